@@ -1,0 +1,158 @@
+//! A latency histogram.
+//!
+//! A thin owner of [`hdrhistogram::Histogram`] that fixes what keystorm never varies: the unit is
+//! the nanosecond, the range grows as needed, nothing is clamped, and the exact least, greatest
+//! and mean values are kept beside the buckets, whose width is the chosen precision.
+
+use hdrhistogram::Histogram;
+
+/// Latencies in nanoseconds, from 1 ns upwards without a limit of ours.
+#[derive(Debug, Clone)]
+pub struct Latency {
+    buckets: Histogram<u64>,
+    sum_ns: u128,
+    min_ns: u64,
+    max_ns: u64,
+}
+
+/// Room made at the start, so that recording allocates only beyond it: one minute.
+const PREPARED_NS: u64 = 60_000_000_000;
+
+impl Latency {
+    /// An empty histogram with this many significant digits, 1 to 5.
+    #[must_use]
+    pub fn new(precision: u8) -> Self {
+        let buckets = Histogram::new_with_bounds(1, PREPARED_NS, precision.clamp(1, 5));
+        let mut buckets = buckets.expect("bounds from 1 and 1 to 5 digits are valid");
+        buckets.auto(true);
+        Self { buckets, sum_ns: 0, min_ns: u64::MAX, max_ns: 0 }
+    }
+
+    /// Adds `count` replies that took `ns` each.
+    pub fn record_n(&mut self, ns: u64, count: u64) {
+        // Half of the range is 292 years; only a broken clock goes beyond it.
+        let ns = ns.min(u64::MAX / 2);
+        let recorded = self.buckets.record_n(ns.max(1), count);
+        debug_assert!(recorded.is_ok(), "a growing histogram takes every value");
+        self.sum_ns += u128::from(ns) * u128::from(count);
+        self.min_ns = self.min_ns.min(ns);
+        self.max_ns = self.max_ns.max(ns);
+    }
+
+    /// How many replies were recorded.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.buckets.len()
+    }
+
+    /// The exact mean, or `None` of nothing.
+    #[must_use]
+    pub fn mean_ns(&self) -> Option<f64> {
+        (self.count() > 0).then(|| self.sum_ns as f64 / self.count() as f64)
+    }
+
+    /// The exact least value, or `None` of nothing.
+    #[must_use]
+    pub fn min_ns(&self) -> Option<u64> {
+        (self.count() > 0).then_some(self.min_ns)
+    }
+
+    /// The exact greatest value, or `None` of nothing.
+    #[must_use]
+    pub fn max_ns(&self) -> Option<u64> {
+        (self.count() > 0).then_some(self.max_ns)
+    }
+
+    /// The least value that a share `quantile` (0 to 1) of all replies did not exceed, within the
+    /// precision and never beyond the greatest; `None` of nothing.
+    #[must_use]
+    pub fn quantile_ns(&self, quantile: f64) -> Option<u64> {
+        let value = self.buckets.value_at_quantile(quantile);
+        (self.count() > 0).then(|| value.clamp(self.min_ns, self.max_ns))
+    }
+
+    /// Each bucket that holds something: the greatest value it stands for (never beyond the
+    /// greatest recorded) and its count, in rising order.
+    pub fn recorded(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.buckets.iter_recorded().map(|step| {
+            let ns = self.buckets.highest_equivalent(step.value_iterated_to());
+            (ns.min(self.max_ns), step.count_at_value())
+        })
+    }
+
+    /// Adds all that `other` holds. Lossless for histograms of one precision.
+    pub fn merge(&mut self, other: &Self) {
+        let Self { buckets, sum_ns, min_ns, max_ns } = other;
+        let added = self.buckets.add(buckets);
+        debug_assert!(added.is_ok(), "a growing histogram takes every other");
+        self.sum_ns += sum_ns;
+        self.min_ns = self.min_ns.min(*min_ns);
+        self.max_ns = self.max_ns.max(*max_ns);
+    }
+
+    /// Forgets everything and keeps the memory.
+    pub fn clear(&mut self) {
+        self.buckets.reset();
+        (self.sum_ns, self.min_ns, self.max_ns) = (0, u64::MAX, 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn of(values: &[u64]) -> Latency {
+        let mut latency = Latency::new(3);
+        values.iter().for_each(|&v| latency.record_n(v, 1));
+        latency
+    }
+
+    fn figures(l: &Latency) -> (u64, Option<u64>, Option<u64>, Vec<(u64, u64)>) {
+        (l.count(), l.min_ns(), l.max_ns(), l.recorded().collect())
+    }
+
+    proptest! {
+        #[test]
+        fn the_merge_of_parts_is_the_whole(
+            a in prop::collection::vec(0u64..u64::MAX / 4, 0..60),
+            b in prop::collection::vec(0u64..10_000_000, 0..60),
+        ) {
+            let mut merged = of(&a);
+            merged.merge(&of(&b));
+            let whole = of(&[a, b].concat());
+            prop_assert_eq!(figures(&merged), figures(&whole));
+            prop_assert_eq!(merged.mean_ns(), whole.mean_ns());
+        }
+
+        #[test]
+        fn quantiles_are_within_the_precision(values in prop::collection::vec(1u64..1 << 45, 1..200)) {
+            let latency = of(&values);
+            let mut sorted = values;
+            sorted.sort_unstable();
+            for q in [0.0, 0.5, 0.9, 0.99, 1.0] {
+                let rank = ((q * sorted.len() as f64).ceil() as usize).clamp(1, sorted.len());
+                let exact = sorted[rank - 1] as f64;
+                let got = latency.quantile_ns(q).unwrap() as f64;
+                prop_assert!((got - exact).abs() <= exact * 0.001 + 1.0, "{q}: {got} for {exact}");
+            }
+        }
+    }
+
+    #[test]
+    fn four_seconds_are_four_seconds() {
+        let latency = of(&[4_000_000_000; 5]);
+        assert_eq!(latency.mean_ns(), Some(4e9));
+        assert_eq!(latency.quantile_ns(0.5), Some(4_000_000_000));
+        assert_eq!(latency.max_ns(), Some(4_000_000_000));
+    }
+
+    #[test]
+    fn nothing_has_no_figures() {
+        let mut latency = of(&[1]);
+        latency.clear();
+        assert_eq!(figures(&latency), (0, None, None, vec![]));
+        assert_eq!(latency.quantile_ns(0.5), None);
+        assert_eq!(latency.mean_ns(), None);
+    }
+}

@@ -1,0 +1,19 @@
+//! Samples become tallies.
+//!
+//! A worker turns every reply into a [`Sample`] and adds it to a [`Tally`] that it alone owns.
+//! Tallies merge without loss, so those of threads, of intervals and one day of machines add up
+//! to what one observer of every request would hold. Latencies are nanoseconds throughout.
+//!
+//! Knows no clock, protocol or plan; derived figures and their layout are `report`'s business.
+
+mod histogram;
+mod measurement;
+mod tally;
+mod timeline;
+
+pub use histogram::Latency;
+pub use measurement::{Ending, Measurement, WorkerUse};
+pub use tally::{
+    CommandTally, ConnectionTally, ErrorCounts, Outcome, Sample, Tally, TallyShape,
+};
+pub use timeline::{Interval, Point, Timeline};

@@ -1,0 +1,395 @@
+//! What one owner saw: counts and histograms per command, and of the connections.
+//!
+//! Merging takes every struct apart by name, so that a field that is added and not merged does
+//! not compile; a property test holds that parts sum to the whole.
+
+use crate::Latency;
+
+/// What a reply was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// A value, a status or a collection.
+    Ok,
+    /// A null: there was nothing at that key.
+    Miss,
+}
+
+/// Replies that share everything: one for a single request, more when one read delivered several
+/// replies to one send.
+#[derive(Debug, Clone, Copy)]
+pub struct Sample {
+    /// Which command of the plan's sequence.
+    pub command: usize,
+    /// What the replies were.
+    pub outcome: Outcome,
+    /// How many replies, at least 1.
+    pub count: u64,
+    /// When the requests were due: by the schedule, or when they were sent in a closed loop.
+    pub intended_ns: u64,
+    /// When their bytes were handed to the kernel.
+    pub sent_ns: u64,
+    /// When the first byte of the replies to that send was read.
+    pub first_byte_ns: u64,
+    /// When the read that delivered the last byte of the reply returned.
+    pub done_ns: u64,
+}
+
+/// Which histograms a tally keeps.
+#[derive(Debug, Clone, Copy)]
+pub struct TallyShape {
+    /// Commands of the sequence.
+    pub commands: usize,
+    /// Significant digits, 1 to 5.
+    pub precision: u8,
+    /// Whether requests are due at times of their own (an open loop). In a closed loop response
+    /// time is service time, and is not recorded twice.
+    pub scheduled: bool,
+    /// Whether the latency to the first byte is recorded.
+    pub first_byte: bool,
+}
+
+/// Counts and latencies of one command.
+#[derive(Debug, Clone)]
+pub struct CommandTally {
+    /// From sent to done.
+    pub service: Latency,
+    /// From due to done, where requests are due at times of their own.
+    pub scheduled_response: Option<Latency>,
+    /// From sent to the first byte of the pipeline's replies, where asked for.
+    pub first_byte: Option<Latency>,
+    /// Replies with a value.
+    pub ok: u64,
+    /// Replies with nothing.
+    pub miss: u64,
+}
+
+impl CommandTally {
+    fn new(shape: &TallyShape) -> Self {
+        let latency = || Latency::new(shape.precision);
+        Self {
+            service: latency(),
+            scheduled_response: shape.scheduled.then(latency),
+            first_byte: shape.first_byte.then(latency),
+            ok: 0,
+            miss: 0,
+        }
+    }
+
+    /// From due to done: what a user of the server would have waited.
+    #[must_use]
+    pub fn response(&self) -> &Latency {
+        self.scheduled_response.as_ref().unwrap_or(&self.service)
+    }
+
+    fn merge(&mut self, other: &Self) {
+        let Self { service, scheduled_response, first_byte, ok, miss } = other;
+        self.service.merge(service);
+        merge_optional(&mut self.scheduled_response, scheduled_response.as_ref());
+        merge_optional(&mut self.first_byte, first_byte.as_ref());
+        self.ok += ok;
+        self.miss += miss;
+    }
+
+    fn clear(&mut self) {
+        let Self { service, scheduled_response, first_byte, ok, miss } = self;
+        service.clear();
+        scheduled_response.iter_mut().for_each(Latency::clear);
+        first_byte.iter_mut().for_each(Latency::clear);
+        (*ok, *miss) = (0, 0);
+    }
+}
+
+fn merge_optional(into: &mut Option<Latency>, from: Option<&Latency>) {
+    match (into, from) {
+        (Some(into), Some(from)) => into.merge(from),
+        (into @ None, Some(from)) => *into = Some(from.clone()),
+        (_, None) => {}
+    }
+}
+
+/// Error replies by kind, and the first texts in full.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ErrorCounts {
+    by_kind: Vec<(String, u64)>,
+    examples: Vec<String>,
+}
+
+/// Texts kept in full.
+const EXAMPLES_MAX: usize = 5;
+/// Kinds told apart; the rest is counted together.
+const KINDS_MAX: usize = 64;
+const OTHER: &str = "other";
+
+impl ErrorCounts {
+    /// Counts one error reply of this kind (`WRONGTYPE`, `OOM`, …) with this text.
+    pub fn add(&mut self, kind: &str, text: &str) {
+        if self.examples.len() < EXAMPLES_MAX && !self.examples.iter().any(|e| e == text) {
+            self.examples.push(text.to_owned());
+        }
+        self.add_n(kind, 1);
+    }
+
+    fn add_n(&mut self, kind: &str, count: u64) {
+        if let Some((_, n)) = self.by_kind.iter_mut().find(|(k, _)| k == kind) {
+            *n += count;
+        } else if self.by_kind.len() < KINDS_MAX || kind == OTHER {
+            self.by_kind.push((kind.to_owned(), count));
+        } else {
+            self.add_n(OTHER, count);
+        }
+    }
+
+    /// All errors.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.by_kind.iter().map(|(_, n)| n).sum()
+    }
+
+    /// Kinds and their counts, in the order in which they first came.
+    #[must_use]
+    pub fn by_kind(&self) -> &[(String, u64)] {
+        &self.by_kind
+    }
+
+    /// The first few different texts, unescaped.
+    #[must_use]
+    pub fn examples(&self) -> &[String] {
+        &self.examples
+    }
+
+    fn merge(&mut self, other: &Self) {
+        let Self { by_kind, examples } = other;
+        by_kind.iter().for_each(|(kind, n)| self.add_n(kind, *n));
+        for text in examples {
+            if self.examples.len() < EXAMPLES_MAX && !self.examples.contains(text) {
+                self.examples.push(text.clone());
+            }
+        }
+    }
+}
+
+/// What happened to connections.
+#[derive(Debug, Clone)]
+pub struct ConnectionTally {
+    /// From asking for a connection until it carried load, logging in included.
+    pub connect: Latency,
+    /// Connections that ended without our doing.
+    pub dropped: u64,
+    /// Requests whose reply never came.
+    pub unanswered: u64,
+    /// RESP3 push messages that arrived between replies.
+    pub pushes: u64,
+    /// Bytes handed to the kernel for measured requests.
+    pub bytes_out: u64,
+    /// Bytes of replies.
+    pub bytes_in: u64,
+}
+
+impl ConnectionTally {
+    fn merge(&mut self, other: &Self) {
+        let Self { connect, dropped, unanswered, pushes, bytes_out, bytes_in } = other;
+        self.connect.merge(connect);
+        self.dropped += dropped;
+        self.unanswered += unanswered;
+        self.pushes += pushes;
+        self.bytes_out += bytes_out;
+        self.bytes_in += bytes_in;
+    }
+}
+
+/// Everything one owner saw.
+#[derive(Debug, Clone)]
+pub struct Tally {
+    /// One entry for each command of the sequence.
+    pub commands: Vec<CommandTally>,
+    /// Error replies of all commands.
+    pub errors: ErrorCounts,
+    /// What happened to connections.
+    pub connections: ConnectionTally,
+}
+
+impl Tally {
+    /// An empty tally.
+    #[must_use]
+    pub fn new(shape: &TallyShape) -> Self {
+        let connect = Latency::new(shape.precision);
+        Self {
+            commands: (0..shape.commands).map(|_| CommandTally::new(shape)).collect(),
+            errors: ErrorCounts::default(),
+            connections: ConnectionTally {
+                connect,
+                dropped: 0,
+                unanswered: 0,
+                pushes: 0,
+                bytes_out: 0,
+                bytes_in: 0,
+            },
+        }
+    }
+
+    /// Adds a sample.
+    #[inline]
+    pub fn record(&mut self, sample: &Sample) {
+        let command = &mut self.commands[sample.command];
+        let count = sample.count;
+        command.service.record_n(sample.done_ns.saturating_sub(sample.sent_ns), count);
+        if let Some(response) = &mut command.scheduled_response {
+            response.record_n(sample.done_ns.saturating_sub(sample.intended_ns), count);
+        }
+        if let Some(first) = &mut command.first_byte {
+            first.record_n(sample.first_byte_ns.saturating_sub(sample.sent_ns), count);
+        }
+        match sample.outcome {
+            Outcome::Ok => command.ok += count,
+            Outcome::Miss => command.miss += count,
+        }
+    }
+
+    /// Requests that were answered, errors included.
+    #[must_use]
+    pub fn requests(&self) -> u64 {
+        self.commands.iter().map(|c| c.ok + c.miss).sum::<u64>() + self.errors.total()
+    }
+
+    /// The service times of all commands together.
+    #[must_use]
+    pub fn service(&self) -> Latency {
+        self.all(|c| Some(&c.service))
+    }
+
+    /// The response times of all commands together.
+    #[must_use]
+    pub fn response(&self) -> Latency {
+        self.all(|c| Some(c.response()))
+    }
+
+    /// The first-byte latencies of all commands together; empty when they were not asked for.
+    #[must_use]
+    pub fn first_byte(&self) -> Latency {
+        self.all(|c| c.first_byte.as_ref())
+    }
+
+    fn all(&self, pick: impl Fn(&CommandTally) -> Option<&Latency>) -> Latency {
+        let mut picked = self.commands.iter().filter_map(pick);
+        let mut all = picked.next().cloned().unwrap_or_else(|| Latency::new(1));
+        picked.for_each(|l| all.merge(l));
+        all
+    }
+
+    /// Adds all that `other` holds.
+    pub fn merge(&mut self, other: &Self) {
+        let Self { commands, errors, connections } = other;
+        assert_eq!(self.commands.len(), commands.len(), "tallies of one plan have its commands");
+        self.commands.iter_mut().zip(commands).for_each(|(a, b)| a.merge(b));
+        self.errors.merge(errors);
+        self.connections.merge(connections);
+    }
+
+    /// Forgets everything and keeps the memory.
+    pub fn clear(&mut self) {
+        let Self { commands, errors, connections } = self;
+        commands.iter_mut().for_each(CommandTally::clear);
+        *errors = ErrorCounts::default();
+        let ConnectionTally { connect, dropped, unanswered, pushes, bytes_out, bytes_in } =
+            connections;
+        connect.clear();
+        (*dropped, *unanswered, *pushes, *bytes_out, *bytes_in) = (0, 0, 0, 0, 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const SHAPE: TallyShape =
+        TallyShape { commands: 2, precision: 3, scheduled: true, first_byte: true };
+
+    fn sample() -> impl Strategy<Value = Sample> {
+        (0usize..2, any::<bool>(), 1u64..20, 0u64..1000, 0u64..1000, 0u64..5_000_000).prop_map(
+            |(command, hit, count, late, first, service)| Sample {
+                command,
+                outcome: if hit { Outcome::Ok } else { Outcome::Miss },
+                count,
+                intended_ns: 10_000,
+                sent_ns: 10_000 + late,
+                first_byte_ns: 10_000 + late + first,
+                done_ns: 10_000 + late + first + service,
+            },
+        )
+    }
+
+    fn tally(samples: &[Sample], errors: &[u8]) -> Tally {
+        let mut tally = Tally::new(&SHAPE);
+        samples.iter().for_each(|s| tally.record(s));
+        for kind in errors {
+            tally.errors.add(["ERR", "OOM", "WRONGTYPE"][usize::from(kind % 3)], "text");
+        }
+        tally.connections.pushes = samples.len() as u64;
+        tally.connections.bytes_in = errors.len() as u64;
+        tally
+    }
+
+    fn figures(tally: &Tally) -> String {
+        let mut text = String::new();
+        let mut kinds = tally.errors.by_kind().to_vec();
+        kinds.sort();
+        for c in &tally.commands {
+            for l in [&c.service, c.response(), c.first_byte.as_ref().unwrap()] {
+                text += &format!("{:?} {:?}\n", l.mean_ns(), l.recorded().collect::<Vec<_>>());
+            }
+            text += &format!("{} {}\n", c.ok, c.miss);
+        }
+        let c = &tally.connections;
+        text + &format!("{kinds:?} {} {} {}", tally.requests(), c.pushes, c.bytes_in)
+    }
+
+    proptest! {
+        #[test]
+        fn the_merge_of_parts_is_the_whole(
+            a in prop::collection::vec(sample(), 0..40),
+            b in prop::collection::vec(sample(), 0..40),
+            e in prop::collection::vec(any::<u8>(), 0..10),
+            f in prop::collection::vec(any::<u8>(), 0..10),
+        ) {
+            let mut merged = tally(&a, &e);
+            merged.merge(&tally(&b, &f));
+            let whole = tally(&[a, b].concat(), &[e, f].concat());
+            prop_assert_eq!(figures(&merged), figures(&whole));
+        }
+    }
+
+    #[test]
+    fn a_cleared_tally_is_an_empty_one() {
+        let mut used = tally(
+            &[Sample {
+                command: 1,
+                outcome: Outcome::Ok,
+                count: 3,
+                intended_ns: 1,
+                sent_ns: 2,
+                first_byte_ns: 3,
+                done_ns: 4,
+            }],
+            &[1, 2],
+        );
+        used.clear();
+        assert_eq!(figures(&used), figures(&Tally::new(&SHAPE)));
+    }
+
+    #[test]
+    fn a_flood_of_error_kinds_is_bounded() {
+        let mut errors = ErrorCounts::default();
+        (0..1000).for_each(|n| errors.add(&format!("KIND{n}"), &format!("text {n}")));
+        assert_eq!(errors.total(), 1000);
+        assert!(errors.by_kind().len() <= KINDS_MAX + 1);
+        assert_eq!(errors.examples().len(), EXAMPLES_MAX);
+    }
+
+    #[test]
+    fn closed_loop_response_is_service() {
+        let shape = TallyShape { scheduled: false, first_byte: false, ..SHAPE };
+        let tally = Tally::new(&shape);
+        assert!(std::ptr::eq(tally.commands[0].response(), &raw const tally.commands[0].service));
+    }
+}

@@ -1,0 +1,1 @@
+//! A run becomes figures, and figures become text.

@@ -1,0 +1,331 @@
+//! A command as data: arguments made of literal bytes and placeholders.
+//!
+//! Owns the placeholder syntax of `valkey-benchmark` (`__rand_int__`, `__rand_1st__` …
+//! `__rand_9th__`, `__field:name__`) and how a command line is cut into commands. How an argument
+//! becomes protocol bytes is `wire`'s business.
+
+use serde::{Serialize, Serializer};
+
+use crate::value::Lcg;
+
+/// One command: what is sent, and how it travels.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CommandSpec {
+    /// The arguments, the command's name first.
+    pub args: Vec<Arg>,
+    /// Sent as a plain line instead of an array of bulk strings (`PING_INLINE`).
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub inline: bool,
+}
+
+/// One argument: its pieces joined.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct Arg {
+    /// The pieces in order.
+    pub pieces: Vec<Piece>,
+}
+
+/// A part of an argument.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Piece {
+    /// These bytes.
+    Bytes(#[serde(serialize_with = "text_or_bytes")] Vec<u8>),
+    /// A zero-padded decimal number from the key space.
+    Number(Slot),
+    /// A cell of the current dataset row, by column.
+    Field(usize),
+    /// `len` bytes of the classic payload generator, beginning `skip` bytes into its stream.
+    /// Kept as numbers so that a plan with a 1 GiB value stays small; see [`Lcg`].
+    Fill {
+        /// Bytes.
+        len: u32,
+        /// Bytes of the stream that earlier values used up.
+        skip: u64,
+    },
+}
+
+/// Which number a placeholder stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Slot {
+    /// `__rand_int__`: a fresh number at every occurrence.
+    Fresh,
+    /// `__rand_1st__` to `__rand_9th__` (1 to 9): one number for all occurrences in a sequence.
+    Shared(u8),
+}
+
+/// Characters that a number placeholder occupies, and the least digits it is replaced with.
+pub const PLACEHOLDER_LEN: usize = 12;
+
+const NUMBER_PLACEHOLDERS: [(&str, Slot); 10] = [
+    ("__rand_int__", Slot::Fresh),
+    ("__rand_1st__", Slot::Shared(1)),
+    ("__rand_2nd__", Slot::Shared(2)),
+    ("__rand_3rd__", Slot::Shared(3)),
+    ("__rand_4th__", Slot::Shared(4)),
+    ("__rand_5th__", Slot::Shared(5)),
+    ("__rand_6th__", Slot::Shared(6)),
+    ("__rand_7th__", Slot::Shared(7)),
+    ("__rand_8th__", Slot::Shared(8)),
+    ("__rand_9th__", Slot::Shared(9)),
+];
+
+/// The text that stands for a slot on the command line.
+#[must_use]
+pub fn placeholder(slot: Slot) -> &'static str {
+    let found = NUMBER_PLACEHOLDERS.iter().find(|(_, s)| *s == slot);
+    found.map_or("__rand_int__", |(text, _)| text)
+}
+
+impl CommandSpec {
+    /// A command of literal words.
+    pub fn from_words<W: AsRef<[u8]>>(words: impl IntoIterator<Item = W>) -> Self {
+        let args = words.into_iter().map(|w| Arg::literal(w.as_ref())).collect();
+        Self { args, inline: false }
+    }
+
+    /// A command of words in which number placeholders are recognised.
+    pub fn parse<W: AsRef<[u8]>>(words: impl IntoIterator<Item = W>) -> Self {
+        let args = words.into_iter().map(|w| Arg::literal(w.as_ref()).with_numbers()).collect();
+        Self { args, inline: false }
+    }
+
+    /// The first argument as text, for labels; placeholders in it are left out.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let pieces = self.args.first().map_or(&[][..], |a| &a.pieces);
+        let bytes = pieces.iter().filter_map(|p| match p {
+            Piece::Bytes(b) => Some(b.as_slice()),
+            _ => None,
+        });
+        String::from_utf8_lossy(&bytes.collect::<Vec<_>>().concat()).to_ascii_uppercase()
+    }
+
+    /// Roughly how many bytes the command takes on the wire (fields of a dataset not counted).
+    #[must_use]
+    pub fn size_hint(&self) -> u64 {
+        let arg = |a: &Arg| -> u64 { 8 + a.pieces.iter().map(Piece::size_hint).sum::<u64>() };
+        self.args.iter().map(arg).sum::<u64>() + 8
+    }
+}
+
+impl Piece {
+    fn size_hint(&self) -> u64 {
+        match self {
+            Self::Bytes(bytes) => bytes.len() as u64,
+            Self::Number(_) => PLACEHOLDER_LEN as u64,
+            Self::Field(_) => 0,
+            Self::Fill { len, .. } => u64::from(*len),
+        }
+    }
+}
+
+impl Arg {
+    /// An argument of just these bytes.
+    #[must_use]
+    pub fn literal(bytes: &[u8]) -> Self {
+        Self { pieces: vec![Piece::Bytes(bytes.to_vec())] }
+    }
+
+    /// Replaces every number placeholder in the literal pieces.
+    #[must_use]
+    pub fn with_numbers(self) -> Self {
+        NUMBER_PLACEHOLDERS.iter().fold(self, |arg, (text, slot)| {
+            arg.split_literals(text.as_bytes(), || Piece::Number(*slot))
+        })
+    }
+
+    /// Replaces every `__data__` by `len` payload bytes, each taking the next of the stream that
+    /// `skip` counts.
+    #[must_use]
+    pub fn with_data(self, len: u32, skip: &mut u64) -> Self {
+        self.split_literals(b"__data__", || {
+            let piece = Piece::Fill { len, skip: *skip };
+            *skip += u64::from(len);
+            piece
+        })
+    }
+
+    /// Replaces every `__field:name__` by that column.
+    ///
+    /// # Errors
+    /// The name that `columns` does not have.
+    pub fn with_fields(self, columns: &[String]) -> Result<Self, String> {
+        let mut pieces = Vec::new();
+        for piece in self.pieces {
+            let Piece::Bytes(mut bytes) = piece else {
+                pieces.push(piece);
+                continue;
+            };
+            while let Some((before, name, after)) = next_field(&bytes) {
+                let column = columns.iter().position(|c| *c == name).ok_or(name)?;
+                push_literal(&mut pieces, before);
+                pieces.push(Piece::Field(column));
+                bytes = after;
+            }
+            push_literal(&mut pieces, bytes);
+        }
+        Ok(Self { pieces })
+    }
+
+    /// Whether a `__field:name__` stands in it.
+    #[must_use]
+    pub fn names_field(&self) -> bool {
+        self.pieces.iter().any(|p| matches!(p, Piece::Bytes(b) if next_field(b).is_some()))
+    }
+
+    /// The bytes of an argument that has no placeholder but filled data.
+    #[must_use]
+    pub fn fixed_bytes(&self) -> Option<Vec<u8>> {
+        let mut out = Vec::new();
+        for piece in &self.pieces {
+            match piece {
+                Piece::Bytes(bytes) => out.extend_from_slice(bytes),
+                Piece::Fill { len, skip } => Lcg::at(*skip).fill(*len as usize, &mut out),
+                Piece::Number(_) | Piece::Field(_) => return None,
+            }
+        }
+        Some(out)
+    }
+
+    fn split_literals(self, needle: &[u8], mut make: impl FnMut() -> Piece) -> Self {
+        let mut pieces = Vec::new();
+        for piece in self.pieces {
+            let Piece::Bytes(bytes) = piece else {
+                pieces.push(piece);
+                continue;
+            };
+            let mut rest = bytes.as_slice();
+            while let Some(at) = find(rest, needle) {
+                push_literal(&mut pieces, rest[..at].to_vec());
+                pieces.push(make());
+                rest = &rest[at + needle.len()..];
+            }
+            push_literal(&mut pieces, rest.to_vec());
+        }
+        Self { pieces }
+    }
+}
+
+fn push_literal(pieces: &mut Vec<Piece>, bytes: Vec<u8>) {
+    if !bytes.is_empty() {
+        pieces.push(Piece::Bytes(bytes));
+    }
+}
+
+fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
+    haystack.windows(needle.len()).position(|w| w == needle)
+}
+
+/// Splits at the first `__field:name__`: what stands before, the name, what stands after.
+fn next_field(bytes: &[u8]) -> Option<(Vec<u8>, String, Vec<u8>)> {
+    const OPEN: &[u8] = b"__field:";
+    let start = find(bytes, OPEN)?;
+    let name_at = start + OPEN.len();
+    let name_len = find(&bytes[name_at..], b"__")?;
+    let name = String::from_utf8_lossy(&bytes[name_at..name_at + name_len]).into_owned();
+    Some((bytes[..start].to_vec(), name, bytes[name_at + name_len + 2..].to_vec()))
+}
+
+/// Cuts `[N] command args [';' [N] command args …]` into words of commands, each repeated N
+/// times, as `valkey-benchmark` does. Empty commands are skipped.
+///
+/// # Errors
+/// A repeat count that is no number, or that makes more than `limit` commands.
+pub fn split_sequence(words: &[Vec<u8>], limit: usize) -> Result<Vec<Vec<Vec<u8>>>, String> {
+    let mut commands = Vec::new();
+    for group in words.split(|w| w == b";") {
+        let Some(first) = group.first() else { continue };
+        let counted = first.first().is_some_and(|b| (b'1'..=b'9').contains(b));
+        let (repeat, command) = if counted {
+            let text = String::from_utf8_lossy(first);
+            let repeat: usize = text
+                .parse()
+                .map_err(|_| format!("{text:?} stands where a command begins and is no count"))?;
+            (repeat, &group[1..])
+        } else {
+            (1, group)
+        };
+        if command.is_empty() {
+            continue;
+        }
+        if repeat > limit || commands.len() + repeat > limit {
+            return Err(format!("a sequence holds at most {limit} commands, repeats included"));
+        }
+        commands.extend(std::iter::repeat_n(command.to_vec(), repeat));
+    }
+    Ok(commands)
+}
+
+/// Text where it is text, an array of numbers where it is not: readable and lossless.
+fn text_or_bytes<S: Serializer>(bytes: &Vec<u8>, serializer: S) -> Result<S::Ok, S::Error> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => serializer.serialize_str(text),
+        Err(_) => serializer.collect_seq(bytes),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &str) -> Vec<Vec<u8>> {
+        line.split(' ').map(|w| w.as_bytes().to_vec()).collect()
+    }
+
+    #[test]
+    fn placeholders_become_pieces() {
+        let arg = Arg::literal(b"a:__rand_int__:b__rand_1st__").with_numbers();
+        assert_eq!(
+            arg.pieces,
+            [
+                Piece::Bytes(b"a:".to_vec()),
+                Piece::Number(Slot::Fresh),
+                Piece::Bytes(b":b".to_vec()),
+                Piece::Number(Slot::Shared(1)),
+            ]
+        );
+    }
+
+    #[test]
+    fn all_ten_number_placeholders_are_twelve_characters() {
+        for (text, slot) in NUMBER_PLACEHOLDERS {
+            assert_eq!(text.len(), PLACEHOLDER_LEN);
+            assert_eq!(Arg::literal(text.as_bytes()).with_numbers().pieces, [Piece::Number(slot)]);
+            assert_eq!(placeholder(slot), text);
+        }
+    }
+
+    #[test]
+    fn data_takes_the_next_bytes_at_each_occurrence() {
+        let mut skip = 7;
+        let arg = Arg::literal(b"__data__-__data__").with_data(3, &mut skip);
+        assert_eq!(arg.pieces[0], Piece::Fill { len: 3, skip: 7 });
+        assert_eq!(arg.pieces[2], Piece::Fill { len: 3, skip: 10 });
+        assert_eq!(skip, 13);
+    }
+
+    #[test]
+    fn fields_are_found_and_unknown_ones_named() {
+        let columns = ["id".to_owned(), "title".to_owned()];
+        let arg = Arg::literal(b"doc:__field:title__!").with_fields(&columns).unwrap();
+        assert_eq!(arg.pieces[1], Piece::Field(1));
+        assert_eq!(Arg::literal(b"__field:no__").with_fields(&columns), Err("no".to_owned()));
+        assert!(!Arg::literal(b"__field:").names_field());
+    }
+
+    #[test]
+    fn sequences_are_cut_at_semicolons_and_repeated() {
+        let got = split_sequence(&words("2 SET a b ; GET a ; ; 3 PING"), 100).unwrap();
+        let names: Vec<_> = got.iter().map(|c| String::from_utf8_lossy(&c[0])).collect();
+        assert_eq!(names, ["SET", "SET", "GET", "PING", "PING", "PING"]);
+    }
+
+    #[test]
+    fn a_bad_or_absurd_repeat_count_is_an_error() {
+        assert!(split_sequence(&words("2x SET a b"), 100).unwrap_err().contains("2x"));
+        assert!(split_sequence(&words("101 PING"), 100).is_err());
+    }
+}

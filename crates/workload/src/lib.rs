@@ -1,0 +1,28 @@
+//! What to send and when.
+//!
+//! A [`Plan`] is the whole description of one test: where to connect, with how many
+//! connections, which commands, over which keys, at which pace, until when. Front ends build it,
+//! the runner carries it out, reports quote it. Everything here is plain data or arithmetic on
+//! it: no sockets, no clocks, no threads, and no randomness but what follows from a seed.
+//!
+//! What bytes a command becomes is `wire`'s business; how they travel, `engine`'s.
+
+pub mod command;
+pub mod dataset;
+pub mod keys;
+pub mod pace;
+pub mod plan;
+pub mod stream;
+pub mod suite;
+pub mod target;
+pub mod value;
+
+pub use command::{Arg, CommandSpec, Piece, Slot};
+pub use dataset::Dataset;
+pub use keys::{KeyDraw, KeySpace};
+pub use pace::{Pace, Pacer};
+pub use plan::{
+    EngineKind, Fleet, OnError, Plan, PlanError, PlanParts, ProtocolKind, Stop, Window, limits,
+};
+pub use stream::{Budget, RequestStream, Turn};
+pub use target::{Credentials, Endpoint, Secret, Target};

@@ -1,0 +1,317 @@
+//! The plan: one test, complete and checked.
+//!
+//! Owns the types that say how a test is run and the limits they must keep to. A front end fills
+//! in [`PlanParts`]; [`PlanParts::build`] is the only way to a [`Plan`], so whatever holds a plan
+//! holds a valid one and nothing is left to check while load runs.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use thiserror::Error;
+
+use crate::{CommandSpec, Dataset, KeySpace, Pace, Piece, Target};
+
+/// The stated bounds of a plan. A value beyond one is a usage error, never a crash later.
+pub mod limits {
+    /// Most connections of one process. Beyond it a single machine runs out of file descriptors
+    /// (`fs.nr_open` is 1,048,576 on Linux) long before it runs out of keystorm.
+    pub const CONNECTIONS_MAX: u32 = 1_000_000;
+    /// Most sequences in flight on one connection.
+    pub const PIPELINE_MAX: u32 = 1_000_000;
+    /// Most worker threads, as in `valkey-benchmark`.
+    pub const WORKERS_MAX: u16 = 500;
+    /// Most requests of one test: what an `i64` holds, so that every figure stays exact.
+    pub const REQUESTS_MAX: u64 = i64::MAX as u64;
+    /// Longest run or warm-up: 366 days in nanoseconds.
+    pub const DURATION_NS_MAX: u64 = 366 * 86_400 * 1_000_000_000;
+    /// Most commands in one sequence, repeats included.
+    pub const SEQUENCE_MAX: usize = 65_536;
+    /// Most bytes of one pipeline of one connection: every worker keeps one such image.
+    pub const BATCH_BYTES_MAX: u64 = 4 << 30;
+    /// Highest rate of an open loop, in requests per second.
+    pub const RATE_MAX: f64 = 1e9;
+}
+
+/// The protocol spoken on every connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProtocolKind {
+    /// RESP version 2, the default of every server. <https://redis.io/docs/latest/develop/reference/protocol-spec/>
+    Resp2,
+    /// RESP version 3, asked for with `HELLO 3`.
+    Resp3,
+}
+
+/// The I/O engine that moves the bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EngineKind {
+    /// The fastest that this kernel allows.
+    Auto,
+    /// Readiness by `epoll` (or kqueue), through mio.
+    Epoll,
+}
+
+/// How many of what carries the load.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Fleet {
+    /// Worker threads, 1 to [`limits::WORKERS_MAX`]. Each owns its connections.
+    pub workers: u16,
+    /// Whether the user asked for threads. One worker on request and one worker by default run
+    /// the same way, but the classic report tells them apart.
+    pub multi_thread: bool,
+    /// Connections of all workers together, 1 to [`limits::CONNECTIONS_MAX`].
+    pub connections: u32,
+    /// Sequences that one connection may have in flight, 1 to [`limits::PIPELINE_MAX`].
+    pub pipeline_depth: u32,
+    /// When a connection may send again.
+    pub window: Window,
+    /// Whether a connection is used again. If not, every pipeline gets a connection of its own.
+    pub keep_alive: bool,
+}
+
+/// When a connection that has requests in flight may send more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Window {
+    /// Stop and wait: the next pipeline leaves when every reply of the last one is in, as in
+    /// `redis-benchmark`.
+    Batch,
+    /// Rolling: a reply makes room for the next request at once.
+    Rolling,
+}
+
+/// When a test, or its warm-up, ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stop {
+    /// After this many requests, to the exact count.
+    Requests(u64),
+    /// After this many nanoseconds; what is in flight then is waited for and counted.
+    AfterNs(u64),
+}
+
+/// What an error reply of the server does to the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OnError {
+    /// The run ends with exit code 1, as in `redis-benchmark`.
+    Stop,
+    /// The run goes on; errors are counted by kind.
+    Count,
+}
+
+/// Everything a front end decides about one test, not yet checked.
+#[derive(Debug, Clone, Serialize)]
+pub struct PlanParts {
+    /// The title that reports print.
+    pub name: String,
+    /// Where to connect and as whom.
+    pub target: Target,
+    /// What is spoken there.
+    pub protocol: ProtocolKind,
+    /// What moves the bytes.
+    pub engine: EngineKind,
+    /// How many threads and connections, and how deep their pipelines.
+    pub fleet: Fleet,
+    /// Closed loop, or a schedule.
+    pub pace: Pace,
+    /// Nanoseconds before measuring begins; 0 for none.
+    pub warmup_ns: u64,
+    /// When the measured part ends.
+    pub stop: Stop,
+    /// Commands sent once on a connection of their own before the test, such as the
+    /// `FUNCTION LOAD` that `FCALL` needs. Not measured.
+    pub setup: Vec<CommandSpec>,
+    /// The commands, sent in this order over and over.
+    pub sequence: Vec<CommandSpec>,
+    /// What the number placeholders draw from.
+    pub keys: KeySpace,
+    /// What the field placeholders draw from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dataset: Option<Arc<Dataset>>,
+    /// The size in bytes that the classic report calls payload.
+    pub payload_bytes: u64,
+    /// What an error reply does.
+    pub on_error: OnError,
+    /// Significant digits of the latency figures, 1 to 5.
+    pub precision: u8,
+    /// Whether the latency to the first byte of a pipeline's replies is recorded too.
+    pub first_byte: bool,
+    /// Where all randomness of the test comes from.
+    pub seed: u64,
+}
+
+/// One test, complete and valid. Reads like [`PlanParts`], but cannot be changed.
+#[derive(Debug, Clone, Serialize)]
+#[serde(transparent)]
+pub struct Plan(PlanParts);
+
+impl std::ops::Deref for Plan {
+    type Target = PlanParts;
+
+    fn deref(&self) -> &PlanParts {
+        &self.0
+    }
+}
+
+/// Why parts do not make a plan. Worded for the person at the command line.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{0}")]
+pub struct PlanError(pub String);
+
+fn refuse(ok: bool, message: impl FnOnce() -> String) -> Result<(), PlanError> {
+    if ok { Ok(()) } else { Err(PlanError(message())) }
+}
+
+impl PlanParts {
+    /// Checks every bound and makes the plan.
+    ///
+    /// # Errors
+    /// The first bound that does not hold, in words that name the option of the classic command
+    /// line and the limit.
+    pub fn build(self) -> Result<Plan, PlanError> {
+        let fleet = &self.fleet;
+        refuse((1..=limits::WORKERS_MAX).contains(&fleet.workers), || {
+            format!("--threads: between 1 and {} worker threads are possible", limits::WORKERS_MAX)
+        })?;
+        refuse((1..=limits::CONNECTIONS_MAX).contains(&fleet.connections), || {
+            format!(
+                "-c {}: between 1 and {} connections are possible",
+                fleet.connections,
+                limits::CONNECTIONS_MAX
+            )
+        })?;
+        refuse((1..=limits::PIPELINE_MAX).contains(&fleet.pipeline_depth), || {
+            format!(
+                "-P {}: a pipeline holds between 1 and {} requests",
+                fleet.pipeline_depth,
+                limits::PIPELINE_MAX
+            )
+        })?;
+        match self.stop {
+            Stop::Requests(n) => refuse((1..=limits::REQUESTS_MAX).contains(&n), || {
+                format!("-n {n}: between 1 and {} requests are possible", limits::REQUESTS_MAX)
+            })?,
+            Stop::AfterNs(ns) => refuse((1..=limits::DURATION_NS_MAX).contains(&ns), || {
+                "--duration: between 1 second and 366 days are possible".to_owned()
+            })?,
+        }
+        refuse(self.warmup_ns <= limits::DURATION_NS_MAX, || {
+            "--warmup: at most 366 days are possible".to_owned()
+        })?;
+        refuse((1..=5).contains(&self.precision), || {
+            "--precision: between 1 and 5 significant digits are possible".to_owned()
+        })?;
+        if let Pace::Open { rate_per_s } = self.pace {
+            refuse(rate_per_s.is_finite() && rate_per_s > 0.0 && rate_per_s <= limits::RATE_MAX, || {
+                format!("--rps: a rate above 0 and up to {} per second is possible", limits::RATE_MAX)
+            })?;
+        }
+        refuse(!self.sequence.is_empty(), || "no command to send".to_owned())?;
+        refuse(self.sequence.len() <= limits::SEQUENCE_MAX, || {
+            format!("a sequence holds at most {} commands, repeats included", limits::SEQUENCE_MAX)
+        })?;
+        self.check_batch_bytes()?;
+        self.check_fields()?;
+        Ok(Plan(self))
+    }
+
+    fn check_batch_bytes(&self) -> Result<(), PlanError> {
+        let one: u64 = self.sequence.iter().map(CommandSpec::size_hint).sum();
+        let depth = u64::from(self.fleet.pipeline_depth);
+        refuse(one.saturating_mul(depth) <= limits::BATCH_BYTES_MAX, || {
+            format!(
+                "a pipeline of {depth} requests of {one} bytes is over the limit of {} bytes; \
+                 lower -P or -d",
+                limits::BATCH_BYTES_MAX
+            )
+        })
+    }
+
+    fn check_fields(&self) -> Result<(), PlanError> {
+        let columns = self.dataset.as_ref().map_or(0, |d| d.columns().len());
+        let pieces = self.sequence.iter().flat_map(|c| &c.args).flat_map(|a| &a.pieces);
+        for piece in pieces {
+            if let Piece::Field(column) = piece {
+                refuse(*column < columns, || {
+                    "a __field:name__ placeholder needs --dataset FILE with that column".to_owned()
+                })?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A small valid set of parts for tests to change one thing of.
+    pub(crate) fn parts() -> PlanParts {
+        PlanParts {
+            name: "PING".into(),
+            target: Target::default(),
+            protocol: ProtocolKind::Resp2,
+            engine: EngineKind::Auto,
+            fleet: Fleet {
+                workers: 1,
+                multi_thread: false,
+                connections: 50,
+                pipeline_depth: 1,
+                window: Window::Batch,
+                keep_alive: true,
+            },
+            pace: Pace::Closed,
+            warmup_ns: 0,
+            stop: Stop::Requests(1000),
+            setup: Vec::new(),
+            sequence: vec![CommandSpec::from_words(["PING"])],
+            keys: KeySpace::default(),
+            dataset: None,
+            payload_bytes: 3,
+            on_error: OnError::Stop,
+            precision: 3,
+            first_byte: false,
+            seed: 1,
+        }
+    }
+
+    type Change = fn(&mut PlanParts);
+
+    #[test]
+    fn valid_parts_make_a_plan() {
+        assert_eq!(parts().build().unwrap().name, "PING");
+    }
+
+    #[test]
+    fn each_bound_is_checked_and_named() {
+        let cases: [(Change, &str); 9] = [
+            (|p| p.fleet.connections = 0, "-c 0"),
+            (|p| p.fleet.connections = limits::CONNECTIONS_MAX + 1, "-c 1000001"),
+            (|p| p.fleet.pipeline_depth = limits::PIPELINE_MAX + 1, "-P 1000001"),
+            (|p| p.fleet.workers = 501, "--threads"),
+            (|p| p.stop = Stop::Requests(0), "-n 0"),
+            (|p| p.stop = Stop::AfterNs(0), "--duration"),
+            (|p| p.pace = Pace::Open { rate_per_s: f64::NAN }, "--rps"),
+            (|p| p.sequence.clear(), "no command"),
+            (|p| p.sequence[0].args.push(Arg { pieces: vec![Piece::Field(0)] }), "--dataset"),
+        ];
+        for (change, expected) in cases {
+            let mut parts = parts();
+            change(&mut parts);
+            let error = parts.build().unwrap_err().to_string();
+            assert!(error.contains(expected), "{error:?} should contain {expected:?}");
+        }
+    }
+
+    use crate::Arg;
+
+    #[test]
+    fn a_batch_that_no_memory_holds_is_refused() {
+        let mut parts = parts();
+        parts.sequence[0].args.push(Arg { pieces: vec![Piece::Fill { len: 1 << 30, skip: 0 }] });
+        parts.fleet.pipeline_depth = 5;
+        assert!(parts.build().unwrap_err().to_string().contains("lower -P or -d"));
+    }
+}

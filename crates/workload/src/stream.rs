@@ -1,0 +1,171 @@
+//! Which request comes next, and when there is none left.
+//!
+//! Owns the one number that workers share: the budget they claim request numbers from, in chunks
+//! so that it is rarely touched. The total claimed is exact for every pipeline depth, thread
+//! count and sequence length. What a request number turns into is the batch's business in `wire`.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The requests of one test, counted in sequences and cut in commands.
+#[derive(Debug)]
+pub struct Budget {
+    claimed: AtomicU64,
+    first: u64,
+    commands_total: Option<u64>,
+    sequence_len: u64,
+    chunk: u64,
+}
+
+/// Where warm-up numbers begin: far from those of the measured part, so that a warm-up does not
+/// use up the sequential keys of the run.
+const WARMUP_FIRST: u64 = 1 << 63;
+
+/// Sequences claimed at once when nothing asks for less.
+const CHUNK: u64 = 256;
+
+impl Budget {
+    /// A budget of `commands_total` commands, or an endless one, for sequences of `sequence_len`
+    /// commands sent up to `depth` at a time. Paced workers claim one sequence at a time: at a
+    /// low rate a chunk would be the whole test.
+    #[must_use]
+    pub fn new(commands_total: Option<u64>, sequence_len: usize, depth: u32, paced: bool) -> Self {
+        assert!(sequence_len > 0 && depth > 0, "a plan has a command and a pipeline");
+        let depth = u64::from(depth);
+        // A multiple of the depth, or pipelines in the middle of a run would come out short.
+        let chunk = if paced { 1 } else { CHUNK.div_ceil(depth) * depth };
+        let claimed = AtomicU64::new(0);
+        Self { claimed, first: 0, commands_total, sequence_len: sequence_len as u64, chunk }
+    }
+
+    /// An endless budget for the warm-up of the same plan.
+    #[must_use]
+    pub fn for_warmup(&self) -> Self {
+        Self {
+            claimed: AtomicU64::new(0),
+            first: WARMUP_FIRST,
+            commands_total: None,
+            sequence_len: self.sequence_len,
+            chunk: self.chunk,
+        }
+    }
+
+    /// Sequences in all; the last one may be cut short.
+    fn sequences_total(&self) -> u64 {
+        self.commands_total.map_or(u64::MAX, |n| n.div_ceil(self.sequence_len))
+    }
+
+    /// A worker's view of the budget.
+    #[must_use]
+    pub fn stream(&self) -> RequestStream<'_> {
+        RequestStream { budget: self, next: 0, end: 0 }
+    }
+}
+
+/// What one pipeline sends: sequences `first..first + sequences`, of which the first `commands`
+/// commands are sent. Only the last turn of a test cuts a sequence short.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Turn {
+    /// Number of the first sequence; keys are drawn by it.
+    pub first: u64,
+    /// Sequences, at least 1.
+    pub sequences: u32,
+    /// Commands, at least 1.
+    pub commands: u32,
+}
+
+/// One worker's claims on a [`Budget`].
+#[derive(Debug)]
+pub struct RequestStream<'b> {
+    budget: &'b Budget,
+    next: u64,
+    end: u64,
+}
+
+impl RequestStream<'_> {
+    /// The next up to `sequences_max` sequences, or `None` when the budget is spent.
+    pub fn take(&mut self, sequences_max: u32) -> Option<Turn> {
+        if self.next == self.end {
+            self.claim()?;
+        }
+        let sequences = u64::from(sequences_max).min(self.end - self.next);
+        let first = self.next;
+        self.next += sequences;
+        let mut commands = sequences * self.budget.sequence_len;
+        if let Some(total) = self.budget.commands_total {
+            commands = commands.min(total - first * self.budget.sequence_len);
+        }
+        let first = self.budget.first.wrapping_add(first);
+        Some(Turn { first, sequences: sequences as u32, commands: commands as u32 })
+    }
+
+    fn claim(&mut self) -> Option<()> {
+        let total = self.budget.sequences_total();
+        // Checked first, so that asking an empty budget for ever does not wrap the counter.
+        if self.budget.claimed.load(Ordering::Relaxed) >= total {
+            return None;
+        }
+        let start = self.budget.claimed.fetch_add(self.budget.chunk, Ordering::Relaxed);
+        if start >= total {
+            return None;
+        }
+        self.next = start;
+        self.end = start.saturating_add(self.budget.chunk).min(total);
+        Some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Whatever the shape, the turns of all workers sum to the total and share no sequence.
+        #[test]
+        fn the_total_is_exact(
+            total in 1u64..5_000,
+            sequence_len in 1usize..12,
+            depth in 1u32..600,
+            workers in 1usize..6,
+            paced: bool,
+        ) {
+            let budget = Budget::new(Some(total), sequence_len, depth, paced);
+            let mut streams: Vec<_> = (0..workers).map(|_| budget.stream()).collect();
+            let mut sent = 0u64;
+            let mut seen = std::collections::HashSet::new();
+            let mut live = true;
+            while live {
+                live = false;
+                for stream in &mut streams {
+                    if let Some(turn) = stream.take(depth) {
+                        live = true;
+                        prop_assert!(turn.commands >= 1 && turn.sequences <= depth);
+                        sent += u64::from(turn.commands);
+                        for s in 0..u64::from(turn.sequences) {
+                            prop_assert!(seen.insert(turn.first + s));
+                        }
+                    }
+                }
+            }
+            prop_assert_eq!(sent, total);
+            prop_assert_eq!(seen.len() as u64, total.div_ceil(sequence_len as u64));
+        }
+    }
+
+    #[test]
+    fn pipelines_in_the_middle_are_full() {
+        let budget = Budget::new(Some(10_000), 1, 48, false);
+        let mut stream = budget.stream();
+        let turns: Vec<u32> = std::iter::from_fn(|| stream.take(48)).map(|t| t.sequences).collect();
+        let (last, full) = turns.split_last().unwrap();
+        assert!(full.iter().all(|&s| s == 48));
+        assert_eq!(*last, 10_000 % 48);
+    }
+
+    #[test]
+    fn warmup_numbers_are_apart() {
+        let budget = Budget::new(Some(1), 1, 1, false);
+        assert_eq!(budget.for_warmup().stream().take(1).unwrap().first, WARMUP_FIRST);
+        assert_eq!(budget.stream().take(1).unwrap().first, 0);
+    }
+}

@@ -1,0 +1,204 @@
+//! The tests of `redis-benchmark` and `valkey-benchmark` as data.
+//!
+//! Owns their names, order, titles and commands. Which of them run is the front end's decision.
+
+use crate::{Arg, CommandSpec, Piece};
+
+/// What the commands of the suite depend on.
+#[derive(Debug, Clone, Copy)]
+pub struct SuiteShape {
+    /// Bytes of every value.
+    pub value_len: u32,
+    /// Bytes of the payload stream already used; advances by one value for each run of the suite.
+    pub value_skip: u64,
+    /// Whether `-r` was given: then `ZADD` draws its scores, too.
+    pub randomised: bool,
+    /// Functions in the library that `FUNCTION LOAD` loads.
+    pub functions: u32,
+    /// Keys that `FCALL` passes.
+    pub fcall_keys: u32,
+    /// Whether `ZADD` names its member `element:__rand_int__`, as `redis-benchmark` does, and not
+    /// `element:__rand_1st__`, as `valkey-benchmark` does.
+    pub redis_zadd: bool,
+}
+
+/// One test of the suite.
+#[derive(Debug, Clone, Copy)]
+pub struct SuiteTest {
+    /// The names of `-t` that select it.
+    pub names: &'static [&'static str],
+    /// The title that reports print.
+    pub title: &'static str,
+    /// Whether it runs when no `-t` is given.
+    pub by_default: bool,
+    /// Whether only `valkey-benchmark` has it.
+    pub valkey_only: bool,
+    command: fn(&SuiteShape) -> CommandSpec,
+    setup: Option<fn(&SuiteShape) -> CommandSpec>,
+}
+
+impl SuiteTest {
+    /// The command that the test repeats.
+    #[must_use]
+    pub fn command(&self, shape: &SuiteShape) -> CommandSpec {
+        (self.command)(shape)
+    }
+
+    /// The command that must be sent once before it, if any.
+    #[must_use]
+    pub fn setup(&self, shape: &SuiteShape) -> Option<CommandSpec> {
+        self.setup.map(|setup| setup(shape))
+    }
+}
+
+const fn test(
+    names: &'static [&'static str],
+    title: &'static str,
+    command: fn(&SuiteShape) -> CommandSpec,
+) -> SuiteTest {
+    SuiteTest { names, title, by_default: true, valkey_only: false, command, setup: None }
+}
+
+const fn valkey(
+    names: &'static [&'static str],
+    title: &'static str,
+    command: fn(&SuiteShape) -> CommandSpec,
+    setup: Option<fn(&SuiteShape) -> CommandSpec>,
+) -> SuiteTest {
+    SuiteTest { names, title, by_default: true, valkey_only: true, command, setup }
+}
+
+const LRANGE_ALL: &[&str] =
+    &["lrange", "lrange_100", "lrange_300", "lrange_450", "lrange_500", "lrange_600"];
+
+/// Every test in the order in which it runs.
+pub const SUITE: &[SuiteTest] = &[
+    test(&["ping_inline", "ping"], "PING_INLINE", |_| CommandSpec {
+        inline: true,
+        ..CommandSpec::from_words(["PING"])
+    }),
+    test(&["ping_mbulk", "ping"], "PING_MBULK", |_| CommandSpec::from_words(["PING"])),
+    test(&["set"], "SET", |s| with_value(&["SET", "key:__rand_int__"], s)),
+    test(&["get"], "GET", |_| CommandSpec::parse(["GET", "key:__rand_int__"])),
+    test(&["incr"], "INCR", |_| CommandSpec::parse(["INCR", "counter:__rand_int__"])),
+    test(&["lpush"], "LPUSH", |s| with_value(&["LPUSH", "mylist"], s)),
+    test(&["rpush"], "RPUSH", |s| with_value(&["RPUSH", "mylist"], s)),
+    test(&["lpop"], "LPOP", |_| CommandSpec::from_words(["LPOP", "mylist"])),
+    test(&["rpop"], "RPOP", |_| CommandSpec::from_words(["RPOP", "mylist"])),
+    test(&["sadd"], "SADD", |_| CommandSpec::parse(["SADD", "myset", "element:__rand_int__"])),
+    test(&["hset"], "HSET", |s| with_value(&["HSET", "myhash", "element:__rand_int__"], s)),
+    test(&["spop"], "SPOP", |_| CommandSpec::from_words(["SPOP", "myset"])),
+    test(&["zadd"], "ZADD", zadd),
+    test(&["zpopmin"], "ZPOPMIN", |_| CommandSpec::from_words(["ZPOPMIN", "myzset"])),
+    test(LRANGE_ALL, "LPUSH (needed to benchmark LRANGE)", |s| {
+        with_value(&["LPUSH", "mylist"], s)
+    }),
+    test(&["lrange", "lrange_100"], "LRANGE_100 (first 100 elements)", |_| lrange("99")),
+    test(&["lrange", "lrange_300"], "LRANGE_300 (first 300 elements)", |_| lrange("299")),
+    SuiteTest {
+        by_default: false,
+        ..test(&["lrange_450"], "LRANGE_450 (first 450 elements)", |_| lrange("449"))
+    },
+    test(&["lrange", "lrange_500"], "LRANGE_500 (first 500 elements)", |_| lrange("499")),
+    test(&["lrange", "lrange_600"], "LRANGE_600 (first 600 elements)", |_| lrange("599")),
+    test(&["mset"], "MSET (10 keys)", mset),
+    valkey(
+        &["mget"],
+        "MGET (10 keys)",
+        |_| CommandSpec::parse(std::iter::once("MGET").chain(["key:__rand_int__"; 10])),
+        None,
+    ),
+    test(&["xadd"], "XADD", |s| with_value(&["XADD", "mystream", "*", "myfield"], s)),
+    valkey(&["function_load"], "FUNCTION LOAD", |s| function_load(s.functions, false), None),
+    valkey(&["fcall"], "FCALL", fcall, Some(|s| function_load(1, s.fcall_keys > 0))),
+];
+
+/// Every name that `-t` knows, in the order of the suite.
+#[must_use]
+pub fn names() -> Vec<&'static str> {
+    let mut names: Vec<&str> = Vec::new();
+    for name in SUITE.iter().flat_map(|t| t.names) {
+        if !names.contains(name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+fn value(shape: &SuiteShape) -> Arg {
+    Arg { pieces: vec![Piece::Fill { len: shape.value_len, skip: shape.value_skip }] }
+}
+
+fn with_value(words: &[&str], shape: &SuiteShape) -> CommandSpec {
+    let mut command = CommandSpec::parse(words);
+    command.args.push(value(shape));
+    command
+}
+
+fn zadd(shape: &SuiteShape) -> CommandSpec {
+    let score = if shape.randomised { "__rand_int__" } else { "0" };
+    let member =
+        if shape.redis_zadd { "element:__rand_int__" } else { "element:__rand_1st__" };
+    CommandSpec::parse(["ZADD", "myzset", score, member])
+}
+
+fn lrange(last: &str) -> CommandSpec {
+    CommandSpec::from_words(["LRANGE", "mylist", "0", last])
+}
+
+fn mset(shape: &SuiteShape) -> CommandSpec {
+    let mut command = CommandSpec::from_words(["MSET"]);
+    for _ in 0..10 {
+        command.args.push(Arg::literal(b"key:__rand_int__").with_numbers());
+        command.args.push(value(shape));
+    }
+    command
+}
+
+/// `FUNCTION LOAD REPLACE` of a library of `count` functions that do next to nothing.
+fn function_load(count: u32, with_keys: bool) -> CommandSpec {
+    let mut script = String::from("#!lua name=benchlib\n");
+    for n in (1..=count).rev() {
+        let (parameters, result) = if with_keys { ("keys, args", "keys[0]") } else { ("", "0") };
+        // `redis` is the object's name that both servers know; `server` is Valkey's alone.
+        script += &format!(
+            "local function foo{n}({parameters})\nreturn {result}\nend\n\
+             redis.register_function('foo{n}', foo{n})\n"
+        );
+    }
+    CommandSpec::from_words(["FUNCTION", "LOAD", "REPLACE", &script])
+}
+
+fn fcall(shape: &SuiteShape) -> CommandSpec {
+    let mut command =
+        CommandSpec::from_words(["FCALL", "foo1", &shape.fcall_keys.to_string()]);
+    for n in 1..=shape.fcall_keys {
+        command.args.push(Arg::literal(format!("key{n}").as_bytes()));
+    }
+    command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_order_and_titles_are_the_peers() {
+        let titles: Vec<_> = SUITE.iter().filter(|t| t.by_default).map(|t| t.title).collect();
+        assert_eq!(
+            titles.join("|"),
+            "PING_INLINE|PING_MBULK|SET|GET|INCR|LPUSH|RPUSH|LPOP|RPOP|SADD|HSET|SPOP|ZADD|ZPOPMIN|\
+             LPUSH (needed to benchmark LRANGE)|LRANGE_100 (first 100 elements)|\
+             LRANGE_300 (first 300 elements)|LRANGE_500 (first 500 elements)|\
+             LRANGE_600 (first 600 elements)|MSET (10 keys)|MGET (10 keys)|XADD|FUNCTION LOAD|FCALL"
+        );
+    }
+
+    #[test]
+    fn every_name_is_lower_case_and_listed_once() {
+        let names = names();
+        assert!(names.iter().all(|n| n.to_lowercase() == **n));
+        assert!(names.contains(&"lrange_450") && names.contains(&"ping"));
+        assert_eq!(names.iter().collect::<std::collections::HashSet<_>>().len(), names.len());
+    }
+}

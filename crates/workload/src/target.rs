@@ -1,0 +1,129 @@
+//! Where to connect, and as whom.
+//!
+//! Owns endpoints and credentials as data. Resolving a name and opening a socket are left to
+//! `runner` and `engine`. A password is a [`Secret`], which no format, log or debug print shows.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use serde::{Serialize, Serializer};
+
+/// A server and the state that every connection to it is brought into before it carries load.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Target {
+    /// Where the server listens.
+    pub endpoint: Endpoint,
+    /// Who logs in, if anybody.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub credentials: Option<Credentials>,
+    /// The database to `SELECT`; 0 needs no command.
+    pub db: u32,
+    /// Whether `CLIENT TRACKING on` is sent.
+    pub tracking: bool,
+    /// Whether connections are opened with MPTCP (Linux, RFC 8684).
+    pub mptcp: bool,
+}
+
+impl Default for Target {
+    fn default() -> Self {
+        Self {
+            endpoint: Endpoint::default(),
+            credentials: None,
+            db: 0,
+            tracking: false,
+            mptcp: false,
+        }
+    }
+}
+
+/// An address as the user gave it, names unresolved.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Endpoint {
+    /// A host name or IP address (IPv6 without brackets), and a port.
+    Tcp {
+        /// Name or address.
+        host: String,
+        /// Port, 0 to 65535.
+        port: u16,
+    },
+    /// The path of a unix socket.
+    Unix(PathBuf),
+}
+
+impl Default for Endpoint {
+    fn default() -> Self {
+        Self::Tcp { host: "127.0.0.1".into(), port: 6379 }
+    }
+}
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp { host, port } if host.contains(':') => write!(f, "[{host}]:{port}"),
+            Self::Tcp { host, port } => write!(f, "{host}:{port}"),
+            Self::Unix(path) => write!(f, "{}", path.display()),
+        }
+    }
+}
+
+/// A login. Without a user it is the password of the `default` user.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Credentials {
+    /// The ACL user, where one was named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+    /// The password.
+    pub password: Secret,
+}
+
+/// Text that is used but never shown: it prints and serialises as `***`.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// Wraps the text.
+    #[must_use]
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// The text itself, for the one place that sends it to the server.
+    #[must_use]
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}
+
+impl Serialize for Secret {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str("***")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_shows_in_no_form() {
+        let login = Credentials { user: Some("u".into()), password: Secret::new("hunter2") };
+        assert!(!format!("{login:?}").contains("hunter2"));
+        assert!(!serde_json::to_string(&login).unwrap().contains("hunter2"));
+        assert_eq!(login.password.reveal(), "hunter2");
+    }
+
+    #[test]
+    fn endpoints_print_as_people_write_them() {
+        let v6 = Endpoint::Tcp { host: "::1".into(), port: 6379 };
+        assert_eq!(v6.to_string(), "[::1]:6379");
+        assert_eq!(Endpoint::default().to_string(), "127.0.0.1:6379");
+        assert_eq!(Endpoint::Unix("/tmp/s".into()).to_string(), "/tmp/s");
+    }
+}
