@@ -1,1 +1,109 @@
-//! Placeholder.
+//! Bytes to the kernel and back, and the clock.
+//!
+//! An [`Engine`] moves bytes over many connections for one thread. It owns every buffer that the
+//! kernel may touch, and it is the only place that time comes from: with [`Scripted`] a whole run
+//! replays on a clock that the test turns.
+//!
+//! Knows no protocol, plan or histogram. A new engine is one file here, one row in the runner's
+//! launch, and must pass `tests/conformance.rs`.
+
+#[cfg(unix)]
+mod epoll;
+mod scripted;
+mod socket;
+#[cfg(unix)]
+mod timer;
+
+use std::fmt;
+use std::io;
+
+#[cfg(unix)]
+pub use epoll::Epoll;
+pub use scripted::{Delivery, Script, Scripted};
+pub use socket::{Address, ConnectOptions};
+
+/// A connection of one engine: the caller's choice, small numbers without gaps, since engines
+/// keep tables by it. May be opened again after it was closed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ConnId(pub u32);
+
+/// Moves bytes over connections, for the thread that owns it.
+///
+/// The turn of a worker: [`wait`](Self::wait) once, then [`next`](Self::next) until it yields
+/// nothing. What a connection received is in [`inbox`](Self::inbox) from its event to the call of
+/// `next` after it; what is not [`consume`](Self::consume)d by then comes again, in front of what
+/// arrives later.
+pub trait Engine {
+    /// The engine's name, for reports.
+    fn name(&self) -> &'static str;
+
+    /// The engine's latest look at its clock, in nanoseconds since the instant that all engines
+    /// of a run share. Costs nothing: it was taken when the current event's bytes were read, when
+    /// the last send was made, or when the last wait ended.
+    fn now_ns(&self) -> u64;
+
+    /// Begins to connect. Yields [`Event::Opened`] or [`Event::Closed`] later, never nothing.
+    fn open(&mut self, conn: ConnId, to: &Address, options: &ConnectOptions);
+
+    /// Sends bytes on an open connection, in order after all sent before, and returns when they
+    /// were handed to the kernel. What the kernel does not take at once the engine keeps and sends
+    /// on. A failure arrives as [`Event::Closed`]. On a connection that is not open it does
+    /// nothing.
+    fn send(&mut self, conn: ConnId, bytes: &[u8]) -> u64;
+
+    /// What the connection of the current [`Event::Received`] has received and not consumed;
+    /// empty at any other time.
+    fn inbox(&self) -> &[u8];
+
+    /// Marks the first `bytes` of the inbox as done with.
+    ///
+    /// # Panics
+    /// When the inbox is shorter than that.
+    fn consume(&mut self, bytes: usize);
+
+    /// Closes a connection, unsent bytes and all. No event of it is yielded after.
+    fn close(&mut self, conn: ConnId);
+
+    /// Hands everything sent so far to the kernel and waits until something has happened, or
+    /// `until_ns` has come, or (if `None`) for ever. May return early with nothing.
+    ///
+    /// # Errors
+    /// The kernel refuses to wait, which no caller can mend.
+    fn wait(&mut self, until_ns: Option<u64>) -> io::Result<()>;
+
+    /// The next thing that happened, or `None` when it is time to wait again.
+    fn next(&mut self) -> Option<Event>;
+}
+
+/// Something that happened to a connection.
+#[derive(Debug)]
+pub enum Event {
+    /// It may be sent on.
+    Opened(ConnId),
+    /// Bytes are in the inbox.
+    Received(ConnId),
+    /// It is no more, and not by our doing. Bytes that arrived before were received before.
+    Closed(ConnId, Reason),
+}
+
+/// Why a connection ended without our closing it.
+#[derive(Debug)]
+pub enum Reason {
+    /// The other side closed it in an orderly way.
+    ByPeer,
+    /// It could not be opened, or broke.
+    Failed(io::Error),
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ByPeer => f.write_str("the server closed the connection"),
+            // Rust appends " (os error N)", which tells a person nothing.
+            Self::Failed(error) => {
+                let text = error.to_string();
+                f.write_str(text.split(" (os error").next().unwrap_or(&text))
+            }
+        }
+    }
+}

@@ -1,1 +1,18 @@
-//! Placeholder.
+//! Meaning to bytes and back, without I/O.
+//!
+//! A [`Protocol`] turns a command into a [`Template`] once; a [`Batch`] holds as many copies of
+//! the templates as a pipeline is deep and only patches the numbers in them for each send. Coming
+//! back, a [`Decode`] frames replies: it finds where each ends and what kind it is, and builds
+//! nothing.
+//!
+//! Knows no socket, clock or histogram. A new protocol is one folder here and one arm in the
+//! runner's launch.
+
+mod batch;
+mod protocol;
+pub mod resp;
+mod template;
+
+pub use batch::Batch;
+pub use protocol::{Decode, Decoded, Protocol, ProtocolError, Reply};
+pub use template::{Hole, Insert, Template};

@@ -1,0 +1,451 @@
+//! The readiness engine: `epoll` (kqueue on macOS) through mio.
+//!
+//! Edge-triggered, and a socket is registered once: per request the kernel is asked to write and
+//! to read, and once per turn what is ready. Reads go into one buffer that all connections share;
+//! a connection keeps bytes of its own only while a reply's line is split between reads or the
+//! kernel takes less than it was given.
+
+use std::collections::VecDeque;
+use std::io::{self, Read, Write};
+use std::os::fd::AsRawFd;
+use std::time::Instant;
+
+use mio::unix::SourceFd;
+use mio::{Events, Interest, Poll, Token};
+use socket2::Socket;
+
+use crate::socket::connect;
+use crate::timer::Timer;
+use crate::{Address, ConnId, ConnectOptions, Engine, Event, Reason};
+
+/// Bytes asked for by one read: a pipeline of 16 replies of 4 KiB and then some.
+const READ_MAX: usize = 128 * 1024;
+/// Sockets reported by one wait.
+const EVENTS_MAX: usize = 1024;
+
+/// See the module.
+pub struct Epoll {
+    poll: Poll,
+    events: Events,
+    /// What the last wait reported and is not yet dealt with.
+    ready: VecDeque<Ready>,
+    /// Connections that could not even be begun.
+    failures: VecDeque<(ConnId, io::Error)>,
+    connections: Vec<Option<Connection>>,
+    /// Openings so far: tells a report about a socket from one about the socket that had the same
+    /// id before.
+    generation: u32,
+    /// What was read last, behind what its connection had kept.
+    buffer: Vec<u8>,
+    /// Whose bytes are in the buffer, and where they begin and end.
+    current: Option<(ConnId, usize, usize)>,
+    timer: Timer,
+    origin: Instant,
+    now_ns: u64,
+}
+
+struct Connection {
+    socket: Socket,
+    generation: u32,
+    state: State,
+    /// Not yet taken by the kernel.
+    outbox: Vec<u8>,
+    /// Received and not consumed.
+    kept: Vec<u8>,
+    /// A TCP socket reports room to write only after it had none, so it is always watched. A unix
+    /// socket reports it each time the other side has read, which would double our turns, so it is
+    /// watched only while there is something unsent.
+    always_watches_room: bool,
+}
+
+enum State {
+    Opening,
+    Open,
+    /// A write failed. What was received before that is still to be read.
+    Broken(io::Error),
+}
+
+#[derive(Clone, Copy)]
+struct Ready {
+    conn: ConnId,
+    generation: u32,
+    readable: bool,
+    writable: bool,
+    /// The other side will send no more, or the socket has an error: read until that shows.
+    closing: bool,
+}
+
+const TIMER: Token = Token(usize::MAX);
+
+fn token(conn: ConnId, generation: u32) -> Token {
+    Token((generation as usize) << 32 | conn.0 as usize)
+}
+
+fn interest(room: bool) -> Interest {
+    if room {
+        Interest::READABLE | Interest::WRITABLE
+    } else {
+        Interest::READABLE
+    }
+}
+
+impl Epoll {
+    /// An engine whose clock begins at `origin`.
+    ///
+    /// # Errors
+    /// The process has no file descriptors left.
+    pub fn new(origin: Instant) -> io::Result<Self> {
+        let poll = Poll::new()?;
+        let timer = Timer::new(poll.registry(), TIMER)?;
+        Ok(Self {
+            poll,
+            events: Events::with_capacity(EVENTS_MAX),
+            ready: VecDeque::with_capacity(2 * EVENTS_MAX),
+            failures: VecDeque::new(),
+            connections: Vec::new(),
+            generation: 0,
+            buffer: vec![0; READ_MAX],
+            current: None,
+            timer,
+            origin,
+            now_ns: 0,
+        })
+    }
+
+    #[inline]
+    fn look_at_clock(&mut self) -> u64 {
+        self.now_ns = self.origin.elapsed().as_nanos() as u64;
+        self.now_ns
+    }
+
+    #[inline]
+    fn slot(&mut self, conn: ConnId) -> Option<&mut Connection> {
+        self.connections.get_mut(conn.0 as usize)?.as_mut()
+    }
+
+    fn try_open(&mut self, conn: ConnId, to: &Address, options: &ConnectOptions) -> io::Result<()> {
+        let (socket, connected) = connect(to, options)?;
+        let always_watches_room = matches!(to, Address::Tcp(_));
+        self.generation = self.generation.wrapping_add(1) & (u32::MAX >> 1);
+        let generation = self.generation;
+        let fd = socket.as_raw_fd();
+        let room = interest(always_watches_room);
+        self.poll
+            .registry()
+            .register(&mut SourceFd(&fd), token(conn, generation), room)?;
+        let index = conn.0 as usize;
+        if self.connections.len() <= index {
+            self.connections.resize_with(index + 1, || None);
+        }
+        self.connections[index] = Some(Connection {
+            socket,
+            generation,
+            state: State::Opening,
+            outbox: Vec::new(),
+            kept: Vec::new(),
+            always_watches_room,
+        });
+        if connected {
+            self.again(conn, generation, false);
+        }
+        Ok(())
+    }
+
+    /// Puts a connection behind what is ready already.
+    fn again(&mut self, conn: ConnId, generation: u32, closing: bool) {
+        let ready = Ready {
+            conn,
+            generation,
+            readable: true,
+            writable: true,
+            closing,
+        };
+        self.ready.push_back(ready);
+    }
+
+    /// Closes a connection that ended by itself.
+    fn lose(&mut self, conn: ConnId, reason: Reason) -> Option<Event> {
+        self.close(conn);
+        Some(Event::Closed(conn, reason))
+    }
+
+    fn handle(&mut self, ready: Ready) -> Option<Event> {
+        let Ready {
+            conn,
+            writable,
+            closing,
+            ..
+        } = ready;
+        let connection = self.slot(conn)?;
+        if connection.generation != ready.generation {
+            return None;
+        }
+        match connection.state {
+            State::Opening if writable || closing => self.opened(ready),
+            State::Opening => None,
+            State::Open if writable && !connection.outbox.is_empty() => {
+                self.send_on(conn);
+                self.receive(ready)
+            }
+            State::Open | State::Broken(_) => self.receive(ready),
+        }
+    }
+
+    fn opened(&mut self, ready: Ready) -> Option<Event> {
+        let conn = ready.conn;
+        let connection = self.slot(conn)?;
+        match connection.socket.take_error() {
+            Ok(None) => {}
+            Ok(Some(error)) | Err(error) => return self.lose(conn, Reason::Failed(error)),
+        }
+        if connection.socket.peer_addr().is_err() && !ready.closing {
+            return None; // Reported before it was connected: there will be another report.
+        }
+        connection.state = State::Open;
+        if ready.readable {
+            // What the server said unasked, or that it hung up, came with the same report.
+            self.again(conn, ready.generation, ready.closing);
+        }
+        self.look_at_clock();
+        Some(Event::Opened(conn))
+    }
+
+    /// Reads what there is.
+    #[inline]
+    fn receive(&mut self, ready: Ready) -> Option<Event> {
+        let conn = ready.conn;
+        let connection = self.connections.get_mut(conn.0 as usize)?.as_mut()?;
+        let kept = connection.kept.len();
+        if kept > 0 {
+            if self.buffer.len() < kept + READ_MAX {
+                self.buffer.resize(kept + READ_MAX, 0);
+            }
+            self.buffer[..kept].copy_from_slice(&connection.kept);
+        }
+        let room = kept..kept + READ_MAX;
+        match retry(|| (&connection.socket).read(&mut self.buffer[room.clone()])) {
+            Ok(0) => self.lose(conn, Reason::ByPeer),
+            Ok(read) => {
+                connection.kept.clear();
+                self.current = Some((conn, 0, kept + read));
+                // A read that did not fill its room has emptied the socket (epoll(7)), unless the
+                // end is near: only reading on shows that.
+                if read == READ_MAX || ready.closing {
+                    self.again(conn, ready.generation, ready.closing);
+                }
+                self.look_at_clock();
+                Some(Event::Received(conn))
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                match std::mem::replace(&mut connection.state, State::Open) {
+                    State::Broken(error) => self.lose(conn, Reason::Failed(error)),
+                    _ => None,
+                }
+            }
+            Err(error) => self.lose(conn, Reason::Failed(error)),
+        }
+    }
+
+    /// Keeps what was received last and not consumed with its connection.
+    #[inline]
+    fn put_away(&mut self) {
+        let Some((conn, start, end)) = self.current.take() else {
+            return;
+        };
+        if start < end
+            && let Some(Some(connection)) = self.connections.get_mut(conn.0 as usize)
+        {
+            connection.kept.extend_from_slice(&self.buffer[start..end]);
+        }
+    }
+
+    /// Gives the kernel what it did not take before.
+    fn send_on(&mut self, conn: ConnId) {
+        let Some(connection) = self.slot(conn) else {
+            return;
+        };
+        let outbox = std::mem::take(&mut connection.outbox);
+        let unsent = self.give(conn, &outbox);
+        let Some(connection) = self.slot(conn) else {
+            return;
+        };
+        if unsent > 0 {
+            connection.outbox = outbox;
+            connection.outbox.drain(..connection.outbox.len() - unsent);
+        } else if !connection.always_watches_room {
+            self.watch_room(conn, false);
+        }
+    }
+
+    /// Writes as much as the kernel takes and returns how much it did not.
+    #[inline]
+    fn give(&mut self, conn: ConnId, bytes: &[u8]) -> usize {
+        let Some(connection) = self.slot(conn) else {
+            return 0;
+        };
+        let mut sent = 0;
+        while sent < bytes.len() {
+            match retry(|| (&connection.socket).write(&bytes[sent..])) {
+                Ok(n) => sent += n,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) => {
+                    self.broke(conn, error);
+                    return 0;
+                }
+            }
+        }
+        bytes.len() - sent
+    }
+
+    fn watch_room(&mut self, conn: ConnId, room: bool) {
+        let Some(connection) = self.slot(conn) else {
+            return;
+        };
+        let (fd, token) = (
+            connection.socket.as_raw_fd(),
+            token(conn, connection.generation),
+        );
+        let registry = self.poll.registry();
+        if let Err(error) = registry.reregister(&mut SourceFd(&fd), token, interest(room)) {
+            self.broke(conn, error);
+        }
+    }
+
+    fn broke(&mut self, conn: ConnId, error: io::Error) {
+        let Some(connection) = self.slot(conn) else {
+            return;
+        };
+        connection.outbox.clear();
+        connection.state = State::Broken(error);
+        let generation = connection.generation;
+        self.again(conn, generation, true);
+    }
+}
+
+impl Engine for Epoll {
+    fn name(&self) -> &'static str {
+        "epoll"
+    }
+
+    #[inline]
+    fn now_ns(&self) -> u64 {
+        self.now_ns
+    }
+
+    fn open(&mut self, conn: ConnId, to: &Address, options: &ConnectOptions) {
+        debug_assert!(
+            self.slot(conn).is_none(),
+            "an open connection is closed before it is opened"
+        );
+        if let Err(error) = self.try_open(conn, to, options) {
+            self.failures.push_back((conn, error));
+        }
+    }
+
+    #[inline]
+    fn send(&mut self, conn: ConnId, bytes: &[u8]) -> u64 {
+        let now_ns = self.look_at_clock();
+        let Some(connection) = self.slot(conn) else {
+            return now_ns;
+        };
+        if !matches!(connection.state, State::Open) {
+            return now_ns;
+        }
+        if !connection.outbox.is_empty() {
+            connection.outbox.extend_from_slice(bytes);
+            return now_ns;
+        }
+        let unsent = self.give(conn, bytes);
+        if unsent > 0
+            && let Some(connection) = self.slot(conn)
+        {
+            connection
+                .outbox
+                .extend_from_slice(&bytes[bytes.len() - unsent..]);
+            if !connection.always_watches_room {
+                self.watch_room(conn, true);
+            }
+        }
+        now_ns
+    }
+
+    #[inline]
+    fn inbox(&self) -> &[u8] {
+        self.current
+            .map_or(&[], |(_, start, end)| &self.buffer[start..end])
+    }
+
+    #[inline]
+    fn consume(&mut self, bytes: usize) {
+        if let Some((_, start, end)) = &mut self.current {
+            *start += bytes;
+            assert!(*start <= *end, "no more is consumed than there is");
+        }
+    }
+
+    fn close(&mut self, conn: ConnId) {
+        if self.current.is_some_and(|(current, ..)| current == conn) {
+            self.current = None;
+        }
+        let gone = self
+            .connections
+            .get_mut(conn.0 as usize)
+            .and_then(Option::take);
+        if let Some(gone) = gone {
+            let fd = gone.socket.as_raw_fd();
+            // Closing the descriptor takes it off the kernel's list anyway; mio asks to be told
+            // first, and a failure leaves nothing to do.
+            let _ = self.poll.registry().deregister(&mut SourceFd(&fd));
+        }
+    }
+
+    fn wait(&mut self, until_ns: Option<u64>) -> io::Result<()> {
+        self.put_away();
+        let busy = !self.ready.is_empty() || !self.failures.is_empty();
+        let timeout = self
+            .timer
+            .arm(if busy { Some(0) } else { until_ns }, self.origin)?;
+        match self.poll.poll(&mut self.events, timeout) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            other => other?,
+        }
+        self.look_at_clock();
+        for event in &self.events {
+            if event.token() == TIMER {
+                self.timer.fired();
+                continue;
+            }
+            self.ready.push_back(Ready {
+                conn: ConnId(event.token().0 as u32),
+                generation: (event.token().0 >> 32) as u32,
+                readable: event.is_readable(),
+                writable: event.is_writable(),
+                closing: event.is_read_closed() || event.is_error(),
+            });
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn next(&mut self) -> Option<Event> {
+        self.put_away();
+        if let Some((conn, error)) = self.failures.pop_front() {
+            return Some(Event::Closed(conn, Reason::Failed(error)));
+        }
+        while let Some(ready) = self.ready.pop_front() {
+            if let Some(event) = self.handle(ready) {
+                return Some(event);
+            }
+        }
+        None
+    }
+}
+
+fn retry<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    loop {
+        match call() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            other => return other,
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! The engine of fake time: a script plays the server, and the clock moves only when the worker
+//! waits.
+//!
+//! Stalls, split replies, refusals and resets happen at the nanosecond the script says, so a run
+//! that would take minutes replays in an instant, and the same way each time.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::io;
+
+use crate::{Address, ConnId, ConnectOptions, Engine, Event, Reason};
+
+/// The server's part.
+pub trait Script {
+    /// Somebody connects. What to deliver, beginning with the answer to that:
+    /// [`Delivery::Accept`] or [`Delivery::Fail`].
+    fn connected(&mut self, conn: ConnId, now_ns: u64) -> Vec<(u64, Delivery)>;
+
+    /// Bytes were sent. What to deliver when; each time is at or after `now_ns`.
+    fn received(&mut self, conn: ConnId, bytes: &[u8], now_ns: u64) -> Vec<(u64, Delivery)>;
+}
+
+/// Something that reaches the client.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Delivery {
+    /// The connection is open.
+    Accept,
+    /// Bytes, in one read.
+    Bytes(Vec<u8>),
+    /// An orderly end.
+    Close,
+    /// A failure of this kind.
+    Fail(io::ErrorKind),
+}
+
+/// See the module.
+pub struct Scripted<S> {
+    script: S,
+    now_ns: u64,
+    due: BinaryHeap<Reverse<(u64, u64)>>,
+    deliveries: BTreeMap<u64, (ConnId, u32, Delivery)>,
+    sequence: u64,
+    happened: VecDeque<(ConnId, u32, Delivery)>,
+    connections: Vec<Connection>,
+    current: Option<ConnId>,
+}
+
+#[derive(Default)]
+struct Connection {
+    /// Openings of this id: what was due to an earlier one is not delivered to a later.
+    generation: u32,
+    begun: bool,
+    open: bool,
+    inbox: Vec<u8>,
+}
+
+impl<S: Script> Scripted<S> {
+    /// An engine at time 0.
+    pub fn new(script: S) -> Self {
+        Self {
+            script,
+            now_ns: 0,
+            due: BinaryHeap::new(),
+            deliveries: BTreeMap::new(),
+            sequence: 0,
+            happened: VecDeque::new(),
+            connections: Vec::new(),
+            current: None,
+        }
+    }
+
+    /// The script, to see what it was told.
+    pub fn script(&self) -> &S {
+        &self.script
+    }
+
+    fn schedule(&mut self, conn: ConnId, deliveries: Vec<(u64, Delivery)>) {
+        let generation = self.connections[conn.0 as usize].generation;
+        for (at_ns, delivery) in deliveries {
+            assert!(
+                at_ns >= self.now_ns,
+                "a script delivers at or after the time it is told"
+            );
+            self.sequence += 1;
+            self.due.push(Reverse((at_ns, self.sequence)));
+            self.deliveries
+                .insert(self.sequence, (conn, generation, delivery));
+        }
+    }
+
+    fn take_due(&mut self) {
+        while let Some(&Reverse((at_ns, sequence))) = self.due.peek() {
+            if at_ns > self.now_ns {
+                break;
+            }
+            self.due.pop();
+            self.happened.extend(self.deliveries.remove(&sequence));
+        }
+    }
+}
+
+impl<S: Script> Engine for Scripted<S> {
+    fn name(&self) -> &'static str {
+        "scripted"
+    }
+
+    fn now_ns(&self) -> u64 {
+        self.now_ns
+    }
+
+    fn open(&mut self, conn: ConnId, _to: &Address, _options: &ConnectOptions) {
+        let index = conn.0 as usize;
+        if self.connections.len() <= index {
+            self.connections.resize_with(index + 1, Connection::default);
+        }
+        let connection = &mut self.connections[index];
+        assert!(
+            !connection.begun,
+            "an open connection is closed before it is opened"
+        );
+        connection.begun = true;
+        connection.generation += 1;
+        let deliveries = self.script.connected(conn, self.now_ns);
+        self.schedule(conn, deliveries);
+    }
+
+    fn send(&mut self, conn: ConnId, bytes: &[u8]) -> u64 {
+        if self
+            .connections
+            .get(conn.0 as usize)
+            .is_some_and(|c| c.open)
+        {
+            let deliveries = self.script.received(conn, bytes, self.now_ns);
+            self.schedule(conn, deliveries);
+        }
+        self.now_ns
+    }
+
+    fn inbox(&self) -> &[u8] {
+        self.current
+            .map_or(&[], |conn| &self.connections[conn.0 as usize].inbox)
+    }
+
+    fn consume(&mut self, bytes: usize) {
+        if let Some(conn) = self.current {
+            self.connections[conn.0 as usize].inbox.drain(..bytes);
+        }
+    }
+
+    fn close(&mut self, conn: ConnId) {
+        if let Some(connection) = self.connections.get_mut(conn.0 as usize) {
+            let generation = connection.generation;
+            *connection = Connection {
+                generation,
+                ..Connection::default()
+            };
+        }
+        self.current = self.current.filter(|current| *current != conn);
+    }
+
+    fn wait(&mut self, until_ns: Option<u64>) -> io::Result<()> {
+        self.current = None;
+        self.take_due();
+        if !self.happened.is_empty() {
+            return Ok(());
+        }
+        let next = self.due.peek().map(|Reverse((at_ns, _))| *at_ns);
+        let Some(wake_ns) = next.into_iter().chain(until_ns).min() else {
+            return Err(io::Error::other("nothing is due and nothing ever will be"));
+        };
+        self.now_ns = self.now_ns.max(wake_ns);
+        self.take_due();
+        Ok(())
+    }
+
+    fn next(&mut self) -> Option<Event> {
+        self.current = None;
+        while let Some((conn, generation, delivery)) = self.happened.pop_front() {
+            let connection = &mut self.connections[conn.0 as usize];
+            if !connection.begun || connection.generation != generation {
+                continue;
+            }
+            return Some(match delivery {
+                Delivery::Accept => {
+                    connection.open = true;
+                    Event::Opened(conn)
+                }
+                Delivery::Bytes(bytes) => {
+                    connection.inbox.extend_from_slice(&bytes);
+                    self.current = Some(conn);
+                    Event::Received(conn)
+                }
+                Delivery::Close => {
+                    self.close(conn);
+                    Event::Closed(conn, Reason::ByPeer)
+                }
+                Delivery::Fail(kind) => {
+                    self.close(conn);
+                    Event::Closed(conn, Reason::Failed(kind.into()))
+                }
+            });
+        }
+        None
+    }
+}

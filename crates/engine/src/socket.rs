@@ -1,0 +1,89 @@
+//! Sockets: addresses, options, and how a connection is begun.
+
+use std::fmt;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+
+/// Where to connect, names resolved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Address {
+    /// An IP address and a port.
+    Tcp(SocketAddr),
+    /// The path of a unix socket.
+    Unix(PathBuf),
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp(address) => write!(f, "{address}"),
+            Self::Unix(path) => write!(f, "{}", path.display()),
+        }
+    }
+}
+
+/// How to connect.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ConnectOptions {
+    /// Multipath TCP (Linux; RFC 8684).
+    pub mptcp: bool,
+    /// The local address to connect from.
+    pub source: Option<IpAddr>,
+}
+
+/// How long connecting to a unix socket may wait for room in the server's backlog.
+const UNIX_CONNECT_MAX: Duration = Duration::from_secs(5);
+
+/// A non-blocking socket, and whether it is connected already.
+pub(crate) fn connect(to: &Address, options: &ConnectOptions) -> io::Result<(Socket, bool)> {
+    match to {
+        Address::Unix(path) => {
+            let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
+            // A unix socket connects at once unless the backlog is full, and then it has no way
+            // to say when there is room: waiting is left to the kernel.
+            socket.set_write_timeout(Some(UNIX_CONNECT_MAX))?;
+            socket.connect(&SockAddr::unix(path)?)?;
+            socket.set_nonblocking(true)?;
+            Ok((socket, true))
+        }
+        Address::Tcp(address) => {
+            let protocol = if options.mptcp {
+                mptcp()?
+            } else {
+                Protocol::TCP
+            };
+            let socket = Socket::new(Domain::for_address(*address), Type::STREAM, Some(protocol))?;
+            socket.set_nonblocking(true)?;
+            socket.set_tcp_nodelay(true)?;
+            if let Some(source) = options.source {
+                socket.bind(&SocketAddr::new(source, 0).into())?;
+            }
+            match socket.connect(&(*address).into()) {
+                Ok(()) => Ok((socket, true)),
+                Err(error) if in_progress(&error) => Ok((socket, false)),
+                Err(error) => Err(error),
+            }
+        }
+    }
+}
+
+fn in_progress(error: &io::Error) -> bool {
+    rustix::io::Errno::from_io_error(error) == Some(rustix::io::Errno::INPROGRESS)
+}
+
+#[cfg(target_os = "linux")]
+fn mptcp() -> io::Result<Protocol> {
+    Ok(Protocol::MPTCP)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn mptcp() -> io::Result<Protocol> {
+    Err(io::Error::new(
+        io::ErrorKind::Unsupported,
+        "MPTCP is a feature of Linux",
+    ))
+}

@@ -1,0 +1,349 @@
+//! What every engine must do, whatever it is made of.
+//!
+//! Each case runs on each laboratory: an engine joined to a peer of known behaviour. A new engine
+//! is one line in [`LABS`].
+#![allow(missing_docs, clippy::unwrap_used)]
+
+mod peer;
+mod script;
+
+use std::time::{Duration, Instant};
+
+use engine::{Address, ConnId, ConnectOptions, Engine, Epoll, Event, Reason, Scripted};
+use peer::{Behaviour, Peer};
+
+pub(crate) struct Lab {
+    engine: Box<dyn Engine>,
+    address: Address,
+    _peer: Option<Peer>,
+}
+
+type MakeLab = fn(Behaviour) -> Lab;
+
+const LABS: &[(&str, MakeLab)] = &[
+    ("epoll over tcp", |behaviour| {
+        real(epoll(), Peer::tcp(behaviour))
+    }),
+    ("epoll over unix", |behaviour| {
+        real(epoll(), Peer::unix(behaviour))
+    }),
+    ("scripted", |behaviour| Lab {
+        engine: Box::new(Scripted::new(script::Play::new(behaviour))),
+        address: Address::Unix("/nowhere".into()),
+        _peer: None,
+    }),
+];
+
+fn epoll() -> Box<dyn Engine> {
+    Box::new(Epoll::new(Instant::now()).unwrap())
+}
+
+fn real(engine: Box<dyn Engine>, peer: Peer) -> Lab {
+    Lab {
+        engine,
+        address: peer.address(),
+        _peer: Some(peer),
+    }
+}
+
+const A: ConnId = ConnId(0);
+/// Long enough for the slowest machine, short enough to fail by.
+const PATIENCE_NS: u64 = 10_000_000_000;
+
+/// What a case sees of an event, and of the inbox that goes with it.
+#[derive(Debug, PartialEq, Eq)]
+enum Seen {
+    Opened,
+    Bytes(Vec<u8>),
+    ClosedByPeer,
+    Failed,
+}
+
+impl Lab {
+    fn open(&mut self, conn: ConnId) {
+        self.engine
+            .open(conn, &self.address, &ConnectOptions::default());
+    }
+
+    /// Turns until `enough` says so; everything received is consumed.
+    fn run(&mut self, mut enough: impl FnMut(&mut dyn Engine, ConnId, Seen) -> bool) {
+        let end_ns = self.engine.now_ns() + PATIENCE_NS;
+        loop {
+            self.engine.wait(Some(end_ns)).unwrap();
+            while let Some(event) = self.engine.next() {
+                let (conn, seen) = match event {
+                    Event::Opened(conn) => (conn, Seen::Opened),
+                    Event::Closed(conn, Reason::ByPeer) => (conn, Seen::ClosedByPeer),
+                    Event::Closed(conn, Reason::Failed(_)) => (conn, Seen::Failed),
+                    Event::Received(conn) => {
+                        let bytes = self.engine.inbox().to_vec();
+                        assert!(!bytes.is_empty(), "something received is not nothing");
+                        self.engine.consume(bytes.len());
+                        (conn, Seen::Bytes(bytes))
+                    }
+                };
+                if enough(self.engine.as_mut(), conn, seen) {
+                    return;
+                }
+            }
+            assert!(
+                self.engine.now_ns() < end_ns,
+                "what was waited for never came"
+            );
+        }
+    }
+
+    fn opened(&mut self, conn: ConnId) {
+        self.open(conn);
+        self.run(|_, who, seen| who == conn && seen == Seen::Opened);
+    }
+
+    /// Waits for bytes on A and leaves them in the inbox.
+    fn receive(&mut self) {
+        loop {
+            self.engine.wait(None).unwrap();
+            if let Some(event) = self.engine.next() {
+                return assert!(matches!(event, Event::Received(A)));
+            }
+        }
+    }
+
+    /// Everything received on `conn` until there are `len` bytes or the connection ends.
+    fn collect(&mut self, conn: ConnId, len: usize) -> (Vec<u8>, Option<Seen>) {
+        let mut all = Vec::new();
+        let mut end = None;
+        self.run(|_, who, seen| {
+            assert_eq!(who, conn);
+            match seen {
+                Seen::Bytes(bytes) => all.extend(bytes),
+                other => end = Some(other),
+            }
+            all.len() >= len || end.is_some()
+        });
+        (all, end)
+    }
+
+    /// Waits a little and asserts that nothing happens.
+    fn assert_quiet(&mut self) {
+        let end_ns = self.engine.now_ns() + 30_000_000;
+        while self.engine.now_ns() < end_ns {
+            self.engine.wait(Some(end_ns)).unwrap();
+            assert!(self.engine.next().is_none(), "nothing is expected");
+        }
+    }
+}
+
+fn for_each_lab(behaviour: Behaviour, case: impl Fn(&mut Lab)) {
+    for (name, make) in LABS {
+        eprintln!("in the laboratory {name}");
+        case(&mut make(behaviour));
+    }
+}
+
+#[test]
+fn what_is_sent_comes_back() {
+    for_each_lab(Behaviour::Echo, |lab| {
+        lab.opened(A);
+        for round in 0..100u32 {
+            let message = format!("message {round}").into_bytes();
+            let sent_ns = lab.engine.send(A, &message);
+            let (got, end) = lab.collect(A, message.len());
+            assert_eq!((got, end), (message, None));
+            assert!(
+                lab.engine.now_ns() >= sent_ns,
+                "time does not run backwards"
+            );
+        }
+    });
+}
+
+#[test]
+fn more_than_the_kernel_takes_at_once_arrives_whole() {
+    for_each_lab(Behaviour::EchoAfter(Duration::from_millis(100)), |lab| {
+        lab.opened(A);
+        let message: Vec<u8> = (0..6_000_000u32).map(|n| (n % 251) as u8).collect();
+        for part in message.chunks(1_234_567) {
+            lab.engine.send(A, part);
+        }
+        let (got, _) = lab.collect(A, message.len());
+        assert!(
+            got == message,
+            "{} of {} bytes, or others",
+            got.len(),
+            message.len()
+        );
+    });
+}
+
+#[test]
+fn a_reply_may_dribble() {
+    for_each_lab(Behaviour::EchoBytewise, |lab| {
+        lab.opened(A);
+        lab.engine.send(A, b"abcdefgh");
+        assert_eq!(lab.collect(A, 8).0, b"abcdefgh");
+    });
+}
+
+#[test]
+fn what_is_not_consumed_comes_again() {
+    for_each_lab(Behaviour::EchoBytewise, |lab| {
+        lab.opened(A);
+        lab.engine.send(A, b"abcdef");
+        let mut longest = Vec::new();
+        while longest.len() < 6 {
+            lab.engine.wait(None).unwrap();
+            while let Some(event) = lab.engine.next() {
+                assert!(matches!(event, Event::Received(A)));
+                let inbox = lab.engine.inbox().to_vec();
+                assert!(inbox.len() > longest.len() && inbox.starts_with(&longest));
+                longest = inbox;
+            }
+        }
+        assert_eq!(longest, b"abcdef");
+        lab.engine.send(A, b"g");
+        lab.receive();
+        lab.engine.consume(4);
+        assert_eq!(lab.engine.inbox(), b"efg");
+        lab.engine.consume(3);
+        assert!(lab.engine.next().is_none() && lab.engine.inbox().is_empty());
+    });
+}
+
+#[test]
+fn last_words_are_heard_before_the_end() {
+    for_each_lab(
+        Behaviour::SayAndClose(b"-ERR max number of clients reached\r\n"),
+        |lab| {
+            lab.opened(A);
+            let (got, end) = lab.collect(A, usize::MAX);
+            assert_eq!(got, b"-ERR max number of clients reached\r\n");
+            assert_eq!(end, Some(Seen::ClosedByPeer));
+            lab.assert_quiet();
+        },
+    );
+}
+
+#[test]
+fn an_end_in_the_middle_is_seen_once() {
+    for_each_lab(Behaviour::CloseAfter(10), |lab| {
+        lab.opened(A);
+        lab.engine.send(A, b"0123456789");
+        let (got, end) = lab.collect(A, usize::MAX);
+        assert_eq!((got.as_slice(), end), (&b""[..], Some(Seen::ClosedByPeer)));
+        lab.engine.send(A, b"into the void");
+        lab.assert_quiet();
+    });
+}
+
+#[test]
+fn a_reset_is_a_failure() {
+    for_each_lab(Behaviour::ResetAfter(10), |lab| {
+        lab.opened(A);
+        lab.engine.send(A, b"0123456789");
+        let (_, end) = lab.collect(A, usize::MAX);
+        // A unix socket that is closed with nothing unread ends in order: it knows no reset.
+        assert!(
+            matches!(end, Some(Seen::Failed | Seen::ClosedByPeer)),
+            "{end:?}"
+        );
+        lab.assert_quiet();
+    });
+}
+
+#[test]
+fn nobody_there_is_a_failure() {
+    for_each_lab(Behaviour::Refuse, |lab| {
+        lab.open(A);
+        lab.run(|_, conn, seen| conn == A && seen == Seen::Failed);
+        lab.assert_quiet();
+    });
+}
+
+#[test]
+fn a_closed_connection_is_silent_and_its_id_free() {
+    for_each_lab(Behaviour::Echo, |lab| {
+        lab.opened(A);
+        for round in 0..50u8 {
+            lab.engine.send(A, b"never read");
+            lab.engine.close(A);
+            lab.open(A);
+            lab.run(|_, conn, seen| {
+                assert_eq!(
+                    (conn, seen),
+                    (A, Seen::Opened),
+                    "nothing of the old connection"
+                );
+                true
+            });
+            lab.engine.send(A, &[round]);
+            assert_eq!(lab.collect(A, 1).0, [round]);
+        }
+    });
+}
+
+#[test]
+fn closing_in_the_middle_of_its_own_event_is_fine() {
+    for_each_lab(Behaviour::Echo, |lab| {
+        lab.opened(A);
+        lab.engine.send(A, b"hello");
+        lab.receive();
+        lab.engine.close(A);
+        assert!(lab.engine.inbox().is_empty());
+        lab.open(A);
+        lab.run(|_, conn, seen| conn == A && seen == Seen::Opened);
+        lab.assert_quiet();
+    });
+}
+
+#[test]
+fn many_connections_do_not_mix() {
+    const CONNECTIONS: u32 = 200;
+    for_each_lab(Behaviour::Echo, |lab| {
+        for n in 0..CONNECTIONS {
+            lab.open(ConnId(n));
+        }
+        let mut rounds = vec![0u32; CONNECTIONS as usize];
+        let mut expected = vec![Vec::new(); CONNECTIONS as usize];
+        let mut done = 0;
+        lab.run(|engine, conn, seen| {
+            let index = conn.0 as usize;
+            if let Seen::Bytes(bytes) = seen {
+                let rest = &mut expected[index];
+                assert_eq!(rest.get(..bytes.len()), Some(bytes.as_slice()));
+                rest.drain(..bytes.len());
+                if !rest.is_empty() {
+                    return false;
+                }
+            } else {
+                assert_eq!(seen, Seen::Opened);
+            }
+            if rounds[index] == 20 {
+                done += 1;
+                return done == CONNECTIONS;
+            }
+            rounds[index] += 1;
+            expected[index] = format!("{conn:?} in round {}", rounds[index]).into_bytes();
+            engine.send(conn, &expected[index]);
+            false
+        });
+    });
+}
+
+#[test]
+fn a_wait_ends_when_it_was_told_to() {
+    for_each_lab(Behaviour::Silent, |lab| {
+        lab.opened(A);
+        lab.engine.send(A, b"?");
+        for wait_ns in [1_000, 300_000, 5_000_000] {
+            let end_ns = lab.engine.now_ns() + wait_ns;
+            while lab.engine.now_ns() < end_ns {
+                lab.engine.wait(Some(end_ns)).unwrap();
+                assert!(lab.engine.next().is_none());
+            }
+            assert!(
+                lab.engine.now_ns() < end_ns + 1_000_000_000,
+                "not a second late"
+            );
+        }
+    });
+}

@@ -1,0 +1,346 @@
+//! A pipeline's worth of encoded requests.
+//!
+//! Owns one image of `depth` sequences that a worker patches and sends, over and over: per
+//! request only the digits of its keys are written. Which request number comes next is
+//! `workload`'s business.
+
+use std::sync::Arc;
+
+use workload::{Dataset, KeyDraw, Plan, Slot, Turn};
+
+use crate::template::write_digits;
+use crate::{Hole, Insert, Protocol, Template};
+
+/// The image of a pipeline.
+pub struct Batch {
+    /// `depth` copies of the sequence; rewritten for each send when templates have inserts.
+    image: Vec<u8>,
+    /// The templates of one sequence, joined.
+    sequence: Template,
+    /// Offsets in the joined template at which each of its commands ends.
+    command_ends: Vec<usize>,
+    numbers: Numbers,
+    dataset: Option<Arc<Dataset>>,
+}
+
+impl Batch {
+    /// Compiles the sequence of a plan.
+    #[must_use]
+    pub fn new<P: Protocol>(plan: &Plan) -> Self {
+        let digits = plan.keys.range.map(|_| plan.keys.digits());
+        let mut sequence = Template::default();
+        let mut command_ends = Vec::new();
+        for command in &plan.sequence {
+            append(&mut sequence, &P::compile(command, digits));
+            command_ends.push(sequence.bytes.len());
+        }
+        let is_fresh = |hole: &&Hole| hole.slot == Slot::Fresh;
+        let fresh_per_sequence = sequence.holes.iter().filter(is_fresh).count() as u64;
+        let varying = !sequence.inserts.is_empty();
+        let copies = if varying {
+            0
+        } else {
+            plan.fleet.pipeline_depth as usize
+        };
+        Self {
+            image: sequence.bytes.repeat(copies),
+            sequence,
+            command_ends,
+            numbers: Numbers {
+                draw: plan.keys.distribution(),
+                range: plan.keys.range.unwrap_or(0).max(1),
+                seed: plan.seed,
+                fresh_per_sequence,
+            },
+            dataset: plan.dataset.clone(),
+        }
+    }
+
+    /// The bytes of the commands of this turn.
+    pub fn fill(&mut self, turn: Turn) -> &[u8] {
+        if self.sequence.inserts.is_empty() {
+            self.patch(turn)
+        } else {
+            self.write(turn)
+        }
+    }
+
+    /// Overwrites the holes of as many copies as the turn has.
+    fn patch(&mut self, turn: Turn) -> &[u8] {
+        let len = self.sequence.bytes.len();
+        if !self.sequence.holes.is_empty() {
+            for copy in 0..turn.sequences as usize {
+                let number = turn.first.wrapping_add(copy as u64);
+                let target = &mut self.image[copy * len..(copy + 1) * len];
+                let mut fresh = 0;
+                for hole in &self.sequence.holes {
+                    let value = self.numbers.of(number, hole.slot, &mut fresh);
+                    write_digits(value, &mut target[hole.at..hole.at + hole.digits]);
+                }
+            }
+        }
+        let commands_per_sequence = self.command_ends.len();
+        let whole = turn.commands as usize / commands_per_sequence;
+        let cut = turn.commands as usize % commands_per_sequence;
+        let end = whole * len + cut.checked_sub(1).map_or(0, |last| self.command_ends[last]);
+        &self.image[..end]
+    }
+
+    /// Writes every sequence anew around its cells.
+    fn write(&mut self, turn: Turn) -> &[u8] {
+        let mut image = std::mem::take(&mut self.image);
+        image.clear();
+        let commands_per_sequence = self.command_ends.len() as u32;
+        for copy in 0..turn.sequences {
+            let left = turn.commands - copy * commands_per_sequence;
+            let commands = left.min(commands_per_sequence) as usize;
+            self.write_one(
+                turn.first.wrapping_add(u64::from(copy)),
+                commands,
+                &mut image,
+            );
+        }
+        self.image = image;
+        &self.image
+    }
+
+    fn write_one(&self, number: u64, commands: usize, out: &mut Vec<u8>) {
+        let Template {
+            bytes,
+            holes,
+            inserts,
+        } = &self.sequence;
+        let end = self.command_ends[commands - 1];
+        let mut fresh = 0;
+        let mut holes = holes.iter().take_while(|h| h.at < end).peekable();
+        let mut inserts = inserts.iter().take_while(|(at, _)| *at < end).peekable();
+        let mut at = 0;
+        while at < end {
+            let next_hole = holes.peek().map_or(end, |h| h.at);
+            let next_insert = inserts.peek().map_or(end, |(at, _)| *at);
+            let stop = next_hole.min(next_insert);
+            out.extend_from_slice(&bytes[at..stop]);
+            at = stop;
+            if let Some((_, insert)) = inserts.next_if(|(place, _)| *place == at) {
+                self.write_insert(insert, number, out);
+            } else if let Some(hole) = holes.next_if(|h| h.at == at) {
+                let start = out.len();
+                out.resize(start + hole.digits, b'0');
+                let value = self.numbers.of(number, hole.slot, &mut fresh);
+                write_digits(value, &mut out[start..]);
+                at += hole.digits;
+            }
+        }
+    }
+
+    fn write_insert(&self, insert: &Insert, number: u64, out: &mut Vec<u8>) {
+        let Some(dataset) = &self.dataset else { return };
+        match insert {
+            Insert::Cell { column } => out.extend_from_slice(dataset.cell(number, *column)),
+            Insert::Length { fixed, columns } => {
+                let cells: usize = columns.iter().map(|c| dataset.cell(number, *c).len()).sum();
+                let mut digits = [0; 20];
+                let value = (fixed + cells) as u64;
+                write_digits(value, &mut digits);
+                let width = value.max(1).ilog10() as usize + 1;
+                out.extend_from_slice(&digits[20 - width..]);
+            }
+        }
+    }
+}
+
+/// Where the numbers of placeholders come from.
+struct Numbers {
+    draw: &'static dyn KeyDraw,
+    range: u64,
+    seed: u64,
+    /// `Fresh` occurrences in a sequence, each of which is a draw of its own.
+    fresh_per_sequence: u64,
+}
+
+impl Numbers {
+    /// The number for a slot in sequence number `sequence`, of which `fresh` counts the `Fresh`
+    /// occurrences so far.
+    #[inline]
+    fn of(&self, sequence: u64, slot: Slot, fresh: &mut u64) -> u64 {
+        match slot {
+            Slot::Fresh => {
+                let first = sequence.wrapping_mul(self.fresh_per_sequence);
+                let index = first.wrapping_add(*fresh);
+                *fresh += 1;
+                self.draw.draw(self.seed, index, self.range)
+            }
+            // A stream of its own for each slot, or __rand_1st__ and __rand_2nd__ would be equal.
+            Slot::Shared(n) => {
+                let seed = self.seed.wrapping_add(u64::from(n) << 56);
+                self.draw.draw(seed, sequence, self.range)
+            }
+        }
+    }
+}
+
+fn append(into: &mut Template, next: &Template) {
+    let base = into.bytes.len();
+    into.bytes.extend_from_slice(&next.bytes);
+    into.holes.extend(next.holes.iter().map(|h| Hole {
+        at: base + h.at,
+        ..*h
+    }));
+    into.inserts
+        .extend(next.inserts.iter().map(|(at, i)| (base + at, i.clone())));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resp::Resp;
+    use workload::command::split_sequence;
+    use workload::*;
+
+    fn plan(line: &str, keys: KeySpace, depth: u32, dataset: Option<Dataset>) -> Plan {
+        let words: Vec<Vec<u8>> = line.split(' ').map(|w| w.as_bytes().to_vec()).collect();
+        let columns = dataset.as_ref().map_or(vec![], |d| d.columns().to_vec());
+        let sequence = split_sequence(&words, 100)
+            .unwrap()
+            .into_iter()
+            .map(|command| {
+                let args = command.iter().map(|w| {
+                    Arg::literal(w)
+                        .with_fields(&columns)
+                        .unwrap()
+                        .with_numbers()
+                });
+                CommandSpec {
+                    args: args.collect(),
+                    inline: false,
+                }
+            });
+        PlanParts {
+            name: line.into(),
+            target: Target::default(),
+            protocol: ProtocolKind::Resp2,
+            engine: EngineKind::Auto,
+            fleet: Fleet {
+                workers: 1,
+                multi_thread: false,
+                connections: 1,
+                pipeline_depth: depth,
+                window: Window::Batch,
+                keep_alive: true,
+            },
+            pace: Pace::Closed,
+            warmup_ns: 0,
+            stop: Stop::Requests(1),
+            setup: vec![],
+            sequence: sequence.collect(),
+            keys,
+            dataset: dataset.map(Arc::new),
+            payload_bytes: 3,
+            on_error: OnError::Stop,
+            precision: 3,
+            first_byte: false,
+            seed: 7,
+        }
+        .build()
+        .unwrap()
+    }
+
+    fn keys(draw: &'static str, range: u64) -> KeySpace {
+        KeySpace {
+            range: Some(range),
+            draw,
+        }
+    }
+
+    fn turn(first: u64, sequences: u32, commands: u32) -> Turn {
+        Turn {
+            first,
+            sequences,
+            commands,
+        }
+    }
+
+    fn text(bytes: &[u8]) -> String {
+        String::from_utf8_lossy(bytes)
+            .replace("\r\n", " ")
+            .trim_end()
+            .to_owned()
+    }
+
+    #[test]
+    fn each_command_of_a_pipeline_gets_a_fresh_number() {
+        let mut batch =
+            Batch::new::<Resp>(&plan("GET k:__rand_int__", keys("sequential", 5), 3, None));
+        assert_eq!(
+            text(batch.fill(turn(4, 3, 3))),
+            "*2 $3 GET $14 k:000000000004 *2 $3 GET $14 k:000000000000 *2 $3 GET $14 k:000000000001"
+        );
+    }
+
+    #[test]
+    fn shared_slots_agree_within_a_sequence_and_fresh_ones_do_not() {
+        let line = "SET __rand_1st__ __rand_2nd__ ; GET __rand_1st__ ; GET __rand_int__ ; GET __rand_int__";
+        let mut batch = Batch::new::<Resp>(&plan(line, keys("uniform", 1 << 30), 2, None));
+        let sent = text(batch.fill(turn(0, 2, 8)));
+        let numbers: Vec<&str> = sent.split(' ').filter(|w| w.len() == 12).collect();
+        assert_eq!(numbers[0], numbers[2]);
+        assert_ne!(numbers[0], numbers[1], "slots have streams of their own");
+        assert_ne!(
+            numbers[3], numbers[4],
+            "__rand_int__ is fresh at each occurrence"
+        );
+        assert_ne!(numbers[0], numbers[5], "the next sequence draws anew");
+    }
+
+    #[test]
+    fn the_last_turn_may_cut_a_sequence_short() {
+        let line = "SET a b ; GET a ; DEL a";
+        let mut batch = Batch::new::<Resp>(&plan(line, KeySpace::default(), 2, None));
+        assert!(text(batch.fill(turn(0, 2, 5))).ends_with("*2 $3 GET $1 a"));
+        assert!(text(batch.fill(turn(0, 2, 6))).ends_with("*2 $3 DEL $1 a"));
+    }
+
+    #[test]
+    fn without_a_range_placeholders_stay_text() {
+        let mut batch =
+            Batch::new::<Resp>(&plan("GET k:__rand_int__", KeySpace::default(), 1, None));
+        assert_eq!(
+            text(batch.fill(turn(0, 1, 1))),
+            "*2 $3 GET $14 k:__rand_int__"
+        );
+    }
+
+    #[test]
+    fn wide_ranges_get_wider_numbers() {
+        let range = 10_000_000_000_000;
+        let mut batch = Batch::new::<Resp>(&plan(
+            "GET __rand_int__",
+            keys("sequential", range),
+            1,
+            None,
+        ));
+        assert_eq!(
+            text(batch.fill(turn(range - 1, 1, 1))),
+            "*2 $3 GET $13 9999999999999"
+        );
+    }
+
+    #[test]
+    fn cells_of_a_row_go_together_with_their_lengths() {
+        let rows = vec![
+            vec![b"1".to_vec(), b"one".to_vec()],
+            vec![b"22".to_vec(), vec![b'x'; 120]],
+        ];
+        let data = Dataset::new("f".into(), vec!["id".into(), "t".into()], rows).unwrap();
+        let line = "SET d:__field:id__:__rand_int__ <__field:t__>";
+        let mut batch = Batch::new::<Resp>(&plan(line, keys("sequential", 9), 2, Some(data)));
+        let sent = text(batch.fill(turn(2, 2, 2)));
+        let x = "x".repeat(120);
+        assert_eq!(
+            sent,
+            format!(
+                "*3 $3 SET $16 d:1:000000000002 $5 <one> *3 $3 SET $17 d:22:000000000003 $122 <{x}>"
+            )
+        );
+    }
+}

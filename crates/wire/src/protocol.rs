@@ -1,0 +1,83 @@
+//! The seam between protocols and everything else.
+
+use thiserror::Error;
+use workload::CommandSpec;
+
+use crate::Template;
+
+/// One protocol: how commands are written and replies read.
+pub trait Protocol {
+    /// What reads the replies of one connection.
+    type Decoder: Decode + Default;
+
+    /// Encodes a command, leaving holes where numbers of `digits` digits go. With `digits` of
+    /// `None` number placeholders stay as the text they are.
+    fn compile(command: &CommandSpec, digits: Option<usize>) -> Template;
+
+    /// Appends a command of plain arguments, for what is sent before the load.
+    fn encode(args: &[&[u8]], out: &mut Vec<u8>);
+}
+
+/// Reads the replies of one connection from bytes that arrive in any pieces.
+///
+/// A decoder keeps what it must know between pieces, so a caller may throw away what was
+/// consumed: the body of a huge value is never held in memory. Conformance: for every input,
+/// decoding it split at any byte gives the replies of decoding it whole.
+pub trait Decode {
+    /// Reads on in `input`, which begins where the last call's consumed bytes ended, until one
+    /// reply ends or no more can be said.
+    ///
+    /// # Errors
+    /// The bytes are not of this protocol. The connection is of no more use.
+    fn decode<'b>(&mut self, input: &'b [u8]) -> Result<Decoded<'b>, ProtocolError>;
+}
+
+/// What [`Decode::decode`] found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Decoded<'b> {
+    /// Bytes of the input that are done with.
+    pub consumed: usize,
+    /// The reply that ended there, or `None` if more bytes are needed.
+    pub reply: Option<Reply<'b>>,
+}
+
+/// What the server said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reply<'b> {
+    /// A value, a status or a collection.
+    Done,
+    /// A null: nothing there.
+    Miss,
+    /// An error reply; its text without framing, such as `ERR unknown command`.
+    Error(&'b [u8]),
+    /// A message that answers no request.
+    Push,
+}
+
+/// Bytes that cannot be a reply.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("the server sent bytes that are not {protocol}: {why} (near \"{excerpt}\")")]
+pub struct ProtocolError {
+    /// The protocol that was expected.
+    pub protocol: &'static str,
+    /// What is wrong with them.
+    pub why: &'static str,
+    /// The beginning of the offending bytes, escaped for a terminal.
+    pub excerpt: String,
+}
+
+impl ProtocolError {
+    /// An error about the bytes at the start of `input`.
+    #[must_use]
+    pub fn new(protocol: &'static str, why: &'static str, input: &[u8]) -> Self {
+        const EXCERPT_MAX: usize = 48;
+        let excerpt = input[..input.len().min(EXCERPT_MAX)]
+            .escape_ascii()
+            .to_string();
+        Self {
+            protocol,
+            why,
+            excerpt,
+        }
+    }
+}

@@ -1,0 +1,445 @@
+//! RESP replies, framed and not parsed.
+//!
+//! Finds where a reply ends and what kind it is. No object is built: a bulk string is skipped by
+//! its length, a collection is a count of elements still to come, nested ones add to that count,
+//! so that neither depth nor size costs memory. Building values is [`super::Value`]'s job.
+
+use memchr::memchr;
+
+use super::NAME;
+use crate::{Decode, Decoded, ProtocolError, Reply};
+
+/// Longest status, error or number line.
+const LINE_MAX: usize = 64 * 1024;
+/// Most elements of one reply still to come, and longest bulk string: far above what a server
+/// allows, low enough that no sum overflows.
+const COUNT_MAX: u64 = 1 << 48;
+
+/// The state of one connection between pieces of input.
+#[derive(Debug, Default)]
+pub struct RespDecoder {
+    /// Elements still to come of the reply being read, nested ones included; 0 between replies.
+    elements: u64,
+    /// Bytes still to come of the bulk string being skipped, its line end included.
+    skip: u64,
+    /// What to say when the reply being read ends.
+    ending: Ending,
+}
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    #[default]
+    Done,
+    Push,
+    /// The metadata before a reply (RESP3 attribute): the reply itself follows.
+    Attribute,
+}
+
+impl Decode for RespDecoder {
+    #[inline]
+    fn decode<'b>(&mut self, input: &'b [u8]) -> Result<Decoded<'b>, ProtocolError> {
+        // What nearly every write is answered with, between replies.
+        if self.elements == 0 && input.starts_with(b"+OK\r\n") {
+            return Ok(Decoded {
+                consumed: 5,
+                reply: Some(Reply::Done),
+            });
+        }
+        self.read(input)
+    }
+}
+
+impl RespDecoder {
+    fn read<'b>(&mut self, input: &'b [u8]) -> Result<Decoded<'b>, ProtocolError> {
+        let mut at = 0;
+        loop {
+            if self.skip > 0 {
+                let step = self.skip.min((input.len() - at) as u64);
+                at += step as usize;
+                self.skip -= step;
+                if self.skip > 0 {
+                    return Ok(Decoded {
+                        consumed: at,
+                        reply: None,
+                    });
+                }
+                if let Some(reply) = self.element_ended() {
+                    return Ok(Decoded {
+                        consumed: at,
+                        reply: Some(reply),
+                    });
+                }
+                at += self.skip_equals(&input[at..]);
+            }
+            let Some((line, after)) = line(&input[at..])? else {
+                return Ok(Decoded {
+                    consumed: at,
+                    reply: None,
+                });
+            };
+            let reply = self.header(line)?;
+            at += after;
+            if reply.is_some() {
+                return Ok(Decoded {
+                    consumed: at,
+                    reply,
+                });
+            }
+        }
+    }
+
+    /// Takes the header line of an element; a reply if the element and with it the reply ends.
+    fn header<'b>(&mut self, line: &'b [u8]) -> Result<Option<Reply<'b>>, ProtocolError> {
+        let top = self.elements == 0;
+        let (&kind, rest) = line
+            .split_first()
+            .ok_or_else(|| fault("an empty line", line))?;
+        match kind {
+            b'+' | b':' | b',' | b'#' | b'(' => {}
+            b'-' if top => return Ok(Some(Reply::Error(rest))),
+            b'-' => {}
+            b'_' if top => return Ok(Some(Reply::Miss)),
+            b'_' => {}
+            b'$' | b'=' | b'!' => match number(rest, line)? {
+                None if top => return Ok(Some(Reply::Miss)),
+                None => {}
+                Some(len) => {
+                    self.elements += u64::from(top);
+                    self.skip = len + 2;
+                    return Ok(None);
+                }
+            },
+            b'*' | b'~' | b'%' | b'>' | b'|' => return self.collection(kind, rest, line, top),
+            _ => return Err(fault("no type of reply begins like this", line)),
+        }
+        self.elements += u64::from(top);
+        Ok(self.element_ended())
+    }
+
+    fn collection<'b>(
+        &mut self,
+        kind: u8,
+        rest: &[u8],
+        line: &[u8],
+        top: bool,
+    ) -> Result<Option<Reply<'b>>, ProtocolError> {
+        let Some(count) = number(rest, line)? else {
+            if top {
+                return Ok(Some(Reply::Miss));
+            }
+            return Ok(self.element_ended());
+        };
+        let elements = if matches!(kind, b'%' | b'|') {
+            count * 2
+        } else {
+            count
+        };
+        if top {
+            self.ending = match kind {
+                b'>' => Ending::Push,
+                b'|' => Ending::Attribute,
+                _ => Ending::Done,
+            };
+        }
+        // Inside a reply an attribute belongs to the element after it and is none itself; a push
+        // never stands there.
+        let itself = u64::from(top || kind == b'|');
+        self.elements = self.elements.saturating_add(elements + itself);
+        if self.elements > COUNT_MAX {
+            return Err(fault("more elements than any reply has", line));
+        }
+        Ok(self.element_ended())
+    }
+
+    /// Counts one element as over; the reply if it was the last.
+    #[inline]
+    fn element_ended<'b>(&mut self) -> Option<Reply<'b>> {
+        self.elements -= 1;
+        if self.elements > 0 {
+            return None;
+        }
+        match std::mem::take(&mut self.ending) {
+            Ending::Done => Some(Reply::Done),
+            Ending::Push => Some(Reply::Push),
+            Ending::Attribute => None,
+        }
+    }
+
+    /// Lists mostly hold strings of one length, so the header of the last element is likely that
+    /// of the next: skips all that follow with the same three-byte header, without reading it.
+    /// Returns the bytes skipped; never the last element, which ends the reply.
+    #[inline]
+    fn skip_equals(&mut self, input: &[u8]) -> usize {
+        let &[b'$', digit @ b'0'..=b'9', b'\r', b'\n', ..] = input else {
+            return 0;
+        };
+        let stride = 4 + usize::from(digit - b'0') + 2;
+        let most = (input.len() / stride).min(self.elements.saturating_sub(1) as usize);
+        let same = |e: &&[u8]| e[..4] == [b'$', digit, b'\r', b'\n'];
+        let skipped = input
+            .chunks_exact(stride)
+            .take(most)
+            .take_while(same)
+            .count();
+        self.elements -= skipped as u64;
+        skipped * stride
+    }
+}
+
+/// The line at the start of `input` without its end, and where the next begins.
+#[inline]
+fn line(input: &[u8]) -> Result<Option<(&[u8], usize)>, ProtocolError> {
+    let Some(end) = memchr(b'\n', input) else {
+        let first_is_type = input.first().is_none_or(|b| b"+-:$*_,#!=(~%>|".contains(b));
+        return match (first_is_type, input.len() > LINE_MAX) {
+            (false, _) => Err(fault("no type of reply begins like this", input)),
+            (true, true) => Err(fault("a line without an end", input)),
+            (true, false) => Ok(None),
+        };
+    };
+    match input[..end].strip_suffix(b"\r") {
+        Some(line) => Ok(Some((line, end + 1))),
+        None => Err(fault("a line that does not end in CR LF", input)),
+    }
+}
+
+/// The number of a length or count; `None` for -1, the null of RESP2.
+#[inline]
+fn number(digits: &[u8], line: &[u8]) -> Result<Option<u64>, ProtocolError> {
+    if digits == b"-1" {
+        return Ok(None);
+    }
+    if digits.is_empty() || digits.len() > 15 {
+        return Err(fault("a length that is no number", line));
+    }
+    let mut value = 0u64;
+    for &digit in digits {
+        if !digit.is_ascii_digit() {
+            return Err(fault("a length that is no number", line));
+        }
+        value = value * 10 + u64::from(digit - b'0');
+    }
+    if value > COUNT_MAX {
+        return Err(fault("a length beyond any server's limit", line));
+    }
+    Ok(Some(value))
+}
+
+#[cold]
+fn fault(why: &'static str, bytes: &[u8]) -> ProtocolError {
+    ProtocolError::new(NAME, why, bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// What a decoder says, owned.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    enum Said {
+        Done,
+        Miss,
+        Error(Vec<u8>),
+        Push,
+        Fault,
+    }
+
+    /// Decodes pieces as an engine would hand them over: what is not consumed comes again.
+    fn decode_pieces<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Said> {
+        let mut decoder = RespDecoder::default();
+        let (mut said, mut held) = (Vec::new(), Vec::new());
+        for piece in pieces {
+            held.extend_from_slice(piece);
+            loop {
+                let Ok(step) = decoder.decode(&held) else {
+                    said.push(Said::Fault);
+                    return said;
+                };
+                said.extend(step.reply.map(|reply| match reply {
+                    Reply::Done => Said::Done,
+                    Reply::Miss => Said::Miss,
+                    Reply::Error(text) => Said::Error(text.to_vec()),
+                    Reply::Push => Said::Push,
+                }));
+                let (consumed, over) = (step.consumed, step.reply.is_none());
+                held.drain(..consumed);
+                if over {
+                    break;
+                }
+            }
+        }
+        assert!(
+            held.len() <= LINE_MAX,
+            "only an unfinished line is ever held"
+        );
+        said
+    }
+
+    fn whole(input: &[u8]) -> Vec<Said> {
+        decode_pieces([input])
+    }
+
+    #[test]
+    fn every_type_of_resp2_and_resp3() {
+        let cases: &[(&[u8], &[Said])] = &[
+            (
+                b"+OK\r\n+PONG\r\n:42\r\n",
+                &[Said::Done, Said::Done, Said::Done],
+            ),
+            (b"-ERR no\r\n", &[Said::Error(b"ERR no".to_vec())]),
+            (
+                b"$-1\r\n*-1\r\n_\r\n",
+                &[Said::Miss, Said::Miss, Said::Miss],
+            ),
+            (b"$0\r\n\r\n$5\r\na\r\nbc\r\n", &[Said::Done, Said::Done]),
+            (b"*0\r\n*2\r\n$1\r\na\r\n$-1\r\n", &[Said::Done, Said::Done]),
+            (
+                b"*2\r\n*2\r\n:1\r\n*0\r\n-ERR inside\r\n+OK\r\n",
+                &[Said::Done, Said::Done],
+            ),
+            (
+                b"%1\r\n+k\r\n*1\r\n,1.5\r\n~1\r\n#t\r\n(123\r\n",
+                &[Said::Done, Said::Done, Said::Done],
+            ),
+            (
+                b"=7\r\ntxt:abc\r\n!5\r\nERR x\r\n",
+                &[Said::Done, Said::Done],
+            ),
+            (
+                b">2\r\n+invalidate\r\n*1\r\n$1\r\nk\r\n+OK\r\n",
+                &[Said::Push, Said::Done],
+            ),
+            (b"|1\r\n+ttl\r\n:3\r\n+OK\r\n", &[Said::Done]),
+            (
+                b"*2\r\n|1\r\n+a\r\n:1\r\n:2\r\n:3\r\n+OK\r\n",
+                &[Said::Done, Said::Done],
+            ),
+        ];
+        for (input, expected) in cases {
+            assert_eq!(whole(input), *expected, "{}", input.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn what_is_not_resp_is_a_fault_at_once() {
+        let cases: &[&[u8]] = &[
+            b"HTTP/1.1 400 Bad Request\r\n",
+            b"SSH-2.0",
+            b"\r\n",
+            b"$x\r\n",
+            b"$-2\r\n",
+            b"*\r\n",
+            b"+no carriage return\n",
+            b"$99999999999999999999\r\n",
+            b"*999999999999999\r\n",
+            b"$?\r\n",
+        ];
+        for input in cases {
+            assert_eq!(whole(input), [Said::Fault], "{}", input.escape_ascii());
+        }
+        assert_eq!(whole(&[b'+'; LINE_MAX + 2]), [Said::Fault]);
+    }
+
+    #[test]
+    fn deep_nesting_costs_nothing() {
+        let mut input = b"*1\r\n".repeat(200_000);
+        input.extend_from_slice(b":1\r\n+OK\r\n");
+        assert_eq!(whole(&input), [Said::Done, Said::Done]);
+    }
+
+    #[test]
+    fn a_huge_bulk_is_skipped_in_pieces_without_being_held() {
+        let mut decoder = RespDecoder::default();
+        assert_eq!(decoder.decode(b"$1000000000\r\nabc").unwrap().consumed, 16);
+        let chunk = [b'x'; 1 << 16];
+        let mut left = 1_000_000_000u64 + 2 - 3;
+        while left > chunk.len() as u64 {
+            let step = decoder.decode(&chunk).unwrap();
+            assert_eq!((step.consumed, step.reply), (chunk.len(), None));
+            left -= chunk.len() as u64;
+        }
+        let last = decoder.decode(&chunk[..left as usize]).unwrap();
+        assert_eq!(last.reply, Some(Reply::Done));
+    }
+
+    #[test]
+    fn a_list_of_600_is_one_reply() {
+        let mut input = b"*600\r\n".to_vec();
+        input.extend(b"$3\r\nabc\r\n".repeat(599));
+        input.extend_from_slice(b"$10\r\n0123456789\r\n$-1\r\n");
+        assert_eq!(whole(&input), [Said::Done, Said::Miss]);
+    }
+
+    fn reply(depth: u32) -> BoxedStrategy<Vec<u8>> {
+        let bulk = prop::collection::vec(any::<u8>(), 0..20)
+            .prop_map(|body| [format!("${}\r\n", body.len()).as_bytes(), &body, b"\r\n"].concat());
+        let leaf = prop_oneof![
+            bulk,
+            Just(b"$3\r\nabc\r\n".to_vec()),
+            Just(b"+OK\r\n".to_vec()),
+            Just(b"-ERR x\r\n".to_vec()),
+            Just(b":-7\r\n".to_vec()),
+            Just(b"$-1\r\n".to_vec()),
+            Just(b"*-1\r\n".to_vec()),
+            Just(b"_\r\n".to_vec()),
+            Just(b"#f\r\n".to_vec()),
+        ];
+        if depth == 0 {
+            return leaf.boxed();
+        }
+        let nested = (
+            prop::sample::select(b"*~%".to_vec()),
+            prop::collection::vec(reply(depth - 1), 0..6),
+        )
+            .prop_map(|(kind, mut items)| {
+                if kind == b'%' && items.len() % 2 == 1 {
+                    items.pop();
+                }
+                let count = if kind == b'%' {
+                    items.len() / 2
+                } else {
+                    items.len()
+                };
+                [
+                    format!("{}{count}\r\n", kind as char).into_bytes(),
+                    items.concat(),
+                ]
+                .concat()
+            });
+        prop_oneof![leaf, nested].boxed()
+    }
+
+    proptest! {
+        /// Splitting at every byte, and into single bytes, changes nothing.
+        #[test]
+        fn pieces_decode_as_the_whole(replies in prop::collection::vec(reply(3), 1..6)) {
+            let input = replies.concat();
+            let expected = whole(&input);
+            prop_assert_eq!(expected.len(), replies.len());
+            for at in 0..=input.len() {
+                prop_assert_eq!(&decode_pieces([&input[..at], &input[at..]]), &expected);
+            }
+            prop_assert_eq!(&decode_pieces(input.chunks(1)), &expected);
+        }
+
+        /// Any bytes are decoded or refused, never more: no panic, no overflow, no lost place.
+        #[test]
+        fn any_bytes_are_safe(input in prop::collection::vec(any::<u8>(), 0..200)) {
+            whole(&input);
+        }
+
+        #[test]
+        fn almost_resp_is_safe(
+            replies in prop::collection::vec(reply(2), 1..4),
+            at in any::<prop::sample::Index>(),
+            byte: u8,
+        ) {
+            let mut input = replies.concat();
+            let at = at.index(input.len());
+            input[at] = byte;
+            let said = whole(&input);
+            prop_assert_eq!(decode_pieces(input.chunks(1)), said);
+        }
+    }
+}

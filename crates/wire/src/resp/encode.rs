@@ -1,0 +1,131 @@
+//! Commands to RESP: an array of bulk strings, or a plain line for inline commands.
+
+use workload::{Arg, CommandSpec, Piece, command};
+
+use crate::{Hole, Insert, Template};
+
+/// Appends a command of plain arguments.
+pub fn encode_command(args: &[&[u8]], out: &mut Vec<u8>) {
+    out.extend_from_slice(format!("*{}\r\n", args.len()).as_bytes());
+    for arg in args {
+        out.extend_from_slice(format!("${}\r\n", arg.len()).as_bytes());
+        out.extend_from_slice(arg);
+        out.extend_from_slice(b"\r\n");
+    }
+}
+
+/// See [`crate::Protocol::compile`].
+pub(super) fn compile(command: &CommandSpec, digits: Option<usize>) -> Template {
+    let mut template = Template::default();
+    if command.inline {
+        for (n, arg) in command.args.iter().enumerate() {
+            if n > 0 {
+                template.bytes.push(b' ');
+            }
+            append_body(&mut template, arg, digits);
+        }
+        template.bytes.extend_from_slice(b"\r\n");
+        return template;
+    }
+    let count = format!("*{}\r\n", command.args.len());
+    template.bytes.extend_from_slice(count.as_bytes());
+    for arg in &command.args {
+        append_header(&mut template, arg, digits);
+        append_body(&mut template, arg, digits);
+        template.bytes.extend_from_slice(b"\r\n");
+    }
+    template
+}
+
+fn append_header(template: &mut Template, arg: &Arg, digits: Option<usize>) {
+    let fixed = arg
+        .pieces
+        .iter()
+        .map(|p| fixed_len(p, digits))
+        .sum::<usize>();
+    let columns: Vec<usize> = arg.pieces.iter().filter_map(column).collect();
+    template.bytes.push(b'$');
+    if columns.is_empty() {
+        template
+            .bytes
+            .extend_from_slice(fixed.to_string().as_bytes());
+    } else {
+        template
+            .inserts
+            .push((template.bytes.len(), Insert::Length { fixed, columns }));
+    }
+    template.bytes.extend_from_slice(b"\r\n");
+}
+
+fn append_body(template: &mut Template, arg: &Arg, digits: Option<usize>) {
+    for piece in &arg.pieces {
+        let at = template.bytes.len();
+        match piece {
+            Piece::Bytes(bytes) => template.bytes.extend_from_slice(bytes),
+            Piece::Fill { len, skip } => {
+                workload::value::Lcg::at(*skip).fill(*len as usize, &mut template.bytes);
+            }
+            Piece::Field(column) => template
+                .inserts
+                .push((at, Insert::Cell { column: *column })),
+            Piece::Number(slot) => match digits {
+                Some(digits) => {
+                    template.holes.push(Hole {
+                        at,
+                        digits,
+                        slot: *slot,
+                    });
+                    template.bytes.resize(at + digits, b'0');
+                }
+                None => template
+                    .bytes
+                    .extend_from_slice(command::placeholder(*slot).as_bytes()),
+            },
+        }
+    }
+}
+
+fn fixed_len(piece: &Piece, digits: Option<usize>) -> usize {
+    match piece {
+        Piece::Bytes(bytes) => bytes.len(),
+        Piece::Fill { len, .. } => *len as usize,
+        Piece::Field(_) => 0,
+        Piece::Number(_) => digits.unwrap_or(command::PLACEHOLDER_LEN),
+    }
+}
+
+fn column(piece: &Piece) -> Option<usize> {
+    match piece {
+        Piece::Field(column) => Some(*column),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_arrays_of_bulk_strings() {
+        let mut out = Vec::new();
+        encode_command(&[b"SET", b"k", b""], &mut out);
+        assert_eq!(out, b"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$0\r\n\r\n");
+    }
+
+    #[test]
+    fn inline_commands_are_lines() {
+        let ping = CommandSpec {
+            inline: true,
+            ..CommandSpec::from_words(["PING"])
+        };
+        assert_eq!(compile(&ping, None).bytes, b"PING\r\n");
+    }
+
+    #[test]
+    fn the_hole_is_where_the_number_goes() {
+        let template = compile(&CommandSpec::parse(["GET", "k:__rand_int__"]), Some(12));
+        let hole = template.holes[0];
+        assert_eq!(&template.bytes[hole.at - 2..hole.at], b"k:");
+        assert_eq!(&template.bytes[hole.at + hole.digits..], b"\r\n");
+    }
+}

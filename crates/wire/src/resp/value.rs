@@ -1,0 +1,229 @@
+//! RESP replies as values, for what is asked once: `INFO`, `CONFIG GET`, topology.
+//! Not for the hot path, which only frames ([`super::RespDecoder`]).
+
+use super::NAME;
+use crate::ProtocolError;
+
+/// A whole reply.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// A status.
+    Simple(Vec<u8>),
+    /// An error's text.
+    Error(Vec<u8>),
+    /// A number.
+    Integer(i64),
+    /// A string.
+    Bulk(Vec<u8>),
+    /// Nothing, in any of its three spellings.
+    Null,
+    /// A list.
+    Array(Vec<Value>),
+    /// Pairs, in the server's order.
+    Map(Vec<(Value, Value)>),
+    /// A set, in the server's order.
+    Set(Vec<Value>),
+    /// A floating-point number.
+    Double(f64),
+    /// A truth value.
+    Boolean(bool),
+    /// An integer of any size, in decimal.
+    BigNumber(Vec<u8>),
+    /// A string, after its three-letter format.
+    Verbatim(Vec<u8>),
+    /// A message that answers no request.
+    Push(Vec<Value>),
+}
+
+/// Deepest nesting read; servers stay below ten.
+const DEPTH_MAX: u32 = 64;
+
+impl Value {
+    /// Reads one reply from the start of `input`: the value and its length in bytes, or `None` if
+    /// more bytes are needed.
+    ///
+    /// # Errors
+    /// The bytes are not RESP, or nested deeper than any server nests.
+    pub fn parse(input: &[u8]) -> Result<Option<(Self, usize)>, ProtocolError> {
+        let mut at = 0;
+        Ok(parse(input, &mut at, DEPTH_MAX)?.map(|value| (value, at)))
+    }
+
+    /// The text of a status, string, number or error.
+    #[must_use]
+    pub fn text(&self) -> Option<String> {
+        match self {
+            Self::Simple(b)
+            | Self::Error(b)
+            | Self::Bulk(b)
+            | Self::BigNumber(b)
+            | Self::Verbatim(b) => Some(String::from_utf8_lossy(b).into_owned()),
+            Self::Integer(n) => Some(n.to_string()),
+            Self::Double(d) => Some(d.to_string()),
+            _ => None,
+        }
+    }
+}
+
+type Parsed<T> = Result<Option<T>, ProtocolError>;
+
+fn fault(why: &'static str, bytes: &[u8]) -> ProtocolError {
+    ProtocolError::new(NAME, why, bytes)
+}
+
+fn parse(input: &[u8], at: &mut usize, depth: u32) -> Parsed<Value> {
+    let rest = &input[*at..];
+    if depth == 0 {
+        return Err(fault("a reply nested too deeply", rest));
+    }
+    let Some(end) = rest.windows(2).position(|w| w == b"\r\n") else {
+        let unknown = rest
+            .first()
+            .is_some_and(|b| !b"+-:$*_,#!=(~%>|".contains(b));
+        return if unknown {
+            Err(fault("no type of reply begins like this", rest))
+        } else {
+            Ok(None)
+        };
+    };
+    let Some((&kind, body)) = rest[..end].split_first() else {
+        return Err(fault("an empty line", rest));
+    };
+    *at += end + 2;
+    let bytes = || body.to_vec();
+    let number = || -> Result<i64, ProtocolError> {
+        let text = std::str::from_utf8(body).ok();
+        text.and_then(|t| t.parse().ok())
+            .ok_or_else(|| fault("no number where one belongs", rest))
+    };
+    Ok(Some(match kind {
+        b'+' => Value::Simple(bytes()),
+        b'-' => Value::Error(bytes()),
+        b':' => Value::Integer(number()?),
+        b'_' => Value::Null,
+        b'#' => Value::Boolean(body == b"t"),
+        b'(' => Value::BigNumber(bytes()),
+        b',' => {
+            let text = std::str::from_utf8(body).unwrap_or_default();
+            Value::Double(
+                text.parse()
+                    .map_err(|_| fault("no number where one belongs", rest))?,
+            )
+        }
+        b'$' | b'!' | b'=' => {
+            let Ok(len) = usize::try_from(number()?) else {
+                return Ok(Some(Value::Null));
+            };
+            let Some(body) = bulk(input, at, len)? else {
+                return Ok(None);
+            };
+            match kind {
+                b'!' => Value::Error(body),
+                b'=' => Value::Verbatim(body.get(4..).unwrap_or_default().to_vec()),
+                _ => Value::Bulk(body),
+            }
+        }
+        b'*' | b'~' | b'>' | b'%' | b'|' => {
+            let Ok(count) = usize::try_from(number()?) else {
+                return Ok(Some(Value::Null));
+            };
+            return collection(input, at, kind, count, depth - 1);
+        }
+        _ => return Err(fault("no type of reply begins like this", rest)),
+    }))
+}
+
+fn bulk(input: &[u8], at: &mut usize, len: usize) -> Parsed<Vec<u8>> {
+    let rest = &input[*at..];
+    let Some(end) = len.checked_add(2).filter(|end| *end <= rest.len()) else {
+        return Ok(None);
+    };
+    if &rest[len..end] != b"\r\n" {
+        return Err(fault("a string longer than it says", rest));
+    }
+    *at += end;
+    Ok(Some(rest[..len].to_vec()))
+}
+
+fn collection(input: &[u8], at: &mut usize, kind: u8, count: usize, depth: u32) -> Parsed<Value> {
+    if matches!(kind, b'%' | b'|') {
+        let mut pairs = Vec::new();
+        for _ in 0..count {
+            let Some(key) = parse(input, at, depth)? else {
+                return Ok(None);
+            };
+            let Some(value) = parse(input, at, depth)? else {
+                return Ok(None);
+            };
+            pairs.push((key, value));
+        }
+        // An attribute says something about the reply after it, and that is what was asked for.
+        return if kind == b'|' {
+            parse(input, at, depth)
+        } else {
+            Ok(Some(Value::Map(pairs)))
+        };
+    }
+    let mut items = Vec::new();
+    for _ in 0..count {
+        let Some(item) = parse(input, at, depth)? else {
+            return Ok(None);
+        };
+        items.push(item);
+    }
+    Ok(Some(match kind {
+        b'~' => Value::Set(items),
+        b'>' => Value::Push(items),
+        _ => Value::Array(items),
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_read_whole_or_not_at_all() {
+        let input = b"*3\r\n$1\r\na\r\n%1\r\n+k\r\n:-4\r\n_\r\n+rest";
+        let (value, len) = Value::parse(input).unwrap().unwrap();
+        let map = Value::Map(vec![(Value::Simple(b"k".to_vec()), Value::Integer(-4))]);
+        assert_eq!(
+            value,
+            Value::Array(vec![Value::Bulk(b"a".to_vec()), map, Value::Null])
+        );
+        assert_eq!(len, input.len() - 5);
+        for end in 0..len {
+            assert_eq!(Value::parse(&input[..end]).unwrap(), None, "cut at {end}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_resp_is_an_error() {
+        assert!(Value::parse(b"HTTP/1.1 200\r\n").is_err());
+        assert!(Value::parse(b"$1\r\nabc\r\n").is_err());
+        assert!(Value::parse(&b"*1\r\n".repeat(100)).is_err());
+    }
+
+    #[test]
+    fn nulls_and_attributes() {
+        for null in [&b"$-1\r\n"[..], b"*-1\r\n", b"_\r\n"] {
+            assert_eq!(Value::parse(null).unwrap().unwrap().0, Value::Null);
+        }
+        assert_eq!(
+            Value::parse(b"|1\r\n+a\r\n:1\r\n:2\r\n")
+                .unwrap()
+                .unwrap()
+                .0,
+            Value::Integer(2)
+        );
+        assert_eq!(
+            Value::parse(b"=5\r\ntxt:a\r\n")
+                .unwrap()
+                .unwrap()
+                .0
+                .text()
+                .unwrap(),
+            "a"
+        );
+    }
+}

@@ -1,0 +1,92 @@
+//! An encoded command with holes.
+//!
+//! Protocol-neutral: a template is bytes, holes of fixed width that numbers are written into, and
+//! inserts of varying width that dataset cells (and their lengths) go into. A template with
+//! numbers alone is patched in place; one with inserts is written anew for each request.
+
+use workload::Slot;
+
+/// A place of fixed width for a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hole {
+    /// Offset in the template's bytes.
+    pub at: usize,
+    /// Decimal digits, zero-padded.
+    pub digits: usize,
+    /// Which number.
+    pub slot: Slot,
+}
+
+/// Something of varying width that goes between the template's bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Insert {
+    /// A cell of the current row.
+    Cell {
+        /// Column.
+        column: usize,
+    },
+    /// In decimal: `fixed` plus the lengths of these cells.
+    Length {
+        /// Bytes that do not vary.
+        fixed: usize,
+        /// Columns whose cells add to it.
+        columns: Vec<usize>,
+    },
+}
+
+/// One encoded command.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Template {
+    /// The bytes, placeholders still in the holes.
+    pub bytes: Vec<u8>,
+    /// Holes by rising offset.
+    pub holes: Vec<Hole>,
+    /// Inserts by rising offset: each goes before the byte at that offset.
+    pub inserts: Vec<(usize, Insert)>,
+}
+
+/// Writes `value` right-aligned into all of `out`, padded with zeros; digits that do not fit are
+/// cut off at the left, as in the peers.
+#[inline]
+pub(crate) fn write_digits(mut value: u64, out: &mut [u8]) {
+    for pair in out.rchunks_mut(2) {
+        let low = (value % 100) as usize;
+        value /= 100;
+        match pair {
+            [tens, ones] => {
+                *tens = PAIRS[low * 2];
+                *ones = PAIRS[low * 2 + 1];
+            }
+            [ones] => *ones = PAIRS[low * 2 + 1],
+            _ => {}
+        }
+    }
+}
+
+/// "00" to "99": two digits for one division.
+const PAIRS: [u8; 200] = {
+    let mut pairs = [0; 200];
+    let mut n = 0;
+    while n < 100 {
+        pairs[n * 2] = b'0' + (n / 10) as u8;
+        pairs[n * 2 + 1] = b'0' + (n % 10) as u8;
+        n += 1;
+    }
+    pairs
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn digits_are_those_of_the_standard_library(value: u64, width in 1usize..22) {
+            let mut out = vec![0; width];
+            write_digits(value, &mut out);
+            let expected = format!("{value:0>30}");
+            prop_assert_eq!(String::from_utf8(out).unwrap(), &expected[expected.len() - width..]);
+        }
+    }
+}
