@@ -22,3 +22,58 @@ pub struct ServerConfig {
     /// `CONFIG GET appendonly`.
     pub appendonly: String,
 }
+
+/// Products that give their own version in `NAME_version`. All but Redis also claim a
+/// `redis_version`, for clients that know no other, so Redis comes last.
+const PRODUCTS: [&str; 5] = ["valkey", "dragonfly", "kvrocks", "garnet", "redis"];
+
+impl ServerFacts {
+    /// These facts with the product and version that a text of `INFO` tells.
+    #[must_use]
+    pub fn with_info(mut self, info: &str) -> Self {
+        let named = PRODUCTS.iter().find_map(|product| {
+            let version = info_field(info, &format!("{product}_version"))?;
+            Some((*product, version))
+        });
+        if let Some((product, version)) = named {
+            self.product = Some(product.to_owned());
+            self.version = Some(version.to_owned());
+        }
+        self
+    }
+}
+
+/// The value of a field in a text of `INFO`.
+pub(crate) fn info_field<'a>(info: &'a str, name: &str) -> Option<&'a str> {
+    info.lines()
+        .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))
+        .map(str::trim)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(info: &str) -> (Option<String>, Option<String>) {
+        let facts = ServerFacts::default().with_info(info);
+        (facts.product, facts.version)
+    }
+
+    fn pair(product: &str, version: &str) -> (Option<String>, Option<String>) {
+        (Some(product.into()), Some(version.into()))
+    }
+
+    #[test]
+    fn the_own_version_goes_before_the_one_of_compatibility() {
+        let redis = "# Server\r\nredis_version:7.0.15\r\nredis_mode:standalone\r\n";
+        assert_eq!(of(redis), pair("redis", "7.0.15"));
+        let valkey = "redis_version:7.2.4\r\nserver_name:valkey\r\nvalkey_version:8.1.1\r\n";
+        assert_eq!(of(valkey), pair("valkey", "8.1.1"));
+    }
+
+    #[test]
+    fn what_is_not_said_is_not_known() {
+        assert_eq!(of("# Server\r\n"), (None, None));
+        assert_eq!(of(""), (None, None));
+    }
+}

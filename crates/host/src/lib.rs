@@ -3,6 +3,20 @@
 //! Owns what is asked once, over a plain blocking connection, before and after load runs. The
 //! load itself, and what its figures mean, are left to `runner` and `report`.
 
+mod address;
+mod client;
 mod facts;
+pub mod guard;
+mod limits;
+mod plain;
+mod probe;
+mod spawn;
+mod text;
 
+pub use address::Address;
+pub use client::{Client, ClientError, Patience};
 pub use facts::{ServerConfig, ServerFacts};
+pub use limits::{OpenFilesError, PortShortage, allow_open_files, port_shortage};
+pub use plain::Plain;
+pub use probe::{Login, ProbeError, probe};
+pub use spawn::{Listen, Spawn, SpawnError, SpawnedServer};

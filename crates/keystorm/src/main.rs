@@ -1,2 +1,58 @@
-//! Placeholder.
-fn main() {}
+//! How fast is your Redis, really?
+//!
+//! The whole story: arguments become a job, the job's plans are carried out one after another,
+//! and each measurement becomes figures that a format lays out.
+
+mod execute;
+mod front;
+mod live;
+mod server;
+mod signals;
+
+use std::process::ExitCode;
+
+use front::{Intent, UsageError};
+
+/// A run that failed.
+const FAILED: u8 = 1;
+/// A command line that makes no sense.
+const USAGE: u8 = 2;
+/// Ended by Ctrl-C, as shells report it.
+const INTERRUPTED: u8 = 130;
+
+fn main() -> ExitCode {
+    let mut args = std::env::args_os();
+    let called_as = args.next().unwrap_or_default();
+    let args: Vec<_> = args.collect();
+    if args.first().is_some_and(|a| a == host::guard::GUARD_ARG) {
+        return guard(args);
+    }
+    let outcome = match front::parse(&called_as, args) {
+        Ok(Intent::Say(text)) => execute::say(&text),
+        Ok(Intent::Run(job)) => execute::execute(&job),
+        Err(UsageError(text)) => {
+            eprintln!("{}", text.trim_end());
+            return ExitCode::from(USAGE);
+        }
+    };
+    match outcome {
+        Ok(execute::End::Complete) => ExitCode::SUCCESS,
+        Ok(execute::End::Interrupted) => ExitCode::from(INTERRUPTED),
+        Ok(execute::End::Failed) => ExitCode::from(FAILED),
+        Err(error) => {
+            eprintln!("{}", report::escape(format!("{error:#}")));
+            ExitCode::from(FAILED)
+        }
+    }
+}
+
+/// We were called to become a server that dies with the keystorm that called.
+fn guard(args: Vec<std::ffi::OsString>) -> ExitCode {
+    match host::guard::exec(args.into_iter().skip(1)) {
+        Ok(never) => match never {},
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::from(FAILED)
+        }
+    }
+}

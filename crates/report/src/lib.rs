@@ -1,1 +1,24 @@
 //! A run becomes figures, and figures become text.
+//!
+//! A [`Run`] is what was asked and what came of it. [`Summary`] derives every figure from it,
+//! once; a [`Format`] lays figures out and computes none. Everything here is pure: text goes to a
+//! writer that the caller gives, and no clock, terminal or file is touched.
+//!
+//! What is counted, and when, is `measure`'s business; which format goes where, the binary's.
+
+pub mod distribution;
+pub mod escape;
+pub mod format;
+pub mod live;
+mod quantity;
+mod run;
+mod summary;
+
+#[cfg(test)]
+mod fixture;
+
+pub use escape::escape;
+pub use format::{FORMATS, Format, FormatOptions, by_name};
+pub use live::{Progress, cleared, progress_line};
+pub use run::Run;
+pub use summary::{LatencyFigures, RateFigures, Summary};

@@ -1,1 +1,31 @@
-//! Placeholder.
+//! Plan to measurement.
+//!
+//! [`run`] carries out one [`Plan`](workload::Plan): it starts the workers, each with an engine,
+//! its connections and a tally of its own, and adds up what they saw. [`hold_idle`] only holds
+//! connections.
+//!
+//! The only place where `workload`, `wire`, `engine` and `measure` meet. What the figures mean is
+//! `report`'s business; asking the server about itself, `host`'s.
+
+mod collect;
+mod explain;
+mod flight;
+mod gate;
+mod idle;
+mod launch;
+mod opening;
+mod prelude;
+mod recorder;
+mod session;
+mod worker;
+
+pub use collect::{Observer, Snapshot};
+pub use idle::hold_idle;
+pub use launch::{Job, run};
+
+/// Length of an interval of the timeline: how often the live line moves.
+pub const INTERVAL_NS: u64 = 250_000_000;
+
+/// Why a worker cannot go on, in words for a person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Fatal(pub(crate) String);

@@ -13,6 +13,7 @@ pub struct Budget {
     first: u64,
     commands_total: Option<u64>,
     sequence_len: u64,
+    /// Sequences claimed at once; 0 for just what is wanted.
     chunk: u64,
 }
 
@@ -25,14 +26,14 @@ const CHUNK: u64 = 256;
 
 impl Budget {
     /// A budget of `commands_total` commands, or an endless one, for sequences of `sequence_len`
-    /// commands sent up to `depth` at a time. Paced workers claim one sequence at a time: at a
-    /// low rate a chunk would be the whole test.
+    /// commands sent up to `depth` at a time. Paced workers claim just what is due: at a low rate
+    /// a chunk would be the whole test.
     #[must_use]
     pub fn new(commands_total: Option<u64>, sequence_len: usize, depth: u32, paced: bool) -> Self {
         assert!(sequence_len > 0 && depth > 0, "a plan has a command and a pipeline");
         let depth = u64::from(depth);
         // A multiple of the depth, or pipelines in the middle of a run would come out short.
-        let chunk = if paced { 1 } else { CHUNK.div_ceil(depth) * depth };
+        let chunk = if paced { 0 } else { CHUNK.div_ceil(depth) * depth };
         let claimed = AtomicU64::new(0);
         Self { claimed, first: 0, commands_total, sequence_len: sequence_len as u64, chunk }
     }
@@ -85,7 +86,7 @@ impl RequestStream<'_> {
     /// The next up to `sequences_max` sequences, or `None` when the budget is spent.
     pub fn take(&mut self, sequences_max: u32) -> Option<Turn> {
         if self.next == self.end {
-            self.claim()?;
+            self.claim(u64::from(sequences_max))?;
         }
         let sequences = u64::from(sequences_max).min(self.end - self.next);
         let first = self.next;
@@ -98,18 +99,26 @@ impl RequestStream<'_> {
         Some(Turn { first, sequences: sequences as u32, commands: commands as u32 })
     }
 
-    fn claim(&mut self) -> Option<()> {
+    /// Whether nothing is left to take; other workers may take the last before this one does.
+    #[must_use]
+    pub fn is_spent(&self) -> bool {
+        let claimed = self.budget.claimed.load(Ordering::Relaxed);
+        self.next == self.end && claimed >= self.budget.sequences_total()
+    }
+
+    fn claim(&mut self, wanted: u64) -> Option<()> {
         let total = self.budget.sequences_total();
         // Checked first, so that asking an empty budget for ever does not wrap the counter.
         if self.budget.claimed.load(Ordering::Relaxed) >= total {
             return None;
         }
-        let start = self.budget.claimed.fetch_add(self.budget.chunk, Ordering::Relaxed);
+        let chunk = if self.budget.chunk == 0 { wanted } else { self.budget.chunk };
+        let start = self.budget.claimed.fetch_add(chunk, Ordering::Relaxed);
         if start >= total {
             return None;
         }
         self.next = start;
-        self.end = start.saturating_add(self.budget.chunk).min(total);
+        self.end = start.saturating_add(chunk).min(total);
         Some(())
     }
 }

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use serde::{Serialize, Serializer};
 
 /// A server and the state that every connection to it is brought into before it carries load.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Target {
     /// Where the server listens.
     pub endpoint: Endpoint,
@@ -22,18 +22,6 @@ pub struct Target {
     pub tracking: bool,
     /// Whether connections are opened with MPTCP (Linux, RFC 8684).
     pub mptcp: bool,
-}
-
-impl Default for Target {
-    fn default() -> Self {
-        Self {
-            endpoint: Endpoint::default(),
-            credentials: None,
-            db: 0,
-            tracking: false,
-            mptcp: false,
-        }
-    }
 }
 
 /// An address as the user gave it, names unresolved.
@@ -49,6 +37,16 @@ pub enum Endpoint {
     },
     /// The path of a unix socket.
     Unix(PathBuf),
+    /// A private server, started for the run and gone after it.
+    Spawned {
+        /// Its program, a name or a path; `None` for whichever server is installed.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        program: Option<String>,
+        /// Its arguments beyond those that make it private.
+        args: Vec<String>,
+        /// Whether it listens on a unix socket instead of a loopback port.
+        unix: bool,
+    },
 }
 
 impl Default for Endpoint {
@@ -63,6 +61,7 @@ impl fmt::Display for Endpoint {
             Self::Tcp { host, port } if host.contains(':') => write!(f, "[{host}]:{port}"),
             Self::Tcp { host, port } => write!(f, "{host}:{port}"),
             Self::Unix(path) => write!(f, "{}", path.display()),
+            Self::Spawned { .. } => f.write_str("a server started for this run"),
         }
     }
 }

@@ -1,0 +1,33 @@
+# The one list of commands. CI calls the same names; whatever a command needs is in scripts/.
+
+# Options for `make bench`, such as ARGS='-t get,set -n 100000 -q'.
+ARGS ?=
+CARGO ?= cargo
+TARGET = $${CARGO_TARGET_DIR:-target}
+
+.PHONY: help bench test setup setup-test fmt lint
+
+help: ## This list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+
+bench: setup ## Build keystorm, start a private server and run the suite (options: ARGS='-t get -q')
+	$(CARGO) build --release --locked -p keystorm
+	$(TARGET)/release/keystorm --spawn $(ARGS)
+
+test: setup-test ## Everything that must pass: formatting, lints, all tests
+	$(CARGO) fmt --check
+	$(CARGO) clippy --locked --all-targets -- -D warnings
+	$(CARGO) test --locked
+
+setup: ## Install a server and a linker where they are missing
+	@sh scripts/setup.sh
+
+setup-test: ## Install what the tests need beside that, valkey-server included
+	@sh scripts/setup-test.sh
+
+fmt: ## Format the code
+	$(CARGO) fmt
+
+lint: ## Formatting and lints, without the tests
+	$(CARGO) fmt --check
+	$(CARGO) clippy --locked --all-targets -- -D warnings

@@ -1,0 +1,361 @@
+//! A small blocking client: one command out, one whole reply in.
+//!
+//! Owns connecting with a bound on time, and framing. For what is asked once, before and after
+//! load runs; what a reply means is left to the caller, and carrying load to `engine`.
+
+use std::io::{self, Read, Write};
+use std::time::{Duration, Instant};
+
+use thiserror::Error;
+use wire::resp::{Value, encode_command};
+
+use crate::{Address, Plain};
+
+/// How long a server may take.
+#[derive(Debug, Clone, Copy)]
+pub struct Patience {
+    /// To accept the connection.
+    pub connect: Duration,
+    /// To answer one command in full.
+    pub reply: Duration,
+}
+
+impl Default for Patience {
+    /// Five seconds for each: a server that is slower is of no use for a measurement.
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(5),
+            reply: Duration::from_secs(5),
+        }
+    }
+}
+
+/// Longest reply read. `INFO` and `CONFIG GET` stay below a thousandth of it.
+const REPLY_BYTES_MAX: usize = 64 << 20;
+
+/// Why a conversation with a server failed. Worded for the person at the command line.
+#[derive(Debug, Error)]
+pub enum ClientError {
+    /// Nobody took the connection.
+    #[error("could not connect to {address}: {reason}")]
+    Connect {
+        /// Where.
+        address: Address,
+        /// Why, in words.
+        reason: String,
+    },
+    /// The server took the connection, and then too long.
+    #[error("{address} accepted the connection but did not answer {command} within {waited_s} s")]
+    Silent {
+        /// Where.
+        address: Address,
+        /// The name of the command.
+        command: String,
+        /// How long it was given, in seconds.
+        waited_s: f64,
+    },
+    /// The server closed the connection before it answered.
+    #[error("{address} closed the connection instead of answering {command}")]
+    Closed {
+        /// Where.
+        address: Address,
+        /// The name of the command.
+        command: String,
+    },
+    /// What came back is another protocol.
+    #[error(
+        "{address} does not speak RESP, the protocol of Redis and Valkey: it answered \
+         {command} with \"{excerpt}\"; {hint}"
+    )]
+    NotResp {
+        /// Where.
+        address: Address,
+        /// The name of the command.
+        command: String,
+        /// The beginning of the answer, escaped for a terminal.
+        excerpt: String,
+        /// What may be the matter.
+        hint: &'static str,
+    },
+    /// The reply is beyond what any question of ours brings.
+    #[error("{address} answered {command} with more than {REPLY_BYTES_MAX} bytes")]
+    TooLong {
+        /// Where.
+        address: Address,
+        /// The name of the command.
+        command: String,
+    },
+    /// The connection broke otherwise.
+    #[error("the connection to {address} failed: {source}")]
+    Io {
+        /// Where.
+        address: Address,
+        /// What the kernel said.
+        source: io::Error,
+    },
+}
+
+/// A connection that one command at a time is sent on. `T` is what carries the bytes, with a
+/// read timeout of its own, so that TLS is another `T`.
+#[derive(Debug)]
+pub struct Client<T> {
+    transport: T,
+    address: Address,
+    reply_patience: Duration,
+    inbox: Vec<u8>,
+}
+
+impl Client<Plain> {
+    /// Connects without TLS.
+    ///
+    /// # Errors
+    /// [`ClientError::Connect`] if nobody listens there or takes the connection in time.
+    pub fn connect(address: &Address, patience: Patience) -> Result<Self, ClientError> {
+        let connected = Plain::connect(address, patience).map_err(|e| ClientError::Connect {
+            address: address.clone(),
+            reason: reason(&e, patience.connect),
+        })?;
+        Ok(Self::over(connected, address.clone(), patience.reply))
+    }
+}
+
+impl<T: Read + Write> Client<T> {
+    /// A client over a connection that stands. Its reads must end by themselves, with
+    /// [`io::ErrorKind::WouldBlock`] or [`io::ErrorKind::TimedOut`], for the patience to hold.
+    pub fn over(transport: T, address: Address, reply_patience: Duration) -> Self {
+        Self {
+            transport,
+            address,
+            reply_patience,
+            inbox: Vec::new(),
+        }
+    }
+
+    /// Sends a command and waits for its reply. An error reply is a reply. Push messages of RESP3
+    /// that come first are dropped.
+    ///
+    /// # Errors
+    /// No whole reply came: see [`ClientError`]. The connection is of no more use then.
+    pub fn ask(&mut self, args: &[&[u8]]) -> Result<Value, ClientError> {
+        let name = args.first().copied().unwrap_or_default();
+        let command = name.escape_ascii().to_string();
+        let mut request = Vec::new();
+        encode_command(args, &mut request);
+        let sent = self
+            .transport
+            .write_all(&request)
+            .and_then(|()| self.transport.flush());
+        let reply = self.reply(&command);
+        match (sent, reply) {
+            // A server that turns a client away says why and closes; the reason may be there to
+            // read although it took no command.
+            (Err(e), Err(_)) if !ended(&e) => Err(self.broken(e)),
+            (_, reply) => reply,
+        }
+    }
+
+    fn reply(&mut self, command: &str) -> Result<Value, ClientError> {
+        let deadline = Instant::now() + self.reply_patience;
+        let mut chunk = vec![0; 64 << 10];
+        loop {
+            while let Some(value) = self.take(command)? {
+                if !matches!(value, Value::Push(_)) {
+                    return Ok(value);
+                }
+            }
+            let (address, command) = (self.address.clone(), command.to_owned());
+            if self.inbox.len() > REPLY_BYTES_MAX {
+                return Err(ClientError::TooLong { address, command });
+            }
+            let silent = |address, command| ClientError::Silent {
+                address,
+                command,
+                waited_s: self.reply_patience.as_secs_f64(),
+            };
+            if Instant::now() >= deadline {
+                return Err(silent(address, command));
+            }
+            match self.transport.read(&mut chunk) {
+                Ok(0) => return Err(ClientError::Closed { address, command }),
+                Ok(n) => self.inbox.extend_from_slice(&chunk[..n]),
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) if late(&e) => return Err(silent(address, command)),
+                Err(e) if ended(&e) => return Err(ClientError::Closed { address, command }),
+                Err(e) => return Err(self.broken(e)),
+            }
+        }
+    }
+
+    /// Takes the first whole reply out of the inbox.
+    fn take(&mut self, command: &str) -> Result<Option<Value>, ClientError> {
+        if self.inbox.is_empty() {
+            return Ok(None);
+        }
+        let parsed = Value::parse(&self.inbox).map_err(|e| ClientError::NotResp {
+            address: self.address.clone(),
+            command: command.to_owned(),
+            excerpt: e.excerpt,
+            hint: hint(&self.inbox),
+        })?;
+        Ok(parsed.map(|(value, len)| {
+            self.inbox.drain(..len);
+            value
+        }))
+    }
+
+    fn broken(&self, source: io::Error) -> ClientError {
+        ClientError::Io {
+            address: self.address.clone(),
+            source,
+        }
+    }
+}
+
+/// What may be behind bytes that are not RESP.
+fn hint(bytes: &[u8]) -> &'static str {
+    match bytes {
+        // A TLS alert record: <https://www.rfc-editor.org/rfc/rfc8446#section-5.1>
+        [0x15, 0x03, ..] => "it seems to expect TLS",
+        [b'H', b'T', b'T', b'P', ..] => "it is a web server; check -h and -p",
+        [b'S', b'S', b'H', ..] => "it is an SSH server; check -h and -p",
+        _ => "check -h and -p",
+    }
+}
+
+fn late(error: &io::Error) -> bool {
+    use io::ErrorKind::{TimedOut, WouldBlock};
+    matches!(error.kind(), TimedOut | WouldBlock)
+}
+
+fn ended(error: &io::Error) -> bool {
+    use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
+    matches!(
+        error.kind(),
+        BrokenPipe | ConnectionAborted | ConnectionReset | UnexpectedEof
+    )
+}
+
+/// Why a connection was not to be had, without the numbers of the kernel.
+fn reason(error: &io::Error, waited: Duration) -> String {
+    match error.kind() {
+        io::ErrorKind::ConnectionRefused => "connection refused".to_owned(),
+        io::ErrorKind::NotFound => "there is no such socket".to_owned(),
+        io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
+        io::ErrorKind::HostUnreachable => "the host cannot be reached".to_owned(),
+        io::ErrorKind::NetworkUnreachable => "the network cannot be reached".to_owned(),
+        _ if late(error) => format!("no answer within {} s", waited.as_secs_f64()),
+        _ => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A transport that takes everything and gives these chunks, then what `end` says.
+    struct Script {
+        chunks: Vec<&'static [u8]>,
+        end: Option<io::ErrorKind>,
+        write: Option<io::ErrorKind>,
+    }
+
+    impl Read for Script {
+        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            if self.chunks.is_empty() {
+                return self.end.map_or(Ok(0), |kind| Err(kind.into()));
+            }
+            let chunk = self.chunks.remove(0);
+            into[..chunk.len()].copy_from_slice(chunk);
+            Ok(chunk.len())
+        }
+    }
+
+    impl Write for Script {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.write.map_or(Ok(bytes.len()), |kind| Err(kind.into()))
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn client(chunks: &[&'static [u8]], end: Option<io::ErrorKind>) -> Client<Script> {
+        let script = Script {
+            chunks: chunks.to_vec(),
+            end,
+            write: None,
+        };
+        let address = Address::Unix("/s".into());
+        Client::over(script, address, Duration::from_secs(5))
+    }
+
+    #[test]
+    fn a_reply_in_pieces_is_one_reply_and_pushes_are_passed_over() {
+        let mut client = client(&[b">1\r\n+news\r\n$5\r\nhe", b"llo\r\n:1\r", b"\n"], None);
+        assert_eq!(
+            client.ask(&[b"GET", b"k"]).unwrap(),
+            Value::Bulk(b"hello".into())
+        );
+        assert_eq!(client.ask(&[b"INCR", b"n"]).unwrap(), Value::Integer(1));
+    }
+
+    #[test]
+    fn every_way_to_fail_has_its_words() {
+        type Case = (&'static [u8], Option<io::ErrorKind>, &'static str);
+        let cases: [Case; 6] = [
+            (
+                b"HTTP/1.1 400 Bad Request\r\n",
+                None,
+                "HTTP/1.1 400 Bad Request",
+            ),
+            (b"SSH-2.0-OpenSSH_9.2\r\n", None, "SSH server"),
+            (b"\x15\x03\x01\x00\x02\x02\x28", None, "expect TLS"),
+            (b"$5\r\nhe", None, "/s closed the connection"),
+            (
+                b"+O",
+                Some(io::ErrorKind::WouldBlock),
+                "did not answer INFO within 5 s",
+            ),
+            (b"", Some(io::ErrorKind::ConnectionReset), "closed"),
+        ];
+        for (bytes, end, expected) in cases {
+            let chunks: &[&'static [u8]] = if bytes.is_empty() { &[] } else { &[bytes] };
+            let error = client(chunks, end).ask(&[b"INFO"]).unwrap_err().to_string();
+            assert!(
+                error.contains(expected),
+                "{error:?} should contain {expected:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_reason_is_read_even_if_the_command_was_not_taken() {
+        let mut client = client(&[b"-ERR max number of clients reached\r\n"], None);
+        client.transport.write = Some(io::ErrorKind::BrokenPipe);
+        let reply = client.ask(&[b"PING"]).unwrap();
+        assert!(matches!(reply, Value::Error(_)));
+        assert!(matches!(
+            client.ask(&[b"PING"]),
+            Err(ClientError::Closed { .. })
+        ));
+    }
+
+    #[test]
+    fn nobody_there_is_said_without_numbers() {
+        let gone = Address::Unix("/nonexistent/socket".into());
+        let error = Client::connect(&gone, Patience::default()).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "could not connect to /nonexistent/socket: there is no such socket"
+        );
+        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = port.local_addr().unwrap();
+        drop(port);
+        let error = Client::connect(&address.into(), Patience::default()).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            format!("could not connect to {address}: connection refused")
+        );
+    }
+}

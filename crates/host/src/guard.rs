@@ -1,0 +1,94 @@
+//! The guard: what a spawned server is started through, so that it dies with keystorm.
+//!
+//! Asking the kernel for a signal at the parent's death is up to the child, between `fork` and
+//! `exec`, where the standard library allows only unsafe code. So keystorm starts itself in the
+//! child's place; that process asks, and then becomes the server by a plain `exec`. The pid stays
+//! the same, and the request outlives the `exec`.
+//! <https://man7.org/linux/man-pages/man2/PR_SET_PDEATHSIG.2const.html>
+
+use std::convert::Infallible;
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::Command;
+
+use thiserror::Error;
+
+/// The first argument of a guard. After it come the pid of keystorm, the program and its
+/// arguments.
+pub const GUARD_ARG: &str = "__guard";
+
+/// Why the guard did not become the server.
+#[derive(Debug, Error)]
+pub enum GuardError {
+    /// Somebody called it by hand.
+    #[error("{GUARD_ARG} is keystorm's own: it takes a pid, a program and its arguments")]
+    Usage,
+    /// Who started it is gone, and with it the need for a server.
+    #[error("keystorm (pid {parent}) ended before its server started")]
+    Orphaned {
+        /// The pid that should have been the parent's.
+        parent: i32,
+    },
+    /// The kernel refused to leave the terminal's group, or to promise the signal.
+    #[error("could not tie the server to keystorm: {0}")]
+    Tie(io::Error),
+    /// The program did not start.
+    #[error("could not start {}: {source}", program.display())]
+    Exec {
+        /// The program.
+        program: PathBuf,
+        /// What the kernel said.
+        source: io::Error,
+    },
+}
+
+/// Becomes the program that the arguments name, tied to the life of the thread that started this
+/// process. `args` are those after [`GUARD_ARG`]. Call it first thing in `main`, before there is
+/// another thread.
+///
+/// Elsewhere than on Linux there is no such tie: the server ends when keystorm ends it.
+///
+/// # Errors
+/// Only ever returns an error: the program did not start.
+pub fn exec(args: impl IntoIterator<Item = OsString>) -> Result<Infallible, GuardError> {
+    let mut args = args.into_iter();
+    let parent = args
+        .next()
+        .and_then(|pid| pid.to_str()?.parse::<i32>().ok());
+    let (Some(parent), Some(program)) = (parent, args.next()) else {
+        return Err(GuardError::Usage);
+    };
+    // A group of its own, or Ctrl-C at the terminal would end the server together with keystorm,
+    // and the results so far could not say what the server was doing.
+    rustix::process::setpgid(None, None).map_err(|e| GuardError::Tie(e.into()))?;
+    #[cfg(target_os = "linux")]
+    rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))
+        .map_err(|e| GuardError::Tie(e.into()))?;
+    // After the request, not before it: a parent that died in between sends no signal any more.
+    let now = rustix::process::getppid().map(|pid| pid.as_raw_nonzero().get());
+    if now != Some(parent) {
+        return Err(GuardError::Orphaned { parent });
+    }
+    let source = Command::new(&program).args(args).exec();
+    Err(GuardError::Exec {
+        program: program.into(),
+        source,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // What it does when all is well ends the process it is tested in; the tests of `keystorm`
+    // do that with the real executable.
+    #[test]
+    fn called_by_hand_it_says_what_it_is_for() {
+        for args in [&[][..], &["12"], &["abc", "redis-server"]] {
+            let error = exec(args.iter().map(OsString::from)).unwrap_err();
+            assert!(matches!(error, GuardError::Usage), "{error}");
+        }
+    }
+}

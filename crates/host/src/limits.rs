@@ -1,0 +1,158 @@
+//! What this machine allows one process: open files, and ports to connect from.
+//!
+//! Owns asking, raising what may be raised, and the words for what may not. How many connections
+//! there are to be, and what to do about too few ports, is left to the caller.
+
+use std::fmt;
+use std::net::SocketAddr;
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use thiserror::Error;
+
+/// The limit of open files is below what a run needs and cannot be raised from here.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error(
+    "-c {connections} needs {} open files, and this process may open {allowed}: raise the limit \
+     with `ulimit -n {}` (as root if the shell refuses), or use at most -c {}",
+    .connections + .others, .connections + .others, .allowed.saturating_sub(*.others)
+)]
+pub struct OpenFilesError {
+    /// Connections that were asked for.
+    pub connections: u64,
+    /// Files open beside them.
+    pub others: u64,
+    /// The most that this process may open.
+    pub allowed: u64,
+}
+
+/// Sees to it that `connections` sockets and `others` other files can be open at a time: raises
+/// the soft limit to the hard limit if it is too low. Processes started later inherit that.
+///
+/// # Errors
+/// The hard limit is too low as well.
+pub fn allow_open_files(connections: u64, others: u64) -> Result<(), OpenFilesError> {
+    let needed = connections.saturating_add(others);
+    let limit = getrlimit(Resource::Nofile);
+    if limit.current.is_none_or(|soft| soft >= needed) {
+        return Ok(());
+    }
+    let refused = |allowed| OpenFilesError {
+        connections,
+        others,
+        allowed,
+    };
+    if let Some(hard) = limit.maximum.filter(|hard| *hard < needed) {
+        return Err(refused(hard));
+    }
+    let raised = Rlimit {
+        // Where the hard limit is infinite the kernel still has one of its own, and takes a
+        // number below that but not infinity (macOS).
+        current: Some(limit.maximum.unwrap_or(needed)),
+        maximum: limit.maximum,
+    };
+    setrlimit(Resource::Nofile, raised).map_err(|_| refused(limit.current.unwrap_or(needed)))
+}
+
+/// There are more connections to one address than ports to connect from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PortShortage {
+    /// Connections that were asked for.
+    pub connections: u64,
+    /// Ports that the kernel hands out.
+    pub ports: u64,
+    /// Where they connect to.
+    pub address: SocketAddr,
+}
+
+impl fmt::Display for PortShortage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            connections,
+            ports,
+            address,
+        } = self;
+        write!(
+            f,
+            "-c {connections} connections to {address} need a local port each, and this machine \
+             hands out {ports}: use at most -c {ports}, connect to a unix socket (-s), or widen \
+             the range, as root: sysctl -w net.ipv4.ip_local_port_range='1024 65535'"
+        )
+    }
+}
+
+/// Whether the local ports suffice for `connections` to one address. `None` if they do, or if
+/// this machine does not tell.
+///
+/// Ports that other programs use, or that rest after a connection was closed (`TIME_WAIT`), are
+/// not taken off, so what this lets pass may still run out.
+#[must_use]
+pub fn port_shortage(address: SocketAddr, connections: u64) -> Option<PortShortage> {
+    // The range is IPv6's as well, in spite of its name.
+    let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").ok()?;
+    let ports = ports_in(&range)?;
+    (connections > ports).then_some(PortShortage {
+        connections,
+        ports,
+        address,
+    })
+}
+
+/// Reads the first and the last port (`32768 60999`, with a tab between them), both ends included.
+fn ports_in(range: &str) -> Option<u64> {
+    let mut ends = range.split_whitespace().map(str::parse::<u64>);
+    let (first, last) = (ends.next()?.ok()?, ends.next()?.ok()?);
+    Some((last + 1).saturating_sub(first))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_soft_limit_is_raised_as_far_as_it_goes_and_no_further() {
+        let before = getrlimit(Resource::Nofile);
+        // Nothing is asked for that is not there.
+        assert_eq!(allow_open_files(1, 1), Ok(()));
+        if let Some(hard) = before.maximum {
+            assert_eq!(allow_open_files(hard - 64, 64), Ok(()));
+            assert_eq!(getrlimit(Resource::Nofile).current, Some(hard));
+            let error = allow_open_files(hard, 64).unwrap_err();
+            assert_eq!(error.allowed, hard);
+        }
+    }
+
+    #[test]
+    fn too_few_files_are_told_with_numbers_that_work() {
+        let error = OpenFilesError {
+            connections: 20_000,
+            others: 64,
+            allowed: 4096,
+        };
+        let text = error.to_string();
+        for part in [
+            "-c 20000 ",
+            "20064 open files",
+            "`ulimit -n 20064`",
+            "-c 4032",
+        ] {
+            assert!(text.contains(part), "{text:?} should contain {part:?}");
+        }
+    }
+
+    #[test]
+    fn ports_are_counted_with_both_ends() {
+        assert_eq!(ports_in("32768\t60999\n"), Some(28_232));
+        assert_eq!(ports_in("5 4"), Some(0));
+        assert_eq!(ports_in("nonsense"), None);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn more_connections_than_ports_are_told() {
+        let address = "127.0.0.1:6379".parse().unwrap();
+        assert_eq!(port_shortage(address, 1), None);
+        let shortage = port_shortage(address, 100_000).unwrap();
+        let text = shortage.to_string();
+        assert!(text.contains("-c 100000 connections to 127.0.0.1:6379"));
+    }
+}

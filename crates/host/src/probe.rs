@@ -1,0 +1,353 @@
+//! One look at a server before load runs: does it let us in, and what is it?
+//!
+//! Owns the order of the questions and the words for a server that turns us away. What else a
+//! connection of the load needs (`HELLO`, tracking) is left to `runner`.
+
+use std::fmt;
+
+use thiserror::Error;
+use wire::resp::Value;
+
+use crate::facts::info_field;
+use crate::text::printable;
+use crate::{Address, Client, ClientError, Patience, Plain, ServerConfig, ServerFacts};
+
+/// Who logs in, and which database is used.
+#[derive(Clone, Copy, Default)]
+pub struct Login<'a> {
+    /// The ACL user; without one the password is that of the `default` user.
+    pub user: Option<&'a str>,
+    /// The password, where there is one.
+    pub password: Option<&'a str>,
+    /// The database; 0 needs no command.
+    pub db: u32,
+}
+
+impl fmt::Debug for Login<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { user, password, db } = self;
+        let password = password.map(|_| "***");
+        f.debug_struct("Login")
+            .field("user", user)
+            .field("password", &password)
+            .field("db", db)
+            .finish()
+    }
+}
+
+/// Why a server cannot be measured. Worded for the person at the command line, with what to do
+/// about it; no password is in any text, and what a server said is escaped.
+#[derive(Debug, Error)]
+pub enum ProbeError {
+    /// Nobody listens there.
+    #[error("{0}. Is a server running there? --spawn starts a private one for this run")]
+    Unreachable(ClientError),
+    /// It took the connection, but no conversation came of it.
+    #[error(transparent)]
+    Broken(ClientError),
+    /// The password, or the user, is wrong.
+    #[error(
+        "{address} did not accept the password of {}: {reply}. Check -a (or REDISCLI_AUTH) and \
+         --user", who(.user)
+    )]
+    WrongPassword {
+        /// Where.
+        address: Address,
+        /// The user, where one was named.
+        user: Option<String>,
+        /// What the server said.
+        reply: String,
+    },
+    /// There is no password to give.
+    #[error(
+        "{address} has no password set: {reply}. Leave out -a, and unset REDISCLI_AUTH if it is set"
+    )]
+    PasswordUnwanted {
+        /// Where.
+        address: Address,
+        /// What the server said.
+        reply: String,
+    },
+    /// The server wants a password.
+    #[error(
+        "{address} asks for a password: {reply}. Give it with -a PASSWORD (and --user NAME for an \
+         ACL user) or in the environment variable REDISCLI_AUTH"
+    )]
+    PasswordMissing {
+        /// Where.
+        address: Address,
+        /// What the server said.
+        reply: String,
+    },
+    /// The database does not exist.
+    #[error(
+        "{address} has no database {db}: {reply}. --dbnum takes 0 up to one less than the server's \
+         `databases` setting (16 by default; in cluster mode there is only 0)"
+    )]
+    NoSuchDb {
+        /// Where.
+        address: Address,
+        /// The database asked for.
+        db: u32,
+        /// What the server said.
+        reply: String,
+    },
+    /// The server has all the clients that it allows.
+    #[error(
+        "{address} takes no more clients: {reply}. Raise its `maxclients` setting or close other \
+         connections to it"
+    )]
+    TooManyClients {
+        /// Where.
+        address: Address,
+        /// What the server said.
+        reply: String,
+    },
+    /// The server takes nobody from outside its own machine.
+    #[error(
+        "{address} is in protected mode and takes no clients from other machines: set a password \
+         there, or run keystorm on that machine. It says: {reply}"
+    )]
+    Protected {
+        /// Where.
+        address: Address,
+        /// What the server said.
+        reply: String,
+    },
+    /// The server reads its data from disk.
+    #[error(
+        "{address} is still loading its data set from disk: {reply}. Try again when it is done"
+    )]
+    Loading {
+        /// Where.
+        address: Address,
+        /// What the server said.
+        reply: String,
+    },
+    /// The server refused something that the run cannot do without.
+    #[error("{address} refused {command}: {reply}{hint}")]
+    Refused {
+        /// Where.
+        address: Address,
+        /// The command.
+        command: &'static str,
+        /// What the server said.
+        reply: String,
+        /// What to do about it, with the space before it; or nothing.
+        hint: &'static str,
+    },
+}
+
+fn who(user: &Option<String>) -> String {
+    user.as_ref()
+        .map_or("the default user".to_owned(), |u| format!("user '{u}'"))
+}
+
+/// Logs in, selects the database and asks what the server is. Takes at most five seconds to
+/// connect and five for each answer.
+///
+/// No `PING` and nothing that touches a key is sent, so the counts of the commands that a run is
+/// about are the run's alone.
+///
+/// # Errors
+/// The server is not there, does not let us in, or is no server of this kind. That it will not
+/// tell about itself is no error: those facts are `None`.
+pub fn probe(address: &Address, login: Login<'_>) -> Result<ServerFacts, ProbeError> {
+    let client = Client::connect(address, Patience::default()).map_err(ProbeError::Unreachable)?;
+    let mut asking = Asking {
+        client,
+        address,
+        login,
+    };
+    asking.log_in()?;
+    asking.select()?;
+    let config = asking.config()?;
+    let info = asking.optional(&["INFO"])?;
+    let mut facts = ServerFacts {
+        config,
+        ..ServerFacts::default()
+    };
+    if let Some(info) = info.as_ref().and_then(Value::text) {
+        asking.still_loading(&info)?;
+        facts = facts.with_info(&info);
+    }
+    Ok(facts)
+}
+
+/// One conversation.
+struct Asking<'a> {
+    client: Client<Plain>,
+    address: &'a Address,
+    login: Login<'a>,
+}
+
+impl Asking<'_> {
+    /// The reply to a command, or its error text.
+    fn ask(&mut self, args: &[&str]) -> Result<Result<Value, String>, ProbeError> {
+        let args: Vec<&[u8]> = args.iter().map(|a| a.as_bytes()).collect();
+        match self.client.ask(&args).map_err(ProbeError::Broken)? {
+            Value::Error(text) => {
+                let reply = self.shown(&text);
+                self.let_in(reply.clone())?;
+                Ok(Err(reply))
+            }
+            value => Ok(Ok(value)),
+        }
+    }
+
+    /// The reply to a question that a server may refuse.
+    fn optional(&mut self, args: &[&str]) -> Result<Option<Value>, ProbeError> {
+        Ok(self.ask(args)?.ok())
+    }
+
+    /// What the server said, fit for a terminal. Servers that do not know a command quote its
+    /// arguments, so the password is taken out.
+    fn shown(&self, text: &[u8]) -> String {
+        let text = String::from_utf8_lossy(text);
+        match self.login.password {
+            Some(password) if !password.is_empty() => printable(&text.replace(password, "***")),
+            _ => printable(&text),
+        }
+    }
+
+    /// Errors that any command can meet because the server takes no client, or not this one.
+    fn let_in(&self, reply: String) -> Result<(), ProbeError> {
+        let address = self.address.clone();
+        Err(match reply.split_whitespace().next() {
+            Some("NOAUTH") => ProbeError::PasswordMissing { address, reply },
+            Some("DENIED") => ProbeError::Protected { address, reply },
+            Some("LOADING") => ProbeError::Loading { address, reply },
+            _ if reply.contains("max number of clients") => {
+                ProbeError::TooManyClients { address, reply }
+            }
+            // The answer to any command before Redis 6, which had no NOAUTH for some of them.
+            _ if reply.contains("operation not permitted") => {
+                ProbeError::PasswordMissing { address, reply }
+            }
+            _ => return Ok(()),
+        })
+    }
+
+    fn log_in(&mut self) -> Result<(), ProbeError> {
+        let Login { user, password, .. } = self.login;
+        let reply = match (user, password) {
+            (_, None) => return Ok(()),
+            (Some(user), Some(password)) => self.ask(&["AUTH", user, password])?,
+            (None, Some(password)) => self.ask(&["AUTH", password])?,
+        };
+        let Err(reply) = reply else { return Ok(()) };
+        let address = self.address.clone();
+        let user = user.map(printable);
+        Err(
+            if reply.starts_with("WRONGPASS") || reply.contains("invalid password") {
+                ProbeError::WrongPassword {
+                    address,
+                    user,
+                    reply,
+                }
+            } else if reply.contains("no password is set")
+                || reply.contains("without any password configured")
+            {
+                ProbeError::PasswordUnwanted { address, reply }
+            } else {
+                let hint = if user.is_some() && reply.contains("wrong number of arguments") {
+                    ". Servers before Redis 6 know no users: leave out --user"
+                } else {
+                    ""
+                };
+                self.refused("AUTH", reply, hint)
+            },
+        )
+    }
+
+    fn select(&mut self) -> Result<(), ProbeError> {
+        let db = self.login.db;
+        if db == 0 {
+            return Ok(());
+        }
+        let Err(reply) = self.ask(&["SELECT", &db.to_string()])? else {
+            return Ok(());
+        };
+        // `invalid DB index` is what servers before Redis 6 say; `not allowed in cluster mode`
+        // what every cluster node says.
+        if reply.contains("DB index") || reply.contains("cluster mode") {
+            let address = self.address.clone();
+            return Err(ProbeError::NoSuchDb { address, db, reply });
+        }
+        let hint = if reply.starts_with("NOPERM") {
+            ". The user needs the permission +select, or leave out --dbnum"
+        } else {
+            ""
+        };
+        Err(self.refused("SELECT", reply, hint))
+    }
+
+    fn refused(&self, command: &'static str, reply: String, hint: &'static str) -> ProbeError {
+        ProbeError::Refused {
+            address: self.address.clone(),
+            command,
+            reply,
+            hint,
+        }
+    }
+
+    fn config(&mut self) -> Result<Option<ServerConfig>, ProbeError> {
+        let save = self.optional(&["CONFIG", "GET", "save"])?;
+        let appendonly = self.optional(&["CONFIG", "GET", "appendonly"])?;
+        let (save, appendonly) = (
+            save.as_ref().and_then(setting),
+            appendonly.as_ref().and_then(setting),
+        );
+        Ok(save
+            .zip(appendonly)
+            .map(|(save, appendonly)| ServerConfig { save, appendonly }))
+    }
+
+    /// A server that reads its data answers `INFO`, and then refuses the load.
+    fn still_loading(&self, info: &str) -> Result<(), ProbeError> {
+        if info_field(info, "loading") == Some("1") {
+            let address = self.address.clone();
+            let reply = "INFO has loading:1".to_owned();
+            return Err(ProbeError::Loading { address, reply });
+        }
+        Ok(())
+    }
+}
+
+/// The one value of a `CONFIG GET`, as RESP2 or RESP3 gives it.
+fn setting(reply: &Value) -> Option<String> {
+    match reply {
+        Value::Array(items) => items.get(1).and_then(Value::text),
+        Value::Map(pairs) => pairs.first().and_then(|(_, value)| value.text()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_login_prints_without_its_password() {
+        let login = Login {
+            user: Some("u"),
+            password: Some("hunter2"),
+            db: 1,
+        };
+        let text = format!("{login:?}");
+        assert!(
+            text.contains("\"u\"") && !text.contains("hunter2"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn settings_are_read_from_either_protocol() {
+        let bulk = |text: &str| Value::Bulk(text.into());
+        let resp2 = Value::Array(vec![bulk("save"), bulk("3600 1")]);
+        let resp3 = Value::Map(vec![(bulk("save"), bulk("3600 1"))]);
+        assert_eq!(setting(&resp2).as_deref(), Some("3600 1"));
+        assert_eq!(setting(&resp3).as_deref(), Some("3600 1"));
+        assert_eq!(setting(&Value::Array(vec![])), None);
+    }
+}

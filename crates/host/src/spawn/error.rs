@@ -1,0 +1,84 @@
+//! The words for a server that did not start.
+
+use std::io;
+use std::path::PathBuf;
+use std::process::ExitStatus;
+
+use thiserror::Error;
+
+use crate::Address;
+
+/// Why there is no server. Worded for the person at the command line.
+#[derive(Debug, Error)]
+pub enum SpawnError {
+    /// There is no server to be found.
+    #[error(
+        "--spawn: there is no valkey-server or redis-server on the PATH; `make setup` installs \
+         one, or name one with --spawn=PATH"
+    )]
+    NoServer,
+    /// There is no program of that name.
+    #[error("--spawn={name}: there is no such program on the PATH; give the path to it")]
+    NotOnPath {
+        /// The name.
+        name: String,
+    },
+    /// There is nothing there, or it cannot be executed.
+    #[error("--spawn={}: not an executable file", path.display())]
+    NotAProgram {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The arguments would take away what keystorm decides.
+    #[error("--spawn-args {arg}: keystorm itself decides that for a server that it starts")]
+    Reserved {
+        /// The argument.
+        arg: String,
+    },
+    /// The private directory could not be made.
+    #[error("--spawn: could not make a private directory in {}: {source}", place.display())]
+    Home {
+        /// Where.
+        place: PathBuf,
+        /// What the file system said.
+        source: io::Error,
+    },
+    /// The path of the socket is longer than the kernel takes.
+    #[error("--spawn: the socket path {} is too long; set TMPDIR to a shorter one", path.display())]
+    SocketPath {
+        /// The path.
+        path: PathBuf,
+    },
+    /// There is no free port, or no process to be had.
+    #[error("--spawn: could not start {}: {source}", program.display())]
+    Start {
+        /// The server.
+        program: PathBuf,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// It ended before it was ready.
+    #[error("--spawn: {} ended before it was ready ({status}). {log}", program.display())]
+    Ended {
+        /// The server.
+        program: PathBuf,
+        /// How it ended.
+        status: ExitStatus,
+        /// What it said last.
+        log: String,
+    },
+    /// It did not become ready.
+    #[error(
+        "--spawn: {} did not answer on {address} within {waited_s} s. {log}", program.display()
+    )]
+    NotReady {
+        /// The server.
+        program: PathBuf,
+        /// Where it should have answered.
+        address: Address,
+        /// How long it was given, in seconds.
+        waited_s: u64,
+        /// What it said last.
+        log: String,
+    },
+}

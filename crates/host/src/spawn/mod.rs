@@ -1,0 +1,362 @@
+//! A private server for one run.
+//!
+//! Owns its directory, its address, its life and its death. Measuring it is left to the caller,
+//! who gets an address like any other.
+
+mod error;
+mod home;
+mod program;
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use wire::resp::Value;
+
+use crate::facts::info_field;
+use crate::guard::GUARD_ARG;
+use crate::text::printable;
+use crate::{Address, Client, Patience, ServerFacts};
+pub use error::SpawnError;
+use home::Home;
+
+/// Where a spawned server listens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Listen {
+    /// A free port of 127.0.0.1.
+    #[default]
+    Loopback,
+    /// A unix socket in its private directory, and no port.
+    Unix,
+}
+
+/// A server to start.
+#[derive(Debug, Clone)]
+pub struct Spawn {
+    /// A name to look up on the PATH, or a path; `None` for `valkey-server` or `redis-server`,
+    /// whichever is there. A script must `exec` the server, or the server would outlive keystorm.
+    pub program: Option<String>,
+    /// Arguments for the server, after keystorm's own. Where the first is no option it is a
+    /// configuration file, which servers want first.
+    pub args: Vec<String>,
+    /// Where it listens.
+    pub listen: Listen,
+    /// The executable that calls [`crate::guard::exec`] when it gets [`GUARD_ARG`]: keystorm.
+    pub guard: PathBuf,
+}
+
+/// How long a server may take until it answers.
+const READY_S: u64 = 10;
+/// How long it may take to end when asked to, before it is killed.
+const END_WITHIN: Duration = Duration::from_secs(2);
+/// How many ports are tried when other programs snatch the free one.
+const PORTS_TRIED: u32 = 5;
+/// Longest path of a socket: 104 bytes with the final zero on macOS, 108 on Linux.
+const SOCKET_PATH_MAX: usize = 103;
+/// What keystorm decides about a server, since it must find it, read its output and end it.
+const RESERVED: [&str; 5] = [
+    "--port",
+    "--unixsocket",
+    "--daemonize",
+    "--logfile",
+    "--dir",
+];
+
+impl Spawn {
+    /// Starts the server and waits up to ten seconds until it answers. Keeps nothing on disk but
+    /// what is in its private directory, which is removed with it.
+    ///
+    /// On Linux the server dies with the *thread* that calls this, since that is the parent the
+    /// kernel watches: call it on one that lives as long as the run, such as the main thread.
+    ///
+    /// # Errors
+    /// See [`SpawnError`]; nothing is left running.
+    pub fn start(&self) -> Result<SpawnedServer, SpawnError> {
+        let reserved = |arg: &&String| RESERVED.iter().any(|r| arg.eq_ignore_ascii_case(r));
+        if let Some(arg) = self.args.iter().find(reserved) {
+            return Err(SpawnError::Reserved { arg: arg.clone() });
+        }
+        let program = program::find(self.program.as_deref())?;
+        let place = std::env::temp_dir();
+        let home = Home::make_in(&place).map_err(|source| SpawnError::Home { place, source })?;
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            match self.start_once(&program, &home) {
+                Ok((child, address, facts)) => {
+                    return Ok(SpawnedServer {
+                        child,
+                        address,
+                        facts,
+                        _home: home,
+                    });
+                }
+                // Between finding a free port and the server's taking it, another program did.
+                Err(SpawnError::Ended { log, .. })
+                    if self.listen == Listen::Loopback
+                        && tries < PORTS_TRIED
+                        && log.contains("in use") => {}
+                Err(e) => return Err(e),
+            }
+        }
+    }
+
+    fn start_once(
+        &self,
+        program: &Path,
+        home: &Home,
+    ) -> Result<(Running, Address, ServerFacts), SpawnError> {
+        let start = |source| SpawnError::Start {
+            program: program.to_owned(),
+            source,
+        };
+        let address = match self.listen {
+            Listen::Loopback => Address::Tcp(free_port().map_err(start)?),
+            Listen::Unix => Address::Unix(home.socket()),
+        };
+        if let Address::Unix(path) = &address
+            && path.as_os_str().len() > SOCKET_PATH_MAX
+        {
+            return Err(SpawnError::SocketPath { path: path.clone() });
+        }
+        let log = File::create(home.log()).map_err(start)?;
+        let child = Command::new(&self.guard)
+            .arg(GUARD_ARG)
+            .arg(std::process::id().to_string())
+            .arg(program)
+            .args(self.server_args(&address, home))
+            .stdin(Stdio::null())
+            .stdout(log.try_clone().map_err(start)?)
+            .stderr(log)
+            .spawn();
+        let mut child = Running(child.map_err(start)?);
+        let facts = wait_until_ready(&mut child, program, &address, &home.log())?;
+        Ok((child, address, facts))
+    }
+
+    fn server_args(&self, address: &Address, home: &Home) -> Vec<OsString> {
+        let (file, options) = match self.args.split_first() {
+            Some((first, rest)) if !first.starts_with('-') => (Some(first), rest),
+            _ => (None, &self.args[..]),
+        };
+        let mut args: Vec<OsString> = file.into_iter().map(OsString::from).collect();
+        match address {
+            Address::Tcp(tcp) => {
+                args.extend(["--bind".into(), tcp.ip().to_string().into()]);
+                args.extend(["--port".into(), tcp.port().to_string().into()]);
+            }
+            Address::Unix(path) => {
+                args.extend(["--port", "0", "--unixsocket"].map(OsString::from));
+                args.push(path.into());
+            }
+        }
+        // An empty log file is the standard output, so that what a server says before it has read
+        // its options and what it says after them end up in one place.
+        let fixed = ["--save", "", "--appendonly", "no", "--daemonize", "no"];
+        args.extend(fixed.map(OsString::from));
+        args.extend(["--logfile", "", "--dir"].map(OsString::from));
+        args.push(home.path().into());
+        args.extend(options.iter().map(OsString::from));
+        args
+    }
+}
+
+/// A port of 127.0.0.1 that was free a moment ago.
+fn free_port() -> io::Result<SocketAddr> {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()
+}
+
+fn wait_until_ready(
+    child: &mut Running,
+    program: &Path,
+    address: &Address,
+    log: &Path,
+) -> Result<ServerFacts, SpawnError> {
+    let deadline = Instant::now() + Duration::from_secs(READY_S);
+    loop {
+        if let Ok(Some(status)) = child.0.try_wait() {
+            return Err(SpawnError::Ended {
+                program: program.to_owned(),
+                status,
+                log: last_words(log),
+            });
+        }
+        if let Some(facts) = look(address, child.0.id()) {
+            return Ok(facts);
+        }
+        if Instant::now() >= deadline {
+            return Err(SpawnError::NotReady {
+                program: program.to_owned(),
+                address: address.clone(),
+                waited_s: READY_S,
+                log: last_words(log),
+            });
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// What the server says of itself, if it is there, is the one with this pid, and has its data.
+/// Asks by `INFO` and not by `PING`, so that the server's count of PINGs is the run's alone.
+fn look(address: &Address, pid: u32) -> Option<ServerFacts> {
+    let patience = Patience {
+        connect: Duration::from_secs(1),
+        reply: Duration::from_secs(1),
+    };
+    let mut client = Client::connect(address, patience).ok()?;
+    match client.ask(&[b"INFO"]).ok()? {
+        // It has a password, or another rule that arguments gave it: whoever set that knows.
+        Value::Error(text) => (!text.starts_with(b"LOADING")).then(ServerFacts::default),
+        reply => {
+            let info = reply.text()?;
+            let is_it = info_field(&info, "process_id").is_none_or(|p| p == pid.to_string());
+            let ready = info_field(&info, "loading") != Some("1");
+            (is_it && ready).then(|| ServerFacts::default().with_info(&info))
+        }
+    }
+}
+
+/// The end of a log, for an error.
+fn last_words(log: &Path) -> String {
+    const BYTES_MAX: u64 = 4096;
+    const LINES_MAX: usize = 8;
+    let read = || -> io::Result<String> {
+        let mut file = File::open(log)?;
+        let len = file.metadata()?.len();
+        file.seek(SeekFrom::Start(len.saturating_sub(BYTES_MAX)))?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes)?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    };
+    let text = read().unwrap_or_default();
+    let lines: Vec<String> = text
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .map(|line| format!("\n  {}", printable(line)))
+        .collect();
+    if lines.is_empty() {
+        return "It said nothing.".to_owned();
+    }
+    let last = &lines[lines.len().saturating_sub(LINES_MAX)..];
+    format!("It said last:{}", last.concat())
+}
+
+/// A process that is ended when dropped: asked to, and after a while made to.
+#[derive(Debug)]
+struct Running(Child);
+
+impl Running {
+    fn ends_within(&mut self, patience: Duration) -> bool {
+        let deadline = Instant::now() + patience;
+        while Instant::now() < deadline {
+            // An error means that there is no such child, so that it ended.
+            if !matches!(self.0.try_wait(), Ok(None)) {
+                return true;
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        false
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if !matches!(self.0.try_wait(), Ok(None)) {
+            return;
+        }
+        // Not reaped yet, so the pid is still this child's.
+        let _ = kill_process(Pid::from_child(&self.0), Signal::TERM);
+        if !self.ends_within(END_WITHIN) {
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
+}
+
+/// A server that runs for as long as this value lives. `std::process::exit` drops nothing: the
+/// kernel ends the server then, but its directory stays until the next server is spawned.
+#[derive(Debug)]
+pub struct SpawnedServer {
+    // Dropped in this order: the server first, then its directory.
+    child: Running,
+    address: Address,
+    facts: ServerFacts,
+    _home: Home,
+}
+
+impl SpawnedServer {
+    /// Where it listens.
+    #[must_use]
+    pub fn address(&self) -> &Address {
+        &self.address
+    }
+
+    /// Its process.
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        self.child.0.id()
+    }
+
+    /// `redis` or `valkey`; `None` if its arguments keep it from saying.
+    #[must_use]
+    pub fn product(&self) -> Option<&str> {
+        self.facts.product.as_deref()
+    }
+
+    /// Its version, such as `7.0.15`; `None` if its arguments keep it from saying.
+    #[must_use]
+    pub fn version(&self) -> Option<&str> {
+        self.facts.version.as_deref()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    fn spawn(args: &[&str], listen: Listen) -> Spawn {
+        Spawn {
+            program: None,
+            args: args.iter().map(|&a| a.into()).collect(),
+            listen,
+            guard: "/nonexistent/guard".into(),
+        }
+    }
+
+    #[test]
+    fn what_keystorm_decides_is_refused_in_the_arguments() {
+        let error = spawn(&["--maxclients", "5", "--Port", "1"], Listen::Loopback).start();
+        let error = error.unwrap_err().to_string();
+        assert!(error.contains("--spawn-args --Port"), "{error}");
+    }
+
+    #[test]
+    fn a_configuration_file_goes_first_and_options_last() {
+        let place = tempfile::tempdir().unwrap();
+        let home = Home::make_in(place.path()).unwrap();
+        let spawn = spawn(&["my.conf", "--maxclients", "5"], Listen::Unix);
+        let args = spawn.server_args(&Address::Unix(home.socket()), &home);
+        let args: Vec<&str> = args.iter().map(|a| a.to_str().unwrap()).collect();
+        assert_eq!(args[..4], ["my.conf", "--port", "0", "--unixsocket"]);
+        assert_eq!(args[args.len() - 2..], ["--maxclients", "5"]);
+        assert!(args.windows(2).any(|pair| pair == ["--save", ""]));
+    }
+
+    #[test]
+    fn last_words_are_few_and_escaped() {
+        let dir = tempfile::tempdir().unwrap();
+        let log = dir.path().join("log");
+        assert_eq!(last_words(&log), "It said nothing.");
+        let text: String = (0..5000).map(|n| format!("line {n}\n")).collect();
+        fs::write(&log, text + "\x1b[31m \"red\"\n\n").unwrap();
+        let words = last_words(&log);
+        assert!(words.ends_with("\n  \\u{1b}[31m \"red\""), "{words}");
+        assert_eq!(words.lines().count(), 9);
+    }
+}

@@ -1,0 +1,77 @@
+//! Which executable a spawned server is.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Access, access};
+
+use super::SpawnError;
+
+/// What is taken when nobody says: a free licence first.
+const SERVERS: [&str; 2] = ["valkey-server", "redis-server"];
+
+/// Finds the program: a path if the name has a slash, else the first on the PATH; without a name,
+/// the first of [`SERVERS`].
+///
+/// # Errors
+/// It is not there, or nobody may execute it.
+pub(super) fn find(name: Option<&str>) -> Result<PathBuf, SpawnError> {
+    find_on(name, &env::var_os("PATH").unwrap_or_default())
+}
+
+fn find_on(name: Option<&str>, search: &std::ffi::OsStr) -> Result<PathBuf, SpawnError> {
+    let on_path = |name: &str| {
+        env::split_paths(search)
+            .map(|dir| dir.join(name))
+            .find(|path| is_program(path))
+    };
+    match name {
+        None => SERVERS
+            .into_iter()
+            .find_map(on_path)
+            .ok_or(SpawnError::NoServer),
+        Some(path) if path.contains('/') => {
+            let path = PathBuf::from(path);
+            let found = is_program(&path).then(|| path.clone());
+            found.ok_or(SpawnError::NotAProgram { path })
+        }
+        Some(name) => on_path(name).ok_or_else(|| SpawnError::NotOnPath { name: name.into() }),
+    }
+}
+
+fn is_program(path: &Path) -> bool {
+    path.is_file() && access(path, Access::EXEC_OK).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn valkey_goes_first_and_only_programs_count() {
+        let dir = tempfile::tempdir().unwrap();
+        let search = dir.path().as_os_str();
+        let found = |name| find_on(name, search);
+        assert!(matches!(found(None), Err(SpawnError::NoServer)));
+        let make = |name: &str, mode| {
+            let path = dir.path().join(name);
+            fs::write(&path, "").unwrap();
+            fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
+            path
+        };
+        let redis = make("redis-server", 0o755);
+        let valkey = make("valkey-server", 0o644);
+        assert_eq!(found(None).unwrap(), redis);
+        let path = valkey.to_str().unwrap();
+        let error = found(Some(path)).unwrap_err().to_string();
+        assert!(error.contains(path), "{error}");
+        make("valkey-server", 0o755);
+        assert_eq!(found(None).unwrap(), valkey);
+        assert_eq!(found(Some("redis-server")).unwrap(), redis);
+        assert_eq!(found(Some(path)).unwrap(), valkey);
+        let error = found(Some("keydb-server")).unwrap_err().to_string();
+        assert!(error.contains("keydb-server"), "{error}");
+    }
+}

@@ -1,0 +1,26 @@
+//! Text from elsewhere, made fit for a terminal.
+
+/// The text with every control character escaped, so that no server can colour, clear or
+/// otherwise steer a terminal.
+pub(crate) fn printable(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_control() {
+            shown.extend(c.escape_default());
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_steers_a_terminal_is_escaped() {
+        assert_eq!(printable("it's \"ü\" \\"), "it's \"ü\" \\");
+        assert_eq!(printable("\x1b[31m\r\n\u{9b}"), "\\u{1b}[31m\\r\\n\\u{9b}");
+    }
+}

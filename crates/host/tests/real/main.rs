@@ -1,0 +1,5 @@
+//! This crate against real servers.
+
+mod probe;
+mod servers;
+mod spawn;

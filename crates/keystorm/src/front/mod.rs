@@ -1,0 +1,127 @@
+//! Front ends: one tool's command line each, turned into the same job.
+//!
+//! A front end knows the words of one tool; from the job on nobody can tell which it was. It is
+//! chosen by the name the program is called by, or by the first argument, and otherwise is the
+//! first in [`FRONTS`]. A new one is one file (or folder) here and one row there.
+
+mod redis_benchmark;
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
+use report::{FORMATS, Format, FormatOptions};
+use workload::Plan;
+
+/// A tool whose command line we understand.
+pub(crate) trait FrontEnd: Sync {
+    /// The names by which it is chosen.
+    fn names(&self) -> &'static [&'static str];
+
+    /// Turns arguments (the program's name left out) into what is to be done. `called_as` is the
+    /// name that chose this front end, if one did.
+    fn parse(&self, called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError>;
+}
+
+/// Every front end; the first is the default.
+const FRONTS: &[&dyn FrontEnd] = &[&redis_benchmark::RedisBenchmark];
+
+/// First arguments that are, or will be, keystorm's own. To send such a word as a command it
+/// takes a `--` before it.
+const RESERVED: &[&str] = &[
+    "calibrate",
+    "compare",
+    "doctor",
+    "merge",
+    "report",
+    "search",
+    "show",
+    "sink",
+    "survey",
+    "sweep",
+];
+
+/// What a command line asks for.
+pub(crate) enum Intent {
+    /// Load.
+    Run(Job),
+    /// Text on standard output: help, a version, the plans.
+    Say(String),
+}
+
+/// A command line that makes no sense, in words for the person who typed it.
+#[derive(Debug)]
+pub(crate) struct UsageError(pub(crate) String);
+
+/// What is to be done.
+pub(crate) struct Job {
+    /// The tests, in order. They share one target.
+    pub(crate) plans: Vec<Plan>,
+    /// What to do with them.
+    pub(crate) action: Action,
+    /// Whether the tests are a suite, whose end is marked, and not one command.
+    pub(crate) suite: bool,
+    /// How results are laid out.
+    pub(crate) output: Output,
+    /// Warnings about the command line, for standard error.
+    pub(crate) notes: Vec<String>,
+}
+
+/// What to do with plans.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Action {
+    /// Carry them out, once or for ever.
+    Run { repeat: bool },
+    /// Only hold the connections of the first.
+    Idle,
+}
+
+/// How results are laid out.
+pub(crate) struct Output {
+    /// A name in [`FORMATS`].
+    pub(crate) format: &'static str,
+    /// What it is told.
+    pub(crate) options: FormatOptions,
+    /// Whether a live line is wanted.
+    pub(crate) live: bool,
+}
+
+impl Output {
+    /// The format, ready to write.
+    pub(crate) fn format(&self) -> Box<dyn Format> {
+        let found = FORMATS.iter().find(|(name, _)| *name == self.format);
+        found.expect("the name of a registered format").1(self.options)
+    }
+}
+
+/// Chooses the front end and lets it read the arguments.
+pub(crate) fn parse(called_as: &OsStr, mut args: Vec<OsString>) -> Result<Intent, UsageError> {
+    let program = Path::new(called_as)
+        .file_stem()
+        .and_then(OsStr::to_str)
+        .unwrap_or_default();
+    if let Some((front, name)) = front_named(program) {
+        return front.parse(Some(name), args);
+    }
+    let first = args
+        .first()
+        .and_then(|a| a.to_str())
+        .unwrap_or_default()
+        .to_owned();
+    if let Some((front, name)) = front_named(&first) {
+        return front.parse(Some(name), args.split_off(1));
+    }
+    if RESERVED.contains(&first.as_str()) {
+        return Err(UsageError(format!(
+            "`{first}` is kept for a subcommand of keystorm that this version does not have. To \
+             send it to the server as a command, write: keystorm -- {first}"
+        )));
+    }
+    FRONTS[0].parse(None, args)
+}
+
+fn front_named(name: &str) -> Option<(&'static dyn FrontEnd, &'static str)> {
+    FRONTS.iter().find_map(|front| {
+        let known = front.names().iter().find(|known| **known == name)?;
+        Some((*front, *known))
+    })
+}

@@ -1,0 +1,53 @@
+//! `--dataset`: reading the table.
+
+use std::path::Path;
+
+use csv::{ReaderBuilder, StringRecord};
+use workload::Dataset;
+
+/// Reads a file with a header line: tabs between cells if its name ends in `.tsv`, commas
+/// otherwise.
+///
+/// # Errors
+/// Why it cannot be read, with its name and line.
+pub(super) fn read(path: &Path, rows_max: Option<usize>) -> Result<Dataset, String> {
+    let fault = |error: csv::Error| format!("--dataset {}: {error}", path.display());
+    let tabs = path
+        .extension()
+        .is_some_and(|e| e.eq_ignore_ascii_case("tsv"));
+    let mut reader = ReaderBuilder::new()
+        .delimiter(if tabs { b'\t' } else { b',' })
+        .flexible(true)
+        .from_path(path)
+        .map_err(fault)?;
+    let columns = reader.headers().map_err(fault)?;
+    let columns = columns.iter().map(str::to_owned).collect();
+    let records = reader.records().take(rows_max.unwrap_or(usize::MAX));
+    let cells = |record: StringRecord| record.iter().map(|c| c.as_bytes().to_vec()).collect();
+    let rows: Result<_, _> = records.map(|record| record.map(cells)).collect();
+    Dataset::new(path.display().to_string(), columns, rows.map_err(fault)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commas_quotes_and_tabs() {
+        let dir = tempfile::tempdir().unwrap();
+        let csv = dir.path().join("a.csv");
+        std::fs::write(&csv, "id,title\n1,\"one, or \"\"1\"\"\"\n2,two\n3\n").unwrap();
+        let data = read(&csv, None).unwrap();
+        assert_eq!(data.cell(0, 1), b"one, or \"1\"");
+        assert_eq!((data.len(), data.cell(2, 1)), (3, &b""[..]));
+        assert_eq!(read(&csv, Some(1)).unwrap().len(), 1);
+        let tsv = dir.path().join("a.tsv");
+        std::fs::write(&tsv, "id\ttitle\n1\ta,b\n").unwrap();
+        assert_eq!(read(&tsv, None).unwrap().cell(0, 1), b"a,b");
+        assert!(
+            read(Path::new("/no/such.csv"), None)
+                .unwrap_err()
+                .contains("/no/such.csv")
+        );
+    }
+}

@@ -1,0 +1,380 @@
+//! What was typed: every option of `redis-benchmark` and `valkey-benchmark`, and ours.
+//!
+//! Owns their names, help and shapes; what they mean together is [`super::plans`]'s business. Like
+//! the peers it takes the word after an option as its value whatever it looks like, lets the last
+//! of several count, and ends at the first word that is no option.
+
+use std::path::PathBuf;
+
+use clap::{ArgAction, Parser, ValueEnum};
+use workload::Window;
+
+/// How fast is your Redis, really? Measures Redis, Valkey and whatever else speaks RESP. Takes the
+/// command lines of redis-benchmark and valkey-benchmark unchanged.
+#[derive(Debug, Parser)]
+#[command(
+    version,
+    disable_help_flag = true,
+    disable_version_flag = true,
+    args_override_self = true,
+    next_line_help = false,
+    max_term_width = 100,
+    override_usage = "keystorm [OPTIONS] [--] [COMMAND ARGS...]",
+    after_help = EXAMPLES,
+)]
+pub(super) struct Options {
+    #[command(flatten, next_help_heading = "Server")]
+    pub(super) server: ServerOptions,
+    #[command(flatten, next_help_heading = "Load")]
+    pub(super) load: LoadOptions,
+    #[command(flatten, next_help_heading = "Commands, keys and values")]
+    pub(super) data: DataOptions,
+    #[command(flatten, next_help_heading = "Results")]
+    pub(super) results: ResultOptions,
+    #[command(flatten)]
+    pub(super) later: LaterOptions,
+
+    /// Print the plans as JSON instead of running them
+    #[arg(long, help_heading = "Other")]
+    pub(super) print_plan: bool,
+    /// No effect; taken for the sake of old scripts
+    #[arg(short = 'e', hide = true)]
+    pub(super) exit_on_error: bool,
+    /// Print this help
+    #[arg(long, action = ArgAction::Help, help_heading = "Other")]
+    help: Option<bool>,
+    /// Print the version
+    #[arg(short = 'v', long, action = ArgAction::Version, help_heading = "Other")]
+    version: Option<bool>,
+
+    /// A command to send instead of the suite; several with `;` between them, each with a repeat
+    /// count before it if you like. In its arguments __rand_int__ becomes a key number (fresh each
+    /// time), __rand_1st__ to __rand_9th__ one number throughout the sequence, __data__ a value of
+    /// -d bytes, and __field:name__ a cell of the --dataset
+    #[arg(
+        trailing_var_arg = true,
+        value_name = "COMMAND ARGS",
+        hide_possible_values = true
+    )]
+    pub(super) command: Vec<std::ffi::OsString>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct ServerOptions {
+    /// Server hostname
+    #[arg(
+        short = 'h',
+        value_name = "HOST",
+        allow_hyphen_values = true,
+        default_value = "127.0.0.1"
+    )]
+    pub(super) host: String,
+    /// Server port
+    #[arg(
+        short = 'p',
+        value_name = "PORT",
+        allow_hyphen_values = true,
+        default_value = "6379"
+    )]
+    pub(super) port: u16,
+    /// Unix socket of the server (instead of host and port)
+    #[arg(short = 's', value_name = "PATH", allow_hyphen_values = true)]
+    pub(super) socket: Option<PathBuf>,
+    /// Server address: redis://[[user]:password@]host[:port][/db], likewise valkey://, or
+    /// unix:///path?db=N. Percent-encoded where needed, IPv6 in brackets
+    #[arg(short = 'u', value_name = "URI", allow_hyphen_values = true)]
+    pub(super) uri: Option<String>,
+    /// Password; better in the environment variable REDISCLI_AUTH, which other users of the
+    /// machine cannot see
+    #[arg(short = 'a', value_name = "PASSWORD", allow_hyphen_values = true)]
+    pub(super) password: Option<String>,
+    /// ACL user; needs a password
+    #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
+    pub(super) user: Option<String>,
+    /// Database to SELECT
+    #[arg(long, value_name = "DB", allow_hyphen_values = true)]
+    pub(super) dbnum: Option<u32>,
+    /// Speak RESP3 (HELLO 3)
+    #[arg(short = '3')]
+    pub(super) resp3: bool,
+    /// Send CLIENT TRACKING on
+    #[arg(long)]
+    pub(super) enable_tracking: bool,
+    /// Connect with Multipath TCP
+    #[arg(long)]
+    pub(super) mptcp: bool,
+    /// Start a private server for this run, without persistence, and stop it afterwards:
+    /// valkey-server or redis-server, whichever is installed, or the one named
+    #[arg(long, value_name = "PROGRAM", num_args = 0..=1, require_equals = true)]
+    pub(super) spawn: Option<Option<String>>,
+    /// More arguments for that server, in one word: --spawn-args '--io-threads 2'
+    #[arg(
+        long,
+        value_name = "ARGS",
+        allow_hyphen_values = true,
+        requires = "spawn"
+    )]
+    pub(super) spawn_args: Option<String>,
+    /// Let that server listen on a unix socket instead of a loopback port
+    #[arg(long, requires = "spawn")]
+    pub(super) spawn_unix: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct LoadOptions {
+    /// Parallel connections
+    #[arg(
+        short = 'c',
+        value_name = "CLIENTS",
+        allow_hyphen_values = true,
+        default_value = "50"
+    )]
+    pub(super) clients: u32,
+    /// Requests in all [default: 100000]
+    #[arg(short = 'n', value_name = "REQUESTS", allow_hyphen_values = true, value_parser = count,
+          conflicts_with = "duration")]
+    pub(super) requests: Option<u64>,
+    /// Seconds to run, instead of -n
+    #[arg(long, value_name = "SECONDS", allow_hyphen_values = true)]
+    pub(super) duration: Option<f64>,
+    /// Seconds to run before measuring
+    #[arg(long, value_name = "SECONDS", allow_hyphen_values = true)]
+    pub(super) warmup: Option<f64>,
+    /// Requests per pipeline [default: 1]
+    #[arg(short = 'P', value_name = "NUMREQ", allow_hyphen_values = true)]
+    pub(super) pipeline: Option<i64>,
+    /// When a pipeline goes on: `batch` when all its replies are in, `rolling` as each comes
+    /// [default: batch, as in the peers; rolling with --rps]
+    #[arg(long, value_name = "WHEN")]
+    pub(super) window: Option<WindowArg>,
+    /// Requests per second, on a schedule that no reply delays; 0 for as many as possible
+    #[arg(long, value_name = "RATE", allow_hyphen_values = true, value_parser = count)]
+    pub(super) rps: Option<u64>,
+    /// Worker threads; 0 for one that is not called multi-threaded
+    #[arg(long, value_name = "NUM", allow_hyphen_values = true)]
+    pub(super) threads: Option<i64>,
+    /// 1 keeps connections, 0 opens one for each pipeline
+    #[arg(
+        short = 'k',
+        value_name = "BOOLEAN",
+        allow_hyphen_values = true,
+        default_value = "1"
+    )]
+    pub(super) keep_alive: i64,
+    /// Only hold -c idle connections
+    #[arg(short = 'I')]
+    pub(super) idle: bool,
+    /// Repeat the tests for ever
+    #[arg(short = 'l')]
+    pub(super) repeat: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct DataOptions {
+    /// Tests of the suite to run, between commas [default: all]
+    #[arg(short = 't', value_name = "TESTS", allow_hyphen_values = true)]
+    pub(super) tests: Option<String>,
+    /// Key numbers 0 to N-1 for the placeholders; without it, all requests use one key
+    #[arg(short = 'r', value_name = "KEYSPACE", allow_hyphen_values = true)]
+    pub(super) keyspace: Option<String>,
+    /// Go through the keys of -r in order instead of at random
+    #[arg(long)]
+    pub(super) sequential: bool,
+    /// Bytes of a value [default: 3]
+    #[arg(short = 'd', value_name = "SIZE", allow_hyphen_values = true)]
+    pub(super) data_size: Option<i64>,
+    /// Read the last argument of the command from standard input
+    #[arg(short = 'x')]
+    pub(super) stdin_arg: bool,
+    /// CSV or TSV file with a header line, for __field:name__ placeholders; each request takes
+    /// the next row
+    #[arg(long, value_name = "FILE", allow_hyphen_values = true)]
+    pub(super) dataset: Option<PathBuf>,
+    /// Rows to read of it [default: all]
+    #[arg(long, value_name = "NUM", allow_hyphen_values = true)]
+    pub(super) maxdocs: Option<i64>,
+    /// Functions in the library of the test function_load
+    #[arg(
+        long,
+        value_name = "NUM",
+        allow_hyphen_values = true,
+        default_value = "10"
+    )]
+    pub(super) num_functions: u32,
+    /// Keys passed to the function of the test fcall
+    #[arg(
+        long,
+        value_name = "NUM",
+        allow_hyphen_values = true,
+        default_value = "1"
+    )]
+    pub(super) num_keys_in_fcall: u32,
+    /// Where the key numbers come from: one seed, one stream of keys [default: the time]
+    #[arg(long, value_name = "NUM", allow_hyphen_values = true)]
+    pub(super) seed: Option<i64>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct ResultOptions {
+    /// Only a line for each test
+    #[arg(short = 'q')]
+    pub(super) quiet: bool,
+    /// CSV
+    #[arg(long)]
+    pub(super) csv: bool,
+    /// Layout: text, quiet (-q), csv (--csv) or classic (redis-benchmark 2.x to 5)
+    #[arg(long, value_name = "NAME", value_parser = format_name, conflicts_with_all = ["quiet", "csv"])]
+    pub(super) format: Option<&'static str>,
+    /// Significant digits of latencies, 1 to 4 [default: 3]
+    #[arg(long, value_name = "DIGITS", allow_hyphen_values = true)]
+    pub(super) precision: Option<i64>,
+    /// Also report the latency to the first byte of a pipeline's replies, which is what the peers
+    /// call latency
+    #[arg(long)]
+    pub(super) first_byte: bool,
+    /// What an error reply does: `stop` ends the run, as in the peers; `count` goes on
+    #[arg(long, value_name = "WHAT", default_value = "stop")]
+    pub(super) on_error: OnErrorArg,
+}
+
+/// Options of the peers that this version does not have. Known, so that they are refused by name.
+#[derive(Debug, clap::Args)]
+pub(super) struct LaterOptions {
+    #[arg(long, hide = true)]
+    tls: bool,
+    #[arg(long, hide = true, allow_hyphen_values = true)]
+    sni: Option<String>,
+    #[arg(long, hide = true, allow_hyphen_values = true)]
+    cacert: Option<String>,
+    #[arg(long, hide = true, allow_hyphen_values = true)]
+    cacertdir: Option<String>,
+    #[arg(long, hide = true)]
+    insecure: bool,
+    #[arg(long, hide = true, allow_hyphen_values = true)]
+    cert: Option<String>,
+    #[arg(long, hide = true, allow_hyphen_values = true)]
+    key: Option<String>,
+    #[arg(long, hide = true, allow_hyphen_values = true)]
+    tls_ciphers: Option<String>,
+    #[arg(long, hide = true, allow_hyphen_values = true)]
+    tls_ciphersuites: Option<String>,
+    #[arg(long, hide = true)]
+    cluster: bool,
+    #[arg(long, hide = true, allow_hyphen_values = true)]
+    rfr: Option<String>,
+    #[arg(long, hide = true)]
+    rdma: bool,
+    #[arg(long, hide = true)]
+    fuzz: bool,
+    #[arg(long, hide = true, allow_hyphen_values = true)]
+    fuzz_mode: Option<String>,
+    #[arg(long, hide = true, allow_hyphen_values = true)]
+    fuzz_loglevel: Option<String>,
+}
+
+impl LaterOptions {
+    /// Why the command line cannot be carried out by this version, if it asks for what it lacks.
+    pub(super) fn refused(&self) -> Option<String> {
+        let asked = [
+            (self.tls, "--tls", "TLS"),
+            (self.sni.is_some(), "--sni", "TLS"),
+            (self.cacert.is_some(), "--cacert", "TLS"),
+            (self.cacertdir.is_some(), "--cacertdir", "TLS"),
+            (self.insecure, "--insecure", "TLS"),
+            (self.cert.is_some(), "--cert", "TLS"),
+            (self.key.is_some(), "--key", "TLS"),
+            (self.tls_ciphers.is_some(), "--tls-ciphers", "TLS"),
+            (self.tls_ciphersuites.is_some(), "--tls-ciphersuites", "TLS"),
+            (self.cluster, "--cluster", "cluster mode"),
+            (self.rfr.is_some(), "--rfr", "cluster mode"),
+            (self.rdma, "--rdma", "RDMA"),
+            (self.fuzz, "--fuzz", "fuzzing"),
+            (self.fuzz_mode.is_some(), "--fuzz-mode", "fuzzing"),
+            (self.fuzz_loglevel.is_some(), "--fuzz-loglevel", "fuzzing"),
+        ];
+        let (_, option, what) = asked.into_iter().find(|(given, ..)| *given)?;
+        Some(format!(
+            "{option}: this version of keystorm does not do {what} yet"
+        ))
+    }
+}
+
+/// [`Window`] as an option.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(super) enum WindowArg {
+    Batch,
+    Rolling,
+}
+
+impl From<WindowArg> for Window {
+    fn from(arg: WindowArg) -> Self {
+        match arg {
+            WindowArg::Batch => Self::Batch,
+            WindowArg::Rolling => Self::Rolling,
+        }
+    }
+}
+
+/// [`workload::OnError`] as an option.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(super) enum OnErrorArg {
+    Stop,
+    Count,
+}
+
+impl From<OnErrorArg> for workload::OnError {
+    fn from(arg: OnErrorArg) -> Self {
+        match arg {
+            OnErrorArg::Stop => Self::Stop,
+            OnErrorArg::Count => Self::Count,
+        }
+    }
+}
+
+/// A whole number, with k, M or G for thousands, millions and thousands of millions if you like.
+pub(super) fn count(text: &str) -> Result<u64, String> {
+    let (digits, factor) = match text.as_bytes().last() {
+        Some(b'k' | b'K') => (&text[..text.len() - 1], 1_000),
+        Some(b'm' | b'M') => (&text[..text.len() - 1], 1_000_000),
+        Some(b'g' | b'G') => (&text[..text.len() - 1], 1_000_000_000),
+        _ => (text, 1),
+    };
+    let number: u64 = digits
+        .parse()
+        .map_err(|e: std::num::ParseIntError| e.to_string())?;
+    number
+        .checked_mul(factor)
+        .ok_or_else(|| "number too large".to_owned())
+}
+
+fn format_name(text: &str) -> Result<&'static str, String> {
+    let names: Vec<_> = report::FORMATS.iter().map(|(name, _)| *name).collect();
+    let found = names.iter().find(|name| **name == text);
+    found
+        .copied()
+        .ok_or_else(|| format!("there are the formats {}", names.join(", ")))
+}
+
+/// Every line that begins with `$` is run by a test.
+const EXAMPLES: &str = "\
+Examples:
+  Measure a server that is started for it and gone afterwards:
+    $ keystorm --spawn -q
+
+  The whole suite against 127.0.0.1:6379:
+    $ keystorm
+
+  Some tests, 20 connections, 50,000 requests each, as CSV:
+    $ keystorm -t ping,set,get -c 20 -n 50000 --csv
+
+  Fill the server with a million keys, each exactly once:
+    $ keystorm -t set -n 1000000 -r 1000000 --sequential -P 16 -q
+
+  A schedule of 10,000 requests per second for 2 seconds:
+    $ keystorm -t get -r 100000 --rps 10000 --duration 2
+
+  Any command, here with a random key and 100 bytes of data:
+    $ keystorm -r 10000 -n 10000 -d 100 set user:__rand_int__ __data__
+
+  A transaction:
+    $ keystorm -r 1000 -n 20000 -- multi ';' set k:__rand_1st__ __data__ ';' incr hits ';' exec";

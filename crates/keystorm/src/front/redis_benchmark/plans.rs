@@ -1,0 +1,391 @@
+//! What was typed, as plans: one for each test.
+
+use std::io::Read;
+use std::os::unix::ffi::OsStringExt;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use report::FormatOptions;
+use wire::Protocol;
+use wire::resp::Resp;
+use workload::command::split_sequence;
+use workload::suite::{SUITE, SuiteShape, SuiteTest, names};
+use workload::{
+    Arg, CommandSpec, Credentials, Dataset, Endpoint, EngineKind, Fleet, KeySpace, Pace, Plan,
+    PlanParts, ProtocolKind, Secret, Stop, Target, Window, limits,
+};
+
+use super::options::{Options, ServerOptions, count};
+use super::{dataset, uri};
+use crate::front::{Action, Job, Output};
+
+/// Largest value, as in the peers.
+const DATA_MAX: i64 = 1 << 30;
+const REQUESTS_DEFAULT: u64 = 100_000;
+
+/// Turns options into a job. `called_as` is the name that the program goes by.
+///
+/// # Errors
+/// What makes no sense, in words for the person who typed it.
+pub(super) fn job(options: Options, called_as: &str) -> Result<Job, String> {
+    if let Some(refusal) = options.later.refused() {
+        return Err(refusal);
+    }
+    let mut notes = notes(&options);
+    let output = output(&options);
+    let action = match options.load.idle {
+        true => Action::Idle,
+        false => Action::Run {
+            repeat: options.load.repeat,
+        },
+    };
+    let base = base(&options, &mut notes)?;
+    let suite = options.command.is_empty();
+    let parts = if suite {
+        let shape = SuiteShape {
+            value_len: value_len(&options),
+            value_skip: 0,
+            randomised: base.keys.range.is_some(),
+            functions: options.data.num_functions,
+            fcall_keys: options.data.num_keys_in_fcall,
+            redis_zadd: called_as == "redis-benchmark",
+        };
+        let tests = chosen(
+            options.data.tests.as_deref(),
+            called_as == "redis-benchmark",
+        )?;
+        tests
+            .into_iter()
+            .map(|test| suite_parts(&base, test, &shape))
+            .collect()
+    } else {
+        vec![command_parts(base, &options)?]
+    };
+    let plans: Result<Vec<Plan>, _> = parts.into_iter().map(PlanParts::build).collect();
+    Ok(Job {
+        plans: plans.map_err(|e| e.to_string())?,
+        action,
+        suite,
+        output,
+        notes,
+    })
+}
+
+/// Warnings in the peers' words.
+fn notes(options: &Options) -> Vec<String> {
+    let mut notes = Vec::new();
+    if options.exit_on_error {
+        notes.push(
+            "WARNING: -e option has no effect. An error reply ends the run unless --on-error \
+             count says otherwise."
+                .into(),
+        );
+    }
+    if options.load.keep_alive == 0 {
+        notes.push(
+            "WARNING: Keepalive disabled. You probably need 'echo 1 > \
+             /proc/sys/net/ipv4/tcp_tw_reuse' for Linux and 'sudo sysctl -w \
+             net.inet.tcp.msl=1000' for Mac OS X in order to use a lot of clients/requests"
+                .into(),
+        );
+    }
+    if !options.command.is_empty() && options.data.tests.is_some() {
+        notes.push("WARNING: Option -t is ignored.".into());
+    }
+    notes
+}
+
+fn output(options: &Options) -> Output {
+    let results = &options.results;
+    let format = match (results.format, results.csv, results.quiet) {
+        (Some(name), ..) => name,
+        (None, true, _) => "csv",
+        (None, false, true) => "quiet",
+        (None, false, false) => "text",
+    };
+    let options = FormatOptions {
+        first_byte: results.first_byte,
+    };
+    Output {
+        format,
+        options,
+        live: format != "csv",
+    }
+}
+
+/// What all tests have in common.
+fn base(options: &Options, notes: &mut Vec<String>) -> Result<PlanParts, String> {
+    let (load, data, results) = (&options.load, &options.data, &options.results);
+    let pace = match load.rps {
+        None | Some(0) => Pace::Closed,
+        Some(rate) => Pace::Open {
+            rate_per_s: rate as f64,
+        },
+    };
+    let window = match (load.window, pace) {
+        (Some(window), _) => window.into(),
+        (None, Pace::Closed) => Window::Batch,
+        (None, Pace::Open { .. }) => Window::Rolling,
+    };
+    let threads = load.threads.unwrap_or(0).max(0);
+    if threads > i64::from(limits::WORKERS_MAX) {
+        let most = limits::WORKERS_MAX;
+        notes.push(format!(
+            "WARNING: Too many threads, limiting threads to {most}."
+        ));
+    }
+    let stop = match load.duration {
+        Some(seconds) => Stop::AfterNs(nanoseconds("--duration", seconds)?),
+        None => Stop::Requests(load.requests.unwrap_or(REQUESTS_DEFAULT)),
+    };
+    let pipeline = load.pipeline.unwrap_or(1).max(1);
+    Ok(PlanParts {
+        name: String::new(),
+        target: target(&options.server)?,
+        protocol: if options.server.resp3 {
+            ProtocolKind::Resp3
+        } else {
+            ProtocolKind::Resp2
+        },
+        engine: EngineKind::Auto,
+        fleet: Fleet {
+            workers: threads.clamp(1, i64::from(limits::WORKERS_MAX)) as u16,
+            multi_thread: threads > 0,
+            connections: load.clients,
+            pipeline_depth: u32::try_from(pipeline).unwrap_or(u32::MAX),
+            window,
+            keep_alive: load.keep_alive != 0,
+        },
+        pace,
+        warmup_ns: nanoseconds("--warmup", load.warmup.unwrap_or(0.0))?,
+        stop,
+        setup: Vec::new(),
+        sequence: Vec::new(),
+        keys: KeySpace {
+            range: data.keyspace.as_deref().map(keyspace).transpose()?,
+            draw: if data.sequential {
+                "sequential"
+            } else {
+                "uniform"
+            },
+        },
+        dataset: None,
+        payload_bytes: u64::from(value_len(options)),
+        on_error: results.on_error.into(),
+        precision: precision(results.precision),
+        first_byte: results.first_byte,
+        seed: data.seed.map_or_else(seed_of_now, |seed| seed as u64),
+    })
+}
+
+fn target(server: &ServerOptions) -> Result<Target, String> {
+    let uri = server.uri.as_deref().map(uri::parse).transpose()?;
+    let (of_uri, user, password, db) = match uri {
+        Some(uri) => (Some(uri.endpoint), uri.user, uri.password, uri.db),
+        None => (None, None, None, None),
+    };
+    let endpoint = match (&server.spawn, &server.socket, of_uri) {
+        (Some(program), ..) => Endpoint::Spawned {
+            program: program.clone(),
+            args: shell_words::split(server.spawn_args.as_deref().unwrap_or_default())
+                .map_err(|e| format!("--spawn-args: {e}"))?,
+            unix: server.spawn_unix,
+        },
+        (None, Some(path), _) => Endpoint::Unix(path.clone()),
+        (None, None, Some(endpoint)) => endpoint,
+        (None, None, None) => Endpoint::Tcp {
+            host: server.host.clone(),
+            port: server.port,
+        },
+    };
+    if server.mptcp && !matches!(endpoint, Endpoint::Tcp { .. }) {
+        return Err("Options --mptcp is only supported by TCP".into());
+    }
+    let user = server.user.clone().or(user);
+    let from_environment = || {
+        std::env::var("REDISCLI_AUTH")
+            .ok()
+            .filter(|p| !p.is_empty())
+    };
+    let password = server
+        .password
+        .clone()
+        .or(password)
+        .or_else(from_environment);
+    let credentials = match (user, password) {
+        (user, Some(password)) => Some(Credentials {
+            user,
+            password: Secret::new(password),
+        }),
+        (Some(_), None) => {
+            return Err("--user: a user needs a password, by -a or REDISCLI_AUTH".into());
+        }
+        (None, None) => None,
+    };
+    Ok(Target {
+        endpoint,
+        credentials,
+        db: server.dbnum.or(db).unwrap_or(0),
+        tracking: server.enable_tracking,
+        mptcp: server.mptcp,
+    })
+}
+
+/// The tests that `-t` names, in the order of the suite.
+fn chosen(tests: Option<&str>, redis: bool) -> Result<Vec<&'static SuiteTest>, String> {
+    let Some(tests) = tests else {
+        let by_default = |t: &&SuiteTest| t.by_default && !(redis && t.valkey_only);
+        return Ok(SUITE.iter().filter(by_default).collect());
+    };
+    let asked = tests.to_lowercase();
+    let asked: Vec<&str> = asked
+        .split(',')
+        .map(str::trim)
+        .filter(|t| !t.is_empty())
+        .collect();
+    let known = names();
+    if let Some(unknown) = asked.iter().find(|name| !known.contains(name)) {
+        let known = known.join(", ");
+        return Err(format!(
+            "-t: there is no test {unknown:?}; there are {known}"
+        ));
+    }
+    if asked.is_empty() {
+        return Err(format!(
+            "-t: no test is named; there are {}",
+            known.join(", ")
+        ));
+    }
+    Ok(SUITE
+        .iter()
+        .filter(|t| t.names.iter().any(|n| asked.contains(n)))
+        .collect())
+}
+
+fn suite_parts(base: &PlanParts, test: &SuiteTest, shape: &SuiteShape) -> PlanParts {
+    PlanParts {
+        name: test.title.to_owned(),
+        setup: test.setup(shape).into_iter().collect(),
+        sequence: vec![test.command(shape)],
+        ..base.clone()
+    }
+}
+
+/// The plan of a command given on the command line.
+fn command_parts(base: PlanParts, options: &Options) -> Result<PlanParts, String> {
+    let mut words: Vec<Vec<u8>> = options
+        .command
+        .iter()
+        .map(|w| w.clone().into_vec())
+        .collect();
+    let name = words
+        .iter()
+        .map(|w| String::from_utf8_lossy(w))
+        .collect::<Vec<_>>()
+        .join(" ");
+    if options.data.stdin_arg {
+        let mut last = Vec::new();
+        let read = std::io::stdin().lock().read_to_end(&mut last);
+        read.map_err(|e| format!("-x: reading the last argument from standard input: {e}"))?;
+        words.push(last);
+    }
+    let dataset = dataset_of(options)?;
+    let mut skip = 0;
+    let mut has_field = false;
+    let mut arg = |word: Vec<u8>| -> Result<Arg, String> {
+        let arg = Arg::literal(&word);
+        let Some(dataset) = &dataset else {
+            if arg.names_field() {
+                return Err("a __field:name__ placeholder needs --dataset FILE".into());
+            }
+            return Ok(arg.with_data(value_len(options), &mut skip).with_numbers());
+        };
+        if word.windows(8).any(|w| w == b"__data__") {
+            return Err("__data__ placeholders cannot be used with --dataset".into());
+        }
+        has_field |= arg.names_field();
+        let with_fields = arg.with_fields(dataset.columns()).map_err(|field| {
+            let columns = dataset.columns().join(", ");
+            format!("the dataset has no field {field:?}; it has {columns}")
+        });
+        Ok(with_fields?.with_numbers())
+    };
+    let sequence: Result<Vec<CommandSpec>, String> = split_sequence(&words, limits::SEQUENCE_MAX)?
+        .into_iter()
+        .map(|command| {
+            let args: Result<Vec<Arg>, String> = command.into_iter().map(&mut arg).collect();
+            Ok(CommandSpec {
+                args: args?,
+                inline: false,
+            })
+        })
+        .collect();
+    let sequence = sequence?;
+    if dataset.is_some() && !has_field {
+        return Err(
+            "--dataset: the command has no __field:name__ placeholder, such as in: \
+                    set doc:__rand_int__ __field:title__"
+                .into(),
+        );
+    }
+    let encoded = |command: &CommandSpec| Resp::compile(command, None).bytes.len() as u64;
+    Ok(PlanParts {
+        name,
+        payload_bytes: sequence.iter().map(encoded).sum(),
+        sequence,
+        dataset: dataset.map(Arc::new),
+        ..base
+    })
+}
+
+fn dataset_of(options: &Options) -> Result<Option<Dataset>, String> {
+    let rows_max = options
+        .data
+        .maxdocs
+        .and_then(|n| usize::try_from(n).ok())
+        .filter(|n| *n > 0);
+    options
+        .data
+        .dataset
+        .as_deref()
+        .map(|path| dataset::read(path, rows_max))
+        .transpose()
+}
+
+/// As in the peers, what is too small or too large becomes the nearest that is not.
+fn value_len(options: &Options) -> u32 {
+    options.data.data_size.unwrap_or(3).clamp(1, DATA_MAX) as u32
+}
+
+fn precision(digits: Option<i64>) -> u8 {
+    match digits {
+        None | Some(..=0) => 3,
+        Some(digits) => digits.min(4) as u8,
+    }
+}
+
+/// As in the peers, a negative key space is an empty one, whose only key is 0.
+fn keyspace(text: &str) -> Result<u64, String> {
+    if text.starts_with('-') && text[1..].parse::<u64>().is_ok() {
+        return Ok(0);
+    }
+    count(text).map_err(|e| format!("-r {text}: {e}"))
+}
+
+fn nanoseconds(option: &str, seconds: f64) -> Result<u64, String> {
+    let ns = seconds * 1e9;
+    if ns.is_finite() && (0.0..=limits::DURATION_NS_MAX as f64).contains(&ns) {
+        Ok(ns as u64)
+    } else {
+        Err(format!(
+            "{option} {seconds}: between 0 seconds and 366 days are possible"
+        ))
+    }
+}
+
+fn seed_of_now() -> u64 {
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    (now.as_nanos() as u64) ^ u64::from(std::process::id()).rotate_left(32)
+}

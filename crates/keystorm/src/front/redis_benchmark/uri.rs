@@ -1,0 +1,156 @@
+//! `-u`: a server address as a URI.
+
+use percent_encoding::percent_decode_str;
+use url::{Host, Url};
+use workload::Endpoint;
+
+/// What a URI says.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Parsed {
+    pub(super) endpoint: Endpoint,
+    pub(super) user: Option<String>,
+    pub(super) password: Option<String>,
+    pub(super) db: Option<u32>,
+}
+
+/// Reads `redis://`, `valkey://` and `unix://` addresses. As with the peers, what stands alone
+/// before the `@` is a password.
+///
+/// # Errors
+/// What is wrong with it. Never quotes the URI, which may hold a password.
+pub(super) fn parse(text: &str) -> Result<Parsed, String> {
+    let url = Url::parse(text).map_err(|e| format!("-u: {e}"))?;
+    let unix = match url.scheme() {
+        "redis" | "valkey" => false,
+        "unix" | "redis+unix" | "valkey+unix" | "redis-socket" | "valkey-socket" => true,
+        "rediss" | "valkeys" => {
+            return Err("-u: this version of keystorm does not do TLS yet".into());
+        }
+        other => {
+            return Err(format!(
+                "-u: the scheme {other:?} is unknown; there are redis, valkey and unix"
+            ));
+        }
+    };
+    let user = decoded(url.username())?;
+    let (user, password) = match url.password() {
+        Some(password) => (
+            Some(user).filter(|u| !u.is_empty()),
+            Some(decoded(password)?),
+        ),
+        None => (None, Some(user).filter(|u| !u.is_empty())),
+    };
+    let db = if unix {
+        url.query_pairs()
+            .find(|(name, _)| name == "db")
+            .map(|(_, db)| db.into_owned())
+    } else {
+        Some(url.path().trim_matches('/').to_owned()).filter(|db| !db.is_empty())
+    };
+    let db = db.map(|db| {
+        db.parse()
+            .map_err(|_| format!("-u: {db:?} is no database number"))
+    });
+    let endpoint = if unix {
+        if url.host().is_some_and(|h| h.to_string() != "localhost") {
+            return Err("-u: the path of a unix socket begins with a third slash".into());
+        }
+        Endpoint::Unix(decoded(url.path())?.into())
+    } else {
+        Endpoint::Tcp {
+            host: host(&url)?,
+            port: url.port().unwrap_or(6379),
+        }
+    };
+    Ok(Parsed {
+        endpoint,
+        user,
+        password,
+        db: db.transpose()?,
+    })
+}
+
+fn host(url: &Url) -> Result<String, String> {
+    Ok(match url.host() {
+        Some(Host::Ipv6(address)) => address.to_string(),
+        Some(Host::Ipv4(address)) => address.to_string(),
+        Some(Host::Domain(name)) if !name.is_empty() => decoded(name)?,
+        _ => "127.0.0.1".to_owned(),
+    })
+}
+
+fn decoded(text: &str) -> Result<String, String> {
+    let bytes = percent_decode_str(text).decode_utf8();
+    bytes
+        .map(|t| t.into_owned())
+        .map_err(|_| "-u: what is percent-encoded is no UTF-8".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tcp(host: &str, port: u16) -> Endpoint {
+        Endpoint::Tcp {
+            host: host.into(),
+            port,
+        }
+    }
+
+    #[test]
+    fn every_part_is_read() {
+        let got = parse("redis://us%40er:p%3Ass%2Fw@example.org:7000/3").unwrap();
+        assert_eq!(got.endpoint, tcp("example.org", 7000));
+        assert_eq!(got.user.as_deref(), Some("us@er"));
+        assert_eq!(got.password.as_deref(), Some("p:ss/w"));
+        assert_eq!(got.db, Some(3));
+    }
+
+    #[test]
+    fn parts_may_be_left_out() {
+        let bare = parse("valkey://10.0.0.1").unwrap();
+        assert_eq!(
+            bare,
+            Parsed {
+                endpoint: tcp("10.0.0.1", 6379),
+                user: None,
+                password: None,
+                db: None
+            }
+        );
+        assert_eq!(
+            parse("redis://secret@h").unwrap().password.as_deref(),
+            Some("secret")
+        );
+        let colon = parse("redis://:secret@h/").unwrap();
+        assert_eq!(
+            (colon.user, colon.password.as_deref()),
+            (None, Some("secret"))
+        );
+        assert_eq!(parse("redis://:1").unwrap_err(), "-u: empty host");
+    }
+
+    #[test]
+    fn ipv6_stands_in_brackets_and_sockets_are_paths() {
+        assert_eq!(
+            parse("redis://[::1]:7001").unwrap().endpoint,
+            tcp("::1", 7001)
+        );
+        let socket = parse("unix:///run/my%20redis.sock?db=2").unwrap();
+        assert_eq!(socket.endpoint, Endpoint::Unix("/run/my redis.sock".into()));
+        assert_eq!(socket.db, Some(2));
+    }
+
+    #[test]
+    fn errors_never_quote_the_uri() {
+        for bad in [
+            "rediss://:hunter2@h",
+            "http://:hunter2@h",
+            "redis://:hunter2@h:99999",
+            "hunter2",
+        ] {
+            assert!(!parse(bad).unwrap_err().contains("hunter2"), "{bad}");
+        }
+        assert!(parse("redis://h/abc").is_err());
+    }
+}

@@ -1,0 +1,133 @@
+//! The server to measure: found, started if asked for, and looked at before load runs.
+
+use std::net::ToSocketAddrs;
+
+use anyhow::{Context, Result, anyhow, bail};
+use host::{Listen, Login, ServerFacts, Spawn, SpawnedServer};
+use workload::{CommandSpec, Credentials, Endpoint, Target};
+
+/// A server that has answered. One that was started for the run ends with this.
+pub(crate) struct Server {
+    pub(crate) address: host::Address,
+    pub(crate) facts: ServerFacts,
+    spawned: Option<SpawnedServer>,
+}
+
+impl Server {
+    /// Finds or starts the server of a target and asks what it is.
+    pub(crate) fn reach(target: &Target) -> Result<Self> {
+        let login = login(target);
+        let (addresses, spawned) = match &target.endpoint {
+            Endpoint::Unix(path) => (vec![host::Address::Unix(path.clone())], None),
+            Endpoint::Tcp { host, port } => (resolve(host, *port)?, None),
+            Endpoint::Spawned {
+                program,
+                args,
+                unix,
+            } => {
+                let spawned = spawn(program.clone(), args.clone(), *unix)?;
+                (vec![spawned.address().clone()], Some(spawned))
+            }
+        };
+        // A name may stand for several addresses, of which the first that answers is used.
+        let mut failure = anyhow!("{} stands for no address", target.endpoint);
+        for address in addresses {
+            match host::probe(&address, login) {
+                Ok(facts) => {
+                    return Ok(Self {
+                        address,
+                        facts,
+                        spawned,
+                    });
+                }
+                Err(error) => failure = error.into(),
+            }
+        }
+        Err(failure)
+    }
+
+    /// The address as engines take it.
+    pub(crate) fn engine_address(&self) -> engine::Address {
+        match &self.address {
+            host::Address::Tcp(address) => engine::Address::Tcp(*address),
+            host::Address::Unix(path) => engine::Address::Unix(path.clone()),
+        }
+    }
+
+    /// What a server that was started for the run is, for the one line that says so.
+    pub(crate) fn spawned(&self) -> Option<String> {
+        self.spawned.as_ref()?;
+        let known =
+            |fact: &Option<String>| fact.clone().unwrap_or_else(|| "of unknown kind".into());
+        let ServerFacts {
+            product, version, ..
+        } = &self.facts;
+        Some(format!(
+            "{} {} on {}",
+            known(product),
+            known(version),
+            self.address
+        ))
+    }
+
+    /// Sends commands that must come before a test, and fails if one is refused.
+    pub(crate) fn prepare(&self, target: &Target, commands: &[CommandSpec]) -> Result<()> {
+        if commands.is_empty() {
+            return Ok(());
+        }
+        let mut client = host::Client::connect(&self.address, host::Patience::default())?;
+        let login = login(target);
+        if let Some(password) = login.password {
+            let words: Vec<&[u8]> = [Some("AUTH"), login.user, Some(password)]
+                .into_iter()
+                .flatten()
+                .map(str::as_bytes)
+                .collect();
+            client.ask(&words)?;
+        }
+        client.ask(&[b"SELECT", target.db.to_string().as_bytes()])?;
+        for command in commands {
+            let args: Option<Vec<Vec<u8>>> = command.args.iter().map(|a| a.fixed_bytes()).collect();
+            let args = args.context("a command that prepares a test has no placeholders")?;
+            let words: Vec<&[u8]> = args.iter().map(Vec::as_slice).collect();
+            if let wire::resp::Value::Error(text) = client.ask(&words)? {
+                let text = String::from_utf8_lossy(&text);
+                bail!(
+                    "Error from server: {text} (in answer to {}, which the test needs)",
+                    command.name()
+                );
+            }
+        }
+        Ok(())
+    }
+}
+
+fn login(target: &Target) -> Login<'_> {
+    let credentials = target.credentials.as_ref();
+    Login {
+        user: credentials.and_then(|c| c.user.as_deref()),
+        password: credentials.map(|Credentials { password, .. }| password.reveal()),
+        db: target.db,
+    }
+}
+
+fn resolve(host: &str, port: u16) -> Result<Vec<host::Address>> {
+    let found = (host, port).to_socket_addrs();
+    let addresses: Vec<_> = found
+        .map_err(|e| anyhow!("Could not find the host {host:?}: {e}. Check -h"))?
+        .map(host::Address::Tcp)
+        .collect();
+    Ok(addresses)
+}
+
+fn spawn(program: Option<String>, args: Vec<String>, unix: bool) -> Result<SpawnedServer> {
+    let guard = std::env::current_exe().context("finding keystorm's own program")?;
+    let listen = if unix { Listen::Unix } else { Listen::Loopback };
+    Ok(Spawn {
+        program,
+        args,
+        listen,
+        guard,
+    }
+    .start()?)
+}

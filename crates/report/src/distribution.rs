@@ -1,0 +1,217 @@
+//! How latencies spread: the two tables of the classic report.
+//!
+//! Owns which lines a table has and that each of them is true: no latency that a line counts is
+//! beyond its bound. Rounding a bound to text is left to the formats, which round up.
+
+use measure::Latency;
+
+/// One line of a table: so many latencies, and such a share, are at most this long.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Step {
+    /// The share in percent, 0 to 100.
+    pub percent: f64,
+    /// The bound.
+    pub at_most_ns: u64,
+    /// How many latencies are within it.
+    pub cumulative: u64,
+}
+
+/// The latency at 0 %, 50 %, 75 %, 87.5 % and so on, each halving what is left, as the percentile
+/// iterator of HdrHistogram walks with one tick a half distance. A level that adds no latency to
+/// the one before has no line. The last line is 100 %; nothing recorded makes no lines.
+#[must_use]
+pub fn by_percentile(latency: &Latency) -> Vec<Step> {
+    let total = latency.count();
+    let mut steps = Vec::new();
+    let (mut cumulative, mut level) = (0u64, 0u32);
+    for (at_most_ns, count) in latency.recorded() {
+        cumulative += count;
+        let left = total - cumulative;
+        // Level n is reached when at most 1/2^n of all is left. In whole numbers, because beyond
+        // level 53 a float can no longer tell a percentage from 100.
+        let reached = |level: u32| u128::from(left) << level <= u128::from(total);
+        if !reached(level) {
+            continue;
+        }
+        let percent = 100.0 - 100.0 / 2f64.powi(level.cast_signed());
+        steps.push(Step {
+            percent,
+            at_most_ns,
+            cumulative,
+        });
+        level += 1;
+        while left > 0 && reached(level) {
+            level += 1;
+        }
+    }
+    steps.extend(steps.last().map(|last| Step {
+        percent: 100.0,
+        ..*last
+    }));
+    steps
+}
+
+/// Up to here bounds are [`FINE_NS`] apart, and [`COARSE_NS`] beyond.
+const FINE_UP_TO_NS: u64 = 2_000_000;
+const FINE_NS: u64 = 100_000;
+const COARSE_NS: u64 = 1_000_000;
+
+/// How many latencies are within 0.1 ms, 0.2 ms, … 2 ms, 3 ms, 4 ms and so on. A bound that adds
+/// no latency to the one before has no line, but the first has. Walks what was recorded, not the
+/// bounds, so that hours cost no more than microseconds. Nothing recorded makes no lines.
+#[must_use]
+pub fn by_bound(latency: &Latency) -> Vec<Step> {
+    let total = latency.count();
+    let share = |cumulative: u64| 100.0 * cumulative as f64 / total as f64;
+    let mut steps = Vec::new();
+    let (mut cumulative, mut at_most_ns) = (0u64, FINE_NS);
+    for (ns, count) in latency.recorded() {
+        let bound_ns = bound_of(ns);
+        if bound_ns != at_most_ns {
+            steps.push(Step {
+                percent: share(cumulative),
+                at_most_ns,
+                cumulative,
+            });
+            at_most_ns = bound_ns;
+        }
+        cumulative += count;
+    }
+    if total > 0 {
+        steps.push(Step {
+            percent: share(cumulative),
+            at_most_ns,
+            cumulative,
+        });
+    }
+    steps
+}
+
+/// The least bound that `ns` is within.
+fn bound_of(ns: u64) -> u64 {
+    let step_ns = if ns <= FINE_UP_TO_NS {
+        FINE_NS
+    } else {
+        COARSE_NS
+    };
+    ns.max(1).div_ceil(step_ns) * step_ns
+}
+
+/// How many latencies are within 1 ms, 2 ms, 3 ms and so on, with a line for each whole
+/// millisecond that holds any: the table of the report before Redis 6.
+#[must_use]
+pub fn by_whole_msec(latency: &Latency) -> Vec<Step> {
+    let total = latency.count();
+    let mut steps: Vec<Step> = Vec::new();
+    let mut cumulative = 0u64;
+    for (ns, count) in latency.recorded() {
+        cumulative += count;
+        let percent = 100.0 * cumulative as f64 / total as f64;
+        let at_most_ns = ns.max(1).div_ceil(COARSE_NS) * COARSE_NS;
+        let step = Step {
+            percent,
+            at_most_ns,
+            cumulative,
+        };
+        match steps.last_mut() {
+            Some(last) if last.at_most_ns == at_most_ns => *last = step,
+            _ => steps.push(step),
+        }
+    }
+    steps
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn of(values: &[u64]) -> Latency {
+        let mut latency = Latency::new(3);
+        values.iter().for_each(|&v| latency.record_n(v, 1));
+        latency
+    }
+
+    const TABLES: [fn(&Latency) -> Vec<Step>; 3] = [by_percentile, by_bound, by_whole_msec];
+
+    proptest! {
+        #[test]
+        fn tables_rise_to_all_and_every_line_is_true(
+            values in prop::collection::vec(0u64..1 << 45, 1..300),
+        ) {
+            let latency = of(&values);
+            for table in TABLES {
+                let steps = table(&latency);
+                for pair in steps.windows(2) {
+                    prop_assert!(pair[0].percent <= pair[1].percent);
+                    prop_assert!(pair[0].at_most_ns <= pair[1].at_most_ns);
+                    prop_assert!(pair[0].cumulative <= pair[1].cumulative);
+                }
+                let last = steps.last().unwrap();
+                prop_assert_eq!((last.percent, last.cumulative), (100.0, values.len() as u64));
+                for step in steps {
+                    let within = values.iter().filter(|&&v| v <= step.at_most_ns).count() as u64;
+                    prop_assert!(within >= step.cumulative, "{step:?} counts {within}");
+                    let share = step.percent / 100.0 * values.len() as f64;
+                    prop_assert!(step.cumulative as f64 >= share - 1e-6, "{step:?} of {share}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn percentiles_halve_what_is_left() {
+        let steps = by_percentile(&of(&[10, 20, 30, 40, 50, 60, 70, 80]));
+        let lines: Vec<_> = steps
+            .iter()
+            .map(|s| (s.percent, s.at_most_ns, s.cumulative))
+            .collect();
+        let expected = [
+            (0.0, 10, 1),
+            (50.0, 40, 4),
+            (75.0, 60, 6),
+            (87.5, 70, 7),
+            (93.75, 80, 8),
+            (100.0, 80, 8),
+        ];
+        assert_eq!(lines, expected);
+    }
+
+    #[test]
+    fn one_value_has_the_first_and_the_last_line() {
+        let percents: Vec<_> = by_percentile(&of(&[7])).iter().map(|s| s.percent).collect();
+        assert_eq!(percents, [0.0, 100.0]);
+    }
+
+    #[test]
+    fn the_greatest_counts_do_not_overflow() {
+        let mut latency = of(&[1]);
+        latency.record_n(5, (1 << 62) - 1);
+        latency.record_n(9, 1);
+        let steps = by_percentile(&latency);
+        assert_eq!(steps.last().unwrap().cumulative, (1 << 62) + 1);
+    }
+
+    #[test]
+    fn bounds_are_fine_below_two_milliseconds_and_hours_take_one_line() {
+        let hours = 4 * 3600 * 1_000_000_000;
+        let bounds = |values: &[u64]| -> Vec<(u64, u64)> {
+            by_bound(&of(values))
+                .iter()
+                .map(|s| (s.at_most_ns / 1000, s.cumulative))
+                .collect()
+        };
+        assert_eq!(
+            bounds(&[250_000, 1_950_000, 2_500_000, hours]),
+            [(100, 0), (300, 1), (2000, 2), (3000, 3), (hours / 1000, 4)]
+        );
+        assert_eq!(bounds(&[0]), [(100, 1)]);
+    }
+
+    #[test]
+    fn nothing_makes_no_lines() {
+        for table in TABLES {
+            assert_eq!(table(&of(&[])), []);
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! Runs for tests: made up, and the same every time.
+
+use std::time::SystemTime;
+
+use host::{ServerConfig, ServerFacts};
+use measure::{Ending, Measurement, Outcome, Point, Sample, Tally, TallyShape, Timeline};
+use workload::{
+    CommandSpec, EngineKind, Fleet, KeySpace, OnError, Pace, PlanParts, ProtocolKind, Stop, Target,
+    Window,
+};
+
+use crate::Run;
+
+/// How much later than due the requests of [`open_loop`] are sent.
+pub(crate) const LATE_NS: u64 = 40_000;
+
+const QUARTER_NS: u64 = 250_000_000;
+
+/// Every kind of run, by name.
+pub(crate) fn all() -> Vec<(&'static str, Run)> {
+    vec![
+        ("complete", complete()),
+        ("errors", errors()),
+        ("interrupted", interrupted()),
+        ("empty", empty()),
+        ("four hours", four_hours()),
+        ("open loop", open_loop()),
+        ("first byte", first_byte()),
+        ("hostile", hostile()),
+    ]
+}
+
+/// 2000 requests as planned.
+pub(crate) fn complete() -> Run {
+    run(parts(), &usual_ns())
+}
+
+/// As [`complete`], but some replies were errors and there were threads.
+pub(crate) fn errors() -> Run {
+    let mut parts = parts();
+    parts.fleet.multi_thread = true;
+    parts.fleet.workers = 4;
+    let mut run = run(parts, &usual_ns()[..1988]);
+    let errors = &mut run.measurement.total.errors;
+    (0..9).for_each(|_| errors.add("WRONGTYPE", "WRONGTYPE not the right kind of value"));
+    (0..3).for_each(|_| errors.add("OOM", "OOM command not allowed"));
+    run
+}
+
+/// Stopped by somebody on the way, in a run by count.
+pub(crate) fn interrupted() -> Run {
+    let mut run = run(parts(), &usual_ns()[..700]);
+    run.measurement.ending = Ending::Interrupted;
+    run
+}
+
+/// Stopped before the first reply, without the server's settings.
+pub(crate) fn empty() -> Run {
+    let mut run = run(parts(), &[]);
+    run.measurement.ending = Ending::Interrupted;
+    run.measurement.elapsed_ns = 0;
+    run.server.config = None;
+    run
+}
+
+/// One reply took four hours, in a run by time.
+pub(crate) fn four_hours() -> Run {
+    const FOUR_HOURS_NS: u64 = 4 * 3600 * 1_000_000_000;
+    let parts = PlanParts {
+        stop: Stop::AfterNs(60_000_000_000),
+        ..parts()
+    };
+    let mut run = run(parts, &[300_000, 4_000_000_000, FOUR_HOURS_NS]);
+    run.measurement.elapsed_ns = FOUR_HOURS_NS;
+    run
+}
+
+/// On a schedule, and behind it. One interval is silent and the last is cut short.
+pub(crate) fn open_loop() -> Run {
+    let parts = PlanParts {
+        pace: Pace::Open { rate_per_s: 8000.0 },
+        ..parts()
+    };
+    let mut run = run(parts, &usual_ns());
+    run.measurement.elapsed_ns = 4 * QUARTER_NS + 1_000_000;
+    for (index, requests) in [(0, 2000), (1, 1900), (3, 1950), (4, 7)] {
+        let figures = Point {
+            index,
+            requests,
+            errors: 0,
+            mean_ns: None,
+            p50_ns: None,
+            p99_ns: None,
+            max_ns: None,
+        };
+        run.measurement.timeline.points.push(figures);
+    }
+    run
+}
+
+/// With the latency to the first byte.
+pub(crate) fn first_byte() -> Run {
+    run(
+        PlanParts {
+            first_byte: true,
+            ..parts()
+        },
+        &usual_ns(),
+    )
+}
+
+/// Title, ending and errors are of somebody who means ill.
+pub(crate) fn hostile() -> Run {
+    let name = "SET \"a,b\"\x1b]0;owned\x07\r\n\u{202e}\u{9b}2J".to_owned();
+    let mut run = run(PlanParts { name, ..parts() }, &usual_ns()[..10]);
+    run.measurement.ending = Ending::Failed("server said \x1b[31mno\n".into());
+    run.measurement
+        .total
+        .errors
+        .add("E\x1bR", "E\x1bR \x7f\u{202e}text\r");
+    run
+}
+
+/// 2000 service times: most near 0.4 ms, some up to 3 ms, in no order.
+fn usual_ns() -> Vec<u64> {
+    let usual = |i: u64| 160_123 + (i * 7919 % 2000) * 200;
+    let slow = |i: u64| if i.is_multiple_of(50) { i * 1300 } else { 0 };
+    (0..2000).map(|i| usual(i) + slow(i)).collect()
+}
+
+fn parts() -> PlanParts {
+    PlanParts {
+        name: "SET".into(),
+        target: Target::default(),
+        protocol: ProtocolKind::Resp2,
+        engine: EngineKind::Auto,
+        fleet: Fleet {
+            workers: 1,
+            multi_thread: false,
+            connections: 50,
+            pipeline_depth: 1,
+            window: Window::Batch,
+            keep_alive: true,
+        },
+        pace: Pace::Closed,
+        warmup_ns: 0,
+        stop: Stop::Requests(2000),
+        setup: Vec::new(),
+        sequence: vec![CommandSpec::from_words(["SET", "key", "xxx"])],
+        keys: KeySpace::default(),
+        dataset: None,
+        payload_bytes: 3,
+        on_error: OnError::Count,
+        precision: 3,
+        first_byte: false,
+        seed: 1,
+    }
+}
+
+fn run(parts: PlanParts, service_ns: &[u64]) -> Run {
+    let shape = TallyShape {
+        commands: 1,
+        precision: parts.precision,
+        scheduled: parts.pace != Pace::Closed,
+        first_byte: parts.first_byte,
+    };
+    let mut total = Tally::new(&shape);
+    for &ns in service_ns {
+        total.record(&Sample {
+            command: 0,
+            outcome: Outcome::Ok,
+            count: 1,
+            intended_ns: 0,
+            sent_ns: LATE_NS,
+            first_byte_ns: LATE_NS + ns / 2,
+            done_ns: LATE_NS + ns,
+        });
+    }
+    let measurement = Measurement {
+        total,
+        timeline: Timeline::new(QUARTER_NS),
+        started_at: SystemTime::UNIX_EPOCH,
+        elapsed_ns: 26_000_000,
+        workers: Vec::new(),
+        engine: "scripted",
+        ending: Ending::Complete,
+    };
+    let server = ServerFacts {
+        product: Some("redis".into()),
+        version: Some("7.0.15".into()),
+        config: Some(ServerConfig {
+            save: String::new(),
+            appendonly: "no".into(),
+        }),
+    };
+    Run {
+        plan: parts.build().unwrap(),
+        measurement,
+        server,
+    }
+}

@@ -1,0 +1,108 @@
+//! Layouts of a report, one file each.
+//!
+//! Owns the trait they share, the table that names them, and the lines that more than one of them
+//! prints. A format lays out the figures of a [`Summary`] and computes none. A new one is a file
+//! here and a row in [`FORMATS`].
+
+mod classic;
+#[cfg(test)]
+mod golden;
+mod redis_csv;
+mod redis_quiet;
+mod redis_text;
+
+use std::io::{self, Write};
+
+use crate::{Summary, escape};
+
+/// A layout. One value serves one run of the program, which may carry out many plans.
+pub trait Format {
+    /// What stands before the first report.
+    ///
+    /// # Errors
+    /// What the writer fails with; likewise below.
+    fn begin(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        let _ = out;
+        Ok(())
+    }
+
+    /// The report of one run.
+    ///
+    /// # Errors
+    /// As above.
+    fn each(&mut self, summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()>;
+
+    /// What stands after the last report; `suite` tells the tests of a suite from a command of
+    /// the user's own, as `redis-benchmark` does.
+    ///
+    /// # Errors
+    /// As above.
+    fn finish(&mut self, suite: bool, out: &mut dyn Write) -> io::Result<()> {
+        let _ = (suite, out);
+        Ok(())
+    }
+}
+
+/// What a format must know before the first run.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct FormatOptions {
+    /// Whether plans record the latency to the first byte, so that a header announces it.
+    pub first_byte: bool,
+}
+
+/// Makes a format.
+pub type Build = fn(FormatOptions) -> Box<dyn Format>;
+
+/// Every format, by the name that selects it.
+pub const FORMATS: &[(&str, Build)] = &[
+    ("text", |_| Box::new(redis_text::RedisText)),
+    ("quiet", |_| Box::new(redis_quiet::RedisQuiet)),
+    ("csv", |options| Box::new(redis_csv::RedisCsv::new(options))),
+    ("classic", |_| Box::new(classic::Classic)),
+];
+
+/// The format of that name, if there is one.
+#[must_use]
+pub fn by_name(name: &str, options: FormatOptions) -> Option<Box<dyn Format>> {
+    FORMATS
+        .iter()
+        .find(|(n, _)| *n == name)
+        .map(|(_, build)| build(options))
+}
+
+/// The lines that every report for people begins with, up to `keep alive`.
+fn write_head(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let plan = &summary.run.plan;
+    writeln!(out, "====== {} ======", summary.title)?;
+    if let Some(shortfall) = summary.shortfall() {
+        writeln!(out, "  INCOMPLETE: {shortfall}")?;
+    }
+    let (requests, elapsed_s) = (summary.requests, summary.elapsed_s);
+    writeln!(
+        out,
+        "  {requests} requests completed in {elapsed_s:.2} seconds"
+    )?;
+    writeln!(out, "  {} parallel clients", plan.fleet.connections)?;
+    writeln!(out, "  {} bytes payload", plan.payload_bytes)?;
+    writeln!(out, "  keep alive: {}", u8::from(plan.fleet.keep_alive))
+}
+
+/// The error replies by kind and an example, or nothing if there were none.
+fn write_errors(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
+    if summary.errors == 0 {
+        return Ok(());
+    }
+    writeln!(out, "  errors: {}", summary.errors)?;
+    for (kind, count) in summary.error_counts().by_kind() {
+        writeln!(out, "    {}: {count}", escape(kind))?;
+    }
+    if let Some(example) = summary.error_counts().examples().first() {
+        writeln!(out, "    first: {}", escape(example))?;
+    }
+    Ok(())
+}
+
+/// The blank line that ends a suite.
+fn end_suite(suite: bool, out: &mut dyn Write) -> io::Result<()> {
+    if suite { writeln!(out) } else { Ok(()) }
+}

@@ -1,0 +1,103 @@
+//! `csv`: the table of `redis-benchmark --csv`.
+//!
+//! Owns its columns and the quoting. Every row has the header's columns and no more, so an early
+//! end or error replies are not in it: the caller says those where a person sees them.
+
+use std::io::{self, Write};
+
+use crate::quantity::{COLUMNS, msec_at_most, msec_columns};
+use crate::{Format, FormatOptions, Summary};
+
+/// See the file's head.
+pub(super) struct RedisCsv {
+    first_byte: bool,
+}
+
+impl RedisCsv {
+    /// A table, with two more columns if the latency to the first byte is recorded.
+    pub(super) fn new(options: FormatOptions) -> Self {
+        Self {
+            first_byte: options.first_byte,
+        }
+    }
+}
+
+impl Format for RedisCsv {
+    fn begin(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        let mut header = vec!["test".to_owned(), "rps".to_owned()];
+        header.extend(COLUMNS.map(|column| format!("{column}_latency_ms")));
+        if self.first_byte {
+            header.extend(["first_byte_p50_ms", "first_byte_p99_ms"].map(str::to_owned));
+        }
+        write_row(&header, out)
+    }
+
+    fn each(&mut self, summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
+        let mut row = vec![
+            summary.title.clone(),
+            format!("{:.2}", summary.throughput_rps),
+        ];
+        row.extend(msec_columns(&summary.response));
+        if self.first_byte {
+            let figures = summary.first_byte.unwrap_or_default();
+            row.extend([figures.p50_ns, figures.p99_ns].map(msec_at_most));
+        }
+        write_row(&row, out)
+    }
+}
+
+fn write_row(cells: &[String], out: &mut dyn Write) -> io::Result<()> {
+    let quoted: Vec<String> = cells.iter().map(|cell| quote(cell)).collect();
+    writeln!(out, "{}", quoted.join(","))
+}
+
+/// As RFC 4180 says; control characters are already spelt out.
+fn quote(cell: &str) -> String {
+    format!("\"{}\"", cell.replace('"', "\"\""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    fn table(first_byte: bool) -> Vec<String> {
+        let mut format = RedisCsv::new(FormatOptions { first_byte });
+        let mut out = Vec::new();
+        format.begin(&mut out).unwrap();
+        for (_, run) in fixture::all() {
+            format.each(&Summary::of(&run), &mut out).unwrap();
+        }
+        format.finish(true, &mut out).unwrap();
+        String::from_utf8(out)
+            .unwrap()
+            .lines()
+            .map(str::to_owned)
+            .collect()
+    }
+
+    #[test]
+    fn the_header_is_the_peers() {
+        assert_eq!(
+            table(false)[0],
+            "\"test\",\"rps\",\"avg_latency_ms\",\"min_latency_ms\",\"p50_latency_ms\",\
+             \"p95_latency_ms\",\"p99_latency_ms\",\"max_latency_ms\""
+        );
+    }
+
+    #[test]
+    fn every_row_has_the_columns_of_the_header() {
+        for (first_byte, columns) in [(false, 8), (true, 10)] {
+            let rows = table(first_byte);
+            assert_eq!(rows.len(), fixture::all().len() + 1);
+            for row in rows {
+                assert_eq!(row.matches("\",\"").count() + 1, columns, "{row}");
+            }
+        }
+    }
+
+    #[test]
+    fn quotes_are_doubled() {
+        assert_eq!(quote("SET \"a,b\""), "\"SET \"\"a,b\"\"\"");
+    }
+}

@@ -1,0 +1,57 @@
+//! `quiet`: one line a test, as `redis-benchmark -q` prints.
+//!
+//! Owns that line. What the tool does not know follows its text, so that a script that reads the
+//! beginning finds it unchanged.
+
+use std::io::{self, Write};
+
+use crate::quantity::msec_at_most;
+use crate::{Format, Summary};
+
+/// See the file's head.
+pub(super) struct RedisQuiet;
+
+impl Format for RedisQuiet {
+    fn each(&mut self, summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
+        let (title, rps) = (&summary.title, summary.throughput_rps);
+        let p50 = msec_at_most(summary.response.p50_ns);
+        write!(out, "{title}: {rps:.2} requests per second, p50={p50} msec")?;
+        if let Some(first_byte) = &summary.first_byte {
+            write!(
+                out,
+                ", first byte p50={} msec",
+                msec_at_most(first_byte.p50_ns)
+            )?;
+        }
+        match summary.errors {
+            0 => {}
+            1 => write!(out, ", 1 error")?,
+            n => write!(out, ", {n} errors")?,
+        }
+        if let Some(shortfall) = summary.shortfall() {
+            write!(out, " (incomplete: {shortfall})")?;
+        }
+        writeln!(out)
+    }
+
+    fn finish(&mut self, suite: bool, out: &mut dyn Write) -> io::Result<()> {
+        super::end_suite(suite, out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn a_test_is_one_line() {
+        for (name, run) in fixture::all() {
+            let mut out = Vec::new();
+            RedisQuiet.each(&Summary::of(&run), &mut out).unwrap();
+            let text = String::from_utf8(out).unwrap();
+            assert_eq!(text.lines().count(), 1, "{name}: {text}");
+            assert!(text.ends_with('\n'));
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! `text`: the default report of `redis-benchmark` and `valkey-benchmark`.
+//!
+//! Owns the layout, which follows Redis 6 to 8 and Valkey byte for byte. The figures are finer:
+//! microseconds instead of steps of eight, and nothing is cut off at three seconds. What those
+//! tools do not know (errors, an early end, service time, first byte) stands in lines of its own.
+
+use std::io::{self, Write};
+
+use crate::distribution::{self, Step};
+use crate::quantity::{COLUMNS, msec_at_most, msec_columns};
+use crate::{Format, LatencyFigures, Summary, escape};
+
+/// See the file's head.
+pub(super) struct RedisText;
+
+impl Format for RedisText {
+    fn each(&mut self, summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
+        super::write_head(summary, out)?;
+        write_setup(summary, out)?;
+        write_rates(summary, out)?;
+        write_distributions(summary, out)?;
+        write_summary(summary, out)
+    }
+
+    fn finish(&mut self, suite: bool, out: &mut dyn Write) -> io::Result<()> {
+        super::end_suite(suite, out)
+    }
+}
+
+/// What the server and the fleet are set to.
+fn write_setup(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let (fleet, server) = (&summary.run.plan.fleet, &summary.run.server);
+    if let Some(config) = &server.config {
+        writeln!(
+            out,
+            "  host configuration \"save\": {}",
+            escape(&config.save)
+        )?;
+        writeln!(
+            out,
+            "  host configuration \"appendonly\": {}",
+            escape(&config.appendonly)
+        )?;
+    }
+    writeln!(
+        out,
+        "  multi-thread: {}",
+        if fleet.multi_thread { "yes" } else { "no" }
+    )?;
+    if fleet.multi_thread {
+        writeln!(out, "  threads: {}", fleet.workers)?;
+    }
+    Ok(())
+}
+
+/// The block that `valkey-benchmark` prints with `--rps`. A run shorter than one interval has a
+/// target and no distribution.
+fn write_rates(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let Some(target_rps) = summary.target_rps() else {
+        return Ok(());
+    };
+    writeln!(out, "\nRPS Summary:\n  target RPS: {target_rps:.2}")?;
+    let Some(rates) = summary.rates else {
+        return Ok(());
+    };
+    writeln!(out, "  RPS distribution (reqs/sec):")?;
+    let columns = [
+        rates.mean_rps,
+        rates.min_rps,
+        rates.p50_rps,
+        rates.p95_rps,
+        rates.p99_rps,
+        rates.max_rps,
+    ];
+    write_columns(&columns.map(|rate| format!("{rate:.3}")), out)
+}
+
+fn write_distributions(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let latency = &summary.response_times;
+    writeln!(out, "\nLatency by percentile distribution:")?;
+    distribution::by_percentile(latency)
+        .iter()
+        .try_for_each(|s| write_step(s, out))?;
+    writeln!(out, "\nCumulative distribution of latencies:")?;
+    distribution::by_bound(latency)
+        .iter()
+        .try_for_each(|s| write_step(s, out))
+}
+
+fn write_step(step: &Step, out: &mut dyn Write) -> io::Result<()> {
+    let Step {
+        percent,
+        at_most_ns,
+        cumulative,
+    } = *step;
+    let bound = msec_at_most(at_most_ns);
+    writeln!(
+        out,
+        "{percent:.3}% <= {bound} milliseconds (cumulative count {cumulative})"
+    )
+}
+
+fn write_summary(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let rps = summary.throughput_rps;
+    writeln!(
+        out,
+        "\nSummary:\n  throughput summary: {rps:.2} requests per second"
+    )?;
+    write_latency("latency summary", &summary.response, out)?;
+    if summary.target_rps().is_some() {
+        write_latency("service time summary", &summary.service, out)?;
+    }
+    if let Some(first_byte) = &summary.first_byte {
+        write_latency("latency to first byte summary", first_byte, out)?;
+    }
+    super::write_errors(summary, out)
+}
+
+fn write_latency(what: &str, figures: &LatencyFigures, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "  {what} (msec):")?;
+    write_columns(&msec_columns(figures), out)
+}
+
+/// Six columns of nine characters below their names.
+fn write_columns(values: &[String; 6], out: &mut dyn Write) -> io::Result<()> {
+    let row = |cells: [&str; 6]| cells.map(|cell| format!("{cell:>9}")).join(" ");
+    writeln!(out, "    {}", row(COLUMNS))?;
+    writeln!(out, "    {}", row(values.each_ref().map(String::as_str)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    fn text(run: &crate::Run) -> String {
+        let mut out = Vec::new();
+        RedisText.each(&Summary::of(run), &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn tables_end_in_all_requests() {
+        let text = text(&fixture::complete());
+        let ends = text
+            .lines()
+            .filter(|l| l.starts_with("100.000% <= "))
+            .count();
+        assert_eq!(ends, 2);
+        assert_eq!(text.matches("(cumulative count 2000)\n\n").count(), 2);
+    }
+
+    #[test]
+    fn the_greatest_latency_reads_the_same_in_table_and_summary() {
+        let text = text(&fixture::complete());
+        let max = text
+            .lines()
+            .last()
+            .unwrap()
+            .split_whitespace()
+            .last()
+            .unwrap();
+        assert!(
+            text.contains(&format!("100.000% <= {max} milliseconds")),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn hours_take_as_many_lines_as_milliseconds() {
+        let lines = text(&fixture::four_hours()).lines().count();
+        assert!(lines < 60, "{lines} lines");
+    }
+
+    #[test]
+    fn without_the_servers_settings_their_lines_are_left_out() {
+        let mut run = fixture::complete();
+        run.server.config = None;
+        assert!(!text(&run).contains("host configuration"));
+    }
+
+    #[test]
+    fn the_servers_settings_cannot_write_lines() {
+        let mut run = fixture::complete();
+        run.server.config.as_mut().unwrap().save = "900 1\n\x1b[2J".into();
+        assert!(text(&run).contains("\"save\": 900 1\\n\\x1b[2J\n"));
+    }
+}

@@ -1,0 +1,49 @@
+//! Nanoseconds as milliseconds with three decimals.
+//!
+//! Owns the rounding, so that one figure reads the same wherever it stands. A percentile or a
+//! greatest value says that latencies are *at most* that long, so it is rounded up to the
+//! microsecond and stays true; a mean or a least value is rounded to the nearest.
+
+use crate::LatencyFigures;
+
+/// `ns` rounded up to the microsecond. Whole numbers throughout, so exact also for days.
+pub(crate) fn msec_at_most(ns: u64) -> String {
+    let us = ns.div_ceil(1000);
+    format!("{}.{:03}", us / 1000, us % 1000)
+}
+
+/// `ns` rounded to the nearest microsecond.
+pub(crate) fn msec(ns: f64) -> String {
+    format!("{:.3}", ns / 1e6)
+}
+
+/// The six columns that the classic reports show of a latency.
+pub(crate) const COLUMNS: [&str; 6] = ["avg", "min", "p50", "p95", "p99", "max"];
+
+/// A latency in milliseconds, by [`COLUMNS`].
+pub(crate) fn msec_columns(figures: &LatencyFigures) -> [String; 6] {
+    [
+        msec(figures.mean_ns),
+        msec(figures.min_ns as f64),
+        msec_at_most(figures.p50_ns),
+        msec_at_most(figures.p95_ns),
+        msec_at_most(figures.p99_ns),
+        msec_at_most(figures.max_ns),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_round_up_and_others_to_the_nearest() {
+        assert_eq!(msec_at_most(351_001), "0.352");
+        assert_eq!(msec_at_most(351_000), "0.351");
+        assert_eq!(msec_at_most(1), "0.001");
+        assert_eq!(msec_at_most(0), "0.000");
+        assert_eq!(msec(351_001.0), "0.351");
+        assert_eq!(msec_at_most(4 * 3600 * 1_000_000_000), "14400000.000");
+        assert_eq!(msec_at_most(u64::MAX), "18446744073709.552");
+    }
+}

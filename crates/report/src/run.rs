@@ -1,0 +1,19 @@
+//! A run: what was asked, what came of it, and of whom.
+//!
+//! Owns nothing but the three together, so that a report needs one argument. Every derived figure
+//! is [`Summary`](crate::Summary)'s business.
+
+use host::ServerFacts;
+use measure::Measurement;
+use workload::Plan;
+
+/// One plan carried out.
+#[derive(Debug)]
+pub struct Run {
+    /// What was asked.
+    pub plan: Plan,
+    /// What it yielded.
+    pub measurement: Measurement,
+    /// Who answered.
+    pub server: ServerFacts,
+}

@@ -1,0 +1,270 @@
+//! Every figure that a report shows, computed once.
+//!
+//! Owns the arithmetic and its edges: a run that measured nothing, or for no time, has figures of
+//! zero, never an infinity. How figures are laid out is left to [`format`](crate::format), how
+//! latencies spread to [`distribution`](crate::distribution).
+
+use measure::{Ending, ErrorCounts, Latency, Timeline};
+use workload::{Pace, Stop};
+
+use crate::{Run, escape};
+
+/// The figures of one run.
+#[derive(Debug)]
+pub struct Summary<'r> {
+    /// The run that they are of.
+    pub run: &'r Run,
+    /// The plan's name, safe for a terminal.
+    pub title: String,
+    /// Requests that were answered, error replies included.
+    pub requests: u64,
+    /// Error replies among them.
+    pub errors: u64,
+    /// Length of the measured part in seconds.
+    pub elapsed_s: f64,
+    /// Answered requests per second; 0 of a run that took no time.
+    pub throughput_rps: f64,
+    /// From when a request was due to its reply; in a closed loop the same as `service`.
+    pub response: LatencyFigures,
+    /// From when a request was sent to its reply.
+    pub service: LatencyFigures,
+    /// From when a request was sent to the first byte of its pipeline's replies, where the plan
+    /// asks for it.
+    pub first_byte: Option<LatencyFigures>,
+    /// Requests per second in each interval, of an open loop that lasted at least one.
+    pub rates: Option<RateFigures>,
+    /// All response times, of which `response` and the distributions are taken.
+    pub response_times: Latency,
+}
+
+/// What is said of a latency, in nanoseconds. All 0 when `count` is.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct LatencyFigures {
+    /// How many replies it is of.
+    pub count: u64,
+    /// The exact mean.
+    pub mean_ns: f64,
+    /// The exact least.
+    pub min_ns: u64,
+    /// Median; this and the other percentiles are exact to the plan's precision.
+    pub p50_ns: u64,
+    /// 95th percentile.
+    pub p95_ns: u64,
+    /// 99th percentile.
+    pub p99_ns: u64,
+    /// The exact greatest.
+    pub max_ns: u64,
+}
+
+impl LatencyFigures {
+    fn of(latency: &Latency) -> Self {
+        let quantile = |q| latency.quantile_ns(q).unwrap_or_default();
+        Self {
+            count: latency.count(),
+            mean_ns: latency.mean_ns().unwrap_or_default(),
+            min_ns: latency.min_ns().unwrap_or_default(),
+            p50_ns: quantile(0.5),
+            p95_ns: quantile(0.95),
+            p99_ns: quantile(0.99),
+            max_ns: latency.max_ns().unwrap_or_default(),
+        }
+    }
+}
+
+/// What is said of the rate over time, in requests per second, one value an interval.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RateFigures {
+    /// Mean.
+    pub mean_rps: f64,
+    /// Least.
+    pub min_rps: f64,
+    /// Median.
+    pub p50_rps: f64,
+    /// 95th percentile.
+    pub p95_rps: f64,
+    /// 99th percentile.
+    pub p99_rps: f64,
+    /// Greatest.
+    pub max_rps: f64,
+}
+
+impl RateFigures {
+    /// Of the intervals that lie wholly within the run: the last one ends when the run does, so
+    /// its count is of a shorter time. An interval without a point is one without a reply.
+    fn of(timeline: &Timeline, elapsed_ns: u64) -> Option<Self> {
+        let mut full = usize::try_from(elapsed_ns.checked_div(timeline.interval_ns)?).ok()?;
+        let last = timeline.points.last()?;
+        if timeline.dropped > 0 || full > Timeline::POINTS_MAX {
+            // What came after the last point kept is not known.
+            full = full.min(last.index as usize + 1).min(Timeline::POINTS_MAX);
+        }
+        let mut requests = vec![0u64; full];
+        for point in &timeline.points {
+            if let Some(n) = requests.get_mut(point.index as usize) {
+                *n += point.requests;
+            }
+        }
+        requests.sort_unstable();
+        let (least, greatest) = (*requests.first()?, *requests.last()?);
+        let rate = |n: u64| n as f64 * 1e9 / timeline.interval_ns as f64;
+        let ranked = |quantile: f64| {
+            let rank = (quantile * full as f64).ceil() as usize;
+            rate(requests[rank.clamp(1, full) - 1])
+        };
+        Some(Self {
+            mean_rps: rate(requests.iter().sum()) / full as f64,
+            min_rps: rate(least),
+            p50_rps: ranked(0.5),
+            p95_rps: ranked(0.95),
+            p99_rps: ranked(0.99),
+            max_rps: rate(greatest),
+        })
+    }
+}
+
+impl<'r> Summary<'r> {
+    /// Computes the figures of a run.
+    #[must_use]
+    pub fn of(run: &'r Run) -> Self {
+        let (plan, measurement) = (&run.plan, &run.measurement);
+        let total = &measurement.total;
+        let requests = total.requests();
+        let elapsed_s = measurement.elapsed_ns as f64 / 1e9;
+        let response_times = total.response();
+        let response = LatencyFigures::of(&response_times);
+        let open = matches!(plan.pace, Pace::Open { .. });
+        Self {
+            run,
+            title: escape(&plan.name),
+            requests,
+            errors: total.errors.total(),
+            elapsed_s,
+            throughput_rps: if elapsed_s > 0.0 {
+                requests as f64 / elapsed_s
+            } else {
+                0.0
+            },
+            response,
+            service: if open {
+                LatencyFigures::of(&total.service())
+            } else {
+                response
+            },
+            first_byte: plan
+                .first_byte
+                .then(|| LatencyFigures::of(&total.first_byte())),
+            rates: if open {
+                RateFigures::of(&measurement.timeline, measurement.elapsed_ns)
+            } else {
+                None
+            },
+            response_times,
+        }
+    }
+
+    /// How the run came to its end.
+    #[must_use]
+    pub fn ending(&self) -> &Ending {
+        &self.run.measurement.ending
+    }
+
+    /// The error replies by kind, unescaped.
+    #[must_use]
+    pub fn error_counts(&self) -> &ErrorCounts {
+        &self.run.measurement.total.errors
+    }
+
+    /// How many requests the plan asks for; `None` when it asks for a time.
+    #[must_use]
+    pub fn requests_planned(&self) -> Option<u64> {
+        match self.run.plan.stop {
+            Stop::Requests(count) => Some(count),
+            Stop::AfterNs(_) => None,
+        }
+    }
+
+    /// The rate that the plan asks for, in requests per second; `None` in a closed loop.
+    #[must_use]
+    pub fn target_rps(&self) -> Option<f64> {
+        match self.run.plan.pace {
+            Pace::Open { rate_per_s } => Some(rate_per_s),
+            Pace::Closed => None,
+        }
+    }
+
+    /// Why the run is not what was planned and how far it got, as `REASON; N of M requests`, safe
+    /// for a terminal. `None` of a complete run.
+    #[must_use]
+    pub fn shortfall(&self) -> Option<String> {
+        let reason = match self.ending() {
+            Ending::Complete => return None,
+            Ending::Interrupted => "interrupted".to_owned(),
+            Ending::Failed(why) => escape(why),
+        };
+        let of = self
+            .requests_planned()
+            .map_or(String::new(), |n| format!(" of {n}"));
+        Some(format!("{reason}; {}{of} requests", self.requests))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn figures_of_a_complete_run() {
+        let run = fixture::complete();
+        let summary = Summary::of(&run);
+        assert_eq!(summary.requests, 2000);
+        assert_eq!(summary.throughput_rps, 2000.0 / 0.026);
+        assert_eq!(summary.response.count, 2000);
+        assert_eq!(summary.response, summary.service);
+        assert_eq!(summary.first_byte, None);
+        assert_eq!(summary.rates, None);
+        assert_eq!(summary.shortfall(), None);
+    }
+
+    #[test]
+    fn nothing_has_figures_of_zero() {
+        let run = fixture::empty();
+        let summary = Summary::of(&run);
+        assert_eq!(summary.throughput_rps, 0.0);
+        assert_eq!(summary.response, LatencyFigures::default());
+        assert_eq!(
+            summary.shortfall().unwrap(),
+            "interrupted; 0 of 2000 requests"
+        );
+    }
+
+    #[test]
+    fn open_loop_tells_response_from_service() {
+        let run = fixture::open_loop();
+        let summary = Summary::of(&run);
+        assert_eq!(summary.target_rps(), Some(8000.0));
+        assert_eq!(
+            summary.response.min_ns,
+            summary.service.min_ns + fixture::LATE_NS
+        );
+    }
+
+    #[test]
+    fn rates_are_of_full_intervals_and_a_silent_one_counts() {
+        let run = fixture::open_loop();
+        let rates = Summary::of(&run).rates.unwrap();
+        // Points 0, 1 and 3 are full, 2 was silent, 4 is cut short.
+        assert_eq!((rates.min_rps, rates.max_rps), (0.0, 2000.0 * 4.0));
+        assert_eq!(rates.p50_rps, 1900.0 * 4.0);
+        assert_eq!(rates.mean_rps, (2000.0 + 1900.0 + 1950.0) * 4.0 / 4.0);
+    }
+
+    #[test]
+    fn no_full_interval_has_no_rates() {
+        let mut run = fixture::open_loop();
+        run.measurement.elapsed_ns = 249_999_999;
+        assert_eq!(Summary::of(&run).rates, None);
+        run.measurement.timeline.interval_ns = 0;
+        assert_eq!(Summary::of(&run).rates, None);
+    }
+}

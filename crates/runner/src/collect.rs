@@ -1,0 +1,186 @@
+//! Intervals in, one measurement out.
+//!
+//! Runs on the thread that called [`crate::run`], beside the workers. Adds their intervals to the
+//! total and, once all workers have reported one, to the timeline.
+
+use std::collections::BTreeMap;
+use std::sync::mpsc::{Receiver, Sender};
+
+use measure::{Interval, Point, Tally, TallyShape, Timeline, WorkerUse};
+
+use crate::INTERVAL_NS;
+
+/// What a worker tells the collector.
+#[derive(Debug)]
+pub(crate) enum Message {
+    /// An interval ended.
+    Interval {
+        interval: Interval,
+        /// It belongs to the warm-up: shown and not kept.
+        warm: bool,
+    },
+    /// The worker ended.
+    Done {
+        worker: u16,
+        spent: WorkerUse,
+        span: Option<(u64, u64)>,
+    },
+}
+
+/// Watches a run as it goes.
+pub trait Observer {
+    /// All workers have reported an interval.
+    fn interval(&mut self, snapshot: &Snapshot<'_>);
+}
+
+/// How far a run has come.
+#[derive(Debug)]
+pub struct Snapshot<'c> {
+    /// The interval.
+    pub point: Point,
+    /// Whether it belongs to the warm-up.
+    pub warming_up: bool,
+    /// Everything measured so far.
+    pub total: &'c Tally,
+    /// From the start of the measured part, or of the warm-up while that lasts.
+    pub elapsed_ns: u64,
+}
+
+/// Adds up what workers report.
+pub(crate) struct Collector {
+    pub(crate) total: Tally,
+    pub(crate) timeline: Timeline,
+    pub(crate) workers: Vec<WorkerUse>,
+    /// From where measuring began to the last reply.
+    pub(crate) span: Option<(u64, u64)>,
+    /// Intervals that not all workers have reported.
+    open: BTreeMap<u32, Tally>,
+    /// The first interval that each worker has yet to report.
+    reported: Vec<u32>,
+    shape: TallyShape,
+    empties: Vec<Sender<Tally>>,
+    warm_intervals: u64,
+}
+
+impl Collector {
+    /// A collector for workers that take empty tallies from these.
+    pub(crate) fn new(shape: TallyShape, empties: Vec<Sender<Tally>>) -> Self {
+        let workers = empties.len();
+        Self {
+            total: Tally::new(&shape),
+            timeline: Timeline::new(INTERVAL_NS),
+            workers: vec![
+                WorkerUse {
+                    cpu_ns: 0,
+                    wall_ns: 0
+                };
+                workers
+            ],
+            span: None,
+            open: BTreeMap::new(),
+            reported: vec![0; workers],
+            shape,
+            empties,
+            warm_intervals: 0,
+        }
+    }
+
+    /// Takes messages until every worker is done.
+    pub(crate) fn collect(&mut self, messages: &Receiver<Message>, observer: &mut dyn Observer) {
+        while let Ok(message) = messages.recv() {
+            match message {
+                Message::Interval {
+                    interval,
+                    warm: true,
+                } => self.warm(interval, observer),
+                Message::Interval {
+                    interval,
+                    warm: false,
+                } => {
+                    self.add(interval);
+                    self.close_reported(observer);
+                }
+                Message::Done {
+                    worker,
+                    spent,
+                    span,
+                } => {
+                    let worker = usize::from(worker);
+                    self.workers[worker] = spent;
+                    self.reported[worker] = u32::MAX;
+                    self.span = join(self.span, span);
+                    self.close_reported(observer);
+                }
+            }
+        }
+    }
+
+    fn add(&mut self, interval: Interval) {
+        let Interval {
+            index,
+            worker,
+            tally,
+        } = interval;
+        self.total.merge(&tally);
+        let shape = &self.shape;
+        self.open
+            .entry(index)
+            .or_insert_with(|| Tally::new(shape))
+            .merge(&tally);
+        self.reported[usize::from(worker)] = index + 1;
+        self.give_back(worker, tally);
+    }
+
+    fn give_back(&self, worker: u16, mut tally: Tally) {
+        tally.clear();
+        // A worker that is done needs it no more.
+        let _ = self.empties[usize::from(worker)].send(tally);
+    }
+
+    fn close_reported(&mut self, observer: &mut dyn Observer) {
+        let complete = self.reported.iter().copied().min().unwrap_or(0);
+        while let Some(entry) = self.open.first_entry() {
+            if *entry.key() >= complete {
+                break;
+            }
+            let (index, tally) = entry.remove_entry();
+            let point = self.timeline.push(index, &tally);
+            let elapsed_ns = (u64::from(index) + 1) * INTERVAL_NS;
+            observer.interval(&Snapshot {
+                point,
+                warming_up: false,
+                total: &self.total,
+                elapsed_ns,
+            });
+        }
+    }
+
+    /// Shows an interval of the warm-up. Of it only the opening of connections is kept.
+    fn warm(&mut self, interval: Interval, observer: &mut dyn Observer) {
+        let Interval { worker, tally, .. } = interval;
+        self.total
+            .connections
+            .connect
+            .merge(&tally.connections.connect);
+        // Shown by worker 0's report, scaled by nothing: it is a sign of life, not a figure.
+        if worker == 0 {
+            self.warm_intervals += 1;
+            let elapsed_ns = self.warm_intervals * INTERVAL_NS;
+            let point = Timeline::new(INTERVAL_NS).push(0, &tally);
+            observer.interval(&Snapshot {
+                point,
+                warming_up: true,
+                total: &tally,
+                elapsed_ns,
+            });
+        }
+        self.give_back(worker, tally);
+    }
+}
+
+fn join(a: Option<(u64, u64)>, b: Option<(u64, u64)>) -> Option<(u64, u64)> {
+    match (a, b) {
+        (Some((from_a, to_a)), Some((from_b, to_b))) => Some((from_a.min(from_b), to_a.max(to_b))),
+        (a, b) => a.or(b),
+    }
+}

@@ -1,0 +1,84 @@
+//! What went wrong, in words for a person: what the server said and what to do about it.
+
+use std::io;
+
+use engine::{Address, Reason};
+use wire::Reply;
+
+/// Longest part of a server's text that is kept.
+const TEXT_MAX: usize = 300;
+
+/// An error reply as text of bounded length. Not escaped: that is up to who shows it.
+pub(crate) fn text(bytes: &[u8]) -> String {
+    let mut text = String::from_utf8_lossy(&bytes[..bytes.len().min(TEXT_MAX)]).into_owned();
+    if bytes.len() > TEXT_MAX {
+        text.push('…');
+    }
+    text
+}
+
+/// The first word of an error reply, by which servers tell errors apart.
+pub(crate) fn kind(text: &str) -> &str {
+    text.split(' ').next().unwrap_or_default()
+}
+
+/// Why an error reply ends the run.
+pub(crate) fn error_reply(text: &str) -> String {
+    match hint(text) {
+        Some(hint) => format!("Error from server: {text} ({hint})"),
+        None => format!("Error from server: {text}"),
+    }
+}
+
+/// What to do about an error whose cause is known.
+pub(crate) fn hint(text: &str) -> Option<&'static str> {
+    if text.contains("max number of clients") {
+        return Some("lower -c, or raise the server's maxclients");
+    }
+    Some(match kind(text) {
+        "MOVED" | "ASK" | "CLUSTERDOWN" | "CROSSSLOT" => {
+            "this server is part of a cluster, which needs the option --cluster"
+        }
+        "NOAUTH" => {
+            "the server asks for a password: use -a, with --user for an ACL user, or set \
+                     REDISCLI_AUTH"
+        }
+        "NOPERM" => {
+            "the user may not do this: give it the permission, or log in as another with \
+                     --user and -a"
+        }
+        "OOM" => {
+            "the server is at its maxmemory: raise it, choose an eviction policy, or use a \
+                  smaller -r or -d"
+        }
+        "READONLY" => "this server is a replica: send writes to its primary",
+        "LOADING" => "the server is still reading its data set: try again when it is done",
+        "MISCONF" => "the server cannot save to disk and therefore refuses writes",
+        _ => return None,
+    })
+}
+
+/// What a reply means that answers no request.
+pub(crate) fn unasked(reply: &Reply<'_>) -> String {
+    match reply {
+        Reply::Error(bytes) => error_reply(&text(bytes)),
+        _ => "the server sent a reply that nothing had asked for".to_owned(),
+    }
+}
+
+/// Why a connection could not be opened.
+pub(crate) fn connect_failed(address: &Address, reason: &Reason) -> String {
+    let hint = match reason {
+        Reason::Failed(error) if error.kind() == io::ErrorKind::AddrNotAvailable => {
+            ": no local port is free; use fewer connections (-c), or with -k 0 let ports be \
+             reused sooner: sysctl -w net.ipv4.tcp_tw_reuse=1"
+        }
+        Reason::Failed(error) if error.raw_os_error() == Some(EMFILE) => {
+            ": too few file descriptors; raise the limit with ulimit -n"
+        }
+        _ => "",
+    };
+    format!("Could not connect to server at {address}: {reason}{hint}")
+}
+
+const EMFILE: i32 = rustix::io::Errno::MFILE.raw_os_error();

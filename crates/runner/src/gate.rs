@@ -1,0 +1,67 @@
+//! What workers share: the common start, and the word to stop.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
+
+use crate::Fatal;
+
+/// Shared by the workers of one run and the thread that collects.
+pub(crate) struct Gate<'r> {
+    workers: u16,
+    arrived: AtomicU16,
+    /// When load starts; 0 while somebody is still connecting.
+    start_ns: AtomicU64,
+    failed: AtomicBool,
+    failure: Mutex<Option<Fatal>>,
+    interrupted: &'r AtomicBool,
+}
+
+impl<'r> Gate<'r> {
+    pub(crate) fn new(workers: u16, interrupted: &'r AtomicBool) -> Self {
+        Self {
+            workers,
+            arrived: AtomicU16::new(0),
+            start_ns: AtomicU64::new(0),
+            failed: AtomicBool::new(false),
+            failure: Mutex::new(None),
+            interrupted,
+        }
+    }
+
+    /// Says that one worker is ready; the last one to be opens the gate, for all at one moment.
+    pub(crate) fn arrive(&self, now_ns: u64) {
+        if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.workers {
+            self.start_ns.store(now_ns.max(1), Ordering::Release);
+        }
+    }
+
+    /// When load starts, once that is known.
+    pub(crate) fn start_ns(&self) -> Option<u64> {
+        Some(self.start_ns.load(Ordering::Acquire)).filter(|ns| *ns > 0)
+    }
+
+    /// Stops all workers for this reason, unless there was one before.
+    pub(crate) fn fail(&self, fatal: Fatal) {
+        if let Ok(mut failure) = self.failure.lock() {
+            failure.get_or_insert(fatal);
+        }
+        self.failed.store(true, Ordering::Release);
+    }
+
+    /// Whether workers are to stop at once.
+    #[inline]
+    pub(crate) fn stopped(&self) -> bool {
+        self.failed.load(Ordering::Relaxed) || self.interrupted()
+    }
+
+    /// Whether somebody asked for the end.
+    #[inline]
+    pub(crate) fn interrupted(&self) -> bool {
+        self.interrupted.load(Ordering::Relaxed)
+    }
+
+    /// The first failure.
+    pub(crate) fn failure(&self) -> Option<Fatal> {
+        self.failure.lock().ok().and_then(|f| f.clone())
+    }
+}

@@ -1,0 +1,108 @@
+//! Holding idle connections.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use engine::{Address, ConnId, ConnectOptions, Engine, Epoll, Event};
+use wire::resp::Resp;
+use wire::{Decode, Protocol, Reply};
+use workload::Plan;
+
+use crate::opening::Opening;
+use crate::prelude::Prelude;
+use crate::{INTERVAL_NS, explain};
+
+/// Opens the connections of a plan, sends nothing on them but the prelude, and holds them until
+/// `interrupted` is set. `live` is told how many there are, at least every quarter of a second.
+///
+/// # Errors
+/// A connection cannot be opened, or none is left; in words for a person.
+pub fn hold_idle(
+    plan: &Plan,
+    address: &Address,
+    interrupted: &AtomicBool,
+    live: &mut dyn FnMut(u32),
+) -> Result<(), String> {
+    let engine = Epoll::new(Instant::now()).map_err(|e| e.to_string())?;
+    hold::<Epoll, Resp>(engine, plan, address, interrupted, live)
+}
+
+fn hold<E: Engine, P: Protocol>(
+    mut engine: E,
+    plan: &Plan,
+    address: &Address,
+    interrupted: &AtomicBool,
+    live: &mut dyn FnMut(u32),
+) -> Result<(), String> {
+    let prelude = Prelude::new::<P>(plan);
+    let options = ConnectOptions {
+        mptcp: plan.target.mptcp,
+        source: None,
+    };
+    let mut decoders: Vec<P::Decoder> = Vec::new();
+    decoders.resize_with(plan.fleet.connections as usize, P::Decoder::default);
+    let wait =
+        |engine: &mut E, until_ns| engine.wait(until_ns).map_err(|e: io::Error| e.to_string());
+    wait(&mut engine, Some(0))?;
+    let mut opening = Opening::new(plan.fleet.connections, engine.now_ns());
+    let mut count = 0;
+    while !interrupted.load(Ordering::Relaxed) {
+        while let Some(n) = opening.next(engine.now_ns()) {
+            engine.open(ConnId(n), address, &options);
+        }
+        let tick_ns = engine.now_ns() + INTERVAL_NS;
+        let until_ns = if opening.is_complete() {
+            tick_ns
+        } else {
+            opening.wake_ns().min(tick_ns)
+        };
+        wait(&mut engine, Some(until_ns))?;
+        while let Some(event) = engine.next() {
+            match event {
+                Event::Opened(conn) => {
+                    count += 1;
+                    opening.opened(engine.now_ns());
+                    engine.send(conn, &prelude.bytes);
+                }
+                Event::Received(conn) => {
+                    let consumed = refused(&mut decoders[conn.0 as usize], engine.inbox())?;
+                    engine.consume(consumed);
+                }
+                Event::Closed(_, reason) if !opening.is_complete() => {
+                    return Err(explain::connect_failed(address, &reason));
+                }
+                Event::Closed(_, reason) => {
+                    count -= 1;
+                    if count == 0 {
+                        return Err(format!("all connections to {address} are gone: {reason}"));
+                    }
+                }
+            }
+        }
+        live(count);
+        if let Some(opened) = opening
+            .stuck(engine.now_ns())
+            .filter(|_| !opening.is_complete())
+        {
+            return Err(format!(
+                "{address} does not answer: {opened} connections opened"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Reads past the replies to the prelude and returns their length; an error reply is an error.
+fn refused(decoder: &mut impl Decode, inbox: &[u8]) -> Result<usize, String> {
+    let mut at = 0;
+    loop {
+        let step = decoder.decode(&inbox[at..]).map_err(|e| e.to_string())?;
+        at += step.consumed;
+        match step.reply {
+            None => return Ok(at),
+            Some(Reply::Error(text)) => return Err(explain::error_reply(&explain::text(text))),
+            Some(_) => {}
+        }
+    }
+}

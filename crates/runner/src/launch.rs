@@ -1,0 +1,230 @@
+//! From a plan to running workers and back to one measurement.
+
+use std::io;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::{self, Sender};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
+
+use engine::{Address, Engine, Epoll};
+use measure::{Ending, Measurement, TallyShape, WorkerUse};
+use wire::resp::Resp;
+use workload::{Budget, EngineKind, Pace, Plan, ProtocolKind, Stop};
+
+use crate::collect::{Collector, Message, Observer};
+use crate::gate::Gate;
+use crate::recorder::Recorder;
+use crate::worker::{Shift, Worker};
+
+/// Intervals that a worker may be ahead of the collector.
+const AHEAD_MAX: usize = 4;
+
+/// What to run and against what.
+#[derive(Debug, Clone, Copy)]
+pub struct Job<'r> {
+    /// The plan.
+    pub plan: &'r Plan,
+    /// Its target, resolved.
+    pub address: &'r Address,
+    /// Set by somebody who wants the run to end early.
+    pub interrupted: &'r AtomicBool,
+}
+
+/// Carries out a plan. Blocks until it has ended; `observer` is told of each interval.
+///
+/// A run that the server ends, by an error or by going away, is not an error here: what was
+/// measured until then comes back, and [`Measurement::ending`] says why.
+///
+/// # Errors
+/// The machine has no threads or file descriptors left.
+pub fn run(job: &Job<'_>, observer: &mut dyn Observer) -> io::Result<Measurement> {
+    let origin = Instant::now();
+    match (job.plan.engine, job.plan.protocol) {
+        (EngineKind::Auto | EngineKind::Epoll, ProtocolKind::Resp2 | ProtocolKind::Resp3) => {
+            run_with::<Epoll, Resp>(job, observer, origin, || Epoll::new(origin))
+        }
+    }
+}
+
+fn run_with<E: Engine + Send, P: wire::Protocol>(
+    job: &Job<'_>,
+    observer: &mut dyn Observer,
+    origin: Instant,
+    make_engine: impl Fn() -> io::Result<E>,
+) -> io::Result<Measurement> {
+    let plan = job.plan;
+    // A worker without a connection would have nothing to do.
+    let workers = u32::from(plan.fleet.workers).min(plan.fleet.connections) as u16;
+    let engines: Vec<E> = (0..workers)
+        .map(|_| make_engine())
+        .collect::<io::Result<_>>()?;
+    let engine_name = engines.first().map_or("", Engine::name);
+    let shape = tally_shape(plan);
+    let (full, messages) = mpsc::sync_channel(AHEAD_MAX * usize::from(workers));
+    let (empties, recorders): (Vec<_>, Vec<_>) = (0..workers)
+        .map(|worker| {
+            let (empty, ready) = mpsc::channel();
+            prepare(&empty, &shape);
+            (empty, Recorder::new(worker, shape, full.clone(), ready))
+        })
+        .unzip();
+    let mut collector = Collector::new(shape, empties);
+    let gate = Gate::new(workers, job.interrupted);
+    let budget = budget(plan);
+    let warmup = budget.for_warmup();
+    thread::scope(|scope| -> io::Result<()> {
+        for (worker, (engine, recorder)) in (0..).zip(engines.into_iter().zip(recorders)) {
+            let shift = Shift {
+                plan,
+                address: job.address,
+                gate: &gate,
+                worker,
+                workers,
+                connections: share(plan.fleet.connections, worker, workers),
+                stream: budget.stream(),
+                warmup: warmup.stream(),
+            };
+            let full = full.clone();
+            let started = thread::Builder::new()
+                .name(format!("worker-{worker}"))
+                .spawn_scoped(scope, move || {
+                    let worker = Worker::<E, P>::new(engine, shift, recorder);
+                    // Nobody listens any more only if the collector is gone, and the run with it.
+                    for message in work(worker) {
+                        let _ = full.send(message);
+                    }
+                });
+            if let Err(error) = started {
+                gate.fail(crate::Fatal(format!("starting a thread: {error}")));
+                return Err(error);
+            }
+        }
+        drop(full);
+        collector.collect(&messages, observer);
+        Ok(())
+    })?;
+    Ok(measurement(plan, collector, &gate, engine_name, origin))
+}
+
+/// Runs one worker from end to end and returns its last words.
+pub(crate) fn work<E: Engine, P: wire::Protocol>(mut worker: Worker<'_, E, P>) -> [Message; 2] {
+    let gate = worker.gate();
+    let number = worker.number();
+    let mut spent = WorkerUse {
+        cpu_ns: 0,
+        wall_ns: 0,
+    };
+    match worker.open() {
+        Ok(true) => {
+            let (cpu, wall) = (thread_cpu(), Instant::now());
+            if let Err(fatal) = worker.load() {
+                gate.fail(fatal);
+            }
+            spent.cpu_ns = (thread_cpu() - cpu).as_nanos() as u64;
+            spent.wall_ns = wall.elapsed().as_nanos() as u64;
+        }
+        Ok(false) => {}
+        Err(fatal) => gate.fail(fatal),
+    }
+    let (recorder, now_ns) = worker.finish();
+    let (last, span) = recorder.finish(now_ns);
+    [
+        last,
+        Message::Done {
+            worker: number,
+            spent,
+            span,
+        },
+    ]
+}
+
+/// CPU time of the calling thread.
+fn thread_cpu() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec as u32)
+}
+
+/// Tallies to exchange full ones for, made before load runs.
+fn prepare(empty: &Sender<measure::Tally>, shape: &TallyShape) {
+    for _ in 0..2 {
+        let _ = empty.send(measure::Tally::new(shape));
+    }
+}
+
+pub(crate) fn tally_shape(plan: &Plan) -> TallyShape {
+    TallyShape {
+        commands: plan.sequence.len(),
+        precision: plan.precision,
+        scheduled: matches!(plan.pace, Pace::Open { .. }),
+        first_byte: plan.first_byte,
+    }
+}
+
+pub(crate) fn budget(plan: &Plan) -> Budget {
+    let total = match plan.stop {
+        Stop::Requests(n) => Some(n),
+        Stop::AfterNs(_) => None,
+    };
+    let paced = matches!(plan.pace, Pace::Open { .. });
+    Budget::new(total, plan.sequence.len(), plan.fleet.pipeline_depth, paced)
+}
+
+/// Worker `worker`'s share of `total`; the shares of all sum to it and differ by one at most.
+fn share(total: u32, worker: u16, workers: u16) -> u32 {
+    let (worker, workers) = (u32::from(worker), u32::from(workers));
+    total / workers + u32::from(worker < total % workers)
+}
+
+pub(crate) fn measurement(
+    plan: &Plan,
+    collector: Collector,
+    gate: &Gate<'_>,
+    engine: &'static str,
+    origin: Instant,
+) -> Measurement {
+    let Collector {
+        total,
+        timeline,
+        workers,
+        span,
+        ..
+    } = collector;
+    let (from_ns, to_ns) = span.unwrap_or_default();
+    let ending = match gate.failure() {
+        Some(fatal) => Ending::Failed(fatal.0),
+        None if gate.interrupted() => Ending::Interrupted,
+        None => Ending::Complete,
+    };
+    let planned_ns = match plan.stop {
+        Stop::AfterNs(ns) if ending == Ending::Complete => ns,
+        _ => 0,
+    };
+    let now = SystemTime::now();
+    let since_start = origin
+        .elapsed()
+        .saturating_sub(Duration::from_nanos(from_ns));
+    Measurement {
+        total,
+        timeline,
+        started_at: now.checked_sub(since_start).unwrap_or(now),
+        elapsed_ns: (to_ns - from_ns).max(planned_ns),
+        workers,
+        engine,
+        ending,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::share;
+
+    #[test]
+    fn the_shares_sum_to_the_whole() {
+        for total in [1, 2, 7, 50, 1000] {
+            for workers in 1..=7 {
+                let sum: u32 = (0..workers).map(|w| share(total, w, workers)).sum();
+                assert_eq!(sum, total);
+            }
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Opening many connections without losing any.
+//!
+//! A listening socket has a finite backlog; connections beyond it are dropped by the kernel and
+//! tried again a second later. So connections are begun in small groups: no more than a few are
+//! on their way at once, and groups are spaced so that a server that accepts at the usual rate
+//! keeps up.
+
+/// Connections on their way at once.
+const OPENING_MAX: u32 = 128;
+/// Connections begun together, and the least time between two groups: 32,000 per second, about
+/// as fast as one thread of a server accepts.
+const GROUP: u32 = 64;
+const GROUP_EVERY_NS: u64 = 2_000_000;
+/// Without any progress for this long, a server that does not answer is given up on.
+const PATIENCE_NS: u64 = 10_000_000_000;
+
+/// Decides when the next connection of a worker may be begun.
+#[derive(Debug)]
+pub(crate) struct Opening {
+    total: u32,
+    begun: u32,
+    opened: u32,
+    group_left: u32,
+    group_ns: u64,
+    progress_ns: u64,
+}
+
+impl Opening {
+    pub(crate) fn new(total: u32, now_ns: u64) -> Self {
+        let (group_left, group_ns) = (GROUP, now_ns);
+        Self {
+            total,
+            begun: 0,
+            opened: 0,
+            group_left,
+            group_ns,
+            progress_ns: now_ns,
+        }
+    }
+
+    /// The number of the next connection to begin, if one may be begun now.
+    pub(crate) fn next(&mut self, now_ns: u64) -> Option<u32> {
+        if self.begun == self.total || self.begun - self.opened >= OPENING_MAX {
+            return None;
+        }
+        if now_ns >= self.group_ns + GROUP_EVERY_NS {
+            (self.group_left, self.group_ns) = (GROUP, now_ns);
+        }
+        self.group_left = self.group_left.checked_sub(1)?;
+        self.begun += 1;
+        Some(self.begun - 1)
+    }
+
+    /// Notes that one is open and ready.
+    pub(crate) fn opened(&mut self, now_ns: u64) {
+        self.opened += 1;
+        self.progress_ns = now_ns;
+    }
+
+    /// Whether all are.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.opened == self.total
+    }
+
+    /// When to look again at the latest.
+    pub(crate) fn wake_ns(&self) -> u64 {
+        if self.begun == self.total {
+            self.progress_ns + PATIENCE_NS
+        } else {
+            self.group_ns + GROUP_EVERY_NS
+        }
+    }
+
+    /// How many were open when nothing had moved for too long.
+    pub(crate) fn stuck(&self, now_ns: u64) -> Option<u32> {
+        (now_ns >= self.progress_ns + PATIENCE_NS).then_some(self.opened)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_are_spaced_and_bounded() {
+        let mut opening = Opening::new(1000, 0);
+        assert_eq!(std::iter::from_fn(|| opening.next(0)).count() as u32, GROUP);
+        assert_eq!(
+            std::iter::from_fn(|| opening.next(GROUP_EVERY_NS)).count() as u32,
+            GROUP
+        );
+        assert_eq!(
+            opening.next(2 * GROUP_EVERY_NS),
+            None,
+            "128 are on their way"
+        );
+        opening.opened(2 * GROUP_EVERY_NS);
+        assert_eq!(opening.next(2 * GROUP_EVERY_NS), Some(128));
+    }
+
+    #[test]
+    fn a_server_that_never_answers_is_noticed() {
+        let mut opening = Opening::new(1, 0);
+        opening.next(0);
+        assert_eq!(opening.stuck(PATIENCE_NS - 1), None);
+        assert_eq!(opening.stuck(opening.wake_ns()), Some(0));
+    }
+}

@@ -1,0 +1,70 @@
+//! What a connection says before it carries load: who it is and what it wants.
+//!
+//! Its replies are waited for and never scored.
+
+use wire::Protocol;
+use workload::{Plan, ProtocolKind};
+
+use crate::explain;
+
+/// The bytes of the prelude and what each of its commands is, for errors.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Prelude {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) steps: Vec<Step>,
+}
+
+/// One command of the prelude.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Step {
+    Auth,
+    Hello,
+    Select(u32),
+    Tracking,
+}
+
+impl Prelude {
+    /// The prelude that a plan asks for; empty when it asks for nothing.
+    pub(crate) fn new<P: Protocol>(plan: &Plan) -> Self {
+        let mut prelude = Self::default();
+        let mut add = |step, args: &[&str]| {
+            let args: Vec<&[u8]> = args.iter().map(|a| a.as_bytes()).collect();
+            P::encode(&args, &mut prelude.bytes);
+            prelude.steps.push(step);
+        };
+        let target = &plan.target;
+        if let Some(login) = &target.credentials {
+            match &login.user {
+                Some(user) => add(Step::Auth, &["AUTH", user, login.password.reveal()]),
+                None => add(Step::Auth, &["AUTH", login.password.reveal()]),
+            }
+        }
+        if plan.protocol == ProtocolKind::Resp3 {
+            add(Step::Hello, &["HELLO", "3"]);
+        }
+        if target.db != 0 {
+            add(Step::Select(target.db), &["SELECT", &target.db.to_string()]);
+        }
+        if target.tracking {
+            add(Step::Tracking, &["CLIENT", "TRACKING", "on"]);
+        }
+        prelude
+    }
+}
+
+impl Step {
+    /// What a refusal of this step means, in words for a person. Never quotes what was sent.
+    pub(crate) fn refused(self, error: &str) -> String {
+        if let Some(hint) = explain::hint(error) {
+            return format!("Error from server: {error} ({hint})");
+        }
+        match self {
+            Self::Auth => format!("the server refused the login (-a, --user, -u): {error}"),
+            Self::Hello => format!("the server does not speak RESP3 (-3): {error}"),
+            Self::Select(db) => format!("the server refused database {db} (--dbnum): {error}"),
+            Self::Tracking => {
+                format!("the server refused client tracking (--enable-tracking): {error}")
+            }
+        }
+    }
+}

