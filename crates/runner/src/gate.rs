@@ -5,11 +5,13 @@ use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
 
 use crate::Fatal;
 
+const UNKNOWN: u64 = u64::MAX;
+
 /// Shared by the workers of one run and the thread that collects.
 pub(crate) struct Gate<'r> {
     workers: u16,
     arrived: AtomicU16,
-    /// When load starts; 0 while somebody is still connecting.
+    /// When load starts; [`UNKNOWN`] while somebody is still connecting.
     start_ns: AtomicU64,
     failed: AtomicBool,
     failure: Mutex<Option<Fatal>>,
@@ -21,7 +23,7 @@ impl<'r> Gate<'r> {
         Self {
             workers,
             arrived: AtomicU16::new(0),
-            start_ns: AtomicU64::new(0),
+            start_ns: AtomicU64::new(UNKNOWN),
             failed: AtomicBool::new(false),
             failure: Mutex::new(None),
             interrupted,
@@ -31,13 +33,13 @@ impl<'r> Gate<'r> {
     /// Says that one worker is ready; the last one to be opens the gate, for all at one moment.
     pub(crate) fn arrive(&self, now_ns: u64) {
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.workers {
-            self.start_ns.store(now_ns.max(1), Ordering::Release);
+            self.start_ns.store(now_ns, Ordering::Release);
         }
     }
 
     /// When load starts, once that is known.
     pub(crate) fn start_ns(&self) -> Option<u64> {
-        Some(self.start_ns.load(Ordering::Acquire)).filter(|ns| *ns > 0)
+        Some(self.start_ns.load(Ordering::Acquire)).filter(|ns| *ns != UNKNOWN)
     }
 
     /// Stops all workers for this reason, unless there was one before.

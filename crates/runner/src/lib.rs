@@ -16,6 +16,8 @@ mod launch;
 mod opening;
 mod prelude;
 mod recorder;
+#[cfg(test)]
+mod replay;
 mod session;
 mod worker;
 

@@ -159,15 +159,23 @@ impl Recorder {
     /// Hands the tally over if its interval has ended.
     #[inline]
     pub(crate) fn turn(&mut self, now_ns: u64) {
-        if now_ns >= self.interval_end_ns {
-            self.hand_over(now_ns);
-            self.interval_end_ns = match self.phase {
-                Phase::Before => u64::MAX,
-                Phase::Warmup { end_ns } => (self.interval_end_ns + INTERVAL_NS).min(end_ns),
-                Phase::Measured { from_ns } => {
-                    from_ns + (1 + (now_ns - from_ns) / INTERVAL_NS) * INTERVAL_NS
-                }
-            };
+        if now_ns < self.interval_end_ns {
+            return;
+        }
+        match self.phase {
+            Phase::Before => {}
+            Phase::Warmup { end_ns } if now_ns >= end_ns => {
+                self.measuring(now_ns);
+            }
+            Phase::Warmup { end_ns } => {
+                self.hand_over(now_ns);
+                self.interval_end_ns = (now_ns + INTERVAL_NS).min(end_ns);
+            }
+            Phase::Measured { from_ns } => {
+                self.hand_over(now_ns);
+                let ended = (now_ns - from_ns) / INTERVAL_NS;
+                self.interval_end_ns = from_ns + (1 + ended) * INTERVAL_NS;
+            }
         }
     }
 

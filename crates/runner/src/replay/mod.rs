@@ -1,0 +1,103 @@
+//! Whole runs on fake time: one worker, the scripted engine, and a server whose every delay is
+//! known. What would take minutes and depend on the machine takes an instant and does not.
+
+mod faults;
+mod order;
+mod server;
+mod time;
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc;
+use std::time::Instant;
+
+use engine::{Address, Scripted};
+use measure::Measurement;
+use wire::resp::Resp;
+use workload::{
+    CommandSpec, EngineKind, Fleet, KeySpace, OnError, Pace, PlanParts, ProtocolKind, Stop, Target,
+    Window,
+};
+
+use crate::collect::{Collector, Observer, Snapshot};
+use crate::gate::Gate;
+use crate::launch::{budget, measurement, tally_shape, work};
+use crate::recorder::Recorder;
+use crate::worker::{Shift, Worker};
+use server::{Log, Server};
+
+pub(crate) const MS: u64 = 1_000_000;
+pub(crate) const SECOND: u64 = 1_000 * MS;
+
+/// Parts of a plan of `SET`s to change.
+pub(crate) fn parts(connections: u32, depth: u32, stop: Stop) -> PlanParts {
+    PlanParts {
+        name: "SET".into(),
+        target: Target::default(),
+        protocol: ProtocolKind::Resp2,
+        engine: EngineKind::Auto,
+        fleet: Fleet {
+            workers: 1,
+            multi_thread: false,
+            connections,
+            pipeline_depth: depth,
+            window: Window::Batch,
+            keep_alive: true,
+        },
+        pace: Pace::Closed,
+        warmup_ns: 0,
+        stop,
+        setup: vec![],
+        sequence: vec![CommandSpec::parse(["SET", "key:__rand_int__", "v"])],
+        keys: KeySpace {
+            range: Some(1000),
+            draw: "uniform",
+        },
+        dataset: None,
+        payload_bytes: 3,
+        on_error: OnError::Stop,
+        precision: 4,
+        first_byte: false,
+        seed: 1,
+    }
+}
+
+struct Nobody;
+
+impl Observer for Nobody {
+    fn interval(&mut self, _snapshot: &Snapshot<'_>) {}
+}
+
+/// Runs the plan against the server: what was measured, and what the server saw.
+pub(crate) fn replay(parts: PlanParts, server: Server) -> (Measurement, Log) {
+    let plan = parts.build().unwrap();
+    let log = Rc::new(RefCell::new(Log::default()));
+    let engine = Scripted::new(server.logging_to(Rc::clone(&log)));
+    let shape = tally_shape(&plan);
+    let (full, messages) = mpsc::sync_channel(100_000);
+    let (empty, ready) = mpsc::channel();
+    let mut collector = Collector::new(shape, vec![empty]);
+    let interrupted = AtomicBool::new(false);
+    let gate = Gate::new(1, &interrupted);
+    let budget = budget(&plan);
+    let warmup = budget.for_warmup();
+    let shift = Shift {
+        plan: &plan,
+        address: &Address::Unix("/nowhere".into()),
+        gate: &gate,
+        worker: 0,
+        workers: 1,
+        connections: plan.fleet.connections,
+        stream: budget.stream(),
+        warmup: warmup.stream(),
+    };
+    let recorder = Recorder::new(0, shape, full.clone(), ready);
+    for message in work(Worker::<_, Resp>::new(engine, shift, recorder)) {
+        full.send(message).unwrap();
+    }
+    drop(full);
+    collector.collect(&messages, &mut Nobody);
+    let measured = measurement(&plan, collector, &gate, "scripted", Instant::now());
+    (measured, log.take())
+}

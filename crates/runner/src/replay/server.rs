@@ -1,0 +1,138 @@
+//! A server of one thread: it takes requests in the order they come, one at a time, each for a
+//! known while.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::ops::Range;
+use std::rc::Rc;
+
+use engine::{ConnId, Delivery, Script};
+use wire::resp::Value;
+
+/// What the server saw.
+#[derive(Debug, Default)]
+pub(crate) struct Log {
+    /// Each request: when it came, on which connection, its words.
+    pub(crate) requests: Vec<(u64, ConnId, Vec<String>)>,
+    /// When each read of the client's bytes happened, and how many requests it held.
+    pub(crate) reads: Vec<(u64, ConnId, usize)>,
+    /// Connections asked for.
+    pub(crate) connects: usize,
+}
+
+/// See the module. Built up from [`Server::taking`].
+pub(crate) struct Server {
+    service_ns: u64,
+    free_ns: u64,
+    freezes: Vec<Range<u64>>,
+    answer: fn(&[String], usize) -> Vec<u8>,
+    fault: Fault,
+    served: usize,
+    held: BTreeMap<ConnId, Vec<u8>>,
+    log: Rc<RefCell<Log>>,
+}
+
+/// What goes wrong, and after how many requests.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Fault {
+    None,
+    /// Nobody takes connections.
+    Refused,
+    /// The connection ends in the middle of a reply.
+    CutAt(usize),
+    /// The connection is reset.
+    ResetAt(usize),
+}
+
+impl Server {
+    /// A server that takes this long for each request and says OK.
+    pub(crate) fn taking(service_ns: u64) -> Self {
+        Self {
+            service_ns,
+            free_ns: 0,
+            freezes: vec![],
+            answer: |_, _| b"+OK\r\n".to_vec(),
+            fault: Fault::None,
+            served: 0,
+            held: BTreeMap::new(),
+            log: Rc::default(),
+        }
+    }
+
+    /// Does nothing at all in this span.
+    pub(crate) fn frozen(mut self, span: Range<u64>) -> Self {
+        self.freezes.push(span);
+        self
+    }
+
+    /// Answers a request (its words, and how many came before) with these bytes.
+    pub(crate) fn answering(mut self, answer: fn(&[String], usize) -> Vec<u8>) -> Self {
+        self.answer = answer;
+        self
+    }
+
+    pub(crate) fn failing(mut self, fault: Fault) -> Self {
+        self.fault = fault;
+        self
+    }
+
+    pub(crate) fn logging_to(mut self, log: Rc<RefCell<Log>>) -> Self {
+        self.log = log;
+        self
+    }
+
+    /// When a request that came at `now_ns` is done.
+    fn done_ns(&mut self, now_ns: u64) -> u64 {
+        let mut done_ns = self.free_ns.max(now_ns) + self.service_ns;
+        for freeze in &self.freezes {
+            if freeze.contains(&done_ns) {
+                done_ns = freeze.end;
+            }
+        }
+        self.free_ns = done_ns;
+        done_ns
+    }
+}
+
+impl Script for Server {
+    fn connected(&mut self, _conn: ConnId, now_ns: u64) -> Vec<(u64, Delivery)> {
+        self.log.borrow_mut().connects += 1;
+        match self.fault {
+            Fault::Refused => vec![(now_ns, Delivery::Fail(ErrorKind::ConnectionRefused))],
+            _ => vec![(now_ns, Delivery::Accept)],
+        }
+    }
+
+    fn received(&mut self, conn: ConnId, bytes: &[u8], now_ns: u64) -> Vec<(u64, Delivery)> {
+        let mut held = self.held.remove(&conn).unwrap_or_default();
+        held.extend_from_slice(bytes);
+        let mut deliveries = Vec::new();
+        let mut requests = 0;
+        while let Some((request, len)) = Value::parse(&held).unwrap() {
+            held.drain(..len);
+            requests += 1;
+            let Value::Array(words) = request else {
+                panic!("requests are arrays")
+            };
+            let words: Vec<String> = words.iter().map(|w| w.text().unwrap()).collect();
+            let done_ns = self.done_ns(now_ns);
+            let reply = (self.answer)(&words, self.served);
+            self.log.borrow_mut().requests.push((now_ns, conn, words));
+            self.served += 1;
+            match self.fault {
+                Fault::CutAt(n) if self.served == n => {
+                    deliveries.push((done_ns, Delivery::Bytes(reply[..2].to_vec())));
+                    deliveries.push((done_ns, Delivery::Close));
+                }
+                Fault::ResetAt(n) if self.served == n => {
+                    deliveries.push((done_ns, Delivery::Fail(ErrorKind::ConnectionReset)));
+                }
+                _ => deliveries.push((done_ns, Delivery::Bytes(reply))),
+            }
+        }
+        self.log.borrow_mut().reads.push((now_ns, conn, requests));
+        self.held.insert(conn, held);
+        deliveries
+    }
+}

@@ -1,0 +1,136 @@
+//! When requests are sent, and what latency means.
+
+use measure::Ending;
+use workload::{Pace, Stop, Window};
+
+use super::server::Server;
+use super::{MS, SECOND, parts, replay};
+
+fn quantile_ms(latency: &measure::Latency, quantile: f64) -> f64 {
+    latency.quantile_ns(quantile).unwrap() as f64 / MS as f64
+}
+
+#[test]
+fn service_time_is_from_sent_to_the_end_of_the_reply() {
+    let (got, _) = replay(parts(1, 1, Stop::Requests(100)), Server::taking(3 * MS));
+    let service = got.total.service();
+    assert_eq!(
+        (service.min_ns(), service.max_ns()),
+        (Some(3 * MS), Some(3 * MS))
+    );
+    assert_eq!(got.elapsed_ns, 300 * MS);
+}
+
+#[test]
+fn replies_of_one_pipeline_have_latencies_of_their_own() {
+    let mut plan = parts(1, 4, Stop::Requests(4));
+    plan.first_byte = true;
+    let (got, _) = replay(plan, Server::taking(MS));
+    let service = got.total.service();
+    let values: Vec<u64> = service
+        .recorded()
+        .map(|(ns, _)| ns.div_ceil(MS) * MS)
+        .collect();
+    assert_eq!(values.len(), 4);
+    assert_eq!(
+        (service.min_ns(), service.max_ns()),
+        (Some(MS), Some(4 * MS))
+    );
+    let first = got.total.first_byte();
+    assert_eq!(
+        (first.min_ns(), first.max_ns()),
+        (Some(MS), Some(MS)),
+        "the peers' latency"
+    );
+}
+
+#[test]
+fn every_send_is_at_its_due_nanosecond() {
+    for rate_per_s in [1.0, 3.0, 999.0, 70_000.0, 1_000_000.0] {
+        let mut plan = parts(50, 1, Stop::Requests(200));
+        plan.pace = Pace::Open { rate_per_s };
+        let (got, log) = replay(plan, Server::taking(10));
+        assert_eq!(got.ending, Ending::Complete);
+        let start_ns = log.requests[0].0;
+        for (n, (at_ns, ..)) in log.requests.iter().enumerate() {
+            let due_ns = start_ns + (n as f64 * 1e9 / rate_per_s) as u64;
+            assert_eq!(*at_ns, due_ns, "request {n} at {rate_per_s} per second");
+        }
+    }
+}
+
+#[test]
+fn a_stall_is_not_omitted() {
+    let mut plan = parts(4, 1, Stop::AfterNs(10 * SECOND));
+    plan.pace = Pace::Open { rate_per_s: 1000.0 };
+    plan.fleet.window = Window::Rolling;
+    let server = Server::taking(MS / 20).frozen(4 * SECOND..5 * SECOND);
+    let (got, _) = replay(plan, server);
+    assert_eq!(got.total.requests(), 10_000, "the schedule is kept");
+    let (response, service) = (got.total.response(), got.total.service());
+    assert!((450.0..550.0).contains(&quantile_ms(&response, 0.95)));
+    assert!((850.0..950.0).contains(&quantile_ms(&response, 0.99)));
+    assert!(
+        quantile_ms(&service, 0.99) < 1.0,
+        "what the peers would have said"
+    );
+}
+
+#[test]
+fn a_closed_loop_has_one_latency() {
+    let server = Server::taking(MS).frozen(50 * MS..150 * MS);
+    let (got, _) = replay(parts(1, 1, Stop::Requests(100)), server);
+    assert_eq!(got.total.response().max_ns(), got.total.service().max_ns());
+    assert_eq!(got.total.service().max_ns(), Some(100 * MS + MS));
+}
+
+#[test]
+fn a_request_begun_in_the_warm_up_is_not_counted() {
+    let mut plan = parts(2, 1, Stop::Requests(100));
+    plan.warmup_ns = 10 * MS + MS / 2;
+    let (got, log) = replay(plan, Server::taking(MS));
+    assert_eq!(got.total.requests(), 100);
+    assert!(
+        log.requests.len() > 105,
+        "the server saw the warm-up, too: {}",
+        log.requests.len()
+    );
+    // Measuring begins in the middle of a request, at a moment that no reply decides.
+    assert!(
+        (99 * MS..=102 * MS).contains(&got.elapsed_ns),
+        "{} ns",
+        got.elapsed_ns
+    );
+}
+
+#[test]
+fn a_timed_run_ends_on_time_and_counts_what_was_in_flight() {
+    let (got, log) = replay(parts(3, 1, Stop::AfterNs(SECOND)), Server::taking(MS));
+    assert_eq!(got.ending, Ending::Complete);
+    assert_eq!(got.total.requests(), log.requests.len() as u64);
+    assert!((SECOND..SECOND + 4 * MS).contains(&got.elapsed_ns));
+    assert!(log.requests.iter().all(|(at_ns, ..)| *at_ns < SECOND));
+}
+
+#[test]
+fn the_timeline_adds_up_to_the_total() {
+    let (got, _) = replay(parts(3, 1, Stop::AfterNs(3 * SECOND)), Server::taking(MS));
+    let sum: u64 = got.timeline.points.iter().map(|p| p.requests).sum();
+    assert_eq!(sum, got.total.requests());
+    assert!((12..=13).contains(&got.timeline.points.len()));
+    assert!(
+        got.timeline.points[..12]
+            .iter()
+            .all(|p| (248..=252).contains(&p.requests))
+    );
+}
+
+#[test]
+fn an_overloaded_server_leaves_a_growing_backlog_not_a_slower_schedule() {
+    let mut plan = parts(10, 1, Stop::Requests(2000));
+    plan.pace = Pace::Open { rate_per_s: 2000.0 };
+    let (got, _) = replay(plan, Server::taking(MS));
+    // 2 s of work for each second of schedule: the last request waits about a second.
+    assert!((900.0..1100.0).contains(&quantile_ms(&got.total.response(), 1.0)));
+    assert!(quantile_ms(&got.total.service(), 1.0) < 20.0);
+}
