@@ -13,6 +13,8 @@ mod scripted;
 mod socket;
 #[cfg(unix)]
 mod timer;
+#[cfg(target_os = "linux")]
+mod uring;
 
 use std::fmt;
 use std::io;
@@ -21,6 +23,8 @@ use std::io;
 pub use epoll::Epoll;
 pub use scripted::{Delivery, Script, Scripted};
 pub use socket::{Address, ConnectOptions};
+#[cfg(target_os = "linux")]
+pub use uring::Uring;
 
 /// A connection of one engine: the caller's choice, small numbers without gaps, since engines
 /// keep tables by it. May be opened again after it was closed.

@@ -44,7 +44,7 @@ pub(crate) fn execute(job: &Job) -> Result<End> {
     };
     let interrupted = signals::interrupted().context("asking to be told of Ctrl-C")?;
     host::allow_open_files(u64::from(first.fleet.connections), OTHER_FILES)?;
-    let server = Server::reach(&first.target)?;
+    let server = Server::reach(&first.target, first.fleet.connections)?;
     tell_about(&server, first);
     match job.action {
         Action::Idle => idle(first, &server, &interrupted),

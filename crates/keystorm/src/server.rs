@@ -15,7 +15,8 @@ pub(crate) struct Server {
 
 impl Server {
     /// Finds or starts the server of a target and asks what it is.
-    pub(crate) fn reach(target: &Target) -> Result<Self> {
+    /// `connections` is how many the load will open.
+    pub(crate) fn reach(target: &Target, connections: u32) -> Result<Self> {
         let login = login(target);
         let (addresses, spawned) = match &target.endpoint {
             Endpoint::Unix(path) => (vec![host::Address::Unix(path.clone())], None),
@@ -25,7 +26,7 @@ impl Server {
                 args,
                 unix,
             } => {
-                let spawned = spawn(program.clone(), args.clone(), *unix)?;
+                let spawned = spawn(program.clone(), args, connections, *unix)?;
                 (vec![spawned.address().clone()], Some(spawned))
             }
         };
@@ -120,9 +121,20 @@ fn resolve(host: &str, port: u16) -> Result<Vec<host::Address>> {
     Ok(addresses)
 }
 
-fn spawn(program: Option<String>, args: Vec<String>, unix: bool) -> Result<SpawnedServer> {
+fn spawn(
+    program: Option<String>,
+    args: &[String],
+    connections: u32,
+    unix: bool,
+) -> Result<SpawnedServer> {
     let guard = std::env::current_exe().context("finding keystorm's own program")?;
     let listen = if unix { Listen::Unix } else { Listen::Loopback };
+    let mut args = args.to_vec();
+    // A server takes 10,000 clients unless told otherwise; what the user says comes last and wins.
+    if connections > CLIENTS_DEFAULT {
+        let clients = u64::from(connections) + u64::from(CLIENTS_SPARE);
+        args.splice(0..0, ["--maxclients".to_owned(), clients.to_string()]);
+    }
     Ok(Spawn {
         program,
         args,
@@ -131,3 +143,7 @@ fn spawn(program: Option<String>, args: Vec<String>, unix: bool) -> Result<Spawn
     }
     .start()?)
 }
+
+/// Clients that a server takes by default, less some for those who only look.
+const CLIENTS_DEFAULT: u32 = 10_000 - CLIENTS_SPARE;
+const CLIENTS_SPARE: u32 = 64;

@@ -13,7 +13,5 @@ mod timeline;
 
 pub use histogram::Latency;
 pub use measurement::{Ending, Measurement, WorkerUse};
-pub use tally::{
-    CommandTally, ConnectionTally, ErrorCounts, Outcome, Sample, Tally, TallyShape,
-};
+pub use tally::{CommandTally, ConnectionTally, ErrorCounts, Outcome, Sample, Tally, TallyShape};
 pub use timeline::{Interval, Point, Timeline};

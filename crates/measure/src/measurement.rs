@@ -19,7 +19,11 @@ impl WorkerUse {
     /// The share of a core that the thread used, 0 to 1.
     #[must_use]
     pub fn busy(&self) -> f64 {
-        if self.wall_ns == 0 { 0.0 } else { self.cpu_ns as f64 / self.wall_ns as f64 }
+        if self.wall_ns == 0 {
+            0.0
+        } else {
+            self.cpu_ns as f64 / self.wall_ns as f64
+        }
     }
 }
 
@@ -51,6 +55,8 @@ pub struct Measurement {
     pub workers: Vec<WorkerUse>,
     /// The engine that moved the bytes.
     pub engine: &'static str,
+    /// Why it is not the one that would have been faster, if that is so.
+    pub engine_note: Option<String>,
     /// How it ended.
     pub ending: Ending,
 }

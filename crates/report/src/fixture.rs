@@ -183,6 +183,7 @@ fn run(parts: PlanParts, service_ns: &[u64]) -> Run {
         elapsed_ns: 26_000_000,
         workers: Vec::new(),
         engine: "scripted",
+        engine_note: None,
         ending: Ending::Complete,
     };
     let server = ServerFacts {

@@ -6,12 +6,15 @@ use std::sync::mpsc::{self, Sender};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
+#[cfg(target_os = "linux")]
+use engine::Uring;
 use engine::{Address, Engine, Epoll};
 use measure::{Ending, Measurement, TallyShape, WorkerUse};
 use wire::resp::Resp;
-use workload::{Budget, EngineKind, Pace, Plan, ProtocolKind, Stop};
+use workload::{Budget, Pace, Plan, ProtocolKind, Stop};
 
 use crate::collect::{Collector, Message, Observer};
+use crate::engines::{self, Choice};
 use crate::gate::Gate;
 use crate::recorder::Recorder;
 use crate::worker::{Shift, Worker};
@@ -38,27 +41,40 @@ pub struct Job<'r> {
 /// # Errors
 /// The machine has no threads or file descriptors left.
 pub fn run(job: &Job<'_>, observer: &mut dyn Observer) -> io::Result<Measurement> {
-    let origin = Instant::now();
-    match (job.plan.engine, job.plan.protocol) {
-        (EngineKind::Auto | EngineKind::Epoll, ProtocolKind::Resp2 | ProtocolKind::Resp3) => {
-            run_with::<Epoll, Resp>(job, observer, origin, || Epoll::new(origin))
-        }
+    match job.plan.protocol {
+        ProtocolKind::Resp2 | ProtocolKind::Resp3 => run_over::<Resp>(job, observer),
     }
 }
 
-fn run_with<E: Engine + Send, P: wire::Protocol>(
+fn run_over<P: wire::Protocol>(
+    job: &Job<'_>,
+    observer: &mut dyn Observer,
+) -> io::Result<Measurement> {
+    let origin = Instant::now();
+    let (choice, note) = engines::choose(job.plan.engine)?;
+    let mut measurement = match choice {
+        #[cfg(target_os = "linux")]
+        Choice::Uring => {
+            let make = |connections| Uring::new(origin, connections);
+            run_with::<Uring, P>(job, observer, origin, make)
+        }
+        Choice::Epoll => run_with::<Epoll, P>(job, observer, origin, |_| Epoll::new(origin)),
+    }?;
+    measurement.engine = choice.name();
+    measurement.engine_note = note;
+    Ok(measurement)
+}
+
+/// `make_engine` is called on the thread that uses the engine, with how many connections it gets.
+fn run_with<E: Engine, P: wire::Protocol>(
     job: &Job<'_>,
     observer: &mut dyn Observer,
     origin: Instant,
-    make_engine: impl Fn() -> io::Result<E>,
+    make_engine: impl Fn(u32) -> io::Result<E> + Sync,
 ) -> io::Result<Measurement> {
     let plan = job.plan;
     // A worker without a connection would have nothing to do.
     let workers = u32::from(plan.fleet.workers).min(plan.fleet.connections) as u16;
-    let engines: Vec<E> = (0..workers)
-        .map(|_| make_engine())
-        .collect::<io::Result<_>>()?;
-    let engine_name = engines.first().map_or("", Engine::name);
     let shape = tally_shape(plan);
     let (full, messages) = mpsc::sync_channel(AHEAD_MAX * usize::from(workers));
     let (empties, recorders): (Vec<_>, Vec<_>) = (0..workers)
@@ -73,7 +89,7 @@ fn run_with<E: Engine + Send, P: wire::Protocol>(
     let budget = budget(plan);
     let warmup = budget.for_warmup();
     thread::scope(|scope| -> io::Result<()> {
-        for (worker, (engine, recorder)) in (0..).zip(engines.into_iter().zip(recorders)) {
+        for (worker, recorder) in (0..).zip(recorders) {
             let shift = Shift {
                 plan,
                 address: job.address,
@@ -84,13 +100,16 @@ fn run_with<E: Engine + Send, P: wire::Protocol>(
                 stream: budget.stream(),
                 warmup: warmup.stream(),
             };
-            let full = full.clone();
+            let (full, make_engine) = (full.clone(), &make_engine);
             let started = thread::Builder::new()
                 .name(format!("worker-{worker}"))
                 .spawn_scoped(scope, move || {
-                    let worker = Worker::<E, P>::new(engine, shift, recorder);
+                    let messages = match make_engine(shift.connections) {
+                        Ok(engine) => work(Worker::<E, P>::new(engine, shift, recorder)),
+                        Err(error) => idle(&shift, recorder, &error),
+                    };
                     // Nobody listens any more only if the collector is gone, and the run with it.
-                    for message in work(worker) {
+                    for message in messages {
                         let _ = full.send(message);
                     }
                 });
@@ -103,7 +122,35 @@ fn run_with<E: Engine + Send, P: wire::Protocol>(
         collector.collect(&messages, observer);
         Ok(())
     })?;
-    Ok(measurement(plan, collector, &gate, engine_name, origin))
+    Ok(measurement(plan, collector, &gate, origin))
+}
+
+/// The last words of a worker that never had an engine.
+fn idle(shift: &Shift<'_>, recorder: Recorder, error: &io::Error) -> [Message; 2] {
+    shift
+        .gate
+        .fail(crate::Fatal(format!("starting an I/O engine: {error}")));
+    last_words(
+        shift.worker,
+        recorder,
+        0,
+        WorkerUse {
+            cpu_ns: 0,
+            wall_ns: 0,
+        },
+    )
+}
+
+fn last_words(worker: u16, recorder: Recorder, now_ns: u64, spent: WorkerUse) -> [Message; 2] {
+    let (last, span) = recorder.finish(now_ns);
+    [
+        last,
+        Message::Done {
+            worker,
+            spent,
+            span,
+        },
+    ]
 }
 
 /// Runs one worker from end to end and returns its last words.
@@ -144,11 +191,9 @@ fn thread_cpu() -> Duration {
     Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec as u32)
 }
 
-/// Tallies to exchange full ones for, made before load runs.
+/// A tally to exchange the first full one for, made before load runs.
 fn prepare(empty: &Sender<measure::Tally>, shape: &TallyShape) {
-    for _ in 0..2 {
-        let _ = empty.send(measure::Tally::new(shape));
-    }
+    let _ = empty.send(measure::Tally::new(shape));
 }
 
 pub(crate) fn tally_shape(plan: &Plan) -> TallyShape {
@@ -179,7 +224,6 @@ pub(crate) fn measurement(
     plan: &Plan,
     collector: Collector,
     gate: &Gate<'_>,
-    engine: &'static str,
     origin: Instant,
 ) -> Measurement {
     let Collector {
@@ -209,7 +253,8 @@ pub(crate) fn measurement(
         started_at: now.checked_sub(since_start).unwrap_or(now),
         elapsed_ns: (to_ns - from_ns).max(planned_ns),
         workers,
-        engine,
+        engine: "",
+        engine_note: None,
         ending,
     }
 }

@@ -8,6 +8,7 @@
 //! `report`'s business; asking the server about itself, `host`'s.
 
 mod collect;
+mod engines;
 mod explain;
 mod flight;
 mod gate;

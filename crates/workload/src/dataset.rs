@@ -13,7 +13,10 @@ pub struct Dataset {
     rows: Vec<Vec<Vec<u8>>>,
 }
 
-fn row_count<S: serde::Serializer>(rows: &[Vec<Vec<u8>>], serializer: S) -> Result<S::Ok, S::Error> {
+fn row_count<S: serde::Serializer>(
+    rows: &[Vec<Vec<u8>>],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
     serializer.serialize_u64(rows.len() as u64)
 }
 
@@ -28,12 +31,18 @@ impl Dataset {
         mut rows: Vec<Vec<Vec<u8>>>,
     ) -> Result<Self, String> {
         if columns.is_empty() || rows.is_empty() {
-            return Err(format!("the dataset {source} needs a header line and at least one row"));
+            return Err(format!(
+                "the dataset {source} needs a header line and at least one row"
+            ));
         }
         for row in &mut rows {
             row.resize(columns.len(), Vec::new());
         }
-        Ok(Self { source, columns, rows })
+        Ok(Self {
+            source,
+            columns,
+            rows,
+        })
     }
 
     /// The names of the columns.

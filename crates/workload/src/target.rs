@@ -51,7 +51,10 @@ pub enum Endpoint {
 
 impl Default for Endpoint {
     fn default() -> Self {
-        Self::Tcp { host: "127.0.0.1".into(), port: 6379 }
+        Self::Tcp {
+            host: "127.0.0.1".into(),
+            port: 6379,
+        }
     }
 }
 
@@ -112,7 +115,10 @@ mod tests {
 
     #[test]
     fn a_secret_shows_in_no_form() {
-        let login = Credentials { user: Some("u".into()), password: Secret::new("hunter2") };
+        let login = Credentials {
+            user: Some("u".into()),
+            password: Secret::new("hunter2"),
+        };
         assert!(!format!("{login:?}").contains("hunter2"));
         assert!(!serde_json::to_string(&login).unwrap().contains("hunter2"));
         assert_eq!(login.password.reveal(), "hunter2");
@@ -120,7 +126,10 @@ mod tests {
 
     #[test]
     fn endpoints_print_as_people_write_them() {
-        let v6 = Endpoint::Tcp { host: "::1".into(), port: 6379 };
+        let v6 = Endpoint::Tcp {
+            host: "::1".into(),
+            port: 6379,
+        };
         assert_eq!(v6.to_string(), "[::1]:6379");
         assert_eq!(Endpoint::default().to_string(), "127.0.0.1:6379");
         assert_eq!(Endpoint::Unix("/tmp/s".into()).to_string(), "/tmp/s");

@@ -9,7 +9,7 @@ mod script;
 
 use std::time::{Duration, Instant};
 
-use engine::{Address, ConnId, ConnectOptions, Engine, Epoll, Event, Reason, Scripted};
+use engine::{Address, ConnId, ConnectOptions, Engine, Epoll, Event, Reason, Scripted, Uring};
 use peer::{Behaviour, Peer};
 
 pub(crate) struct Lab {
@@ -27,6 +27,12 @@ const LABS: &[(&str, MakeLab)] = &[
     ("epoll over unix", |behaviour| {
         real(epoll(), Peer::unix(behaviour))
     }),
+    ("uring over tcp", |behaviour| {
+        real(uring(), Peer::tcp(behaviour))
+    }),
+    ("uring over unix", |behaviour| {
+        real(uring(), Peer::unix(behaviour))
+    }),
     ("scripted", |behaviour| Lab {
         engine: Box::new(Scripted::new(script::Play::new(behaviour))),
         address: Address::Unix("/nowhere".into()),
@@ -38,6 +44,10 @@ fn epoll() -> Box<dyn Engine> {
     Box::new(Epoll::new(Instant::now()).unwrap())
 }
 
+fn uring() -> Box<dyn Engine> {
+    Box::new(Uring::new(Instant::now(), CONNECTIONS_MAX).unwrap())
+}
+
 fn real(engine: Box<dyn Engine>, peer: Peer) -> Lab {
     Lab {
         engine,
@@ -46,6 +56,8 @@ fn real(engine: Box<dyn Engine>, peer: Peer) -> Lab {
     }
 }
 
+/// Most connections of a case.
+const CONNECTIONS_MAX: u32 = 256;
 const A: ConnId = ConnId(0);
 /// Long enough for the slowest machine, short enough to fail by.
 const PATIENCE_NS: u64 = 10_000_000_000;

@@ -57,7 +57,7 @@ pub(crate) fn parts(connections: u32, depth: u32, stop: Stop) -> PlanParts {
         dataset: None,
         payload_bytes: 3,
         on_error: OnError::Stop,
-        precision: 4,
+        precision: 3,
         first_byte: false,
         seed: 1,
     }
@@ -98,6 +98,6 @@ pub(crate) fn replay(parts: PlanParts, server: Server) -> (Measurement, Log) {
     }
     drop(full);
     collector.collect(&messages, &mut Nobody);
-    let measured = measurement(&plan, collector, &gate, "scripted", Instant::now());
+    let measured = measurement(&plan, collector, &gate, Instant::now());
     (measured, log.take())
 }

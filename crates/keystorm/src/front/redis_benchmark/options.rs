@@ -7,7 +7,7 @@
 use std::path::PathBuf;
 
 use clap::{ArgAction, Parser, ValueEnum};
-use workload::Window;
+use workload::{EngineKind, Window};
 
 /// How fast is your Redis, really? Measures Redis, Valkey and whatever else speaks RESP. Takes the
 /// command lines of redis-benchmark and valkey-benchmark unchanged.
@@ -153,6 +153,10 @@ pub(super) struct LoadOptions {
     /// Worker threads; 0 for one that is not called multi-threaded
     #[arg(long, value_name = "NUM", allow_hyphen_values = true)]
     pub(super) threads: Option<i64>,
+    /// What moves the bytes: io_uring (`uring`), `epoll`, or `auto` for the fastest that this
+    /// machine allows
+    #[arg(long, value_name = "NAME", default_value = "auto")]
+    pub(super) engine: EngineArg,
     /// 1 keeps connections, 0 opens one for each pipeline
     #[arg(
         short = 'k',
@@ -311,6 +315,24 @@ impl From<WindowArg> for Window {
         match arg {
             WindowArg::Batch => Self::Batch,
             WindowArg::Rolling => Self::Rolling,
+        }
+    }
+}
+
+/// [`EngineKind`] as an option.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(super) enum EngineArg {
+    Auto,
+    Uring,
+    Epoll,
+}
+
+impl From<EngineArg> for EngineKind {
+    fn from(arg: EngineArg) -> Self {
+        match arg {
+            EngineArg::Auto => Self::Auto,
+            EngineArg::Uring => Self::Uring,
+            EngineArg::Epoll => Self::Epoll,
         }
     }
 }

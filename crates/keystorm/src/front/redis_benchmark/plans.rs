@@ -11,8 +11,8 @@ use wire::resp::Resp;
 use workload::command::split_sequence;
 use workload::suite::{SUITE, SuiteShape, SuiteTest, names};
 use workload::{
-    Arg, CommandSpec, Credentials, Dataset, Endpoint, EngineKind, Fleet, KeySpace, Pace, Plan,
-    PlanParts, ProtocolKind, Secret, Stop, Target, Window, limits,
+    Arg, CommandSpec, Credentials, Dataset, Endpoint, Fleet, KeySpace, Pace, Plan, PlanParts,
+    ProtocolKind, Secret, Stop, Target, Window, limits,
 };
 
 use super::options::{Options, ServerOptions, count};
@@ -147,7 +147,7 @@ fn base(options: &Options, notes: &mut Vec<String>) -> Result<PlanParts, String>
         } else {
             ProtocolKind::Resp2
         },
-        engine: EngineKind::Auto,
+        engine: load.engine.into(),
         fleet: Fleet {
             workers: threads.clamp(1, i64::from(limits::WORKERS_MAX)) as u16,
             multi_thread: threads > 0,

@@ -1,0 +1,512 @@
+//! The completion engine: `io_uring`, with one system call a turn for all connections.
+//!
+//! Each connection has one receive that stays armed and fills buffers of a shared pool. What is
+//! sent in a turn is handed over together with the wait for what comes next. Sends complete
+//! silently: they are told not to wait, so when the call that submits them returns, the kernel has
+//! either taken all of the bytes and says nothing, or says how many it took, and the rest is sent
+//! by an operation that does wait.
+//!
+//! What is lent to the kernel is safe by construction. A buffer of the pool is ours between the
+//! completion that names it and giving it back. Bytes to send are moved to `lent`, which is not
+//! touched until every completion of the turn that submitted it was seen. A connection that is
+//! closed leaves behind what an operation still holds, in `graves`, until that operation has
+//! ended. And when the engine goes, it waits for its operations, or leaks what they hold.
+//! <https://kernel.dk/io_uring.pdf>, <https://man7.org/linux/man-pages/man7/io_uring.7.html>
+
+mod operation;
+mod pool;
+mod probe;
+mod ring;
+
+use std::collections::VecDeque;
+use std::io;
+use std::net::Shutdown;
+use std::os::fd::AsRawFd;
+use std::time::{Duration, Instant};
+
+use socket2::Socket;
+
+use crate::socket::connect;
+use crate::{Address, ConnId, ConnectOptions, Engine, Event, Reason};
+use operation::{Kind, Operation};
+use pool::Pool;
+use ring::{Completion, Ring};
+
+/// Connections with something to send after which a turn is handed over early, so that the stamp
+/// of a send is never older than it takes to prepare so many.
+const STAGED_MAX: usize = 32;
+/// How long the end of the engine may wait for its operations.
+const FAREWELL_MAX: Duration = Duration::from_secs(1);
+
+/// See the module.
+pub struct Uring {
+    ring: Ring,
+    /// `None` only once it had to be leaked.
+    pool: Option<Pool>,
+    slots: Vec<Slot>,
+    /// Connections with something to hand over.
+    staged: Vec<ConnId>,
+    /// Sent by connections that were closed, still held by an operation.
+    graves: Vec<(Operation, Vec<u8>)>,
+    /// Connections whose opening or failing no completion will tell.
+    told: VecDeque<(ConnId, io::Result<()>)>,
+    current: Option<Current>,
+    generation: u32,
+    /// Turns whose completions were all seen.
+    turn: u64,
+    /// Operations that will complete and have not.
+    outstanding: u32,
+    origin: Instant,
+    now_ns: u64,
+}
+
+#[derive(Default)]
+struct Slot {
+    socket: Option<Socket>,
+    generation: u32,
+    open: bool,
+    /// Whether it stands in `staged`.
+    staged: bool,
+    /// To be handed over.
+    outbox: Vec<u8>,
+    /// Handed over, and when.
+    lent: Vec<u8>,
+    lent_turn: u64,
+    /// An operation that waits for room holds `lent`.
+    waiting: bool,
+    /// Received and not consumed.
+    kept: Vec<u8>,
+}
+
+/// Where the bytes of the current event are.
+struct Current {
+    conn: ConnId,
+    place: Place,
+    start: usize,
+    end: usize,
+}
+
+#[derive(Clone, Copy)]
+enum Place {
+    /// In this buffer of the pool.
+    Pool(u16),
+    /// With the connection, behind what it had kept.
+    Kept,
+}
+
+impl Uring {
+    /// An engine for up to `connections` whose clock begins at `origin`. Must be made on the
+    /// thread that uses it.
+    ///
+    /// # Errors
+    /// The kernel has no io_uring, lacks a feature of it, or does not allow it here.
+    pub fn new(origin: Instant, connections: u32) -> io::Result<Self> {
+        let ring = Ring::new(connections)?;
+        // Two buffers for each connection, so that none waits for another's to come back; more
+        // than the kernel can fill in one turn are of no use.
+        let buffers = (2 * connections).clamp(64, 4096).next_power_of_two() as u16;
+        let pool = Pool::new(&ring.submitter(), buffers)?;
+        let mut slots = Vec::new();
+        slots.resize_with(connections as usize, Slot::default);
+        Ok(Self {
+            ring,
+            pool: Some(pool),
+            slots,
+            staged: Vec::with_capacity(STAGED_MAX),
+            graves: Vec::new(),
+            told: VecDeque::new(),
+            current: None,
+            generation: 0,
+            turn: 1,
+            outstanding: 0,
+            origin,
+            now_ns: 0,
+        })
+    }
+
+    /// Whether io_uring works here with all that this engine asks of it, tried and not guessed.
+    ///
+    /// # Errors
+    /// What is missing.
+    pub fn probe() -> io::Result<()> {
+        probe::probe()
+    }
+
+    #[inline]
+    fn look_at_clock(&mut self) -> u64 {
+        self.now_ns = self.origin.elapsed().as_nanos() as u64;
+        self.now_ns
+    }
+
+    #[inline]
+    fn slot(&mut self, conn: ConnId) -> &mut Slot {
+        &mut self.slots[conn.0 as usize]
+    }
+
+    fn operation(&self, kind: Kind, conn: ConnId) -> Operation {
+        Operation {
+            kind,
+            conn,
+            generation: self.slots[conn.0 as usize].generation,
+        }
+    }
+
+    fn try_open(&mut self, conn: ConnId, to: &Address, options: &ConnectOptions) -> io::Result<()> {
+        let (socket, connected) = connect(to, options)?;
+        self.ring.set_file(conn.0, socket.as_raw_fd())?;
+        self.generation = self.generation.wrapping_add(1);
+        let generation = self.generation;
+        *self.slot(conn) = Slot {
+            socket: Some(socket),
+            generation,
+            ..Slot::default()
+        };
+        if connected {
+            self.told.push_back((conn, Ok(())));
+        } else {
+            self.outstanding += 1;
+            let operation = self.operation(Kind::Connect, conn);
+            self.ring.await_connected(operation)?;
+        }
+        Ok(())
+    }
+
+    fn opened(&mut self, conn: ConnId) -> Event {
+        let slot = self.slot(conn);
+        let error = slot
+            .socket
+            .as_ref()
+            .and_then(|s| s.take_error().unwrap_or_else(Some));
+        if let Some(error) = error {
+            return self.lose(conn, Reason::Failed(error));
+        }
+        slot.open = true;
+        match self.arm(conn) {
+            Ok(()) => Event::Opened(conn),
+            Err(error) => self.lose(conn, Reason::Failed(error)),
+        }
+    }
+
+    /// Begins to receive.
+    fn arm(&mut self, conn: ConnId) -> io::Result<()> {
+        let operation = self.operation(Kind::Receive, conn);
+        self.outstanding += 1;
+        self.ring.receive(operation)
+    }
+
+    fn lose(&mut self, conn: ConnId, reason: Reason) -> Event {
+        self.close(conn);
+        Event::Closed(conn, reason)
+    }
+
+    /// Hands every outbox to the ring whose connection has none there.
+    fn hand_over(&mut self) -> io::Result<()> {
+        let mut kept_back = 0;
+        for at in 0..self.staged.len() {
+            let conn = self.staged[at];
+            let turn = self.turn;
+            let slot = self.slot(conn);
+            if !slot.staged || slot.outbox.is_empty() {
+                continue;
+            }
+            if slot.waiting || slot.lent_turn == turn {
+                self.staged[kept_back] = conn;
+                kept_back += 1;
+                continue;
+            }
+            slot.staged = false;
+            slot.lent_turn = turn;
+            slot.lent.clear();
+            std::mem::swap(&mut slot.outbox, &mut slot.lent);
+            let operation = self.operation(Kind::Send, conn);
+            self.ring
+                .send_at_once(operation, &self.slots[conn.0 as usize].lent)?;
+        }
+        self.staged.truncate(kept_back);
+        Ok(())
+    }
+
+    fn completed(&mut self, completion: Completion) -> Option<Event> {
+        let Completion {
+            operation,
+            result,
+            more,
+            buffer,
+        } = completion;
+        if operation.kind != Kind::Send && !more {
+            self.outstanding -= 1;
+        }
+        let conn = operation.conn;
+        let current = self.slots[conn.0 as usize].generation == operation.generation
+            && self.slots[conn.0 as usize].socket.is_some();
+        if !current {
+            self.graves.retain(|(holder, _)| *holder != operation);
+            self.give_back(buffer);
+            return None;
+        }
+        match operation.kind {
+            Kind::Connect => Some(self.opened(conn)),
+            Kind::Send | Kind::SendRest => {
+                self.sent(conn, operation.kind, result);
+                None
+            }
+            Kind::Receive => self.received(conn, result, more, buffer),
+        }
+    }
+
+    fn give_back(&mut self, buffer: Option<u16>) {
+        if let (Some(pool), Some(buffer)) = (&mut self.pool, buffer) {
+            pool.give_back(buffer);
+        }
+    }
+
+    #[inline]
+    fn received(
+        &mut self,
+        conn: ConnId,
+        result: io::Result<usize>,
+        more: bool,
+        buffer: Option<u16>,
+    ) -> Option<Event> {
+        let (len, buffer) = match (result, buffer) {
+            (Ok(len @ 1..), Some(buffer)) => (len, buffer),
+            (Ok(_), buffer) => {
+                self.give_back(buffer);
+                return Some(self.lose(conn, Reason::ByPeer));
+            }
+            (Err(error), buffer) => {
+                self.give_back(buffer);
+                // Out of buffers: they are back by now.
+                if rustix::io::Errno::from_io_error(&error) != Some(rustix::io::Errno::NOBUFS) {
+                    return Some(self.lose(conn, Reason::Failed(error)));
+                }
+                return self
+                    .arm(conn)
+                    .err()
+                    .map(|e| self.lose(conn, Reason::Failed(e)));
+            }
+        };
+        if !more && let Err(error) = self.arm(conn) {
+            self.give_back(Some(buffer));
+            return Some(self.lose(conn, Reason::Failed(error)));
+        }
+        let slot = &mut self.slots[conn.0 as usize];
+        let (place, end) = if slot.kept.is_empty() {
+            (Place::Pool(buffer), len)
+        } else {
+            if let Some(pool) = &mut self.pool {
+                slot.kept.extend_from_slice(pool.filled(buffer, len));
+                pool.give_back(buffer);
+            }
+            (Place::Kept, slot.kept.len())
+        };
+        self.current = Some(Current {
+            conn,
+            place,
+            start: 0,
+            end,
+        });
+        Some(Event::Received(conn))
+    }
+
+    /// The kernel did not take all at once, or has taken the rest.
+    fn sent(&mut self, conn: ConnId, kind: Kind, result: io::Result<usize>) {
+        let slot = self.slot(conn);
+        slot.waiting &= kind != Kind::SendRest;
+        let taken = match result {
+            Ok(taken) => taken,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
+            // What ails the connection its receive will tell, after what it still has to say.
+            Err(_) => {
+                slot.open = false;
+                return;
+            }
+        };
+        slot.lent.drain(..taken.min(slot.lent.len()));
+        if slot.lent.is_empty() {
+            return;
+        }
+        slot.waiting = true;
+        self.outstanding += 1;
+        let operation = self.operation(Kind::SendRest, conn);
+        if let Err(error) = self
+            .ring
+            .send_waiting(operation, &self.slots[conn.0 as usize].lent)
+        {
+            self.told.push_back((conn, Err(error)));
+        }
+    }
+
+    /// Keeps what was received last and not consumed with its connection.
+    #[inline]
+    fn put_away(&mut self) {
+        let Some(Current {
+            conn,
+            place,
+            start,
+            end,
+        }) = self.current.take()
+        else {
+            return;
+        };
+        let slot = &mut self.slots[conn.0 as usize];
+        match place {
+            Place::Kept => drop(slot.kept.drain(..start)),
+            Place::Pool(buffer) => {
+                if let Some(pool) = &mut self.pool {
+                    if start < end {
+                        slot.kept
+                            .extend_from_slice(&pool.filled(buffer, end)[start..]);
+                    }
+                    pool.give_back(buffer);
+                }
+            }
+        }
+    }
+}
+
+impl Engine for Uring {
+    fn name(&self) -> &'static str {
+        "uring"
+    }
+
+    #[inline]
+    fn now_ns(&self) -> u64 {
+        self.now_ns
+    }
+
+    fn open(&mut self, conn: ConnId, to: &Address, options: &ConnectOptions) {
+        if let Err(error) = self.try_open(conn, to, options) {
+            self.told.push_back((conn, Err(error)));
+        }
+    }
+
+    #[inline]
+    fn send(&mut self, conn: ConnId, bytes: &[u8]) -> u64 {
+        let now_ns = self.look_at_clock();
+        let slot = &mut self.slots[conn.0 as usize];
+        if !slot.open {
+            return now_ns;
+        }
+        slot.outbox.extend_from_slice(bytes);
+        if !slot.staged {
+            slot.staged = true;
+            self.staged.push(conn);
+            if self.staged.len() >= STAGED_MAX
+                && let Err(error) = self.hand_over().and_then(|()| self.ring.submit())
+            {
+                self.told.push_back((conn, Err(error)));
+            }
+        }
+        now_ns
+    }
+
+    #[inline]
+    fn inbox(&self) -> &[u8] {
+        let Some(Current {
+            conn,
+            place,
+            start,
+            end,
+        }) = &self.current
+        else {
+            return &[];
+        };
+        match (place, &self.pool) {
+            (Place::Pool(buffer), Some(pool)) => &pool.filled(*buffer, *end)[*start..],
+            _ => &self.slots[conn.0 as usize].kept[*start..*end],
+        }
+    }
+
+    #[inline]
+    fn consume(&mut self, bytes: usize) {
+        if let Some(Current { start, end, .. }) = &mut self.current {
+            *start += bytes;
+            assert!(*start <= *end, "no more is consumed than there is");
+        }
+    }
+
+    fn close(&mut self, conn: ConnId) {
+        if self.current.as_ref().is_some_and(|c| c.conn == conn) {
+            self.put_away();
+        }
+        let Some(socket) = self.slot(conn).socket.take() else {
+            return;
+        };
+        // What is prepared must be handed over before its bytes may go.
+        let submitted = self.ring.submit();
+        // Ends the receive and whatever waits for room; the operations hold the socket until then.
+        let _ = socket.shutdown(Shutdown::Both);
+        let _ = self.ring.clear_file(conn.0);
+        let rest = self.operation(Kind::SendRest, conn);
+        let slot = std::mem::take(self.slot(conn));
+        if slot.waiting {
+            self.graves.push((rest, slot.lent));
+        } else if submitted.is_err() {
+            std::mem::forget(slot.lent);
+        }
+        self.told.retain(|(told, _)| *told != conn);
+    }
+
+    fn wait(&mut self, until_ns: Option<u64>) -> io::Result<()> {
+        self.put_away();
+        if !self.ring.has_completions() {
+            self.turn += 1;
+        }
+        self.hand_over()?;
+        let busy = !self.told.is_empty() || self.ring.has_completions();
+        let now_ns = self.origin.elapsed().as_nanos() as u64;
+        let left = match until_ns {
+            _ if busy => Some(0),
+            Some(until_ns) => Some(until_ns.saturating_sub(now_ns)),
+            None => None,
+        };
+        self.ring.submit_and_wait(left.map(Duration::from_nanos))?;
+        self.look_at_clock();
+        Ok(())
+    }
+
+    #[inline]
+    fn next(&mut self) -> Option<Event> {
+        self.put_away();
+        if let Some((conn, outcome)) = self.told.pop_front() {
+            return Some(match outcome {
+                Ok(()) => self.opened(conn),
+                Err(error) => self.lose(conn, Reason::Failed(error)),
+            });
+        }
+        while let Some(completion) = self.ring.next_completion() {
+            if let Some(event) = self.completed(completion) {
+                return Some(event);
+            }
+        }
+        None
+    }
+}
+
+impl Drop for Uring {
+    fn drop(&mut self) {
+        self.put_away();
+        for conn in 0..self.slots.len() as u32 {
+            self.close(ConnId(conn));
+        }
+        let end = Instant::now() + FAREWELL_MAX;
+        while self.outstanding > 0 && Instant::now() < end {
+            if self
+                .ring
+                .submit_and_wait(Some(Duration::from_millis(10)))
+                .is_err()
+            {
+                break;
+            }
+            while let Some(completion) = self.ring.next_completion() {
+                let _ = self.completed(completion);
+            }
+        }
+        if self.outstanding > 0 {
+            // An operation may still write or read: better to lose the memory than to free it.
+            std::mem::forget(self.pool.take());
+            std::mem::forget(std::mem::take(&mut self.graves));
+        }
+    }
+}

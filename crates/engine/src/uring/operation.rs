@@ -1,0 +1,78 @@
+//! What an operation was, carried through the kernel as one number.
+
+use crate::ConnId;
+
+/// An operation of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Operation {
+    pub(super) kind: Kind,
+    pub(super) conn: ConnId,
+    /// Which opening of that connection: its id may have been used again since.
+    pub(super) generation: u32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Waits until a connection is open, or has failed to.
+    Connect,
+    /// Receives into the pool until something ends it.
+    Receive,
+    /// Sends without waiting; completes only if it could not send all.
+    Send,
+    /// Sends what that one could not, and waits for room.
+    SendRest,
+}
+
+const KIND_BITS: u32 = 2;
+
+impl Operation {
+    /// As the kernel carries it.
+    #[inline]
+    pub(super) fn to_user_data(self) -> u64 {
+        debug_assert!(
+            self.conn.0 < 1 << (32 - KIND_BITS),
+            "a plan has fewer connections"
+        );
+        let low = self.conn.0 << KIND_BITS | self.kind as u32;
+        u64::from(self.generation) << 32 | u64::from(low)
+    }
+
+    /// As it was before.
+    #[inline]
+    pub(super) fn from_user_data(data: u64) -> Self {
+        let low = data as u32;
+        let kind = match low & 3 {
+            0 => Kind::Connect,
+            1 => Kind::Receive,
+            2 => Kind::Send,
+            _ => Kind::SendRest,
+        };
+        Self {
+            kind,
+            conn: ConnId(low >> KIND_BITS),
+            generation: (data >> 32) as u32,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_operation_survives_the_trip() {
+        for kind in [Kind::Connect, Kind::Receive, Kind::Send, Kind::SendRest] {
+            for conn in [0, 1, 999_999] {
+                let operation = Operation {
+                    kind,
+                    conn: ConnId(conn),
+                    generation: u32::MAX - conn,
+                };
+                assert_eq!(
+                    Operation::from_user_data(operation.to_user_data()),
+                    operation
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Buffers that the kernel receives into.
+//!
+//! A ring of equal buffers, lent to the kernel as a whole. A completion names the buffer it
+//! filled; that one is ours until it is given back. The memory outlives every operation: it is
+//! freed only by a [`Pool`] whose ring has no operation left, and leaked otherwise.
+//! <https://man7.org/linux/man-pages/man3/io_uring_register_buf_ring.3.html>
+#![allow(unsafe_code)]
+
+use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::io;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU16, Ordering};
+
+use io_uring::Submitter;
+use io_uring::types::BufRingEntry;
+
+/// Bytes of one buffer: a reply to `LRANGE` of 600 short elements fits.
+pub(super) const BUFFER_LEN: usize = 8 * 1024;
+/// The group that receives name.
+pub(super) const GROUP: u16 = 0;
+const PAGE: usize = 4096;
+
+pub(super) struct Pool {
+    /// The entries that tell the kernel which buffers it may use.
+    entries: NonNull<BufRingEntry>,
+    entries_layout: Layout,
+    /// The buffers, one after another.
+    memory: NonNull<u8>,
+    memory_layout: Layout,
+    mask: u16,
+    tail: u16,
+}
+
+impl Pool {
+    /// A pool of `count` buffers, a power of two up to 32,768, all lent to the ring of `submitter`.
+    ///
+    /// # Errors
+    /// The kernel knows no buffer rings (before 5.19), or refuses.
+    pub(super) fn new(submitter: &Submitter<'_>, count: u16) -> io::Result<Self> {
+        assert!(count.is_power_of_two(), "the kernel masks positions");
+        let invalid = |_| io::Error::from(io::ErrorKind::InvalidInput);
+        let entries_len = usize::from(count) * size_of::<BufRingEntry>();
+        let entries_layout = Layout::from_size_align(entries_len, PAGE).map_err(invalid)?;
+        let memory_len = usize::from(count) * BUFFER_LEN;
+        let memory_layout = Layout::from_size_align(memory_len, PAGE).map_err(invalid)?;
+        let entries = zeroed(entries_layout).cast::<BufRingEntry>();
+        let memory = zeroed(memory_layout);
+        let mut pool = Self {
+            entries,
+            entries_layout,
+            memory,
+            memory_layout,
+            mask: count - 1,
+            tail: 0,
+        };
+        // SAFETY: the entries are page-aligned, zeroed, of `count` entries, and freed only when
+        // the pool is dropped, which its owner does after the ring is done with it.
+        unsafe {
+            submitter.register_buf_ring_with_flags(entries.as_ptr() as u64, count, GROUP, 0)?
+        };
+        (0..count).for_each(|buffer| pool.give_back(buffer));
+        Ok(pool)
+    }
+
+    /// The first `len` bytes of a buffer that a completion named.
+    #[inline]
+    pub(super) fn filled(&self, buffer: u16, len: usize) -> &[u8] {
+        assert!(
+            buffer <= self.mask && len <= BUFFER_LEN,
+            "the kernel names our buffers"
+        );
+        // SAFETY: within the memory by the assertion, which was zeroed at first and is only ever
+        // overwritten by the kernel; and the kernel does not touch a buffer between naming it and
+        // getting it back.
+        unsafe {
+            let start = self.memory.as_ptr().add(usize::from(buffer) * BUFFER_LEN);
+            std::slice::from_raw_parts(start, len)
+        }
+    }
+
+    /// Lends a buffer to the kernel again.
+    #[inline]
+    pub(super) fn give_back(&mut self, buffer: u16) {
+        assert!(buffer <= self.mask, "one of ours");
+        let position = usize::from(self.tail & self.mask);
+        // SAFETY: the position is within the entries, and the kernel reads an entry only below
+        // the tail, which is moved after the entry is complete. The tail lies in a reserved field
+        // of the first entry, which no setter writes.
+        unsafe {
+            let start = self.memory.as_ptr().add(usize::from(buffer) * BUFFER_LEN);
+            let entry = &mut *self.entries.as_ptr().add(position);
+            entry.set_addr(start as u64);
+            entry.set_len(BUFFER_LEN as u32);
+            entry.set_bid(buffer);
+            self.tail = self.tail.wrapping_add(1);
+            let tail = BufRingEntry::tail(self.entries.as_ptr()).cast::<AtomicU16>();
+            (*tail).store(self.tail, Ordering::Release);
+        }
+    }
+}
+
+fn zeroed(layout: Layout) -> NonNull<u8> {
+    // SAFETY: no layout here is of size 0, since a pool has buffers.
+    let memory = unsafe { alloc_zeroed(layout) };
+    NonNull::new(memory).unwrap_or_else(|| handle_alloc_error(layout))
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        // SAFETY: allocated in `new` with these layouts; the owner drops a pool only when the ring
+        // has no operation left that could write to it.
+        unsafe {
+            dealloc(self.entries.as_ptr().cast(), self.entries_layout);
+            dealloc(self.memory.as_ptr(), self.memory_layout);
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! The two queues shared with the kernel, and the operations this engine puts there.
+#![allow(unsafe_code)]
+
+use std::io;
+use std::os::fd::RawFd;
+use std::time::Duration;
+
+use io_uring::squeue::{Entry, Flags};
+use io_uring::types::{Fixed, SubmitArgs, Timespec};
+use io_uring::{IoUring, Submitter, cqueue, opcode};
+
+use super::operation::Operation;
+use super::pool;
+
+/// Operations prepared before they must be handed over.
+const SUBMISSIONS: u32 = 512;
+/// How long a wait that nobody limited may take.
+const WAIT_MAX: Duration = Duration::from_secs(3600);
+
+const MSG_DONTWAIT: i32 = rustix::net::SendFlags::DONTWAIT.bits() as i32;
+const MSG_NOSIGNAL: i32 = rustix::net::SendFlags::NOSIGNAL.bits() as i32;
+const MSG_WAITALL: i32 = rustix::net::RecvFlags::WAITALL.bits() as i32;
+const POLLOUT: u32 = rustix::event::PollFlags::OUT.bits() as u32;
+
+pub(super) struct Ring {
+    ring: IoUring,
+}
+
+/// What the kernel says of an operation.
+pub(super) struct Completion {
+    pub(super) operation: Operation,
+    /// Bytes, or why not.
+    pub(super) result: io::Result<usize>,
+    /// The operation goes on.
+    pub(super) more: bool,
+    /// The buffer it filled.
+    pub(super) buffer: Option<u16>,
+}
+
+impl Ring {
+    /// A ring for up to `connections`, which are known to it as files by their number.
+    pub(super) fn new(connections: u32) -> io::Result<Self> {
+        let completions = (4 * connections)
+            .clamp(2 * SUBMISSIONS, 65_536)
+            .next_power_of_two();
+        let ring = IoUring::builder()
+            .setup_single_issuer()
+            .setup_defer_taskrun()
+            .setup_coop_taskrun()
+            .setup_submit_all()
+            .setup_cqsize(completions)
+            .build(SUBMISSIONS)?;
+        if !ring.params().is_feature_skip_cqe_on_success() {
+            return Err(io::Error::new(
+                io::ErrorKind::Unsupported,
+                "sends cannot be silent",
+            ));
+        }
+        ring.submitter().register_files_sparse(connections)?;
+        Ok(Self { ring })
+    }
+
+    pub(super) fn submitter(&self) -> Submitter<'_> {
+        self.ring.submitter()
+    }
+
+    /// Makes a socket known as file `number`.
+    pub(super) fn set_file(&self, number: u32, fd: RawFd) -> io::Result<()> {
+        self.ring
+            .submitter()
+            .register_files_update(number, &[fd])
+            .map(drop)
+    }
+
+    /// Forgets file `number`.
+    pub(super) fn clear_file(&self, number: u32) -> io::Result<()> {
+        self.set_file(number, -1)
+    }
+
+    /// Tells when a connection that was begun is open or has failed.
+    pub(super) fn await_connected(&mut self, operation: Operation) -> io::Result<()> {
+        let entry = opcode::PollAdd::new(file(operation), POLLOUT).build();
+        // SAFETY: it has no memory of ours.
+        unsafe { self.push(entry, operation) }
+    }
+
+    /// Receives into the pool until something ends it.
+    pub(super) fn receive(&mut self, operation: Operation) -> io::Result<()> {
+        let entry = opcode::RecvMulti::new(file(operation), pool::GROUP).build();
+        // SAFETY: its memory is the pool, which outlives the ring's operations.
+        unsafe { self.push(entry, operation) }
+    }
+
+    /// Sends as much as the kernel takes at once. Completes only if that is not all. The caller
+    /// leaves `bytes` alone until the call that submits this has returned.
+    #[inline]
+    pub(super) fn send_at_once(&mut self, operation: Operation, bytes: &[u8]) -> io::Result<()> {
+        let entry = send(operation, bytes, MSG_DONTWAIT).flags(Flags::SKIP_SUCCESS);
+        // SAFETY: told not to wait, it ends within the call that submits it, until when the
+        // caller leaves the bytes alone (see the module above).
+        unsafe { self.push(entry, operation) }
+    }
+
+    /// Sends all, as there comes to be room. The caller leaves `bytes` alone until this completes.
+    pub(super) fn send_waiting(&mut self, operation: Operation, bytes: &[u8]) -> io::Result<()> {
+        // SAFETY: the caller keeps the bytes where they are until the completion was seen, also
+        // beyond the end of the connection (see the module above).
+        unsafe { self.push(send(operation, bytes, 0), operation) }
+    }
+
+    /// # Safety
+    /// The memory that the entry names must stay as it is until the operation has ended.
+    #[inline]
+    unsafe fn push(&mut self, entry: Entry, operation: Operation) -> io::Result<()> {
+        let entry = entry.user_data(operation.to_user_data());
+        // SAFETY: by the caller.
+        if unsafe { self.ring.submission().push(&entry) }.is_ok() {
+            return Ok(());
+        }
+        self.submit()?;
+        // SAFETY: by the caller.
+        let pushed = unsafe { self.ring.submission().push(&entry) };
+        pushed.map_err(|_| io::Error::other("the submission queue stays full"))
+    }
+
+    /// Hands over what is prepared.
+    pub(super) fn submit(&mut self) -> io::Result<()> {
+        while !self.ring.submission().is_empty() {
+            again_if_interrupted(self.ring.submit())?;
+        }
+        Ok(())
+    }
+
+    /// Hands over what is prepared and waits for a completion, for so long at most.
+    #[inline]
+    pub(super) fn submit_and_wait(&mut self, most: Option<Duration>) -> io::Result<()> {
+        let most = Timespec::from(most.unwrap_or(WAIT_MAX));
+        let args = SubmitArgs::new().timespec(&most);
+        let waited = self.ring.submitter().submit_with_args(1, &args);
+        again_if_interrupted(waited)?;
+        // A wait that ended for another reason may have left something behind.
+        self.submit()
+    }
+
+    pub(super) fn has_completions(&mut self) -> bool {
+        !self.ring.completion().is_empty()
+    }
+
+    #[inline]
+    pub(super) fn next_completion(&mut self) -> Option<Completion> {
+        let entry = self.ring.completion().next()?;
+        let result = match entry.result() {
+            n @ 0.. => Ok(n as usize),
+            n => Err(io::Error::from_raw_os_error(-n)),
+        };
+        Some(Completion {
+            operation: Operation::from_user_data(entry.user_data()),
+            result,
+            more: cqueue::more(entry.flags()),
+            buffer: cqueue::buffer_select(entry.flags()),
+        })
+    }
+}
+
+#[inline]
+fn file(operation: Operation) -> Fixed {
+    Fixed(operation.conn.0)
+}
+
+#[inline]
+fn send(operation: Operation, bytes: &[u8], flags: i32) -> Entry {
+    let flags = flags | MSG_NOSIGNAL | MSG_WAITALL;
+    opcode::Send::new(file(operation), bytes.as_ptr(), bytes.len() as u32)
+        .flags(flags)
+        .build()
+}
+
+/// The end of time, and a signal, are no failures of a wait; nor is a kernel that is short of
+/// memory for a moment or wants completions taken first.
+fn again_if_interrupted(outcome: io::Result<usize>) -> io::Result<()> {
+    use rustix::io::Errno;
+    match outcome {
+        Ok(_) => Ok(()),
+        Err(error) => match Errno::from_io_error(&error) {
+            Some(Errno::TIME | Errno::INTR | Errno::AGAIN | Errno::BUSY) => Ok(()),
+            _ => Err(error),
+        },
+    }
+}

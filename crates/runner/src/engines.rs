@@ -1,0 +1,56 @@
+//! Which engine moves the bytes.
+//!
+//! A new one is a variant here and an arm in [`crate::launch`].
+
+use std::io;
+
+use workload::EngineKind;
+
+/// An engine that works here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Choice {
+    #[cfg(target_os = "linux")]
+    Uring,
+    Epoll,
+}
+
+impl Choice {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            #[cfg(target_os = "linux")]
+            Self::Uring => "uring",
+            Self::Epoll => "epoll",
+        }
+    }
+}
+
+/// The engine for what was asked, and why it is not a faster one if it is not.
+///
+/// # Errors
+/// The one that was asked for does not work here.
+pub(crate) fn choose(asked: EngineKind) -> io::Result<(Choice, Option<String>)> {
+    match (asked, try_uring()) {
+        (EngineKind::Epoll, _) => Ok((Choice::Epoll, None)),
+        (_, Ok(choice)) => Ok((choice, None)),
+        (EngineKind::Uring, Err(error)) => Err(io::Error::other(format!(
+            "--engine uring: io_uring does not work here: {error}"
+        ))),
+        (EngineKind::Auto, Err(error)) => Ok((
+            Choice::Epoll,
+            Some(format!("io_uring does not work here: {error}")),
+        )),
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn try_uring() -> io::Result<Choice> {
+    engine::Uring::probe().map(|()| Choice::Uring)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn try_uring() -> io::Result<Choice> {
+    Err(io::Error::new(
+        io::ErrorKind::Unsupported,
+        "it is a feature of Linux",
+    ))
+}
