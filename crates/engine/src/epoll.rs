@@ -125,7 +125,23 @@ impl Epoll {
 
     fn try_open(&mut self, conn: ConnId, to: &Address, options: &ConnectOptions) -> io::Result<()> {
         let (socket, connected) = connect(to, options)?;
-        let always_watches_room = matches!(to, Address::Tcp(_));
+        self.enrol(conn, socket, matches!(to, Address::Tcp(_)), connected)
+    }
+
+    fn try_adopt(&mut self, conn: ConnId, socket: Socket) -> io::Result<()> {
+        socket.set_nonblocking(true)?;
+        let always_watches_room = !socket.local_addr()?.is_unix();
+        self.enrol(conn, socket, always_watches_room, true)
+    }
+
+    /// Has the kernel report what happens to a socket.
+    fn enrol(
+        &mut self,
+        conn: ConnId,
+        socket: Socket,
+        always_watches_room: bool,
+        connected: bool,
+    ) -> io::Result<()> {
         self.generation = self.generation.wrapping_add(1) & (u32::MAX >> 1);
         let generation = self.generation;
         let fd = socket.as_raw_fd();
@@ -338,6 +354,12 @@ impl Engine for Epoll {
             "an open connection is closed before it is opened"
         );
         if let Err(error) = self.try_open(conn, to, options) {
+            self.failures.push_back((conn, error));
+        }
+    }
+
+    fn adopt(&mut self, conn: ConnId, socket: Socket) {
+        if let Err(error) = self.try_adopt(conn, socket) {
             self.failures.push_back((conn, error));
         }
     }

@@ -23,6 +23,7 @@ use std::io;
 pub use epoll::Epoll;
 pub use scripted::{Delivery, Script, Scripted};
 pub use socket::{Address, ConnectOptions};
+pub use socket2::Socket;
 #[cfg(target_os = "linux")]
 pub use uring::Uring;
 
@@ -48,6 +49,10 @@ pub trait Engine {
 
     /// Begins to connect. Yields [`Event::Opened`] or [`Event::Closed`] later, never nothing.
     fn open(&mut self, conn: ConnId, to: &Address, options: &ConnectOptions);
+
+    /// Takes over a connection that is open already, such as one that a listener accepted. Yields
+    /// [`Event::Opened`] or [`Event::Closed`] later, like [`open`](Self::open).
+    fn adopt(&mut self, conn: ConnId, socket: Socket);
 
     /// Sends bytes on an open connection, in order after all sent before, and returns when they
     /// were handed to the kernel. What the kernel does not take at once the engine keeps and sends

@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::io;
 
-use crate::{Address, ConnId, ConnectOptions, Engine, Event, Reason};
+use crate::{Address, ConnId, ConnectOptions, Engine, Event, Reason, Socket};
 
 /// The server's part.
 pub trait Script {
@@ -122,6 +122,11 @@ impl<S: Script> Engine for Scripted<S> {
         connection.generation += 1;
         let deliveries = self.script.connected(conn, self.now_ns);
         self.schedule(conn, deliveries);
+    }
+
+    /// A script has no sockets: whatever is handed over is taken for a connection to it.
+    fn adopt(&mut self, conn: ConnId, _socket: Socket) {
+        self.open(conn, &Address::Unix("".into()), &ConnectOptions::default());
     }
 
     fn send(&mut self, conn: ConnId, bytes: &[u8]) -> u64 {

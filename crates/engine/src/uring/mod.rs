@@ -153,6 +153,11 @@ impl Uring {
 
     fn try_open(&mut self, conn: ConnId, to: &Address, options: &ConnectOptions) -> io::Result<()> {
         let (socket, connected) = connect(to, options)?;
+        self.enrol(conn, socket, connected)
+    }
+
+    /// Makes a socket known to the ring, and sees to it that its opening is told.
+    fn enrol(&mut self, conn: ConnId, socket: Socket, connected: bool) -> io::Result<()> {
         self.ring.set_file(conn.0, socket.as_raw_fd())?;
         self.generation = self.generation.wrapping_add(1);
         let generation = self.generation;
@@ -377,6 +382,12 @@ impl Engine for Uring {
 
     fn open(&mut self, conn: ConnId, to: &Address, options: &ConnectOptions) {
         if let Err(error) = self.try_open(conn, to, options) {
+            self.told.push_back((conn, Err(error)));
+        }
+    }
+
+    fn adopt(&mut self, conn: ConnId, socket: Socket) {
+        if let Err(error) = self.enrol(conn, socket, true) {
             self.told.push_back((conn, Err(error)));
         }
     }

@@ -9,7 +9,9 @@ mod script;
 
 use std::time::{Duration, Instant};
 
-use engine::{Address, ConnId, ConnectOptions, Engine, Epoll, Event, Reason, Scripted, Uring};
+use engine::{
+    Address, ConnId, ConnectOptions, Engine, Epoll, Event, Reason, Scripted, Socket, Uring,
+};
 use peer::{Behaviour, Peer};
 
 pub(crate) struct Lab {
@@ -166,6 +168,30 @@ fn what_is_sent_comes_back() {
                 "time does not run backwards"
             );
         }
+    });
+}
+
+#[test]
+fn a_connection_may_be_adopted() {
+    for_each_lab(Behaviour::Echo, |lab| {
+        let domain = match lab.address {
+            Address::Tcp(address) => socket2::Domain::for_address(address),
+            Address::Unix(_) => socket2::Domain::UNIX,
+        };
+        let socket = Socket::new(domain, socket2::Type::STREAM, None).unwrap();
+        match &lab.address {
+            Address::Tcp(address) => socket.connect(&(*address).into()).unwrap(),
+            Address::Unix(path) if path.exists() => {
+                socket
+                    .connect(&socket2::SockAddr::unix(path).unwrap())
+                    .unwrap();
+            }
+            Address::Unix(_) => {} // Nowhere: the scripted engine's.
+        }
+        lab.engine.adopt(A, socket);
+        lab.run(|_, who, seen| who == A && seen == Seen::Opened);
+        lab.engine.send(A, b"hello");
+        assert_eq!(lab.collect(A, 5).0, b"hello");
     });
 }
 
