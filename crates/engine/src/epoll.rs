@@ -82,11 +82,7 @@ fn token(conn: ConnId, generation: u32) -> Token {
 }
 
 fn interest(room: bool) -> Interest {
-    if room {
-        Interest::READABLE | Interest::WRITABLE
-    } else {
-        Interest::READABLE
-    }
+    if room { Interest::READABLE | Interest::WRITABLE } else { Interest::READABLE }
 }
 
 impl Epoll {
@@ -146,9 +142,7 @@ impl Epoll {
         let generation = self.generation;
         let fd = socket.as_raw_fd();
         let room = interest(always_watches_room);
-        self.poll
-            .registry()
-            .register(&mut SourceFd(&fd), token(conn, generation), room)?;
+        self.poll.registry().register(&mut SourceFd(&fd), token(conn, generation), room)?;
         let index = conn.0 as usize;
         if self.connections.len() <= index {
             self.connections.resize_with(index + 1, || None);
@@ -169,13 +163,7 @@ impl Epoll {
 
     /// Puts a connection behind what is ready already.
     fn again(&mut self, conn: ConnId, generation: u32, closing: bool) {
-        let ready = Ready {
-            conn,
-            generation,
-            readable: true,
-            writable: true,
-            closing,
-        };
+        let ready = Ready { conn, generation, readable: true, writable: true, closing };
         self.ready.push_back(ready);
     }
 
@@ -186,12 +174,7 @@ impl Epoll {
     }
 
     fn handle(&mut self, ready: Ready) -> Option<Event> {
-        let Ready {
-            conn,
-            writable,
-            closing,
-            ..
-        } = ready;
+        let Ready { conn, writable, closing, .. } = ready;
         let connection = self.slot(conn)?;
         if connection.generation != ready.generation {
             return None;
@@ -317,10 +300,7 @@ impl Epoll {
         let Some(connection) = self.slot(conn) else {
             return;
         };
-        let (fd, token) = (
-            connection.socket.as_raw_fd(),
-            token(conn, connection.generation),
-        );
+        let (fd, token) = (connection.socket.as_raw_fd(), token(conn, connection.generation));
         let registry = self.poll.registry();
         if let Err(error) = registry.reregister(&mut SourceFd(&fd), token, interest(room)) {
             self.broke(conn, error);
@@ -381,9 +361,7 @@ impl Engine for Epoll {
         if unsent > 0
             && let Some(connection) = self.slot(conn)
         {
-            connection
-                .outbox
-                .extend_from_slice(&bytes[bytes.len() - unsent..]);
+            connection.outbox.extend_from_slice(&bytes[bytes.len() - unsent..]);
             if !connection.always_watches_room {
                 self.watch_room(conn, true);
             }
@@ -393,8 +371,7 @@ impl Engine for Epoll {
 
     #[inline]
     fn inbox(&self) -> &[u8] {
-        self.current
-            .map_or(&[], |(_, start, end)| &self.buffer[start..end])
+        self.current.map_or(&[], |(_, start, end)| &self.buffer[start..end])
     }
 
     #[inline]
@@ -409,10 +386,7 @@ impl Engine for Epoll {
         if self.current.is_some_and(|(current, ..)| current == conn) {
             self.current = None;
         }
-        let gone = self
-            .connections
-            .get_mut(conn.0 as usize)
-            .and_then(Option::take);
+        let gone = self.connections.get_mut(conn.0 as usize).and_then(Option::take);
         if let Some(gone) = gone {
             let fd = gone.socket.as_raw_fd();
             // Closing the descriptor takes it off the kernel's list anyway; mio asks to be told
@@ -424,9 +398,7 @@ impl Engine for Epoll {
     fn wait(&mut self, until_ns: Option<u64>) -> io::Result<()> {
         self.put_away();
         let busy = !self.ready.is_empty() || !self.failures.is_empty();
-        let timeout = self
-            .timer
-            .arm(if busy { Some(0) } else { until_ns }, self.origin)?;
+        let timeout = self.timer.arm(if busy { Some(0) } else { until_ns }, self.origin)?;
         match self.poll.poll(&mut self.events, timeout) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             other => other?,

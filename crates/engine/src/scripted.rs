@@ -77,14 +77,10 @@ impl<S: Script> Scripted<S> {
     fn schedule(&mut self, conn: ConnId, deliveries: Vec<(u64, Delivery)>) {
         let generation = self.connections[conn.0 as usize].generation;
         for (at_ns, delivery) in deliveries {
-            assert!(
-                at_ns >= self.now_ns,
-                "a script delivers at or after the time it is told"
-            );
+            assert!(at_ns >= self.now_ns, "a script delivers at or after the time it is told");
             self.sequence += 1;
             self.due.push(Reverse((at_ns, self.sequence)));
-            self.deliveries
-                .insert(self.sequence, (conn, generation, delivery));
+            self.deliveries.insert(self.sequence, (conn, generation, delivery));
         }
     }
 
@@ -114,10 +110,7 @@ impl<S: Script> Engine for Scripted<S> {
             self.connections.resize_with(index + 1, Connection::default);
         }
         let connection = &mut self.connections[index];
-        assert!(
-            !connection.begun,
-            "an open connection is closed before it is opened"
-        );
+        assert!(!connection.begun, "an open connection is closed before it is opened");
         connection.begun = true;
         connection.generation += 1;
         let deliveries = self.script.connected(conn, self.now_ns);
@@ -130,11 +123,7 @@ impl<S: Script> Engine for Scripted<S> {
     }
 
     fn send(&mut self, conn: ConnId, bytes: &[u8]) -> u64 {
-        if self
-            .connections
-            .get(conn.0 as usize)
-            .is_some_and(|c| c.open)
-        {
+        if self.connections.get(conn.0 as usize).is_some_and(|c| c.open) {
             let deliveries = self.script.received(conn, bytes, self.now_ns);
             self.schedule(conn, deliveries);
         }
@@ -142,8 +131,7 @@ impl<S: Script> Engine for Scripted<S> {
     }
 
     fn inbox(&self) -> &[u8] {
-        self.current
-            .map_or(&[], |conn| &self.connections[conn.0 as usize].inbox)
+        self.current.map_or(&[], |conn| &self.connections[conn.0 as usize].inbox)
     }
 
     fn consume(&mut self, bytes: usize) {
@@ -155,10 +143,7 @@ impl<S: Script> Engine for Scripted<S> {
     fn close(&mut self, conn: ConnId) {
         if let Some(connection) = self.connections.get_mut(conn.0 as usize) {
             let generation = connection.generation;
-            *connection = Connection {
-                generation,
-                ..Connection::default()
-            };
+            *connection = Connection { generation, ..Connection::default() };
         }
         self.current = self.current.filter(|current| *current != conn);
     }

@@ -51,11 +51,7 @@ pub(crate) fn connect(to: &Address, options: &ConnectOptions) -> io::Result<(Soc
             Ok((socket, true))
         }
         Address::Tcp(address) => {
-            let protocol = if options.mptcp {
-                mptcp()?
-            } else {
-                Protocol::TCP
-            };
+            let protocol = if options.mptcp { mptcp()? } else { Protocol::TCP };
             let socket = Socket::new(Domain::for_address(*address), Type::STREAM, Some(protocol))?;
             socket.set_nonblocking(true)?;
             socket.set_tcp_nodelay(true)?;
@@ -82,8 +78,5 @@ fn mptcp() -> io::Result<Protocol> {
 
 #[cfg(not(target_os = "linux"))]
 fn mptcp() -> io::Result<Protocol> {
-    Err(io::Error::new(
-        io::ErrorKind::Unsupported,
-        "MPTCP is a feature of Linux",
-    ))
+    Err(io::Error::new(io::ErrorKind::Unsupported, "MPTCP is a feature of Linux"))
 }

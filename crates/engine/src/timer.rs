@@ -30,11 +30,7 @@ impl Timer {
         let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
         let fd = timerfd_create(TimerfdClockId::Monotonic, flags)?;
         let raw = fd.as_raw_fd();
-        registry.register(
-            &mut mio::unix::SourceFd(&raw),
-            token,
-            mio::Interest::READABLE,
-        )?;
+        registry.register(&mut mio::unix::SourceFd(&raw), token, mio::Interest::READABLE)?;
         Ok(Self { fd, armed_ns: None })
     }
 
@@ -71,10 +67,7 @@ impl Timer {
             tv_sec: d.as_secs() as i64,
             tv_nsec: i64::from(d.subsec_nanos()) as _,
         };
-        let spec = Itimerspec {
-            it_interval: time(Duration::ZERO),
-            it_value: time(after),
-        };
+        let spec = Itimerspec { it_interval: time(Duration::ZERO), it_value: time(after) };
         timerfd_settime(&self.fd, TimerfdTimerFlags::empty(), &spec)?;
         Ok(())
     }

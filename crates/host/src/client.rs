@@ -23,10 +23,7 @@ pub struct Patience {
 impl Default for Patience {
     /// Five seconds for each: a server that is slower is of no use for a measurement.
     fn default() -> Self {
-        Self {
-            connect: Duration::from_secs(5),
-            reply: Duration::from_secs(5),
-        }
+        Self { connect: Duration::from_secs(5), reply: Duration::from_secs(5) }
     }
 }
 
@@ -123,12 +120,7 @@ impl<T: Read + Write> Client<T> {
     /// A client over a connection that stands. Its reads must end by themselves, with
     /// [`io::ErrorKind::WouldBlock`] or [`io::ErrorKind::TimedOut`], for the patience to hold.
     pub fn over(transport: T, address: Address, reply_patience: Duration) -> Self {
-        Self {
-            transport,
-            address,
-            reply_patience,
-            inbox: Vec::new(),
-        }
+        Self { transport, address, reply_patience, inbox: Vec::new() }
     }
 
     /// Sends a command and waits for its reply. An error reply is a reply. Push messages of RESP3
@@ -141,10 +133,7 @@ impl<T: Read + Write> Client<T> {
         let command = name.escape_ascii().to_string();
         let mut request = Vec::new();
         encode_command(args, &mut request);
-        let sent = self
-            .transport
-            .write_all(&request)
-            .and_then(|()| self.transport.flush());
+        let sent = self.transport.write_all(&request).and_then(|()| self.transport.flush());
         let reply = self.reply(&command);
         match (sent, reply) {
             // A server that turns a client away says why and closes; the reason may be there to
@@ -204,10 +193,7 @@ impl<T: Read + Write> Client<T> {
     }
 
     fn broken(&self, source: io::Error) -> ClientError {
-        ClientError::Io {
-            address: self.address.clone(),
-            source,
-        }
+        ClientError::Io { address: self.address.clone(), source }
     }
 }
 
@@ -229,10 +215,7 @@ fn late(error: &io::Error) -> bool {
 
 fn ended(error: &io::Error) -> bool {
     use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
-    matches!(
-        error.kind(),
-        BrokenPipe | ConnectionAborted | ConnectionReset | UnexpectedEof
-    )
+    matches!(error.kind(), BrokenPipe | ConnectionAborted | ConnectionReset | UnexpectedEof)
 }
 
 /// Why a connection was not to be had, without the numbers of the kernel.
@@ -281,11 +264,7 @@ mod tests {
     }
 
     fn client(chunks: &[&'static [u8]], end: Option<io::ErrorKind>) -> Client<Script> {
-        let script = Script {
-            chunks: chunks.to_vec(),
-            end,
-            write: None,
-        };
+        let script = Script { chunks: chunks.to_vec(), end, write: None };
         let address = Address::Unix("/s".into());
         Client::over(script, address, Duration::from_secs(5))
     }
@@ -293,10 +272,7 @@ mod tests {
     #[test]
     fn a_reply_in_pieces_is_one_reply_and_pushes_are_passed_over() {
         let mut client = client(&[b">1\r\n+news\r\n$5\r\nhe", b"llo\r\n:1\r", b"\n"], None);
-        assert_eq!(
-            client.ask(&[b"GET", b"k"]).unwrap(),
-            Value::Bulk(b"hello".into())
-        );
+        assert_eq!(client.ask(&[b"GET", b"k"]).unwrap(), Value::Bulk(b"hello".into()));
         assert_eq!(client.ask(&[b"INCR", b"n"]).unwrap(), Value::Integer(1));
     }
 
@@ -304,28 +280,17 @@ mod tests {
     fn every_way_to_fail_has_its_words() {
         type Case = (&'static [u8], Option<io::ErrorKind>, &'static str);
         let cases: [Case; 6] = [
-            (
-                b"HTTP/1.1 400 Bad Request\r\n",
-                None,
-                "HTTP/1.1 400 Bad Request",
-            ),
+            (b"HTTP/1.1 400 Bad Request\r\n", None, "HTTP/1.1 400 Bad Request"),
             (b"SSH-2.0-OpenSSH_9.2\r\n", None, "SSH server"),
             (b"\x15\x03\x01\x00\x02\x02\x28", None, "expect TLS"),
             (b"$5\r\nhe", None, "/s closed the connection"),
-            (
-                b"+O",
-                Some(io::ErrorKind::WouldBlock),
-                "did not answer INFO within 5 s",
-            ),
+            (b"+O", Some(io::ErrorKind::WouldBlock), "did not answer INFO within 5 s"),
             (b"", Some(io::ErrorKind::ConnectionReset), "closed"),
         ];
         for (bytes, end, expected) in cases {
             let chunks: &[&'static [u8]] = if bytes.is_empty() { &[] } else { &[bytes] };
             let error = client(chunks, end).ask(&[b"INFO"]).unwrap_err().to_string();
-            assert!(
-                error.contains(expected),
-                "{error:?} should contain {expected:?}"
-            );
+            assert!(error.contains(expected), "{error:?} should contain {expected:?}");
         }
     }
 
@@ -335,10 +300,7 @@ mod tests {
         client.transport.write = Some(io::ErrorKind::BrokenPipe);
         let reply = client.ask(&[b"PING"]).unwrap();
         assert!(matches!(reply, Value::Error(_)));
-        assert!(matches!(
-            client.ask(&[b"PING"]),
-            Err(ClientError::Closed { .. })
-        ));
+        assert!(matches!(client.ask(&[b"PING"]), Err(ClientError::Closed { .. })));
     }
 
     #[test]

@@ -54,9 +54,7 @@ pub enum GuardError {
 /// Only ever returns an error: the program did not start.
 pub fn exec(args: impl IntoIterator<Item = OsString>) -> Result<Infallible, GuardError> {
     let mut args = args.into_iter();
-    let parent = args
-        .next()
-        .and_then(|pid| pid.to_str()?.parse::<i32>().ok());
+    let parent = args.next().and_then(|pid| pid.to_str()?.parse::<i32>().ok());
     let (Some(parent), Some(program)) = (parent, args.next()) else {
         return Err(GuardError::Usage);
     };
@@ -72,10 +70,7 @@ pub fn exec(args: impl IntoIterator<Item = OsString>) -> Result<Infallible, Guar
         return Err(GuardError::Orphaned { parent });
     }
     let source = Command::new(&program).args(args).exec();
-    Err(GuardError::Exec {
-        program: program.into(),
-        source,
-    })
+    Err(GuardError::Exec { program: program.into(), source })
 }
 
 #[cfg(test)]

@@ -36,11 +36,7 @@ pub fn allow_open_files(connections: u64, others: u64) -> Result<(), OpenFilesEr
     if limit.current.is_none_or(|soft| soft >= needed) {
         return Ok(());
     }
-    let refused = |allowed| OpenFilesError {
-        connections,
-        others,
-        allowed,
-    };
+    let refused = |allowed| OpenFilesError { connections, others, allowed };
     if let Some(hard) = limit.maximum.filter(|hard| *hard < needed) {
         return Err(refused(hard));
     }
@@ -66,11 +62,7 @@ pub struct PortShortage {
 
 impl fmt::Display for PortShortage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            connections,
-            ports,
-            address,
-        } = self;
+        let Self { connections, ports, address } = self;
         write!(
             f,
             "-c {connections} connections to {address} need a local port each, and this machine \
@@ -90,11 +82,7 @@ pub fn port_shortage(address: SocketAddr, connections: u64) -> Option<PortShorta
     // The range is IPv6's as well, in spite of its name.
     let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").ok()?;
     let ports = ports_in(&range)?;
-    (connections > ports).then_some(PortShortage {
-        connections,
-        ports,
-        address,
-    })
+    (connections > ports).then_some(PortShortage { connections, ports, address })
 }
 
 /// Reads the first and the last port (`32768 60999`, with a tab between them), both ends included.
@@ -123,18 +111,9 @@ mod tests {
 
     #[test]
     fn too_few_files_are_told_with_numbers_that_work() {
-        let error = OpenFilesError {
-            connections: 20_000,
-            others: 64,
-            allowed: 4096,
-        };
+        let error = OpenFilesError { connections: 20_000, others: 64, allowed: 4096 };
         let text = error.to_string();
-        for part in [
-            "-c 20000 ",
-            "20064 open files",
-            "`ulimit -n 20064`",
-            "-c 4032",
-        ] {
+        for part in ["-c 20000 ", "20064 open files", "`ulimit -n 20064`", "-c 4032"] {
             assert!(text.contains(part), "{text:?} should contain {part:?}");
         }
     }

@@ -101,10 +101,8 @@ mod tests {
         let listener = Socket::new(Domain::UNIX, Type::STREAM, None).unwrap();
         listener.bind(&SockAddr::unix(&path).unwrap()).unwrap();
         listener.listen(1).unwrap();
-        let patience = Patience {
-            connect: Duration::from_millis(50),
-            reply: Duration::from_millis(50),
-        };
+        let patience =
+            Patience { connect: Duration::from_millis(50), reply: Duration::from_millis(50) };
         let mut held = Vec::new();
         let error = loop {
             match Client::connect(&Address::Unix(path.clone()), patience) {

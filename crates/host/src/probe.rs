@@ -139,8 +139,7 @@ pub enum ProbeError {
 }
 
 fn who(user: &Option<String>) -> String {
-    user.as_ref()
-        .map_or("the default user".to_owned(), |u| format!("user '{u}'"))
+    user.as_ref().map_or("the default user".to_owned(), |u| format!("user '{u}'"))
 }
 
 /// Logs in, selects the database and asks what the server is. Takes at most five seconds to
@@ -154,19 +153,12 @@ fn who(user: &Option<String>) -> String {
 /// tell about itself is no error: those facts are `None`.
 pub fn probe(address: &Address, login: Login<'_>) -> Result<ServerFacts, ProbeError> {
     let client = Client::connect(address, Patience::default()).map_err(ProbeError::Unreachable)?;
-    let mut asking = Asking {
-        client,
-        address,
-        login,
-    };
+    let mut asking = Asking { client, address, login };
     asking.log_in()?;
     asking.select()?;
     let config = asking.config()?;
     let info = asking.optional(&["INFO"])?;
-    let mut facts = ServerFacts {
-        config,
-        ..ServerFacts::default()
-    };
+    let mut facts = ServerFacts { config, ..ServerFacts::default() };
     if let Some(info) = info.as_ref().and_then(Value::text) {
         asking.still_loading(&info)?;
         facts = facts.with_info(&info);
@@ -238,26 +230,20 @@ impl Asking<'_> {
         let Err(reply) = reply else { return Ok(()) };
         let address = self.address.clone();
         let user = user.map(printable);
-        Err(
-            if reply.starts_with("WRONGPASS") || reply.contains("invalid password") {
-                ProbeError::WrongPassword {
-                    address,
-                    user,
-                    reply,
-                }
-            } else if reply.contains("no password is set")
-                || reply.contains("without any password configured")
-            {
-                ProbeError::PasswordUnwanted { address, reply }
+        Err(if reply.starts_with("WRONGPASS") || reply.contains("invalid password") {
+            ProbeError::WrongPassword { address, user, reply }
+        } else if reply.contains("no password is set")
+            || reply.contains("without any password configured")
+        {
+            ProbeError::PasswordUnwanted { address, reply }
+        } else {
+            let hint = if user.is_some() && reply.contains("wrong number of arguments") {
+                ". Servers before Redis 6 know no users: leave out --user"
             } else {
-                let hint = if user.is_some() && reply.contains("wrong number of arguments") {
-                    ". Servers before Redis 6 know no users: leave out --user"
-                } else {
-                    ""
-                };
-                self.refused("AUTH", reply, hint)
-            },
-        )
+                ""
+            };
+            self.refused("AUTH", reply, hint)
+        })
     }
 
     fn select(&mut self) -> Result<(), ProbeError> {
@@ -283,24 +269,15 @@ impl Asking<'_> {
     }
 
     fn refused(&self, command: &'static str, reply: String, hint: &'static str) -> ProbeError {
-        ProbeError::Refused {
-            address: self.address.clone(),
-            command,
-            reply,
-            hint,
-        }
+        ProbeError::Refused { address: self.address.clone(), command, reply, hint }
     }
 
     fn config(&mut self) -> Result<Option<ServerConfig>, ProbeError> {
         let save = self.optional(&["CONFIG", "GET", "save"])?;
         let appendonly = self.optional(&["CONFIG", "GET", "appendonly"])?;
-        let (save, appendonly) = (
-            save.as_ref().and_then(setting),
-            appendonly.as_ref().and_then(setting),
-        );
-        Ok(save
-            .zip(appendonly)
-            .map(|(save, appendonly)| ServerConfig { save, appendonly }))
+        let (save, appendonly) =
+            (save.as_ref().and_then(setting), appendonly.as_ref().and_then(setting));
+        Ok(save.zip(appendonly).map(|(save, appendonly)| ServerConfig { save, appendonly }))
     }
 
     /// A server that reads its data answers `INFO`, and then refuses the load.
@@ -329,16 +306,9 @@ mod tests {
 
     #[test]
     fn a_login_prints_without_its_password() {
-        let login = Login {
-            user: Some("u"),
-            password: Some("hunter2"),
-            db: 1,
-        };
+        let login = Login { user: Some("u"), password: Some("hunter2"), db: 1 };
         let text = format!("{login:?}");
-        assert!(
-            text.contains("\"u\"") && !text.contains("hunter2"),
-            "{text}"
-        );
+        assert!(text.contains("\"u\"") && !text.contains("hunter2"), "{text}");
     }
 
     #[test]

@@ -81,11 +81,7 @@ fn run_all(job: &Job, server: &Server, interrupted: &AtomicBool, repeat: bool) -
                 end => return Ok(end),
             }
         }
-        written(
-            format
-                .finish(job.suite, &mut out)
-                .and_then(|()| out.flush()),
-        )?;
+        written(format.finish(job.suite, &mut out).and_then(|()| out.flush()))?;
         if !repeat {
             return Ok(End::Complete);
         }
@@ -101,19 +97,11 @@ fn run_one(
 ) -> Result<End> {
     server.prepare(&plan.target, &plan.setup)?;
     let address = server.engine_address();
-    let job = runner::Job {
-        plan,
-        address: &address,
-        interrupted,
-    };
+    let job = runner::Job { plan, address: &address, interrupted };
     let measurement =
         runner::run(&job, &mut live).with_context(|| format!("starting the test {}", plan.name))?;
     live.clear();
-    let run = Run {
-        plan: plan.clone(),
-        measurement,
-        server: server.facts.clone(),
-    };
+    let run = Run { plan: plan.clone(), measurement, server: server.facts.clone() };
     let summary = Summary::of(&run);
     let mut out = io::stdout();
     if summary.requests > 0 || run.measurement.ending == Ending::Complete {
@@ -152,11 +140,7 @@ fn idle(plan: &Plan, server: &Server, interrupted: &AtomicBool) -> Result<End> {
     }
     held.map_err(anyhow::Error::msg)?;
     let asked = interrupted.load(Ordering::Relaxed);
-    Ok(if asked {
-        End::Interrupted
-    } else {
-        End::Complete
-    })
+    Ok(if asked { End::Interrupted } else { End::Complete })
 }
 
 /// The plans of a job as JSON.

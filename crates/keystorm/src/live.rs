@@ -20,12 +20,7 @@ impl<'p> Live<'p> {
     /// output is a terminal.
     pub(crate) fn new(plan: &'p Plan, test_index: u32, test_count: u32, wanted: bool) -> Self {
         let shown = (wanted && io::stdout().is_terminal()).then_some(0);
-        Self {
-            plan,
-            test_index,
-            test_count,
-            shown,
-        }
+        Self { plan, test_index, test_count, shown }
     }
 
     /// Leaves a clean line for what is printed next.
@@ -86,11 +81,7 @@ impl Observer for Live<'_> {
             line = line.chars().take(usize::from(size.ws_col) - 1).collect();
         }
         let len = line.chars().count();
-        let text = if len < shown {
-            cleared(shown)
-        } else {
-            String::new()
-        };
+        let text = if len < shown { cleared(shown) } else { String::new() };
         self.print(&format!("{text}{line}\r"), len);
     }
 }

@@ -21,12 +21,9 @@ impl Server {
         let (addresses, spawned) = match &target.endpoint {
             Endpoint::Unix(path) => (vec![host::Address::Unix(path.clone())], None),
             Endpoint::Tcp { host, port } => (resolve(host, *port)?, None),
-            Endpoint::Spawned {
-                program,
-                args,
-                unix,
-            } => {
-                let spawned = spawn(program.clone(), args, connections, *unix)?;
+            Endpoint::Spawned { program, args, unix, cpus } => {
+                let spawn = || spawn(program.clone(), args, connections, *unix);
+                let spawned = pinned(cpus, spawn)?;
                 (vec![spawned.address().clone()], Some(spawned))
             }
         };
@@ -35,11 +32,7 @@ impl Server {
         for address in addresses {
             match host::probe(&address, login) {
                 Ok(facts) => {
-                    return Ok(Self {
-                        address,
-                        facts,
-                        spawned,
-                    });
+                    return Ok(Self { address, facts, spawned });
                 }
                 Err(error) => failure = error.into(),
             }
@@ -60,15 +53,8 @@ impl Server {
         self.spawned.as_ref()?;
         let known =
             |fact: &Option<String>| fact.clone().unwrap_or_else(|| "of unknown kind".into());
-        let ServerFacts {
-            product, version, ..
-        } = &self.facts;
-        Some(format!(
-            "{} {} on {}",
-            known(product),
-            known(version),
-            self.address
-        ))
+        let ServerFacts { product, version, .. } = &self.facts;
+        Some(format!("{} {} on {}", known(product), known(version), self.address))
     }
 
     /// Sends commands that must come before a test, and fails if one is refused.
@@ -121,6 +107,31 @@ fn resolve(host: &str, port: u16) -> Result<Vec<host::Address>> {
     Ok(addresses)
 }
 
+/// Starts a server on these CPUs: it inherits the place of the thread that starts it.
+#[cfg(target_os = "linux")]
+fn pinned(cpus: &[usize], spawn: impl FnOnce() -> Result<SpawnedServer>) -> Result<SpawnedServer> {
+    use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+    if cpus.is_empty() {
+        return spawn();
+    }
+    let ours = sched_getaffinity(None)?;
+    let mut set = CpuSet::new();
+    cpus.iter().for_each(|cpu| set.set(*cpu));
+    sched_setaffinity(None, &set)
+        .map_err(|e| anyhow!("--server-cpus: the server cannot be pinned to {cpus:?}: {e}"))?;
+    let spawned = spawn();
+    sched_setaffinity(None, &ours)?;
+    spawned
+}
+
+#[cfg(not(target_os = "linux"))]
+fn pinned(cpus: &[usize], spawn: impl FnOnce() -> Result<SpawnedServer>) -> Result<SpawnedServer> {
+    if !cpus.is_empty() {
+        bail!("--server-cpus: pinning is a feature of Linux");
+    }
+    spawn()
+}
+
 fn spawn(
     program: Option<String>,
     args: &[String],
@@ -135,13 +146,7 @@ fn spawn(
         let clients = u64::from(connections) + u64::from(CLIENTS_SPARE);
         args.splice(0..0, ["--maxclients".to_owned(), clients.to_string()]);
     }
-    Ok(Spawn {
-        program,
-        args,
-        listen,
-        guard,
-    }
-    .start()?)
+    Ok(Spawn { program, args, listen, guard }.start()?)
 }
 
 /// Clients that a server takes by default, less some for those who only look.

@@ -25,12 +25,7 @@ impl Latency {
         let buckets = Histogram::new_with_bounds(1, PREPARED_NS, precision.clamp(1, 5));
         let mut buckets = buckets.expect("bounds from 1 and 1 to 5 digits are valid");
         buckets.auto(true);
-        Self {
-            buckets,
-            sum_ns: 0,
-            min_ns: u64::MAX,
-            max_ns: 0,
-        }
+        Self { buckets, sum_ns: 0, min_ns: u64::MAX, max_ns: 0 }
     }
 
     /// Adds `count` replies that took `ns` each.
@@ -87,12 +82,7 @@ impl Latency {
 
     /// Adds all that `other` holds. Lossless for histograms of one precision.
     pub fn merge(&mut self, other: &Self) {
-        let Self {
-            buckets,
-            sum_ns,
-            min_ns,
-            max_ns,
-        } = other;
+        let Self { buckets, sum_ns, min_ns, max_ns } = other;
         let added = self.buckets.add(buckets);
         debug_assert!(added.is_ok(), "a growing histogram takes every other");
         self.sum_ns += sum_ns;

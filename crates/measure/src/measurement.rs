@@ -19,11 +19,7 @@ impl WorkerUse {
     /// The share of a core that the thread used, 0 to 1.
     #[must_use]
     pub fn busy(&self) -> f64 {
-        if self.wall_ns == 0 {
-            0.0
-        } else {
-            self.cpu_ns as f64 / self.wall_ns as f64
-        }
+        if self.wall_ns == 0 { 0.0 } else { self.cpu_ns as f64 / self.wall_ns as f64 }
     }
 }
 

@@ -82,13 +82,7 @@ impl CommandTally {
     }
 
     fn merge(&mut self, other: &Self) {
-        let Self {
-            service,
-            scheduled_response,
-            first_byte,
-            ok,
-            miss,
-        } = other;
+        let Self { service, scheduled_response, first_byte, ok, miss } = other;
         self.service.merge(service);
         merge_optional(&mut self.scheduled_response, scheduled_response.as_ref());
         merge_optional(&mut self.first_byte, first_byte.as_ref());
@@ -97,13 +91,7 @@ impl CommandTally {
     }
 
     fn clear(&mut self) {
-        let Self {
-            service,
-            scheduled_response,
-            first_byte,
-            ok,
-            miss,
-        } = self;
+        let Self { service, scheduled_response, first_byte, ok, miss } = self;
         service.clear();
         scheduled_response.iter_mut().for_each(Latency::clear);
         first_byte.iter_mut().for_each(Latency::clear);
@@ -199,14 +187,7 @@ pub struct ConnectionTally {
 
 impl ConnectionTally {
     fn merge(&mut self, other: &Self) {
-        let Self {
-            connect,
-            dropped,
-            unanswered,
-            pushes,
-            bytes_out,
-            bytes_in,
-        } = other;
+        let Self { connect, dropped, unanswered, pushes, bytes_out, bytes_in } = other;
         self.connect.merge(connect);
         self.dropped += dropped;
         self.unanswered += unanswered;
@@ -234,9 +215,7 @@ impl Tally {
         // Two digits: every worker keeps one, and nobody compares microseconds of connecting.
         let connect = Latency::new(2);
         Self {
-            commands: (0..shape.commands)
-                .map(|_| CommandTally::new(shape))
-                .collect(),
+            commands: (0..shape.commands).map(|_| CommandTally::new(shape)).collect(),
             errors: ErrorCounts::default(),
             connections: ConnectionTally {
                 connect,
@@ -254,9 +233,7 @@ impl Tally {
     pub fn record(&mut self, sample: &Sample) {
         let command = &mut self.commands[sample.command];
         let count = sample.count;
-        command
-            .service
-            .record_n(sample.done_ns.saturating_sub(sample.sent_ns), count);
+        command.service.record_n(sample.done_ns.saturating_sub(sample.sent_ns), count);
         if let Some(response) = &mut command.scheduled_response {
             response.record_n(sample.done_ns.saturating_sub(sample.intended_ns), count);
         }
@@ -302,41 +279,20 @@ impl Tally {
 
     /// Adds all that `other` holds.
     pub fn merge(&mut self, other: &Self) {
-        let Self {
-            commands,
-            errors,
-            connections,
-        } = other;
-        assert_eq!(
-            self.commands.len(),
-            commands.len(),
-            "tallies of one plan have its commands"
-        );
-        self.commands
-            .iter_mut()
-            .zip(commands)
-            .for_each(|(a, b)| a.merge(b));
+        let Self { commands, errors, connections } = other;
+        assert_eq!(self.commands.len(), commands.len(), "tallies of one plan have its commands");
+        self.commands.iter_mut().zip(commands).for_each(|(a, b)| a.merge(b));
         self.errors.merge(errors);
         self.connections.merge(connections);
     }
 
     /// Forgets everything and keeps the memory.
     pub fn clear(&mut self) {
-        let Self {
-            commands,
-            errors,
-            connections,
-        } = self;
+        let Self { commands, errors, connections } = self;
         commands.iter_mut().for_each(CommandTally::clear);
         *errors = ErrorCounts::default();
-        let ConnectionTally {
-            connect,
-            dropped,
-            unanswered,
-            pushes,
-            bytes_out,
-            bytes_in,
-        } = connections;
+        let ConnectionTally { connect, dropped, unanswered, pushes, bytes_out, bytes_in } =
+            connections;
         connect.clear();
         (*dropped, *unanswered, *pushes, *bytes_out, *bytes_in) = (0, 0, 0, 0, 0);
     }
@@ -347,23 +303,12 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const SHAPE: TallyShape = TallyShape {
-        commands: 2,
-        precision: 3,
-        scheduled: true,
-        first_byte: true,
-    };
+    const SHAPE: TallyShape =
+        TallyShape { commands: 2, precision: 3, scheduled: true, first_byte: true };
 
     fn sample() -> impl Strategy<Value = Sample> {
-        (
-            0usize..2,
-            any::<bool>(),
-            1u64..20,
-            0u64..1000,
-            0u64..1000,
-            0u64..5_000_000,
-        )
-            .prop_map(|(command, hit, count, late, first, service)| Sample {
+        (0usize..2, any::<bool>(), 1u64..20, 0u64..1000, 0u64..1000, 0u64..5_000_000).prop_map(
+            |(command, hit, count, late, first, service)| Sample {
                 command,
                 outcome: if hit { Outcome::Ok } else { Outcome::Miss },
                 count,
@@ -371,16 +316,15 @@ mod tests {
                 sent_ns: 10_000 + late,
                 first_byte_ns: 10_000 + late + first,
                 done_ns: 10_000 + late + first + service,
-            })
+            },
+        )
     }
 
     fn tally(samples: &[Sample], errors: &[u8]) -> Tally {
         let mut tally = Tally::new(&SHAPE);
         samples.iter().for_each(|s| tally.record(s));
         for kind in errors {
-            tally
-                .errors
-                .add(["ERR", "OOM", "WRONGTYPE"][usize::from(kind % 3)], "text");
+            tally.errors.add(["ERR", "OOM", "WRONGTYPE"][usize::from(kind % 3)], "text");
         }
         tally.connections.pushes = samples.len() as u64;
         tally.connections.bytes_in = errors.len() as u64;
@@ -445,15 +389,8 @@ mod tests {
 
     #[test]
     fn closed_loop_response_is_service() {
-        let shape = TallyShape {
-            scheduled: false,
-            first_byte: false,
-            ..SHAPE
-        };
+        let shape = TallyShape { scheduled: false, first_byte: false, ..SHAPE };
         let tally = Tally::new(&shape);
-        assert!(std::ptr::eq(
-            tally.commands[0].response(),
-            &raw const tally.commands[0].service
-        ));
+        assert!(std::ptr::eq(tally.commands[0].response(), &raw const tally.commands[0].service));
     }
 }

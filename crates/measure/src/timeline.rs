@@ -55,11 +55,7 @@ impl Timeline {
     /// An empty timeline.
     #[must_use]
     pub fn new(interval_ns: u64) -> Self {
-        Self {
-            interval_ns,
-            points: Vec::new(),
-            dropped: 0,
-        }
+        Self { interval_ns, points: Vec::new(), dropped: 0 }
     }
 
     /// Adds the merged tally of an interval and returns its figures.

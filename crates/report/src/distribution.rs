@@ -34,20 +34,13 @@ pub fn by_percentile(latency: &Latency) -> Vec<Step> {
             continue;
         }
         let percent = 100.0 - 100.0 / 2f64.powi(level.cast_signed());
-        steps.push(Step {
-            percent,
-            at_most_ns,
-            cumulative,
-        });
+        steps.push(Step { percent, at_most_ns, cumulative });
         level += 1;
         while left > 0 && reached(level) {
             level += 1;
         }
     }
-    steps.extend(steps.last().map(|last| Step {
-        percent: 100.0,
-        ..*last
-    }));
+    steps.extend(steps.last().map(|last| Step { percent: 100.0, ..*last }));
     steps
 }
 
@@ -68,32 +61,20 @@ pub fn by_bound(latency: &Latency) -> Vec<Step> {
     for (ns, count) in latency.recorded() {
         let bound_ns = bound_of(ns);
         if bound_ns != at_most_ns {
-            steps.push(Step {
-                percent: share(cumulative),
-                at_most_ns,
-                cumulative,
-            });
+            steps.push(Step { percent: share(cumulative), at_most_ns, cumulative });
             at_most_ns = bound_ns;
         }
         cumulative += count;
     }
     if total > 0 {
-        steps.push(Step {
-            percent: share(cumulative),
-            at_most_ns,
-            cumulative,
-        });
+        steps.push(Step { percent: share(cumulative), at_most_ns, cumulative });
     }
     steps
 }
 
 /// The least bound that `ns` is within.
 fn bound_of(ns: u64) -> u64 {
-    let step_ns = if ns <= FINE_UP_TO_NS {
-        FINE_NS
-    } else {
-        COARSE_NS
-    };
+    let step_ns = if ns <= FINE_UP_TO_NS { FINE_NS } else { COARSE_NS };
     ns.max(1).div_ceil(step_ns) * step_ns
 }
 
@@ -108,11 +89,7 @@ pub fn by_whole_msec(latency: &Latency) -> Vec<Step> {
         cumulative += count;
         let percent = 100.0 * cumulative as f64 / total as f64;
         let at_most_ns = ns.max(1).div_ceil(COARSE_NS) * COARSE_NS;
-        let step = Step {
-            percent,
-            at_most_ns,
-            cumulative,
-        };
+        let step = Step { percent, at_most_ns, cumulative };
         match steps.last_mut() {
             Some(last) if last.at_most_ns == at_most_ns => *last = step,
             _ => steps.push(step),
@@ -162,10 +139,7 @@ mod tests {
     #[test]
     fn percentiles_halve_what_is_left() {
         let steps = by_percentile(&of(&[10, 20, 30, 40, 50, 60, 70, 80]));
-        let lines: Vec<_> = steps
-            .iter()
-            .map(|s| (s.percent, s.at_most_ns, s.cumulative))
-            .collect();
+        let lines: Vec<_> = steps.iter().map(|s| (s.percent, s.at_most_ns, s.cumulative)).collect();
         let expected = [
             (0.0, 10, 1),
             (50.0, 40, 4),
@@ -196,10 +170,7 @@ mod tests {
     fn bounds_are_fine_below_two_milliseconds_and_hours_take_one_line() {
         let hours = 4 * 3600 * 1_000_000_000;
         let bounds = |values: &[u64]| -> Vec<(u64, u64)> {
-            by_bound(&of(values))
-                .iter()
-                .map(|s| (s.at_most_ns / 1000, s.cumulative))
-                .collect()
+            by_bound(&of(values)).iter().map(|s| (s.at_most_ns / 1000, s.cumulative)).collect()
         };
         assert_eq!(
             bounds(&[250_000, 1_950_000, 2_500_000, hours]),

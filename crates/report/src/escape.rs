@@ -52,12 +52,8 @@ mod tests {
 
     #[test]
     fn plain_text_stays() {
-        for text in [
-            "SET",
-            "LRANGE_100 (first 100 elements)",
-            "ключ \\d+ 鍵 👩‍👩‍👧",
-            "",
-        ] {
+        for text in ["SET", "LRANGE_100 (first 100 elements)", "ключ \\d+ 鍵 👩‍👩‍👧", ""]
+        {
             assert_eq!(escape(text), text);
         }
     }
@@ -66,10 +62,7 @@ mod tests {
     fn what_a_terminal_would_obey_is_spelt_out() {
         assert_eq!(escape("a\x1b[31mb\x07\x7f\0"), "a\\x1b[31mb\\x07\\x7f\\x00");
         assert_eq!(escape("a\r\nb\tc"), "a\\r\\nb\\tc");
-        assert_eq!(
-            escape("\u{9b}31m \u{202e}x\u{2028}"),
-            "\\u{9b}31m \\u{202e}x\\u{2028}"
-        );
+        assert_eq!(escape("\u{9b}31m \u{202e}x\u{2028}"), "\\u{9b}31m \\u{202e}x\\u{2028}");
         assert_eq!(escape(b"\xff\xfeok\xc3"), "\\xff\\xfeok\\xc3");
     }
 

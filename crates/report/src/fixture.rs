@@ -66,10 +66,7 @@ pub(crate) fn empty() -> Run {
 /// One reply took four hours, in a run by time.
 pub(crate) fn four_hours() -> Run {
     const FOUR_HOURS_NS: u64 = 4 * 3600 * 1_000_000_000;
-    let parts = PlanParts {
-        stop: Stop::AfterNs(60_000_000_000),
-        ..parts()
-    };
+    let parts = PlanParts { stop: Stop::AfterNs(60_000_000_000), ..parts() };
     let mut run = run(parts, &[300_000, 4_000_000_000, FOUR_HOURS_NS]);
     run.measurement.elapsed_ns = FOUR_HOURS_NS;
     run
@@ -77,10 +74,7 @@ pub(crate) fn four_hours() -> Run {
 
 /// On a schedule, and behind it. One interval is silent and the last is cut short.
 pub(crate) fn open_loop() -> Run {
-    let parts = PlanParts {
-        pace: Pace::Open { rate_per_s: 8000.0 },
-        ..parts()
-    };
+    let parts = PlanParts { pace: Pace::Open { rate_per_s: 8000.0 }, ..parts() };
     let mut run = run(parts, &usual_ns());
     run.measurement.elapsed_ns = 4 * QUARTER_NS + 1_000_000;
     for (index, requests) in [(0, 2000), (1, 1900), (3, 1950), (4, 7)] {
@@ -100,13 +94,7 @@ pub(crate) fn open_loop() -> Run {
 
 /// With the latency to the first byte.
 pub(crate) fn first_byte() -> Run {
-    run(
-        PlanParts {
-            first_byte: true,
-            ..parts()
-        },
-        &usual_ns(),
-    )
+    run(PlanParts { first_byte: true, ..parts() }, &usual_ns())
 }
 
 /// Title, ending and errors are of somebody who means ill.
@@ -114,10 +102,7 @@ pub(crate) fn hostile() -> Run {
     let name = "SET \"a,b\"\x1b]0;owned\x07\r\n\u{202e}\u{9b}2J".to_owned();
     let mut run = run(PlanParts { name, ..parts() }, &usual_ns()[..10]);
     run.measurement.ending = Ending::Failed("server said \x1b[31mno\n".into());
-    run.measurement
-        .total
-        .errors
-        .add("E\x1bR", "E\x1bR \x7f\u{202e}text\r");
+    run.measurement.total.errors.add("E\x1bR", "E\x1bR \x7f\u{202e}text\r");
     run
 }
 
@@ -141,6 +126,7 @@ fn parts() -> PlanParts {
             pipeline_depth: 1,
             window: Window::Batch,
             keep_alive: true,
+            cpus: vec![],
         },
         pace: Pace::Closed,
         warmup_ns: 0,
@@ -189,14 +175,7 @@ fn run(parts: PlanParts, service_ns: &[u64]) -> Run {
     let server = ServerFacts {
         product: Some("redis".into()),
         version: Some("7.0.15".into()),
-        config: Some(ServerConfig {
-            save: String::new(),
-            appendonly: "no".into(),
-        }),
+        config: Some(ServerConfig { save: String::new(), appendonly: "no".into() }),
     };
-    Run {
-        plan: parts.build().unwrap(),
-        measurement,
-        server,
-    }
+    Run { plan: parts.build().unwrap(), measurement, server }
 }

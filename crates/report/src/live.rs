@@ -48,11 +48,7 @@ pub fn progress_line(progress: &Progress) -> String {
     };
     format!(
         "{}{}: rps={:.1} (overall: {:.1}) avg_msec={:.3} (overall: {:.3}) {done}{}",
-        if progress.warming_up {
-            "Warming up "
-        } else {
-            ""
-        },
+        if progress.warming_up { "Warming up " } else { "" },
         escape(&progress.title),
         figure(progress.interval_rps),
         figure(progress.overall_rps),
@@ -82,11 +78,7 @@ fn outlook(progress: &Progress) -> String {
         .map(|s| format!("{:.0} %", (s.clamp(0.0, 1.0) * 100.0).floor()));
     let left = finite(progress.time_left_s).map(time_left);
     let known: Vec<String> = [test, share, left].into_iter().flatten().collect();
-    if known.is_empty() {
-        String::new()
-    } else {
-        format!(" [{}]", known.join(", "))
-    }
+    if known.is_empty() { String::new() } else { format!(" [{}]", known.join(", ")) }
 }
 
 /// In the unit that leaves two or three digits, rounded up.
@@ -121,15 +113,8 @@ mod tests {
     #[test]
     fn the_line_is_that_of_the_peers() {
         assert_eq!(progress_line(&progress()), format!("{PEER} 12345 requests"));
-        let timed = Progress {
-            timed: true,
-            warming_up: true,
-            ..progress()
-        };
-        assert_eq!(
-            progress_line(&timed),
-            format!("Warming up {PEER} 1.3 seconds")
-        );
+        let timed = Progress { timed: true, warming_up: true, ..progress() };
+        assert_eq!(progress_line(&timed), format!("Warming up {PEER} 1.3 seconds"));
     }
 
     #[test]
@@ -142,17 +127,9 @@ mod tests {
             ..progress()
         };
         assert!(progress_line(&known).ends_with(" requests [3/24, 45 %, 12 s left]"));
-        let single = Progress {
-            test_index: 1,
-            test_count: 1,
-            time_left_s: None,
-            ..known.clone()
-        };
+        let single = Progress { test_index: 1, test_count: 1, time_left_s: None, ..known.clone() };
         assert!(progress_line(&single).ends_with(" requests [45 %]"));
-        let long = Progress {
-            time_left_s: Some(4000.0),
-            ..known
-        };
+        let long = Progress { time_left_s: Some(4000.0), ..known };
         assert!(progress_line(&long).ends_with(", 67 min left]"));
     }
 
@@ -176,10 +153,7 @@ mod tests {
 
     #[test]
     fn a_title_moves_no_cursor() {
-        let hostile = Progress {
-            title: "a\x1b[2J\r".into(),
-            ..progress()
-        };
+        let hostile = Progress { title: "a\x1b[2J\r".into(), ..progress() };
         assert!(progress_line(&hostile).starts_with("a\\x1b[2J\\r: rps="));
     }
 

@@ -139,20 +139,10 @@ impl<'r> Summary<'r> {
             requests,
             errors: total.errors.total(),
             elapsed_s,
-            throughput_rps: if elapsed_s > 0.0 {
-                requests as f64 / elapsed_s
-            } else {
-                0.0
-            },
+            throughput_rps: if elapsed_s > 0.0 { requests as f64 / elapsed_s } else { 0.0 },
             response,
-            service: if open {
-                LatencyFigures::of(&total.service())
-            } else {
-                response
-            },
-            first_byte: plan
-                .first_byte
-                .then(|| LatencyFigures::of(&total.first_byte())),
+            service: if open { LatencyFigures::of(&total.service()) } else { response },
+            first_byte: plan.first_byte.then(|| LatencyFigures::of(&total.first_byte())),
             rates: if open {
                 RateFigures::of(&measurement.timeline, measurement.elapsed_ns)
             } else {
@@ -201,9 +191,7 @@ impl<'r> Summary<'r> {
             Ending::Interrupted => "interrupted".to_owned(),
             Ending::Failed(why) => escape(why),
         };
-        let of = self
-            .requests_planned()
-            .map_or(String::new(), |n| format!(" of {n}"));
+        let of = self.requests_planned().map_or(String::new(), |n| format!(" of {n}"));
         Some(format!("{reason}; {}{of} requests", self.requests))
     }
 }
@@ -232,10 +220,7 @@ mod tests {
         let summary = Summary::of(&run);
         assert_eq!(summary.throughput_rps, 0.0);
         assert_eq!(summary.response, LatencyFigures::default());
-        assert_eq!(
-            summary.shortfall().unwrap(),
-            "interrupted; 0 of 2000 requests"
-        );
+        assert_eq!(summary.shortfall().unwrap(), "interrupted; 0 of 2000 requests");
     }
 
     #[test]
@@ -243,10 +228,7 @@ mod tests {
         let run = fixture::open_loop();
         let summary = Summary::of(&run);
         assert_eq!(summary.target_rps(), Some(8000.0));
-        assert_eq!(
-            summary.response.min_ns,
-            summary.service.min_ns + fixture::LATE_NS
-        );
+        assert_eq!(summary.response.min_ns, summary.service.min_ns + fixture::LATE_NS);
     }
 
     #[test]

@@ -20,11 +20,7 @@ pub(crate) enum Message {
         warm: bool,
     },
     /// The worker ended.
-    Done {
-        worker: u16,
-        spent: WorkerUse,
-        span: Option<(u64, u64)>,
-    },
+    Done { worker: u16, spent: WorkerUse, span: Option<(u64, u64)> },
 }
 
 /// Watches a run as it goes.
@@ -69,13 +65,7 @@ impl Collector {
         Self {
             total: Tally::new(&shape),
             timeline: Timeline::new(INTERVAL_NS),
-            workers: vec![
-                WorkerUse {
-                    cpu_ns: 0,
-                    wall_ns: 0
-                };
-                workers
-            ],
+            workers: vec![WorkerUse { cpu_ns: 0, wall_ns: 0 }; workers],
             span: None,
             open: BTreeMap::new(),
             reported: vec![0; workers],
@@ -89,22 +79,12 @@ impl Collector {
     pub(crate) fn collect(&mut self, messages: &Receiver<Message>, observer: &mut dyn Observer) {
         while let Ok(message) = messages.recv() {
             match message {
-                Message::Interval {
-                    interval,
-                    warm: true,
-                } => self.warm(interval, observer),
-                Message::Interval {
-                    interval,
-                    warm: false,
-                } => {
+                Message::Interval { interval, warm: true } => self.warm(interval, observer),
+                Message::Interval { interval, warm: false } => {
                     self.add(interval);
                     self.close_reported(observer);
                 }
-                Message::Done {
-                    worker,
-                    spent,
-                    span,
-                } => {
+                Message::Done { worker, spent, span } => {
                     let worker = usize::from(worker);
                     self.workers[worker] = spent;
                     self.reported[worker] = u32::MAX;
@@ -116,17 +96,10 @@ impl Collector {
     }
 
     fn add(&mut self, interval: Interval) {
-        let Interval {
-            index,
-            worker,
-            tally,
-        } = interval;
+        let Interval { index, worker, tally } = interval;
         self.total.merge(&tally);
         let shape = &self.shape;
-        self.open
-            .entry(index)
-            .or_insert_with(|| Tally::new(shape))
-            .merge(&tally);
+        self.open.entry(index).or_insert_with(|| Tally::new(shape)).merge(&tally);
         self.reported[usize::from(worker)] = index + 1;
         self.give_back(worker, tally);
     }
@@ -158,21 +131,13 @@ impl Collector {
     /// Shows an interval of the warm-up. Of it only the opening of connections is kept.
     fn warm(&mut self, interval: Interval, observer: &mut dyn Observer) {
         let Interval { worker, tally, .. } = interval;
-        self.total
-            .connections
-            .connect
-            .merge(&tally.connections.connect);
+        self.total.connections.connect.merge(&tally.connections.connect);
         // Shown by worker 0's report, scaled by nothing: it is a sign of life, not a figure.
         if worker == 0 {
             self.warm_intervals += 1;
             let elapsed_ns = self.warm_intervals * INTERVAL_NS;
             let point = Timeline::new(INTERVAL_NS).push(0, &tally);
-            observer.interval(&Snapshot {
-                point,
-                warming_up: true,
-                total: &tally,
-                elapsed_ns,
-            });
+            observer.interval(&Snapshot { point, warming_up: true, total: &tally, elapsed_ns });
         }
         self.give_back(worker, tally);
     }

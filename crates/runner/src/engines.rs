@@ -32,13 +32,12 @@ pub(crate) fn choose(asked: EngineKind) -> io::Result<(Choice, Option<String>)> 
     match (asked, try_uring()) {
         (EngineKind::Epoll, _) => Ok((Choice::Epoll, None)),
         (_, Ok(choice)) => Ok((choice, None)),
-        (EngineKind::Uring, Err(error)) => Err(io::Error::other(format!(
-            "--engine uring: io_uring does not work here: {error}"
-        ))),
-        (EngineKind::Auto, Err(error)) => Ok((
-            Choice::Epoll,
-            Some(format!("io_uring does not work here: {error}")),
-        )),
+        (EngineKind::Uring, Err(error)) => {
+            Err(io::Error::other(format!("--engine uring: io_uring does not work here: {error}")))
+        }
+        (EngineKind::Auto, Err(error)) => {
+            Ok((Choice::Epoll, Some(format!("io_uring does not work here: {error}"))))
+        }
     }
 }
 
@@ -49,8 +48,5 @@ fn try_uring() -> io::Result<Choice> {
 
 #[cfg(not(target_os = "linux"))]
 fn try_uring() -> io::Result<Choice> {
-    Err(io::Error::new(
-        io::ErrorKind::Unsupported,
-        "it is a feature of Linux",
-    ))
+    Err(io::Error::new(io::ErrorKind::Unsupported, "it is a feature of Linux"))
 }

@@ -75,11 +75,7 @@ impl Flights {
     /// Forgets all and returns how many of them were measured.
     pub(crate) fn abandon(&mut self) -> u64 {
         self.commands = 0;
-        self.queue
-            .drain(..)
-            .filter(|f| f.measured)
-            .map(|f| u64::from(f.left))
-            .sum()
+        self.queue.drain(..).filter(|f| f.measured).map(|f| u64::from(f.left)).sum()
     }
 }
 
@@ -88,14 +84,7 @@ mod tests {
     use super::*;
 
     fn flight(sent_ns: u64, left: u32) -> Flight {
-        Flight {
-            intended_ns: sent_ns,
-            sent_ns,
-            first_byte_ns: 0,
-            left,
-            command: 0,
-            measured: true,
-        }
+        Flight { intended_ns: sent_ns, sent_ns, first_byte_ns: 0, left, command: 0, measured: true }
     }
 
     #[test]
@@ -103,9 +92,8 @@ mod tests {
         let mut flights = Flights::default();
         flights.push(flight(10, 3));
         flights.push(flight(20, 1));
-        let settled: Vec<(u64, u32)> = std::iter::from_fn(|| flights.settle(30, 2))
-            .map(|f| (f.sent_ns, f.command))
-            .collect();
+        let settled: Vec<(u64, u32)> =
+            std::iter::from_fn(|| flights.settle(30, 2)).map(|f| (f.sent_ns, f.command)).collect();
         assert_eq!(settled, [(10, 0), (10, 1), (10, 0), (20, 0)]);
         assert_eq!(flights.commands(), 0);
     }
@@ -122,10 +110,7 @@ mod tests {
     #[test]
     fn abandoned_requests_are_counted_if_measured() {
         let mut flights = Flights::default();
-        flights.push(Flight {
-            measured: false,
-            ..flight(10, 4)
-        });
+        flights.push(Flight { measured: false, ..flight(10, 4) });
         flights.push(flight(20, 2));
         assert_eq!(flights.abandon(), 2);
         assert_eq!(flights.commands(), 0);

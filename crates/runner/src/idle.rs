@@ -4,12 +4,12 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use engine::{Address, ConnId, ConnectOptions, Engine, Epoll, Event};
+use engine::{Address, ConnId, Engine, Epoll, Event};
 use wire::resp::Resp;
 use wire::{Decode, Protocol, Reply};
 use workload::Plan;
 
-use crate::opening::Opening;
+use crate::opening::{Opening, connect_options};
 use crate::prelude::Prelude;
 use crate::{INTERVAL_NS, explain};
 
@@ -36,10 +36,6 @@ fn hold<E: Engine, P: Protocol>(
     live: &mut dyn FnMut(u32),
 ) -> Result<(), String> {
     let prelude = Prelude::new::<P>(plan);
-    let options = ConnectOptions {
-        mptcp: plan.target.mptcp,
-        source: None,
-    };
     let mut decoders: Vec<P::Decoder> = Vec::new();
     decoders.resize_with(plan.fleet.connections as usize, P::Decoder::default);
     let wait =
@@ -49,14 +45,10 @@ fn hold<E: Engine, P: Protocol>(
     let mut count = 0;
     while !interrupted.load(Ordering::Relaxed) {
         while let Some(n) = opening.next(engine.now_ns()) {
-            engine.open(ConnId(n), address, &options);
+            engine.open(ConnId(n), address, &connect_options(&plan.target, ConnId(n)));
         }
         let tick_ns = engine.now_ns() + INTERVAL_NS;
-        let until_ns = if opening.is_complete() {
-            tick_ns
-        } else {
-            opening.wake_ns().min(tick_ns)
-        };
+        let until_ns = if opening.is_complete() { tick_ns } else { opening.wake_ns().min(tick_ns) };
         wait(&mut engine, Some(until_ns))?;
         while let Some(event) = engine.next() {
             match event {
@@ -81,13 +73,8 @@ fn hold<E: Engine, P: Protocol>(
             }
         }
         live(count);
-        if let Some(opened) = opening
-            .stuck(engine.now_ns())
-            .filter(|_| !opening.is_complete())
-        {
-            return Err(format!(
-                "{address} does not answer: {opened} connections opened"
-            ));
+        if let Some(opened) = opening.stuck(engine.now_ns()).filter(|_| !opening.is_complete()) {
+            return Err(format!("{address} does not answer: {opened} connections opened"));
         }
     }
     Ok(())

@@ -13,6 +13,7 @@ use measure::{Ending, Measurement, TallyShape, WorkerUse};
 use wire::resp::Resp;
 use workload::{Budget, Pace, Plan, ProtocolKind, Stop};
 
+use crate::Fatal;
 use crate::collect::{Collector, Message, Observer};
 use crate::engines::{self, Choice};
 use crate::gate::Gate;
@@ -101,9 +102,12 @@ fn run_with<E: Engine, P: wire::Protocol>(
                 warmup: warmup.stream(),
             };
             let (full, make_engine) = (full.clone(), &make_engine);
-            let started = thread::Builder::new()
-                .name(format!("worker-{worker}"))
-                .spawn_scoped(scope, move || {
+            let started = thread::Builder::new().name(format!("worker-{worker}")).spawn_scoped(
+                scope,
+                move || {
+                    if let Err(error) = pin(&plan.fleet.cpus, worker) {
+                        shift.gate.fail(Fatal(error));
+                    }
                     let messages = match make_engine(shift.connections) {
                         Ok(engine) => work(Worker::<E, P>::new(engine, shift, recorder)),
                         Err(error) => idle(&shift, recorder, &error),
@@ -112,9 +116,10 @@ fn run_with<E: Engine, P: wire::Protocol>(
                     for message in messages {
                         let _ = full.send(message);
                     }
-                });
+                },
+            );
             if let Err(error) = started {
-                gate.fail(crate::Fatal(format!("starting a thread: {error}")));
+                gate.fail(Fatal(format!("starting a thread: {error}")));
                 return Err(error);
             }
         }
@@ -127,40 +132,20 @@ fn run_with<E: Engine, P: wire::Protocol>(
 
 /// The last words of a worker that never had an engine.
 fn idle(shift: &Shift<'_>, recorder: Recorder, error: &io::Error) -> [Message; 2] {
-    shift
-        .gate
-        .fail(crate::Fatal(format!("starting an I/O engine: {error}")));
-    last_words(
-        shift.worker,
-        recorder,
-        0,
-        WorkerUse {
-            cpu_ns: 0,
-            wall_ns: 0,
-        },
-    )
+    shift.gate.fail(Fatal(format!("starting an I/O engine: {error}")));
+    last_words(shift.worker, recorder, 0, WorkerUse { cpu_ns: 0, wall_ns: 0 })
 }
 
 fn last_words(worker: u16, recorder: Recorder, now_ns: u64, spent: WorkerUse) -> [Message; 2] {
     let (last, span) = recorder.finish(now_ns);
-    [
-        last,
-        Message::Done {
-            worker,
-            spent,
-            span,
-        },
-    ]
+    [last, Message::Done { worker, spent, span }]
 }
 
 /// Runs one worker from end to end and returns its last words.
 pub(crate) fn work<E: Engine, P: wire::Protocol>(mut worker: Worker<'_, E, P>) -> [Message; 2] {
     let gate = worker.gate();
     let number = worker.number();
-    let mut spent = WorkerUse {
-        cpu_ns: 0,
-        wall_ns: 0,
-    };
+    let mut spent = WorkerUse { cpu_ns: 0, wall_ns: 0 };
     match worker.open() {
         Ok(true) => {
             let (cpu, wall) = (thread_cpu(), Instant::now());
@@ -175,14 +160,25 @@ pub(crate) fn work<E: Engine, P: wire::Protocol>(mut worker: Worker<'_, E, P>) -
     }
     let (recorder, now_ns) = worker.finish();
     let (last, span) = recorder.finish(now_ns);
-    [
-        last,
-        Message::Done {
-            worker: number,
-            spent,
-            span,
-        },
-    ]
+    [last, Message::Done { worker: number, spent, span }]
+}
+
+/// Pins the calling thread to the CPU that is worker `worker`'s turn, if there is any.
+#[cfg(target_os = "linux")]
+fn pin(cpus: &[usize], worker: u16) -> Result<(), String> {
+    let Some(&cpu) = cpus.get(usize::from(worker) % cpus.len().max(1)) else { return Ok(()) };
+    let mut set = rustix::thread::CpuSet::new();
+    set.set(cpu);
+    rustix::thread::sched_setaffinity(None, &set)
+        .map_err(|e| format!("--cpus: a worker cannot be pinned to CPU {cpu}: {e}"))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn pin(cpus: &[usize], _worker: u16) -> Result<(), String> {
+    match cpus {
+        [] => Ok(()),
+        _ => Err("--cpus: pinning is a feature of Linux".to_owned()),
+    }
 }
 
 /// CPU time of the calling thread.
@@ -226,13 +222,7 @@ pub(crate) fn measurement(
     gate: &Gate<'_>,
     origin: Instant,
 ) -> Measurement {
-    let Collector {
-        total,
-        timeline,
-        workers,
-        span,
-        ..
-    } = collector;
+    let Collector { total, timeline, workers, span, .. } = collector;
     let (from_ns, to_ns) = span.unwrap_or_default();
     let ending = match gate.failure() {
         Some(fatal) => Ending::Failed(fatal.0),
@@ -244,9 +234,7 @@ pub(crate) fn measurement(
         _ => 0,
     };
     let now = SystemTime::now();
-    let since_start = origin
-        .elapsed()
-        .saturating_sub(Duration::from_nanos(from_ns));
+    let since_start = origin.elapsed().saturating_sub(Duration::from_nanos(from_ns));
     Measurement {
         total,
         timeline,

@@ -5,6 +5,9 @@
 //! on their way at once, and groups are spaced so that a server that accepts at the usual rate
 //! keeps up.
 
+use engine::{ConnId, ConnectOptions};
+use workload::Target;
+
 /// Connections on their way at once.
 const OPENING_MAX: u32 = 128;
 /// Connections begun together, and the least time between two groups: 32,000 per second, about
@@ -28,14 +31,7 @@ pub(crate) struct Opening {
 impl Opening {
     pub(crate) fn new(total: u32, now_ns: u64) -> Self {
         let (group_left, group_ns) = (GROUP, now_ns);
-        Self {
-            total,
-            begun: 0,
-            opened: 0,
-            group_left,
-            group_ns,
-            progress_ns: now_ns,
-        }
+        Self { total, begun: 0, opened: 0, group_left, group_ns, progress_ns: now_ns }
     }
 
     /// The number of the next connection to begin, if one may be begun now.
@@ -77,6 +73,15 @@ impl Opening {
     }
 }
 
+/// How a connection is opened: source addresses are taken in turn.
+pub(crate) fn connect_options(target: &Target, conn: ConnId) -> ConnectOptions {
+    let source = match target.sources.len() {
+        0 => None,
+        n => Some(target.sources[conn.0 as usize % n]),
+    };
+    ConnectOptions { mptcp: target.mptcp, source }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -85,15 +90,8 @@ mod tests {
     fn groups_are_spaced_and_bounded() {
         let mut opening = Opening::new(1000, 0);
         assert_eq!(std::iter::from_fn(|| opening.next(0)).count() as u32, GROUP);
-        assert_eq!(
-            std::iter::from_fn(|| opening.next(GROUP_EVERY_NS)).count() as u32,
-            GROUP
-        );
-        assert_eq!(
-            opening.next(2 * GROUP_EVERY_NS),
-            None,
-            "128 are on their way"
-        );
+        assert_eq!(std::iter::from_fn(|| opening.next(GROUP_EVERY_NS)).count() as u32, GROUP);
+        assert_eq!(opening.next(2 * GROUP_EVERY_NS), None, "128 are on their way");
         opening.opened(2 * GROUP_EVERY_NS);
         assert_eq!(opening.next(2 * GROUP_EVERY_NS), Some(128));
     }

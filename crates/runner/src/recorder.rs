@@ -61,9 +61,7 @@ impl Recorder {
         if warmup_ns == 0 {
             self.measure_from(start_ns);
         } else {
-            self.phase = Phase::Warmup {
-                end_ns: start_ns + warmup_ns,
-            };
+            self.phase = Phase::Warmup { end_ns: start_ns + warmup_ns };
             self.interval_end_ns = start_ns + INTERVAL_NS.min(warmup_ns);
         }
     }
@@ -180,10 +178,7 @@ impl Recorder {
     }
 
     fn hand_over(&mut self, now_ns: u64) {
-        let empty = self
-            .empty
-            .try_recv()
-            .unwrap_or_else(|_| Tally::new(&self.shape));
+        let empty = self.empty.try_recv().unwrap_or_else(|_| Tally::new(&self.shape));
         let tally = std::mem::replace(&mut self.tally, empty);
         let message = self.message(tally, now_ns);
         // Never wait for the collector: what it has no room for is added to the next interval.
@@ -202,11 +197,7 @@ impl Recorder {
             }
             Phase::Before | Phase::Warmup { .. } => (true, 0),
         };
-        let interval = Interval {
-            index: index as u32,
-            worker: self.worker,
-            tally,
-        };
+        let interval = Interval { index: index as u32, worker: self.worker, tally };
         Message::Interval { interval, warm }
     }
 

@@ -37,11 +37,7 @@ impl Batch {
         let is_fresh = |hole: &&Hole| hole.slot == Slot::Fresh;
         let fresh_per_sequence = sequence.holes.iter().filter(is_fresh).count() as u64;
         let varying = !sequence.inserts.is_empty();
-        let copies = if varying {
-            0
-        } else {
-            plan.fleet.pipeline_depth as usize
-        };
+        let copies = if varying { 0 } else { plan.fleet.pipeline_depth as usize };
         Self {
             image: sequence.bytes.repeat(copies),
             sequence,
@@ -58,11 +54,7 @@ impl Batch {
 
     /// The bytes of the commands of this turn.
     pub fn fill(&mut self, turn: Turn) -> &[u8] {
-        if self.sequence.inserts.is_empty() {
-            self.patch(turn)
-        } else {
-            self.write(turn)
-        }
+        if self.sequence.inserts.is_empty() { self.patch(turn) } else { self.write(turn) }
     }
 
     /// Overwrites the holes of as many copies as the turn has.
@@ -94,22 +86,14 @@ impl Batch {
         for copy in 0..turn.sequences {
             let left = turn.commands - copy * commands_per_sequence;
             let commands = left.min(commands_per_sequence) as usize;
-            self.write_one(
-                turn.first.wrapping_add(u64::from(copy)),
-                commands,
-                &mut image,
-            );
+            self.write_one(turn.first.wrapping_add(u64::from(copy)), commands, &mut image);
         }
         self.image = image;
         &self.image
     }
 
     fn write_one(&self, number: u64, commands: usize, out: &mut Vec<u8>) {
-        let Template {
-            bytes,
-            holes,
-            inserts,
-        } = &self.sequence;
+        let Template { bytes, holes, inserts } = &self.sequence;
         let end = self.command_ends[commands - 1];
         let mut fresh = 0;
         let mut holes = holes.iter().take_while(|h| h.at < end).peekable();
@@ -182,12 +166,8 @@ impl Numbers {
 fn append(into: &mut Template, next: &Template) {
     let base = into.bytes.len();
     into.bytes.extend_from_slice(&next.bytes);
-    into.holes.extend(next.holes.iter().map(|h| Hole {
-        at: base + h.at,
-        ..*h
-    }));
-    into.inserts
-        .extend(next.inserts.iter().map(|(at, i)| (base + at, i.clone())));
+    into.holes.extend(next.holes.iter().map(|h| Hole { at: base + h.at, ..*h }));
+    into.inserts.extend(next.inserts.iter().map(|(at, i)| (base + at, i.clone())));
 }
 
 #[cfg(test)]
@@ -200,21 +180,12 @@ mod tests {
     fn plan(line: &str, keys: KeySpace, depth: u32, dataset: Option<Dataset>) -> Plan {
         let words: Vec<Vec<u8>> = line.split(' ').map(|w| w.as_bytes().to_vec()).collect();
         let columns = dataset.as_ref().map_or(vec![], |d| d.columns().to_vec());
-        let sequence = split_sequence(&words, 100)
-            .unwrap()
-            .into_iter()
-            .map(|command| {
-                let args = command.iter().map(|w| {
-                    Arg::literal(w)
-                        .with_fields(&columns)
-                        .unwrap()
-                        .with_numbers()
-                });
-                CommandSpec {
-                    args: args.collect(),
-                    inline: false,
-                }
-            });
+        let sequence = split_sequence(&words, 100).unwrap().into_iter().map(|command| {
+            let args = command
+                .iter()
+                .map(|w| Arg::literal(w).with_fields(&columns).unwrap().with_numbers());
+            CommandSpec { args: args.collect(), inline: false }
+        });
         PlanParts {
             name: line.into(),
             target: Target::default(),
@@ -227,6 +198,7 @@ mod tests {
                 pipeline_depth: depth,
                 window: Window::Batch,
                 keep_alive: true,
+                cpus: vec![],
             },
             pace: Pace::Closed,
             warmup_ns: 0,
@@ -246,25 +218,15 @@ mod tests {
     }
 
     fn keys(draw: &'static str, range: u64) -> KeySpace {
-        KeySpace {
-            range: Some(range),
-            draw,
-        }
+        KeySpace { range: Some(range), draw }
     }
 
     fn turn(first: u64, sequences: u32, commands: u32) -> Turn {
-        Turn {
-            first,
-            sequences,
-            commands,
-        }
+        Turn { first, sequences, commands }
     }
 
     fn text(bytes: &[u8]) -> String {
-        String::from_utf8_lossy(bytes)
-            .replace("\r\n", " ")
-            .trim_end()
-            .to_owned()
+        String::from_utf8_lossy(bytes).replace("\r\n", " ").trim_end().to_owned()
     }
 
     #[test]
@@ -285,10 +247,7 @@ mod tests {
         let numbers: Vec<&str> = sent.split(' ').filter(|w| w.len() == 12).collect();
         assert_eq!(numbers[0], numbers[2]);
         assert_ne!(numbers[0], numbers[1], "slots have streams of their own");
-        assert_ne!(
-            numbers[3], numbers[4],
-            "__rand_int__ is fresh at each occurrence"
-        );
+        assert_ne!(numbers[3], numbers[4], "__rand_int__ is fresh at each occurrence");
         assert_ne!(numbers[0], numbers[5], "the next sequence draws anew");
     }
 
@@ -304,33 +263,21 @@ mod tests {
     fn without_a_range_placeholders_stay_text() {
         let mut batch =
             Batch::new::<Resp>(&plan("GET k:__rand_int__", KeySpace::default(), 1, None));
-        assert_eq!(
-            text(batch.fill(turn(0, 1, 1))),
-            "*2 $3 GET $14 k:__rand_int__"
-        );
+        assert_eq!(text(batch.fill(turn(0, 1, 1))), "*2 $3 GET $14 k:__rand_int__");
     }
 
     #[test]
     fn wide_ranges_get_wider_numbers() {
         let range = 10_000_000_000_000;
-        let mut batch = Batch::new::<Resp>(&plan(
-            "GET __rand_int__",
-            keys("sequential", range),
-            1,
-            None,
-        ));
-        assert_eq!(
-            text(batch.fill(turn(range - 1, 1, 1))),
-            "*2 $3 GET $13 9999999999999"
-        );
+        let mut batch =
+            Batch::new::<Resp>(&plan("GET __rand_int__", keys("sequential", range), 1, None));
+        assert_eq!(text(batch.fill(turn(range - 1, 1, 1))), "*2 $3 GET $13 9999999999999");
     }
 
     #[test]
     fn cells_of_a_row_go_together_with_their_lengths() {
-        let rows = vec![
-            vec![b"1".to_vec(), b"one".to_vec()],
-            vec![b"22".to_vec(), vec![b'x'; 120]],
-        ];
+        let rows =
+            vec![vec![b"1".to_vec(), b"one".to_vec()], vec![b"22".to_vec(), vec![b'x'; 120]]];
         let data = Dataset::new("f".into(), vec!["id".into(), "t".into()], rows).unwrap();
         let line = "SET d:__field:id__:__rand_int__ <__field:t__>";
         let mut batch = Batch::new::<Resp>(&plan(line, keys("sequential", 9), 2, Some(data)));

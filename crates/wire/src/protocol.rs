@@ -71,13 +71,7 @@ impl ProtocolError {
     #[must_use]
     pub fn new(protocol: &'static str, why: &'static str, input: &[u8]) -> Self {
         const EXCERPT_MAX: usize = 48;
-        let excerpt = input[..input.len().min(EXCERPT_MAX)]
-            .escape_ascii()
-            .to_string();
-        Self {
-            protocol,
-            why,
-            excerpt,
-        }
+        let excerpt = input[..input.len().min(EXCERPT_MAX)].escape_ascii().to_string();
+        Self { protocol, why, excerpt }
     }
 }

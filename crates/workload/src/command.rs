@@ -82,26 +82,14 @@ pub fn placeholder(slot: Slot) -> &'static str {
 impl CommandSpec {
     /// A command of literal words.
     pub fn from_words<W: AsRef<[u8]>>(words: impl IntoIterator<Item = W>) -> Self {
-        let args = words
-            .into_iter()
-            .map(|w| Arg::literal(w.as_ref()))
-            .collect();
-        Self {
-            args,
-            inline: false,
-        }
+        let args = words.into_iter().map(|w| Arg::literal(w.as_ref())).collect();
+        Self { args, inline: false }
     }
 
     /// A command of words in which number placeholders are recognised.
     pub fn parse<W: AsRef<[u8]>>(words: impl IntoIterator<Item = W>) -> Self {
-        let args = words
-            .into_iter()
-            .map(|w| Arg::literal(w.as_ref()).with_numbers())
-            .collect();
-        Self {
-            args,
-            inline: false,
-        }
+        let args = words.into_iter().map(|w| Arg::literal(w.as_ref()).with_numbers()).collect();
+        Self { args, inline: false }
     }
 
     /// The first argument as text, for labels; placeholders in it are left out.
@@ -138,9 +126,7 @@ impl Arg {
     /// An argument of just these bytes.
     #[must_use]
     pub fn literal(bytes: &[u8]) -> Self {
-        Self {
-            pieces: vec![Piece::Bytes(bytes.to_vec())],
-        }
+        Self { pieces: vec![Piece::Bytes(bytes.to_vec())] }
     }
 
     /// Replaces every number placeholder in the literal pieces.
@@ -187,9 +173,7 @@ impl Arg {
     /// Whether a `__field:name__` stands in it.
     #[must_use]
     pub fn names_field(&self) -> bool {
-        self.pieces
-            .iter()
-            .any(|p| matches!(p, Piece::Bytes(b) if next_field(b).is_some()))
+        self.pieces.iter().any(|p| matches!(p, Piece::Bytes(b) if next_field(b).is_some()))
     }
 
     /// The bytes of an argument that has no placeholder but filled data.
@@ -242,11 +226,7 @@ fn next_field(bytes: &[u8]) -> Option<(Vec<u8>, String, Vec<u8>)> {
     let name_at = start + OPEN.len();
     let name_len = find(&bytes[name_at..], b"__")?;
     let name = String::from_utf8_lossy(&bytes[name_at..name_at + name_len]).into_owned();
-    Some((
-        bytes[..start].to_vec(),
-        name,
-        bytes[name_at + name_len + 2..].to_vec(),
-    ))
+    Some((bytes[..start].to_vec(), name, bytes[name_at + name_len + 2..].to_vec()))
 }
 
 /// Cuts `[N] command args [';' [N] command args …]` into words of commands, each repeated N
@@ -272,9 +252,7 @@ pub fn split_sequence(words: &[Vec<u8>], limit: usize) -> Result<Vec<Vec<Vec<u8>
             continue;
         }
         if repeat > limit || commands.len() + repeat > limit {
-            return Err(format!(
-                "a sequence holds at most {limit} commands, repeats included"
-            ));
+            return Err(format!("a sequence holds at most {limit} commands, repeats included"));
         }
         commands.extend(std::iter::repeat_n(command.to_vec(), repeat));
     }
@@ -315,10 +293,7 @@ mod tests {
     fn all_ten_number_placeholders_are_twelve_characters() {
         for (text, slot) in NUMBER_PLACEHOLDERS {
             assert_eq!(text.len(), PLACEHOLDER_LEN);
-            assert_eq!(
-                Arg::literal(text.as_bytes()).with_numbers().pieces,
-                [Piece::Number(slot)]
-            );
+            assert_eq!(Arg::literal(text.as_bytes()).with_numbers().pieces, [Piece::Number(slot)]);
             assert_eq!(placeholder(slot), text);
         }
     }
@@ -335,14 +310,9 @@ mod tests {
     #[test]
     fn fields_are_found_and_unknown_ones_named() {
         let columns = ["id".to_owned(), "title".to_owned()];
-        let arg = Arg::literal(b"doc:__field:title__!")
-            .with_fields(&columns)
-            .unwrap();
+        let arg = Arg::literal(b"doc:__field:title__!").with_fields(&columns).unwrap();
         assert_eq!(arg.pieces[1], Piece::Field(1));
-        assert_eq!(
-            Arg::literal(b"__field:no__").with_fields(&columns),
-            Err("no".to_owned())
-        );
+        assert_eq!(Arg::literal(b"__field:no__").with_fields(&columns), Err("no".to_owned()));
         assert!(!Arg::literal(b"__field:").names_field());
     }
 
@@ -355,11 +325,7 @@ mod tests {
 
     #[test]
     fn a_bad_or_absurd_repeat_count_is_an_error() {
-        assert!(
-            split_sequence(&words("2x SET a b"), 100)
-                .unwrap_err()
-                .contains("2x")
-        );
+        assert!(split_sequence(&words("2x SET a b"), 100).unwrap_err().contains("2x"));
         assert!(split_sequence(&words("101 PING"), 100).is_err());
     }
 }

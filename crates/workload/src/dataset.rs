@@ -31,18 +31,12 @@ impl Dataset {
         mut rows: Vec<Vec<Vec<u8>>>,
     ) -> Result<Self, String> {
         if columns.is_empty() || rows.is_empty() {
-            return Err(format!(
-                "the dataset {source} needs a header line and at least one row"
-            ));
+            return Err(format!("the dataset {source} needs a header line and at least one row"));
         }
         for row in &mut rows {
             row.resize(columns.len(), Vec::new());
         }
-        Ok(Self {
-            source,
-            columns,
-            rows,
-        })
+        Ok(Self { source, columns, rows })
     }
 
     /// The names of the columns.

@@ -35,16 +35,8 @@ impl Pacer {
     /// of `workers` sees it.
     #[must_use]
     pub fn new(start_ns: u64, rate_per_s: f64, worker: u16, workers: u16) -> Self {
-        assert!(
-            rate_per_s > 0.0 && worker < workers,
-            "a plan checks its rate and its workers"
-        );
-        Self {
-            start_ns,
-            rate_per_s,
-            next: u64::from(worker),
-            stride: u64::from(workers),
-        }
+        assert!(rate_per_s > 0.0 && worker < workers, "a plan checks its rate and its workers");
+        Self { start_ns, rate_per_s, next: u64::from(worker), stride: u64::from(workers) }
     }
 
     /// When the next unit is due. Exact to the nanosecond for 2^53 ns, 104 days.

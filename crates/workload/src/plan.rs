@@ -70,6 +70,9 @@ pub struct Fleet {
     pub window: Window,
     /// Whether a connection is used again. If not, every pipeline gets a connection of its own.
     pub keep_alive: bool,
+    /// The CPUs that workers are pinned to, one each in turn; none for wherever the kernel likes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub cpus: Vec<usize>,
 }
 
 /// When a connection that has requests in flight may send more.
@@ -163,11 +166,7 @@ impl std::ops::Deref for Plan {
 pub struct PlanError(pub String);
 
 fn refuse(ok: bool, message: impl FnOnce() -> String) -> Result<(), PlanError> {
-    if ok {
-        Ok(())
-    } else {
-        Err(PlanError(message()))
-    }
+    if ok { Ok(()) } else { Err(PlanError(message())) }
 }
 
 impl PlanParts {
@@ -179,37 +178,25 @@ impl PlanParts {
     pub fn build(self) -> Result<Plan, PlanError> {
         let fleet = &self.fleet;
         refuse((1..=limits::WORKERS_MAX).contains(&fleet.workers), || {
+            format!("--threads: between 1 and {} worker threads are possible", limits::WORKERS_MAX)
+        })?;
+        refuse((1..=limits::CONNECTIONS_MAX).contains(&fleet.connections), || {
             format!(
-                "--threads: between 1 and {} worker threads are possible",
-                limits::WORKERS_MAX
+                "-c {}: between 1 and {} connections are possible",
+                fleet.connections,
+                limits::CONNECTIONS_MAX
             )
         })?;
-        refuse(
-            (1..=limits::CONNECTIONS_MAX).contains(&fleet.connections),
-            || {
-                format!(
-                    "-c {}: between 1 and {} connections are possible",
-                    fleet.connections,
-                    limits::CONNECTIONS_MAX
-                )
-            },
-        )?;
-        refuse(
-            (1..=limits::PIPELINE_MAX).contains(&fleet.pipeline_depth),
-            || {
-                format!(
-                    "-P {}: a pipeline holds between 1 and {} requests",
-                    fleet.pipeline_depth,
-                    limits::PIPELINE_MAX
-                )
-            },
-        )?;
+        refuse((1..=limits::PIPELINE_MAX).contains(&fleet.pipeline_depth), || {
+            format!(
+                "-P {}: a pipeline holds between 1 and {} requests",
+                fleet.pipeline_depth,
+                limits::PIPELINE_MAX
+            )
+        })?;
         match self.stop {
             Stop::Requests(n) => refuse((1..=limits::REQUESTS_MAX).contains(&n), || {
-                format!(
-                    "-n {n}: between 1 and {} requests are possible",
-                    limits::REQUESTS_MAX
-                )
+                format!("-n {n}: between 1 and {} requests are possible", limits::REQUESTS_MAX)
             })?,
             Stop::AfterNs(ns) => refuse((1..=limits::DURATION_NS_MAX).contains(&ns), || {
                 "--duration: between 1 second and 366 days are possible".to_owned()
@@ -232,14 +219,9 @@ impl PlanParts {
                 },
             )?;
         }
-        refuse(!self.sequence.is_empty(), || {
-            "no command to send".to_owned()
-        })?;
+        refuse(!self.sequence.is_empty(), || "no command to send".to_owned())?;
         refuse(self.sequence.len() <= limits::SEQUENCE_MAX, || {
-            format!(
-                "a sequence holds at most {} commands, repeats included",
-                limits::SEQUENCE_MAX
-            )
+            format!("a sequence holds at most {} commands, repeats included", limits::SEQUENCE_MAX)
         })?;
         self.check_batch_bytes()?;
         self.check_fields()?;
@@ -260,11 +242,7 @@ impl PlanParts {
 
     fn check_fields(&self) -> Result<(), PlanError> {
         let columns = self.dataset.as_ref().map_or(0, |d| d.columns().len());
-        let pieces = self
-            .sequence
-            .iter()
-            .flat_map(|c| &c.args)
-            .flat_map(|a| &a.pieces);
+        let pieces = self.sequence.iter().flat_map(|c| &c.args).flat_map(|a| &a.pieces);
         for piece in pieces {
             if let Piece::Field(column) = piece {
                 refuse(*column < columns, || {
@@ -294,6 +272,7 @@ pub(crate) mod tests {
                 pipeline_depth: 1,
                 window: Window::Batch,
                 keep_alive: true,
+                cpus: vec![],
             },
             pace: Pace::Closed,
             warmup_ns: 0,
@@ -321,43 +300,20 @@ pub(crate) mod tests {
     fn each_bound_is_checked_and_named() {
         let cases: [(Change, &str); 9] = [
             (|p| p.fleet.connections = 0, "-c 0"),
-            (
-                |p| p.fleet.connections = limits::CONNECTIONS_MAX + 1,
-                "-c 1000001",
-            ),
-            (
-                |p| p.fleet.pipeline_depth = limits::PIPELINE_MAX + 1,
-                "-P 1000001",
-            ),
+            (|p| p.fleet.connections = limits::CONNECTIONS_MAX + 1, "-c 1000001"),
+            (|p| p.fleet.pipeline_depth = limits::PIPELINE_MAX + 1, "-P 1000001"),
             (|p| p.fleet.workers = 501, "--threads"),
             (|p| p.stop = Stop::Requests(0), "-n 0"),
             (|p| p.stop = Stop::AfterNs(0), "--duration"),
-            (
-                |p| {
-                    p.pace = Pace::Open {
-                        rate_per_s: f64::NAN,
-                    }
-                },
-                "--rps",
-            ),
+            (|p| p.pace = Pace::Open { rate_per_s: f64::NAN }, "--rps"),
             (|p| p.sequence.clear(), "no command"),
-            (
-                |p| {
-                    p.sequence[0].args.push(Arg {
-                        pieces: vec![Piece::Field(0)],
-                    })
-                },
-                "--dataset",
-            ),
+            (|p| p.sequence[0].args.push(Arg { pieces: vec![Piece::Field(0)] }), "--dataset"),
         ];
         for (change, expected) in cases {
             let mut parts = parts();
             change(&mut parts);
             let error = parts.build().unwrap_err().to_string();
-            assert!(
-                error.contains(expected),
-                "{error:?} should contain {expected:?}"
-            );
+            assert!(error.contains(expected), "{error:?} should contain {expected:?}");
         }
     }
 
@@ -366,19 +322,8 @@ pub(crate) mod tests {
     #[test]
     fn a_batch_that_no_memory_holds_is_refused() {
         let mut parts = parts();
-        parts.sequence[0].args.push(Arg {
-            pieces: vec![Piece::Fill {
-                len: 1 << 30,
-                skip: 0,
-            }],
-        });
+        parts.sequence[0].args.push(Arg { pieces: vec![Piece::Fill { len: 1 << 30, skip: 0 }] });
         parts.fleet.pipeline_depth = 5;
-        assert!(
-            parts
-                .build()
-                .unwrap_err()
-                .to_string()
-                .contains("lower -P or -d")
-        );
+        assert!(parts.build().unwrap_err().to_string().contains("lower -P or -d"));
     }
 }

@@ -30,25 +30,12 @@ impl Budget {
     /// a chunk would be the whole test.
     #[must_use]
     pub fn new(commands_total: Option<u64>, sequence_len: usize, depth: u32, paced: bool) -> Self {
-        assert!(
-            sequence_len > 0 && depth > 0,
-            "a plan has a command and a pipeline"
-        );
+        assert!(sequence_len > 0 && depth > 0, "a plan has a command and a pipeline");
         let depth = u64::from(depth);
         // A multiple of the depth, or pipelines in the middle of a run would come out short.
-        let chunk = if paced {
-            0
-        } else {
-            CHUNK.div_ceil(depth) * depth
-        };
+        let chunk = if paced { 0 } else { CHUNK.div_ceil(depth) * depth };
         let claimed = AtomicU64::new(0);
-        Self {
-            claimed,
-            first: 0,
-            commands_total,
-            sequence_len: sequence_len as u64,
-            chunk,
-        }
+        Self { claimed, first: 0, commands_total, sequence_len: sequence_len as u64, chunk }
     }
 
     /// An endless budget for the warm-up of the same plan.
@@ -65,18 +52,13 @@ impl Budget {
 
     /// Sequences in all; the last one may be cut short.
     fn sequences_total(&self) -> u64 {
-        self.commands_total
-            .map_or(u64::MAX, |n| n.div_ceil(self.sequence_len))
+        self.commands_total.map_or(u64::MAX, |n| n.div_ceil(self.sequence_len))
     }
 
     /// A worker's view of the budget.
     #[must_use]
     pub fn stream(&self) -> RequestStream<'_> {
-        RequestStream {
-            budget: self,
-            next: 0,
-            end: 0,
-        }
+        RequestStream { budget: self, next: 0, end: 0 }
     }
 }
 
@@ -114,11 +96,7 @@ impl RequestStream<'_> {
             commands = commands.min(total - first * self.budget.sequence_len);
         }
         let first = self.budget.first.wrapping_add(first);
-        Some(Turn {
-            first,
-            sequences: sequences as u32,
-            commands: commands as u32,
-        })
+        Some(Turn { first, sequences: sequences as u32, commands: commands as u32 })
     }
 
     /// Whether nothing is left to take; other workers may take the last before this one does.
@@ -134,11 +112,7 @@ impl RequestStream<'_> {
         if self.budget.claimed.load(Ordering::Relaxed) >= total {
             return None;
         }
-        let chunk = if self.budget.chunk == 0 {
-            wanted
-        } else {
-            self.budget.chunk
-        };
+        let chunk = if self.budget.chunk == 0 { wanted } else { self.budget.chunk };
         let start = self.budget.claimed.fetch_add(chunk, Ordering::Relaxed);
         if start >= total {
             return None;
@@ -191,9 +165,7 @@ mod tests {
     fn pipelines_in_the_middle_are_full() {
         let budget = Budget::new(Some(10_000), 1, 48, false);
         let mut stream = budget.stream();
-        let turns: Vec<u32> = std::iter::from_fn(|| stream.take(48))
-            .map(|t| t.sequences)
-            .collect();
+        let turns: Vec<u32> = std::iter::from_fn(|| stream.take(48)).map(|t| t.sequences).collect();
         let (last, full) = turns.split_last().unwrap();
         assert!(full.iter().all(|&s| s == 48));
         assert_eq!(*last, 10_000 % 48);
@@ -202,10 +174,7 @@ mod tests {
     #[test]
     fn warmup_numbers_are_apart() {
         let budget = Budget::new(Some(1), 1, 1, false);
-        assert_eq!(
-            budget.for_warmup().stream().take(1).unwrap().first,
-            WARMUP_FIRST
-        );
+        assert_eq!(budget.for_warmup().stream().take(1).unwrap().first, WARMUP_FIRST);
         assert_eq!(budget.stream().take(1).unwrap().first, 0);
     }
 }

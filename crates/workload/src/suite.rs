@@ -56,14 +56,7 @@ const fn test(
     title: &'static str,
     command: fn(&SuiteShape) -> CommandSpec,
 ) -> SuiteTest {
-    SuiteTest {
-        names,
-        title,
-        by_default: true,
-        valkey_only: false,
-        command,
-        setup: None,
-    }
+    SuiteTest { names, title, by_default: true, valkey_only: false, command, setup: None }
 }
 
 const fn valkey(
@@ -72,24 +65,11 @@ const fn valkey(
     command: fn(&SuiteShape) -> CommandSpec,
     setup: Option<fn(&SuiteShape) -> CommandSpec>,
 ) -> SuiteTest {
-    SuiteTest {
-        names,
-        title,
-        by_default: true,
-        valkey_only: true,
-        command,
-        setup,
-    }
+    SuiteTest { names, title, by_default: true, valkey_only: true, command, setup }
 }
 
-const LRANGE_ALL: &[&str] = &[
-    "lrange",
-    "lrange_100",
-    "lrange_300",
-    "lrange_450",
-    "lrange_500",
-    "lrange_600",
-];
+const LRANGE_ALL: &[&str] =
+    &["lrange", "lrange_100", "lrange_300", "lrange_450", "lrange_500", "lrange_600"];
 
 /// Every test in the order in which it runs.
 pub const SUITE: &[SuiteTest] = &[
@@ -97,68 +77,28 @@ pub const SUITE: &[SuiteTest] = &[
         inline: true,
         ..CommandSpec::from_words(["PING"])
     }),
-    test(&["ping_mbulk", "ping"], "PING_MBULK", |_| {
-        CommandSpec::from_words(["PING"])
-    }),
-    test(&["set"], "SET", |s| {
-        with_value(&["SET", "key:__rand_int__"], s)
-    }),
-    test(&["get"], "GET", |_| {
-        CommandSpec::parse(["GET", "key:__rand_int__"])
-    }),
-    test(&["incr"], "INCR", |_| {
-        CommandSpec::parse(["INCR", "counter:__rand_int__"])
-    }),
+    test(&["ping_mbulk", "ping"], "PING_MBULK", |_| CommandSpec::from_words(["PING"])),
+    test(&["set"], "SET", |s| with_value(&["SET", "key:__rand_int__"], s)),
+    test(&["get"], "GET", |_| CommandSpec::parse(["GET", "key:__rand_int__"])),
+    test(&["incr"], "INCR", |_| CommandSpec::parse(["INCR", "counter:__rand_int__"])),
     test(&["lpush"], "LPUSH", |s| with_value(&["LPUSH", "mylist"], s)),
     test(&["rpush"], "RPUSH", |s| with_value(&["RPUSH", "mylist"], s)),
-    test(&["lpop"], "LPOP", |_| {
-        CommandSpec::from_words(["LPOP", "mylist"])
-    }),
-    test(&["rpop"], "RPOP", |_| {
-        CommandSpec::from_words(["RPOP", "mylist"])
-    }),
-    test(&["sadd"], "SADD", |_| {
-        CommandSpec::parse(["SADD", "myset", "element:__rand_int__"])
-    }),
-    test(&["hset"], "HSET", |s| {
-        with_value(&["HSET", "myhash", "element:__rand_int__"], s)
-    }),
-    test(&["spop"], "SPOP", |_| {
-        CommandSpec::from_words(["SPOP", "myset"])
-    }),
+    test(&["lpop"], "LPOP", |_| CommandSpec::from_words(["LPOP", "mylist"])),
+    test(&["rpop"], "RPOP", |_| CommandSpec::from_words(["RPOP", "mylist"])),
+    test(&["sadd"], "SADD", |_| CommandSpec::parse(["SADD", "myset", "element:__rand_int__"])),
+    test(&["hset"], "HSET", |s| with_value(&["HSET", "myhash", "element:__rand_int__"], s)),
+    test(&["spop"], "SPOP", |_| CommandSpec::from_words(["SPOP", "myset"])),
     test(&["zadd"], "ZADD", zadd),
-    test(&["zpopmin"], "ZPOPMIN", |_| {
-        CommandSpec::from_words(["ZPOPMIN", "myzset"])
-    }),
-    test(LRANGE_ALL, "LPUSH (needed to benchmark LRANGE)", |s| {
-        with_value(&["LPUSH", "mylist"], s)
-    }),
-    test(
-        &["lrange", "lrange_100"],
-        "LRANGE_100 (first 100 elements)",
-        |_| lrange("99"),
-    ),
-    test(
-        &["lrange", "lrange_300"],
-        "LRANGE_300 (first 300 elements)",
-        |_| lrange("299"),
-    ),
+    test(&["zpopmin"], "ZPOPMIN", |_| CommandSpec::from_words(["ZPOPMIN", "myzset"])),
+    test(LRANGE_ALL, "LPUSH (needed to benchmark LRANGE)", |s| with_value(&["LPUSH", "mylist"], s)),
+    test(&["lrange", "lrange_100"], "LRANGE_100 (first 100 elements)", |_| lrange("99")),
+    test(&["lrange", "lrange_300"], "LRANGE_300 (first 300 elements)", |_| lrange("299")),
     SuiteTest {
         by_default: false,
-        ..test(&["lrange_450"], "LRANGE_450 (first 450 elements)", |_| {
-            lrange("449")
-        })
+        ..test(&["lrange_450"], "LRANGE_450 (first 450 elements)", |_| lrange("449"))
     },
-    test(
-        &["lrange", "lrange_500"],
-        "LRANGE_500 (first 500 elements)",
-        |_| lrange("499"),
-    ),
-    test(
-        &["lrange", "lrange_600"],
-        "LRANGE_600 (first 600 elements)",
-        |_| lrange("599"),
-    ),
+    test(&["lrange", "lrange_500"], "LRANGE_500 (first 500 elements)", |_| lrange("499")),
+    test(&["lrange", "lrange_600"], "LRANGE_600 (first 600 elements)", |_| lrange("599")),
     test(&["mset"], "MSET (10 keys)", mset),
     valkey(
         &["mget"],
@@ -166,21 +106,9 @@ pub const SUITE: &[SuiteTest] = &[
         |_| CommandSpec::parse(std::iter::once("MGET").chain(["key:__rand_int__"; 10])),
         None,
     ),
-    test(&["xadd"], "XADD", |s| {
-        with_value(&["XADD", "mystream", "*", "myfield"], s)
-    }),
-    valkey(
-        &["function_load"],
-        "FUNCTION LOAD",
-        |s| function_load(s.functions, false),
-        None,
-    ),
-    valkey(
-        &["fcall"],
-        "FCALL",
-        fcall,
-        Some(|s| function_load(1, s.fcall_keys > 0)),
-    ),
+    test(&["xadd"], "XADD", |s| with_value(&["XADD", "mystream", "*", "myfield"], s)),
+    valkey(&["function_load"], "FUNCTION LOAD", |s| function_load(s.functions, false), None),
+    valkey(&["fcall"], "FCALL", fcall, Some(|s| function_load(1, s.fcall_keys > 0))),
 ];
 
 /// Every name that `-t` knows, in the order of the suite.
@@ -196,12 +124,7 @@ pub fn names() -> Vec<&'static str> {
 }
 
 fn value(shape: &SuiteShape) -> Arg {
-    Arg {
-        pieces: vec![Piece::Fill {
-            len: shape.value_len,
-            skip: shape.value_skip,
-        }],
-    }
+    Arg { pieces: vec![Piece::Fill { len: shape.value_len, skip: shape.value_skip }] }
 }
 
 fn with_value(words: &[&str], shape: &SuiteShape) -> CommandSpec {
@@ -211,16 +134,8 @@ fn with_value(words: &[&str], shape: &SuiteShape) -> CommandSpec {
 }
 
 fn zadd(shape: &SuiteShape) -> CommandSpec {
-    let score = if shape.randomised {
-        "__rand_int__"
-    } else {
-        "0"
-    };
-    let member = if shape.redis_zadd {
-        "element:__rand_int__"
-    } else {
-        "element:__rand_1st__"
-    };
+    let score = if shape.randomised { "__rand_int__" } else { "0" };
+    let member = if shape.redis_zadd { "element:__rand_int__" } else { "element:__rand_1st__" };
     CommandSpec::parse(["ZADD", "myzset", score, member])
 }
 
@@ -231,9 +146,7 @@ fn lrange(last: &str) -> CommandSpec {
 fn mset(shape: &SuiteShape) -> CommandSpec {
     let mut command = CommandSpec::from_words(["MSET"]);
     for _ in 0..10 {
-        command
-            .args
-            .push(Arg::literal(b"key:__rand_int__").with_numbers());
+        command.args.push(Arg::literal(b"key:__rand_int__").with_numbers());
         command.args.push(value(shape));
     }
     command
@@ -243,11 +156,7 @@ fn mset(shape: &SuiteShape) -> CommandSpec {
 fn function_load(count: u32, with_keys: bool) -> CommandSpec {
     let mut script = String::from("#!lua name=benchlib\n");
     for n in (1..=count).rev() {
-        let (parameters, result) = if with_keys {
-            ("keys, args", "keys[0]")
-        } else {
-            ("", "0")
-        };
+        let (parameters, result) = if with_keys { ("keys, args", "keys[0]") } else { ("", "0") };
         // `redis` is the object's name that both servers know; `server` is Valkey's alone.
         script += &format!(
             "local function foo{n}({parameters})\nreturn {result}\nend\n\
@@ -260,9 +169,7 @@ fn function_load(count: u32, with_keys: bool) -> CommandSpec {
 fn fcall(shape: &SuiteShape) -> CommandSpec {
     let mut command = CommandSpec::from_words(["FCALL", "foo1", &shape.fcall_keys.to_string()]);
     for n in 1..=shape.fcall_keys {
-        command
-            .args
-            .push(Arg::literal(format!("key{n}").as_bytes()));
+        command.args.push(Arg::literal(format!("key{n}").as_bytes()));
     }
     command
 }
@@ -273,11 +180,7 @@ mod tests {
 
     #[test]
     fn the_order_and_titles_are_the_peers() {
-        let titles: Vec<_> = SUITE
-            .iter()
-            .filter(|t| t.by_default)
-            .map(|t| t.title)
-            .collect();
+        let titles: Vec<_> = SUITE.iter().filter(|t| t.by_default).map(|t| t.title).collect();
         assert_eq!(
             titles.join("|"),
             "PING_INLINE|PING_MBULK|SET|GET|INCR|LPUSH|RPUSH|LPOP|RPOP|SADD|HSET|SPOP|ZADD|ZPOPMIN|\
@@ -292,9 +195,6 @@ mod tests {
         let names = names();
         assert!(names.iter().all(|n| n.to_lowercase() == **n));
         assert!(names.contains(&"lrange_450") && names.contains(&"ping"));
-        assert_eq!(
-            names.iter().collect::<std::collections::HashSet<_>>().len(),
-            names.len()
-        );
+        assert_eq!(names.iter().collect::<std::collections::HashSet<_>>().len(), names.len());
     }
 }

@@ -4,6 +4,7 @@
 //! `runner` and `engine`. A password is a [`Secret`], which no format, log or debug print shows.
 
 use std::fmt;
+use std::net::IpAddr;
 use std::path::PathBuf;
 
 use serde::{Serialize, Serializer};
@@ -22,6 +23,9 @@ pub struct Target {
     pub tracking: bool,
     /// Whether connections are opened with MPTCP (Linux, RFC 8684).
     pub mptcp: bool,
+    /// Local addresses that connections are opened from, in turn; none for the kernel's choice.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<IpAddr>,
 }
 
 /// An address as the user gave it, names unresolved.
@@ -46,15 +50,15 @@ pub enum Endpoint {
         args: Vec<String>,
         /// Whether it listens on a unix socket instead of a loopback port.
         unix: bool,
+        /// The CPUs that it is pinned to; none for wherever the kernel likes.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        cpus: Vec<usize>,
     },
 }
 
 impl Default for Endpoint {
     fn default() -> Self {
-        Self::Tcp {
-            host: "127.0.0.1".into(),
-            port: 6379,
-        }
+        Self::Tcp { host: "127.0.0.1".into(), port: 6379 }
     }
 }
 
@@ -115,10 +119,7 @@ mod tests {
 
     #[test]
     fn a_secret_shows_in_no_form() {
-        let login = Credentials {
-            user: Some("u".into()),
-            password: Secret::new("hunter2"),
-        };
+        let login = Credentials { user: Some("u".into()), password: Secret::new("hunter2") };
         assert!(!format!("{login:?}").contains("hunter2"));
         assert!(!serde_json::to_string(&login).unwrap().contains("hunter2"));
         assert_eq!(login.password.reveal(), "hunter2");
@@ -126,10 +127,7 @@ mod tests {
 
     #[test]
     fn endpoints_print_as_people_write_them() {
-        let v6 = Endpoint::Tcp {
-            host: "::1".into(),
-            port: 6379,
-        };
+        let v6 = Endpoint::Tcp { host: "::1".into(), port: 6379 };
         assert_eq!(v6.to_string(), "[::1]:6379");
         assert_eq!(Endpoint::default().to_string(), "127.0.0.1:6379");
         assert_eq!(Endpoint::Unix("/tmp/s".into()).to_string(), "/tmp/s");

@@ -144,11 +144,7 @@ impl Uring {
     }
 
     fn operation(&self, kind: Kind, conn: ConnId) -> Operation {
-        Operation {
-            kind,
-            conn,
-            generation: self.slots[conn.0 as usize].generation,
-        }
+        Operation { kind, conn, generation: self.slots[conn.0 as usize].generation }
     }
 
     fn try_open(&mut self, conn: ConnId, to: &Address, options: &ConnectOptions) -> io::Result<()> {
@@ -161,11 +157,7 @@ impl Uring {
         self.ring.set_file(conn.0, socket.as_raw_fd())?;
         self.generation = self.generation.wrapping_add(1);
         let generation = self.generation;
-        *self.slot(conn) = Slot {
-            socket: Some(socket),
-            generation,
-            ..Slot::default()
-        };
+        *self.slot(conn) = Slot { socket: Some(socket), generation, ..Slot::default() };
         if connected {
             self.told.push_back((conn, Ok(())));
         } else {
@@ -178,10 +170,7 @@ impl Uring {
 
     fn opened(&mut self, conn: ConnId) -> Event {
         let slot = self.slot(conn);
-        let error = slot
-            .socket
-            .as_ref()
-            .and_then(|s| s.take_error().unwrap_or_else(Some));
+        let error = slot.socket.as_ref().and_then(|s| s.take_error().unwrap_or_else(Some));
         if let Some(error) = error {
             return self.lose(conn, Reason::Failed(error));
         }
@@ -224,20 +213,14 @@ impl Uring {
             slot.lent.clear();
             std::mem::swap(&mut slot.outbox, &mut slot.lent);
             let operation = self.operation(Kind::Send, conn);
-            self.ring
-                .send_at_once(operation, &self.slots[conn.0 as usize].lent)?;
+            self.ring.send_at_once(operation, &self.slots[conn.0 as usize].lent)?;
         }
         self.staged.truncate(kept_back);
         Ok(())
     }
 
     fn completed(&mut self, completion: Completion) -> Option<Event> {
-        let Completion {
-            operation,
-            result,
-            more,
-            buffer,
-        } = completion;
+        let Completion { operation, result, more, buffer } = completion;
         if operation.kind != Kind::Send && !more {
             self.outstanding -= 1;
         }
@@ -285,10 +268,7 @@ impl Uring {
                 if rustix::io::Errno::from_io_error(&error) != Some(rustix::io::Errno::NOBUFS) {
                     return Some(self.lose(conn, Reason::Failed(error)));
                 }
-                return self
-                    .arm(conn)
-                    .err()
-                    .map(|e| self.lose(conn, Reason::Failed(e)));
+                return self.arm(conn).err().map(|e| self.lose(conn, Reason::Failed(e)));
             }
         };
         if !more && let Err(error) = self.arm(conn) {
@@ -305,12 +285,7 @@ impl Uring {
             }
             (Place::Kept, slot.kept.len())
         };
-        self.current = Some(Current {
-            conn,
-            place,
-            start: 0,
-            end,
-        });
+        self.current = Some(Current { conn, place, start: 0, end });
         Some(Event::Received(conn))
     }
 
@@ -334,10 +309,7 @@ impl Uring {
         slot.waiting = true;
         self.outstanding += 1;
         let operation = self.operation(Kind::SendRest, conn);
-        if let Err(error) = self
-            .ring
-            .send_waiting(operation, &self.slots[conn.0 as usize].lent)
-        {
+        if let Err(error) = self.ring.send_waiting(operation, &self.slots[conn.0 as usize].lent) {
             self.told.push_back((conn, Err(error)));
         }
     }
@@ -345,13 +317,7 @@ impl Uring {
     /// Keeps what was received last and not consumed with its connection.
     #[inline]
     fn put_away(&mut self) {
-        let Some(Current {
-            conn,
-            place,
-            start,
-            end,
-        }) = self.current.take()
-        else {
+        let Some(Current { conn, place, start, end }) = self.current.take() else {
             return;
         };
         let slot = &mut self.slots[conn.0 as usize];
@@ -360,8 +326,7 @@ impl Uring {
             Place::Pool(buffer) => {
                 if let Some(pool) = &mut self.pool {
                     if start < end {
-                        slot.kept
-                            .extend_from_slice(&pool.filled(buffer, end)[start..]);
+                        slot.kept.extend_from_slice(&pool.filled(buffer, end)[start..]);
                     }
                     pool.give_back(buffer);
                 }
@@ -414,13 +379,7 @@ impl Engine for Uring {
 
     #[inline]
     fn inbox(&self) -> &[u8] {
-        let Some(Current {
-            conn,
-            place,
-            start,
-            end,
-        }) = &self.current
-        else {
+        let Some(Current { conn, place, start, end }) = &self.current else {
             return &[];
         };
         match (place, &self.pool) {
@@ -503,11 +462,7 @@ impl Drop for Uring {
         }
         let end = Instant::now() + FAREWELL_MAX;
         while self.outstanding > 0 && Instant::now() < end {
-            if self
-                .ring
-                .submit_and_wait(Some(Duration::from_millis(10)))
-                .is_err()
-            {
+            if self.ring.submit_and_wait(Some(Duration::from_millis(10))).is_err() {
                 break;
             }
             while let Some(completion) = self.ring.next_completion() {

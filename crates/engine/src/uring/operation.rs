@@ -29,10 +29,7 @@ impl Operation {
     /// As the kernel carries it.
     #[inline]
     pub(super) fn to_user_data(self) -> u64 {
-        debug_assert!(
-            self.conn.0 < 1 << (32 - KIND_BITS),
-            "a plan has fewer connections"
-        );
+        debug_assert!(self.conn.0 < 1 << (32 - KIND_BITS), "a plan has fewer connections");
         let low = self.conn.0 << KIND_BITS | self.kind as u32;
         u64::from(self.generation) << 32 | u64::from(low)
     }
@@ -47,11 +44,7 @@ impl Operation {
             2 => Kind::Send,
             _ => Kind::SendRest,
         };
-        Self {
-            kind,
-            conn: ConnId(low >> KIND_BITS),
-            generation: (data >> 32) as u32,
-        }
+        Self { kind, conn: ConnId(low >> KIND_BITS), generation: (data >> 32) as u32 }
     }
 }
 
@@ -63,15 +56,8 @@ mod tests {
     fn an_operation_survives_the_trip() {
         for kind in [Kind::Connect, Kind::Receive, Kind::Send, Kind::SendRest] {
             for conn in [0, 1, 999_999] {
-                let operation = Operation {
-                    kind,
-                    conn: ConnId(conn),
-                    generation: u32::MAX - conn,
-                };
-                assert_eq!(
-                    Operation::from_user_data(operation.to_user_data()),
-                    operation
-                );
+                let operation = Operation { kind, conn: ConnId(conn), generation: u32::MAX - conn };
+                assert_eq!(Operation::from_user_data(operation.to_user_data()), operation);
             }
         }
     }

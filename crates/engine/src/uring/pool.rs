@@ -45,14 +45,8 @@ impl Pool {
         let memory_layout = Layout::from_size_align(memory_len, PAGE).map_err(invalid)?;
         let entries = zeroed(entries_layout).cast::<BufRingEntry>();
         let memory = zeroed(memory_layout);
-        let mut pool = Self {
-            entries,
-            entries_layout,
-            memory,
-            memory_layout,
-            mask: count - 1,
-            tail: 0,
-        };
+        let mut pool =
+            Self { entries, entries_layout, memory, memory_layout, mask: count - 1, tail: 0 };
         // SAFETY: the entries are page-aligned, zeroed, of `count` entries, and freed only when
         // the pool is dropped, which its owner does after the ring is done with it.
         unsafe {
@@ -65,10 +59,7 @@ impl Pool {
     /// The first `len` bytes of a buffer that a completion named.
     #[inline]
     pub(super) fn filled(&self, buffer: u16, len: usize) -> &[u8] {
-        assert!(
-            buffer <= self.mask && len <= BUFFER_LEN,
-            "the kernel names our buffers"
-        );
+        assert!(buffer <= self.mask && len <= BUFFER_LEN, "the kernel names our buffers");
         // SAFETY: within the memory by the assertion, which was zeroed at first and is only ever
         // overwritten by the kernel; and the kernel does not touch a buffer between naming it and
         // getting it back.

@@ -17,11 +17,7 @@ pub(super) fn probe() -> io::Result<()> {
     let path = directory.join(format!("keystorm-probe-{}.sock", std::process::id()));
     let _ = std::fs::remove_file(&path);
     let listener = UnixListener::bind(&path)?;
-    engine.open(
-        CONN,
-        &Address::Unix(path.clone()),
-        &ConnectOptions::default(),
-    );
+    engine.open(CONN, &Address::Unix(path.clone()), &ConnectOptions::default());
     let accepted = listener.accept();
     let _ = std::fs::remove_file(&path);
     let (mut peer, _) = accepted?;
@@ -48,8 +44,5 @@ fn expect(engine: &mut Uring, wanted: impl Fn(&Event) -> bool) -> io::Result<()>
             }
         }
     }
-    Err(io::Error::new(
-        io::ErrorKind::TimedOut,
-        "an operation of the probe never completed",
-    ))
+    Err(io::Error::new(io::ErrorKind::TimedOut, "an operation of the probe never completed"))
 }

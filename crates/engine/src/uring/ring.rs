@@ -40,9 +40,7 @@ pub(super) struct Completion {
 impl Ring {
     /// A ring for up to `connections`, which are known to it as files by their number.
     pub(super) fn new(connections: u32) -> io::Result<Self> {
-        let completions = (4 * connections)
-            .clamp(2 * SUBMISSIONS, 65_536)
-            .next_power_of_two();
+        let completions = (4 * connections).clamp(2 * SUBMISSIONS, 65_536).next_power_of_two();
         let ring = IoUring::builder()
             .setup_single_issuer()
             .setup_defer_taskrun()
@@ -51,10 +49,7 @@ impl Ring {
             .setup_cqsize(completions)
             .build(SUBMISSIONS)?;
         if !ring.params().is_feature_skip_cqe_on_success() {
-            return Err(io::Error::new(
-                io::ErrorKind::Unsupported,
-                "sends cannot be silent",
-            ));
+            return Err(io::Error::new(io::ErrorKind::Unsupported, "sends cannot be silent"));
         }
         ring.submitter().register_files_sparse(connections)?;
         Ok(Self { ring })
@@ -66,10 +61,7 @@ impl Ring {
 
     /// Makes a socket known as file `number`.
     pub(super) fn set_file(&self, number: u32, fd: RawFd) -> io::Result<()> {
-        self.ring
-            .submitter()
-            .register_files_update(number, &[fd])
-            .map(drop)
+        self.ring.submitter().register_files_update(number, &[fd]).map(drop)
     }
 
     /// Forgets file `number`.
@@ -170,9 +162,7 @@ fn file(operation: Operation) -> Fixed {
 #[inline]
 fn send(operation: Operation, bytes: &[u8], flags: i32) -> Entry {
     let flags = flags | MSG_NOSIGNAL | MSG_WAITALL;
-    opcode::Send::new(file(operation), bytes.as_ptr(), bytes.len() as u32)
-        .flags(flags)
-        .build()
+    opcode::Send::new(file(operation), bytes.as_ptr(), bytes.len() as u32).flags(flags).build()
 }
 
 /// The end of time, and a signal, are no failures of a wait; nor is a kernel that is short of

@@ -23,18 +23,10 @@ pub(crate) struct Lab {
 type MakeLab = fn(Behaviour) -> Lab;
 
 const LABS: &[(&str, MakeLab)] = &[
-    ("epoll over tcp", |behaviour| {
-        real(epoll(), Peer::tcp(behaviour))
-    }),
-    ("epoll over unix", |behaviour| {
-        real(epoll(), Peer::unix(behaviour))
-    }),
-    ("uring over tcp", |behaviour| {
-        real(uring(), Peer::tcp(behaviour))
-    }),
-    ("uring over unix", |behaviour| {
-        real(uring(), Peer::unix(behaviour))
-    }),
+    ("epoll over tcp", |behaviour| real(epoll(), Peer::tcp(behaviour))),
+    ("epoll over unix", |behaviour| real(epoll(), Peer::unix(behaviour))),
+    ("uring over tcp", |behaviour| real(uring(), Peer::tcp(behaviour))),
+    ("uring over unix", |behaviour| real(uring(), Peer::unix(behaviour))),
     ("scripted", |behaviour| Lab {
         engine: Box::new(Scripted::new(script::Play::new(behaviour))),
         address: Address::Unix("/nowhere".into()),
@@ -51,11 +43,7 @@ fn uring() -> Box<dyn Engine> {
 }
 
 fn real(engine: Box<dyn Engine>, peer: Peer) -> Lab {
-    Lab {
-        engine,
-        address: peer.address(),
-        _peer: Some(peer),
-    }
+    Lab { engine, address: peer.address(), _peer: Some(peer) }
 }
 
 /// Most connections of a case.
@@ -75,8 +63,7 @@ enum Seen {
 
 impl Lab {
     fn open(&mut self, conn: ConnId) {
-        self.engine
-            .open(conn, &self.address, &ConnectOptions::default());
+        self.engine.open(conn, &self.address, &ConnectOptions::default());
     }
 
     /// Turns until `enough` says so; everything received is consumed.
@@ -100,10 +87,7 @@ impl Lab {
                     return;
                 }
             }
-            assert!(
-                self.engine.now_ns() < end_ns,
-                "what was waited for never came"
-            );
+            assert!(self.engine.now_ns() < end_ns, "what was waited for never came");
         }
     }
 
@@ -163,10 +147,7 @@ fn what_is_sent_comes_back() {
             let sent_ns = lab.engine.send(A, &message);
             let (got, end) = lab.collect(A, message.len());
             assert_eq!((got, end), (message, None));
-            assert!(
-                lab.engine.now_ns() >= sent_ns,
-                "time does not run backwards"
-            );
+            assert!(lab.engine.now_ns() >= sent_ns, "time does not run backwards");
         }
     });
 }
@@ -182,9 +163,7 @@ fn a_connection_may_be_adopted() {
         match &lab.address {
             Address::Tcp(address) => socket.connect(&(*address).into()).unwrap(),
             Address::Unix(path) if path.exists() => {
-                socket
-                    .connect(&socket2::SockAddr::unix(path).unwrap())
-                    .unwrap();
+                socket.connect(&socket2::SockAddr::unix(path).unwrap()).unwrap();
             }
             Address::Unix(_) => {} // Nowhere: the scripted engine's.
         }
@@ -204,12 +183,7 @@ fn more_than_the_kernel_takes_at_once_arrives_whole() {
             lab.engine.send(A, part);
         }
         let (got, _) = lab.collect(A, message.len());
-        assert!(
-            got == message,
-            "{} of {} bytes, or others",
-            got.len(),
-            message.len()
-        );
+        assert!(got == message, "{} of {} bytes, or others", got.len(), message.len());
     });
 }
 
@@ -249,16 +223,13 @@ fn what_is_not_consumed_comes_again() {
 
 #[test]
 fn last_words_are_heard_before_the_end() {
-    for_each_lab(
-        Behaviour::SayAndClose(b"-ERR max number of clients reached\r\n"),
-        |lab| {
-            lab.opened(A);
-            let (got, end) = lab.collect(A, usize::MAX);
-            assert_eq!(got, b"-ERR max number of clients reached\r\n");
-            assert_eq!(end, Some(Seen::ClosedByPeer));
-            lab.assert_quiet();
-        },
-    );
+    for_each_lab(Behaviour::SayAndClose(b"-ERR max number of clients reached\r\n"), |lab| {
+        lab.opened(A);
+        let (got, end) = lab.collect(A, usize::MAX);
+        assert_eq!(got, b"-ERR max number of clients reached\r\n");
+        assert_eq!(end, Some(Seen::ClosedByPeer));
+        lab.assert_quiet();
+    });
 }
 
 #[test]
@@ -280,10 +251,7 @@ fn a_reset_is_a_failure() {
         lab.engine.send(A, b"0123456789");
         let (_, end) = lab.collect(A, usize::MAX);
         // A unix socket that is closed with nothing unread ends in order: it knows no reset.
-        assert!(
-            matches!(end, Some(Seen::Failed | Seen::ClosedByPeer)),
-            "{end:?}"
-        );
+        assert!(matches!(end, Some(Seen::Failed | Seen::ClosedByPeer)), "{end:?}");
         lab.assert_quiet();
     });
 }
@@ -306,11 +274,7 @@ fn a_closed_connection_is_silent_and_its_id_free() {
             lab.engine.close(A);
             lab.open(A);
             lab.run(|_, conn, seen| {
-                assert_eq!(
-                    (conn, seen),
-                    (A, Seen::Opened),
-                    "nothing of the old connection"
-                );
+                assert_eq!((conn, seen), (A, Seen::Opened), "nothing of the old connection");
                 true
             });
             lab.engine.send(A, &[round]);
@@ -378,10 +342,7 @@ fn a_wait_ends_when_it_was_told_to() {
                 lab.engine.wait(Some(end_ns)).unwrap();
                 assert!(lab.engine.next().is_none());
             }
-            assert!(
-                lab.engine.now_ns() < end_ns + 1_000_000_000,
-                "not a second late"
-            );
+            assert!(lab.engine.now_ns() < end_ns + 1_000_000_000, "not a second late");
         }
     });
 }

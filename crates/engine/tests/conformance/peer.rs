@@ -44,9 +44,7 @@ impl Stream for UnixStream {}
 
 impl Stream for TcpStream {
     fn reset(&self) {
-        socket2::SockRef::from(self)
-            .set_linger(Some(Duration::ZERO))
-            .unwrap();
+        socket2::SockRef::from(self).set_linger(Some(Duration::ZERO)).unwrap();
     }
 }
 
@@ -62,10 +60,7 @@ impl Peer {
                 }
             });
         }
-        Self {
-            address,
-            _directory: None,
-        }
+        Self { address, _directory: None }
     }
 
     pub(crate) fn unix(behaviour: Behaviour) -> Self {
@@ -79,10 +74,7 @@ impl Peer {
                 }
             });
         }
-        Self {
-            address: Address::Unix(path),
-            _directory: Some(directory),
-        }
+        Self { address: Address::Unix(path), _directory: Some(directory) }
     }
 
     pub(crate) fn address(&self) -> Address {

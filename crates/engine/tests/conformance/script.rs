@@ -15,10 +15,7 @@ pub(crate) struct Play {
 
 impl Play {
     pub(crate) fn new(behaviour: Behaviour) -> Self {
-        Self {
-            behaviour,
-            received: 0,
-        }
+        Self { behaviour, received: 0 }
     }
 }
 
@@ -42,16 +39,11 @@ impl Script for Play {
         match self.behaviour {
             Behaviour::Echo => vec![(at, Delivery::Bytes(bytes.to_vec()))],
             Behaviour::EchoAfter(pause) => {
-                vec![(
-                    at + pause.as_nanos() as u64,
-                    Delivery::Bytes(bytes.to_vec()),
-                )]
+                vec![(at + pause.as_nanos() as u64, Delivery::Bytes(bytes.to_vec()))]
             }
             Behaviour::EchoBytewise => {
                 let dribble = (1..).zip(bytes);
-                dribble
-                    .map(|(n, b)| (at + n * 1_000_000, Delivery::Bytes(vec![*b])))
-                    .collect()
+                dribble.map(|(n, b)| (at + n * 1_000_000, Delivery::Bytes(vec![*b]))).collect()
             }
             Behaviour::CloseAfter(n) if self.received >= n => vec![(at, Delivery::Close)],
             Behaviour::ResetAfter(n) if self.received >= n => {

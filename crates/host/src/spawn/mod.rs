@@ -59,13 +59,7 @@ const PORTS_TRIED: u32 = 5;
 /// Longest path of a socket: 104 bytes with the final zero on macOS, 108 on Linux.
 const SOCKET_PATH_MAX: usize = 103;
 /// What keystorm decides about a server, since it must find it, read its output and end it.
-const RESERVED: [&str; 5] = [
-    "--port",
-    "--unixsocket",
-    "--daemonize",
-    "--logfile",
-    "--dir",
-];
+const RESERVED: [&str; 5] = ["--port", "--unixsocket", "--daemonize", "--logfile", "--dir"];
 
 impl Spawn {
     /// Starts the server and waits up to ten seconds until it answers. Keeps nothing on disk but
@@ -89,12 +83,7 @@ impl Spawn {
             tries += 1;
             match self.start_once(&program, &home) {
                 Ok((child, address, facts)) => {
-                    return Ok(SpawnedServer {
-                        child,
-                        address,
-                        facts,
-                        _home: home,
-                    });
+                    return Ok(SpawnedServer { child, address, facts, _home: home });
                 }
                 // Between finding a free port and the server's taking it, another program did.
                 Err(SpawnError::Ended { log, .. })
@@ -111,10 +100,7 @@ impl Spawn {
         program: &Path,
         home: &Home,
     ) -> Result<(Running, Address, ServerFacts), SpawnError> {
-        let start = |source| SpawnError::Start {
-            program: program.to_owned(),
-            source,
-        };
+        let start = |source| SpawnError::Start { program: program.to_owned(), source };
         let address = match self.listen {
             Listen::Loopback => Address::Tcp(free_port().map_err(start)?),
             Listen::Unix => Address::Unix(home.socket()),
@@ -204,10 +190,7 @@ fn wait_until_ready(
 /// What the server says of itself, if it is there, is the one with this pid, and has its data.
 /// Asks by `INFO` and not by `PING`, so that the server's count of PINGs is the run's alone.
 fn look(address: &Address, pid: u32) -> Option<ServerFacts> {
-    let patience = Patience {
-        connect: Duration::from_secs(1),
-        reply: Duration::from_secs(1),
-    };
+    let patience = Patience { connect: Duration::from_secs(1), reply: Duration::from_secs(1) };
     let mut client = Client::connect(address, patience).ok()?;
     match client.ask(&[b"INFO"]).ok()? {
         // It has a password, or another rule that arguments gave it: whoever set that knows.

@@ -21,15 +21,10 @@ pub(super) fn find(name: Option<&str>) -> Result<PathBuf, SpawnError> {
 
 fn find_on(name: Option<&str>, search: &std::ffi::OsStr) -> Result<PathBuf, SpawnError> {
     let on_path = |name: &str| {
-        env::split_paths(search)
-            .map(|dir| dir.join(name))
-            .find(|path| is_program(path))
+        env::split_paths(search).map(|dir| dir.join(name)).find(|path| is_program(path))
     };
     match name {
-        None => SERVERS
-            .into_iter()
-            .find_map(on_path)
-            .ok_or(SpawnError::NoServer),
+        None => SERVERS.into_iter().find_map(on_path).ok_or(SpawnError::NoServer),
         Some(path) if path.contains('/') => {
             let path = PathBuf::from(path);
             let found = is_program(&path).then(|| path.clone());

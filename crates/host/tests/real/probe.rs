@@ -4,17 +4,10 @@ use crate::servers::{redis, that_says};
 use host::{Address, Client, Listen, Login, Patience, ProbeError, ServerConfig, probe};
 use wire::resp::Value;
 
-const NOBODY: Login<'_> = Login {
-    user: None,
-    password: None,
-    db: 0,
-};
+const NOBODY: Login<'_> = Login { user: None, password: None, db: 0 };
 
 fn password(password: &str) -> Login<'_> {
-    Login {
-        password: Some(password),
-        ..NOBODY
-    }
+    Login { password: Some(password), ..NOBODY }
 }
 
 /// Probes, and checks that the error says all of this.
@@ -38,10 +31,7 @@ fn a_server_tells_what_it_is() {
         let facts = probe(server.address(), Login { db: 15, ..NOBODY }).unwrap();
         assert_eq!(facts.product.as_deref(), Some("redis"));
         assert_eq!(facts.version.as_deref(), server.version());
-        let config = ServerConfig {
-            save: String::new(),
-            appendonly: "no".into(),
-        };
+        let config = ServerConfig { save: String::new(), appendonly: "no".into() };
         assert_eq!(facts.config, Some(config));
     }
 }
@@ -53,10 +43,8 @@ fn the_probe_leaves_the_counts_of_load_alone() {
     let mut client = Client::connect(server.address(), Patience::default()).unwrap();
     let stats = client.ask(&[b"INFO", b"commandstats"]).unwrap();
     let stats = stats.text().unwrap();
-    let mut names: Vec<&str> = stats
-        .lines()
-        .filter_map(|line| line.strip_prefix("cmdstat_")?.split(':').next())
-        .collect();
+    let mut names: Vec<&str> =
+        stats.lines().filter_map(|line| line.strip_prefix("cmdstat_")?.split(':').next()).collect();
     names.sort_unstable();
     assert_eq!(names, ["config|get", "info"]);
 }
@@ -69,10 +57,7 @@ fn passwords_missing_wrong_and_unwanted() {
     assert!(matches!(error, ProbeError::PasswordMissing { .. }));
     let error = refused(at, password("hunter2"), &["WRONGPASS", "the default user"]);
     assert!(matches!(error, ProbeError::WrongPassword { .. }));
-    let named = Login {
-        user: Some("nobody"),
-        ..password("hunter2")
-    };
+    let named = Login { user: Some("nobody"), ..password("hunter2") };
     refused(at, named, &["WRONGPASS", "user 'nobody'"]);
     assert!(probe(at, password("s3cret")).unwrap().config.is_some());
 
@@ -86,16 +71,10 @@ fn a_user_who_may_not_ask_is_let_in_all_the_same() {
     let rules = "--user worker on >pw ~* &* +@all -config -info -select";
     let rules: Vec<&str> = rules.split(' ').collect();
     let server = redis(&rules, Listen::Unix);
-    let worker = Login {
-        user: Some("worker"),
-        ..password("pw")
-    };
+    let worker = Login { user: Some("worker"), ..password("pw") };
     assert_eq!(probe(server.address(), worker).unwrap(), Default::default());
-    let error = refused(
-        server.address(),
-        Login { db: 1, ..worker },
-        &["SELECT", "NOPERM", "+select"],
-    );
+    let error =
+        refused(server.address(), Login { db: 1, ..worker }, &["SELECT", "NOPERM", "+select"]);
     assert!(matches!(error, ProbeError::Refused { .. }));
 }
 
@@ -128,20 +107,11 @@ fn a_server_that_is_full() {
 #[test]
 fn what_servers_say_to_clients_they_do_not_take() {
     let denied = that_says(b"-DENIED Redis is running in protected mode because ...\r\n");
-    assert!(matches!(
-        refused(&denied, NOBODY, &["protected mode"]),
-        ProbeError::Protected { .. }
-    ));
+    assert!(matches!(refused(&denied, NOBODY, &["protected mode"]), ProbeError::Protected { .. }));
     let loading = that_says(b"-LOADING Redis is loading the dataset in memory\r\n");
-    assert!(matches!(
-        refused(&loading, NOBODY, &["still loading"]),
-        ProbeError::Loading { .. }
-    ));
+    assert!(matches!(refused(&loading, NOBODY, &["still loading"]), ProbeError::Loading { .. }));
     let old = that_says(b"-ERR wrong number of arguments for 'auth' command\r\n");
-    let named = Login {
-        user: Some("u"),
-        ..password("hunter2")
-    };
+    let named = Login { user: Some("u"), ..password("hunter2") };
     refused(&old, named, &["leave out --user"]);
     let unaware =
         that_says(b"-ERR unknown command 'AUTH', with args beginning with: 'hunter2'\r\n");

@@ -48,9 +48,7 @@ pub(crate) fn redis(args: &[&str], listen: Listen) -> SpawnedServer {
         listen,
         guard: scripts().guard.clone(),
     };
-    spawn
-        .start()
-        .expect("a redis-server; `make setup-test` installs it")
+    spawn.start().expect("a redis-server; `make setup-test` installs it")
 }
 
 /// A server of one connection that reads a command, says this, and closes.
@@ -60,8 +58,7 @@ pub(crate) fn that_says(answer: &'static [u8]) -> Address {
     thread::spawn(move || {
         let (mut stream, _) = listener.accept().expect("a client");
         let read = stream.read(&mut [0; 4096]);
-        read.and_then(|_| stream.write_all(answer))
-            .expect("a conversation");
+        read.and_then(|_| stream.write_all(answer)).expect("a conversation");
     });
     address.into()
 }

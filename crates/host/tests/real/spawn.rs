@@ -41,16 +41,9 @@ fn a_server_with_a_password_is_ready_too() {
 fn a_configuration_file_is_read_and_does_not_decide_where() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("my.conf");
-    fs::write(
-        &file,
-        "port 1\nlogfile /nonexistent/x\nappendonly yes\ndatabases 3\n",
-    )
-    .unwrap();
+    fs::write(&file, "port 1\nlogfile /nonexistent/x\nappendonly yes\ndatabases 3\n").unwrap();
     let server = redis(&[file.to_str().unwrap()], Listen::Loopback);
-    let login = |db| Login {
-        db,
-        ..Login::default()
-    };
+    let login = |db| Login { db, ..Login::default() };
     let facts = probe(server.address(), login(2)).unwrap();
     assert_eq!(facts.config.unwrap().appendonly, "no");
     assert!(probe(server.address(), login(3)).is_err());

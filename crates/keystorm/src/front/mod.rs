@@ -95,18 +95,11 @@ impl Output {
 
 /// Chooses the front end and lets it read the arguments.
 pub(crate) fn parse(called_as: &OsStr, mut args: Vec<OsString>) -> Result<Intent, UsageError> {
-    let program = Path::new(called_as)
-        .file_stem()
-        .and_then(OsStr::to_str)
-        .unwrap_or_default();
+    let program = Path::new(called_as).file_stem().and_then(OsStr::to_str).unwrap_or_default();
     if let Some((front, name)) = front_named(program) {
         return front.parse(Some(name), args);
     }
-    let first = args
-        .first()
-        .and_then(|a| a.to_str())
-        .unwrap_or_default()
-        .to_owned();
+    let first = args.first().and_then(|a| a.to_str()).unwrap_or_default().to_owned();
     if let Some((front, name)) = front_named(&first) {
         return front.parse(Some(name), args.split_off(1));
     }

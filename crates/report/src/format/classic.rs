@@ -54,10 +54,7 @@ mod tests {
             Classic.each(&Summary::of(&run), &mut out).unwrap();
             let text = String::from_utf8(out).unwrap();
             let last = text.lines().rfind(|l| l.contains("% <= "));
-            assert!(
-                last.is_none_or(|l| l.starts_with("100.00% <= ")),
-                "{name}: {text}"
-            );
+            assert!(last.is_none_or(|l| l.starts_with("100.00% <= ")), "{name}: {text}");
             assert_eq!(last.is_none(), name == "empty");
         }
     }

@@ -7,9 +7,7 @@ use crate::{FORMATS, FormatOptions, Run, Summary, fixture};
 
 /// All that a format writes of one run in a suite.
 fn rendered(format: &str, run: &Run) -> String {
-    let options = FormatOptions {
-        first_byte: run.plan.first_byte,
-    };
+    let options = FormatOptions { first_byte: run.plan.first_byte };
     let mut format = super::by_name(format, options).unwrap();
     let mut out = Vec::new();
     format.begin(&mut out).unwrap();
@@ -23,9 +21,8 @@ fn every_format_of_every_run() {
     for (format, _) in FORMATS {
         // Markers keep blank lines at an end from being trimmed with the file's.
         let cases = fixture::all();
-        let cases = cases
-            .iter()
-            .map(|(name, run)| format!("[{name}]\n{}[end]\n", rendered(format, run)));
+        let cases =
+            cases.iter().map(|(name, run)| format!("[{name}]\n{}[end]\n", rendered(format, run)));
         insta::assert_snapshot!(*format, cases.collect::<String>());
     }
 }
@@ -36,10 +33,7 @@ fn no_figure_is_infinite_or_not_a_number() {
         for (name, run) in fixture::all() {
             let text = rendered(format, &run).to_lowercase();
             // The runs' own words hold neither.
-            assert!(
-                !text.contains("nan") && !text.contains("inf"),
-                "{format} of {name}: {text}"
-            );
+            assert!(!text.contains("nan") && !text.contains("inf"), "{format} of {name}: {text}");
         }
     }
 }
@@ -48,10 +42,7 @@ fn no_figure_is_infinite_or_not_a_number() {
 fn nothing_but_line_ends_controls_a_terminal() {
     for (format, _) in FORMATS {
         let text = rendered(format, &fixture::hostile());
-        assert!(
-            !text.chars().any(|c| c.is_control() && c != '\n'),
-            "{format}: {text:?}"
-        );
+        assert!(!text.chars().any(|c| c.is_control() && c != '\n'), "{format}: {text:?}");
         assert!(!text.contains('\u{202e}'), "{format}: {text:?}");
     }
 }
@@ -61,9 +52,7 @@ fn only_a_suite_ends_in_a_line_of_its_own() {
     for (format, build) in FORMATS {
         let end = |suite| {
             let mut out = Vec::new();
-            build(FormatOptions::default())
-                .finish(suite, &mut out)
-                .unwrap();
+            build(FormatOptions::default()).finish(suite, &mut out).unwrap();
             out
         };
         assert_eq!(end(true), if *format == "csv" { &b""[..] } else { b"\n" });
@@ -73,10 +62,6 @@ fn only_a_suite_ends_in_a_line_of_its_own() {
 
 #[test]
 fn formats_are_found_by_name_and_no_others() {
-    assert!(
-        FORMATS
-            .iter()
-            .all(|(n, _)| super::by_name(n, FormatOptions::default()).is_some())
-    );
+    assert!(FORMATS.iter().all(|(n, _)| super::by_name(n, FormatOptions::default()).is_some()));
     assert!(super::by_name("xml", FormatOptions::default()).is_none());
 }

@@ -64,10 +64,7 @@ pub const FORMATS: &[(&str, Build)] = &[
 /// The format of that name, if there is one.
 #[must_use]
 pub fn by_name(name: &str, options: FormatOptions) -> Option<Box<dyn Format>> {
-    FORMATS
-        .iter()
-        .find(|(n, _)| *n == name)
-        .map(|(_, build)| build(options))
+    FORMATS.iter().find(|(n, _)| *n == name).map(|(_, build)| build(options))
 }
 
 /// The lines that every report for people begins with, up to `keep alive`.
@@ -78,10 +75,7 @@ fn write_head(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "  INCOMPLETE: {shortfall}")?;
     }
     let (requests, elapsed_s) = (summary.requests, summary.elapsed_s);
-    writeln!(
-        out,
-        "  {requests} requests completed in {elapsed_s:.2} seconds"
-    )?;
+    writeln!(out, "  {requests} requests completed in {elapsed_s:.2} seconds")?;
     writeln!(out, "  {} parallel clients", plan.fleet.connections)?;
     writeln!(out, "  {} bytes payload", plan.payload_bytes)?;
     writeln!(out, "  keep alive: {}", u8::from(plan.fleet.keep_alive))

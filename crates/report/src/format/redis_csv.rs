@@ -16,9 +16,7 @@ pub(super) struct RedisCsv {
 impl RedisCsv {
     /// A table, with two more columns if the latency to the first byte is recorded.
     pub(super) fn new(options: FormatOptions) -> Self {
-        Self {
-            first_byte: options.first_byte,
-        }
+        Self { first_byte: options.first_byte }
     }
 }
 
@@ -33,10 +31,7 @@ impl Format for RedisCsv {
     }
 
     fn each(&mut self, summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
-        let mut row = vec![
-            summary.title.clone(),
-            format!("{:.2}", summary.throughput_rps),
-        ];
+        let mut row = vec![summary.title.clone(), format!("{:.2}", summary.throughput_rps)];
         row.extend(msec_columns(&summary.response));
         if self.first_byte {
             let figures = summary.first_byte.unwrap_or_default();
@@ -69,11 +64,7 @@ mod tests {
             format.each(&Summary::of(&run), &mut out).unwrap();
         }
         format.finish(true, &mut out).unwrap();
-        String::from_utf8(out)
-            .unwrap()
-            .lines()
-            .map(str::to_owned)
-            .collect()
+        String::from_utf8(out).unwrap().lines().map(str::to_owned).collect()
     }
 
     #[test]

@@ -17,11 +17,7 @@ impl Format for RedisQuiet {
         let p50 = msec_at_most(summary.response.p50_ns);
         write!(out, "{title}: {rps:.2} requests per second, p50={p50} msec")?;
         if let Some(first_byte) = &summary.first_byte {
-            write!(
-                out,
-                ", first byte p50={} msec",
-                msec_at_most(first_byte.p50_ns)
-            )?;
+            write!(out, ", first byte p50={} msec", msec_at_most(first_byte.p50_ns))?;
         }
         match summary.errors {
             0 => {}

@@ -6,6 +6,8 @@
 
 use std::io::{self, Write};
 
+use workload::Endpoint;
+
 use crate::distribution::{self, Step};
 use crate::quantity::{COLUMNS, msec_at_most, msec_columns};
 use crate::{Format, LatencyFigures, Summary, escape};
@@ -31,26 +33,36 @@ impl Format for RedisText {
 fn write_setup(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     let (fleet, server) = (&summary.run.plan.fleet, &summary.run.server);
     if let Some(config) = &server.config {
-        writeln!(
-            out,
-            "  host configuration \"save\": {}",
-            escape(&config.save)
-        )?;
-        writeln!(
-            out,
-            "  host configuration \"appendonly\": {}",
-            escape(&config.appendonly)
-        )?;
+        writeln!(out, "  host configuration \"save\": {}", escape(&config.save))?;
+        writeln!(out, "  host configuration \"appendonly\": {}", escape(&config.appendonly))?;
     }
-    writeln!(
-        out,
-        "  multi-thread: {}",
-        if fleet.multi_thread { "yes" } else { "no" }
-    )?;
+    writeln!(out, "  multi-thread: {}", if fleet.multi_thread { "yes" } else { "no" })?;
     if fleet.multi_thread {
         writeln!(out, "  threads: {}", fleet.workers)?;
     }
+    write_placement(summary, out)
+}
+
+/// What only keystorm can be told, and so the peers' layout has no place for: said when it was
+/// told, or when an engine had to be passed over.
+fn write_placement(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let (plan, measurement) = (&summary.run.plan, &summary.run.measurement);
+    if !plan.fleet.cpus.is_empty() {
+        writeln!(out, "  worker CPUs: {}", list(&plan.fleet.cpus))?;
+    }
+    if let Endpoint::Spawned { cpus, .. } = &plan.target.endpoint
+        && !cpus.is_empty()
+    {
+        writeln!(out, "  server CPUs: {}", list(cpus))?;
+    }
+    if let Some(note) = &measurement.engine_note {
+        writeln!(out, "  engine: {} ({})", measurement.engine, escape(note))?;
+    }
     Ok(())
+}
+
+fn list(cpus: &[usize]) -> String {
+    cpus.iter().map(usize::to_string).collect::<Vec<_>>().join(",")
 }
 
 /// The block that `valkey-benchmark` prints with `--rps`. A run shorter than one interval has a
@@ -64,48 +76,28 @@ fn write_rates(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
         return Ok(());
     };
     writeln!(out, "  RPS distribution (reqs/sec):")?;
-    let columns = [
-        rates.mean_rps,
-        rates.min_rps,
-        rates.p50_rps,
-        rates.p95_rps,
-        rates.p99_rps,
-        rates.max_rps,
-    ];
+    let columns =
+        [rates.mean_rps, rates.min_rps, rates.p50_rps, rates.p95_rps, rates.p99_rps, rates.max_rps];
     write_columns(&columns.map(|rate| format!("{rate:.3}")), out)
 }
 
 fn write_distributions(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     let latency = &summary.response_times;
     writeln!(out, "\nLatency by percentile distribution:")?;
-    distribution::by_percentile(latency)
-        .iter()
-        .try_for_each(|s| write_step(s, out))?;
+    distribution::by_percentile(latency).iter().try_for_each(|s| write_step(s, out))?;
     writeln!(out, "\nCumulative distribution of latencies:")?;
-    distribution::by_bound(latency)
-        .iter()
-        .try_for_each(|s| write_step(s, out))
+    distribution::by_bound(latency).iter().try_for_each(|s| write_step(s, out))
 }
 
 fn write_step(step: &Step, out: &mut dyn Write) -> io::Result<()> {
-    let Step {
-        percent,
-        at_most_ns,
-        cumulative,
-    } = *step;
+    let Step { percent, at_most_ns, cumulative } = *step;
     let bound = msec_at_most(at_most_ns);
-    writeln!(
-        out,
-        "{percent:.3}% <= {bound} milliseconds (cumulative count {cumulative})"
-    )
+    writeln!(out, "{percent:.3}% <= {bound} milliseconds (cumulative count {cumulative})")
 }
 
 fn write_summary(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     let rps = summary.throughput_rps;
-    writeln!(
-        out,
-        "\nSummary:\n  throughput summary: {rps:.2} requests per second"
-    )?;
+    writeln!(out, "\nSummary:\n  throughput summary: {rps:.2} requests per second")?;
     write_latency("latency summary", &summary.response, out)?;
     if summary.target_rps().is_some() {
         write_latency("service time summary", &summary.service, out)?;
@@ -142,10 +134,7 @@ mod tests {
     #[test]
     fn tables_end_in_all_requests() {
         let text = text(&fixture::complete());
-        let ends = text
-            .lines()
-            .filter(|l| l.starts_with("100.000% <= "))
-            .count();
+        let ends = text.lines().filter(|l| l.starts_with("100.000% <= ")).count();
         assert_eq!(ends, 2);
         assert_eq!(text.matches("(cumulative count 2000)\n\n").count(), 2);
     }
@@ -153,17 +142,8 @@ mod tests {
     #[test]
     fn the_greatest_latency_reads_the_same_in_table_and_summary() {
         let text = text(&fixture::complete());
-        let max = text
-            .lines()
-            .last()
-            .unwrap()
-            .split_whitespace()
-            .last()
-            .unwrap();
-        assert!(
-            text.contains(&format!("100.000% <= {max} milliseconds")),
-            "{text}"
-        );
+        let max = text.lines().last().unwrap().split_whitespace().last().unwrap();
+        assert!(text.contains(&format!("100.000% <= {max} milliseconds")), "{text}");
     }
 
     #[test]

@@ -35,10 +35,7 @@ fn errors_can_be_counted_instead() {
     });
     let (got, _) = replay(plan, server);
     assert_eq!(got.ending, Ending::Complete);
-    assert_eq!(
-        (got.total.requests(), got.total.errors.total()),
-        (1000, 100)
-    );
+    assert_eq!((got.total.requests(), got.total.errors.total()), (1000, 100));
     assert_eq!(got.total.errors.examples(), ["OOM command not allowed"]);
 }
 
@@ -47,17 +44,10 @@ fn a_cut_in_the_middle_of_a_reply_counts_what_was_answered() {
     for fault in [Fault::CutAt(30), Fault::ResetAt(30)] {
         let server = Server::taking(MS).failing(fault);
         let (got, _) = replay(parts(2, 4, Stop::Requests(1000)), server);
-        assert!(
-            failure(&got.ending).contains("requests in flight"),
-            "{:?}",
-            got.ending
-        );
+        assert!(failure(&got.ending).contains("requests in flight"), "{:?}", got.ending);
         assert_eq!(got.total.requests(), 29);
         assert_eq!(got.total.connections.dropped, 1);
-        assert_eq!(
-            got.total.connections.unanswered, 7,
-            "3 of that pipeline, 4 of the other"
-        );
+        assert_eq!(got.total.connections.unanswered, 7, "3 of that pipeline, 4 of the other");
         assert!(got.elapsed_ns >= 29 * MS);
     }
 }
@@ -74,22 +64,14 @@ fn nobody_there_is_said_with_the_address() {
 fn bytes_of_another_protocol_are_named() {
     let server = Server::taking(MS).answering(|_, _| b"HTTP/1.1 400 Bad Request\r\n".to_vec());
     let (got, _) = replay(parts(1, 1, Stop::Requests(10)), server);
-    assert!(
-        failure(&got.ending).contains("not RESP"),
-        "{:?}",
-        got.ending
-    );
+    assert!(failure(&got.ending).contains("not RESP"), "{:?}", got.ending);
 }
 
 #[test]
 fn a_reply_that_nothing_asked_for_is_a_fault() {
     let server = Server::taking(MS).answering(|_, _| b"+OK\r\n+OK\r\n".to_vec());
     let (got, _) = replay(parts(1, 1, Stop::Requests(10)), server);
-    assert!(
-        failure(&got.ending).contains("nothing had asked for"),
-        "{:?}",
-        got.ending
-    );
+    assert!(failure(&got.ending).contains("nothing had asked for"), "{:?}", got.ending);
 }
 
 #[test]
@@ -97,18 +79,12 @@ fn pushes_are_counted_and_answer_nothing() {
     let server = Server::taking(MS)
         .answering(|_, _| b">2\r\n$10\r\ninvalidate\r\n*1\r\n$1\r\nk\r\n+OK\r\n".to_vec());
     let (got, _) = replay(parts(1, 1, Stop::Requests(10)), server);
-    assert_eq!(
-        (got.total.requests(), got.total.connections.pushes),
-        (10, 10)
-    );
+    assert_eq!((got.total.requests(), got.total.connections.pushes), (10, 10));
 }
 
 #[test]
 fn the_login_comes_first_and_its_refusal_ends_the_run_without_the_password() {
-    let login = Credentials {
-        user: Some("ann".into()),
-        password: Secret::new("hunter2"),
-    };
+    let login = Credentials { user: Some("ann".into()), password: Secret::new("hunter2") };
     let mut plan = parts(3, 1, Stop::Requests(10));
     plan.target.credentials = Some(login);
     plan.target.db = 5;

@@ -37,11 +37,7 @@ fn a_batch_waits_for_all_its_replies() {
     let sizes: Vec<usize> = log.reads.iter().map(|(_, _, n)| *n).collect();
     assert_eq!(sizes, [16, 16, 16, 16, 16, 16, 4]);
     let times: Vec<u64> = log.reads.iter().map(|(at, ..)| at / MS).collect();
-    assert_eq!(
-        times,
-        [0, 16, 32, 48, 64, 80, 96],
-        "each leaves when the last reply is in"
-    );
+    assert_eq!(times, [0, 16, 32, 48, 64, 80, 96], "each leaves when the last reply is in");
 }
 
 #[test]
@@ -51,10 +47,7 @@ fn a_rolling_window_keeps_the_pipeline_full() {
     let (_, log) = replay(plan, Server::taking(MS));
     let sizes: Vec<usize> = log.reads.iter().map(|(_, _, n)| *n).collect();
     assert_eq!(sizes[0], 16);
-    assert!(
-        sizes[1..].iter().all(|n| *n == 1),
-        "each reply makes room for one: {sizes:?}"
-    );
+    assert!(sizes[1..].iter().all(|n| *n == 1), "each reply makes room for one: {sizes:?}");
 }
 
 #[test]
@@ -63,11 +56,7 @@ fn without_keep_alive_each_pipeline_has_a_connection() {
     plan.fleet.keep_alive = false;
     let (got, log) = replay(plan, Server::taking(1000));
     assert_eq!((got.ending, got.total.requests()), (Ending::Complete, 40));
-    assert!(
-        (10..=12).contains(&log.connects),
-        "{} connections for 10 pipelines",
-        log.connects
-    );
+    assert!((10..=12).contains(&log.connects), "{} connections for 10 pipelines", log.connects);
 }
 
 #[test]
@@ -103,9 +92,7 @@ fn sequential_keys_cover_the_space_once() {
 fn replies_are_scored_by_the_command_they_answer() {
     let mut plan = parts(2, 2, Stop::Requests(300));
     plan.on_error = OnError::Count;
-    plan.sequence = ["GET", "SET", "DEL"]
-        .map(|name| CommandSpec::from_words([name, "k"]))
-        .to_vec();
+    plan.sequence = ["GET", "SET", "DEL"].map(|name| CommandSpec::from_words([name, "k"])).to_vec();
     let server = Server::taking(1000).answering(|words, _| match words[0].as_str() {
         "GET" => b"$-1\r\n".to_vec(),
         "SET" => b"+OK\r\n".to_vec(),

@@ -112,9 +112,7 @@ impl Script for Server {
         while let Some((request, len)) = Value::parse(&held).unwrap() {
             held.drain(..len);
             requests += 1;
-            let Value::Array(words) = request else {
-                panic!("requests are arrays")
-            };
+            let Value::Array(words) = request else { panic!("requests are arrays") };
             let words: Vec<String> = words.iter().map(|w| w.text().unwrap()).collect();
             let done_ns = self.done_ns(now_ns);
             let reply = (self.answer)(&words, self.served);

@@ -14,10 +14,7 @@ fn quantile_ms(latency: &measure::Latency, quantile: f64) -> f64 {
 fn service_time_is_from_sent_to_the_end_of_the_reply() {
     let (got, _) = replay(parts(1, 1, Stop::Requests(100)), Server::taking(3 * MS));
     let service = got.total.service();
-    assert_eq!(
-        (service.min_ns(), service.max_ns()),
-        (Some(3 * MS), Some(3 * MS))
-    );
+    assert_eq!((service.min_ns(), service.max_ns()), (Some(3 * MS), Some(3 * MS)));
     assert_eq!(got.elapsed_ns, 300 * MS);
 }
 
@@ -27,21 +24,11 @@ fn replies_of_one_pipeline_have_latencies_of_their_own() {
     plan.first_byte = true;
     let (got, _) = replay(plan, Server::taking(MS));
     let service = got.total.service();
-    let values: Vec<u64> = service
-        .recorded()
-        .map(|(ns, _)| ns.div_ceil(MS) * MS)
-        .collect();
+    let values: Vec<u64> = service.recorded().map(|(ns, _)| ns.div_ceil(MS) * MS).collect();
     assert_eq!(values.len(), 4);
-    assert_eq!(
-        (service.min_ns(), service.max_ns()),
-        (Some(MS), Some(4 * MS))
-    );
+    assert_eq!((service.min_ns(), service.max_ns()), (Some(MS), Some(4 * MS)));
     let first = got.total.first_byte();
-    assert_eq!(
-        (first.min_ns(), first.max_ns()),
-        (Some(MS), Some(MS)),
-        "the peers' latency"
-    );
+    assert_eq!((first.min_ns(), first.max_ns()), (Some(MS), Some(MS)), "the peers' latency");
 }
 
 #[test]
@@ -70,10 +57,7 @@ fn a_stall_is_not_omitted() {
     let (response, service) = (got.total.response(), got.total.service());
     assert!((450.0..550.0).contains(&quantile_ms(&response, 0.95)));
     assert!((850.0..950.0).contains(&quantile_ms(&response, 0.99)));
-    assert!(
-        quantile_ms(&service, 0.99) < 1.0,
-        "what the peers would have said"
-    );
+    assert!(quantile_ms(&service, 0.99) < 1.0, "what the peers would have said");
 }
 
 #[test]
@@ -90,17 +74,9 @@ fn a_request_begun_in_the_warm_up_is_not_counted() {
     plan.warmup_ns = 10 * MS + MS / 2;
     let (got, log) = replay(plan, Server::taking(MS));
     assert_eq!(got.total.requests(), 100);
-    assert!(
-        log.requests.len() > 105,
-        "the server saw the warm-up, too: {}",
-        log.requests.len()
-    );
+    assert!(log.requests.len() > 105, "the server saw the warm-up, too: {}", log.requests.len());
     // Measuring begins in the middle of a request, at a moment that no reply decides.
-    assert!(
-        (99 * MS..=102 * MS).contains(&got.elapsed_ns),
-        "{} ns",
-        got.elapsed_ns
-    );
+    assert!((99 * MS..=102 * MS).contains(&got.elapsed_ns), "{} ns", got.elapsed_ns);
 }
 
 #[test]
@@ -118,11 +94,7 @@ fn the_timeline_adds_up_to_the_total() {
     let sum: u64 = got.timeline.points.iter().map(|p| p.requests).sum();
     assert_eq!(sum, got.total.requests());
     assert!((12..=13).contains(&got.timeline.points.len()));
-    assert!(
-        got.timeline.points[..12]
-            .iter()
-            .all(|p| (248..=252).contains(&p.requests))
-    );
+    assert!(got.timeline.points[..12].iter().all(|p| (248..=252).contains(&p.requests)));
 }
 
 #[test]

@@ -9,7 +9,7 @@ mod send;
 
 use std::collections::VecDeque;
 
-use engine::{Address, ConnId, ConnectOptions, Engine};
+use engine::{Address, ConnId, Engine};
 use wire::{Batch, Protocol};
 use workload::{Pace, Pacer, Plan, RequestStream, Stop, Window};
 
@@ -42,7 +42,6 @@ pub(crate) struct Worker<'r, E, P: Protocol> {
     shift: Shift<'r>,
     sessions: Vec<Session<P::Decoder>>,
     prelude: Prelude,
-    options: ConnectOptions,
     batch: Batch,
     recorder: Recorder,
     sequence_len: u32,
@@ -71,10 +70,6 @@ impl<'r, E: Engine, P: Protocol> Worker<'r, E, P> {
             engine,
             sessions,
             prelude: Prelude::new::<P>(plan),
-            options: ConnectOptions {
-                mptcp: plan.target.mptcp,
-                source: None,
-            },
             batch: Batch::new::<P>(plan),
             recorder,
             sequence_len: plan.sequence.len() as u32,
@@ -195,19 +190,13 @@ impl<'r, E: Engine, P: Protocol> Worker<'r, E, P> {
     }
 
     fn wait(&mut self, until_ns: Option<u64>) -> Result<(), Fatal> {
-        self.engine
-            .wait(until_ns)
-            .map_err(|e| Fatal(format!("waiting for the server: {e}")))
+        self.engine.wait(until_ns).map_err(|e| Fatal(format!("waiting for the server: {e}")))
     }
 
     /// When to wake up if nothing happens.
     fn wake_ns(&self) -> u64 {
         let now_ns = self.engine.now_ns();
-        let stop_ns = if self.stop_ns > now_ns {
-            self.stop_ns
-        } else {
-            u64::MAX
-        };
+        let stop_ns = if self.stop_ns > now_ns { self.stop_ns } else { u64::MAX };
         let due_ns = match &self.pacer {
             Some(pacer) if !self.spent && !self.queue.is_empty() && now_ns < self.stop_ns => {
                 pacer.due_ns()

@@ -100,10 +100,7 @@ impl<E: Engine, P: Protocol> Worker<'_, E, P> {
         let inbox = self.engine.inbox();
         let mut at = 0;
         while answered < self.prelude.steps.len() {
-            let step = session
-                .decoder
-                .decode(&inbox[at..])
-                .map_err(|e| Fatal(e.to_string()))?;
+            let step = session.decoder.decode(&inbox[at..]).map_err(|e| Fatal(e.to_string()))?;
             at += step.consumed;
             match step.reply {
                 None => break,

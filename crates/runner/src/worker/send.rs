@@ -6,13 +6,15 @@ use workload::Turn;
 
 use super::Worker;
 use crate::flight::Flight;
+use crate::opening::connect_options;
 use crate::session::State;
 
 impl<E: Engine, P: Protocol> Worker<'_, E, P> {
     /// Asks for a connection.
     pub(super) fn connect(&mut self, conn: ConnId) {
         self.sessions[conn.0 as usize].reopen(self.engine.now_ns());
-        self.engine.open(conn, self.shift.address, &self.options);
+        let target = &self.shift.plan.target;
+        self.engine.open(conn, self.shift.address, &connect_options(target, conn));
     }
 
     /// A connection has become ready or has settled replies: gives it more to do.
@@ -116,11 +118,7 @@ impl<E: Engine, P: Protocol> Worker<'_, E, P> {
     fn take(&mut self, now_ns: u64, sequences_max: u32) -> Option<(Turn, bool)> {
         let measured = self.recorder.measuring(now_ns);
         let shift = &mut self.shift;
-        let stream = if measured {
-            &mut shift.stream
-        } else {
-            &mut shift.warmup
-        };
+        let stream = if measured { &mut shift.stream } else { &mut shift.warmup };
         let turn = stream.take(sequences_max);
         self.spent = stream.is_spent();
         turn.map(|turn| (turn, measured))

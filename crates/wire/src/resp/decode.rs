@@ -40,10 +40,7 @@ impl Decode for RespDecoder {
     fn decode<'b>(&mut self, input: &'b [u8]) -> Result<Decoded<'b>, ProtocolError> {
         // What nearly every write is answered with, between replies.
         if self.elements == 0 && input.starts_with(b"+OK\r\n") {
-            return Ok(Decoded {
-                consumed: 5,
-                reply: Some(Reply::Done),
-            });
+            return Ok(Decoded { consumed: 5, reply: Some(Reply::Done) });
         }
         self.read(input)
     }
@@ -58,32 +55,20 @@ impl RespDecoder {
                 at += step as usize;
                 self.skip -= step;
                 if self.skip > 0 {
-                    return Ok(Decoded {
-                        consumed: at,
-                        reply: None,
-                    });
+                    return Ok(Decoded { consumed: at, reply: None });
                 }
                 if let Some(reply) = self.element_ended() {
-                    return Ok(Decoded {
-                        consumed: at,
-                        reply: Some(reply),
-                    });
+                    return Ok(Decoded { consumed: at, reply: Some(reply) });
                 }
                 at += self.skip_equals(&input[at..]);
             }
             let Some((line, after)) = line(&input[at..])? else {
-                return Ok(Decoded {
-                    consumed: at,
-                    reply: None,
-                });
+                return Ok(Decoded { consumed: at, reply: None });
             };
             let reply = self.header(line)?;
             at += after;
             if reply.is_some() {
-                return Ok(Decoded {
-                    consumed: at,
-                    reply,
-                });
+                return Ok(Decoded { consumed: at, reply });
             }
         }
     }
@@ -91,9 +76,7 @@ impl RespDecoder {
     /// Takes the header line of an element; a reply if the element and with it the reply ends.
     fn header<'b>(&mut self, line: &'b [u8]) -> Result<Option<Reply<'b>>, ProtocolError> {
         let top = self.elements == 0;
-        let (&kind, rest) = line
-            .split_first()
-            .ok_or_else(|| fault("an empty line", line))?;
+        let (&kind, rest) = line.split_first().ok_or_else(|| fault("an empty line", line))?;
         match kind {
             b'+' | b':' | b',' | b'#' | b'(' => {}
             b'-' if top => return Ok(Some(Reply::Error(rest))),
@@ -129,11 +112,7 @@ impl RespDecoder {
             }
             return Ok(self.element_ended());
         };
-        let elements = if matches!(kind, b'%' | b'|') {
-            count * 2
-        } else {
-            count
-        };
+        let elements = if matches!(kind, b'%' | b'|') { count * 2 } else { count };
         if top {
             self.ending = match kind {
                 b'>' => Ending::Push,
@@ -176,11 +155,7 @@ impl RespDecoder {
         let stride = 4 + usize::from(digit - b'0') + 2;
         let most = (input.len() / stride).min(self.elements.saturating_sub(1) as usize);
         let same = |e: &&[u8]| e[..4] == [b'$', digit, b'\r', b'\n'];
-        let skipped = input
-            .chunks_exact(stride)
-            .take(most)
-            .take_while(same)
-            .count();
+        let skipped = input.chunks_exact(stride).take(most).take_while(same).count();
         self.elements -= skipped as u64;
         skipped * stride
     }
@@ -269,10 +244,7 @@ mod tests {
                 }
             }
         }
-        assert!(
-            held.len() <= LINE_MAX,
-            "only an unfinished line is ever held"
-        );
+        assert!(held.len() <= LINE_MAX, "only an unfinished line is ever held");
         said
     }
 
@@ -283,38 +255,20 @@ mod tests {
     #[test]
     fn every_type_of_resp2_and_resp3() {
         let cases: &[(&[u8], &[Said])] = &[
-            (
-                b"+OK\r\n+PONG\r\n:42\r\n",
-                &[Said::Done, Said::Done, Said::Done],
-            ),
+            (b"+OK\r\n+PONG\r\n:42\r\n", &[Said::Done, Said::Done, Said::Done]),
             (b"-ERR no\r\n", &[Said::Error(b"ERR no".to_vec())]),
-            (
-                b"$-1\r\n*-1\r\n_\r\n",
-                &[Said::Miss, Said::Miss, Said::Miss],
-            ),
+            (b"$-1\r\n*-1\r\n_\r\n", &[Said::Miss, Said::Miss, Said::Miss]),
             (b"$0\r\n\r\n$5\r\na\r\nbc\r\n", &[Said::Done, Said::Done]),
             (b"*0\r\n*2\r\n$1\r\na\r\n$-1\r\n", &[Said::Done, Said::Done]),
-            (
-                b"*2\r\n*2\r\n:1\r\n*0\r\n-ERR inside\r\n+OK\r\n",
-                &[Said::Done, Said::Done],
-            ),
+            (b"*2\r\n*2\r\n:1\r\n*0\r\n-ERR inside\r\n+OK\r\n", &[Said::Done, Said::Done]),
             (
                 b"%1\r\n+k\r\n*1\r\n,1.5\r\n~1\r\n#t\r\n(123\r\n",
                 &[Said::Done, Said::Done, Said::Done],
             ),
-            (
-                b"=7\r\ntxt:abc\r\n!5\r\nERR x\r\n",
-                &[Said::Done, Said::Done],
-            ),
-            (
-                b">2\r\n+invalidate\r\n*1\r\n$1\r\nk\r\n+OK\r\n",
-                &[Said::Push, Said::Done],
-            ),
+            (b"=7\r\ntxt:abc\r\n!5\r\nERR x\r\n", &[Said::Done, Said::Done]),
+            (b">2\r\n+invalidate\r\n*1\r\n$1\r\nk\r\n+OK\r\n", &[Said::Push, Said::Done]),
             (b"|1\r\n+ttl\r\n:3\r\n+OK\r\n", &[Said::Done]),
-            (
-                b"*2\r\n|1\r\n+a\r\n:1\r\n:2\r\n:3\r\n+OK\r\n",
-                &[Said::Done, Said::Done],
-            ),
+            (b"*2\r\n|1\r\n+a\r\n:1\r\n:2\r\n:3\r\n+OK\r\n", &[Said::Done, Said::Done]),
         ];
         for (input, expected) in cases {
             assert_eq!(whole(input), *expected, "{}", input.escape_ascii());
@@ -388,25 +342,15 @@ mod tests {
         if depth == 0 {
             return leaf.boxed();
         }
-        let nested = (
-            prop::sample::select(b"*~%".to_vec()),
-            prop::collection::vec(reply(depth - 1), 0..6),
-        )
-            .prop_map(|(kind, mut items)| {
-                if kind == b'%' && items.len() % 2 == 1 {
-                    items.pop();
-                }
-                let count = if kind == b'%' {
-                    items.len() / 2
-                } else {
-                    items.len()
-                };
-                [
-                    format!("{}{count}\r\n", kind as char).into_bytes(),
-                    items.concat(),
-                ]
-                .concat()
-            });
+        let nested =
+            (prop::sample::select(b"*~%".to_vec()), prop::collection::vec(reply(depth - 1), 0..6))
+                .prop_map(|(kind, mut items)| {
+                    if kind == b'%' && items.len() % 2 == 1 {
+                        items.pop();
+                    }
+                    let count = if kind == b'%' { items.len() / 2 } else { items.len() };
+                    [format!("{}{count}\r\n", kind as char).into_bytes(), items.concat()].concat()
+                });
         prop_oneof![leaf, nested].boxed()
     }
 

@@ -38,21 +38,13 @@ pub(super) fn compile(command: &CommandSpec, digits: Option<usize>) -> Template 
 }
 
 fn append_header(template: &mut Template, arg: &Arg, digits: Option<usize>) {
-    let fixed = arg
-        .pieces
-        .iter()
-        .map(|p| fixed_len(p, digits))
-        .sum::<usize>();
+    let fixed = arg.pieces.iter().map(|p| fixed_len(p, digits)).sum::<usize>();
     let columns: Vec<usize> = arg.pieces.iter().filter_map(column).collect();
     template.bytes.push(b'$');
     if columns.is_empty() {
-        template
-            .bytes
-            .extend_from_slice(fixed.to_string().as_bytes());
+        template.bytes.extend_from_slice(fixed.to_string().as_bytes());
     } else {
-        template
-            .inserts
-            .push((template.bytes.len(), Insert::Length { fixed, columns }));
+        template.inserts.push((template.bytes.len(), Insert::Length { fixed, columns }));
     }
     template.bytes.extend_from_slice(b"\r\n");
 }
@@ -65,21 +57,13 @@ fn append_body(template: &mut Template, arg: &Arg, digits: Option<usize>) {
             Piece::Fill { len, skip } => {
                 workload::value::Lcg::at(*skip).fill(*len as usize, &mut template.bytes);
             }
-            Piece::Field(column) => template
-                .inserts
-                .push((at, Insert::Cell { column: *column })),
+            Piece::Field(column) => template.inserts.push((at, Insert::Cell { column: *column })),
             Piece::Number(slot) => match digits {
                 Some(digits) => {
-                    template.holes.push(Hole {
-                        at,
-                        digits,
-                        slot: *slot,
-                    });
+                    template.holes.push(Hole { at, digits, slot: *slot });
                     template.bytes.resize(at + digits, b'0');
                 }
-                None => template
-                    .bytes
-                    .extend_from_slice(command::placeholder(*slot).as_bytes()),
+                None => template.bytes.extend_from_slice(command::placeholder(*slot).as_bytes()),
             },
         }
     }
@@ -114,10 +98,7 @@ mod tests {
 
     #[test]
     fn inline_commands_are_lines() {
-        let ping = CommandSpec {
-            inline: true,
-            ..CommandSpec::from_words(["PING"])
-        };
+        let ping = CommandSpec { inline: true, ..CommandSpec::from_words(["PING"]) };
         assert_eq!(compile(&ping, None).bytes, b"PING\r\n");
     }
 

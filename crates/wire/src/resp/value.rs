@@ -77,9 +77,7 @@ fn parse(input: &[u8], at: &mut usize, depth: u32) -> Parsed<Value> {
         return Err(fault("a reply nested too deeply", rest));
     }
     let Some(end) = rest.windows(2).position(|w| w == b"\r\n") else {
-        let unknown = rest
-            .first()
-            .is_some_and(|b| !b"+-:$*_,#!=(~%>|".contains(b));
+        let unknown = rest.first().is_some_and(|b| !b"+-:$*_,#!=(~%>|".contains(b));
         return if unknown {
             Err(fault("no type of reply begins like this", rest))
         } else {
@@ -93,8 +91,7 @@ fn parse(input: &[u8], at: &mut usize, depth: u32) -> Parsed<Value> {
     let bytes = || body.to_vec();
     let number = || -> Result<i64, ProtocolError> {
         let text = std::str::from_utf8(body).ok();
-        text.and_then(|t| t.parse().ok())
-            .ok_or_else(|| fault("no number where one belongs", rest))
+        text.and_then(|t| t.parse().ok()).ok_or_else(|| fault("no number where one belongs", rest))
     };
     Ok(Some(match kind {
         b'+' => Value::Simple(bytes()),
@@ -105,10 +102,7 @@ fn parse(input: &[u8], at: &mut usize, depth: u32) -> Parsed<Value> {
         b'(' => Value::BigNumber(bytes()),
         b',' => {
             let text = std::str::from_utf8(body).unwrap_or_default();
-            Value::Double(
-                text.parse()
-                    .map_err(|_| fault("no number where one belongs", rest))?,
-            )
+            Value::Double(text.parse().map_err(|_| fault("no number where one belongs", rest))?)
         }
         b'$' | b'!' | b'=' => {
             let Ok(len) = usize::try_from(number()?) else {
@@ -158,11 +152,7 @@ fn collection(input: &[u8], at: &mut usize, kind: u8, count: usize, depth: u32) 
             pairs.push((key, value));
         }
         // An attribute says something about the reply after it, and that is what was asked for.
-        return if kind == b'|' {
-            parse(input, at, depth)
-        } else {
-            Ok(Some(Value::Map(pairs)))
-        };
+        return if kind == b'|' { parse(input, at, depth) } else { Ok(Some(Value::Map(pairs))) };
     }
     let mut items = Vec::new();
     for _ in 0..count {
@@ -187,10 +177,7 @@ mod tests {
         let input = b"*3\r\n$1\r\na\r\n%1\r\n+k\r\n:-4\r\n_\r\n+rest";
         let (value, len) = Value::parse(input).unwrap().unwrap();
         let map = Value::Map(vec![(Value::Simple(b"k".to_vec()), Value::Integer(-4))]);
-        assert_eq!(
-            value,
-            Value::Array(vec![Value::Bulk(b"a".to_vec()), map, Value::Null])
-        );
+        assert_eq!(value, Value::Array(vec![Value::Bulk(b"a".to_vec()), map, Value::Null]));
         assert_eq!(len, input.len() - 5);
         for end in 0..len {
             assert_eq!(Value::parse(&input[..end]).unwrap(), None, "cut at {end}");
@@ -210,20 +197,9 @@ mod tests {
             assert_eq!(Value::parse(null).unwrap().unwrap().0, Value::Null);
         }
         assert_eq!(
-            Value::parse(b"|1\r\n+a\r\n:1\r\n:2\r\n")
-                .unwrap()
-                .unwrap()
-                .0,
+            Value::parse(b"|1\r\n+a\r\n:1\r\n:2\r\n").unwrap().unwrap().0,
             Value::Integer(2)
         );
-        assert_eq!(
-            Value::parse(b"=5\r\ntxt:a\r\n")
-                .unwrap()
-                .unwrap()
-                .0
-                .text()
-                .unwrap(),
-            "a"
-        );
+        assert_eq!(Value::parse(b"=5\r\ntxt:a\r\n").unwrap().unwrap().0.text().unwrap(), "a");
     }
 }

@@ -37,10 +37,7 @@ pub struct KeySpace {
 
 impl Default for KeySpace {
     fn default() -> Self {
-        Self {
-            range: None,
-            draw: "uniform",
-        }
+        Self { range: None, draw: "uniform" }
     }
 }
 
@@ -83,13 +80,7 @@ mod tests {
 
     #[test]
     fn digits_grow_only_beyond_twelve() {
-        let digits = |range| {
-            KeySpace {
-                range: Some(range),
-                draw: "uniform",
-            }
-            .digits()
-        };
+        let digits = |range| KeySpace { range: Some(range), draw: "uniform" }.digits();
         assert_eq!(digits(0), 12);
         assert_eq!(digits(1_000_000_000_000), 12);
         assert_eq!(digits(1_000_000_000_001), 13);

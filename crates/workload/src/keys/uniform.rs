@@ -39,15 +39,9 @@ mod tests {
                 counts[Uniform.draw(seed, index, CELLS) as usize] += 1;
             }
             let expected = (DRAWS / CELLS) as f64;
-            let chi2: f64 = counts
-                .iter()
-                .map(|&c| (c as f64 - expected).powi(2) / expected)
-                .sum();
+            let chi2: f64 = counts.iter().map(|&c| (c as f64 - expected).powi(2) / expected).sum();
             // 99 degrees of freedom: 99.9 % of samples lie below 148.2 and above 61.
-            assert!(
-                (55.0..160.0).contains(&chi2),
-                "seed {seed}: chi-square {chi2}"
-            );
+            assert!((55.0..160.0).contains(&chi2), "seed {seed}: chi-square {chi2}");
         }
     }
 
@@ -56,10 +50,6 @@ mod tests {
         let stream =
             |seed| -> Vec<u64> { (0..20).map(|i| Uniform.draw(seed, i, 1 << 40)).collect() };
         assert_ne!(stream(1), stream(2));
-        assert_ne!(
-            stream(1)[1..],
-            stream(2)[..19],
-            "neighbouring seeds are not shifted copies"
-        );
+        assert_ne!(stream(1)[1..], stream(2)[..19], "neighbouring seeds are not shifted copies");
     }
 }

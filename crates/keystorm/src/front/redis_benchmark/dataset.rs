@@ -12,9 +12,7 @@ use workload::Dataset;
 /// Why it cannot be read, with its name and line.
 pub(super) fn read(path: &Path, rows_max: Option<usize>) -> Result<Dataset, String> {
     let fault = |error: csv::Error| format!("--dataset {}: {error}", path.display());
-    let tabs = path
-        .extension()
-        .is_some_and(|e| e.eq_ignore_ascii_case("tsv"));
+    let tabs = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("tsv"));
     let mut reader = ReaderBuilder::new()
         .delimiter(if tabs { b'\t' } else { b',' })
         .flexible(true)
@@ -44,10 +42,6 @@ mod tests {
         let tsv = dir.path().join("a.tsv");
         std::fs::write(&tsv, "id\ttitle\n1\ta,b\n").unwrap();
         assert_eq!(read(&tsv, None).unwrap().cell(0, 1), b"a,b");
-        assert!(
-            read(Path::new("/no/such.csv"), None)
-                .unwrap_err()
-                .contains("/no/such.csv")
-        );
+        assert!(read(Path::new("/no/such.csv"), None).unwrap_err().contains("/no/such.csv"));
     }
 }

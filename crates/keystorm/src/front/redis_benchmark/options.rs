@@ -51,11 +51,7 @@ pub(super) struct Options {
     /// count before it if you like. In its arguments __rand_int__ becomes a key number (fresh each
     /// time), __rand_1st__ to __rand_9th__ one number throughout the sequence, __data__ a value of
     /// -d bytes, and __field:name__ a cell of the --dataset
-    #[arg(
-        trailing_var_arg = true,
-        value_name = "COMMAND ARGS",
-        hide_possible_values = true
-    )]
+    #[arg(trailing_var_arg = true, value_name = "COMMAND ARGS", hide_possible_values = true)]
     pub(super) command: Vec<std::ffi::OsString>,
 }
 
@@ -70,12 +66,7 @@ pub(super) struct ServerOptions {
     )]
     pub(super) host: String,
     /// Server port
-    #[arg(
-        short = 'p',
-        value_name = "PORT",
-        allow_hyphen_values = true,
-        default_value = "6379"
-    )]
+    #[arg(short = 'p', value_name = "PORT", allow_hyphen_values = true, default_value = "6379")]
     pub(super) port: u16,
     /// Unix socket of the server (instead of host and port)
     #[arg(short = 's', value_name = "PATH", allow_hyphen_values = true)]
@@ -108,13 +99,15 @@ pub(super) struct ServerOptions {
     #[arg(long, value_name = "PROGRAM", num_args = 0..=1, require_equals = true)]
     pub(super) spawn: Option<Option<String>>,
     /// More arguments for that server, in one word: --spawn-args '--io-threads 2'
-    #[arg(
-        long,
-        value_name = "ARGS",
-        allow_hyphen_values = true,
-        requires = "spawn"
-    )]
+    #[arg(long, value_name = "ARGS", allow_hyphen_values = true, requires = "spawn")]
     pub(super) spawn_args: Option<String>,
+    /// CPUs for that server, such as 0 or 0,2-3
+    #[arg(long, value_name = "LIST", requires = "spawn")]
+    pub(super) server_cpus: Option<String>,
+    /// Local addresses to connect from, between commas, in turn: each has ports of its own, so
+    /// that there can be more than 28,000 connections to one server address
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub(super) source_ip: Vec<std::net::IpAddr>,
     /// Let that server listen on a unix socket instead of a loopback port
     #[arg(long, requires = "spawn")]
     pub(super) spawn_unix: bool,
@@ -123,12 +116,7 @@ pub(super) struct ServerOptions {
 #[derive(Debug, clap::Args)]
 pub(super) struct LoadOptions {
     /// Parallel connections
-    #[arg(
-        short = 'c',
-        value_name = "CLIENTS",
-        allow_hyphen_values = true,
-        default_value = "50"
-    )]
+    #[arg(short = 'c', value_name = "CLIENTS", allow_hyphen_values = true, default_value = "50")]
     pub(super) clients: u32,
     /// Requests in all [default: 100000]
     #[arg(short = 'n', value_name = "REQUESTS", allow_hyphen_values = true, value_parser = count,
@@ -150,20 +138,19 @@ pub(super) struct LoadOptions {
     /// Requests per second, on a schedule that no reply delays; 0 for as many as possible
     #[arg(long, value_name = "RATE", allow_hyphen_values = true, value_parser = count)]
     pub(super) rps: Option<u64>,
-    /// Worker threads; 0 for one that is not called multi-threaded
-    #[arg(long, value_name = "NUM", allow_hyphen_values = true)]
-    pub(super) threads: Option<i64>,
+    /// Worker threads; `auto` for one on each CPU that a server on this machine leaves free, 0
+    /// for one that is not called multi-threaded
+    #[arg(long, value_name = "NUM", allow_hyphen_values = true, value_parser = threads)]
+    pub(super) threads: Option<Threads>,
+    /// CPUs to pin the worker threads to, one each in turn, such as 1 or 0,2-3
+    #[arg(long, value_name = "LIST")]
+    pub(super) cpus: Option<String>,
     /// What moves the bytes: io_uring (`uring`), `epoll`, or `auto` for the fastest that this
     /// machine allows
     #[arg(long, value_name = "NAME", default_value = "auto")]
     pub(super) engine: EngineArg,
     /// 1 keeps connections, 0 opens one for each pipeline
-    #[arg(
-        short = 'k',
-        value_name = "BOOLEAN",
-        allow_hyphen_values = true,
-        default_value = "1"
-    )]
+    #[arg(short = 'k', value_name = "BOOLEAN", allow_hyphen_values = true, default_value = "1")]
     pub(super) keep_alive: i64,
     /// Only hold -c idle connections
     #[arg(short = 'I')]
@@ -198,20 +185,10 @@ pub(super) struct DataOptions {
     #[arg(long, value_name = "NUM", allow_hyphen_values = true)]
     pub(super) maxdocs: Option<i64>,
     /// Functions in the library of the test function_load
-    #[arg(
-        long,
-        value_name = "NUM",
-        allow_hyphen_values = true,
-        default_value = "10"
-    )]
+    #[arg(long, value_name = "NUM", allow_hyphen_values = true, default_value = "10")]
     pub(super) num_functions: u32,
     /// Keys passed to the function of the test fcall
-    #[arg(
-        long,
-        value_name = "NUM",
-        allow_hyphen_values = true,
-        default_value = "1"
-    )]
+    #[arg(long, value_name = "NUM", allow_hyphen_values = true, default_value = "1")]
     pub(super) num_keys_in_fcall: u32,
     /// Where the key numbers come from: one seed, one stream of keys [default: the time]
     #[arg(long, value_name = "NUM", allow_hyphen_values = true)]
@@ -297,9 +274,7 @@ impl LaterOptions {
             (self.fuzz_loglevel.is_some(), "--fuzz-loglevel", "fuzzing"),
         ];
         let (_, option, what) = asked.into_iter().find(|(given, ..)| *given)?;
-        Some(format!(
-            "{option}: this version of keystorm does not do {what} yet"
-        ))
+        Some(format!("{option}: this version of keystorm does not do {what} yet"))
     }
 }
 
@@ -317,6 +292,20 @@ impl From<WindowArg> for Window {
             WindowArg::Rolling => Self::Rolling,
         }
     }
+}
+
+/// `--threads`.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Threads {
+    Auto,
+    Number(i64),
+}
+
+fn threads(text: &str) -> Result<Threads, String> {
+    if text == "auto" {
+        return Ok(Threads::Auto);
+    }
+    text.parse().map(Threads::Number).map_err(|e| format!("{e}; it is a number or `auto`"))
 }
 
 /// [`EngineKind`] as an option.
@@ -361,20 +350,14 @@ pub(super) fn count(text: &str) -> Result<u64, String> {
         Some(b'g' | b'G') => (&text[..text.len() - 1], 1_000_000_000),
         _ => (text, 1),
     };
-    let number: u64 = digits
-        .parse()
-        .map_err(|e: std::num::ParseIntError| e.to_string())?;
-    number
-        .checked_mul(factor)
-        .ok_or_else(|| "number too large".to_owned())
+    let number: u64 = digits.parse().map_err(|e: std::num::ParseIntError| e.to_string())?;
+    number.checked_mul(factor).ok_or_else(|| "number too large".to_owned())
 }
 
 fn format_name(text: &str) -> Result<&'static str, String> {
     let names: Vec<_> = report::FORMATS.iter().map(|(name, _)| *name).collect();
     let found = names.iter().find(|name| **name == text);
-    found
-        .copied()
-        .ok_or_else(|| format!("there are the formats {}", names.join(", ")))
+    found.copied().ok_or_else(|| format!("there are the formats {}", names.join(", ")))
 }
 
 /// Every line that begins with `$` is run by a test.

@@ -1,6 +1,7 @@
 //! What was typed, as plans: one for each test.
 
 use std::io::Read;
+use std::net::IpAddr;
 use std::os::unix::ffi::OsStringExt;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -15,7 +16,7 @@ use workload::{
     ProtocolKind, Secret, Stop, Target, Window, limits,
 };
 
-use super::options::{Options, ServerOptions, count};
+use super::options::{Options, ServerOptions, Threads, count};
 use super::{dataset, uri};
 use crate::front::{Action, Job, Output};
 
@@ -35,9 +36,7 @@ pub(super) fn job(options: Options, called_as: &str) -> Result<Job, String> {
     let output = output(&options);
     let action = match options.load.idle {
         true => Action::Idle,
-        false => Action::Run {
-            repeat: options.load.repeat,
-        },
+        false => Action::Run { repeat: options.load.repeat },
     };
     let base = base(&options, &mut notes)?;
     let suite = options.command.is_empty();
@@ -50,25 +49,13 @@ pub(super) fn job(options: Options, called_as: &str) -> Result<Job, String> {
             fcall_keys: options.data.num_keys_in_fcall,
             redis_zadd: called_as == "redis-benchmark",
         };
-        let tests = chosen(
-            options.data.tests.as_deref(),
-            called_as == "redis-benchmark",
-        )?;
-        tests
-            .into_iter()
-            .map(|test| suite_parts(&base, test, &shape))
-            .collect()
+        let tests = chosen(options.data.tests.as_deref(), called_as == "redis-benchmark")?;
+        tests.into_iter().map(|test| suite_parts(&base, test, &shape)).collect()
     } else {
         vec![command_parts(base, &options)?]
     };
     let plans: Result<Vec<Plan>, _> = parts.into_iter().map(PlanParts::build).collect();
-    Ok(Job {
-        plans: plans.map_err(|e| e.to_string())?,
-        action,
-        suite,
-        output,
-        notes,
-    })
+    Ok(Job { plans: plans.map_err(|e| e.to_string())?, action, suite, output, notes })
 }
 
 /// Warnings in the peers' words.
@@ -103,14 +90,8 @@ fn output(options: &Options) -> Output {
         (None, false, true) => "quiet",
         (None, false, false) => "text",
     };
-    let options = FormatOptions {
-        first_byte: results.first_byte,
-    };
-    Output {
-        format,
-        options,
-        live: format != "csv",
-    }
+    let options = FormatOptions { first_byte: results.first_byte };
+    Output { format, options, live: format != "csv" }
 }
 
 /// What all tests have in common.
@@ -118,21 +99,22 @@ fn base(options: &Options, notes: &mut Vec<String>) -> Result<PlanParts, String>
     let (load, data, results) = (&options.load, &options.data, &options.results);
     let pace = match load.rps {
         None | Some(0) => Pace::Closed,
-        Some(rate) => Pace::Open {
-            rate_per_s: rate as f64,
-        },
+        Some(rate) => Pace::Open { rate_per_s: rate as f64 },
     };
     let window = match (load.window, pace) {
         (Some(window), _) => window.into(),
         (None, Pace::Closed) => Window::Batch,
         (None, Pace::Open { .. }) => Window::Rolling,
     };
-    let threads = load.threads.unwrap_or(0).max(0);
+    let target = target(&options.server)?;
+    let threads = match load.threads {
+        None => 0,
+        Some(Threads::Number(threads)) => threads.max(0),
+        Some(Threads::Auto) => spare_cpus(&target.endpoint),
+    };
     if threads > i64::from(limits::WORKERS_MAX) {
         let most = limits::WORKERS_MAX;
-        notes.push(format!(
-            "WARNING: Too many threads, limiting threads to {most}."
-        ));
+        notes.push(format!("WARNING: Too many threads, limiting threads to {most}."));
     }
     let stop = match load.duration {
         Some(seconds) => Stop::AfterNs(nanoseconds("--duration", seconds)?),
@@ -141,12 +123,8 @@ fn base(options: &Options, notes: &mut Vec<String>) -> Result<PlanParts, String>
     let pipeline = load.pipeline.unwrap_or(1).max(1);
     Ok(PlanParts {
         name: String::new(),
-        target: target(&options.server)?,
-        protocol: if options.server.resp3 {
-            ProtocolKind::Resp3
-        } else {
-            ProtocolKind::Resp2
-        },
+        target,
+        protocol: if options.server.resp3 { ProtocolKind::Resp3 } else { ProtocolKind::Resp2 },
         engine: load.engine.into(),
         fleet: Fleet {
             workers: threads.clamp(1, i64::from(limits::WORKERS_MAX)) as u16,
@@ -155,6 +133,7 @@ fn base(options: &Options, notes: &mut Vec<String>) -> Result<PlanParts, String>
             pipeline_depth: u32::try_from(pipeline).unwrap_or(u32::MAX),
             window,
             keep_alive: load.keep_alive != 0,
+            cpus: cpu_list("--cpus", load.cpus.as_deref())?,
         },
         pace,
         warmup_ns: nanoseconds("--warmup", load.warmup.unwrap_or(0.0))?,
@@ -163,11 +142,7 @@ fn base(options: &Options, notes: &mut Vec<String>) -> Result<PlanParts, String>
         sequence: Vec::new(),
         keys: KeySpace {
             range: data.keyspace.as_deref().map(keyspace).transpose()?,
-            draw: if data.sequential {
-                "sequential"
-            } else {
-                "uniform"
-            },
+            draw: if data.sequential { "sequential" } else { "uniform" },
         },
         dataset: None,
         payload_bytes: u64::from(value_len(options)),
@@ -190,33 +165,20 @@ fn target(server: &ServerOptions) -> Result<Target, String> {
             args: shell_words::split(server.spawn_args.as_deref().unwrap_or_default())
                 .map_err(|e| format!("--spawn-args: {e}"))?,
             unix: server.spawn_unix,
+            cpus: cpu_list("--server-cpus", server.server_cpus.as_deref())?,
         },
         (None, Some(path), _) => Endpoint::Unix(path.clone()),
         (None, None, Some(endpoint)) => endpoint,
-        (None, None, None) => Endpoint::Tcp {
-            host: server.host.clone(),
-            port: server.port,
-        },
+        (None, None, None) => Endpoint::Tcp { host: server.host.clone(), port: server.port },
     };
     if server.mptcp && !matches!(endpoint, Endpoint::Tcp { .. }) {
         return Err("Options --mptcp is only supported by TCP".into());
     }
     let user = server.user.clone().or(user);
-    let from_environment = || {
-        std::env::var("REDISCLI_AUTH")
-            .ok()
-            .filter(|p| !p.is_empty())
-    };
-    let password = server
-        .password
-        .clone()
-        .or(password)
-        .or_else(from_environment);
+    let from_environment = || std::env::var("REDISCLI_AUTH").ok().filter(|p| !p.is_empty());
+    let password = server.password.clone().or(password).or_else(from_environment);
     let credentials = match (user, password) {
-        (user, Some(password)) => Some(Credentials {
-            user,
-            password: Secret::new(password),
-        }),
+        (user, Some(password)) => Some(Credentials { user, password: Secret::new(password) }),
         (Some(_), None) => {
             return Err("--user: a user needs a password, by -a or REDISCLI_AUTH".into());
         }
@@ -228,6 +190,7 @@ fn target(server: &ServerOptions) -> Result<Target, String> {
         db: server.dbnum.or(db).unwrap_or(0),
         tracking: server.enable_tracking,
         mptcp: server.mptcp,
+        sources: server.source_ip.clone(),
     })
 }
 
@@ -238,28 +201,16 @@ fn chosen(tests: Option<&str>, redis: bool) -> Result<Vec<&'static SuiteTest>, S
         return Ok(SUITE.iter().filter(by_default).collect());
     };
     let asked = tests.to_lowercase();
-    let asked: Vec<&str> = asked
-        .split(',')
-        .map(str::trim)
-        .filter(|t| !t.is_empty())
-        .collect();
+    let asked: Vec<&str> = asked.split(',').map(str::trim).filter(|t| !t.is_empty()).collect();
     let known = names();
     if let Some(unknown) = asked.iter().find(|name| !known.contains(name)) {
         let known = known.join(", ");
-        return Err(format!(
-            "-t: there is no test {unknown:?}; there are {known}"
-        ));
+        return Err(format!("-t: there is no test {unknown:?}; there are {known}"));
     }
     if asked.is_empty() {
-        return Err(format!(
-            "-t: no test is named; there are {}",
-            known.join(", ")
-        ));
+        return Err(format!("-t: no test is named; there are {}", known.join(", ")));
     }
-    Ok(SUITE
-        .iter()
-        .filter(|t| t.names.iter().any(|n| asked.contains(n)))
-        .collect())
+    Ok(SUITE.iter().filter(|t| t.names.iter().any(|n| asked.contains(n))).collect())
 }
 
 fn suite_parts(base: &PlanParts, test: &SuiteTest, shape: &SuiteShape) -> PlanParts {
@@ -273,16 +224,8 @@ fn suite_parts(base: &PlanParts, test: &SuiteTest, shape: &SuiteShape) -> PlanPa
 
 /// The plan of a command given on the command line.
 fn command_parts(base: PlanParts, options: &Options) -> Result<PlanParts, String> {
-    let mut words: Vec<Vec<u8>> = options
-        .command
-        .iter()
-        .map(|w| w.clone().into_vec())
-        .collect();
-    let name = words
-        .iter()
-        .map(|w| String::from_utf8_lossy(w))
-        .collect::<Vec<_>>()
-        .join(" ");
+    let mut words: Vec<Vec<u8>> = options.command.iter().map(|w| w.clone().into_vec()).collect();
+    let name = words.iter().map(|w| String::from_utf8_lossy(w)).collect::<Vec<_>>().join(" ");
     if options.data.stdin_arg {
         let mut last = Vec::new();
         let read = std::io::stdin().lock().read_to_end(&mut last);
@@ -314,19 +257,14 @@ fn command_parts(base: PlanParts, options: &Options) -> Result<PlanParts, String
         .into_iter()
         .map(|command| {
             let args: Result<Vec<Arg>, String> = command.into_iter().map(&mut arg).collect();
-            Ok(CommandSpec {
-                args: args?,
-                inline: false,
-            })
+            Ok(CommandSpec { args: args?, inline: false })
         })
         .collect();
     let sequence = sequence?;
     if dataset.is_some() && !has_field {
-        return Err(
-            "--dataset: the command has no __field:name__ placeholder, such as in: \
+        return Err("--dataset: the command has no __field:name__ placeholder, such as in: \
                     set doc:__rand_int__ __field:title__"
-                .into(),
-        );
+            .into());
     }
     let encoded = |command: &CommandSpec| Resp::compile(command, None).bytes.len() as u64;
     Ok(PlanParts {
@@ -339,17 +277,8 @@ fn command_parts(base: PlanParts, options: &Options) -> Result<PlanParts, String
 }
 
 fn dataset_of(options: &Options) -> Result<Option<Dataset>, String> {
-    let rows_max = options
-        .data
-        .maxdocs
-        .and_then(|n| usize::try_from(n).ok())
-        .filter(|n| *n > 0);
-    options
-        .data
-        .dataset
-        .as_deref()
-        .map(|path| dataset::read(path, rows_max))
-        .transpose()
+    let rows_max = options.data.maxdocs.and_then(|n| usize::try_from(n).ok()).filter(|n| *n > 0);
+    options.data.dataset.as_deref().map(|path| dataset::read(path, rows_max)).transpose()
 }
 
 /// As in the peers, what is too small or too large becomes the nearest that is not.
@@ -372,20 +301,61 @@ fn keyspace(text: &str) -> Result<u64, String> {
     count(text).map_err(|e| format!("-r {text}: {e}"))
 }
 
+/// CPUs that the load may use beside a server on this machine, which takes one.
+fn spare_cpus(endpoint: &Endpoint) -> i64 {
+    let cpus = std::thread::available_parallelism().map_or(1, |n| n.get() as i64);
+    let remote = match endpoint {
+        Endpoint::Tcp { host, .. } => {
+            host != "localhost" && !host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
+        }
+        Endpoint::Unix(_) | Endpoint::Spawned { .. } => false,
+    };
+    if remote { cpus } else { (cpus - 1).max(1) }
+}
+
+/// Reads `0,2-3`.
+fn cpu_list(option: &str, list: Option<&str>) -> Result<Vec<usize>, String> {
+    const CPU_MAX: usize = 1023;
+    let Some(list) = list else { return Ok(Vec::new()) };
+    let fault = || format!("{option} {list}: CPUs are numbers and ranges such as 0,2-3");
+    let mut cpus = Vec::new();
+    for part in list.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let first: usize = first.trim().parse().map_err(|_| fault())?;
+        let last: usize = last.trim().parse().map_err(|_| fault())?;
+        if first > last || last > CPU_MAX {
+            return Err(fault());
+        }
+        cpus.extend(first..=last);
+    }
+    Ok(cpus)
+}
+
 fn nanoseconds(option: &str, seconds: f64) -> Result<u64, String> {
     let ns = seconds * 1e9;
     if ns.is_finite() && (0.0..=limits::DURATION_NS_MAX as f64).contains(&ns) {
         Ok(ns as u64)
     } else {
-        Err(format!(
-            "{option} {seconds}: between 0 seconds and 366 days are possible"
-        ))
+        Err(format!("{option} {seconds}: between 0 seconds and 366 days are possible"))
     }
 }
 
 fn seed_of_now() -> u64 {
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     (now.as_nanos() as u64) ^ u64::from(std::process::id()).rotate_left(32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::cpu_list;
+
+    #[test]
+    fn cpu_lists_are_numbers_and_ranges() {
+        let read = |list| cpu_list("--cpus", Some(list));
+        assert_eq!(read("0,2-4").unwrap(), [0, 2, 3, 4]);
+        assert_eq!(cpu_list("--cpus", None).unwrap(), [0; 0]);
+        for bad in ["", "a", "3-1", "1,,2", "99999"] {
+            assert!(read(bad).unwrap_err().contains("--cpus"), "{bad}");
+        }
+    }
 }

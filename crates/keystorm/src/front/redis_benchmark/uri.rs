@@ -34,40 +34,24 @@ pub(super) fn parse(text: &str) -> Result<Parsed, String> {
     };
     let user = decoded(url.username())?;
     let (user, password) = match url.password() {
-        Some(password) => (
-            Some(user).filter(|u| !u.is_empty()),
-            Some(decoded(password)?),
-        ),
+        Some(password) => (Some(user).filter(|u| !u.is_empty()), Some(decoded(password)?)),
         None => (None, Some(user).filter(|u| !u.is_empty())),
     };
     let db = if unix {
-        url.query_pairs()
-            .find(|(name, _)| name == "db")
-            .map(|(_, db)| db.into_owned())
+        url.query_pairs().find(|(name, _)| name == "db").map(|(_, db)| db.into_owned())
     } else {
         Some(url.path().trim_matches('/').to_owned()).filter(|db| !db.is_empty())
     };
-    let db = db.map(|db| {
-        db.parse()
-            .map_err(|_| format!("-u: {db:?} is no database number"))
-    });
+    let db = db.map(|db| db.parse().map_err(|_| format!("-u: {db:?} is no database number")));
     let endpoint = if unix {
         if url.host().is_some_and(|h| h.to_string() != "localhost") {
             return Err("-u: the path of a unix socket begins with a third slash".into());
         }
         Endpoint::Unix(decoded(url.path())?.into())
     } else {
-        Endpoint::Tcp {
-            host: host(&url)?,
-            port: url.port().unwrap_or(6379),
-        }
+        Endpoint::Tcp { host: host(&url)?, port: url.port().unwrap_or(6379) }
     };
-    Ok(Parsed {
-        endpoint,
-        user,
-        password,
-        db: db.transpose()?,
-    })
+    Ok(Parsed { endpoint, user, password, db: db.transpose()? })
 }
 
 fn host(url: &Url) -> Result<String, String> {
@@ -81,9 +65,7 @@ fn host(url: &Url) -> Result<String, String> {
 
 fn decoded(text: &str) -> Result<String, String> {
     let bytes = percent_decode_str(text).decode_utf8();
-    bytes
-        .map(|t| t.into_owned())
-        .map_err(|_| "-u: what is percent-encoded is no UTF-8".into())
+    bytes.map(|t| t.into_owned()).map_err(|_| "-u: what is percent-encoded is no UTF-8".into())
 }
 
 #[cfg(test)]
@@ -91,10 +73,7 @@ mod tests {
     use super::*;
 
     fn tcp(host: &str, port: u16) -> Endpoint {
-        Endpoint::Tcp {
-            host: host.into(),
-            port,
-        }
+        Endpoint::Tcp { host: host.into(), port }
     }
 
     #[test]
@@ -111,31 +90,17 @@ mod tests {
         let bare = parse("valkey://10.0.0.1").unwrap();
         assert_eq!(
             bare,
-            Parsed {
-                endpoint: tcp("10.0.0.1", 6379),
-                user: None,
-                password: None,
-                db: None
-            }
+            Parsed { endpoint: tcp("10.0.0.1", 6379), user: None, password: None, db: None }
         );
-        assert_eq!(
-            parse("redis://secret@h").unwrap().password.as_deref(),
-            Some("secret")
-        );
+        assert_eq!(parse("redis://secret@h").unwrap().password.as_deref(), Some("secret"));
         let colon = parse("redis://:secret@h/").unwrap();
-        assert_eq!(
-            (colon.user, colon.password.as_deref()),
-            (None, Some("secret"))
-        );
+        assert_eq!((colon.user, colon.password.as_deref()), (None, Some("secret")));
         assert_eq!(parse("redis://:1").unwrap_err(), "-u: empty host");
     }
 
     #[test]
     fn ipv6_stands_in_brackets_and_sockets_are_paths() {
-        assert_eq!(
-            parse("redis://[::1]:7001").unwrap().endpoint,
-            tcp("::1", 7001)
-        );
+        assert_eq!(parse("redis://[::1]:7001").unwrap().endpoint, tcp("::1", 7001));
         let socket = parse("unix:///run/my%20redis.sock?db=2").unwrap();
         assert_eq!(socket.endpoint, Endpoint::Unix("/run/my redis.sock".into()));
         assert_eq!(socket.db, Some(2));
@@ -143,12 +108,9 @@ mod tests {
 
     #[test]
     fn errors_never_quote_the_uri() {
-        for bad in [
-            "rediss://:hunter2@h",
-            "http://:hunter2@h",
-            "redis://:hunter2@h:99999",
-            "hunter2",
-        ] {
+        for bad in
+            ["rediss://:hunter2@h", "http://:hunter2@h", "redis://:hunter2@h:99999", "hunter2"]
+        {
             assert!(!parse(bad).unwrap_err().contains("hunter2"), "{bad}");
         }
         assert!(parse("redis://h/abc").is_err());

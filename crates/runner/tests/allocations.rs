@@ -1,0 +1,107 @@
+//! Once load runs, requests allocate nothing: ten times the requests, the same allocations.
+//!
+//! One test in a process of its own, since the counting allocator counts every thread.
+#![allow(missing_docs, clippy::unwrap_used)]
+
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use engine::Address;
+use runner::{Job, Observer, Snapshot, run};
+use workload::{
+    CommandSpec, EngineKind, Fleet, KeySpace, OnError, Pace, Plan, PlanParts, ProtocolKind, Stop,
+    Target, Window,
+};
+
+#[global_allocator]
+static ALLOCATOR: dhat::Alloc = dhat::Alloc;
+
+struct Server(Child);
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+struct Nobody;
+
+impl Observer for Nobody {
+    fn interval(&mut self, _snapshot: &Snapshot<'_>) {}
+}
+
+fn plan(requests: u64, depth: u32, engine: EngineKind, pace: Pace) -> Plan {
+    PlanParts {
+        name: "SET".into(),
+        target: Target::default(),
+        protocol: ProtocolKind::Resp2,
+        engine,
+        fleet: Fleet {
+            workers: 1,
+            multi_thread: false,
+            connections: 20,
+            pipeline_depth: depth,
+            window: Window::Batch,
+            keep_alive: true,
+            cpus: vec![],
+        },
+        pace,
+        warmup_ns: 0,
+        stop: Stop::Requests(requests),
+        setup: vec![],
+        sequence: vec![CommandSpec::parse(["SET", "key:__rand_int__", "xxx"])],
+        keys: KeySpace { range: Some(1000), draw: "uniform" },
+        dataset: None,
+        payload_bytes: 3,
+        on_error: OnError::Stop,
+        precision: 3,
+        first_byte: true,
+        seed: 1,
+    }
+    .build()
+    .unwrap()
+}
+
+/// Blocks that the whole process allocated during a run, and its intervals.
+fn blocks(plan: &Plan, address: &Address) -> (u64, u64) {
+    let before = dhat::HeapStats::get().total_blocks;
+    let interrupted = AtomicBool::new(false);
+    let measured = run(&Job { plan, address, interrupted: &interrupted }, &mut Nobody).unwrap();
+    let Stop::Requests(n) = plan.stop else { panic!("a run by count") };
+    assert_eq!(measured.total.requests(), n, "{:?}", measured.ending);
+    let intervals = measured.timeline.points.len() as u64;
+    (dhat::HeapStats::get().total_blocks - before, intervals)
+}
+
+#[test]
+fn requests_allocate_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let socket = directory.path().join("redis.sock");
+    let mut command = Command::new("redis-server");
+    command.args(["--port", "0", "--save", "", "--unixsocket"]).arg(&socket);
+    let _server = Server(command.stdout(Stdio::null()).spawn().unwrap());
+    while !socket.exists() {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let address = Address::Unix(socket);
+    let _profiler = dhat::Profiler::builder().testing().build();
+    for engine in [EngineKind::Epoll, EngineKind::Auto] {
+        for (depth, pace) in
+            [(1, Pace::Closed), (16, Pace::Closed), (4, Pace::Open { rate_per_s: 50_000.0 })]
+        {
+            let (few, short) = blocks(&plan(4_000, depth, engine, pace), &address);
+            let (many, long) = blocks(&plan(40_000, depth, engine, pace), &address);
+            let more = many.saturating_sub(few);
+            // The collector makes a tally for each interval, beside the workers; and buffers find
+            // their size in the first moments, not always in the first 4,000 requests.
+            let allowed = 100 + 40 * (long - short.min(long));
+            assert!(
+                more < allowed,
+                "{engine:?}, depth {depth}: {more} blocks for 36,000 requests more"
+            );
+            eprintln!("{engine:?}, depth {depth}: {few} blocks, then {many}");
+        }
+    }
+}
