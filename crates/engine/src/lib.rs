@@ -5,7 +5,7 @@
 //! replays on a clock that the test turns.
 //!
 //! Knows no protocol, plan or histogram. A new engine is one file here, one row in the runner's
-//! launch, and must pass `tests/conformance.rs`.
+//! launch, and must pass `tests/conformance`.
 
 #[cfg(unix)]
 mod epoll;
@@ -54,8 +54,9 @@ pub trait Engine {
     /// [`Event::Opened`] or [`Event::Closed`] later, like [`open`](Self::open).
     fn adopt(&mut self, conn: ConnId, socket: Socket);
 
-    /// Sends bytes on an open connection, in order after all sent before, and returns when they
-    /// were handed to the kernel. What the kernel does not take at once the engine keeps and sends
+    /// Sends bytes on an open connection, in order after all sent before, and returns the time
+    /// just before they were handed to the kernel, or were put with others to be handed over
+    /// together within the turn. What the kernel does not take at once the engine keeps and sends
     /// on. A failure arrives as [`Event::Closed`]. On a connection that is not open it does
     /// nothing.
     fn send(&mut self, conn: ConnId, bytes: &[u8]) -> u64;

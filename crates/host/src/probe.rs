@@ -192,13 +192,14 @@ impl Asking<'_> {
         Ok(self.ask(args)?.ok())
     }
 
-    /// What the server said, fit for a terminal. Servers that do not know a command quote its
-    /// arguments, so the password is taken out.
+    /// What the server said, fit for a terminal and to be followed by a full stop. Servers that do
+    /// not know a command quote its arguments, so the password is taken out.
     fn shown(&self, text: &[u8]) -> String {
         let text = String::from_utf8_lossy(text);
+        let text = text.trim_end_matches(['.', '?', '!', ' ']);
         match self.login.password {
             Some(password) if !password.is_empty() => printable(&text.replace(password, "***")),
-            _ => printable(&text),
+            _ => printable(text),
         }
     }
 

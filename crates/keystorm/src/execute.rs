@@ -76,7 +76,7 @@ fn run_all(job: &Job, server: &Server, interrupted: &AtomicBool, repeat: bool) -
         for (index, plan) in (1..).zip(&job.plans) {
             let live = job.output.live;
             let live = Live::new(plan, index, job.plans.len() as u32, live);
-            match run_one(plan, server, interrupted, format.as_mut(), live)? {
+            match run_one(job, plan, server, interrupted, format.as_mut(), live)? {
                 End::Complete => {}
                 end => return Ok(end),
             }
@@ -89,6 +89,7 @@ fn run_all(job: &Job, server: &Server, interrupted: &AtomicBool, repeat: bool) -
 }
 
 fn run_one(
+    job: &Job,
     plan: &Plan,
     server: &Server,
     interrupted: &AtomicBool,
@@ -97,15 +98,19 @@ fn run_one(
 ) -> Result<End> {
     server.prepare(&plan.target, &plan.setup)?;
     let address = server.engine_address();
-    let job = runner::Job { plan, address: &address, interrupted };
-    let measurement =
-        runner::run(&job, &mut live).with_context(|| format!("starting the test {}", plan.name))?;
+    let load = runner::Job { plan, address: &address, interrupted };
+    let measurement = runner::run(&load, &mut live)
+        .with_context(|| format!("starting the test {}", plan.name))?;
     live.clear();
     let run = Run { plan: plan.clone(), measurement, server: server.facts.clone() };
     let summary = Summary::of(&run);
     let mut out = io::stdout();
     if summary.requests > 0 || run.measurement.ending == Ending::Complete {
         written(format.each(&summary, &mut out).and_then(|()| out.flush()))?;
+    }
+    if job.output.format == "csv" && summary.errors > 0 {
+        // The layout has no column for them.
+        eprintln!("{}: {} errors, not in these figures", summary.title, summary.errors);
     }
     if let Some(shortfall) = summary.shortfall() {
         eprintln!("{}: {shortfall}", summary.title);

@@ -29,13 +29,15 @@ impl Choice {
 /// # Errors
 /// The one that was asked for does not work here.
 pub(crate) fn choose(asked: EngineKind) -> io::Result<(Choice, Option<String>)> {
+    if asked == EngineKind::Epoll {
+        return Ok((Choice::Epoll, None));
+    }
     match (asked, try_uring()) {
-        (EngineKind::Epoll, _) => Ok((Choice::Epoll, None)),
         (_, Ok(choice)) => Ok((choice, None)),
         (EngineKind::Uring, Err(error)) => {
             Err(io::Error::other(format!("--engine uring: io_uring does not work here: {error}")))
         }
-        (EngineKind::Auto, Err(error)) => {
+        (_, Err(error)) => {
             Ok((Choice::Epoll, Some(format!("io_uring does not work here: {error}"))))
         }
     }

@@ -32,12 +32,19 @@ pub(crate) fn error_reply(text: &str) -> String {
 
 /// What to do about an error whose cause is known.
 pub(crate) fn hint(text: &str) -> Option<&'static str> {
+    if text.starts_with("ERR unknown command") {
+        return Some("this server has no such command");
+    }
     if text.contains("max number of clients") {
         return Some("lower -c, or raise the server's maxclients");
     }
     Some(match kind(text) {
         "MOVED" | "ASK" | "CLUSTERDOWN" | "CROSSSLOT" => {
             "this server is part of a cluster, which needs the option --cluster"
+        }
+        "DENIED" | "-DENIED" => {
+            "the server is in protected mode and takes no clients from that address: set a \
+             password there, or connect from its own machine"
         }
         "NOAUTH" => {
             "the server asks for a password: use -a, with --user for an ACL user, or set \

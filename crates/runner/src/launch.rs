@@ -133,11 +133,11 @@ fn run_with<E: Engine, P: wire::Protocol>(
 /// The last words of a worker that never had an engine.
 fn idle(shift: &Shift<'_>, recorder: Recorder, error: &io::Error) -> [Message; 2] {
     shift.gate.fail(Fatal(format!("starting an I/O engine: {error}")));
-    last_words(shift.worker, recorder, 0, WorkerUse { cpu_ns: 0, wall_ns: 0 })
+    last_words(shift.worker, recorder, WorkerUse { cpu_ns: 0, wall_ns: 0 })
 }
 
-fn last_words(worker: u16, recorder: Recorder, now_ns: u64, spent: WorkerUse) -> [Message; 2] {
-    let (last, span) = recorder.finish(now_ns);
+fn last_words(worker: u16, recorder: Recorder, spent: WorkerUse) -> [Message; 2] {
+    let (last, span) = recorder.finish();
     [last, Message::Done { worker, spent, span }]
 }
 
@@ -158,9 +158,7 @@ pub(crate) fn work<E: Engine, P: wire::Protocol>(mut worker: Worker<'_, E, P>) -
         Ok(false) => {}
         Err(fatal) => gate.fail(fatal),
     }
-    let (recorder, now_ns) = worker.finish();
-    let (last, span) = recorder.finish(now_ns);
-    [last, Message::Done { worker: number, spent, span }]
+    last_words(number, worker.finish(), spent)
 }
 
 /// Pins the calling thread to the CPU that is worker `worker`'s turn, if there is any.

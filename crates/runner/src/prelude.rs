@@ -3,7 +3,7 @@
 //! Its replies are waited for and never scored.
 
 use wire::Protocol;
-use workload::{Plan, ProtocolKind};
+use workload::{Plan, ProtocolKind, Secret};
 
 use crate::explain;
 
@@ -12,6 +12,8 @@ use crate::explain;
 pub(crate) struct Prelude {
     pub(crate) bytes: Vec<u8>,
     pub(crate) steps: Vec<Step>,
+    /// What must not be quoted, even where the server quotes it.
+    secret: Option<Secret>,
 }
 
 /// One command of the prelude.
@@ -33,6 +35,7 @@ impl Prelude {
             prelude.steps.push(step);
         };
         let target = &plan.target;
+        let secret = target.credentials.as_ref().map(|login| login.password.clone());
         if let Some(login) = &target.credentials {
             match &login.user {
                 Some(user) => add(Step::Auth, &["AUTH", user, login.password.reveal()]),
@@ -48,13 +51,23 @@ impl Prelude {
         if target.tracking {
             add(Step::Tracking, &["CLIENT", "TRACKING", "on"]);
         }
+        prelude.secret = secret;
         prelude
+    }
+
+    /// What the refusal of step number `step` means, in words for a person.
+    pub(crate) fn refused(&self, step: usize, error: &str) -> String {
+        match &self.secret {
+            Some(secret) if !secret.reveal().is_empty() => {
+                self.steps[step].refused(&error.replace(secret.reveal(), "***"))
+            }
+            _ => self.steps[step].refused(error),
+        }
     }
 }
 
 impl Step {
-    /// What a refusal of this step means, in words for a person. Never quotes what was sent.
-    pub(crate) fn refused(self, error: &str) -> String {
+    fn refused(self, error: &str) -> String {
         if let Some(hint) = explain::hint(error) {
             return format!("Error from server: {error} ({hint})");
         }

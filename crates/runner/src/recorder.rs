@@ -19,6 +19,8 @@ pub(crate) struct Recorder {
     /// The replies being put together into one sample.
     group: Option<Sample>,
     phase: Phase,
+    /// Number of the interval that the tally is of, and when it ends.
+    interval: u32,
     interval_end_ns: u64,
     last_reply_ns: u64,
     full: SyncSender<Message>,
@@ -49,6 +51,7 @@ impl Recorder {
             tally: Tally::new(&shape),
             group: None,
             phase: Phase::Before,
+            interval: 0,
             interval_end_ns: u64::MAX,
             last_reply_ns: 0,
             full,
@@ -74,7 +77,7 @@ impl Recorder {
             Phase::Before => false,
             Phase::Warmup { end_ns } => {
                 if now_ns >= end_ns {
-                    self.hand_over(now_ns);
+                    self.hand_over();
                     self.measure_from(end_ns);
                 }
                 now_ns >= end_ns
@@ -84,6 +87,7 @@ impl Recorder {
 
     fn measure_from(&mut self, from_ns: u64) {
         self.phase = Phase::Measured { from_ns };
+        self.interval = 0;
         self.interval_end_ns = from_ns + INTERVAL_NS;
         self.last_reply_ns = from_ns;
     }
@@ -166,21 +170,22 @@ impl Recorder {
                 self.measuring(now_ns);
             }
             Phase::Warmup { end_ns } => {
-                self.hand_over(now_ns);
+                self.hand_over();
                 self.interval_end_ns = (now_ns + INTERVAL_NS).min(end_ns);
             }
             Phase::Measured { from_ns } => {
-                self.hand_over(now_ns);
-                let ended = (now_ns - from_ns) / INTERVAL_NS;
-                self.interval_end_ns = from_ns + (1 + ended) * INTERVAL_NS;
+                self.hand_over();
+                let interval = (now_ns - from_ns) / INTERVAL_NS;
+                self.interval = interval as u32;
+                self.interval_end_ns = from_ns + (1 + interval) * INTERVAL_NS;
             }
         }
     }
 
-    fn hand_over(&mut self, now_ns: u64) {
+    fn hand_over(&mut self) {
         let empty = self.empty.try_recv().unwrap_or_else(|_| Tally::new(&self.shape));
         let tally = std::mem::replace(&mut self.tally, empty);
-        let message = self.message(tally, now_ns);
+        let message = self.message(tally);
         // Never wait for the collector: what it has no room for is added to the next interval.
         if let Err(TrySendError::Full(Message::Interval { interval, .. })) =
             self.full.try_send(message)
@@ -189,25 +194,19 @@ impl Recorder {
         }
     }
 
-    fn message(&self, tally: Tally, now_ns: u64) -> Message {
-        let (warm, index) = match self.phase {
-            Phase::Measured { from_ns } => {
-                // The interval that ended, not the one that begins at this very moment.
-                (false, now_ns.saturating_sub(from_ns + 1) / INTERVAL_NS)
-            }
-            Phase::Before | Phase::Warmup { .. } => (true, 0),
-        };
-        let interval = Interval { index: index as u32, worker: self.worker, tally };
+    fn message(&self, tally: Tally) -> Message {
+        let warm = !matches!(self.phase, Phase::Measured { .. });
+        let interval = Interval { index: self.interval, worker: self.worker, tally };
         Message::Interval { interval, warm }
     }
 
     /// The rest, and the span from where measuring began to the last reply that counted.
-    pub(crate) fn finish(mut self, now_ns: u64) -> (Message, Option<(u64, u64)>) {
+    pub(crate) fn finish(mut self) -> (Message, Option<(u64, u64)>) {
         let span = match self.phase {
             Phase::Measured { from_ns } => Some((from_ns, self.last_reply_ns)),
             Phase::Before | Phase::Warmup { .. } => None,
         };
         let tally = std::mem::replace(&mut self.tally, Tally::new(&self.shape));
-        (self.message(tally, now_ns), span)
+        (self.message(tally), span)
     }
 }

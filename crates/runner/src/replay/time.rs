@@ -98,6 +98,15 @@ fn the_timeline_adds_up_to_the_total() {
 }
 
 #[test]
+fn an_interval_has_its_number_however_late_the_worker_wakes() {
+    // One reply every 170 ms: wake-ups fall after the ends of intervals.
+    let (got, _) = replay(parts(1, 1, Stop::AfterNs(2 * SECOND)), Server::taking(170 * MS));
+    let points: Vec<(u32, u64)> =
+        got.timeline.points.iter().map(|p| (p.index, p.requests)).collect();
+    assert_eq!(points[..4], [(0, 1), (1, 1), (2, 2), (3, 1)]);
+}
+
+#[test]
 fn an_overloaded_server_leaves_a_growing_backlog_not_a_slower_schedule() {
     let mut plan = parts(10, 1, Stop::Requests(2000));
     plan.pace = Pace::Open { rate_per_s: 2000.0 };

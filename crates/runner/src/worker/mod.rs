@@ -157,10 +157,10 @@ impl<'r, E: Engine, P: Protocol> Worker<'r, E, P> {
     }
 
     /// Ends: what is still in flight was never answered.
-    pub(crate) fn finish(mut self) -> (Recorder, u64) {
+    pub(crate) fn finish(mut self) -> Recorder {
         let unanswered: u64 = self.sessions.iter_mut().map(|s| s.flights.abandon()).sum();
         self.recorder.connections().unanswered += unanswered;
-        (self.recorder, self.engine.now_ns())
+        self.recorder
     }
 
     fn start(&mut self) {

@@ -106,7 +106,7 @@ impl<E: Engine, P: Protocol> Worker<'_, E, P> {
                 None => break,
                 Some(Reply::Error(text)) => {
                     let text = explain::text(text);
-                    return Err(Fatal(self.prelude.steps[answered].refused(&text)));
+                    return Err(Fatal(self.prelude.refused(answered, &text)));
                 }
                 Some(Reply::Push) => {}
                 Some(_) => answered += 1,
@@ -136,7 +136,7 @@ impl<E: Engine, P: Protocol> Worker<'_, E, P> {
             }
             State::Greeting { .. } => "during the login".to_owned(),
             State::Ready if !self.started => "before the load began".to_owned(),
-            State::Ready => format!("with {in_flight} requests in flight on it"),
+            State::Ready => format!("with requests in flight on it ({in_flight})"),
         };
         Err(Fatal(format!("{address}: {reason} {when}")))
     }

@@ -25,7 +25,8 @@ impl FrontEnd for RedisBenchmark {
 
     fn parse(&self, called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
         let name = called_as.unwrap_or("keystorm");
-        let command = Options::command().name(name.to_owned()).bin_name(name);
+        let usage = format!("{name} [OPTIONS] [--] [COMMAND ARGS...]");
+        let command = Options::command().bin_name(name).override_usage(usage);
         let words = std::iter::once(OsString::from(name)).chain(args);
         let matches = match command.try_get_matches_from(words) {
             Ok(matches) => matches,

@@ -19,7 +19,7 @@ use workload::{EngineKind, Window};
     args_override_self = true,
     next_line_help = false,
     max_term_width = 100,
-    override_usage = "keystorm [OPTIONS] [--] [COMMAND ARGS...]",
+    name = "keystorm",
     after_help = EXAMPLES,
 )]
 pub(super) struct Options {
@@ -96,7 +96,8 @@ pub(super) struct ServerOptions {
     pub(super) mptcp: bool,
     /// Start a private server for this run, without persistence, and stop it afterwards:
     /// valkey-server or redis-server, whichever is installed, or the one named
-    #[arg(long, value_name = "PROGRAM", num_args = 0..=1, require_equals = true)]
+    #[arg(long, value_name = "PROGRAM", num_args = 0..=1, require_equals = true,
+          conflicts_with_all = ["host", "port", "socket", "uri"])]
     pub(super) spawn: Option<Option<String>>,
     /// More arguments for that server, in one word: --spawn-args '--io-threads 2'
     #[arg(long, value_name = "ARGS", allow_hyphen_values = true, requires = "spawn")]
@@ -115,8 +116,8 @@ pub(super) struct ServerOptions {
 
 #[derive(Debug, clap::Args)]
 pub(super) struct LoadOptions {
-    /// Parallel connections
-    #[arg(short = 'c', value_name = "CLIENTS", allow_hyphen_values = true, default_value = "50")]
+    /// Parallel connections; here, and for -n, -r and --rps, 10k is 10000 and 5M 5000000
+    #[arg(short = 'c', value_name = "CLIENTS", allow_hyphen_values = true, default_value = "50", value_parser = small_count)]
     pub(super) clients: u32,
     /// Requests in all [default: 100000]
     #[arg(short = 'n', value_name = "REQUESTS", allow_hyphen_values = true, value_parser = count,
@@ -352,6 +353,11 @@ pub(super) fn count(text: &str) -> Result<u64, String> {
     };
     let number: u64 = digits.parse().map_err(|e: std::num::ParseIntError| e.to_string())?;
     number.checked_mul(factor).ok_or_else(|| "number too large".to_owned())
+}
+
+fn small_count(text: &str) -> Result<u32, String> {
+    let number = count(text)?;
+    u32::try_from(number).map_err(|_| "number too large".to_owned())
 }
 
 fn format_name(text: &str) -> Result<&'static str, String> {
