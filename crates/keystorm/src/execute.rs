@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use measure::Ending;
 use report::{Format, Run, Summary};
 use workload::Plan;
@@ -105,7 +105,7 @@ fn run_one(
     let run = Run { plan: plan.clone(), measurement, server: server.facts.clone() };
     let summary = Summary::of(&run);
     let mut out = io::stdout();
-    if summary.requests > 0 || run.measurement.ending == Ending::Complete {
+    if summary.requests > summary.errors || run.measurement.ending == Ending::Complete {
         written(format.each(&summary, &mut out).and_then(|()| out.flush()))?;
     }
     if job.output.format == "csv" && summary.errors > 0 {
@@ -154,5 +154,10 @@ pub(crate) fn printed_plans(plans: &[Plan]) -> Result<String> {
 }
 
 fn written(outcome: io::Result<()>) -> Result<()> {
-    outcome.context("standard output was closed; what was left to do is not done")
+    outcome.map_err(|error| match error.kind() {
+        io::ErrorKind::BrokenPipe => {
+            anyhow!("standard output was closed; what was left to do is not done")
+        }
+        _ => anyhow!("writing to standard output: {error}; what was left to do is not done"),
+    })
 }

@@ -11,6 +11,8 @@ use measure::{Interval, Point, Tally, TallyShape, Timeline, WorkerUse};
 use crate::INTERVAL_NS;
 
 /// What a worker tells the collector.
+// Boxing the larger variant would allocate on the workers' threads.
+#[allow(clippy::large_enum_variant)]
 #[derive(Debug)]
 pub(crate) enum Message {
     /// An interval ended.

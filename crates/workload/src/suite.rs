@@ -22,6 +22,11 @@ pub struct SuiteShape {
     pub redis_zadd: bool,
 }
 
+/// Most functions that `FUNCTION LOAD` loads: a script of about a megabyte.
+pub const FUNCTIONS_MAX: u32 = 10_000;
+/// Most keys that `FCALL` passes: servers take no command of more than 1,048,576 words.
+pub const FCALL_KEYS_MAX: u32 = 1_000_000;
+
 /// One test of the suite.
 #[derive(Debug, Clone, Copy)]
 pub struct SuiteTest {

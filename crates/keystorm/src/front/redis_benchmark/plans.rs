@@ -10,7 +10,7 @@ use report::FormatOptions;
 use wire::Protocol;
 use wire::resp::Resp;
 use workload::command::split_sequence;
-use workload::suite::{SUITE, SuiteShape, SuiteTest, names};
+use workload::suite::{FCALL_KEYS_MAX, FUNCTIONS_MAX, SUITE, SuiteShape, SuiteTest, names};
 use workload::{
     Arg, CommandSpec, Credentials, Dataset, Endpoint, Fleet, KeySpace, Pace, Plan, PlanParts,
     ProtocolKind, Secret, Stop, Target, Window, limits,
@@ -40,6 +40,14 @@ pub(super) fn job(options: Options, called_as: &str) -> Result<Job, String> {
     };
     let base = base(&options, &mut notes)?;
     let suite = options.command.is_empty();
+    for (option, given, most) in [
+        ("--num-functions", options.data.num_functions, FUNCTIONS_MAX),
+        ("--num-keys-in-fcall", options.data.num_keys_in_fcall, FCALL_KEYS_MAX),
+    ] {
+        if given > most {
+            return Err(format!("{option} {given}: at most {most} are possible"));
+        }
+    }
     let parts = if suite {
         let shape = SuiteShape {
             value_len: value_len(&options),

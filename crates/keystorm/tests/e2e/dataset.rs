@@ -1,0 +1,90 @@
+//! `--dataset` and `-x`: arguments from files and from standard input.
+
+use tempfile::TempDir;
+
+use crate::server::{Server, calls};
+
+fn file(name: &str, text: &str) -> (TempDir, String) {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join(name);
+    std::fs::write(&path, text).unwrap();
+    let path = path.to_str().unwrap().to_owned();
+    (dir, path)
+}
+
+const CSV: &str = "id,title,note\n1,\"one, or \"\"1\"\"\",a\n2,two,\n3,drei über vier,c\n";
+
+#[test]
+fn fields_of_a_csv_file_fill_requests_row_by_row_and_go_round() {
+    let server = Server::redis();
+    let (_dir, path) = file("docs.csv", CSV);
+    server
+        .run(&format!("-q -c 1 -n 5 --dataset {path} rpush l <__field:title__> __field:id__"))
+        .ok();
+    let expected = ["<one, or \"1\">", "1", "<two>", "2", "<drei über vier>", "3"];
+    let got = server.texts(&["LRANGE", "l", "0", "-1"]);
+    assert_eq!(got[..6], expected);
+    assert_eq!(got[6..], expected[..4]);
+}
+
+#[test]
+fn fields_work_with_pipelines_threads_and_keys() {
+    let server = Server::redis();
+    let (_dir, path) = file("docs.csv", CSV);
+    let shape = "-q -c 5 -P 4 --threads 2 -n 900 -r 100000 --sequential";
+    server
+        .run(&format!(
+            "{shape} --dataset {path} hset doc:__rand_int__ t __field:title__ n __field:note__"
+        ))
+        .ok();
+    assert_eq!(server.number(&["DBSIZE"]), 900);
+    assert_eq!(server.texts(&["HGETALL", "doc:000000000001"]), ["t", "two", "n", ""]);
+}
+
+#[test]
+fn tabs_separate_the_cells_of_a_tsv_file() {
+    let server = Server::redis();
+    let (_dir, path) = file("docs.tsv", "id\ttitle\n1\ta,b\n");
+    server.run(&format!("-q -n 3 --dataset {path} set k __field:title__")).ok();
+    assert_eq!(server.text(&["GET", "k"]), "a,b");
+}
+
+#[test]
+fn maxdocs_bounds_the_rows() {
+    let server = Server::redis();
+    let (_dir, path) = file("docs.csv", CSV);
+    server.run(&format!("-q -n 9 --dataset {path} --maxdocs 2 sadd s __field:id__")).ok();
+    let mut ids = server.texts(&["SMEMBERS", "s"]);
+    ids.sort();
+    assert_eq!(ids, ["1", "2"]);
+}
+
+#[test]
+fn what_is_wrong_with_a_dataset_is_said_before_anything_is_sent() {
+    let server = Server::redis();
+    let (_dir, path) = file("docs.csv", CSV);
+    let (_dir2, empty) = file("empty.csv", "id\n");
+    let unknown = server.run(&format!("--dataset {path} set k __field:titel__")).exits(2);
+    unknown.says("\"titel\"").says("title");
+    server.run(&format!("--dataset {path} set k v")).exits(2).says("--dataset").says("__field:");
+    server.run("set k __field:title__").exits(2).says("--dataset");
+    server.run("--dataset /no/such.csv set k __field:a__").exits(2).says("/no/such.csv");
+    server.run(&format!("--dataset {empty} set k __field:id__")).exits(2).says(&empty);
+    assert_eq!(server.counts(), calls([]));
+}
+
+#[test]
+fn the_last_argument_comes_from_standard_input_to_the_byte() {
+    let server = Server::redis();
+    server.keystorm("-q -n 10 -x set k").stdin("two\nlines\r\n").run().ok();
+    assert_eq!(server.text(&["GET", "k"]), "two\nlines\r\n");
+    server.keystorm("-q -n 10 -x set k").stdin([0, 255, 10]).run().ok();
+    assert_eq!(server.number(&["STRLEN", "k"]), 3);
+    server.keystorm("-q -n 10 -x set k").run().ok();
+    assert_eq!(server.text(&["GET", "k"]), "");
+    let ran = server.keystorm("-q -n 20 -r 10 -x set").stdin("key:__rand_int__").run();
+    ran.exits(1).says("wrong number of arguments");
+    let long = vec![b'x'; 3_000_000];
+    server.keystorm("-q -n 3 -x set k").stdin(long).run().ok();
+    assert_eq!(server.number(&["STRLEN", "k"]), 3_000_000);
+}

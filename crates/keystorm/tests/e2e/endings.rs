@@ -1,0 +1,126 @@
+//! Runs that end early: what was measured is printed, marked, and told by the exit code.
+
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+use std::{fs, io, thread};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::program::within;
+use crate::server::{KEYSTORM, Server, guarded, start};
+
+/// How long a run takes to get going.
+const GOING: Duration = Duration::from_millis(700);
+
+#[test]
+fn a_server_that_dies_leaves_the_results_so_far() {
+    for options in ["", "-q", "--format classic", "--csv", "-P 16 --threads 2", "--rps 500"] {
+        let mut server = Server::redis();
+        let running = server.keystorm(&format!("--duration 30 -c 5 {options} incr k")).start();
+        thread::sleep(GOING);
+        let killed = Instant::now();
+        server.kill();
+        let ran = running.wait().exits(1);
+        assert!(killed.elapsed() < Duration::from_secs(2), "{options}");
+        let ran = ran.says(&format!("127.0.0.1:{}", server.port()));
+        match options {
+            "-q" => drop(ran.prints("incr k: ").prints("incomplete")),
+            "--csv" => assert_eq!(ran.out.lines().count(), 2, "{}", ran.out),
+            _ => {
+                assert!(ran.completed().0 > 100, "{}", ran.out);
+                ran.prints("INCOMPLETE: ");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_server_that_shuts_down_leaves_them_too() {
+    let server = Server::redis();
+    let running = server.keystorm("--duration 30 -c 5 incr k").start();
+    thread::sleep(GOING);
+    kill_process(Pid::from_raw(server.pid() as i32).unwrap(), Signal::TERM).unwrap();
+    let ran = running.wait().exits(1).prints("INCOMPLETE: ");
+    assert!(ran.completed().0 > 100);
+}
+
+#[test]
+fn one_connection_that_is_closed_ends_the_run() {
+    let server = Server::redis();
+    let running = server.keystorm("--duration 30 -c 5 incr k").start();
+    thread::sleep(GOING);
+    server.ask(&["CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"]);
+    let ran = running.wait().exits(1).prints("INCOMPLETE: ");
+    // Closed, or reset if it had sent something meanwhile.
+    assert!(ran.err.contains("closed") || ran.err.contains("reset"), "{}", ran.err);
+    assert!(ran.completed().0 > 100);
+}
+
+#[test]
+fn ctrl_c_prints_the_results_so_far() {
+    let server = Server::redis();
+    let shapes =
+        ["-n 900000000 -q", "-n 900000000 --threads 2 -P 4", "--duration 60 --rps 100", "--csv -l"];
+    for options in shapes {
+        let running = server.keystorm(&format!("{options} -c 5 get k")).start();
+        thread::sleep(GOING);
+        let asked = Instant::now();
+        running.interrupt();
+        let ran = running.wait().exits(130);
+        assert!(asked.elapsed() < Duration::from_secs(2), "{options}");
+        match options.contains("-q") {
+            true => drop(ran.prints("get k: ").prints("(incomplete: interrupted; ")),
+            false if options.contains("--csv") => drop(ran.prints("\"get k\"")),
+            false => drop(ran.prints("INCOMPLETE: interrupted; ")),
+        }
+    }
+}
+
+#[test]
+fn ctrl_c_in_a_warm_up_and_in_a_suite_ends_everything() {
+    let server = Server::redis();
+    let running = server.keystorm("--warmup 60 --duration 1 -q get k").start();
+    thread::sleep(GOING);
+    running.interrupt();
+    running.wait().exits(130).says("interrupted");
+    let running = server.keystorm("-t set,get,incr -n 20000 --rps 20000 -q").start();
+    running.until("is in its second test", |r| r.out().contains("SET: "));
+    running.interrupt();
+    let ran = running.wait().exits(130).prints("SET: ");
+    assert!(!ran.out.contains("INCR: "), "{}", ran.out);
+}
+
+#[test]
+fn a_closed_standard_output_is_told_without_a_panic() {
+    let server = Server::redis();
+    let port = server.port().to_string();
+    let line = format!("-p {port} -n 2000 -t ping,set,get -l");
+    for args in [format!("{line} -q"), line.clone(), format!("{line} --csv"), "--help".into()] {
+        let (reader, writer) = io::pipe().unwrap();
+        drop(reader);
+        let mut command = guarded(KEYSTORM);
+        command.args(args.split(' '));
+        command.stdin(Stdio::null()).stdout(writer).stderr(Stdio::piped());
+        let mut child = start(command).unwrap();
+        let ended = within(Duration::from_secs(10), || !matches!(child.try_wait(), Ok(None)));
+        let _ = child.kill();
+        let output = child.wait_with_output().unwrap();
+        let err = String::from_utf8(output.stderr).unwrap();
+        assert!(ended, "{args} goes on; said {err:?}");
+        assert!(err.contains("standard output") && !err.contains("panicked"), "{args}: {err}");
+        assert_eq!(output.status.code(), Some(1), "{args}");
+    }
+}
+
+#[test]
+fn a_disk_that_is_full_is_told_as_such() {
+    let server = Server::redis();
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let mut command = guarded(KEYSTORM);
+    command.args(["-p", &server.port().to_string(), "-n", "10", "-q", "get", "k"]);
+    command.stdin(Stdio::null()).stdout(full).stderr(Stdio::piped());
+    let output = start(command).unwrap().wait_with_output().unwrap();
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{err}");
+    assert!(err.contains("No space left") && !err.contains("panicked"), "{err}");
+}

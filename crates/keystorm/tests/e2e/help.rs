@@ -1,0 +1,81 @@
+//! The help, the version, and that every example works as it is printed.
+
+use std::time::Duration;
+
+use crate::program::Keystorm;
+use crate::server::{Server, called};
+
+fn help() -> String {
+    let ran = Keystorm::new("--help").run().ok();
+    assert_eq!(ran.err, "");
+    ran.out
+}
+
+#[test]
+fn the_help_has_every_option_in_its_group() {
+    let help = help();
+    for group in ["Server:", "Load:", "Commands, keys and values:", "Results:", "Other:"] {
+        assert!(help.lines().any(|line| line == group), "{group}");
+    }
+    let options = "-h -p -s -a --user -u -c -n -d --dbnum -3 --threads --enable-tracking -k -r \
+                   --sequential -P -q --precision --csv -l -t -I -x --rps --duration --warmup \
+                   --seed --num-functions --num-keys-in-fcall --dataset --maxdocs --mptcp --help \
+                   -v --version --spawn --spawn-args --spawn-unix --print-plan --window \
+                   --first-byte --on-error --format";
+    for option in options.split_whitespace() {
+        let listed = |line: &str| {
+            let mut words = line.split([' ', ',', '[', '=']).filter(|w| !w.is_empty()).take(2);
+            line.starts_with("  ") && words.any(|word| word == option)
+        };
+        assert!(help.lines().any(listed), "{option} is not in the help");
+    }
+    assert!(help.lines().all(|line| line.chars().count() <= 100));
+}
+
+#[test]
+fn every_example_of_the_help_runs() {
+    let server = Server::valkey();
+    let help = help();
+    let examples: Vec<&str> = help.lines().filter_map(|l| l.trim().strip_prefix("$ ")).collect();
+    assert!(examples.len() >= 5, "{examples:?}");
+    for example in examples {
+        let args = example.strip_prefix("keystorm").expect("an example of keystorm");
+        // Whole suites at their hundred thousand requests a test would take minutes.
+        let shrunk =
+            if args.contains(" -n ") || args.contains("--duration") { "" } else { "-n 500" };
+        let line = format!("{shrunk}{args}");
+        let keystorm = match example.contains("--spawn") {
+            true => Keystorm::new(&line),
+            false => server.keystorm(&line),
+        };
+        let ran = keystorm.run().ok();
+        let result = |l: &str| l.contains("requests per second") || l.starts_with("\"GET\"");
+        assert!(ran.out.lines().any(result), "{example}: {ran:?}");
+        assert!(ran.took < Duration::from_secs(20), "{example}: {:?}", ran.took);
+    }
+}
+
+#[test]
+fn the_example_that_fills_the_server_fills_it() {
+    let server = Server::redis();
+    server.run("-t set -n 100000 -r 100000 --sequential -P 16 -q").ok();
+    assert_eq!(server.number(&["DBSIZE"]), 100_000);
+}
+
+#[test]
+fn the_version_is_one_line() {
+    for option in ["-v", "--version"] {
+        let ran = Keystorm::new(option).run().ok();
+        assert_eq!(ran.out, concat!("keystorm ", env!("CARGO_PKG_VERSION"), "\n"));
+    }
+    let (_dir, link) = called("redis-benchmark");
+    let ran = Keystorm::of(link, ["--version"]).run().ok();
+    assert!(ran.out.contains(env!("CARGO_PKG_VERSION")), "{}", ran.out);
+}
+
+#[test]
+fn h_is_the_host_and_not_the_help() {
+    let server = Server::redis();
+    server.run("-h 127.0.0.1 -n 10 -q ping").ok();
+    Keystorm::new("-h").run().exits(2).says("-h");
+}

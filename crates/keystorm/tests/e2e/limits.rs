@@ -1,0 +1,42 @@
+//! Limits of the server and of this machine.
+
+use std::time::Duration;
+
+use crate::program::Keystorm;
+use crate::server::{KEYSTORM, Server};
+
+#[test]
+fn a_full_server_is_told() {
+    let server = Server::redis_with(&["--maxclients", "10"]);
+    let ran = server.run("-n 1000 -c 50 -q get k").exits(1);
+    let ran = ran.says("max number of clients").says("-c").says("maxclients");
+    assert!(ran.took < Duration::from_secs(3), "{:?}", ran.took);
+    server.run("-n 1000 -c 50 --threads 3 -q get k").exits(1).says("max number of clients");
+    server.run("-I -c 50").exits(1).says("max number of clients");
+    server.run("-n 1000 -c 5 -q get k").ok();
+}
+
+#[test]
+fn too_few_files_are_told_before_the_run() {
+    let server = Server::redis();
+    let line = format!("exec {KEYSTORM} -p {} -c 100 -n 1000 -q get k", server.port());
+    let hard = Keystorm::of("sh", ["-c", &format!("ulimit -n 64; {line}")]).run().exits(1);
+    hard.says("-c 100").says("ulimit -n");
+    // A soft limit is ours to raise.
+    let soft = Keystorm::of("sh", ["-c", &format!("ulimit -S -n 64; {line}")]);
+    soft.run().ok();
+    assert_eq!(server.calls("get"), 1000);
+}
+
+#[test]
+fn a_server_out_of_memory_is_told() {
+    let server = Server::redis_with(&["--maxmemory", "1"]);
+    server.run("-n 100 -q -t set").exits(1).says("Error from server: OOM").says("maxmemory");
+}
+
+#[test]
+fn more_threads_than_connections_are_no_fault() {
+    let server = Server::redis();
+    server.run("-n 100 -c 2 --threads 8 -q incr k").ok();
+    assert_eq!(server.calls("incr"), 100);
+}

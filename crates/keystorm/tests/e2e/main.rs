@@ -1,0 +1,31 @@
+//! End to end: the built program against real servers.
+//!
+//! One crate, so that linking happens once. What a server has executed is asked of the server
+//! (`INFO commandstats`), never read from what keystorm prints.
+#![allow(missing_docs, clippy::unwrap_used)]
+
+mod listener;
+mod mask;
+mod program;
+mod server;
+
+mod connections;
+mod counts;
+mod dataset;
+mod endings;
+mod errors;
+mod help;
+mod limits;
+mod login;
+mod output;
+mod pace;
+mod parity;
+mod placeholders;
+mod plan;
+mod protocol;
+mod reach;
+mod refused;
+mod sequence;
+mod spawn;
+mod suite;
+mod terminal;

@@ -1,0 +1,207 @@
+//! The layouts, to the byte except for figures.
+
+use crate::mask::masked;
+use crate::server::Server;
+
+/// What a run prints, masked, with marks so that white space at either end counts.
+fn layout(server: &Server, line: &str) -> String {
+    format!("[{}]", masked(&server.run(line).ok().out))
+}
+
+#[test]
+fn the_quiet_layout() {
+    let server = Server::redis();
+    insta::assert_snapshot!(layout(&server, "-q -n 1000 -t ping,lrange_100"), @"
+    [PING_INLINE: # requests per second, p50=# msec
+    PING_MBULK: # requests per second, p50=# msec
+    LPUSH (needed to benchmark LRANGE): # requests per second, p50=# msec
+    LRANGE_100 (first # elements): # requests per second, p50=# msec
+
+    ]
+    ");
+    insta::assert_snapshot!(layout(&server, "-q -n 1000 set k v"), @"
+    [set k v: # requests per second, p50=# msec
+    ]
+    ");
+}
+
+#[test]
+fn the_csv_layout() {
+    let server = Server::redis();
+    let out = server.run("--csv -n 1000 -t set,lrange_100").ok().out;
+    let mut lines = out.lines();
+    assert_eq!(
+        lines.next().unwrap(),
+        "\"test\",\"rps\",\"avg_latency_ms\",\"min_latency_ms\",\"p50_latency_ms\",\
+         \"p95_latency_ms\",\"p99_latency_ms\",\"max_latency_ms\""
+    );
+    let figures = ",\"#\"".repeat(7);
+    let titles = ["SET", "LPUSH (needed to benchmark LRANGE)", "LRANGE_100 (first # elements)"];
+    let rows: Vec<String> = lines.map(masked).collect();
+    assert_eq!(rows, titles.map(|title| format!("\"{title}\"{figures}")));
+    assert!(out.ends_with("\"\n") && !out.contains("\n\n"));
+    let quoted = server.run("--csv -n 10 echo 'a\"b,c'").ok();
+    quoted.prints("\n\"echo a\"\"b,c\",\"");
+}
+
+#[test]
+fn the_text_layout() {
+    let server = Server::redis();
+    insta::assert_snapshot!(layout(&server, "-n 1000 -c 20 -P 2 -t set"), @r##"
+    [====== SET ======
+      # requests completed in # seconds
+      # parallel clients
+      # bytes payload
+      keep alive: #
+      host configuration "save": 
+      host configuration "appendonly": no
+      multi-thread: no
+
+    Latency by percentile distribution:
+    #% <= # milliseconds (cumulative count #)
+
+    Cumulative distribution of latencies:
+    #% <= # milliseconds (cumulative count #)
+
+    Summary:
+      throughput summary: # requests per second
+      latency summary (msec):
+              avg       min       p50       p95       p99       max
+                #         #         #         #         #         #
+
+    ]
+    "##);
+    insta::assert_snapshot!(layout(&server, "-n 1000 --threads 2 -k 0 get k"), @r##"
+    [====== get k ======
+      # requests completed in # seconds
+      # parallel clients
+      # bytes payload
+      keep alive: #
+      host configuration "save": 
+      host configuration "appendonly": no
+      multi-thread: yes
+      threads: #
+
+    Latency by percentile distribution:
+    #% <= # milliseconds (cumulative count #)
+
+    Cumulative distribution of latencies:
+    #% <= # milliseconds (cumulative count #)
+
+    Summary:
+      throughput summary: # requests per second
+      latency summary (msec):
+              avg       min       p50       p95       p99       max
+                #         #         #         #         #         #
+    ]
+    "##);
+}
+
+#[test]
+fn the_text_layout_of_a_paced_run() {
+    let server = Server::redis();
+    insta::assert_snapshot!(layout(&server, "--rps 1000 --duration 1 get k"), @r##"
+    [====== get k ======
+      # requests completed in # seconds
+      # parallel clients
+      # bytes payload
+      keep alive: #
+      host configuration "save": 
+      host configuration "appendonly": no
+      multi-thread: no
+
+    RPS Summary:
+      target RPS: #
+      RPS distribution (reqs/sec):
+              avg       min       p50       p95       p99       max
+                #         #         #         #         #         #
+
+    Latency by percentile distribution:
+    #% <= # milliseconds (cumulative count #)
+
+    Cumulative distribution of latencies:
+    #% <= # milliseconds (cumulative count #)
+
+    Summary:
+      throughput summary: # requests per second
+      latency summary (msec):
+              avg       min       p50       p95       p99       max
+                #         #         #         #         #         #
+      service time summary (msec):
+              avg       min       p50       p95       p99       max
+                #         #         #         #         #         #
+    ]
+    "##);
+}
+
+#[test]
+fn the_classic_layout() {
+    let server = Server::redis();
+    insta::assert_snapshot!(layout(&server, "--format classic -n 1000 -t set"), @r##"
+    [====== SET ======
+      # requests completed in # seconds
+      # parallel clients
+      # bytes payload
+      keep alive: #
+
+    #% <= # milliseconds
+    # requests per second
+
+
+    ]
+    "##);
+}
+
+#[test]
+fn formats_have_names_as_well() {
+    let server = Server::redis();
+    for (short, named) in [("-q", "quiet"), ("--csv", "csv"), ("", "text")] {
+        let short = masked(&server.run(&format!("{short} -n 200 -t set")).ok().out);
+        let named = masked(&server.run(&format!("--format {named} -n 200 -t set")).ok().out);
+        assert_eq!(short, named);
+    }
+}
+
+#[test]
+fn the_first_byte_adds_its_figures() {
+    let server = Server::redis();
+    let ran = server.run("--first-byte -n 1000 -P 4 get k").ok();
+    let ran = ran.prints("\n  latency to first byte summary (msec):\n");
+    let at = ran.out.find("latency to first byte").unwrap();
+    assert!(ran.out.find("latency summary (msec)").unwrap() < at);
+    let quiet = server.run("--first-byte -q -n 1000 get k").ok();
+    assert!(masked(&quiet.out).ends_with("p50=# msec, first byte p50=# msec\n"), "{}", quiet.out);
+    let csv = server.run("--first-byte --csv -n 1000 get k").ok();
+    let columns: Vec<usize> = csv.out.lines().map(|line| line.split(',').count()).collect();
+    assert_eq!(columns, [10, 10], "{}", csv.out);
+    server.run("--first-byte --format classic -n 1000 get k").ok().prints("latency to first byte");
+}
+
+#[test]
+fn a_short_run_has_no_figure_that_is_none() {
+    let server = Server::redis();
+    for format in ["-q", "--csv", "", "--format classic", "--first-byte"] {
+        for load in ["-n 1", "-n 1 -c 1 -P 1000", "-n 1 --rps 1", "--rps 5 --duration 0.1"] {
+            let ran = server.run(&format!("{format} {load} -t get")).ok();
+            let out = ran.out.to_lowercase();
+            assert!(!out.contains("inf") && !out.contains("nan"), "{format} {load}: {out}");
+        }
+    }
+}
+
+#[test]
+fn latencies_are_finer_than_the_peers() {
+    let server = Server::redis();
+    let out = server.run("-n 5000 -c 10 -t get").ok().out;
+    let steps = out.lines().filter_map(|l| l.split("<= ").nth(1)?.split(' ').next());
+    let micros = steps.filter_map(|ms| ms.replace('.', "").parse::<u64>().ok());
+    assert!(micros.into_iter().any(|us| us % 8 != 7), "{out}");
+}
+
+#[test]
+fn precision_is_taken_from_one_to_four_digits() {
+    let server = Server::redis();
+    for digits in 1..=4 {
+        server.run(&format!("--precision {digits} -n 500 -t get")).ok();
+    }
+}

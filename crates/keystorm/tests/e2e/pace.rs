@@ -1,0 +1,102 @@
+//! `--rps`, `--duration` and `--warmup`: what is sent when, by the server's count.
+
+use crate::server::Server;
+
+/// Runs and checks that the server executed `rate` requests per second for two seconds, to one
+/// per cent and one request. The machine may be busy just when a run ends, and what was due then
+/// is lost; three runs in a row would not be chance.
+fn holds(server: &Server, rate: u64, options: &str, command: &str) {
+    let line = format!("-q --rps {rate} --duration 2 {options} {command}");
+    let mut seen = Vec::new();
+    for _ in 0..3 {
+        server.ask(&["CONFIG", "RESETSTAT"]);
+        server.run(&line).ok();
+        let executed: u64 = server.counts().values().sum();
+        if executed.abs_diff(2 * rate) <= 2 * rate / 100 + 1 {
+            return;
+        }
+        seen.push(executed);
+    }
+    panic!("{line}: executed {seen:?}");
+}
+
+#[test]
+fn the_rate_holds_from_ten_to_fifty_thousand() {
+    let server = Server::redis();
+    holds(&server, 10, "", "get k");
+    holds(&server, 1000, "", "get k");
+    holds(&server, 20_000, "", "get k");
+    holds(&server, 50_000, "-P 16", "get k");
+}
+
+#[test]
+fn the_rate_is_of_requests_whatever_the_shape() {
+    let server = Server::redis();
+    holds(&server, 1000, "-P 4", "get k");
+    holds(&server, 1000, "--threads 2 -c 10", "get k");
+    holds(&server, 3000, "-c 5", "set k v ';' get k ';' incr i");
+    holds(&server, 1000, "-P 4 --window batch -k 0", "get k");
+}
+
+#[test]
+fn a_paced_run_of_a_count_is_exact_and_takes_its_time() {
+    let server = Server::redis();
+    let ran = server.run("--rps 1000 -n 501 -c 3 get k").ok();
+    assert_eq!(server.calls("get"), 501);
+    let (requests, seconds) = ran.completed();
+    assert!(requests == 501 && (0.5..0.6).contains(&seconds), "{seconds}");
+    ran.prints("\nRPS Summary:\n  target RPS: 1000.00\n");
+}
+
+#[test]
+fn a_duration_is_kept_and_what_is_printed_is_what_was_done() {
+    let server = Server::redis();
+    for shape in ["-c 5", "-c 20 -P 16 --threads 2", "-c 5 -k 0"] {
+        server.ask(&["CONFIG", "RESETSTAT"]);
+        let ran = server.run(&format!("--duration 1 {shape} incr k")).ok();
+        let (requests, seconds) = ran.completed();
+        assert_eq!(requests, server.calls("incr"), "{shape}");
+        assert!((1.0..1.1).contains(&seconds), "{shape}: {seconds}");
+        assert!((1.0..2.0).contains(&ran.took.as_secs_f64()), "{shape}: {:?}", ran.took);
+    }
+}
+
+#[test]
+fn a_duration_may_be_a_fraction_of_a_second() {
+    let server = Server::redis();
+    let (requests, seconds) = server.run("--duration 0.25 -t get").ok().completed();
+    assert!(requests > 100 && (0.25..0.35).contains(&seconds), "{requests} in {seconds}");
+}
+
+#[test]
+fn the_warm_up_is_not_reported() {
+    let server = Server::redis();
+    for shape in ["-c 5", "-c 6 -P 8 --threads 2", "-c 4 --rps 2000 --threads 2"] {
+        server.ask(&["CONFIG", "RESETSTAT"]);
+        let ran = server.run(&format!("--warmup 0.5 --duration 1 {shape} incr k")).ok();
+        let (requests, seconds) = ran.completed();
+        let executed = server.calls("incr");
+        assert!((1.0..1.1).contains(&seconds), "{shape}: {seconds}");
+        // A third of the time was warm-up; the rates of both parts are roughly the same.
+        let share = requests as f64 / executed as f64;
+        assert!((0.5..0.85).contains(&share), "{shape}: {requests} of {executed}");
+        assert!(ran.took.as_secs_f64() >= 1.5, "{:?}", ran.took);
+    }
+}
+
+#[test]
+fn a_paced_warm_up_is_of_the_same_rate() {
+    let server = Server::redis();
+    let ran = server.run("--warmup 0.5 --duration 1 --rps 1000 -c 4 get k").ok();
+    let (requests, _) = ran.completed();
+    assert!((985..=1011).contains(&requests), "{requests}");
+    assert!((1470..=1511).contains(&server.calls("get")), "{}", server.calls("get"));
+}
+
+#[test]
+fn a_warm_up_before_a_count_leaves_the_count_whole() {
+    let server = Server::redis();
+    let ran = server.run("--warmup 0.3 -n 1000 -c 5 -P 3 --threads 2 get k").ok();
+    assert_eq!(ran.completed().0, 1000);
+    assert!(server.calls("get") > 1000);
+}

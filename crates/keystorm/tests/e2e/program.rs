@@ -1,0 +1,244 @@
+//! Runs of keystorm: to the end, or in the background to be watched and signalled.
+
+use std::ffi::OsString;
+use std::io::{Read, Write};
+use std::process::{Child, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+
+use crate::server::{KEYSTORM, guarded, start};
+
+/// How long any run may take before it counts as hung.
+const PATIENCE: Duration = Duration::from_secs(90);
+
+/// A command line to run.
+pub(crate) struct Keystorm {
+    program: OsString,
+    args: Vec<OsString>,
+    env: Vec<(&'static str, OsString)>,
+    stdin: Vec<u8>,
+}
+
+impl Keystorm {
+    /// `line` is split as a shell would.
+    pub(crate) fn new(line: &str) -> Self {
+        let args = shell_words::split(line).unwrap();
+        Self::of(KEYSTORM, args)
+    }
+
+    /// Another program, or keystorm by another name.
+    pub(crate) fn of(
+        program: impl Into<OsString>,
+        args: impl IntoIterator<Item = impl Into<OsString>>,
+    ) -> Self {
+        let args = args.into_iter().map(Into::into).collect();
+        Self { program: program.into(), args, env: Vec::new(), stdin: Vec::new() }
+    }
+
+    /// The same arguments for another program.
+    pub(crate) fn called(self, program: impl Into<OsString>) -> Self {
+        Self { program: program.into(), ..self }
+    }
+
+    pub(crate) fn env(mut self, name: &'static str, value: impl Into<OsString>) -> Self {
+        self.env.push((name, value.into()));
+        self
+    }
+
+    pub(crate) fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.stdin = bytes.into();
+        self
+    }
+
+    /// Starts it. It has a process group of its own and dies with the tests.
+    pub(crate) fn start(self) -> Running {
+        let mut command = guarded(&self.program);
+        command.args(&self.args).env_remove("REDISCLI_AUTH");
+        command.envs(self.env.iter().map(|(name, value)| (name, value)));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = start(command).expect("keystorm");
+        let mut stdin = child.stdin.take().unwrap();
+        // What does not read its input may be gone by now.
+        let _ = stdin.write_all(&self.stdin);
+        drop(stdin);
+        let out = Reader::new(child.stdout.take().unwrap());
+        let err = Reader::new(child.stderr.take().unwrap());
+        let line = format!("{:?} {:?}", self.program, self.args);
+        Running { child, out: Some(out), err, line, started: Instant::now() }
+    }
+
+    /// Runs it to its end.
+    pub(crate) fn run(self) -> Ran {
+        self.start().wait()
+    }
+}
+
+/// Collects what a pipe brings.
+struct Reader {
+    text: Arc<Mutex<Vec<u8>>>,
+    thread: JoinHandle<()>,
+}
+
+impl Reader {
+    fn new(mut pipe: impl Read + Send + 'static) -> Self {
+        let text = Arc::new(Mutex::new(Vec::new()));
+        let shared = Arc::clone(&text);
+        let thread = thread::spawn(move || {
+            let mut chunk = [0; 4096];
+            while let Ok(n @ 1..) = pipe.read(&mut chunk) {
+                shared.lock().unwrap().extend_from_slice(&chunk[..n]);
+            }
+        });
+        Self { text, thread }
+    }
+
+    fn so_far(&self) -> String {
+        String::from_utf8_lossy(&self.text.lock().unwrap()).into_owned()
+    }
+}
+
+/// A keystorm that has not ended, as far as we know. Killed when dropped.
+pub(crate) struct Running {
+    child: Child,
+    out: Option<Reader>,
+    err: Reader,
+    line: String,
+    started: Instant,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Running {
+    /// Standard output so far.
+    pub(crate) fn out(&self) -> String {
+        self.out.as_ref().map(Reader::so_far).unwrap_or_default()
+    }
+
+    /// Standard error so far.
+    pub(crate) fn err(&self) -> String {
+        self.err.so_far()
+    }
+
+    /// Waits until this holds, for ten seconds at most.
+    pub(crate) fn until(&self, what: &str, holds: impl Fn(&Self) -> bool) {
+        assert!(
+            within(Duration::from_secs(10), || holds(self)),
+            "{}: {what}; said {:?} and {:?}",
+            self.line,
+            self.out(),
+            self.err()
+        );
+    }
+
+    /// Ctrl-C, as a terminal sends it: to the whole process group.
+    pub(crate) fn interrupt(&self) {
+        kill_process_group(Pid::from_child(&self.child), Signal::INT).unwrap();
+    }
+
+    /// `kill -9`.
+    pub(crate) fn kill(&self) {
+        kill_process(Pid::from_child(&self.child), Signal::KILL).unwrap();
+    }
+
+    /// Waits for the end.
+    pub(crate) fn wait(mut self) -> Ran {
+        let mut status = None;
+        let ended = within(PATIENCE, || {
+            status = self.child.try_wait().unwrap();
+            status.is_some()
+        });
+        let (out, err) = (self.out(), self.err());
+        assert!(ended, "{} hangs; said {out:?} and {err:?}", self.line);
+        self.ran(status.unwrap())
+    }
+
+    fn ran(mut self, status: ExitStatus) -> Ran {
+        let took = self.started.elapsed();
+        let Some(out) = self.out.take() else { unreachable!("it is waited for once") };
+        // A server that was left behind could hold the pipes open; that is for others to notice.
+        within(Duration::from_secs(2), || out.thread.is_finished());
+        within(Duration::from_secs(2), || self.err.thread.is_finished());
+        let (out, err) = (out.so_far(), self.err());
+        let line = std::mem::take(&mut self.line);
+        assert!(!err.contains("panicked at"), "{line}: {err}");
+        Ran { code: status.code(), out, err, took, line }
+    }
+}
+
+/// What a run left.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) code: Option<i32>,
+    pub(crate) out: String,
+    pub(crate) err: String,
+    pub(crate) took: Duration,
+    line: String,
+}
+
+impl Ran {
+    /// Checks the exit code.
+    #[track_caller]
+    pub(crate) fn exits(self, code: i32) -> Self {
+        assert_eq!(self.code, Some(code), "{}: {:?} {:?}", self.line, self.out, self.err);
+        self
+    }
+
+    /// Checks that it went well.
+    #[track_caller]
+    pub(crate) fn ok(self) -> Self {
+        self.exits(0)
+    }
+
+    /// Checks that standard error has this.
+    #[track_caller]
+    pub(crate) fn says(self, part: &str) -> Self {
+        assert!(self.err.contains(part), "{}: no {part:?} in {:?}", self.line, self.err);
+        self
+    }
+
+    /// Checks that standard output has this.
+    #[track_caller]
+    pub(crate) fn prints(self, part: &str) -> Self {
+        assert!(self.out.contains(part), "{}: no {part:?} in {:?}", self.line, self.out);
+        self
+    }
+
+    /// Checks that a text is nowhere in what it said.
+    #[track_caller]
+    pub(crate) fn keeps_secret(self, secret: &str) -> Self {
+        let said = format!("{}{}", self.out, self.err);
+        assert!(!said.contains(secret), "{}: {secret:?} is in {said:?}", self.line);
+        self
+    }
+
+    /// `N requests completed in S seconds` of the default report.
+    #[track_caller]
+    pub(crate) fn completed(&self) -> (u64, f64) {
+        let line = self.out.lines().find(|l| l.contains(" requests completed in "));
+        let line = line.unwrap_or_else(|| panic!("{}: no report in {:?}", self.line, self.out));
+        let words: Vec<&str> = line.split_whitespace().collect();
+        (words[0].parse().unwrap(), words[4].parse().unwrap())
+    }
+}
+
+/// Whether something comes to hold in time.
+pub(crate) fn within(patience: Duration, mut holds: impl FnMut() -> bool) -> bool {
+    let deadline = Instant::now() + patience;
+    loop {
+        if holds() {
+            return true;
+        }
+        if Instant::now() >= deadline {
+            return false;
+        }
+        thread::sleep(Duration::from_millis(3));
+    }
+}

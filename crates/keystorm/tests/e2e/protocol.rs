@@ -1,0 +1,57 @@
+//! RESP3, client tracking and Multipath TCP.
+
+use crate::listener::Listener;
+use crate::server::Server;
+
+#[test]
+fn every_connection_says_hello_in_resp3() {
+    for (product, server) in Server::both() {
+        server.run("-3 -q -n 500 -c 7 -P 4 incr k").ok();
+        assert_eq!(server.calls("hello"), 7, "{product}");
+        assert_eq!(server.calls("incr"), 500, "{product}");
+        server.ask(&["CONFIG", "RESETSTAT"]);
+        server.run("-q -n 500 -c 7 incr k").ok();
+        assert_eq!(server.calls("hello"), 0, "{product}");
+    }
+}
+
+#[test]
+fn the_suite_runs_in_resp3() {
+    for (product, server) in Server::both() {
+        let ran = server.run("-3 -q -n 200 -c 5 -P 3").ok();
+        assert_eq!(ran.out.lines().count(), 25, "{product}: {}", ran.out);
+    }
+}
+
+#[test]
+fn invalidations_of_tracked_keys_are_not_taken_for_replies() {
+    for (product, server) in Server::both() {
+        let line = "-3 --enable-tracking -q -r 20 -n 4000 -c 6 -P 5 --threads 2";
+        server.run(&format!("{line} get k:__rand_int__ ';' set k:__rand_int__ v")).ok();
+        assert_eq!(server.calls("client|tracking"), 6, "{product}");
+        assert_eq!(server.calls("get"), 2000, "{product}");
+        assert_eq!(server.calls("set"), 2000, "{product}");
+    }
+}
+
+#[test]
+fn tracking_that_the_server_refuses_is_told() {
+    let server = Server::redis();
+    server.ask(&["ACL", "SETUSER", "default", "-client|tracking"]);
+    server.run("--enable-tracking -q -n 10 get k").exits(1).says("NOPERM").says("client|tracking");
+    let old = Listener::that_answers_load("-ERR unknown command\r\n");
+    old.run("--enable-tracking -q -n 10 get k").exits(1).says("--enable-tracking");
+    old.run("-3 -q -n 10 get k").exits(1).says("RESP3 (-3)");
+}
+
+#[test]
+fn multipath_tcp_works_or_says_why_not() {
+    let server = Server::redis();
+    let ran = server.run("--mptcp -q -n 500 -c 5 incr k");
+    match ran.code {
+        Some(0) => assert_eq!(server.calls("incr"), 500),
+        _ => drop(ran.exits(1).says("mptcp")),
+    }
+    let path = server.socket();
+    server.run(&format!("--mptcp -s {} -n 1 ping", path.display())).exits(2).says("--mptcp");
+}

@@ -1,0 +1,71 @@
+//! Commands of the user's own: where they begin, and several in a row.
+
+use crate::program::Keystorm;
+use crate::server::{Server, called, calls};
+
+#[test]
+fn a_command_may_have_options_of_its_own() {
+    let server = Server::redis();
+    server.run("-q -n 10 set k v EX 100 -q").exits(1).says("syntax error");
+    server.run("-q -n 10 -- echo -n").ok();
+    server.run("-q -n 10 echo -n").ok();
+    assert_eq!(server.calls("echo"), 20);
+}
+
+#[test]
+fn several_commands_go_out_in_order() {
+    let server = Server::valkey();
+    let line = "-q -n 400 -c 1 multi ';' 2 rpush l a ';' exec";
+    server.run(line).ok();
+    assert_eq!(server.counts(), calls([("multi", 100), ("rpush", 200), ("exec", 100)]));
+    assert_eq!(server.number(&["LLEN", "l"]), 200);
+}
+
+#[test]
+fn a_sequence_is_titled_by_what_was_typed() {
+    let server = Server::redis();
+    let ran = server.run("-q -n 10 set k v ';' 2 get k").ok();
+    assert!(ran.out.starts_with("set k v ; 2 get k: "), "{}", ran.out);
+    assert_eq!(ran.out.lines().count(), 1, "only a suite ends in a blank line");
+}
+
+#[test]
+fn empty_commands_are_passed_over_as_in_the_peer() {
+    let server = Server::redis();
+    for line in ["-- ';' get k", "get k ';'", "get k ';' ';' get k"] {
+        server.ask(&["CONFIG", "RESETSTAT"]);
+        server.run(&format!("-q -n 10 {line}")).ok();
+        assert_eq!(server.counts(), calls([("get", 10)]), "{line}");
+    }
+}
+
+#[test]
+fn no_command_at_all_and_absurd_repeats_are_usage_errors() {
+    let server = Server::redis();
+    for line in ["-- ';'", "-- 5", "99999999 get k", "99999999999999999999 get k", "5x get k"] {
+        let ran = server.run(&format!("-q -n 10 {line}")).exits(2);
+        assert!(!ran.err.is_empty(), "{line}");
+    }
+    assert_eq!(server.counts(), calls([]));
+}
+
+#[test]
+fn words_kept_for_subcommands_can_still_be_sent() {
+    let server = Server::redis();
+    for word in ["compare", "search", "report", "sink"] {
+        Keystorm::new(word).run().exits(2).says(&format!("keystorm -- {word}"));
+    }
+    let args = format!("-p {} -n 10 -- compare", server.port());
+    Keystorm::new(&args).run().exits(1).says("Error from server: ERR unknown command");
+    // Called by a peer's name it has no subcommands.
+    let (_dir, link) = called("redis-benchmark");
+    let args = ["-p", &server.port().to_string(), "-n", "10", "-q", "ping"].map(str::to_owned);
+    Keystorm::of(link, args).run().ok();
+    assert_eq!(server.calls("ping"), 10);
+}
+
+#[test]
+fn a_reserved_word_after_options_is_a_command() {
+    let server = Server::redis();
+    server.run("-n 10 compare").exits(1).says("unknown command");
+}

@@ -1,0 +1,252 @@
+//! Real servers for tests: each on a free port and a unix socket, without persistence, gone
+//! whatever happens.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+use std::sync::mpsc::{Sender, channel};
+use std::time::{Duration, Instant};
+use std::{fs, io, thread};
+
+use host::{Address, Client, Patience, Plain};
+use tempfile::TempDir;
+use wire::resp::Value;
+
+use crate::program::{Keystorm, Ran};
+
+/// The program under test.
+pub(crate) const KEYSTORM: &str = env!("CARGO_BIN_EXE_keystorm");
+
+/// A command that becomes `program` and dies with this process, through keystorm's own guard.
+pub(crate) fn guarded(program: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new(KEYSTORM);
+    command.arg(host::guard::GUARD_ARG);
+    command.arg(std::process::id().to_string()).arg(program);
+    command
+}
+
+/// Starts a process from the one thread that lives as long as the tests. The kernel watches the
+/// thread that starts a guarded process, and libtest's threads end with their test.
+pub(crate) fn start(command: Command) -> io::Result<Child> {
+    type Order = (Command, Sender<io::Result<Child>>);
+    static STARTER: OnceLock<Sender<Order>> = OnceLock::new();
+    let starter = STARTER.get_or_init(|| {
+        let (sender, orders) = channel::<Order>();
+        thread::spawn(move || {
+            for (mut command, answer) in orders {
+                let _ = answer.send(command.spawn());
+            }
+        });
+        sender
+    });
+    let (answer, child) = channel();
+    starter.send((command, answer)).expect("the starter");
+    child.recv().expect("an answer of the starter")
+}
+
+/// Where `make setup-test` puts a real valkey-server.
+pub(crate) fn valkey_program() -> PathBuf {
+    let path = "../../target/test-servers/valkey-server";
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+    let found = fs::canonicalize(&path);
+    found.unwrap_or_else(|e| panic!("{}: {e}; `make setup-test` installs it", path.display()))
+}
+
+/// A running server. Ended when dropped.
+pub(crate) struct Server {
+    child: Child,
+    port: u16,
+    dir: TempDir,
+    client: RefCell<Client<Plain>>,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+impl Server {
+    /// Debian's redis-server.
+    pub(crate) fn redis() -> Self {
+        Self::start("redis-server".as_ref(), &[])
+    }
+
+    /// The same with more arguments.
+    pub(crate) fn redis_with(args: &[&str]) -> Self {
+        Self::start("redis-server".as_ref(), args)
+    }
+
+    /// A real valkey-server.
+    pub(crate) fn valkey() -> Self {
+        Self::start(valkey_program().as_os_str(), &[])
+    }
+
+    /// One of each.
+    pub(crate) fn both() -> [(&'static str, Self); 2] {
+        [("redis", Self::redis()), ("valkey", Self::valkey())]
+    }
+
+    fn start(program: &OsStr, args: &[&str]) -> Self {
+        let dir = tempfile::Builder::new().prefix("ks").tempdir().unwrap();
+        // Somebody else may snatch the free port before the server has it.
+        for _ in 0..5 {
+            let port = free_port();
+            let log = fs::File::create(dir.path().join("log")).unwrap();
+            let mut command = guarded(program);
+            command.args(["--port", &port.to_string(), "--bind", "*", "-::*"]);
+            command.args(["--unixsocket", "s", "--save", "", "--appendonly", "no"]);
+            command.args(["--logfile", ""]).args(args).current_dir(&dir);
+            command.stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log);
+            let mut child = start(command).expect("keystorm as a guard");
+            if let Some(client) = wait_until_ready(&mut child, port, &dir.path().join("s"), args) {
+                return Self { child, port, dir, client: RefCell::new(client) };
+            }
+        }
+        let log = fs::read_to_string(dir.path().join("log")).unwrap_or_default();
+        panic!("{program:?} does not start; `make setup-test` installs it. It says: {log}");
+    }
+
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
+    pub(crate) fn socket(&self) -> PathBuf {
+        self.dir.path().join("s")
+    }
+
+    /// Ends the server as no server expects it.
+    pub(crate) fn kill(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Runs keystorm against this server; `line` is split as a shell would.
+    pub(crate) fn run(&self, line: &str) -> Ran {
+        self.keystorm(line).run()
+    }
+
+    /// The same, not started yet.
+    pub(crate) fn keystorm(&self, line: &str) -> Keystorm {
+        Keystorm::new(&format!("-p {} {line}", self.port))
+    }
+
+    /// The reply to a command.
+    pub(crate) fn ask(&self, words: &[&str]) -> Value {
+        let words: Vec<&[u8]> = words.iter().map(|w| w.as_bytes()).collect();
+        self.client.borrow_mut().ask(&words).expect("an answer")
+    }
+
+    /// The reply to a command that answers with a number.
+    pub(crate) fn number(&self, words: &[&str]) -> i64 {
+        match self.ask(words) {
+            Value::Integer(n) => n,
+            other => panic!("{words:?} is answered by {other:?}"),
+        }
+    }
+
+    /// The reply to a command that answers with text.
+    pub(crate) fn text(&self, words: &[&str]) -> String {
+        let reply = self.ask(words);
+        reply.text().unwrap_or_else(|| panic!("{words:?} is answered by {reply:?}"))
+    }
+
+    /// The reply to a command that answers with a list of texts.
+    pub(crate) fn texts(&self, words: &[&str]) -> Vec<String> {
+        match self.ask(words) {
+            Value::Array(items) => items.iter().map(|i| i.text().expect("text")).collect(),
+            other => panic!("{words:?} is answered by {other:?}"),
+        }
+    }
+
+    /// Every key of the selected database, sorted.
+    pub(crate) fn keys(&self) -> Vec<String> {
+        let mut keys = self.texts(&["KEYS", "*"]);
+        keys.sort();
+        keys
+    }
+
+    /// A field of `INFO`.
+    pub(crate) fn info(&self, field: &str) -> u64 {
+        let info = self.text(&["INFO"]);
+        let found = info.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':'));
+        found.and_then(|value| value.parse().ok()).expect("a number in INFO")
+    }
+
+    /// Forgets what was executed so far, and all keys.
+    pub(crate) fn reset(&self) {
+        self.ask(&["FLUSHALL"]);
+        self.ask(&["CONFIG", "RESETSTAT"]);
+    }
+
+    /// What was executed since: calls by command, in lower case, without those that only look at
+    /// the server.
+    pub(crate) fn counts(&self) -> BTreeMap<String, u64> {
+        let stats = self.text(&["INFO", "commandstats"]);
+        let read = |line: &str| {
+            let (name, rest) = line.strip_prefix("cmdstat_")?.split_once(":calls=")?;
+            Some((name.to_owned(), rest.split(',').next()?.parse().ok()?))
+        };
+        let mut counts: BTreeMap<String, u64> = stats.lines().filter_map(read).collect();
+        counts.retain(|name, _| !name.starts_with("config") && name != "info");
+        counts
+    }
+
+    /// Calls of one command since then.
+    pub(crate) fn calls(&self, command: &str) -> u64 {
+        self.counts().get(command).copied().unwrap_or(0)
+    }
+}
+
+/// What [`Server::counts`] should be.
+pub(crate) fn calls<const N: usize>(counts: [(&str, u64); N]) -> BTreeMap<String, u64> {
+    counts.map(|(name, n)| (name.to_owned(), n)).into()
+}
+
+/// A port that was free a moment ago.
+pub(crate) fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+/// A connection that has been answered, logged in with the password that `args` set.
+fn wait_until_ready(
+    child: &mut Child,
+    port: u16,
+    socket: &Path,
+    args: &[&str],
+) -> Option<Client<Plain>> {
+    let password = args.iter().position(|a| *a == "--requirepass").map(|at| args[at + 1]);
+    let address = Address::Unix(socket.to_owned());
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while Instant::now() < deadline && matches!(child.try_wait(), Ok(None)) {
+        if let Ok(mut client) = Client::connect(&address, Patience::default()) {
+            if let Some(password) = password {
+                let _ = client.ask(&[b"AUTH", password.as_bytes()]);
+            }
+            let info = client.ask(&[b"INFO"]).ok().and_then(|info| info.text());
+            if info.is_some_and(|i| i.contains(&format!("tcp_port:{port}"))) {
+                return Some(client);
+            }
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+    None
+}
+
+/// A link to keystorm under another name, in a directory of its own.
+pub(crate) fn called(name: &str) -> (TempDir, OsString) {
+    let dir = tempfile::tempdir().unwrap();
+    let link = dir.path().join(name);
+    std::os::unix::fs::symlink(KEYSTORM, &link).unwrap();
+    (dir, link.into_os_string())
+}
