@@ -110,7 +110,9 @@ fn run_one(
     }
     if job.output.format == "csv" && summary.errors > 0 {
         // The layout has no column for them.
-        eprintln!("{}: {} errors, not in these figures", summary.title, summary.errors);
+        let kinds = summary.error_counts().by_kind().iter().map(|(kind, n)| format!("{kind} {n}"));
+        let kinds = report::escape(kinds.collect::<Vec<_>>().join(", "));
+        eprintln!("{}: {} errors ({kinds})", summary.title, summary.errors);
     }
     if let Some(shortfall) = summary.shortfall() {
         eprintln!("{}: {shortfall}", summary.title);

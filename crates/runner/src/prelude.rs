@@ -68,8 +68,8 @@ impl Prelude {
 
 impl Step {
     fn refused(self, error: &str) -> String {
-        if let Some(hint) = explain::hint(error) {
-            return format!("Error from server: {error} ({hint})");
+        if error.contains("max number of clients") {
+            return explain::error_reply(error); // Said to whoever connects, whatever was asked.
         }
         match self {
             Self::Auth => format!("the server refused the login (-a, --user, -u): {error}"),

@@ -3,12 +3,14 @@
 
 mod decode;
 mod encode;
+mod request;
 mod value;
 
 use workload::CommandSpec;
 
 pub use decode::RespDecoder;
 pub use encode::encode_command;
+pub use request::{Framed, Request, RequestDecoder, RequestFault};
 pub use value::Value;
 
 use crate::{Protocol, Template};

@@ -100,17 +100,17 @@ pub(super) struct ServerOptions {
           conflicts_with_all = ["host", "port", "socket", "uri"])]
     pub(super) spawn: Option<Option<String>>,
     /// More arguments for that server, in one word: --spawn-args '--io-threads 2'
-    #[arg(long, value_name = "ARGS", allow_hyphen_values = true, requires = "spawn")]
+    #[arg(long, value_name = "ARGS", allow_hyphen_values = true)]
     pub(super) spawn_args: Option<String>,
     /// CPUs for that server, such as 0 or 0,2-3
-    #[arg(long, value_name = "LIST", requires = "spawn")]
+    #[arg(long, value_name = "LIST")]
     pub(super) server_cpus: Option<String>,
     /// Local addresses to connect from, between commas, in turn: each has ports of its own, so
     /// that there can be more than 28,000 connections to one server address
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(super) source_ip: Vec<std::net::IpAddr>,
     /// Let that server listen on a unix socket instead of a loopback port
-    #[arg(long, requires = "spawn")]
+    #[arg(long)]
     pub(super) spawn_unix: bool,
 }
 

@@ -162,6 +162,16 @@ fn base(options: &Options, notes: &mut Vec<String>) -> Result<PlanParts, String>
 }
 
 fn target(server: &ServerOptions) -> Result<Target, String> {
+    // Checked here, because the parser waives a requirement that conflicts with another option.
+    for (option, given) in [
+        ("--spawn-args", server.spawn_args.is_some()),
+        ("--spawn-unix", server.spawn_unix),
+        ("--server-cpus", server.server_cpus.is_some()),
+    ] {
+        if given && server.spawn.is_none() {
+            return Err(format!("{option} is for the server that --spawn starts"));
+        }
+    }
     let uri = server.uri.as_deref().map(uri::parse).transpose()?;
     let (of_uri, user, password, db) = match uri {
         Some(uri) => (Some(uri.endpoint), uri.user, uri.password, uri.db),
