@@ -16,7 +16,7 @@ mod text;
 pub use address::Address;
 pub use client::{Client, ClientError, Patience};
 pub use facts::{ServerConfig, ServerFacts};
-pub use limits::{OpenFilesError, PortShortage, allow_open_files, port_shortage};
+pub use limits::{OpenFilesError, PortShortage, allow_open_files, local_ports, port_shortage};
 pub use plain::Plain;
 pub use probe::{Login, ProbeError, probe};
 pub use spawn::{Listen, Spawn, SpawnError, SpawnedServer};

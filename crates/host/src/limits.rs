@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::net::SocketAddr;
+use std::ops::RangeInclusive;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use thiserror::Error;
@@ -79,17 +80,23 @@ impl fmt::Display for PortShortage {
 /// not taken off, so what this lets pass may still run out.
 #[must_use]
 pub fn port_shortage(address: SocketAddr, connections: u64) -> Option<PortShortage> {
-    // The range is IPv6's as well, in spite of its name.
-    let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").ok()?;
-    let ports = ports_in(&range)?;
+    let range = local_ports()?;
+    let ports = u64::from(range.end() - range.start()) + 1;
     (connections > ports).then_some(PortShortage { connections, ports, address })
 }
 
-/// Reads the first and the last port (`32768 60999`, with a tab between them), both ends included.
-fn ports_in(range: &str) -> Option<u64> {
-    let mut ends = range.split_whitespace().map(str::parse::<u64>);
+/// The ports that this machine connects from, where it tells; of IPv6, too, in spite of the name.
+#[must_use]
+pub fn local_ports() -> Option<RangeInclusive<u16>> {
+    let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").ok()?;
+    ports_in(&range)
+}
+
+/// Reads `32768 60999`, both ends included.
+fn ports_in(range: &str) -> Option<RangeInclusive<u16>> {
+    let mut ends = range.split_whitespace().map(str::parse::<u16>);
     let (first, last) = (ends.next()?.ok()?, ends.next()?.ok()?);
-    Some((last + 1).saturating_sub(first))
+    (first <= last).then_some(first..=last)
 }
 
 #[cfg(test)]
@@ -120,8 +127,8 @@ mod tests {
 
     #[test]
     fn ports_are_counted_with_both_ends() {
-        assert_eq!(ports_in("32768\t60999\n"), Some(28_232));
-        assert_eq!(ports_in("5 4"), Some(0));
+        assert_eq!(ports_in("32768\t60999\n"), Some(32_768..=60_999));
+        assert_eq!(ports_in("5 4"), None);
         assert_eq!(ports_in("nonsense"), None);
     }
 

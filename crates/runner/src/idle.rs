@@ -1,6 +1,7 @@
 //! Holding idle connections.
 
 use std::io;
+use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
@@ -9,29 +10,34 @@ use wire::resp::Resp;
 use wire::{Decode, Protocol, Reply};
 use workload::Plan;
 
-use crate::opening::{Opening, connect_options};
+use crate::opening::{Opening, Origins};
 use crate::prelude::Prelude;
 use crate::{INTERVAL_NS, explain};
 
 /// Opens the connections of a plan, sends nothing on them but the prelude, and holds them until
 /// `interrupted` is set. `live` is told how many there are, at least every quarter of a second.
 ///
+/// `local_ports` are those that this machine connects from, where that is known.
+///
 /// # Errors
 /// A connection cannot be opened, or none is left; in words for a person.
 pub fn hold_idle(
     plan: &Plan,
     address: &Address,
+    local_ports: Option<RangeInclusive<u16>>,
     interrupted: &AtomicBool,
     live: &mut dyn FnMut(u32),
 ) -> Result<(), String> {
     let engine = Epoll::new(Instant::now()).map_err(|e| e.to_string())?;
-    hold::<Epoll, Resp>(engine, plan, address, interrupted, live)
+    let origins = Origins::new(&plan.target, plan.fleet.connections, local_ports);
+    hold::<Epoll, Resp>(engine, plan, address, &origins, interrupted, live)
 }
 
 fn hold<E: Engine, P: Protocol>(
     mut engine: E,
     plan: &Plan,
     address: &Address,
+    origins: &Origins,
     interrupted: &AtomicBool,
     live: &mut dyn FnMut(u32),
 ) -> Result<(), String> {
@@ -45,7 +51,7 @@ fn hold<E: Engine, P: Protocol>(
     let mut count = 0;
     while !interrupted.load(Ordering::Relaxed) {
         while let Some(n) = opening.next(engine.now_ns()) {
-            engine.open(ConnId(n), address, &connect_options(&plan.target, ConnId(n)));
+            engine.open(ConnId(n), address, &origins.options(n));
         }
         let tick_ns = engine.now_ns() + INTERVAL_NS;
         let until_ns = if opening.is_complete() { tick_ns } else { opening.wake_ns().min(tick_ns) };

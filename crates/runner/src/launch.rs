@@ -1,6 +1,7 @@
 //! From a plan to running workers and back to one measurement.
 
 use std::io;
+use std::ops::RangeInclusive;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{self, Sender};
 use std::thread;
@@ -17,6 +18,7 @@ use crate::Fatal;
 use crate::collect::{Collector, Message, Observer};
 use crate::engines::{self, Choice};
 use crate::gate::Gate;
+use crate::opening::Origins;
 use crate::recorder::Recorder;
 use crate::worker::{Shift, Worker};
 
@@ -24,12 +26,14 @@ use crate::worker::{Shift, Worker};
 const AHEAD_MAX: usize = 4;
 
 /// What to run and against what.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Job<'r> {
     /// The plan.
     pub plan: &'r Plan,
     /// Its target, resolved.
     pub address: &'r Address,
+    /// The ports that this machine connects from, where that is known.
+    pub local_ports: Option<RangeInclusive<u16>>,
     /// Set by somebody who wants the run to end early.
     pub interrupted: &'r AtomicBool,
 }
@@ -89,6 +93,7 @@ fn run_with<E: Engine, P: wire::Protocol>(
     let gate = Gate::new(workers, job.interrupted);
     let budget = budget(plan);
     let warmup = budget.for_warmup();
+    let origins = Origins::new(&plan.target, plan.fleet.connections, job.local_ports.clone());
     thread::scope(|scope| -> io::Result<()> {
         for (worker, recorder) in (0..).zip(recorders) {
             let shift = Shift {
@@ -98,6 +103,10 @@ fn run_with<E: Engine, P: wire::Protocol>(
                 worker,
                 workers,
                 connections: share(plan.fleet.connections, worker, workers),
+                first_connection: (0..worker)
+                    .map(|before| share(plan.fleet.connections, before, workers))
+                    .sum(),
+                origins: &origins,
                 stream: budget.stream(),
                 warmup: warmup.stream(),
             };

@@ -5,7 +5,11 @@
 //! on their way at once, and groups are spaced so that a server that accepts at the usual rate
 //! keeps up.
 
-use engine::{ConnId, ConnectOptions};
+use std::net::IpAddr;
+use std::ops::RangeInclusive;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use engine::ConnectOptions;
 use workload::Target;
 
 /// Connections on their way at once.
@@ -73,13 +77,49 @@ impl Opening {
     }
 }
 
-/// How a connection is opened: source addresses are taken in turn.
-pub(crate) fn connect_options(target: &Target, conn: ConnId) -> ConnectOptions {
-    let source = match target.sources.len() {
-        0 => None,
-        n => Some(target.sources[conn.0 as usize % n]),
-    };
-    ConnectOptions { mptcp: target.mptcp, source }
+/// Beyond so many connections to one address the kernel is told which port to try.
+const PORTS_FROM: u32 = 4096;
+
+/// Decides where each connection of a run comes from.
+#[derive(Debug, Clone)]
+pub(crate) struct Origins {
+    mptcp: bool,
+    sources: Vec<IpAddr>,
+    ports: Option<RangeInclusive<u16>>,
+    /// Where in the ports to begin: runs that follow each other do not want the same ones.
+    first: u64,
+}
+
+impl Origins {
+    /// For `connections` to a target, from a machine that hands out these local ports.
+    pub(crate) fn new(
+        target: &Target,
+        connections: u32,
+        ports: Option<RangeInclusive<u16>>,
+    ) -> Self {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Self {
+            mptcp: target.mptcp,
+            sources: target.sources.clone(),
+            ports: ports.filter(|ports| connections > PORTS_FROM && !ports.is_empty()),
+            first: now.as_nanos() as u64 / 1000,
+        }
+    }
+
+    /// How connection number `number` of the run is opened: source addresses are taken in turn,
+    /// and so are ports.
+    pub(crate) fn options(&self, number: u32) -> ConnectOptions {
+        let number = u64::from(number);
+        let (turn, source) = match self.sources.len() as u64 {
+            0 => (number, None),
+            n => (number / n, Some(self.sources[(number % n) as usize])),
+        };
+        let port = self.ports.as_ref().map(|ports| {
+            let count = u64::from(ports.end() - ports.start()) + 1;
+            ports.start() + (self.first.wrapping_add(turn) % count) as u16
+        });
+        ConnectOptions { mptcp: self.mptcp, source, port }
+    }
 }
 
 #[cfg(test)]
@@ -102,5 +142,18 @@ mod tests {
         opening.next(0);
         assert_eq!(opening.stuck(PATIENCE_NS - 1), None);
         assert_eq!(opening.stuck(opening.wake_ns()), Some(0));
+    }
+
+    #[test]
+    fn sources_and_ports_are_taken_in_turn() {
+        let target = Target {
+            sources: vec!["127.0.0.2".parse().unwrap(), "127.0.0.3".parse().unwrap()],
+            ..Target::default()
+        };
+        let origins = Origins { first: 2, ..Origins::new(&target, 5000, Some(100..=102)) };
+        let ports: Vec<_> = (0..4).map(|n| origins.options(n).port.unwrap()).collect();
+        assert_eq!(ports, [102, 102, 100, 100]);
+        assert_eq!(origins.options(3).source, Some(target.sources[1]));
+        assert_eq!(Origins::new(&target, 50, Some(100..=102)).options(0).port, None);
     }
 }

@@ -68,7 +68,9 @@ fn plan(requests: u64, depth: u32, engine: EngineKind, pace: Pace) -> Plan {
 fn blocks(plan: &Plan, address: &Address) -> (u64, u64) {
     let before = dhat::HeapStats::get().total_blocks;
     let interrupted = AtomicBool::new(false);
-    let measured = run(&Job { plan, address, interrupted: &interrupted }, &mut Nobody).unwrap();
+    let measured =
+        run(&Job { plan, address, local_ports: None, interrupted: &interrupted }, &mut Nobody)
+            .unwrap();
     let Stop::Requests(n) = plan.stop else { panic!("a run by count") };
     assert_eq!(measured.total.requests(), n, "{:?}", measured.ending);
     let intervals = measured.timeline.points.len() as u64;

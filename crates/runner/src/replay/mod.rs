@@ -23,6 +23,7 @@ use workload::{
 use crate::collect::{Collector, Observer, Snapshot};
 use crate::gate::Gate;
 use crate::launch::{budget, measurement, tally_shape, work};
+use crate::opening::Origins;
 use crate::recorder::Recorder;
 use crate::worker::{Shift, Worker};
 use server::{Log, Server};
@@ -87,6 +88,8 @@ pub(crate) fn replay(parts: PlanParts, server: Server) -> (Measurement, Log) {
         worker: 0,
         workers: 1,
         connections: plan.fleet.connections,
+        first_connection: 0,
+        origins: &Origins::new(&plan.target, plan.fleet.connections, None),
         stream: budget.stream(),
         warmup: warmup.stream(),
     };

@@ -15,7 +15,7 @@ use workload::{Pace, Pacer, Plan, RequestStream, Stop, Window};
 
 use crate::Fatal;
 use crate::gate::Gate;
-use crate::opening::Opening;
+use crate::opening::{Opening, Origins};
 use crate::prelude::Prelude;
 use crate::recorder::Recorder;
 use crate::session::Session;
@@ -30,8 +30,10 @@ pub(crate) struct Shift<'r> {
     pub(crate) gate: &'r Gate<'r>,
     pub(crate) worker: u16,
     pub(crate) workers: u16,
-    /// Connections of this worker.
+    /// Connections of this worker, and the number of its first in the whole run.
     pub(crate) connections: u32,
+    pub(crate) first_connection: u32,
+    pub(crate) origins: &'r Origins,
     pub(crate) stream: RequestStream<'r>,
     pub(crate) warmup: RequestStream<'r>,
 }

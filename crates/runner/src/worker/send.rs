@@ -6,15 +6,14 @@ use workload::Turn;
 
 use super::Worker;
 use crate::flight::Flight;
-use crate::opening::connect_options;
 use crate::session::State;
 
 impl<E: Engine, P: Protocol> Worker<'_, E, P> {
     /// Asks for a connection.
     pub(super) fn connect(&mut self, conn: ConnId) {
         self.sessions[conn.0 as usize].reopen(self.engine.now_ns());
-        let target = &self.shift.plan.target;
-        self.engine.open(conn, self.shift.address, &connect_options(target, conn));
+        let options = self.shift.origins.options(self.shift.first_connection + conn.0);
+        self.engine.open(conn, self.shift.address, &options);
     }
 
     /// A connection has become ready or has settled replies: gives it more to do.

@@ -321,7 +321,7 @@ mod tests {
             b"*1\r\nPING\r\n",
             b"*1\r\n$-1\r\n",
             b"*1\r\n:1\r\n",
-            b"*2\r\n$1\r\nabc",
+            b"*2\r\n$1\r\nabcd",
             &[b'x'; LINE_MAX + 1],
         ];
         for input in cases {

@@ -1,0 +1,236 @@
+//! The turn of the sink: accept, frame, answer.
+//!
+//! One thread. Listeners are looked at every few milliseconds, which costs the requests nothing;
+//! the replies to one read leave in one send. Counts what it did and the CPU time of its thread
+//! while it was asked, so that whoever measures a client can tell which of the two was the limit.
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use engine::{ConnId, Engine, Event};
+use wire::resp::RequestDecoder;
+
+use crate::listener::turn_away;
+use crate::{Listener, Replies};
+
+/// Longest time between two looks at the listeners.
+const LOOK_EVERY_NS: u64 = 2_000_000;
+/// How long somebody who is not understood has to read that.
+const FAREWELL_NS: u64 = 10_000_000;
+/// Replies gathered for one send before they are sent early.
+const GATHERED_MAX: usize = 1 << 20;
+const FULL: &[u8] = b"-ERR max number of clients reached\r\n";
+
+/// What a sink did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Served {
+    /// Connections that were accepted.
+    pub connections: u64,
+    /// Requests that were answered.
+    pub requests: u64,
+    /// From the first request to the last, to within a few milliseconds.
+    pub span_ns: u64,
+    /// CPU time of the thread in that span.
+    pub cpu_ns: u64,
+}
+
+impl Served {
+    /// The share of a core that the sink used while it was asked, 0 to 1.
+    #[must_use]
+    pub fn busy(&self) -> f64 {
+        if self.span_ns == 0 { 0.0 } else { self.cpu_ns as f64 / self.span_ns as f64 }
+    }
+}
+
+/// One thread's connections and what to answer on them.
+#[derive(Debug)]
+pub struct Sink<'s, E> {
+    engine: E,
+    listeners: &'s [Listener],
+    replies: &'s Replies,
+    connections: Vec<Connection>,
+    /// Numbers of connections that are no more.
+    free: Vec<ConnId>,
+    connections_max: u32,
+    /// Connections that sent what is no request, and when they may be closed: not before they
+    /// were told why.
+    faulty: VecDeque<(ConnId, u64)>,
+    /// Replies to what was read last.
+    out: Vec<u8>,
+    served: Served,
+    /// Clock and CPU time when the first request came.
+    began: Option<(u64, Duration)>,
+    /// Requests answered at the last look.
+    seen: u64,
+}
+
+#[derive(Debug, Default)]
+struct Connection {
+    decoder: RequestDecoder,
+    state: State,
+}
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum State {
+    #[default]
+    Closed,
+    Open,
+    /// Told that it is not understood, and not listened to.
+    Faulty,
+}
+
+impl<'s, E: Engine> Sink<'s, E> {
+    /// A sink on these listeners that holds up to `connections_max` connections at a time, of
+    /// which `engine` must be capable. It begins with [`serve`](Self::serve).
+    pub fn new(
+        engine: E,
+        listeners: &'s [Listener],
+        connections_max: u32,
+        replies: &'s Replies,
+    ) -> Self {
+        Self {
+            engine,
+            listeners,
+            replies,
+            connections: Vec::new(),
+            free: Vec::new(),
+            connections_max,
+            faulty: VecDeque::new(),
+            out: Vec::new(),
+            served: Served::default(),
+            began: None,
+            seen: 0,
+        }
+    }
+
+    /// Serves until `stop` is set, which is noticed within a few milliseconds.
+    ///
+    /// # Errors
+    /// The kernel refuses to wait.
+    pub fn serve(mut self, stop: &AtomicBool) -> io::Result<Served> {
+        let mut look_ns = 0;
+        while !stop.load(Ordering::Relaxed) {
+            let now_ns = self.engine.now_ns();
+            if now_ns >= look_ns {
+                self.close_faulty(now_ns);
+                // Who has just connected is often not alone.
+                let came = self.accept();
+                look_ns = if came { now_ns } else { now_ns + LOOK_EVERY_NS };
+                self.take_stock();
+            }
+            self.engine.wait(Some(look_ns))?;
+            while let Some(event) = self.engine.next() {
+                match event {
+                    Event::Received(conn) => self.answer(conn),
+                    Event::Opened(_) => {}
+                    Event::Closed(conn, _) => self.forget(conn),
+                }
+            }
+        }
+        self.take_stock();
+        Ok(self.served)
+    }
+
+    /// Takes everybody who waits; whether somebody did.
+    fn accept(&mut self) -> bool {
+        let mut came = false;
+        for listener in self.listeners {
+            // Without descriptors to spare, who waits has to wait on.
+            while let Ok(Some(socket)) = listener.accept() {
+                came = true;
+                let Some(conn) = self.number() else {
+                    turn_away(socket, FULL);
+                    continue;
+                };
+                self.served.connections += 1;
+                self.connections[conn.0 as usize] =
+                    Connection { state: State::Open, ..Connection::default() };
+                self.engine.adopt(conn, socket);
+            }
+        }
+        came
+    }
+
+    /// A number for one more connection, if there may be one.
+    fn number(&mut self) -> Option<ConnId> {
+        self.free.pop().or_else(|| {
+            let next = self.connections.len() as u32;
+            (next < self.connections_max).then(|| {
+                self.connections.push(Connection::default());
+                ConnId(next)
+            })
+        })
+    }
+
+    #[inline]
+    fn answer(&mut self, conn: ConnId) {
+        if self.began.is_none() {
+            self.began = Some((self.engine.now_ns(), thread_cpu()));
+        }
+        let connection = &mut self.connections[conn.0 as usize];
+        let mut at = 0;
+        while connection.state == State::Open {
+            match connection.decoder.decode(&self.engine.inbox()[at..]) {
+                Ok(framed) => {
+                    at += framed.consumed;
+                    let Some(request) = framed.request else { break };
+                    self.served.requests += 1;
+                    self.replies.answer(&request, &mut self.out);
+                }
+                Err(fault) => {
+                    self.out.extend_from_slice(format!("-ERR {fault}\r\n").as_bytes());
+                    connection.state = State::Faulty;
+                    self.faulty.push_back((conn, self.engine.now_ns() + FAREWELL_NS));
+                }
+            }
+            if self.out.len() >= GATHERED_MAX {
+                self.engine.send(conn, &self.out);
+                self.out.clear();
+            }
+        }
+        if connection.state == State::Faulty {
+            at = self.engine.inbox().len();
+        }
+        if !self.out.is_empty() {
+            self.engine.send(conn, &self.out);
+            self.out.clear();
+        }
+        self.engine.consume(at);
+    }
+
+    fn close_faulty(&mut self, now_ns: u64) {
+        while let Some(&(conn, due_ns)) = self.faulty.front()
+            && due_ns <= now_ns
+        {
+            self.faulty.pop_front();
+            // Or it went by itself, and somebody else may have its number.
+            if self.connections[conn.0 as usize].state == State::Faulty {
+                self.engine.close(conn);
+                self.forget(conn);
+            }
+        }
+    }
+
+    fn forget(&mut self, conn: ConnId) {
+        self.connections[conn.0 as usize] = Connection::default();
+        self.free.push(conn);
+    }
+
+    /// Notes the time that was spent, if requests came since the last look.
+    fn take_stock(&mut self) {
+        let Some((began_ns, began_cpu)) = self.began else { return };
+        if self.served.requests > self.seen {
+            self.seen = self.served.requests;
+            self.served.span_ns = self.engine.now_ns().saturating_sub(began_ns);
+            self.served.cpu_ns = thread_cpu().saturating_sub(began_cpu).as_nanos() as u64;
+        }
+    }
+}
+
+/// CPU time of the calling thread.
+fn thread_cpu() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec as u32)
+}
