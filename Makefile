@@ -1,11 +1,12 @@
 # The one list of commands. CI calls the same names; whatever a command needs is in scripts/.
 
-# Options for `make bench`, such as ARGS='-t get,set -n 100000 -q'.
+# Options for `make bench`, such as ARGS='-t get,set -n 100000 -q', and for the other commands that
+# take them.
 ARGS ?=
 CARGO ?= cargo
 TARGET = $${CARGO_TARGET_DIR:-target}
 
-.PHONY: help bench test setup setup-test fmt lint
+.PHONY: help bench compare microbench test setup setup-test fmt lint
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -13,6 +14,13 @@ help: ## This list
 bench: setup ## Build keystorm, start a private server and run the suite (options: ARGS='-t get -q')
 	$(CARGO) build --release --locked -p keystorm
 	$(TARGET)/release/keystorm --spawn $(ARGS)
+
+compare: ## keystorm and redis-benchmark turn about on a pinned server (options: ARGS='--case set')
+	$(CARGO) build --release --locked -p keystorm -p bench
+	$(TARGET)/release/compare $(ARGS)
+
+microbench: ## What encoding, decoding, keys and recording cost (options: ARGS=decode)
+	$(CARGO) bench --locked -p bench --bench hot_path -- $(ARGS)
 
 test: setup-test ## Everything that must pass: formatting, lints, all tests
 	$(CARGO) fmt --check

@@ -83,7 +83,7 @@ impl RespDecoder {
             b'-' => {}
             b'_' if top => return Ok(Some(Reply::Miss)),
             b'_' => {}
-            b'$' | b'=' | b'!' => match number(rest, line)? {
+            b'$' | b'=' | b'!' => match length(rest, line)? {
                 None if top => return Ok(Some(Reply::Miss)),
                 None => {}
                 Some(len) => {
@@ -106,7 +106,7 @@ impl RespDecoder {
         line: &[u8],
         top: bool,
     ) -> Result<Option<Reply<'b>>, ProtocolError> {
-        let Some(count) = number(rest, line)? else {
+        let Some(count) = length(rest, line)? else {
             if top {
                 return Ok(Some(Reply::Miss));
             }
@@ -178,9 +178,9 @@ fn line(input: &[u8]) -> Result<Option<(&[u8], usize)>, ProtocolError> {
     }
 }
 
-/// The number of a length or count; `None` for -1, the null of RESP2.
+/// A length or count; `None` for -1, the null of RESP2.
 #[inline]
-fn number(digits: &[u8], line: &[u8]) -> Result<Option<u64>, ProtocolError> {
+pub(super) fn length(digits: &[u8], line: &[u8]) -> Result<Option<u64>, ProtocolError> {
     if digits == b"-1" {
         return Ok(None);
     }

@@ -1,7 +1,10 @@
 //! RESP replies as values, for what is asked once: `INFO`, `CONFIG GET`, topology.
 //! Not for the hot path, which only frames ([`super::RespDecoder`]).
 
+use memchr::memchr;
+
 use super::NAME;
+use super::decode::length;
 use crate::ProtocolError;
 
 /// A whole reply.
@@ -76,7 +79,7 @@ fn parse(input: &[u8], at: &mut usize, depth: u32) -> Parsed<Value> {
     if depth == 0 {
         return Err(fault("a reply nested too deeply", rest));
     }
-    let Some(end) = rest.windows(2).position(|w| w == b"\r\n") else {
+    let Some(newline) = memchr(b'\n', rest) else {
         let unknown = rest.first().is_some_and(|b| !b"+-:$*_,#!=(~%>|".contains(b));
         return if unknown {
             Err(fault("no type of reply begins like this", rest))
@@ -84,10 +87,13 @@ fn parse(input: &[u8], at: &mut usize, depth: u32) -> Parsed<Value> {
             Ok(None)
         };
     };
-    let Some((&kind, body)) = rest[..end].split_first() else {
+    let Some(line) = rest[..newline].strip_suffix(b"\r") else {
+        return Err(fault("a line that does not end in CR LF", rest));
+    };
+    let Some((&kind, body)) = line.split_first() else {
         return Err(fault("an empty line", rest));
     };
-    *at += end + 2;
+    *at += newline + 1;
     let bytes = || body.to_vec();
     let number = || -> Result<i64, ProtocolError> {
         let text = std::str::from_utf8(body).ok();
@@ -105,10 +111,8 @@ fn parse(input: &[u8], at: &mut usize, depth: u32) -> Parsed<Value> {
             Value::Double(text.parse().map_err(|_| fault("no number where one belongs", rest))?)
         }
         b'$' | b'!' | b'=' => {
-            let Ok(len) = usize::try_from(number()?) else {
-                return Ok(Some(Value::Null));
-            };
-            let Some(body) = bulk(input, at, len)? else {
+            let Some(len) = length(body, line)? else { return Ok(Some(Value::Null)) };
+            let Some(body) = bulk(input, at, len as usize)? else {
                 return Ok(None);
             };
             match kind {
@@ -118,9 +122,7 @@ fn parse(input: &[u8], at: &mut usize, depth: u32) -> Parsed<Value> {
             }
         }
         b'*' | b'~' | b'>' | b'%' | b'|' => {
-            let Ok(count) = usize::try_from(number()?) else {
-                return Ok(Some(Value::Null));
-            };
+            let Some(count) = length(body, line)? else { return Ok(Some(Value::Null)) };
             return collection(input, at, kind, count, depth - 1);
         }
         _ => return Err(fault("no type of reply begins like this", rest)),
@@ -139,7 +141,7 @@ fn bulk(input: &[u8], at: &mut usize, len: usize) -> Parsed<Vec<u8>> {
     Ok(Some(rest[..len].to_vec()))
 }
 
-fn collection(input: &[u8], at: &mut usize, kind: u8, count: usize, depth: u32) -> Parsed<Value> {
+fn collection(input: &[u8], at: &mut usize, kind: u8, count: u64, depth: u32) -> Parsed<Value> {
     if matches!(kind, b'%' | b'|') {
         let mut pairs = Vec::new();
         for _ in 0..count {
@@ -188,6 +190,7 @@ mod tests {
     fn what_is_not_resp_is_an_error() {
         assert!(Value::parse(b"HTTP/1.1 200\r\n").is_err());
         assert!(Value::parse(b"$1\r\nabc\r\n").is_err());
+        assert!(Value::parse(b"+a line\n in a line\r\n").is_err(), "found by fuzzing");
         assert!(Value::parse(&b"*1\r\n".repeat(100)).is_err());
     }
 

@@ -1,0 +1,165 @@
+//! What the parts of the hot path cost by themselves: encoding, decoding, keys, recording.
+//!
+//! `make microbench` runs all, `make microbench ARGS=decode` those whose name holds a word. The
+//! throughput is per request, reply, element or sample, as each benchmark says. The kernel is not
+//! in these figures; with it, `make compare` measures.
+
+use divan::counter::{BytesCount, ItemsCount};
+use divan::{Bencher, black_box};
+use measure::{Latency, Outcome, Sample, Tally, TallyShape};
+use wire::resp::{Resp, RespDecoder};
+use wire::{Batch, Decode};
+use workload::keys::{KEY_DRAWS, Uniform};
+use workload::{
+    CommandSpec, EngineKind, Fleet, KeyDraw, KeySpace, OnError, Pace, Plan, PlanParts,
+    ProtocolKind, Stop, Target, Turn, Window,
+};
+
+/// Keys, as `-r 1000000` has them.
+const KEYS: u64 = 1_000_000;
+/// Operations in one measured turn where a single one is shorter than reading a clock.
+const OPS: usize = 1_000;
+/// Turns between two looks at the clock. Left to itself the harness decides by the first turn, which
+/// finds the caches cold.
+const TURNS: u32 = 1_000;
+/// Where key numbers come from; any number does.
+const SEED: u64 = 7;
+
+fn main() {
+    divan::main();
+}
+
+/// `SET key:__rand_int__ xxx -r 1000000`, a pipeline at a time. Items are requests.
+#[divan::bench(args = [1, 16], sample_size = TURNS)]
+fn encode_set(bencher: Bencher<'_, '_>, depth: u32) {
+    let mut batch = Batch::new::<Resp>(&set_plan(depth));
+    let mut first = 0;
+    bencher.counter(ItemsCount::new(depth)).bench_local(|| {
+        let turn = Turn { first, sequences: depth, commands: depth };
+        first += u64::from(depth);
+        black_box(batch.fill(turn).len())
+    });
+}
+
+/// The reply to `LRANGE mylist 0 599`, elements of 3 bytes. Items are elements.
+#[divan::bench(sample_size = TURNS)]
+fn decode_lrange_600(bencher: Bencher<'_, '_>) {
+    let input = [&b"*600\r\n"[..], &b"$3\r\nxxx\r\n".repeat(600)].concat();
+    decode(bencher, &input, 600);
+}
+
+/// The reply to a `GET` of 4 KiB. Items are replies.
+#[divan::bench(sample_size = TURNS)]
+fn decode_bulk_4k(bencher: Bencher<'_, '_>) {
+    let input = [&b"$4096\r\n"[..], &[b'x'; 4096], b"\r\n"].concat();
+    decode(bencher, &input, 1);
+}
+
+/// The replies to a pipeline of 16 `SET`. Items are replies.
+#[divan::bench(sample_size = TURNS)]
+fn decode_ok_16(bencher: Bencher<'_, '_>) {
+    decode(bencher, &b"+OK\r\n".repeat(16), 16);
+}
+
+/// One key drawn, by each distribution. Items are keys.
+#[divan::bench(args = KEY_DRAWS.iter().map(|(name, _)| *name))]
+fn draw_key(bencher: Bencher<'_, '_>, name: &str) {
+    let (_, draw) =
+        KEY_DRAWS.iter().find(|(known, _)| *known == name).expect("a name of the table");
+    let mut index = 0;
+    bencher.counter(ItemsCount::new(OPS)).bench_local(|| {
+        for _ in 0..OPS {
+            black_box(draw.draw(black_box(SEED), index, black_box(KEYS)));
+            index += 1;
+        }
+    });
+}
+
+/// One reply recorded, as in a closed loop. Items are samples.
+#[divan::bench]
+fn record_tally(bencher: Bencher<'_, '_>) {
+    let mut tally =
+        Tally::new(&TallyShape { commands: 1, precision: 3, scheduled: false, first_byte: false });
+    let samples: Vec<Sample> = latencies_ns()
+        .map(|ns| Sample {
+            command: 0,
+            outcome: Outcome::Ok,
+            count: 1,
+            intended_ns: 1_000,
+            sent_ns: 1_000,
+            first_byte_ns: 1_000 + ns,
+            done_ns: 1_000 + ns,
+        })
+        .collect();
+    bencher.counter(ItemsCount::new(samples.len())).bench_local(|| {
+        for sample in &samples {
+            tally.record(black_box(sample));
+        }
+    });
+}
+
+/// The replies of one pipeline of so many that share a latency. Items are calls, not replies.
+#[divan::bench(args = [1, 16])]
+fn record_latency(bencher: Bencher<'_, '_>, count: u64) {
+    let mut latency = Latency::new(3);
+    let values: Vec<u64> = latencies_ns().collect();
+    bencher.counter(ItemsCount::new(values.len())).bench_local(|| {
+        for ns in &values {
+            latency.record_n(black_box(*ns), black_box(count));
+        }
+    });
+}
+
+/// Decodes all of `input` with one decoder, as a read would bring it.
+fn decode(bencher: Bencher<'_, '_>, input: &[u8], items: usize) {
+    let mut decoder = RespDecoder::default();
+    bencher.counter(BytesCount::of_slice(input)).counter(ItemsCount::new(items)).bench_local(
+        || {
+            let mut rest = black_box(input);
+            let mut replies = 0;
+            while !rest.is_empty() {
+                let step = decoder.decode(rest).expect("the input is RESP");
+                rest = &rest[step.consumed..];
+                replies += usize::from(step.reply.is_some());
+            }
+            replies
+        },
+    );
+}
+
+/// Latencies from 0.1 to 0.9 ms, in no order that a branch predictor could learn.
+fn latencies_ns() -> impl Iterator<Item = u64> {
+    (0..OPS as u64).map(|index| 100_000 + Uniform.draw(SEED, index, 800_000))
+}
+
+fn set_plan(depth: u32) -> Plan {
+    PlanParts {
+        name: "SET".into(),
+        target: Target::default(),
+        protocol: ProtocolKind::Resp2,
+        engine: EngineKind::Auto,
+        fleet: Fleet {
+            workers: 1,
+            multi_thread: false,
+            connections: 1,
+            pipeline_depth: depth,
+            window: Window::Batch,
+            keep_alive: true,
+            cpus: Vec::new(),
+        },
+        pace: Pace::Closed,
+        warmup_ns: 0,
+        stop: Stop::Requests(1),
+        setup: Vec::new(),
+        sequence: vec![CommandSpec::parse(["SET", "key:__rand_int__", "xxx"])],
+        keys: KeySpace { range: Some(KEYS), draw: "uniform" },
+        dataset: None,
+        payload_bytes: 3,
+        on_error: OnError::Stop,
+        precision: 3,
+        first_byte: false,
+        seed: SEED,
+    }
+    .build()
+    .expect("a valid plan")
+}

@@ -1,0 +1,223 @@
+//! The cases: those of the Targets table of "The fastest client", in its order.
+//!
+//! Owns what each sends, what the server holds before, and what is to be reached.
+
+use host::{Client, Plain};
+use wire::resp::Value;
+
+use anyhow::{Result, bail};
+
+/// One case. Both tools get the same options for it.
+#[derive(Debug)]
+pub(crate) struct Case {
+    /// What `--case` calls it.
+    pub(crate) name: &'static str,
+    /// What the Targets table calls it.
+    pub(crate) title: &'static str,
+    /// Requests of one run: about 4 s of redis-benchmark where it does 90,000 `SET` a second.
+    requests: u64,
+    /// `-c`.
+    pub(crate) connections: u32,
+    /// `-P`.
+    pub(crate) pipeline: u32,
+    /// Whether it goes over a unix socket.
+    pub(crate) unix: bool,
+    /// What else stands on the command line, at its end.
+    pub(crate) args: &'static [&'static str],
+    /// What the server holds before.
+    data: Data,
+    /// Whether every run has a server, and with it a port, of its own. Closed connections rest for
+    /// a minute (`TIME_WAIT`); with 10,000 of the run before on the same port, the kernel takes
+    /// twice as long to find ports for the next 10,000, whoever asks.
+    pub(crate) fresh_port: bool,
+    /// Which throughput is compared.
+    pub(crate) clock: Clock,
+    /// The most client CPU, ours / theirs.
+    pub(crate) cpu_most: f64,
+    /// The least throughput, ours / theirs.
+    pub(crate) rate_least: f64,
+}
+
+/// What the server holds before the first run.
+#[derive(Debug, Clone, Copy)]
+enum Data {
+    Nothing,
+    /// All of the keys that `-r` draws from, so that every `GET` finds a value.
+    Keys,
+    /// The list `mylist` of 600 elements.
+    List,
+}
+
+/// Whose time the throughput is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Clock {
+    /// The tool's own figure, which leaves connecting out.
+    Tool,
+    /// From starting the client to its end.
+    Wall,
+}
+
+/// Keys that `-r` draws from in the case with keys.
+const KEYS: u32 = 1_000_000;
+/// Keys of one `MSET` that fills them in.
+const KEYS_AT_ONCE: u32 = 1_000;
+/// Elements that `LRANGE` returns.
+const ELEMENTS: usize = 600;
+/// Values are as long as those of `-d 3`, the default.
+const VALUE: &[u8] = b"xxx";
+
+const BASE: Case = Case {
+    name: "set",
+    title: "SET, P1, c50",
+    requests: 350_000,
+    connections: 50,
+    pipeline: 1,
+    unix: false,
+    args: &["-t", "set"],
+    data: Data::Nothing,
+    fresh_port: false,
+    clock: Clock::Tool,
+    cpu_most: 0.45,
+    rate_least: 1.6,
+};
+
+/// Every case.
+pub(crate) const CASES: &[Case] = &[
+    BASE,
+    Case {
+        name: "get",
+        title: "GET, P1, -r 1000000",
+        args: &["-r", "1000000", "-t", "get"],
+        data: Data::Keys,
+        rate_least: 1.5,
+        ..BASE
+    },
+    Case {
+        name: "set-c1000",
+        title: "SET, P1, c1000",
+        requests: 250_000,
+        connections: 1_000,
+        cpu_most: 0.42,
+        ..BASE
+    },
+    Case {
+        name: "set-p16",
+        title: "SET, P16",
+        requests: 3_200_000,
+        pipeline: 16,
+        cpu_most: 0.50,
+        rate_least: 1.0,
+        ..BASE
+    },
+    Case {
+        name: "set-4k",
+        title: "SET 4 KiB, P1",
+        requests: 300_000,
+        args: &["-d", "4096", "-t", "set"],
+        cpu_most: 0.47,
+        rate_least: 1.8,
+        ..BASE
+    },
+    Case {
+        name: "lrange-600",
+        title: "LRANGE of 600",
+        requests: 100_000,
+        args: &["lrange", "mylist", "0", "599"],
+        data: Data::List,
+        cpu_most: 0.22,
+        rate_least: 1.25,
+        ..BASE
+    },
+    Case {
+        name: "set-unix",
+        title: "SET, unix socket",
+        requests: 450_000,
+        unix: true,
+        cpu_most: 0.35,
+        rate_least: 2.1,
+        ..BASE
+    },
+    Case {
+        name: "set-c10000",
+        title: "SET, P1, c10000",
+        requests: 300_000,
+        connections: 10_000,
+        fresh_port: true,
+        clock: Clock::Wall,
+        cpu_most: 0.60,
+        rate_least: 2.5,
+        ..BASE
+    },
+];
+
+impl Case {
+    /// Requests of one run, whole pipelines, and at least one for each connection: redis-benchmark
+    /// rounds up to that, and both should send as many.
+    pub(crate) fn requests_scaled(&self, scale: f64) -> u64 {
+        let pipeline = u64::from(self.pipeline);
+        let scaled = (self.requests as f64 * scale) as u64;
+        let least = u64::from(self.connections) * pipeline;
+        scaled.max(least).next_multiple_of(pipeline)
+    }
+
+    /// Gives the server what it should hold.
+    ///
+    /// # Errors
+    /// The server did not take it.
+    pub(crate) fn fill(&self, server: &mut Client<Plain>) -> Result<()> {
+        match self.data {
+            Data::Nothing => Ok(()),
+            Data::Keys => fill_keys(server),
+            Data::List => {
+                let mut push: Vec<&[u8]> = vec![b"RPUSH", b"mylist"];
+                push.extend([VALUE; ELEMENTS]);
+                ask(server, &push)
+            }
+        }
+    }
+}
+
+fn fill_keys(server: &mut Client<Plain>) -> Result<()> {
+    for first in (0..KEYS).step_by(KEYS_AT_ONCE as usize) {
+        // Twelve digits, as both tools write them.
+        let keys: Vec<String> =
+            (first..first + KEYS_AT_ONCE).map(|key| format!("key:{key:012}")).collect();
+        let mut set: Vec<&[u8]> = vec![b"MSET"];
+        set.extend(keys.iter().flat_map(|key| [key.as_bytes(), VALUE]));
+        ask(server, &set)?;
+    }
+    Ok(())
+}
+
+fn ask(server: &mut Client<Plain>, args: &[&[u8]]) -> Result<()> {
+    match server.ask(args)? {
+        Value::Error(text) => bail!("filling the server: {}", text.escape_ascii()),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn names_are_different_and_targets_in_their_places() {
+        let names: HashSet<_> = CASES.iter().map(|c| c.name).collect();
+        assert_eq!(names.len(), CASES.len());
+        for case in CASES {
+            assert!(case.cpu_most < 1.0 && case.rate_least >= 1.0, "{case:?}");
+        }
+    }
+
+    #[test]
+    fn both_tools_send_whole_pipelines_on_every_connection() {
+        for case in CASES {
+            for scale in [1e-9, 0.013, 1.0, 3.7] {
+                let requests = case.requests_scaled(scale);
+                assert_eq!(requests % u64::from(case.pipeline), 0);
+                assert!(requests >= u64::from(case.connections));
+            }
+        }
+    }
+}

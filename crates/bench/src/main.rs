@@ -1,0 +1,210 @@
+//! keystorm beside redis-benchmark, on this machine.
+//!
+//! For each case of the Targets table both tools run turn about (ours, theirs, theirs, ours, …)
+//! against one fresh server that has a core to itself; the client has another. What is compared
+//! is the CPU time of the client per request and the throughput; what is printed says which of
+//! the two, client or server, was the limit. `make compare` builds and runs it.
+
+mod case;
+mod cores;
+mod figures;
+mod server;
+mod table;
+mod tool;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail, ensure};
+use clap::Parser;
+
+use case::{CASES, Case};
+use cores::Cores;
+use figures::{Comparison, Figures};
+use server::Server;
+use tool::Tool;
+
+/// Runs keystorm and redis-benchmark turn about against one pinned server, and prints client CPU
+/// per request, requests per second and how busy the server was, with the ratios of the two.
+#[derive(Debug, Parser)]
+#[command(name = "compare", version)]
+struct Args {
+    /// Pairs of runs for each case, at least 1 [default: 3, with --quick 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pairs: Option<u32>,
+    /// Multiplies the requests of every run; at 1 redis-benchmark takes about 4 s for most cases
+    #[arg(long, value_name = "F", default_value_t = 1.0)]
+    scale: f64,
+    /// A tenth of the requests and one pair: shows that it works, and is no result
+    #[arg(long)]
+    quick: bool,
+    /// Only these cases, between commas
+    #[arg(long = "case", value_name = "NAME", value_delimiter = ',', value_parser = names())]
+    cases: Vec<String>,
+    /// Engine of keystorm [default: auto]
+    #[arg(long, value_name = "NAME", value_parser = ["auto", "uring", "epoll"])]
+    engine: Option<String>,
+    /// What to compare with: redis-benchmark or a drop-in for it
+    #[arg(long, value_name = "PATH", default_value = "redis-benchmark")]
+    baseline: PathBuf,
+    /// The keystorm to run [default: the one built beside this program]
+    #[arg(long, value_name = "PATH")]
+    keystorm: Option<PathBuf>,
+    /// The server to run
+    #[arg(long, value_name = "PATH", default_value = "redis-server")]
+    server: String,
+    /// The core of the server and the core of the client [default: two that this process may use]
+    #[arg(long, value_name = "SERVER,CLIENT")]
+    cpus: Option<Cores>,
+}
+
+/// Open files beside a connection each, in the client and in the server.
+const OTHER_FILES: u64 = 128;
+
+fn main() -> ExitCode {
+    let args: Vec<_> = std::env::args_os().collect();
+    let outcome = if args.get(1).is_some_and(|a| a == host::guard::GUARD_ARG) {
+        // We were called to become a server that dies with the process that called.
+        match host::guard::exec(args.into_iter().skip(2)) {
+            Ok(never) => match never {},
+            Err(error) => Err(error.into()),
+        }
+    } else {
+        compare(&Args::parse())
+    };
+    match outcome {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("compare: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn compare(args: &Args) -> Result<ExitCode> {
+    ensure!(
+        args.scale.is_finite() && args.scale > 0.0,
+        "--scale {}: a number above 0 is possible",
+        args.scale
+    );
+    let scale = if args.quick { 0.1 } else { 1.0 } * args.scale;
+    let pairs = args.pairs.unwrap_or(if args.quick { 1 } else { 3 });
+    let cores = args.cpus.map_or_else(Cores::choose, Ok)?;
+    let (ours, theirs) = tools(args)?;
+    cores.check()?;
+    let wanted = |case: &&Case| args.cases.is_empty() || args.cases.iter().any(|n| n == case.name);
+    let cases: Vec<&Case> = CASES.iter().filter(wanted).collect();
+    let connections = cases.iter().map(|c| u64::from(c.connections)).max();
+    host::allow_open_files(connections.unwrap_or(0), OTHER_FILES)?;
+
+    eprintln!("{} beside {}, {cores}", ours.version, theirs.version);
+    if let Some(busy) = cores::busy_share().filter(|busy| *busy > 0.1) {
+        eprintln!("WARNING: something else keeps {busy:.1} cores busy; the figures will show it");
+    }
+    let mut done = Vec::new();
+    let mut failed = false;
+    let mut server = String::new();
+    for case in cases {
+        let both = [&ours, &theirs];
+        match run_case(case, &args.server, both, cores, pairs, scale) {
+            Ok((comparison, version)) => {
+                server = version;
+                done.push(comparison);
+            }
+            Err(error) => {
+                eprintln!("{}: {error:#}", case.name);
+                failed = true;
+            }
+        }
+    }
+    if !done.is_empty() {
+        println!(
+            "ours: {}, theirs: {}, server: {server}, {cores}, pairs of runs: {pairs}",
+            ours.version, theirs.version
+        );
+        if args.quick {
+            println!("--quick: so short that it is no result");
+        }
+        print!("{}", table::render(&done));
+    }
+    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Names that `--case` takes.
+fn names() -> impl clap::builder::TypedValueParser {
+    clap::builder::PossibleValuesParser::new(CASES.iter().map(|case| case.name))
+}
+
+fn tools(args: &Args) -> Result<(Tool, Tool)> {
+    let built = || -> Result<PathBuf> {
+        let this = std::env::current_exe().context("finding this program")?;
+        Ok(this.with_file_name("keystorm"))
+    };
+    let keystorm = args.keystorm.clone().map_or_else(built, Ok)?;
+    let engine = args.engine.iter();
+    let engine = engine.flat_map(|name| ["--engine".to_owned(), name.clone()]);
+    let ours = Tool::find(keystorm, engine.collect()).context(
+        "there is no keystorm to run: `make compare` builds one, and --keystorm PATH names one",
+    )?;
+    let theirs = Tool::find(args.baseline.clone(), Vec::new()).context(
+        "there is nothing to compare with: `make setup-test` installs redis-benchmark, and \
+         --baseline PATH names another",
+    )?;
+    // Asked for nothing but to be there: each case starts one of its own.
+    Tool::find(args.server.clone().into(), Vec::new()).context(
+        "there is no server to run: `make setup-test` installs redis-server, and --server PATH \
+         names another",
+    )?;
+    Ok((ours, theirs))
+}
+
+/// All pairs of a case, and the version of the server that they ran against.
+fn run_case(
+    case: &'static Case,
+    server: &str,
+    tools: [&Tool; 2],
+    cores: Cores,
+    pairs: u32,
+    scale: f64,
+) -> Result<(Comparison, String)> {
+    let requests = case.requests_scaled(scale);
+    let start = || {
+        cores::pin_to(cores.server)?;
+        let server = Server::start(server, case)?;
+        cores::pin_to(cores.client).map(|()| server)
+    };
+    let mut server = start()?;
+    // Not counted: pages the server and the client in, and shows what ours has to say, such as
+    // that it took another engine.
+    let first = tools[0].run(case, &server, case.requests_scaled(scale / 20.0))?;
+    for line in first.complaints.lines() {
+        eprintln!("{}: keystorm says: {}", case.name, tool::printable(line));
+    }
+    let mut measured = Vec::new();
+    for pair in 0..pairs {
+        // Ours, theirs, theirs, ours: what drifts in the machine meets both alike.
+        let order = if pair % 2 == 0 { [0, 1] } else { [1, 0] };
+        let mut both = [None, None];
+        for which in order {
+            if case.fresh_port {
+                server = start()?;
+            }
+            both[which] = Some(run(case, &mut server, tools[which], requests)?);
+        }
+        let [Some(ours), Some(theirs)] = both else {
+            bail!("a pair is two runs");
+        };
+        let name = case.name;
+        eprintln!("{name}: pair {} of {pairs}: ours {ours}; theirs {theirs}", pair + 1);
+        measured.push((ours, theirs));
+    }
+    let comparison = Comparison { case, requests, pairs: measured };
+    Ok((comparison, server.version().to_owned()))
+}
+
+fn run(case: &Case, server: &mut Server, tool: &Tool, requests: u64) -> Result<Figures> {
+    let before_s = server.cpu_s()?;
+    let run = tool.run(case, server, requests)?;
+    let used_s = server.cpu_s()? - before_s;
+    Ok(Figures::of(&run, requests, used_s))
+}

@@ -1,0 +1,116 @@
+//! Comparisons laid out: what was reached, and the figures behind it.
+//!
+//! Two tables of Markdown, aligned so that they read well on a terminal too.
+
+use std::fmt::Write;
+
+use crate::case::Clock;
+use crate::figures::Comparison;
+
+/// Both tables and what the columns mean.
+pub(crate) fn render(comparisons: &[Comparison]) -> String {
+    let ratios = comparisons.iter().map(ratio_row);
+    let figures = comparisons.iter().map(figure_row);
+    let reached = comparisons.iter().filter(|c| reached(c)).count();
+    let mut out = String::from(
+        "\nOurs / theirs: the median of the pairs, and the least and greatest in brackets.\n\n",
+    );
+    out += &aligned(&RATIO_HEAD, &ratios.collect::<Vec<_>>());
+    out += "\nMedians of ours and theirs.\n\n";
+    out += &aligned(&FIGURE_HEAD, &figures.collect::<Vec<_>>());
+    out += "\nThroughput that is compared: requests per second as each tool says, which leaves \
+            connecting out; with *\nrequests over the wall time of the client process, connecting \
+            included. Client CPU: user and system time of\nthe whole client process per request. \
+            Server busy: its CPU time (INFO) over the wall time of the client.\n\n";
+    let _ = writeln!(out, "{reached} of {} cases reached.", comparisons.len());
+    out
+}
+
+const RATIO_HEAD: [&str; 5] = ["case", "client CPU", "target", "throughput", "target"];
+
+fn ratio_row(c: &Comparison) -> [String; 5] {
+    let verdict = |ok| if ok { "ok" } else { "miss" };
+    let (cpu, rate) = (c.cpu(), c.rate());
+    let star = if c.case.clock == Clock::Wall { "*" } else { "" };
+    let (most, least) = (c.case.cpu_most, c.case.rate_least);
+    [
+        c.case.title.to_owned(),
+        cpu.to_string(),
+        format!("<= {most:.2} {}", verdict(cpu.median <= most)),
+        format!("{rate}{star}"),
+        format!(">= {least:.2} {}", verdict(rate.median >= least)),
+    ]
+}
+
+fn reached(c: &Comparison) -> bool {
+    c.cpu().median <= c.case.cpu_most && c.rate().median >= c.case.rate_least
+}
+
+const FIGURE_HEAD: [&str; 6] =
+    ["case", "-n", "client us/request", "requests/s, own", "requests/s, wall", "server busy %"];
+
+fn figure_row(c: &Comparison) -> [String; 6] {
+    let pair =
+        |(ours, theirs): (f64, f64), digits: usize| format!("{ours:.digits$} {theirs:.digits$}");
+    [
+        c.case.title.to_owned(),
+        c.requests.to_string(),
+        pair(c.medians(|f| f.cpu_us), 2),
+        pair(c.medians(|f| f.rate), 0),
+        pair(c.medians(|f| f.wall_rate), 0),
+        pair(c.medians(|f| f.server_busy * 100.0), 0),
+    ]
+}
+
+/// A table whose columns are as wide as their widest cell: the first to the left, the rest to
+/// the right.
+fn aligned<const N: usize>(head: &[&str; N], rows: &[[String; N]]) -> String {
+    let width = |column: usize| {
+        let cells = rows.iter().map(|row| row[column].len());
+        cells.fold(head[column].len(), usize::max)
+    };
+    let widths: [usize; N] = std::array::from_fn(width);
+    let mut out = String::new();
+    let mut line = |cells: [&str; N]| {
+        for (column, (cell, width)) in cells.into_iter().zip(widths).enumerate() {
+            let _ = if column == 0 {
+                write!(out, "| {cell:<width$} ")
+            } else {
+                write!(out, "| {cell:>width$} ")
+            };
+        }
+        out += "|\n";
+    };
+    line(*head);
+    let rules: [String; N] = std::array::from_fn(|column| match column {
+        0 => "-".repeat(widths[0]),
+        _ => "-".repeat(widths[column] - 1) + ":",
+    });
+    line(std::array::from_fn(|column| rules[column].as_str()));
+    for row in rows {
+        line(std::array::from_fn(|column| row[column].as_str()));
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figures::tests::comparison;
+
+    #[test]
+    fn each_target_has_its_verdict() {
+        let text = render(&[
+            comparison(0, &[(4.0, 10.0), (4.4, 10.0), (4.8, 10.0)]),
+            comparison(7, &[(5.0, 10.0)]),
+        ]);
+        for line in [
+            "| SET, P1, c50    | 0.440 (0.400-0.480) | <= 0.45 ok |  2.273 (2.083-2.500) |   >= 1.60 ok |",
+            "| SET, P1, c10000 | 0.500 (0.500-0.500) | <= 0.60 ok | 2.000 (2.000-2.000)* | >= 2.50 miss |",
+            "| SET, P1, c50    | 1000 |        4.40 10.00 |   227273 100000 |     113636 50000 |         50 50 |",
+            "1 of 2 cases reached.",
+        ] {
+            assert!(text.contains(line), "{text}\nshould contain\n{line}");
+        }
+    }
+}

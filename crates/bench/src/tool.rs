@@ -1,0 +1,175 @@
+//! A load generator with the command line of redis-benchmark, run as a child process.
+//!
+//! Owns starting it, its CPU and wall time, and reading its `-q` line.
+
+use std::fs::File;
+use std::io::{self, Read, Seek};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+use wait4::Wait4;
+
+use crate::case::Case;
+use crate::server::Server;
+
+/// A load generator.
+#[derive(Debug)]
+pub(crate) struct Tool {
+    program: PathBuf,
+    /// Arguments of its own, before those of the case.
+    args: Vec<String>,
+    /// Such as `redis-benchmark 7.0.15`.
+    pub(crate) version: String,
+}
+
+/// What one run of it used and said.
+#[derive(Debug, Clone)]
+pub(crate) struct Run {
+    /// User and system time of the process and its threads.
+    pub(crate) cpu_s: f64,
+    /// From starting it to its end.
+    pub(crate) wall_s: f64,
+    /// Requests per second, as it says.
+    pub(crate) rate: f64,
+    /// What it wrote to standard error.
+    pub(crate) complaints: String,
+}
+
+impl Tool {
+    /// Looks whether it is there, by asking for its version.
+    ///
+    /// # Errors
+    /// It cannot be started.
+    pub(crate) fn find(program: PathBuf, args: Vec<String>) -> Result<Self> {
+        let name = program.display();
+        let asked = Command::new(&program).arg("--version").output();
+        let said = asked.with_context(|| format!("starting {name}"))?;
+        let text = String::from_utf8_lossy(&said.stdout);
+        let version = text.lines().next().unwrap_or_default();
+        let version = format!("{} {}", printable(version), args.join(" "));
+        Ok(Self { version: version.trim_end().to_owned(), program, args })
+    }
+
+    /// Runs a case with this many requests, on the cores of this thread.
+    ///
+    /// # Errors
+    /// It failed, or said nothing that is a throughput.
+    pub(crate) fn run(&self, case: &Case, server: &Server, requests: u64) -> Result<Run> {
+        // Files and not pipes: nobody has to wake up while it runs, to read its progress.
+        let mut said = tempfile::tempfile().context("a file for the output")?;
+        let mut complained = tempfile::tempfile().context("a file for the output")?;
+        let mut command = Command::new(&self.program);
+        command
+            .args(&self.args)
+            .args(address_args(server))
+            .args(["-q", "-n", &requests.to_string()])
+            .args(["-c", &case.connections.to_string()])
+            .args(["-P", &case.pipeline.to_string()])
+            .args(case.args)
+            // A password for some other server.
+            .env_remove("REDISCLI_AUTH")
+            .stdin(Stdio::null())
+            .stdout(said.try_clone()?)
+            .stderr(complained.try_clone()?);
+        let name = self.program.display();
+        let start = Instant::now();
+        let child = command.spawn();
+        let mut child = child.with_context(|| format!("starting {name}"))?;
+        let used = child.wait4().with_context(|| format!("waiting for {name}"));
+        let wall_s = start.elapsed().as_secs_f64();
+        let used = used?;
+
+        let output = text_of(&mut said)?;
+        let complaints = text_of(&mut complained)?;
+        match rate_in(&output) {
+            Some(rate) if used.status.success() && rate > 0.0 => Ok(Run {
+                cpu_s: (used.rusage.utime + used.rusage.stime).as_secs_f64(),
+                wall_s,
+                rate,
+                complaints,
+            }),
+            _ => bail!(
+                "{name} did not finish ({}). It said: {}",
+                used.status,
+                last_words(&format!("{output}\n{complaints}"))
+            ),
+        }
+    }
+}
+
+fn address_args(server: &Server) -> Vec<String> {
+    match server.address() {
+        host::Address::Tcp(tcp) => {
+            ["-h", &tcp.ip().to_string(), "-p", &tcp.port().to_string()].map(str::to_owned).to_vec()
+        }
+        host::Address::Unix(path) => vec!["-s".to_owned(), path.display().to_string()],
+    }
+}
+
+fn text_of(file: &mut File) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    file.rewind()?;
+    file.read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The throughput in the output of `-q`. redis-benchmark writes its progress before it, to a pipe
+/// or a file as well, and goes back to the start of the line with `\r` instead of ending it.
+fn rate_in(output: &str) -> Option<f64> {
+    let lines = output.split(['\r', '\n']);
+    lines.rev().find_map(|line| {
+        let (before, _) = line.split_once(" requests per second")?;
+        before.rsplit(' ').next()?.parse().ok()
+    })
+}
+
+/// The end of an output, for an error: one line.
+fn last_words(output: &str) -> String {
+    const LINES_MAX: usize = 3;
+    let lines = output.split(['\r', '\n']).map(str::trim);
+    let lines: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
+    match &lines[lines.len().saturating_sub(LINES_MAX)..] {
+        [] => "nothing".to_owned(),
+        last => printable(&last.join(" | ")),
+    }
+}
+
+/// The text with every control character escaped, fit for a terminal.
+pub(crate) fn printable(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_control() {
+            shown.extend(c.escape_default());
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_figure_is_behind_the_progress() {
+        let theirs = "SET: rps=0.0 (overall: nan) avg_msec=nan (overall: nan)\r\
+                      SET: rps=91234.0 (overall: 91000.1) avg_msec=0.3 (overall: 0.3)\r\
+                                                                                     \r\
+                      SET: 88495.58 requests per second, p50=0.295 msec                   \n\n";
+        assert_eq!(rate_in(theirs), Some(88495.58));
+        let ours = "SET: 131463.74 requests per second, p50=0.354 msec\n";
+        assert_eq!(rate_in(ours), Some(131_463.74));
+        let command = "lrange mylist 0 599: 25000.00 requests per second, p50=1.5 msec\n";
+        assert_eq!(rate_in(command), Some(25_000.0));
+        assert_eq!(rate_in("Could not connect\n"), None);
+    }
+
+    #[test]
+    fn last_words_are_one_harmless_line() {
+        assert_eq!(last_words("a\n\nb\r c \x1b\nd\n"), "b | c \\u{1b} | d");
+        assert_eq!(last_words("\n"), "nothing");
+    }
+}
