@@ -193,14 +193,14 @@ impl Epoll {
     fn opened(&mut self, ready: Ready) -> Option<Event> {
         let conn = ready.conn;
         let connection = self.slot(conn)?;
-        match connection.socket.take_error() {
-            Ok(None) => {}
-            Ok(Some(error)) | Err(error) => return self.lose(conn, Reason::Failed(error)),
+        // Only a socket with an error needs to be asked for it.
+        if ready.closing {
+            match connection.socket.take_error() {
+                Ok(None) => {}
+                Ok(Some(error)) | Err(error) => return self.lose(conn, Reason::Failed(error)),
+            }
         }
-        if connection.socket.peer_addr().is_err() && !ready.closing {
-            return None; // Reported before it was connected: there will be another report.
-        }
-        connection.state = State::Open;
+        self.slot(conn)?.state = State::Open;
         if ready.readable {
             // What the server said unasked, or that it hung up, came with the same report.
             self.again(conn, ready.generation, ready.closing);

@@ -71,8 +71,7 @@ fn connect_tcp(
     port: Option<u16>,
 ) -> io::Result<(Socket, bool)> {
     let protocol = if options.mptcp { mptcp()? } else { Protocol::TCP };
-    let socket = Socket::new(Domain::for_address(to), Type::STREAM, Some(protocol))?;
-    socket.set_nonblocking(true)?;
+    let socket = non_blocking(Domain::for_address(to), protocol)?;
     socket.set_tcp_nodelay(true)?;
     if options.source.is_some() || port.is_some() {
         let anywhere = match to {
@@ -89,6 +88,20 @@ fn connect_tcp(
         Err(error) if in_progress(&error) => Ok((socket, false)),
         Err(error) => Err(error),
     }
+}
+
+/// Where the kernel makes a socket non-blocking from the start, that saves two calls for each of
+/// many thousands.
+#[cfg(target_os = "linux")]
+fn non_blocking(domain: Domain, protocol: Protocol) -> io::Result<Socket> {
+    Socket::new(domain, Type::STREAM.nonblocking(), Some(protocol))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn non_blocking(domain: Domain, protocol: Protocol) -> io::Result<Socket> {
+    let socket = Socket::new(domain, Type::STREAM, Some(protocol))?;
+    socket.set_nonblocking(true)?;
+    Ok(socket)
 }
 
 fn in_progress(error: &io::Error) -> bool {

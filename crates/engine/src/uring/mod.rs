@@ -168,12 +168,25 @@ impl Uring {
         Ok(())
     }
 
+    /// The wait for a connection has ended, with the poll events that it saw.
+    fn connected(&mut self, conn: ConnId, result: io::Result<usize>) -> Event {
+        // Only a socket with an error needs to be asked for it.
+        let error = match result {
+            Ok(events) if events & ring::POLL_FAULTS == 0 => None,
+            Ok(_) => {
+                let socket = self.slot(conn).socket.as_ref();
+                socket.and_then(|s| s.take_error().unwrap_or_else(Some))
+            }
+            Err(error) => Some(error),
+        };
+        match error {
+            Some(error) => self.lose(conn, Reason::Failed(error)),
+            None => self.opened(conn),
+        }
+    }
+
     fn opened(&mut self, conn: ConnId) -> Event {
         let slot = self.slot(conn);
-        let error = slot.socket.as_ref().and_then(|s| s.take_error().unwrap_or_else(Some));
-        if let Some(error) = error {
-            return self.lose(conn, Reason::Failed(error));
-        }
         slot.open = true;
         match self.arm(conn) {
             Ok(()) => Event::Opened(conn),
@@ -233,7 +246,7 @@ impl Uring {
             return None;
         }
         match operation.kind {
-            Kind::Connect => Some(self.opened(conn)),
+            Kind::Connect => Some(self.connected(conn, result)),
             Kind::Send | Kind::SendRest => {
                 self.sent(conn, operation.kind, result);
                 None
@@ -457,9 +470,15 @@ impl Engine for Uring {
 impl Drop for Uring {
     fn drop(&mut self) {
         self.put_away();
-        for conn in 0..self.slots.len() as u32 {
-            self.close(ConnId(conn));
+        // One call ends all operations; a kernel that does not know it has each connection closed.
+        if self.ring.submit().and_then(|()| self.ring.cancel_all()).is_err() {
+            for conn in 0..self.slots.len() as u32 {
+                self.close(ConnId(conn));
+            }
         }
+        // From here on every connection is gone, and what completes is of one that was.
+        let gone = self.slots.iter_mut().map(std::mem::take);
+        let held: Vec<_> = gone.map(|slot| (slot.socket, slot.lent)).collect();
         let end = Instant::now() + FAREWELL_MAX;
         while self.outstanding > 0 && Instant::now() < end {
             if self.ring.submit_and_wait(Some(Duration::from_millis(10))).is_err() {
@@ -473,6 +492,7 @@ impl Drop for Uring {
             // An operation may still write or read: better to lose the memory than to free it.
             std::mem::forget(self.pool.take());
             std::mem::forget(std::mem::take(&mut self.graves));
+            std::mem::forget(held);
         }
     }
 }

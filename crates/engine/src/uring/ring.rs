@@ -6,7 +6,7 @@ use std::os::fd::RawFd;
 use std::time::Duration;
 
 use io_uring::squeue::{Entry, Flags};
-use io_uring::types::{Fixed, SubmitArgs, Timespec};
+use io_uring::types::{CancelBuilder, Fixed, SubmitArgs, Timespec};
 use io_uring::{IoUring, Submitter, cqueue, opcode};
 
 use super::operation::Operation;
@@ -21,6 +21,10 @@ const MSG_DONTWAIT: i32 = rustix::net::SendFlags::DONTWAIT.bits() as i32;
 const MSG_NOSIGNAL: i32 = rustix::net::SendFlags::NOSIGNAL.bits() as i32;
 const MSG_WAITALL: i32 = rustix::net::RecvFlags::WAITALL.bits() as i32;
 const POLLOUT: u32 = rustix::event::PollFlags::OUT.bits() as u32;
+
+/// Poll events that mean a connection could not be opened.
+pub(super) const POLL_FAULTS: usize =
+    rustix::event::PollFlags::ERR.union(rustix::event::PollFlags::HUP).bits() as usize;
 
 pub(super) struct Ring {
     ring: IoUring,
@@ -62,6 +66,11 @@ impl Ring {
     /// Makes a socket known as file `number`.
     pub(super) fn set_file(&self, number: u32, fd: RawFd) -> io::Result<()> {
         self.ring.submitter().register_files_update(number, &[fd]).map(drop)
+    }
+
+    /// Asks every operation to end. They still complete.
+    pub(super) fn cancel_all(&self) -> io::Result<()> {
+        self.ring.submitter().register_sync_cancel(None, CancelBuilder::any())
     }
 
     /// Forgets file `number`.
