@@ -35,7 +35,8 @@ pub struct ConnectOptions {
     pub source: Option<IpAddr>,
     /// The local port to try first. The kernel looks for a free port by trying them one after
     /// another, which for the ten thousandth connection to one address takes longer than all the
-    /// rest of connecting.
+    /// rest of connecting. Such a connection is closed by a reset, so that the port is free at
+    /// once.
     pub port: Option<u16>,
 }
 
@@ -82,6 +83,11 @@ fn connect_tcp(
         socket.set_reuse_address(port.is_some())?;
         let from = SocketAddr::new(options.source.unwrap_or(anywhere), port.unwrap_or(0));
         socket.bind(&from.into())?;
+        if port.is_some() {
+            // Closed by a reset: tens of thousands of ports would rest for a minute otherwise, and
+            // the next test would have none.
+            socket.set_linger(Some(Duration::ZERO))?;
+        }
     }
     match socket.connect(&to.into()) {
         Ok(()) => Ok((socket, true)),

@@ -152,9 +152,20 @@ impl Spawn {
     }
 }
 
-/// A port of 127.0.0.1 that was free a moment ago.
+/// A port of 127.0.0.1 that was free a moment ago. After a run of many connections those that the
+/// kernel hands out may all rest (`TIME_WAIT`); then one below them is tried for.
 fn free_port() -> io::Result<SocketAddr> {
-    TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()
+    const BELOW: std::ops::Range<u16> = 20_000..32_000;
+    let first = BELOW.start + (std::process::id() % u32::from(BELOW.end - BELOW.start)) as u16;
+    let tried = std::iter::once(0).chain(first..BELOW.end).chain(BELOW.start..first);
+    let mut last = io::Error::from(io::ErrorKind::AddrInUse);
+    for port in tried {
+        match TcpListener::bind((Ipv4Addr::LOCALHOST, port)) {
+            Ok(listener) => return listener.local_addr(),
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
 }
 
 fn wait_until_ready(
