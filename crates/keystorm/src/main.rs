@@ -3,9 +3,11 @@
 //! The whole story: arguments become a job, the job's plans are carried out one after another,
 //! and each measurement becomes figures that a format lays out.
 
+mod calibrate;
 mod execute;
 mod front;
 mod live;
+mod serve;
 mod server;
 mod signals;
 
@@ -30,6 +32,8 @@ fn main() -> ExitCode {
     let outcome = match front::parse(&called_as, args) {
         Ok(Intent::Say(text)) => execute::say(&text),
         Ok(Intent::Run(job)) => execute::execute(&job),
+        Ok(Intent::Sink(job)) => serve::serve(&job),
+        Ok(Intent::Calibrate(job)) => calibrate::calibrate(&job),
         Err(UsageError(text)) => {
             eprintln!("{}", text.trim_end());
             return ExitCode::from(USAGE);

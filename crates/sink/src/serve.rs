@@ -15,8 +15,11 @@ use wire::resp::RequestDecoder;
 use crate::listener::turn_away;
 use crate::{Listener, Replies};
 
-/// Longest time between two looks at the listeners.
-const LOOK_EVERY_NS: u64 = 2_000_000;
+/// Longest time between two looks at the listeners, and the same for a while after somebody came:
+/// who connects is seldom alone.
+const LOOK_EVERY_NS: u64 = 5_000_000;
+const LOOK_OFTEN_NS: u64 = 100_000;
+const OFTEN_FOR_NS: u64 = 10_000_000;
 /// How long somebody who is not understood has to read that.
 const FAREWELL_NS: u64 = 10_000_000;
 /// Replies gathered for one send before they are sent early.
@@ -110,14 +113,16 @@ impl<'s, E: Engine> Sink<'s, E> {
     /// # Errors
     /// The kernel refuses to wait.
     pub fn serve(mut self, stop: &AtomicBool) -> io::Result<Served> {
-        let mut look_ns = 0;
+        let (mut look_ns, mut often_until_ns) = (0, 0);
         while !stop.load(Ordering::Relaxed) {
             let now_ns = self.engine.now_ns();
             if now_ns >= look_ns {
                 self.close_faulty(now_ns);
-                // Who has just connected is often not alone.
-                let came = self.accept();
-                look_ns = if came { now_ns } else { now_ns + LOOK_EVERY_NS };
+                if self.accept() {
+                    often_until_ns = now_ns + OFTEN_FOR_NS;
+                }
+                let often = now_ns < often_until_ns;
+                look_ns = now_ns + if often { LOOK_OFTEN_NS } else { LOOK_EVERY_NS };
                 self.take_stock();
             }
             self.engine.wait(Some(look_ns))?;

@@ -1,11 +1,11 @@
 //! Whether io_uring works here: a message to ourselves, with everything the engine uses.
 
 use std::io::{self, Read, Write};
-use std::os::unix::net::UnixListener;
+use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 use super::Uring;
-use crate::{Address, ConnId, ConnectOptions, Engine, Event};
+use crate::{ConnId, Engine, Event};
 
 const PATIENCE: Duration = Duration::from_millis(500);
 const CONN: ConnId = ConnId(0);
@@ -13,15 +13,9 @@ const CONN: ConnId = ConnId(0);
 /// Sends a byte to a socket of our own and receives one from there.
 pub(super) fn probe() -> io::Result<()> {
     let mut engine = Uring::new(Instant::now(), 1)?;
-    let directory = std::env::temp_dir();
-    let path = directory.join(format!("keystorm-probe-{}.sock", std::process::id()));
-    let _ = std::fs::remove_file(&path);
-    let listener = UnixListener::bind(&path)?;
-    engine.open(CONN, &Address::Unix(path.clone()), &ConnectOptions::default());
-    let accepted = listener.accept();
-    let _ = std::fs::remove_file(&path);
-    let (mut peer, _) = accepted?;
+    let (ours, mut peer) = UnixStream::pair()?;
     peer.set_read_timeout(Some(PATIENCE))?;
+    engine.adopt(CONN, ours.into());
     expect(&mut engine, |event| matches!(event, Event::Opened(_)))?;
     engine.send(CONN, b"?");
     engine.wait(Some(0))?;

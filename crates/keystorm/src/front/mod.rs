@@ -4,13 +4,18 @@
 //! chosen by the name the program is called by, or by the first argument, and otherwise is the
 //! first in [`FRONTS`]. A new one is one file (or folder) here and one row there.
 
+mod calibrate;
 mod redis_benchmark;
+mod sink;
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use report::{FORMATS, Format, FormatOptions};
 use workload::Plan;
+
+pub(crate) use calibrate::Calibration;
+pub(crate) use sink::SinkJob;
 
 /// A tool whose command line we understand.
 pub(crate) trait FrontEnd: Sync {
@@ -23,22 +28,13 @@ pub(crate) trait FrontEnd: Sync {
 }
 
 /// Every front end; the first is the default.
-const FRONTS: &[&dyn FrontEnd] = &[&redis_benchmark::RedisBenchmark];
+const FRONTS: &[&dyn FrontEnd] =
+    &[&redis_benchmark::RedisBenchmark, &sink::SinkFront, &calibrate::CalibrateFront];
 
 /// First arguments that are, or will be, keystorm's own. To send such a word as a command it
 /// takes a `--` before it.
-const RESERVED: &[&str] = &[
-    "calibrate",
-    "compare",
-    "doctor",
-    "merge",
-    "report",
-    "search",
-    "show",
-    "sink",
-    "survey",
-    "sweep",
-];
+const RESERVED: &[&str] =
+    &["compare", "doctor", "merge", "report", "search", "show", "survey", "sweep"];
 
 /// What a command line asks for.
 pub(crate) enum Intent {
@@ -46,6 +42,10 @@ pub(crate) enum Intent {
     Run(Job),
     /// Text on standard output: help, a version, the plans.
     Say(String),
+    /// A server to measure clients with.
+    Sink(SinkJob),
+    /// The client's own ceiling.
+    Calibrate(Box<Calibration>),
 }
 
 /// A command line that makes no sense, in words for the person who typed it.
@@ -117,4 +117,13 @@ fn front_named(name: &str) -> Option<(&'static dyn FrontEnd, &'static str)> {
         let known = front.names().iter().find(|known| **known == name)?;
         Some((*front, *known))
     })
+}
+
+/// Reads the options of a subcommand; text to say instead where that was asked for.
+fn options<O: clap::Parser>(args: Vec<OsString>) -> Result<Result<O, Intent>, UsageError> {
+    match O::try_parse_from(std::iter::once(OsString::from("keystorm")).chain(args)) {
+        Ok(options) => Ok(Ok(options)),
+        Err(said) if !said.use_stderr() => Ok(Err(Intent::Say(said.render().to_string()))),
+        Err(error) => Err(UsageError(error.render().to_string())),
+    }
 }

@@ -9,6 +9,7 @@ mod mask;
 mod program;
 mod server;
 
+mod calibrate;
 mod connections;
 mod counts;
 mod dataset;
@@ -26,6 +27,7 @@ mod protocol;
 mod reach;
 mod refused;
 mod sequence;
+mod sink;
 mod spawn;
 mod suite;
 mod terminal;

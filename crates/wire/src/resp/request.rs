@@ -200,7 +200,7 @@ fn inline(input: &[u8]) -> Result<Option<(Request<'_>, usize)>, RequestFault> {
 }
 
 /// The length of the bulk string whose header begins at `at`, and where its body begins.
-#[inline]
+#[inline(always)]
 fn bulk(input: &[u8], at: usize) -> Result<Option<(u64, usize)>, RequestFault> {
     match input.get(at) {
         None => return Ok(None),
@@ -216,8 +216,21 @@ fn bulk(input: &[u8], at: usize) -> Result<Option<(u64, usize)>, RequestFault> {
 
 /// The number after the byte at `at`, which begins a header, and where the line after it begins.
 /// A negative number is `None`; an unfinished line, `None` outside.
-#[inline]
+#[inline(always)]
 fn header(input: &[u8], at: usize) -> Result<Option<(Option<u64>, usize)>, RequestFault> {
+    let digit = |digit: u8| u64::from(digit - b'0');
+    match input[at..] {
+        // Nearly every number has one digit or two.
+        [_, a @ b'0'..=b'9', b'\r', b'\n', ..] => Ok(Some((Some(digit(a)), at + 4))),
+        [_, a @ b'0'..=b'9', b @ b'0'..=b'9', b'\r', b'\n', ..] => {
+            Ok(Some((Some(10 * digit(a) + digit(b)), at + 5)))
+        }
+        _ => any_header(input, at),
+    }
+}
+
+#[cold]
+fn any_header(input: &[u8], at: usize) -> Result<Option<(Option<u64>, usize)>, RequestFault> {
     let fault = match input[at] {
         b'*' => RequestFault("invalid multibulk length"),
         _ => RequestFault("invalid bulk length"),

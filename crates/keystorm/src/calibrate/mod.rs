@@ -1,0 +1,218 @@
+//! Carrying out `keystorm calibrate`: the client's own ceiling on this machine.
+//!
+//! The runner, as any run uses it, against a [`sink`] on a thread of its own, once for each
+//! transport, engine and pipeline. What a cell says is laid out by [`table`], and which CPUs the
+//! two use is decided in [`place`].
+
+mod place;
+mod table;
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use anyhow::{Context, Result, anyhow, bail};
+use engine::Address;
+use measure::{Ending, WorkerUse};
+use runner::{Observer, Snapshot};
+use sink::{EngineChoice, Listener, Replies, Served};
+use workload::{Endpoint, EngineKind, Fleet, Plan, PlanParts, Target};
+
+use crate::execute::{End, say};
+use crate::front::Calibration;
+use crate::signals;
+use place::Place;
+use table::{Cell, Table};
+
+const PIPELINES: [u32; 3] = [1, 16, 64];
+/// Bytes of the strings in replies. `SET` is answered without one.
+const BULK: u32 = 3;
+/// Files open beside both ends of each connection.
+const OTHER_FILES: u64 = 32;
+
+/// How client and sink are joined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Transport {
+    Tcp,
+    Unix,
+}
+
+impl Transport {
+    const ALL: [Self; 2] = [Self::Tcp, Self::Unix];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Tcp => "tcp",
+            Self::Unix => "unix",
+        }
+    }
+
+    fn listen(self, directory: &Path) -> Result<Listener> {
+        let listener = match self {
+            Self::Tcp => Listener::tcp(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))),
+            Self::Unix => Listener::unix(directory.join("sink")),
+        };
+        listener.with_context(|| format!("cannot listen for the sink ({})", self.name()))
+    }
+}
+
+/// Measures every cell and prints the table.
+///
+/// # Errors
+/// What kept a cell from being measured, in words for a person.
+pub(crate) fn calibrate(job: &Calibration) -> Result<End> {
+    let interrupted = signals::interrupted().context("asking to be told of Ctrl-C")?;
+    let connections = job.plan.fleet.connections;
+    allow_open_files(connections)?;
+    let (engines, notes) = engines(job.engine)?;
+    let place = Place::find();
+    let directory = tempfile::Builder::new().prefix("keystorm-").tempdir();
+    let directory = directory.context("making a directory for a unix socket")?;
+    let mut table = Table::new(connections, job.seconds, place, notes);
+    let show = |text: String| if job.json { Ok(End::Complete) } else { say(&text) };
+    show(table.head())?;
+    for transport in Transport::ALL {
+        for &engine in &engines {
+            for depth in PIPELINES {
+                let listener = transport.listen(directory.path())?;
+                let cell = Measuring { plan: &job.plan, place, engine, interrupted: &interrupted }
+                    .cell(listener, transport, depth)?;
+                let Some(cell) = cell else {
+                    show("Interrupted.\n".to_owned())?;
+                    return finish(job, &table, End::Interrupted);
+                };
+                show(cell.row())?;
+                table.cells.push(cell);
+            }
+        }
+    }
+    show(table.foot())?;
+    finish(job, &table, End::Complete)
+}
+
+fn finish(job: &Calibration, table: &Table, end: End) -> Result<End> {
+    if job.json {
+        say(&table.json(end == End::Complete)?)?;
+    }
+    Ok(end)
+}
+
+/// What the cells of one engine share.
+struct Measuring<'m> {
+    plan: &'m Plan,
+    place: Place,
+    engine: EngineChoice,
+    interrupted: &'m AtomicBool,
+}
+
+impl Measuring<'_> {
+    /// Measures one cell; `None` if somebody asked to stop.
+    fn cell(self, listener: Listener, transport: Transport, depth: u32) -> Result<Option<Cell>> {
+        let address = listener.address().clone();
+        let plan = self.varied(&address, depth)?;
+        let connections = plan.fleet.connections;
+        let (replies, stop) = (Replies::new(BULK), AtomicBool::new(false));
+        let (measured, served) = thread::scope(|scope| {
+            let serve = || -> std::io::Result<Served> {
+                self.place.take_sinks()?;
+                self.engine.serve(&[listener], connections, &replies, &stop)
+            };
+            let serve = || {
+                // Without a sink the client would wait for ever.
+                serve().inspect_err(|_| self.interrupted.store(true, Ordering::Relaxed))
+            };
+            let thread = thread::Builder::new().name("sink".to_owned()).spawn_scoped(scope, serve);
+            let thread = thread.context("starting a thread for the sink")?;
+            let run = runner::Job {
+                plan: &plan,
+                address: &address,
+                local_ports: host::local_ports(),
+                interrupted: self.interrupted,
+            };
+            let measured = runner::run(&run, &mut Nobody);
+            stop.store(true, Ordering::Relaxed);
+            let served = thread.join().map_err(|_| anyhow!("the sink panicked"))?;
+            anyhow::Ok((measured, served))
+        })?;
+        let served = served.context("running the sink")?;
+        let measured = measured.context("starting the load")?;
+        match measured.ending {
+            Ending::Complete => {}
+            Ending::Interrupted => return Ok(None),
+            Ending::Failed(reason) => bail!("calibrating over {}: {reason}", transport.name()),
+        }
+        let requests = measured.total.requests();
+        if requests == 0 {
+            bail!("--seconds: nothing was answered in so short a time");
+        }
+        let cpu_ns: u64 = measured.workers.iter().map(|worker| worker.cpu_ns).sum();
+        Ok(Some(Cell {
+            transport: transport.name(),
+            engine: measured.engine,
+            pipeline: depth,
+            requests_per_s: requests as f64 * 1e9 / measured.elapsed_ns as f64,
+            client_cpu_us: cpu_ns as f64 / 1e3 / requests as f64,
+            client_busy: measured.workers.iter().map(WorkerUse::busy).sum(),
+            sink_busy: served.busy(),
+        }))
+    }
+
+    /// The plan of a cell.
+    fn varied(&self, address: &Address, depth: u32) -> Result<Plan> {
+        let endpoint = match address {
+            Address::Tcp(address) => {
+                Endpoint::Tcp { host: address.ip().to_string(), port: address.port() }
+            }
+            Address::Unix(path) => Endpoint::Unix(path.clone()),
+        };
+        let target = Target { endpoint, ..self.plan.target.clone() };
+        let fleet = Fleet {
+            pipeline_depth: depth,
+            cpus: self.place.cpus.map(|cpus| cpus.client).into_iter().collect(),
+            ..self.plan.fleet.clone()
+        };
+        let engine = match self.engine {
+            EngineChoice::Uring => EngineKind::Uring,
+            EngineChoice::Epoll => EngineKind::Epoll,
+        };
+        Ok(PlanParts { target, fleet, engine, ..PlanParts::clone(self.plan) }.build()?)
+    }
+}
+
+/// The engines to try, and why others are left out.
+fn engines(asked: Option<EngineChoice>) -> Result<(Vec<EngineChoice>, Vec<String>)> {
+    if let Some(engine) = asked {
+        engine.probe().with_context(|| format!("--engine {} does not work here", engine.name()))?;
+        return Ok((vec![engine], Vec::new()));
+    }
+    let (mut working, mut notes) = (Vec::new(), Vec::new());
+    for engine in EngineChoice::ALL {
+        match engine.probe() {
+            Ok(()) => working.push(engine),
+            Err(error) => notes.push(format!("{} does not work here: {error}", engine.name())),
+        }
+    }
+    Ok((working, notes))
+}
+
+/// Both ends of each connection are ours.
+fn allow_open_files(connections: u32) -> Result<()> {
+    let needed = 2 * u64::from(connections);
+    host::allow_open_files(needed, OTHER_FILES).map_err(|error| {
+        let most = error.allowed.saturating_sub(OTHER_FILES) / 2;
+        anyhow!(
+            "-c {connections}: client and sink together need {} open files, and this process may \
+             open {}: raise the limit with `ulimit -n`, or use at most -c {most}",
+            needed + OTHER_FILES,
+            error.allowed
+        )
+    })
+}
+
+/// The table is all that is shown.
+struct Nobody;
+
+impl Observer for Nobody {
+    fn interval(&mut self, _snapshot: &Snapshot<'_>) {}
+}

@@ -1,0 +1,98 @@
+//! A core each for the client and the sink, where there are two.
+
+use std::io;
+
+/// The CPUs of the two; none where they would have to share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) cpus: Option<Cpus>,
+}
+
+/// Two different CPUs, by number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Cpus {
+    pub(super) client: usize,
+    pub(super) sink: usize,
+}
+
+impl Place {
+    /// Takes two of the CPUs that this process may use, on different cores if possible.
+    pub(super) fn find() -> Self {
+        Self { cpus: apart(&allowed(), siblings) }
+    }
+
+    /// Pins the calling thread to the sink's CPU.
+    pub(super) fn take_sinks(self) -> io::Result<()> {
+        self.cpus.map_or(Ok(()), |cpus| pin(cpus.sink))
+    }
+}
+
+/// The first of `allowed` for the sink; for the client the first that does not share its core, or
+/// just the next.
+fn apart(allowed: &[usize], siblings: impl Fn(usize) -> Vec<usize>) -> Option<Cpus> {
+    let (&sink, others) = allowed.split_first()?;
+    let same_core = siblings(sink);
+    let client = others.iter().find(|cpu| !same_core.contains(cpu)).or(others.first())?;
+    Some(Cpus { client: *client, sink })
+}
+
+/// CPUs that are threads of one core with `cpu`; none if the kernel does not tell.
+fn siblings(cpu: usize) -> Vec<usize> {
+    let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
+    std::fs::read_to_string(path).map(|list| numbers(&list)).unwrap_or_default()
+}
+
+/// The numbers of a list such as `0,4-6`.
+fn numbers(list: &str) -> Vec<usize> {
+    let range = |part: &str| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        Some(first.parse::<usize>().ok()?..=last.parse::<usize>().ok()?)
+    };
+    list.trim().split(',').filter_map(range).flatten().collect()
+}
+
+#[cfg(target_os = "linux")]
+fn allowed() -> Vec<usize> {
+    use rustix::thread::{CpuSet, sched_getaffinity};
+    let Ok(set) = sched_getaffinity(None) else { return Vec::new() };
+    (0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).collect()
+}
+
+#[cfg(target_os = "linux")]
+fn pin(cpu: usize) -> io::Result<()> {
+    let mut set = rustix::thread::CpuSet::new();
+    set.set(cpu);
+    Ok(rustix::thread::sched_setaffinity(None, &set)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn allowed() -> Vec<usize> {
+    Vec::new()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn pin(_cpu: usize) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_the_kernel_are_read() {
+        assert_eq!(numbers("0,4-6\n"), [0, 4, 5, 6]);
+        assert_eq!(numbers("3"), [3]);
+        assert_eq!(numbers("nonsense"), [0; 0]);
+    }
+
+    #[test]
+    fn the_two_do_not_share_a_core_if_they_need_not() {
+        let pairs = |cpu: usize| vec![cpu & !1, cpu | 1];
+        assert_eq!(apart(&[0, 1, 2, 3], pairs), Some(Cpus { client: 2, sink: 0 }));
+        assert_eq!(apart(&[4, 5], pairs), Some(Cpus { client: 5, sink: 4 }));
+        assert_eq!(apart(&[4], pairs), None);
+        assert_eq!(apart(&[], pairs), None);
+        assert_eq!(apart(&[0, 1], |_| Vec::new()), Some(Cpus { client: 1, sink: 0 }));
+    }
+}

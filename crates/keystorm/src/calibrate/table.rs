@@ -1,0 +1,208 @@
+//! The table of a calibration, as text and as JSON. Its figures are computed elsewhere.
+
+use anyhow::Result;
+use serde_json::json;
+
+use super::place::{Cpus, Place};
+
+/// A thread this busy, as a share of a core, was what limited a cell.
+const BUSY: f64 = 0.9;
+/// Two threads that differ by less than this were busy alike.
+const ALIKE: f64 = 0.03;
+const WHAT: &str = "the ceiling of this client on this machine, and no result about any server";
+
+/// All that is shown.
+#[derive(Debug)]
+pub(super) struct Table {
+    connections: u32,
+    seconds: f64,
+    place: Place,
+    notes: Vec<String>,
+    pub(super) cells: Vec<Cell>,
+}
+
+/// One line.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Cell {
+    pub(super) transport: &'static str,
+    pub(super) engine: &'static str,
+    pub(super) pipeline: u32,
+    /// Requests answered in a second.
+    pub(super) requests_per_s: f64,
+    /// Microseconds of the client's CPU for each request.
+    pub(super) client_cpu_us: f64,
+    /// The share of a core that the client used, 0 to 1.
+    pub(super) client_busy: f64,
+    /// The same of the sink.
+    pub(super) sink_busy: f64,
+}
+
+impl Table {
+    pub(super) fn new(connections: u32, seconds: f64, place: Place, notes: Vec<String>) -> Self {
+        Self { connections, seconds, place, notes, cells: Vec::new() }
+    }
+
+    /// What is above the first line.
+    pub(super) fn head(&self) -> String {
+        let Self { connections, seconds, .. } = self;
+        let place = match self.place.cpus {
+            Some(Cpus { client, sink }) => {
+                format!("The client is on CPU {client}, the sink on CPU {sink}.")
+            }
+            None => "Client and sink are not pinned; with one CPU they share it.".to_owned(),
+        };
+        let notes: String = self.notes.iter().map(|note| format!("Note: {note}.\n")).collect();
+        format!(
+            "This is {WHAT}.\n\
+             SET of 3 bytes, {connections} connections, one worker, {seconds} s a line, against a \
+             sink: a server that\nanswers and does nothing else. {place}\n{notes}\n\
+             {:<9}  {:<6}  {:>8}  {:>10}  {:>17}  {:>11}  {:>9}  {}\n",
+            "transport",
+            "engine",
+            "pipeline",
+            "requests/s",
+            "client µs/request",
+            "client busy",
+            "sink busy",
+            "limit",
+        )
+    }
+
+    /// What is below the last line.
+    pub(super) fn foot(&self) -> String {
+        let is = |limit| self.cells.iter().any(|cell| cell.limit() == limit);
+        let mut foot = String::new();
+        if is("sink") {
+            foot += "\nWhere the sink was the limit, the client can do more than its line says.\n";
+        }
+        if is("neither") {
+            foot += "\nWhere neither was, both had to wait: for each other, or for the machine.\n";
+        }
+        foot
+    }
+
+    /// The same as JSON; `complete` tells whether all lines are there.
+    pub(super) fn json(&self, complete: bool) -> Result<String> {
+        let cells: Vec<_> = self.cells.iter().map(Cell::json).collect();
+        let table = json!({
+            "what": WHAT,
+            "command": "SET",
+            "value_bytes": 3,
+            "connections": self.connections,
+            "seconds_each": self.seconds,
+            "client_cpu": self.place.cpus.map(|cpus| cpus.client),
+            "sink_cpu": self.place.cpus.map(|cpus| cpus.sink),
+            "notes": self.notes,
+            "complete": complete,
+            "cells": cells,
+        });
+        Ok(serde_json::to_string_pretty(&table)? + "\n")
+    }
+}
+
+impl Cell {
+    pub(super) fn row(&self) -> String {
+        let Self { transport, engine, pipeline, requests_per_s, client_cpu_us, .. } = self;
+        let percent = |share: f64| format!("{:.0} %", share * 100.0);
+        format!(
+            "{transport:<9}  {engine:<6}  {pipeline:>8}  {requests_per_s:>10.0}  \
+             {client_cpu_us:>17.3}  {:>11}  {:>9}  {}\n",
+            percent(self.client_busy),
+            percent(self.sink_busy),
+            self.limit(),
+        )
+    }
+
+    /// Which of the two had no CPU to spare.
+    fn limit(&self) -> &'static str {
+        let (client, sink) = (self.client_busy, self.sink_busy);
+        if client.max(sink) < BUSY {
+            "neither"
+        } else if (client - sink).abs() < ALIKE {
+            "both"
+        } else if client > sink {
+            "client"
+        } else {
+            "sink"
+        }
+    }
+
+    fn json(&self) -> serde_json::Value {
+        json!({
+            "transport": self.transport,
+            "engine": self.engine,
+            "pipeline": self.pipeline,
+            "requests_per_s": self.requests_per_s,
+            "client_cpu_us_per_request": self.client_cpu_us,
+            "client_busy": self.client_busy,
+            "sink_busy": self.sink_busy,
+            "limit": self.limit(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cell(client_busy: f64, sink_busy: f64) -> Cell {
+        Cell {
+            transport: "tcp",
+            engine: "uring",
+            pipeline: 16,
+            requests_per_s: 1_234_567.8,
+            client_cpu_us: 0.4321,
+            client_busy,
+            sink_busy,
+        }
+    }
+
+    #[test]
+    fn the_columns_stand_below_each_other() {
+        let cpus = Some(Cpus { client: 1, sink: 0 });
+        let table = Table::new(50, 0.25, Place { cpus }, vec!["uring is not there".to_owned()]);
+        let head = table.head();
+        assert!(head.contains("no result about any server") && head.contains("Note: uring is"));
+        assert!(head.lines().all(|line| line.chars().count() <= 100), "{head}");
+        let titles = head.lines().last().unwrap();
+        let row = cell(1.0, 0.5).row();
+        for (title, figure) in [
+            ("pipeline", "16"),
+            ("requests/s", "1234568"),
+            ("request  ", "0.432"),
+            ("sink busy", "50 %"),
+        ] {
+            let end = |line: &str, part: &str| {
+                let end = line.find(part).unwrap() + part.trim_end().len();
+                line[..end].chars().count()
+            };
+            assert_eq!(end(titles, title), end(&row, figure), "{title}\n{titles}\n{row}");
+        }
+    }
+
+    #[test]
+    fn the_limit_is_who_had_no_cpu_to_spare() {
+        for (client, sink, limit) in [
+            (0.99, 0.80, "client"),
+            (0.70, 0.95, "sink"),
+            (0.99, 0.98, "both"),
+            (0.60, 0.60, "neither"),
+        ] {
+            assert_eq!(cell(client, sink).limit(), limit);
+        }
+        let mut table = Table::new(1, 1.0, Place { cpus: None }, Vec::new());
+        assert_eq!(table.foot(), "");
+        table.cells.push(cell(0.5, 1.0));
+        assert!(table.foot().contains("can do more"));
+    }
+
+    #[test]
+    fn the_json_says_what_it_is() {
+        let mut table = Table::new(1, 1.0, Place { cpus: None }, Vec::new());
+        table.cells.push(cell(0.5, 1.0));
+        let json: serde_json::Value = serde_json::from_str(&table.json(true).unwrap()).unwrap();
+        assert_eq!(json["what"], WHAT);
+        assert_eq!(json["cells"][0]["limit"], "sink");
+        assert!(json["client_cpu"].is_null());
+    }
+}

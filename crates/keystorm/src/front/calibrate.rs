@@ -1,0 +1,116 @@
+//! The command line of `keystorm calibrate`: for how long, with how many connections.
+//!
+//! The load is that of the classic front end, in its own words, so that what is calibrated is
+//! what a user of it runs.
+
+use std::ffi::OsString;
+
+use clap::{ArgAction, Parser};
+use sink::EngineChoice;
+use workload::Plan;
+
+use super::redis_benchmark::RedisBenchmark;
+use super::sink::EngineArg;
+use super::{FrontEnd, Intent, UsageError, options};
+
+/// See the module.
+pub(crate) struct CalibrateFront;
+
+/// What `keystorm calibrate` is to do.
+#[derive(Debug)]
+pub(crate) struct Calibration {
+    /// The load of each cell but for its engine, pipeline and address.
+    pub(crate) plan: Plan,
+    /// Seconds of each cell.
+    pub(crate) seconds: f64,
+    /// The one engine to try; `None` for each that works here.
+    pub(crate) engine: Option<EngineChoice>,
+    /// Whether the result is JSON.
+    pub(crate) json: bool,
+}
+
+/// How fast this client can be on this machine: runs it against a sink, a server that answers and
+/// does nothing else, on a core of its own where there are two. Prints requests per second and
+/// client CPU per request for pipelines of 1, 16 and 64, over TCP and a unix socket, with each
+/// engine. That is the ceiling of the client, and no result about any server.
+#[derive(Debug, Parser)]
+#[command(
+    name = "keystorm calibrate",
+    bin_name = "keystorm calibrate",
+    disable_help_flag = true,
+    args_override_self = true,
+    max_term_width = 100,
+    override_usage = "keystorm calibrate [OPTIONS]",
+    after_help = EXAMPLE,
+)]
+struct Options {
+    /// Parallel connections
+    #[arg(short = 'c', value_name = "CLIENTS", help_heading = "Load", default_value = "50")]
+    clients: u32,
+    /// Seconds for each line of the table [default: 1]
+    #[arg(long, value_name = "SECONDS", help_heading = "Load", allow_hyphen_values = true)]
+    seconds: Option<f64>,
+    /// A quarter of a second for each line: rough, for a first look
+    #[arg(long, help_heading = "Load")]
+    quick: bool,
+    /// What moves the bytes: io_uring (`uring`), `epoll`, or `auto` for each that works here
+    #[arg(
+        long,
+        value_name = "NAME",
+        help_heading = "Load",
+        default_value = "auto",
+        hide_possible_values = true
+    )]
+    engine: EngineArg,
+    /// Print JSON instead of a table
+    #[arg(long, help_heading = "Results")]
+    json: bool,
+    /// Print this help
+    #[arg(long, action = ArgAction::Help, help_heading = "Other")]
+    help: Option<bool>,
+}
+
+/// Every line that begins with `$` is run by a test.
+const EXAMPLE: &str = "\
+Example:
+  A first look, in a few seconds:
+    $ keystorm calibrate --quick";
+
+const SECONDS_DEFAULT: f64 = 1.0;
+const SECONDS_QUICK: f64 = 0.25;
+/// Longest cell.
+const SECONDS_MAX: f64 = 3600.0;
+
+impl FrontEnd for CalibrateFront {
+    fn names(&self) -> &'static [&'static str] {
+        &["calibrate"]
+    }
+
+    fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
+        let Options { clients, seconds, quick, engine, json, .. } = match options::<Options>(args)?
+        {
+            Ok(options) => options,
+            Err(intent) => return Ok(intent),
+        };
+        let default = if quick { SECONDS_QUICK } else { SECONDS_DEFAULT };
+        let seconds = seconds.unwrap_or(default);
+        if !(0.01..=SECONDS_MAX).contains(&seconds) {
+            return Err(UsageError(format!(
+                "--seconds {seconds}: between 0.01 and {SECONDS_MAX} seconds are possible"
+            )));
+        }
+        let plan = load(clients, seconds)?;
+        let engine = engine.choice();
+        Ok(Intent::Calibrate(Box::new(Calibration { plan, seconds, engine, json })))
+    }
+}
+
+/// `SET` of 3 bytes, as the classic front end sends it.
+fn load(clients: u32, seconds: f64) -> Result<Plan, UsageError> {
+    let words = format!("-t set -c {clients} --duration {seconds} --seed 1");
+    let words = words.split(' ').map(OsString::from).collect();
+    match RedisBenchmark.parse(None, words)? {
+        Intent::Run(mut job) if job.plans.len() == 1 => Ok(job.plans.remove(0)),
+        _ => Err(UsageError("the load of a calibration is one plan".to_owned())),
+    }
+}

@@ -1,0 +1,127 @@
+//! The command line of `keystorm sink`: where it listens and what it says.
+
+use std::ffi::OsString;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+
+use clap::{ArgAction, Parser, ValueEnum};
+use sink::{BULK_MAX, EngineChoice};
+
+use super::{FrontEnd, Intent, UsageError, options};
+
+/// See the module.
+pub(crate) struct SinkFront;
+
+/// What `keystorm sink` is to do.
+#[derive(Debug)]
+pub(crate) struct SinkJob {
+    /// Where it listens on TCP.
+    pub(crate) tcp: Option<SocketAddr>,
+    /// Where its unix socket is.
+    pub(crate) unix: Option<PathBuf>,
+    /// The engine; `None` for the fastest that works here.
+    pub(crate) engine: Option<EngineChoice>,
+    /// Bytes of the strings that it answers with.
+    pub(crate) bulk: u32,
+    /// Most connections at a time.
+    pub(crate) connections: u32,
+}
+
+/// A server that does as little as a server can: it frames requests and answers each by its name
+/// with a canned reply of the right type and size. It stores nothing. What is measured against it
+/// is the client, never a server. Ctrl-C ends it, with exit code 0.
+#[derive(Debug, Parser)]
+#[command(
+    name = "keystorm sink",
+    bin_name = "keystorm sink",
+    disable_help_flag = true,
+    args_override_self = true,
+    max_term_width = 100,
+    override_usage = "keystorm sink [OPTIONS]",
+    after_help = EXAMPLE,
+)]
+struct Options {
+    /// TCP port; 0 for any that is free [default: 6379, or none if --unix is given]
+    #[arg(short = 'p', long, value_name = "PORT", help_heading = "Where")]
+    port: Option<u16>,
+    /// Address to listen on. Whoever can reach it can connect
+    #[arg(long, value_name = "ADDR", help_heading = "Where",
+          default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
+    bind: IpAddr,
+    /// Unix socket, instead of or beside a port
+    #[arg(short = 's', long, value_name = "PATH", help_heading = "Where")]
+    unix: Option<PathBuf>,
+    /// Bytes of the strings in replies
+    #[arg(long, value_name = "BYTES", help_heading = "What", default_value = "3",
+          value_parser = clap::value_parser!(u32).range(0..=i64::from(BULK_MAX)))]
+    bulk: u32,
+    /// What moves the bytes: io_uring (`uring`), `epoll`, or `auto` for the fastest that this
+    /// machine allows
+    #[arg(
+        long,
+        value_name = "NAME",
+        help_heading = "How",
+        default_value = "auto",
+        hide_possible_values = true
+    )]
+    engine: EngineArg,
+    /// Most connections at a time
+    #[arg(short = 'c', value_name = "CLIENTS", help_heading = "How", default_value = "10000",
+          value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    clients: u32,
+    /// Print this help
+    #[arg(long, action = ArgAction::Help, help_heading = "Other")]
+    help: Option<bool>,
+}
+
+/// An engine as an option.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(super) enum EngineArg {
+    Auto,
+    Uring,
+    Epoll,
+}
+
+impl EngineArg {
+    /// The engine that was named; `None` for `auto`.
+    pub(super) fn choice(self) -> Option<EngineChoice> {
+        match self {
+            Self::Auto => None,
+            Self::Uring => Some(EngineChoice::Uring),
+            Self::Epoll => Some(EngineChoice::Epoll),
+        }
+    }
+}
+
+/// Every line that begins with `$` is run by a test.
+const EXAMPLE: &str = "\
+Example:
+  A sink on port 7777 that answers with values of 100 bytes, and load on it:
+    $ keystorm sink --port 7777 --bulk 100
+    $ keystorm -p 7777 -t get";
+
+const PORT_DEFAULT: u16 = 6379;
+
+impl FrontEnd for SinkFront {
+    fn names(&self) -> &'static [&'static str] {
+        &["sink"]
+    }
+
+    fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
+        let options = match options::<Options>(args)? {
+            Ok(options) => options,
+            Err(intent) => return Ok(intent),
+        };
+        let port = match (options.port, &options.unix) {
+            (None, None) => Some(PORT_DEFAULT),
+            (port, _) => port,
+        };
+        Ok(Intent::Sink(SinkJob {
+            tcp: port.map(|port| SocketAddr::new(options.bind, port)),
+            unix: options.unix,
+            engine: options.engine.choice(),
+            bulk: options.bulk,
+            connections: options.clients,
+        }))
+    }
+}

@@ -1,0 +1,70 @@
+//! Carrying out `keystorm sink`: listens, says where, and serves until asked to stop.
+//!
+//! To be stopped is how a server ends well, so Ctrl-C is no failure here: the exit code is 0.
+
+use anyhow::{Context, Result, anyhow};
+use sink::{EngineChoice, Listener, Replies};
+
+use crate::execute::{End, say};
+use crate::front::SinkJob;
+use crate::signals;
+
+/// Files open beside the connections: standard streams, pollers, timers, listeners.
+const OTHER_FILES: u64 = 32;
+
+/// Serves until Ctrl-C.
+///
+/// # Errors
+/// What keeps it from listening or serving, in words for a person.
+pub(crate) fn serve(job: &SinkJob) -> Result<End> {
+    let stop = signals::interrupted().context("asking to be told of Ctrl-C")?;
+    host::allow_open_files(u64::from(job.connections), OTHER_FILES)?;
+    let engine = engine(job.engine)?;
+    let listeners = listeners(job)?;
+    let places: Vec<String> = listeners.iter().map(|l| l.address().to_string()).collect();
+    let places = report::escape(places.join(" and "));
+    let name = engine.name();
+    say(&format!(
+        "keystorm sink listens on {places} (engine {name}). It answers and stores nothing: what \
+         is measured here is the client. Ctrl-C ends it.\n"
+    ))?;
+    let replies = Replies::new(job.bulk);
+    let served = engine.serve(&listeners, job.connections, &replies, &stop).context("serving")?;
+    let (requests, connections) = (served.requests, served.connections);
+    say(&format!("Answered {requests} requests on {connections} connections.\n"))
+}
+
+/// The engine that was asked for, or the fastest that works here.
+fn engine(asked: Option<EngineChoice>) -> Result<EngineChoice> {
+    if let Some(engine) = asked {
+        engine.probe().with_context(|| format!("--engine {} does not work here", engine.name()))?;
+        return Ok(engine);
+    }
+    let mut refusals = Vec::new();
+    for engine in EngineChoice::ALL {
+        match engine.probe() {
+            Ok(()) => return Ok(engine),
+            Err(error) => refusals.push(format!("{}: {error}", engine.name())),
+        }
+    }
+    Err(anyhow!("no I/O engine works here: {}", refusals.join("; ")))
+}
+
+fn listeners(job: &SinkJob) -> Result<Vec<Listener>> {
+    let mut listeners = Vec::new();
+    if let Some(address) = job.tcp {
+        if !address.ip().is_loopback() {
+            let warning = "WARNING: whoever can reach this machine can connect to the sink";
+            eprintln!("{warning} on {address}");
+        }
+        let listener = Listener::tcp(address)
+            .with_context(|| format!("cannot listen on {address} (--port, --bind)"))?;
+        listeners.push(listener);
+    }
+    if let Some(path) = &job.unix {
+        let listener = Listener::unix(path.clone())
+            .with_context(|| format!("cannot listen on {} (--unix)", path.display()))?;
+        listeners.push(listener);
+    }
+    Ok(listeners)
+}
