@@ -388,4 +388,8 @@ Examples:
     $ keystorm -r 10000 -n 10000 -d 100 set user:__rand_int__ __data__
 
   A transaction:
-    $ keystorm -r 1000 -n 20000 -- multi ';' set k:__rand_1st__ __data__ ';' incr hits ';' exec";
+    $ keystorm -r 1000 -n 20000 -- multi ';' set k:__rand_1st__ __data__ ';' incr hits ';' exec
+
+Subcommands, each with a --help of its own:
+  keystorm calibrate   the ceiling of this client on this machine, measured without a server
+  keystorm sink        a server that does as little as a server can";
