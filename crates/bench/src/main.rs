@@ -178,7 +178,7 @@ fn run_case(
     // that it took another engine.
     let first = tools[0].run(case, &server, case.requests_scaled(scale / 20.0))?;
     for line in first.complaints.lines() {
-        eprintln!("{}: keystorm says: {}", case.name, tool::printable(line));
+        eprintln!("{}: keystorm says: {}", case.name, host::printable(line));
     }
     let mut measured = Vec::new();
     for pair in 0..pairs {

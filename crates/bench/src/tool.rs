@@ -48,7 +48,7 @@ impl Tool {
         let said = asked.with_context(|| format!("starting {name}"))?;
         let text = String::from_utf8_lossy(&said.stdout);
         let version = text.lines().next().unwrap_or_default();
-        let version = format!("{} {}", printable(version), args.join(" "));
+        let version = format!("{} {}", host::printable(version), args.join(" "));
         Ok(Self { version: version.trim_end().to_owned(), program, args })
     }
 
@@ -132,21 +132,8 @@ fn last_words(output: &str) -> String {
     let lines: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
     match &lines[lines.len().saturating_sub(LINES_MAX)..] {
         [] => "nothing".to_owned(),
-        last => printable(&last.join(" | ")),
+        last => host::printable(&last.join(" | ")),
     }
-}
-
-/// The text with every control character escaped, fit for a terminal.
-pub(crate) fn printable(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for c in text.chars() {
-        if c.is_control() {
-            shown.extend(c.escape_default());
-        } else {
-            shown.push(c);
-        }
-    }
-    shown
 }
 
 #[cfg(test)]

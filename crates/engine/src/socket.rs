@@ -26,6 +26,12 @@ impl fmt::Display for Address {
     }
 }
 
+impl From<SocketAddr> for Address {
+    fn from(address: SocketAddr) -> Self {
+        Self::Tcp(address)
+    }
+}
+
 /// How to connect.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ConnectOptions {
@@ -122,4 +128,16 @@ fn mptcp() -> io::Result<Protocol> {
 #[cfg(not(target_os = "linux"))]
 fn mptcp() -> io::Result<Protocol> {
     Err(io::Error::new(io::ErrorKind::Unsupported, "MPTCP is a feature of Linux"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_print_as_people_write_them() {
+        let v6 = Address::Tcp("[::1]:6379".parse().unwrap());
+        assert_eq!(v6.to_string(), "[::1]:6379");
+        assert_eq!(Address::Unix("/tmp/s".into()).to_string(), "/tmp/s");
+    }
 }

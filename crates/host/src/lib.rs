@@ -3,7 +3,6 @@
 //! Owns what is asked once, over a plain blocking connection, before and after load runs. The
 //! load itself, and what its figures mean, are left to `runner` and `report`.
 
-mod address;
 mod client;
 mod facts;
 pub mod guard;
@@ -13,10 +12,12 @@ mod probe;
 mod spawn;
 mod text;
 
-pub use address::Address;
+pub use engine::Address;
+
 pub use client::{Client, ClientError, Patience};
 pub use facts::{ServerConfig, ServerFacts};
 pub use limits::{OpenFilesError, PortShortage, allow_open_files, local_ports, port_shortage};
 pub use plain::Plain;
-pub use probe::{Login, ProbeError, probe};
+pub use probe::{Login, ProbeError, log_in, probe};
 pub use spawn::{Listen, Spawn, SpawnError, SpawnedServer};
+pub use text::printable;

@@ -152,10 +152,7 @@ fn who(user: &Option<String>) -> String {
 /// The server is not there, does not let us in, or is no server of this kind. That it will not
 /// tell about itself is no error: those facts are `None`.
 pub fn probe(address: &Address, login: Login<'_>) -> Result<ServerFacts, ProbeError> {
-    let client = Client::connect(address, Patience::default()).map_err(ProbeError::Unreachable)?;
-    let mut asking = Asking { client, address, login };
-    asking.log_in()?;
-    asking.select()?;
+    let mut asking = Asking::begin(address, login)?;
     let config = asking.config()?;
     let info = asking.optional(&["INFO"])?;
     let mut facts = ServerFacts { config, ..ServerFacts::default() };
@@ -166,6 +163,15 @@ pub fn probe(address: &Address, login: Login<'_>) -> Result<ServerFacts, ProbeEr
     Ok(facts)
 }
 
+/// A connection that is logged in and has its database selected, for whoever has more to ask.
+/// Takes as long as [`probe`] at most.
+///
+/// # Errors
+/// As [`probe`].
+pub fn log_in(address: &Address, login: Login<'_>) -> Result<Client<Plain>, ProbeError> {
+    Asking::begin(address, login).map(|asking| asking.client)
+}
+
 /// One conversation.
 struct Asking<'a> {
     client: Client<Plain>,
@@ -173,7 +179,17 @@ struct Asking<'a> {
     login: Login<'a>,
 }
 
-impl Asking<'_> {
+impl<'a> Asking<'a> {
+    /// Connects, logs in and selects the database.
+    fn begin(address: &'a Address, login: Login<'a>) -> Result<Self, ProbeError> {
+        let client =
+            Client::connect(address, Patience::default()).map_err(ProbeError::Unreachable)?;
+        let mut asking = Self { client, address, login };
+        asking.log_in()?;
+        asking.select()?;
+        Ok(asking)
+    }
+
     /// The reply to a command, or its error text.
     fn ask(&mut self, args: &[&str]) -> Result<Result<Value, String>, ProbeError> {
         let args: Vec<&[u8]> = args.iter().map(|a| a.as_bytes()).collect();

@@ -2,7 +2,8 @@
 
 /// The text with every control character escaped, so that no server can colour, clear or
 /// otherwise steer a terminal.
-pub(crate) fn printable(text: &str) -> String {
+#[must_use]
+pub fn printable(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
         if c.is_control() {

@@ -97,9 +97,12 @@ fn run_one(
     mut live: Live<'_>,
 ) -> Result<End> {
     server.prepare(&plan.target, &plan.setup)?;
-    let address = server.engine_address();
-    let load =
-        runner::Job { plan, address: &address, local_ports: host::local_ports(), interrupted };
+    let load = runner::Job {
+        plan,
+        address: &server.address,
+        local_ports: host::local_ports(),
+        interrupted,
+    };
     let measurement = runner::run(&load, &mut live)
         .with_context(|| format!("starting the test {}", plan.name))?;
     live.clear();
@@ -130,20 +133,20 @@ fn idle(plan: &Plan, server: &Server, interrupted: &AtomicBool) -> Result<End> {
     let count = plan.fleet.connections;
     let hello = "idle connections and waiting forever (Ctrl+C when done)";
     say(&format!("Creating {count} {hello}\n"))?;
-    let address = server.engine_address();
     let watched = io::IsTerminal::is_terminal(&io::stdout());
     let mut shown = None;
-    let held = runner::hold_idle(plan, &address, host::local_ports(), interrupted, &mut |live| {
-        if shown != Some(live) {
-            // A pipe gets a line when all are open and whenever one is lost; a terminal, each.
-            let settled = live == count || shown.is_some_and(|before| live < before);
-            let end = if watched { "\r" } else { "\n" };
-            if watched || settled {
-                let _ = say(&format!("clients: {live}{end}"));
+    let held =
+        runner::hold_idle(plan, &server.address, host::local_ports(), interrupted, &mut |live| {
+            if shown != Some(live) {
+                // A pipe gets a line when all are open and whenever one is lost; a terminal, each.
+                let settled = live == count || shown.is_some_and(|before| live < before);
+                let end = if watched { "\r" } else { "\n" };
+                if watched || settled {
+                    let _ = say(&format!("clients: {live}{end}"));
+                }
+                shown = Some(live);
             }
-            shown = Some(live);
-        }
-    });
+        });
     if watched {
         let _ = say("\n");
     }

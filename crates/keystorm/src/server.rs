@@ -40,14 +40,6 @@ impl Server {
         Err(failure)
     }
 
-    /// The address as engines take it.
-    pub(crate) fn engine_address(&self) -> engine::Address {
-        match &self.address {
-            host::Address::Tcp(address) => engine::Address::Tcp(*address),
-            host::Address::Unix(path) => engine::Address::Unix(path.clone()),
-        }
-    }
-
     /// What a server that was started for the run is, for the one line that says so.
     pub(crate) fn spawned(&self) -> Option<String> {
         self.spawned.as_ref()?;
@@ -62,17 +54,7 @@ impl Server {
         if commands.is_empty() {
             return Ok(());
         }
-        let mut client = host::Client::connect(&self.address, host::Patience::default())?;
-        let login = login(target);
-        if let Some(password) = login.password {
-            let words: Vec<&[u8]> = [Some("AUTH"), login.user, Some(password)]
-                .into_iter()
-                .flatten()
-                .map(str::as_bytes)
-                .collect();
-            client.ask(&words)?;
-        }
-        client.ask(&[b"SELECT", target.db.to_string().as_bytes()])?;
+        let mut client = host::log_in(&self.address, login(target))?;
         for command in commands {
             let args: Option<Vec<Vec<u8>>> = command.args.iter().map(|a| a.fixed_bytes()).collect();
             let args = args.context("a command that prepares a test has no placeholders")?;

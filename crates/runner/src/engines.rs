@@ -3,6 +3,8 @@
 //! A new one is a variant here and an arm in [`crate::launch`].
 
 use std::io;
+#[cfg(target_os = "linux")]
+use std::sync::OnceLock;
 
 use workload::EngineKind;
 
@@ -43,12 +45,15 @@ pub(crate) fn choose(asked: EngineKind) -> io::Result<(Choice, Option<String>)> 
     }
 }
 
+/// Tried once: every test of a suite asks, and the kernel does not change its mind.
 #[cfg(target_os = "linux")]
-fn try_uring() -> io::Result<Choice> {
-    engine::Uring::probe().map(|()| Choice::Uring)
+fn try_uring() -> Result<Choice, String> {
+    static TRIED: OnceLock<Result<(), String>> = OnceLock::new();
+    let tried = TRIED.get_or_init(|| engine::Uring::probe().map_err(|e| e.to_string()));
+    tried.clone().map(|()| Choice::Uring)
 }
 
 #[cfg(not(target_os = "linux"))]
-fn try_uring() -> io::Result<Choice> {
-    Err(io::Error::new(io::ErrorKind::Unsupported, "it is a feature of Linux"))
+fn try_uring() -> Result<Choice, String> {
+    Err("it is a feature of Linux".to_owned())
 }
