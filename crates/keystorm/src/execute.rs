@@ -106,7 +106,9 @@ fn run_one(
     let measurement = runner::run(&load, &mut live)
         .with_context(|| format!("starting the test {}", plan.name))?;
     live.clear();
-    let run = Run { plan: plan.clone(), measurement, server: server.facts.clone() };
+    let verdict = report::Verdict::unknown("this version does not look");
+    let server = server.facts.clone();
+    let run = Run { plan: plan.clone(), measurement, server, verdict };
     let summary = Summary::of(&run);
     let mut out = io::stdout();
     if summary.requests > summary.errors || run.measurement.ending == Ending::Complete {

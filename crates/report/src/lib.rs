@@ -13,6 +13,7 @@ pub mod live;
 mod quantity;
 mod run;
 mod summary;
+mod verdict;
 
 #[cfg(test)]
 mod fixture;
@@ -22,3 +23,4 @@ pub use format::{FORMATS, Format, FormatOptions, by_name};
 pub use live::{Progress, cleared, progress_line};
 pub use run::Run;
 pub use summary::{LatencyFigures, RateFigures, Summary};
+pub use verdict::{Evidence, LimitedBy, Verdict};

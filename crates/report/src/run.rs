@@ -7,6 +7,8 @@ use host::ServerFacts;
 use measure::Measurement;
 use workload::Plan;
 
+use crate::Verdict;
+
 /// One plan carried out.
 #[derive(Debug)]
 pub struct Run {
@@ -16,4 +18,6 @@ pub struct Run {
     pub measurement: Measurement,
     /// Who answered.
     pub server: ServerFacts,
+    /// What limited it.
+    pub verdict: Verdict,
 }

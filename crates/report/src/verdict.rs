@@ -1,0 +1,57 @@
+//! What limited a run, as data.
+//!
+//! Owns the words for it. The evidence is gathered by `host` and `measure`; how it is weighed is in
+//! the rules beside this file.
+
+use serde::{Deserialize, Serialize};
+
+/// What kept a run from being faster, or from keeping its schedule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LimitedBy {
+    /// The server had no CPU left.
+    Server,
+    /// A worker of ours had no CPU left.
+    Client,
+    /// The link carried what it can.
+    Network,
+    /// Too few requests in flight to keep anything busy.
+    Concurrency,
+    /// The schedule of an open loop: it was kept, so that the rate asked for is what was measured,
+    /// or missed for a reason that no other limit names.
+    Schedule,
+    /// Error replies or lost connections.
+    Errors,
+    /// The evidence does not say.
+    Unknown,
+}
+
+/// One figure that a verdict rests on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Evidence {
+    /// What it is, such as `server_main_thread_busy`; stable, for programs.
+    pub name: String,
+    /// The figure.
+    pub value: f64,
+    /// Its unit: `share` (0 to 1), `per_second`, `seconds`, `bytes_per_second`, `count`.
+    pub unit: String,
+}
+
+/// What limited a run, why we say so, and what to do about it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// The limit.
+    pub limited_by: LimitedBy,
+    /// One line for a person: the limit, its evidence, and one sentence of advice.
+    pub text: String,
+    /// The figures behind it.
+    pub evidence: Vec<Evidence>,
+}
+
+impl Verdict {
+    /// For a run of which nothing is known.
+    #[must_use]
+    pub fn unknown(why: &str) -> Self {
+        Self { limited_by: LimitedBy::Unknown, text: format!("not known: {why}"), evidence: vec![] }
+    }
+}
