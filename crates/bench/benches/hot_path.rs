@@ -159,6 +159,7 @@ fn set_plan(depth: u32) -> Plan {
         precision: 3,
         first_byte: false,
         seed: SEED,
+        shard: workload::Shard::WHOLE,
     }
     .build()
     .expect("a valid plan")

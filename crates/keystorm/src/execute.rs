@@ -43,8 +43,9 @@ pub(crate) fn execute(job: &Job) -> Result<End> {
         return Ok(End::Complete);
     };
     let interrupted = signals::interrupted().context("asking to be told of Ctrl-C")?;
-    host::allow_open_files(u64::from(first.fleet.connections), OTHER_FILES)?;
-    let server = Server::reach(&first.target, first.fleet.connections)?;
+    let connections = first.own_connections();
+    host::allow_open_files(u64::from(connections), OTHER_FILES)?;
+    let server = Server::reach(&first.target, connections)?;
     tell_about(&server, first);
     match job.action {
         Action::Idle => idle(first, &server, &interrupted),
@@ -60,7 +61,7 @@ fn tell_about(server: &Server, plan: &Plan) {
     if server.facts.config.is_none() {
         eprintln!("WARNING: Could not fetch server CONFIG");
     }
-    let connections = u64::from(plan.fleet.connections);
+    let connections = u64::from(plan.own_connections());
     if let host::Address::Tcp(address) = server.address
         && let Some(shortage) = host::port_shortage(address, connections)
     {
@@ -101,6 +102,7 @@ fn run_one(
         plan,
         address: &server.address,
         local_ports: host::local_ports(),
+        start_at: job.start_at,
         interrupted,
     };
     let measurement = runner::run(&load, &mut live)
@@ -132,7 +134,7 @@ fn run_one(
 
 /// Holds idle connections until Ctrl-C.
 fn idle(plan: &Plan, server: &Server, interrupted: &AtomicBool) -> Result<End> {
-    let count = plan.fleet.connections;
+    let count = plan.own_connections();
     let hello = "idle connections and waiting forever (Ctrl+C when done)";
     say(&format!("Creating {count} {hello}\n"))?;
     let watched = io::IsTerminal::is_terminal(&io::stdout());

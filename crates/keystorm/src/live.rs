@@ -41,10 +41,10 @@ impl<'p> Live<'p> {
         let interval_s = INTERVAL_NS as f64 / 1e9;
         let elapsed_s = snapshot.elapsed_ns as f64 / 1e9;
         let requests = snapshot.total.requests();
-        let share_done = match self.plan.stop {
+        let share_done = match (self.plan.stop, self.plan.own_requests()) {
             _ if snapshot.warming_up => None,
-            Stop::Requests(n) => Some(requests as f64 / n as f64),
-            Stop::AfterNs(ns) => Some(snapshot.elapsed_ns as f64 / ns as f64),
+            (Stop::AfterNs(ns), _) => Some(snapshot.elapsed_ns as f64 / ns as f64),
+            (Stop::Requests(_), n) => n.map(|n| requests as f64 / n as f64),
         };
         let msec = |ns: Option<f64>| ns.map(|ns| ns / 1e6);
         Progress {

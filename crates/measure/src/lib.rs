@@ -7,11 +7,13 @@
 //! Knows no clock, protocol or plan; derived figures and their layout are `report`'s business.
 
 mod histogram;
+mod lateness;
 mod measurement;
 mod tally;
 mod timeline;
 
 pub use histogram::Latency;
+pub use lateness::Lateness;
 pub use measurement::{Ending, Measurement, WorkerUse};
 pub use tally::{CommandTally, ConnectionTally, ErrorCounts, Outcome, Sample, Tally, TallyShape};
 pub use timeline::{Interval, Point, Timeline};

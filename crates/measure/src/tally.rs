@@ -3,7 +3,7 @@
 //! Merging takes every struct apart by name, so that a field that is added and not merged does
 //! not compile; a property test holds that parts sum to the whole.
 
-use crate::Latency;
+use crate::{Latency, Lateness};
 
 /// What a reply was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -206,6 +206,8 @@ pub struct Tally {
     pub errors: ErrorCounts,
     /// What happened to connections.
     pub connections: ConnectionTally,
+    /// How late requests were sent, where they are due at times of their own.
+    pub lateness: Option<Lateness>,
 }
 
 impl Tally {
@@ -225,6 +227,7 @@ impl Tally {
                 bytes_out: 0,
                 bytes_in: 0,
             },
+            lateness: shape.scheduled.then(Lateness::default),
         }
     }
 
@@ -279,16 +282,22 @@ impl Tally {
 
     /// Adds all that `other` holds.
     pub fn merge(&mut self, other: &Self) {
-        let Self { commands, errors, connections } = other;
+        let Self { commands, errors, connections, lateness } = other;
         assert_eq!(self.commands.len(), commands.len(), "tallies of one plan have its commands");
         self.commands.iter_mut().zip(commands).for_each(|(a, b)| a.merge(b));
         self.errors.merge(errors);
         self.connections.merge(connections);
+        match (&mut self.lateness, lateness) {
+            (Some(into), Some(from)) => into.merge(from),
+            (into @ None, Some(from)) => *into = Some(from.clone()),
+            (_, None) => {}
+        }
     }
 
     /// Forgets everything and keeps the memory.
     pub fn clear(&mut self) {
-        let Self { commands, errors, connections } = self;
+        let Self { commands, errors, connections, lateness } = self;
+        lateness.iter_mut().for_each(Lateness::clear);
         commands.iter_mut().for_each(CommandTally::clear);
         *errors = ErrorCounts::default();
         let ConnectionTally { connect, dropped, unanswered, pushes, bytes_out, bytes_in } =
@@ -328,6 +337,9 @@ mod tests {
         }
         tally.connections.pushes = samples.len() as u64;
         tally.connections.bytes_in = errors.len() as u64;
+        for s in samples {
+            tally.lateness.as_mut().unwrap().record_n(s.intended_ns, 0, s.sent_ns, s.count);
+        }
         tally
     }
 
@@ -342,6 +354,8 @@ mod tests {
             text += &format!("{} {}\n", c.ok, c.miss);
         }
         let c = &tally.connections;
+        let late = &tally.lateness.as_ref().unwrap().total;
+        text += &format!("{:?} {:?}\n", late.mean_ns(), late.recorded().collect::<Vec<_>>());
         text + &format!("{kinds:?} {} {} {}", tally.requests(), c.pushes, c.bytes_in)
     }
 

@@ -35,6 +35,11 @@ pub struct Point {
     pub p99_ns: Option<u64>,
     /// Greatest.
     pub max_ns: Option<u64>,
+    /// By how much the request that was sent latest was late; `None` in a closed loop, and when
+    /// nothing was sent.
+    pub late_max_ns: Option<u64>,
+    /// The same of the time in which a connection had room.
+    pub own_late_max_ns: Option<u64>,
 }
 
 /// The points of a run, in order.
@@ -69,6 +74,8 @@ impl Timeline {
             p50_ns: response.quantile_ns(0.5),
             p99_ns: response.quantile_ns(0.99),
             max_ns: response.max_ns(),
+            late_max_ns: tally.lateness.as_ref().and_then(|l| l.total.max_ns()),
+            own_late_max_ns: tally.lateness.as_ref().and_then(|l| l.own.max_ns()),
         };
         if self.points.len() < Self::POINTS_MAX {
             self.points.push(point);

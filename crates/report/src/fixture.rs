@@ -74,22 +74,28 @@ pub(crate) fn four_hours() -> Run {
 
 /// On a schedule, and behind it. One interval is silent and the last is cut short.
 pub(crate) fn open_loop() -> Run {
-    let parts = PlanParts { pace: Pace::Open { rate_per_s: 8000.0 }, ..parts() };
+    let parts = PlanParts { pace: Pace::constant(8000.0), ..parts() };
     let mut run = run(parts, &usual_ns());
     run.measurement.elapsed_ns = 4 * QUARTER_NS + 1_000_000;
     for (index, requests) in [(0, 2000), (1, 1900), (3, 1950), (4, 7)] {
-        let figures = Point {
-            index,
-            requests,
-            errors: 0,
-            mean_ns: None,
-            p50_ns: None,
-            p99_ns: None,
-            max_ns: None,
-        };
-        run.measurement.timeline.points.push(figures);
+        run.measurement.timeline.points.push(point(index, requests));
     }
     run
+}
+
+/// An interval of which only the count is known.
+pub(crate) fn point(index: u32, requests: u64) -> Point {
+    Point {
+        index,
+        requests,
+        errors: 0,
+        mean_ns: None,
+        p50_ns: None,
+        p99_ns: None,
+        max_ns: None,
+        late_max_ns: None,
+        own_late_max_ns: None,
+    }
 }
 
 /// With the latency to the first byte.
@@ -140,6 +146,7 @@ fn parts() -> PlanParts {
         precision: 3,
         first_byte: false,
         seed: 1,
+        shard: workload::Shard::WHOLE,
     }
 }
 
@@ -161,6 +168,9 @@ fn run(parts: PlanParts, service_ns: &[u64]) -> Run {
             first_byte_ns: LATE_NS + ns / 2,
             done_ns: LATE_NS + ns,
         });
+        if let Some(lateness) = &mut total.lateness {
+            lateness.record_n(0, 0, LATE_NS, 1);
+        }
     }
     let measurement = Measurement {
         total,

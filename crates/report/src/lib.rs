@@ -12,6 +12,7 @@ pub mod format;
 pub mod live;
 mod quantity;
 mod run;
+mod schedule;
 mod summary;
 mod verdict;
 
@@ -22,5 +23,6 @@ pub use escape::escape;
 pub use format::{FORMATS, Format, FormatOptions, by_name};
 pub use live::{Progress, cleared, progress_line};
 pub use run::Run;
+pub use schedule::{Fault, MISSED_NS, Missed, ScheduleFigures};
 pub use summary::{LatencyFigures, RateFigures, Summary};
 pub use verdict::{Evidence, LimitedBy, Verdict};

@@ -5,9 +5,9 @@
 //! latencies spread to [`distribution`](crate::distribution).
 
 use measure::{Ending, ErrorCounts, Latency, Timeline};
-use workload::{Pace, Stop};
+use workload::Pace;
 
-use crate::{Run, escape};
+use crate::{Run, ScheduleFigures, escape};
 
 /// The figures of one run.
 #[derive(Debug)]
@@ -33,6 +33,8 @@ pub struct Summary<'r> {
     pub first_byte: Option<LatencyFigures>,
     /// Requests per second in each interval, of an open loop that lasted at least one.
     pub rates: Option<RateFigures>,
+    /// How well an open loop kept its schedule.
+    pub schedule: Option<ScheduleFigures>,
     /// All response times, of which `response` and the distributions are taken.
     pub response_times: Latency,
 }
@@ -132,7 +134,7 @@ impl<'r> Summary<'r> {
         let elapsed_s = measurement.elapsed_ns as f64 / 1e9;
         let response_times = total.response();
         let response = LatencyFigures::of(&response_times);
-        let open = matches!(plan.pace, Pace::Open { .. });
+        let open = matches!(plan.pace, Pace::Open(_));
         Self {
             run,
             title: escape(&plan.name),
@@ -148,6 +150,7 @@ impl<'r> Summary<'r> {
             } else {
                 None
             },
+            schedule: ScheduleFigures::of(plan, measurement),
             response_times,
         }
     }
@@ -164,22 +167,20 @@ impl<'r> Summary<'r> {
         &self.run.measurement.total.errors
     }
 
-    /// How many requests the plan asks for; `None` when it asks for a time.
+    /// How many requests the plan asks for (this share of it); `None` when it asks for a time.
     #[must_use]
     pub fn requests_planned(&self) -> Option<u64> {
-        match self.run.plan.stop {
-            Stop::Requests(count) => Some(count),
-            Stop::AfterNs(_) => None,
-        }
+        self.run.plan.own_requests()
     }
 
-    /// The rate that the plan asks for, in requests per second; `None` in a closed loop.
+    /// The rate that the plan asks for (this share of it), in requests per second; of one that
+    /// changes, its mean over the run. `None` in a closed loop.
     #[must_use]
     pub fn target_rps(&self) -> Option<f64> {
-        match self.run.plan.pace {
-            Pace::Open { rate_per_s } => Some(rate_per_s),
-            Pace::Closed => None,
-        }
+        let plan = &self.run.plan;
+        let schedule = plan.pace.schedule()?;
+        let mean = || schedule.mean_per_s(self.run.measurement.elapsed_ns);
+        Some(plan.own_rate_per_s(schedule.rate_per_s().unwrap_or_else(mean)))
     }
 
     /// Why the run is not what was planned and how far it got, as `REASON; N of M requests`, safe

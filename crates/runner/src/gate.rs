@@ -16,10 +16,12 @@ pub(crate) struct Gate<'r> {
     failed: AtomicBool,
     failure: Mutex<Option<Fatal>>,
     interrupted: &'r AtomicBool,
+    /// When load starts, if that was agreed on.
+    agreed_ns: Option<u64>,
 }
 
 impl<'r> Gate<'r> {
-    pub(crate) fn new(workers: u16, interrupted: &'r AtomicBool) -> Self {
+    pub(crate) fn new(workers: u16, agreed_ns: Option<u64>, interrupted: &'r AtomicBool) -> Self {
         Self {
             workers,
             arrived: AtomicU16::new(0),
@@ -27,14 +29,25 @@ impl<'r> Gate<'r> {
             failed: AtomicBool::new(false),
             failure: Mutex::new(None),
             interrupted,
+            agreed_ns,
         }
     }
 
-    /// Says that one worker is ready; the last one to be opens the gate, for all at one moment.
+    /// Says that one worker is ready; the last one to be opens the gate, for all at one moment:
+    /// now, or at the time agreed on.
     pub(crate) fn arrive(&self, now_ns: u64) {
-        if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.workers {
-            self.start_ns.store(now_ns, Ordering::Release);
+        if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 < self.workers {
+            return;
         }
+        let start_ns = self.agreed_ns.unwrap_or(now_ns);
+        if let Some(late_ns) = now_ns.checked_sub(start_ns).filter(|ns| *ns > 0) {
+            self.fail(Fatal(format!(
+                "--start-at: the agreed start had passed by {:.3} s when the connections were \
+                 open; agree on a later one",
+                late_ns as f64 / 1e9
+            )));
+        }
+        self.start_ns.store(start_ns, Ordering::Release);
     }
 
     /// When load starts, once that is known.

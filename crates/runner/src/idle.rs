@@ -29,7 +29,7 @@ pub fn hold_idle(
     live: &mut dyn FnMut(u32),
 ) -> Result<(), String> {
     let engine = Epoll::new(Instant::now()).map_err(|e| e.to_string())?;
-    let origins = Origins::new(&plan.target, plan.fleet.connections, local_ports);
+    let origins = Origins::new(&plan.target, plan.own_connections(), local_ports);
     hold::<Epoll, Resp>(engine, plan, address, &origins, interrupted, live)
 }
 
@@ -43,11 +43,11 @@ fn hold<E: Engine, P: Protocol>(
 ) -> Result<(), String> {
     let prelude = Prelude::new::<P>(plan);
     let mut decoders: Vec<P::Decoder> = Vec::new();
-    decoders.resize_with(plan.fleet.connections as usize, P::Decoder::default);
+    decoders.resize_with(plan.own_connections() as usize, P::Decoder::default);
     let wait =
         |engine: &mut E, until_ns| engine.wait(until_ns).map_err(|e: io::Error| e.to_string());
     wait(&mut engine, Some(0))?;
-    let mut opening = Opening::new(plan.fleet.connections, engine.now_ns());
+    let mut opening = Opening::new(plan.own_connections(), engine.now_ns());
     let mut count = 0;
     while !interrupted.load(Ordering::Relaxed) {
         while let Some(n) = opening.next(engine.now_ns()) {

@@ -12,7 +12,7 @@ use engine::Uring;
 use engine::{Address, Engine, Epoll};
 use measure::{Ending, Measurement, TallyShape, WorkerUse};
 use wire::resp::Resp;
-use workload::{Budget, Pace, Plan, ProtocolKind, Stop};
+use workload::{Pace, Plan, ProtocolKind, Stop};
 
 use crate::Fatal;
 use crate::collect::{Collector, Message, Observer};
@@ -34,6 +34,8 @@ pub struct Job<'r> {
     pub address: &'r Address,
     /// The ports that this machine connects from, where that is known.
     pub local_ports: Option<RangeInclusive<u16>>,
+    /// When to start, if that was agreed on: a run that is not ready by then fails.
+    pub start_at: Option<SystemTime>,
     /// Set by somebody who wants the run to end early.
     pub interrupted: &'r AtomicBool,
 }
@@ -79,7 +81,8 @@ fn run_with<E: Engine, P: wire::Protocol>(
 ) -> io::Result<Measurement> {
     let plan = job.plan;
     // A worker without a connection would have nothing to do.
-    let workers = u32::from(plan.fleet.workers).min(plan.fleet.connections) as u16;
+    let connections = plan.own_connections();
+    let workers = u32::from(plan.fleet.workers).min(connections) as u16;
     let shape = tally_shape(plan);
     let (full, messages) = mpsc::sync_channel(AHEAD_MAX * usize::from(workers));
     let (empties, recorders): (Vec<_>, Vec<_>) = (0..workers)
@@ -90,10 +93,10 @@ fn run_with<E: Engine, P: wire::Protocol>(
         })
         .unzip();
     let mut collector = Collector::new(shape, empties);
-    let gate = Gate::new(workers, job.interrupted);
-    let budget = budget(plan);
+    let gate = Gate::new(workers, job.start_at.map(|at| on_clock(at, origin)), job.interrupted);
+    let budget = plan.budget();
     let warmup = budget.for_warmup();
-    let origins = Origins::new(&plan.target, plan.fleet.connections, job.local_ports.clone());
+    let origins = Origins::new(&plan.target, connections, job.local_ports.clone());
     thread::scope(|scope| -> io::Result<()> {
         for (worker, recorder) in (0..).zip(recorders) {
             let shift = Shift {
@@ -102,9 +105,9 @@ fn run_with<E: Engine, P: wire::Protocol>(
                 gate: &gate,
                 worker,
                 workers,
-                connections: share(plan.fleet.connections, worker, workers),
+                connections: share(connections, worker, workers),
                 first_connection: (0..worker)
-                    .map(|before| share(plan.fleet.connections, before, workers))
+                    .map(|before| share(connections, before, workers))
                     .sum(),
                 origins: &origins,
                 stream: budget.stream(),
@@ -137,6 +140,15 @@ fn run_with<E: Engine, P: wire::Protocol>(
         Ok(())
     })?;
     Ok(measurement(plan, collector, &gate, origin))
+}
+
+/// An instant of the wall clock on the clock of the engines, which began at `origin`.
+fn on_clock(instant: SystemTime, origin: Instant) -> u64 {
+    let (now, now_ns) = (SystemTime::now(), origin.elapsed().as_nanos() as u64);
+    match instant.duration_since(now) {
+        Ok(ahead) => now_ns.saturating_add(ahead.as_nanos() as u64),
+        Err(behind) => now_ns.saturating_sub(behind.duration().as_nanos() as u64),
+    }
 }
 
 /// The last words of a worker that never had an engine.
@@ -203,18 +215,9 @@ pub(crate) fn tally_shape(plan: &Plan) -> TallyShape {
     TallyShape {
         commands: plan.sequence.len(),
         precision: plan.precision,
-        scheduled: matches!(plan.pace, Pace::Open { .. }),
+        scheduled: matches!(plan.pace, Pace::Open(_)),
         first_byte: plan.first_byte,
     }
-}
-
-pub(crate) fn budget(plan: &Plan) -> Budget {
-    let total = match plan.stop {
-        Stop::Requests(n) => Some(n),
-        Stop::AfterNs(_) => None,
-    };
-    let paced = matches!(plan.pace, Pace::Open { .. });
-    Budget::new(total, plan.sequence.len(), plan.fleet.pipeline_depth, paced)
 }
 
 /// Worker `worker`'s share of `total`; the shares of all sum to it and differ by one at most.

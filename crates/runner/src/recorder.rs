@@ -146,6 +146,14 @@ impl Recorder {
         self.tally.connections.bytes_in += bytes as u64;
     }
 
+    /// Adds `count` measured requests that were just sent; see [`measure::Lateness`].
+    #[inline]
+    pub(crate) fn sent(&mut self, due_ns: u64, room_ns: u64, sent_ns: u64, count: u64) {
+        if let Some(lateness) = &mut self.tally.lateness {
+            lateness.record_n(due_ns, room_ns, sent_ns, count);
+        }
+    }
+
     /// Gives access to what is counted of connections.
     #[inline]
     pub(crate) fn connections(&mut self) -> &mut measure::ConnectionTally {

@@ -59,6 +59,7 @@ fn plan(requests: u64, depth: u32, engine: EngineKind, pace: Pace) -> Plan {
         precision: 3,
         first_byte: true,
         seed: 1,
+        shard: workload::Shard::WHOLE,
     }
     .build()
     .unwrap()
@@ -68,9 +69,11 @@ fn plan(requests: u64, depth: u32, engine: EngineKind, pace: Pace) -> Plan {
 fn blocks(plan: &Plan, address: &Address) -> (u64, u64) {
     let before = dhat::HeapStats::get().total_blocks;
     let interrupted = AtomicBool::new(false);
-    let measured =
-        run(&Job { plan, address, local_ports: None, interrupted: &interrupted }, &mut Nobody)
-            .unwrap();
+    let measured = run(
+        &Job { plan, address, local_ports: None, start_at: None, interrupted: &interrupted },
+        &mut Nobody,
+    )
+    .unwrap();
     let Stop::Requests(n) = plan.stop else { panic!("a run by count") };
     assert_eq!(measured.total.requests(), n, "{:?}", measured.ending);
     let intervals = measured.timeline.points.len() as u64;
@@ -90,10 +93,9 @@ fn requests_allocate_nothing() {
     let address = Address::Unix(socket);
     let _profiler = dhat::Profiler::builder().testing().build();
     for engine in [EngineKind::Epoll, EngineKind::Auto] {
-        for (depth, pace) in
-            [(1, Pace::Closed), (16, Pace::Closed), (4, Pace::Open { rate_per_s: 50_000.0 })]
+        for (depth, pace) in [(1, Pace::Closed), (16, Pace::Closed), (4, Pace::constant(50_000.0))]
         {
-            let (few, short) = blocks(&plan(4_000, depth, engine, pace), &address);
+            let (few, short) = blocks(&plan(4_000, depth, engine, pace.clone()), &address);
             let (many, long) = blocks(&plan(40_000, depth, engine, pace), &address);
             let more = many.saturating_sub(few);
             // The collector makes a tally for each interval, beside the workers; and buffers find

@@ -12,6 +12,8 @@ pub mod dataset;
 pub mod keys;
 pub mod pace;
 pub mod plan;
+pub mod random;
+pub mod shard;
 pub mod stream;
 pub mod suite;
 pub mod target;
@@ -20,9 +22,10 @@ pub mod value;
 pub use command::{Arg, CommandSpec, Piece, Slot};
 pub use dataset::Dataset;
 pub use keys::{KeyDraw, KeySpace};
-pub use pace::{Pace, Pacer};
+pub use pace::{Arrivals, Curve, Lane, Pace, Pacer, Schedule, Stage};
 pub use plan::{
     EngineKind, Fleet, OnError, Plan, PlanError, PlanParts, ProtocolKind, Stop, Window, limits,
 };
+pub use shard::Shard;
 pub use stream::{Budget, RequestStream, Turn};
 pub use target::{Credentials, Endpoint, Secret, Target};

@@ -9,7 +9,9 @@ use std::sync::Arc;
 use serde::Serialize;
 use thiserror::Error;
 
-use crate::{CommandSpec, Dataset, KeySpace, Pace, Piece, Target};
+use crate::{
+    Budget, CommandSpec, Curve, Dataset, KeySpace, Pace, Pacer, Piece, Schedule, Shard, Target,
+};
 
 /// The stated bounds of a plan. A value beyond one is a usage error, never a crash later.
 pub mod limits {
@@ -30,6 +32,10 @@ pub mod limits {
     pub const BATCH_BYTES_MAX: u64 = 4 << 30;
     /// Highest rate of an open loop, in requests per second.
     pub const RATE_MAX: f64 = 1e9;
+    /// Most stages of a schedule.
+    pub const STAGES_MAX: usize = 1_000;
+    /// Most shares of one plan.
+    pub const SHARDS_MAX: u32 = 10_000;
 }
 
 /// The protocol spoken on every connection.
@@ -145,6 +151,9 @@ pub struct PlanParts {
     pub first_byte: bool,
     /// Where all randomness of the test comes from.
     pub seed: u64,
+    /// Which share of all this is ours. The other fields are those of the whole.
+    #[serde(skip_serializing_if = "Shard::is_whole", default)]
+    pub shard: Shard,
 }
 
 /// One test, complete and valid. Reads like [`PlanParts`], but cannot be changed.
@@ -208,24 +217,70 @@ impl PlanParts {
         refuse((1..=5).contains(&self.precision), || {
             "--precision: between 1 and 5 significant digits are possible".to_owned()
         })?;
-        if let Pace::Open { rate_per_s } = self.pace {
-            refuse(
-                rate_per_s.is_finite() && rate_per_s > 0.0 && rate_per_s <= limits::RATE_MAX,
-                || {
-                    format!(
-                        "--rps: a rate above 0 and up to {} per second is possible",
-                        limits::RATE_MAX
-                    )
-                },
-            )?;
+        if let Pace::Open(schedule) = &self.pace {
+            self.check_schedule(schedule)?;
         }
         refuse(!self.sequence.is_empty(), || "no command to send".to_owned())?;
         refuse(self.sequence.len() <= limits::SEQUENCE_MAX, || {
             format!("a sequence holds at most {} commands, repeats included", limits::SEQUENCE_MAX)
         })?;
+        self.check_shard()?;
         self.check_batch_bytes()?;
         self.check_fields()?;
         Ok(Plan(self))
+    }
+
+    fn check_schedule(&self, schedule: &Schedule) -> Result<(), PlanError> {
+        let most = limits::RATE_MAX;
+        let rates = schedule.stages.iter().flat_map(|s| [s.from_per_s, s.to_per_s]);
+        let possible = rates.into_iter().all(|r| r.is_finite() && (0.0..=most).contains(&r));
+        refuse(possible && schedule.peak_per_s() > 0.0, || {
+            format!("--rps: a rate above 0 and up to {most} per second is possible")
+        })?;
+        refuse((1..=limits::STAGES_MAX).contains(&schedule.stages.len()), || {
+            format!("--rps: between 1 and {} steps are possible", limits::STAGES_MAX)
+        })?;
+        let (_, all_but_last) = schedule.stages.split_last().unwrap_or((&LASTING, &[]));
+        refuse(all_but_last.iter().all(|s| s.lasts_ns.is_some()), || {
+            "--rps: only the last step may go on for as long as the run".to_owned()
+        })?;
+        let lengths = schedule.stages.iter().filter_map(|s| s.lasts_ns);
+        let total = lengths.clone().try_fold(0u64, u64::checked_add);
+        let within = total.is_some_and(|ns| ns <= limits::DURATION_NS_MAX);
+        refuse(within && lengths.into_iter().all(|ns| ns > 0), || {
+            "--rps: a step or a ramp lasts above 0 seconds, and all of them at most 366 days"
+                .to_owned()
+        })?;
+        let ends = matches!(self.stop, Stop::AfterNs(_)) || schedule.last_per_s() > 0.0;
+        refuse(ends, || {
+            "--rps: a ramp that ends at 0 per second may never send the last of -n requests; use \
+             --duration"
+                .to_owned()
+        })
+    }
+
+    fn check_shard(&self) -> Result<(), PlanError> {
+        let Shard { index, of } = self.shard;
+        refuse((1..=limits::SHARDS_MAX).contains(&of) && (1..=of).contains(&index), || {
+            format!(
+                "--shard {index}/{of}: shares are numbered from 1, and there may be {} of them",
+                limits::SHARDS_MAX
+            )
+        })?;
+        refuse(self.fleet.connections >= of, || {
+            format!(
+                "--shard {index}/{of}: -c {} is the connections of all shares together, and each \
+                 needs one",
+                self.fleet.connections
+            )
+        })?;
+        let enough = match self.stop {
+            Stop::Requests(n) => n.div_ceil(self.sequence.len() as u64) >= u64::from(of),
+            Stop::AfterNs(_) => true,
+        };
+        refuse(enough, || {
+            format!("--shard {index}/{of}: -n is the requests of all shares, and each needs one")
+        })
     }
 
     fn check_batch_bytes(&self) -> Result<(), PlanError> {
@@ -251,6 +306,51 @@ impl PlanParts {
             }
         }
         Ok(())
+    }
+}
+
+/// Stands in for the stage that an empty schedule does not have.
+const LASTING: crate::Stage = crate::Stage { from_per_s: 0.0, to_per_s: 0.0, lasts_ns: None };
+
+impl Plan {
+    /// Connections that this share of the plan opens.
+    #[must_use]
+    pub fn own_connections(&self) -> u32 {
+        self.shard.count(self.fleet.connections)
+    }
+
+    /// Requests that this share of the plan sends; `None` when it ends by time.
+    #[must_use]
+    pub fn own_requests(&self) -> Option<u64> {
+        self.budget().commands()
+    }
+
+    /// The rate of this share in requests per second: that of all, divided among the shares.
+    #[must_use]
+    pub fn own_rate_per_s(&self, whole_per_s: f64) -> f64 {
+        whole_per_s / f64::from(self.shard.of)
+    }
+
+    /// The requests of this share, to claim from.
+    #[must_use]
+    pub fn budget(&self) -> Budget {
+        let total = match self.stop {
+            Stop::Requests(n) => Some(n),
+            Stop::AfterNs(_) => None,
+        };
+        let paced = matches!(self.pace, Pace::Open(_));
+        Budget::new(total, self.sequence.len(), self.fleet.pipeline_depth, paced)
+            .shard(self.shard, self.keys.range.unwrap_or(1))
+    }
+
+    /// What worker `worker` of `workers` sends when, counted in sequences, from `start_ns` on;
+    /// `None` in a closed loop. A warm-up comes before the schedule, at its first rate.
+    #[must_use]
+    pub fn pacer(&self, start_ns: u64, worker: u16, workers: u16) -> Option<Pacer> {
+        let schedule = self.pace.schedule()?;
+        let curve = Curve::of(schedule, 1.0 / self.sequence.len() as f64, self.warmup_ns);
+        let lane = self.shard.lane(worker, workers);
+        Some(Pacer::new(start_ns, curve, schedule.arrivals, lane, self.seed))
     }
 }
 
@@ -286,6 +386,7 @@ pub(crate) mod tests {
             precision: 3,
             first_byte: false,
             seed: 1,
+            shard: Shard::WHOLE,
         }
     }
 
@@ -298,14 +399,18 @@ pub(crate) mod tests {
 
     #[test]
     fn each_bound_is_checked_and_named() {
-        let cases: [(Change, &str); 9] = [
+        let cases: [(Change, &str); 13] = [
             (|p| p.fleet.connections = 0, "-c 0"),
             (|p| p.fleet.connections = limits::CONNECTIONS_MAX + 1, "-c 1000001"),
             (|p| p.fleet.pipeline_depth = limits::PIPELINE_MAX + 1, "-P 1000001"),
             (|p| p.fleet.workers = 501, "--threads"),
             (|p| p.stop = Stop::Requests(0), "-n 0"),
             (|p| p.stop = Stop::AfterNs(0), "--duration"),
-            (|p| p.pace = Pace::Open { rate_per_s: f64::NAN }, "--rps"),
+            (|p| p.pace = Pace::constant(f64::NAN), "--rps"),
+            (|p| p.pace = Pace::constant(0.0), "--rps"),
+            (|p| p.shard = Shard { index: 3, of: 2 }, "--shard 3/2"),
+            (|p| p.shard = Shard { index: 1, of: 51 }, "-c 50"),
+            (|p| (p.shard, p.stop) = (Shard { index: 1, of: 9 }, Stop::Requests(8)), "-n is"),
             (|p| p.sequence.clear(), "no command"),
             (|p| p.sequence[0].args.push(Arg { pieces: vec![Piece::Field(0)] }), "--dataset"),
         ];

@@ -6,6 +6,9 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::Shard;
+use crate::shard::WARMUP_FIRST;
+
 /// The requests of one test, counted in sequences and cut in commands.
 #[derive(Debug)]
 pub struct Budget {
@@ -16,10 +19,6 @@ pub struct Budget {
     /// Sequences claimed at once; 0 for just what is wanted.
     chunk: u64,
 }
-
-/// Where warm-up numbers begin: far from those of the measured part, so that a warm-up does not
-/// use up the sequential keys of the run.
-const WARMUP_FIRST: u64 = 1 << 63;
 
 /// Sequences claimed at once when nothing asks for less.
 const CHUNK: u64 = 256;
@@ -38,16 +37,36 @@ impl Budget {
         Self { claimed, first: 0, commands_total, sequence_len: sequence_len as u64, chunk }
     }
 
+    /// The same as one share of several: its requests, under its numbers. `range` is how many keys
+    /// there are, for a budget without an end.
+    #[must_use]
+    pub fn shard(self, shard: Shard, range: u64) -> Self {
+        let Some(total) = self.commands_total else {
+            return Self { first: shard.first_of_endless(range), ..self };
+        };
+        // Cut between sequences; only the last share can hold one that is cut short.
+        let part = shard.part(self.sequences_total());
+        let end = (part.end * self.sequence_len).min(total);
+        let commands = end.saturating_sub(part.start * self.sequence_len);
+        Self { first: part.start, commands_total: Some(commands), ..self }
+    }
+
     /// An endless budget for the warm-up of the same plan.
     #[must_use]
     pub fn for_warmup(&self) -> Self {
         Self {
             claimed: AtomicU64::new(0),
-            first: WARMUP_FIRST,
+            first: WARMUP_FIRST.wrapping_add(self.first),
             commands_total: None,
             sequence_len: self.sequence_len,
             chunk: self.chunk,
         }
+    }
+
+    /// Commands in all, if there is an end.
+    #[must_use]
+    pub fn commands(&self) -> Option<u64> {
+        self.commands_total
     }
 
     /// Sequences in all; the last one may be cut short.
@@ -158,6 +177,32 @@ mod tests {
             }
             prop_assert_eq!(sent, total);
             prop_assert_eq!(seen.len() as u64, total.div_ceil(sequence_len as u64));
+        }
+    }
+
+    proptest! {
+        /// Shares send what the whole would, request numbers and all.
+        #[test]
+        fn shares_sum_to_the_whole(
+            total in 1u64..5_000,
+            sequence_len in 1usize..12,
+            depth in 1u32..600,
+            of in 1u32..9,
+        ) {
+            let (mut sent, mut next) = (0, 0);
+            for index in 1..=of {
+                let whole = Budget::new(Some(total), sequence_len, depth, false);
+                let budget = whole.shard(Shard { index, of }, 10);
+                let mut stream = budget.stream();
+                while let Some(turn) = stream.take(depth) {
+                    prop_assert_eq!(turn.first, next);
+                    next += u64::from(turn.sequences);
+                    sent += u64::from(turn.commands);
+                }
+                prop_assert!(stream.is_spent());
+            }
+            prop_assert_eq!(sent, total);
+            prop_assert_eq!(next, total.div_ceil(sequence_len as u64));
         }
     }
 

@@ -128,6 +128,7 @@ impl Measuring<'_> {
                 plan: &plan,
                 address: &address,
                 local_ports: host::local_ports(),
+                start_at: None,
                 interrupted: self.interrupted,
             };
             let measured = runner::run(&run, &mut Nobody);

@@ -10,6 +10,7 @@ mod sink;
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
+use std::time::SystemTime;
 
 use report::{FORMATS, Format, FormatOptions};
 use workload::Plan;
@@ -64,6 +65,8 @@ pub(crate) struct Job {
     pub(crate) output: Output,
     /// Warnings about the command line, for standard error.
     pub(crate) notes: Vec<String>,
+    /// When the one test begins, if that was agreed on.
+    pub(crate) start_at: Option<SystemTime>,
 }
 
 /// What to do with plans.

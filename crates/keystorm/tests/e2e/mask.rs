@@ -7,13 +7,18 @@ pub(crate) fn masked(text: &str) -> String {
     let mut out = String::new();
     let mut before = String::new();
     for line in text.split_inclusive('\n') {
-        let line = if is_row(line) { in_columns(line) } else { in_words(line) };
+        let line = if is_row(line) { in_columns(line) } else { in_words(judgement(line)) };
         if line != before || !line.contains('#') {
             out += &line;
         }
         before = line;
     }
     out
+}
+
+/// What a line that judges the run is about; the judgement depends on the machine.
+fn judgement(line: &str) -> &str {
+    if line.starts_with("  schedule: ") { "  schedule: ...\n" } else { line }
 }
 
 fn is_row(line: &str) -> bool {

@@ -130,6 +130,7 @@ fn the_text_layout_of_a_paced_run() {
       service time summary (msec):
               avg       min       p50       p95       p99       max
                 #         #         #         #         #         #
+      schedule: ...
     ]
     "##);
 }

@@ -100,3 +100,84 @@ fn a_warm_up_before_a_count_leaves_the_count_whole() {
     assert_eq!(ran.completed().0, 1000);
     assert!(server.calls("get") > 1000);
 }
+
+/// Runs once more where a busy machine may have spoiled a figure, up to three times.
+fn within_three(what: &str, mut attempt: impl FnMut() -> Result<(), String>) {
+    let mut seen = Vec::new();
+    for _ in 0..3 {
+        match attempt() {
+            Ok(()) => return,
+            Err(why) => seen.push(why),
+        }
+    }
+    panic!("{what}: {seen:?}");
+}
+
+#[test]
+fn a_ramp_and_steps_send_the_area_below_them() {
+    let server = Server::redis();
+    for (rate, expected) in [("0..4k/2s", 4000), ("1k,2k,3k/500ms", 3000), ("2k..0/1s", 1000)] {
+        within_three(rate, || {
+            server.ask(&["CONFIG", "RESETSTAT"]);
+            let ran = server.run(&format!("--rps {rate} get k")).ok();
+            ran.prints("RPS Summary:");
+            let executed = server.calls("get");
+            // What is due in the last instant may stay unsent.
+            if executed.abs_diff(expected) <= expected / 100 {
+                return Ok(());
+            }
+            Err(format!("executed {executed} of {expected}"))
+        });
+    }
+}
+
+#[test]
+fn random_arrivals_keep_the_rate() {
+    let server = Server::redis();
+    within_three("poisson", || {
+        server.ask(&["CONFIG", "RESETSTAT"]);
+        server.run("--rps 5k --arrivals poisson --duration 2 --threads 2 -q get k").ok();
+        let executed = server.calls("get");
+        // Five deviations of a Poisson count.
+        if executed.abs_diff(10_000) <= 500 { Ok(()) } else { Err(executed.to_string()) }
+    });
+}
+
+#[test]
+fn a_schedule_that_the_server_cannot_keep_is_called_missed() {
+    let server = Server::redis_with(&["--enable-debug-command", "yes"]);
+    let ran = server.run("--rps 5k --duration 1 -c 1 debug sleep 0.01").ok();
+    ran.prints("  schedule: MISSED; ")
+        .prints("every connection was waiting for the server's replies")
+        .prints("were due and never sent");
+}
+
+#[test]
+fn shares_make_the_whole() {
+    let server = Server::redis();
+    let shares = |options: &str| {
+        server.ask(&["FLUSHALL"]);
+        server.ask(&["CONFIG", "RESETSTAT"]);
+        let share = |index| server.keystorm(&format!("-q --shard {index}/4 {options}")).start();
+        let running: Vec<_> = (1..=4).map(share).collect();
+        running.into_iter().for_each(|share| {
+            share.wait().ok();
+        });
+        (server.calls("set"), server.number(&["DBSIZE"]))
+    };
+    let all = "-n 10001 -c 10 -r 10001 --sequential -P 3 -t set";
+    assert_eq!(shares(all), (10_001, 10_001), "each key once");
+    let (sent, _) = shares("--rps 4k --duration 1 -c 8 --start-at +1 -t set");
+    assert!(sent.abs_diff(4_000) <= 40, "{sent}");
+}
+
+#[test]
+fn an_agreed_start_is_kept_or_the_run_fails() {
+    let server = Server::redis();
+    let ran = server.run("--start-at +1.5 -n 10 -q get k").ok();
+    assert!(ran.took.as_secs_f64() >= 1.4, "{:?}", ran.took);
+    let late = server.run("--start-at 2001-01-01T00:00:00Z -n 10 -q get k").exits(1);
+    late.says("--start-at: the agreed start had passed");
+    server.run("--start-at +1 -t get,set -q").exits(2).says("name one with -t");
+    server.run("--start-at noon -q get k").exits(2).says("2026-05-01T12:00:00Z");
+}

@@ -24,6 +24,9 @@ impl Format for Classic {
         if summary.target_rps().is_some() {
             write_latency("service time", &summary.service, out)?;
         }
+        if let Some(schedule) = &summary.schedule {
+            writeln!(out, "schedule: {schedule}")?;
+        }
         if let Some(first_byte) = &summary.first_byte {
             write_latency("latency to first byte", first_byte, out)?;
         }

@@ -102,6 +102,9 @@ fn write_summary(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     if summary.target_rps().is_some() {
         write_latency("service time summary", &summary.service, out)?;
     }
+    if let Some(schedule) = &summary.schedule {
+        writeln!(out, "  schedule: {schedule}")?;
+    }
     if let Some(first_byte) = &summary.first_byte {
         write_latency("latency to first byte summary", first_byte, out)?;
     }

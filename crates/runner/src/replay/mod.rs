@@ -16,13 +16,13 @@ use engine::{Address, Scripted};
 use measure::Measurement;
 use wire::resp::Resp;
 use workload::{
-    CommandSpec, EngineKind, Fleet, KeySpace, OnError, Pace, PlanParts, ProtocolKind, Stop, Target,
-    Window,
+    CommandSpec, EngineKind, Fleet, KeySpace, OnError, Pace, PlanParts, ProtocolKind, Shard, Stop,
+    Target, Window,
 };
 
 use crate::collect::{Collector, Observer, Snapshot};
 use crate::gate::Gate;
-use crate::launch::{budget, measurement, tally_shape, work};
+use crate::launch::{measurement, tally_shape, work};
 use crate::opening::Origins;
 use crate::recorder::Recorder;
 use crate::worker::{Shift, Worker};
@@ -59,6 +59,7 @@ pub(crate) fn parts(connections: u32, depth: u32, stop: Stop) -> PlanParts {
         precision: 3,
         first_byte: false,
         seed: 1,
+        shard: Shard::WHOLE,
     }
 }
 
@@ -78,8 +79,8 @@ pub(crate) fn replay(parts: PlanParts, server: Server) -> (Measurement, Log) {
     let (empty, ready) = mpsc::channel();
     let mut collector = Collector::new(shape, vec![empty]);
     let interrupted = AtomicBool::new(false);
-    let gate = Gate::new(1, &interrupted);
-    let budget = budget(&plan);
+    let gate = Gate::new(1, None, &interrupted);
+    let budget = plan.budget();
     let warmup = budget.for_warmup();
     let shift = Shift {
         plan: &plan,
@@ -87,7 +88,7 @@ pub(crate) fn replay(parts: PlanParts, server: Server) -> (Measurement, Log) {
         gate: &gate,
         worker: 0,
         workers: 1,
-        connections: plan.fleet.connections,
+        connections: plan.own_connections(),
         first_connection: 0,
         origins: &Origins::new(&plan.target, plan.fleet.connections, None),
         stream: budget.stream(),

@@ -108,7 +108,7 @@ fn replies_are_scored_by_the_command_they_answer() {
 #[test]
 fn a_schedule_takes_all_connections_in_turn() {
     let mut plan = parts(5, 1, Stop::Requests(100));
-    plan.pace = workload::Pace::Open { rate_per_s: 100.0 };
+    plan.pace = workload::Pace::constant(100.0);
     let (_, log) = replay(plan, Server::taking(1000));
     let mut per_connection: BTreeMap<ConnId, usize> = BTreeMap::new();
     for (_, conn, _) in &log.requests {

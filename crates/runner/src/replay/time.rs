@@ -1,7 +1,7 @@
 //! When requests are sent, and what latency means.
 
 use measure::Ending;
-use workload::{Pace, Stop, Window};
+use workload::{Arrivals, Pace, Schedule, Stage, Stop, Window};
 
 use super::server::Server;
 use super::{MS, SECOND, parts, replay};
@@ -35,7 +35,7 @@ fn replies_of_one_pipeline_have_latencies_of_their_own() {
 fn every_send_is_at_its_due_nanosecond() {
     for rate_per_s in [1.0, 3.0, 999.0, 70_000.0, 1_000_000.0] {
         let mut plan = parts(50, 1, Stop::Requests(200));
-        plan.pace = Pace::Open { rate_per_s };
+        plan.pace = Pace::constant(rate_per_s);
         let (got, log) = replay(plan, Server::taking(10));
         assert_eq!(got.ending, Ending::Complete);
         let start_ns = log.requests[0].0;
@@ -47,9 +47,48 @@ fn every_send_is_at_its_due_nanosecond() {
 }
 
 #[test]
+fn a_ramp_steps_and_random_arrivals_are_sent_at_their_due_nanosecond() {
+    let stage = |from_per_s, to_per_s, lasts_ns| Stage { from_per_s, to_per_s, lasts_ns };
+    let schedules = [
+        (vec![stage(100.0, 100_000.0, Some(SECOND / 100))], Arrivals::Constant),
+        (vec![stage(1e3, 1e3, Some(50 * MS)), stage(1e6, 1e6, None)], Arrivals::Constant),
+        (vec![stage(5_000.0, 5_000.0, None)], Arrivals::Poisson),
+        (vec![stage(0.0, 1e6, Some(SECOND))], Arrivals::Poisson),
+    ];
+    for (stages, arrivals) in schedules {
+        let mut parts = parts(50, 1, Stop::Requests(400));
+        parts.pace = Pace::Open(Schedule { stages, arrivals });
+        let plan = parts.clone().build().unwrap();
+        let (got, log) = replay(parts, Server::taking(10));
+        assert_eq!((got.ending, log.requests.len()), (Ending::Complete, 400));
+        let start_ns = log.requests[0].0 - plan.pacer(0, 0, 1).unwrap().due_ns();
+        let mut pacer = plan.pacer(start_ns, 0, 1).unwrap();
+        for (n, (at_ns, ..)) in log.requests.iter().enumerate() {
+            assert_eq!(Some(*at_ns), pacer.take(u64::MAX), "request {n} of {:?}", plan.pace);
+        }
+    }
+}
+
+#[test]
+fn lateness_tells_a_full_server_from_a_late_client() {
+    let mut plan = parts(2, 1, Stop::AfterNs(4 * SECOND));
+    plan.pace = Pace::constant(1000.0);
+    let (got, _) = replay(plan, Server::taking(MS / 20).frozen(SECOND..2 * SECOND));
+    let lateness = got.total.lateness.unwrap();
+    assert_eq!(lateness.total.count(), got.total.connections.unanswered + 4_000);
+    // Two connections were stuck with a request each; what was due meanwhile left when they came free.
+    assert!((900 * MS..1100 * MS).contains(&lateness.total.max_ns().unwrap()));
+    assert_eq!(lateness.own.max_ns(), Some(0), "keystorm itself was never late");
+    let late = |p: &&measure::Point| p.late_max_ns.is_some_and(|ns| ns > 10 * MS);
+    let missed: Vec<u32> = got.timeline.points.iter().filter(late).map(|p| p.index).collect();
+    // At exactly 2 s, which is the last moment of interval 7.
+    assert_eq!(missed.first(), Some(&7), "nothing leaves late until the freeze is over");
+}
+
+#[test]
 fn a_stall_is_not_omitted() {
     let mut plan = parts(4, 1, Stop::AfterNs(10 * SECOND));
-    plan.pace = Pace::Open { rate_per_s: 1000.0 };
+    plan.pace = Pace::constant(1000.0);
     plan.fleet.window = Window::Rolling;
     let server = Server::taking(MS / 20).frozen(4 * SECOND..5 * SECOND);
     let (got, _) = replay(plan, server);
@@ -109,7 +148,7 @@ fn an_interval_has_its_number_however_late_the_worker_wakes() {
 #[test]
 fn an_overloaded_server_leaves_a_growing_backlog_not_a_slower_schedule() {
     let mut plan = parts(10, 1, Stop::Requests(2000));
-    plan.pace = Pace::Open { rate_per_s: 2000.0 };
+    plan.pace = Pace::constant(2000.0);
     let (got, _) = replay(plan, Server::taking(MS));
     // 2 s of work for each second of schedule: the last request waits about a second.
     assert!((900.0..1100.0).contains(&quantile_ms(&got.total.response(), 1.0)));

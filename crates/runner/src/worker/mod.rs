@@ -22,6 +22,8 @@ use crate::session::Session;
 
 /// How long a worker that is ready sleeps between looks at a gate that is not open yet.
 const GATE_EVERY_NS: u64 = 200_000;
+/// The same when the time of its opening is known.
+const STOP_EVERY_NS: u64 = 100_000_000;
 
 /// What a worker needs of the run that it belongs to.
 pub(crate) struct Shift<'r> {
@@ -52,6 +54,8 @@ pub(crate) struct Worker<'r, E, P: Protocol> {
     /// Open loop: the schedule, and the connections with room for what it holds.
     pacer: Option<Pacer>,
     queue: VecDeque<ConnId>,
+    /// Since when a connection has had room.
+    room_ns: u64,
     /// When the requests of the pipeline being put together were due.
     due_ns: Vec<u64>,
     /// Requests in flight on all connections.
@@ -79,7 +83,8 @@ impl<'r, E: Engine, P: Protocol> Worker<'r, E, P> {
             rolling: plan.fleet.window == Window::Rolling,
             pacer: None,
             queue: VecDeque::with_capacity(shift.connections as usize),
-            due_ns: Vec::new(),
+            room_ns: 0,
+            due_ns: Vec::with_capacity(plan.fleet.pipeline_depth as usize),
             in_flight: 0,
             stop_ns: u64::MAX,
             spent: false,
@@ -123,11 +128,18 @@ impl<'r, E: Engine, P: Protocol> Worker<'r, E, P> {
             }
         }
         self.shift.gate.arrive(self.engine.now_ns());
-        while self.shift.gate.start_ns().is_none() {
+        loop {
             if self.shift.gate.stopped() {
                 return Ok(false);
             }
-            self.wait(Some(self.engine.now_ns() + GATE_EVERY_NS))?;
+            let now_ns = self.engine.now_ns();
+            let until_ns = match self.shift.gate.start_ns() {
+                Some(start_ns) if start_ns <= now_ns => break,
+                // Also now and then before: somebody may ask for the end.
+                Some(start_ns) => start_ns.min(now_ns + STOP_EVERY_NS),
+                None => now_ns + GATE_EVERY_NS,
+            };
+            self.wait(Some(until_ns))?;
             while let Some(event) = self.engine.next() {
                 self.settle_event(event)?;
             }
@@ -173,16 +185,15 @@ impl<'r, E: Engine, P: Protocol> Worker<'r, E, P> {
             self.stop_ns = start_ns + plan.warmup_ns + ns;
         }
         self.started = true;
-        match plan.pace {
+        match &plan.pace {
             Pace::Closed => {
                 for n in 0..self.shift.connections {
                     self.fire(ConnId(n));
                 }
             }
-            Pace::Open { rate_per_s } => {
-                let sequences_per_s = rate_per_s / f64::from(self.sequence_len);
+            Pace::Open(_) => {
                 let (worker, workers) = (self.shift.worker, self.shift.workers);
-                self.pacer = Some(Pacer::new(start_ns, sequences_per_s, worker, workers));
+                self.pacer = plan.pacer(start_ns, worker, workers);
                 for n in 0..self.shift.connections {
                     self.queue_up(ConnId(n));
                 }

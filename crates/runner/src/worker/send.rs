@@ -88,6 +88,9 @@ impl<E: Engine, P: Protocol> Worker<'_, E, P> {
             for &intended_ns in self.due_ns.iter().take(turn.sequences as usize) {
                 let commands = left.min(self.sequence_len);
                 left -= commands;
+                if measured {
+                    self.recorder.sent(intended_ns, self.room_ns, sent_ns, u64::from(commands));
+                }
                 self.sessions[conn.0 as usize].flights.push(Flight {
                     intended_ns,
                     sent_ns,
@@ -108,6 +111,9 @@ impl<E: Engine, P: Protocol> Worker<'_, E, P> {
         let worn = session.used && !self.shift.plan.fleet.keep_alive;
         if room > 0 && !session.queued && !worn {
             session.queued = true;
+            if self.queue.is_empty() {
+                self.room_ns = self.engine.now_ns();
+            }
             self.queue.push_back(conn);
         }
     }

@@ -1,27 +1,17 @@
 //! Every key equally likely.
 
 use super::KeyDraw;
+use crate::random;
 
-/// Draws by a counter-based generator: SplitMix64 (Steele, Lea, Flood, "Fast splittable
-/// pseudorandom number generators", 2014) applied to the number of the draw, and Lemire's
-/// multiply-shift to bring it into range ("Fast random integer generation in an interval",
-/// 2019). The bias of the latter is below `range / 2^64`.
+/// Draws by a counter-based generator, and Lemire's multiply-shift to bring it into range ("Fast
+/// random integer generation in an interval", 2019). The bias of the latter is below
+/// `range / 2^64`.
 #[derive(Debug, Clone, Copy)]
 pub struct Uniform;
 
-const GOLDEN_GAMMA: u64 = 0x9E37_79B9_7F4A_7C15;
-
-fn mix(mut z: u64) -> u64 {
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
-}
-
 impl KeyDraw for Uniform {
     fn draw(&self, seed: u64, index: u64, range: u64) -> u64 {
-        // The seed is mixed first: neighbouring seeds must not give shifted copies of one stream.
-        let state = mix(seed).wrapping_add(index.wrapping_add(1).wrapping_mul(GOLDEN_GAMMA));
-        ((u128::from(mix(state)) * u128::from(range)) >> 64) as u64
+        ((u128::from(random::draw(seed, index)) * u128::from(range)) >> 64) as u64
     }
 }
 

@@ -5,6 +5,7 @@
 mod dataset;
 mod options;
 mod plans;
+mod rate;
 mod uri;
 
 use std::ffi::OsString;

@@ -136,9 +136,22 @@ pub(super) struct LoadOptions {
     /// [default: batch, as in the peers; rolling with --rps]
     #[arg(long, value_name = "WHEN")]
     pub(super) window: Option<WindowArg>,
-    /// Requests per second, on a schedule that no reply delays; 0 for as many as possible
-    #[arg(long, value_name = "RATE", allow_hyphen_values = true, value_parser = count)]
-    pub(super) rps: Option<u64>,
+    /// Requests per second, on a schedule that no reply delays: 10k; a ramp 10k..100k/30s; steps
+    /// 10k,20k,40k/10s. 0 for as many as possible
+    #[arg(long, value_name = "RATE", allow_hyphen_values = true)]
+    pub(super) rps: Option<String>,
+    /// How requests spread around that rate: at equal distances, or at random as independent users
+    /// send them [default: constant]
+    #[arg(long, value_name = "HOW", requires = "rps")]
+    pub(super) arrivals: Option<ArrivalsArg>,
+    /// Carry out share I of N, so that N processes make one run: requests, rate, connections and
+    /// keys are those of all shares together. `keystorm merge` adds up what they --json
+    #[arg(long, value_name = "I/N", value_parser = shard)]
+    pub(super) shard: Option<workload::Shard>,
+    /// Begin at this instant (of one test), such as 2026-05-01T12:00:00Z, seconds since 1970, or
+    /// +5 for five seconds from now
+    #[arg(long, value_name = "TIME", value_parser = start_at, conflicts_with_all = ["idle", "repeat"])]
+    pub(super) start_at: Option<std::time::SystemTime>,
     /// Worker threads; `auto` for one on each CPU that a server on this machine leaves free, 0
     /// for one that is not called multi-threaded
     #[arg(long, value_name = "NUM", allow_hyphen_values = true, value_parser = threads)]
@@ -295,6 +308,46 @@ impl From<WindowArg> for Window {
     }
 }
 
+/// [`workload::Arrivals`] as an option.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(super) enum ArrivalsArg {
+    Constant,
+    Poisson,
+}
+
+impl From<ArrivalsArg> for workload::Arrivals {
+    fn from(arg: ArrivalsArg) -> Self {
+        match arg {
+            ArrivalsArg::Constant => Self::Constant,
+            ArrivalsArg::Poisson => Self::Poisson,
+        }
+    }
+}
+
+fn shard(text: &str) -> Result<workload::Shard, String> {
+    let shares = text.split_once('/').and_then(|(index, of)| {
+        Some(workload::Shard { index: index.parse().ok()?, of: of.parse().ok()? })
+    });
+    let fault = || "a share is I/N, such as 2/4 for the second of four".to_owned();
+    shares.filter(|s| s.of > 0 && (1..=s.of).contains(&s.index)).ok_or_else(fault)
+}
+
+/// An instant: RFC 3339, Unix seconds, or `+` and seconds from now.
+fn start_at(text: &str) -> Result<std::time::SystemTime, String> {
+    let seconds = |text: &str| {
+        let seconds = text.parse().ok().map(std::time::Duration::try_from_secs_f64);
+        seconds.and_then(Result::ok)
+    };
+    let instant = match text.strip_prefix('+') {
+        Some(rest) => seconds(rest).and_then(|s| std::time::SystemTime::now().checked_add(s)),
+        None => match seconds(text) {
+            Some(since_1970) => std::time::UNIX_EPOCH.checked_add(since_1970),
+            None => humantime::parse_rfc3339_weak(text).ok(),
+        },
+    };
+    instant.ok_or_else(|| "a time is 2026-05-01T12:00:00Z, seconds since 1970, or +5".to_owned())
+}
+
 /// `--threads`.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Threads {
@@ -343,14 +396,19 @@ impl From<OnErrorArg> for workload::OnError {
     }
 }
 
-/// A whole number, with k, M or G for thousands, millions and thousands of millions if you like.
-pub(super) fn count(text: &str) -> Result<u64, String> {
-    let (digits, factor) = match text.as_bytes().last() {
+/// Splits off k, M or G for thousands, millions and thousands of millions.
+pub(super) fn factor(text: &str) -> (&str, u64) {
+    match text.as_bytes().last() {
         Some(b'k' | b'K') => (&text[..text.len() - 1], 1_000),
         Some(b'm' | b'M') => (&text[..text.len() - 1], 1_000_000),
         Some(b'g' | b'G') => (&text[..text.len() - 1], 1_000_000_000),
         _ => (text, 1),
-    };
+    }
+}
+
+/// A whole number, with k, M or G for thousands, millions and thousands of millions if you like.
+pub(super) fn count(text: &str) -> Result<u64, String> {
+    let (digits, factor) = factor(text);
     let number: u64 = digits.parse().map_err(|e: std::num::ParseIntError| e.to_string())?;
     number.checked_mul(factor).ok_or_else(|| "number too large".to_owned())
 }

@@ -12,12 +12,12 @@ use wire::resp::Resp;
 use workload::command::split_sequence;
 use workload::suite::{FCALL_KEYS_MAX, FUNCTIONS_MAX, SUITE, SuiteShape, SuiteTest, names};
 use workload::{
-    Arg, CommandSpec, Credentials, Dataset, Endpoint, Fleet, KeySpace, Pace, Plan, PlanParts,
-    ProtocolKind, Secret, Stop, Target, Window, limits,
+    Arg, Arrivals, CommandSpec, Credentials, Dataset, Endpoint, Fleet, KeySpace, Pace, Plan,
+    PlanParts, ProtocolKind, Schedule, Secret, Stop, Target, Window, limits,
 };
 
 use super::options::{Options, ServerOptions, Threads, count};
-use super::{dataset, uri};
+use super::{dataset, rate, uri};
 use crate::front::{Action, Job, Output};
 
 /// Largest value, as in the peers.
@@ -63,7 +63,15 @@ pub(super) fn job(options: Options, called_as: &str) -> Result<Job, String> {
         vec![command_parts(base, &options)?]
     };
     let plans: Result<Vec<Plan>, _> = parts.into_iter().map(PlanParts::build).collect();
-    Ok(Job { plans: plans.map_err(|e| e.to_string())?, action, suite, output, notes })
+    let plans = plans.map_err(|e| e.to_string())?;
+    let start_at = options.load.start_at;
+    if start_at.is_some() && plans.len() > 1 {
+        return Err(format!(
+            "--start-at is the start of one test, and these are {}; name one with -t",
+            plans.len()
+        ));
+    }
+    Ok(Job { plans, action, suite, output, notes, start_at })
 }
 
 /// Warnings in the peers' words.
@@ -105,14 +113,15 @@ fn output(options: &Options) -> Output {
 /// What all tests have in common.
 fn base(options: &Options, notes: &mut Vec<String>) -> Result<PlanParts, String> {
     let (load, data, results) = (&options.load, &options.data, &options.results);
-    let pace = match load.rps {
-        None | Some(0) => Pace::Closed,
-        Some(rate) => Pace::Open { rate_per_s: rate as f64 },
+    let arrivals = load.arrivals.map_or(Arrivals::Constant, Into::into);
+    let pace = match load.rps.as_deref() {
+        None => Pace::Closed,
+        Some(text) => rate::pace(text, arrivals).map_err(|e| format!("--rps: {e}"))?,
     };
-    let window = match (load.window, pace) {
+    let window = match (load.window, &pace) {
         (Some(window), _) => window.into(),
         (None, Pace::Closed) => Window::Batch,
-        (None, Pace::Open { .. }) => Window::Rolling,
+        (None, Pace::Open(_)) => Window::Rolling,
     };
     let target = target(&options.server)?;
     let threads = match load.threads {
@@ -124,9 +133,11 @@ fn base(options: &Options, notes: &mut Vec<String>) -> Result<PlanParts, String>
         let most = limits::WORKERS_MAX;
         notes.push(format!("WARNING: Too many threads, limiting threads to {most}."));
     }
-    let stop = match load.duration {
-        Some(seconds) => Stop::AfterNs(nanoseconds("--duration", seconds)?),
-        None => Stop::Requests(load.requests.unwrap_or(REQUESTS_DEFAULT)),
+    let length_ns = pace.schedule().and_then(Schedule::length_ns);
+    let stop = match (load.duration, load.requests, length_ns) {
+        (Some(seconds), ..) => Stop::AfterNs(nanoseconds("--duration", seconds)?),
+        (None, None, Some(ns)) => Stop::AfterNs(ns),
+        (None, requests, _) => Stop::Requests(requests.unwrap_or(REQUESTS_DEFAULT)),
     };
     let pipeline = load.pipeline.unwrap_or(1).max(1);
     Ok(PlanParts {
@@ -158,6 +169,7 @@ fn base(options: &Options, notes: &mut Vec<String>) -> Result<PlanParts, String>
         precision: precision(results.precision),
         first_byte: results.first_byte,
         seed: data.seed.map_or_else(seed_of_now, |seed| seed as u64),
+        shard: load.shard.unwrap_or_default(),
     })
 }
 

@@ -1,0 +1,92 @@
+//! `--rps`: a rate, a ramp or steps.
+//!
+//! `10k` holds; `10k..100k/30s` rises (or falls) steadily in 30 seconds; `10k,20k,40k/10s` are steps
+//! of 10 seconds each. Every rate may have k, M or G for thousands, millions and thousands of
+//! millions; a time is in seconds unless it says ms, s, m or h.
+
+use workload::{Arrivals, Pace, Schedule, Stage};
+
+/// Reads the option. A rate of 0 is no schedule at all, as in `valkey-benchmark`.
+///
+/// # Errors
+/// What cannot be read, and what could.
+pub(super) fn pace(text: &str, arrivals: Arrivals) -> Result<Pace, String> {
+    let stages = match text.split_once('/') {
+        None => vec![lasting(rate(text)?)],
+        Some((rates, time)) => stages(rates, duration(time)?)?,
+    };
+    if let [Stage { to_per_s: 0.0, lasts_ns: None, .. }] = stages[..] {
+        return Ok(Pace::Closed);
+    }
+    Ok(Pace::Open(Schedule { stages, arrivals }))
+}
+
+fn lasting(rate: f64) -> Stage {
+    Stage { from_per_s: rate, to_per_s: rate, lasts_ns: None }
+}
+
+fn stages(rates: &str, lasts_ns: u64) -> Result<Vec<Stage>, String> {
+    let lasts_ns = Some(lasts_ns);
+    if let Some((from, to)) = rates.split_once("..") {
+        return Ok(vec![Stage { from_per_s: rate(from)?, to_per_s: rate(to)?, lasts_ns }]);
+    }
+    rates.split(',').map(|step| Ok(Stage { lasts_ns, ..lasting(rate(step)?) })).collect()
+}
+
+fn rate(text: &str) -> Result<f64, String> {
+    let text = text.trim();
+    if text.contains("..") || text.contains(',') {
+        return Err("ramps and steps need a time: 10k..100k/30s, or 10k,20k,40k/10s".into());
+    }
+    let (digits, factor) = super::options::factor(text);
+    let number: f64 = digits.parse().map_err(|_| {
+        format!("{text:?} is no rate; there are 10k, ramps 10k..100k/30s and steps 10k,20k/10s")
+    })?;
+    match number * factor as f64 {
+        rate if rate.is_finite() && rate >= 0.0 => Ok(rate),
+        _ => Err(format!("{text:?}: a rate is 0 or above")),
+    }
+}
+
+/// Nanoseconds of `30s`, `500ms`, `2m`, `1h` or `30`.
+fn duration(text: &str) -> Result<u64, String> {
+    let text = text.trim();
+    let units = [("ms", 1e6), ("s", 1e9), ("m", 60e9), ("h", 3600e9)];
+    let unit = units.iter().find_map(|(unit, ns)| Some((text.strip_suffix(unit)?, *ns)));
+    let (digits, unit_ns) = unit.unwrap_or((text, 1e9));
+    let fault = || format!("{text:?} is no time; there are 30s, 500ms, 2m, 1h and 30 (seconds)");
+    let number: f64 = digits.trim().parse().map_err(|_| fault())?;
+    let ns = number * unit_ns;
+    if ns >= 1.0 && ns <= u64::MAX as f64 { Ok(ns as u64) } else { Err(fault()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stages_of(text: &str) -> Vec<(f64, f64, Option<u64>)> {
+        let pace = pace(text, Arrivals::Constant).unwrap();
+        let stages = &pace.schedule().unwrap().stages;
+        stages.iter().map(|s| (s.from_per_s, s.to_per_s, s.lasts_ns)).collect()
+    }
+
+    #[test]
+    fn a_rate_a_ramp_and_steps() {
+        const S: u64 = 1_000_000_000;
+        assert_eq!(stages_of("10k"), [(1e4, 1e4, None)]);
+        assert_eq!(stages_of("0.5"), [(0.5, 0.5, None)]);
+        assert_eq!(stages_of("10k..0.1M/30s"), [(1e4, 1e5, Some(30 * S))]);
+        assert_eq!(stages_of("0..100/500ms"), [(0.0, 100.0, Some(S / 2))]);
+        let step = |rate| (rate, rate, Some(120 * S));
+        assert_eq!(stages_of("1k,2k,4k/2m"), [step(1e3), step(2e3), step(4e3)]);
+        assert_eq!(pace("0", Arrivals::Constant).unwrap(), Pace::Closed);
+    }
+
+    #[test]
+    fn what_makes_no_sense_says_what_would() {
+        for bad in ["", "x", "-1", "1e999", "10..20", "1,2", "1..2/", "1..2/0s", "1..2/x", "nan"] {
+            let error = pace(bad, Arrivals::Constant).unwrap_err();
+            assert!(error.contains("rate") || error.contains("time"), "{bad:?}: {error}");
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! How well an open loop kept its schedule.
+//!
+//! Owns the two ways in which a request leaves late: no connection had room for it, or there was
+//! room and keystorm was not there to use it. The first is the server's doing, or that of too few
+//! connections; the second is ours.
+
+use crate::Latency;
+
+/// How late requests were sent. Recorded when they are sent, so that those never answered count.
+#[derive(Debug, Clone)]
+pub struct Lateness {
+    /// From due to sent, in nanoseconds.
+    pub total: Latency,
+    /// The part of it for which a connection had room.
+    pub own: Latency,
+}
+
+/// Digits of these histograms: nobody asks for the third of a delay.
+const PRECISION: u8 = 2;
+
+impl Default for Lateness {
+    fn default() -> Self {
+        Self { total: Latency::new(PRECISION), own: Latency::new(PRECISION) }
+    }
+}
+
+impl Lateness {
+    /// Adds `count` requests that were due at `due_ns` and sent at `sent_ns`, when a connection had
+    /// had room since `room_ns`.
+    #[inline]
+    pub fn record_n(&mut self, due_ns: u64, room_ns: u64, sent_ns: u64, count: u64) {
+        self.total.record_n(sent_ns.saturating_sub(due_ns), count);
+        self.own.record_n(sent_ns.saturating_sub(due_ns.max(room_ns)), count);
+    }
+
+    pub(crate) fn merge(&mut self, other: &Self) {
+        let Self { total, own } = other;
+        self.total.merge(total);
+        self.own.merge(own);
+    }
+
+    pub(crate) fn clear(&mut self) {
+        let Self { total, own } = self;
+        total.clear();
+        own.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waiting_for_room_is_not_our_own() {
+        let mut late = Lateness::default();
+        late.record_n(100, 0, 150, 1);
+        late.record_n(100, 900, 1_000, 1);
+        assert_eq!((late.total.min_ns(), late.total.max_ns()), (Some(50), Some(900)));
+        assert_eq!((late.own.min_ns(), late.own.max_ns()), (Some(50), Some(100)));
+    }
+}

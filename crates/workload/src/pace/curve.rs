@@ -1,0 +1,162 @@
+//! The arithmetic of rates that change: how many requests are due by a time, and when a given
+//! one is.
+//!
+//! A rate that goes steadily from `a` to `b` in `T` seconds has made `a t + (b - a) t^2 / 2T`
+//! requests due after `t` seconds. A schedule is a row of such pieces.
+
+use super::{Schedule, Stage};
+
+/// A schedule as a rising curve of requests over time.
+#[derive(Debug, Clone)]
+pub struct Curve {
+    /// At least one; the last one has no end.
+    pieces: Vec<Piece>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Piece {
+    start_ns: u64,
+    /// Units due before it begins.
+    before: f64,
+    /// Units per second at its start, and by how much that changes in a second.
+    rate: f64,
+    slope: f64,
+}
+
+impl Piece {
+    fn count_after(&self, ns: u64) -> f64 {
+        let t = ns as f64 / 1e9;
+        self.before + self.rate * t + self.slope * t * t / 2.0
+    }
+
+    /// Nanoseconds from its start until `units` more are due.
+    fn ns_until(&self, units: f64) -> f64 {
+        if self.slope == 0.0 {
+            // In this order a constant rate is exact to the nanosecond for 104 days.
+            return units * 1e9 / self.rate;
+        }
+        // The root of the quadratic in the form that does not cancel.
+        let under = (self.rate * self.rate + 2.0 * self.slope * units).max(0.0);
+        2e9 * units / (self.rate + under.sqrt())
+    }
+}
+
+impl Curve {
+    /// The curve of a schedule, in units of which one is `1 / scale` requests, after `hold_ns`
+    /// nanoseconds at its first rate.
+    #[must_use]
+    pub fn of(schedule: &Schedule, scale: f64, hold_ns: u64) -> Self {
+        let mut pieces = Vec::with_capacity(schedule.stages.len() + 2);
+        let (mut start_ns, mut before) = (0, 0.0);
+        let first = schedule.stages.first().map_or(0.0, |s| s.from_per_s);
+        let hold = Stage {
+            from_per_s: first,
+            to_per_s: first,
+            lasts_ns: Some(hold_ns).filter(|ns| *ns > 0),
+        };
+        let held = hold.lasts_ns.is_some().then_some(&hold);
+        for stage in held.into_iter().chain(&schedule.stages) {
+            let rate = stage.from_per_s * scale;
+            let slope = match stage.lasts_ns {
+                Some(ns) if ns > 0 => (stage.to_per_s * scale - rate) * 1e9 / ns as f64,
+                _ => 0.0,
+            };
+            let piece = Piece { start_ns, before, rate, slope };
+            pieces.push(piece);
+            let Some(ns) = stage.lasts_ns else {
+                return Self { pieces };
+            };
+            before = piece.count_after(ns);
+            start_ns += ns;
+        }
+        let rate = schedule.last_per_s() * scale;
+        pieces.push(Piece { start_ns, before, rate, slope: 0.0 });
+        Self { pieces }
+    }
+
+    /// Units due within the first `ns` nanoseconds.
+    #[must_use]
+    pub fn count_by(&self, ns: u64) -> f64 {
+        let at = self.pieces.partition_point(|p| p.start_ns <= ns).max(1) - 1;
+        let piece = &self.pieces[at];
+        piece.count_after(ns - piece.start_ns)
+    }
+
+    /// When unit `number` is due, in nanoseconds from the start; `u64::MAX` if it never is.
+    /// `piece` remembers where the last one was found, and numbers must not fall.
+    #[must_use]
+    pub(super) fn due_ns(&self, number: f64, piece: &mut usize) -> u64 {
+        while let Some(next) = self.pieces.get(*piece + 1)
+            && number >= next.before
+        {
+            *piece += 1;
+        }
+        let at = &self.pieces[*piece];
+        let ns = at.ns_until(number - at.before);
+        // 0 of 0 per second is due at once, the next one never.
+        if ns.is_nan() { at.start_ns } else { at.start_ns.saturating_add(ns as u64) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Arrivals;
+
+    const S: u64 = 1_000_000_000;
+
+    fn schedule(stages: &[(f64, f64, Option<u64>)]) -> Schedule {
+        let stage = |&(from_per_s, to_per_s, lasts_ns)| Stage { from_per_s, to_per_s, lasts_ns };
+        Schedule { stages: stages.iter().map(stage).collect(), arrivals: Arrivals::Constant }
+    }
+
+    fn due(curve: &Curve, numbers: impl Iterator<Item = u64>) -> Vec<u64> {
+        let mut piece = 0;
+        numbers.map(|n| curve.due_ns(n as f64, &mut piece)).collect()
+    }
+
+    #[test]
+    fn a_ramp_makes_the_area_below_it_due() {
+        let ramp = schedule(&[(0.0, 1000.0, Some(10 * S))]);
+        assert_eq!(ramp.due_by(10 * S), 5000.0);
+        assert_eq!(ramp.due_by(11 * S), 6000.0, "its last rate holds");
+        assert_eq!(ramp.mean_per_s(10 * S), 500.0);
+        let due = due(&Curve::of(&ramp, 1.0, 0), [0, 1250, 5000, 6000].into_iter());
+        assert_eq!(due, [0, 5 * S, 10 * S, 11 * S]);
+    }
+
+    #[test]
+    fn the_inverse_undoes_the_curve_up_and_down() {
+        let stages = [(100.0, 900.0, Some(S)), (50.0, 50.0, Some(S)), (400.0, 10.0, Some(2 * S))];
+        let curve = Curve::of(&schedule(&stages), 1.0, 0);
+        let mut last = 0;
+        for (n, at) in due(&curve, 0..900).into_iter().enumerate() {
+            assert!(at >= last, "{n}");
+            last = at;
+            let back = curve.count_by(at);
+            assert!((back - n as f64).abs() < 1e-3, "request {n} is due at {at}: {back}");
+        }
+    }
+
+    #[test]
+    fn steps_begin_at_their_time() {
+        let steps = schedule(&[(10.0, 10.0, Some(S)), (20.0, 20.0, Some(S))]);
+        let due = due(&Curve::of(&steps, 1.0, 0), [0, 9, 10, 11, 30, 31].into_iter());
+        assert_eq!(due, [0, 9 * S / 10, S, S + S / 20, 2 * S, 2 * S + S / 20]);
+        assert_eq!((steps.length_ns(), steps.peak_per_s()), (Some(2 * S), 20.0));
+    }
+
+    #[test]
+    fn a_warm_up_holds_the_first_rate() {
+        let ramp = schedule(&[(10.0, 20.0, Some(S))]);
+        let due = due(&Curve::of(&ramp, 1.0, S), [0, 9, 10, 25].into_iter());
+        assert_eq!(due, [0, 9 * S / 10, S, 2 * S]);
+    }
+
+    #[test]
+    fn no_rate_is_never_due() {
+        let fade = schedule(&[(2.0, 0.0, Some(2 * S))]);
+        let due = due(&Curve::of(&fade, 1.0, 0), [0, 2, 3].into_iter());
+        assert_eq!((due[0], due[2]), (0, u64::MAX));
+    }
+}

@@ -1,0 +1,188 @@
+//! One worker's walk along a schedule.
+//!
+//! The worker asks what is due when a connection has room, so a backlog is simply the schedule
+//! lying behind the clock: there is no queue to bound and no tick to skip.
+
+use super::{Arrivals, Curve};
+use crate::random;
+
+/// Which part of a schedule is a worker's own: of every `of` requests in a row, number `index`, so
+/// that the sends of all workers, and of all processes that share one plan, interleave evenly.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lane {
+    /// From 0 to `of` - 1.
+    pub index: u64,
+    /// Lanes in all.
+    pub of: u64,
+}
+
+/// See the module.
+#[derive(Debug, Clone)]
+pub struct Pacer {
+    start_ns: u64,
+    curve: Curve,
+    piece: usize,
+    arrivals: Arrivals,
+    lane: Lane,
+    seed: u64,
+    /// Units taken.
+    taken: u64,
+    /// Where on the curve the next unit lies.
+    position: f64,
+    due_ns: u64,
+}
+
+impl Pacer {
+    /// The units of `curve` that are `lane`'s, from `start_ns` on. `seed` is for random arrivals.
+    #[must_use]
+    pub fn new(start_ns: u64, curve: Curve, arrivals: Arrivals, lane: Lane, seed: u64) -> Self {
+        assert!(lane.index < lane.of, "lane {lane:?} is one of those there are");
+        // Another stream than that of the keys, and another one for each lane.
+        let seed = random::draw(seed, u64::MAX - lane.index);
+        let mut pacer = Self {
+            start_ns,
+            curve,
+            piece: 0,
+            arrivals,
+            lane,
+            seed,
+            taken: 0,
+            position: 0.0,
+            due_ns: 0,
+        };
+        pacer.find();
+        pacer
+    }
+
+    /// When the next unit is due; `u64::MAX` if none ever is.
+    #[must_use]
+    #[inline]
+    pub fn due_ns(&self) -> u64 {
+        self.due_ns
+    }
+
+    /// Takes the next unit off the schedule if it is due at `now_ns`, and says when it was due.
+    #[inline]
+    pub fn take(&mut self, now_ns: u64) -> Option<u64> {
+        let due_ns = self.due_ns;
+        if due_ns > now_ns {
+            return None;
+        }
+        self.taken += 1;
+        self.find();
+        Some(due_ns)
+    }
+
+    /// Finds when the next unit is due.
+    fn find(&mut self) {
+        self.position = match self.arrivals {
+            // From the number itself: a sum would gather rounding errors.
+            Arrivals::Constant => (self.lane.index + self.taken * self.lane.of) as f64,
+            // Exponential distances on the curve are a Poisson process of its rate in time; the
+            // lanes of several workers make one such process together.
+            Arrivals::Poisson => {
+                let gap = -random::draw_unit(self.seed, self.taken).ln();
+                self.position + gap * self.lane.of as f64
+            }
+        };
+        let after_ns = self.curve.due_ns(self.position, &mut self.piece);
+        self.due_ns = self.start_ns.saturating_add(after_ns);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Schedule, Stage};
+
+    const WHOLE: Lane = Lane { index: 0, of: 1 };
+
+    fn pacer(start_ns: u64, rate: f64, lane: Lane) -> Pacer {
+        let curve = Curve::of(&Schedule::constant(rate), 1.0, 0);
+        Pacer::new(start_ns, curve, Arrivals::Constant, lane, 1)
+    }
+
+    fn poisson(schedule: &Schedule, lane: Lane, seed: u64, n: usize) -> Vec<u64> {
+        let curve = Curve::of(schedule, 1.0, 0);
+        let mut pacer = Pacer::new(0, curve, Arrivals::Poisson, lane, seed);
+        (0..n).map(|_| pacer.take(u64::MAX - 1).unwrap()).collect()
+    }
+
+    #[test]
+    fn units_are_due_at_their_nanosecond() {
+        let mut pacer = pacer(1_000, 3.0, WHOLE);
+        let due: Vec<u64> = (0..4).map(|_| pacer.take(u64::MAX).unwrap()).collect();
+        assert_eq!(due, [1_000, 333_334_333, 666_667_666, 1_000_001_000]);
+    }
+
+    #[test]
+    fn nothing_is_due_before_its_time_and_nothing_is_skipped_after_a_stall() {
+        let mut pacer = pacer(0, 1_000.0, WHOLE);
+        assert_eq!(pacer.take(0), Some(0));
+        assert_eq!(pacer.take(999_999), None);
+        let caught_up = std::iter::from_fn(|| pacer.take(10_000_000)).count();
+        assert_eq!(caught_up, 10);
+    }
+
+    #[test]
+    fn the_lanes_make_the_whole() {
+        let take = |index, of, n: usize| -> Vec<u64> {
+            let mut pacer = pacer(5, 70_000.0, Lane { index, of });
+            (0..n).map(|_| pacer.take(u64::MAX).unwrap()).collect()
+        };
+        let mut parts: Vec<u64> = (0..3).flat_map(|lane| take(lane, 3, 100)).collect();
+        parts.sort_unstable();
+        assert_eq!(parts, take(0, 1, 300));
+    }
+
+    /// Gaps of a Poisson process are exponential: by Kolmogorov and Smirnov's test, and with a
+    /// mean and a deviation that are equal. Several lanes together are one, too.
+    #[test]
+    fn random_arrivals_are_a_poisson_process() {
+        const N: usize = 20_000;
+        let schedule = Schedule::constant(1_000.0);
+        for seed in 0..5 {
+            for lanes in [1u64, 4] {
+                let mut due: Vec<u64> = (0..lanes)
+                    .flat_map(|index| poisson(&schedule, Lane { index, of: lanes }, seed, N))
+                    .collect();
+                due.sort_unstable();
+                due.truncate(N); // Beyond, a slower lane may have been cut off.
+                let mut gaps: Vec<f64> =
+                    due.windows(2).map(|w| (w[1] - w[0]) as f64 / 1e6).collect();
+                let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
+                assert!((0.97..1.03).contains(&mean), "seed {seed}, {lanes} lanes: mean {mean}");
+                gaps.sort_unstable_by(f64::total_cmp);
+                let n = gaps.len() as f64;
+                let distance = gaps
+                    .iter()
+                    .enumerate()
+                    .map(|(i, gap)| ((1.0 - (-gap).exp()) - (i as f64 + 0.5) / n).abs())
+                    .fold(0.0, f64::max);
+                // 99.9 % of samples lie below 1.95 / sqrt(n).
+                assert!(distance < 1.95 / n.sqrt(), "seed {seed}, {lanes} lanes: {distance}");
+            }
+        }
+    }
+
+    #[test]
+    fn random_arrivals_follow_a_ramp() {
+        let stage = Stage { from_per_s: 0.0, to_per_s: 2_000.0, lasts_ns: Some(10_000_000_000) };
+        let ramp = Schedule { stages: vec![stage], arrivals: Arrivals::Poisson };
+        let due = poisson(&ramp, WHOLE, 3, 20_000);
+        let by = |ns: u64| due.iter().filter(|at| **at <= ns).count() as f64;
+        // A quarter of the area lies below the first half; five deviations around it.
+        assert!((by(5_000_000_000) - 2_500.0).abs() < 5.0 * 2_500f64.sqrt());
+        assert!((by(10_000_000_000) - 10_000.0).abs() < 5.0 * 10_000f64.sqrt());
+    }
+
+    #[test]
+    fn a_seed_repeats_and_lanes_differ() {
+        let schedule = Schedule::constant(100.0);
+        let of = |lane, seed| poisson(&schedule, lane, seed, 50);
+        assert_eq!(of(WHOLE, 7), of(WHOLE, 7));
+        assert_ne!(of(WHOLE, 7), of(WHOLE, 8));
+        let lane = |index| Lane { index, of: 2 };
+        assert_ne!(of(lane(0), 7), of(lane(1), 7));
+    }
+}

@@ -1,0 +1,126 @@
+//! One process's share of a plan, so that several make one run.
+//!
+//! Shares are cut so that they sum to the whole: of the requests, the connections, the rate, and
+//! the request numbers that keys are drawn by. Starting the processes, and putting their results
+//! together, is left to others.
+
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+use crate::pace::Lane;
+
+/// Which share of a plan this is: number `index` (from 1) of `of`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shard {
+    /// From 1 to `of`.
+    pub index: u32,
+    /// Shares in all, at least 1.
+    pub of: u32,
+}
+
+impl Default for Shard {
+    fn default() -> Self {
+        Self::WHOLE
+    }
+}
+
+impl Shard {
+    /// All of it.
+    pub const WHOLE: Self = Self { index: 1, of: 1 };
+
+    /// Whether this is the whole plan; plans are written without it then.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        *self == Self::WHOLE
+    }
+
+    /// The part of `0..total` that is this share: parts are in order, next to each other, and
+    /// differ by one at most.
+    #[must_use]
+    pub fn part(&self, total: u64) -> Range<u64> {
+        let (index, of) = (u64::from(self.index - 1), u64::from(self.of));
+        let start = |i: u64| total / of * i + i.min(total % of);
+        start(index)..start(index + 1)
+    }
+
+    /// This share of a number of things.
+    #[must_use]
+    pub fn count(&self, total: u32) -> u32 {
+        let part = self.part(u64::from(total));
+        (part.end - part.start) as u32
+    }
+
+    /// The lane of worker `worker` of this share's `workers` in the schedule of all shares, which
+    /// have as many workers each.
+    #[must_use]
+    pub fn lane(&self, worker: u16, workers: u16) -> Lane {
+        let (worker, workers) = (u64::from(worker), u64::from(workers));
+        let of = u64::from(self.of);
+        Lane { index: u64::from(self.index - 1) + of * worker, of: of * workers }
+    }
+
+    /// The first request number of this share in a run without a last one. Far from the others',
+    /// and so that a walk through `range` keys in order begins with this share's part of them.
+    #[must_use]
+    pub fn first_of_endless(&self, range: u64) -> u64 {
+        let range = range.max(1);
+        let apart = (APART / range).max(1) * range;
+        u64::from(self.index - 1).wrapping_mul(apart).wrapping_add(self.part(range).start)
+            & (WARMUP_FIRST - 1)
+    }
+}
+
+/// How far the numbers of shares without a last one are apart: two years at a million a second,
+/// and room for 32,768 of them.
+const APART: u64 = 1 << 48;
+
+/// Where warm-up numbers begin: far from those of the measured part, so that a warm-up does not
+/// use up the sequential keys of the run.
+pub(crate) const WARMUP_FIRST: u64 = 1 << 63;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shards(of: u32) -> impl Iterator<Item = Shard> {
+        (1..=of).map(move |index| Shard { index, of })
+    }
+
+    #[test]
+    fn the_parts_sum_to_the_whole() {
+        for total in [0, 1, 7, 50, 1000, 1_000_003] {
+            for of in 1..=9 {
+                let mut next = 0;
+                for shard in shards(of) {
+                    let part = shard.part(total);
+                    assert_eq!(part.start, next);
+                    next = part.end;
+                }
+                assert_eq!(next, total);
+                let sum: u32 = shards(of).map(|s| s.count(total as u32)).sum();
+                assert_eq!(u64::from(sum), total);
+            }
+        }
+    }
+
+    #[test]
+    fn every_lane_is_somebodys() {
+        let lanes: std::collections::BTreeSet<u64> =
+            shards(4).flat_map(|s| (0..3).map(move |w| s.lane(w, 3).index)).collect();
+        assert_eq!(lanes.into_iter().collect::<Vec<_>>(), (0..12).collect::<Vec<_>>());
+        assert_eq!(Shard::WHOLE.lane(1, 2), Lane { index: 1, of: 2 });
+    }
+
+    #[test]
+    fn endless_shares_begin_apart_and_in_their_part_of_the_keys() {
+        for range in [1, 10, 1_000_000, 1 << 50] {
+            let firsts: Vec<u64> = shards(4).map(|s| s.first_of_endless(range)).collect();
+            for (first, shard) in firsts.iter().zip(shards(4)) {
+                assert_eq!(first % range, shard.part(range).start % range, "of {range} keys");
+            }
+            assert!(firsts.windows(2).all(|w| w[1] - w[0] >= APART / 2), "{firsts:?}");
+        }
+        assert_eq!(Shard::WHOLE.first_of_endless(10), 0);
+    }
+}
