@@ -6,11 +6,13 @@
 //!
 //! Knows no clock, protocol or plan; derived figures and their layout are `report`'s business.
 
+mod encoded;
 mod histogram;
 mod measurement;
 mod tally;
 mod timeline;
 
+pub use encoded::{CodecError, EncodedLatency};
 pub use histogram::Latency;
 pub use measurement::{Ending, Measurement, WorkerUse};
 pub use tally::{CommandTally, ConnectionTally, ErrorCounts, Outcome, Sample, Tally, TallyShape};

@@ -5,10 +5,10 @@
 //! so a backlog is simply the schedule lying behind the clock: there is no queue to bound and no
 //! tick to skip. Reading a clock is left to the engine.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Who decides when the next request leaves.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pace {
     /// Closed loop: the reply to the last one does.
