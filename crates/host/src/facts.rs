@@ -1,10 +1,11 @@
 //! What a server says of itself.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What was learnt of the server before the run. Every field is `None` where the server did not
 /// say or did not allow the question.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct ServerFacts {
     /// `redis`, `valkey`, or what else its `INFO` names.
     pub product: Option<String>,
@@ -15,7 +16,7 @@ pub struct ServerFacts {
 }
 
 /// Settings that bear on speed.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerConfig {
     /// `CONFIG GET save`.
     pub save: String,

@@ -93,7 +93,7 @@ pub fn local_ports() -> Option<RangeInclusive<u16>> {
 }
 
 /// Reads `32768 60999`, both ends included.
-fn ports_in(range: &str) -> Option<RangeInclusive<u16>> {
+pub(crate) fn ports_in(range: &str) -> Option<RangeInclusive<u16>> {
     let mut ends = range.split_whitespace().map(str::parse::<u16>);
     let (first, last) = (ends.next()?.ok()?, ends.next()?.ok()?);
     (first <= last).then_some(first..=last)

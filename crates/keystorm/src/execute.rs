@@ -110,7 +110,8 @@ fn run_one(
     live.clear();
     let verdict = report::Verdict::unknown("this version does not look");
     let server = server.facts.clone();
-    let run = Run { plan: plan.clone(), measurement, server, verdict };
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    let run = Run { plan: plan.clone(), measurement, server, version, verdict, warnings: vec![] };
     let summary = Summary::of(&run);
     let mut out = io::stdout();
     if summary.requests > summary.errors || run.measurement.ending == Ending::Complete {

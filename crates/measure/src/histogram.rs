@@ -9,10 +9,10 @@ use hdrhistogram::Histogram;
 /// Latencies in nanoseconds, from 1 ns upwards without a limit of ours.
 #[derive(Debug, Clone)]
 pub struct Latency {
-    buckets: Histogram<u64>,
-    sum_ns: u128,
-    min_ns: u64,
-    max_ns: u64,
+    pub(crate) buckets: Histogram<u64>,
+    pub(crate) sum_ns: u128,
+    pub(crate) min_ns: u64,
+    pub(crate) max_ns: u64,
 }
 
 /// Room made at the start, so that recording allocates only beyond it: one minute.

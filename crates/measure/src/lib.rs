@@ -6,12 +6,14 @@
 //!
 //! Knows no clock, protocol or plan; derived figures and their layout are `report`'s business.
 
+mod encoded;
 mod histogram;
 mod lateness;
 mod measurement;
 mod tally;
 mod timeline;
 
+pub use encoded::{CodecError, EncodedLatency};
 pub use histogram::Latency;
 pub use lateness::Lateness;
 pub use measurement::{Ending, Measurement, WorkerUse};

@@ -2,12 +2,12 @@
 
 use std::time::SystemTime;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{Tally, Timeline};
 
 /// What one worker thread used.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct WorkerUse {
     /// CPU time of the thread while load ran.
     pub cpu_ns: u64,
@@ -24,7 +24,7 @@ impl WorkerUse {
 }
 
 /// How a run came to its end.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ending {
     /// As planned.
@@ -36,7 +36,7 @@ pub enum Ending {
 }
 
 /// Everything that carrying out one plan yielded.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Measurement {
     /// All workers, all intervals.
     pub total: Tally,
@@ -50,7 +50,7 @@ pub struct Measurement {
     /// What each worker used.
     pub workers: Vec<WorkerUse>,
     /// The engine that moved the bytes.
-    pub engine: &'static str,
+    pub engine: String,
     /// Why it is not the one that would have been faster, if that is so.
     pub engine_note: Option<String>,
     /// How it ended.

@@ -86,8 +86,8 @@ impl CommandTally {
         self.service.merge(service);
         merge_optional(&mut self.scheduled_response, scheduled_response.as_ref());
         merge_optional(&mut self.first_byte, first_byte.as_ref());
-        self.ok += ok;
-        self.miss += miss;
+        self.ok = self.ok.saturating_add(*ok);
+        self.miss = self.miss.saturating_add(*miss);
     }
 
     fn clear(&mut self) {
@@ -129,9 +129,18 @@ impl ErrorCounts {
         self.add_n(kind, 1);
     }
 
+    /// Counts as they were saved. Beyond the bounds on kinds and texts the rest is put together, as
+    /// when they are counted one by one.
+    #[must_use]
+    pub fn restore(by_kind: Vec<(String, u64)>, examples: Vec<String>) -> Self {
+        let mut restored = Self::default();
+        restored.merge(&Self { by_kind, examples });
+        restored
+    }
+
     fn add_n(&mut self, kind: &str, count: u64) {
         if let Some((_, n)) = self.by_kind.iter_mut().find(|(k, _)| k == kind) {
-            *n += count;
+            *n = n.saturating_add(count);
         } else if self.by_kind.len() < KINDS_MAX || kind == OTHER {
             self.by_kind.push((kind.to_owned(), count));
         } else {
@@ -142,7 +151,7 @@ impl ErrorCounts {
     /// All errors.
     #[must_use]
     pub fn total(&self) -> u64 {
-        self.by_kind.iter().map(|(_, n)| n).sum()
+        self.by_kind.iter().fold(0, |sum: u64, (_, n)| sum.saturating_add(*n))
     }
 
     /// Kinds and their counts, in the order in which they first came.
@@ -189,11 +198,16 @@ impl ConnectionTally {
     fn merge(&mut self, other: &Self) {
         let Self { connect, dropped, unanswered, pushes, bytes_out, bytes_in } = other;
         self.connect.merge(connect);
-        self.dropped += dropped;
-        self.unanswered += unanswered;
-        self.pushes += pushes;
-        self.bytes_out += bytes_out;
-        self.bytes_in += bytes_in;
+        // Saturating, because what is merged may come from files, which may say anything.
+        for (sum, part) in [
+            (&mut self.dropped, dropped),
+            (&mut self.unanswered, unanswered),
+            (&mut self.pushes, pushes),
+            (&mut self.bytes_out, bytes_out),
+            (&mut self.bytes_in, bytes_in),
+        ] {
+            *sum = sum.saturating_add(*part);
+        }
     }
 }
 
@@ -252,7 +266,8 @@ impl Tally {
     /// Requests that were answered, errors included.
     #[must_use]
     pub fn requests(&self) -> u64 {
-        self.commands.iter().map(|c| c.ok + c.miss).sum::<u64>() + self.errors.total()
+        let answered = self.commands.iter().flat_map(|c| [c.ok, c.miss]);
+        answered.fold(self.errors.total(), u64::saturating_add)
     }
 
     /// The service times of all commands together.

@@ -1,11 +1,13 @@
 //! How a run went over time.
 //!
-//! Workers hand over a tally for each interval; once all have, it becomes a [`Point`] of figures.
-//! Owns the bound on how many points are kept.
+//! Workers hand over a tally for each interval; once all have, it becomes a [`Point`]: figures, and
+//! the histogram that they are of, so that points can be added up again without loss. Owns the
+//! bound on how many points are kept: when there are too many, neighbours are put together and the
+//! interval is twice as long.
 
-use serde::Serialize;
+use std::collections::VecDeque;
 
-use crate::Tally;
+use crate::{EncodedLatency, Latency, Tally};
 
 /// What one worker saw in one interval.
 #[derive(Debug)]
@@ -19,7 +21,7 @@ pub struct Interval {
 }
 
 /// All workers' figures for one interval.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Point {
     /// Number of the interval.
     pub index: u32,
@@ -40,48 +42,202 @@ pub struct Point {
     pub late_max_ns: Option<u64>,
     /// The same of the time in which a connection had room.
     pub own_late_max_ns: Option<u64>,
+    /// All response times.
+    pub response: Option<EncodedLatency>,
 }
 
-/// The points of a run, in order.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Timeline {
-    /// Length of an interval.
-    pub interval_ns: u64,
-    /// The points.
-    pub points: Vec<Point>,
-    /// Intervals beyond [`Timeline::POINTS_MAX`], whose figures are in the totals alone.
-    pub dropped: u64,
-}
-
-impl Timeline {
-    /// Most points kept: three days of quarter seconds, about 70 MiB.
-    pub const POINTS_MAX: usize = 1_036_800;
-
-    /// An empty timeline.
+impl Point {
+    /// The point of interval `index`, in which a tally was filled.
     #[must_use]
-    pub fn new(interval_ns: u64) -> Self {
-        Self { interval_ns, points: Vec::new(), dropped: 0 }
+    pub fn of(index: u32, tally: &Tally) -> Self {
+        let late = tally.lateness.as_ref();
+        Self {
+            late_max_ns: late.and_then(|l| l.total.max_ns()),
+            own_late_max_ns: late.and_then(|l| l.own.max_ns()),
+            ..Self::with(index, tally.requests(), tally.errors.total(), &tally.response())
+        }
     }
 
-    /// Adds the merged tally of an interval and returns its figures.
-    pub fn push(&mut self, index: u32, tally: &Tally) -> Point {
-        let response = tally.response();
-        let point = Point {
+    /// The point of these replies, whose response times are these.
+    #[must_use]
+    pub fn with(index: u32, requests: u64, errors: u64, response: &Latency) -> Self {
+        let something = response.count() > 0;
+        Self {
             index,
-            requests: tally.requests(),
-            errors: tally.errors.total(),
+            requests,
+            errors,
             mean_ns: response.mean_ns(),
             p50_ns: response.quantile_ns(0.5),
             p99_ns: response.quantile_ns(0.99),
             max_ns: response.max_ns(),
-            late_max_ns: tally.lateness.as_ref().and_then(|l| l.total.max_ns()),
-            own_late_max_ns: tally.lateness.as_ref().and_then(|l| l.own.max_ns()),
-        };
-        if self.points.len() < Self::POINTS_MAX {
-            self.points.push(point);
-        } else {
-            self.dropped += 1;
+            late_max_ns: None,
+            own_late_max_ns: None,
+            // A count beyond what can be encoded, 2^63, takes longer than an interval.
+            response: something.then(|| EncodedLatency::of(response).ok()).flatten(),
         }
-        point
+    }
+
+    /// Adds a point of the same interval.
+    fn merge(&mut self, other: &Self) {
+        let requests = self.requests.saturating_add(other.requests);
+        let errors = self.errors.saturating_add(other.errors);
+        let decoded = |point: &Self| point.response.as_ref()?.decode().ok();
+        let merged = match (decoded(self), decoded(other)) {
+            (Some(mut ours), Some(theirs)) => {
+                ours.merge(&theirs);
+                ours
+            }
+            (Some(one), None) | (None, Some(one)) => one,
+            (None, None) => Latency::new(1),
+        };
+        *self = Self {
+            late_max_ns: self.late_max_ns.max(other.late_max_ns),
+            own_late_max_ns: self.own_late_max_ns.max(other.own_late_max_ns),
+            ..Self::with(self.index, requests, errors, &merged)
+        };
+    }
+}
+
+/// The points of a run, in order.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Timeline {
+    /// Length of an interval.
+    pub interval_ns: u64,
+    /// The points. An interval without one is an interval without a reply.
+    pub points: Vec<Point>,
+    /// How often the interval was doubled.
+    doubled: u32,
+    /// Points that are yet to be put among the others, by the number of the first interval's
+    /// length. Putting points together takes time, which is spread over the intervals that follow.
+    waiting: VecDeque<Point>,
+}
+
+/// Points put in their place for each that comes: more than one, so that the queue empties, and
+/// few, so that the workers do not feel it.
+const SETTLED_AT_ONCE: usize = 4;
+
+impl Timeline {
+    /// Most intervals kept: ten minutes of quarter seconds, and after each doubling twice as long.
+    pub const POINTS_MAX: usize = 2400;
+
+    /// An empty timeline.
+    #[must_use]
+    pub fn new(interval_ns: u64) -> Self {
+        Self::of(interval_ns, Vec::new())
+    }
+
+    /// A timeline of points that are in order already, each of another interval.
+    #[must_use]
+    pub fn of(interval_ns: u64, points: Vec<Point>) -> Self {
+        Self { interval_ns, points, doubled: 0, waiting: VecDeque::new() }
+    }
+
+    /// Adds a point whose index counts intervals of the length that the timeline began with. Points
+    /// come in order; two of one interval are put together.
+    pub fn push(&mut self, point: Point) {
+        self.waiting.push_back(point);
+        for _ in 0..SETTLED_AT_ONCE {
+            self.settle_next();
+        }
+    }
+
+    /// Puts what still waits in its place. Before it the points are not complete.
+    pub fn settle(&mut self) {
+        while !self.waiting.is_empty() {
+            self.settle_next();
+        }
+    }
+
+    fn settle_next(&mut self) {
+        let Some(mut point) = self.waiting.pop_front() else { return };
+        let index = point.index >> self.doubled;
+        if index as usize >= Self::POINTS_MAX {
+            self.waiting.push_front(point);
+            self.double();
+            return;
+        }
+        point.index = index;
+        match self.points.last_mut() {
+            Some(last) if last.index == index => last.merge(&point),
+            _ => self.points.push(point),
+        }
+    }
+
+    fn double(&mut self) {
+        for mut point in std::mem::take(&mut self.points).into_iter().rev() {
+            point.index <<= self.doubled;
+            self.waiting.push_front(point);
+        }
+        self.doubled += 1;
+        self.interval_ns = self.interval_ns.saturating_mul(2);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn point(index: u32, ns: &[u64]) -> Point {
+        let mut latency = Latency::new(3);
+        ns.iter().for_each(|&ns| latency.record_n(ns, 1));
+        Point::with(index, ns.len() as u64 + 1, 1, &latency)
+    }
+
+    fn timeline(indices: impl IntoIterator<Item = u32>) -> Timeline {
+        let mut timeline = Timeline::new(250);
+        for index in indices {
+            timeline.push(point(index, &[u64::from(index) + 1, 5_000_000]));
+        }
+        timeline.settle();
+        timeline
+    }
+
+    #[test]
+    fn ten_minutes_keep_every_interval() {
+        let timeline = timeline(0..2400);
+        assert_eq!((timeline.interval_ns, timeline.points.len()), (250, 2400));
+    }
+
+    #[test]
+    fn too_many_points_become_half_as_many_of_twice_the_length() {
+        for (last, doubled) in [(2400, 1), (4799, 1), (4800, 2), (10_000, 3)] {
+            let timeline = timeline(0..=last);
+            assert_eq!(timeline.interval_ns, 250 << doubled);
+            assert_eq!(timeline.points.len(), (last >> doubled) as usize + 1);
+            let indices: Vec<u32> = timeline.points.iter().map(|p| p.index).collect();
+            assert!(indices.iter().copied().eq(0..=last >> doubled));
+            // Nothing was lost, in counts or in histograms.
+            let sums = |f: fn(&Point) -> u64| timeline.points.iter().map(f).sum::<u64>();
+            let pushed = u64::from(last) + 1;
+            assert_eq!((sums(|p| p.requests), sums(|p| p.errors)), (3 * pushed, pushed));
+            let group = 1u64 << doubled;
+            let first = timeline.points[1].response.as_ref().unwrap();
+            let values = || (group..2 * group).map(|index| index + 1);
+            assert_eq!(first.count, 2 * group);
+            assert_eq!(first.min_ns, group + 1);
+            let sum = values().sum::<u64>() + 5_000_000 * group;
+            assert_eq!(first.sum_ns, u128::from(sum));
+            let mut whole = Latency::new(3);
+            values().for_each(|ns| whole.record_n(ns, 1));
+            whole.record_n(5_000_000, group);
+            let merged = first.decode().unwrap();
+            assert!(merged.recorded().eq(whole.recorded()));
+        }
+    }
+
+    #[test]
+    fn silence_costs_nothing() {
+        let timeline = timeline([0, 1, 4_000_000]);
+        assert_eq!(timeline.points.len(), 2);
+        assert_eq!(timeline.points[0].requests, 6);
+        assert_eq!(u64::from(timeline.points[1].index), 4_000_000 * 250 / timeline.interval_ns);
+    }
+
+    #[test]
+    fn an_interval_without_a_reply_has_no_histogram() {
+        let mut silent = point(0, &[]);
+        assert_eq!((silent.response.as_ref(), silent.p50_ns), (None, None));
+        silent.merge(&point(0, &[7]));
+        assert_eq!((silent.requests, silent.max_ns), (3, Some(7)));
     }
 }

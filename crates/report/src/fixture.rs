@@ -95,6 +95,7 @@ pub(crate) fn point(index: u32, requests: u64) -> Point {
         max_ns: None,
         late_max_ns: None,
         own_late_max_ns: None,
+        response: None,
     }
 }
 
@@ -119,7 +120,7 @@ fn usual_ns() -> Vec<u64> {
     (0..2000).map(|i| usual(i) + slow(i)).collect()
 }
 
-fn parts() -> PlanParts {
+pub(crate) fn parts() -> PlanParts {
     PlanParts {
         name: "SET".into(),
         target: Target::default(),
@@ -178,7 +179,7 @@ fn run(parts: PlanParts, service_ns: &[u64]) -> Run {
         started_at: SystemTime::UNIX_EPOCH,
         elapsed_ns: 26_000_000,
         workers: Vec::new(),
-        engine: "scripted",
+        engine: "scripted".into(),
         engine_note: None,
         ending: Ending::Complete,
     };
@@ -188,5 +189,6 @@ fn run(parts: PlanParts, service_ns: &[u64]) -> Run {
         config: Some(ServerConfig { save: String::new(), appendonly: "no".into() }),
     };
     let verdict = crate::Verdict::unknown("nobody looked");
-    Run { plan: parts.build().unwrap(), measurement, server, verdict }
+    let plan = parts.build().unwrap();
+    Run { plan, measurement, server, version: "0.0.0".into(), verdict, warnings: vec![] }
 }

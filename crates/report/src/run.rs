@@ -10,7 +10,7 @@ use workload::Plan;
 use crate::Verdict;
 
 /// One plan carried out.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Run {
     /// What was asked.
     pub plan: Plan,
@@ -18,6 +18,10 @@ pub struct Run {
     pub measurement: Measurement,
     /// Who answered.
     pub server: ServerFacts,
+    /// The version of keystorm that carried it out.
+    pub version: String,
     /// What limited it.
     pub verdict: Verdict,
+    /// What a reader must know before believing the figures, a line each.
+    pub warnings: Vec<String>,
 }

@@ -4,7 +4,7 @@
 //! zero, never an infinity. How figures are laid out is left to [`format`](crate::format), how
 //! latencies spread to [`distribution`](crate::distribution).
 
-use measure::{Ending, ErrorCounts, Latency, Timeline};
+use measure::{Ending, ErrorCounts, Latency, Point, Timeline};
 use workload::Pace;
 
 use crate::{Run, ScheduleFigures, escape};
@@ -94,32 +94,30 @@ impl RateFigures {
     /// Of the intervals that lie wholly within the run: the last one ends when the run does, so
     /// its count is of a shorter time. An interval without a point is one without a reply.
     fn of(timeline: &Timeline, elapsed_ns: u64) -> Option<Self> {
-        let mut full = usize::try_from(elapsed_ns.checked_div(timeline.interval_ns)?).ok()?;
-        let last = timeline.points.last()?;
-        if timeline.dropped > 0 || full > Timeline::POINTS_MAX {
-            // What came after the last point kept is not known.
-            full = full.min(last.index as usize + 1).min(Timeline::POINTS_MAX);
-        }
-        let mut requests = vec![0u64; full];
-        for point in &timeline.points {
-            if let Some(n) = requests.get_mut(point.index as usize) {
-                *n += point.requests;
-            }
+        let full = elapsed_ns.checked_div(timeline.interval_ns)?;
+        let within = |point: &&Point| u64::from(point.index) < full;
+        let mut requests: Vec<u64> =
+            timeline.points.iter().filter(within).map(|point| point.requests).collect();
+        if full == 0 || timeline.points.is_empty() {
+            return None;
         }
         requests.sort_unstable();
-        let (least, greatest) = (*requests.first()?, *requests.last()?);
+        let silent = full.saturating_sub(requests.len() as u64);
         let rate = |n: u64| n as f64 * 1e9 / timeline.interval_ns as f64;
-        let ranked = |quantile: f64| {
-            let rank = (quantile * full as f64).ceil() as usize;
-            rate(requests[rank.clamp(1, full) - 1])
+        // The silent intervals come first in rising order; they need not be written down.
+        let at = |rank: u64| match rank.clamp(1, full).checked_sub(silent + 1) {
+            Some(rank) => rate(requests.get(rank as usize).copied().unwrap_or_default()),
+            None => 0.0,
         };
+        let ranked = |quantile: f64| at((quantile * full as f64).ceil() as u64);
+        let all = requests.iter().fold(0, |sum: u64, n| sum.saturating_add(*n));
         Some(Self {
-            mean_rps: rate(requests.iter().sum()) / full as f64,
-            min_rps: rate(least),
+            mean_rps: rate(all) / full as f64,
+            min_rps: at(1),
             p50_rps: ranked(0.5),
             p95_rps: ranked(0.95),
             p99_rps: ranked(0.99),
-            max_rps: rate(greatest),
+            max_rps: at(full),
         })
     }
 }

@@ -35,7 +35,7 @@ pub trait Observer {
 #[derive(Debug)]
 pub struct Snapshot<'c> {
     /// The interval.
-    pub point: Point,
+    pub point: &'c Point,
     /// Whether it belongs to the warm-up.
     pub warming_up: bool,
     /// Everything measured so far.
@@ -119,14 +119,15 @@ impl Collector {
                 break;
             }
             let (index, tally) = entry.remove_entry();
-            let point = self.timeline.push(index, &tally);
+            let point = Point::of(index, &tally);
             let elapsed_ns = (u64::from(index) + 1) * INTERVAL_NS;
             observer.interval(&Snapshot {
-                point,
+                point: &point,
                 warming_up: false,
                 total: &self.total,
                 elapsed_ns,
             });
+            self.timeline.push(point);
         }
     }
 
@@ -138,7 +139,7 @@ impl Collector {
         if worker == 0 {
             self.warm_intervals += 1;
             let elapsed_ns = self.warm_intervals * INTERVAL_NS;
-            let point = Timeline::new(INTERVAL_NS).push(0, &tally);
+            let point = &Point::of(0, &tally);
             observer.interval(&Snapshot { point, warming_up: true, total: &tally, elapsed_ns });
         }
         self.give_back(worker, tally);

@@ -67,7 +67,7 @@ fn run_over<P: wire::Protocol>(
         }
         Choice::Epoll => run_with::<Epoll, P>(job, observer, origin, |_| Epoll::new(origin)),
     }?;
-    measurement.engine = choice.name();
+    measurement.engine = choice.name().to_owned();
     measurement.engine_note = note;
     Ok(measurement)
 }
@@ -232,7 +232,8 @@ pub(crate) fn measurement(
     gate: &Gate<'_>,
     origin: Instant,
 ) -> Measurement {
-    let Collector { total, timeline, workers, span, .. } = collector;
+    let Collector { total, mut timeline, workers, span, .. } = collector;
+    timeline.settle();
     let (from_ns, to_ns) = span.unwrap_or_default();
     let ending = match gate.failure() {
         Some(fatal) => Ending::Failed(fatal.0),
@@ -251,7 +252,7 @@ pub(crate) fn measurement(
         started_at: now.checked_sub(since_start).unwrap_or(now),
         elapsed_ns: (to_ns - from_ns).max(planned_ns),
         workers,
-        engine: "",
+        engine: String::new(),
         engine_note: None,
         ending,
     }

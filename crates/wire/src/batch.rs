@@ -212,6 +212,7 @@ mod tests {
             precision: 3,
             first_byte: false,
             seed: 7,
+            shard: workload::Shard::WHOLE,
         }
         .build()
         .unwrap()

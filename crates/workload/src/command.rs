@@ -4,22 +4,22 @@
 //! `__rand_9th__`, `__field:name__`) and how a command line is cut into commands. How an argument
 //! becomes protocol bytes is `wire`'s business.
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 use crate::value::Lcg;
 
 /// One command: what is sent, and how it travels.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandSpec {
     /// The arguments, the command's name first.
     pub args: Vec<Arg>,
     /// Sent as a plain line instead of an array of bulk strings (`PING_INLINE`).
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub inline: bool,
 }
 
 /// One argument: its pieces joined.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Arg {
     /// The pieces in order.
@@ -27,11 +27,11 @@ pub struct Arg {
 }
 
 /// A part of an argument.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Piece {
     /// These bytes.
-    Bytes(#[serde(serialize_with = "text_or_bytes")] Vec<u8>),
+    Bytes(#[serde(with = "crate::bytes")] Vec<u8>),
     /// A zero-padded decimal number from the key space.
     Number(Slot),
     /// A cell of the current dataset row, by column.
@@ -47,7 +47,7 @@ pub enum Piece {
 }
 
 /// Which number a placeholder stands for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Slot {
     /// `__rand_int__`: a fresh number at every occurrence.
@@ -257,14 +257,6 @@ pub fn split_sequence(words: &[Vec<u8>], limit: usize) -> Result<Vec<Vec<Vec<u8>
         commands.extend(std::iter::repeat_n(command.to_vec(), repeat));
     }
     Ok(commands)
-}
-
-/// Text where it is text, an array of numbers where it is not: readable and lossless.
-fn text_or_bytes<S: Serializer>(bytes: &Vec<u8>, serializer: S) -> Result<S::Ok, S::Error> {
-    match std::str::from_utf8(bytes) {
-        Ok(text) => serializer.serialize_str(text),
-        Err(_) => serializer.collect_seq(bytes),
-    }
 }
 
 #[cfg(test)]

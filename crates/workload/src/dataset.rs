@@ -1,23 +1,56 @@
 //! Rows of a table whose cells fill `__field:name__` placeholders.
 //!
 //! Owns the table in memory. Reading it from a file is the front end's business.
+//!
+//! As data it is its source, its columns and the number of its rows. What is loaded from that is a
+//! description: it can be read and compared, but it has no cells to send.
 
-use serde::Serialize;
+use serde::ser::SerializeStruct;
+use serde::{Deserialize, Serialize, Serializer};
 
 /// A table: named columns and rows of as many cells.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Deserialize)]
+#[serde(try_from = "Description")]
 pub struct Dataset {
     source: String,
     columns: Vec<String>,
-    #[serde(serialize_with = "row_count")]
-    rows: Vec<Vec<Vec<u8>>>,
+    rows: Rows,
 }
 
-fn row_count<S: serde::Serializer>(
-    rows: &[Vec<Vec<u8>>],
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    serializer.serialize_u64(rows.len() as u64)
+/// The rows, or how many there were.
+#[derive(Debug, Clone)]
+enum Rows {
+    Here(Vec<Vec<Vec<u8>>>),
+    LeftOut(u64),
+}
+
+/// A dataset without its cells.
+#[derive(Deserialize)]
+struct Description {
+    source: String,
+    columns: Vec<String>,
+    rows: u64,
+}
+
+impl Serialize for Dataset {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = serializer.serialize_struct("Dataset", 3)?;
+        fields.serialize_field("source", &self.source)?;
+        fields.serialize_field("columns", &self.columns)?;
+        fields.serialize_field("rows", &self.len())?;
+        fields.end()
+    }
+}
+
+impl TryFrom<Description> for Dataset {
+    type Error = String;
+
+    fn try_from(Description { source, columns, rows }: Description) -> Result<Self, String> {
+        if columns.is_empty() || rows == 0 {
+            return Err(format!("the dataset {source} has no columns or no rows"));
+        }
+        Ok(Self { source, columns, rows: Rows::LeftOut(rows) })
+    }
 }
 
 impl Dataset {
@@ -36,7 +69,7 @@ impl Dataset {
         for row in &mut rows {
             row.resize(columns.len(), Vec::new());
         }
-        Ok(Self { source, columns, rows })
+        Ok(Self { source, columns, rows: Rows::Here(rows) })
     }
 
     /// The names of the columns.
@@ -48,19 +81,32 @@ impl Dataset {
     /// How many rows there are, at least 1.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.rows.len()
+        match &self.rows {
+            Rows::Here(rows) => rows.len(),
+            Rows::LeftOut(count) => usize::try_from(*count).unwrap_or(usize::MAX),
+        }
     }
 
     /// Never: a dataset has a row. Stands here because `len` does.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
+        self.len() == 0
     }
 
-    /// The cell that request number `index` uses: rows go round.
+    /// Whether this is a description alone, loaded from a saved plan, with no cells to send.
+    #[must_use]
+    pub fn is_description(&self) -> bool {
+        matches!(self.rows, Rows::LeftOut(_))
+    }
+
+    /// The cell that request number `index` uses: rows go round. A description has none, and every
+    /// cell of it is empty.
     #[must_use]
     pub fn cell(&self, index: u64, column: usize) -> &[u8] {
-        &self.rows[(index % self.rows.len() as u64) as usize][column]
+        match &self.rows {
+            Rows::Here(rows) => &rows[(index % rows.len() as u64) as usize][column],
+            Rows::LeftOut(_) => &[],
+        }
     }
 }
 
@@ -75,5 +121,19 @@ mod tests {
         assert_eq!(data.cell(0, 1), b"");
         assert_eq!(data.cell(3, 1), b"b");
         assert!(Dataset::new("f".into(), vec!["a".into()], vec![]).is_err());
+    }
+
+    #[test]
+    fn as_data_it_is_a_description() {
+        let rows = vec![vec![b"1".to_vec()], vec![b"2".to_vec()]];
+        let data = Dataset::new("f".into(), vec!["a".into()], rows).unwrap();
+        let text = serde_json::to_string(&data).unwrap();
+        assert_eq!(text, r#"{"source":"f","columns":["a"],"rows":2}"#);
+        let loaded: Dataset = serde_json::from_str(&text).unwrap();
+        assert!(loaded.is_description() && !data.is_description());
+        assert_eq!((loaded.len(), loaded.cell(1, 0)), (2, &b""[..]));
+        assert_eq!(serde_json::to_string(&loaded).unwrap(), text);
+        let none = r#"{"source":"f","columns":["a"],"rows":0}"#;
+        assert!(serde_json::from_str::<Dataset>(none).is_err());
     }
 }

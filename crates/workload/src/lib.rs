@@ -7,6 +7,7 @@
 //!
 //! What bytes a command becomes is `wire`'s business; how they travel, `engine`'s.
 
+mod bytes;
 pub mod command;
 pub mod dataset;
 pub mod keys;

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::{
@@ -39,7 +39,7 @@ pub mod limits {
 }
 
 /// The protocol spoken on every connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProtocolKind {
     /// RESP version 2, the default of every server. <https://redis.io/docs/latest/develop/reference/protocol-spec/>
@@ -49,7 +49,7 @@ pub enum ProtocolKind {
 }
 
 /// The I/O engine that moves the bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EngineKind {
     /// The fastest that this kernel allows.
@@ -61,7 +61,7 @@ pub enum EngineKind {
 }
 
 /// How many of what carries the load.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fleet {
     /// Worker threads, 1 to [`limits::WORKERS_MAX`]. Each owns its connections.
     pub workers: u16,
@@ -77,12 +77,12 @@ pub struct Fleet {
     /// Whether a connection is used again. If not, every pipeline gets a connection of its own.
     pub keep_alive: bool,
     /// The CPUs that workers are pinned to, one each in turn; none for wherever the kernel likes.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cpus: Vec<usize>,
 }
 
 /// When a connection that has requests in flight may send more.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Window {
     /// Stop and wait: the next pipeline leaves when every reply of the last one is in, as in
@@ -93,7 +93,7 @@ pub enum Window {
 }
 
 /// When a test, or its warm-up, ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stop {
     /// After this many requests, to the exact count.
@@ -103,7 +103,7 @@ pub enum Stop {
 }
 
 /// What an error reply of the server does to the run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnError {
     /// The run ends with exit code 1, as in `redis-benchmark`.
@@ -113,7 +113,7 @@ pub enum OnError {
 }
 
 /// Everything a front end decides about one test, not yet checked.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct PlanParts {
     /// The title that reports print.
     pub name: String,
@@ -139,7 +139,7 @@ pub struct PlanParts {
     /// What the number placeholders draw from.
     pub keys: KeySpace,
     /// What the field placeholders draw from.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dataset: Option<Arc<Dataset>>,
     /// The size in bytes that the classic report calls payload.
     pub payload_bytes: u64,
@@ -156,9 +156,10 @@ pub struct PlanParts {
     pub shard: Shard,
 }
 
-/// One test, complete and valid. Reads like [`PlanParts`], but cannot be changed.
-#[derive(Debug, Clone, Serialize)]
-#[serde(transparent)]
+/// One test, complete and valid. Reads like [`PlanParts`], but cannot be changed. One that is loaded
+/// passes the same checks as one that is typed.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(try_from = "PlanParts")]
 pub struct Plan(PlanParts);
 
 impl std::ops::Deref for Plan {
@@ -176,6 +177,14 @@ pub struct PlanError(pub String);
 
 fn refuse(ok: bool, message: impl FnOnce() -> String) -> Result<(), PlanError> {
     if ok { Ok(()) } else { Err(PlanError(message())) }
+}
+
+impl TryFrom<PlanParts> for Plan {
+    type Error = PlanError;
+
+    fn try_from(parts: PlanParts) -> Result<Self, PlanError> {
+        parts.build()
+    }
 }
 
 impl PlanParts {
@@ -423,6 +432,32 @@ pub(crate) mod tests {
     }
 
     use crate::Arg;
+
+    #[test]
+    fn a_plan_survives_being_saved_and_is_checked_again() {
+        let mut parts = parts();
+        parts.target.endpoint = crate::Endpoint::Unix(
+            <std::ffi::OsString as std::os::unix::ffi::OsStringExt>::from_vec(b"/t/\xff".into())
+                .into(),
+        );
+        let odd = crate::Credentials { user: None, password: crate::Secret::new("hunter2") };
+        parts.target.credentials = Some(odd);
+        parts.pace = Pace::constant(0.1 + 0.2);
+        parts.sequence.push(CommandSpec::parse([&b"SET"[..], b"k:__rand_1st__", b"\x00\xff"]));
+        parts.keys = KeySpace { range: Some(u64::MAX), draw: "sequential" };
+        let plan = parts.build().unwrap();
+        let text = serde_json::to_string(&plan).unwrap();
+        let loaded: Plan = serde_json::from_str(&text).unwrap();
+        assert_eq!(serde_json::to_string(&loaded).unwrap(), text);
+        assert_eq!(loaded.sequence, plan.sequence);
+        assert_eq!(loaded.target.endpoint, plan.target.endpoint);
+        assert_eq!(loaded.target.credentials.as_ref().unwrap().password.reveal(), "***");
+        for (from, to) in [("\"connections\":50", "\"connections\":0"), ("sequential", "zigzag")] {
+            let bad = serde_json::from_str::<Plan>(&text.replace(from, to));
+            let error = bad.unwrap_err().to_string();
+            assert!(error.contains("-c 0") || error.contains("zigzag"), "{error}");
+        }
+    }
 
     #[test]
     fn a_batch_that_no_memory_holds_is_refused() {

@@ -7,15 +7,15 @@ use std::fmt;
 use std::net::IpAddr;
 use std::path::PathBuf;
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 
 /// A server and the state that every connection to it is brought into before it carries load.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Target {
     /// Where the server listens.
     pub endpoint: Endpoint,
     /// Who logs in, if anybody.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credentials: Option<Credentials>,
     /// The database to `SELECT`; 0 needs no command.
     pub db: u32,
@@ -24,12 +24,12 @@ pub struct Target {
     /// Whether connections are opened with MPTCP (Linux, RFC 8684).
     pub mptcp: bool,
     /// Local addresses that connections are opened from, in turn; none for the kernel's choice.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<IpAddr>,
 }
 
 /// An address as the user gave it, names unresolved.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Endpoint {
     /// A host name or IP address (IPv6 without brackets), and a port.
@@ -40,18 +40,18 @@ pub enum Endpoint {
         port: u16,
     },
     /// The path of a unix socket.
-    Unix(PathBuf),
+    Unix(#[serde(with = "crate::bytes::path")] PathBuf),
     /// A private server, started for the run and gone after it.
     Spawned {
         /// Its program, a name or a path; `None` for whichever server is installed.
-        #[serde(skip_serializing_if = "Option::is_none")]
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         program: Option<String>,
         /// Its arguments beyond those that make it private.
         args: Vec<String>,
         /// Whether it listens on a unix socket instead of a loopback port.
         unix: bool,
         /// The CPUs that it is pinned to; none for wherever the kernel likes.
-        #[serde(skip_serializing_if = "Vec::is_empty")]
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
         cpus: Vec<usize>,
     },
 }
@@ -74,17 +74,17 @@ impl fmt::Display for Endpoint {
 }
 
 /// A login. Without a user it is the password of the `default` user.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Credentials {
     /// The ACL user, where one was named.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
     /// The password.
     pub password: Secret,
 }
 
-/// Text that is used but never shown: it prints and serialises as `***`.
-#[derive(Clone, PartialEq, Eq)]
+/// Text that is used but never shown: it prints and serialises as `***`, and is loaded as that.
+#[derive(Clone, PartialEq, Eq, Deserialize)]
 pub struct Secret(String);
 
 impl Secret {

@@ -25,7 +25,7 @@ pub(super) struct Table {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Cell {
     pub(super) transport: &'static str,
-    pub(super) engine: &'static str,
+    pub(super) engine: String,
     pub(super) pipeline: u32,
     /// Requests answered in a second.
     pub(super) requests_per_s: f64,
@@ -148,7 +148,7 @@ mod tests {
     fn cell(client_busy: f64, sink_busy: f64) -> Cell {
         Cell {
             transport: "tcp",
-            engine: "uring",
+            engine: "uring".into(),
             pipeline: 16,
             requests_per_s: 1_234_567.8,
             client_cpu_us: 0.4321,

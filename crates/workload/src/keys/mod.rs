@@ -10,7 +10,8 @@
 mod sequential;
 mod uniform;
 
-use serde::Serialize;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
 pub use sequential::Sequential;
 pub use uniform::Uniform;
@@ -33,6 +34,22 @@ pub struct KeySpace {
     pub range: Option<u64>,
     /// The distribution, a name in [`KEY_DRAWS`].
     pub draw: &'static str,
+}
+
+/// Written out, because the name has to be looked up in the table.
+impl<'de> Deserialize<'de> for KeySpace {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Named {
+            range: Option<u64>,
+            draw: String,
+        }
+        let Named { range, draw } = Named::deserialize(deserializer)?;
+        match KEY_DRAWS.iter().find(|(name, _)| *name == draw) {
+            Some((draw, _)) => Ok(Self { range, draw }),
+            None => Err(D::Error::custom(format!("there is no key distribution {draw:?}"))),
+        }
+    }
 }
 
 impl Default for KeySpace {

@@ -1,0 +1,127 @@
+//! How busy the machine is: load, pressure, and where CPU time has gone.
+
+use serde::{Deserialize, Serialize};
+
+use super::tree::Tree;
+
+/// How busy the machine was when it was asked.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LoadFacts {
+    /// Load averages of 1, 5 and 15 minutes.
+    pub average: Option<[f64; 3]>,
+    /// Stalls for want of CPU.
+    pub cpu_pressure: Option<Pressure>,
+    /// Stalls for want of memory.
+    pub memory_pressure: Option<Pressure>,
+    /// Stalls for want of disks.
+    pub io_pressure: Option<Pressure>,
+    /// CPU time since the start of the machine.
+    pub cpu_times: Option<CpuTimes>,
+}
+
+/// Share of time, in percent, in which at least one task stood still for want of something.
+/// <https://docs.kernel.org/accounting/psi.html>
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Pressure {
+    /// Of the last 10 seconds.
+    pub avg10: f64,
+    /// Of the last minute.
+    pub avg60: f64,
+}
+
+/// CPU time of all CPUs since the start of the machine, in ticks (hundredths of a second on
+/// common systems; only ratios are of use).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CpuTimes {
+    /// All of it.
+    pub total: u64,
+    /// With nothing to do, or only a disk to wait for.
+    pub idle: u64,
+    /// Ready to run, while the hypervisor ran something else.
+    pub steal: u64,
+}
+
+impl CpuTimes {
+    /// What was added since.
+    #[must_use]
+    pub fn since(self, earlier: Self) -> Self {
+        Self {
+            total: self.total.saturating_sub(earlier.total),
+            idle: self.idle.saturating_sub(earlier.idle),
+            steal: self.steal.saturating_sub(earlier.steal),
+        }
+    }
+
+    /// Stolen time as a share of all, 0 to 1.
+    #[must_use]
+    pub fn steal_share(self) -> Option<f64> {
+        (self.total > 0).then(|| self.steal as f64 / self.total as f64)
+    }
+
+    /// Time spent on work as a share of all, 0 to 1; stolen time is no work.
+    #[must_use]
+    pub fn busy_share(self) -> Option<f64> {
+        let busy = self.total.saturating_sub(self.idle).saturating_sub(self.steal);
+        (self.total > 0).then(|| busy as f64 / self.total as f64)
+    }
+}
+
+pub(super) fn read(tree: &Tree) -> LoadFacts {
+    LoadFacts {
+        average: tree.text("proc/loadavg").and_then(|text| average(&text)),
+        cpu_pressure: tree.text("proc/pressure/cpu").and_then(|text| pressure(&text)),
+        memory_pressure: tree.text("proc/pressure/memory").and_then(|text| pressure(&text)),
+        io_pressure: tree.text("proc/pressure/io").and_then(|text| pressure(&text)),
+        cpu_times: tree.text("proc/stat").and_then(|text| cpu_times(&text)),
+    }
+}
+
+fn average(text: &str) -> Option<[f64; 3]> {
+    let mut numbers = text.split_whitespace().map(|word| word.parse().ok());
+    Some([numbers.next()??, numbers.next()??, numbers.next()??])
+}
+
+fn pressure(text: &str) -> Option<Pressure> {
+    let some = text.lines().find_map(|line| line.strip_prefix("some "))?;
+    let value =
+        |name: &str| some.split_whitespace().find_map(|word| word.strip_prefix(name)?.parse().ok());
+    Some(Pressure { avg10: value("avg10=")?, avg60: value("avg60=")? })
+}
+
+/// The line `cpu` of <https://docs.kernel.org/filesystems/proc.html>: user, nice, system, idle,
+/// iowait, irq, softirq, steal. Guests' time, which follows, is in user already.
+fn cpu_times(text: &str) -> Option<CpuTimes> {
+    let line = text.lines().find_map(|line| line.strip_prefix("cpu "))?;
+    let ticks: Option<Vec<u64>> =
+        line.split_whitespace().take(8).map(|word| word.parse().ok()).collect();
+    let ticks = ticks.filter(|ticks| ticks.len() >= 5)?;
+    Some(CpuTimes {
+        total: ticks.iter().fold(0, |sum, n| sum.saturating_add(*n)),
+        idle: ticks[3].saturating_add(ticks[4]),
+        steal: ticks.get(7).copied().unwrap_or(0),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stolen_time_is_a_share_of_the_time_between() {
+        let before = cpu_times("cpu  100 0 100 800 0 0 0 0 0 0\ncpu0 1").unwrap();
+        let after = cpu_times("cpu  150 0 100 820 10 0 0 20 50 0\n").unwrap();
+        let between = after.since(before);
+        assert_eq!(between, CpuTimes { total: 100, idle: 30, steal: 20 });
+        assert_eq!(between.steal_share(), Some(0.2));
+        assert_eq!(between.busy_share(), Some(0.5));
+        assert_eq!(CpuTimes::default().steal_share(), None);
+    }
+
+    #[test]
+    fn pressure_is_that_of_some_tasks() {
+        let text = "some avg10=1.50 avg60=0.25 avg300=0.10 total=5\nfull avg10=9 avg60=9";
+        assert_eq!(pressure(text), Some(Pressure { avg10: 1.5, avg60: 0.25 }));
+        assert_eq!(pressure("full avg10=9"), None);
+    }
+}

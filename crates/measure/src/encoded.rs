@@ -1,0 +1,240 @@
+//! A latency histogram at rest: compact, and the same on every machine.
+//!
+//! The buckets are in the V2 format of HdrHistogram, compressed, which its libraries in every
+//! language read (<https://github.com/HdrHistogram/HdrHistogram>). That format knows values only to
+//! the width of a bucket, so the exact figures stand beside it. What is decoded may come from
+//! anywhere: nothing in it is believed before it is checked.
+
+use std::io::Read;
+
+use flate2::read::ZlibDecoder;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
+use thiserror::Error;
+
+use crate::Latency;
+
+/// A [`Latency`] as bytes, with what the bytes do not hold exactly.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EncodedLatency {
+    /// How many replies.
+    pub count: u64,
+    /// All their latencies, added up.
+    pub sum_ns: u128,
+    /// The exact least; 0 of nothing.
+    pub min_ns: u64,
+    /// The exact greatest; 0 of nothing.
+    pub max_ns: u64,
+    /// The buckets: HdrHistogram V2, compressed. Values are nanoseconds.
+    pub buckets: Box<[u8]>,
+}
+
+/// Why a histogram cannot be written or read.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{0}")]
+pub struct CodecError(String);
+
+/// Most bytes that a histogram takes when it is not compressed: more than five significant digits
+/// over the whole range can fill.
+const PLAIN_BYTES_MAX: u64 = 64 << 20;
+/// The fixed part before the counts.
+const HEADER_BYTES: usize = 40;
+const COMPRESSED_COOKIE: u32 = 0x1c84_9314;
+
+impl EncodedLatency {
+    /// Encodes a histogram.
+    ///
+    /// # Errors
+    /// A bucket counts more than 2^63 - 1, which the format cannot say.
+    pub fn of(latency: &Latency) -> Result<Self, CodecError> {
+        let mut buckets = Vec::new();
+        V2DeflateSerializer::new()
+            .serialize(&latency.buckets, &mut buckets)
+            .map_err(|e| CodecError(format!("a histogram cannot be encoded: {e}")))?;
+        Ok(Self {
+            count: latency.count(),
+            sum_ns: latency.sum_ns,
+            min_ns: latency.min_ns().unwrap_or_default(),
+            max_ns: latency.max_ns().unwrap_or_default(),
+            buckets: buckets.into(),
+        })
+    }
+
+    /// The histogram, bucket for bucket.
+    ///
+    /// # Errors
+    /// The bytes are not of the format, or they and the exact figures contradict each other.
+    pub fn decode(&self) -> Result<Latency, CodecError> {
+        let plain = inflate(&self.buckets)?;
+        let mut buckets: Histogram<u64> = Deserializer::new()
+            .deserialize(&mut plain.as_slice())
+            .map_err(|e| CodecError(format!("a histogram cannot be decoded: {e}")))?;
+        buckets.auto(true);
+        self.check(&buckets)?;
+        let empty = self.count == 0;
+        Ok(Latency {
+            buckets,
+            sum_ns: self.sum_ns,
+            min_ns: if empty { u64::MAX } else { self.min_ns },
+            max_ns: self.max_ns,
+        })
+    }
+
+    /// Whether the exact figures are of these buckets.
+    fn check(&self, buckets: &Histogram<u64>) -> Result<(), CodecError> {
+        let Self { count, sum_ns, min_ns, max_ns, .. } = *self;
+        let times = |ns: u64| u128::from(ns) * u128::from(count);
+        let ends_agree = if count == 0 {
+            (min_ns, max_ns) == (0, 0)
+        } else {
+            min_ns <= max_ns
+                && max_ns <= u64::MAX / 2
+                && buckets.equivalent(min_ns.max(1), buckets.min_nz())
+                && buckets.equivalent(max_ns.max(1), buckets.max())
+        };
+        let sum_agrees = (times(min_ns)..=times(max_ns)).contains(&sum_ns);
+        if buckets.len() == count && ends_agree && sum_agrees {
+            Ok(())
+        } else {
+            Err(CodecError("a histogram and its exact figures contradict each other".to_owned()))
+        }
+    }
+}
+
+/// The bytes behind the compression, after a look at all that the library takes on trust: it makes
+/// room for as much as the bytes claim.
+fn inflate(bytes: &[u8]) -> Result<Vec<u8>, CodecError> {
+    let fault = |what: &str| CodecError(format!("a histogram cannot be decoded: {what}"));
+    let number = |bytes: &[u8], at: usize| -> Option<u32> {
+        Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
+    };
+    if number(bytes, 0) != Some(COMPRESSED_COOKIE) || bytes.len() < 8 {
+        return Err(fault("it is not in the compressed V2 format of HdrHistogram"));
+    }
+    let mut plain = Vec::new();
+    let read = ZlibDecoder::new(&bytes[8..]).take(PLAIN_BYTES_MAX + 1).read_to_end(&mut plain);
+    read.map_err(|e| fault(&e.to_string()))?;
+    if plain.len() as u64 > PLAIN_BYTES_MAX {
+        return Err(fault("it is too large"));
+    }
+    let counts = plain.len().checked_sub(HEADER_BYTES).ok_or_else(|| fault("it is cut short"))?;
+    if number(&plain, 4) != u32::try_from(counts).ok() {
+        return Err(fault("it is not as long as it says"));
+    }
+    // The least value that is told from others is 1 ns in every histogram of ours.
+    let unit = plain.get(16..24) == Some(&1u64.to_be_bytes()[..]);
+    if !unit || !(1..=5).contains(&number(&plain, 12).unwrap_or_default()) {
+        return Err(fault("its unit or its precision is not one of keystorm's"));
+    }
+    // The one number whose negative is no number.
+    if plain[HEADER_BYTES..].windows(9).any(|run| run == [0xff; 9]) {
+        return Err(fault("a count is absurd"));
+    }
+    Ok(plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn of(precision: u8, values: &[u64]) -> Latency {
+        let mut latency = Latency::new(precision);
+        values.iter().for_each(|&v| latency.record_n(v, 1));
+        latency
+    }
+
+    fn all(l: &Latency) -> (Vec<(u64, u64)>, u128, u64, u64, Option<f64>) {
+        (l.recorded().collect(), l.sum_ns, l.min_ns, l.max_ns, l.mean_ns())
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_decoded_is_what_was_encoded(
+            values in prop::collection::vec(0u64..u64::MAX / 2, 0..60),
+            usual in prop::collection::vec(0u64..10_000_000, 0..60),
+            precision in 1u8..=4,
+        ) {
+            let latency = of(precision, &[values, usual].concat());
+            let encoded = EncodedLatency::of(&latency).unwrap();
+            let decoded = encoded.decode().unwrap();
+            prop_assert_eq!(all(&decoded), all(&latency));
+            prop_assert_eq!(EncodedLatency::of(&decoded).unwrap(), encoded);
+        }
+
+        #[test]
+        fn no_bytes_make_it_panic(at in any::<prop::sample::Index>(), byte: u8, cut in 0usize..40) {
+            let mut encoded = EncodedLatency::of(&of(3, &[5, 1_000, 80_000_000])).unwrap();
+            let at = at.index(encoded.buckets.len());
+            encoded.buckets[at] = byte;
+            let kept = encoded.buckets.len().saturating_sub(cut);
+            encoded.buckets = encoded.buckets[..kept].into();
+            let _ = encoded.decode();
+        }
+
+        #[test]
+        fn no_plain_bytes_make_it_panic(at in 4usize..60, byte: u8) {
+            let _ = with_plain(|plain| {
+                let at = at.min(plain.len() - 1);
+                plain[at] = byte;
+            });
+        }
+    }
+
+    /// Decodes a histogram of which the bytes behind the compression were changed.
+    fn with_plain(change: impl FnOnce(&mut Vec<u8>)) -> Result<Latency, CodecError> {
+        use std::io::Write;
+        let mut encoded = EncodedLatency::of(&of(3, &[5, 1_000, 80_000_000])).unwrap();
+        let mut plain = inflate(&encoded.buckets).unwrap();
+        change(&mut plain);
+        let mut bytes = encoded.buckets[..8].to_vec();
+        let mut compress = flate2::write::ZlibEncoder::new(&mut bytes, flate2::Compression::fast());
+        compress.write_all(&plain).unwrap();
+        compress.finish().unwrap();
+        encoded.buckets = bytes.into();
+        encoded.decode()
+    }
+
+    #[test]
+    fn nothing_is_encoded_as_nothing() {
+        let encoded = EncodedLatency::of(&Latency::new(3)).unwrap();
+        assert_eq!((encoded.count, encoded.min_ns, encoded.max_ns), (0, 0, 0));
+        let mut decoded = encoded.decode().unwrap();
+        assert_eq!(decoded.quantile_ns(0.5), None);
+        decoded.record_n(7, 1);
+        assert_eq!(decoded.min_ns(), Some(7));
+    }
+
+    #[test]
+    fn claims_are_not_believed() {
+        let said = |change: fn(&mut Vec<u8>)| with_plain(change).unwrap_err().to_string();
+        assert!(said(|p| p[4..8].fill(0xff)).contains("as long as it says"));
+        assert!(said(|p| p.truncate(20)).contains("cut short"));
+        assert!(said(|p| p[15] = 9).contains("precision"));
+        assert!(said(|p| p[23] = 2).contains("unit"));
+        let absurd = |p: &mut Vec<u8>| {
+            p.extend([0xff; 9]);
+            let counts = (p.len() - HEADER_BYTES) as u32;
+            p[4..8].copy_from_slice(&counts.to_be_bytes());
+        };
+        assert!(said(absurd).contains("absurd"));
+        assert!(said(|p| p.resize(PLAIN_BYTES_MAX as usize + 1, 0)).contains("too large"));
+    }
+
+    #[test]
+    fn exact_figures_must_be_of_the_buckets() {
+        let good = EncodedLatency::of(&of(3, &[1_000, 2_000])).unwrap();
+        let changes: [fn(&mut EncodedLatency); 5] = [
+            |e| e.count = 3,
+            |e| e.min_ns = 2_000,
+            |e| e.max_ns = 9_000,
+            |e| e.sum_ns = 4_001,
+            |e| (e.min_ns, e.max_ns) = (2_000, 1_000),
+        ];
+        for change in changes {
+            let mut bad = good.clone();
+            change(&mut bad);
+            assert!(bad.decode().unwrap_err().to_string().contains("contradict"), "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! Errors in a saved run: how many of which kind.
+
+use std::fmt;
+
+use measure::ErrorCounts;
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// Error replies.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct ErrorRecord {
+    total: u64,
+    by_kind: ByKind,
+    /// The first few different texts, as the server sent them.
+    #[serde(default)]
+    examples: Vec<String>,
+}
+
+/// An object of kinds, in the order in which they first came.
+#[derive(Debug, Clone)]
+struct ByKind(Vec<(String, u64)>);
+
+impl ErrorRecord {
+    pub(super) fn of(errors: &ErrorCounts) -> Self {
+        Self {
+            total: errors.total(),
+            by_kind: ByKind(errors.by_kind().to_vec()),
+            examples: errors.examples().to_vec(),
+        }
+    }
+
+    pub(super) fn counts(self) -> ErrorCounts {
+        ErrorCounts::restore(self.by_kind.0, self.examples)
+    }
+}
+
+impl Serialize for ByKind {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(kind, count)| (kind, count)))
+    }
+}
+
+impl<'de> Deserialize<'de> for ByKind {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Kinds;
+
+        impl<'de> Visitor<'de> for Kinds {
+            type Value = ByKind;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object of counts")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<ByKind, A::Error> {
+                let mut kinds = Vec::new();
+                while let Some(entry) = entries.next_entry()? {
+                    kinds.push(entry);
+                }
+                Ok(ByKind(kinds))
+            }
+        }
+
+        deserializer.deserialize_map(Kinds)
+    }
+}

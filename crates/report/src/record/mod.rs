@@ -1,0 +1,228 @@
+//! Runs as data that outlives them: the JSON document `keystorm.run/1`.
+//!
+//! Owns its layout, in structs of its own, so that a change inside keystorm changes no file, and
+//! the way back: what is loaded is a [`Run`] again, equal in every count and bucket, of which every
+//! format can be printed. Files are the caller's business. Nothing in a document is believed before
+//! it is checked, since anybody may have written it.
+//!
+//! The layout is explained in `docs/results.md` and fixed by `docs/schema/keystorm.run.1.json`.
+
+mod counts;
+mod latency;
+mod test;
+mod timeline;
+
+use host::ServerFacts;
+use measure::CodecError;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+use workload::Plan;
+
+use crate::Run;
+use test::{TestRecord, WorkerRecord};
+
+/// The name of the layout. The number changes when what is written before cannot be read after.
+pub const SCHEMA: &str = "keystorm.run/1";
+/// What the names of all its versions begin with.
+const SCHEMA_FAMILY: &str = "keystorm.run/";
+
+/// Why a document cannot be written or read, in words for a person. May quote the document, and so
+/// is to be escaped where it is shown.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{0}")]
+pub struct RecordError(String);
+
+impl RecordError {
+    fn wrong(what: impl Into<String>) -> Self {
+        Self(what.into())
+    }
+}
+
+impl From<CodecError> for RecordError {
+    fn from(error: CodecError) -> Self {
+        Self(error.to_string())
+    }
+}
+
+/// The document: the tests that one job has carried out so far.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Record {
+    schema: String,
+    /// Whether every test that was asked for has been carried out as planned.
+    complete: bool,
+    /// Whether the tests are a suite, and not one command of the user's own.
+    suite: bool,
+    server: ServerFacts,
+    client: Client,
+    /// The plan of each test, in the order of the tests.
+    plan: Vec<Plan>,
+    tests: Vec<TestRecord>,
+}
+
+/// The program that put on the load.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+struct Client {
+    version: String,
+    /// Every engine that moved bytes.
+    engine: String,
+    /// What each worker used in all tests together.
+    workers: Vec<WorkerRecord>,
+}
+
+/// What all tests of a document have in common.
+struct Common {
+    server: ServerFacts,
+    version: String,
+}
+
+/// What a document holds.
+#[derive(Debug)]
+pub struct Loaded {
+    /// The tests in order.
+    pub runs: Vec<Run>,
+    /// See [`Record::new`].
+    pub suite: bool,
+    /// See [`Record::set_complete`].
+    pub complete: bool,
+}
+
+impl Record {
+    /// A document without tests. `suite` tells the tests of a suite from a command of the user's
+    /// own, whose reports end differently.
+    #[must_use]
+    pub fn new(suite: bool) -> Self {
+        Self {
+            schema: SCHEMA.to_owned(),
+            complete: false,
+            suite,
+            server: ServerFacts::default(),
+            client: Client::default(),
+            plan: Vec::new(),
+            tests: Vec::new(),
+        }
+    }
+
+    /// Puts test number `at`: in the place of the one that stands there, or behind the last.
+    ///
+    /// # Errors
+    /// A count is too large to be written.
+    pub fn put(&mut self, at: usize, run: &Run) -> Result<(), RecordError> {
+        let (plan, test) = (run.plan.clone(), TestRecord::of(run)?);
+        if at < self.tests.len() {
+            (self.plan[at], self.tests[at]) = (plan, test);
+        } else {
+            self.plan.push(plan);
+            self.tests.push(test);
+        }
+        self.server = run.server.clone();
+        self.client = Client::of(&run.version, &self.tests);
+        Ok(())
+    }
+
+    /// Notes that every test that was asked for has been carried out, if they all ended well.
+    pub fn set_complete(&mut self) {
+        self.complete = self.tests.iter().all(TestRecord::complete);
+    }
+
+    /// Whether there is no test in it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.tests.is_empty()
+    }
+
+    /// The text of the document, with a line end behind it.
+    ///
+    /// # Errors
+    /// A figure has no JSON.
+    pub fn to_json(&self) -> Result<String, RecordError> {
+        let text = serde_json::to_string_pretty(self);
+        text.map(|text| text + "\n").map_err(|e| RecordError(e.to_string()))
+    }
+
+    /// Reads the text of a document.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn from_json(text: &[u8]) -> Result<Self, RecordError> {
+        #[derive(Deserialize)]
+        struct Head {
+            schema: Option<String>,
+        }
+        let head: Head = serde_json::from_slice(text).map_err(|e| broken(text, &e))?;
+        match head.schema.as_deref() {
+            Some(SCHEMA) => {}
+            Some(other) if other.starts_with(SCHEMA_FAMILY) => {
+                return Err(RecordError(format!(
+                    "it was written by another version of keystorm, as {other:?}; this one reads \
+                     {SCHEMA:?}"
+                )));
+            }
+            Some(other) => {
+                return Err(RecordError(format!(
+                    "it is no saved run: its schema is {other:?} and not {SCHEMA:?}"
+                )));
+            }
+            None => return Err(RecordError(format!("it is no saved run: no schema {SCHEMA:?}"))),
+        }
+        serde_json::from_slice(text).map_err(|e| broken(text, &e))
+    }
+
+    /// The runs of the document.
+    ///
+    /// # Errors
+    /// What in it contradicts itself or cannot be.
+    pub fn load(self) -> Result<Loaded, RecordError> {
+        let Self { schema: _, complete, suite, server, client, plan, tests } = self;
+        if plan.len() != tests.len() {
+            return Err(RecordError(format!(
+                "there are {} tests and {} plans",
+                tests.len(),
+                plan.len()
+            )));
+        }
+        let common = Common { server, version: client.version };
+        let runs = tests.into_iter().zip(plan).map(|(test, plan)| test.run(plan, &common));
+        Ok(Loaded { runs: runs.collect::<Result<_, _>>()?, suite, complete })
+    }
+}
+
+/// A document that JSON, or the layout, does not know.
+fn broken(text: &[u8], error: &serde_json::Error) -> RecordError {
+    if error.is_eof() {
+        return RecordError(match text.is_empty() {
+            true => "it is empty".to_owned(),
+            false => format!("it is cut short: {error}"),
+        });
+    }
+    match error.is_syntax() {
+        true => RecordError(format!("it is not JSON: {error}")),
+        false => RecordError(error.to_string()),
+    }
+}
+
+impl Client {
+    fn of(version: &str, tests: &[TestRecord]) -> Self {
+        let mut engines: Vec<&str> = Vec::new();
+        let mut workers: Vec<measure::WorkerUse> = Vec::new();
+        for (engine, used) in tests.iter().map(TestRecord::client) {
+            if !engines.contains(&engine) {
+                engines.push(engine);
+            }
+            let nothing = measure::WorkerUse { cpu_ns: 0, wall_ns: 0 };
+            workers.resize(workers.len().max(used.len()), nothing);
+            for (sum, used) in workers.iter_mut().zip(used) {
+                let used = used.worker();
+                sum.cpu_ns = sum.cpu_ns.saturating_add(used.cpu_ns);
+                sum.wall_ns = sum.wall_ns.saturating_add(used.wall_ns);
+            }
+        }
+        Self {
+            version: version.to_owned(),
+            engine: engines.join(", "),
+            workers: workers.iter().map(WorkerRecord::of).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

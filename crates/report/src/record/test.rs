@@ -1,0 +1,317 @@
+//! One test in a saved run: its figures, and everything that they are derived from.
+//!
+//! Every struct of a [`Run`] is taken apart by name, so that a field that is added and not saved
+//! does not compile.
+
+use std::time::SystemTime;
+
+use measure::{
+    CommandTally, ConnectionTally, Ending, Lateness, Measurement, Tally, Timeline, WorkerUse,
+};
+use serde::{Deserialize, Serialize};
+use workload::Plan;
+
+use super::counts::ErrorRecord;
+use super::latency::LatencyRecord;
+use super::timeline::{self, PointRecord};
+use super::{Common, RecordError};
+use crate::{Run, Summary, Verdict};
+
+/// One test.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct TestRecord {
+    name: String,
+    requests: u64,
+    errors: ErrorRecord,
+    elapsed_s: f64,
+    throughput_rps: f64,
+    latency_ms: Latencies,
+    commands: Vec<CommandRecord>,
+    connections: ConnectionRecord,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    lateness_ms: Option<LatenessRecord>,
+    timeline_interval_s: f64,
+    timeline: Vec<PointRecord>,
+    verdict: Verdict,
+    #[serde(default)]
+    warnings: Vec<String>,
+    /// RFC 3339 in UTC, with nanoseconds.
+    started_at: String,
+    ending: EndingRecord,
+    /// Why it failed, if it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    failure: Option<String>,
+    client: ClientRecord,
+    exact: Exact,
+}
+
+/// Whole nanoseconds of what stands above in seconds.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct Exact {
+    elapsed_ns: u64,
+    timeline_interval_ns: u64,
+}
+
+/// Latencies of all commands together.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Latencies {
+    service: LatencyRecord,
+    response: LatencyRecord,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    first_byte: Option<LatencyRecord>,
+}
+
+/// One command of the sequence. Without a `response` of its own, response time is service time.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct CommandRecord {
+    name: String,
+    ok: u64,
+    miss: u64,
+    latency_ms: CommandLatencies,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct CommandLatencies {
+    service: LatencyRecord,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    response: Option<LatencyRecord>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    first_byte: Option<LatencyRecord>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct ConnectionRecord {
+    connect_ms: LatencyRecord,
+    dropped: u64,
+    unanswered: u64,
+    pushes: u64,
+    bytes_out: u64,
+    bytes_in: u64,
+}
+
+/// How late requests of an open loop were sent.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct LatenessRecord {
+    /// From due to sent.
+    total: LatencyRecord,
+    /// The part of it for which a connection had room.
+    own: LatencyRecord,
+}
+
+impl LatenessRecord {
+    fn of(lateness: &Lateness) -> Result<Self, RecordError> {
+        let Lateness { total, own } = lateness;
+        Ok(Self { total: LatencyRecord::of(total)?, own: LatencyRecord::of(own)? })
+    }
+
+    fn lateness(&self) -> Result<Lateness, RecordError> {
+        Ok(Lateness { total: self.total.latency()?, own: self.own.latency()? })
+    }
+}
+
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum EndingRecord {
+    Complete,
+    Interrupted,
+    Failed,
+}
+
+/// What of us carried out the test.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct ClientRecord {
+    engine: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    engine_note: Option<String>,
+    workers: Vec<WorkerRecord>,
+}
+
+/// What a worker thread used. `busy` is the share of a core.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(super) struct WorkerRecord {
+    busy: f64,
+    cpu_ns: u64,
+    wall_ns: u64,
+}
+
+impl WorkerRecord {
+    pub(super) fn of(worker: &WorkerUse) -> Self {
+        let WorkerUse { cpu_ns, wall_ns } = *worker;
+        Self { busy: worker.busy(), cpu_ns, wall_ns }
+    }
+
+    pub(super) fn worker(self) -> WorkerUse {
+        WorkerUse { cpu_ns: self.cpu_ns, wall_ns: self.wall_ns }
+    }
+}
+
+impl TestRecord {
+    pub(super) fn of(run: &Run) -> Result<Self, RecordError> {
+        let Run { plan, measurement, server: _, version: _, verdict, warnings } = run;
+        let Measurement {
+            total,
+            timeline,
+            started_at,
+            elapsed_ns,
+            workers,
+            engine,
+            engine_note,
+            ending,
+        } = measurement;
+        let Tally { commands, errors, connections, lateness } = total;
+        let Timeline { interval_ns, .. } = timeline;
+        let summary = Summary::of(run);
+        let named = plan.sequence.iter().map(workload::CommandSpec::name);
+        let (ending, failure) = match ending {
+            Ending::Complete => (EndingRecord::Complete, None),
+            Ending::Interrupted => (EndingRecord::Interrupted, None),
+            Ending::Failed(why) => (EndingRecord::Failed, Some(why.clone())),
+        };
+        let first_byte = plan.first_byte.then(|| LatencyRecord::of(&total.first_byte()));
+        Ok(Self {
+            name: plan.name.clone(),
+            requests: summary.requests,
+            errors: ErrorRecord::of(errors),
+            elapsed_s: summary.elapsed_s,
+            throughput_rps: summary.throughput_rps,
+            latency_ms: Latencies {
+                service: LatencyRecord::of(&total.service())?,
+                response: LatencyRecord::of(&summary.response_times)?,
+                first_byte: first_byte.transpose()?,
+            },
+            commands: named
+                .zip(commands)
+                .map(|(name, tally)| CommandRecord::of(name, tally))
+                .collect::<Result<_, _>>()?,
+            connections: ConnectionRecord::of(connections)?,
+            lateness_ms: lateness.as_ref().map(LatenessRecord::of).transpose()?,
+            timeline_interval_s: *interval_ns as f64 / 1e9,
+            timeline: timeline::record(timeline),
+            verdict: verdict.clone(),
+            warnings: warnings.clone(),
+            started_at: written(*started_at),
+            ending,
+            failure,
+            client: ClientRecord {
+                engine: engine.clone(),
+                engine_note: engine_note.clone(),
+                workers: workers.iter().map(WorkerRecord::of).collect(),
+            },
+            exact: Exact { elapsed_ns: *elapsed_ns, timeline_interval_ns: *interval_ns },
+        })
+    }
+
+    /// The run, with what all tests of a file have in common.
+    pub(super) fn run(self, plan: Plan, common: &Common) -> Result<Run, RecordError> {
+        if self.commands.len() != plan.sequence.len() {
+            return Err(RecordError::wrong(format!(
+                "the test {} has {} commands and its plan {}",
+                self.name,
+                self.commands.len(),
+                plan.sequence.len()
+            )));
+        }
+        let commands = self.commands.iter().map(CommandRecord::tally);
+        let total = Tally {
+            commands: commands.collect::<Result<_, _>>()?,
+            errors: self.errors.counts(),
+            connections: self.connections.tally()?,
+            lateness: self.lateness_ms.as_ref().map(LatenessRecord::lateness).transpose()?,
+        };
+        let started_at = humantime::parse_rfc3339(&self.started_at)
+            .map_err(|e| RecordError::wrong(format!("started_at is {:?}: {e}", self.started_at)))?;
+        let measurement = Measurement {
+            total,
+            timeline: timeline::load(self.exact.timeline_interval_ns, &self.timeline)?,
+            started_at,
+            elapsed_ns: self.exact.elapsed_ns,
+            workers: self.client.workers.iter().map(|w| w.worker()).collect(),
+            engine: self.client.engine,
+            engine_note: self.client.engine_note,
+            ending: match self.ending {
+                EndingRecord::Complete => Ending::Complete,
+                EndingRecord::Interrupted => Ending::Interrupted,
+                EndingRecord::Failed => Ending::Failed(self.failure.unwrap_or_default()),
+            },
+        };
+        Ok(Run {
+            plan,
+            measurement,
+            server: common.server.clone(),
+            version: common.version.clone(),
+            verdict: self.verdict,
+            warnings: self.warnings,
+        })
+    }
+
+    /// Whether the test was carried out as planned.
+    pub(super) fn complete(&self) -> bool {
+        matches!(self.ending, EndingRecord::Complete)
+    }
+
+    /// What moved its bytes, and with which threads.
+    pub(super) fn client(&self) -> (&str, &[WorkerRecord]) {
+        (&self.client.engine, &self.client.workers)
+    }
+}
+
+/// Years that RFC 3339 has no digits for are those of a broken clock.
+fn written(time: SystemTime) -> String {
+    const YEAR_9999_S: u64 = 253_402_300_799;
+    let last = SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(YEAR_9999_S);
+    humantime::format_rfc3339_nanos(time.clamp(SystemTime::UNIX_EPOCH, last)).to_string()
+}
+
+impl CommandRecord {
+    fn of(name: String, tally: &CommandTally) -> Result<Self, RecordError> {
+        let CommandTally { service, scheduled_response, first_byte, ok, miss } = tally;
+        Ok(Self {
+            name,
+            ok: *ok,
+            miss: *miss,
+            latency_ms: CommandLatencies {
+                service: LatencyRecord::of(service)?,
+                response: scheduled_response.as_ref().map(LatencyRecord::of).transpose()?,
+                first_byte: first_byte.as_ref().map(LatencyRecord::of).transpose()?,
+            },
+        })
+    }
+
+    fn tally(&self) -> Result<CommandTally, RecordError> {
+        let CommandLatencies { service, response, first_byte } = &self.latency_ms;
+        let latency =
+            |l: &Option<LatencyRecord>| l.as_ref().map(LatencyRecord::latency).transpose();
+        Ok(CommandTally {
+            service: service.latency()?,
+            scheduled_response: latency(response)?,
+            first_byte: latency(first_byte)?,
+            ok: self.ok,
+            miss: self.miss,
+        })
+    }
+}
+
+impl ConnectionRecord {
+    fn of(tally: &ConnectionTally) -> Result<Self, RecordError> {
+        let ConnectionTally { connect, dropped, unanswered, pushes, bytes_out, bytes_in } = tally;
+        Ok(Self {
+            connect_ms: LatencyRecord::of(connect)?,
+            dropped: *dropped,
+            unanswered: *unanswered,
+            pushes: *pushes,
+            bytes_out: *bytes_out,
+            bytes_in: *bytes_in,
+        })
+    }
+
+    fn tally(&self) -> Result<ConnectionTally, RecordError> {
+        Ok(ConnectionTally {
+            connect: self.connect_ms.latency()?,
+            dropped: self.dropped,
+            unanswered: self.unanswered,
+            pushes: self.pushes,
+            bytes_out: self.bytes_out,
+            bytes_in: self.bytes_in,
+        })
+    }
+}

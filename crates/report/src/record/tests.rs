@@ -1,0 +1,104 @@
+//! Documents: written, read, and refused.
+
+use super::*;
+use crate::{FORMATS, FormatOptions, Summary, fixture};
+
+fn saved(run: &Run) -> String {
+    let mut record = Record::new(true);
+    record.put(0, run).unwrap();
+    record.to_json().unwrap()
+}
+
+fn loaded(text: &str) -> Run {
+    Record::from_json(text.as_bytes()).unwrap().load().unwrap().runs.remove(0)
+}
+
+fn refused(text: &str) -> String {
+    let loaded = Record::from_json(text.as_bytes()).and_then(Record::load);
+    loaded.map(|_| ()).unwrap_err().to_string()
+}
+
+fn rendered(format: &str, run: &Run) -> Vec<u8> {
+    let options = FormatOptions { first_byte: run.plan.first_byte };
+    let mut format = crate::by_name(format, options).unwrap();
+    let mut out = Vec::new();
+    format.each(&Summary::of(run), &mut out).unwrap();
+    out
+}
+
+#[test]
+fn every_kind_of_run_survives_to_the_byte() {
+    for (name, run) in fixture::all() {
+        let text = saved(&run);
+        let again = loaded(&text);
+        assert_eq!(saved(&again), text, "{name}");
+        for (format, _) in FORMATS {
+            assert_eq!(rendered(format, &again), rendered(format, &run), "{format} of {name}");
+        }
+    }
+}
+
+#[test]
+fn what_is_no_document_is_refused_in_words() {
+    let good = saved(&fixture::open_loop());
+    let change = |from: &str, to: &str| {
+        assert!(good.contains(from), "{from}");
+        refused(&good.replacen(from, to, 1))
+    };
+    assert!(refused("").contains("empty"));
+    assert!(refused("SET: 1 requests per second").contains("not JSON"));
+    assert!(refused("{}").contains("no schema"));
+    assert!(refused("[1]").contains("invalid"), "{}", refused("[1]"));
+    assert!(refused(&good[..good.len() / 2]).contains("cut short"));
+    assert!(change(SCHEMA, "keystorm.run/2").contains("another version"));
+    assert!(change(SCHEMA, "pandora/1").contains("no saved run"));
+    assert!(change("\"connections\": 50", "\"connections\": 0").contains("-c 0"));
+    assert!(change("\"started_at\": \"1970", "\"started_at\": \"197").contains("started_at"));
+    assert!(change("\"count\": 2000", "\"count\": 2001").contains("contradict"));
+    assert!(change("\"sum_ns\": ", "\"sum_ns\": 9").contains("contradict"));
+    assert!(change("\"histogram\": \"", "\"histogram\": \"?").contains("base64"));
+    assert!(change("\"t_s\": 0.25", "\"t_s\": 1e300").contains("no such time"));
+    assert!(change("\"t_s\": 0.25", "\"t_s\": 0.0").contains("order"));
+    assert!(change("\"requests\": 2000", "\"requests\": -1").contains("-1"));
+    let two = format!("\"plan\": [{}, ", serde_json::to_string(&fixture::complete().plan).unwrap());
+    assert!(change("\"plan\": [", &two).contains("2 plans"));
+}
+
+#[test]
+fn huge_numbers_are_read_or_refused_and_add_up_without_a_panic() {
+    let good = saved(&fixture::errors());
+    for field in ["\"ok\": ", "\"miss\": ", "\"WRONGTYPE\": ", "\"bytes_in\": ", "\"elapsed_ns\": "]
+    {
+        let at = good.find(field).unwrap_or_else(|| panic!("{field}")) + field.len();
+        let rest = good[at..].trim_start_matches(|c: char| c.is_ascii_digit());
+        let huge = format!("{}{}{rest}", &good[..at], u64::MAX);
+        let run = loaded(&huge);
+        let again = loaded(&saved(&run));
+        let _ = rendered("text", &again);
+        let beyond = format!("{}{}0{rest}", &good[..at], u64::MAX);
+        assert!(!refused(&beyond).is_empty());
+    }
+}
+
+#[test]
+fn a_password_is_not_in_it() {
+    let mut parts = fixture::parts();
+    let password = workload::Secret::new("hunter2");
+    parts.target.credentials = Some(workload::Credentials { user: None, password });
+    let run = Run { plan: parts.build().unwrap(), ..fixture::complete() };
+    let text = saved(&run);
+    assert!(!text.contains("hunter2") && text.contains("***"));
+}
+
+#[test]
+fn a_test_is_put_in_its_place() {
+    let mut record = Record::new(true);
+    for (at, run) in [(0, fixture::complete()), (1, fixture::errors()), (0, fixture::interrupted())]
+    {
+        record.put(at, &run).unwrap();
+    }
+    record.set_complete();
+    let loaded = Record::from_json(record.to_json().unwrap().as_bytes()).unwrap().load().unwrap();
+    let requests: Vec<u64> = loaded.runs.iter().map(|r| r.measurement.total.requests()).collect();
+    assert_eq!((requests, loaded.complete, loaded.suite), (vec![700, 2000], false, true));
+}

@@ -1,0 +1,96 @@
+//! A timeline in a saved run: one entry an interval, by the second at which it begins.
+
+use measure::{Point, Timeline};
+use serde::{Deserialize, Serialize};
+
+use super::RecordError;
+use super::latency::{Histogram, msec, nanoseconds};
+
+/// One interval. Latencies are response times in milliseconds, `null` where nothing arrived.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct PointRecord {
+    /// When the interval begins, in seconds from the start of the measured part.
+    t_s: f64,
+    requests: u64,
+    errors: u64,
+    p50: Option<f64>,
+    p99: Option<f64>,
+    max: Option<f64>,
+    /// How late the latest send was, in milliseconds, and the part of it that was our own; absent
+    /// in a closed loop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    late_max: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    own_late_max: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    response: Option<Histogram>,
+}
+
+/// Shortest interval that is read: a thousand a second are more than anything writes.
+const INTERVAL_NS_MIN: u64 = 1_000_000;
+
+pub(super) fn record(timeline: &Timeline) -> Vec<PointRecord> {
+    timeline.points.iter().map(|point| of(point, timeline.interval_ns)).collect()
+}
+
+fn of(point: &Point, interval_ns: u64) -> PointRecord {
+    // The mean is that of the histogram.
+    let Point { index, requests, errors, mean_ns: _, p50_ns, p99_ns, max_ns, .. } = point;
+    let Point { late_max_ns, own_late_max_ns, response, .. } = point;
+    PointRecord {
+        t_s: f64::from(*index) * (interval_ns as f64 / 1e9),
+        requests: *requests,
+        errors: *errors,
+        p50: p50_ns.map(msec),
+        p99: p99_ns.map(msec),
+        max: max_ns.map(msec),
+        late_max: late_max_ns.map(msec),
+        own_late_max: own_late_max_ns.map(msec),
+        response: response.as_ref().map(Histogram::of),
+    }
+}
+
+/// Reads a timeline back.
+pub(super) fn load(interval_ns: u64, points: &[PointRecord]) -> Result<Timeline, RecordError> {
+    if interval_ns < INTERVAL_NS_MIN && !points.is_empty() {
+        return Err(RecordError::wrong("an interval of the timeline is shorter than 1 ms"));
+    }
+    if points.len() > Timeline::POINTS_MAX {
+        return Err(RecordError::wrong(format!(
+            "the timeline has more than {} points",
+            Timeline::POINTS_MAX
+        )));
+    }
+    let mut loaded: Vec<Point> = Vec::with_capacity(points.len());
+    for record in points {
+        let point = record.point(interval_ns)?;
+        if loaded.last().is_some_and(|last| last.index >= point.index) {
+            return Err(RecordError::wrong("the points of the timeline are out of order"));
+        }
+        loaded.push(point);
+    }
+    Ok(Timeline::of(interval_ns, loaded))
+}
+
+impl PointRecord {
+    fn point(&self, interval_ns: u64) -> Result<Point, RecordError> {
+        let index = (self.t_s * 1e9 / interval_ns as f64).round();
+        if !(0.0..=f64::from(u32::MAX)).contains(&index) {
+            return Err(RecordError::wrong(format!("t_s {}: there is no such time", self.t_s)));
+        }
+        let nothing = measure::Latency::new(1);
+        let point = |latency| Point {
+            late_max_ns: self.late_max.map(nanoseconds),
+            own_late_max_ns: self.own_late_max.map(nanoseconds),
+            ..Point::with(index as u32, self.requests, self.errors, latency)
+        };
+        Ok(match &self.response {
+            None => point(&nothing),
+            Some(response) => {
+                let encoded = response.encoded()?;
+                // Kept as it was written, so that it is written again to the byte.
+                Point { response: Some(encoded.clone()), ..point(&encoded.decode()?) }
+            }
+        })
+    }
+}

@@ -1,0 +1,63 @@
+//! Bytes in a plan that is data: text where they are text, an array of numbers where they are
+//! not. Readable and lossless.
+//!
+//! Use with `#[serde(with = "...")]`.
+
+use std::fmt;
+
+use serde::de::{SeqAccess, Visitor};
+use serde::{Deserializer, Serializer};
+
+/// Writes bytes.
+pub(crate) fn serialize<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => serializer.serialize_str(text),
+        Err(_) => serializer.collect_seq(bytes),
+    }
+}
+
+/// Reads them back.
+pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
+    struct TextOrBytes;
+
+    impl<'de> Visitor<'de> for TextOrBytes {
+        type Value = Vec<u8>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("text, or an array of bytes")
+        }
+
+        fn visit_str<E>(self, text: &str) -> Result<Vec<u8>, E> {
+            Ok(text.as_bytes().to_vec())
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Vec<u8>, A::Error> {
+            let mut bytes = Vec::new();
+            while let Some(byte) = items.next_element()? {
+                bytes.push(byte);
+            }
+            Ok(bytes)
+        }
+    }
+
+    deserializer.deserialize_any(TextOrBytes)
+}
+
+/// The same for paths, which need not be text either.
+pub(crate) mod path {
+    use std::ffi::OsString;
+    use std::os::unix::ffi::{OsStrExt, OsStringExt};
+    use std::path::{Path, PathBuf};
+
+    use serde::{Deserializer, Serializer};
+
+    pub(crate) fn serialize<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+        super::serialize(path.as_os_str().as_bytes(), serializer)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<PathBuf, D::Error> {
+        super::deserialize(deserializer).map(|bytes| OsString::from_vec(bytes).into())
+    }
+}
