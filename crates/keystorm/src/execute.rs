@@ -1,15 +1,18 @@
 //! Carrying out a job: each of its plans in turn, its results printed as soon as they are there.
 
-use std::io::{self, Write};
+use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
+use host::HostFacts;
 use measure::Ending;
-use report::{Format, Run, Summary};
+use report::Run;
 use workload::Plan;
 
 use crate::front::{Action, Job};
+use crate::keep::Keep;
 use crate::live::Live;
+use crate::print::{self, Printer};
 use crate::server::Server;
 use crate::signals;
 
@@ -26,8 +29,7 @@ pub(crate) enum End {
 
 /// Prints text that was asked for.
 pub(crate) fn say(text: &str) -> Result<End> {
-    let mut out = io::stdout().lock();
-    written(out.write_all(text.as_bytes()).and_then(|()| out.flush()))?;
+    print::text(text)?;
     Ok(End::Complete)
 }
 
@@ -42,6 +44,8 @@ pub(crate) fn execute(job: &Job) -> Result<End> {
     let Some(first) = job.plans.first() else {
         return Ok(End::Complete);
     };
+    // Before anything is asked of the server: a result that cannot be kept need not be measured.
+    let keep = Keep::open(&job.output)?;
     let interrupted = signals::interrupted().context("asking to be told of Ctrl-C")?;
     let connections = first.own_connections();
     host::allow_open_files(u64::from(connections), OTHER_FILES)?;
@@ -49,7 +53,7 @@ pub(crate) fn execute(job: &Job) -> Result<End> {
     tell_about(&server, first);
     match job.action {
         Action::Idle => idle(first, &server, &interrupted),
-        Action::Run { repeat } => run_all(job, &server, &interrupted, repeat),
+        Action::Run { repeat } => run_all(job, &server, &interrupted, repeat, keep),
     }
 }
 
@@ -69,20 +73,46 @@ fn tell_about(server: &Server, plan: &Plan) {
     }
 }
 
-fn run_all(job: &Job, server: &Server, interrupted: &AtomicBool, repeat: bool) -> Result<End> {
-    let mut format = job.output.format();
-    let mut out = io::stdout();
-    written(format.begin(&mut out))?;
+fn run_all(
+    job: &Job,
+    server: &Server,
+    interrupted: &AtomicBool,
+    repeat: bool,
+    mut keep: Keep,
+) -> Result<End> {
+    let mut printer = Printer::begin(&job.output)?;
+    let ended = run_rounds(job, server, interrupted, repeat, &mut printer, &mut keep);
+    // Also after an error: what was measured before it is not lost.
+    let closed = printer.close();
+    let end = ended?;
+    closed?;
+    Ok(end)
+}
+
+fn run_rounds(
+    job: &Job,
+    server: &Server,
+    interrupted: &AtomicBool,
+    repeat: bool,
+    printer: &mut Printer,
+    keep: &mut Keep,
+) -> Result<End> {
+    let machine = HostFacts::read();
     loop {
-        for (index, plan) in (1..).zip(&job.plans) {
-            let live = job.output.live;
-            let live = Live::new(plan, index, job.plans.len() as u32, live);
-            match run_one(job, plan, server, interrupted, format.as_mut(), live)? {
-                End::Complete => {}
-                end => return Ok(end),
+        for (at, plan) in job.plans.iter().enumerate() {
+            let count = job.plans.len();
+            let live = Live::new(plan, at as u32 + 1, count as u32, job.output.live);
+            let mut run = run_one(plan, server, interrupted, live)?;
+            run.host = Some(machine.clone());
+            keep.put(at, &run, at + 1 == count)?;
+            printer.each(&run)?;
+            match run.measurement.ending {
+                Ending::Complete => {}
+                Ending::Interrupted => return Ok(End::Interrupted),
+                Ending::Failed(_) => return Ok(End::Failed),
             }
         }
-        written(format.finish(job.suite, &mut out).and_then(|()| out.flush()))?;
+        printer.finish()?;
         if !repeat {
             return Ok(End::Complete);
         }
@@ -90,13 +120,11 @@ fn run_all(job: &Job, server: &Server, interrupted: &AtomicBool, repeat: bool) -
 }
 
 fn run_one(
-    job: &Job,
     plan: &Plan,
     server: &Server,
     interrupted: &AtomicBool,
-    format: &mut dyn Format,
     mut live: Live<'_>,
-) -> Result<End> {
+) -> Result<Run> {
     server.prepare(&plan.target, &plan.setup)?;
     let load = runner::Job {
         plan,
@@ -108,28 +136,15 @@ fn run_one(
     let measurement = runner::run(&load, &mut live)
         .with_context(|| format!("starting the test {}", plan.name))?;
     live.clear();
-    let verdict = report::Verdict::unknown("this version does not look");
-    let server = server.facts.clone();
-    let version = env!("CARGO_PKG_VERSION").to_owned();
-    let run = Run { plan: plan.clone(), measurement, server, version, verdict, warnings: vec![] };
-    let summary = Summary::of(&run);
-    let mut out = io::stdout();
-    if summary.requests > summary.errors || run.measurement.ending == Ending::Complete {
-        written(format.each(&summary, &mut out).and_then(|()| out.flush()))?;
-    }
-    if job.output.format == "csv" && summary.errors > 0 {
-        // The layout has no column for them.
-        let kinds = summary.error_counts().by_kind().iter().map(|(kind, n)| format!("{kind} {n}"));
-        let kinds = report::escape(kinds.collect::<Vec<_>>().join(", "));
-        eprintln!("{}: {} errors ({kinds})", summary.title, summary.errors);
-    }
-    if let Some(shortfall) = summary.shortfall() {
-        eprintln!("{}: {shortfall}", summary.title);
-    }
-    Ok(match run.measurement.ending {
-        Ending::Complete => End::Complete,
-        Ending::Interrupted => End::Interrupted,
-        Ending::Failed(_) => End::Failed,
+    Ok(Run {
+        plan: plan.clone(),
+        measurement,
+        host: None,
+        other_hosts: Vec::new(),
+        server: server.facts.clone(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        verdict: report::Verdict::unknown("this version does not look"),
+        warnings: Vec::new(),
     })
 }
 
@@ -163,13 +178,4 @@ fn idle(plan: &Plan, server: &Server, interrupted: &AtomicBool) -> Result<End> {
 /// The plans of a job as JSON.
 pub(crate) fn printed_plans(plans: &[Plan]) -> Result<String> {
     Ok(serde_json::to_string_pretty(plans)? + "\n")
-}
-
-fn written(outcome: io::Result<()>) -> Result<()> {
-    outcome.map_err(|error| match error.kind() {
-        io::ErrorKind::BrokenPipe => {
-            anyhow!("standard output was closed; what was left to do is not done")
-        }
-        _ => anyhow!("writing to standard output: {error}; what was left to do is not done"),
-    })
 }

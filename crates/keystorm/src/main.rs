@@ -6,7 +6,10 @@
 mod calibrate;
 mod execute;
 mod front;
+mod keep;
 mod live;
+mod print;
+mod saved;
 mod serve;
 mod server;
 mod signals;
@@ -33,6 +36,8 @@ fn main() -> ExitCode {
         Ok(Intent::Say(text)) => execute::say(&text),
         Ok(Intent::Run(job)) => execute::execute(&job),
         Ok(Intent::Sink(job)) => serve::serve(&job),
+        Ok(Intent::Show(job)) => saved::show(&job),
+        Ok(Intent::Merge(job)) => saved::merge(&job),
         Ok(Intent::Calibrate(job)) => calibrate::calibrate(&job),
         Err(UsageError(text)) => {
             eprintln!("{}", text.trim_end());

@@ -80,6 +80,12 @@ impl Latency {
         })
     }
 
+    /// The buckets, for what writes them in formats of others. Values are nanoseconds.
+    #[must_use]
+    pub fn histogram(&self) -> &Histogram<u64> {
+        &self.buckets
+    }
+
     /// Adds all that `other` holds. Lossless for histograms of one precision.
     pub fn merge(&mut self, other: &Self) {
         let Self { buckets, sum_ns, min_ns, max_ns } = other;

@@ -5,9 +5,9 @@
 //! bound on how many points are kept: when there are too many, neighbours are put together and the
 //! interval is twice as long.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
-use crate::{EncodedLatency, Latency, Tally};
+use crate::{CodecError, EncodedLatency, Latency, Tally};
 
 /// What one worker saw in one interval.
 #[derive(Debug)]
@@ -148,6 +148,50 @@ impl Timeline {
         }
     }
 
+    /// Several timelines as one. Each begins so many nanoseconds after the merged one does. A point
+    /// goes to the interval in which its middle lies; counts and histograms are kept whole.
+    ///
+    /// # Errors
+    /// A histogram cannot be decoded.
+    pub fn merged(parts: &[(u64, &Self)]) -> Result<Self, CodecError> {
+        let points = || {
+            parts.iter().flat_map(|(offset_ns, timeline)| {
+                let interval_ns = u128::from(timeline.interval_ns);
+                timeline.points.iter().map(move |point| {
+                    let from_ns = u128::from(*offset_ns) + u128::from(point.index) * interval_ns;
+                    (from_ns + interval_ns / 2, point)
+                })
+            })
+        };
+        let interval_ns = parts.iter().map(|(_, timeline)| timeline.interval_ns).max();
+        let mut interval_ns = interval_ns.unwrap_or(1).max(1);
+        let last_ns = points().map(|(middle_ns, _)| middle_ns).max().unwrap_or_default();
+        while last_ns / u128::from(interval_ns) >= Self::POINTS_MAX as u128 {
+            interval_ns = interval_ns.saturating_mul(2);
+        }
+        let mut bins: BTreeMap<u32, Vec<&Point>> = BTreeMap::new();
+        for (middle_ns, point) in points() {
+            let index = (middle_ns / u128::from(interval_ns)) as u32;
+            bins.entry(index).or_default().push(point);
+        }
+        let merge = |(index, points): (u32, Vec<&Point>)| -> Result<Point, CodecError> {
+            let sum = |count: fn(&Point) -> u64| {
+                points.iter().fold(0, |sum: u64, point| sum.saturating_add(count(point)))
+            };
+            let mut response: Option<Latency> = None;
+            for encoded in points.iter().filter_map(|point| point.response.as_ref()) {
+                let decoded = encoded.decode()?;
+                match &mut response {
+                    Some(response) => response.merge(&decoded),
+                    None => response = Some(decoded),
+                }
+            }
+            let response = response.unwrap_or_else(|| Latency::new(1));
+            Ok(Point::with(index, sum(|p| p.requests), sum(|p| p.errors), &response))
+        };
+        Ok(Self::of(interval_ns, bins.into_iter().map(merge).collect::<Result<_, _>>()?))
+    }
+
     fn settle_next(&mut self) {
         let Some(mut point) = self.waiting.pop_front() else { return };
         let index = point.index >> self.doubled;
@@ -223,6 +267,26 @@ mod tests {
             let merged = first.decode().unwrap();
             assert!(merged.recorded().eq(whole.recorded()));
         }
+    }
+
+    #[test]
+    fn timelines_are_merged_by_when_things_happened() {
+        let (a, b) = (timeline(0..4), timeline(0..4));
+        let of = |parts: &[(u64, &Timeline)]| {
+            let merged = Timeline::merged(parts).unwrap();
+            let points = merged.points.iter().map(|p| (p.index, p.requests)).collect::<Vec<_>>();
+            (merged.interval_ns, points)
+        };
+        assert_eq!(of(&[(0, &a), (10, &b)]), (250, vec![(0, 6), (1, 6), (2, 6), (3, 6)]));
+        let late = vec![(0, 3), (1, 6), (2, 6), (3, 6), (4, 3)];
+        assert_eq!(of(&[(0, &a), (240, &b)]), (250, late));
+        let coarse = timeline(0..2400 * 2);
+        let (interval_ns, points) = of(&[(0, &coarse), (0, &a)]);
+        assert_eq!((interval_ns, &points[..3]), (500, &[(0, 12), (1, 12), (2, 6)][..]));
+        // A day lies between them: both stay, in longer intervals.
+        let (interval_ns, points) = of(&[(0, &a), (1_000_000, &b)]);
+        assert_eq!((interval_ns, points.iter().map(|(_, n)| n).sum()), (500, 24u64));
+        assert_eq!(of(&[]), (1, vec![]));
     }
 
     #[test]

@@ -30,6 +30,11 @@ pub fn escape(text: impl AsRef<[u8]>) -> String {
     safe
 }
 
+/// Whether [`escape`] spells a character out.
+pub(crate) fn is_unsafe(c: char) -> bool {
+    c.is_control() || reorders_or_breaks(c)
+}
+
 /// The bidirectional controls of <https://www.unicode.org/reports/tr9/> and the two separators
 /// that end a line without being control characters.
 fn reorders_or_breaks(c: char) -> bool {

@@ -99,6 +99,19 @@ pub(crate) fn point(index: u32, requests: u64) -> Point {
     }
 }
 
+/// As [`complete`], but on a schedule and with what a worker hands over each interval.
+pub(crate) fn paced() -> Run {
+    let parts = PlanParts { pace: Pace::constant(8000.0), ..parts() };
+    let (early, late) = (usual_ns()[..900].to_vec(), usual_ns()[900..].to_vec());
+    let mut whole = run(parts.clone(), &usual_ns());
+    for (index, ns) in [(0, early), (1, late)] {
+        let tally = run(parts.clone(), &ns).measurement.total;
+        whole.measurement.timeline.push(Point::of(index, &tally));
+    }
+    whole.measurement.elapsed_ns = QUARTER_NS + 100_000_000;
+    whole
+}
+
 /// With the latency to the first byte.
 pub(crate) fn first_byte() -> Run {
     run(PlanParts { first_byte: true, ..parts() }, &usual_ns())
@@ -151,7 +164,7 @@ pub(crate) fn parts() -> PlanParts {
     }
 }
 
-fn run(parts: PlanParts, service_ns: &[u64]) -> Run {
+pub(crate) fn run(parts: PlanParts, service_ns: &[u64]) -> Run {
     let shape = TallyShape {
         commands: 1,
         precision: parts.precision,
@@ -190,5 +203,7 @@ fn run(parts: PlanParts, service_ns: &[u64]) -> Run {
     };
     let verdict = crate::Verdict::unknown("nobody looked");
     let plan = parts.build().unwrap();
-    Run { plan, measurement, server, version: "0.0.0".into(), verdict, warnings: vec![] }
+    let version = "0.0.0".into();
+    let (host, other_hosts, warnings) = (None, vec![], vec![]);
+    Run { plan, measurement, host, other_hosts, server, version, verdict, warnings }
 }

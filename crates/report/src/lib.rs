@@ -9,7 +9,9 @@
 pub mod distribution;
 pub mod escape;
 pub mod format;
+mod hdr;
 pub mod live;
+mod merge;
 mod quantity;
 pub mod record;
 mod run;
@@ -22,7 +24,9 @@ mod fixture;
 
 pub use escape::escape;
 pub use format::{FORMATS, Format, FormatOptions, by_name};
+pub use hdr::HdrLog;
 pub use live::{Progress, cleared, progress_line};
+pub use merge::merge;
 pub use record::{Loaded, Record, RecordError};
 pub use run::Run;
 pub use schedule::{Fault, MISSED_NS, Missed, ScheduleFigures};

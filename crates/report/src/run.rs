@@ -3,7 +3,7 @@
 //! Owns nothing but the three together, so that a report needs one argument. Every derived figure
 //! is [`Summary`](crate::Summary)'s business.
 
-use host::ServerFacts;
+use host::{HostFacts, ServerFacts};
 use measure::Measurement;
 use workload::Plan;
 
@@ -16,6 +16,10 @@ pub struct Run {
     pub plan: Plan,
     /// What it yielded.
     pub measurement: Measurement,
+    /// The machine that put on the load, where it was looked at.
+    pub host: Option<HostFacts>,
+    /// Further machines that did, in a run that was merged.
+    pub other_hosts: Vec<HostFacts>,
     /// Who answered.
     pub server: ServerFacts,
     /// The version of keystorm that carried it out.

@@ -5,17 +5,21 @@
 //! first in [`FRONTS`]. A new one is one file (or folder) here and one row there.
 
 mod calibrate;
+mod merge;
 mod redis_benchmark;
+mod show;
 mod sink;
 
 use std::ffi::{OsStr, OsString};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use report::{FORMATS, Format, FormatOptions};
 use workload::Plan;
 
 pub(crate) use calibrate::Calibration;
+pub(crate) use merge::MergeJob;
+pub(crate) use show::ShowJob;
 pub(crate) use sink::SinkJob;
 
 /// A tool whose command line we understand.
@@ -29,13 +33,17 @@ pub(crate) trait FrontEnd: Sync {
 }
 
 /// Every front end; the first is the default.
-const FRONTS: &[&dyn FrontEnd] =
-    &[&redis_benchmark::RedisBenchmark, &sink::SinkFront, &calibrate::CalibrateFront];
+const FRONTS: &[&dyn FrontEnd] = &[
+    &redis_benchmark::RedisBenchmark,
+    &sink::SinkFront,
+    &calibrate::CalibrateFront,
+    &show::ShowFront,
+    &merge::MergeFront,
+];
 
 /// First arguments that are, or will be, keystorm's own. To send such a word as a command it
 /// takes a `--` before it.
-const RESERVED: &[&str] =
-    &["compare", "doctor", "merge", "report", "search", "show", "survey", "sweep"];
+const RESERVED: &[&str] = &["compare", "doctor", "report", "search", "survey", "sweep"];
 
 /// What a command line asks for.
 pub(crate) enum Intent {
@@ -45,6 +53,10 @@ pub(crate) enum Intent {
     Say(String),
     /// A server to measure clients with.
     Sink(SinkJob),
+    /// A saved run.
+    Show(ShowJob),
+    /// Saved runs, added up.
+    Merge(MergeJob),
     /// The client's own ceiling.
     Calibrate(Box<Calibration>),
 }
@@ -59,8 +71,6 @@ pub(crate) struct Job {
     pub(crate) plans: Vec<Plan>,
     /// What to do with them.
     pub(crate) action: Action,
-    /// Whether the tests are a suite, whose end is marked, and not one command.
-    pub(crate) suite: bool,
     /// How results are laid out.
     pub(crate) output: Output,
     /// Warnings about the command line, for standard error.
@@ -86,6 +96,10 @@ pub(crate) struct Output {
     pub(crate) options: FormatOptions,
     /// Whether a live line is wanted.
     pub(crate) live: bool,
+    /// Where results are kept.
+    pub(crate) json: Option<PathBuf>,
+    /// Where histograms are logged.
+    pub(crate) hdr: Option<PathBuf>,
 }
 
 impl Output {

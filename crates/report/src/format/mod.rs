@@ -7,6 +7,7 @@
 mod classic;
 #[cfg(test)]
 mod golden;
+mod json;
 mod redis_csv;
 mod redis_quiet;
 mod redis_text;
@@ -41,6 +42,16 @@ pub trait Format {
         let _ = (suite, out);
         Ok(())
     }
+
+    /// What stands at the very end, also where some of the runs were not carried out and
+    /// [`finish`](Self::finish) has not been called.
+    ///
+    /// # Errors
+    /// As above.
+    fn close(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        let _ = out;
+        Ok(())
+    }
 }
 
 /// What a format must know before the first run.
@@ -48,6 +59,8 @@ pub trait Format {
 pub struct FormatOptions {
     /// Whether plans record the latency to the first byte, so that a header announces it.
     pub first_byte: bool,
+    /// Whether the tests are a suite, and not one command of the user's own.
+    pub suite: bool,
 }
 
 /// Makes a format.
@@ -59,6 +72,7 @@ pub const FORMATS: &[(&str, Build)] = &[
     ("quiet", |_| Box::new(redis_quiet::RedisQuiet)),
     ("csv", |options| Box::new(redis_csv::RedisCsv::new(options))),
     ("classic", |_| Box::new(classic::Classic)),
+    ("json", |options| Box::new(json::Json::new(options))),
 ];
 
 /// The format of that name, if there is one.

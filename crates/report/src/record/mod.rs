@@ -12,7 +12,7 @@ mod latency;
 mod test;
 mod timeline;
 
-use host::ServerFacts;
+use host::{HostFacts, ServerFacts};
 use measure::CodecError;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -33,7 +33,7 @@ const SCHEMA_FAMILY: &str = "keystorm.run/";
 pub struct RecordError(String);
 
 impl RecordError {
-    fn wrong(what: impl Into<String>) -> Self {
+    pub(crate) fn wrong(what: impl Into<String>) -> Self {
         Self(what.into())
     }
 }
@@ -52,6 +52,12 @@ pub struct Record {
     complete: bool,
     /// Whether the tests are a suite, and not one command of the user's own.
     suite: bool,
+    /// The machine of the client.
+    #[serde(default)]
+    host: Option<HostFacts>,
+    /// Further machines, of a run that was merged.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    other_hosts: Vec<HostFacts>,
     server: ServerFacts,
     client: Client,
     /// The plan of each test, in the order of the tests.
@@ -71,6 +77,8 @@ struct Client {
 
 /// What all tests of a document have in common.
 struct Common {
+    host: Option<HostFacts>,
+    other_hosts: Vec<HostFacts>,
     server: ServerFacts,
     version: String,
 }
@@ -95,6 +103,8 @@ impl Record {
             schema: SCHEMA.to_owned(),
             complete: false,
             suite,
+            host: None,
+            other_hosts: Vec::new(),
             server: ServerFacts::default(),
             client: Client::default(),
             plan: Vec::new(),
@@ -114,6 +124,9 @@ impl Record {
             self.plan.push(plan);
             self.tests.push(test);
         }
+        self.complete &= run.measurement.ending == measure::Ending::Complete;
+        self.host = run.host.clone();
+        self.other_hosts = run.other_hosts.clone();
         self.server = run.server.clone();
         self.client = Client::of(&run.version, &self.tests);
         Ok(())
@@ -135,8 +148,8 @@ impl Record {
     /// # Errors
     /// A figure has no JSON.
     pub fn to_json(&self) -> Result<String, RecordError> {
-        let text = serde_json::to_string_pretty(self);
-        text.map(|text| text + "\n").map_err(|e| RecordError(e.to_string()))
+        let text = serde_json::to_string_pretty(self).map_err(|e| RecordError(e.to_string()))?;
+        Ok(steady(&text) + "\n")
     }
 
     /// Reads the text of a document.
@@ -172,7 +185,8 @@ impl Record {
     /// # Errors
     /// What in it contradicts itself or cannot be.
     pub fn load(self) -> Result<Loaded, RecordError> {
-        let Self { schema: _, complete, suite, server, client, plan, tests } = self;
+        let Self { schema: _, complete, suite, host, other_hosts, server, client, plan, tests } =
+            self;
         if plan.len() != tests.len() {
             return Err(RecordError(format!(
                 "there are {} tests and {} plans",
@@ -180,10 +194,24 @@ impl Record {
                 plan.len()
             )));
         }
-        let common = Common { server, version: client.version };
+        let common = Common { host, other_hosts, server, version: client.version };
         let runs = tests.into_iter().zip(plan).map(|(test, plan)| test.run(plan, &common));
         Ok(Loaded { runs: runs.collect::<Result<_, _>>()?, suite, complete })
     }
+}
+
+/// The same JSON without a character that steers a terminal: such stand within strings only, where
+/// JSON can spell them out.
+fn steady(json: &str) -> String {
+    let mut steady = String::with_capacity(json.len());
+    for c in json.chars() {
+        if c != '\n' && crate::escape::is_unsafe(c) {
+            steady.push_str(&format!("\\u{:04x}", c as u32));
+        } else {
+            steady.push(c);
+        }
+    }
+    steady
 }
 
 /// A document that JSON, or the layout, does not know.

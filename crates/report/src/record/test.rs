@@ -147,7 +147,17 @@ impl WorkerRecord {
 
 impl TestRecord {
     pub(super) fn of(run: &Run) -> Result<Self, RecordError> {
-        let Run { plan, measurement, server: _, version: _, verdict, warnings } = run;
+        // What all tests have in common stands in the document.
+        let Run {
+            plan,
+            measurement,
+            host: _,
+            other_hosts: _,
+            server: _,
+            version: _,
+            verdict,
+            warnings,
+        } = run;
         let Measurement {
             total,
             timeline,
@@ -237,6 +247,8 @@ impl TestRecord {
         Ok(Run {
             plan,
             measurement,
+            host: common.host.clone(),
+            other_hosts: common.other_hosts.clone(),
             server: common.server.clone(),
             version: common.version.clone(),
             verdict: self.verdict,

@@ -9,6 +9,8 @@ use std::path::PathBuf;
 use clap::{ArgAction, Parser, ValueEnum};
 use workload::{EngineKind, Window};
 
+use crate::front::show::format_name;
+
 /// How fast is your Redis, really? Measures Redis, Valkey and whatever else speaks RESP. Takes the
 /// command lines of redis-benchmark and valkey-benchmark unchanged.
 #[derive(Debug, Parser)]
@@ -217,9 +219,16 @@ pub(super) struct ResultOptions {
     /// CSV
     #[arg(long)]
     pub(super) csv: bool,
-    /// Layout: text, quiet (-q), csv (--csv) or classic (redis-benchmark 2.x to 5)
+    /// Layout: text, quiet (-q), csv (--csv), classic (redis-benchmark 2.x to 5) or json
     #[arg(long, value_name = "NAME", value_parser = format_name, conflicts_with_all = ["quiet", "csv"])]
     pub(super) format: Option<&'static str>,
+    /// Keep the results in this file, which `keystorm show` prints and `keystorm merge` adds up;
+    /// written after each test. `-` prints them as JSON instead of a report
+    #[arg(long, value_name = "FILE", allow_hyphen_values = true)]
+    pub(super) json: Option<PathBuf>,
+    /// Log a histogram for each interval to this file, in the HdrHistogram log format
+    #[arg(long, value_name = "FILE", allow_hyphen_values = true)]
+    pub(super) hdr: Option<PathBuf>,
     /// Significant digits of latencies, 1 to 4 [default: 3]
     #[arg(long, value_name = "DIGITS", allow_hyphen_values = true)]
     pub(super) precision: Option<i64>,
@@ -418,12 +427,6 @@ fn small_count(text: &str) -> Result<u32, String> {
     u32::try_from(number).map_err(|_| "number too large".to_owned())
 }
 
-fn format_name(text: &str) -> Result<&'static str, String> {
-    let names: Vec<_> = report::FORMATS.iter().map(|(name, _)| *name).collect();
-    let found = names.iter().find(|name| **name == text);
-    found.copied().ok_or_else(|| format!("there are the formats {}", names.join(", ")))
-}
-
 /// Every line that begins with `$` is run by a test.
 const EXAMPLES: &str = "\
 Examples:
@@ -450,4 +453,6 @@ Examples:
 
 Subcommands, each with a --help of its own:
   keystorm calibrate   the ceiling of this client on this machine, measured without a server
-  keystorm sink        a server that does as little as a server can";
+  keystorm sink        a server that does as little as a server can
+  keystorm show        a run that was kept with --json, in any layout
+  keystorm merge       runs of several clients, added up";

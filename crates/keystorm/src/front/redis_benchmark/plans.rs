@@ -3,6 +3,7 @@
 use std::io::Read;
 use std::net::IpAddr;
 use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -33,7 +34,7 @@ pub(super) fn job(options: Options, called_as: &str) -> Result<Job, String> {
         return Err(refusal);
     }
     let mut notes = notes(&options);
-    let output = output(&options);
+    let output = output(&options)?;
     let action = match options.load.idle {
         true => Action::Idle,
         false => Action::Run { repeat: options.load.repeat },
@@ -71,7 +72,7 @@ pub(super) fn job(options: Options, called_as: &str) -> Result<Job, String> {
             plans.len()
         ));
     }
-    Ok(Job { plans, action, suite, output, notes, start_at })
+    Ok(Job { plans, action, output, notes, start_at })
 }
 
 /// Warnings in the peers' words.
@@ -98,16 +99,36 @@ fn notes(options: &Options) -> Vec<String> {
     notes
 }
 
-fn output(options: &Options) -> Output {
+fn output(options: &Options) -> Result<Output, String> {
     let results = &options.results;
+    let to_stdout = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));
+    if to_stdout(&results.hdr) {
+        return Err("--hdr: a file is needed; standard output is for reports".into());
+    }
+    if options.load.idle && (results.json.is_some() || results.hdr.is_some()) {
+        return Err("-I measures nothing that --json or --hdr could keep".into());
+    }
+    let document = to_stdout(&results.json);
+    if document && (results.quiet || results.csv || results.format.is_some_and(|f| f != "json")) {
+        return Err("--json -: standard output has room for one layout".into());
+    }
     let format = match (results.format, results.csv, results.quiet) {
+        _ if document => "json",
         (Some(name), ..) => name,
         (None, true, _) => "csv",
         (None, false, true) => "quiet",
         (None, false, false) => "text",
     };
-    let options = FormatOptions { first_byte: results.first_byte };
-    Output { format, options, live: format != "csv" }
+    Ok(Output {
+        format,
+        options: FormatOptions {
+            first_byte: results.first_byte,
+            suite: options.command.is_empty(),
+        },
+        live: !matches!(format, "csv" | "json"),
+        json: results.json.clone().filter(|_| !document),
+        hdr: results.hdr.clone(),
+    })
 }
 
 /// What all tests have in common.

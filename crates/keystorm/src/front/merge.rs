@@ -1,0 +1,74 @@
+//! The command line of `keystorm merge`: which files, and where to.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{ArgAction, Parser};
+
+use super::show::format_name;
+use super::{FrontEnd, Intent, UsageError, options};
+
+/// See the module.
+pub(crate) struct MergeFront;
+
+/// What `keystorm merge` is to do.
+#[derive(Debug)]
+pub(crate) struct MergeJob {
+    /// The saved runs.
+    pub(crate) files: Vec<PathBuf>,
+    /// Where the merged run is kept.
+    pub(crate) output: Option<PathBuf>,
+    /// A name of a layout; `None` for no report.
+    pub(crate) format: Option<&'static str>,
+}
+
+/// Adds up runs of several clients that loaded one server together, each kept with --json, as if
+/// one client had seen all requests: counts, histograms and timelines, the last by wall clock.
+/// Their plans must agree in all but connections, requests, rate, seed, threads and CPUs.
+#[derive(Debug, Parser)]
+#[command(
+    name = "keystorm merge",
+    bin_name = "keystorm merge",
+    disable_help_flag = true,
+    args_override_self = true,
+    max_term_width = 100,
+    override_usage = "keystorm merge [OPTIONS] FILE...",
+    after_help = EXAMPLE,
+)]
+struct Options {
+    /// Files that --json has written
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+    /// Keep the merged run in this file; without --format nothing is printed then
+    #[arg(short = 'o', long, value_name = "FILE", help_heading = "Results")]
+    output: Option<PathBuf>,
+    /// Layout of what is printed: text, quiet, csv, classic or json [default: text]
+    #[arg(long, value_name = "NAME", help_heading = "Results", value_parser = format_name)]
+    format: Option<&'static str>,
+    /// Print this help
+    #[arg(long, action = ArgAction::Help, help_heading = "Other")]
+    help: Option<bool>,
+}
+
+/// Every line that begins with `$` is run by a test.
+const EXAMPLE: &str = "\
+Example:
+  Two clients, one result:
+    $ keystorm -t get -n 10000 -q --json a.json
+    $ keystorm -t get -n 10000 -q --json b.json
+    $ keystorm merge a.json b.json -o both.json --format quiet";
+
+impl FrontEnd for MergeFront {
+    fn names(&self) -> &'static [&'static str] {
+        &["merge"]
+    }
+
+    fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
+        let Options { files, output, format, .. } = match options::<Options>(args)? {
+            Ok(options) => options,
+            Err(intent) => return Ok(intent),
+        };
+        let format = format.or(output.is_none().then_some("text"));
+        Ok(Intent::Merge(MergeJob { files, output, format }))
+    }
+}

@@ -1,0 +1,72 @@
+//! The command line of `keystorm show`: which file, in which layout.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{ArgAction, Parser};
+use report::FORMATS;
+
+use super::{FrontEnd, Intent, UsageError, options};
+
+/// See the module.
+pub(crate) struct ShowFront;
+
+/// What `keystorm show` is to do.
+#[derive(Debug)]
+pub(crate) struct ShowJob {
+    /// The saved run; `-` for standard input.
+    pub(crate) file: PathBuf,
+    /// A name in [`FORMATS`].
+    pub(crate) format: &'static str,
+}
+
+/// Prints a run that was kept with --json, in any layout, as the run itself would have printed it.
+#[derive(Debug, Parser)]
+#[command(
+    name = "keystorm show",
+    bin_name = "keystorm show",
+    disable_help_flag = true,
+    args_override_self = true,
+    max_term_width = 100,
+    override_usage = "keystorm show [OPTIONS] FILE",
+    after_help = EXAMPLE,
+)]
+struct Options {
+    /// A file that --json or `keystorm merge` has written; `-` for standard input
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Layout: text, quiet, csv, classic or json
+    #[arg(long, value_name = "NAME", help_heading = "Results", default_value = "text",
+          value_parser = format_name)]
+    format: &'static str,
+    /// Print this help
+    #[arg(long, action = ArgAction::Help, help_heading = "Other")]
+    help: Option<bool>,
+}
+
+/// Every line that begins with `$` is run by a test.
+const EXAMPLE: &str = "\
+Example:
+  Keep a run, and print it as CSV later:
+    $ keystorm -t get -n 10000 -q --json run.json
+    $ keystorm show run.json --format csv";
+
+impl FrontEnd for ShowFront {
+    fn names(&self) -> &'static [&'static str] {
+        &["show"]
+    }
+
+    fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
+        Ok(match options::<Options>(args)? {
+            Ok(Options { file, format, .. }) => Intent::Show(ShowJob { file, format }),
+            Err(intent) => intent,
+        })
+    }
+}
+
+/// The name of a layout, as an option.
+pub(super) fn format_name(text: &str) -> Result<&'static str, String> {
+    let names: Vec<_> = FORMATS.iter().map(|(name, _)| *name).collect();
+    let found = names.iter().find(|name| **name == text);
+    found.copied().ok_or_else(|| format!("there are the formats {}", names.join(", ")))
+}

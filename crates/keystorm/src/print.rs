@@ -1,0 +1,75 @@
+//! Results on standard output, and beside them on standard error what a layout has no room for.
+//!
+//! One way for runs that have just ended and for those that were saved, so that both read the same.
+
+use std::io::{self, Stdout, Write};
+
+use anyhow::{Result, anyhow};
+use measure::Ending;
+use report::{Format, Run, Summary};
+
+use crate::front::Output;
+
+/// Prints one job.
+pub(crate) struct Printer {
+    format: Box<dyn Format>,
+    suite: bool,
+    csv: bool,
+    out: Stdout,
+}
+
+impl Printer {
+    /// Begins.
+    pub(crate) fn begin(output: &Output) -> Result<Self> {
+        let suite = output.options.suite;
+        let csv = output.format == "csv";
+        let mut printer = Self { format: output.format(), suite, csv, out: io::stdout() };
+        written(printer.format.begin(&mut printer.out))?;
+        Ok(printer)
+    }
+
+    /// Prints a run.
+    pub(crate) fn each(&mut self, run: &Run) -> Result<()> {
+        let summary = Summary::of(run);
+        if summary.requests > summary.errors || run.measurement.ending == Ending::Complete {
+            let done = self.format.each(&summary, &mut self.out);
+            written(done.and_then(|()| self.out.flush()))?;
+        }
+        if self.csv && summary.errors > 0 {
+            // The layout has no column for them.
+            let kinds = summary.error_counts().by_kind().iter();
+            let kinds = kinds.map(|(kind, n)| format!("{kind} {n}")).collect::<Vec<_>>();
+            let kinds = report::escape(kinds.join(", "));
+            eprintln!("{}: {} errors ({kinds})", summary.title, summary.errors);
+        }
+        if let Some(shortfall) = summary.shortfall() {
+            eprintln!("{}: {shortfall}", summary.title);
+        }
+        Ok(())
+    }
+
+    /// Every test has been carried out.
+    pub(crate) fn finish(&mut self) -> Result<()> {
+        written(self.format.finish(self.suite, &mut self.out).and_then(|()| self.out.flush()))
+    }
+
+    /// Nothing comes any more, whether every test has been carried out or not.
+    pub(crate) fn close(mut self) -> Result<()> {
+        written(self.format.close(&mut self.out).and_then(|()| self.out.flush()))
+    }
+}
+
+/// Prints text.
+pub(crate) fn text(text: &str) -> Result<()> {
+    let mut out = io::stdout().lock();
+    written(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+}
+
+fn written(outcome: io::Result<()>) -> Result<()> {
+    outcome.map_err(|error| match error.kind() {
+        io::ErrorKind::BrokenPipe => {
+            anyhow!("standard output was closed; what was left to do is not done")
+        }
+        _ => anyhow!("writing to standard output: {error}; what was left to do is not done"),
+    })
+}

@@ -1,0 +1,77 @@
+//! Saved runs: read, shown and merged.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use anyhow::{Result, anyhow};
+use report::{FormatOptions, Loaded, Record};
+
+use crate::execute::End;
+use crate::front::{MergeJob, Output, ShowJob};
+use crate::keep::Place;
+use crate::print::Printer;
+
+/// Largest file that is read: a timeline of every interval of a hundred tests is far below it.
+const FILE_BYTES_MAX: u64 = 1 << 30;
+
+/// Prints a saved run.
+///
+/// # Errors
+/// What is wrong with the file, with its name.
+pub(crate) fn show(job: &ShowJob) -> Result<End> {
+    print(&read(&job.file)?, job.format)?;
+    Ok(End::Complete)
+}
+
+/// Adds up saved runs.
+///
+/// # Errors
+/// What is wrong with a file, or in what they differ.
+pub(crate) fn merge(job: &MergeJob) -> Result<End> {
+    let place = job.output.as_deref().map(|path| Place::new("-o", path)).transpose()?;
+    let parts = job.files.iter().map(|file| Ok((file.display().to_string(), read(file)?)));
+    let merged = report::merge(parts.collect::<Result<_>>()?)?;
+    if let Some(place) = place {
+        let mut record = Record::new(merged.suite);
+        for (at, run) in merged.runs.iter().enumerate() {
+            record.put(at, run)?;
+        }
+        if merged.complete {
+            record.set_complete();
+        }
+        place.write(record.to_json()?.as_bytes())?;
+    }
+    if let Some(format) = job.format {
+        print(&merged, format)?;
+    }
+    Ok(End::Complete)
+}
+
+fn print(loaded: &Loaded, format: &'static str) -> Result<()> {
+    let first_byte = loaded.runs.iter().any(|run| run.plan.first_byte);
+    let options = FormatOptions { first_byte, suite: loaded.suite };
+    let mut printer =
+        Printer::begin(&Output { format, options, live: false, json: None, hdr: None })?;
+    loaded.runs.iter().try_for_each(|run| printer.each(run))?;
+    if loaded.complete {
+        printer.finish()?;
+    }
+    printer.close()
+}
+
+fn read(path: &Path) -> Result<Loaded> {
+    let fault = |reason: String| anyhow!("{}: {reason}", path.display());
+    let mut text = Vec::new();
+    let read = if path == Path::new("-") {
+        io::stdin().lock().take(FILE_BYTES_MAX + 1).read_to_end(&mut text)
+    } else {
+        File::open(path).and_then(|file| file.take(FILE_BYTES_MAX + 1).read_to_end(&mut text))
+    };
+    read.map_err(|error| fault(format!("cannot be read: {error}")))?;
+    if text.len() as u64 > FILE_BYTES_MAX {
+        return Err(fault("is over 1 GiB, which no saved run is".to_owned()));
+    }
+    let loaded = Record::from_json(&text).and_then(Record::load);
+    loaded.map_err(|error| fault(error.to_string()))
+}

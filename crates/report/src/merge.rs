@@ -1,0 +1,349 @@
+//! Runs of several clients as one.
+//!
+//! Owns what must agree, and how the rest adds up: counts and histograms without loss, timelines by
+//! wall clock, time from the earliest start to the latest end. What is merged may be merged again.
+
+use std::time::{Duration, SystemTime};
+
+use measure::{Ending, Measurement, Timeline};
+use serde_json::Value;
+use workload::{Pace, Plan, PlanParts, Stop, limits};
+
+use crate::{LimitedBy, Loaded, RecordError, Run, Verdict};
+
+/// What a share of a plan changes in it, by its path.
+const SHARED_OUT: [&str; 9] = [
+    "fleet.connections",
+    "fleet.workers",
+    "fleet.multi_thread",
+    "fleet.cpus",
+    "pace.open.rate_per_s",
+    "stop.requests",
+    "target.sources",
+    "seed",
+    "shard",
+];
+
+/// Adds up what several clients saw, each by the name that it goes by in errors.
+///
+/// # Errors
+/// In what they differ that one run has in common, or why the sum is none.
+pub fn merge(parts: Vec<(String, Loaded)>) -> Result<Loaded, RecordError> {
+    let names: Vec<String> = parts.iter().map(|(name, _)| name.clone()).collect();
+    let Some((first, Loaded { suite, runs, .. })) = parts.first() else {
+        return Err(RecordError::wrong("there is nothing to merge"));
+    };
+    let (suite, count) = (*suite, runs.len());
+    if let Some((other, loaded)) = parts.iter().find(|(_, loaded)| loaded.runs.len() != count) {
+        let theirs = loaded.runs.len();
+        return Err(RecordError::wrong(format!(
+            "{first} has {count} tests and {other} has {theirs}; only runs of the same tests add up"
+        )));
+    }
+    let complete = parts.iter().all(|(_, loaded)| loaded.complete);
+    let mut columns: Vec<_> = parts.into_iter().map(|(_, l)| l.runs.into_iter()).collect();
+    let mut runs = Vec::with_capacity(count);
+    for _ in 0..count {
+        let shares: Vec<Run> = columns.iter_mut().filter_map(Iterator::next).collect();
+        runs.push(merge_test(&names, shares)?);
+    }
+    Ok(Loaded { runs, suite, complete })
+}
+
+/// One test of all clients.
+fn merge_test(names: &[String], shares: Vec<Run>) -> Result<Run, RecordError> {
+    let plan = merged_plan(names, &shares)?;
+    let Some(first) = shares.first() else {
+        return Err(RecordError::wrong("there is nothing to merge"));
+    };
+    for (name, share) in names.iter().zip(&shares) {
+        let server = |run: &Run| (run.server.product.clone(), run.server.version.clone());
+        if server(share) != server(first) {
+            let said = |run: &Run| match server(run) {
+                (Some(product), Some(version)) => format!("{product} {version}"),
+                _ => "a server of unknown kind".to_owned(),
+            };
+            return Err(RecordError::wrong(format!(
+                "{} was of {} and {name} of {}; only runs against one server add up",
+                names[0],
+                said(first),
+                said(share)
+            )));
+        }
+    }
+    let server = first.server.clone();
+    let verdict = verdict(names, &shares);
+    let version = joined(shares.iter().map(|share| share.version.as_str()));
+    let mut hosts = Vec::new();
+    for host in shares.iter().flat_map(|s| s.host.iter().chain(&s.other_hosts)) {
+        if !hosts.iter().any(|h: &host::HostFacts| h.hostname == host.hostname) {
+            hosts.push(host.clone());
+        }
+    }
+    let other_hosts = hosts.split_off(hosts.len().min(1));
+    let warnings = warnings(names, &shares);
+    let measurement = measurement(names, shares.into_iter().map(|s| s.measurement).collect())?;
+    let host = hosts.pop();
+    Ok(Run { plan, measurement, host, other_hosts, server, version, verdict, warnings })
+}
+
+/// The plan of the whole.
+fn merged_plan(names: &[String], shares: &[Run]) -> Result<Plan, RecordError> {
+    let fault = |e: String| RecordError::wrong(e);
+    let as_data = |run: &Run| serde_json::to_value(&run.plan).map_err(|e| fault(e.to_string()));
+    let Some(first) = shares.first() else { return Err(fault("there is no plan".into())) };
+    let expected = as_data(first)?;
+    for (name, share) in names.iter().zip(shares).skip(1) {
+        if let Some((path, ours, theirs)) = difference("", &expected, &as_data(share)?) {
+            return Err(fault(format!(
+                "the plans of the test {} differ in {path}: {ours} in {} and {theirs} in {name}",
+                first.plan.name, names[0]
+            )));
+        }
+    }
+    let mut parts: PlanParts = (*first.plan).clone();
+    for share in &shares[1..] {
+        let fleet = &share.plan.fleet;
+        parts.fleet.connections = parts.fleet.connections.saturating_add(fleet.connections);
+        let workers = parts.fleet.workers.saturating_add(fleet.workers);
+        parts.fleet.workers = workers.min(limits::WORKERS_MAX);
+        parts.fleet.multi_thread |= fleet.multi_thread;
+        if parts.fleet.cpus != fleet.cpus {
+            parts.fleet.cpus.clear();
+        }
+        if let (Stop::Requests(sum), Stop::Requests(more)) = (&mut parts.stop, share.plan.stop) {
+            *sum = sum.saturating_add(more);
+        }
+        if let (Pace::Open { rate_per_s: sum, .. }, Pace::Open { rate_per_s: more, .. }) =
+            (&mut parts.pace, &share.plan.pace)
+        {
+            *sum += more;
+        }
+    }
+    parts.build().map_err(|e| fault(format!("the plans together are none: {e}")))
+}
+
+/// The first place where two plans differ, but for what a share changes.
+fn difference(path: &str, ours: &Value, theirs: &Value) -> Option<(String, Value, Value)> {
+    if SHARED_OUT.contains(&path) {
+        return None;
+    }
+    let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
+    match (ours, theirs) {
+        (Value::Object(a), Value::Object(b)) => {
+            let keys = a.keys().chain(b.keys().filter(|key| !a.contains_key(*key)));
+            let get = |map: &serde_json::Map<String, Value>, key: &str| {
+                map.get(key).cloned().unwrap_or(Value::Null)
+            };
+            let mut found = keys.map(|key| difference(&below(key), &get(a, key), &get(b, key)));
+            found.find_map(|found| found)
+        }
+        (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
+            let items = a.iter().zip(b).enumerate();
+            items.map(|(n, (a, b))| difference(&below(&n.to_string()), a, b)).find_map(|d| d)
+        }
+        (a, b) if a == b => None,
+        (a, b) => Some((path.to_owned(), a.clone(), b.clone())),
+    }
+}
+
+fn measurement(names: &[String], shares: Vec<Measurement>) -> Result<Measurement, RecordError> {
+    let start = shares.iter().map(|share| share.started_at).min();
+    let start = start.unwrap_or(SystemTime::UNIX_EPOCH);
+    let offset_ns = |share: &Measurement| -> u64 {
+        let since = share.started_at.duration_since(start).unwrap_or(Duration::ZERO);
+        u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+    };
+    let end_ns = |share: &Measurement| offset_ns(share).saturating_add(share.elapsed_ns);
+    let elapsed_ns = shares.iter().map(end_ns).max().unwrap_or_default();
+    let timelines: Vec<_> = shares.iter().map(|s| (offset_ns(s), &s.timeline)).collect();
+    let timeline = Timeline::merged(&timelines)?;
+    let engine = joined(shares.iter().map(|share| share.engine.as_str()));
+    let ending = ending(names, &shares);
+    let engine_note = shares.iter().find_map(|share| share.engine_note.clone());
+    let mut shares = shares.into_iter();
+    let Some(Measurement { mut total, mut workers, .. }) = shares.next() else {
+        return Err(RecordError::wrong("there is nothing to merge"));
+    };
+    for share in shares {
+        total.merge(&share.total);
+        workers.extend(share.workers);
+    }
+    Ok(Measurement {
+        total,
+        timeline,
+        started_at: start,
+        elapsed_ns,
+        workers,
+        engine,
+        engine_note,
+        ending,
+    })
+}
+
+/// Complete if all were; else what kept one from it, a failure before an interruption.
+fn ending(names: &[String], shares: &[Measurement]) -> Ending {
+    let mut failures = names.iter().zip(shares).filter_map(|(name, share)| match &share.ending {
+        Ending::Failed(why) => Some(format!("{name}: {why}")),
+        Ending::Complete | Ending::Interrupted => None,
+    });
+    match failures.next() {
+        Some(failure) => Ending::Failed(failure),
+        None if shares.iter().all(|s| s.ending == Ending::Complete) => Ending::Complete,
+        None => Ending::Interrupted,
+    }
+}
+
+/// The verdict that all share. Clients that were limited by different things were not limited by
+/// one.
+fn verdict(names: &[String], shares: &[Run]) -> Verdict {
+    let Some((first, rest)) = shares.split_first() else { return Verdict::unknown("no client") };
+    if rest.is_empty() {
+        return first.verdict.clone();
+    }
+    let limited_by = first.verdict.limited_by;
+    let agree = rest.iter().all(|share| share.verdict.limited_by == limited_by);
+    let evidence = shares.iter().flat_map(|share| share.verdict.evidence.iter().cloned());
+    let evidence = evidence.collect();
+    if agree {
+        let text = format!("of {} clients alike: {}", shares.len(), first.verdict.text);
+        return Verdict { limited_by, text, evidence };
+    }
+    let said =
+        names.iter().zip(shares).map(|(name, share)| format!("{name}: {}", share.verdict.text));
+    let text = format!("the clients differ: {}", said.collect::<Vec<_>>().join("; "));
+    Verdict { limited_by: LimitedBy::Unknown, text, evidence }
+}
+
+/// The clients' own, and that they did not run at the same time, if so.
+fn warnings(names: &[String], shares: &[Run]) -> Vec<String> {
+    let mut warnings: Vec<String> = Vec::new();
+    for warning in shares.iter().flat_map(|share| &share.warnings) {
+        if !warnings.contains(warning) {
+            warnings.push(warning.clone());
+        }
+    }
+    let started = |share: &Run| share.measurement.started_at;
+    let shortest_ns = shares.iter().map(|share| share.measurement.elapsed_ns).min();
+    let first = shares.iter().map(started).min();
+    let last = names.iter().zip(shares).max_by_key(|(_, share)| started(share));
+    if let (Some(first), Some((name, share)), Some(shortest_ns)) = (first, last, shortest_ns) {
+        let late = started(share).duration_since(first).unwrap_or_default();
+        // A hundredth moves no figure by more than that.
+        if late.as_nanos() > u128::from(shortest_ns / 100) {
+            warnings.push(format!(
+                "{name} began {:.3} s after the first client: for so long the load was not the whole",
+                late.as_secs_f64()
+            ));
+        }
+    }
+    warnings
+}
+
+/// Different texts, each once.
+fn joined<'t>(texts: impl Iterator<Item = &'t str>) -> String {
+    let mut different: Vec<&str> = Vec::new();
+    for part in texts.flat_map(|text| text.split(", ")) {
+        if !different.contains(&part) {
+            different.push(part);
+        }
+    }
+    different.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+    use proptest::prelude::*;
+
+    fn share(ns: &[u64], started_s: u64, connections: u32) -> Run {
+        let mut parts = fixture::parts();
+        parts.fleet.connections = connections;
+        parts.stop = Stop::Requests(ns.len().max(1) as u64);
+        let mut run = fixture::run(parts, ns);
+        run.measurement.started_at += Duration::from_secs(started_s);
+        run.measurement.timeline.push(measure::Point::of(0, &run.measurement.total));
+        run
+    }
+
+    fn merged(shares: Vec<Run>) -> Result<Run, RecordError> {
+        let named = shares.into_iter().enumerate().map(|(n, run)| {
+            (format!("{n}.json"), Loaded { runs: vec![run], suite: true, complete: true })
+        });
+        merge(named.collect()).map(|mut merged| merged.runs.remove(0))
+    }
+
+    proptest! {
+        #[test]
+        fn merged_shares_equal_the_run_that_saw_all(
+            parts in prop::collection::vec(prop::collection::vec(0u64..1 << 40, 0..40), 1..5),
+        ) {
+            let shares = parts.iter().map(|ns| share(ns, 0, 10)).collect();
+            let merged = merged(shares).unwrap();
+            let all = parts.concat();
+            let whole = share(&all, 0, 10 * parts.len() as u32);
+            let of = |run: &Run| {
+                let latency = run.measurement.total.response();
+                let point = &run.measurement.timeline.points[0];
+                (
+                    run.measurement.total.requests(),
+                    latency.recorded().collect::<Vec<_>>(),
+                    latency.mean_ns().map(f64::to_bits),
+                    (latency.min_ns(), latency.max_ns()),
+                    (point.requests, point.p50_ns, point.p99_ns, point.max_ns, point.mean_ns),
+                    run.plan.fleet.connections,
+                )
+            };
+            prop_assert_eq!(of(&merged), of(&whole));
+        }
+    }
+
+    #[test]
+    fn time_is_that_of_the_wall() {
+        let run = merged(vec![share(&[1000; 10], 7, 1), share(&[2000; 30], 2, 1)]).unwrap();
+        let m = &run.measurement;
+        assert_eq!(m.elapsed_ns, 5_026_000_000);
+        assert_eq!(m.started_at, SystemTime::UNIX_EPOCH + Duration::from_secs(2));
+        let points: Vec<_> = m.timeline.points.iter().map(|p| (p.index, p.requests)).collect();
+        assert_eq!(points, [(0, 30), (20, 10)]);
+        assert!(run.warnings[0].contains("0.json began 5.000 s after"), "{:?}", run.warnings);
+    }
+
+    #[test]
+    fn other_plans_and_servers_do_not_add_up() {
+        let refused = |change: fn(&mut PlanParts)| {
+            let mut parts = (*share(&[1], 0, 1).plan).clone();
+            change(&mut parts);
+            let other = Run { plan: parts.build().unwrap(), ..share(&[1], 0, 1) };
+            merged(vec![share(&[1], 0, 1), other]).map(|_| ()).map_err(|e| e.to_string())
+        };
+        assert_eq!(refused(|p| p.seed = 9), Ok(()));
+        assert_eq!(refused(|p| p.fleet.workers = 3), Ok(()));
+        let said = refused(|p| p.fleet.pipeline_depth = 2).unwrap_err();
+        assert!(said.contains("fleet.pipeline_depth: 1 in 0.json and 2 in 1.json"), "{said}");
+        assert!(refused(|p| p.name = "GET".into()).unwrap_err().contains("name"));
+        assert!(refused(|p| p.stop = Stop::AfterNs(5)).unwrap_err().contains("stop"));
+        assert!(refused(|p| p.precision = 2).unwrap_err().contains("precision"));
+        let mut other = share(&[1], 0, 1);
+        other.server.version = Some("8.0".into());
+        let said = merged(vec![share(&[1], 0, 1), other]).unwrap_err().to_string();
+        assert!(said.contains("redis 7.0.15") && said.contains("redis 8.0"), "{said}");
+    }
+
+    #[test]
+    fn endings_and_verdicts_of_all_count() {
+        let mut stopped = share(&[1], 0, 1);
+        stopped.measurement.ending = Ending::Interrupted;
+        let mut failed = share(&[1], 0, 1);
+        failed.measurement.ending = Ending::Failed("gone".into());
+        failed.verdict.limited_by = LimitedBy::Errors;
+        let run = merged(vec![share(&[1], 0, 1), stopped.clone()]).unwrap();
+        assert_eq!(run.measurement.ending, Ending::Interrupted);
+        assert!(run.verdict.text.starts_with("of 2 clients alike: "), "{}", run.verdict.text);
+        let run = merged(vec![stopped, failed]).unwrap();
+        assert_eq!(run.measurement.ending, Ending::Failed("1.json: gone".into()));
+        assert_eq!(run.verdict.limited_by, LimitedBy::Unknown);
+        assert!(run.verdict.text.contains("the clients differ"));
+    }
+}
