@@ -21,7 +21,7 @@ fn the_help_has_every_option_in_its_group() {
                    --sequential -P -q --precision --csv -l -t -I -x --rps --duration --warmup \
                    --seed --num-functions --num-keys-in-fcall --dataset --maxdocs --mptcp --help \
                    -v --version --spawn --spawn-args --spawn-unix --print-plan --window \
-                   --first-byte --on-error --format";
+                   --first-byte --on-error --format --json --hdr";
     for option in options.split_whitespace() {
         let listed = |line: &str| {
             let mut words = line.split([' ', ',', '[', '=']).filter(|w| !w.is_empty()).take(2);

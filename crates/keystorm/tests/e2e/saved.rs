@@ -1,0 +1,148 @@
+//! `keystorm show` and `keystorm merge`: what was kept reads as it did, and adds up.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::program::Keystorm;
+use crate::record::{json, place};
+use crate::server::Server;
+
+fn keystorm(args: &[&str]) -> Keystorm {
+    Keystorm::of(crate::server::KEYSTORM, args)
+}
+
+#[test]
+fn a_shown_run_is_to_the_byte_what_was_printed() {
+    let server = Server::redis();
+    let (_dir, file) = place();
+    let path = file.to_str().unwrap();
+    let formats = ["text", "quiet", "csv", "classic", "json"];
+    let loads = [
+        "-n 2000 -t set,lrange_100",
+        "-n 1000 --rps 3000 --first-byte --threads 2 get k",
+        "-n 900 --on-error count incr a ';' lpush a b ';' set s 5",
+    ];
+    for load in loads {
+        for format in formats {
+            let ran = server.run(&format!("--json {path} --format {format} {load}")).ok();
+            let shown = keystorm(&["show", path, "--format", format]).run().ok();
+            assert_eq!(shown.out, ran.out, "{format} of {load}");
+        }
+    }
+    let shown = keystorm(&["show", path]).run().ok();
+    assert_eq!(shown.out, keystorm(&["show", path, "--format", "text"]).run().ok().out);
+    let piped = keystorm(&["show", "-"]).stdin(fs::read(&file).unwrap()).run().ok();
+    assert_eq!(piped.out, shown.out);
+}
+
+#[test]
+fn a_run_that_was_interrupted_is_shown_as_it_was() {
+    let server = Server::redis();
+    let (_dir, file) = place();
+    let path = file.to_str().unwrap();
+    let running = server.keystorm(&format!("--json {path} --duration 30 get k")).start();
+    std::thread::sleep(std::time::Duration::from_millis(700));
+    running.interrupt();
+    let ran = running.wait().exits(130);
+    let shown = keystorm(&["show", path]).run().ok().says("interrupted; ");
+    assert_eq!(shown.out, ran.out);
+}
+
+#[test]
+fn merged_runs_add_up() {
+    let server = Server::redis();
+    let (dir, file) = place();
+    let of = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    let (a, b) = (of("a"), of("b"));
+    let both = [(&a, 3000, 5), (&b, 4000, 7)].map(|(path, n, c)| {
+        let line = format!("--json {path} -t set,get -n {n} -c {c} -q --seed {n}");
+        server.keystorm(&line).start()
+    });
+    both.map(|running| running.wait().ok());
+    let merged = file.to_str().unwrap();
+    let ran = keystorm(&["merge", &a, &b, "-o", merged]).run().ok();
+    assert_eq!(ran.out, "");
+    let (a, b, merged) = (json(a.as_ref()), json(b.as_ref()), json(&file));
+    for (at, name) in ["SET", "GET"].iter().enumerate() {
+        let [a, b, m] = [&a, &b, &merged].map(|document| &document["tests"][at]);
+        let sum = |path: &str| {
+            let number = |v: &Value| v.pointer(path).unwrap().as_u64().unwrap();
+            assert_eq!(number(m), number(a) + number(b), "{path}");
+        };
+        assert_eq!(m["name"], *name);
+        assert_eq!(m["requests"], 7000);
+        sum("/connections/bytes_in");
+        sum("/latency_ms/response/exact/count");
+        sum("/latency_ms/response/exact/sum_ns");
+        let max = |v: &Value| v["latency_ms"]["response"]["max"].as_f64().unwrap();
+        assert_eq!(max(m), max(a).max(max(b)));
+        let points = m["timeline"].as_array().unwrap().iter();
+        assert_eq!(points.map(|p| p["requests"].as_u64().unwrap()).sum::<u64>(), 7000);
+        assert_eq!(merged["plan"][at]["fleet"]["connections"], 12);
+    }
+    let shown = keystorm(&["show", file.to_str().unwrap()]).run().ok();
+    assert_eq!(shown.completed().0, 7000);
+    let printed = keystorm(&["merge", &of("a"), &of("b"), "--format", "quiet"]).run().ok();
+    assert_eq!(printed.out.lines().count(), 3, "{}", printed.out);
+}
+
+#[test]
+fn runs_that_differ_are_refused_by_what_differs() {
+    let server = Server::redis();
+    let (dir, _) = place();
+    let kept = |name: &str, line: &str| {
+        let path = dir.path().join(name).to_str().unwrap().to_owned();
+        server.run(&format!("--json {path} -q -n 100 {line}")).ok();
+        path
+    };
+    let base = kept("base", "-t get");
+    for (name, line, difference) in [
+        ("p", "-t get -P 2", "fleet.pipeline_depth"),
+        ("t", "-t set", "name"),
+        ("d", "-t get,set", "tests"),
+        ("k", "-t get -r 100", "keys"),
+    ] {
+        let other = kept(name, line);
+        let ran = keystorm(&["merge", &base, &other]).run().exits(1).says(difference);
+        assert_eq!(ran.out, "");
+    }
+    keystorm(&["merge", &base, "/no/such"]).run().exits(1).says("/no/such");
+    keystorm(&["merge"]).run().exits(2).says("FILE");
+    keystorm(&["merge", &base, "-o", "/no/dir/f"]).run().exits(1).says("-o /no/dir/f");
+}
+
+#[test]
+fn files_of_others_are_refused_in_words() {
+    let server = Server::redis();
+    let (dir, file) = place();
+    server.run(&format!("--json {} -q -n 100 get k", file.display())).ok();
+    let good = fs::read_to_string(&file).unwrap();
+    let bad = dir.path().join("bad");
+    let cases = [
+        (good[..good.len() / 2].to_owned(), "cut short"),
+        (String::new(), "empty"),
+        ("a,b\n1,2\n".into(), "not JSON"),
+        ("{\"schema\": \"x\\u001b[31m\"}".into(), "no saved run"),
+        (good.replace("keystorm.run/1", "keystorm.run/9"), "another version"),
+        (good.replace("\"requests\": 100", "\"requests\": 1e99"), "invalid"),
+        (good.replace("\"connections\": 50", "\"connections\": 4000000000"), "-c 4000000000"),
+        ("[".repeat(100_000), "bad"),
+    ];
+    for (text, reason) in cases {
+        fs::write(&bad, text).unwrap();
+        for command in ["show", "merge"] {
+            let ran = keystorm(&[command, bad.to_str().unwrap()]).run().exits(1).says(reason);
+            let ran = ran.says("bad: ");
+            assert!(ran.out.is_empty() && !ran.err.contains('\x1b'), "{ran:?}");
+        }
+    }
+    let hostile = good.replace("\"name\": \"get k\"", "\"name\": \"\\u001b[2Jget\\u202e\"");
+    fs::write(&bad, hostile).unwrap();
+    for format in ["text", "quiet", "csv", "classic", "json"] {
+        let ran = keystorm(&["show", bad.to_str().unwrap(), "--format", format]).run().ok();
+        assert!(!ran.out.contains(['\x1b', '\u{202e}']), "{}", ran.out);
+    }
+    keystorm(&["show"]).run().exits(2).says("FILE");
+    keystorm(&["show", "f", "--format", "xml"]).run().exits(2).says("--format");
+}
