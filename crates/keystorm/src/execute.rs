@@ -102,7 +102,7 @@ fn run_rounds(
         for (at, plan) in job.plans.iter().enumerate() {
             let count = job.plans.len();
             let live = Live::new(plan, at as u32 + 1, count as u32, job.output.live);
-            let mut run = run_one(plan, server, interrupted, live)?;
+            let mut run = run_one(job, plan, server, interrupted, live)?;
             run.host = Some(machine.clone());
             keep.put(at, &run, at + 1 == count)?;
             printer.each(&run)?;
@@ -120,6 +120,7 @@ fn run_rounds(
 }
 
 fn run_one(
+    job: &Job,
     plan: &Plan,
     server: &Server,
     interrupted: &AtomicBool,

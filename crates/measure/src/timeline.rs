@@ -187,7 +187,11 @@ impl Timeline {
                 }
             }
             let response = response.unwrap_or_else(|| Latency::new(1));
-            Ok(Point::with(index, sum(|p| p.requests), sum(|p| p.errors), &response))
+            Ok(Point {
+                late_max_ns: points.iter().filter_map(|p| p.late_max_ns).max(),
+                own_late_max_ns: points.iter().filter_map(|p| p.own_late_max_ns).max(),
+                ..Point::with(index, sum(|p| p.requests), sum(|p| p.errors), &response)
+            })
         };
         Ok(Self::of(interval_ns, bins.into_iter().map(merge).collect::<Result<_, _>>()?))
     }

@@ -7,22 +7,19 @@ use std::time::{Duration, SystemTime};
 
 use measure::{Ending, Measurement, Timeline};
 use serde_json::Value;
-use workload::{Pace, Plan, PlanParts, Stop, limits};
+use workload::{Pace, Plan, PlanParts, Shard, Stop, limits};
 
 use crate::{LimitedBy, Loaded, RecordError, Run, Verdict};
 
-/// What a share of a plan changes in it, by its path.
-const SHARED_OUT: [&str; 9] = [
-    "fleet.connections",
-    "fleet.workers",
-    "fleet.multi_thread",
-    "fleet.cpus",
-    "pace.open.rate_per_s",
-    "stop.requests",
-    "target.sources",
-    "seed",
-    "shard",
-];
+/// Where plans may differ whose runs add up, by path: what is of one machine.
+const OF_MACHINES: [&str; 5] =
+    ["fleet.workers", "fleet.multi_thread", "fleet.cpus", "target.sources", "shard"];
+
+/// The same for plans that are no shares of one, but add up to one.
+fn adds_up(path: &str) -> bool {
+    let rate = path.starts_with("pace.open.stages.") && path.ends_with("_per_s");
+    rate || ["fleet.connections", "stop.requests", "seed"].contains(&path)
+}
 
 /// Adds up what several clients saw, each by the name that it goes by in errors.
 ///
@@ -93,8 +90,9 @@ fn merged_plan(names: &[String], shares: &[Run]) -> Result<Plan, RecordError> {
     let as_data = |run: &Run| serde_json::to_value(&run.plan).map_err(|e| fault(e.to_string()));
     let Some(first) = shares.first() else { return Err(fault("there is no plan".into())) };
     let expected = as_data(first)?;
+    let sharded = all_shards(names, shares)?;
     for (name, share) in names.iter().zip(shares).skip(1) {
-        if let Some((path, ours, theirs)) = difference("", &expected, &as_data(share)?) {
+        if let Some((path, ours, theirs)) = difference("", sharded, &expected, &as_data(share)?) {
             return Err(fault(format!(
                 "the plans of the test {} differ in {path}: {ours} in {} and {theirs} in {name}",
                 first.plan.name, names[0]
@@ -104,28 +102,71 @@ fn merged_plan(names: &[String], shares: &[Run]) -> Result<Plan, RecordError> {
     let mut parts: PlanParts = (*first.plan).clone();
     for share in &shares[1..] {
         let fleet = &share.plan.fleet;
-        parts.fleet.connections = parts.fleet.connections.saturating_add(fleet.connections);
         let workers = parts.fleet.workers.saturating_add(fleet.workers);
         parts.fleet.workers = workers.min(limits::WORKERS_MAX);
         parts.fleet.multi_thread |= fleet.multi_thread;
         if parts.fleet.cpus != fleet.cpus {
             parts.fleet.cpus.clear();
         }
+        if sharded {
+            // Each has the plan of the whole already.
+            continue;
+        }
+        parts.fleet.connections = parts.fleet.connections.saturating_add(fleet.connections);
         if let (Stop::Requests(sum), Stop::Requests(more)) = (&mut parts.stop, share.plan.stop) {
             *sum = sum.saturating_add(more);
         }
-        if let (Pace::Open { rate_per_s: sum, .. }, Pace::Open { rate_per_s: more, .. }) =
-            (&mut parts.pace, &share.plan.pace)
-        {
-            *sum += more;
+        if let (Pace::Open(sum), Pace::Open(more)) = (&mut parts.pace, &share.plan.pace) {
+            for (sum, more) in sum.stages.iter_mut().zip(&more.stages) {
+                sum.from_per_s += more.from_per_s;
+                sum.to_per_s += more.to_per_s;
+            }
         }
     }
+    parts.shard = Shard::WHOLE;
     parts.build().map_err(|e| fault(format!("the plans together are none: {e}")))
 }
 
-/// The first place where two plans differ, but for what a share changes.
-fn difference(path: &str, ours: &Value, theirs: &Value) -> Option<(String, Value, Value)> {
-    if SHARED_OUT.contains(&path) {
+/// Whether these are the shares of one plan: every one of them, each once.
+fn all_shards(names: &[String], shares: &[Run]) -> Result<bool, RecordError> {
+    if shares.iter().all(|share| share.plan.shard.is_whole()) {
+        return Ok(false);
+    }
+    let of = shares.iter().map(|share| share.plan.shard.of).max().unwrap_or(1);
+    let mut owners: Vec<Option<&String>> = vec![None; shares.len()];
+    for (name, share) in names.iter().zip(shares) {
+        let shard = share.plan.shard;
+        if shard.of != of {
+            return Err(RecordError::wrong(format!(
+                "{name} is share {}/{}, and another is one of {of}",
+                shard.index, shard.of
+            )));
+        }
+        if let Some(Some(owner)) = owners.get(shard.index as usize - 1) {
+            return Err(RecordError::wrong(format!(
+                "{owner} and {name} are both share {}/{of}",
+                shard.index
+            )));
+        }
+        if let Some(owner) = owners.get_mut(shard.index as usize - 1) {
+            *owner = Some(name);
+        }
+    }
+    let missing = (1..=of).find(|n| !shares.iter().any(|share| share.plan.shard.index == *n));
+    match missing {
+        Some(n) => Err(RecordError::wrong(format!("share {n}/{of} is missing"))),
+        None => Ok(true),
+    }
+}
+
+/// The first place where two plans differ that should not.
+fn difference(
+    path: &str,
+    sharded: bool,
+    ours: &Value,
+    theirs: &Value,
+) -> Option<(String, Value, Value)> {
+    if OF_MACHINES.contains(&path) || (!sharded && adds_up(path)) {
         return None;
     }
     let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
@@ -135,12 +176,15 @@ fn difference(path: &str, ours: &Value, theirs: &Value) -> Option<(String, Value
             let get = |map: &serde_json::Map<String, Value>, key: &str| {
                 map.get(key).cloned().unwrap_or(Value::Null)
             };
-            let mut found = keys.map(|key| difference(&below(key), &get(a, key), &get(b, key)));
+            let mut found =
+                keys.map(|key| difference(&below(key), sharded, &get(a, key), &get(b, key)));
             found.find_map(|found| found)
         }
         (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
             let items = a.iter().zip(b).enumerate();
-            items.map(|(n, (a, b))| difference(&below(&n.to_string()), a, b)).find_map(|d| d)
+            items
+                .map(|(n, (a, b))| difference(&below(&n.to_string()), sharded, a, b))
+                .find_map(|d| d)
         }
         (a, b) if a == b => None,
         (a, b) => Some((path.to_owned(), a.clone(), b.clone())),
@@ -329,6 +373,30 @@ mod tests {
         other.server.version = Some("8.0".into());
         let said = merged(vec![share(&[1], 0, 1), other]).unwrap_err().to_string();
         assert!(said.contains("redis 7.0.15") && said.contains("redis 8.0"), "{said}");
+    }
+
+    #[test]
+    fn shares_of_one_plan_make_that_plan_and_none_may_lack() {
+        let of = |index: u32, of: u32| {
+            let mut parts = (*share(&[1; 8], 0, 10).plan).clone();
+            parts.shard = Shard { index, of };
+            Run { plan: parts.build().unwrap(), ..share(&[1; 4], 0, 10) }
+        };
+        let run = merged(vec![of(2, 2), of(1, 2)]).unwrap();
+        assert_eq!(run.plan.fleet.connections, 10);
+        assert_eq!((run.plan.stop, run.plan.shard), (Stop::Requests(8), Shard::WHOLE));
+        assert_eq!(run.measurement.total.requests(), 8);
+        let refused = |shares: Vec<Run>| merged(shares).unwrap_err().to_string();
+        assert!(refused(vec![of(1, 2), of(1, 2)]).contains("both share 1/2"));
+        assert!(refused(vec![of(1, 3), of(3, 3)]).contains("share 2/3 is missing"));
+        assert!(refused(vec![of(1, 2), of(3, 3)]).contains("1/2"));
+        assert!(refused(vec![of(1, 2)]).contains("missing"));
+        assert!(refused(vec![of(1, 1), of(2, 2)]).contains("1/1"));
+        let mut other = of(2, 2);
+        let mut parts = (*other.plan).clone();
+        parts.seed = 9;
+        other.plan = parts.build().unwrap();
+        assert!(refused(vec![of(1, 2), other]).contains("seed"));
     }
 
     #[test]

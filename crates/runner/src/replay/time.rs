@@ -19,6 +19,18 @@ fn service_time_is_from_sent_to_the_end_of_the_reply() {
 }
 
 #[test]
+fn a_run_beyond_ten_minutes_has_longer_intervals_and_loses_nothing() {
+    let mut plan = parts(1, 1, Stop::Requests(3500));
+    plan.precision = 1;
+    let (got, _) = replay(plan, Server::taking(200 * MS));
+    assert_eq!(got.elapsed_ns, 700 * SECOND);
+    assert_eq!(got.timeline.interval_ns, 500 * MS);
+    assert!((1399..=1401).contains(&got.timeline.points.len()), "{}", got.timeline.points.len());
+    let replies = got.timeline.points.iter().map(|p| p.response.as_ref().map_or(0, |r| r.count));
+    assert_eq!(replies.sum::<u64>(), 3500);
+}
+
+#[test]
 fn replies_of_one_pipeline_have_latencies_of_their_own() {
     let mut plan = parts(1, 4, Stop::Requests(4));
     plan.first_byte = true;
