@@ -189,7 +189,12 @@ fn base(options: &Options, notes: &mut Vec<String>) -> Result<PlanParts, String>
         on_error: results.on_error.into(),
         precision: precision(results.precision),
         first_byte: results.first_byte,
-        seed: data.seed.map_or_else(seed_of_now, |seed| seed as u64),
+        seed: match data.seed {
+            Some(seed) => seed as u64,
+            // The shares of a plan must draw from one stream, wherever they run.
+            None if load.shard.is_some() => 1,
+            None => seed_of_now(),
+        },
         shard: load.shard.unwrap_or_default(),
     })
 }
