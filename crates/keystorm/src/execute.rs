@@ -105,13 +105,15 @@ fn run_one(
         start_at: job.start_at,
         interrupted,
     };
+    let watch = server.watch(&plan.target, job.output.sample);
+    let begun = watch.begin();
     let measurement = runner::run(&load, &mut live)
         .with_context(|| format!("starting the test {}", plan.name))?;
     live.clear();
-    let verdict = report::Verdict::unknown("this version does not look");
+    let watched = watch.end(begun);
     let server = server.facts.clone();
     let version = env!("CARGO_PKG_VERSION").to_owned();
-    let run = Run { plan: plan.clone(), measurement, server, version, verdict, warnings: vec![] };
+    let run = Run::new(plan.clone(), measurement, server, version, watched);
     let summary = Summary::of(&run);
     let mut out = io::stdout();
     if summary.requests > summary.errors || run.measurement.ending == Ending::Complete {
@@ -125,6 +127,10 @@ fn run_one(
     }
     if let Some(shortfall) = summary.shortfall() {
         eprintln!("{}: {shortfall}", summary.title);
+    }
+    if !job.output.options.verdict {
+        // Layouts that scripts read have no place for it.
+        report::verdict_lines(&summary).for_each(|line| eprintln!("{}: {line}", summary.title));
     }
     Ok(match run.measurement.ending {
         Ending::Complete => End::Complete,

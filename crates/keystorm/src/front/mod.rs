@@ -86,6 +86,8 @@ pub(crate) struct Output {
     pub(crate) options: FormatOptions,
     /// Whether a live line is wanted.
     pub(crate) live: bool,
+    /// Whether the server is looked at once a second while load runs.
+    pub(crate) sample: bool,
 }
 
 impl Output {

@@ -57,7 +57,7 @@ mod tests {
     use crate::fixture;
 
     fn table(first_byte: bool) -> Vec<String> {
-        let mut format = RedisCsv::new(FormatOptions { first_byte });
+        let mut format = RedisCsv::new(FormatOptions { first_byte, verdict: false });
         let mut out = Vec::new();
         format.begin(&mut out).unwrap();
         for (_, run) in fixture::all() {

@@ -35,6 +35,9 @@ pub(super) struct TestRecord {
     verdict: Verdict,
     #[serde(default)]
     warnings: Vec<String>,
+    /// What was watched beside the load.
+    #[serde(default)]
+    watched: host::Watched,
     /// RFC 3339 in UTC, with nanoseconds.
     started_at: String,
     ending: EndingRecord,
@@ -132,22 +135,24 @@ pub(super) struct WorkerRecord {
     busy: f64,
     cpu_ns: u64,
     wall_ns: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    wait_ns: Option<u64>,
 }
 
 impl WorkerRecord {
     pub(super) fn of(worker: &WorkerUse) -> Self {
-        let WorkerUse { cpu_ns, wall_ns } = *worker;
-        Self { busy: worker.busy(), cpu_ns, wall_ns }
+        let WorkerUse { cpu_ns, wall_ns, wait_ns } = *worker;
+        Self { busy: worker.busy(), cpu_ns, wall_ns, wait_ns }
     }
 
     pub(super) fn worker(self) -> WorkerUse {
-        WorkerUse { cpu_ns: self.cpu_ns, wall_ns: self.wall_ns }
+        WorkerUse { cpu_ns: self.cpu_ns, wall_ns: self.wall_ns, wait_ns: self.wait_ns }
     }
 }
 
 impl TestRecord {
     pub(super) fn of(run: &Run) -> Result<Self, RecordError> {
-        let Run { plan, measurement, server: _, version: _, verdict, warnings } = run;
+        let Run { plan, measurement, server: _, version: _, watched, verdict, warnings } = run;
         let Measurement {
             total,
             timeline,
@@ -189,6 +194,7 @@ impl TestRecord {
             timeline: timeline::record(timeline),
             verdict: verdict.clone(),
             warnings: warnings.clone(),
+            watched: watched.clone(),
             started_at: written(*started_at),
             ending,
             failure,
@@ -239,6 +245,7 @@ impl TestRecord {
             measurement,
             server: common.server.clone(),
             version: common.version.clone(),
+            watched: self.watched,
             verdict: self.verdict,
             warnings: self.warnings,
         })

@@ -33,7 +33,7 @@ pub(super) fn job(options: Options, called_as: &str) -> Result<Job, String> {
         return Err(refusal);
     }
     let mut notes = notes(&options);
-    let output = output(&options);
+    let output = output(&options, called_as);
     let action = match options.load.idle {
         true => Action::Idle,
         false => Action::Run { repeat: options.load.repeat },
@@ -98,7 +98,7 @@ fn notes(options: &Options) -> Vec<String> {
     notes
 }
 
-fn output(options: &Options) -> Output {
+fn output(options: &Options, called_as: &str) -> Output {
     let results = &options.results;
     let format = match (results.format, results.csv, results.quiet) {
         (Some(name), ..) => name,
@@ -106,8 +106,10 @@ fn output(options: &Options) -> Output {
         (None, false, true) => "quiet",
         (None, false, false) => "text",
     };
-    let options = FormatOptions { first_byte: results.first_byte };
-    Output { format, options, live: format != "csv" }
+    // Under the peers' names standard output is theirs to the byte.
+    let verdict = called_as == "keystorm" && matches!(format, "text" | "classic");
+    let options = FormatOptions { first_byte: results.first_byte, verdict };
+    Output { format, options, live: format != "csv", sample: results.sample }
 }
 
 /// What all tests have in common.
