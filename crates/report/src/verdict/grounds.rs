@@ -4,7 +4,9 @@
 
 use host::{ServerBusy, ServerUse, Watched};
 use measure::{Ending, Measurement, WorkerUse};
-use workload::{Pace, Plan};
+use workload::Plan;
+
+use crate::schedule::{Fault, ScheduleFigures};
 
 /// Everything that the rules look at, and nothing else.
 #[derive(Debug, Clone, Default)]
@@ -58,10 +60,16 @@ pub(super) struct Grounds {
 /// What an open loop was asked to do, and how late it was.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Schedule {
-    /// The rate asked for.
+    /// The rate asked for, on average.
     pub(super) target_rps: f64,
     /// How much later than due requests were sent, on average.
     pub(super) late_s: f64,
+    /// Share of the requests that were sent too late, 0 to 1.
+    pub(super) missed_share: f64,
+    /// Requests that were due and never sent.
+    pub(super) unsent: u64,
+    /// Whether connections had room, and the client was late.
+    pub(super) own_fault: bool,
 }
 
 /// How busy a worker was.
@@ -96,14 +104,14 @@ impl Grounds {
         let load_s = wall_ns.unwrap_or(0) as f64 / 1e9;
         let per_s = |count: f64| if elapsed_s > 0.0 { count / elapsed_s } else { 0.0 };
         let service_s = total.service().mean_ns().map(|ns| ns / 1e9);
-        let response_s = total.response().mean_ns().map(|ns| ns / 1e9);
-        let schedule = match plan.pace {
-            Pace::Open { rate_per_s } => Some(Schedule {
-                target_rps: rate_per_s,
-                late_s: response_s.zip(service_s).map_or(0.0, |(r, s)| (r - s).max(0.0)),
-            }),
-            Pace::Closed => None,
-        };
+        let late_ns = total.lateness.as_ref().and_then(|late| late.total.mean_ns());
+        let schedule = ScheduleFigures::of(plan, measurement).map(|figures| Schedule {
+            target_rps: figures.due_rps,
+            late_s: late_ns.unwrap_or(0.0) / 1e9,
+            missed_share: figures.missed_share,
+            unsent: figures.unsent,
+            own_fault: figures.fault == Fault::Client,
+        });
         let fleet = &plan.fleet;
         let busiest = busiest(&watched.servers, load_s);
         let workers = measurement.workers.iter().map(ClientBusy::of);
@@ -116,8 +124,8 @@ impl Grounds {
             load_s,
             achieved_rps: per_s(requests as f64),
             schedule,
-            connections: fleet.connections.into(),
-            slots: u64::from(fleet.connections)
+            connections: plan.own_connections().into(),
+            slots: u64::from(plan.own_connections())
                 * u64::from(fleet.pipeline_depth)
                 * plan.sequence.len() as u64,
             service_s,

@@ -5,7 +5,7 @@
 //! the rest. docs/measuring.md tells it in prose.
 
 use super::LimitedBy;
-use super::grounds::Grounds;
+use super::grounds::{Grounds, Schedule};
 
 /// A share of errors above this makes the run one of errors. One in a hundred is more than any
 /// tolerable fault and may already change the mean: error replies are often quicker.
@@ -25,8 +25,9 @@ pub(super) const LINK_FULL: f64 = 0.85;
 pub(super) const EXPLAINED: f64 = 0.5;
 /// The rate was kept if this share of it was achieved. A short run ends a little off.
 pub(super) const RATE_KEPT: f64 = 0.99;
-/// Requests sent later than this on average, and later than a service time, were not on schedule.
-pub(super) const LATE_S: f64 = 0.001;
+/// The schedule was kept if no more than this share of requests left too late (see
+/// [`MISSED_NS`](crate::schedule::MISSED_NS)): what a percentile of 99 does not show.
+pub(super) const MISSED_SHARE: f64 = 0.01;
 /// This share of the requests that may be in flight were: there was no room for more.
 pub(super) const FULL: f64 = 0.9;
 
@@ -102,11 +103,11 @@ pub(super) fn find(grounds: &Grounds) -> Finding {
     if grounds.requests == 0 {
         return Finding::Nothing;
     }
-    let late = schedule_late(grounds);
-    match (grounds.schedule, rate_kept(grounds)) {
-        (Some(_), true) if !late => return Finding::ScheduleKept,
-        _ if grounds.load_s < LOAD_S_MIN => return Finding::Short,
-        _ => {}
+    if grounds.load_s < LOAD_S_MIN {
+        return Finding::Short;
+    }
+    if schedule_kept(grounds) {
+        return Finding::ScheduleKept;
     }
     if let Some(finding) = cpu(grounds) {
         return finding;
@@ -114,8 +115,13 @@ pub(super) fn find(grounds: &Grounds) -> Finding {
     if grounds.link.as_ref().is_some_and(|(share, _)| *share >= LINK_FULL) {
         return Finding::LinkFull;
     }
-    if grounds.schedule.is_some() && grounds.in_flight() < FULL * grounds.slots as f64 {
-        return if rate_kept(grounds) { Finding::ScheduleLate } else { Finding::ScheduleMissed };
+    if let Some(schedule) = &grounds.schedule {
+        if schedule.own_fault {
+            return Finding::ScheduleMissed;
+        }
+        if grounds.in_flight() < FULL * grounds.slots as f64 {
+            return if rate_kept(grounds) { Finding::ScheduleLate } else { Finding::ScheduleMissed };
+        }
     }
     waiting(grounds)
 }
@@ -125,9 +131,10 @@ fn rate_kept(grounds: &Grounds) -> bool {
     grounds.schedule.is_some_and(|s| grounds.achieved_rps >= RATE_KEPT * s.target_rps)
 }
 
-fn schedule_late(grounds: &Grounds) -> bool {
-    let service_s = grounds.service_s.unwrap_or(0.0);
-    grounds.schedule.is_some_and(|s| s.late_s > LATE_S && s.late_s > service_s)
+/// Whether requests were sent when they were due and answered at the rate asked for.
+fn schedule_kept(grounds: &Grounds) -> bool {
+    let kept = |s: &Schedule| s.unsent == 0 && s.missed_share <= MISSED_SHARE;
+    rate_kept(grounds) && grounds.schedule.as_ref().is_some_and(kept)
 }
 
 /// Whether somebody's CPU was the limit.

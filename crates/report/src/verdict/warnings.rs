@@ -160,10 +160,10 @@ fn others(plan: &Plan, measurement: &Measurement, watched: &Watched) -> Option<S
     if measurement.ending != Ending::Complete {
         // What was in flight at the end was executed and not counted.
         let fleet = &plan.fleet;
-        sent += u64::from(fleet.connections) * u64::from(fleet.pipeline_depth) * ours.len() as u64;
+        sent += u64::from(plan.own_connections()) * u64::from(fleet.pipeline_depth) * ours.len() as u64;
     }
-    // Requests of a warm-up are in the server's count only.
-    if plan.warmup_ns == 0 {
+    // Requests of a warm-up, and of other shares of the plan, are in the server's count only.
+    if plan.warmup_ns == 0 && plan.shard.is_whole() {
         calls += shared.saturating_sub(sent);
     }
     let wall_ns = measurement.workers.iter().map(|worker| worker.wall_ns).max().unwrap_or(0);

@@ -31,7 +31,12 @@ fn what(finding: Finding, grounds: &Grounds) -> String {
         Finding::Short => format!("not known: the load lasted {}", time(grounds.load_s)),
         Finding::ScheduleKept => {
             let rate = count(grounds.schedule.map_or(0.0, |s| s.target_rps));
-            format!("schedule: the {rate}/s asked for were sent and answered; {server}")
+            let late = grounds.schedule.map_or(0.0, |s| s.missed_share);
+            let but = match late > 0.0 {
+                true => format!(" ({} of them late)", percent(late)),
+                false => String::new(),
+            };
+            format!("schedule: the {rate}/s asked for were sent{but} and answered; {server}")
         }
         Finding::ScheduleLate => {
             let late = time(grounds.schedule.map_or(0.0, |s| s.late_s));
@@ -40,7 +45,13 @@ fn what(finding: Finding, grounds: &Grounds) -> String {
                  late on average, and nobody was short of CPU ({server}, {client})"
             )
         }
-        Finding::ScheduleMissed => format!("schedule: {}; {server}, {client}", shortfall(grounds)),
+        Finding::ScheduleMissed => {
+            let room = match grounds.schedule.is_some_and(|s| s.own_fault) {
+                true => "although connections had room",
+                false => "since all connections waited for replies",
+            };
+            format!("schedule: {}, {room}; {server}, {client}", shortfall(grounds))
+        }
         Finding::SharedCpu => format!(
             "client: it shares a CPU with the server{}; {server}, {client}",
             missed(grounds)
@@ -243,6 +254,7 @@ fn evidence(grounds: &Grounds) -> Vec<Evidence> {
         of("rate_asked", schedule.map(|s| s.target_rps), "per_second"),
         of("rate_achieved", Some(grounds.achieved_rps), "per_second"),
         of("send_late_mean", schedule.map(|s| s.late_s), "seconds"),
+        of("sent_too_late", schedule.map(|s| s.missed_share), "share"),
         of("failed", (asked > 0.0).then(|| grounds.failed as f64 / asked), "share"),
         of("load", Some(grounds.load_s), "seconds"),
     ]
