@@ -3,12 +3,12 @@
 //! Counts of the device hold headers and other traffic too, which is what fills a link.
 
 use std::fs;
-use std::net::{IpAddr, Ipv4Addr};
+use std::path::Path;
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Address;
+use crate::{Address, machine};
 
 /// What a link carried in a span of time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -49,12 +49,8 @@ impl Link {
     /// not tell (only Linux does).
     pub(super) fn to(address: &Address) -> Option<Self> {
         let Address::Tcp(to) = address else { return None };
-        let IpAddr::V4(ip) = to.ip() else { return None };
-        if ip.is_loopback() {
-            return None;
-        }
-        let device = device_to(ip, &fs::read_to_string("/proc/net/route").ok()?)?;
-        Self::read(device)
+        let device = machine::interface_to(Path::new("/"), to.ip())?;
+        (device != "lo").then(|| Self::read(device))?
     }
 
     fn read(device: String) -> Option<Self> {
@@ -82,39 +78,9 @@ fn number(device: &str, name: &str) -> Option<u64> {
     fs::read_to_string(format!("/sys/class/net/{device}/{name}")).ok()?.trim().parse().ok()
 }
 
-/// The device of the most specific route to `ip` in a text of `/proc/net/route`, whose addresses
-/// are hexadecimal in the order of bytes of this machine.
-fn device_to(ip: Ipv4Addr, routes: &str) -> Option<String> {
-    let ip = u32::from_ne_bytes(ip.octets());
-    let mut best: Option<(u32, &str)> = None;
-    for line in routes.lines().skip(1) {
-        let fields: Vec<&str> = line.split_whitespace().collect();
-        let hex = |at: usize| u32::from_str_radix(fields.get(at).copied().unwrap_or(""), 16).ok();
-        let (Some(device), Some(network), Some(mask)) = (fields.first(), hex(1), hex(7)) else {
-            continue;
-        };
-        let longer = best.is_none_or(|(ones, _)| mask.count_ones() > ones);
-        if ip & mask == network && longer {
-            best = Some((mask.count_ones(), device));
-        }
-    }
-    best.map(|(_, device)| device.to_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[cfg(target_endian = "little")]
-    #[test]
-    fn the_most_specific_route_wins() {
-        let routes = "Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\tMTU\n\
-                      eth0\t00000000\t010200C0\t0003\t0\t0\t0\t00000000\t0\n\
-                      eth1\t000200C0\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\n";
-        assert_eq!(device_to(Ipv4Addr::new(192, 0, 2, 7), routes).as_deref(), Some("eth1"));
-        assert_eq!(device_to(Ipv4Addr::new(10, 1, 1, 1), routes).as_deref(), Some("eth0"));
-        assert_eq!(device_to(Ipv4Addr::new(10, 1, 1, 1), "Iface\n"), None);
-    }
 
     #[test]
     fn the_fuller_direction_counts() {

@@ -7,7 +7,6 @@
 mod info;
 mod link;
 mod local;
-mod machine;
 mod sample;
 mod server_use;
 
@@ -17,10 +16,10 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use wire::resp::Value;
 
+use crate::machine::{self, CpuTimes};
 use crate::{Address, Client, Plain, ProbeError, printable};
 use info::Info;
 use link::Link;
-use machine::Machine;
 use sample::Sampler;
 use server_use::Snapshot;
 
@@ -63,7 +62,7 @@ pub struct Begun {
     pid: Option<u32>,
     idle_round_trip_ns: Option<u64>,
     link: Option<Link>,
-    machine: Option<Machine>,
+    cpu_times: Option<CpuTimes>,
     sampler: Option<Sampler>,
 }
 
@@ -98,7 +97,7 @@ impl<'a> Watch<'a> {
             pid: None,
             idle_round_trip_ns: None,
             link: Link::to(&self.address),
-            machine: Machine::now(),
+            cpu_times: machine::cpu_times(),
             sampler: None,
         };
         begun.before = self.client().and_then(|mut client| {
@@ -120,8 +119,9 @@ impl<'a> Watch<'a> {
     /// The second look, and what happened since the first.
     #[must_use]
     pub fn end(&self, begun: Begun) -> Watched {
-        let Begun { before, pid, idle_round_trip_ns, link, machine, sampler } = begun;
-        let machine = machine.and_then(Machine::stolen);
+        let Begun { before, pid, idle_round_trip_ns, link, cpu_times, sampler } = begun;
+        let spent = cpu_times.zip(machine::cpu_times()).map(|(then, now)| now.since(then));
+        let stolen = spent.and_then(CpuTimes::steal_share);
         let link = link.and_then(Link::used);
         let (samples, samples_dropped) = sampler.map(Sampler::stop).unwrap_or_default();
         let local = pid.and_then(local::read);
@@ -137,7 +137,7 @@ impl<'a> Watch<'a> {
             Err(why) => (Vec::new(), Some(why)),
         };
         let cpus = thread::available_parallelism().ok().map(usize::from);
-        Watched { servers, unseen, idle_round_trip_ns, link, cpus, stolen: machine }
+        Watched { servers, unseen, idle_round_trip_ns, link, cpus, stolen }
     }
 
     fn client(&self) -> Result<Client<Plain>, String> {
@@ -155,10 +155,7 @@ impl<'a> Watch<'a> {
 }
 
 /// Looks at a server: `INFO`, then what else it allows.
-fn look(
-    client: &mut Client<Plain>,
-    local: Option<local::LocalUse>,
-) -> Result<Snapshot, String> {
+fn look(client: &mut Client<Plain>, local: Option<local::LocalUse>) -> Result<Snapshot, String> {
     // `all` has commandstats and is known to every version.
     let info = match client.ask(&[b"INFO", b"all"]) {
         Ok(Value::Error(text)) => {
@@ -191,7 +188,9 @@ fn pairs(reply: &Value) -> Option<Vec<(String, String)>> {
         Value::Array(items) => {
             Some(items.chunks_exact(2).filter_map(|p| p[0].text().zip(p[1].text())).collect())
         }
-        Value::Map(pairs) => Some(pairs.iter().filter_map(|(k, v)| k.text().zip(v.text())).collect()),
+        Value::Map(pairs) => {
+            Some(pairs.iter().filter_map(|(k, v)| k.text().zip(v.text())).collect())
+        }
         _ => None,
     }
 }
@@ -205,11 +204,13 @@ fn monitors(client: &mut Client<Plain>, info: &Info) -> Option<u64> {
     if info.number("connected_clients")? > LISTED_CLIENTS_MAX {
         return None;
     }
-    let (Value::Bulk(list) | Value::Verbatim(list)) = client.ask(&[b"CLIENT", b"LIST"]).ok()? else {
+    let (Value::Bulk(list) | Value::Verbatim(list)) = client.ask(&[b"CLIENT", b"LIST"]).ok()?
+    else {
         return None;
     };
     let list = String::from_utf8_lossy(&list);
-    let flags = list.lines().filter_map(|line| line.split(' ').find_map(|f| f.strip_prefix("flags=")));
+    let flags =
+        list.lines().filter_map(|line| line.split(' ').find_map(|f| f.strip_prefix("flags=")));
     Some(flags.filter(|flags| flags.contains('O')).count() as u64)
 }
 

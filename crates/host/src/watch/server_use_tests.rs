@@ -51,7 +51,10 @@ fn figures_are_differences() {
     assert_eq!((used.hits, used.misses, used.evicted_keys), (Some(0), Some(7), Some(3)));
     let get = CommandUse { name: "get".into(), calls: 990, usec: 400 };
     assert_eq!((used.executing_s(), used.by_command.as_slice()), (Some(0.0004), &[get][..]));
-    assert_eq!((used.memory_before_bytes, used.memory_after_bytes), (Some(916_224), Some(1_000_000)));
+    assert_eq!(
+        (used.memory_before_bytes, used.memory_after_bytes),
+        (Some(916_224), Some(1_000_000))
+    );
     assert_eq!((used.saved, used.rewrote, used.fork_usec), (Some(false), Some(false), None));
     let busy = used.busy(1.0).unwrap();
     assert!((busy.cpu - 0.75).abs() < 1e-9 && busy.part == BusyPart::MainThread, "{busy:?}");
@@ -60,7 +63,8 @@ fn figures_are_differences() {
 
 #[test]
 fn older_servers_tell_the_process_and_only_the_time_of_a_save() {
-    let after = look(REDIS_5, &[("used_cpu_user:2.00", "used_cpu_user:2.40"), ("time:100", "time:101")]);
+    let after =
+        look(REDIS_5, &[("used_cpu_user:2.00", "used_cpu_user:2.40"), ("time:100", "time:101")]);
     let used = ServerUse::between(&look(REDIS_5, &[]), &after).unwrap();
     let busy = used.busy(1.0).unwrap();
     assert!((busy.cpu - 0.4).abs() < 1e-9 && busy.part == BusyPart::Process, "{busy:?}");

@@ -31,3 +31,4 @@ mod sink;
 mod spawn;
 mod suite;
 mod terminal;
+mod verdict;

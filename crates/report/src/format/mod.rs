@@ -100,18 +100,19 @@ fn write_errors(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// What limited the run and what spoiled it, if that is wanted.
-fn write_verdict(
-    wanted: bool,
-    summary: &Summary<'_>,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    if wanted { verdict_lines(summary).try_for_each(|line| writeln!(out, "  {line}")) } else { Ok(()) }
+fn write_verdict(wanted: bool, summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
+    if wanted {
+        verdict_lines(summary).try_for_each(|line| writeln!(out, "  {line}"))
+    } else {
+        Ok(())
+    }
 }
 
 /// What limited the run and what spoiled it, a line each, safe for a terminal.
 pub fn verdict_lines<'s>(summary: &'s Summary<'_>) -> impl Iterator<Item = String> + 's {
     let limited = format!("limited by: {}", summary.run.verdict.text);
-    let warnings = summary.run.warnings.iter().map(|warning| format!("warning: {}", escape(warning)));
+    let warnings =
+        summary.run.warnings.iter().map(|warning| format!("warning: {}", escape(warning)));
     std::iter::once(limited).chain(warnings)
 }
 

@@ -90,8 +90,20 @@ impl ClientBusy {
 
 /// Commands whose replies come when something else happens.
 const BLOCKING: [&str; 14] = [
-    "BLPOP", "BRPOP", "BLMOVE", "BRPOPLPUSH", "BLMPOP", "BZPOPMIN", "BZPOPMAX", "BZMPOP", "WAIT",
-    "WAITAOF", "XREAD", "XREADGROUP", "DEBUG", "SUBSCRIBE",
+    "BLPOP",
+    "BRPOP",
+    "BLMOVE",
+    "BRPOPLPUSH",
+    "BLMPOP",
+    "BZPOPMIN",
+    "BZPOPMAX",
+    "BZMPOP",
+    "WAIT",
+    "WAITAOF",
+    "XREAD",
+    "XREADGROUP",
+    "DEBUG",
+    "SUBSCRIBE",
 ];
 
 impl Grounds {
@@ -144,10 +156,7 @@ impl Grounds {
             blocking: blocking.into_iter().find(|name| BLOCKING.contains(&name.as_str())),
             round_trip_s: watched.idle_round_trip_ns.map(|ns| ns as f64 / 1e9),
             bytes_per_s: per_s(connections.bytes_out as f64 + connections.bytes_in as f64),
-            link: watched
-                .link
-                .as_ref()
-                .and_then(|link| Some((link.share()?, link.device.clone()))),
+            link: watched.link.as_ref().and_then(|link| Some((link.share()?, link.device.clone()))),
         }
     }
 

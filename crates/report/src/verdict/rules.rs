@@ -120,7 +120,11 @@ pub(super) fn find(grounds: &Grounds) -> Finding {
             return Finding::ScheduleMissed;
         }
         if grounds.in_flight() < FULL * grounds.slots as f64 {
-            return if rate_kept(grounds) { Finding::ScheduleLate } else { Finding::ScheduleMissed };
+            return if rate_kept(grounds) {
+                Finding::ScheduleLate
+            } else {
+                Finding::ScheduleMissed
+            };
         }
     }
     waiting(grounds)

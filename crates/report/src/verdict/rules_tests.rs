@@ -50,7 +50,13 @@ fn cases() -> Vec<Case> {
     let one = Grounds { slots: 1, connections: 1, achieved_rps: 10_000.0, ..idle() };
     let one = Grounds { service_s: Some(0.0001), ..one };
     vec![
-        ("an error ended it", Grounds { broken_off: true, ..idle() }, F::Errors, L::Errors, "ended"),
+        (
+            "an error ended it",
+            Grounds { broken_off: true, ..idle() },
+            F::Errors,
+            L::Errors,
+            "ended",
+        ),
         ("2 % errors", Grounds { failed: 200, ..idle() }, F::Errors, L::Errors, "2 %"),
         ("1 % errors", Grounds { failed: 100, ..idle() }, F::Between, L::Network, "neither end"),
         ("nothing", Grounds { requests: 0, ..idle() }, F::Nothing, L::Unknown, "nothing"),
@@ -162,7 +168,13 @@ fn cases() -> Vec<Case> {
             L::Unknown,
             "not known (NOPERM)",
         ),
-        ("no round trip", Grounds { round_trip_s: None, ..idle() }, F::Unclear, L::Unknown, "longer"),
+        (
+            "no round trip",
+            Grounds { round_trip_s: None, ..idle() },
+            F::Unclear,
+            L::Unknown,
+            "longer",
+        ),
         (
             "a schedule that was kept",
             Grounds { schedule: asked(10_000.0), ..idle() },
@@ -261,8 +273,7 @@ fn evidence_is_finite_and_shares_are_shares() {
 
 #[test]
 fn words_of_others_steer_no_terminal() {
-    let grounds =
-        Grounds { server: None, unseen: Some("\x1b[31mno\n".into()), ..idle() };
+    let grounds = Grounds { server: None, unseen: Some("\x1b[31mno\n".into()), ..idle() };
     let text = wording::verdict(find(&grounds), &grounds).text;
     assert!(!text.contains(char::is_control), "{text:?}");
 }

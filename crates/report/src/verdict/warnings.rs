@@ -63,9 +63,12 @@ const HOUSEKEEPING: [&str; 13] = [
 #[must_use]
 pub fn warnings(plan: &Plan, measurement: &Measurement, watched: &Watched) -> Vec<Warning> {
     let mut found: Vec<Warning> = watched.servers.iter().flat_map(of_server).collect();
-    found.extend(others(plan, measurement, watched).map(|text| warning(WarningKind::OtherClients, text)));
+    found.extend(
+        others(plan, measurement, watched).map(|text| warning(WarningKind::OtherClients, text)),
+    );
     if let Some(share) = watched.stolen.filter(|share| *share >= STOLEN_SHARE) {
-        let text = format!("the hypervisor gave {} of this machine's CPU time to others", percent(share));
+        let text =
+            format!("the hypervisor gave {} of this machine's CPU time to others", percent(share));
         found.push(warning(WarningKind::Stolen, text));
     }
     found
@@ -77,8 +80,9 @@ fn warning(kind: WarningKind, text: String) -> Warning {
 
 fn of_server(server: &ServerUse) -> Vec<Warning> {
     let some = |figure: Option<u64>| figure.filter(|n| *n > 0);
-    let fork = some(server.fork_usec)
-        .map_or(String::new(), |usec| format!(", which stopped it for {} µs to fork", count(usec as f64)));
+    let fork = some(server.fork_usec).map_or(String::new(), |usec| {
+        format!(", which stopped it for {} µs to fork", count(usec as f64))
+    });
     let mut found = Vec::new();
     let mut say = |kind, text: String| found.push(warning(kind, text));
     if server.saved == Some(true) {
@@ -89,19 +93,26 @@ fn of_server(server: &ServerUse) -> Vec<Warning> {
         say(WarningKind::Rewrote, text);
     }
     if let Some(clients) = some(server.monitors) {
-        let who = if clients == 1 { "1 client uses".into() } else { format!("{clients} clients use") };
+        let who =
+            if clients == 1 { "1 client uses".into() } else { format!("{clients} clients use") };
         say(WarningKind::Monitored, format!("{who} MONITOR, which slows down every command"));
     }
     if let Some(keys) = some(server.evicted_keys) {
         let keys = count(keys as f64);
-        say(WarningKind::Evicted, format!("the server evicted {keys} keys to stay below maxmemory"));
+        say(
+            WarningKind::Evicted,
+            format!("the server evicted {keys} keys to stay below maxmemory"),
+        );
     }
     if let Some(text) = swapped(server) {
         say(WarningKind::Swapped, text);
     }
     if let Some(clients) = some(server.rejected_connections) {
         let clients = count(clients as f64);
-        say(WarningKind::Rejected, format!("the server turned {clients} clients away (maxclients)"));
+        say(
+            WarningKind::Rejected,
+            format!("the server turned {clients} clients away (maxclients)"),
+        );
     }
     for setting in &server.settings {
         if let Some(old) = &setting.changed_from {
@@ -160,7 +171,8 @@ fn others(plan: &Plan, measurement: &Measurement, watched: &Watched) -> Option<S
     if measurement.ending != Ending::Complete {
         // What was in flight at the end was executed and not counted.
         let fleet = &plan.fleet;
-        sent += u64::from(plan.own_connections()) * u64::from(fleet.pipeline_depth) * ours.len() as u64;
+        sent +=
+            u64::from(plan.own_connections()) * u64::from(fleet.pipeline_depth) * ours.len() as u64;
     }
     // Requests of a warm-up, and of other shares of the plan, are in the server's count only.
     if plan.warmup_ns == 0 && plan.shard.is_whole() {

@@ -15,11 +15,8 @@ fn command(name: &str, calls: u64, usec: u64) -> CommandUse {
 fn each_thing_that_spoils_a_run_is_told() {
     use WarningKind as W;
     let none = ServerUse::default;
-    let setting = Setting {
-        name: "save".into(),
-        value: "60 1".into(),
-        changed_from: Some("\x1b[2J".into()),
-    };
+    let setting =
+        Setting { name: "save".into(), value: "60 1".into(), changed_from: Some("\x1b[2J".into()) };
     let cases = [
         (W::Saved, ServerUse { saved: Some(true), fork_usec: Some(1234), ..none() }),
         (W::Rewrote, ServerUse { rewrote: Some(true), ..none() }),
@@ -71,7 +68,8 @@ fn one_slow_command_of_others_matters() {
     let mut run = fixture::complete();
     run.measurement.workers =
         vec![measure::WorkerUse { cpu_ns: 0, wall_ns: 1_000_000_000, wait_ns: None }];
-    let others = |usec| ServerUse { by_command: vec![command("keys", 1, usec)], ..ServerUse::default() };
+    let others =
+        |usec| ServerUse { by_command: vec![command("keys", 1, usec)], ..ServerUse::default() };
     assert_eq!(kinds(&run, others(9_000)), []);
     assert_eq!(kinds(&run, others(11_000)), [WarningKind::OtherClients]);
 }
