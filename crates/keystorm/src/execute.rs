@@ -134,19 +134,15 @@ fn run_one(
         start_at: job.start_at,
         interrupted,
     };
+    let watch = server.watch(&plan.target, job.output.sample);
+    let begun = watch.begin();
     let measurement = runner::run(&load, &mut live)
         .with_context(|| format!("starting the test {}", plan.name))?;
     live.clear();
-    Ok(Run {
-        plan: plan.clone(),
-        measurement,
-        host: None,
-        other_hosts: Vec::new(),
-        server: server.facts.clone(),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        verdict: report::Verdict::unknown("this version does not look"),
-        warnings: Vec::new(),
-    })
+    let watched = watch.end(begun);
+    let server = server.facts.clone();
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    Ok(Run::new(plan.clone(), measurement, server, version, watched))
 }
 
 /// Holds idle connections until Ctrl-C.

@@ -3,7 +3,7 @@
 use std::net::ToSocketAddrs;
 
 use anyhow::{Context, Result, anyhow, bail};
-use host::{Listen, Login, ServerFacts, Spawn, SpawnedServer};
+use host::{Listen, Login, ServerFacts, Spawn, SpawnedServer, Watch};
 use workload::{CommandSpec, Credentials, Endpoint, Target};
 
 /// A server that has answered. One that was started for the run ends with this.
@@ -47,6 +47,12 @@ impl Server {
             |fact: &Option<String>| fact.clone().unwrap_or_else(|| "of unknown kind".into());
         let ServerFacts { product, version, .. } = &self.facts;
         Some(format!("{} {} on {}", known(product), known(version), self.address))
+    }
+
+    /// Somebody who looks at it before and after a test, and with `sample` in between.
+    pub(crate) fn watch<'a>(&'a self, target: &'a Target, sample: bool) -> Watch<'a> {
+        let connect = || host::log_in(&self.address, login(target));
+        Watch::new(self.address.clone(), sample, connect)
     }
 
     /// Sends commands that must come before a test, and fails if one is refused.

@@ -79,9 +79,11 @@ fn merge_test(names: &[String], shares: Vec<Run>) -> Result<Run, RecordError> {
     }
     let other_hosts = hosts.split_off(hosts.len().min(1));
     let warnings = warnings(names, &shares);
+    // All watched one server at one time; what the first saw is what there was to see.
+    let watched = first.watched.clone();
     let measurement = measurement(names, shares.into_iter().map(|s| s.measurement).collect())?;
     let host = hosts.pop();
-    Ok(Run { plan, measurement, host, other_hosts, server, version, verdict, warnings })
+    Ok(Run { plan, measurement, host, other_hosts, server, version, watched, verdict, warnings })
 }
 
 /// The plan of the whole.

@@ -67,7 +67,7 @@ impl Collector {
         Self {
             total: Tally::new(&shape),
             timeline: Timeline::new(INTERVAL_NS),
-            workers: vec![WorkerUse { cpu_ns: 0, wall_ns: 0 }; workers],
+            workers: vec![WorkerUse::default(); workers],
             span: None,
             open: BTreeMap::new(),
             reported: vec![0; workers],

@@ -159,7 +159,7 @@ fn on_clock(instant: SystemTime, origin: Instant) -> u64 {
 /// The last words of a worker that never had an engine.
 fn idle(shift: &Shift<'_>, recorder: Recorder, error: &io::Error) -> [Message; 2] {
     shift.gate.fail(Fatal(format!("starting an I/O engine: {error}")));
-    last_words(shift.worker, recorder, WorkerUse { cpu_ns: 0, wall_ns: 0 })
+    last_words(shift.worker, recorder, WorkerUse::default())
 }
 
 fn last_words(worker: u16, recorder: Recorder, spent: WorkerUse) -> [Message; 2] {
@@ -171,15 +171,16 @@ fn last_words(worker: u16, recorder: Recorder, spent: WorkerUse) -> [Message; 2]
 pub(crate) fn work<E: Engine, P: wire::Protocol>(mut worker: Worker<'_, E, P>) -> [Message; 2] {
     let gate = worker.gate();
     let number = worker.number();
-    let mut spent = WorkerUse { cpu_ns: 0, wall_ns: 0 };
+    let mut spent = WorkerUse::default();
     match worker.open() {
         Ok(true) => {
-            let (cpu, wall) = (thread_cpu(), Instant::now());
+            let (cpu, waited, wall) = (thread_cpu(), run_delay_ns(), Instant::now());
             if let Err(fatal) = worker.load() {
                 gate.fail(fatal);
             }
             spent.cpu_ns = (thread_cpu() - cpu).as_nanos() as u64;
             spent.wall_ns = wall.elapsed().as_nanos() as u64;
+            spent.wait_ns = run_delay_ns().zip(waited).map(|(now, then)| now.saturating_sub(then));
         }
         Ok(false) => {}
         Err(fatal) => gate.fail(fatal),
@@ -209,6 +210,13 @@ fn pin(cpus: &[usize], _worker: u16) -> Result<(), String> {
 fn thread_cpu() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec as u32)
+}
+
+/// Time in which the calling thread could have run and had no CPU, from the second figure of
+/// `/proc/thread-self/schedstat`; see `Documentation/scheduler/sched-stats.rst` of Linux.
+fn run_delay_ns() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    text.split_whitespace().nth(1)?.parse().ok()
 }
 
 /// A tally to exchange the first full one for, made before load runs.

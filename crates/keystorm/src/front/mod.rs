@@ -100,9 +100,16 @@ pub(crate) struct Output {
     pub(crate) json: Option<PathBuf>,
     /// Where histograms are logged.
     pub(crate) hdr: Option<PathBuf>,
+    /// Whether the server is looked at once a second while load runs.
+    pub(crate) sample: bool,
 }
 
 impl Output {
+    /// Results that are printed and nothing else.
+    pub(crate) fn printed(format: &'static str, options: FormatOptions) -> Self {
+        Self { format, options, live: false, json: None, hdr: None, sample: false }
+    }
+
     /// The format, ready to write.
     pub(crate) fn format(&self) -> Box<dyn Format> {
         let found = FORMATS.iter().find(|(name, _)| *name == self.format);

@@ -33,3 +33,4 @@ mod sink;
 mod spawn;
 mod suite;
 mod terminal;
+mod verdict;

@@ -204,6 +204,12 @@ impl Ran {
         self
     }
 
+    /// Standard error without the lines that judge each test.
+    pub(crate) fn err_but_verdicts(&self) -> String {
+        let judges = |line: &&str| line.contains(": limited by: ") || line.contains(": warning: ");
+        self.err.lines().filter(|line| !judges(line)).collect()
+    }
+
     /// Checks that standard output has this.
     #[track_caller]
     pub(crate) fn prints(self, part: &str) -> Self {

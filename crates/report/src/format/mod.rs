@@ -61,6 +61,9 @@ pub struct FormatOptions {
     pub first_byte: bool,
     /// Whether the tests are a suite, and not one command of the user's own.
     pub suite: bool,
+    /// Whether a report for people ends in what limited the run and what spoiled it. Lines of `-q`
+    /// and CSV have no room for it.
+    pub verdict: bool,
 }
 
 /// Makes a format.
@@ -68,10 +71,10 @@ pub type Build = fn(FormatOptions) -> Box<dyn Format>;
 
 /// Every format, by the name that selects it.
 pub const FORMATS: &[(&str, Build)] = &[
-    ("text", |_| Box::new(redis_text::RedisText)),
+    ("text", |options| Box::new(redis_text::RedisText::new(options))),
     ("quiet", |_| Box::new(redis_quiet::RedisQuiet)),
     ("csv", |options| Box::new(redis_csv::RedisCsv::new(options))),
-    ("classic", |_| Box::new(classic::Classic)),
+    ("classic", |options| Box::new(classic::Classic::new(options))),
     ("json", |options| Box::new(json::Json::new(options))),
 ];
 
@@ -108,6 +111,23 @@ fn write_errors(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "    first: {}", escape(example))?;
     }
     Ok(())
+}
+
+/// What limited the run and what spoiled it, if that is wanted.
+fn write_verdict(wanted: bool, summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
+    if wanted {
+        verdict_lines(summary).try_for_each(|line| writeln!(out, "  {line}"))
+    } else {
+        Ok(())
+    }
+}
+
+/// What limited the run and what spoiled it, a line each, safe for a terminal.
+pub fn verdict_lines<'s>(summary: &'s Summary<'_>) -> impl Iterator<Item = String> + 's {
+    let limited = format!("limited by: {}", summary.run.verdict.text);
+    let warnings =
+        summary.run.warnings.iter().map(|warning| format!("warning: {}", escape(warning)));
+    std::iter::once(limited).chain(warnings)
 }
 
 /// The blank line that ends a suite.

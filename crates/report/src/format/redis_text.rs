@@ -10,10 +10,19 @@ use workload::Endpoint;
 
 use crate::distribution::{self, Step};
 use crate::quantity::{COLUMNS, msec_at_most, msec_columns};
-use crate::{Format, LatencyFigures, Summary, escape};
+use crate::{Format, FormatOptions, LatencyFigures, Summary, escape};
 
 /// See the file's head.
-pub(super) struct RedisText;
+#[derive(Default)]
+pub(super) struct RedisText {
+    verdict: bool,
+}
+
+impl RedisText {
+    pub(super) fn new(options: FormatOptions) -> Self {
+        Self { verdict: options.verdict }
+    }
+}
 
 impl Format for RedisText {
     fn each(&mut self, summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
@@ -21,7 +30,8 @@ impl Format for RedisText {
         write_setup(summary, out)?;
         write_rates(summary, out)?;
         write_distributions(summary, out)?;
-        write_summary(summary, out)
+        write_summary(summary, out)?;
+        super::write_verdict(self.verdict, summary, out)
     }
 
     fn finish(&mut self, suite: bool, out: &mut dyn Write) -> io::Result<()> {
@@ -130,7 +140,7 @@ mod tests {
 
     fn text(run: &crate::Run) -> String {
         let mut out = Vec::new();
-        RedisText.each(&Summary::of(run), &mut out).unwrap();
+        RedisText::default().each(&Summary::of(run), &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 

@@ -236,7 +236,7 @@ impl Client {
             if !engines.contains(&engine) {
                 engines.push(engine);
             }
-            let nothing = measure::WorkerUse { cpu_ns: 0, wall_ns: 0 };
+            let nothing = measure::WorkerUse { cpu_ns: 0, wall_ns: 0, wait_ns: None };
             workers.resize(workers.len().max(used.len()), nothing);
             for (sum, used) in workers.iter_mut().zip(used) {
                 let used = used.worker();

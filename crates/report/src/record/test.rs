@@ -35,6 +35,9 @@ pub(super) struct TestRecord {
     verdict: Verdict,
     #[serde(default)]
     warnings: Vec<String>,
+    /// What was watched beside the load.
+    #[serde(default)]
+    watched: host::Watched,
     /// RFC 3339 in UTC, with nanoseconds.
     started_at: String,
     ending: EndingRecord,
@@ -132,32 +135,26 @@ pub(super) struct WorkerRecord {
     busy: f64,
     cpu_ns: u64,
     wall_ns: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    wait_ns: Option<u64>,
 }
 
 impl WorkerRecord {
     pub(super) fn of(worker: &WorkerUse) -> Self {
-        let WorkerUse { cpu_ns, wall_ns } = *worker;
-        Self { busy: worker.busy(), cpu_ns, wall_ns }
+        let WorkerUse { cpu_ns, wall_ns, wait_ns } = *worker;
+        Self { busy: worker.busy(), cpu_ns, wall_ns, wait_ns }
     }
 
     pub(super) fn worker(self) -> WorkerUse {
-        WorkerUse { cpu_ns: self.cpu_ns, wall_ns: self.wall_ns }
+        WorkerUse { cpu_ns: self.cpu_ns, wall_ns: self.wall_ns, wait_ns: self.wait_ns }
     }
 }
 
 impl TestRecord {
     pub(super) fn of(run: &Run) -> Result<Self, RecordError> {
         // What all tests have in common stands in the document.
-        let Run {
-            plan,
-            measurement,
-            host: _,
-            other_hosts: _,
-            server: _,
-            version: _,
-            verdict,
-            warnings,
-        } = run;
+        let Run { plan, measurement, watched, verdict, warnings, .. } = run;
+        let Run { host: _, other_hosts: _, server: _, version: _, .. } = run;
         let Measurement {
             total,
             timeline,
@@ -199,6 +196,7 @@ impl TestRecord {
             timeline: timeline::record(timeline),
             verdict: verdict.clone(),
             warnings: warnings.clone(),
+            watched: watched.clone(),
             started_at: written(*started_at),
             ending,
             failure,
@@ -251,6 +249,7 @@ impl TestRecord {
             other_hosts: common.other_hosts.clone(),
             server: common.server.clone(),
             version: common.version.clone(),
+            watched: self.watched,
             verdict: self.verdict,
             warnings: self.warnings,
         })

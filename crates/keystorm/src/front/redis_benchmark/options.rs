@@ -236,6 +236,9 @@ pub(super) struct ResultOptions {
     /// call latency
     #[arg(long)]
     pub(super) first_byte: bool,
+    /// Also look at the server (INFO) once a second while load runs, not only before and after
+    #[arg(long)]
+    pub(super) sample: bool,
     /// What an error reply does: `stop` ends the run, as in the peers; `count` goes on
     #[arg(long, value_name = "WHAT", default_value = "stop")]
     pub(super) on_error: OnErrorArg,

@@ -34,7 +34,7 @@ pub(super) fn job(options: Options, called_as: &str) -> Result<Job, String> {
         return Err(refusal);
     }
     let mut notes = notes(&options);
-    let output = output(&options)?;
+    let output = output(&options, called_as)?;
     let action = match options.load.idle {
         true => Action::Idle,
         false => Action::Run { repeat: options.load.repeat },
@@ -99,7 +99,7 @@ fn notes(options: &Options) -> Vec<String> {
     notes
 }
 
-fn output(options: &Options) -> Result<Output, String> {
+fn output(options: &Options, called_as: &str) -> Result<Output, String> {
     let results = &options.results;
     let to_stdout = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));
     if to_stdout(&results.hdr) {
@@ -119,15 +119,19 @@ fn output(options: &Options) -> Result<Output, String> {
         (None, false, true) => "quiet",
         (None, false, false) => "text",
     };
+    // Under the peers' names standard output is theirs to the byte.
+    let verdict = called_as == "keystorm" && matches!(format, "text" | "classic");
     Ok(Output {
         format,
         options: FormatOptions {
             first_byte: results.first_byte,
             suite: options.command.is_empty(),
+            verdict,
         },
         live: !matches!(format, "csv" | "json"),
         json: results.json.clone().filter(|_| !document),
         hdr: results.hdr.clone(),
+        sample: results.sample,
     })
 }
 
