@@ -290,6 +290,10 @@ impl Engine for Uring {
         let _ = socket.shutdown(Shutdown::Both);
         let _ = self.ring.clear_file(conn.0);
         let rest = self.operation(Kind::SendRest, conn);
+        if !self.slot(conn).open {
+            // A wait for its opening may not notice that.
+            let _ = self.ring.cancel(self.operation(Kind::Connect, conn));
+        }
         let slot = std::mem::take(self.slot(conn));
         if slot.waiting {
             self.graves.push((rest, slot.lent));
