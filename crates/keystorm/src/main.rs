@@ -4,6 +4,7 @@
 //! and each measurement becomes figures that a format lays out.
 
 mod calibrate;
+mod cpus;
 mod execute;
 mod front;
 mod keep;

@@ -98,14 +98,12 @@ fn resolve(host: &str, port: u16) -> Result<Vec<host::Address>> {
 /// Starts a server on these CPUs: it inherits the place of the thread that starts it.
 #[cfg(target_os = "linux")]
 fn pinned(cpus: &[usize], spawn: impl FnOnce() -> Result<SpawnedServer>) -> Result<SpawnedServer> {
-    use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+    use rustix::thread::{sched_getaffinity, sched_setaffinity};
     if cpus.is_empty() {
         return spawn();
     }
     let ours = sched_getaffinity(None)?;
-    let mut set = CpuSet::new();
-    cpus.iter().for_each(|cpu| set.set(*cpu));
-    sched_setaffinity(None, &set)
+    crate::cpus::pin(cpus)
         .map_err(|e| anyhow!("--server-cpus: the server cannot be pinned to {cpus:?}: {e}"))?;
     let spawned = spawn();
     sched_setaffinity(None, &ours)?;

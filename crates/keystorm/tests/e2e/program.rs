@@ -127,6 +127,11 @@ impl Running {
         self.err.so_far()
     }
 
+    /// Its process id.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Waits until this holds, for ten seconds at most.
     pub(crate) fn until(&self, what: &str, holds: impl Fn(&Self) -> bool) {
         assert!(

@@ -107,6 +107,17 @@ fn replies_are_of_the_size_that_was_asked_for() {
 }
 
 #[test]
+fn a_sink_stays_on_its_cpus() {
+    let sink = Sink::new("--cpus 0");
+    let status = format!("/proc/{}/status", sink.running.pid());
+    let status = std::fs::read_to_string(status).unwrap();
+    let cpus = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+    assert_eq!(cpus.unwrap().trim(), "0");
+    Keystorm::new("sink --port 0 --cpus 1023").run().exits(1).says("--cpus: the sink");
+    Keystorm::new("sink --port 0 --cpus 3-1").run().exits(2).says("--cpus 3-1: CPUs");
+}
+
+#[test]
 fn reports_say_that_nothing_is_persisted_there() {
     let sink = Sink::new("");
     let port = sink.port;

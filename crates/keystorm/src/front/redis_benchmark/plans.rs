@@ -19,6 +19,7 @@ use workload::{
 
 use super::options::{Options, ServerOptions, Threads, count};
 use super::{dataset, rate, uri};
+use crate::cpus::cpu_list;
 use crate::front::{Action, Job, Output};
 
 /// Largest value, as in the peers.
@@ -373,24 +374,6 @@ fn spare_cpus(endpoint: &Endpoint) -> i64 {
     if remote { cpus } else { (cpus - 1).max(1) }
 }
 
-/// Reads `0,2-3`.
-fn cpu_list(option: &str, list: Option<&str>) -> Result<Vec<usize>, String> {
-    const CPU_MAX: usize = 1023;
-    let Some(list) = list else { return Ok(Vec::new()) };
-    let fault = || format!("{option} {list}: CPUs are numbers and ranges such as 0,2-3");
-    let mut cpus = Vec::new();
-    for part in list.split(',') {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let first: usize = first.trim().parse().map_err(|_| fault())?;
-        let last: usize = last.trim().parse().map_err(|_| fault())?;
-        if first > last || last > CPU_MAX {
-            return Err(fault());
-        }
-        cpus.extend(first..=last);
-    }
-    Ok(cpus)
-}
-
 fn nanoseconds(option: &str, seconds: f64) -> Result<u64, String> {
     let ns = seconds * 1e9;
     if ns.is_finite() && (0.0..=limits::DURATION_NS_MAX as f64).contains(&ns) {
@@ -403,19 +386,4 @@ fn nanoseconds(option: &str, seconds: f64) -> Result<u64, String> {
 fn seed_of_now() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     (now.as_nanos() as u64) ^ u64::from(std::process::id()).rotate_left(32)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::cpu_list;
-
-    #[test]
-    fn cpu_lists_are_numbers_and_ranges() {
-        let read = |list| cpu_list("--cpus", Some(list));
-        assert_eq!(read("0,2-4").unwrap(), [0, 2, 3, 4]);
-        assert_eq!(cpu_list("--cpus", None).unwrap(), [0; 0]);
-        for bad in ["", "a", "3-1", "1,,2", "99999"] {
-            assert!(read(bad).unwrap_err().contains("--cpus"), "{bad}");
-        }
-    }
 }
