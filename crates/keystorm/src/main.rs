@@ -4,6 +4,7 @@
 //! and each measurement becomes figures that a format lays out.
 
 mod calibrate;
+mod checkup;
 mod execute;
 mod front;
 mod live;
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
         Ok(Intent::Run(job)) => execute::execute(&job),
         Ok(Intent::Sink(job)) => serve::serve(&job),
         Ok(Intent::Calibrate(job)) => calibrate::calibrate(&job),
+        Ok(Intent::Doctor(job)) => checkup::check(&job),
         Err(UsageError(text)) => {
             eprintln!("{}", text.trim_end());
             return ExitCode::from(USAGE);

@@ -5,6 +5,7 @@
 //! first in [`FRONTS`]. A new one is one file (or folder) here and one row there.
 
 mod calibrate;
+mod doctor;
 mod redis_benchmark;
 mod sink;
 
@@ -16,6 +17,7 @@ use report::{FORMATS, Format, FormatOptions};
 use workload::Plan;
 
 pub(crate) use calibrate::Calibration;
+pub(crate) use doctor::Checkup;
 pub(crate) use sink::SinkJob;
 
 /// A tool whose command line we understand.
@@ -29,13 +31,16 @@ pub(crate) trait FrontEnd: Sync {
 }
 
 /// Every front end; the first is the default.
-const FRONTS: &[&dyn FrontEnd] =
-    &[&redis_benchmark::RedisBenchmark, &sink::SinkFront, &calibrate::CalibrateFront];
+const FRONTS: &[&dyn FrontEnd] = &[
+    &redis_benchmark::RedisBenchmark,
+    &sink::SinkFront,
+    &calibrate::CalibrateFront,
+    &doctor::DoctorFront,
+];
 
 /// First arguments that are, or will be, keystorm's own. To send such a word as a command it
 /// takes a `--` before it.
-const RESERVED: &[&str] =
-    &["compare", "doctor", "merge", "report", "search", "show", "survey", "sweep"];
+const RESERVED: &[&str] = &["compare", "merge", "report", "search", "show", "survey", "sweep"];
 
 /// What a command line asks for.
 pub(crate) enum Intent {
@@ -47,6 +52,8 @@ pub(crate) enum Intent {
     Sink(SinkJob),
     /// The client's own ceiling.
     Calibrate(Box<Calibration>),
+    /// What spoils results here.
+    Doctor(Box<Checkup>),
 }
 
 /// A command line that makes no sense, in words for the person who typed it.
