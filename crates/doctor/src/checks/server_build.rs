@@ -49,7 +49,7 @@ pub(super) fn version(evidence: &Evidence) -> Verdict {
         ),
         ("redis", numbers) if numbers < REDIS_KEPT_UP => Outcome::warn(
             seen,
-            "no longer maintained: figures are of a server that nobody should run on a network",
+            "no longer maintained by its project: figures are of a server that nobody should run on a network",
             mend,
         ),
         _ => Outcome::ok(seen),
