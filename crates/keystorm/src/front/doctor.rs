@@ -157,7 +157,7 @@ fn put(word: &str, server: &mut ServerOptions) -> Result<(), String> {
         None if word.matches(':').count() > 1 => (word, None),
         None => word.split_once(':').map_or((word, None), |(host, port)| (host, Some(port))),
     };
-    if host.is_empty() || host.contains('@') {
+    if host.is_empty() || word.contains('@') {
         return Err(
             "TARGET is HOST, HOST:PORT, the PATH of a unix socket, or a URI with ://".into()
         );
