@@ -61,3 +61,19 @@ fn a_server_that_was_named_must_be_there() {
     let ran = Keystorm::new(line).run().exits(1);
     ran.prints("overcommit memory").prints("there is no such socket");
 }
+
+#[test]
+fn the_examples_of_the_help_run_and_lines_have_no_colour_in_a_pipe() {
+    let help = Keystorm::new("doctor --help").run().ok().out;
+    assert!(help.lines().all(|line| line.chars().count() <= 100), "{help}");
+    let examples: Vec<&str> =
+        help.lines().filter_map(|line| line.trim().strip_prefix("$ keystorm ")).collect();
+    assert_eq!(examples.len(), 2, "{help}");
+    for example in examples {
+        // The machine of the tests may well be too busy to measure on, which is an answer.
+        let ran = Keystorm::new(example).run();
+        assert!(matches!(ran.code, Some(0 | 1)), "{ran:?}");
+        assert!(ran.out.contains("This machine\n") && !ran.out.contains('\x1b'), "{ran:?}");
+        assert!(ran.out.trim_end().ends_with("not seen"), "{ran:?}");
+    }
+}
