@@ -1,23 +1,19 @@
 //! Carrying out a job: each of its plans in turn, its results printed as soon as they are there.
 
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 use anyhow::{Context, Result};
-use host::HostFacts;
 use measure::Ending;
-use report::Run;
 use workload::Plan;
 
 use crate::front::{Action, Job};
 use crate::keep::Keep;
 use crate::live::Live;
 use crate::print::{self, Printer};
+use crate::rig::Rig;
 use crate::server::Server;
 use crate::signals;
-
-/// Files open beside the connections: standard streams, pollers, timers, libraries.
-const OTHER_FILES: u64 = 32;
 
 /// How a job ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,18 +43,17 @@ pub(crate) fn execute(job: &Job) -> Result<End> {
     // Before anything is asked of the server: a result that cannot be kept need not be measured.
     let keep = Keep::open(&job.output)?;
     let interrupted = signals::interrupted().context("asking to be told of Ctrl-C")?;
-    let connections = first.own_connections();
-    host::allow_open_files(u64::from(connections), OTHER_FILES)?;
-    let server = Server::reach(&first.target, connections)?;
-    tell_about(&server, first);
+    let mut rig = Rig::reach(&first.target, first.own_connections(), &interrupted)?;
+    rig.sample = job.output.sample;
+    tell_about(&rig.server, first);
     match job.action {
-        Action::Idle => idle(first, &server, &interrupted),
-        Action::Run { repeat } => run_all(job, &server, &interrupted, repeat, keep),
+        Action::Idle => idle(first, &rig),
+        Action::Run { repeat } => run_all(job, &rig, repeat, keep),
     }
 }
 
 /// Says on standard error what a person should know before the figures come.
-fn tell_about(server: &Server, plan: &Plan) {
+pub(crate) fn tell_about(server: &Server, plan: &Plan) {
     if let Some(spawned) = server.spawned() {
         eprintln!("Started {}", report::escape(spawned));
     }
@@ -73,15 +68,9 @@ fn tell_about(server: &Server, plan: &Plan) {
     }
 }
 
-fn run_all(
-    job: &Job,
-    server: &Server,
-    interrupted: &AtomicBool,
-    repeat: bool,
-    mut keep: Keep,
-) -> Result<End> {
+fn run_all(job: &Job, rig: &Rig<'_>, repeat: bool, mut keep: Keep) -> Result<End> {
     let mut printer = Printer::begin(&job.output)?;
-    let ended = run_rounds(job, server, interrupted, repeat, &mut printer, &mut keep);
+    let ended = run_rounds(job, rig, repeat, &mut printer, &mut keep);
     // Also after an error: what was measured before it is not lost.
     let closed = printer.close();
     let end = ended?;
@@ -91,19 +80,17 @@ fn run_all(
 
 fn run_rounds(
     job: &Job,
-    server: &Server,
-    interrupted: &AtomicBool,
+    rig: &Rig<'_>,
     repeat: bool,
     printer: &mut Printer,
     keep: &mut Keep,
 ) -> Result<End> {
-    let machine = HostFacts::read();
     loop {
         for (at, plan) in job.plans.iter().enumerate() {
             let count = job.plans.len();
-            let live = Live::new(plan, at as u32 + 1, count as u32, job.output.live);
-            let mut run = run_one(job, plan, server, interrupted, live)?;
-            run.host = Some(machine.clone());
+            let mut live = Live::new(plan, at as u32 + 1, count as u32, job.output.live);
+            let run = rig.run(plan, job.start_at, &mut live)?;
+            live.clear();
             keep.put(at, &run, at + 1 == count)?;
             printer.each(&run)?;
             match run.measurement.ending {
@@ -119,34 +106,9 @@ fn run_rounds(
     }
 }
 
-fn run_one(
-    job: &Job,
-    plan: &Plan,
-    server: &Server,
-    interrupted: &AtomicBool,
-    mut live: Live<'_>,
-) -> Result<Run> {
-    server.prepare(&plan.target, &plan.setup)?;
-    let load = runner::Job {
-        plan,
-        address: &server.address,
-        local_ports: host::local_ports(),
-        start_at: job.start_at,
-        interrupted,
-    };
-    let watch = server.watch(&plan.target, job.output.sample);
-    let begun = watch.begin();
-    let measurement = runner::run(&load, &mut live)
-        .with_context(|| format!("starting the test {}", plan.name))?;
-    live.clear();
-    let watched = watch.end(begun);
-    let server = server.facts.clone();
-    let version = env!("CARGO_PKG_VERSION").to_owned();
-    Ok(Run::new(plan.clone(), measurement, server, version, watched))
-}
-
 /// Holds idle connections until Ctrl-C.
-fn idle(plan: &Plan, server: &Server, interrupted: &AtomicBool) -> Result<End> {
+fn idle(plan: &Plan, rig: &Rig<'_>) -> Result<End> {
+    let (server, interrupted) = (&rig.server, rig.interrupted());
     let count = plan.own_connections();
     let hello = "idle connections and waiting forever (Ctrl+C when done)";
     say(&format!("Creating {count} {hello}\n"))?;

@@ -55,12 +55,17 @@ impl Server {
         Watch::new(self.address.clone(), sample, connect)
     }
 
+    /// A connection of its own for whoever has more to ask.
+    pub(crate) fn client(&self, target: &Target) -> Result<host::Client<host::Plain>> {
+        Ok(host::log_in(&self.address, login(target))?)
+    }
+
     /// Sends commands that must come before a test, and fails if one is refused.
     pub(crate) fn prepare(&self, target: &Target, commands: &[CommandSpec]) -> Result<()> {
         if commands.is_empty() {
             return Ok(());
         }
-        let mut client = host::log_in(&self.address, login(target))?;
+        let mut client = self.client(target)?;
         for command in commands {
             let args: Option<Vec<Vec<u8>>> = command.args.iter().map(|a| a.fixed_bytes()).collect();
             let args = args.context("a command that prepares a test has no placeholders")?;

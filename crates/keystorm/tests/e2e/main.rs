@@ -13,6 +13,7 @@ mod calibrate;
 mod connections;
 mod counts;
 mod dataset;
+mod doctor;
 mod endings;
 mod errors;
 mod help;

@@ -58,7 +58,7 @@ pub(super) struct Options {
 }
 
 #[derive(Debug, clap::Args)]
-pub(super) struct ServerOptions {
+pub(in crate::front) struct ServerOptions {
     /// Server hostname
     #[arg(
         short = 'h',
@@ -66,54 +66,54 @@ pub(super) struct ServerOptions {
         allow_hyphen_values = true,
         default_value = "127.0.0.1"
     )]
-    pub(super) host: String,
+    pub(in crate::front) host: String,
     /// Server port
     #[arg(short = 'p', value_name = "PORT", allow_hyphen_values = true, default_value = "6379")]
-    pub(super) port: u16,
+    pub(in crate::front) port: u16,
     /// Unix socket of the server (instead of host and port)
     #[arg(short = 's', value_name = "PATH", allow_hyphen_values = true)]
-    pub(super) socket: Option<PathBuf>,
+    pub(in crate::front) socket: Option<PathBuf>,
     /// Server address: redis://[[user]:password@]host[:port][/db], likewise valkey://, or
     /// unix:///path?db=N. Percent-encoded where needed, IPv6 in brackets
     #[arg(short = 'u', value_name = "URI", allow_hyphen_values = true)]
-    pub(super) uri: Option<String>,
+    pub(in crate::front) uri: Option<String>,
     /// Password; better in the environment variable REDISCLI_AUTH, which other users of the
     /// machine cannot see
     #[arg(short = 'a', value_name = "PASSWORD", allow_hyphen_values = true)]
-    pub(super) password: Option<String>,
+    pub(in crate::front) password: Option<String>,
     /// ACL user; needs a password
     #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
-    pub(super) user: Option<String>,
+    pub(in crate::front) user: Option<String>,
     /// Database to SELECT
     #[arg(long, value_name = "DB", allow_hyphen_values = true)]
-    pub(super) dbnum: Option<u32>,
+    pub(in crate::front) dbnum: Option<u32>,
     /// Speak RESP3 (HELLO 3)
     #[arg(short = '3')]
-    pub(super) resp3: bool,
+    pub(in crate::front) resp3: bool,
     /// Send CLIENT TRACKING on
     #[arg(long)]
-    pub(super) enable_tracking: bool,
+    pub(in crate::front) enable_tracking: bool,
     /// Connect with Multipath TCP
     #[arg(long)]
-    pub(super) mptcp: bool,
+    pub(in crate::front) mptcp: bool,
     /// Start a private server for this run, without persistence, and stop it afterwards:
     /// valkey-server or redis-server, whichever is installed, or the one named
     #[arg(long, value_name = "PROGRAM", num_args = 0..=1, require_equals = true,
           conflicts_with_all = ["host", "port", "socket", "uri"])]
-    pub(super) spawn: Option<Option<String>>,
+    pub(in crate::front) spawn: Option<Option<String>>,
     /// More arguments for that server, in one word: --spawn-args '--io-threads 2'
     #[arg(long, value_name = "ARGS", allow_hyphen_values = true)]
-    pub(super) spawn_args: Option<String>,
+    pub(in crate::front) spawn_args: Option<String>,
     /// CPUs for that server, such as 0 or 0,2-3
     #[arg(long, value_name = "LIST")]
-    pub(super) server_cpus: Option<String>,
+    pub(in crate::front) server_cpus: Option<String>,
     /// Local addresses to connect from, between commas, in turn: each has ports of its own, so
     /// that there can be more than 28,000 connections to one server address
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    pub(super) source_ip: Vec<std::net::IpAddr>,
+    pub(in crate::front) source_ip: Vec<std::net::IpAddr>,
     /// Let that server listen on a unix socket instead of a loopback port
     #[arg(long)]
-    pub(super) spawn_unix: bool,
+    pub(in crate::front) spawn_unix: bool,
 }
 
 #[derive(Debug, clap::Args)]
@@ -419,13 +419,13 @@ pub(super) fn factor(text: &str) -> (&str, u64) {
 }
 
 /// A whole number, with k, M or G for thousands, millions and thousands of millions if you like.
-pub(super) fn count(text: &str) -> Result<u64, String> {
+pub(in crate::front) fn count(text: &str) -> Result<u64, String> {
     let (digits, factor) = factor(text);
     let number: u64 = digits.parse().map_err(|e: std::num::ParseIntError| e.to_string())?;
     number.checked_mul(factor).ok_or_else(|| "number too large".to_owned())
 }
 
-fn small_count(text: &str) -> Result<u32, String> {
+pub(in crate::front) fn small_count(text: &str) -> Result<u32, String> {
     let number = count(text)?;
     u32::try_from(number).map_err(|_| "number too large".to_owned())
 }
@@ -456,6 +456,7 @@ Examples:
 
 Subcommands, each with a --help of its own:
   keystorm calibrate   the ceiling of this client on this machine, measured without a server
+  keystorm doctor      what on this machine and on a server spoils results
   keystorm sink        a server that does as little as a server can
   keystorm show        a run that was kept with --json, in any layout
   keystorm merge       runs of several clients, added up";

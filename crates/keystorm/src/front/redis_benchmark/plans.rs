@@ -204,7 +204,11 @@ fn base(options: &Options, notes: &mut Vec<String>) -> Result<PlanParts, String>
     })
 }
 
-fn target(server: &ServerOptions) -> Result<Target, String> {
+/// The server that options name, and who logs in there.
+///
+/// # Errors
+/// What makes no sense, in words for the person who typed it.
+pub(in crate::front) fn target(server: &ServerOptions) -> Result<Target, String> {
     // Checked here, because the parser waives a requirement that conflicts with another option.
     for (option, given) in [
         ("--spawn-args", server.spawn_args.is_some()),
