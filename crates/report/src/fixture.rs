@@ -27,6 +27,7 @@ pub(crate) fn all() -> Vec<(&'static str, Run)> {
         ("open loop", open_loop()),
         ("first byte", first_byte()),
         ("hostile", hostile()),
+        ("limited", limited()),
     ]
 }
 
@@ -124,6 +125,27 @@ pub(crate) fn hostile() -> Run {
     run.measurement.ending = Ending::Failed("server said \x1b[31mno\n".into());
     run.measurement.total.errors.add("E\x1bR", "E\x1bR \x7f\u{202e}text\r");
     run
+}
+
+/// A busy server, and two things that spoil the test.
+pub(crate) fn limited() -> Run {
+    let mut run = complete();
+    run.measurement.elapsed_ns = 1_000_000_000;
+    run.measurement.workers = vec![measure::WorkerUse {
+        cpu_ns: 600_000_000,
+        wall_ns: 1_000_000_000,
+        wait_ns: Some(20_000_000),
+    }];
+    let server = host::ServerUse {
+        address: "127.0.0.1:6379".into(),
+        cpu_main_s: Some(0.99),
+        saved: Some(true),
+        fork_usec: Some(1234),
+        evicted_keys: Some(5),
+        ..host::ServerUse::default()
+    };
+    let watched = host::Watched { servers: vec![server], ..host::Watched::default() };
+    Run::new(run.plan, run.measurement, run.server, run.version, watched)
 }
 
 /// 2000 service times: most near 0.4 ms, some up to 3 ms, in no order.

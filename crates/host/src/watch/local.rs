@@ -6,9 +6,10 @@
 use std::fs;
 
 use super::info::Info;
+use crate::machine;
 
 /// What the kernel knows of a server's main thread and process.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct LocalUse {
     /// CPU time of the main thread.
     pub(super) run_ns: u64,
@@ -16,6 +17,8 @@ pub(super) struct LocalUse {
     pub(super) wait_ns: u64,
     /// Memory of the process that was swapped out.
     pub(super) swap_bytes: Option<u64>,
+    /// CPUs that the main thread may run on.
+    pub(super) cpus: Vec<usize>,
 }
 
 /// How far apart two statements of one process's age, or of its CPU time, may be.
@@ -49,7 +52,19 @@ pub(super) fn read(pid: u32) -> Option<LocalUse> {
     let mut numbers = schedstat.split_whitespace().map(str::parse);
     let (run_ns, wait_ns) = (numbers.next()?.ok()?, numbers.next()?.ok()?);
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    Some(LocalUse { run_ns, wait_ns, swap_bytes: swapped(&status) })
+    let (swap_bytes, cpus) = (swapped(&status), allowed(&status));
+    Some(LocalUse { run_ns, wait_ns, swap_bytes, cpus })
+}
+
+/// The CPUs that this program may run on; empty where the kernel does not say.
+pub(super) fn own_cpus() -> Vec<usize> {
+    allowed(&fs::read_to_string("/proc/self/status").unwrap_or_default())
+}
+
+/// `Cpus_allowed_list` of `/proc/PID/status`.
+fn allowed(status: &str) -> Vec<usize> {
+    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+    machine::cpu_list(list.unwrap_or_default().trim())
 }
 
 /// `VmSwap` of `/proc/PID/status`, which gives KiB.
@@ -73,6 +88,8 @@ mod tests {
     fn swap_is_in_kibibytes() {
         assert_eq!(swapped("VmRSS:\t  12 kB\nVmSwap:\t     3 kB\n"), Some(3072));
         assert_eq!(swapped(""), None);
+        assert_eq!(allowed("Cpus_allowed:\tb\nCpus_allowed_list:\t0-1,3\n"), [0, 1, 3]);
+        assert!(allowed("").is_empty());
     }
 
     #[cfg(target_os = "linux")]

@@ -39,8 +39,8 @@ pub struct Watched {
     pub idle_round_trip_ns: Option<u64>,
     /// The link to the server, where there is one.
     pub link: Option<LinkUse>,
-    /// CPUs that this program may use.
-    pub cpus: Option<usize>,
+    /// CPUs that this program may use; empty if that is not known.
+    pub cpus: Vec<usize>,
     /// Share of this machine's CPU time that its hypervisor gave to others, 0 to 1.
     pub stolen: Option<f64>,
 }
@@ -136,7 +136,7 @@ impl<'a> Watch<'a> {
             }
             Err(why) => (Vec::new(), Some(why)),
         };
-        let cpus = thread::available_parallelism().ok().map(usize::from);
+        let cpus = local::own_cpus();
         Watched { servers, unseen, idle_round_trip_ns, link, cpus, stolen }
     }
 

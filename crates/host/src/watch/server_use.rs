@@ -34,6 +34,8 @@ pub struct ServerUse {
     /// Seconds in which that thread could have run and had no CPU; only of a server on this
     /// machine.
     pub cpu_wait_s: Option<f64>,
+    /// CPUs that this thread may run on; only of a server on this machine.
+    pub cpus: Vec<usize>,
     /// Threads among which the work on connections is divided, the main thread included.
     pub threads: Option<u32>,
     /// Bytes of data and overhead, before.
@@ -190,9 +192,9 @@ impl ServerUse {
             return Err("somebody reset the server's counts during the test".to_owned());
         }
         let seconds = |old: Option<f64>, new: Option<f64>| Some((new? - old?).max(0.0));
-        let local = before.local.zip(after.local);
+        let local = before.local.as_ref().zip(after.local.as_ref());
         let local_s = |pick: fn(&LocalUse) -> u64| {
-            local.map(|(old, new)| pick(&new).saturating_sub(pick(&old)) as f64 / 1e9)
+            local.map(|(old, new)| pick(new).saturating_sub(pick(old)) as f64 / 1e9)
         };
         let forks = grown("total_forks");
         let swap = local.and_then(|(old, new)| old.swap_bytes.zip(new.swap_bytes));
@@ -202,6 +204,7 @@ impl ServerUse {
                 .or_else(|| local_s(|used| used.run_ns)),
             cpu_process_s: seconds(old.cpu_process_s(), new.cpu_process_s()),
             cpu_wait_s: local_s(|used| used.wait_ns),
+            cpus: local.map(|(_, new)| new.cpus.clone()).unwrap_or_default(),
             threads: threads(after),
             memory_before_bytes: old.number("used_memory"),
             memory_after_bytes: new.number("used_memory"),

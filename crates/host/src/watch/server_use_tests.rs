@@ -123,14 +123,16 @@ fn threads_share_the_work_unless_one_has_more() {
 
 #[test]
 fn a_process_here_tells_what_info_does_not() {
-    let local = |run_ns, wait_ns| Some(LocalUse { run_ns, wait_ns, swap_bytes: Some(wait_ns) });
+    let local = |run_ns, wait_ns| {
+        Some(LocalUse { run_ns, wait_ns, swap_bytes: Some(wait_ns), cpus: vec![1] })
+    };
     let mut before = look("run_id:1", &[]);
     let mut after = before.clone();
     (before.local, after.local) = (local(0, 0), local(500_000_000, 600_000_000));
     let used = ServerUse::between(&before, &after).unwrap();
     let busy = used.busy(1.0).unwrap();
     assert_eq!((busy.cpu, busy.wait), (0.5, 0.5));
-    assert_eq!(used.swap_grown_bytes, Some(600_000_000));
+    assert_eq!((used.swap_grown_bytes, used.cpus), (Some(600_000_000), vec![1]));
 }
 
 #[test]

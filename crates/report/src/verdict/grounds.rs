@@ -35,6 +35,8 @@ pub(super) struct Grounds {
     pub(super) workers: usize,
     /// CPUs that the client may use.
     pub(super) cpus: Option<usize>,
+    /// Whether server and workers are more threads than there are CPUs for them.
+    pub(super) must_share: bool,
     /// The server with the least CPU to spare, of those that tell.
     pub(super) server: Option<ServerBusy>,
     /// How many servers are known.
@@ -113,7 +115,8 @@ impl Grounds {
         let requests = total.requests();
         let elapsed_s = measurement.elapsed_ns as f64 / 1e9;
         let wall_ns = measurement.workers.iter().map(|worker| worker.wall_ns).max();
-        let load_s = wall_ns.unwrap_or(0) as f64 / 1e9;
+        // Of a run without its workers, the measured part is known.
+        let load_s = wall_ns.map_or(elapsed_s, |ns| ns as f64 / 1e9);
         let per_s = |count: f64| if elapsed_s > 0.0 { count / elapsed_s } else { 0.0 };
         let service_s = total.service().mean_ns().map(|ns| ns / 1e9);
         let late_ns = total.lateness.as_ref().and_then(|late| late.total.mean_ns());
@@ -143,7 +146,8 @@ impl Grounds {
             service_s,
             client: workers.max_by(|a, b| (a.cpu + a.wait).total_cmp(&(b.cpu + b.wait))),
             workers: measurement.workers.len(),
-            cpus: watched.cpus,
+            cpus: Some(watched.cpus.len()).filter(|cpus| *cpus > 0),
+            must_share: must_share(plan, measurement.workers.len(), watched),
             server: busiest.map(|(_, busy)| busy),
             servers: watched.servers.len(),
             server_here: busiest.is_some_and(|(server, _)| server.cpu_wait_s.is_some()),
@@ -182,6 +186,21 @@ impl Grounds {
 fn busiest(servers: &[ServerUse], load_s: f64) -> Option<(&ServerUse, ServerBusy)> {
     let known = servers.iter().filter_map(|server| Some((server, server.busy(load_s)?)));
     known.max_by(|(_, a), (_, b)| (a.cpu + a.wait).total_cmp(&(b.cpu + b.wait)))
+}
+
+/// Whether the servers here and the workers cannot each have a CPU.
+fn must_share(plan: &Plan, workers: usize, watched: &Watched) -> bool {
+    let pinned = &plan.fleet.cpus;
+    let ours = if pinned.is_empty() { &watched.cpus } else { pinned };
+    let here = watched.servers.iter().filter(|server| !server.cpus.is_empty());
+    let theirs: Vec<&Vec<usize>> = here.map(|server| &server.cpus).collect();
+    let mut all: Vec<usize> = theirs.iter().copied().flatten().chain(ours).copied().collect();
+    all.sort_unstable();
+    all.dedup();
+    let threads = theirs.len() + workers;
+    // Workers beyond the CPUs that they are pinned to share with each other, not with a server.
+    let meet = theirs.iter().any(|cpus| cpus.iter().any(|cpu| ours.contains(cpu)));
+    meet && !ours.is_empty() && all.len() < threads
 }
 
 /// With `appendfsync always` a reply to a write waits until the write is on disk.

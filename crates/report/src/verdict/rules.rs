@@ -148,7 +148,7 @@ fn cpu(grounds: &Grounds) -> Option<Finding> {
     let full = |(cpu, wait): (f64, f64)| cpu + wait >= SATURATED;
     let crowded = |(cpu, wait): (f64, f64)| wait >= WAITING && cpu < SATURATED;
     // Each waits while the other runs: the client takes what the server needs.
-    if full(server) && full(client) && crowded(server) && crowded(client) {
+    if grounds.must_share && crowded(server) && crowded(client) {
         return Some(Finding::SharedCpu);
     }
     // Where both are full, the one that could not wait for a CPU is the fuller.

@@ -119,7 +119,12 @@ fn cases() -> Vec<Case> {
         ),
         (
             "both on one CPU",
-            Grounds { client: client(0.45, 0.5), server: server(0.5, 0.45), ..idle() },
+            Grounds {
+                must_share: true,
+                client: client(0.45, 0.5),
+                server: server(0.5, 0.4),
+                ..idle()
+            },
             F::SharedCpu,
             L::Client,
             "shares a CPU with the server",
