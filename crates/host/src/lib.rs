@@ -12,6 +12,7 @@ mod plain;
 mod probe;
 mod spawn;
 mod text;
+mod transport;
 
 pub use engine::Address;
 
@@ -23,3 +24,4 @@ pub use plain::Plain;
 pub use probe::{Login, ProbeError, log_in, probe};
 pub use spawn::{Listen, Spawn, SpawnError, SpawnedServer};
 pub use text::printable;
+pub use transport::Transport;
