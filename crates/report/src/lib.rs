@@ -26,5 +26,5 @@ pub use live::{Progress, cleared, progress_line};
 pub use record::{Loaded, Record, RecordError};
 pub use run::Run;
 pub use schedule::{Fault, MISSED_NS, Missed, ScheduleFigures};
-pub use summary::{LatencyFigures, RateFigures, Summary};
+pub use summary::{LatencyFigures, RateFigures, Summary, TlsFigures};
 pub use verdict::{Evidence, LimitedBy, Verdict};

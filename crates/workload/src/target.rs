@@ -86,16 +86,32 @@ pub struct TlsOptions {
     /// What of the server's certificate is checked.
     pub verify: Verify,
     /// File of trusted CA certificates; without it and the directory, the system's are trusted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        with = "crate::bytes::optional_path",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub cacert: Option<PathBuf>,
     /// Directory of trusted CA certificates by their hash.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        with = "crate::bytes::optional_path",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub cacertdir: Option<PathBuf>,
     /// File of the client's certificate.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        with = "crate::bytes::optional_path",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub cert: Option<PathBuf>,
     /// File of its key.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        with = "crate::bytes::optional_path",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub key: Option<PathBuf>,
     /// Ciphers up to TLS 1.2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
