@@ -13,6 +13,9 @@ pub(super) const PLAIN_SERVER: &str = "the server does not speak TLS there, it a
 
 /// Alerts stand in OpenSSL's reasons as 1000 and their number (`SSL_AD_REASON_OFFSET`).
 const ALERT: i32 = 1000;
+const ALERT_LAST: i32 = ALERT + 255;
+/// OpenSSL's number for the part of it that does TLS (`ERR_LIB_SSL`).
+const LIBRARY: i32 = 20;
 /// Numbers of alerts: RFC 8446, section 6.
 mod alert {
     pub(super) const HANDSHAKE_FAILURE: i32 = 40;
@@ -80,7 +83,9 @@ pub(super) fn failed(
     let Some(stack) = error.ssl_error() else {
         return error.io_error().map_or_else(|| closed_early(spoke_tls), ToString::to_string);
     };
-    let code = stack.errors().first().map_or(0, |e| e.reason_code());
+    // The oldest errors are of what TLS is made of; the last one of TLS itself says what failed.
+    let of_tls = stack.errors().iter().rev().find(|e| e.library_code() == LIBRARY);
+    let code = of_tls.map_or(0, |e| e.reason_code());
     match code {
         reason::CERTIFICATE_VERIFY_FAILED => {
             let result = ssl.verify_result();
@@ -95,7 +100,7 @@ pub(super) fn failed(
                                      security level of OpenSSL here (tls-dh-params-file of the \
                                      server)"
             .to_owned(),
-        alerted if alerted >= ALERT => refused(context, ssl, alerted - ALERT, stack),
+        alerted @ ALERT..=ALERT_LAST => refused(context, ssl, alerted - ALERT, stack),
         _ => format!("TLS failed: {}", reason_of(stack)),
     }
 }
