@@ -245,13 +245,13 @@ impl TlsTally {
     ) {
         self.handshake.record_n(took_ns, 1);
         self.resumed += u64::from(resumed);
-        self.count(&Cow::Borrowed(version), &Cow::Borrowed(cipher), 1);
+        self.count(version.into(), cipher.into(), 1);
     }
 
-    fn count(&mut self, version: &Cow<'static, str>, cipher: &Cow<'static, str>, connections: u64) {
-        match self.negotiated.iter_mut().find(|(v, c, _)| (&*v, &*c) == (version, cipher)) {
+    fn count(&mut self, version: Cow<'static, str>, cipher: Cow<'static, str>, connections: u64) {
+        match self.negotiated.iter_mut().find(|(v, c, _)| *v == version && *c == cipher) {
             Some((.., count)) => *count = count.saturating_add(connections),
-            None => self.negotiated.push((version.clone(), cipher.clone(), connections)),
+            None => self.negotiated.push((version, cipher, connections)),
         }
     }
 
@@ -260,7 +260,9 @@ impl TlsTally {
         let Self { handshake, resumed, negotiated } = other;
         self.handshake.merge(handshake);
         self.resumed = self.resumed.saturating_add(*resumed);
-        negotiated.iter().for_each(|(version, cipher, n)| self.count(version, cipher, *n));
+        for (version, cipher, connections) in negotiated {
+            self.count(version.clone(), cipher.clone(), *connections);
+        }
     }
 
     fn clear(&mut self) {
