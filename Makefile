@@ -28,7 +28,7 @@ test: setup-test ## Everything that must pass: formatting, lints, all tests
 	$(CARGO) clippy --locked --all-targets -- -D warnings
 	$(CARGO) test --locked
 
-setup: ## Install a server and a linker where they are missing
+setup: ## Install a server, a linker and OpenSSL's headers where they are missing
 	@sh scripts/setup.sh
 
 setup-test: ## Install what the tests need beside that, valkey-server included

@@ -12,6 +12,7 @@ mod plain;
 mod probe;
 mod spawn;
 mod text;
+mod transport;
 mod watch;
 
 pub use engine::Address;
@@ -24,6 +25,7 @@ pub use plain::Plain;
 pub use probe::{Login, ProbeError, log_in, probe};
 pub use spawn::{Listen, Spawn, SpawnError, SpawnedServer};
 pub use text::printable;
+pub use transport::Transport;
 pub use watch::{
     Begun, BusyPart, CommandUse, Connect, LinkUse, SAMPLES_MAX, ServerBusy, ServerSample,
     ServerUse, Setting, Watch, Watched,

@@ -41,7 +41,7 @@ fn look(job: &Checkup) -> (Evidence, String) {
             (evidence, format!("this machine and {}", server.address))
         }
         Err(error) => {
-            let from = Err::<(&_, &mut host::Client<host::Plain>), _>(format!("{error:#}"));
+            let from = Err::<(&_, &mut host::Client<host::Transport>), _>(format!("{error:#}"));
             let evidence = doctor::gather::gather(from, job.load.clone(), patience);
             (evidence, "this machine".to_owned())
         }

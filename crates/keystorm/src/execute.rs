@@ -60,6 +60,9 @@ pub(crate) fn tell_about(server: &Server, plan: &Plan) {
     if server.facts.config.is_none() {
         eprintln!("WARNING: Could not fetch server CONFIG");
     }
+    if let Some(mismatch) = server.tls.as_ref().and_then(engine::TlsContext::name_mismatch) {
+        eprintln!("WARNING: {}", report::escape(mismatch));
+    }
     let connections = u64::from(plan.own_connections());
     if let host::Address::Tcp(address) = server.address
         && let Some(shortage) = host::port_shortage(address, connections)
@@ -114,8 +117,9 @@ fn idle(plan: &Plan, rig: &Rig<'_>) -> Result<End> {
     say(&format!("Creating {count} {hello}\n"))?;
     let watched = io::IsTerminal::is_terminal(&io::stdout());
     let mut shown = None;
+    let (address, tls) = (&server.address, server.tls.as_ref());
     let held =
-        runner::hold_idle(plan, &server.address, host::local_ports(), interrupted, &mut |live| {
+        runner::hold_idle(plan, address, tls, host::local_ports(), interrupted, &mut |live| {
             if shown != Some(live) {
                 // A pipe gets a line when all are open and whenever one is lost; a terminal, each.
                 let settled = live == count || shown.is_some_and(|before| live < before);

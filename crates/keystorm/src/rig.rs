@@ -60,6 +60,7 @@ impl<'r> Rig<'r> {
         let load = runner::Job {
             plan,
             address: &self.server.address,
+            tls: self.server.tls.as_ref(),
             local_ports: host::local_ports(),
             start_at,
             interrupted: self.interrupted,

@@ -3,13 +3,16 @@
 use std::net::ToSocketAddrs;
 
 use anyhow::{Context, Result, anyhow, bail};
+use engine::{TlsContext, TlsSettings};
 use host::{Listen, Login, ServerFacts, Spawn, SpawnedServer, Watch};
-use workload::{CommandSpec, Credentials, Endpoint, Target};
+use workload::{CommandSpec, Credentials, Endpoint, Target, TlsOptions, Verify};
 
 /// A server that has answered. One that was started for the run ends with this.
 pub(crate) struct Server {
     pub(crate) address: host::Address,
     pub(crate) facts: ServerFacts,
+    /// What every connection to it speaks TLS by, if it does.
+    pub(crate) tls: Option<TlsContext>,
     spawned: Option<SpawnedServer>,
 }
 
@@ -17,7 +20,8 @@ impl Server {
     /// Finds or starts the server of a target and asks what it is.
     /// `connections` is how many the load will open.
     pub(crate) fn reach(target: &Target, connections: u32) -> Result<Self> {
-        let login = login(target);
+        // Before anything is started, so that a wrong file is told at once.
+        let tls = target.tls.as_ref().map(|options| tls(options, &target.endpoint)).transpose()?;
         let (addresses, spawned) = match &target.endpoint {
             Endpoint::Unix(path) => (vec![host::Address::Unix(path.clone())], None),
             Endpoint::Tcp { host, port } => (resolve(host, *port)?, None),
@@ -27,12 +31,14 @@ impl Server {
                 (vec![spawned.address().clone()], Some(spawned))
             }
         };
+        let tls = tls.map(|tls| named(tls, &target.endpoint, &addresses));
+        let login = login(target, tls.as_ref());
         // A name may stand for several addresses, of which the first that answers is used.
         let mut failure = anyhow!("{} stands for no address", target.endpoint);
         for address in addresses {
             match host::probe(&address, login) {
                 Ok(facts) => {
-                    return Ok(Self { address, facts, spawned });
+                    return Ok(Self { address, facts, tls, spawned });
                 }
                 Err(error) => failure = error.into(),
             }
@@ -51,13 +57,13 @@ impl Server {
 
     /// Somebody who looks at it before and after a test, and with `sample` in between.
     pub(crate) fn watch<'a>(&'a self, target: &'a Target, sample: bool) -> Watch<'a> {
-        let connect = || host::log_in(&self.address, login(target));
+        let connect = || host::log_in(&self.address, login(target, self.tls.as_ref()));
         Watch::new(self.address.clone(), sample, connect)
     }
 
     /// A connection of its own for whoever has more to ask.
-    pub(crate) fn client(&self, target: &Target) -> Result<host::Client<host::Plain>> {
-        Ok(host::log_in(&self.address, login(target))?)
+    pub(crate) fn client(&self, target: &Target) -> Result<host::Client<host::Transport>> {
+        Ok(host::log_in(&self.address, login(target, self.tls.as_ref()))?)
     }
 
     /// Sends commands that must come before a test, and fails if one is refused.
@@ -82,13 +88,51 @@ impl Server {
     }
 }
 
-fn login(target: &Target) -> Login<'_> {
+fn login<'t>(target: &'t Target, tls: Option<&'t TlsContext>) -> Login<'t> {
     let credentials = target.credentials.as_ref();
     Login {
         user: credentials.and_then(|c| c.user.as_deref()),
         password: credentials.map(|Credentials { password, .. }| password.reveal()),
         db: target.db,
+        tls,
     }
+}
+
+/// Reads what TLS needs.
+fn tls(options: &TlsOptions, endpoint: &Endpoint) -> Result<TlsContext> {
+    let TlsOptions { sni, verify, cacert, cacertdir, cert, key, ciphers, ciphersuites, resume } =
+        options.clone();
+    let host = match endpoint {
+        Endpoint::Tcp { host, .. } => Some(host.clone()),
+        Endpoint::Unix(_) | Endpoint::Spawned { .. } => None,
+    };
+    let verify = match verify {
+        Verify::Host => engine::Verify::Host,
+        Verify::Chain => engine::Verify::Chain,
+        Verify::Nothing => engine::Verify::Nothing,
+    };
+    Ok(TlsContext::new(&TlsSettings {
+        host,
+        sni,
+        verify,
+        cacert,
+        cacertdir,
+        cert,
+        key,
+        ciphers,
+        ciphersuites,
+        resume,
+    })?)
+}
+
+/// The addresses that were found for a host go by its name.
+fn named(tls: TlsContext, endpoint: &Endpoint, addresses: &[host::Address]) -> TlsContext {
+    let Endpoint::Tcp { host, .. } = endpoint else { return tls };
+    let ips = addresses.iter().filter_map(|address| match address {
+        host::Address::Tcp(address) => Some(address.ip()),
+        host::Address::Unix(_) => None,
+    });
+    tls.knowing(ips.map(|ip| (ip, host.clone())))
 }
 
 fn resolve(host: &str, port: u16) -> Result<Vec<host::Address>> {

@@ -17,5 +17,7 @@ pub use encoded::{CodecError, EncodedLatency};
 pub use histogram::Latency;
 pub use lateness::Lateness;
 pub use measurement::{Ending, Measurement, WorkerUse};
-pub use tally::{CommandTally, ConnectionTally, ErrorCounts, Outcome, Sample, Tally, TallyShape};
+pub use tally::{
+    CommandTally, ConnectionTally, ErrorCounts, Outcome, Sample, Tally, TallyShape, TlsTally,
+};
 pub use timeline::{Interval, Point, Timeline};

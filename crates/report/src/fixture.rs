@@ -6,7 +6,7 @@ use host::{ServerConfig, ServerFacts};
 use measure::{Ending, Measurement, Outcome, Point, Sample, Tally, TallyShape, Timeline};
 use workload::{
     CommandSpec, EngineKind, Fleet, KeySpace, OnError, Pace, PlanParts, ProtocolKind, Stop, Target,
-    Window,
+    TlsOptions, Window,
 };
 
 use crate::Run;
@@ -26,6 +26,7 @@ pub(crate) fn all() -> Vec<(&'static str, Run)> {
         ("four hours", four_hours()),
         ("open loop", open_loop()),
         ("first byte", first_byte()),
+        ("tls", tls()),
         ("hostile", hostile()),
         ("limited", limited()),
     ]
@@ -116,6 +117,20 @@ pub(crate) fn paced() -> Run {
 /// With the latency to the first byte.
 pub(crate) fn first_byte() -> Run {
     run(PlanParts { first_byte: true, ..parts() }, &usual_ns())
+}
+
+/// In TLS, with a connection for every pipeline and sessions taken up again.
+pub(crate) fn tls() -> Run {
+    let mut parts = parts();
+    parts.target.tls = Some(TlsOptions { resume: true, ..TlsOptions::default() });
+    parts.fleet.keep_alive = false;
+    let mut run = run(parts, &usual_ns());
+    let tally = &mut run.measurement.total.connections.tls;
+    for n in 0..2000 {
+        let cipher = if n < 10 { "TLS_CHACHA20_POLY1305_SHA256" } else { "TLS_AES_256_GCM_SHA384" };
+        tally.add(if n < 50 { 1_500_000 } else { 400_000 }, n >= 50, "TLSv1.3", cipher);
+    }
+    run
 }
 
 /// Title, ending and errors are of somebody who means ill.

@@ -4,8 +4,11 @@
 //! zero, never an infinity. How figures are laid out is left to [`format`](crate::format), how
 //! latencies spread to [`distribution`](crate::distribution).
 
-use measure::{Ending, ErrorCounts, Latency, Point, Timeline};
-use workload::Pace;
+use std::borrow::Cow;
+use std::cmp::Reverse;
+
+use measure::{Ending, ErrorCounts, Latency, Point, Timeline, TlsTally};
+use workload::{Pace, TlsOptions};
 
 use crate::{Run, ScheduleFigures, escape};
 
@@ -31,6 +34,8 @@ pub struct Summary<'r> {
     /// From when a request was sent to the first byte of its pipeline's replies, where the plan
     /// asks for it.
     pub first_byte: Option<LatencyFigures>,
+    /// What TLS came to, if it was spoken.
+    pub tls: Option<TlsFigures>,
     /// Requests per second in each interval, of an open loop that lasted at least one.
     pub rates: Option<RateFigures>,
     /// How well an open loop kept its schedule.
@@ -69,6 +74,38 @@ impl LatencyFigures {
             p95_ns: quantile(0.95),
             p99_ns: quantile(0.99),
             max_ns: latency.max_ns().unwrap_or_default(),
+        }
+    }
+}
+
+/// What is said of TLS.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TlsFigures {
+    /// The versions and ciphers that were agreed on, the most frequent first, as
+    /// `VERSION CIPHER`; empty if no handshake ended.
+    pub negotiated: String,
+    /// Handshakes that took up an earlier session, where that was asked for.
+    pub resumed: Option<u64>,
+    /// How long a handshake took, where every pipeline has one: without keep-alive.
+    pub handshake: Option<LatencyFigures>,
+    /// Handshakes that ended well.
+    pub handshakes: u64,
+}
+
+impl TlsFigures {
+    fn of(options: &TlsOptions, keep_alive: bool, tally: &TlsTally) -> Self {
+        let mut kinds = tally.negotiated.clone();
+        kinds.sort_unstable_by(|a, b| (Reverse(a.2), &a.0, &a.1).cmp(&(Reverse(b.2), &b.0, &b.1)));
+        let one = kinds.len() == 1;
+        let named = |(version, cipher, n): &(Cow<'_, str>, Cow<'_, str>, u64)| match one {
+            true => format!("{version} {cipher}"),
+            false => format!("{version} {cipher} ({n} connections)"),
+        };
+        Self {
+            negotiated: escape(kinds.iter().map(named).collect::<Vec<_>>().join(", ")),
+            resumed: options.resume.then_some(tally.resumed),
+            handshake: (!keep_alive).then(|| LatencyFigures::of(&tally.handshake)),
+            handshakes: tally.handshake.count(),
         }
     }
 }
@@ -143,6 +180,8 @@ impl<'r> Summary<'r> {
             response,
             service: if open { LatencyFigures::of(&total.service()) } else { response },
             first_byte: plan.first_byte.then(|| LatencyFigures::of(&total.first_byte())),
+            tls: (plan.target.tls.as_ref())
+                .map(|tls| TlsFigures::of(tls, plan.fleet.keep_alive, &total.connections.tls)),
             rates: if open {
                 RateFigures::of(&measurement.timeline, measurement.elapsed_ns)
             } else {

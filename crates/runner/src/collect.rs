@@ -135,6 +135,7 @@ impl Collector {
     fn warm(&mut self, interval: Interval, observer: &mut dyn Observer) {
         let Interval { worker, tally, .. } = interval;
         self.total.connections.connect.merge(&tally.connections.connect);
+        self.total.connections.tls.merge(&tally.connections.tls);
         // Shown by worker 0's report, scaled by nothing: it is a sign of life, not a figure.
         if worker == 0 {
             self.warm_intervals += 1;

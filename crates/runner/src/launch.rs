@@ -9,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 #[cfg(target_os = "linux")]
 use engine::Uring;
-use engine::{Address, Engine, Epoll};
+use engine::{Address, Engine, Epoll, Tls, TlsContext};
 use measure::{Ending, Measurement, TallyShape, WorkerUse};
 use wire::resp::Resp;
 use workload::{Pace, Plan, ProtocolKind, Stop};
@@ -32,6 +32,8 @@ pub struct Job<'r> {
     pub plan: &'r Plan,
     /// Its target, resolved.
     pub address: &'r Address,
+    /// TLS on every connection, if it is spoken there: made from the plan's options.
+    pub tls: Option<&'r TlsContext>,
     /// The ports that this machine connects from, where that is known.
     pub local_ports: Option<RangeInclusive<u16>>,
     /// When to start, if that was agreed on: a run that is not ready by then fails.
@@ -68,13 +70,28 @@ fn run_over<P: wire::Protocol>(
         #[cfg(target_os = "linux")]
         Choice::Uring => {
             let make = |connections| Uring::new(origin, connections);
-            run_with::<Uring, P>(job, observer, origin, make)
+            run_in::<Uring, P>(job, observer, origin, make)
         }
-        Choice::Epoll => run_with::<Epoll, P>(job, observer, origin, |_| Epoll::new(origin)),
+        Choice::Epoll => run_in::<Epoll, P>(job, observer, origin, |_| Epoll::new(origin)),
     }?;
     measurement.engine = choice.name().to_owned();
     measurement.engine_note = note;
     Ok(measurement)
+}
+
+/// In TLS, if that is spoken.
+fn run_in<E: Engine, P: wire::Protocol>(
+    job: &Job<'_>,
+    observer: &mut dyn Observer,
+    origin: Instant,
+    make_engine: impl Fn(u32) -> io::Result<E> + Sync,
+) -> io::Result<Measurement> {
+    match job.tls {
+        None => run_with::<E, P>(job, observer, origin, make_engine),
+        Some(tls) => run_with::<Tls<E>, P>(job, observer, origin, |connections| {
+            Ok(Tls::new(make_engine(connections)?, tls.clone()))
+        }),
+    }
 }
 
 /// `make_engine` is called on the thread that uses the engine, with how many connections it gets.

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use wire::resp::Value;
 
 use crate::machine::{self, CpuTimes};
-use crate::{Address, Client, Plain, ProbeError, printable};
+use crate::{Address, Client, ProbeError, Transport, printable};
 use info::Info;
 use link::Link;
 use sample::Sampler;
@@ -46,7 +46,7 @@ pub struct Watched {
 }
 
 /// Connects and logs in anew.
-pub type Connect<'a> = dyn Fn() -> Result<Client<Plain>, ProbeError> + 'a;
+pub type Connect<'a> = dyn Fn() -> Result<Client<Transport>, ProbeError> + 'a;
 
 /// Somebody who looks at one server.
 pub struct Watch<'a> {
@@ -83,7 +83,7 @@ impl<'a> Watch<'a> {
     pub fn new(
         address: Address,
         sample: bool,
-        connect: impl Fn() -> Result<Client<Plain>, ProbeError> + 'a,
+        connect: impl Fn() -> Result<Client<Transport>, ProbeError> + 'a,
     ) -> Self {
         Self { address, connect: Box::new(connect), sample }
     }
@@ -140,7 +140,7 @@ impl<'a> Watch<'a> {
         Watched { servers, unseen, idle_round_trip_ns, link, cpus, stolen }
     }
 
-    fn client(&self) -> Result<Client<Plain>, String> {
+    fn client(&self) -> Result<Client<Transport>, String> {
         let deadline = Instant::now() + TURNED_AWAY_FOR;
         loop {
             match (self.connect)() {
@@ -155,7 +155,10 @@ impl<'a> Watch<'a> {
 }
 
 /// Looks at a server: `INFO`, then what else it allows.
-fn look(client: &mut Client<Plain>, local: Option<local::LocalUse>) -> Result<Snapshot, String> {
+fn look(
+    client: &mut Client<Transport>,
+    local: Option<local::LocalUse>,
+) -> Result<Snapshot, String> {
     // `all` has commandstats and is known to every version.
     let info = match client.ask(&[b"INFO", b"all"]) {
         Ok(Value::Error(text)) => {
@@ -171,7 +174,7 @@ fn look(client: &mut Client<Plain>, local: Option<local::LocalUse>) -> Result<Sn
 }
 
 /// Those of [`SETTINGS`] that the server knows and shows.
-fn settings(client: &mut Client<Plain>) -> Vec<(String, String)> {
+fn settings(client: &mut Client<Transport>) -> Vec<(String, String)> {
     let mut words: Vec<&[u8]> = vec![b"CONFIG", b"GET"];
     words.extend(SETTINGS.iter().map(|name| name.as_bytes()));
     // Before Redis 7 it took one name at a time.
@@ -197,7 +200,7 @@ fn pairs(reply: &Value) -> Option<Vec<(String, String)>> {
 
 /// How many clients watch every command: a field of newer servers, else the flag `O` in the list
 /// of clients.
-fn monitors(client: &mut Client<Plain>, info: &Info) -> Option<u64> {
+fn monitors(client: &mut Client<Transport>, info: &Info) -> Option<u64> {
     if let Some(said) = info.number("monitor_clients") {
         return Some(said);
     }
@@ -218,7 +221,7 @@ fn monitors(client: &mut Client<Plain>, info: &Info) -> Option<u64> {
 ///
 /// Asks for a section of `INFO` that there is not, so that the counts of `PING` are the load's;
 /// where `INFO` is refused it is `PING` after all.
-fn round_trip_ns(client: &mut Client<Plain>, info: bool) -> Option<u64> {
+fn round_trip_ns(client: &mut Client<Transport>, info: bool) -> Option<u64> {
     let words: &[&[u8]] = if info { &[b"INFO", b"nothing"] } else { &[b"PING"] };
     let began = Instant::now();
     let mut trips = Vec::with_capacity(ROUND_TRIPS_MAX);

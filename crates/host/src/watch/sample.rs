@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use wire::resp::Value;
 
 use super::info::Info;
-use crate::{Client, Plain};
+use crate::{Client, Transport};
 
 /// Most samples kept of one test: a day.
 pub const SAMPLES_MAX: usize = 86_400;
@@ -69,7 +69,7 @@ pub(super) struct Sampler {
 
 impl Sampler {
     /// Begins to look over a connection of its own. `None` if there are no threads left.
-    pub(super) fn start(client: Client<Plain>) -> Option<Self> {
+    pub(super) fn start(client: Client<Transport>) -> Option<Self> {
         let (stop, stopped) = channel::<()>();
         let look = move || {
             let (mut client, began) = (client, Instant::now());

@@ -4,6 +4,8 @@
 //! (`INFO commandstats`), never read from what keystorm prints.
 #![allow(missing_docs, clippy::unwrap_used)]
 
+#[path = "../../../engine/tests/conformance/certificates.rs"]
+mod certificates;
 mod listener;
 mod mask;
 mod program;
@@ -34,4 +36,5 @@ mod sink;
 mod spawn;
 mod suite;
 mod terminal;
+mod tls;
 mod verdict;

@@ -39,6 +39,10 @@ impl Format for Classic {
         if let Some(first_byte) = &summary.first_byte {
             write_latency("latency to first byte", first_byte, out)?;
         }
+        super::write_tls(summary, out)?;
+        if let Some(handshake) = super::handshake(summary) {
+            write_latency("TLS handshake", handshake, out)?;
+        }
         super::write_errors(summary, out)?;
         super::write_verdict(self.verdict, summary, out)?;
         writeln!(out)

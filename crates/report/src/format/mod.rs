@@ -14,7 +14,7 @@ mod redis_text;
 
 use std::io::{self, Write};
 
-use crate::{Summary, escape};
+use crate::{LatencyFigures, Summary, escape};
 
 /// A layout. One value serves one run of the program, which may carry out many plans.
 pub trait Format {
@@ -96,6 +96,23 @@ fn write_head(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "  {} parallel clients", plan.own_connections())?;
     writeln!(out, "  {} bytes payload", plan.payload_bytes)?;
     writeln!(out, "  keep alive: {}", u8::from(plan.fleet.keep_alive))
+}
+
+/// What TLS was agreed on, or nothing where it was not spoken.
+fn write_tls(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let Some(tls) = &summary.tls else { return Ok(()) };
+    if !tls.negotiated.is_empty() {
+        writeln!(out, "  TLS: {}", tls.negotiated)?;
+    }
+    if let Some(resumed) = tls.resumed {
+        writeln!(out, "  TLS sessions resumed: {resumed} of {} handshakes", tls.handshakes)?;
+    }
+    Ok(())
+}
+
+/// How long TLS handshakes took, where that is told.
+fn handshake<'s>(summary: &'s Summary<'_>) -> Option<&'s LatencyFigures> {
+    summary.tls.as_ref()?.handshake.as_ref()
 }
 
 /// The error replies by kind and an example, or nothing if there were none.

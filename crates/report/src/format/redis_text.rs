@@ -68,7 +68,7 @@ fn write_placement(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()>
     if let Some(note) = &measurement.engine_note {
         writeln!(out, "  engine: {} ({})", measurement.engine, escape(note))?;
     }
-    Ok(())
+    super::write_tls(summary, out)
 }
 
 fn list(cpus: &[usize]) -> String {
@@ -117,6 +117,9 @@ fn write_summary(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     }
     if let Some(first_byte) = &summary.first_byte {
         write_latency("latency to first byte summary", first_byte, out)?;
+    }
+    if let Some(handshake) = super::handshake(summary) {
+        write_latency("TLS handshake summary", handshake, out)?;
     }
     super::write_errors(summary, out)
 }

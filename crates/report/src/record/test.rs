@@ -6,7 +6,8 @@
 use std::time::SystemTime;
 
 use measure::{
-    CommandTally, ConnectionTally, Ending, Lateness, Measurement, Tally, Timeline, WorkerUse,
+    CommandTally, ConnectionTally, Ending, Lateness, Measurement, Tally, Timeline, TlsTally,
+    WorkerUse,
 };
 use serde::{Deserialize, Serialize};
 use workload::Plan;
@@ -90,6 +91,25 @@ struct ConnectionRecord {
     pushes: u64,
     bytes_out: u64,
     bytes_in: u64,
+    /// Where TLS was spoken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    tls: Option<TlsRecord>,
+}
+
+/// What happened in TLS.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct TlsRecord {
+    handshake_ms: LatencyRecord,
+    resumed: u64,
+    negotiated: Vec<NegotiatedRecord>,
+}
+
+/// A version and cipher, and how many connections agreed on them.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct NegotiatedRecord {
+    version: String,
+    cipher: String,
+    connections: u64,
 }
 
 /// How late requests of an open loop were sent.
@@ -304,8 +324,10 @@ impl CommandRecord {
 
 impl ConnectionRecord {
     fn of(tally: &ConnectionTally) -> Result<Self, RecordError> {
-        let ConnectionTally { connect, dropped, unanswered, pushes, bytes_out, bytes_in } = tally;
+        let ConnectionTally { connect, tls, dropped, unanswered, pushes, bytes_out, bytes_in } =
+            tally;
         Ok(Self {
+            tls: (tls.handshake.count() > 0).then(|| TlsRecord::of(tls)).transpose()?,
             connect_ms: LatencyRecord::of(connect)?,
             dropped: *dropped,
             unanswered: *unanswered,
@@ -318,11 +340,40 @@ impl ConnectionRecord {
     fn tally(&self) -> Result<ConnectionTally, RecordError> {
         Ok(ConnectionTally {
             connect: self.connect_ms.latency()?,
+            tls: self.tls.as_ref().map(TlsRecord::tally).transpose()?.unwrap_or_default(),
             dropped: self.dropped,
             unanswered: self.unanswered,
             pushes: self.pushes,
             bytes_out: self.bytes_out,
             bytes_in: self.bytes_in,
+        })
+    }
+}
+
+impl TlsRecord {
+    fn of(tally: &TlsTally) -> Result<Self, RecordError> {
+        let TlsTally { handshake, resumed, negotiated } = tally;
+        let negotiated = negotiated.iter().map(|(version, cipher, connections)| NegotiatedRecord {
+            version: version.to_string(),
+            cipher: cipher.to_string(),
+            connections: *connections,
+        });
+        Ok(Self {
+            handshake_ms: LatencyRecord::of(handshake)?,
+            resumed: *resumed,
+            negotiated: negotiated.collect(),
+        })
+    }
+
+    fn tally(&self) -> Result<TlsTally, RecordError> {
+        let negotiated = self.negotiated.iter().map(|n| {
+            let NegotiatedRecord { version, cipher, connections } = n.clone();
+            (version.into(), cipher.into(), connections)
+        });
+        Ok(TlsTally {
+            handshake: self.handshake_ms.latency()?,
+            resumed: self.resumed,
+            negotiated: negotiated.collect(),
         })
     }
 }

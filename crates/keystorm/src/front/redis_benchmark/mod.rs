@@ -6,6 +6,7 @@ mod dataset;
 mod options;
 mod plans;
 mod rate;
+mod tls;
 mod uri;
 
 use std::ffi::OsString;

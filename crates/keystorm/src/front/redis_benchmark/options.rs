@@ -27,6 +27,8 @@ use crate::front::show::format_name;
 pub(super) struct Options {
     #[command(flatten, next_help_heading = "Server")]
     pub(super) server: ServerOptions,
+    #[command(flatten, next_help_heading = "TLS")]
+    pub(super) tls: TlsArgs,
     #[command(flatten, next_help_heading = "Load")]
     pub(super) load: LoadOptions,
     #[command(flatten, next_help_heading = "Commands, keys and values")]
@@ -73,8 +75,8 @@ pub(in crate::front) struct ServerOptions {
     /// Unix socket of the server (instead of host and port)
     #[arg(short = 's', value_name = "PATH", allow_hyphen_values = true)]
     pub(in crate::front) socket: Option<PathBuf>,
-    /// Server address: redis://[[user]:password@]host[:port][/db], likewise valkey://, or
-    /// unix:///path?db=N. Percent-encoded where needed, IPv6 in brackets
+    /// Server address: redis://[[user]:password@]host[:port][/db], likewise valkey://, in TLS
+    /// rediss:// and valkeys://, or unix:///path?db=N. Percent-encoded where needed, IPv6 in brackets
     #[arg(short = 'u', value_name = "URI", allow_hyphen_values = true)]
     pub(in crate::front) uri: Option<String>,
     /// Password; better in the environment variable REDISCLI_AUTH, which other users of the
@@ -114,6 +116,42 @@ pub(in crate::front) struct ServerOptions {
     /// Let that server listen on a unix socket instead of a loopback port
     #[arg(long)]
     pub(in crate::front) spawn_unix: bool,
+}
+
+/// The TLS options of the peers, with their names, and `--tls-resume`.
+#[derive(Debug, clap::Args)]
+pub(super) struct TlsArgs {
+    /// Speak TLS; so does -u rediss:// or valkeys://. The server's certificate must be by a trusted
+    /// CA and, unless keystorm is called redis-benchmark or valkey-benchmark, be for the host
+    #[arg(long)]
+    pub(super) tls: bool,
+    /// Name to ask the server for, and to check its certificate for, instead of the host
+    #[arg(long, value_name = "HOST", allow_hyphen_values = true)]
+    pub(super) sni: Option<String>,
+    /// PEM file of the CA certificates to trust [default: those that the system trusts]
+    #[arg(long, value_name = "FILE", allow_hyphen_values = true)]
+    pub(super) cacert: Option<PathBuf>,
+    /// Directory of CA certificates to trust, by their hash (openssl rehash)
+    #[arg(long, value_name = "DIR", allow_hyphen_values = true)]
+    pub(super) cacertdir: Option<PathBuf>,
+    /// Accept any certificate of the server
+    #[arg(long)]
+    pub(super) insecure: bool,
+    /// PEM file of the client's certificate and its chain, for servers that ask for one
+    #[arg(long, value_name = "FILE", allow_hyphen_values = true)]
+    pub(super) cert: Option<PathBuf>,
+    /// PEM file of its private key
+    #[arg(long, value_name = "FILE", allow_hyphen_values = true)]
+    pub(super) key: Option<PathBuf>,
+    /// Ciphers to offer up to TLS 1.2, as OpenSSL lists them
+    #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
+    pub(super) tls_ciphers: Option<String>,
+    /// Ciphers to offer in TLS 1.3, as OpenSSL lists them
+    #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
+    pub(super) tls_ciphersuites: Option<String>,
+    /// Let a new connection take up the session of an earlier one (with -k 0)
+    #[arg(long)]
+    pub(super) tls_resume: bool,
 }
 
 #[derive(Debug, clap::Args)]
@@ -248,24 +286,6 @@ pub(super) struct ResultOptions {
 #[derive(Debug, clap::Args)]
 pub(super) struct LaterOptions {
     #[arg(long, hide = true)]
-    tls: bool,
-    #[arg(long, hide = true, allow_hyphen_values = true)]
-    sni: Option<String>,
-    #[arg(long, hide = true, allow_hyphen_values = true)]
-    cacert: Option<String>,
-    #[arg(long, hide = true, allow_hyphen_values = true)]
-    cacertdir: Option<String>,
-    #[arg(long, hide = true)]
-    insecure: bool,
-    #[arg(long, hide = true, allow_hyphen_values = true)]
-    cert: Option<String>,
-    #[arg(long, hide = true, allow_hyphen_values = true)]
-    key: Option<String>,
-    #[arg(long, hide = true, allow_hyphen_values = true)]
-    tls_ciphers: Option<String>,
-    #[arg(long, hide = true, allow_hyphen_values = true)]
-    tls_ciphersuites: Option<String>,
-    #[arg(long, hide = true)]
     cluster: bool,
     #[arg(long, hide = true, allow_hyphen_values = true)]
     rfr: Option<String>,
@@ -283,15 +303,6 @@ impl LaterOptions {
     /// Why the command line cannot be carried out by this version, if it asks for what it lacks.
     pub(super) fn refused(&self) -> Option<String> {
         let asked = [
-            (self.tls, "--tls", "TLS"),
-            (self.sni.is_some(), "--sni", "TLS"),
-            (self.cacert.is_some(), "--cacert", "TLS"),
-            (self.cacertdir.is_some(), "--cacertdir", "TLS"),
-            (self.insecure, "--insecure", "TLS"),
-            (self.cert.is_some(), "--cert", "TLS"),
-            (self.key.is_some(), "--key", "TLS"),
-            (self.tls_ciphers.is_some(), "--tls-ciphers", "TLS"),
-            (self.tls_ciphersuites.is_some(), "--tls-ciphersuites", "TLS"),
             (self.cluster, "--cluster", "cluster mode"),
             (self.rfr.is_some(), "--rfr", "cluster mode"),
             (self.rdma, "--rdma", "RDMA"),

@@ -14,11 +14,11 @@ use workload::command::split_sequence;
 use workload::suite::{FCALL_KEYS_MAX, FUNCTIONS_MAX, SUITE, SuiteShape, SuiteTest, names};
 use workload::{
     Arg, Arrivals, CommandSpec, Credentials, Dataset, Endpoint, Fleet, KeySpace, Pace, Plan,
-    PlanParts, ProtocolKind, Schedule, Secret, Stop, Target, Window, limits,
+    PlanParts, ProtocolKind, Schedule, Secret, Stop, Target, TlsOptions, Window, limits,
 };
 
 use super::options::{Options, ServerOptions, Threads, count};
-use super::{dataset, rate, uri};
+use super::{dataset, rate, tls, uri};
 use crate::cpus::cpu_list;
 use crate::front::{Action, Job, Output};
 
@@ -40,7 +40,7 @@ pub(super) fn job(options: Options, called_as: &str) -> Result<Job, String> {
         true => Action::Idle,
         false => Action::Run { repeat: options.load.repeat },
     };
-    let base = base(&options, &mut notes)?;
+    let base = base(&options, called_as, &mut notes)?;
     let suite = options.command.is_empty();
     for (option, given, most) in [
         ("--num-functions", options.data.num_functions, FUNCTIONS_MAX),
@@ -137,7 +137,7 @@ fn output(options: &Options, called_as: &str) -> Result<Output, String> {
 }
 
 /// What all tests have in common.
-fn base(options: &Options, notes: &mut Vec<String>) -> Result<PlanParts, String> {
+fn base(options: &Options, called_as: &str, notes: &mut Vec<String>) -> Result<PlanParts, String> {
     let (load, data, results) = (&options.load, &options.data, &options.results);
     let arrivals = load.arrivals.map_or(Arrivals::Constant, Into::into);
     let pace = match load.rps.as_deref() {
@@ -149,7 +149,8 @@ fn base(options: &Options, notes: &mut Vec<String>) -> Result<PlanParts, String>
         (None, Pace::Closed) => Window::Batch,
         (None, Pace::Open(_)) => Window::Rolling,
     };
-    let target = target(&options.server)?;
+    let mut target = target(&options.server)?;
+    target.tls = tls::options(options, &target, called_as, notes)?;
     let threads = match load.threads {
         None => 0,
         Some(Threads::Number(threads)) => threads.max(0),
@@ -220,9 +221,9 @@ pub(in crate::front) fn target(server: &ServerOptions) -> Result<Target, String>
         }
     }
     let uri = server.uri.as_deref().map(uri::parse).transpose()?;
-    let (of_uri, user, password, db) = match uri {
-        Some(uri) => (Some(uri.endpoint), uri.user, uri.password, uri.db),
-        None => (None, None, None, None),
+    let (of_uri, secure, user, password, db) = match uri {
+        Some(uri) => (Some(uri.endpoint), uri.tls, uri.user, uri.password, uri.db),
+        None => (None, false, None, None, None),
     };
     let endpoint = match (&server.spawn, &server.socket, of_uri) {
         (Some(program), ..) => Endpoint::Spawned {
@@ -252,6 +253,8 @@ pub(in crate::front) fn target(server: &ServerOptions) -> Result<Target, String>
     Ok(Target {
         endpoint,
         credentials,
+        // What else there is to say of it the options do.
+        tls: secure.then(TlsOptions::default),
         db: server.dbnum.or(db).unwrap_or(0),
         tracking: server.enable_tracking,
         mptcp: server.mptcp,
