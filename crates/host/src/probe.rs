@@ -152,7 +152,7 @@ fn who(user: &Option<String>) -> String {
 /// The server is not there, does not let us in, or is no server of this kind. That it will not
 /// tell about itself is no error: those facts are `None`.
 pub fn probe(address: &Address, login: Login<'_>) -> Result<ServerFacts, ProbeError> {
-    let mut asking = Asking::begin(address, login)?;
+    let mut asking = Asking::begin(address, login, Patience::default())?;
     let config = asking.config()?;
     let info = asking.optional(&["INFO"])?;
     let mut facts = ServerFacts { config, ..ServerFacts::default() };
@@ -169,7 +169,19 @@ pub fn probe(address: &Address, login: Login<'_>) -> Result<ServerFacts, ProbeEr
 /// # Errors
 /// As [`probe`].
 pub fn log_in(address: &Address, login: Login<'_>) -> Result<Client<Plain>, ProbeError> {
-    Asking::begin(address, login).map(|asking| asking.client)
+    log_in_within(address, login, Patience::default())
+}
+
+/// The same, in a time of the caller's choice.
+///
+/// # Errors
+/// As [`probe`].
+pub fn log_in_within(
+    address: &Address,
+    login: Login<'_>,
+    patience: Patience,
+) -> Result<Client<Plain>, ProbeError> {
+    Asking::begin(address, login, patience).map(|asking| asking.client)
 }
 
 /// One conversation.
@@ -181,9 +193,12 @@ struct Asking<'a> {
 
 impl<'a> Asking<'a> {
     /// Connects, logs in and selects the database.
-    fn begin(address: &'a Address, login: Login<'a>) -> Result<Self, ProbeError> {
-        let client =
-            Client::connect(address, Patience::default()).map_err(ProbeError::Unreachable)?;
+    fn begin(
+        address: &'a Address,
+        login: Login<'a>,
+        patience: Patience,
+    ) -> Result<Self, ProbeError> {
+        let client = Client::connect(address, patience).map_err(ProbeError::Unreachable)?;
         let mut asking = Self { client, address, login };
         asking.log_in()?;
         asking.select()?;

@@ -51,6 +51,7 @@ pub(crate) fn execute(job: &Job) -> Result<End> {
     host::allow_open_files(u64::from(connections), OTHER_FILES)?;
     let server = Server::reach(&first.target, connections)?;
     tell_about(&server, first);
+    introduce_cluster(job, &server)?;
     match job.action {
         Action::Idle => idle(first, &server, &interrupted),
         Action::Run { repeat } => run_all(job, &server, &interrupted, repeat, keep),
@@ -71,6 +72,28 @@ fn tell_about(server: &Server, plan: &Plan) {
     {
         eprintln!("WARNING: {shortage}");
     }
+}
+
+/// The nodes, as the peers list them: on standard output, where that is for people.
+fn introduce_cluster(job: &Job, server: &Server) -> Result<()> {
+    let Some(topology) = &server.cluster else { return Ok(()) };
+    let missing = topology.slots_without_owner();
+    if missing > 0 {
+        eprintln!("WARNING: {missing} of the slots of the cluster have no owner");
+    }
+    let masters = &topology.nodes[..topology.masters()];
+    let mut text = format!("Cluster has {} master nodes:\n\n", masters.len());
+    for (number, node) in masters.iter().enumerate() {
+        let node = report::escape(format!("{} {}", node.id, node.name()));
+        text += &format!("Master {number}: {node}\n");
+    }
+    text.push('\n');
+    if ["text", "quiet", "classic"].contains(&job.output.format) {
+        say(&text)?;
+    } else {
+        eprint!("{text}");
+    }
+    Ok(())
 }
 
 fn run_all(
@@ -127,15 +150,18 @@ fn run_one(
     mut live: Live<'_>,
 ) -> Result<Run> {
     server.prepare(&plan.target, &plan.setup)?;
-    let load = runner::Job {
-        plan,
-        address: &server.address,
-        local_ports: host::local_ports(),
-        start_at: job.start_at,
-        interrupted,
-    };
-    let measurement = runner::run(&load, &mut live)
-        .with_context(|| format!("starting the test {}", plan.name))?;
+    let measurement = server.with_cluster(plan, |cluster| {
+        let load = runner::Job {
+            plan,
+            address: &server.address,
+            local_ports: host::local_ports(),
+            start_at: job.start_at,
+            cluster,
+            interrupted,
+        };
+        let run = runner::run(&load, &mut live);
+        run.with_context(|| format!("starting the test {}", plan.name))
+    })?;
     live.clear();
     Ok(Run {
         plan: plan.clone(),

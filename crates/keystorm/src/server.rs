@@ -1,15 +1,18 @@
 //! The server to measure: found, started if asked for, and looked at before load runs.
 
-use std::net::ToSocketAddrs;
+use std::net::{SocketAddr, ToSocketAddrs};
 
 use anyhow::{Context, Result, anyhow, bail};
-use host::{Listen, Login, ServerFacts, Spawn, SpawnedServer};
-use workload::{CommandSpec, Credentials, Endpoint, Target};
+use host::{Listen, Login, NodeFacts, ServerFacts, Spawn, SpawnedServer};
+use runner::ClusterJob;
+use wire::cluster::{Role, Topology};
+use workload::{CommandSpec, Credentials, Endpoint, Plan, Target};
 
 /// A server that has answered. One that was started for the run ends with this.
 pub(crate) struct Server {
     pub(crate) address: host::Address,
     pub(crate) facts: ServerFacts,
+    pub(crate) cluster: Option<Topology>,
     spawned: Option<SpawnedServer>,
 }
 
@@ -31,8 +34,10 @@ impl Server {
         let mut failure = anyhow!("{} stands for no address", target.endpoint);
         for address in addresses {
             match host::probe(&address, login) {
-                Ok(facts) => {
-                    return Ok(Self { address, facts, spawned });
+                Ok(mut facts) => {
+                    let cluster = target.cluster.map(|_| discover(&address, login, &mut facts));
+                    let cluster = cluster.transpose()?;
+                    return Ok(Self { address, facts, cluster, spawned });
                 }
                 Err(error) => failure = error.into(),
             }
@@ -49,13 +54,38 @@ impl Server {
         Some(format!("{} {} on {}", known(product), known(version), self.address))
     }
 
+    /// Where each command of a plan has its key, and how the cluster is looked at again while it
+    /// runs; `None` without a cluster.
+    pub(crate) fn with_cluster<T>(
+        &self,
+        plan: &Plan,
+        run: impl FnOnce(Option<ClusterJob<'_>>) -> Result<T>,
+    ) -> Result<T> {
+        let Some(topology) = &self.cluster else { return run(None) };
+        let login = login(&plan.target);
+        let routings = host::cluster::routings(plan, &self.address, login)?;
+        let refresh = |nodes: &[SocketAddr]| host::cluster::refresh(nodes, login, false);
+        run(Some(ClusterJob { topology, routings: &routings, refresh: &refresh }))
+    }
+
+    /// The addresses of the masters; of the server itself without a cluster.
+    fn masters(&self) -> Vec<host::Address> {
+        let Some(topology) = &self.cluster else { return vec![self.address.clone()] };
+        let masters = topology.nodes.iter().take(topology.masters());
+        masters.filter_map(|node| node.address).map(host::Address::Tcp).collect()
+    }
+
     /// Sends commands that must come before a test, and fails if one is refused.
     pub(crate) fn prepare(&self, target: &Target, commands: &[CommandSpec]) -> Result<()> {
         if commands.is_empty() {
             return Ok(());
         }
-        let mut client = host::log_in(&self.address, login(target))?;
-        for command in commands {
+        // On a cluster every master needs what is loaded into one of them.
+        let masters = self.masters();
+        let everywhere =
+            commands.iter().flat_map(|command| masters.iter().map(move |m| (m, command)));
+        for (address, command) in everywhere {
+            let mut client = host::log_in(address, login(target))?;
             let args: Option<Vec<Vec<u8>>> = command.args.iter().map(|a| a.fixed_bytes()).collect();
             let args = args.context("a command that prepares a test has no placeholders")?;
             let words: Vec<&[u8]> = args.iter().map(Vec::as_slice).collect();
@@ -69,6 +99,23 @@ impl Server {
         }
         Ok(())
     }
+}
+
+/// Finds the nodes of a cluster, and notes what is to be said of them.
+fn discover(
+    address: &host::Address,
+    login: Login<'_>,
+    facts: &mut ServerFacts,
+) -> Result<Topology> {
+    let topology = host::cluster::discover(address, login, false)?;
+    for node in &topology.nodes {
+        let master = node.role == Role::Master;
+        let address = node.address.map(host::Address::Tcp).filter(|_| master);
+        // One that does not answer will say so when the load comes.
+        let config = address.and_then(|a| host::probe(&a, login).ok()).and_then(|f| f.config);
+        facts.nodes.push(NodeFacts { name: node.name(), id: node.id.clone(), master, config });
+    }
+    Ok(topology)
 }
 
 fn login(target: &Target) -> Login<'_> {

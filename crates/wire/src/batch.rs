@@ -119,8 +119,7 @@ impl Batch {
         let first_insert = inserts.partition_point(|(place, _)| *place < at);
         let mut fresh = fresh_among(&holes[..first_hole]);
         let mut holes = holes[first_hole..].iter().take_while(|h| h.at < end).peekable();
-        let mut inserts =
-            inserts[first_insert..].iter().take_while(|(at, _)| *at < end).peekable();
+        let mut inserts = inserts[first_insert..].iter().take_while(|(at, _)| *at < end).peekable();
         while at < end {
             let next_hole = holes.peek().map_or(end, |h| h.at);
             let next_insert = inserts.peek().map_or(end, |(at, _)| *at);

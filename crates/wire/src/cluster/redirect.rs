@@ -77,15 +77,13 @@ mod tests {
             Redirect::parse("TRYAGAIN Multiple keys request during rehashing of slot"),
             Some(Redirect::TryAgain)
         );
-        assert_eq!(
-            Redirect::parse("CLUSTERDOWN The cluster is down"),
-            Some(Redirect::ClusterDown)
-        );
+        assert_eq!(Redirect::parse("CLUSTERDOWN The cluster is down"), Some(Redirect::ClusterDown));
     }
 
     #[test]
     fn anything_else_is_an_error_like_others() {
-        for text in ["", "ERR no", "MOVED", "MOVED x h:1", "MOVED 16384 h:1", "MOVED 1 h:x", "OOM"] {
+        for text in ["", "ERR no", "MOVED", "MOVED x h:1", "MOVED 16384 h:1", "MOVED 1 h:x", "OOM"]
+        {
             assert_eq!(Redirect::parse(text), None, "{text}");
         }
     }

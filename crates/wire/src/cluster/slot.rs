@@ -30,9 +30,7 @@ pub(super) fn hashed(key: &[u8]) -> Range<usize> {
 /// Continues a CRC-16/XMODEM (polynomial 0x1021, starting at 0) over `bytes`.
 #[inline]
 pub(super) fn crc16(crc: u16, bytes: &[u8]) -> u16 {
-    bytes.iter().fold(crc, |crc, byte| {
-        (crc << 8) ^ TABLE[usize::from((crc >> 8) as u8 ^ byte)]
-    })
+    bytes.iter().fold(crc, |crc, byte| (crc << 8) ^ TABLE[usize::from((crc >> 8) as u8 ^ byte)])
 }
 
 const TABLE: [u16; 256] = {

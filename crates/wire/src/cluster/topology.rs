@@ -259,11 +259,15 @@ mod tests {
     #[test]
     fn shards_become_masters_by_slot_and_their_healthy_replicas() {
         let reply = list([
-            shard(8192, 16383, vec![
-                node("b", bulk("10.0.0.2"), "10.0.0.2", "master", "online"),
-                node("bb", bulk("10.0.0.3"), "10.0.0.3", "replica", "online"),
-                node("bbb", bulk("10.0.0.4"), "10.0.0.4", "replica", "fail"),
-            ]),
+            shard(
+                8192,
+                16383,
+                vec![
+                    node("b", bulk("10.0.0.2"), "10.0.0.2", "master", "online"),
+                    node("bb", bulk("10.0.0.3"), "10.0.0.3", "replica", "online"),
+                    node("bbb", bulk("10.0.0.4"), "10.0.0.4", "replica", "fail"),
+                ],
+            ),
             shard(0, 8191, vec![node("a", bulk("one.example"), "10.0.0.1", "master", "online")]),
             list([bulk("slots"), list([]), bulk("nodes"), list([])]),
         ]);
@@ -292,10 +296,14 @@ mod tests {
 
     #[test]
     fn the_new_master_of_a_shard_replaces_the_failed_one() {
-        let reply = list([shard(0, 16383, vec![
-            node("a", bulk("h"), "h", "master", "fail"),
-            node("aa", bulk("h"), "h", "master", "online"),
-        ])]);
+        let reply = list([shard(
+            0,
+            16383,
+            vec![
+                node("a", bulk("h"), "h", "master", "fail"),
+                node("aa", bulk("h"), "h", "master", "online"),
+            ],
+        )]);
         let topology = Topology::of_shards(&reply, "asked", false).unwrap();
         assert_eq!(topology.nodes.len(), 1);
         assert_eq!(topology.nodes[0].port, 7002);
