@@ -107,17 +107,6 @@ impl Lanes {
         drained
     }
 
-    /// Forgets what was never sent of all nodes.
-    pub(crate) fn forget_unsent(&mut self) {
-        for node in 0..self.lanes.len() as u16 {
-            let waiting = &mut self.lanes[usize::from(node)].waiting;
-            let before = waiting.len();
-            waiting.retain(|request| request.sent_ns > 0);
-            self.waiting -= before - waiting.len();
-            self.update(node);
-        }
-    }
-
     /// A connection has room.
     #[inline]
     pub(crate) fn add_idle(&mut self, node: u16, conn: ConnId) {

@@ -4,7 +4,7 @@ use engine::{Address, ConnId, Engine};
 use measure::NodeTally;
 use wire::cluster::{KeyPlace, is_session_command};
 use wire::{Batch, Protocol, Slots};
-use workload::{Pace, Pacer, Plan, ReadFrom, RequestStream, Stop, Window};
+use workload::{Pace, Pacer, Plan, ReadFrom, Stop, Window};
 
 use super::lanes::Lanes;
 use super::link::{Link, Request};
