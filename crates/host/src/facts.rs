@@ -14,12 +14,12 @@ pub struct ServerFacts {
     /// Settings that the classic report prints.
     pub config: Option<ServerConfig>,
     /// The nodes, if it is one of a cluster that gets the load; the masters first.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nodes: Vec<NodeFacts>,
 }
 
 /// What was learnt of a node of a cluster.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeFacts {
     /// Its `host:port`, as the cluster announces it.
     pub name: String,

@@ -70,7 +70,14 @@ fn blocks(plan: &Plan, address: &Address) -> (u64, u64) {
     let before = dhat::HeapStats::get().total_blocks;
     let interrupted = AtomicBool::new(false);
     let measured = run(
-        &Job { plan, address, local_ports: None, start_at: None, cluster: None, interrupted: &interrupted },
+        &Job {
+            plan,
+            address,
+            local_ports: None,
+            start_at: None,
+            cluster: None,
+            interrupted: &interrupted,
+        },
         &mut Nobody,
     )
     .unwrap();

@@ -27,19 +27,19 @@ pub struct Target {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<IpAddr>,
     /// Set if the endpoint is a node of a cluster whose other nodes get load too.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster: Option<ClusterOptions>,
 }
 
 /// How a cluster is used.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClusterOptions {
     /// Which nodes answer commands that only read.
     pub read_from: ReadFrom,
 }
 
 /// Which nodes of a shard answer commands that only read.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReadFrom {
     /// Its master, like all other commands.

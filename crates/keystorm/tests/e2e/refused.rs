@@ -75,8 +75,6 @@ fn options_of_later_versions_are_refused_by_name() {
         "--key f",
         "--tls-ciphers c",
         "--tls-ciphersuites c",
-        "--cluster",
-        "--rfr yes",
         "--rdma",
         "--fuzz",
         "--fuzz-mode m",

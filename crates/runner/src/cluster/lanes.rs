@@ -150,11 +150,6 @@ impl Lanes {
         self.update(node);
     }
 
-    /// Whether no connection of a node is open.
-    pub(crate) fn is_down(&self, node: u16) -> bool {
-        self.lanes[usize::from(node)].ready == 0
-    }
-
     /// Keeps the counts true after a change of one lane.
     #[inline]
     pub(crate) fn update(&mut self, node: u16) {

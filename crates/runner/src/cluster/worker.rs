@@ -16,7 +16,7 @@ use crate::launch::Carries;
 use crate::opening::Opening;
 use crate::prelude::Prelude;
 use crate::recorder::Recorder;
-use crate::worker::{GATE_EVERY_NS, Shift};
+use crate::worker::{GATE_EVERY_NS, STOP_EVERY_NS, Shift};
 
 /// Requests that may wait for each connection of a node while other nodes have some left to do,
 /// in pipelines. Nodes are not all equally fast at every moment, and keys do not fall evenly.
@@ -113,7 +113,7 @@ impl<'r, E: Engine, P: Protocol> ClusterWorker<'r, E, P> {
         let parts = if commands.whole.is_some() { 1 } else { plan.sequence.len() };
         let depth = plan.fleet.pipeline_depth as usize * parts;
         let rolling = plan.fleet.window == Window::Rolling;
-        let open = matches!(plan.pace, Pace::Open { .. });
+        let open = matches!(plan.pace, Pace::Open(_));
         let links = connections.max(used.len());
         let per_node = links.div_ceil(used.len().max(1));
         let closed = (WAITING_PIPELINES * per_node * depth).min(WAITING_LARGE);
@@ -188,11 +188,7 @@ impl<'r, E: Engine, P: Protocol> ClusterWorker<'r, E, P> {
             self.stop_ns = start_ns + plan.warmup_ns + ns;
         }
         self.started = true;
-        if let Pace::Open { rate_per_s } = plan.pace {
-            let sequences_per_s = rate_per_s / plan.sequence.len() as f64;
-            let (worker, workers) = (self.shift.worker, self.shift.workers);
-            self.pacer = Some(Pacer::new(start_ns, sequences_per_s, worker, workers));
-        }
+        self.pacer = plan.pacer(start_ns, self.shift.worker, self.shift.workers);
         self.pump();
     }
 
@@ -271,11 +267,17 @@ impl<'r, E: Engine, P: Protocol> Carries<'r> for ClusterWorker<'r, E, P> {
             }
         }
         self.shift.gate.arrive(self.engine.now_ns());
-        while self.shift.gate.start_ns().is_none() {
+        loop {
             if self.shift.gate.stopped() {
                 return Ok(false);
             }
-            self.wait(Some(self.engine.now_ns() + GATE_EVERY_NS))?;
+            let now_ns = self.engine.now_ns();
+            let until_ns = match self.shift.gate.start_ns() {
+                Some(start_ns) if start_ns <= now_ns => break,
+                Some(start_ns) => start_ns.min(now_ns + STOP_EVERY_NS),
+                None => now_ns + GATE_EVERY_NS,
+            };
+            self.wait(Some(until_ns))?;
             while let Some(event) = self.engine.next() {
                 self.settle_event(event)?;
             }
