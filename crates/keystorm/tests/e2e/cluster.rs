@@ -190,7 +190,8 @@ fn the_suite_stays_in_one_slot(cluster: &Cluster) {
 
 fn a_transaction_stays_on_one_connection(cluster: &Cluster) {
     cluster.reset();
-    let line = "-q -n 4000 -r 1000 -P 2 multi ';' set '{tag}a:__rand_1st__' v ';' incr '{tag}n' ';' exec";
+    let line =
+        "-q -n 4000 -r 1000 -P 2 multi ';' set '{tag}a:__rand_1st__' v ';' incr '{tag}n' ';' exec";
     cluster.run(line).ok();
     let calls: Vec<u64> = ["multi", "set", "incr", "exec"]
         .iter()
@@ -307,9 +308,8 @@ fn a_master_that_dies_is_replaced_and_the_run_goes_on() {
 fn a_node_that_pauses_delays_its_requests_and_loses_none() {
     let cluster = Cluster::new(3, 0, &["--cluster-node-timeout", "10000"]);
     cluster.reset();
-    let running = cluster
-        .keystorm("--duration 4 --rps 3000 -c 30 -r 10000 incr key:__rand_int__")
-        .start();
+    let running =
+        cluster.keystorm("--duration 4 --rps 3000 -c 30 -r 10000 incr key:__rand_int__").start();
     thread::sleep(Duration::from_millis(1200));
     let pid = Pid::from_raw(cluster.nodes[1].pid() as i32).unwrap();
     let paused = Instant::now();

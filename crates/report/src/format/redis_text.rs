@@ -163,7 +163,11 @@ fn write_node_table(nodes: &[NodeFigures], out: &mut dyn Write) -> io::Result<()
     row("node", HEAD)?;
     for node in nodes {
         let [avg, _, p50, _, p99, max] = msec_columns(&node.response);
-        let role = if node.master { "master" } else { "replica" };
+        let role = match (node.master, node.slots) {
+            (true, _) => "master",
+            (false, 1..) => "replica",
+            (false, 0) => "gone",
+        };
         let [slots, requests, errors, redirects, unanswered] =
             [u64::from(node.slots), node.requests, node.errors, node.redirects(), node.unanswered]
                 .map(|count| count.to_string());
