@@ -322,6 +322,61 @@ mod tests {
         assert!(text(batch.fill(turn(0, 2, 6))).ends_with("*2 $3 DEL $1 a"));
     }
 
+    /// Slots computed ahead of the bytes are those of the keys in the bytes.
+    #[test]
+    fn slots_are_those_of_the_keys_that_are_sent() {
+        let rows = vec![vec![b"{x}1".to_vec()], vec![b"a{b".to_vec()], vec![b"}".to_vec()]];
+        let lines = [
+            "GET k",
+            "GET k:__rand_int__",
+            "GET a__rand_1st__{__rand_2nd__:x}b",
+            "SET __rand_int__:__rand_int__ v ; GET {t:__rand_int__ ; GET __rand_1st__",
+            "GET k:{tag}:__rand_int__",
+            "GET {a}:{tag}",
+            "GET k:__field:id__:__rand_int__",
+            "GET __rand_int__{}{tag}",
+        ];
+        for (line, range) in lines.iter().flat_map(|l| [(l, None), (l, Some(1 << 20))]) {
+            let data = line
+                .contains("field")
+                .then(|| Dataset::new("f".into(), vec!["id".into()], rows.clone()).unwrap());
+            let mut plan = plan(line, KeySpace { range, draw: "uniform" }, 1, data);
+            plan = tagged(plan);
+            let keys = vec![Some(1); plan.sequence.len()];
+            let slots = Slots::new(&plan, &keys);
+            let mut batch = Batch::new::<Resp>(&plan);
+            let commands = plan.sequence.len();
+            for number in 0..50 {
+                let mut appended = Vec::new();
+                for command in 0..commands {
+                    let mut bytes = Vec::new();
+                    batch.append(number, command..command + 1, &mut bytes);
+                    let Some((crate::resp::Value::Array(words), _)) =
+                        crate::resp::Value::parse(&bytes).unwrap()
+                    else {
+                        panic!("{line}")
+                    };
+                    let crate::resp::Value::Bulk(key) = &words[1] else { panic!("{line}") };
+                    let got = batch.slot(&slots, number, command, &mut Vec::new());
+                    let key_text = String::from_utf8_lossy(key);
+                    assert_eq!(got, Some(crate::cluster::slot_of(key)), "{line}: {key_text}");
+                    appended.extend_from_slice(&bytes);
+                }
+                let whole = batch.fill(turn(number, 1, commands as u32));
+                assert_eq!(text(whole), text(&appended), "{line}");
+            }
+        }
+    }
+
+    /// The same plan in cluster mode, which knows `{tag}`.
+    fn tagged(plan: Plan) -> Plan {
+        let mut parts = (*plan).clone();
+        for arg in parts.sequence.iter_mut().flat_map(|c| &mut c.args) {
+            *arg = arg.clone().with_tags();
+        }
+        parts.build().unwrap()
+    }
+
     #[test]
     fn without_a_range_placeholders_stay_text() {
         let mut batch =
