@@ -201,6 +201,7 @@ fn suite_commands() -> Vec<Vec<Vec<u8>>> {
         functions: 1,
         fcall_keys: 1,
         redis_zadd: false,
+        cluster: false,
     };
     let mut commands: BTreeMap<Vec<u8>, Vec<Vec<u8>>> = BTreeMap::new();
     let suite = SUITE.iter().filter(|test| test.by_default && !test.valkey_only);

@@ -156,7 +156,7 @@ fn who(user: &Option<String>) -> String {
 /// The server is not there, does not let us in, or is no server of this kind. That it will not
 /// tell about itself is no error: those facts are `None`.
 pub fn probe(address: &Address, login: Login<'_>) -> Result<ServerFacts, ProbeError> {
-    let mut asking = Asking::begin(address, login)?;
+    let mut asking = Asking::begin(address, login, Patience::default())?;
     let config = asking.config()?;
     let info = asking.optional(&["INFO"])?;
     let mut facts = ServerFacts { config, ..ServerFacts::default() };
@@ -173,7 +173,19 @@ pub fn probe(address: &Address, login: Login<'_>) -> Result<ServerFacts, ProbeEr
 /// # Errors
 /// As [`probe`].
 pub fn log_in(address: &Address, login: Login<'_>) -> Result<Client<Transport>, ProbeError> {
-    Asking::begin(address, login).map(|asking| asking.client)
+    log_in_within(address, login, Patience::default())
+}
+
+/// The same, in a time of the caller's choice.
+///
+/// # Errors
+/// As [`probe`].
+pub fn log_in_within(
+    address: &Address,
+    login: Login<'_>,
+    patience: Patience,
+) -> Result<Client<Transport>, ProbeError> {
+    Asking::begin(address, login, patience).map(|asking| asking.client)
 }
 
 /// One conversation.
@@ -185,8 +197,12 @@ struct Asking<'a> {
 
 impl<'a> Asking<'a> {
     /// Connects, logs in and selects the database.
-    fn begin(address: &'a Address, login: Login<'a>) -> Result<Self, ProbeError> {
-        let client = Client::reach(address, login.tls, Patience::default());
+    fn begin(
+        address: &'a Address,
+        login: Login<'a>,
+        patience: Patience,
+    ) -> Result<Self, ProbeError> {
+        let client = Client::reach(address, login.tls, patience);
         let client = client.map_err(|error| match error {
             ClientError::Connect { .. } => ProbeError::Unreachable(error),
             _ => ProbeError::Broken(error),

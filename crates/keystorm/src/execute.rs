@@ -46,6 +46,7 @@ pub(crate) fn execute(job: &Job) -> Result<End> {
     let mut rig = Rig::reach(&first.target, first.own_connections(), &interrupted)?;
     rig.sample = job.output.sample;
     tell_about(&rig.server, first);
+    introduce_cluster(job, &rig.server)?;
     match job.action {
         Action::Idle => idle(first, &rig),
         Action::Run { repeat } => run_all(job, &rig, repeat, keep),
@@ -69,6 +70,28 @@ pub(crate) fn tell_about(server: &Server, plan: &Plan) {
     {
         eprintln!("WARNING: {shortage}");
     }
+}
+
+/// The nodes, as the peers list them: on standard output, where that is for people.
+fn introduce_cluster(job: &Job, server: &Server) -> Result<()> {
+    let Some(topology) = &server.cluster else { return Ok(()) };
+    let missing = topology.slots_without_owner();
+    if missing > 0 {
+        eprintln!("WARNING: {missing} of the slots of the cluster have no owner");
+    }
+    let masters = &topology.nodes[..topology.masters()];
+    let mut text = format!("Cluster has {} master nodes:\n\n", masters.len());
+    for (number, node) in masters.iter().enumerate() {
+        let node = report::escape(format!("{} {}", node.id, node.name()));
+        text += &format!("Master {number}: {node}\n");
+    }
+    text.push('\n');
+    if ["text", "quiet", "classic"].contains(&job.output.format) {
+        say(&text)?;
+    } else {
+        eprint!("{text}");
+    }
+    Ok(())
 }
 
 fn run_all(job: &Job, rig: &Rig<'_>, repeat: bool, mut keep: Keep) -> Result<End> {

@@ -57,18 +57,21 @@ impl<'r> Rig<'r> {
         observer: &mut dyn Observer,
     ) -> Result<Run> {
         self.server.prepare(&plan.target, &plan.setup)?;
-        let load = runner::Job {
-            plan,
-            address: &self.server.address,
-            tls: self.server.tls.as_ref(),
-            local_ports: host::local_ports(),
-            start_at,
-            interrupted: self.interrupted,
-        };
         let watch = self.server.watch(&plan.target, self.sample);
         let begun = watch.begin();
-        let measurement = runner::run(&load, observer)
-            .with_context(|| format!("starting the test {}", plan.name))?;
+        let measurement = self.server.with_cluster(plan, |cluster| {
+            let load = runner::Job {
+                plan,
+                address: &self.server.address,
+                tls: self.server.tls.as_ref(),
+                local_ports: host::local_ports(),
+                start_at,
+                cluster,
+                interrupted: self.interrupted,
+            };
+            let run = runner::run(&load, observer);
+            run.with_context(|| format!("starting the test {}", plan.name))
+        })?;
         let watched = watch.end(begun);
         let facts = self.server.facts.clone();
         let version = env!("CARGO_PKG_VERSION").to_owned();

@@ -1,11 +1,13 @@
 //! The server to measure: found, started if asked for, and looked at before load runs.
 
-use std::net::ToSocketAddrs;
+use std::net::{SocketAddr, ToSocketAddrs};
 
 use anyhow::{Context, Result, anyhow, bail};
 use engine::{TlsContext, TlsSettings};
-use host::{Listen, Login, ServerFacts, Spawn, SpawnedServer, Watch};
-use workload::{CommandSpec, Credentials, Endpoint, Target, TlsOptions, Verify};
+use host::{Listen, Login, NodeFacts, ServerFacts, Spawn, SpawnedServer, Watch};
+use runner::ClusterJob;
+use wire::cluster::{Role, Topology};
+use workload::{CommandSpec, Credentials, Endpoint, Plan, Target, TlsOptions, Verify};
 
 /// A server that has answered. One that was started for the run ends with this.
 pub(crate) struct Server {
@@ -13,6 +15,7 @@ pub(crate) struct Server {
     pub(crate) facts: ServerFacts,
     /// What every connection to it speaks TLS by, if it does.
     pub(crate) tls: Option<TlsContext>,
+    pub(crate) cluster: Option<Topology>,
     spawned: Option<SpawnedServer>,
 }
 
@@ -37,8 +40,10 @@ impl Server {
         let mut failure = anyhow!("{} stands for no address", target.endpoint);
         for address in addresses {
             match host::probe(&address, login) {
-                Ok(facts) => {
-                    return Ok(Self { address, facts, tls, spawned });
+                Ok(mut facts) => {
+                    let cluster = target.cluster.map(|_| discover(&address, login, &mut facts));
+                    let cluster = cluster.transpose()?;
+                    return Ok(Self { address, facts, tls, cluster, spawned });
                 }
                 Err(error) => failure = error.into(),
             }
@@ -57,8 +62,9 @@ impl Server {
 
     /// Somebody who looks at it before and after a test, and with `sample` in between.
     pub(crate) fn watch<'a>(&'a self, target: &'a Target, sample: bool) -> Watch<'a> {
-        let connect = || host::log_in(&self.address, login(target, self.tls.as_ref()));
-        Watch::new(self.address.clone(), sample, connect)
+        let connect =
+            |address: &host::Address| host::log_in(address, login(target, self.tls.as_ref()));
+        Watch::new(self.addresses(), sample, connect)
     }
 
     /// A connection of its own for whoever has more to ask.
@@ -66,13 +72,45 @@ impl Server {
         Ok(host::log_in(&self.address, login(target, self.tls.as_ref()))?)
     }
 
+    /// Where each command of a plan has its key, and how the cluster is looked at again while it
+    /// runs; `None` without a cluster.
+    pub(crate) fn with_cluster<T>(
+        &self,
+        plan: &Plan,
+        run: impl FnOnce(Option<ClusterJob<'_>>) -> Result<T>,
+    ) -> Result<T> {
+        let Some(topology) = &self.cluster else { return run(None) };
+        let login = login(&plan.target, self.tls.as_ref());
+        let routings = host::cluster::routings(plan, &self.address, login)?;
+        let refresh =
+            |nodes: &[SocketAddr]| host::cluster::refresh(nodes, login, login.tls.is_some());
+        run(Some(ClusterJob { topology, routings: &routings, refresh: &refresh }))
+    }
+
+    /// The addresses of all nodes, masters first; of the server itself without a cluster.
+    fn addresses(&self) -> Vec<host::Address> {
+        let Some(topology) = &self.cluster else { return vec![self.address.clone()] };
+        topology.nodes.iter().filter_map(|node| node.address).map(host::Address::Tcp).collect()
+    }
+
+    /// The addresses of the masters; of the server itself without a cluster.
+    fn masters(&self) -> Vec<host::Address> {
+        let Some(topology) = &self.cluster else { return vec![self.address.clone()] };
+        let masters = topology.nodes.iter().take(topology.masters());
+        masters.filter_map(|node| node.address).map(host::Address::Tcp).collect()
+    }
+
     /// Sends commands that must come before a test, and fails if one is refused.
     pub(crate) fn prepare(&self, target: &Target, commands: &[CommandSpec]) -> Result<()> {
         if commands.is_empty() {
             return Ok(());
         }
-        let mut client = self.client(target)?;
-        for command in commands {
+        // On a cluster every master needs what is loaded into one of them.
+        let masters = self.masters();
+        let everywhere =
+            commands.iter().flat_map(|command| masters.iter().map(move |m| (m, command)));
+        for (address, command) in everywhere {
+            let mut client = host::log_in(address, login(target, self.tls.as_ref()))?;
             let args: Option<Vec<Vec<u8>>> = command.args.iter().map(|a| a.fixed_bytes()).collect();
             let args = args.context("a command that prepares a test has no placeholders")?;
             let words: Vec<&[u8]> = args.iter().map(Vec::as_slice).collect();
@@ -86,6 +124,23 @@ impl Server {
         }
         Ok(())
     }
+}
+
+/// Finds the nodes of a cluster, and notes what is to be said of them.
+fn discover(
+    address: &host::Address,
+    login: Login<'_>,
+    facts: &mut ServerFacts,
+) -> Result<Topology> {
+    let topology = host::cluster::discover(address, login, login.tls.is_some())?;
+    for node in &topology.nodes {
+        let master = node.role == Role::Master;
+        let address = node.address.map(host::Address::Tcp).filter(|_| master);
+        // One that does not answer will say so when the load comes.
+        let config = address.and_then(|a| host::probe(&a, login).ok()).and_then(|f| f.config);
+        facts.nodes.push(NodeFacts { name: node.name(), id: node.id.clone(), master, config });
+    }
+    Ok(topology)
 }
 
 fn login<'t>(target: &'t Target, tls: Option<&'t TlsContext>) -> Login<'t> {

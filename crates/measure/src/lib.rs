@@ -10,6 +10,7 @@ mod encoded;
 mod histogram;
 mod lateness;
 mod measurement;
+mod node;
 mod tally;
 mod timeline;
 
@@ -17,6 +18,7 @@ pub use encoded::{CodecError, EncodedLatency};
 pub use histogram::Latency;
 pub use lateness::Lateness;
 pub use measurement::{Ending, Measurement, WorkerUse};
+pub use node::{NodeTally, merge_nodes};
 pub use tally::{
     CommandTally, ConnectionTally, ErrorCounts, Outcome, Sample, Tally, TallyShape, TlsTally,
 };

@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Tally, Timeline};
+use crate::{NodeTally, Tally, Timeline};
 
 /// What one worker thread used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
@@ -67,6 +67,8 @@ pub struct Measurement {
     pub engine: String,
     /// Why it is not the one that would have been faster, if that is so.
     pub engine_note: Option<String>,
+    /// The nodes of a cluster; none without one.
+    pub nodes: Vec<NodeTally>,
     /// How it ended.
     pub ending: Ending,
 }

@@ -2,8 +2,10 @@
 
 use std::time::SystemTime;
 
-use host::{ServerConfig, ServerFacts};
-use measure::{Ending, Measurement, Outcome, Point, Sample, Tally, TallyShape, Timeline};
+use host::{NodeFacts, ServerConfig, ServerFacts};
+use measure::{
+    Ending, Measurement, NodeTally, Outcome, Point, Sample, Tally, TallyShape, Timeline,
+};
 use workload::{
     CommandSpec, EngineKind, Fleet, KeySpace, OnError, Pace, PlanParts, ProtocolKind, Stop, Target,
     TlsOptions, Window,
@@ -29,6 +31,7 @@ pub(crate) fn all() -> Vec<(&'static str, Run)> {
         ("tls", tls()),
         ("hostile", hostile()),
         ("limited", limited()),
+        ("cluster", cluster()),
     ]
 }
 
@@ -46,6 +49,29 @@ pub(crate) fn errors() -> Run {
     let errors = &mut run.measurement.total.errors;
     (0..9).for_each(|_| errors.add("WRONGTYPE", "WRONGTYPE not the right kind of value"));
     (0..3).for_each(|_| errors.add("OOM", "OOM command not allowed"));
+    run
+}
+
+/// On two masters and a replica, of which one master sent some requests elsewhere.
+pub(crate) fn cluster() -> Run {
+    let mut run = run(parts(), &usual_ns());
+    for (port, ok, slots) in [(7001, 1200, 8192), (7002, 800, 8192), (7003, 0, 8192)] {
+        let name = format!("127.0.0.1:{port}");
+        let mut tally = NodeTally::new(name.clone(), 3);
+        if ok > 0 {
+            tally.response.record_n(300_000, ok);
+        }
+        (tally.ok, tally.slots, tally.master, tally.used) = (ok, slots, port != 7003, ok > 0);
+        let config = run.server.config.clone().filter(|_| tally.master);
+        run.server.nodes.push(NodeFacts {
+            name,
+            id: "0f".repeat(20),
+            master: tally.master,
+            config,
+        });
+        run.measurement.nodes.push(tally);
+    }
+    (run.measurement.nodes[0].moved, run.measurement.nodes[0].retried) = (7, 2);
     run
 }
 
@@ -231,9 +257,11 @@ pub(crate) fn run(parts: PlanParts, service_ns: &[u64]) -> Run {
         workers: Vec::new(),
         engine: "scripted".into(),
         engine_note: None,
+        nodes: vec![],
         ending: Ending::Complete,
     };
     let server = ServerFacts {
+        nodes: Vec::new(),
         product: Some("redis".into()),
         version: Some("7.0.15".into()),
         config: Some(ServerConfig { save: String::new(), appendonly: "no".into() }),

@@ -30,5 +30,5 @@ pub use merge::merge;
 pub use record::{Loaded, Record, RecordError};
 pub use run::Run;
 pub use schedule::{Fault, MISSED_NS, Missed, ScheduleFigures};
-pub use summary::{LatencyFigures, RateFigures, Summary, TlsFigures};
+pub use summary::{LatencyFigures, NodeFigures, RateFigures, Summary, TlsFigures};
 pub use verdict::{Evidence, LimitedBy, Verdict, Warning, WarningKind, warnings};

@@ -208,12 +208,13 @@ fn measurement(names: &[String], shares: Vec<Measurement>) -> Result<Measurement
     let ending = ending(names, &shares);
     let engine_note = shares.iter().find_map(|share| share.engine_note.clone());
     let mut shares = shares.into_iter();
-    let Some(Measurement { mut total, mut workers, .. }) = shares.next() else {
+    let Some(Measurement { mut total, mut workers, mut nodes, .. }) = shares.next() else {
         return Err(RecordError::wrong("there is nothing to merge"));
     };
     for share in shares {
         total.merge(&share.total);
         workers.extend(share.workers);
+        measure::merge_nodes(&mut nodes, share.nodes);
     }
     Ok(Measurement {
         total,
@@ -223,6 +224,7 @@ fn measurement(names: &[String], shares: Vec<Measurement>) -> Result<Measurement
         workers,
         engine,
         engine_note,
+        nodes,
         ending,
     })
 }

@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::cmp::Reverse;
 
-use measure::{Ending, ErrorCounts, Latency, Point, Timeline, TlsTally};
+use measure::{Ending, ErrorCounts, Latency, NodeTally, Point, Timeline, TlsTally};
 use workload::{Pace, TlsOptions};
 
 use crate::{Run, ScheduleFigures, escape};
@@ -40,6 +40,8 @@ pub struct Summary<'r> {
     pub rates: Option<RateFigures>,
     /// How well an open loop kept its schedule.
     pub schedule: Option<ScheduleFigures>,
+    /// The nodes of a cluster that had any part in the load.
+    pub nodes: Vec<NodeFigures>,
     /// All response times, of which `response` and the distributions are taken.
     pub response_times: Latency,
 }
@@ -107,6 +109,59 @@ impl TlsFigures {
             handshake: (!keep_alive).then(|| LatencyFigures::of(&tally.handshake)),
             handshakes: tally.handshake.count(),
         }
+    }
+}
+
+/// What is said of one node of a cluster.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NodeFigures {
+    /// Its `host:port`, safe for a terminal.
+    pub name: String,
+    /// Whether it was a master at the end of the run.
+    pub master: bool,
+    /// Slots that it owned then; of a replica, those of its master.
+    pub slots: u32,
+    /// Requests that it answered, errors included.
+    pub requests: u64,
+    /// Error replies among them.
+    pub errors: u64,
+    /// Requests that it sent to another node for good, this once, or asked to send again.
+    pub moved: u64,
+    /// See above.
+    pub asked: u64,
+    /// See above.
+    pub retried: u64,
+    /// Requests that were sent to it and never answered.
+    pub unanswered: u64,
+    /// From when its requests were due to its replies.
+    pub response: LatencyFigures,
+}
+
+impl NodeFigures {
+    /// Whether a node had any part in the load.
+    fn counts(node: &NodeTally) -> bool {
+        node.used || node.requests() + node.redirects() + node.unanswered > 0
+    }
+
+    fn of(node: &NodeTally) -> Self {
+        Self {
+            name: escape(&node.name),
+            master: node.master,
+            slots: node.slots,
+            requests: node.requests(),
+            errors: node.errors,
+            moved: node.moved,
+            asked: node.asked,
+            retried: node.retried,
+            unanswered: node.unanswered,
+            response: LatencyFigures::of(&node.response),
+        }
+    }
+
+    /// Requests that it did not carry out but sent elsewhere, or asked to send again.
+    #[must_use]
+    pub fn redirects(&self) -> u64 {
+        self.moved + self.asked + self.retried
     }
 }
 
@@ -188,6 +243,12 @@ impl<'r> Summary<'r> {
                 None
             },
             schedule: ScheduleFigures::of(plan, measurement),
+            nodes: measurement
+                .nodes
+                .iter()
+                .filter(|n| NodeFigures::counts(n))
+                .map(NodeFigures::of)
+                .collect(),
             response_times,
         }
     }

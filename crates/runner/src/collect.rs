@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, Sender};
 
-use measure::{Interval, Point, Tally, TallyShape, Timeline, WorkerUse};
+use measure::{Interval, NodeTally, Point, Tally, TallyShape, Timeline, WorkerUse};
 
 use crate::INTERVAL_NS;
 
@@ -22,7 +22,7 @@ pub(crate) enum Message {
         warm: bool,
     },
     /// The worker ended.
-    Done { worker: u16, spent: WorkerUse, span: Option<(u64, u64)> },
+    Done { worker: u16, spent: WorkerUse, span: Option<(u64, u64)>, nodes: Vec<NodeTally> },
 }
 
 /// Watches a run as it goes.
@@ -51,6 +51,8 @@ pub(crate) struct Collector {
     pub(crate) workers: Vec<WorkerUse>,
     /// From where measuring began to the last reply.
     pub(crate) span: Option<(u64, u64)>,
+    /// The nodes of a cluster.
+    pub(crate) nodes: Vec<NodeTally>,
     /// Intervals that not all workers have reported.
     open: BTreeMap<u32, Tally>,
     /// The first interval that each worker has yet to report.
@@ -69,6 +71,7 @@ impl Collector {
             timeline: Timeline::new(INTERVAL_NS),
             workers: vec![WorkerUse::default(); workers],
             span: None,
+            nodes: Vec::new(),
             open: BTreeMap::new(),
             reported: vec![0; workers],
             shape,
@@ -86,7 +89,8 @@ impl Collector {
                     self.add(interval);
                     self.close_reported(observer);
                 }
-                Message::Done { worker, spent, span } => {
+                Message::Done { worker, spent, span, nodes } => {
+                    measure::merge_nodes(&mut self.nodes, nodes);
                     let worker = usize::from(worker);
                     self.workers[worker] = spent;
                     self.reported[worker] = u32::MAX;

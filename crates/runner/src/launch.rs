@@ -10,11 +10,12 @@ use std::time::{Duration, Instant, SystemTime};
 #[cfg(target_os = "linux")]
 use engine::Uring;
 use engine::{Address, Engine, Epoll, Tls, TlsContext};
-use measure::{Ending, Measurement, TallyShape, WorkerUse};
+use measure::{Ending, Measurement, NodeTally, TallyShape, WorkerUse};
 use wire::resp::Resp;
 use workload::{Pace, Plan, ProtocolKind, Stop};
 
 use crate::Fatal;
+use crate::cluster::{ClusterJob, ClusterWorker, StopWatch, Watch};
 use crate::collect::{Collector, Message, Observer};
 use crate::engines::{self, Choice};
 use crate::gate::Gate;
@@ -24,6 +25,9 @@ use crate::worker::{Shift, Worker};
 
 /// Intervals that a worker may be ahead of the collector.
 const AHEAD_MAX: usize = 4;
+
+/// Nodes that may join a cluster while load runs and get a connection beyond `-c`.
+const NODES_TO_COME: u32 = 64;
 
 /// What to run and against what.
 #[derive(Debug, Clone)]
@@ -38,6 +42,8 @@ pub struct Job<'r> {
     pub local_ports: Option<RangeInclusive<u16>>,
     /// When to start, if that was agreed on: a run that is not ready by then fails.
     pub start_at: Option<SystemTime>,
+    /// What is known of the cluster, where the target is one.
+    pub cluster: Option<ClusterJob<'r>>,
     /// Set by somebody who wants the run to end early.
     pub interrupted: &'r AtomicBool,
 }
@@ -119,7 +125,15 @@ fn run_with<E: Engine, P: wire::Protocol>(
     let budget = plan.budget();
     let warmup = budget.for_warmup();
     let origins = Origins::new(&plan.target, connections, job.local_ports.clone());
+    let watch = job.cluster.map(|cluster| Watch::new(cluster.topology));
+    // A worker on a cluster has a connection to each node at least, and room for nodes to come.
+    let room = job.cluster.map_or(0, |cluster| cluster.topology.nodes.len() as u32 + NODES_TO_COME);
     thread::scope(|scope| -> io::Result<()> {
+        let _stop = watch.as_ref().map(StopWatch);
+        if let (Some(cluster), Some(watch)) = (job.cluster, &watch) {
+            let look = move || watch.run(cluster.refresh);
+            thread::Builder::new().name("cluster-watch".to_owned()).spawn_scoped(scope, look)?;
+        }
         for (worker, recorder) in (0..).zip(recorders) {
             let shift = Shift {
                 plan,
@@ -128,6 +142,7 @@ fn run_with<E: Engine, P: wire::Protocol>(
                 worker,
                 workers,
                 connections: share(connections, worker, workers),
+                connections_max: share(connections, worker, workers) + room,
                 first_connection: (0..worker)
                     .map(|before| share(connections, before, workers))
                     .sum(),
@@ -136,15 +151,19 @@ fn run_with<E: Engine, P: wire::Protocol>(
                 warmup: warmup.stream(),
             };
             let (full, make_engine) = (full.clone(), &make_engine);
+            let cluster = job.cluster.zip(watch.as_ref());
             let started = thread::Builder::new().name(format!("worker-{worker}")).spawn_scoped(
                 scope,
                 move || {
                     if let Err(error) = pin(&plan.fleet.cpus, worker) {
                         shift.gate.fail(Fatal(error));
                     }
-                    let messages = match make_engine(shift.connections) {
-                        Ok(engine) => work(Worker::<E, P>::new(engine, shift, recorder)),
-                        Err(error) => idle(&shift, recorder, &error),
+                    let messages = match (make_engine(shift.connections_max), cluster) {
+                        (Ok(engine), None) => work(Worker::<E, P>::new(engine, shift, recorder)),
+                        (Ok(engine), Some((cluster, watch))) => work(ClusterWorker::<E, P>::new(
+                            engine, shift, recorder, &cluster, watch,
+                        )),
+                        (Err(error), _) => idle(&shift, recorder, &error),
                     };
                     // Nobody listens any more only if the collector is gone, and the run with it.
                     for message in messages {
@@ -176,16 +195,61 @@ fn on_clock(instant: SystemTime, origin: Instant) -> u64 {
 /// The last words of a worker that never had an engine.
 fn idle(shift: &Shift<'_>, recorder: Recorder, error: &io::Error) -> [Message; 2] {
     shift.gate.fail(Fatal(format!("starting an I/O engine: {error}")));
-    last_words(shift.worker, recorder, WorkerUse::default())
+    last_words(shift.worker, (recorder, Vec::new()), WorkerUse::default())
 }
 
-fn last_words(worker: u16, recorder: Recorder, spent: WorkerUse) -> [Message; 2] {
+fn last_words(
+    worker: u16,
+    (recorder, nodes): (Recorder, Vec<NodeTally>),
+    spent: WorkerUse,
+) -> [Message; 2] {
     let (last, span) = recorder.finish();
-    [last, Message::Done { worker, spent, span }]
+    [last, Message::Done { worker, spent, span, nodes }]
+}
+
+/// What carries the load of one thread.
+pub(crate) trait Carries<'r> {
+    /// What it shares with the others.
+    fn gate(&self) -> &'r Gate<'r>;
+
+    /// Which of them it is.
+    fn number(&self) -> u16;
+
+    /// Opens the connections and waits for the other workers. `Ok(false)` when the run was stopped
+    /// meanwhile.
+    fn open(&mut self) -> Result<bool, Fatal>;
+
+    /// Runs the load to its end.
+    fn load(&mut self) -> Result<(), Fatal>;
+
+    /// Ends: what is still in flight was never answered. What was seen, in all and by node.
+    fn finish(self) -> (Recorder, Vec<NodeTally>);
+}
+
+impl<'r, E: Engine, P: wire::Protocol> Carries<'r> for Worker<'r, E, P> {
+    fn gate(&self) -> &'r Gate<'r> {
+        self.gate()
+    }
+
+    fn number(&self) -> u16 {
+        self.number()
+    }
+
+    fn open(&mut self) -> Result<bool, Fatal> {
+        self.open()
+    }
+
+    fn load(&mut self) -> Result<(), Fatal> {
+        self.load()
+    }
+
+    fn finish(self) -> (Recorder, Vec<NodeTally>) {
+        (self.finish(), Vec::new())
+    }
 }
 
 /// Runs one worker from end to end and returns its last words.
-pub(crate) fn work<E: Engine, P: wire::Protocol>(mut worker: Worker<'_, E, P>) -> [Message; 2] {
+pub(crate) fn work<'r>(mut worker: impl Carries<'r>) -> [Message; 2] {
     let gate = worker.gate();
     let number = worker.number();
     let mut spent = WorkerUse::default();
@@ -262,7 +326,7 @@ pub(crate) fn measurement(
     gate: &Gate<'_>,
     origin: Instant,
 ) -> Measurement {
-    let Collector { total, mut timeline, workers, span, .. } = collector;
+    let Collector { total, mut timeline, workers, span, nodes, .. } = collector;
     timeline.settle();
     let (from_ns, to_ns) = span.unwrap_or_default();
     let ending = match gate.failure() {
@@ -284,6 +348,7 @@ pub(crate) fn measurement(
         workers,
         engine: String::new(),
         engine_note: None,
+        nodes,
         ending,
     }
 }

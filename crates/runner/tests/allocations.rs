@@ -76,6 +76,7 @@ fn blocks(plan: &Plan, address: &Address) -> (u64, u64) {
             tls: None,
             local_ports: None,
             start_at: None,
+            cluster: None,
             interrupted: &interrupted,
         },
         &mut Nobody,

@@ -29,6 +29,29 @@ pub struct Target {
     /// Local addresses that connections are opened from, in turn; none for the kernel's choice.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<IpAddr>,
+    /// Set if the endpoint is a node of a cluster whose other nodes get load too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<ClusterOptions>,
+}
+
+/// How a cluster is used.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClusterOptions {
+    /// Which nodes answer commands that only read.
+    pub read_from: ReadFrom,
+}
+
+/// Which nodes of a shard answer commands that only read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReadFrom {
+    /// Its master, like all other commands.
+    #[default]
+    Masters,
+    /// Its replicas in turn; its master if it has none.
+    Replicas,
+    /// Its master and its replicas in turn.
+    All,
 }
 
 /// An address as the user gave it, names unresolved.

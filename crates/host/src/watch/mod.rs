@@ -45,12 +45,12 @@ pub struct Watched {
     pub stolen: Option<f64>,
 }
 
-/// Connects and logs in anew.
-pub type Connect<'a> = dyn Fn() -> Result<Client<Transport>, ProbeError> + 'a;
+/// Connects to one of the servers and logs in anew.
+pub type Connect<'a> = dyn Fn(&Address) -> Result<Client<Transport>, ProbeError> + 'a;
 
-/// Somebody who looks at one server.
+/// Somebody who looks at the servers of a run.
 pub struct Watch<'a> {
-    address: Address,
+    addresses: Vec<Address>,
     connect: Box<Connect<'a>>,
     /// Whether to look once a second too.
     sample: bool,
@@ -58,11 +58,17 @@ pub struct Watch<'a> {
 
 /// A look that waits for its second.
 pub struct Begun {
-    before: Result<Snapshot, String>,
-    pid: Option<u32>,
+    /// In the order of the addresses.
+    servers: Vec<BegunServer>,
     idle_round_trip_ns: Option<u64>,
     link: Option<Link>,
     cpu_times: Option<CpuTimes>,
+}
+
+/// What the first look saw of one server.
+struct BegunServer {
+    before: Result<Snapshot, String>,
+    pid: Option<u32>,
     sampler: Option<Sampler>,
 }
 
@@ -78,40 +84,44 @@ const TURNED_AWAY_FOR: Duration = Duration::from_secs(1);
 const LISTED_CLIENTS_MAX: u64 = 1000;
 
 impl<'a> Watch<'a> {
-    /// Will look at the server of that address, connecting with `connect`; with `sample` once a
-    /// second while load runs too.
+    /// Will look at the servers of these addresses, connecting with `connect`; with `sample` once
+    /// a second while load runs too. The link and the idle round trip are those of the first.
     pub fn new(
-        address: Address,
+        addresses: Vec<Address>,
         sample: bool,
-        connect: impl Fn() -> Result<Client<Transport>, ProbeError> + 'a,
+        connect: impl Fn(&Address) -> Result<Client<Transport>, ProbeError> + 'a,
     ) -> Self {
-        Self { address, connect: Box::new(connect), sample }
+        Self { addresses, connect: Box::new(connect), sample }
     }
 
-    /// The first look. Takes some milliseconds, and as long as [`crate::probe`] at most for each
-    /// command.
+    /// The first look. Takes some milliseconds a server, and as long as [`crate::probe`] at most
+    /// for each command.
     #[must_use]
     pub fn begin(&self) -> Begun {
         let mut begun = Begun {
-            before: Err(String::new()),
-            pid: None,
+            servers: Vec::with_capacity(self.addresses.len()),
             idle_round_trip_ns: None,
-            link: Link::to(&self.address),
+            link: self.addresses.first().and_then(Link::to),
             cpu_times: machine::cpu_times(),
-            sampler: None,
         };
-        begun.before = self.client().and_then(|mut client| {
-            let before = look(&mut client, None);
-            begun.idle_round_trip_ns = round_trip_ns(&mut client, before.is_ok());
-            if let Ok(before) = &before {
-                begun.pid = local::find(&before.info);
+        for address in &self.addresses {
+            let mut server = BegunServer { before: Err(String::new()), pid: None, sampler: None };
+            server.before = self.client(address).and_then(|mut client| {
+                let before = look(&mut client, None);
+                if begun.servers.is_empty() {
+                    begun.idle_round_trip_ns = round_trip_ns(&mut client, before.is_ok());
+                }
+                if let Ok(before) = &before {
+                    server.pid = local::find(&before.info);
+                }
+                before
+            });
+            if let Ok(before) = &mut server.before {
+                before.local = server.pid.and_then(local::read);
+                let sampler = || self.client(address).ok().and_then(Sampler::start);
+                server.sampler = self.sample.then(sampler).flatten();
             }
-            before
-        });
-        if let Ok(before) = &mut begun.before {
-            before.local = begun.pid.and_then(local::read);
-            begun.sampler =
-                self.sample.then(|| self.client().ok().and_then(Sampler::start)).flatten();
+            begun.servers.push(server);
         }
         begun
     }
@@ -119,31 +129,45 @@ impl<'a> Watch<'a> {
     /// The second look, and what happened since the first.
     #[must_use]
     pub fn end(&self, begun: Begun) -> Watched {
-        let Begun { before, pid, idle_round_trip_ns, link, cpu_times, sampler } = begun;
-        let spent = cpu_times.zip(machine::cpu_times()).map(|(then, now)| now.since(then));
-        let stolen = spent.and_then(CpuTimes::steal_share);
-        let link = link.and_then(Link::used);
-        let (samples, samples_dropped) = sampler.map(Sampler::stop).unwrap_or_default();
-        let local = pid.and_then(local::read);
-        let used = before.and_then(|before| {
-            let after = look(&mut self.client()?, local)?;
-            ServerUse::between(&before, &after)
-        });
-        let (servers, unseen) = match used {
-            Ok(used) => {
-                let address = self.address.to_string();
-                (vec![ServerUse { address, samples, samples_dropped, ..used }], None)
-            }
-            Err(why) => (Vec::new(), Some(why)),
+        let spent = begun.cpu_times.zip(machine::cpu_times()).map(|(then, now)| now.since(then));
+        let mut watched = Watched {
+            idle_round_trip_ns: begun.idle_round_trip_ns,
+            stolen: spent.and_then(CpuTimes::steal_share),
+            link: begun.link.and_then(Link::used),
+            cpus: local::own_cpus(),
+            ..Watched::default()
         };
-        let cpus = local::own_cpus();
-        Watched { servers, unseen, idle_round_trip_ns, link, cpus, stolen }
+        // Before anything is asked: a look costs the servers time of their own.
+        let ended: Vec<_> = begun
+            .servers
+            .into_iter()
+            .map(|BegunServer { before, pid, sampler }| {
+                let sampled = sampler.map(Sampler::stop).unwrap_or_default();
+                (before, pid.and_then(local::read), sampled)
+            })
+            .collect();
+        for (address, (before, local, (samples, samples_dropped))) in
+            self.addresses.iter().zip(ended)
+        {
+            let used = before.and_then(|before| {
+                let after = look(&mut self.client(address)?, local)?;
+                ServerUse::between(&before, &after)
+            });
+            match used {
+                Ok(used) => {
+                    let address = address.to_string();
+                    watched.servers.push(ServerUse { address, samples, samples_dropped, ..used });
+                }
+                Err(why) => watched.unseen = watched.unseen.or(Some(why)),
+            }
+        }
+        watched
     }
 
-    fn client(&self) -> Result<Client<Transport>, String> {
+    fn client(&self, address: &Address) -> Result<Client<Transport>, String> {
         let deadline = Instant::now() + TURNED_AWAY_FOR;
         loop {
-            match (self.connect)() {
+            match (self.connect)(address) {
                 Ok(client) => return Ok(client),
                 Err(ProbeError::TooManyClients { .. }) if Instant::now() < deadline => {
                     thread::sleep(Duration::from_millis(20));

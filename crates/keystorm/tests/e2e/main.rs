@@ -12,6 +12,7 @@ mod program;
 mod server;
 
 mod calibrate;
+mod cluster;
 mod connections;
 mod counts;
 mod dataset;

@@ -9,6 +9,7 @@
 
 mod counts;
 mod latency;
+mod node;
 mod test;
 mod timeline;
 

@@ -14,6 +14,7 @@ use workload::Plan;
 
 use super::counts::ErrorRecord;
 use super::latency::LatencyRecord;
+use super::node::NodeRecord;
 use super::timeline::{self, PointRecord};
 use super::{Common, RecordError};
 use crate::{Run, Summary, Verdict};
@@ -29,6 +30,9 @@ pub(super) struct TestRecord {
     latency_ms: Latencies,
     commands: Vec<CommandRecord>,
     connections: ConnectionRecord,
+    /// The nodes of a cluster.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    nodes: Vec<NodeRecord>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     lateness_ms: Option<LatenessRecord>,
     timeline_interval_s: f64,
@@ -183,6 +187,7 @@ impl TestRecord {
             workers,
             engine,
             engine_note,
+            nodes,
             ending,
         } = measurement;
         let Tally { commands, errors, connections, lateness } = total;
@@ -211,6 +216,7 @@ impl TestRecord {
                 .map(|(name, tally)| CommandRecord::of(name, tally))
                 .collect::<Result<_, _>>()?,
             connections: ConnectionRecord::of(connections)?,
+            nodes: nodes.iter().map(NodeRecord::of).collect::<Result<_, _>>()?,
             lateness_ms: lateness.as_ref().map(LatenessRecord::of).transpose()?,
             timeline_interval_s: *interval_ns as f64 / 1e9,
             timeline: timeline::record(timeline),
@@ -256,6 +262,7 @@ impl TestRecord {
             workers: self.client.workers.iter().map(|w| w.worker()).collect(),
             engine: self.client.engine,
             engine_note: self.client.engine_note,
+            nodes: self.nodes.iter().map(NodeRecord::tally).collect::<Result<_, _>>()?,
             ending: match self.ending {
                 EndingRecord::Complete => Ending::Complete,
                 EndingRecord::Interrupted => Ending::Interrupted,

@@ -21,9 +21,9 @@ use crate::recorder::Recorder;
 use crate::session::Session;
 
 /// How long a worker that is ready sleeps between looks at a gate that is not open yet.
-const GATE_EVERY_NS: u64 = 200_000;
+pub(crate) const GATE_EVERY_NS: u64 = 200_000;
 /// The same when the time of its opening is known.
-const STOP_EVERY_NS: u64 = 100_000_000;
+pub(crate) const STOP_EVERY_NS: u64 = 100_000_000;
 
 /// What a worker needs of the run that it belongs to.
 pub(crate) struct Shift<'r> {
@@ -34,6 +34,8 @@ pub(crate) struct Shift<'r> {
     pub(crate) workers: u16,
     /// Connections of this worker, and the number of its first in the whole run.
     pub(crate) connections: u32,
+    /// Connections that its engine has room for.
+    pub(crate) connections_max: u32,
     pub(crate) first_connection: u32,
     pub(crate) origins: &'r Origins,
     pub(crate) stream: RequestStream<'r>,

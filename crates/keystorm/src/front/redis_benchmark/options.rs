@@ -7,7 +7,7 @@
 use std::path::PathBuf;
 
 use clap::{ArgAction, Parser, ValueEnum};
-use workload::{EngineKind, Window};
+use workload::{EngineKind, ReadFrom, Window};
 
 use crate::front::show::format_name;
 
@@ -98,6 +98,14 @@ pub(in crate::front) struct ServerOptions {
     /// Connect with Multipath TCP
     #[arg(long)]
     pub(in crate::front) mptcp: bool,
+    /// The server is a node of a cluster: each command goes to the node that owns its key's slot,
+    /// and {tag} in a key spreads the keys over all slots
+    #[arg(long, conflicts_with = "spawn")]
+    pub(super) cluster: bool,
+    /// Which nodes of a cluster answer commands that only read: `no` for the masters, `yes` for
+    /// the replicas, `all` for both [default: no]
+    #[arg(long, value_name = "WHO")]
+    pub(super) rfr: Option<RfrArg>,
     /// Start a private server for this run, without persistence, and stop it afterwards:
     /// valkey-server or redis-server, whichever is installed, or the one named
     #[arg(long, value_name = "PROGRAM", num_args = 0..=1, require_equals = true,
@@ -286,9 +294,6 @@ pub(super) struct ResultOptions {
 #[derive(Debug, clap::Args)]
 pub(super) struct LaterOptions {
     #[arg(long, hide = true)]
-    cluster: bool,
-    #[arg(long, hide = true, allow_hyphen_values = true)]
-    rfr: Option<String>,
     #[arg(long, hide = true)]
     rdma: bool,
     #[arg(long, hide = true)]
@@ -303,8 +308,6 @@ impl LaterOptions {
     /// Why the command line cannot be carried out by this version, if it asks for what it lacks.
     pub(super) fn refused(&self) -> Option<String> {
         let asked = [
-            (self.cluster, "--cluster", "cluster mode"),
-            (self.rfr.is_some(), "--rfr", "cluster mode"),
             (self.rdma, "--rdma", "RDMA"),
             (self.fuzz, "--fuzz", "fuzzing"),
             (self.fuzz_mode.is_some(), "--fuzz-mode", "fuzzing"),
@@ -312,6 +315,24 @@ impl LaterOptions {
         ];
         let (_, option, what) = asked.into_iter().find(|(given, ..)| *given)?;
         Some(format!("{option}: this version of keystorm does not do {what} yet"))
+    }
+}
+
+/// [`ReadFrom`] as an option.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(super) enum RfrArg {
+    No,
+    Yes,
+    All,
+}
+
+impl From<RfrArg> for ReadFrom {
+    fn from(arg: RfrArg) -> Self {
+        match arg {
+            RfrArg::No => Self::Masters,
+            RfrArg::Yes => Self::Replicas,
+            RfrArg::All => Self::All,
+        }
     }
 }
 
@@ -461,6 +482,9 @@ Examples:
 
   Any command, here with a random key and 100 bytes of data:
     $ keystorm -r 10000 -n 10000 -d 100 set user:__rand_int__ __data__
+
+  A cluster, from any of its nodes; the keys fall on the nodes that own them:
+    keystorm --cluster -h 10.0.0.1 -r 1000000 set user:__rand_int__ __data__
 
   A transaction:
     $ keystorm -r 1000 -n 20000 -- multi ';' set k:__rand_1st__ __data__ ';' incr hits ';' exec

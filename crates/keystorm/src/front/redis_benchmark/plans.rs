@@ -13,8 +13,9 @@ use wire::resp::Resp;
 use workload::command::split_sequence;
 use workload::suite::{FCALL_KEYS_MAX, FUNCTIONS_MAX, SUITE, SuiteShape, SuiteTest, names};
 use workload::{
-    Arg, Arrivals, CommandSpec, Credentials, Dataset, Endpoint, Fleet, KeySpace, Pace, Plan,
-    PlanParts, ProtocolKind, Schedule, Secret, Stop, Target, TlsOptions, Window, limits,
+    Arg, Arrivals, ClusterOptions, CommandSpec, Credentials, Dataset, Endpoint, Fleet, KeySpace,
+    Pace, Plan, PlanParts, ProtocolKind, ReadFrom, Schedule, Secret, Stop, Target, TlsOptions,
+    Window, limits,
 };
 
 use super::options::{Options, ServerOptions, Threads, count};
@@ -58,6 +59,7 @@ pub(super) fn job(options: Options, called_as: &str) -> Result<Job, String> {
             functions: options.data.num_functions,
             fcall_keys: options.data.num_keys_in_fcall,
             redis_zadd: called_as == "redis-benchmark",
+            cluster: options.server.cluster,
         };
         let tests = chosen(options.data.tests.as_deref(), called_as == "redis-benchmark")?;
         tests.into_iter().map(|test| suite_parts(&base, test, &shape)).collect()
@@ -240,6 +242,12 @@ pub(in crate::front) fn target(server: &ServerOptions) -> Result<Target, String>
     if server.mptcp && !matches!(endpoint, Endpoint::Tcp { .. }) {
         return Err("Options --mptcp is only supported by TCP".into());
     }
+    if server.rfr.is_some() && !server.cluster {
+        return Err("--rfr is for --cluster".into());
+    }
+    let cluster = server.cluster.then(|| ClusterOptions {
+        read_from: server.rfr.map_or(ReadFrom::default(), ReadFrom::from),
+    });
     let user = server.user.clone().or(user);
     let from_environment = || std::env::var("REDISCLI_AUTH").ok().filter(|p| !p.is_empty());
     let password = server.password.clone().or(password).or_else(from_environment);
@@ -259,6 +267,7 @@ pub(in crate::front) fn target(server: &ServerOptions) -> Result<Target, String>
         tracking: server.enable_tracking,
         mptcp: server.mptcp,
         sources: server.source_ip.clone(),
+        cluster,
     })
 }
 
@@ -303,8 +312,10 @@ fn command_parts(base: PlanParts, options: &Options) -> Result<PlanParts, String
     let dataset = dataset_of(options)?;
     let mut skip = 0;
     let mut has_field = false;
+    let cluster = options.server.cluster;
     let mut arg = |word: Vec<u8>| -> Result<Arg, String> {
         let arg = Arg::literal(&word);
+        let arg = if cluster { arg.with_tags() } else { arg };
         let Some(dataset) = &dataset else {
             if arg.names_field() {
                 return Err("a __field:name__ placeholder needs --dataset FILE".into());
