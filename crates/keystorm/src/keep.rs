@@ -1,4 +1,4 @@
-//! Files that results are kept in: `--json` and `--hdr`.
+//! Files that results are kept in: `--json`, `--html` and `--hdr`.
 //!
 //! Owns when they are written, which is after each test, and how: whole, under another name that
 //! then takes the file's place, so that whoever reads it finds one state or the other. What is in
@@ -19,6 +19,8 @@ use crate::front::Output;
 pub(crate) struct Keep {
     json: Option<(Place, Record)>,
     hdr: Option<(Place, HdrLog)>,
+    /// The page of all tests so far, which is made anew after each.
+    html: Option<(Place, Vec<Run>)>,
 }
 
 impl Keep {
@@ -31,6 +33,7 @@ impl Keep {
         Ok(Self {
             json: place("--json", &output.json)?.map(record),
             hdr: place("--hdr", &output.hdr)?.map(|place| (place, HdrLog::default())),
+            html: place("--html", &output.html)?.map(|place| (place, Vec::new())),
         })
     }
 
@@ -47,6 +50,15 @@ impl Keep {
         if let Some((place, log)) = &mut self.hdr {
             log.put(at, run);
             place.write(&log.to_bytes()?)?;
+        }
+        if let Some((place, runs)) = &mut self.html {
+            match runs.get_mut(at) {
+                Some(before) => *before = run.clone(),
+                None => runs.push(run.clone()),
+            }
+            let complete = last && run.measurement.ending == measure::Ending::Complete;
+            let source = page::runs::Source { name: String::new(), runs, complete };
+            place.write(page::runs::page(&[source]).html().as_bytes())?;
         }
         Ok(())
     }

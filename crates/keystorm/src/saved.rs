@@ -60,7 +60,11 @@ fn print(loaded: &Loaded, format: &'static str) -> Result<()> {
     printer.close()
 }
 
-fn read(path: &Path) -> Result<Loaded> {
+/// Reads a saved run; `-` is standard input.
+///
+/// # Errors
+/// What is wrong with it, with the file's name.
+pub(crate) fn read(path: &Path) -> Result<Loaded> {
     let fault = |reason: String| anyhow!("{}: {reason}", path.display());
     let mut text = Vec::new();
     let read = if path == Path::new("-") {

@@ -108,8 +108,12 @@ fn output(options: &Options, called_as: &str) -> Result<Output, String> {
     if to_stdout(&results.hdr) {
         return Err("--hdr: a file is needed; standard output is for reports".into());
     }
-    if options.load.idle && (results.json.is_some() || results.hdr.is_some()) {
-        return Err("-I measures nothing that --json or --hdr could keep".into());
+    if to_stdout(&results.html) {
+        return Err("--html: a file is needed; standard output is for reports".into());
+    }
+    let kept = [&results.json, &results.hdr, &results.html];
+    if options.load.idle && kept.into_iter().any(Option::is_some) {
+        return Err("-I measures nothing that --json, --html or --hdr could keep".into());
     }
     let document = to_stdout(&results.json);
     if document && (results.quiet || results.csv || results.format.is_some_and(|f| f != "json")) {
@@ -133,6 +137,7 @@ fn output(options: &Options, called_as: &str) -> Result<Output, String> {
         },
         live: !matches!(format, "csv" | "json"),
         json: results.json.clone().filter(|_| !document),
+        html: results.html.clone(),
         hdr: results.hdr.clone(),
         sample: results.sample,
     })
