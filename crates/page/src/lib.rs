@@ -24,6 +24,9 @@
 //! assert!(page.html().starts_with("<!DOCTYPE html>"));
 //! ```
 //!
+//! [`Chart`] has examples of a sweep and of a comparison; [`term`] has the same tables and charts for a
+//! terminal, in a few lines.
+//!
 //! Text may be anybody's: it is escaped here, for HTML, SVG and terminals alike.
 
 pub mod chart;

@@ -171,7 +171,8 @@ pub fn chart(chart: &Chart, width: usize, colour: bool) -> String {
             *cell = (cell.0 | BITS[x % 2][y % 4], n);
         };
         points.iter().copied().for_each(&mut set);
-        for pair in points.windows(2) {
+        let pairs = points.windows(2).filter(|_| chart.kind != Kind::Scatter);
+        for pair in pairs {
             let [(x0, y0), (x1, y1)] = [pair[0], pair[1]];
             (0..fine)
                 .map(|k| k as f64 / fine as f64)
@@ -237,7 +238,7 @@ mod tests {
         let text = table(&rows, false);
         assert_eq!(
             text,
-            "test         requests/s     p99\nSET              98,765  1.2 ms\na\\x1b[31mb           5       –\n"
+            "test        requests/s     p99\nSET             98,765  1.2 ms\na\\x1b[31mb           5       –\n"
         );
         assert!(table(&rows, true).starts_with("\x1b[1mtest"));
     }

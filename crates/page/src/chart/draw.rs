@@ -89,7 +89,7 @@ fn body(chart: &Chart, width: u32, top: u32) -> Result<(String, u32), ChartError
     let frame = Frame { width, top };
     let height = match &chart.kind {
         Kind::Bars(categories) => bars::draw(chart, categories, frame, &mut out)?,
-        Kind::Lines | Kind::Steps => plot::draw(chart, frame, &mut out)?,
+        Kind::Lines | Kind::Steps | Kind::Scatter => plot::draw(chart, frame, &mut out)?,
     };
     Ok((out, height))
 }
@@ -110,7 +110,7 @@ fn legend(chart: &Chart, width: u32, top: u32, out: &mut String) -> u32 {
         }
         let y = f64::from(top + line * LEGEND_LINE) + 10.0;
         let swatch = match chart.kind {
-            Kind::Bars(_) => format!(
+            Kind::Bars(_) | Kind::Scatter => format!(
                 "<rect {} x=\"{x:.1}\" y=\"{:.1}\" width=\"12\" height=\"12\" rx=\"2\"/>",
                 Role::Series(n).fill(),
                 y - 6.0

@@ -21,6 +21,27 @@ pub(crate) use theme::dark_css;
 pub use unit::{Unit, grouped};
 
 /// A chart.
+///
+/// A sweep is a line for each value of one option over the values of another. What limited a point
+/// is said when somebody points at it.
+///
+/// ```
+/// use page::{Axis, Chart, DataPoint, Series, Unit};
+///
+/// let mut chart = Chart::lines(
+///     "Requests per second by connections",
+///     Axis::log("connections", Unit::Count),
+///     Axis::linear("requests per second", Unit::PerSecond),
+/// );
+/// for (depth, rates) in [(1, [21e3, 98e3]), (16, [190e3, 640e3])] {
+///     let points = [1.0, 10.0].into_iter().zip(rates);
+///     let points = points.map(|(c, rate)| DataPoint::at(c, rate).noted("limited by the server"));
+///     chart.series.push(Series::of(format!("pipeline of {depth}"), points));
+/// }
+/// assert_eq!(chart.points_shown(), 4);
+/// assert!(chart.svg()?.contains("limited by the server"));
+/// # Ok::<(), page::ChartError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Chart {
     /// What it shows, as a sentence begins: `Response time over time`.
@@ -46,6 +67,8 @@ pub enum Kind {
     Lines,
     /// Lines that keep their height from one point to the next, as counts of intervals do.
     Steps,
+    /// Points without a line, where neither neighbour follows from the other.
+    Scatter,
     /// Horizontal bars, one for each category and series; a point's x is the number of its
     /// category, from 0.
     Bars(Vec<String>),
@@ -112,6 +135,18 @@ impl Series {
         let points = points.into_iter().map(DataPoint::from).collect();
         Self { name: name.into(), points, dashed: false }
     }
+
+    /// A series of points that have more to say.
+    #[must_use]
+    pub fn of(name: impl Into<String>, points: impl IntoIterator<Item = DataPoint>) -> Self {
+        Self { name: name.into(), points: points.into_iter().collect(), dashed: false }
+    }
+
+    /// The same, in dashes.
+    #[must_use]
+    pub fn dashed(self) -> Self {
+        Self { dashed: true, ..self }
+    }
 }
 
 /// A point.
@@ -128,9 +163,29 @@ pub struct DataPoint {
     pub note: String,
 }
 
+impl DataPoint {
+    /// A plain point.
+    #[must_use]
+    pub fn at(x: f64, y: f64) -> Self {
+        Self { x, y, ..Self::default() }
+    }
+
+    /// The same, with the interval that its y may lie in.
+    #[must_use]
+    pub fn within(self, low: f64, high: f64) -> Self {
+        Self { interval: Some((low, high)), ..self }
+    }
+
+    /// The same, with more to say of it.
+    #[must_use]
+    pub fn noted(self, note: impl Into<String>) -> Self {
+        Self { note: note.into(), ..self }
+    }
+}
+
 impl From<(f64, f64)> for DataPoint {
     fn from((x, y): (f64, f64)) -> Self {
-        Self { x, y, ..Self::default() }
+        Self::at(x, y)
     }
 }
 
@@ -166,7 +221,33 @@ impl Chart {
         }
     }
 
-    /// A chart of horizontal bars, without any yet: one group for each category.
+    /// A chart of lines that keep their height until the next point, without any yet.
+    #[must_use]
+    pub fn steps(title: impl Into<String>, x: Axis, y: Axis) -> Self {
+        Self { kind: Kind::Steps, ..Self::lines(title, x, y) }
+    }
+
+    /// A chart of points without lines, without any yet.
+    #[must_use]
+    pub fn scatter(title: impl Into<String>, x: Axis, y: Axis) -> Self {
+        Self { kind: Kind::Scatter, ..Self::lines(title, x, y) }
+    }
+
+    /// A chart of horizontal bars, without any yet: one group for each category. Points say by
+    /// their [`interval`](DataPoint::interval) how sure they are.
+    ///
+    /// ```
+    /// use page::{Axis, Chart, DataPoint, Guide, Series, Unit};
+    ///
+    /// let ratio = Axis::linear("candidate / base", Unit::Ratio);
+    /// let mut chart = Chart::bars("Throughput", ["SET", "GET"], ratio);
+    /// let set = DataPoint::at(0.0, 1.04).within(1.01, 1.07).noted("significant");
+    /// let get = DataPoint::at(1.0, 0.99).within(0.97, 1.02);
+    /// chart.series.push(Series::of("candidate", [set, get]));
+    /// chart.guides.push(Guide::Y(1.0, "no difference".into()));
+    /// assert!(chart.svg()?.contains("significant"));
+    /// # Ok::<(), page::ChartError>(())
+    /// ```
     #[must_use]
     pub fn bars(
         title: impl Into<String>,

@@ -108,6 +108,7 @@ pub(super) fn draw(chart: &Chart, frame: Frame, out: &mut String) -> Result<u32,
         }
     }
     *out += &shapes;
+    steps.retain(|_| chart.kind != Kind::Scatter);
     for (n, path) in steps {
         let points: Vec<String> =
             path.iter().map(|(x, y)| format!("{},{}", px(*x), px(*y))).collect();
@@ -192,7 +193,7 @@ fn mark(
     point: &super::DataPoint,
     at: (i32, i32),
 ) -> Mark {
-    let seen = series.points.len() <= POINTS_SEEN;
+    let seen = series.points.len() <= POINTS_SEEN || chart.kind == Kind::Scatter;
     let fill = Role::Series(n)
         .fill()
         .replace("class=\"", if seen { "class=\"m " } else { "class=\"m q " });
