@@ -1,4 +1,6 @@
-//! Saved runs as a page, and its charts as pictures.
+//! Pages and their charts, written to files; `keystorm report`.
+//!
+//! What is on a page is the business of the crate `page`.
 
 use std::fs;
 use std::io::IsTerminal;
@@ -7,43 +9,101 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use page::Page;
 use page::runs::Source;
-use report::Loaded;
+use report::{Loaded, Run};
 
 use crate::execute::{End, say};
-use crate::front::ReportJob;
+use crate::front::{PageOptions, ReportJob};
 use crate::keep::Place;
 use crate::saved;
 
-/// Makes the page.
+/// Where a page and its charts go.
+pub(crate) struct Pages {
+    html: Option<Place>,
+    svg: Option<PathBuf>,
+    png: Option<PathBuf>,
+}
+
+impl Pages {
+    /// Makes sure that all of it can be written, and makes directories. Nothing is written yet.
+    ///
+    /// # Errors
+    /// Names the option, the file and the reason.
+    pub(crate) fn open(options: &PageOptions) -> Result<Self> {
+        let PageOptions { html, svg, png } = options;
+        for (option, dir) in [("--svg", svg), ("--png", png)] {
+            let Some(dir) = dir else { continue };
+            let fault = || format!("{option} {}: cannot be made", dir.display());
+            fs::create_dir_all(dir).with_context(fault)?;
+            Place::new(option, &dir.join("chart"))?;
+        }
+        let html = html.as_deref().map(|path| Place::new("--html", path)).transpose()?;
+        Ok(Self { html, svg: svg.clone(), png: png.clone() })
+    }
+
+    /// Writes the page, without its charts as pictures.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub(crate) fn write_page(&self, page: &Page) -> Result<()> {
+        self.html.as_ref().map_or(Ok(()), |place| place.write(page.html().as_bytes()))
+    }
+
+    /// Writes every chart of the page in the formats asked for, and gives the names of the files.
+    ///
+    /// # Errors
+    /// One cannot be written.
+    pub(crate) fn write_charts(&self, page: &Page) -> Result<Vec<PathBuf>> {
+        let mut written = Vec::new();
+        for (option, dir, extension) in [("--svg", &self.svg, "svg"), ("--png", &self.png, "png")] {
+            let Some(dir) = dir else { continue };
+            for (name, chart) in page.charts() {
+                let path = dir.join(format!("{name}.{extension}"));
+                let drawn = match extension {
+                    "svg" => chart.svg()?.into_bytes(),
+                    _ => chart.png()?,
+                };
+                Place::new(option, &path)?.write(&drawn)?;
+                written.push(path);
+            }
+        }
+        Ok(written)
+    }
+
+    /// Writes all that is asked for, and gives the names of the files.
+    ///
+    /// # Errors
+    /// One cannot be written.
+    pub(crate) fn write(&self, page: &Page) -> Result<Vec<PathBuf>> {
+        self.write_page(page)?;
+        let page_file = self.html.as_ref().map(|place| place.path().to_owned());
+        Ok(page_file.into_iter().chain(self.write_charts(page)?).collect())
+    }
+}
+
+/// The page of one job's tests.
+pub(crate) fn page_of(runs: &[Run], complete: bool) -> Page {
+    page::runs::page(&[Source { name: String::new(), runs, complete }])
+}
+
+/// Makes the page of saved runs.
 ///
 /// # Errors
 /// What is wrong with a saved run, or why a file cannot be written.
 pub(crate) fn report(job: &ReportJob) -> Result<End> {
-    let place = job.output.as_deref().filter(|path| *path != Path::new("-"));
-    let place = place.map(|path| Place::new("-o", path)).transpose()?;
+    let mut options = job.pages.clone();
+    let to_stdout = options.html.take_if(|path| path == Path::new("-")).is_some();
+    let pages = Pages::open(&options)?;
     let loaded = job.files.iter().map(|file| Ok((file, saved::read(file)?)));
     let loaded: Vec<(&PathBuf, Loaded)> = loaded.collect::<Result<_>>()?;
     let page = page::runs::page(&sources(&loaded));
-    let mut written: Vec<String> = Vec::new();
-    match (&place, &job.output) {
-        (Some(place), Some(path)) => {
-            place.write(page.html().as_bytes())?;
-            written.push(path.display().to_string());
-        }
-        (None, Some(_)) => return say(&page.html()),
-        _ => {}
-    }
-    if let Some(dir) = &job.svg {
-        written
-            .extend(pictures(&page, dir, "--svg", "svg", |chart| Ok(chart.svg()?.into_bytes()))?);
-    }
-    if let Some(dir) = &job.png {
-        written.extend(pictures(&page, dir, "--png", "png", |chart| Ok(chart.png()?))?);
+    let written = pages.write(&page)?;
+    if to_stdout {
+        return say(&page.html());
     }
     if std::io::stdout().is_terminal() {
-        let lines: Vec<String> =
-            written.iter().map(|path| format!("Wrote {}\n", report::escape(path))).collect();
-        say(&lines.concat())?;
+        let line =
+            |path: &PathBuf| format!("Wrote {}\n", report::escape(path.display().to_string()));
+        say(&written.iter().map(line).collect::<String>())?;
     }
     Ok(End::Complete)
 }
@@ -65,23 +125,4 @@ fn sources<'l>(loaded: &'l [(&PathBuf, Loaded)]) -> Vec<Source<'l>> {
         Source { name: name(path), runs, complete: *complete }
     };
     loaded.iter().map(source).collect()
-}
-
-/// Writes every chart of the page and gives the names of the files.
-fn pictures(
-    page: &Page,
-    dir: &Path,
-    option: &'static str,
-    extension: &str,
-    drawn: impl Fn(&page::Chart) -> Result<Vec<u8>>,
-) -> Result<Vec<String>> {
-    let fault = || format!("{option} {}: cannot be made", dir.display());
-    fs::create_dir_all(dir).with_context(fault)?;
-    let mut written = Vec::new();
-    for (name, chart) in page.charts() {
-        let path = dir.join(format!("{name}.{extension}"));
-        Place::new(option, &path)?.write(&drawn(chart)?)?;
-        written.push(path.display().to_string());
-    }
-    Ok(written)
 }

@@ -7,6 +7,7 @@
 mod calibrate;
 mod doctor;
 mod merge;
+mod pages;
 mod redis_benchmark;
 mod report_page;
 mod show;
@@ -22,6 +23,7 @@ use workload::Plan;
 pub(crate) use calibrate::Calibration;
 pub(crate) use doctor::Checkup;
 pub(crate) use merge::MergeJob;
+pub(crate) use pages::PageOptions;
 pub(crate) use report_page::ReportJob;
 pub(crate) use show::ShowJob;
 pub(crate) use sink::SinkJob;
@@ -108,8 +110,8 @@ pub(crate) struct Output {
     pub(crate) live: bool,
     /// Where results are kept.
     pub(crate) json: Option<PathBuf>,
-    /// Where a page of the results goes.
-    pub(crate) html: Option<PathBuf>,
+    /// Where a page of the results goes, and its charts.
+    pub(crate) pages: PageOptions,
     /// Where histograms are logged.
     pub(crate) hdr: Option<PathBuf>,
     /// Whether the server is looked at once a second while load runs.
@@ -119,7 +121,8 @@ pub(crate) struct Output {
 impl Output {
     /// Results that are printed and nothing else.
     pub(crate) fn printed(format: &'static str, options: FormatOptions) -> Self {
-        Self { format, options, live: false, json: None, html: None, hdr: None, sample: false }
+        let pages = PageOptions::default();
+        Self { format, options, live: false, json: None, pages, hdr: None, sample: false }
     }
 
     /// The format, ready to write.

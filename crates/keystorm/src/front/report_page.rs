@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Parser};
 
-use super::{FrontEnd, Intent, UsageError, options};
+use super::{FrontEnd, Intent, PageOptions, UsageError, options};
 
 /// See the module.
 pub(crate) struct ReportFront;
@@ -15,12 +15,8 @@ pub(crate) struct ReportFront;
 pub(crate) struct ReportJob {
     /// The saved runs; `-` for standard input.
     pub(crate) files: Vec<PathBuf>,
-    /// The page.
-    pub(crate) output: Option<PathBuf>,
-    /// A directory for its charts as SVG.
-    pub(crate) svg: Option<PathBuf>,
-    /// A directory for its charts as PNG.
-    pub(crate) png: Option<PathBuf>,
+    /// The page and its charts. A page named `-` is for standard output.
+    pub(crate) pages: PageOptions,
 }
 
 /// Makes one HTML page of runs that were kept with --json: what limited them, throughput and
@@ -40,15 +36,17 @@ struct Options {
     /// Files that --json or `keystorm merge` has written; `-` for standard input
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// The page [default: report.html, unless --svg or --png is given]
-    #[arg(short = 'o', long, value_name = "FILE", help_heading = "Results")]
+    /// Likewise; `-` for standard output [default: report.html, unless --svg or --png is given]
+    #[arg(
+        short = 'o',
+        long,
+        value_name = "FILE",
+        help_heading = "Results",
+        conflicts_with = "html"
+    )]
     output: Option<PathBuf>,
-    /// Write every chart as SVG into this directory, which is made if need be
-    #[arg(long, value_name = "DIR", help_heading = "Results")]
-    svg: Option<PathBuf>,
-    /// Likewise as PNG
-    #[arg(long, value_name = "DIR", help_heading = "Results")]
-    png: Option<PathBuf>,
+    #[command(flatten)]
+    pages: PageOptions,
     /// Print this help
     #[arg(long, action = ArgAction::Help, help_heading = "Other")]
     help: Option<bool>,
@@ -67,15 +65,18 @@ impl FrontEnd for ReportFront {
     }
 
     fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
-        let Options { files, output, svg, png, .. } = match options::<Options>(args)? {
+        let Options { files, output, mut pages, .. } = match options::<Options>(args)? {
             Ok(options) => options,
             Err(intent) => return Ok(intent),
         };
         if files.iter().filter(|file| *file == "-").count() > 1 {
             return Err(UsageError("standard input (-) can be read once".into()));
         }
-        let pictures = svg.is_some() || png.is_some();
-        let output = output.or_else(|| (!pictures).then(|| PathBuf::from("report.html")));
-        Ok(Intent::Report(ReportJob { files, output, svg, png }))
+        if output.is_some() {
+            pages.html = output;
+        } else if !pages.any() {
+            pages.html = Some(PathBuf::from("report.html"));
+        }
+        Ok(Intent::Report(ReportJob { files, pages }))
     }
 }

@@ -144,7 +144,7 @@ pub(super) fn draw(
                 );
                 let fill = Role::Series(n).fill().replace("class=\"", "class=\"m ");
                 let shape = format!(
-                    "<rect {fill} x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"1.5\"",
+                    "<rect {fill} data-s=\"{n}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"1.5\"",
                     px(begin),
                     px(y + FINE),
                     px((end - begin).max(FINE)),

@@ -283,6 +283,13 @@ impl Chart {
         self.series.iter().flat_map(|series| &series.points).filter(|p| self.shows(p)).count()
     }
 
+    /// How many points of each series are shown.
+    #[must_use]
+    pub fn points_by_series(&self) -> Vec<usize> {
+        let shown = |series: &Series| series.points.iter().filter(|p| self.shows(p)).count();
+        self.series.iter().map(shown).collect()
+    }
+
     /// Whether the scales can show a point.
     pub(crate) fn shows(&self, point: &DataPoint) -> bool {
         match &self.kind {

@@ -211,7 +211,11 @@ fn mark(
     }
     let (x, y) = at;
     Mark {
-        shape: format!("<circle {fill} cx=\"{}\" cy=\"{}\" r=\"{radius}\"", px(x), px(y)),
+        shape: format!(
+            "<circle {fill} data-s=\"{n}\" cx=\"{}\" cy=\"{}\" r=\"{radius}\"",
+            px(x),
+            px(y)
+        ),
         title,
     }
 }

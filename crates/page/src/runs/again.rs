@@ -1,8 +1,10 @@
 //! The command line that asks for the same.
 
+use std::path::PathBuf;
+
 use workload::{
     Arg, Arrivals, Endpoint, EngineKind, OnError, Piece, Plan, ProtocolKind, Schedule, Stage, Stop,
-    Window, command::placeholder, suite::SUITE,
+    TlsOptions, Verify, Window, command::placeholder, suite::SUITE,
 };
 
 use super::Source;
@@ -57,6 +59,12 @@ fn command_line(plan: &Plan) -> (Vec<String>, Option<String>) {
     if fleet.multi_thread {
         option("--threads", fleet.workers.to_string());
     }
+    if !plan.shard.is_whole() {
+        option("--shard", format!("{}/{}", plan.shard.index, plan.shard.of));
+    }
+    if !fleet.cpus.is_empty() {
+        option("--cpus", list(&fleet.cpus));
+    }
     if plan.warmup_ns > 0 {
         option("--warmup", (plan.warmup_ns as f64 / 1e9).to_string());
     }
@@ -94,6 +102,7 @@ fn command_line(plan: &Plan) -> (Vec<String>, Option<String>) {
         (plan.first_byte, "--first-byte"),
     ];
     words.extend(flags.into_iter().filter(|(on, _)| *on).map(|(_, flag)| flag.to_owned()));
+    words.extend(functions(plan).into_iter().flatten());
     let test = SUITE.iter().find(|test| test.title == plan.name);
     // The longest name is that of the fewest tests.
     let name = test.and_then(|test| test.names.iter().max_by_key(|name| name.len()));
@@ -110,13 +119,16 @@ fn target(plan: &Plan, words: &mut Vec<String>) {
             words.extend(["-h".into(), host.clone(), "-p".into(), port.to_string()]);
         }
         Endpoint::Unix(path) => words.extend(["-s".into(), path.display().to_string()]),
-        Endpoint::Spawned { program, args, unix, .. } => {
+        Endpoint::Spawned { program, args, unix, cpus } => {
             words.push(program.as_ref().map_or("--spawn".into(), |p| format!("--spawn={p}")));
             if *unix {
                 words.push("--spawn-unix".into());
             }
             if !args.is_empty() {
                 words.extend(["--spawn-args".into(), shell_words::join(args)]);
+            }
+            if !cpus.is_empty() {
+                words.extend(["--server-cpus".into(), list(cpus)]);
             }
         }
     }
@@ -129,9 +141,39 @@ fn target(plan: &Plan, words: &mut Vec<String>) {
     if target.db > 0 {
         words.extend(["--dbnum".into(), target.db.to_string()]);
     }
-    if target.tracking {
-        words.push("--enable-tracking".into());
+    if let Some(options) = &target.tls {
+        tls(options, words);
     }
+    if !target.sources.is_empty() {
+        words.extend(["--source-ip".into(), list(&target.sources)]);
+    }
+    let flags = [(target.tracking, "--enable-tracking"), (target.mptcp, "--mptcp")];
+    words.extend(flags.into_iter().filter(|(on, _)| *on).map(|(_, flag)| flag.to_owned()));
+}
+
+fn list(items: &[impl ToString]) -> String {
+    items.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+}
+
+fn tls(options: &TlsOptions, words: &mut Vec<String>) {
+    let TlsOptions { sni, verify, cacert, cacertdir, cert, key, ciphers, ciphersuites, resume } =
+        options;
+    words.push("--tls".into());
+    let path = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
+    let values = [
+        ("--sni", sni.clone()),
+        ("--cacert", path(cacert)),
+        ("--cacertdir", path(cacertdir)),
+        ("--cert", path(cert)),
+        ("--key", path(key)),
+        ("--tls-ciphers", ciphers.clone()),
+        ("--tls-ciphersuites", ciphersuites.clone()),
+    ];
+    for (name, value) in values {
+        words.extend(value.into_iter().flat_map(|value| [name.to_owned(), value]));
+    }
+    let flags = [(*verify == Verify::Nothing, "--insecure"), (*resume, "--tls-resume")];
+    words.extend(flags.into_iter().filter(|(on, _)| *on).map(|(_, flag)| flag.to_owned()));
 }
 
 /// `RATE`, `FROM..TO/SECONDSs` or `RATE,RATE/SECONDSs`.
@@ -146,6 +188,19 @@ fn rate(schedule: &Schedule) -> String {
     let rates: Vec<String> = schedule.stages.iter().map(ramp).collect();
     let lasts_ns = schedule.stages.iter().find_map(|stage| stage.lasts_ns).unwrap_or(1_000_000_000);
     format!("{}/{}s", rates.join(","), lasts_ns as f64 / 1e9)
+}
+
+/// What two tests of the suite were told that no other is, where it was not the default.
+fn functions(plan: &Plan) -> Option<[String; 2]> {
+    let word = |n: usize| Some(argument(plan.sequence.first()?.args.get(n)?, plan));
+    let (option, given, default) = match plan.name.as_str() {
+        "FUNCTION LOAD" => {
+            ("--num-functions", word(3)?.matches("register_function").count().to_string(), "10")
+        }
+        "FCALL" => ("--num-keys-in-fcall", word(2)?, "1"),
+        _ => return None,
+    };
+    (given != default).then(|| [option.to_owned(), given])
 }
 
 /// The commands of a sequence, each after `;` but the first.

@@ -117,6 +117,12 @@ fn plan(plan: &Plan) -> Pairs {
         ),
         ("seed", plan.seed.to_string()),
     ];
+    if !plan.shard.is_whole() {
+        pairs.push(("share of the load", format!("{} of {}", plan.shard.index, plan.shard.of)));
+    }
+    if plan.target.tls.is_some() {
+        pairs.push(("TLS", "yes".to_owned()));
+    }
     if plan.warmup_ns > 0 {
         pairs.push(("warm-up", Unit::Seconds.show(plan.warmup_ns as f64 / 1e9)));
     }

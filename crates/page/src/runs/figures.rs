@@ -205,6 +205,7 @@ pub(super) fn notes(summary: &Summary<'_>) -> Vec<Block> {
 pub(super) fn tables(summary: &Summary<'_>) -> Vec<Block> {
     let run = summary.run;
     let total = &run.measurement.total;
+    // A table by node, of a run against a cluster, has its place below this one.
     let mut blocks = vec![Block::Table(commands(run))];
     if summary.errors > 0 {
         let mut errors = Table::new(["kind of error", "replies", "share of requests"]);
@@ -222,7 +223,7 @@ pub(super) fn tables(summary: &Summary<'_>) -> Vec<Block> {
     let connections = &total.connections;
     let seconds = summary.elapsed_s;
     let per_s = |bytes: u64| if seconds > 0.0 { bytes as f64 / seconds } else { 0.0 };
-    blocks.push(Block::KeyValues(vec![
+    let mut pairs = vec![
         ("measured for".to_owned(), Unit::Seconds.show(seconds)),
         ("sent".to_owned(), traffic(connections.bytes_out, per_s(connections.bytes_out))),
         ("received".to_owned(), traffic(connections.bytes_in, per_s(connections.bytes_in))),
@@ -230,7 +231,12 @@ pub(super) fn tables(summary: &Summary<'_>) -> Vec<Block> {
         ("time to connect, 99th percentile".to_owned(), figure(&connections.connect, 0.99)),
         ("connections lost".to_owned(), grouped(connections.dropped as f64)),
         ("requests never answered".to_owned(), grouped(connections.unanswered as f64)),
-    ]));
+    ];
+    if let Some(tls) = &summary.tls {
+        pairs.push(("TLS".to_owned(), tls.negotiated.clone()));
+        pairs.extend(tls.resumed.map(|n| ("sessions taken up".to_owned(), grouped(n as f64))));
+    }
+    blocks.push(Block::KeyValues(pairs));
     let mut workers = Table::new(["worker", "busy", "CPU time"]);
     for (number, worker) in run.measurement.workers.iter().enumerate() {
         workers.row([

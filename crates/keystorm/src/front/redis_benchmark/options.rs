@@ -6,6 +6,7 @@
 
 use std::path::PathBuf;
 
+use crate::front::PageOptions;
 use clap::{ArgAction, Parser, ValueEnum};
 use workload::{EngineKind, ReadFrom, Window};
 
@@ -272,9 +273,8 @@ pub(super) struct ResultOptions {
     /// written after each test. `-` prints them as JSON instead of a report
     #[arg(long, value_name = "FILE", allow_hyphen_values = true)]
     pub(super) json: Option<PathBuf>,
-    /// Write a page with charts to this file, after each test; it needs no network
-    #[arg(long, value_name = "FILE", allow_hyphen_values = true)]
-    pub(super) html: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) pages: PageOptions,
     /// Log a histogram for each interval to this file, in the HdrHistogram log format
     #[arg(long, value_name = "FILE", allow_hyphen_values = true)]
     pub(super) hdr: Option<PathBuf>,

@@ -108,12 +108,11 @@ fn output(options: &Options, called_as: &str) -> Result<Output, String> {
     if to_stdout(&results.hdr) {
         return Err("--hdr: a file is needed; standard output is for reports".into());
     }
-    if to_stdout(&results.html) {
-        return Err("--html: a file is needed; standard output is for reports".into());
-    }
-    let kept = [&results.json, &results.hdr, &results.html];
-    if options.load.idle && kept.into_iter().any(Option::is_some) {
-        return Err("-I measures nothing that --json, --html or --hdr could keep".into());
+    let pages = results.pages.clone().checked()?;
+    if options.load.idle && (results.json.is_some() || results.hdr.is_some() || pages.any()) {
+        return Err(
+            "-I measures nothing that --json, --hdr, --html, --svg or --png could keep".into()
+        );
     }
     let document = to_stdout(&results.json);
     if document && (results.quiet || results.csv || results.format.is_some_and(|f| f != "json")) {
@@ -137,7 +136,7 @@ fn output(options: &Options, called_as: &str) -> Result<Output, String> {
         },
         live: !matches!(format, "csv" | "json"),
         json: results.json.clone().filter(|_| !document),
-        html: results.html.clone(),
+        pages,
         hdr: results.hdr.clone(),
         sample: results.sample,
     })
