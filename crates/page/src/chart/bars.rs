@@ -29,6 +29,8 @@ pub(super) fn draw(
     out: &mut String,
 ) -> Result<u32, ChartError> {
     let narrow = width <= NARROW;
+    // Guides are named above the bars.
+    let top = top + if chart.guides.is_empty() { 0 } else { CATEGORY };
     let each = u32::try_from(chart.series.len().max(1)).unwrap_or(1);
     // On a phone a name stands above its bars.
     let above = if narrow { CATEGORY } else { 0 };
@@ -167,7 +169,7 @@ pub(super) fn draw(
                 px(x),
                 px(up),
                 px(down),
-                px(down + 34 * FINE),
+                px(up - 5 * FINE),
                 xml(text)
             );
         }

@@ -6,9 +6,11 @@ use super::surface::{shortened, text_width, xml};
 use super::theme::{self, Role};
 use super::{Chart, ChartError, Kind, bars, plot};
 
-/// The widths of charts in pixels: beside text, and on a phone. Text keeps its size in both.
-pub(crate) const WIDE: u32 = 760;
+/// The widths of charts in pixels: one of two side by side, one on a phone, and a picture of its own.
+/// Text keeps its size in all.
+pub(crate) const WIDE: u32 = 560;
 pub(crate) const NARROW: u32 = 360;
+const PICTURE: u32 = 760;
 
 /// Sizes of text in pixels.
 pub(super) const LABEL: f64 = 12.0;
@@ -55,13 +57,13 @@ pub(super) fn standalone(chart: &Chart) -> Result<String, ChartError> {
 
 /// A file of its own, with this style sheet.
 pub(super) fn picture(chart: &Chart, style: &str) -> Result<String, ChartError> {
-    let (body, height) = body(chart, WIDE, 36)?;
-    let title = shortened(&chart.title, TITLE, f64::from(WIDE) - 24.0);
+    let (body, height) = body(chart, PICTURE, 36)?;
+    let title = shortened(&chart.title, TITLE, f64::from(PICTURE) - 24.0);
     Ok(format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDE} {height}\" \
-         width=\"{WIDE}\" height=\"{height}\" role=\"img\" \
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {PICTURE} {height}\" \
+         width=\"{PICTURE}\" height=\"{height}\" role=\"img\" \
          font-family=\"Ubuntu, system-ui, sans-serif\">\n<title>{0}</title>\n{style}\
-         <rect {1} width=\"{WIDE}\" height=\"{height}\"/>\n\
+         <rect {1} width=\"{PICTURE}\" height=\"{height}\"/>\n\
          <text {2} x=\"12\" y=\"24\" font-size=\"{TITLE}\" font-weight=\"600\">{3}</text>\n\
          {body}</svg>\n",
         xml(&chart.title),

@@ -17,6 +17,8 @@ use super::{Axis, Chart, ChartError, Guide, Kind, Scale, Series};
 const PLOT: u32 = 240;
 const TICKS: u32 = 24;
 const NAME: u32 = 20;
+/// Of the line that says what the y axis counts: its first label reaches into it.
+const HEAD: u32 = 26;
 /// Series with more points show a line only, and a point when it is pointed at.
 const POINTS_SEEN: usize = 40;
 
@@ -26,8 +28,9 @@ pub(super) fn draw(chart: &Chart, frame: Frame, out: &mut String) -> Result<u32,
     let (x_span, y_span) = spans(chart, width);
     let widest = y_span.ticks.iter().map(|(_, label)| text_width(label, LABEL));
     let left = widest.fold(24.0, f64::max).ceil() as u32 + 10;
-    let height = top + NAME + PLOT + TICKS + NAME;
-    let right = 14;
+    let height = top + HEAD + PLOT + TICKS + NAME;
+    let last = x_span.ticks.last().map_or(0.0, |(_, label)| text_width(label, LABEL) / 2.0);
+    let right = last.max(12.0).ceil() as u32 + 2;
     let x_span = thinned(x_span, f64::from(width - left - right));
     let mut marks = Vec::new();
     let mut shapes = String::new();
@@ -38,7 +41,7 @@ pub(super) fn draw(chart: &Chart, frame: Frame, out: &mut String) -> Result<u32,
         let root = Surface { out, size: (width, height) }.into_drawing_area();
         let failed = |e: DrawingAreaErrorKind<std::convert::Infallible>| chart.failed(e);
         let mut context = ChartBuilder::on(&root)
-            .margin_top((top + NAME) * fine)
+            .margin_top((top + HEAD) * fine)
             .margin_right(right * fine)
             .margin_bottom(NAME * fine)
             .x_label_area_size(TICKS * fine)

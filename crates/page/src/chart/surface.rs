@@ -49,15 +49,16 @@ pub(super) fn xml(text: &str) -> String {
     safe
 }
 
-/// The width of a text in pixels, within a tenth, for a sans-serif font of this size.
+/// The width of a text in pixels in a wide sans-serif font (DejaVu Sans) of this size; in others it
+/// is less.
 pub(super) fn text_width(text: &str, size: f64) -> f64 {
     let em = |c: char| match c {
-        'i' | 'l' | 'j' | '.' | ',' | ':' | ';' | '|' | '\'' | '!' | 'I' => 0.28,
-        ' ' | 'f' | 't' | 'r' | '/' | '-' | '(' | ')' => 0.36,
-        'm' | 'w' | 'M' | 'W' | '%' | '@' => 0.88,
-        'A'..='Z' => 0.68,
-        c if c.is_ascii() => 0.56,
-        'µ' | '×' | '−' | '–' => 0.58,
+        'i' | 'l' | 'j' | '.' | ',' | ':' | ';' | '|' | '\'' | '!' | 'I' => 0.32,
+        ' ' | 'f' | 't' | 'r' | '/' | '-' | '(' | ')' => 0.4,
+        'm' | 'w' | 'M' | 'W' | '%' | '@' => 0.95,
+        'A'..='Z' => 0.7,
+        c if c.is_ascii() => 0.63,
+        'µ' | '×' | '−' | '–' => 0.64,
         _ => 1.0,
     };
     text.chars().map(em).sum::<f64>() * size

@@ -31,11 +31,24 @@ impl Unit {
     /// A value with its unit, to three or four digits: `12.3k/s`, `351 µs`, `99.5 %`.
     #[must_use]
     pub fn show(self, value: f64) -> String {
+        self.told(value, true)
+    }
+
+    /// The same with zeros at the end, so that figures in a column stand below each other:
+    /// `3.50 ms`, `31.0 ms`.
+    #[must_use]
+    pub fn show_even(self, value: f64) -> String {
+        self.told(value, false)
+    }
+
+    fn told(self, value: f64, brief: bool) -> String {
+        let digits = |value: f64| digits(value, brief);
+        let large = |value: f64, gap: &str| large(value, gap, brief);
         if !value.is_finite() {
             return "–".to_owned();
         }
         if value < 0.0 {
-            return format!("−{}", self.show(-value));
+            return format!("−{}", self.told(-value, brief));
         }
         match self {
             Self::Plain => digits(value),
@@ -56,14 +69,14 @@ impl Unit {
     }
 }
 
-fn large(value: f64, gap: &str) -> String {
+fn large(value: f64, gap: &str, brief: bool) -> String {
     let step = LARGE.iter().find(|(size, _)| value >= *size * 0.9995);
     let (size, name) = step.copied().unwrap_or((1.0, ""));
-    format!("{}{gap}{name}", digits(value / size))
+    format!("{}{gap}{name}", digits(value / size, brief))
 }
 
-/// Three significant digits, without zeros that say nothing; whole numbers in full.
-fn digits(value: f64) -> String {
+/// Three significant digits, if brief without zeros at the end; whole numbers in full.
+fn digits(value: f64, brief: bool) -> String {
     let decimals = match value {
         v if v >= 99.95 => 0,
         v if v >= 9.995 => 1,
@@ -72,7 +85,7 @@ fn digits(value: f64) -> String {
         _ => 0,
     };
     let text = format!("{value:.decimals$}");
-    match text.contains('.') {
+    match brief && text.contains('.') {
         true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
         false => text,
     }
@@ -116,6 +129,7 @@ mod tests {
         ] {
             assert_eq!(unit.show(value), text);
         }
+        assert_eq!(Unit::Nanoseconds.show_even(31e6), "31.0 ms");
         assert_eq!((grouped(1_234_567.4), grouped(999.0)), ("1,234,567".into(), "999".into()));
     }
 }

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use workload::{
-    Arg, Arrivals, Endpoint, EngineKind, OnError, Piece, Plan, ProtocolKind, Schedule, Stage, Stop,
-    TlsOptions, Verify, Window, command::placeholder, suite::SUITE,
+    Arg, Arrivals, Endpoint, EngineKind, OnError, Piece, Plan, ProtocolKind, ReadFrom, Schedule,
+    Stage, Stop, TlsOptions, Verify, Window, command::placeholder, suite::SUITE,
 };
 
 use super::Source;
@@ -141,6 +141,15 @@ fn target(plan: &Plan, words: &mut Vec<String>) {
     if target.db > 0 {
         words.extend(["--dbnum".into(), target.db.to_string()]);
     }
+    if let Some(cluster) = &target.cluster {
+        words.push("--cluster".into());
+        let from = match cluster.read_from {
+            ReadFrom::Masters => None,
+            ReadFrom::Replicas => Some("yes"),
+            ReadFrom::All => Some("all"),
+        };
+        words.extend(from.into_iter().flat_map(|who| ["--rfr".to_owned(), who.to_owned()]));
+    }
     if let Some(options) = &target.tls {
         tls(options, words);
     }
@@ -219,6 +228,7 @@ fn argument(arg: &Arg, plan: &Plan) -> String {
         Piece::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
         Piece::Number(slot) => placeholder(*slot).to_owned(),
         Piece::Fill { .. } => "__data__".to_owned(),
+        Piece::Tag => "{tag}".to_owned(),
         Piece::Field(column) => {
             let columns = plan.dataset.as_ref().map_or(&[][..], |dataset| dataset.columns());
             let name = columns.get(*column).map_or(String::new(), ToString::to_string);

@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use host::{HostFacts, ServerFacts};
 use report::Run;
-use workload::{Arrivals, Plan, Stop};
+use workload::{Arrivals, Plan, ReadFrom, Stop};
 
 use super::Source;
 use crate::chart::grouped;
@@ -120,6 +120,14 @@ fn plan(plan: &Plan) -> Pairs {
     if !plan.shard.is_whole() {
         pairs.push(("share of the load", format!("{} of {}", plan.shard.index, plan.shard.of)));
     }
+    if let Some(cluster) = &plan.target.cluster {
+        let readers = match cluster.read_from {
+            ReadFrom::Masters => "masters",
+            ReadFrom::Replicas => "replicas",
+            ReadFrom::All => "masters and replicas",
+        };
+        pairs.push(("cluster", format!("reads go to {readers}")));
+    }
     if plan.target.tls.is_some() {
         pairs.push(("TLS", "yes".to_owned()));
     }
@@ -145,9 +153,11 @@ fn server(run: &Run) -> Pairs {
 
 fn machine(host: &HostFacts) -> Pairs {
     let HostFacts { hostname, os, kernel, cpu, memory, load, .. } = host;
-    let count = |n: &Option<u32>, what: &str| n.map(|n| format!("{n} {what}"));
+    let count = |n: &Option<u32>, what: &str| {
+        n.map(|n| format!("{n} {what}{}", if n == 1 { "" } else { "s" }))
+    };
     let cpus =
-        [count(&cpu.logical, "CPUs"), count(&cpu.cores, "cores"), count(&cpu.sockets, "sockets")];
+        [count(&cpu.logical, "CPU"), count(&cpu.cores, "core"), count(&cpu.sockets, "socket")];
     let governors = (!cpu.governors.is_empty()).then(|| cpu.governors.join(", "));
     let numbers = |load: &[f64; 3]| load.map(|n| format!("{n:.2}")).join(", ");
     [

@@ -14,16 +14,16 @@ const OVERLAID_MAX: usize = 8;
 pub(super) fn verdict(test: &Test<'_>) -> Verdict {
     let Test { name, summary, .. } = test;
     let run = summary.run;
-    let mut headline = format!("{name}: {} requests/s", grouped(summary.throughput_rps));
-    if let Some(limit) = limit(run.verdict.limited_by) {
-        headline += &format!(", limited by {limit}");
-    }
-    let mut text = run.verdict.text.clone();
+    let headline = match limit(run.verdict.limited_by) {
+        Some(limit) => format!("{name}: limited by {limit}"),
+        None => format!("{name}: {} requests/s", grouped(summary.throughput_rps)),
+    };
+    let mut text = reason(&run.verdict);
     if let Some(shortfall) = summary.shortfall() {
         text = format!("{shortfall}. {text}");
     }
     if run.verdict.limited_by == LimitedBy::Unknown && summary.shortfall().is_none() {
-        text = format!("What limited it is {text}.");
+        text = format!("What limited it is {}.", run.verdict.text);
     }
     let quantile = |q| figure(&summary.response_times, q);
     let mut figures = vec![
@@ -38,6 +38,18 @@ pub(super) fn verdict(test: &Test<'_>) -> Verdict {
         figures.push(("errors".to_owned(), grouped(summary.errors as f64)));
     }
     Verdict { headline, text, tone: tone(summary), figures }
+}
+
+/// The reason of a verdict as a sentence. The limit before it is said in the headline.
+fn reason(verdict: &report::Verdict) -> String {
+    let text = match verdict.text.split_once(": ") {
+        Some((limit, why)) if !limit.contains(' ') => why,
+        _ => &verdict.text,
+    };
+    let mut letters = text.chars();
+    let first = letters.next().map(char::to_uppercase);
+    let text = first.into_iter().flatten().chain(letters).collect::<String>();
+    if text.is_empty() || text.ends_with('.') { text } else { text + "." }
 }
 
 fn tone(summary: &Summary<'_>) -> Tone {
@@ -64,7 +76,7 @@ fn limit(limit: LimitedBy) -> Option<&'static str> {
 
 fn figure(latency: &Latency, quantile: f64) -> String {
     let ns = if quantile >= 1.0 { latency.max_ns() } else { latency.quantile_ns(quantile) };
-    ns.map_or("–".to_owned(), |ns| Unit::Nanoseconds.show(ns as f64))
+    ns.map_or("–".to_owned(), |ns| Unit::Nanoseconds.show_even(ns as f64))
 }
 
 /// That tests are missing.
@@ -92,6 +104,7 @@ pub(super) fn overview(tests: &[Test<'_>]) -> Verdict {
         }
         _ => String::new(),
     };
+    let text = format!("{} {text}", limits(tests)).trim().to_owned();
     let bad = |tone_of: Tone| tests.iter().any(|test| tone(&test.summary) == tone_of);
     let tone = match (bad(Tone::Bad), bad(Tone::Warning)) {
         (true, _) => Tone::Bad,
@@ -99,6 +112,36 @@ pub(super) fn overview(tests: &[Test<'_>]) -> Verdict {
         _ => Tone::Plain,
     };
     Verdict { tone, ..Verdict::new(format!("{} tests", tests.len()), text) }
+}
+
+/// What limited how many tests, the most frequent first.
+fn limits(tests: &[Test<'_>]) -> String {
+    let mut counts: Vec<(&str, usize)> = Vec::new();
+    for test in tests {
+        let limit = limit(test.summary.run.verdict.limited_by).unwrap_or("something not known");
+        match counts.iter_mut().find(|(known, _)| *known == limit) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((limit, 1)),
+        }
+    }
+    counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    match &counts[..] {
+        [] => String::new(),
+        [(limit, _)] => format!("All were limited by {limit}."),
+        counts => {
+            let each = counts.iter().map(|(limit, count)| format!("{count} by {limit}"));
+            format!("Limited: {}.", each.collect::<Vec<_>>().join(", "))
+        }
+    }
+}
+
+/// Warnings that every test has.
+fn shared<'t>(tests: &'t [Test<'_>]) -> Vec<&'t String> {
+    let [first, others @ ..] = tests else { return Vec::new() };
+    let everywhere = |line: &&String| {
+        !others.is_empty() && others.iter().all(|t| t.summary.run.warnings.contains(line))
+    };
+    first.summary.run.warnings.iter().filter(everywhere).collect()
 }
 
 /// All tests in one table, and in charts where a picture says more.
@@ -118,14 +161,17 @@ pub(super) fn side_by_side(sources: &[Source<'_>], tests: &[Test<'_>]) -> Sectio
     ]);
     for Test { name, summary, .. } in tests {
         let all = &summary.response_times;
-        let mean = all.mean_ns().map_or("–".to_owned(), |ns| Unit::Nanoseconds.show(ns));
+        let mean = all.mean_ns().map_or("–".to_owned(), |ns| Unit::Nanoseconds.show_even(ns));
         let mut row = vec![name.clone(), grouped(summary.throughput_rps), mean];
         row.extend([0.5, 0.95, 0.99, 0.999, 1.0].map(|q| figure(all, q)));
         row.extend([grouped(summary.requests as f64), grouped(summary.errors as f64)]);
         row.push(limit(summary.run.verdict.limited_by).unwrap_or("not known").to_owned());
         table.row(row);
     }
-    let mut blocks = vec![Block::Table(table)];
+    let warnings = shared(tests).into_iter();
+    let mut blocks: Vec<Block> =
+        warnings.map(|line| Block::Note(Tone::Warning, line.clone())).collect();
+    blocks.push(Block::Table(table));
     blocks.push(Block::Chart(bars("Requests per second", sources, tests, Unit::PerSecond, |s| {
         Some(s.throughput_rps)
     })));
@@ -178,11 +224,13 @@ fn bars(
     chart
 }
 
-/// What a reader must know before believing the figures.
-pub(super) fn notes(summary: &Summary<'_>) -> Vec<Block> {
+/// What a reader must know before believing the figures of a test, without what is true of all.
+pub(super) fn notes(Test { summary, .. }: &Test<'_>, tests: &[Test<'_>]) -> Vec<Block> {
+    let known = shared(tests);
     let mut notes: Vec<Block> = Vec::new();
     let mut note = |tone, text: String| notes.push(Block::Note(tone, text));
-    summary.run.warnings.iter().for_each(|line| note(Tone::Warning, line.clone()));
+    let own = summary.run.warnings.iter().filter(|line| !known.contains(line));
+    own.for_each(|line| note(Tone::Warning, line.clone()));
     if let Some(schedule) = &summary.schedule
         && schedule.missed_share > 0.0
     {
@@ -205,8 +253,8 @@ pub(super) fn notes(summary: &Summary<'_>) -> Vec<Block> {
 pub(super) fn tables(summary: &Summary<'_>) -> Vec<Block> {
     let run = summary.run;
     let total = &run.measurement.total;
-    // A table by node, of a run against a cluster, has its place below this one.
     let mut blocks = vec![Block::Table(commands(run))];
+    blocks.extend(nodes(summary));
     if summary.errors > 0 {
         let mut errors = Table::new(["kind of error", "replies", "share of requests"]);
         for (kind, count) in total.errors.by_kind() {
@@ -255,13 +303,38 @@ fn traffic(bytes: u64, per_s: f64) -> String {
     format!("{} ({})", Unit::Bytes.show(bytes as f64), Unit::BytesPerSecond.show(per_s))
 }
 
+/// One row a node of a cluster that had part in the load.
+fn nodes(summary: &Summary<'_>) -> Option<Block> {
+    let mut table = Table::new([
+        "node", "role", "slots", "requests", "share", "errors", "moved", "asked", "retried",
+        "mean", "p50", "p99", "max",
+    ]);
+    for node in &summary.nodes {
+        let counts = [node.errors, node.moved, node.asked, node.retried];
+        let figures = [node.response.p50_ns, node.response.p99_ns, node.response.max_ns];
+        let role = if node.master { "master" } else { "replica" };
+        let share = node.requests as f64 / summary.requests.max(1) as f64;
+        let mut row = vec![node.name.clone(), role.to_owned(), grouped(f64::from(node.slots))];
+        row.extend([grouped(node.requests as f64), Unit::Share.show_even(share)]);
+        row.extend(counts.map(|n| grouped(n as f64)));
+        let ns = |ns: f64| match node.response.count {
+            0 => "–".to_owned(),
+            _ => Unit::Nanoseconds.show_even(ns),
+        };
+        row.push(ns(node.response.mean_ns));
+        row.extend(figures.map(|figure| ns(figure as f64)));
+        table.row(row);
+    }
+    (!table.rows.is_empty()).then_some(Block::Table(table))
+}
+
 /// One row a command of the sequence. A command that is sent several times is several rows.
 fn commands(run: &Run) -> Table {
     let mut table =
         Table::new(["command", "values", "misses", "mean", "p50", "p95", "p99", "p99.9", "max"]);
     for (spec, tally) in run.plan.sequence.iter().zip(&run.measurement.total.commands) {
         let all = tally.response();
-        let mean = all.mean_ns().map_or("–".to_owned(), |ns| Unit::Nanoseconds.show(ns));
+        let mean = all.mean_ns().map_or("–".to_owned(), |ns| Unit::Nanoseconds.show_even(ns));
         let mut row = vec![spec.name(), grouped(tally.ok as f64), grouped(tally.miss as f64), mean];
         row.extend([0.5, 0.95, 0.99, 0.999, 1.0].map(|q| figure(all, q)));
         table.row(row);

@@ -57,7 +57,7 @@ pub fn page(sources: &[Source<'_>]) -> Page {
         page.sections.push(figures::side_by_side(sources, &tests));
     }
     for test in &tests {
-        page.sections.push(section(test, !few));
+        page.sections.push(section(test, &tests, !few));
     }
     page.sections.push(facts::section(sources));
     page.sections.push(again::section(sources));
@@ -93,13 +93,13 @@ fn title(sources: &[Source<'_>], tests: &[Test<'_>]) -> String {
 }
 
 /// All about one test.
-fn section(test: &Test<'_>, verdict: bool) -> Section {
+fn section(test: &Test<'_>, tests: &[Test<'_>], verdict: bool) -> Section {
     let run = test.summary.run;
     let mut blocks = Vec::new();
     if verdict {
         blocks.push(Block::Verdict(figures::verdict(test)));
     }
-    blocks.extend(figures::notes(&test.summary));
+    blocks.extend(figures::notes(test, tests));
     let charts = [
         throughput_over_time("Throughput over time", run),
         latency_over_time("Response time over time", run),
