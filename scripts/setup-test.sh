@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs what the tests need: formatter and linter, redis-server with redis-benchmark and
-# redis-cli to compare with, and a real valkey-server in target/test-servers, where the tests look
-# for it. Says nothing when all is there.
+# redis-cli to compare with, Chromium to open pages in, and a real valkey-server in
+# target/test-servers, where the tests look for it. Says nothing when all is there.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 . "$root/scripts/install.sh"
@@ -25,6 +25,10 @@ want_build_tools
 want redis-server redis-server redis redis redis
 want redis-cli redis-tools redis redis redis
 want redis-benchmark redis-tools redis redis redis
+# A browser to open pages in, by any of its names.
+if ! have chromium-browser && ! have google-chrome && [ ! -d /Applications/Chromium.app ]; then
+    want chromium chromium chromium chromium chromium
+fi
 install_wanted 'make test'
 
 # Prints a Python that has pip, or nothing. The one a package brings may not be the first.

@@ -11,6 +11,7 @@ mod front;
 mod keep;
 mod live;
 mod print;
+mod reported;
 mod rig;
 mod saved;
 mod serve;
@@ -41,6 +42,7 @@ fn main() -> ExitCode {
         Ok(Intent::Sink(job)) => serve::serve(&job),
         Ok(Intent::Show(job)) => saved::show(&job),
         Ok(Intent::Merge(job)) => saved::merge(&job),
+        Ok(Intent::Report(job)) => reported::report(&job),
         Ok(Intent::Calibrate(job)) => calibrate::calibrate(&job),
         Ok(Intent::Doctor(job)) => checkup::check(&job),
         Err(UsageError(text)) => {

@@ -7,7 +7,9 @@
 mod calibrate;
 mod doctor;
 mod merge;
+mod pages;
 mod redis_benchmark;
+mod report_page;
 mod show;
 mod sink;
 
@@ -21,6 +23,8 @@ use workload::Plan;
 pub(crate) use calibrate::Calibration;
 pub(crate) use doctor::Checkup;
 pub(crate) use merge::MergeJob;
+pub(crate) use pages::PageOptions;
+pub(crate) use report_page::ReportJob;
 pub(crate) use show::ShowJob;
 pub(crate) use sink::SinkJob;
 
@@ -42,11 +46,12 @@ const FRONTS: &[&dyn FrontEnd] = &[
     &show::ShowFront,
     &merge::MergeFront,
     &doctor::DoctorFront,
+    &report_page::ReportFront,
 ];
 
 /// First arguments that are, or will be, keystorm's own. To send such a word as a command it
 /// takes a `--` before it.
-const RESERVED: &[&str] = &["compare", "report", "search", "survey", "sweep"];
+const RESERVED: &[&str] = &["compare", "search", "survey", "sweep"];
 
 /// What a command line asks for.
 pub(crate) enum Intent {
@@ -60,6 +65,8 @@ pub(crate) enum Intent {
     Show(ShowJob),
     /// Saved runs, added up.
     Merge(MergeJob),
+    /// Saved runs as a page.
+    Report(ReportJob),
     /// The client's own ceiling.
     Calibrate(Box<Calibration>),
     /// What spoils results here.
@@ -103,6 +110,8 @@ pub(crate) struct Output {
     pub(crate) live: bool,
     /// Where results are kept.
     pub(crate) json: Option<PathBuf>,
+    /// Where a page of the results goes, and its charts.
+    pub(crate) pages: PageOptions,
     /// Where histograms are logged.
     pub(crate) hdr: Option<PathBuf>,
     /// Whether the server is looked at once a second while load runs.
@@ -112,7 +121,8 @@ pub(crate) struct Output {
 impl Output {
     /// Results that are printed and nothing else.
     pub(crate) fn printed(format: &'static str, options: FormatOptions) -> Self {
-        Self { format, options, live: false, json: None, hdr: None, sample: false }
+        let pages = PageOptions::default();
+        Self { format, options, live: false, json: None, pages, hdr: None, sample: false }
     }
 
     /// The format, ready to write.

@@ -4,6 +4,8 @@
 //! (`INFO commandstats`), never read from what keystorm prints.
 #![allow(missing_docs, clippy::unwrap_used)]
 
+#[path = "../../../page/tests/pages/browser.rs"]
+mod browser;
 #[path = "../../../engine/tests/conformance/certificates.rs"]
 mod certificates;
 mod listener;
@@ -24,6 +26,7 @@ mod limits;
 mod login;
 mod output;
 mod pace;
+mod pages;
 mod parity;
 mod placeholders;
 mod plan;

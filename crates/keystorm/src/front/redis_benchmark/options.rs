@@ -6,6 +6,7 @@
 
 use std::path::PathBuf;
 
+use crate::front::PageOptions;
 use clap::{ArgAction, Parser, ValueEnum};
 use workload::{EngineKind, ReadFrom, Window};
 
@@ -272,6 +273,8 @@ pub(super) struct ResultOptions {
     /// written after each test. `-` prints them as JSON instead of a report
     #[arg(long, value_name = "FILE", allow_hyphen_values = true)]
     pub(super) json: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) pages: PageOptions,
     /// Log a histogram for each interval to this file, in the HdrHistogram log format
     #[arg(long, value_name = "FILE", allow_hyphen_values = true)]
     pub(super) hdr: Option<PathBuf>,
@@ -494,4 +497,5 @@ Subcommands, each with a --help of its own:
   keystorm doctor      what on this machine and on a server spoils results
   keystorm sink        a server that does as little as a server can
   keystorm show        a run that was kept with --json, in any layout
-  keystorm merge       runs of several clients, added up";
+  keystorm merge       runs of several clients, added up
+  keystorm report      saved runs as a page with charts";

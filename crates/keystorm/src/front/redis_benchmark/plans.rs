@@ -108,8 +108,11 @@ fn output(options: &Options, called_as: &str) -> Result<Output, String> {
     if to_stdout(&results.hdr) {
         return Err("--hdr: a file is needed; standard output is for reports".into());
     }
-    if options.load.idle && (results.json.is_some() || results.hdr.is_some()) {
-        return Err("-I measures nothing that --json or --hdr could keep".into());
+    let pages = results.pages.clone().checked()?;
+    if options.load.idle && (results.json.is_some() || results.hdr.is_some() || pages.any()) {
+        return Err(
+            "-I measures nothing that --json, --hdr, --html, --svg or --png could keep".into()
+        );
     }
     let document = to_stdout(&results.json);
     if document && (results.quiet || results.csv || results.format.is_some_and(|f| f != "json")) {
@@ -133,6 +136,7 @@ fn output(options: &Options, called_as: &str) -> Result<Output, String> {
         },
         live: !matches!(format, "csv" | "json"),
         json: results.json.clone().filter(|_| !document),
+        pages,
         hdr: results.hdr.clone(),
         sample: results.sample,
     })
