@@ -189,7 +189,7 @@ pub(super) fn draw(
     }
     let _ = writeln!(
         out,
-        "<text {} x=\"{}\" y=\"{}\" font-size=\"{LABEL}\" text-anchor=\"end\">{} →</text>",
+        "<text {} x=\"{}\" y=\"{}\" font-size=\"{LABEL}\" text-anchor=\"end\">{}</text>",
         Role::Muted.fill(),
         width - 14,
         height - 6,

@@ -11,6 +11,8 @@ use super::{Chart, ChartError, Kind, bars, plot};
 pub(crate) const WIDE: u32 = 560;
 pub(crate) const NARROW: u32 = 360;
 const PICTURE: u32 = 760;
+/// What is free around a picture's chart.
+const EDGE: u32 = 12;
 
 /// Sizes of text in pixels.
 pub(super) const LABEL: f64 = 12.0;
@@ -57,15 +59,16 @@ pub(super) fn standalone(chart: &Chart) -> Result<String, ChartError> {
 
 /// A file of its own, with this style sheet.
 pub(super) fn picture(chart: &Chart, style: &str) -> Result<String, ChartError> {
-    let (body, height) = body(chart, PICTURE, 36)?;
-    let title = shortened(&chart.title, TITLE, f64::from(PICTURE) - 24.0);
+    let (body, height) = body(chart, PICTURE - 2 * EDGE, 36)?;
+    let height = height + EDGE;
+    let title = shortened(&chart.title, TITLE, f64::from(PICTURE - 2 * EDGE));
     Ok(format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {PICTURE} {height}\" \
          width=\"{PICTURE}\" height=\"{height}\" role=\"img\" \
          font-family=\"Ubuntu, system-ui, sans-serif\">\n<title>{0}</title>\n{style}\
          <rect {1} width=\"{PICTURE}\" height=\"{height}\"/>\n\
-         <text {2} x=\"12\" y=\"24\" font-size=\"{TITLE}\" font-weight=\"600\">{3}</text>\n\
-         {body}</svg>\n",
+         <text {2} x=\"{EDGE}\" y=\"24\" font-size=\"{TITLE}\" font-weight=\"600\">{3}</text>\n\
+         <g transform=\"translate({EDGE} 0)\">\n{body}</g></svg>\n",
         xml(&chart.title),
         Role::Paper.fill(),
         Role::Ink.fill(),

@@ -162,10 +162,9 @@ fn names(chart: &Chart, Frame { width, top }: Frame, height: u32, out: &mut Stri
     for (axis, x, y, anchor) in
         [(&chart.y, 0, top + 12, "start"), (&chart.x, width - 14, height - 6, "end")]
     {
-        let arrow = if anchor == "end" { " →" } else { "" };
         let _ = writeln!(
             out,
-            "<text {} x=\"{x}\" y=\"{y}\" font-size=\"{LABEL}\" text-anchor=\"{anchor}\">{}{arrow}</text>",
+            "<text {} x=\"{x}\" y=\"{y}\" font-size=\"{LABEL}\" text-anchor=\"{anchor}\">{}</text>",
             Role::Muted.fill(),
             xml(&shortened(&name(axis), LABEL, f64::from(width) * 0.9)),
         );

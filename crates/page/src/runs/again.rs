@@ -53,8 +53,11 @@ fn command_line(plan: &Plan) -> (Vec<String>, Option<String>) {
     if fleet.pipeline_depth > 1 {
         option("-P", fleet.pipeline_depth.to_string());
     }
-    if fleet.window == Window::Rolling {
-        option("--window", "rolling".into());
+    // What is assumed differs between open and closed loops.
+    match (fleet.window, plan.pace.schedule()) {
+        (Window::Rolling, _) => option("--window", "rolling".into()),
+        (Window::Batch, Some(_)) => option("--window", "batch".into()),
+        (Window::Batch, None) => {}
     }
     if fleet.multi_thread {
         option("--threads", fleet.workers.to_string());
