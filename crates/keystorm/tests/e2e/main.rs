@@ -22,6 +22,7 @@ mod errors;
 mod help;
 mod limits;
 mod login;
+mod metrics;
 mod output;
 mod pace;
 mod parity;
