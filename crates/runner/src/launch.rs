@@ -78,9 +78,7 @@ fn run_over<P: wire::Protocol>(
             let make = |connections| Uring::new(origin, connections);
             run_in::<Uring, P>(job, observer, origin, choice, make)
         }
-        Choice::Epoll => {
-            run_in::<Epoll, P>(job, observer, origin, choice, |_| Epoll::new(origin))
-        }
+        Choice::Epoll => run_in::<Epoll, P>(job, observer, origin, choice, |_| Epoll::new(origin)),
     }?;
     measurement.engine = choice.name().to_owned();
     measurement.engine_note = note;

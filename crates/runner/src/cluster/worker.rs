@@ -10,13 +10,13 @@ use super::lanes::Lanes;
 use super::link::{Link, Request};
 use super::router::Router;
 use super::{ClusterJob, Watch};
-use crate::{Fatal, Standing};
 use crate::gate::Gate;
 use crate::launch::Carries;
 use crate::opening::Opening;
 use crate::prelude::Prelude;
 use crate::recorder::Recorder;
 use crate::worker::{GATE_EVERY_NS, STOP_EVERY_NS, Shift};
+use crate::{Fatal, Standing};
 
 /// Requests that may wait for each connection of a node while other nodes have some left to do,
 /// in pipelines. Nodes are not all equally fast at every moment, and keys do not fall evenly.
