@@ -21,11 +21,12 @@ LATE_AT, LATE_MAX_MS = 10_000, 0.1
 
 
 def measure(keystorm, socket, engine, rate, seconds, extra):
-    with tempfile.NamedTemporaryFile(suffix=".json") as kept:
-        line = [keystorm, "-s", socket, "--engine", engine, "--rps", str(rate), "-q"]
-        line += ["--duration", str(seconds), "--json", kept.name, *extra, "ping"]
-        subprocess.run(line, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        test = json.load(kept)["tests"][0]
+    kept = socket + ".json"
+    line = [keystorm, "-s", socket, "--engine", engine, "--rps", str(rate), "-q"]
+    line += ["--duration", str(seconds), "--json", kept, *extra, "ping"]
+    subprocess.run(line, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    with open(kept, encoding="utf-8") as file:
+        test = json.load(file)["tests"][0]
     late = test["lateness_ms"]["own"]
     busy = sum(w["cpu_ns"] for w in test["client"]["workers"]) / 1e9 / test["elapsed_s"]
     return test["requests"] / seconds, late["p50"], late["p99"], busy
