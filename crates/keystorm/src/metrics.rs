@@ -4,6 +4,7 @@
 //! thread, and put into text on the thread that serves, when somebody asks. No worker takes the
 //! lock.
 
+use std::io;
 use std::net::TcpListener;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -50,11 +51,16 @@ impl Metrics {
     /// The address cannot be listened on: the port is taken, or it is not of this machine.
     pub(crate) fn serve(at: &MetricsAt) -> Result<Self> {
         let MetricsAt { host, port } = at;
-        let why_not = |error| match error {
-            error if std::io::Error::kind(&error) == std::io::ErrorKind::AddrInUse => {
+        let why_not = |error: io::Error| match error {
+            error if error.kind() == io::ErrorKind::AddrInUse => {
                 anyhow!("--metrics: {at} is taken by another program; choose another port")
             }
-            error => anyhow!("--metrics: cannot listen on {at}: {error}"),
+            error => {
+                // Rust appends " (os error N)", which tells a person nothing.
+                let text = error.to_string();
+                let text = text.split(" (os error").next().unwrap_or_default();
+                anyhow!("--metrics: cannot listen on {at}: {text}")
+            }
         };
         let listener = TcpListener::bind((host.as_str(), *port)).map_err(why_not)?;
         let address = listener.local_addr().map_err(why_not)?;
