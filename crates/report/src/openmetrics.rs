@@ -86,12 +86,19 @@ impl Seen {
 }
 
 /// A histogram with few buckets, each with the requests that are its own.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 struct Buckets {
     /// Upper bounds in seconds, the last without end.
     counts: Vec<(f64, u64)>,
     count: u64,
     sum_s: f64,
+}
+
+impl Default for Buckets {
+    /// Of nothing: a histogram without its buckets would be none.
+    fn default() -> Self {
+        Self::of(&Latency::new(1))
+    }
 }
 
 impl Buckets {
@@ -320,6 +327,13 @@ mod tests {
         let name = r#"a\"b\\c\\n\\x1b[2J"#;
         let expected = format!("keystorm_requests_total{{test=\"{name}\",engine=\"epoll\"}} 7");
         assert_eq!(requests, expected);
+    }
+
+    #[test]
+    fn a_test_that_saw_nothing_has_all_buckets() {
+        let text = openmetrics("1", vec![TestState::default()]).unwrap();
+        let bounds = text.lines().filter(|l| l.contains("_bucket{") && l.ends_with(" 0")).count();
+        assert_eq!((bounds, text.matches("le=\"+Inf\"").count()), (2 * 44, 2), "{text}");
     }
 
     #[test]
