@@ -10,6 +10,7 @@ use workload::Plan;
 use crate::front::{Action, Job};
 use crate::keep::Keep;
 use crate::live::Live;
+use crate::metrics::{Both, Metrics};
 use crate::print::{self, Printer};
 use crate::rig::Rig;
 use crate::server::Server;
@@ -42,6 +43,7 @@ pub(crate) fn execute(job: &Job) -> Result<End> {
     };
     // Before anything is asked of the server: a result that cannot be kept need not be measured.
     let keep = Keep::open(&job.output)?;
+    let metrics = job.output.metrics.as_ref().map(Metrics::serve).transpose()?;
     let interrupted = signals::interrupted().context("asking to be told of Ctrl-C")?;
     let mut rig = Rig::reach(&first.target, first.own_connections(), &interrupted)?;
     rig.sample = job.output.sample;
@@ -49,7 +51,7 @@ pub(crate) fn execute(job: &Job) -> Result<End> {
     introduce_cluster(job, &rig.server)?;
     match job.action {
         Action::Idle => idle(first, &rig),
-        Action::Run { repeat } => run_all(job, &rig, repeat, keep),
+        Action::Run { repeat } => run_all(job, &rig, repeat, keep, metrics.as_ref()),
     }
 }
 
@@ -94,9 +96,15 @@ fn introduce_cluster(job: &Job, server: &Server) -> Result<()> {
     Ok(())
 }
 
-fn run_all(job: &Job, rig: &Rig<'_>, repeat: bool, mut keep: Keep) -> Result<End> {
+fn run_all(
+    job: &Job,
+    rig: &Rig<'_>,
+    repeat: bool,
+    mut keep: Keep,
+    metrics: Option<&Metrics>,
+) -> Result<End> {
     let mut printer = Printer::begin(&job.output)?;
-    let ended = run_rounds(job, rig, repeat, &mut printer, &mut keep);
+    let ended = run_rounds(job, rig, repeat, &mut printer, &mut keep, metrics);
     // Also after an error: what was measured before it is not lost.
     let closed = printer.close();
     let end = ended?;
@@ -110,13 +118,18 @@ fn run_rounds(
     repeat: bool,
     printer: &mut Printer,
     keep: &mut Keep,
+    metrics: Option<&Metrics>,
 ) -> Result<End> {
     loop {
         for (at, plan) in job.plans.iter().enumerate() {
             let count = job.plans.len();
             let mut live = Live::new(plan, at as u32 + 1, count as u32, job.output.live);
-            let run = rig.run(plan, job.start_at, &mut live)?;
+            let mut watch = metrics.map(|metrics| metrics.watch(plan));
+            let run = rig.run(plan, job.start_at, &mut Both(&mut live, watch.as_mut()))?;
             live.clear();
+            if let Some(watch) = watch {
+                watch.ended(&run);
+            }
             keep.put(at, &run, at + 1 == count)?;
             printer.each(&run)?;
             match run.measurement.ending {

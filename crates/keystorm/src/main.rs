@@ -10,6 +10,7 @@ mod execute;
 mod front;
 mod keep;
 mod live;
+mod metrics;
 mod print;
 mod reported;
 mod rig;

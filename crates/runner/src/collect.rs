@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, Sender};
 
 use measure::{Interval, NodeTally, Point, Tally, TallyShape, Timeline, WorkerUse};
 
-use crate::INTERVAL_NS;
+use crate::{INTERVAL_NS, Standing};
 
 /// What a worker tells the collector.
 // Boxing the larger variant would allocate on the workers' threads.
@@ -18,6 +18,8 @@ pub(crate) enum Message {
     /// An interval ended.
     Interval {
         interval: Interval,
+        /// Where the worker stood at its end.
+        standing: Standing,
         /// It belongs to the warm-up: shown and not kept.
         warm: bool,
     },
@@ -36,12 +38,18 @@ pub trait Observer {
 pub struct Snapshot<'c> {
     /// The interval.
     pub point: &'c Point,
+    /// What was seen in it.
+    pub tally: &'c Tally,
     /// Whether it belongs to the warm-up.
     pub warming_up: bool,
     /// Everything measured so far.
     pub total: &'c Tally,
     /// From the start of the measured part, or of the warm-up while that lasts.
     pub elapsed_ns: u64,
+    /// Where each worker stood when it last handed over an interval.
+    pub standing: &'c [Standing],
+    /// The engine that moves the bytes.
+    pub engine: &'static str,
 }
 
 /// Adds up what workers report.
@@ -53,6 +61,8 @@ pub(crate) struct Collector {
     pub(crate) span: Option<(u64, u64)>,
     /// The nodes of a cluster.
     pub(crate) nodes: Vec<NodeTally>,
+    standing: Vec<Standing>,
+    engine: &'static str,
     /// Intervals that not all workers have reported.
     open: BTreeMap<u32, Tally>,
     /// The first interval that each worker has yet to report.
@@ -63,8 +73,12 @@ pub(crate) struct Collector {
 }
 
 impl Collector {
-    /// A collector for workers that take empty tallies from these.
-    pub(crate) fn new(shape: TallyShape, empties: Vec<Sender<Tally>>) -> Self {
+    /// A collector for workers that take empty tallies from these and use this engine.
+    pub(crate) fn new(
+        shape: TallyShape,
+        empties: Vec<Sender<Tally>>,
+        engine: &'static str,
+    ) -> Self {
         let workers = empties.len();
         Self {
             total: Tally::new(&shape),
@@ -72,6 +86,8 @@ impl Collector {
             workers: vec![WorkerUse::default(); workers],
             span: None,
             nodes: Vec::new(),
+            standing: vec![Standing::default(); workers],
+            engine,
             open: BTreeMap::new(),
             reported: vec![0; workers],
             shape,
@@ -84,8 +100,12 @@ impl Collector {
     pub(crate) fn collect(&mut self, messages: &Receiver<Message>, observer: &mut dyn Observer) {
         while let Ok(message) = messages.recv() {
             match message {
-                Message::Interval { interval, warm: true } => self.warm(interval, observer),
-                Message::Interval { interval, warm: false } => {
+                Message::Interval { interval, standing, warm } => {
+                    self.standing[usize::from(interval.worker)] = standing;
+                    if warm {
+                        self.warm(interval, observer);
+                        continue;
+                    }
                     self.add(interval);
                     self.close_reported(observer);
                 }
@@ -93,6 +113,8 @@ impl Collector {
                     measure::merge_nodes(&mut self.nodes, nodes);
                     let worker = usize::from(worker);
                     self.workers[worker] = spent;
+                    let cpu_ns = spent.cpu_ns;
+                    self.standing[worker] = Standing { cpu_ns, ..Standing::default() };
                     self.reported[worker] = u32::MAX;
                     self.span = join(self.span, span);
                     self.close_reported(observer);
@@ -127,9 +149,12 @@ impl Collector {
             let elapsed_ns = (u64::from(index) + 1) * INTERVAL_NS;
             observer.interval(&Snapshot {
                 point: &point,
+                tally: &tally,
                 warming_up: false,
                 total: &self.total,
                 elapsed_ns,
+                standing: &self.standing,
+                engine: self.engine,
             });
             self.timeline.push(point);
         }
@@ -145,7 +170,15 @@ impl Collector {
             self.warm_intervals += 1;
             let elapsed_ns = self.warm_intervals * INTERVAL_NS;
             let point = &Point::of(0, &tally);
-            observer.interval(&Snapshot { point, warming_up: true, total: &tally, elapsed_ns });
+            observer.interval(&Snapshot {
+                point,
+                tally: &tally,
+                warming_up: true,
+                total: &tally,
+                elapsed_ns,
+                standing: &self.standing,
+                engine: self.engine,
+            });
         }
         self.give_back(worker, tally);
     }

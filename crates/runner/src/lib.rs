@@ -21,12 +21,14 @@ mod recorder;
 #[cfg(test)]
 mod replay;
 mod session;
+mod standing;
 mod worker;
 
 pub use cluster::{ClusterJob, Refresh};
 pub use collect::{Observer, Snapshot};
 pub use idle::hold_idle;
 pub use launch::{Job, run};
+pub use standing::Standing;
 
 /// Length of an interval of the timeline: how often the live line moves.
 pub const INTERVAL_NS: u64 = 250_000_000;

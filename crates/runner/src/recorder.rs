@@ -5,12 +5,14 @@
 //! unless the collector falls behind.
 
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError};
+use std::time::Duration;
 
 use measure::{Interval, Outcome, Sample, Tally, TallyShape};
 
-use crate::INTERVAL_NS;
 use crate::collect::Message;
 use crate::flight::Flight;
+use crate::launch::thread_cpu;
+use crate::{INTERVAL_NS, Standing};
 
 pub(crate) struct Recorder {
     worker: u16,
@@ -23,6 +25,10 @@ pub(crate) struct Recorder {
     interval: u32,
     interval_end_ns: u64,
     last_reply_ns: u64,
+    /// CPU time of this thread when load began.
+    cpu_from: Duration,
+    /// What goes with the next interval that is handed over.
+    standing: Standing,
     full: SyncSender<Message>,
     empty: Receiver<Tally>,
 }
@@ -54,13 +60,16 @@ impl Recorder {
             interval: 0,
             interval_end_ns: u64::MAX,
             last_reply_ns: 0,
+            cpu_from: Duration::ZERO,
+            standing: Standing::default(),
             full,
             empty,
         }
     }
 
-    /// Load starts.
+    /// Load starts, on the thread that calls.
     pub(crate) fn start(&mut self, start_ns: u64, warmup_ns: u64) {
+        self.cpu_from = thread_cpu();
         if warmup_ns == 0 {
             self.measure_from(start_ns);
         } else {
@@ -166,12 +175,15 @@ impl Recorder {
         self.interval_end_ns
     }
 
-    /// Hands the tally over if its interval has ended.
+    /// Hands the tally over if its interval has ended, with where the worker stands; CPU time is
+    /// added here.
     #[inline]
-    pub(crate) fn turn(&mut self, now_ns: u64) {
+    pub(crate) fn turn(&mut self, now_ns: u64, standing: impl FnOnce() -> Standing) {
         if now_ns < self.interval_end_ns {
             return;
         }
+        let cpu_ns = (thread_cpu() - self.cpu_from).as_nanos() as u64;
+        self.standing = Standing { cpu_ns, ..standing() };
         match self.phase {
             Phase::Before => {}
             Phase::Warmup { end_ns } if now_ns >= end_ns => {
@@ -205,7 +217,7 @@ impl Recorder {
     fn message(&self, tally: Tally) -> Message {
         let warm = !matches!(self.phase, Phase::Measured { .. });
         let interval = Interval { index: self.interval, worker: self.worker, tally };
-        Message::Interval { interval, warm }
+        Message::Interval { interval, standing: self.standing, warm }
     }
 
     /// The rest, and the span from where measuring began to the last reply that counted.

@@ -7,6 +7,7 @@
 mod calibrate;
 mod doctor;
 mod merge;
+mod metrics_at;
 mod pages;
 mod redis_benchmark;
 mod report_page;
@@ -17,12 +18,13 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use report::{FORMATS, Format, FormatOptions};
+use report::{FORMATS, Format, FormatOptions, LiveLine};
 use workload::Plan;
 
 pub(crate) use calibrate::Calibration;
 pub(crate) use doctor::Checkup;
 pub(crate) use merge::MergeJob;
+pub(crate) use metrics_at::MetricsAt;
 pub(crate) use pages::PageOptions;
 pub(crate) use report_page::ReportJob;
 pub(crate) use show::ShowJob;
@@ -106,8 +108,10 @@ pub(crate) struct Output {
     pub(crate) format: &'static str,
     /// What it is told.
     pub(crate) options: FormatOptions,
-    /// Whether a live line is wanted.
-    pub(crate) live: bool,
+    /// The live line that is wanted, if any.
+    pub(crate) live: Option<LiveLine>,
+    /// Where figures are served while tests run.
+    pub(crate) metrics: Option<MetricsAt>,
     /// Where results are kept.
     pub(crate) json: Option<PathBuf>,
     /// Where a page of the results goes, and its charts.
@@ -121,8 +125,8 @@ pub(crate) struct Output {
 impl Output {
     /// Results that are printed and nothing else.
     pub(crate) fn printed(format: &'static str, options: FormatOptions) -> Self {
-        let pages = PageOptions::default();
-        Self { format, options, live: false, json: None, pages, hdr: None, sample: false }
+        let (metrics, pages) = (None, PageOptions::default());
+        Self { format, options, live: None, metrics, json: None, pages, hdr: None, sample: false }
     }
 
     /// The format, ready to write.

@@ -24,6 +24,7 @@ mod errors;
 mod help;
 mod limits;
 mod login;
+mod metrics;
 mod output;
 mod pace;
 mod pages;

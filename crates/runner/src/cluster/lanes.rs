@@ -66,6 +66,11 @@ impl Lanes {
         self.hungry > 0 && self.full == 0
     }
 
+    /// Connections that are open.
+    pub(crate) fn ready(&self) -> usize {
+        self.lanes.iter().map(|lane| lane.ready).sum()
+    }
+
     /// Requests that wait for a connection.
     #[inline]
     pub(crate) fn waiting(&self) -> usize {

@@ -77,7 +77,7 @@ pub(crate) fn replay(parts: PlanParts, server: Server) -> (Measurement, Log) {
     let shape = tally_shape(&plan);
     let (full, messages) = mpsc::sync_channel(100_000);
     let (empty, ready) = mpsc::channel();
-    let mut collector = Collector::new(shape, vec![empty]);
+    let mut collector = Collector::new(shape, vec![empty], "scripted");
     let interrupted = AtomicBool::new(false);
     let gate = Gate::new(1, None, &interrupted);
     let budget = plan.budget();

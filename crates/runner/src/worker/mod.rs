@@ -13,12 +13,12 @@ use engine::{Address, ConnId, Engine};
 use wire::{Batch, Protocol};
 use workload::{Pace, Pacer, Plan, RequestStream, Stop, Window};
 
-use crate::Fatal;
 use crate::gate::Gate;
 use crate::opening::{Opening, Origins};
 use crate::prelude::Prelude;
 use crate::recorder::Recorder;
 use crate::session::Session;
+use crate::{Fatal, Standing};
 
 /// How long a worker that is ready sleeps between looks at a gate that is not open yet.
 pub(crate) const GATE_EVERY_NS: u64 = 200_000;
@@ -62,6 +62,8 @@ pub(crate) struct Worker<'r, E, P: Protocol> {
     due_ns: Vec<u64>,
     /// Requests in flight on all connections.
     in_flight: u64,
+    /// Connections that are open and ready.
+    ready: u32,
     /// No request is sent from then on.
     stop_ns: u64,
     /// Nothing is left to send.
@@ -88,6 +90,7 @@ impl<'r, E: Engine, P: Protocol> Worker<'r, E, P> {
             room_ns: 0,
             due_ns: Vec::with_capacity(plan.fleet.pipeline_depth as usize),
             in_flight: 0,
+            ready: 0,
             stop_ns: u64::MAX,
             spent: false,
             started: false,
@@ -165,7 +168,7 @@ impl<'r, E: Engine, P: Protocol> Worker<'r, E, P> {
             if self.pacer.is_some() {
                 self.launch_due();
             }
-            self.recorder.turn(self.engine.now_ns());
+            self.turn();
             if self.is_done() || self.shift.gate.stopped() {
                 return Ok(());
             }
@@ -177,6 +180,23 @@ impl<'r, E: Engine, P: Protocol> Worker<'r, E, P> {
         let unanswered: u64 = self.sessions.iter_mut().map(|s| s.flights.abandon()).sum();
         self.recorder.connections().unanswered += unanswered;
         self.recorder
+    }
+
+    /// Hands the interval over if it has ended.
+    #[inline]
+    fn turn(&mut self) {
+        let now_ns = self.engine.now_ns();
+        let Self { recorder, pacer, in_flight, ready, spent, stop_ns, .. } = self;
+        recorder.turn(now_ns, || {
+            let over = *spent || now_ns >= *stop_ns;
+            let units = |pacer: &Pacer| if over { 0 } else { pacer.backlog(now_ns) };
+            Standing {
+                in_flight: *in_flight,
+                backlog: pacer.as_ref().map(|p| units(p) * u64::from(self.sequence_len)),
+                connections: *ready,
+                ..Standing::default()
+            }
+        });
     }
 
     fn start(&mut self) {

@@ -44,6 +44,7 @@ impl<E: Engine, P: Protocol> Worker<'_, E, P> {
     fn ready(&mut self, conn: ConnId) -> ConnId {
         let session = &mut self.sessions[conn.0 as usize];
         session.state = State::Ready;
+        self.ready += 1;
         let took_ns = self.engine.now_ns().saturating_sub(session.asked_ns);
         self.recorder.connections().connect.record_n(took_ns, 1);
         conn
@@ -131,6 +132,7 @@ impl<E: Engine, P: Protocol> Worker<'_, E, P> {
     fn lost(&mut self, conn: ConnId, reason: &Reason) -> Result<Option<ConnId>, Fatal> {
         let session = &mut self.sessions[conn.0 as usize];
         let state = std::mem::take(&mut session.state);
+        self.ready -= u32::from(state == State::Ready);
         let in_flight = session.flights.commands();
         let address = self.shift.address;
         if state == State::Ready && in_flight == 0 && self.spent {

@@ -10,6 +10,7 @@ use crate::front::PageOptions;
 use clap::{ArgAction, Parser, ValueEnum};
 use workload::{EngineKind, ReadFrom, Window};
 
+use crate::front::MetricsAt;
 use crate::front::show::format_name;
 
 /// How fast is your Redis, really? Measures Redis, Valkey and whatever else speaks RESP. Takes the
@@ -278,6 +279,11 @@ pub(super) struct ResultOptions {
     /// Log a histogram for each interval to this file, in the HdrHistogram log format
     #[arg(long, value_name = "FILE", allow_hyphen_values = true)]
     pub(super) hdr: Option<PathBuf>,
+    /// Serve figures to Prometheus while tests run, as OpenMetrics at /metrics: 9121 or :9121 for
+    /// this machine only, an address before it for others, 0 for a free port
+    #[arg(long, value_name = "[ADDR:]PORT", allow_hyphen_values = true, conflicts_with = "idle",
+          value_parser = MetricsAt::parse)]
+    pub(super) metrics: Option<MetricsAt>,
     /// Significant digits of latencies, 1 to 4 [default: 3]
     #[arg(long, value_name = "DIGITS", allow_hyphen_values = true)]
     pub(super) precision: Option<i64>,

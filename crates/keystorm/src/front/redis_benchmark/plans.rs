@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use report::FormatOptions;
+use report::{FormatOptions, LiveLine};
 use wire::Protocol;
 use wire::resp::Resp;
 use workload::command::split_sequence;
@@ -127,6 +127,11 @@ fn output(options: &Options, called_as: &str) -> Result<Output, String> {
     };
     // Under the peers' names standard output is theirs to the byte.
     let verdict = called_as == "keystorm" && matches!(format, "text" | "classic");
+    let live = match called_as {
+        "redis-benchmark" => LiveLine::Redis,
+        "valkey-benchmark" => LiveLine::Valkey,
+        _ => LiveLine::Ours,
+    };
     Ok(Output {
         format,
         options: FormatOptions {
@@ -134,7 +139,8 @@ fn output(options: &Options, called_as: &str) -> Result<Output, String> {
             suite: options.command.is_empty(),
             verdict,
         },
-        live: !matches!(format, "csv" | "json"),
+        live: Some(live).filter(|_| !matches!(format, "csv" | "json")),
+        metrics: results.metrics.clone(),
         json: results.json.clone().filter(|_| !document),
         pages,
         hdr: results.hdr.clone(),
