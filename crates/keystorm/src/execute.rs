@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 
 use anyhow::{Context, Result};
 use measure::Ending;
+use report::Repeat;
 use workload::Plan;
 
 use crate::front::{Action, Job};
@@ -112,10 +113,13 @@ fn run_rounds(
     keep: &mut Keep,
 ) -> Result<End> {
     loop {
-        for (at, plan) in job.plans.iter().enumerate() {
-            let count = job.plans.len();
+        let times = job.repeats;
+        let all = job.plans.iter().flat_map(|plan| (1..=times).map(move |number| (plan, number)));
+        for (at, (plan, number)) in all.enumerate() {
+            let count = job.plans.len() * times as usize;
             let mut live = Live::new(plan, at as u32 + 1, count as u32, job.output.live);
-            let run = rig.run(plan, job.start_at, &mut live)?;
+            let mut run = rig.run(plan, job.start_at, &mut live)?;
+            run.repeat = (times > 1).then_some(Repeat { number, of: times });
             live.clear();
             keep.put(at, &run, at + 1 == count)?;
             printer.each(&run)?;

@@ -83,6 +83,8 @@ pub(crate) struct Job {
     pub(crate) plans: Vec<Plan>,
     /// What to do with them.
     pub(crate) action: Action,
+    /// How often each is carried out, from 1.
+    pub(crate) repeats: u32,
     /// How results are laid out.
     pub(crate) output: Output,
     /// Warnings about the command line, for standard error.

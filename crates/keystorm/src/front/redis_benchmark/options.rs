@@ -221,6 +221,11 @@ pub(super) struct LoadOptions {
     /// Repeat the tests for ever
     #[arg(short = 'l')]
     pub(super) repeat: bool,
+    /// Carry out each test N times, and report the means with their 95 % confidence intervals too,
+    /// and whether they are narrow enough to conclude from
+    #[arg(long = "repeat", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000),
+          conflicts_with_all = ["repeat", "idle", "start_at"])]
+    pub(super) repeats: Option<u32>,
 }
 
 #[derive(Debug, clap::Args)]
