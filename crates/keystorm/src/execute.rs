@@ -22,6 +22,8 @@ pub(crate) enum End {
     Complete,
     Interrupted,
     Failed,
+    /// Complete, with a result that was to be told by the exit code.
+    Regressed,
 }
 
 /// Prints text that was asked for.

@@ -22,7 +22,7 @@ use crate::{Better, Figures, LimitedBy, Metric, Run, Summary, escape};
 pub use csv::{write_head as write_csv_head, write_test as write_csv_test};
 pub use json::to_json;
 pub use saved::{beside, of_saved, unlike};
-pub use text::{write_foot, write_head, write_test};
+pub use text::{notes, write_foot, write_head, write_test};
 
 /// The name of the JSON document's layout.
 pub const SCHEMA: &str = "keystorm.compare/1";
@@ -100,6 +100,7 @@ impl Subject {
 pub struct Glance {
     figures: Figures,
     limited_by: LimitedBy,
+    warnings: Vec<String>,
 }
 
 impl Glance {
@@ -107,8 +108,11 @@ impl Glance {
     #[must_use]
     pub fn of(run: &Run) -> Option<Self> {
         let complete = run.measurement.ending == Ending::Complete;
-        let glance =
-            || Self { figures: Figures::of(&Summary::of(run)), limited_by: run.verdict.limited_by };
+        let glance = || Self {
+            figures: Figures::of(&Summary::of(run)),
+            limited_by: run.verdict.limited_by,
+            warnings: run.warnings.clone(),
+        };
         complete.then(glance)
     }
 }
@@ -164,7 +168,9 @@ impl TestComparison {
             row(metric, pairing, resolution, a, b)
         });
         let limits = [limits(a), limits(b)];
-        let warnings = warnings(&limits, [a.len(), b.len()], open_loop);
+        let mut warnings = warnings(&limits, [a.len(), b.len()], open_loop);
+        warnings.extend(spoiled("A", a));
+        warnings.extend(spoiled("B", b));
         Self {
             name: name.to_owned(),
             pairing,
@@ -254,6 +260,21 @@ fn limits(side: &[Glance]) -> Limits {
     }
     limits.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     limits
+}
+
+/// What the runs of a side warn of, each once: their figures differ from run to run.
+fn spoiled(side: &str, runs: &[Glance]) -> Vec<String> {
+    let kind = |text: &str| text.replace(|c: char| c.is_ascii_digit() || c == '.', "");
+    let mut kinds: Vec<(String, &String, usize)> = Vec::new();
+    for warning in runs.iter().flat_map(|glance| &glance.warnings) {
+        match kinds.iter_mut().find(|(known, ..)| *known == kind(warning)) {
+            Some((.., count)) => *count += 1,
+            None => kinds.push((kind(warning), warning, 1)),
+        }
+    }
+    let all = runs.len();
+    let line = |(_, text, count)| format!("{side}, {count} of {all} runs: {text}");
+    kinds.into_iter().map(line).collect()
 }
 
 /// The word for a limit, as in JSON.

@@ -125,7 +125,10 @@ fn equals_seldom_look_like_a_regression() {
 fn limits_of_ours_are_warned_of() {
     let limited = |by: &[LimitedBy]| -> Vec<Glance> {
         let mut glances = glances(by.len(), 1e5, 0.01, 1);
-        glances.iter_mut().zip(by).for_each(|(glance, by)| glance.limited_by = *by);
+        for (glance, by) in glances.iter_mut().zip(by) {
+            glance.limited_by = *by;
+            glance.warnings.clear();
+        }
         glances
     };
     use LimitedBy::{Client, Concurrency, Server};
@@ -137,6 +140,12 @@ fn limits_of_ours_are_warned_of() {
     assert!(says(&[Server; 2], &[Client; 2]).contains("limited B"));
     assert!(says(&[Concurrency; 2], &[Concurrency; 2]).contains("-c or -P"));
     assert_eq!(says(&[Server, Server, Client], &[Server; 3]), "");
+    let mut spoiled = limited(&[Server; 3]);
+    spoiled[0].warnings = vec!["5 keys were evicted".into()];
+    spoiled[2].warnings = vec!["17 keys were evicted".into(), "\x1b[2J".into()];
+    let test = compared(Pairing::None, &spoiled, &limited(&[Server]));
+    assert!(test.warnings.contains(&"A, 2 of 3 runs: 5 keys were evicted".to_owned()));
+    assert!(!text(&comparison(vec![test], None)).contains('\x1b'));
     let test = compared(Pairing::None, &limited(&[Server, Client, Server]), &limited(&[Server]));
     assert!(text(&comparison(vec![test], None)).contains("server (2 of 3 runs), client (1)"));
 }

@@ -32,7 +32,7 @@ pub fn write_test(test: &TestComparison, out: &mut dyn Write) -> io::Result<()> 
     for (name, limits) in ["A", "B"].iter().zip(&test.limits) {
         writeln!(out, "  {name} limited by: {}", limited(limits))?;
     }
-    test.warnings.iter().try_for_each(|warning| writeln!(out, "  warning: {warning}"))
+    test.warnings.iter().try_for_each(|warning| writeln!(out, "  warning: {}", escape(warning)))
 }
 
 /// What all tests together say.
@@ -58,26 +58,32 @@ pub fn write_foot(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()
              chance; repeat with --repeat."
         )?;
     }
-    if let Some(percent) = comparison.threshold {
-        let regressions = comparison.regressions(percent);
-        for (what, found) in [
-            ("Regression", &regressions.found),
-            ("Not excluded", &regressions.possible),
-            ("Not known", &regressions.unknown),
-        ] {
-            found.iter().try_for_each(|r| writeln!(out, "{what}: {}", told(r, percent)))?;
-        }
-        if regressions.found.is_empty() && regressions.unknown.is_empty() {
-            writeln!(out, "No regression of more than {percent} % was found.")?;
-        }
+    notes(comparison).iter().try_for_each(|line| writeln!(out, "{}", escape(line)))
+}
+
+/// What came of `--fail-on-regression`, a line each.
+#[must_use]
+pub fn notes(comparison: &Comparison) -> Vec<String> {
+    let Some(percent) = comparison.threshold else { return Vec::new() };
+    let regressions = comparison.regressions(percent);
+    let mut lines = Vec::new();
+    for (what, found) in [
+        ("Regression", &regressions.found),
+        ("Not excluded", &regressions.possible),
+        ("Not known", &regressions.unknown),
+    ] {
+        lines.extend(found.iter().map(|r| format!("{what}: {}", told(r, percent))));
     }
-    Ok(())
+    if regressions.found.is_empty() && regressions.unknown.is_empty() {
+        lines.push(format!("No regression of more than {percent} % was found."));
+    }
+    lines
 }
 
 fn told(regression: &Regression, percent: f64) -> String {
     let Regression { test, metric, ratio } = regression;
     let name = if *metric == Metric::Throughput { "throughput" } else { "p99" };
-    format!("{} {name} worse by more than {percent} % (B / A {ratio:.3})", escape(test))
+    format!("{test} {name} worse by more than {percent} % (B / A {ratio:.3})")
 }
 
 fn cells(row: &Row) -> [String; 6] {

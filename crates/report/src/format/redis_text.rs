@@ -11,9 +11,7 @@ use workload::Endpoint;
 
 use crate::distribution::{self, Step};
 use crate::quantity::{COLUMNS, msec_at_most, msec_columns};
-use crate::{
-    Format, FormatOptions, LatencyFigures, NodeFigures, Repeats, Summary, escape,
-};
+use crate::{Format, FormatOptions, LatencyFigures, NodeFigures, Repeats, Summary, escape};
 
 /// See the file's head.
 #[derive(Default)]
