@@ -39,6 +39,7 @@ pub(crate) fn compare(job: &CompareJob) -> Result<End> {
             let names = [names[0].as_str(), names[1].as_str()];
             let comparison = compare::of_saved(names, &a, &b, job.fail_on_regression)?;
             sheet.head(&comparison)?;
+            sheet.warn(&comparison)?;
             for test in &comparison.tests {
                 sheet.test(test)?;
             }
@@ -72,6 +73,7 @@ fn run_live(
 ) -> Result<(Comparison, End)> {
     let interrupted = signals::interrupted().context("asking to be told of Ctrl-C")?;
     let Some([first_a, first_b]) = live.plans.first() else { bail!("there is no test to compare") };
+    apples(first_a, first_b)?;
     let reach = |plan: &Plan| -> Result<Rig<'_>> {
         let mut rig = Rig::reach(&plan.target, plan.own_connections(), &interrupted)?;
         rig.sample = job.output.sample;
@@ -120,8 +122,8 @@ fn run_live(
                 && comparison.tests.is_empty()
                 && glances[0].is_empty()
             {
-                apples(a, b)?;
                 comparison.warnings = compare::beside(a, b);
+                sheet.warn(&comparison)?;
             }
             // A block that is not whole has no ratio, so its runs are not counted.
             for (glances, runs) in glances.iter_mut().zip(&block) {
@@ -146,7 +148,7 @@ fn run_live(
 }
 
 /// The same plan gives the same load only if the client does the same work for both, TLS included.
-fn apples(a: &Run, b: &Run) -> Result<()> {
+fn apples(a: &Plan, b: &Plan) -> Result<()> {
     let found = compare::unlike(["A", "B"], a, b)?;
     if found.is_empty() {
         return Ok(());
@@ -196,6 +198,17 @@ impl Sheet<'_> {
     fn head(&mut self, comparison: &Comparison) -> Result<()> {
         self.print("text", |out| compare::write_head(comparison, out))?;
         self.print("csv", |out| compare::write_csv_head(out))
+    }
+
+    /// Warnings have no place in a CSV, and are in the JSON.
+    fn warn(&mut self, comparison: &Comparison) -> Result<()> {
+        self.print("text", |out| compare::write_warnings(comparison, out))?;
+        if self.output.format == "csv" {
+            for warning in &comparison.warnings {
+                eprintln!("WARNING: {}", report::escape(warning));
+            }
+        }
+        Ok(())
     }
 
     fn test(&mut self, test: &TestComparison) -> Result<()> {

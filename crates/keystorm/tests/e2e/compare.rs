@@ -120,7 +120,7 @@ fn saved_runs_compare_where_their_plans_are_alike() {
     );
     // One run a side has no interval, and no judgement.
     let one = kept(&redis, "one.json", "-t set,get");
-    let ran = compare(&one, &b, "").run().ok().prints("one run a side, no interval");
+    let ran = compare(&one, &b, "").run().ok().prints("  no interval");
     ran.prints("repeat with --repeat");
     compare(&one, &b, "--fail-on-regression 5").run().exits(1).says("no interval");
     for (name, line, said) in [
@@ -159,8 +159,12 @@ fn what_has_come_before_an_interruption_is_printed() {
 }
 
 #[test]
-fn tls_on_one_side_only_is_no_comparison() {
+fn a_server_may_be_of_another_database_but_not_of_another_protocol() {
     let (a, b) = (Server::redis(), Server::redis());
+    let uri = format!("rediss://127.0.0.1:{}", b.port());
+    let ran = compare(&address(&a), &uri, "-n 100 -t set").run().exits(1);
+    ran.says("differ in more than the server").says("target.tls is null in A");
+    assert_eq!((a.counts(), b.counts()), (calls([]), calls([])));
     let ran = compare(&address(&a), &address(&b), "-n 100 -t set --dbnum 3").run().ok();
     ran.prints("====== SET ======");
     let uri = format!("redis://127.0.0.1:{}/2", b.port());

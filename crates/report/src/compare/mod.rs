@@ -22,7 +22,7 @@ use crate::{Better, Figures, LimitedBy, Metric, Run, Summary, escape};
 pub use csv::{write_head as write_csv_head, write_test as write_csv_test};
 pub use json::to_json;
 pub use saved::{beside, of_saved, unlike};
-pub use text::{notes, write_foot, write_head, write_test};
+pub use text::{notes, write_foot, write_head, write_test, write_warnings};
 
 /// The name of the JSON document's layout.
 pub const SCHEMA: &str = "keystorm.compare/1";
@@ -398,7 +398,7 @@ impl Comparison {
 /// What a ratio says of B, for tables.
 fn verdict(row: &Row) -> String {
     match row.ratio.conclusion() {
-        Conclusion::Single => "one run a side, no interval".to_owned(),
+        Conclusion::Single => "no interval".to_owned(),
         Conclusion::TooWide => "too wide to conclude".to_owned(),
         Conclusion::Alike => "no difference found".to_owned(),
         Conclusion::Differ => {

@@ -1,6 +1,7 @@
 //! Comparing runs that were kept: apples with apples.
 
 use measure::Ending;
+use workload::Plan;
 
 use super::{Comparison, Glance, Pairing, Subject, TestComparison};
 use crate::differ::{Difference, differences};
@@ -20,12 +21,12 @@ const MAY_DIFFER: [&str; 9] = [
     "seed",
 ];
 
-/// In what the plans of two runs of a test differ that are to be compared, a line for each place.
+/// In what the plans of a test differ that are to be compared, a line for each place.
 ///
 /// # Errors
 /// A plan has no JSON.
-pub fn unlike(names: [&str; 2], a: &Run, b: &Run) -> Result<Vec<String>, RecordError> {
-    let found = differences(&a.plan, &b.plan, &|path| MAY_DIFFER.contains(&path))?;
+pub fn unlike(names: [&str; 2], a: &Plan, b: &Plan) -> Result<Vec<String>, RecordError> {
+    let found = differences(a, b, &|path| MAY_DIFFER.contains(&path))?;
     let line = |Difference { path, ours, theirs }| {
         format!("{path} is {ours} in {} and {theirs} in {}", names[0], names[1])
     };
@@ -94,7 +95,7 @@ pub fn of_saved(
     let [a, b] = &sides;
     let mut faults = Vec::new();
     for (a, b) in a.iter().zip(b) {
-        for fault in unlike(names, a[0], b[0])? {
+        for fault in unlike(names, &a[0].plan, &b[0].plan)? {
             faults.push(format!("  {}: {fault}", a[0].plan.name));
         }
     }
@@ -156,7 +157,7 @@ fn tests<'l>(name: &str, loaded: &'l Loaded) -> Result<Vec<Vec<&'l Run>>, Record
             tests.push(vec![run]);
             continue;
         };
-        if let Some(fault) = unlike(["one", "another"], runs[0], run)?.first() {
+        if let Some(fault) = unlike(["one", "another"], &runs[0].plan, &run.plan)?.first() {
             return Err(RecordError::wrong(format!(
                 "{name}: the repeats of the test {} are not alike: {fault} repeat",
                 run.plan.name

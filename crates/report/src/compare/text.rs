@@ -11,11 +11,16 @@ use crate::escape;
 /// What the writer fails with; likewise below.
 pub fn write_head(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     let [a, b] = &comparison.subjects;
-    writeln!(out, "A  {}\nB  {}\n{}", a.line(), b.line(), comparison.how)?;
-    for warning in &comparison.warnings {
-        writeln!(out, "warning: {}", escape(warning))?;
-    }
-    Ok(())
+    writeln!(out, "A  {}\nB  {}\n{}", a.line(), b.line(), comparison.how)
+}
+
+/// What to know before believing any of it. Of servers it is known after the first runs.
+///
+/// # Errors
+/// As above.
+pub fn write_warnings(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+    let mut warnings = comparison.warnings.iter();
+    warnings.try_for_each(|warning| writeln!(out, "warning: {}", escape(warning)))
 }
 
 /// The table of one test.
@@ -54,7 +59,7 @@ pub fn write_foot(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()
     if !without.is_empty() {
         writeln!(
             out,
-            "With one run a side there is no interval, and no difference is known to be more than \
+            "With one run, or one block, a side there is no interval, and no difference is known to be more than \
              chance; repeat with --repeat."
         )?;
     }
