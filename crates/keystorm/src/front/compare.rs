@@ -77,6 +77,8 @@ const OF_FILES: [&str; 4] = ["csv", "format", "json", REGRESSION];
 const REGRESSION: &str = "fail_on_regression";
 /// Options that A and B take the place of.
 const OF_SERVERS: [&str; 5] = ["host", "port", "socket", "uri", "spawn"];
+/// Options of pages, which a comparison does not have.
+const OF_PAGES: [&str; 3] = ["html", "svg", "png"];
 /// Options that make no sense for two.
 const OF_ONE: [&str; 6] = ["hdr", "idle", "repeat", "start_at", "shard", "print_plan"];
 
@@ -126,6 +128,7 @@ impl FrontEnd for CompareFront {
         let [a, b] = [0, 1].map(|at| Side::of(&sides[at]));
         let (a, b) = (a.map_err(UsageError)?, b.map_err(UsageError)?);
         refuse(&typed, &OF_ONE, "is for one server at a time")?;
+        refuse(&typed, &OF_PAGES, "has no place here: a comparison has no page")?;
         let (sides, job) = match (a, b) {
             (Side::File(a), Side::File(b)) => saved(&typed, a, b)?,
             (Side::Server(a), Side::Server(b)) => live(&typed, &[a, b], fail_on_regression)?,

@@ -184,6 +184,7 @@ fn command_lines_that_make_no_sense_are_refused_by_name() {
         ("-I", "-I is for one server at a time"),
         ("--hdr f", "--hdr is for one server at a time"),
         ("--shard 1/2", "--shard is for one server at a time"),
+        ("--html f", "--html has no place here"),
         ("-q", "text, csv or json"),
         ("--format classic", "text, csv or json"),
         ("--repeat 0", "--repeat"),
