@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 
 use anyhow::{Context, Result};
 use measure::Ending;
+use report::Repeat;
 use workload::Plan;
 
 use crate::front::{Action, Job};
@@ -22,6 +23,8 @@ pub(crate) enum End {
     Complete,
     Interrupted,
     Failed,
+    /// Complete, with a result that was to be told by the exit code.
+    Regressed,
 }
 
 /// Prints text that was asked for.
@@ -121,11 +124,14 @@ fn run_rounds(
     metrics: Option<&Metrics>,
 ) -> Result<End> {
     loop {
-        for (at, plan) in job.plans.iter().enumerate() {
-            let count = job.plans.len();
+        let times = job.repeats;
+        let all = job.plans.iter().flat_map(|plan| (1..=times).map(move |number| (plan, number)));
+        for (at, (plan, number)) in all.enumerate() {
+            let count = job.plans.len() * times as usize;
             let mut live = Live::new(plan, at as u32 + 1, count as u32, job.output.live);
             let mut watch = metrics.map(|metrics| metrics.watch(plan));
-            let run = rig.run(plan, job.start_at, &mut Both(&mut live, watch.as_mut()))?;
+            let mut run = rig.run(plan, job.start_at, &mut Both(&mut live, watch.as_mut()))?;
+            run.repeat = (times > 1).then_some(Repeat { number, of: times });
             live.clear();
             if let Some(watch) = watch {
                 watch.ended(&run);

@@ -5,6 +5,7 @@
 
 mod calibrate;
 mod checkup;
+mod compare;
 mod cpus;
 mod execute;
 mod front;
@@ -27,6 +28,8 @@ use front::{Intent, UsageError};
 const FAILED: u8 = 1;
 /// A command line that makes no sense.
 const USAGE: u8 = 2;
+/// A comparison that found the second to be worse than allowed.
+const REGRESSED: u8 = 3;
 /// Ended by Ctrl-C, as shells report it.
 const INTERRUPTED: u8 = 130;
 
@@ -46,6 +49,7 @@ fn main() -> ExitCode {
         Ok(Intent::Report(job)) => reported::report(&job),
         Ok(Intent::Calibrate(job)) => calibrate::calibrate(&job),
         Ok(Intent::Doctor(job)) => checkup::check(&job),
+        Ok(Intent::Compare(job)) => compare::compare(&job),
         Err(UsageError(text)) => {
             eprintln!("{}", text.trim_end());
             return ExitCode::from(USAGE);
@@ -55,6 +59,7 @@ fn main() -> ExitCode {
         Ok(execute::End::Complete) => ExitCode::SUCCESS,
         Ok(execute::End::Interrupted) => ExitCode::from(INTERRUPTED),
         Ok(execute::End::Failed) => ExitCode::from(FAILED),
+        Ok(execute::End::Regressed) => ExitCode::from(REGRESSED),
         Err(error) => {
             eprintln!("{}", report::escape(format!("{error:#}")));
             ExitCode::from(FAILED)

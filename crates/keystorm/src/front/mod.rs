@@ -5,6 +5,7 @@
 //! first in [`FRONTS`]. A new one is one file (or folder) here and one row there.
 
 mod calibrate;
+mod compare;
 mod doctor;
 mod merge;
 mod metrics_at;
@@ -22,6 +23,7 @@ use report::{FORMATS, Format, FormatOptions, LiveLine};
 use workload::Plan;
 
 pub(crate) use calibrate::Calibration;
+pub(crate) use compare::{CompareJob, Live as LiveSides, Sides};
 pub(crate) use doctor::Checkup;
 pub(crate) use merge::MergeJob;
 pub(crate) use metrics_at::MetricsAt;
@@ -49,11 +51,12 @@ const FRONTS: &[&dyn FrontEnd] = &[
     &merge::MergeFront,
     &doctor::DoctorFront,
     &report_page::ReportFront,
+    &compare::CompareFront,
 ];
 
 /// First arguments that are, or will be, keystorm's own. To send such a word as a command it
 /// takes a `--` before it.
-const RESERVED: &[&str] = &["compare", "search", "survey", "sweep"];
+const RESERVED: &[&str] = &["search", "survey", "sweep"];
 
 /// What a command line asks for.
 pub(crate) enum Intent {
@@ -71,6 +74,8 @@ pub(crate) enum Intent {
     Report(ReportJob),
     /// The client's own ceiling.
     Calibrate(Box<Calibration>),
+    /// Two servers, or two saved runs.
+    Compare(Box<CompareJob>),
     /// What spoils results here.
     Doctor(Box<Checkup>),
 }
@@ -85,6 +90,8 @@ pub(crate) struct Job {
     pub(crate) plans: Vec<Plan>,
     /// What to do with them.
     pub(crate) action: Action,
+    /// How often each is carried out, from 1.
+    pub(crate) repeats: u32,
     /// How results are laid out.
     pub(crate) output: Output,
     /// Warnings about the command line, for standard error.

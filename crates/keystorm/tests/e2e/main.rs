@@ -15,6 +15,7 @@ mod server;
 
 mod calibrate;
 mod cluster;
+mod compare;
 mod connections;
 mod counts;
 mod dataset;
@@ -35,6 +36,7 @@ mod protocol;
 mod reach;
 mod record;
 mod refused;
+mod repeat;
 mod saved;
 mod sequence;
 mod sink;

@@ -1,6 +1,7 @@
 //! Whole runs on fake time: one worker, the scripted engine, and a server whose every delay is
 //! known. What would take minutes and depend on the machine takes an instant and does not.
 
+mod compare;
 mod faults;
 mod order;
 mod server;

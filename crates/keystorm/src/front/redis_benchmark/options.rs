@@ -26,7 +26,7 @@ use crate::front::show::format_name;
     name = "keystorm",
     after_help = EXAMPLES,
 )]
-pub(super) struct Options {
+pub(in crate::front) struct Options {
     #[command(flatten, next_help_heading = "Server")]
     pub(super) server: ServerOptions,
     #[command(flatten, next_help_heading = "TLS")]
@@ -222,6 +222,11 @@ pub(super) struct LoadOptions {
     /// Repeat the tests for ever
     #[arg(short = 'l')]
     pub(super) repeat: bool,
+    /// Carry out each test N times, and report the means with their 95 % confidence intervals too,
+    /// and whether they are narrow enough to conclude from
+    #[arg(long = "repeat", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000),
+          conflicts_with_all = ["repeat", "idle", "start_at"])]
+    pub(super) repeats: Option<u32>,
 }
 
 #[derive(Debug, clap::Args)]
@@ -499,6 +504,7 @@ Examples:
     $ keystorm -r 1000 -n 20000 -- multi ';' set k:__rand_1st__ __data__ ';' incr hits ';' exec
 
 Subcommands, each with a --help of its own:
+  keystorm compare     two servers, or two saved runs: ratios and how sure they are
   keystorm calibrate   the ceiling of this client on this machine, measured without a server
   keystorm doctor      what on this machine and on a server spoils results
   keystorm sink        a server that does as little as a server can

@@ -75,7 +75,8 @@ pub(super) fn job(options: Options, called_as: &str) -> Result<Job, String> {
             plans.len()
         ));
     }
-    Ok(Job { plans, action, output, notes, start_at })
+    let repeats = options.load.repeats.unwrap_or(1);
+    Ok(Job { plans, action, repeats, output, notes, start_at })
 }
 
 /// Warnings in the peers' words.
