@@ -9,6 +9,7 @@ mod cpus;
 mod execute;
 mod front;
 mod keep;
+mod laboratory;
 mod live;
 mod print;
 mod reported;
@@ -45,6 +46,9 @@ fn main() -> ExitCode {
         Ok(Intent::Report(job)) => reported::report(&job),
         Ok(Intent::Calibrate(job)) => calibrate::calibrate(&job),
         Ok(Intent::Doctor(job)) => checkup::check(&job),
+        Ok(Intent::Sweep(job)) => laboratory::sweep(&job),
+        Ok(Intent::Search(job)) => laboratory::search(&job),
+        Ok(Intent::Survey(job)) => laboratory::survey(&job),
         Err(UsageError(text)) => {
             eprintln!("{}", text.trim_end());
             return ExitCode::from(USAGE);

@@ -6,12 +6,16 @@
 
 mod calibrate;
 mod doctor;
+pub(crate) mod lab;
 mod merge;
 mod pages;
 mod redis_benchmark;
 mod report_page;
+mod search;
 mod show;
 mod sink;
+mod survey;
+mod sweep;
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -25,8 +29,11 @@ pub(crate) use doctor::Checkup;
 pub(crate) use merge::MergeJob;
 pub(crate) use pages::PageOptions;
 pub(crate) use report_page::ReportJob;
+pub(crate) use search::SearchJob;
 pub(crate) use show::ShowJob;
 pub(crate) use sink::SinkJob;
+pub(crate) use survey::SurveyJob;
+pub(crate) use sweep::SweepJob;
 
 /// A tool whose command line we understand.
 pub(crate) trait FrontEnd: Sync {
@@ -47,11 +54,14 @@ const FRONTS: &[&dyn FrontEnd] = &[
     &merge::MergeFront,
     &doctor::DoctorFront,
     &report_page::ReportFront,
+    &sweep::SweepFront,
+    &search::SearchFront,
+    &survey::SurveyFront,
 ];
 
 /// First arguments that are, or will be, keystorm's own. To send such a word as a command it
 /// takes a `--` before it.
-const RESERVED: &[&str] = &["compare", "search", "survey", "sweep"];
+const RESERVED: &[&str] = &["compare"];
 
 /// What a command line asks for.
 pub(crate) enum Intent {
@@ -71,6 +81,12 @@ pub(crate) enum Intent {
     Calibrate(Box<Calibration>),
     /// What spoils results here.
     Doctor(Box<Checkup>),
+    /// A grid of runs.
+    Sweep(Box<SweepJob>),
+    /// The highest rate that keeps a target.
+    Search(Box<SearchJob>),
+    /// How fast is Redis, here?
+    Survey(Box<SurveyJob>),
 }
 
 /// A command line that makes no sense, in words for the person who typed it.

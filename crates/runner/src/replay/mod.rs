@@ -3,6 +3,7 @@
 
 mod faults;
 mod order;
+mod search;
 mod server;
 mod time;
 

@@ -493,6 +493,9 @@ Examples:
     $ keystorm -r 1000 -n 20000 -- multi ';' set k:__rand_1st__ __data__ ';' incr hits ';' exec
 
 Subcommands, each with a --help of its own:
+  keystorm sweep       options with lists or ranges: a table and a chart of every combination
+  keystorm search      the highest rate that keeps a target such as p99<1ms
+  keystorm survey      how fast Redis is on this machine, as a page with charts
   keystorm calibrate   the ceiling of this client on this machine, measured without a server
   keystorm doctor      what on this machine and on a server spoils results
   keystorm sink        a server that does as little as a server can
