@@ -4,6 +4,7 @@ use std::ffi::OsString;
 
 use clap::Parser;
 use lab::search::Settings;
+use lab::slo::Measure;
 use lab::words::Given;
 use lab::{Line, Slo};
 
@@ -158,6 +159,11 @@ impl FrontEnd for SearchFront {
         }
         if !names_test(&line) {
             line.options.push(Given::new("-t", TEST));
+        }
+        // A target for errors is one for a run that goes on in spite of them.
+        let tolerant = slo.clauses.iter().any(|clause| clause.measure == Measure::Errors);
+        if tolerant && !line.has("--on-error") {
+            line.options.push(Given::new("--on-error", "count"));
         }
         let default = Settings::default();
         let settings = Settings {

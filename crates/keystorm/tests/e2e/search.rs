@@ -23,7 +23,8 @@ fn a_rate_is_found_and_its_curve_measured() {
     let ran = Keystorm::new(&line).run().ok();
     assert!(ran.out.contains("GET: 2,000/s keep p50<500ms, and more was not tried"), "{}", ran.out);
     assert!(ran.out.contains("110 %"), "{}", ran.out);
-    let document: Value = serde_json::from_str(&fs::read_to_string(file("s.json")).unwrap()).unwrap();
+    let document: Value =
+        serde_json::from_str(&fs::read_to_string(file("s.json")).unwrap()).unwrap();
     assert_eq!(document["schema"], "keystorm.search/1");
     assert_eq!(document["complete"], true);
     assert_eq!(document["found"]["passes_per_s"], 2000.0);
@@ -31,7 +32,8 @@ fn a_rate_is_found_and_its_curve_measured() {
     let of = |phase: &str| trials.iter().filter(|t| t["phase"] == phase).count();
     assert_eq!((of("search"), of("curve")), (3, 9));
     // 500, 1000 and 2000 a second for 0.2 s, and then the curve.
-    let curve: f64 = [0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0, 1.05, 1.1].iter().map(|s| s * 400.0).sum();
+    let curve: f64 =
+        [0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0, 1.05, 1.1].iter().map(|s| s * 400.0).sum();
     let sent = server.calls("get") as f64;
     assert!((sent - 700.0 - curve).abs() < 15.0, "{sent} and not {}", 700.0 + curve);
     let hunt: lab::Hunt = serde_json::from_value(document).unwrap();

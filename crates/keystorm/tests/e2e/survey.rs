@@ -50,7 +50,8 @@ fn a_survey_of_a_spawned_server_has_every_chapter() {
 
 #[test]
 fn a_given_server_is_measured_where_it_is() {
-    let (server, dir) = (Server::redis_with(&["--maxclients", "500"]), tempfile::tempdir().unwrap());
+    let (server, dir) =
+        (Server::redis_with(&["--maxclients", "500"]), tempfile::tempdir().unwrap());
     let line = format!(
         "survey -p {} --quick --seconds 0.03 --keys 1000 -o {}",
         server.port(),

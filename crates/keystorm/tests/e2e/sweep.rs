@@ -67,7 +67,8 @@ fn results_are_kept_and_read_back() {
     let requests: Vec<u64> = runs.iter().map(|run| run.measurement.total.requests()).collect();
     assert_eq!(requests, [200; 4]);
     // Whatever reads runs reads these.
-    let shown = Keystorm::new(&format!("show {} --format csv", file("s.json").display())).run().ok();
+    let shown =
+        Keystorm::new(&format!("show {} --format csv", file("s.json").display())).run().ok();
     assert_eq!(shown.out.lines().filter(|line| line.starts_with("\"GET\"")).count(), 4);
     let html = fs::read_to_string(file("s.html")).unwrap();
     assert!(html.contains("<svg") && html.contains("limited by: "), "{html:.200}");
@@ -128,13 +129,16 @@ fn an_interrupted_sweep_prints_what_there_is() {
         kept.display()
     );
     let running = Keystorm::new(&line).start();
-    std::thread::sleep(std::time::Duration::from_millis(1500));
+    std::thread::sleep(std::time::Duration::from_millis(2500));
     running.interrupt();
     let ran = running.wait().exits(130);
     assert!(ran.out.lines().nth(1).is_some_and(|l| columns(l)[..2] == ["1", "0.3"]), "{}", ran.out);
     assert!(ran.out.contains("(incomplete)"), "{}", ran.out);
     let document = json(&fs::read_to_string(&kept).unwrap());
-    assert_eq!((&document["complete"], &document["run"]["complete"]), (&false.into(), &false.into()));
+    assert_eq!(
+        (&document["complete"], &document["run"]["complete"]),
+        (&false.into(), &false.into())
+    );
 }
 
 #[test]
@@ -152,7 +156,9 @@ fn passwords_are_nowhere() {
     let server = Server::redis_with(&["--requirepass", "hunter2"]);
     let dir = tempfile::tempdir().unwrap();
     let (json, html) = (dir.path().join("s.json"), dir.path().join("s.html"));
-    for login in ["-a hunter2".to_owned(), format!("-u redis://:hunter2@127.0.0.1:{}", server.port())] {
+    for login in
+        ["-a hunter2".to_owned(), format!("-u redis://:hunter2@127.0.0.1:{}", server.port())]
+    {
         let line = format!(
             "sweep -p {} {login} -t get -c 1,2 -n 50 --json {} --html {}",
             server.port(),
