@@ -122,6 +122,12 @@ impl Hunt {
         self.run.load()
     }
 
+    /// What a reader must know before believing the figures, each once; unescaped.
+    #[must_use]
+    pub fn warnings(&self) -> &[String] {
+        &self.run.warnings
+    }
+
     pub(crate) fn runs(&self) -> &Runs {
         &self.run
     }
@@ -240,5 +246,66 @@ impl Hunt {
         }
         text += &format!("There it was limited by: {}", figures.verdict);
         Conclusion { headline, text, not_the_server: who.is_some() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figures::tests::figures;
+
+    fn trial(rate_per_s: f64, why: &str, limited_by: LimitedBy) -> Trial {
+        let judgement = Judgement { kept: why.is_empty(), why: why.to_owned(), own_fault: false };
+        let figures = Figures { limited_by, ..figures(rate_per_s, 2_000_000) };
+        Trial { phase: Phase::Search, rate_per_s, judgement, bounded_ns: 2e6, figures }
+    }
+
+    fn hunt(trials: Vec<Trial>) -> Hunt {
+        let slo = Slo::parse("p99<1ms").unwrap();
+        let mut hunt = Hunt::new("GET".into(), slo, Settings::default());
+        hunt.found = Bracket { passes_per_s: Some(50_000.0), fails_per_s: Some(51_000.0) };
+        hunt.trials = trials;
+        hunt
+    }
+
+    #[test]
+    fn the_obstacle_is_the_failure_just_above() {
+        let hunt = hunt(vec![
+            trial(100_000.0, "p99 90ms", LimitedBy::Server),
+            trial(51_000.0, "p99 1.2ms", LimitedBy::Schedule),
+            trial(50_000.0, "", LimitedBy::Schedule),
+            trial(50_000.0, "p99 1.1ms", LimitedBy::Schedule),
+        ]);
+        assert_eq!(hunt.obstacle().unwrap().rate_per_s, 51_000.0);
+        let conclusion = hunt.conclusion();
+        assert_eq!(conclusion.headline, "50,000/s keep p99<1ms");
+        assert!(conclusion.text.starts_with("At 51,000/s: p99 1.2ms. "), "{}", conclusion.text);
+        assert!(!conclusion.not_the_server);
+    }
+
+    #[test]
+    fn whoever_else_was_the_limit_is_named() {
+        for (limit, why, named) in [
+            (LimitedBy::Client, "p99 2ms", "The client was the limit"),
+            (LimitedBy::Network, "p99 2ms", "The network"),
+            (LimitedBy::Concurrency, "p99 2ms", "Too few requests in flight"),
+            (LimitedBy::Schedule, "schedule missed: every connection waited", "The schedule"),
+        ] {
+            let conclusion = hunt(vec![trial(51_000.0, why, limit)]).conclusion();
+            assert!(conclusion.not_the_server && conclusion.text.contains(named), "{conclusion:?}");
+        }
+        let mut late = trial(51_000.0, "schedule missed", LimitedBy::Schedule);
+        late.judgement.own_fault = true;
+        assert!(hunt(vec![late]).conclusion().text.contains("The client was late"));
+    }
+
+    #[test]
+    fn the_curve_goes_around_what_was_found() {
+        let rates = hunt(vec![]).curve_rates();
+        assert_eq!((rates[0], rates[6], rates.len()), (25_000.0, 50_000.0, 9));
+        let mut nothing = hunt(vec![]);
+        nothing.found = Bracket { passes_per_s: None, fails_per_s: Some(1.0) };
+        assert!(nothing.curve_rates().is_empty());
+        assert_eq!(nothing.conclusion().headline, "not even 1/s keep p99<1ms");
     }
 }

@@ -152,6 +152,12 @@ impl Sweep {
         self.run.load()
     }
 
+    /// What a reader must know before believing the figures, each once; unescaped.
+    #[must_use]
+    pub fn warnings(&self) -> &[String] {
+        &self.run.warnings
+    }
+
     pub(crate) fn runs(&self) -> &Runs {
         &self.run
     }

@@ -157,6 +157,9 @@ impl Hunting<'_> {
                 }
                 let ended = if hunt.complete() || passes_per_s.is_none() { "" } else { ", so far" };
                 terminal.verdict(&Verdict::new(headline + ended, conclusion.text))?;
+                if !job.output.quiet {
+                    terminal.warnings(hunt.warnings())?;
+                }
             }
         }
         self.files.finish(|| hunt.to_json(), || hunt.page(&job.again))

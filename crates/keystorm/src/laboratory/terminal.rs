@@ -46,6 +46,11 @@ impl Terminal {
         say("\n").map(drop)
     }
 
+    /// What spoils the figures.
+    pub(crate) fn warnings(self, warnings: &[String]) -> Result<()> {
+        warnings.iter().try_for_each(|warning| self.line(&format!("warning: {warning}")))
+    }
+
     pub(crate) fn line(self, text: &str) -> Result<()> {
         say(&format!("{}\n", report::escape(text))).map(drop)
     }

@@ -33,7 +33,7 @@ fn a_survey_of_a_spawned_server_has_every_chapter() {
         }
     }
     let points = |key: &str| &survey.chapters.iter().find(|c| c.key == key).unwrap().points;
-    assert_eq!(points("suite").len(), 11);
+    assert_eq!(points("suite").len(), 12);
     assert_eq!(points("pipeline").len(), 8);
     assert_eq!(points("instances")[1].figures.len(), 2, "two at the same time");
     let runs = survey.load().unwrap();

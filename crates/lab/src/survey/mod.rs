@@ -165,6 +165,12 @@ impl Survey {
         self.run.load()
     }
 
+    /// What a reader must know before believing the figures, each once; unescaped.
+    #[must_use]
+    pub fn warnings(&self) -> &[String] {
+        &self.run.warnings
+    }
+
     pub(crate) fn runs(&self) -> &Runs {
         &self.run
     }

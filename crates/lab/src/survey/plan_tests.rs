@@ -112,7 +112,7 @@ fn a_quick_survey_is_under_a_minute_and_a_whole_one_about_three() {
         (stations + suite - 1) as f64 * plan.seconds
     };
     for machine in [small(), large()] {
-        let quick = length(&Plan::of(&wish(true, true), &machine), 11);
+        let quick = length(&Plan::of(&wish(true, true), &machine), QUICK_TESTS_COUNT);
         assert!((30.0..45.0).contains(&quick), "{quick}");
         let whole = length(&Plan::of(&wish(true, false), &machine), SUITE_TESTS);
         assert!((140.0..180.0).contains(&whole), "{whole}");

@@ -43,6 +43,11 @@ fn page(
     again: &str,
 ) -> Page {
     let mut page = Page { title: title.to_owned(), lede, ..Page::default() };
+    if !runs.warnings.is_empty() {
+        let text = runs.warnings.join(". ");
+        let headline = "Warnings of the runs";
+        page.lede.push(Verdict { tone: Tone::Warning, ..Verdict::new(headline, text) });
+    }
     if let Some(first) = &runs.first {
         page.title = format!("{title} on {}", page::runs::product(first));
         let (byline, facts) = page::runs::about(std::slice::from_ref(first));

@@ -257,3 +257,73 @@ impl Survey {
         Verdict { headline, text, tone: Tone::Plain, figures }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figures::Figures;
+    use crate::figures::tests::figures;
+
+    fn point(label: &str, series: &str, x: Option<f64>, rps: f64, bytes_per_s: f64) -> Measured {
+        Measured {
+            label: label.into(),
+            series: series.into(),
+            x,
+            test: "SET".into(),
+            tests: vec![0],
+            figures: vec![Figures { bytes_per_s, ..figures(rps, 1_000_000) }],
+            failure: None,
+        }
+    }
+
+    fn answer(key: &str, points: Vec<Measured>) -> Answer {
+        let text = String::new;
+        Answer { key: key.into(), title: "A title".into(), text: text(), points, left_out: vec![] }
+    }
+
+    #[test]
+    fn where_bytes_stop_growing_copying_costs() {
+        let sizes = [(10.0, 1e6), (100.0, 9e6), (1e3, 8e7), (1e4, 5e8), (1e5, 8e8)];
+        let points = sizes.map(|(size, bytes)| point("x", "SET", Some(size), bytes / size, bytes));
+        let payload = answer("payload", points.to_vec());
+        let remarks = payload.remarks();
+        assert_eq!(remarks.len(), 1);
+        assert!(remarks[0].contains("beyond values of 10 kB"), "{remarks:?}");
+        assert!(remarks[0].contains("6.4 Gbit/s"), "{remarks:?}");
+        assert_eq!(payload.table().columns[3], "Gbit/s");
+        assert_eq!(payload.table().rows[4][3], "6.40");
+        assert_eq!(payload.charts()[0].points_shown(), 5);
+        let growing = answer("payload", points[..3].to_vec());
+        assert!(growing.remarks().is_empty());
+    }
+
+    #[test]
+    fn chapters_of_names_are_bars_and_say_by_how_much() {
+        let transport = answer(
+            "transport",
+            vec![
+                point("SET -P 1", "TCP", None, 100_000.0, 1.0),
+                point("SET -P 1", "unix socket", None, 250_000.0, 1.0),
+            ],
+        );
+        assert_eq!(transport.remarks(), ["unix socket against TCP: SET -P 1 ×2.50."]);
+        let chart = &transport.charts()[0];
+        assert!(matches!(&chart.kind, page::Kind::Bars(names) if names.len() == 1));
+        assert_eq!(chart.points_shown(), 2);
+        assert!(chart.svg().unwrap().contains("limited by: server: busy"));
+    }
+
+    #[test]
+    fn what_was_not_measured_is_a_row_that_says_why() {
+        let mut missed = point("x", "", None, 1.0, 1.0);
+        (missed.figures, missed.failure) = (vec![], Some("no such server".into()));
+        let chapter = answer("placement", vec![missed]);
+        let table = chapter.table();
+        assert_eq!(table.rows[0].len(), table.columns.len());
+        assert!(table.rows[0].last().unwrap().contains("no such server"));
+        assert!(chapter.charts().is_empty());
+        let mut survey = Survey::new(true, 1.0);
+        survey.chapters.push(chapter);
+        assert!(survey.page("again").html().contains("no such server"));
+    }
+}
