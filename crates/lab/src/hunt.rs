@@ -245,7 +245,25 @@ impl Hunt {
             text += &format!("{who}, so the server may be able to do more. ");
         }
         text += &format!("There it was limited by: {}", figures.verdict);
-        Conclusion { headline, text, not_the_server: who.is_some() }
+        let doubt = self.doubt();
+        let not_the_server = who.is_some() || doubt.is_some();
+        Conclusion { headline, text: doubt.unwrap_or_default() + &text, not_the_server }
+    }
+
+    /// What is to be said if lower rates miss the target too, so that more than the rate decides.
+    fn doubt(&self) -> Option<String> {
+        const ROUNDING: f64 = 1.001;
+        let found = self.found.passes_per_s?;
+        let below = self.of(Phase::Curve).filter(|trial| trial.rate_per_s <= found * ROUNDING);
+        let (kept, missed): (Vec<&Trial>, Vec<&Trial>) =
+            below.partition(|trial| trial.judgement.kept);
+        let (missed, all) = (missed.len(), kept.len() + missed.len());
+        (missed * 3 > all).then(|| {
+            format!(
+                "Do not rely on it: of {all} points of the curve at or below this rate {missed} \
+                 missed the target, so something other than the rate decides here. "
+            )
+        })
     }
 }
 
@@ -297,6 +315,20 @@ mod tests {
         let mut late = trial(51_000.0, "schedule missed", LimitedBy::Schedule);
         late.judgement.own_fault = true;
         assert!(hunt(vec![late]).conclusion().text.contains("The client was late"));
+    }
+
+    #[test]
+    fn a_rate_is_in_doubt_if_lower_ones_miss_the_target() {
+        let mut hunt = hunt(vec![trial(51_000.0, "p99 1.2ms", LimitedBy::Schedule)]);
+        for (rate, why) in [(25_000.0, "p99 2ms"), (40_000.0, ""), (50_000.0, "p99 2ms")] {
+            let curve = trial(rate, why, LimitedBy::Schedule);
+            hunt.trials.push(Trial { phase: Phase::Curve, ..curve });
+        }
+        let conclusion = hunt.conclusion();
+        assert!(conclusion.text.starts_with("Do not rely on it: of 3 points"), "{conclusion:?}");
+        hunt.trials.truncate(3);
+        hunt.trials[1].judgement = hunt.trials[2].judgement.clone();
+        assert!(!hunt.conclusion().text.contains("rely"));
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
+use crate::browser;
 use crate::program::Keystorm;
 use crate::server::Server;
 
@@ -44,6 +45,12 @@ fn a_survey_of_a_spawned_server_has_every_chapter() {
     assert_eq!(transports.filter(|e| e.to_string().contains("unix")).count(), 2);
     let html = fs::read_to_string(dir.path().join("survey.html")).unwrap();
     assert!(html.contains("Large values") && html.contains("limited by: "));
+    let charts: Vec<page::Chart> = survey.chapters.iter().flat_map(|c| c.charts()).collect();
+    assert_eq!(charts.len(), 9, "one a chapter, and two of sizes and of connections");
+    let points = |chart: &page::Chart| chart.series.iter().map(|s| s.points.len()).collect();
+    let charts: Vec<(&str, Vec<usize>)> =
+        charts.iter().map(|chart| (chart.title.as_str(), points(chart))).collect();
+    browser::holds(&html, &charts);
     let found = fs::read_dir(dir.path()).unwrap().count();
     assert_eq!(found, 2, "nothing else is left");
 }

@@ -4,6 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
+use crate::browser;
 use crate::program::Keystorm;
 use crate::server::{Server, calls};
 
@@ -73,6 +74,9 @@ fn results_are_kept_and_read_back() {
     let html = fs::read_to_string(file("s.html")).unwrap();
     assert!(html.contains("<svg") && html.contains("limited by: "), "{html:.200}");
     assert!(html.contains("keystorm sweep -p "), "how to run it again");
+    let titles =
+        ["Requests per second by connections", "99th percentile of response time by connections"];
+    browser::holds(&html, &titles.map(|title| (title, vec![2])));
     let pictures = fs::read_dir(file("svg")).unwrap().count();
     assert_eq!(pictures, 2, "throughput and latency");
 }

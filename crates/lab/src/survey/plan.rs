@@ -176,8 +176,9 @@ impl Lines<'_> {
             key: "pipeline",
             title: "With and without a pipeline",
             text: format!(
-                "50 connections over a keyspace of {keys} keys, all of which exist; one request in \
-                 flight on each connection, and 16. A pipeline spares both ends system calls."
+                "50 connections over a keyspace of {} keys, all of which exist; one request in \
+                 flight on each connection, and 16. A pipeline spares both ends system calls.",
+                page::chart::grouped(keys as f64)
             ),
             fill: Some(self.line(&self.wish.server, &fill)),
             stations,

@@ -178,19 +178,6 @@ impl Answer {
         }
         vec![format!("{of} against {to}: {}.", ratios.join(", "))]
     }
-
-    /// What limited the points, each limit with the labels that it was of.
-    #[must_use]
-    pub fn limits(&self) -> Table {
-        let mut table = Table::new(["point", "limited by"]);
-        for point in &self.points {
-            if let Some(run) = point.slowest() {
-                let name = [point.label.as_str(), point.series.as_str()].join(" ");
-                table.row([name.trim().to_owned(), run.verdict.clone()]);
-            }
-        }
-        table
-    }
 }
 
 /// Adds a point to the series of a name.
@@ -216,15 +203,27 @@ impl Survey {
             blocks.extend(answer.charts().into_iter().map(Block::Chart));
             if !answer.points.is_empty() {
                 blocks.push(Block::Table(answer.table()));
-                blocks.push(Block::Heading("What limited each".to_owned()));
-                blocks.push(Block::Table(answer.limits()));
             }
             let notes = answer.left_out.iter().map(|why| Block::Note(Tone::Plain, why.clone()));
             blocks.extend(notes);
             Section::new(answer.title.clone(), blocks)
         };
-        let sections = self.chapters.iter().map(section).collect();
+        let mut sections: Vec<Section> = self.chapters.iter().map(section).collect();
+        sections.push(Section::new("What limited each point", [Block::Table(self.limits())]));
         super::page("How fast is Redis, here? A survey", self.runs(), lede, sections, again)
+    }
+
+    /// The verdict of every point.
+    fn limits(&self) -> Table {
+        let mut table = Table::new(["chapter", "point", "limited by"]);
+        for chapter in &self.chapters {
+            for point in &chapter.points {
+                let Some(run) = point.slowest() else { continue };
+                let name = [point.label.as_str(), point.series.as_str()].join(" ");
+                table.row([chapter.title.as_str(), name.trim(), &run.verdict]);
+            }
+        }
+        table
     }
 
     /// The answer in a few figures.
