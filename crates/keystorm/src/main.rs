@@ -10,6 +10,7 @@ mod cpus;
 mod execute;
 mod front;
 mod keep;
+mod laboratory;
 mod live;
 mod metrics;
 mod print;
@@ -50,6 +51,9 @@ fn main() -> ExitCode {
         Ok(Intent::Calibrate(job)) => calibrate::calibrate(&job),
         Ok(Intent::Doctor(job)) => checkup::check(&job),
         Ok(Intent::Compare(job)) => compare::compare(&job),
+        Ok(Intent::Sweep(job)) => laboratory::sweep(&job),
+        Ok(Intent::Search(job)) => laboratory::search(&job),
+        Ok(Intent::Survey(job)) => laboratory::survey(&job),
         Err(UsageError(text)) => {
             eprintln!("{}", text.trim_end());
             return ExitCode::from(USAGE);

@@ -7,13 +7,17 @@
 mod calibrate;
 mod compare;
 mod doctor;
+pub(crate) mod lab;
 mod merge;
 mod metrics_at;
 mod pages;
 mod redis_benchmark;
 mod report_page;
+mod search;
 mod show;
 mod sink;
+mod survey;
+mod sweep;
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -29,8 +33,11 @@ pub(crate) use merge::MergeJob;
 pub(crate) use metrics_at::MetricsAt;
 pub(crate) use pages::PageOptions;
 pub(crate) use report_page::ReportJob;
+pub(crate) use search::SearchJob;
 pub(crate) use show::ShowJob;
 pub(crate) use sink::SinkJob;
+pub(crate) use survey::SurveyJob;
+pub(crate) use sweep::SweepJob;
 
 /// A tool whose command line we understand.
 pub(crate) trait FrontEnd: Sync {
@@ -52,11 +59,10 @@ const FRONTS: &[&dyn FrontEnd] = &[
     &doctor::DoctorFront,
     &report_page::ReportFront,
     &compare::CompareFront,
+    &sweep::SweepFront,
+    &search::SearchFront,
+    &survey::SurveyFront,
 ];
-
-/// First arguments that are, or will be, keystorm's own. To send such a word as a command it
-/// takes a `--` before it.
-const RESERVED: &[&str] = &["search", "survey", "sweep"];
 
 /// What a command line asks for.
 pub(crate) enum Intent {
@@ -78,6 +84,12 @@ pub(crate) enum Intent {
     Compare(Box<CompareJob>),
     /// What spoils results here.
     Doctor(Box<Checkup>),
+    /// A grid of runs.
+    Sweep(Box<SweepJob>),
+    /// The highest rate that keeps a target.
+    Search(Box<SearchJob>),
+    /// How fast is Redis, here?
+    Survey(Box<SurveyJob>),
 }
 
 /// A command line that makes no sense, in words for the person who typed it.
@@ -152,12 +164,6 @@ pub(crate) fn parse(called_as: &OsStr, mut args: Vec<OsString>) -> Result<Intent
     let first = args.first().and_then(|a| a.to_str()).unwrap_or_default().to_owned();
     if let Some((front, name)) = front_named(&first) {
         return front.parse(Some(name), args.split_off(1));
-    }
-    if RESERVED.contains(&first.as_str()) {
-        return Err(UsageError(format!(
-            "`{first}` is kept for a subcommand of keystorm that this version does not have. To \
-             send it to the server as a command, write: keystorm -- {first}"
-        )));
     }
     FRONTS[0].parse(None, args)
 }

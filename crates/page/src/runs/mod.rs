@@ -64,6 +64,20 @@ pub fn page(sources: &[Source<'_>]) -> Page {
     page
 }
 
+/// What a page about more than these runs says of them: when, where and with what, and a section of
+/// plan, server and machine.
+#[must_use]
+pub fn about(runs: &[Run]) -> (Vec<String>, Section) {
+    let source = [Source { name: String::new(), runs, complete: true }];
+    (facts::byline(&source), facts::section(&source))
+}
+
+/// The product and version of the server that a run was against.
+#[must_use]
+pub fn product(run: &Run) -> String {
+    facts::product(&run.server)
+}
+
 fn tests<'r>(sources: &[Source<'r>]) -> Vec<Test<'r>> {
     let mut tests: Vec<Test<'r>> = Vec::new();
     for (source, Source { name: file, runs, .. }) in sources.iter().enumerate() {

@@ -28,6 +28,8 @@ use test::{TestRecord, WorkerRecord};
 pub const SCHEMA: &str = "keystorm.run/1";
 /// What the names of all its versions begin with.
 const SCHEMA_FAMILY: &str = "keystorm.run/";
+/// Documents of experiments, which hold one of ours with all their runs under `run`.
+const EXPERIMENTS: [&str; 3] = ["keystorm.sweep/1", "keystorm.search/1", "keystorm.survey/1"];
 
 /// Why a document cannot be written or read, in words for a person. May quote the document, and so
 /// is to be escaped where it is shown.
@@ -168,7 +170,7 @@ impl Record {
         Ok(steady(&text) + "\n")
     }
 
-    /// Reads the text of a document.
+    /// Reads the text of a document; of an experiment's, the runs in it.
     ///
     /// # Errors
     /// What is wrong with it.
@@ -177,9 +179,17 @@ impl Record {
         struct Head {
             schema: Option<String>,
         }
+        #[derive(Deserialize)]
+        struct Experiment {
+            run: Record,
+        }
         let head: Head = serde_json::from_slice(text).map_err(|e| broken(text, &e))?;
         match head.schema.as_deref() {
             Some(SCHEMA) => {}
+            Some(other) if EXPERIMENTS.contains(&other) => {
+                let read = serde_json::from_slice(text).map_err(|e| broken(text, &e));
+                return read.map(|experiment: Experiment| experiment.run);
+            }
             Some(other) if other.starts_with(SCHEMA_FAMILY) => {
                 return Err(RecordError(format!(
                     "it was written by another version of keystorm, as {other:?}; this one reads \
@@ -218,7 +228,8 @@ impl Record {
 
 /// The same JSON without a character that steers a terminal: such stand within strings only, where
 /// JSON can spell them out.
-pub(crate) fn steady(json: &str) -> String {
+#[must_use]
+pub fn steady(json: &str) -> String {
     let mut steady = String::with_capacity(json.len());
     for c in json.chars() {
         if c != '\n' && crate::escape::is_unsafe(c) {

@@ -4,6 +4,7 @@
 mod compare;
 mod faults;
 mod order;
+mod search;
 mod server;
 mod time;
 

@@ -22,6 +22,11 @@ use options::Options;
 pub(super) use options::{ServerOptions, count, small_count};
 pub(super) use plans::target;
 
+/// Its options, for front ends that take them beside their own.
+pub(super) fn vocabulary() -> clap::Command {
+    Options::command()
+}
+
 /// See the module.
 pub(crate) struct RedisBenchmark;
 

@@ -505,6 +505,9 @@ Examples:
 
 Subcommands, each with a --help of its own:
   keystorm compare     two servers, or two saved runs: ratios and how sure they are
+  keystorm sweep       options with lists or ranges: a table and a chart of every combination
+  keystorm search      the highest rate that keeps a target such as p99<1ms
+  keystorm survey      how fast Redis is on this machine, as a page with charts
   keystorm calibrate   the ceiling of this client on this machine, measured without a server
   keystorm doctor      what on this machine and on a server spoils results
   keystorm sink        a server that does as little as a server can
