@@ -144,11 +144,11 @@ fn a_page_tells_how_to_run_it_again_and_no_password() {
     let (dir, _) = place();
     let page = dir.path().join("p.html");
     let lines = [
-        "-a hunter2 -c 5 -n 300 -P 3 -r 1000 -d 20 -t set,get,lrange_100",
+        "-a hunter2 --seed 5 -c 5 -n 300 -P 3 -r 1000 -d 20 -t set,get,lrange_100",
         "-a hunter2 --user default -n 100 --seed 7 --on-error count set 'a b' \"it's\" ';' get k",
-        "-a hunter2 --rps 900..1500/0.1s --arrivals poisson --duration 0.3 --window batch get k",
-        "-a hunter2 -n 200 --threads 2 --first-byte -3 --engine epoll --sequential -r 9 -t get -k 0",
-        "-a hunter2 -n 20 -t fcall,function_load --num-functions 3 --num-keys-in-fcall 2",
+        "-a hunter2 --seed 5 --rps 900..1500/0.1s --arrivals poisson --duration 0.3 --window batch get k",
+        "-a hunter2 --seed 5 -n 200 --threads 2 --first-byte -3 --engine epoll --sequential -r 9 -t get -k 0",
+        "-a hunter2 --seed 5 -n 20 -t fcall,function_load --num-functions 3 --num-keys-in-fcall 2",
     ];
     for line in lines {
         let out = format!("--html {} --svg {} -q", page.display(), dir.path().display());
@@ -164,8 +164,8 @@ fn a_page_tells_how_to_run_it_again_and_no_password() {
         let told = again(&fs::read_to_string(&page).unwrap());
         let told: Vec<Value> =
             told.iter().flat_map(|l| plans(l.strip_prefix("keystorm").unwrap())).collect();
-        let mut asked = plans(&format!("-p {} {line}", server.port()));
-        for plan in &mut asked {
+        let asked = plans(&format!("-p {} {line}", server.port()));
+        for plan in &asked {
             assert!(told.contains(plan), "{line}: {plan:#}\n{told:#?}");
         }
         assert_eq!(told.len(), asked.len(), "{line}");

@@ -12,21 +12,20 @@ use crate::{Block, Section};
 
 /// How to run every test again.
 pub(super) fn section(sources: &[Source<'_>]) -> Section {
-    let mut lines: Vec<(Vec<String>, Vec<String>)> = Vec::new();
+    let mut lines: Vec<(Vec<String>, Vec<Names>)> = Vec::new();
     let mut secret = false;
     for plan in sources.iter().flat_map(|source| source.runs).map(|run| &run.plan) {
         secret |= plan.target.credentials.is_some();
         // Tests of the suite that were asked for alike are asked for together.
         let (words, test) = command_line(plan);
         match lines.iter_mut().find(|(known, tests)| *known == words && !tests.is_empty()) {
-            Some((_, tests)) if test.as_ref().is_some_and(|t| tests.contains(t)) => {}
             Some((_, tests)) if test.is_some() => tests.extend(test),
             _ => lines.push((words, test.into_iter().collect())),
         }
     }
     let lines = lines.into_iter().map(|(mut words, tests)| {
         if !tests.is_empty() {
-            words.extend(["-t".to_owned(), tests.join(",")]);
+            words.extend(["-t".to_owned(), chosen(tests).join(",")]);
         }
         shell_words::join(words)
     });
@@ -39,8 +38,26 @@ pub(super) fn section(sources: &[Source<'_>]) -> Section {
     Section::new("Run it again", blocks)
 }
 
-/// The words of the command line of one test, and the name that the suite has for it, if any.
-fn command_line(plan: &Plan) -> (Vec<String>, Option<String>) {
+/// What a test of the suite may be asked for by.
+type Names = &'static [&'static str];
+
+/// A name for each test. One that comes with another, as the `LPUSH` that fills the list for
+/// `LRANGE`, goes by that one's name.
+fn chosen(mut tests: Vec<Names>) -> Vec<&'static str> {
+    tests.sort_by_key(|names| names.len());
+    let mut chosen: Vec<&str> = Vec::new();
+    for names in tests {
+        if names.iter().any(|name| chosen.contains(name)) {
+            continue;
+        }
+        // The longest name is that of the fewest tests.
+        chosen.extend(names.iter().max_by_key(|name| name.len()));
+    }
+    chosen
+}
+
+/// The words of the command line of one test, and the names that the suite has for it, if any.
+fn command_line(plan: &Plan) -> (Vec<String>, Option<Names>) {
     let mut words: Vec<String> = vec!["keystorm".into()];
     target(plan, &mut words);
     let mut option = |name: &str, value: String| words.extend([name.to_owned(), value]);
@@ -107,12 +124,10 @@ fn command_line(plan: &Plan) -> (Vec<String>, Option<String>) {
     words.extend(flags.into_iter().filter(|(on, _)| *on).map(|(_, flag)| flag.to_owned()));
     words.extend(functions(plan).into_iter().flatten());
     let test = SUITE.iter().find(|test| test.title == plan.name);
-    // The longest name is that of the fewest tests.
-    let name = test.and_then(|test| test.names.iter().max_by_key(|name| name.len()));
-    if name.is_none() {
+    if test.is_none() {
         command(plan, &mut words);
     }
-    (words, name.map(ToString::to_string))
+    (words, test.map(|test| test.names))
 }
 
 fn target(plan: &Plan, words: &mut Vec<String>) {
