@@ -107,7 +107,7 @@ struct Options {
     output: LabOutput,
 }
 
-/// Every line that begins with `$` is run by a test.
+/// What stands below the options.
 const EXAMPLE: &str = "\
 Ctrl-C prints what is known so far and ends with exit code 130.
 

@@ -73,7 +73,7 @@ struct Options {
     help: Option<bool>,
 }
 
-/// Every line that begins with `$` is run by a test.
+/// What stands below the options.
 const EXAMPLE: &str = "\
 Ctrl-C prints and keeps what has been measured and ends with exit code 130.
 

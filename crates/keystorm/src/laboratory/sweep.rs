@@ -1,5 +1,8 @@
 //! Carrying out a grid.
 
+use std::thread;
+use std::time::Duration;
+
 use anyhow::{Context, Result};
 use lab::Sweep;
 use measure::Ending;
@@ -45,6 +48,10 @@ pub(crate) fn sweep(job: &SweepJob) -> Result<End> {
     Ok(end)
 }
 
+/// After a run that failed: a server takes a while to notice that its clients are gone, and would
+/// turn the next away.
+const RECOVERY: Duration = Duration::from_secs(1);
+
 /// Carries out every run, round by round.
 fn measure(job: &SweepJob, rig: &Rig<'_>, sweep: &mut Sweep, files: &mut Files) -> Result<End> {
     let mut progress = Progress::new();
@@ -80,6 +87,9 @@ fn rounds(
                 }
                 if in_a_row == FAILURES_MAX {
                     return Ok(End::Failed);
+                }
+                if in_a_row > 0 {
+                    thread::sleep(RECOVERY);
                 }
             }
         }

@@ -3,6 +3,7 @@
 use std::fs;
 
 use serde_json::Value;
+use workload::Endpoint;
 
 use crate::browser;
 use crate::program::Keystorm;
@@ -42,7 +43,8 @@ fn a_survey_of_a_spawned_server_has_every_chapter() {
         points("payload").iter().map(|p| runs[p.tests[0]].plan.payload_bytes).collect();
     assert_eq!(sizes, [10, 10, 1000, 1000, 100_000, 100_000]);
     let transports = points("transport").iter().map(|p| &runs[p.tests[0]].plan.target.endpoint);
-    assert_eq!(transports.filter(|e| e.to_string().contains("unix")).count(), 2);
+    let unix = |endpoint: &&Endpoint| matches!(endpoint, Endpoint::Spawned { unix: true, .. });
+    assert_eq!(transports.filter(unix).count(), 2);
     let html = fs::read_to_string(dir.path().join("survey.html")).unwrap();
     assert!(html.contains("Large values") && html.contains("limited by: "));
     let charts: Vec<page::Chart> = survey.chapters.iter().flat_map(|c| c.charts()).collect();

@@ -115,7 +115,7 @@ fn what_makes_no_sense_is_a_usage_error() {
         ("--hdr f", "--hdr"),
         ("--format classic", "classic"),
         ("--json - --csv", "room for one layout"),
-        ("-c 1..9/999 -n 1..999999/999", "points"),
+        ("-c 1..999999/999 -n 1..999999/999", "points"),
         ("--bogus", "--bogus"),
     ] {
         Keystorm::new(&format!("sweep {line}")).run().exits(2).says(says);

@@ -154,6 +154,7 @@ impl Sweep {
         let best = tests.into_iter().filter_map(|test| {
             let rows = self.points.iter().filter(|row| row.test == test);
             let rows = rows.filter_map(|row| Some((row, row.middle()?.0)));
+            let rows = rows.filter(|(_, run)| run.complete());
             let (row, run) =
                 rows.max_by(|(_, a), (_, b)| a.throughput_rps.total_cmp(&b.throughput_rps))?;
             let settings = self.axes.iter().zip(&row.settings);
