@@ -108,7 +108,7 @@ fn saved_runs_compare_where_their_plans_are_alike() {
     let a = kept(&redis, "a.json", "-t set,get --repeat 3");
     let b = kept(&valkey, "b.json", "-t set,get --repeat 4");
     let ran = compare(&a, &b, "").run().ok();
-    let ran = ran.prints(&format!("A  redis 7.")).prints(&format!("({a})"));
+    let ran = ran.prints("A  redis 7.").prints(&format!("({a})"));
     let ran = ran.prints("====== GET ======").prints("A limited by: ");
     assert!(ran.out.lines().filter(|l| l.contains("p99 ") && l.contains(" to ")).count() == 2);
     let ran = compare(&a, &b, "--format json").run().ok();
