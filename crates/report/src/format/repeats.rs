@@ -53,10 +53,11 @@ pub(super) fn write_line(repeats: &Repeats, out: &mut dyn Write) -> io::Result<(
     }
 }
 
-type Value = fn(&Mean) -> Option<f64>;
+/// A value that a mean has, if it has it.
+type OfMean = fn(&Mean) -> Option<f64>;
 
 /// What the rows of a CSV stand for, and the value of each.
-pub(super) const ROWS: [(&str, Value); 3] = [
+pub(super) const ROWS: [(&str, OfMean); 3] = [
     ("mean", |mean| Some(mean.mean)),
     ("95% low", |mean| mean.interval.map(|interval| interval.low)),
     ("95% high", |mean| mean.interval.map(|interval| interval.high)),
