@@ -129,7 +129,8 @@ fn run_one(
     server.prepare(&plan.target, &plan.setup)?;
     let load = runner::Job {
         plan,
-        address: &server.address,
+        address: &server.address_now(),
+        resolver: server.resolver().filter(|_| plan.reconnect),
         local_ports: host::local_ports(),
         start_at: job.start_at,
         interrupted,

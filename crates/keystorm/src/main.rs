@@ -10,6 +10,7 @@ mod keep;
 mod live;
 mod print;
 mod saved;
+mod sentinel;
 mod serve;
 mod server;
 mod signals;

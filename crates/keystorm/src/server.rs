@@ -6,11 +6,14 @@ use anyhow::{Context, Result, anyhow, bail};
 use host::{Listen, Login, ServerFacts, Spawn, SpawnedServer};
 use workload::{CommandSpec, Credentials, Endpoint, Target};
 
+use crate::sentinel::Sentinels;
+
 /// A server that has answered. One that was started for the run ends with this.
 pub(crate) struct Server {
     pub(crate) address: host::Address,
     pub(crate) facts: ServerFacts,
     spawned: Option<SpawnedServer>,
+    sentinels: Option<Sentinels>,
 }
 
 impl Server {
@@ -18,9 +21,14 @@ impl Server {
     /// `connections` is how many the load will open.
     pub(crate) fn reach(target: &Target, connections: u32) -> Result<Self> {
         let login = login(target);
+        let mut sentinels = None;
         let (addresses, spawned) = match &target.endpoint {
             Endpoint::Unix(path) => (vec![host::Address::Unix(path.clone())], None),
             Endpoint::Tcp { host, port } => (resolve(host, *port)?, None),
+            Endpoint::Sentinel { sentinels: hosts, name } => {
+                let asked = sentinels.insert(Sentinels::new(hosts, name, target));
+                (vec![asked.primary().map_err(anyhow::Error::msg)?], None)
+            }
             Endpoint::Spawned { program, args, unix, cpus } => {
                 let spawn = || spawn(program.clone(), args, connections, *unix);
                 let spawned = pinned(cpus, spawn)?;
@@ -32,12 +40,22 @@ impl Server {
         for address in addresses {
             match host::probe(&address, login) {
                 Ok(facts) => {
-                    return Ok(Self { address, facts, spawned });
+                    return Ok(Self { address, facts, spawned, sentinels });
                 }
                 Err(error) => failure = error.into(),
             }
         }
         Err(failure)
+    }
+
+    /// Who knows where the server is when it has moved.
+    pub(crate) fn resolver(&self) -> Option<&dyn runner::Resolver> {
+        self.sentinels.as_ref().map(|sentinels| sentinels as &dyn runner::Resolver)
+    }
+
+    /// Where it is now: a test before may have seen it move.
+    pub(crate) fn address_now(&self) -> host::Address {
+        self.resolver().and_then(|r| r.resolve()).unwrap_or_else(|| self.address.clone())
     }
 
     /// What a server that was started for the run is, for the one line that says so.
@@ -54,7 +72,7 @@ impl Server {
         if commands.is_empty() {
             return Ok(());
         }
-        let mut client = host::log_in(&self.address, login(target))?;
+        let mut client = host::log_in(&self.address_now(), login(target))?;
         for command in commands {
             let args: Option<Vec<Vec<u8>>> = command.args.iter().map(|a| a.fixed_bytes()).collect();
             let args = args.context("a command that prepares a test has no placeholders")?;

@@ -10,6 +10,7 @@ mod encoded;
 mod histogram;
 mod lateness;
 mod measurement;
+mod outage;
 mod tally;
 mod timeline;
 
@@ -17,5 +18,6 @@ pub use encoded::{CodecError, EncodedLatency};
 pub use histogram::Latency;
 pub use lateness::Lateness;
 pub use measurement::{Ending, Measurement, WorkerUse};
+pub use outage::{Failures, Outage, SLICE_NS, Slices, SuccessLine};
 pub use tally::{CommandTally, ConnectionTally, ErrorCounts, Outcome, Sample, Tally, TallyShape};
 pub use timeline::{Interval, Point, Timeline};

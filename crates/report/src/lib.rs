@@ -12,6 +12,7 @@ pub mod format;
 mod hdr;
 pub mod live;
 mod merge;
+mod outages;
 mod quantity;
 pub mod record;
 mod run;

@@ -200,22 +200,29 @@ fn measurement(names: &[String], shares: Vec<Measurement>) -> Result<Measurement
     };
     let end_ns = |share: &Measurement| offset_ns(share).saturating_add(share.elapsed_ns);
     let elapsed_ns = shares.iter().map(end_ns).max().unwrap_or_default();
+    let seen: Vec<_> = shares.iter().map(|s| (offset_ns(s), &s.outages[..])).collect();
+    let outages = crate::outages::common(&seen);
     let timelines: Vec<_> = shares.iter().map(|s| (offset_ns(s), &s.timeline)).collect();
     let timeline = Timeline::merged(&timelines)?;
     let engine = joined(shares.iter().map(|share| share.engine.as_str()));
     let ending = ending(names, &shares);
     let engine_note = shares.iter().find_map(|share| share.engine_note.clone());
     let mut shares = shares.into_iter();
-    let Some(Measurement { mut total, mut workers, .. }) = shares.next() else {
+    let Some(Measurement { mut total, mut workers, mut delayed, .. }) = shares.next() else {
         return Err(RecordError::wrong("there is nothing to merge"));
     };
     for share in shares {
         total.merge(&share.total);
         workers.extend(share.workers);
+        if let (Some(delayed), Some(more)) = (&mut delayed, &share.delayed) {
+            delayed.merge(more);
+        }
     }
     Ok(Measurement {
         total,
         timeline,
+        outages,
+        delayed,
         started_at: start,
         elapsed_ns,
         workers,

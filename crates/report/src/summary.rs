@@ -4,7 +4,7 @@
 //! zero, never an infinity. How figures are laid out is left to [`format`](crate::format), how
 //! latencies spread to [`distribution`](crate::distribution).
 
-use measure::{Ending, ErrorCounts, Latency, Point, Timeline};
+use measure::{ConnectionTally, Ending, ErrorCounts, Latency, Outage, Point, Timeline};
 use workload::Pace;
 
 use crate::{Run, ScheduleFigures, escape};
@@ -35,6 +35,9 @@ pub struct Summary<'r> {
     pub rates: Option<RateFigures>,
     /// How well an open loop kept its schedule.
     pub schedule: Option<ScheduleFigures>,
+    /// Response times of the requests that were due while nothing succeeded: what users would have
+    /// seen of the outages. `None` in a closed loop, or if there was no outage.
+    pub delayed: Option<LatencyFigures>,
     /// All response times, of which `response` and the distributions are taken.
     pub response_times: Latency,
 }
@@ -149,6 +152,11 @@ impl<'r> Summary<'r> {
                 None
             },
             schedule: ScheduleFigures::of(plan, measurement),
+            delayed: measurement
+                .delayed
+                .as_ref()
+                .filter(|_| !measurement.outages.is_empty())
+                .map(LatencyFigures::of),
             response_times,
         }
     }
@@ -163,6 +171,26 @@ impl<'r> Summary<'r> {
     #[must_use]
     pub fn error_counts(&self) -> &ErrorCounts {
         &self.run.measurement.total.errors
+    }
+
+    /// The spans in which nothing succeeded, in the order in which they began.
+    #[must_use]
+    pub fn outages(&self) -> &[Outage] {
+        &self.run.measurement.outages
+    }
+
+    /// What became of connections, and of requests without a reply.
+    #[must_use]
+    pub fn connections(&self) -> &ConnectionTally {
+        &self.run.measurement.total.connections
+    }
+
+    /// Requests without a reply and outages, for layouts that have no place for them. `None` if
+    /// there were none.
+    #[must_use]
+    pub fn trouble(&self) -> Option<String> {
+        let line = crate::format::trouble(self);
+        line.strip_prefix(", ").map(str::to_owned)
     }
 
     /// How many requests the plan asks for (this share of it); `None` when it asks for a time.

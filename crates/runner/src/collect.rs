@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, Sender};
 
-use measure::{Interval, Point, Tally, TallyShape, Timeline, WorkerUse};
+use measure::{Interval, Latency, Point, SuccessLine, Tally, TallyShape, Timeline, WorkerUse};
 
 use crate::INTERVAL_NS;
 
@@ -22,7 +22,7 @@ pub(crate) enum Message {
         warm: bool,
     },
     /// The worker ended.
-    Done { worker: u16, spent: WorkerUse, span: Option<(u64, u64)> },
+    Done { worker: u16, spent: WorkerUse, span: Option<(u64, u64)>, delayed: Option<Latency> },
 }
 
 /// Watches a run as it goes.
@@ -51,6 +51,10 @@ pub(crate) struct Collector {
     pub(crate) workers: Vec<WorkerUse>,
     /// From where measuring began to the last reply.
     pub(crate) span: Option<(u64, u64)>,
+    /// What succeeded when.
+    pub(crate) successes: SuccessLine,
+    /// What users of a schedule waited who came while nothing succeeded.
+    pub(crate) delayed: Option<Latency>,
     /// Intervals that not all workers have reported.
     open: BTreeMap<u32, Tally>,
     /// The first interval that each worker has yet to report.
@@ -69,6 +73,8 @@ impl Collector {
             timeline: Timeline::new(INTERVAL_NS),
             workers: vec![WorkerUse { cpu_ns: 0, wall_ns: 0 }; workers],
             span: None,
+            successes: SuccessLine::default(),
+            delayed: None,
             open: BTreeMap::new(),
             reported: vec![0; workers],
             shape,
@@ -86,11 +92,15 @@ impl Collector {
                     self.add(interval);
                     self.close_reported(observer);
                 }
-                Message::Done { worker, spent, span } => {
+                Message::Done { worker, spent, span, delayed } => {
                     let worker = usize::from(worker);
                     self.workers[worker] = spent;
                     self.reported[worker] = u32::MAX;
                     self.span = join(self.span, span);
+                    match (&mut self.delayed, delayed) {
+                        (Some(all), Some(one)) => all.merge(&one),
+                        (all, one) => *all = all.take().or(one),
+                    }
                     self.close_reported(observer);
                 }
             }
@@ -98,7 +108,8 @@ impl Collector {
     }
 
     fn add(&mut self, interval: Interval) {
-        let Interval { index, worker, tally } = interval;
+        let Interval { index, worker, tally, slices } = interval;
+        self.successes.add(u64::from(index) * INTERVAL_NS, &slices);
         self.total.merge(&tally);
         let shape = &self.shape;
         self.open.entry(index).or_insert_with(|| Tally::new(shape)).merge(&tally);

@@ -16,6 +16,7 @@ use workload::{Pace, Plan, ProtocolKind, Stop};
 
 use crate::Fatal;
 use crate::collect::{Collector, Message, Observer};
+use crate::destination::{Destination, Resolver};
 use crate::engines::{self, Choice};
 use crate::gate::Gate;
 use crate::opening::Origins;
@@ -26,12 +27,14 @@ use crate::worker::{Shift, Worker};
 const AHEAD_MAX: usize = 4;
 
 /// What to run and against what.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Job<'r> {
     /// The plan.
     pub plan: &'r Plan,
     /// Its target, resolved.
     pub address: &'r Address,
+    /// Who knows where it is when that changes.
+    pub resolver: Option<&'r dyn Resolver>,
     /// The ports that this machine connects from, where that is known.
     pub local_ports: Option<RangeInclusive<u16>>,
     /// When to start, if that was agreed on: a run that is not ready by then fails.
@@ -102,11 +105,16 @@ fn run_with<E: Engine, P: wire::Protocol>(
     let budget = plan.budget();
     let warmup = budget.for_warmup();
     let origins = Origins::new(&plan.target, connections, job.local_ports.clone());
+    let destination = Destination::new(job.address, job.resolver.is_some());
     thread::scope(|scope| -> io::Result<()> {
+        if let Some(resolver) = job.resolver {
+            let follow = || destination.follow(resolver);
+            thread::Builder::new().name("resolver".to_owned()).spawn_scoped(scope, follow)?;
+        }
         for (worker, recorder) in (0..).zip(recorders) {
             let shift = Shift {
                 plan,
-                address: job.address,
+                destination: &destination,
                 gate: &gate,
                 worker,
                 workers,
@@ -137,11 +145,13 @@ fn run_with<E: Engine, P: wire::Protocol>(
             );
             if let Err(error) = started {
                 gate.fail(Fatal(format!("starting a thread: {error}")));
+                destination.end();
                 return Err(error);
             }
         }
         drop(full);
         collector.collect(&messages, observer);
+        destination.end();
         Ok(())
     })?;
     Ok(measurement(plan, collector, &gate, origin))
@@ -163,8 +173,8 @@ fn idle(shift: &Shift<'_>, recorder: Recorder, error: &io::Error) -> [Message; 2
 }
 
 fn last_words(worker: u16, recorder: Recorder, spent: WorkerUse) -> [Message; 2] {
-    let (last, span) = recorder.finish();
-    [last, Message::Done { worker, spent, span }]
+    let (last, span, delayed) = recorder.finish();
+    [last, Message::Done { worker, spent, span, delayed }]
 }
 
 /// Runs one worker from end to end and returns its last words.
@@ -237,7 +247,7 @@ pub(crate) fn measurement(
     gate: &Gate<'_>,
     origin: Instant,
 ) -> Measurement {
-    let Collector { total, mut timeline, workers, span, .. } = collector;
+    let Collector { total, mut timeline, workers, span, successes, delayed, .. } = collector;
     timeline.settle();
     let (from_ns, to_ns) = span.unwrap_or_default();
     let ending = match gate.failure() {
@@ -251,11 +261,17 @@ pub(crate) fn measurement(
     };
     let now = SystemTime::now();
     let since_start = origin.elapsed().saturating_sub(Duration::from_nanos(from_ns));
+    let elapsed_ns = (to_ns - from_ns).max(planned_ns);
+    let mut outages = successes.outages(elapsed_ns, plan.due_every_ns());
+    // A schedule may pause, and nothing can succeed while nothing is due.
+    outages.retain(|o| o.failures.total() > 0 || plan.is_due_within(o.from_ns, o.to_ns));
     Measurement {
+        outages,
+        delayed,
         total,
         timeline,
         started_at: now.checked_sub(since_start).unwrap_or(now),
-        elapsed_ns: (to_ns - from_ns).max(planned_ns),
+        elapsed_ns,
         workers,
         engine: String::new(),
         engine_note: None,

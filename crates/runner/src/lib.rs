@@ -8,6 +8,7 @@
 //! `report`'s business; asking the server about itself, `host`'s.
 
 mod collect;
+mod destination;
 mod engines;
 mod explain;
 mod flight;
@@ -17,12 +18,14 @@ mod launch;
 mod opening;
 mod prelude;
 mod recorder;
+mod reopening;
 #[cfg(test)]
 mod replay;
 mod session;
 mod worker;
 
 pub use collect::{Observer, Snapshot};
+pub use destination::Resolver;
 pub use idle::hold_idle;
 pub use launch::{Job, run};
 

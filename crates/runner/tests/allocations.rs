@@ -56,6 +56,8 @@ fn plan(requests: u64, depth: u32, engine: EngineKind, pace: Pace) -> Plan {
         dataset: None,
         payload_bytes: 3,
         on_error: OnError::Stop,
+        reconnect: false,
+        timeout_ns: None,
         precision: 3,
         first_byte: true,
         seed: 1,
@@ -70,7 +72,14 @@ fn blocks(plan: &Plan, address: &Address) -> (u64, u64) {
     let before = dhat::HeapStats::get().total_blocks;
     let interrupted = AtomicBool::new(false);
     let measured = run(
-        &Job { plan, address, local_ports: None, start_at: None, interrupted: &interrupted },
+        &Job {
+            plan,
+            address,
+            resolver: None,
+            local_ports: None,
+            start_at: None,
+            interrupted: &interrupted,
+        },
         &mut Nobody,
     )
     .unwrap();

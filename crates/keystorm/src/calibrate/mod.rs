@@ -127,6 +127,7 @@ impl Measuring<'_> {
             let run = runner::Job {
                 plan: &plan,
                 address: &address,
+                resolver: None,
                 local_ports: host::local_ports(),
                 start_at: None,
                 interrupted: self.interrupted,

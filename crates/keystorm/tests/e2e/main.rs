@@ -15,6 +15,7 @@ mod counts;
 mod dataset;
 mod endings;
 mod errors;
+mod failures;
 mod help;
 mod limits;
 mod login;

@@ -8,6 +8,7 @@ mod classic;
 #[cfg(test)]
 mod golden;
 mod json;
+mod outages;
 mod redis_csv;
 mod redis_quiet;
 mod redis_text;
@@ -95,10 +96,11 @@ fn write_head(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "  keep alive: {}", u8::from(plan.fleet.keep_alive))
 }
 
-/// The error replies by kind and an example, or nothing if there were none.
+/// The error replies by kind and an example, or nothing if there were none; and what went wrong
+/// with connections.
 fn write_errors(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     if summary.errors == 0 {
-        return Ok(());
+        return outages::write(summary, out);
     }
     writeln!(out, "  errors: {}", summary.errors)?;
     for (kind, count) in summary.error_counts().by_kind() {
@@ -107,7 +109,12 @@ fn write_errors(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     if let Some(example) = summary.error_counts().examples().first() {
         writeln!(out, "    first: {}", escape(example))?;
     }
-    Ok(())
+    outages::write(summary, out)
+}
+
+/// Requests without a reply and outages in one line, each after a comma.
+pub(crate) fn trouble(summary: &Summary<'_>) -> String {
+    outages::in_a_line(summary)
 }
 
 /// The blank line that ends a suite.

@@ -9,6 +9,7 @@
 
 mod counts;
 mod latency;
+mod outages;
 mod test;
 mod timeline;
 

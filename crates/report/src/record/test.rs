@@ -13,6 +13,7 @@ use workload::Plan;
 
 use super::counts::ErrorRecord;
 use super::latency::LatencyRecord;
+use super::outages::OutageRecord;
 use super::timeline::{self, PointRecord};
 use super::{Common, RecordError};
 use crate::{Run, Summary, Verdict};
@@ -30,6 +31,11 @@ pub(super) struct TestRecord {
     connections: ConnectionRecord,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     lateness_ms: Option<LatenessRecord>,
+    #[serde(default)]
+    outages: Vec<OutageRecord>,
+    /// Response times of the requests of a schedule that were due in outages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    delayed_ms: Option<LatencyRecord>,
     timeline_interval_s: f64,
     timeline: Vec<PointRecord>,
     verdict: Verdict,
@@ -83,6 +89,12 @@ struct CommandLatencies {
 struct ConnectionRecord {
     connect_ms: LatencyRecord,
     dropped: u64,
+    #[serde(default)]
+    reconnects: u64,
+    #[serde(default)]
+    lost: u64,
+    #[serde(default)]
+    timed_out: u64,
     unanswered: u64,
     pushes: u64,
     bytes_out: u64,
@@ -161,6 +173,8 @@ impl TestRecord {
         let Measurement {
             total,
             timeline,
+            outages,
+            delayed,
             started_at,
             elapsed_ns,
             workers,
@@ -195,6 +209,8 @@ impl TestRecord {
                 .collect::<Result<_, _>>()?,
             connections: ConnectionRecord::of(connections)?,
             lateness_ms: lateness.as_ref().map(LatenessRecord::of).transpose()?,
+            outages: outages.iter().map(OutageRecord::of).collect(),
+            delayed_ms: delayed.as_ref().map(LatencyRecord::of).transpose()?,
             timeline_interval_s: *interval_ns as f64 / 1e9,
             timeline: timeline::record(timeline),
             verdict: verdict.clone(),
@@ -232,6 +248,8 @@ impl TestRecord {
             .map_err(|e| RecordError::wrong(format!("started_at is {:?}: {e}", self.started_at)))?;
         let measurement = Measurement {
             total,
+            outages: self.outages.iter().map(OutageRecord::outage).collect::<Result<_, _>>()?,
+            delayed: self.delayed_ms.as_ref().map(LatencyRecord::latency).transpose()?,
             timeline: timeline::load(self.exact.timeline_interval_ns, &self.timeline)?,
             started_at,
             elapsed_ns: self.exact.elapsed_ns,
@@ -305,10 +323,23 @@ impl CommandRecord {
 
 impl ConnectionRecord {
     fn of(tally: &ConnectionTally) -> Result<Self, RecordError> {
-        let ConnectionTally { connect, dropped, unanswered, pushes, bytes_out, bytes_in } = tally;
+        let ConnectionTally {
+            connect,
+            dropped,
+            reconnects,
+            lost,
+            timed_out,
+            unanswered,
+            pushes,
+            bytes_out,
+            bytes_in,
+        } = tally;
         Ok(Self {
             connect_ms: LatencyRecord::of(connect)?,
             dropped: *dropped,
+            reconnects: *reconnects,
+            lost: *lost,
+            timed_out: *timed_out,
             unanswered: *unanswered,
             pushes: *pushes,
             bytes_out: *bytes_out,
@@ -320,6 +351,9 @@ impl ConnectionRecord {
         Ok(ConnectionTally {
             connect: self.connect_ms.latency()?,
             dropped: self.dropped,
+            reconnects: self.reconnects,
+            lost: self.lost,
+            timed_out: self.timed_out,
             unanswered: self.unanswered,
             pushes: self.pushes,
             bytes_out: self.bytes_out,

@@ -1,6 +1,6 @@
 //! What arrived: events become settled replies, ready connections, or the end of the run.
 
-use engine::{ConnId, Engine, Event, Reason};
+use engine::{ConnId, Engine, Event};
 use measure::Outcome;
 use wire::{Decode, Protocol, Reply};
 use workload::OnError;
@@ -16,7 +16,7 @@ impl<E: Engine, P: Protocol> Worker<'_, E, P> {
         match event {
             Event::Received(conn) => self.receive(conn),
             Event::Opened(conn) => Ok(self.greet(conn)),
-            Event::Closed(conn, reason) => self.lost(conn, &reason),
+            Event::Closed(conn, reason) => self.lost(conn, &reason).map(|()| None),
         }
     }
 
@@ -35,7 +35,11 @@ impl<E: Engine, P: Protocol> Worker<'_, E, P> {
         let session = &mut self.sessions[conn.0 as usize];
         session.state = State::Ready;
         let took_ns = self.engine.now_ns().saturating_sub(session.asked_ns);
+        let was_lost = session.lost;
         self.recorder.connections().connect.record_n(took_ns, 1);
+        if was_lost {
+            self.mended(conn);
+        }
         conn
     }
 
@@ -50,6 +54,7 @@ impl<E: Engine, P: Protocol> Worker<'_, E, P> {
         let inbox = self.engine.inbox();
         let before = session.flights.commands();
         let (mut at, mut settled_at) = (0, 0);
+        let mut turned_away = false;
         let outcome = loop {
             let step = match session.decoder.decode(&inbox[at..]) {
                 Ok(step) => step,
@@ -65,6 +70,7 @@ impl<E: Engine, P: Protocol> Worker<'_, E, P> {
                 continue;
             }
             let Some(flight) = session.flights.settle(now_ns, self.sequence_len) else {
+                turned_away = explain::is_farewell(&reply);
                 break Err(Fatal(explain::unasked(&reply)));
             };
             match reply {
@@ -88,11 +94,16 @@ impl<E: Engine, P: Protocol> Worker<'_, E, P> {
         let settled = before - session.flights.commands();
         self.engine.consume(at);
         self.in_flight -= u64::from(settled);
+        if turned_away && self.mends() {
+            self.hang_up(conn, 0);
+            return Ok(None);
+        }
         outcome.map(|()| (settled > 0).then_some(conn))
     }
 
     /// Settles replies to the prelude.
     fn greeted(&mut self, conn: ConnId) -> Result<Option<ConnId>, Fatal> {
+        let mends = self.mends();
         let session = &mut self.sessions[conn.0 as usize];
         let State::Greeting { mut answered } = session.state else {
             return Ok(None);
@@ -106,6 +117,10 @@ impl<E: Engine, P: Protocol> Worker<'_, E, P> {
                 None => break,
                 Some(Reply::Error(text)) => {
                     let text = explain::text(text);
+                    if mends && explain::is_passing(&text) {
+                        self.hang_up(conn, 0);
+                        return Ok(None);
+                    }
                     return Err(Fatal(self.prelude.refused(answered, &text)));
                 }
                 Some(Reply::Push) => {}
@@ -115,29 +130,5 @@ impl<E: Engine, P: Protocol> Worker<'_, E, P> {
         session.state = State::Greeting { answered };
         self.engine.consume(at);
         Ok((answered == self.prelude.steps.len()).then(|| self.ready(conn)))
-    }
-
-    /// A connection is gone and we did not close it.
-    fn lost(&mut self, conn: ConnId, reason: &Reason) -> Result<Option<ConnId>, Fatal> {
-        let session = &mut self.sessions[conn.0 as usize];
-        let state = std::mem::take(&mut session.state);
-        let in_flight = session.flights.commands();
-        let address = self.shift.address;
-        if state == State::Ready && in_flight == 0 && self.spent {
-            return Ok(None); // It had nothing more to do.
-        }
-        self.in_flight -= u64::from(in_flight);
-        let connections = self.recorder.connections();
-        connections.dropped += 1;
-        connections.unanswered += session.flights.abandon();
-        let when = match state {
-            State::Opening | State::Closed => {
-                return Err(Fatal(explain::connect_failed(address, reason)));
-            }
-            State::Greeting { .. } => "during the login".to_owned(),
-            State::Ready if !self.started => "before the load began".to_owned(),
-            State::Ready => format!("with requests in flight on it ({in_flight})"),
-        };
-        Err(Fatal(format!("{address}: {reason} {when}")))
     }
 }
