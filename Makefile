@@ -15,8 +15,9 @@ bench: setup ## Build keystorm, start a private server and run the suite (option
 	$(CARGO) build --release --locked -p keystorm
 	$(TARGET)/release/keystorm --spawn $(ARGS)
 
-compare: ## keystorm and redis-benchmark turn about on a pinned server (options: ARGS='--case set')
+compare: ## keystorm, redis-benchmark and a bare loop turn about on a pinned server (options: ARGS='--case set')
 	$(CARGO) build --release --locked -p keystorm -p bench
+	$(CARGO) build --release --locked -p engine --example bare
 	$(TARGET)/release/compare $(ARGS)
 
 microbench: ## What encoding, decoding, keys and recording cost (options: ARGS=decode)
@@ -27,7 +28,7 @@ test: setup-test ## Everything that must pass: formatting, lints, all tests
 	$(CARGO) clippy --locked --all-targets -- -D warnings
 	$(CARGO) test --locked
 
-setup: ## Install a server and a linker where they are missing
+setup: ## Install a server, a linker and OpenSSL's headers where they are missing
 	@sh scripts/setup.sh
 
 setup-test: ## Install what the tests need beside that, valkey-server included

@@ -96,12 +96,30 @@ want() {
     fi
 }
 
+# Whether the compiler's side of a library is there.
+have_library() {
+    have pkg-config && pkg-config --exists "$1"
+}
+
+# Libraries that are missing.
+libraries=''
+
+# Notes that a library to build against is needed: want_library PKG_CONFIG_NAME APT DNF APK BREW.
+want_library() {
+    want pkg-config pkg-config pkgconf-pkg-config pkgconf pkgconf
+    if ! have_library "$1"; then
+        libraries="$libraries $1"
+        shift
+        wanted="$wanted $(package "$@")"
+    fi
+}
+
 # Installs what is missing, and looks whether it is there then: install_wanted WHAT_FOR.
 install_wanted() {
-    if [ -z "$missing" ]; then
+    if [ -z "$missing$libraries" ]; then
         return
     fi
-    echo "Missing for $1:$missing" >&2
+    echo "Missing for $1:$missing$libraries" >&2
     # Names of packages have no spaces; the list is to be split.
     install_packages $wanted || exit 1
     for command in $missing; do
@@ -110,8 +128,25 @@ install_wanted() {
             exit 1
         fi
     done
+    for library in $libraries; do
+        # Homebrew keeps its OpenSSL out of the way; the build knows where.
+        if ! have_library "$library" && [ "$(manager)" != brew ]; then
+            echo "Still missing: $library. Does pkg-config find it?" >&2
+            exit 1
+        fi
+    done
     missing=''
     wanted=''
+    libraries=''
+}
+
+# What building takes: a linker, which Rust borrows from a C compiler, and OpenSSL.
+want_build_tools() {
+    want cc 'gcc libc6-dev' gcc build-base -
+    # With Homebrew, having it installed is enough, whether pkg-config finds it or not.
+    if [ "$(manager)" != brew ] || ! brew --prefix --installed openssl@3 >/dev/null 2>&1; then
+        want_library openssl libssl-dev openssl-devel 'openssl-dev openssl-libs-static' openssl@3
+    fi
 }
 
 need_rust() {

@@ -21,7 +21,7 @@ for component in rustfmt clippy; do
     fi
 done
 
-want cc 'gcc libc6-dev' gcc build-base -
+want_build_tools
 want redis-server redis-server redis redis redis
 want redis-cli redis-tools redis redis redis
 want redis-benchmark redis-tools redis redis redis

@@ -24,6 +24,8 @@ pub(crate) struct Case {
     pub(crate) unix: bool,
     /// What else stands on the command line, at its end.
     pub(crate) args: &'static [&'static str],
+    /// The same for the bare loop, which knows no suite.
+    pub(crate) bare: Bare,
     /// What the server holds before.
     data: Data,
     /// Whether every run has a server, and with it a port, of its own. Closed connections rest for
@@ -36,6 +38,19 @@ pub(crate) struct Case {
     pub(crate) cpu_most: f64,
     /// The least throughput, ours / theirs.
     pub(crate) rate_least: f64,
+}
+
+/// What the bare loop sends and counts.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Bare {
+    /// One request.
+    pub(crate) words: &'static [&'static str],
+    /// Appended to `words`: a value of so many bytes; none if 0.
+    pub(crate) value_bytes: usize,
+    /// The range of the number in `__rand_int__`; 0 leaves it.
+    pub(crate) range: u32,
+    /// Bytes of each reply.
+    pub(crate) reply_bytes: usize,
 }
 
 /// What the server holds before the first run.
@@ -66,6 +81,15 @@ const ELEMENTS: usize = 600;
 /// Values are as long as those of `-d 3`, the default.
 const VALUE: &[u8] = b"xxx";
 
+const BARE_SET: Bare = Bare {
+    words: &["SET", "key:__rand_int__"],
+    value_bytes: VALUE.len(),
+    range: 0,
+    reply_bytes: b"+OK\r\n".len(),
+};
+/// A value as a bulk string.
+const VALUE_REPLY: usize = b"$3\r\nxxx\r\n".len();
+
 const BASE: Case = Case {
     name: "set",
     title: "SET, P1, c50",
@@ -74,6 +98,7 @@ const BASE: Case = Case {
     pipeline: 1,
     unix: false,
     args: &["-t", "set"],
+    bare: BARE_SET,
     data: Data::Nothing,
     fresh_port: false,
     clock: Clock::Tool,
@@ -88,6 +113,12 @@ pub(crate) const CASES: &[Case] = &[
         name: "get",
         title: "GET, P1, -r 1000000",
         args: &["-r", "1000000", "-t", "get"],
+        bare: Bare {
+            words: &["GET", "key:__rand_int__"],
+            value_bytes: 0,
+            range: KEYS,
+            reply_bytes: VALUE_REPLY,
+        },
         data: Data::Keys,
         rate_least: 1.5,
         ..BASE
@@ -114,6 +145,7 @@ pub(crate) const CASES: &[Case] = &[
         title: "SET 4 KiB, P1",
         requests: 300_000,
         args: &["-d", "4096", "-t", "set"],
+        bare: Bare { value_bytes: 4096, ..BARE_SET },
         cpu_most: 0.47,
         rate_least: 1.8,
         ..BASE
@@ -123,6 +155,12 @@ pub(crate) const CASES: &[Case] = &[
         title: "LRANGE of 600",
         requests: 100_000,
         args: &["lrange", "mylist", "0", "599"],
+        bare: Bare {
+            words: &["LRANGE", "mylist", "0", "599"],
+            value_bytes: 0,
+            range: 0,
+            reply_bytes: b"*600\r\n".len() + ELEMENTS * VALUE_REPLY,
+        },
         data: Data::List,
         cpu_most: 0.22,
         rate_least: 1.25,

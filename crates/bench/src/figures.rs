@@ -1,4 +1,4 @@
-//! Runs become figures, and pairs of runs ratios.
+//! Runs become figures, and rounds of runs ratios.
 
 use std::fmt;
 
@@ -49,18 +49,27 @@ impl fmt::Display for Figures {
     }
 }
 
-/// The pairs of one case, at least one: ours and theirs.
+/// What ran turn about: one run of each.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Round {
+    pub(crate) ours: Figures,
+    pub(crate) theirs: Figures,
+    /// The bare loop, unless it was left out.
+    pub(crate) bare: Option<Figures>,
+}
+
+/// The rounds of one case, at least one.
 #[derive(Debug)]
 pub(crate) struct Comparison {
     /// Which.
     pub(crate) case: &'static Case,
     /// Requests of every run.
     pub(crate) requests: u64,
-    /// Ours and theirs.
-    pub(crate) pairs: Vec<(Figures, Figures)>,
+    /// In the order that they ran.
+    pub(crate) rounds: Vec<Round>,
 }
 
-/// Ours over theirs: the middle one of the pairs, and how far they spread.
+/// Ours over another's: the middle one of the rounds, and how far they spread.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Ratio {
     /// The median.
@@ -70,27 +79,41 @@ pub(crate) struct Ratio {
 }
 
 impl Comparison {
-    /// The medians of one figure, ours and theirs.
-    pub(crate) fn medians(&self, figure: impl Fn(&Figures) -> f64) -> (f64, f64) {
-        let ours = self.pairs.iter().map(|(ours, _)| figure(ours));
-        let theirs = self.pairs.iter().map(|(_, theirs)| figure(theirs));
-        (median(ours.collect()), median(theirs.collect()))
+    /// The medians of one figure: ours, theirs and the bare loop's.
+    pub(crate) fn medians(&self, figure: impl Fn(&Figures) -> f64) -> (f64, f64, Option<f64>) {
+        let ours = self.rounds.iter().map(|round| figure(&round.ours));
+        let theirs = self.rounds.iter().map(|round| figure(&round.theirs));
+        let bare: Vec<f64> = self.bares().map(|(_, bare)| figure(bare)).collect();
+        let bare = (!bare.is_empty()).then(|| median(bare));
+        (median(ours.collect()), median(theirs.collect()), bare)
     }
 
     /// Client CPU per request, ours over theirs.
     pub(crate) fn cpu(&self) -> Ratio {
-        self.ratio(|f| f.cpu_us)
+        Ratio::of(self.rounds.iter().map(|r| r.ours.cpu_us / r.theirs.cpu_us).collect())
     }
 
     /// Throughput, ours over theirs, by the clock of the case.
     pub(crate) fn rate(&self) -> Ratio {
-        self.ratio(|f| f.rate_by(self.case.clock))
+        let clock = self.case.clock;
+        let ratio = |r: &Round| r.ours.rate_by(clock) / r.theirs.rate_by(clock);
+        Ratio::of(self.rounds.iter().map(ratio).collect())
     }
 
-    fn ratio(&self, figure: impl Fn(&Figures) -> f64) -> Ratio {
-        let ratio = |(ours, theirs): &(Figures, Figures)| figure(ours) / figure(theirs);
-        let ratios: Vec<f64> = self.pairs.iter().map(ratio).collect();
-        Ratio {
+    /// Client CPU per request, ours over the bare loop's, if that ran.
+    pub(crate) fn above_bare(&self) -> Option<Ratio> {
+        let ratios: Vec<f64> = self.bares().map(|(ours, bare)| ours.cpu_us / bare.cpu_us).collect();
+        (!ratios.is_empty()).then(|| Ratio::of(ratios))
+    }
+
+    fn bares(&self) -> impl Iterator<Item = (&Figures, &Figures)> {
+        self.rounds.iter().filter_map(|round| Some((&round.ours, round.bare.as_ref()?)))
+    }
+}
+
+impl Ratio {
+    fn of(ratios: Vec<f64>) -> Self {
+        Self {
             least: ratios.iter().copied().fold(f64::INFINITY, f64::min),
             most: ratios.iter().copied().fold(f64::NEG_INFINITY, f64::max),
             median: median(ratios),
@@ -121,7 +144,8 @@ pub(crate) mod tests {
     use super::*;
     use crate::case::CASES;
 
-    /// A comparison whose pairs have these costs per request, ours and theirs.
+    /// A comparison whose rounds have these costs per request, ours and theirs, and of the bare
+    /// loop 4/5 of ours.
     pub(crate) fn comparison(case: usize, costs_us: &[(f64, f64)]) -> Comparison {
         let figures = |cpu_us: f64| Figures {
             cpu_us,
@@ -129,11 +153,15 @@ pub(crate) mod tests {
             wall_rate: 5e5 / cpu_us,
             server_busy: 0.5,
         };
-        let pair = |(ours, theirs): &(f64, f64)| (figures(*ours), figures(*theirs));
+        let round = |(ours, theirs): &(f64, f64)| Round {
+            ours: figures(*ours),
+            theirs: figures(*theirs),
+            bare: Some(figures(*ours * 0.8)),
+        };
         Comparison {
             case: &CASES[case],
             requests: 1000,
-            pairs: costs_us.iter().map(pair).collect(),
+            rounds: costs_us.iter().map(round).collect(),
         }
     }
 
@@ -145,11 +173,21 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn the_ratio_is_the_median_of_pairs_and_not_of_runs() {
+    fn the_ratio_is_the_median_of_rounds_and_not_of_runs() {
         let comparison = comparison(0, &[(4.0, 10.0), (5.0, 10.0), (9.0, 20.0)]);
         assert_eq!(comparison.cpu().to_string(), "0.450 (0.400-0.500)");
         assert_eq!(comparison.rate().to_string(), "2.222 (2.000-2.500)");
-        assert_eq!(comparison.medians(|f| f.cpu_us), (5.0, 10.0));
+        assert_eq!(comparison.medians(|f| f.cpu_us), (5.0, 10.0, Some(4.0)));
+        let above = comparison.above_bare().unwrap();
+        assert_eq!(above.to_string(), "1.250 (1.250-1.250)");
+    }
+
+    #[test]
+    fn without_a_bare_loop_there_is_no_ratio_to_it() {
+        let mut comparison = comparison(0, &[(4.0, 10.0)]);
+        comparison.rounds[0].bare = None;
+        assert_eq!(comparison.above_bare(), None);
+        assert_eq!(comparison.medians(|f| f.cpu_us), (4.0, 10.0, None));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! keystorm beside redis-benchmark, on this machine.
 //!
-//! For each case of the Targets table both tools run turn about (ours, theirs, theirs, ours, …)
-//! against one fresh server that has a core to itself; the client has another. What is compared
+//! For each case of the Targets table both tools and a bare loop run turn about, in an order that
+//! turns around from round to round, against one fresh server that has a core to itself; the client has another. What is compared
 //! is the CPU time of the client per request and the throughput; what is printed says which of
 //! the two, client or server, was the limit. `make compare` builds and runs it.
 
@@ -15,32 +15,40 @@ mod tool;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use clap::Parser;
 
 use case::{CASES, Case};
 use cores::Cores;
-use figures::{Comparison, Figures};
+use figures::{Comparison, Figures, Round};
 use server::Server;
-use tool::Tool;
+use tool::{Tool, Words};
 
-/// Runs keystorm and redis-benchmark turn about against one pinned server, and prints client CPU
-/// per request, requests per second and how busy the server was, with the ratios of the two.
+/// Runs keystorm, redis-benchmark and a bare loop turn about against one pinned server, and prints
+/// client CPU per request, requests per second and how busy the server was, with the ratios of
+/// keystorm to both.
 #[derive(Debug, Parser)]
 #[command(name = "compare", version)]
 struct Args {
-    /// Pairs of runs for each case, at least 1 [default: 3, with --quick 1]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pairs: Option<u32>,
+    /// Rounds for each case, at least 1, a run of each in every one [default: 3, with --quick 1]
+    #[arg(long, visible_alias = "pairs", value_name = "N",
+          value_parser = clap::value_parser!(u32).range(1..=1000))]
+    rounds: Option<u32>,
     /// Multiplies the requests of every run; at 1 redis-benchmark takes about 4 s for most cases
     #[arg(long, value_name = "F", default_value_t = 1.0)]
     scale: f64,
-    /// A tenth of the requests and one pair: shows that it works, and is no result
+    /// A tenth of the requests and one round: shows that it works, and is no result
     #[arg(long)]
     quick: bool,
-    /// Only these cases, between commas
+    /// Only these cases, between commas; --list shows them
     #[arg(long = "case", value_name = "NAME", value_delimiter = ',', value_parser = names())]
     cases: Vec<String>,
+    /// Print the cases and their targets, and run nothing
+    #[arg(long)]
+    list: bool,
+    /// Leave the bare loop out
+    #[arg(long)]
+    no_bare: bool,
     /// Engine of keystorm [default: auto]
     #[arg(long, value_name = "NAME", value_parser = ["auto", "uring", "epoll"])]
     engine: Option<String>,
@@ -50,6 +58,9 @@ struct Args {
     /// The keystorm to run [default: the one built beside this program]
     #[arg(long, value_name = "PATH")]
     keystorm: Option<PathBuf>,
+    /// The bare loop to run [default: the one built beside this program]
+    #[arg(long, value_name = "PATH")]
+    bare: Option<PathBuf>,
     /// The server to run
     #[arg(long, value_name = "PATH", default_value = "redis-server")]
     server: String,
@@ -82,22 +93,28 @@ fn main() -> ExitCode {
 }
 
 fn compare(args: &Args) -> Result<ExitCode> {
+    if args.list {
+        for Case { name, title, cpu_most, rate_least, .. } in CASES {
+            println!("{name:<12} {title:<20} CPU <= {cpu_most:.2}, throughput >= {rate_least:.2}");
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
     ensure!(
         args.scale.is_finite() && args.scale > 0.0,
         "--scale {}: a number above 0 is possible",
         args.scale
     );
     let scale = if args.quick { 0.1 } else { 1.0 } * args.scale;
-    let pairs = args.pairs.unwrap_or(if args.quick { 1 } else { 3 });
+    let rounds = args.rounds.unwrap_or(if args.quick { 1 } else { 3 });
     let cores = args.cpus.map_or_else(Cores::choose, Ok)?;
-    let (ours, theirs) = tools(args)?;
+    let tools = Tools::find(args)?;
     cores.check()?;
     let wanted = |case: &&Case| args.cases.is_empty() || args.cases.iter().any(|n| n == case.name);
     let cases: Vec<&Case> = CASES.iter().filter(wanted).collect();
     let connections = cases.iter().map(|c| u64::from(c.connections)).max();
     host::allow_open_files(connections.unwrap_or(0), OTHER_FILES)?;
 
-    eprintln!("{} beside {}, {cores}", ours.version, theirs.version);
+    eprintln!("{} beside {}, {cores}", tools.ours.version, tools.theirs.version);
     if let Some(busy) = cores::busy_share().filter(|busy| *busy > 0.1) {
         eprintln!("WARNING: something else keeps {busy:.1} cores busy; the figures will show it");
     }
@@ -105,8 +122,7 @@ fn compare(args: &Args) -> Result<ExitCode> {
     let mut failed = false;
     let mut server = String::new();
     for case in cases {
-        let both = [&ours, &theirs];
-        match run_case(case, &args.server, both, cores, pairs, scale) {
+        match run_case(case, &args.server, &tools, cores, rounds, scale) {
             Ok((comparison, version)) => {
                 server = version;
                 done.push(comparison);
@@ -119,8 +135,8 @@ fn compare(args: &Args) -> Result<ExitCode> {
     }
     if !done.is_empty() {
         println!(
-            "ours: {}, theirs: {}, server: {server}, {cores}, pairs of runs: {pairs}",
-            ours.version, theirs.version
+            "ours: {}, theirs: {}, server: {server}, {cores}, rounds: {rounds}",
+            tools.ours.version, tools.theirs.version
         );
         if args.quick {
             println!("--quick: so short that it is no result");
@@ -135,36 +151,55 @@ fn names() -> impl clap::builder::TypedValueParser {
     clap::builder::PossibleValuesParser::new(CASES.iter().map(|case| case.name))
 }
 
-fn tools(args: &Args) -> Result<(Tool, Tool)> {
-    let built = || -> Result<PathBuf> {
-        let this = std::env::current_exe().context("finding this program")?;
-        Ok(this.with_file_name("keystorm"))
-    };
-    let keystorm = args.keystorm.clone().map_or_else(built, Ok)?;
-    let engine = args.engine.iter();
-    let engine = engine.flat_map(|name| ["--engine".to_owned(), name.clone()]);
-    let ours = Tool::find(keystorm, engine.collect()).context(
-        "there is no keystorm to run: `make compare` builds one, and --keystorm PATH names one",
-    )?;
-    let theirs = Tool::find(args.baseline.clone(), Vec::new()).context(
-        "there is nothing to compare with: `make setup-test` installs redis-benchmark, and \
-         --baseline PATH names another",
-    )?;
-    // Asked for nothing but to be there: each case starts one of its own.
-    Tool::find(args.server.clone().into(), Vec::new()).context(
-        "there is no server to run: `make setup-test` installs redis-server, and --server PATH \
-         names another",
-    )?;
-    Ok((ours, theirs))
+/// What runs turn about.
+struct Tools {
+    ours: Tool,
+    theirs: Tool,
+    bare: Option<Tool>,
 }
 
-/// All pairs of a case, and the version of the server that they ran against.
+impl Tools {
+    fn find(args: &Args) -> Result<Self> {
+        let beside = |name: &str| -> Result<PathBuf> {
+            let this = std::env::current_exe().context("finding this program")?;
+            Ok(this.with_file_name(name))
+        };
+        let named = |asked: &Option<PathBuf>, name| asked.clone().map_or_else(|| beside(name), Ok);
+        let engine = args.engine.iter();
+        let engine = engine.flat_map(|name| ["--engine".to_owned(), name.clone()]);
+        let keystorm = named(&args.keystorm, "keystorm")?;
+        let ours = Tool::find(keystorm, Words::Options, engine.collect()).context(
+            "there is no keystorm to run: `make compare` builds one, and --keystorm PATH names one",
+        )?;
+        let theirs = Tool::find(args.baseline.clone(), Words::Options, Vec::new()).context(
+            "there is nothing to compare with: `make setup-test` installs redis-benchmark, and \
+             --baseline PATH names another",
+        )?;
+        let bare = || {
+            let program = named(&args.bare, "examples/bare")?;
+            let engine = args.engine.clone().unwrap_or("auto".to_owned());
+            Tool::find(program, Words::Bare, vec![engine]).context(
+                "there is no bare loop to run: `make compare` builds one, --bare PATH names one, \
+                 and --no-bare does without",
+            )
+        };
+        let bare = if args.no_bare { None } else { Some(bare()?) };
+        // Asked for nothing but to be there: each case starts one of its own.
+        Tool::find(args.server.clone().into(), Words::Options, Vec::new()).context(
+            "there is no server to run: `make setup-test` installs redis-server, and --server \
+             PATH names another",
+        )?;
+        Ok(Self { ours, theirs, bare })
+    }
+}
+
+/// All rounds of a case, and the version of the server that they ran against.
 fn run_case(
     case: &'static Case,
     server: &str,
-    tools: [&Tool; 2],
+    tools: &Tools,
     cores: Cores,
-    pairs: u32,
+    rounds: u32,
     scale: f64,
 ) -> Result<(Comparison, String)> {
     let requests = case.requests_scaled(scale);
@@ -176,29 +211,35 @@ fn run_case(
     let mut server = start()?;
     // Not counted: pages the server and the client in, and shows what ours has to say, such as
     // that it took another engine.
-    let first = tools[0].run(case, &server, case.requests_scaled(scale / 20.0))?;
+    let first = tools.ours.run(case, &server, case.requests_scaled(scale / 20.0))?;
     for line in first.complaints.lines() {
         eprintln!("{}: keystorm says: {}", case.name, host::printable(line));
     }
     let mut measured = Vec::new();
-    for pair in 0..pairs {
-        // Ours, theirs, theirs, ours: what drifts in the machine meets both alike.
-        let order = if pair % 2 == 0 { [0, 1] } else { [1, 0] };
-        let mut both = [None, None];
-        for which in order {
+    for round in 0..rounds {
+        let mut one = |tool: &Tool| {
             if case.fresh_port {
                 server = start()?;
             }
-            both[which] = Some(run(case, &mut server, tools[which], requests)?);
-        }
-        let [Some(ours), Some(theirs)] = both else {
-            bail!("a pair is two runs");
+            run(case, &mut server, tool, requests)
         };
+        // Forwards and backwards: what drifts in the machine meets all alike.
+        let round_figures = if round % 2 == 0 {
+            let bare = tools.bare.as_ref().map(&mut one).transpose()?;
+            let ours = one(&tools.ours)?;
+            Round { bare, ours, theirs: one(&tools.theirs)? }
+        } else {
+            let theirs = one(&tools.theirs)?;
+            let ours = one(&tools.ours)?;
+            Round { theirs, ours, bare: tools.bare.as_ref().map(&mut one).transpose()? }
+        };
+        let Round { ours, theirs, bare } = &round_figures;
+        let bare = bare.map_or(String::new(), |bare| format!("; bare {bare}"));
         let name = case.name;
-        eprintln!("{name}: pair {} of {pairs}: ours {ours}; theirs {theirs}", pair + 1);
-        measured.push((ours, theirs));
+        eprintln!("{name}: round {} of {rounds}: ours {ours}; theirs {theirs}{bare}", round + 1);
+        measured.push(round_figures);
     }
-    let comparison = Comparison { case, requests, pairs: measured };
+    let comparison = Comparison { case, requests, rounds: measured };
     Ok((comparison, server.version().to_owned()))
 }
 

@@ -13,24 +13,31 @@ pub(crate) fn render(comparisons: &[Comparison]) -> String {
     let figures = comparisons.iter().map(figure_row);
     let reached = comparisons.iter().filter(|c| reached(c)).count();
     let mut out = String::from(
-        "\nOurs / theirs: the median of the pairs, and the least and greatest in brackets.\n\n",
+        "\nOurs / theirs, and ours / bare loop: the median of the rounds, and the least and greatest in \
+         brackets.\n\n",
     );
     out += &aligned(&RATIO_HEAD, &ratios.collect::<Vec<_>>());
-    out += "\nMedians of ours and theirs.\n\n";
+    out += "\nMedians of ours, theirs and the bare loop.\n\n";
     out += &aligned(&FIGURE_HEAD, &figures.collect::<Vec<_>>());
     out += "\nThroughput that is compared: requests per second as each tool says, which leaves \
             connecting out; with *\nrequests over the wall time of the client process, connecting \
             included. Client CPU: user and system time of\nthe whole client process per request. \
-            Server busy: its CPU time (INFO) over the wall time of the client.\n\n";
+            Server busy: its CPU time (INFO) over the wall time of the client.\nBare \
+            loop: fixed bytes over the same kernel interfaces, \
+            without plan, clock, histogram or decoder\n(crates/engine/examples/bare).\n\n";
     let _ = writeln!(out, "{reached} of {} cases reached.", comparisons.len());
     out
 }
 
-const RATIO_HEAD: [&str; 5] = ["case", "client CPU", "target", "throughput", "target"];
+const RATIO_HEAD: [&str; 7] =
+    ["case", "client CPU", "target", "throughput", "target", "CPU / bare loop", "target"];
 
-fn ratio_row(c: &Comparison) -> [String; 5] {
+/// The most client CPU, ours / that of the bare loop, in every case.
+const ABOVE_BARE_MOST: f64 = 1.15;
+
+fn ratio_row(c: &Comparison) -> [String; 7] {
     let verdict = |ok| if ok { "ok" } else { "miss" };
-    let (cpu, rate) = (c.cpu(), c.rate());
+    let (cpu, rate, above) = (c.cpu(), c.rate(), c.above_bare());
     let star = if c.case.clock == Clock::Wall { "*" } else { "" };
     let (most, least) = (c.case.cpu_most, c.case.rate_least);
     [
@@ -39,26 +46,34 @@ fn ratio_row(c: &Comparison) -> [String; 5] {
         format!("<= {most:.2} {}", verdict(cpu.median <= most)),
         format!("{rate}{star}"),
         format!(">= {least:.2} {}", verdict(rate.median >= least)),
+        above.map_or("-".to_owned(), |above| above.to_string()),
+        above.map_or("-".to_owned(), |above| {
+            format!("<= {ABOVE_BARE_MOST:.2} {}", verdict(above.median <= ABOVE_BARE_MOST))
+        }),
     ]
 }
 
 fn reached(c: &Comparison) -> bool {
-    c.cpu().median <= c.case.cpu_most && c.rate().median >= c.case.rate_least
+    c.cpu().median <= c.case.cpu_most
+        && c.rate().median >= c.case.rate_least
+        && c.above_bare().is_none_or(|above| above.median <= ABOVE_BARE_MOST)
 }
 
 const FIGURE_HEAD: [&str; 6] =
     ["case", "-n", "client us/request", "requests/s, own", "requests/s, wall", "server busy %"];
 
 fn figure_row(c: &Comparison) -> [String; 6] {
-    let pair =
-        |(ours, theirs): (f64, f64), digits: usize| format!("{ours:.digits$} {theirs:.digits$}");
+    let all = |(ours, theirs, bare): (f64, f64, Option<f64>), digits: usize| {
+        let bare = bare.map_or(String::new(), |bare| format!(" {bare:.digits$}"));
+        format!("{ours:.digits$} {theirs:.digits$}{bare}")
+    };
     [
         c.case.title.to_owned(),
         c.requests.to_string(),
-        pair(c.medians(|f| f.cpu_us), 2),
-        pair(c.medians(|f| f.rate), 0),
-        pair(c.medians(|f| f.wall_rate), 0),
-        pair(c.medians(|f| f.server_busy * 100.0), 0),
+        all(c.medians(|f| f.cpu_us), 2),
+        all(c.medians(|f| f.rate), 0),
+        all(c.medians(|f| f.wall_rate), 0),
+        all(c.medians(|f| f.server_busy * 100.0), 0),
     ]
 }
 
@@ -100,15 +115,15 @@ mod tests {
 
     #[test]
     fn each_target_has_its_verdict() {
-        let text = render(&[
-            comparison(0, &[(4.0, 10.0), (4.4, 10.0), (4.8, 10.0)]),
-            comparison(7, &[(5.0, 10.0)]),
-        ]);
+        let mut without_bare = comparison(7, &[(5.0, 10.0)]);
+        without_bare.rounds[0].bare = None;
+        let text = render(&[comparison(0, &[(4.0, 10.0), (4.4, 10.0), (4.8, 10.0)]), without_bare]);
         for line in [
-            "| SET, P1, c50    | 0.440 (0.400-0.480) | <= 0.45 ok |  2.273 (2.083-2.500) |   >= 1.60 ok |",
-            "| SET, P1, c10000 | 0.500 (0.500-0.500) | <= 0.60 ok | 2.000 (2.000-2.000)* | >= 2.50 miss |",
-            "| SET, P1, c50    | 1000 |        4.40 10.00 |   227273 100000 |     113636 50000 |         50 50 |",
-            "1 of 2 cases reached.",
+            "| SET, P1, c50    | 0.440 (0.400-0.480) | <= 0.45 ok |  2.273 (2.083-2.500) |   >= 1.60 ok | 1.250 (1.250-1.250) | <= 1.15 miss |",
+            "| SET, P1, c10000 | 0.500 (0.500-0.500) | <= 0.60 ok | 2.000 (2.000-2.000)* | >= 2.50 miss |                   - |            - |",
+            "| SET, P1, c50    | 1000 |   4.40 10.00 3.52 | 227273 100000 284091 | 113636 50000 142045 |      50 50 50 |",
+            "| SET, P1, c10000 | 1000 |        5.00 10.00 |        200000 100000 |        100000 50000 |         50 50 |",
+            "0 of 2 cases reached.",
         ] {
             assert!(text.contains(line), "{text}\nshould contain\n{line}");
         }

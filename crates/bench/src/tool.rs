@@ -1,4 +1,5 @@
-//! A load generator with the command line of redis-benchmark, run as a child process.
+//! A load generator, run as a child process: one with the command line of redis-benchmark, or the
+//! bare loop.
 //!
 //! Owns starting it, its CPU and wall time, and reading its `-q` line.
 
@@ -11,17 +12,27 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 use wait4::Wait4;
 
-use crate::case::Case;
+use crate::case::{Bare, Case};
 use crate::server::Server;
 
 /// A load generator.
 #[derive(Debug)]
 pub(crate) struct Tool {
     program: PathBuf,
+    words: Words,
     /// Arguments of its own, before those of the case.
     args: Vec<String>,
     /// Such as `redis-benchmark 7.0.15`.
     pub(crate) version: String,
+}
+
+/// How it is told what to do.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Words {
+    /// As redis-benchmark is.
+    Options,
+    /// As `crates/engine/examples/bare` is.
+    Bare,
 }
 
 /// What one run of it used and said.
@@ -42,14 +53,14 @@ impl Tool {
     ///
     /// # Errors
     /// It cannot be started.
-    pub(crate) fn find(program: PathBuf, args: Vec<String>) -> Result<Self> {
+    pub(crate) fn find(program: PathBuf, words: Words, args: Vec<String>) -> Result<Self> {
         let name = program.display();
         let asked = Command::new(&program).arg("--version").output();
         let said = asked.with_context(|| format!("starting {name}"))?;
         let text = String::from_utf8_lossy(&said.stdout);
         let version = text.lines().next().unwrap_or_default();
         let version = format!("{} {}", host::printable(version), args.join(" "));
-        Ok(Self { version: version.trim_end().to_owned(), program, args })
+        Ok(Self { version: version.trim_end().to_owned(), program, words, args })
     }
 
     /// Runs a case with this many requests, on the cores of this thread.
@@ -63,11 +74,10 @@ impl Tool {
         let mut command = Command::new(&self.program);
         command
             .args(&self.args)
-            .args(address_args(server))
-            .args(["-q", "-n", &requests.to_string()])
-            .args(["-c", &case.connections.to_string()])
-            .args(["-P", &case.pipeline.to_string()])
-            .args(case.args)
+            .args(match self.words {
+                Words::Options => option_args(case, server, requests),
+                Words::Bare => bare_args(case, server, requests),
+            })
             // A password for some other server.
             .env_remove("REDISCLI_AUTH")
             .stdin(Stdio::null())
@@ -97,6 +107,26 @@ impl Tool {
             ),
         }
     }
+}
+
+fn option_args(case: &Case, server: &Server, requests: u64) -> Vec<String> {
+    let mut args = address_args(server);
+    args.extend(["-q", "-n", &requests.to_string()].map(str::to_owned));
+    args.extend(["-c", &case.connections.to_string()].map(str::to_owned));
+    args.extend(["-P", &case.pipeline.to_string()].map(str::to_owned));
+    args.extend(case.args.iter().map(|&arg| arg.to_owned()));
+    args
+}
+
+fn bare_args(case: &Case, server: &Server, requests: u64) -> Vec<String> {
+    let Bare { words, value_bytes, range, reply_bytes } = case.bare;
+    let numbers =
+        [requests, case.connections.into(), case.pipeline.into(), reply_bytes as u64, range.into()];
+    let mut args = vec![server.address().to_string()];
+    args.extend(numbers.map(|number| number.to_string()));
+    args.extend(words.iter().map(|&word| word.to_owned()));
+    args.extend((value_bytes > 0).then(|| "x".repeat(value_bytes)));
+    args
 }
 
 fn address_args(server: &Server) -> Vec<String> {

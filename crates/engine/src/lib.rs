@@ -13,6 +13,7 @@ mod scripted;
 mod socket;
 #[cfg(unix)]
 mod timer;
+mod tls;
 #[cfg(target_os = "linux")]
 mod uring;
 
@@ -24,6 +25,7 @@ pub use epoll::Epoll;
 pub use scripted::{Delivery, Script, Scripted};
 pub use socket::{Address, ConnectOptions};
 pub use socket2::Socket;
+pub use tls::{Handshake, Tls, TlsContext, TlsError, TlsSettings, TlsStream, Verify};
 #[cfg(target_os = "linux")]
 pub use uring::Uring;
 
@@ -83,6 +85,12 @@ pub trait Engine {
 
     /// The next thing that happened, or `None` when it is time to wait again.
     fn next(&mut self) -> Option<Event>;
+
+    /// The TLS handshake of a connection that is open; `None` where there is no TLS.
+    fn handshake(&self, conn: ConnId) -> Option<Handshake> {
+        let _ = conn;
+        None
+    }
 }
 
 /// Something that happened to a connection.

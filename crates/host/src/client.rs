@@ -6,10 +6,11 @@
 use std::io::{self, Read, Write};
 use std::time::{Duration, Instant};
 
+use engine::{TlsContext, TlsStream};
 use thiserror::Error;
 use wire::resp::{Value, encode_command};
 
-use crate::{Address, Plain};
+use crate::{Address, Plain, Transport};
 
 /// How long a server may take.
 #[derive(Debug, Clone, Copy)]
@@ -51,13 +52,23 @@ pub enum ClientError {
         /// How long it was given, in seconds.
         waited_s: f64,
     },
+    /// The server took the connection, and no TLS came of it.
+    #[error("TLS with {address} failed: {reason}")]
+    Tls {
+        /// Where.
+        address: Address,
+        /// Why, in words.
+        reason: String,
+    },
     /// The server closed the connection before it answered.
-    #[error("{address} closed the connection instead of answering {command}")]
+    #[error("{address} closed the connection instead of answering {command}{hint}")]
     Closed {
         /// Where.
         address: Address,
         /// The name of the command.
         command: String,
+        /// What may be the matter, with what joins it to the rest; or nothing.
+        hint: &'static str,
     },
     /// What came back is another protocol.
     #[error(
@@ -100,6 +111,8 @@ pub struct Client<T> {
     address: Address,
     reply_patience: Duration,
     inbox: Vec<u8>,
+    /// Whether the server has said anything.
+    heard: bool,
 }
 
 impl Client<Plain> {
@@ -116,11 +129,53 @@ impl Client<Plain> {
     }
 }
 
+impl Client<Transport> {
+    /// Connects, in TLS where there is a context for it.
+    ///
+    /// # Errors
+    /// As [`Client::connect`], and [`ClientError::Tls`] if the handshake comes to nothing.
+    pub fn reach(
+        address: &Address,
+        tls: Option<&TlsContext>,
+        patience: Patience,
+    ) -> Result<Self, ClientError> {
+        let plain = Client::connect(address, patience)?.transport;
+        let transport = match tls {
+            None => Transport::Plain(plain),
+            Some(context) => {
+                let secure = TlsStream::connect(context, address, plain);
+                Transport::Tls(Box::new(secure.map_err(|e| ClientError::Tls {
+                    address: address.clone(),
+                    reason: no_handshake(&e, address, patience),
+                })?))
+            }
+        };
+        Ok(Self::over(transport, address.clone(), patience.reply))
+    }
+}
+
+/// Why a handshake came to nothing. A server that does not speak TLS may wait in silence for the
+/// end of what it takes for a command, so that one is asked in plain text.
+fn no_handshake(error: &io::Error, address: &Address, patience: Patience) -> String {
+    if !late(error) {
+        return error.to_string();
+    }
+    let waited_s = patience.reply.as_secs_f64();
+    let brief = Patience { connect: patience.connect, reply: Duration::from_secs(1) };
+    let asked = Client::connect(address, brief).and_then(|mut plain| plain.ask(&[b"PING"]));
+    match asked {
+        Ok(_) => "the server does not speak TLS there, it answers in plain text: leave out --tls, \
+                  or give its TLS port with -p"
+            .to_owned(),
+        Err(_) => format!("no answer to the handshake within {waited_s} s"),
+    }
+}
+
 impl<T: Read + Write> Client<T> {
     /// A client over a connection that stands. Its reads must end by themselves, with
     /// [`io::ErrorKind::WouldBlock`] or [`io::ErrorKind::TimedOut`], for the patience to hold.
     pub fn over(transport: T, address: Address, reply_patience: Duration) -> Self {
-        Self { transport, address, reply_patience, inbox: Vec::new() }
+        Self { transport, address, reply_patience, inbox: Vec::new(), heard: false }
     }
 
     /// Sends a command and waits for its reply. An error reply is a reply. Push messages of RESP3
@@ -165,11 +220,14 @@ impl<T: Read + Write> Client<T> {
                 return Err(silent(address, command));
             }
             match self.transport.read(&mut chunk) {
-                Ok(0) => return Err(ClientError::Closed { address, command }),
-                Ok(n) => self.inbox.extend_from_slice(&chunk[..n]),
+                Ok(0) => return Err(self.closed(command)),
+                Ok(n) => {
+                    self.inbox.extend_from_slice(&chunk[..n]);
+                    self.heard = true;
+                }
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
                 Err(e) if late(&e) => return Err(silent(address, command)),
-                Err(e) if ended(&e) => return Err(ClientError::Closed { address, command }),
+                Err(e) if ended(&e) => return Err(self.closed(command)),
                 Err(e) => return Err(self.broken(e)),
             }
         }
@@ -192,6 +250,12 @@ impl<T: Read + Write> Client<T> {
         }))
     }
 
+    fn closed(&self, command: String) -> ClientError {
+        // A TLS server that is spoken to in plain text hangs up without a word.
+        let hint = if self.heard { "" } else { "; if it expects TLS, add --tls" };
+        ClientError::Closed { address: self.address.clone(), command, hint }
+    }
+
     fn broken(&self, source: io::Error) -> ClientError {
         ClientError::Io { address: self.address.clone(), source }
     }
@@ -201,7 +265,7 @@ impl<T: Read + Write> Client<T> {
 fn hint(bytes: &[u8]) -> &'static str {
     match bytes {
         // A TLS alert record: <https://www.rfc-editor.org/rfc/rfc8446#section-5.1>
-        [0x15, 0x03, ..] => "it seems to expect TLS",
+        [0x15, 0x03, ..] => "it expects TLS: add --tls",
         [b'H', b'T', b'T', b'P', ..] => "it is a web server; check -h and -p",
         [b'S', b'S', b'H', ..] => "it is an SSH server; check -h and -p",
         _ => "check -h and -p",
@@ -282,7 +346,7 @@ mod tests {
         let cases: [Case; 6] = [
             (b"HTTP/1.1 400 Bad Request\r\n", None, "HTTP/1.1 400 Bad Request"),
             (b"SSH-2.0-OpenSSH_9.2\r\n", None, "SSH server"),
-            (b"\x15\x03\x01\x00\x02\x02\x28", None, "expect TLS"),
+            (b"\x15\x03\x01\x00\x02\x02\x28", None, "expects TLS"),
             (b"$5\r\nhe", None, "/s closed the connection"),
             (b"+O", Some(io::ErrorKind::WouldBlock), "did not answer INFO within 5 s"),
             (b"", Some(io::ErrorKind::ConnectionReset), "closed"),

@@ -13,6 +13,22 @@ pub struct ServerFacts {
     pub version: Option<String>,
     /// Settings that the classic report prints.
     pub config: Option<ServerConfig>,
+    /// The nodes, if it is one of a cluster that gets the load; the masters first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub nodes: Vec<NodeFacts>,
+}
+
+/// What was learnt of a node of a cluster.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NodeFacts {
+    /// Its `host:port`, as the cluster announces it.
+    pub name: String,
+    /// Its id.
+    pub id: String,
+    /// Whether it is a master.
+    pub master: bool,
+    /// Settings that the classic report prints.
+    pub config: Option<ServerConfig>,
 }
 
 /// Settings that bear on speed.

@@ -4,6 +4,7 @@
 //! load itself, and what its figures mean, are left to `runner` and `report`.
 
 mod client;
+pub mod cluster;
 mod facts;
 pub mod guard;
 mod limits;
@@ -12,14 +13,21 @@ mod plain;
 mod probe;
 mod spawn;
 mod text;
+mod transport;
+mod watch;
 
 pub use engine::Address;
 
 pub use client::{Client, ClientError, Patience};
-pub use facts::{ServerConfig, ServerFacts};
+pub use facts::{NodeFacts, ServerConfig, ServerFacts};
 pub use limits::{OpenFilesError, PortShortage, allow_open_files, local_ports, port_shortage};
 pub use machine::HostFacts;
 pub use plain::Plain;
-pub use probe::{Login, ProbeError, log_in, probe};
+pub use probe::{Login, ProbeError, log_in, log_in_within, probe};
 pub use spawn::{Listen, Spawn, SpawnError, SpawnedServer};
 pub use text::printable;
+pub use transport::Transport;
+pub use watch::{
+    Begun, BusyPart, CommandUse, Connect, LinkUse, SAMPLES_MAX, ServerBusy, ServerSample,
+    ServerUse, Setting, Watch, Watched,
+};

@@ -5,12 +5,13 @@
 
 use std::fmt;
 
+use engine::TlsContext;
 use thiserror::Error;
 use wire::resp::Value;
 
 use crate::facts::info_field;
 use crate::text::printable;
-use crate::{Address, Client, ClientError, Patience, Plain, ServerConfig, ServerFacts};
+use crate::{Address, Client, ClientError, Patience, ServerConfig, ServerFacts, Transport};
 
 /// Who logs in, and which database is used.
 #[derive(Clone, Copy, Default)]
@@ -21,16 +22,19 @@ pub struct Login<'a> {
     pub password: Option<&'a str>,
     /// The database; 0 needs no command.
     pub db: u32,
+    /// TLS, if it is spoken there.
+    pub tls: Option<&'a TlsContext>,
 }
 
 impl fmt::Debug for Login<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { user, password, db } = self;
+        let Self { user, password, db, tls } = self;
         let password = password.map(|_| "***");
         f.debug_struct("Login")
             .field("user", user)
             .field("password", &password)
             .field("db", db)
+            .field("tls", &tls.is_some())
             .finish()
     }
 }
@@ -152,7 +156,7 @@ fn who(user: &Option<String>) -> String {
 /// The server is not there, does not let us in, or is no server of this kind. That it will not
 /// tell about itself is no error: those facts are `None`.
 pub fn probe(address: &Address, login: Login<'_>) -> Result<ServerFacts, ProbeError> {
-    let mut asking = Asking::begin(address, login)?;
+    let mut asking = Asking::begin(address, login, Patience::default())?;
     let config = asking.config()?;
     let info = asking.optional(&["INFO"])?;
     let mut facts = ServerFacts { config, ..ServerFacts::default() };
@@ -168,22 +172,41 @@ pub fn probe(address: &Address, login: Login<'_>) -> Result<ServerFacts, ProbeEr
 ///
 /// # Errors
 /// As [`probe`].
-pub fn log_in(address: &Address, login: Login<'_>) -> Result<Client<Plain>, ProbeError> {
-    Asking::begin(address, login).map(|asking| asking.client)
+pub fn log_in(address: &Address, login: Login<'_>) -> Result<Client<Transport>, ProbeError> {
+    log_in_within(address, login, Patience::default())
+}
+
+/// The same, in a time of the caller's choice.
+///
+/// # Errors
+/// As [`probe`].
+pub fn log_in_within(
+    address: &Address,
+    login: Login<'_>,
+    patience: Patience,
+) -> Result<Client<Transport>, ProbeError> {
+    Asking::begin(address, login, patience).map(|asking| asking.client)
 }
 
 /// One conversation.
 struct Asking<'a> {
-    client: Client<Plain>,
+    client: Client<Transport>,
     address: &'a Address,
     login: Login<'a>,
 }
 
 impl<'a> Asking<'a> {
     /// Connects, logs in and selects the database.
-    fn begin(address: &'a Address, login: Login<'a>) -> Result<Self, ProbeError> {
-        let client =
-            Client::connect(address, Patience::default()).map_err(ProbeError::Unreachable)?;
+    fn begin(
+        address: &'a Address,
+        login: Login<'a>,
+        patience: Patience,
+    ) -> Result<Self, ProbeError> {
+        let client = Client::reach(address, login.tls, patience);
+        let client = client.map_err(|error| match error {
+            ClientError::Connect { .. } => ProbeError::Unreachable(error),
+            _ => ProbeError::Broken(error),
+        })?;
         let mut asking = Self { client, address, login };
         asking.log_in()?;
         asking.select()?;
@@ -323,7 +346,7 @@ mod tests {
 
     #[test]
     fn a_login_prints_without_its_password() {
-        let login = Login { user: Some("u"), password: Some("hunter2"), db: 1 };
+        let login = Login { user: Some("u"), password: Some("hunter2"), db: 1, tls: None };
         let text = format!("{login:?}");
         assert!(text.contains("\"u\"") && !text.contains("hunter2"), "{text}");
     }

@@ -1,23 +1,19 @@
 //! Carrying out a job: each of its plans in turn, its results printed as soon as they are there.
 
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 use anyhow::{Context, Result};
-use host::HostFacts;
 use measure::Ending;
-use report::Run;
 use workload::Plan;
 
 use crate::front::{Action, Job};
 use crate::keep::Keep;
 use crate::live::Live;
 use crate::print::{self, Printer};
+use crate::rig::Rig;
 use crate::server::Server;
 use crate::signals;
-
-/// Files open beside the connections: standard streams, pollers, timers, libraries.
-const OTHER_FILES: u64 = 32;
 
 /// How a job ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,23 +43,26 @@ pub(crate) fn execute(job: &Job) -> Result<End> {
     // Before anything is asked of the server: a result that cannot be kept need not be measured.
     let keep = Keep::open(&job.output)?;
     let interrupted = signals::interrupted().context("asking to be told of Ctrl-C")?;
-    let connections = first.own_connections();
-    host::allow_open_files(u64::from(connections), OTHER_FILES)?;
-    let server = Server::reach(&first.target, connections)?;
-    tell_about(&server, first);
+    let mut rig = Rig::reach(&first.target, first.own_connections(), &interrupted)?;
+    rig.sample = job.output.sample;
+    tell_about(&rig.server, first);
+    introduce_cluster(job, &rig.server)?;
     match job.action {
-        Action::Idle => idle(first, &server, &interrupted),
-        Action::Run { repeat } => run_all(job, &server, &interrupted, repeat, keep),
+        Action::Idle => idle(first, &rig),
+        Action::Run { repeat } => run_all(job, &rig, repeat, keep),
     }
 }
 
 /// Says on standard error what a person should know before the figures come.
-fn tell_about(server: &Server, plan: &Plan) {
+pub(crate) fn tell_about(server: &Server, plan: &Plan) {
     if let Some(spawned) = server.spawned() {
         eprintln!("Started {}", report::escape(spawned));
     }
     if server.facts.config.is_none() {
         eprintln!("WARNING: Could not fetch server CONFIG");
+    }
+    if let Some(mismatch) = server.tls.as_ref().and_then(engine::TlsContext::name_mismatch) {
+        eprintln!("WARNING: {}", report::escape(mismatch));
     }
     let connections = u64::from(plan.own_connections());
     if let host::Address::Tcp(address) = server.address
@@ -73,15 +72,31 @@ fn tell_about(server: &Server, plan: &Plan) {
     }
 }
 
-fn run_all(
-    job: &Job,
-    server: &Server,
-    interrupted: &AtomicBool,
-    repeat: bool,
-    mut keep: Keep,
-) -> Result<End> {
+/// The nodes, as the peers list them: on standard output, where that is for people.
+fn introduce_cluster(job: &Job, server: &Server) -> Result<()> {
+    let Some(topology) = &server.cluster else { return Ok(()) };
+    let missing = topology.slots_without_owner();
+    if missing > 0 {
+        eprintln!("WARNING: {missing} of the slots of the cluster have no owner");
+    }
+    let masters = &topology.nodes[..topology.masters()];
+    let mut text = format!("Cluster has {} master nodes:\n\n", masters.len());
+    for (number, node) in masters.iter().enumerate() {
+        let node = report::escape(format!("{} {}", node.id, node.name()));
+        text += &format!("Master {number}: {node}\n");
+    }
+    text.push('\n');
+    if ["text", "quiet", "classic"].contains(&job.output.format) {
+        say(&text)?;
+    } else {
+        eprint!("{text}");
+    }
+    Ok(())
+}
+
+fn run_all(job: &Job, rig: &Rig<'_>, repeat: bool, mut keep: Keep) -> Result<End> {
     let mut printer = Printer::begin(&job.output)?;
-    let ended = run_rounds(job, server, interrupted, repeat, &mut printer, &mut keep);
+    let ended = run_rounds(job, rig, repeat, &mut printer, &mut keep);
     // Also after an error: what was measured before it is not lost.
     let closed = printer.close();
     let end = ended?;
@@ -91,19 +106,17 @@ fn run_all(
 
 fn run_rounds(
     job: &Job,
-    server: &Server,
-    interrupted: &AtomicBool,
+    rig: &Rig<'_>,
     repeat: bool,
     printer: &mut Printer,
     keep: &mut Keep,
 ) -> Result<End> {
-    let machine = HostFacts::read();
     loop {
         for (at, plan) in job.plans.iter().enumerate() {
             let count = job.plans.len();
-            let live = Live::new(plan, at as u32 + 1, count as u32, job.output.live);
-            let mut run = run_one(job, plan, server, interrupted, live)?;
-            run.host = Some(machine.clone());
+            let mut live = Live::new(plan, at as u32 + 1, count as u32, job.output.live);
+            let run = rig.run(plan, job.start_at, &mut live)?;
+            live.clear();
             keep.put(at, &run, at + 1 == count)?;
             printer.each(&run)?;
             match run.measurement.ending {
@@ -119,46 +132,17 @@ fn run_rounds(
     }
 }
 
-fn run_one(
-    job: &Job,
-    plan: &Plan,
-    server: &Server,
-    interrupted: &AtomicBool,
-    mut live: Live<'_>,
-) -> Result<Run> {
-    server.prepare(&plan.target, &plan.setup)?;
-    let load = runner::Job {
-        plan,
-        address: &server.address_now(),
-        resolver: server.resolver().filter(|_| plan.reconnect),
-        local_ports: host::local_ports(),
-        start_at: job.start_at,
-        interrupted,
-    };
-    let measurement = runner::run(&load, &mut live)
-        .with_context(|| format!("starting the test {}", plan.name))?;
-    live.clear();
-    Ok(Run {
-        plan: plan.clone(),
-        measurement,
-        host: None,
-        other_hosts: Vec::new(),
-        server: server.facts.clone(),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        verdict: report::Verdict::unknown("this version does not look"),
-        warnings: Vec::new(),
-    })
-}
-
 /// Holds idle connections until Ctrl-C.
-fn idle(plan: &Plan, server: &Server, interrupted: &AtomicBool) -> Result<End> {
+fn idle(plan: &Plan, rig: &Rig<'_>) -> Result<End> {
+    let (server, interrupted) = (&rig.server, rig.interrupted());
     let count = plan.own_connections();
     let hello = "idle connections and waiting forever (Ctrl+C when done)";
     say(&format!("Creating {count} {hello}\n"))?;
     let watched = io::IsTerminal::is_terminal(&io::stdout());
     let mut shown = None;
+    let (address, tls) = (&server.address, server.tls.as_ref());
     let held =
-        runner::hold_idle(plan, &server.address, host::local_ports(), interrupted, &mut |live| {
+        runner::hold_idle(plan, address, tls, host::local_ports(), interrupted, &mut |live| {
             if shown != Some(live) {
                 // A pipe gets a line when all are open and whenever one is lost; a terminal, each.
                 let settled = live == count || shown.is_some_and(|before| live < before);

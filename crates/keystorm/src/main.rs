@@ -4,11 +4,14 @@
 //! and each measurement becomes figures that a format lays out.
 
 mod calibrate;
+mod checkup;
+mod cpus;
 mod execute;
 mod front;
 mod keep;
 mod live;
 mod print;
+mod rig;
 mod saved;
 mod sentinel;
 mod serve;
@@ -40,6 +43,7 @@ fn main() -> ExitCode {
         Ok(Intent::Show(job)) => saved::show(&job),
         Ok(Intent::Merge(job)) => saved::merge(&job),
         Ok(Intent::Calibrate(job)) => calibrate::calibrate(&job),
+        Ok(Intent::Doctor(job)) => checkup::check(&job),
         Err(UsageError(text)) => {
             eprintln!("{}", text.trim_end());
             return ExitCode::from(USAGE);

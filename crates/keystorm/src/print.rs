@@ -15,6 +15,8 @@ pub(crate) struct Printer {
     format: Box<dyn Format>,
     suite: bool,
     csv: bool,
+    /// Whether the layout has no place for the verdict.
+    verdict_beside: bool,
     out: Stdout,
 }
 
@@ -23,7 +25,9 @@ impl Printer {
     pub(crate) fn begin(output: &Output) -> Result<Self> {
         let suite = output.options.suite;
         let csv = output.format == "csv";
-        let mut printer = Self { format: output.format(), suite, csv, out: io::stdout() };
+        let verdict_beside = !output.options.verdict && output.format != "json";
+        let (format, out) = (output.format(), io::stdout());
+        let mut printer = Self { format, suite, csv, verdict_beside, out };
         written(printer.format.begin(&mut printer.out))?;
         Ok(printer)
     }
@@ -49,6 +53,9 @@ impl Printer {
         }
         if let Some(shortfall) = summary.shortfall() {
             eprintln!("{}: {shortfall}", summary.title);
+        }
+        if self.verdict_beside {
+            report::verdict_lines(&summary).for_each(|line| eprintln!("{}: {line}", summary.title));
         }
         Ok(())
     }

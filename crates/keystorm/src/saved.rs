@@ -50,9 +50,9 @@ pub(crate) fn merge(job: &MergeJob) -> Result<End> {
 
 fn print(loaded: &Loaded, format: &'static str) -> Result<()> {
     let first_byte = loaded.runs.iter().any(|run| run.plan.first_byte);
-    let options = FormatOptions { first_byte, suite: loaded.suite };
-    let mut printer =
-        Printer::begin(&Output { format, options, live: false, json: None, hdr: None })?;
+    let verdict = matches!(format, "text" | "classic");
+    let options = FormatOptions { first_byte, suite: loaded.suite, verdict };
+    let mut printer = Printer::begin(&Output::printed(format, options))?;
     loaded.runs.iter().try_for_each(|run| printer.each(run))?;
     if loaded.complete {
         printer.finish()?;

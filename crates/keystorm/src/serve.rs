@@ -5,6 +5,7 @@
 use anyhow::{Context, Result, anyhow};
 use sink::{EngineChoice, Listener, Replies};
 
+use crate::cpus;
 use crate::execute::{End, say};
 use crate::front::SinkJob;
 use crate::signals;
@@ -19,6 +20,8 @@ const OTHER_FILES: u64 = 32;
 pub(crate) fn serve(job: &SinkJob) -> Result<End> {
     let stop = signals::interrupted().context("asking to be told of Ctrl-C")?;
     host::allow_open_files(u64::from(job.connections), OTHER_FILES)?;
+    cpus::pin(&job.cpus)
+        .with_context(|| format!("--cpus: the sink cannot be pinned to {:?}", job.cpus))?;
     let engine = engine(job.engine)?;
     let listeners = listeners(job)?;
     let places: Vec<String> = listeners.iter().map(|l| l.address().to_string()).collect();

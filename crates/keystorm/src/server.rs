@@ -1,10 +1,13 @@
 //! The server to measure: found, started if asked for, and looked at before load runs.
 
-use std::net::ToSocketAddrs;
+use std::net::{SocketAddr, ToSocketAddrs};
 
 use anyhow::{Context, Result, anyhow, bail};
-use host::{Listen, Login, ServerFacts, Spawn, SpawnedServer};
-use workload::{CommandSpec, Credentials, Endpoint, Target};
+use engine::{TlsContext, TlsSettings};
+use host::{Listen, Login, NodeFacts, ServerFacts, Spawn, SpawnedServer, Watch};
+use runner::ClusterJob;
+use wire::cluster::{Role, Topology};
+use workload::{CommandSpec, Credentials, Endpoint, Plan, Target, TlsOptions, Verify};
 
 use crate::sentinel::Sentinels;
 
@@ -12,6 +15,9 @@ use crate::sentinel::Sentinels;
 pub(crate) struct Server {
     pub(crate) address: host::Address,
     pub(crate) facts: ServerFacts,
+    /// What every connection to it speaks TLS by, if it does.
+    pub(crate) tls: Option<TlsContext>,
+    pub(crate) cluster: Option<Topology>,
     spawned: Option<SpawnedServer>,
     sentinels: Option<Sentinels>,
 }
@@ -20,7 +26,8 @@ impl Server {
     /// Finds or starts the server of a target and asks what it is.
     /// `connections` is how many the load will open.
     pub(crate) fn reach(target: &Target, connections: u32) -> Result<Self> {
-        let login = login(target);
+        // Before anything is started, so that a wrong file is told at once.
+        let tls = target.tls.as_ref().map(|options| tls(options, &target.endpoint)).transpose()?;
         let mut sentinels = None;
         let (addresses, spawned) = match &target.endpoint {
             Endpoint::Unix(path) => (vec![host::Address::Unix(path.clone())], None),
@@ -35,12 +42,16 @@ impl Server {
                 (vec![spawned.address().clone()], Some(spawned))
             }
         };
+        let tls = tls.map(|tls| named(tls, &target.endpoint, &addresses));
+        let login = login(target, tls.as_ref());
         // A name may stand for several addresses, of which the first that answers is used.
         let mut failure = anyhow!("{} stands for no address", target.endpoint);
         for address in addresses {
             match host::probe(&address, login) {
-                Ok(facts) => {
-                    return Ok(Self { address, facts, spawned, sentinels });
+                Ok(mut facts) => {
+                    let cluster = target.cluster.map(|_| discover(&address, login, &mut facts));
+                    let cluster = cluster.transpose()?;
+                    return Ok(Self { address, facts, tls, cluster, spawned, sentinels });
                 }
                 Err(error) => failure = error.into(),
             }
@@ -67,13 +78,57 @@ impl Server {
         Some(format!("{} {} on {}", known(product), known(version), self.address))
     }
 
+    /// Somebody who looks at it before and after a test, and with `sample` in between.
+    pub(crate) fn watch<'a>(&'a self, target: &'a Target, sample: bool) -> Watch<'a> {
+        let connect =
+            |address: &host::Address| host::log_in(address, login(target, self.tls.as_ref()));
+        Watch::new(self.addresses(), sample, connect)
+    }
+
+    /// A connection of its own for whoever has more to ask.
+    pub(crate) fn client(&self, target: &Target) -> Result<host::Client<host::Transport>> {
+        Ok(host::log_in(&self.address, login(target, self.tls.as_ref()))?)
+    }
+
+    /// Where each command of a plan has its key, and how the cluster is looked at again while it
+    /// runs; `None` without a cluster.
+    pub(crate) fn with_cluster<T>(
+        &self,
+        plan: &Plan,
+        run: impl FnOnce(Option<ClusterJob<'_>>) -> Result<T>,
+    ) -> Result<T> {
+        let Some(topology) = &self.cluster else { return run(None) };
+        let login = login(&plan.target, self.tls.as_ref());
+        let routings = host::cluster::routings(plan, &self.address, login)?;
+        let refresh =
+            |nodes: &[SocketAddr]| host::cluster::refresh(nodes, login, login.tls.is_some());
+        run(Some(ClusterJob { topology, routings: &routings, refresh: &refresh }))
+    }
+
+    /// The addresses of all nodes, masters first; of the server itself without a cluster.
+    fn addresses(&self) -> Vec<host::Address> {
+        let Some(topology) = &self.cluster else { return vec![self.address_now()] };
+        topology.nodes.iter().filter_map(|node| node.address).map(host::Address::Tcp).collect()
+    }
+
+    /// The addresses of the masters; of the server itself without a cluster.
+    fn masters(&self) -> Vec<host::Address> {
+        let Some(topology) = &self.cluster else { return vec![self.address_now()] };
+        let masters = topology.nodes.iter().take(topology.masters());
+        masters.filter_map(|node| node.address).map(host::Address::Tcp).collect()
+    }
+
     /// Sends commands that must come before a test, and fails if one is refused.
     pub(crate) fn prepare(&self, target: &Target, commands: &[CommandSpec]) -> Result<()> {
         if commands.is_empty() {
             return Ok(());
         }
-        let mut client = host::log_in(&self.address_now(), login(target))?;
-        for command in commands {
+        // On a cluster every master needs what is loaded into one of them.
+        let masters = self.masters();
+        let everywhere =
+            commands.iter().flat_map(|command| masters.iter().map(move |m| (m, command)));
+        for (address, command) in everywhere {
+            let mut client = host::log_in(address, login(target, self.tls.as_ref()))?;
             let args: Option<Vec<Vec<u8>>> = command.args.iter().map(|a| a.fixed_bytes()).collect();
             let args = args.context("a command that prepares a test has no placeholders")?;
             let words: Vec<&[u8]> = args.iter().map(Vec::as_slice).collect();
@@ -89,13 +144,68 @@ impl Server {
     }
 }
 
-fn login(target: &Target) -> Login<'_> {
+/// Finds the nodes of a cluster, and notes what is to be said of them.
+fn discover(
+    address: &host::Address,
+    login: Login<'_>,
+    facts: &mut ServerFacts,
+) -> Result<Topology> {
+    let topology = host::cluster::discover(address, login, login.tls.is_some())?;
+    for node in &topology.nodes {
+        let master = node.role == Role::Master;
+        let address = node.address.map(host::Address::Tcp).filter(|_| master);
+        // One that does not answer will say so when the load comes.
+        let config = address.and_then(|a| host::probe(&a, login).ok()).and_then(|f| f.config);
+        facts.nodes.push(NodeFacts { name: node.name(), id: node.id.clone(), master, config });
+    }
+    Ok(topology)
+}
+
+fn login<'t>(target: &'t Target, tls: Option<&'t TlsContext>) -> Login<'t> {
     let credentials = target.credentials.as_ref();
     Login {
         user: credentials.and_then(|c| c.user.as_deref()),
         password: credentials.map(|Credentials { password, .. }| password.reveal()),
         db: target.db,
+        tls,
     }
+}
+
+/// Reads what TLS needs.
+fn tls(options: &TlsOptions, endpoint: &Endpoint) -> Result<TlsContext> {
+    let TlsOptions { sni, verify, cacert, cacertdir, cert, key, ciphers, ciphersuites, resume } =
+        options.clone();
+    let host = match endpoint {
+        Endpoint::Tcp { host, .. } => Some(host.clone()),
+        Endpoint::Unix(_) | Endpoint::Sentinel { .. } | Endpoint::Spawned { .. } => None,
+    };
+    let verify = match verify {
+        Verify::Host => engine::Verify::Host,
+        Verify::Chain => engine::Verify::Chain,
+        Verify::Nothing => engine::Verify::Nothing,
+    };
+    Ok(TlsContext::new(&TlsSettings {
+        host,
+        sni,
+        verify,
+        cacert,
+        cacertdir,
+        cert,
+        key,
+        ciphers,
+        ciphersuites,
+        resume,
+    })?)
+}
+
+/// The addresses that were found for a host go by its name.
+fn named(tls: TlsContext, endpoint: &Endpoint, addresses: &[host::Address]) -> TlsContext {
+    let Endpoint::Tcp { host, .. } = endpoint else { return tls };
+    let ips = addresses.iter().filter_map(|address| match address {
+        host::Address::Tcp(address) => Some(address.ip()),
+        host::Address::Unix(_) => None,
+    });
+    tls.knowing(ips.map(|ip| (ip, host.clone())))
 }
 
 fn resolve(host: &str, port: u16) -> Result<Vec<host::Address>> {
@@ -110,14 +220,12 @@ fn resolve(host: &str, port: u16) -> Result<Vec<host::Address>> {
 /// Starts a server on these CPUs: it inherits the place of the thread that starts it.
 #[cfg(target_os = "linux")]
 fn pinned(cpus: &[usize], spawn: impl FnOnce() -> Result<SpawnedServer>) -> Result<SpawnedServer> {
-    use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+    use rustix::thread::{sched_getaffinity, sched_setaffinity};
     if cpus.is_empty() {
         return spawn();
     }
     let ours = sched_getaffinity(None)?;
-    let mut set = CpuSet::new();
-    cpus.iter().for_each(|cpu| set.set(*cpu));
-    sched_setaffinity(None, &set)
+    crate::cpus::pin(cpus)
         .map_err(|e| anyhow!("--server-cpus: the server cannot be pinned to {cpus:?}: {e}"))?;
     let spawned = spawn();
     sched_setaffinity(None, &ours)?;

@@ -10,6 +10,7 @@ mod encoded;
 mod histogram;
 mod lateness;
 mod measurement;
+mod node;
 mod outage;
 mod tally;
 mod timeline;
@@ -18,6 +19,9 @@ pub use encoded::{CodecError, EncodedLatency};
 pub use histogram::Latency;
 pub use lateness::Lateness;
 pub use measurement::{Ending, Measurement, WorkerUse};
+pub use node::{NodeTally, merge_nodes};
 pub use outage::{Failures, Outage, SLICE_NS, Slices, SuccessLine};
-pub use tally::{CommandTally, ConnectionTally, ErrorCounts, Outcome, Sample, Tally, TallyShape};
+pub use tally::{
+    CommandTally, ConnectionTally, ErrorCounts, Outcome, Sample, Tally, TallyShape, TlsTally,
+};
 pub use timeline::{Interval, Point, Timeline};

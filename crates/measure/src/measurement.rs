@@ -4,22 +4,36 @@ use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Latency, Outage, Tally, Timeline};
+use crate::{Latency, NodeTally, Outage, Tally, Timeline};
 
 /// What one worker thread used.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct WorkerUse {
     /// CPU time of the thread while load ran.
     pub cpu_ns: u64,
     /// Wall time of the same span.
     pub wall_ns: u64,
+    /// Time in the same span in which the thread could have run and had no CPU, because something
+    /// else had it. `None` where the kernel does not say.
+    pub wait_ns: Option<u64>,
 }
 
 impl WorkerUse {
     /// The share of a core that the thread used, 0 to 1.
     #[must_use]
     pub fn busy(&self) -> f64 {
-        if self.wall_ns == 0 { 0.0 } else { self.cpu_ns as f64 / self.wall_ns as f64 }
+        self.share(self.cpu_ns)
+    }
+
+    /// The share of the time in which the thread waited for a core, 0 to 1; 0 where that is not
+    /// known.
+    #[must_use]
+    pub fn waiting(&self) -> f64 {
+        self.share(self.wait_ns.unwrap_or(0))
+    }
+
+    fn share(&self, ns: u64) -> f64 {
+        if self.wall_ns == 0 { 0.0 } else { ns as f64 / self.wall_ns as f64 }
     }
 }
 
@@ -58,6 +72,8 @@ pub struct Measurement {
     pub engine: String,
     /// Why it is not the one that would have been faster, if that is so.
     pub engine_note: Option<String>,
+    /// The nodes of a cluster; none without one.
+    pub nodes: Vec<NodeTally>,
     /// How it ended.
     pub ending: Ending,
 }

@@ -3,6 +3,8 @@
 //! Merging takes every struct apart by name, so that a field that is added and not merged does
 //! not compile; a property test holds that parts sum to the whole.
 
+use std::borrow::Cow;
+
 use crate::{Latency, Lateness};
 
 /// What a reply was.
@@ -182,6 +184,8 @@ impl ErrorCounts {
 pub struct ConnectionTally {
     /// From asking for a connection until it carried load, logging in included.
     pub connect: Latency,
+    /// What TLS was agreed on, and how long that took.
+    pub tls: TlsTally,
     /// Connections that ended without our doing.
     pub dropped: u64,
     /// Connections that were lost and carry load again.
@@ -205,6 +209,7 @@ impl ConnectionTally {
         Self {
             // Two digits: every worker keeps one, and nobody compares microseconds of connecting.
             connect: Latency::new(2),
+            tls: TlsTally::default(),
             dropped: 0,
             reconnects: 0,
             lost: 0,
@@ -219,6 +224,7 @@ impl ConnectionTally {
     fn clear(&mut self) {
         let Self {
             connect,
+            tls,
             dropped,
             reconnects,
             lost,
@@ -229,6 +235,7 @@ impl ConnectionTally {
             bytes_in,
         } = self;
         connect.clear();
+        tls.clear();
         let counts =
             [dropped, reconnects, lost, timed_out, unanswered, pushes, bytes_out, bytes_in];
         counts.into_iter().for_each(|count| *count = 0);
@@ -237,6 +244,7 @@ impl ConnectionTally {
     fn merge(&mut self, other: &Self) {
         let Self {
             connect,
+            tls,
             dropped,
             reconnects,
             lost,
@@ -260,6 +268,64 @@ impl ConnectionTally {
         ] {
             *sum = sum.saturating_add(*part);
         }
+        self.tls.merge(tls);
+    }
+}
+
+/// What happened in TLS.
+#[derive(Debug, Clone)]
+pub struct TlsTally {
+    /// From the open connection below TLS to the end of the handshake.
+    pub handshake: Latency,
+    /// Handshakes that took up an earlier session.
+    pub resumed: u64,
+    /// Versions and ciphers that were agreed on, and by how many connections.
+    pub negotiated: Vec<(Cow<'static, str>, Cow<'static, str>, u64)>,
+}
+
+impl Default for TlsTally {
+    /// No handshake. Two digits, as for connecting.
+    fn default() -> Self {
+        Self { handshake: Latency::new(2), resumed: 0, negotiated: Vec::new() }
+    }
+}
+
+impl TlsTally {
+    /// Adds a handshake that took so long and agreed on this.
+    pub fn add(
+        &mut self,
+        took_ns: u64,
+        resumed: bool,
+        version: &'static str,
+        cipher: &'static str,
+    ) {
+        self.handshake.record_n(took_ns, 1);
+        self.resumed += u64::from(resumed);
+        self.count(version.into(), cipher.into(), 1);
+    }
+
+    fn count(&mut self, version: Cow<'static, str>, cipher: Cow<'static, str>, connections: u64) {
+        match self.negotiated.iter_mut().find(|(v, c, _)| *v == version && *c == cipher) {
+            Some((.., count)) => *count = count.saturating_add(connections),
+            None => self.negotiated.push((version, cipher, connections)),
+        }
+    }
+
+    /// Adds all that `other` holds.
+    pub fn merge(&mut self, other: &Self) {
+        let Self { handshake, resumed, negotiated } = other;
+        self.handshake.merge(handshake);
+        self.resumed = self.resumed.saturating_add(*resumed);
+        for (version, cipher, connections) in negotiated {
+            self.count(version.clone(), cipher.clone(), *connections);
+        }
+    }
+
+    fn clear(&mut self) {
+        let Self { handshake, resumed, negotiated } = self;
+        handshake.clear();
+        *resumed = 0;
+        negotiated.clear();
     }
 }
 
@@ -391,6 +457,10 @@ mod tests {
             tally.errors.add(["ERR", "OOM", "WRONGTYPE"][usize::from(kind % 3)], "text");
         }
         tally.connections.pushes = samples.len() as u64;
+        for sample in samples {
+            let version = ["TLSv1.2", "TLSv1.3"][sample.command];
+            tally.connections.tls.add(sample.count, sample.count > 9, version, "AES");
+        }
         tally.connections.bytes_in = errors.len() as u64;
         for s in samples {
             tally.lateness.as_mut().unwrap().record_n(s.intended_ns, 0, s.sent_ns, s.count);
@@ -411,6 +481,9 @@ mod tests {
         let c = &tally.connections;
         let late = &tally.lateness.as_ref().unwrap().total;
         text += &format!("{:?} {:?}\n", late.mean_ns(), late.recorded().collect::<Vec<_>>());
+        let mut tls = c.tls.negotiated.clone();
+        tls.sort_unstable();
+        text += &format!("{tls:?} {} {:?}\n", c.tls.resumed, c.tls.handshake.mean_ns());
         text + &format!("{kinds:?} {} {} {}", tally.requests(), c.pushes, c.bytes_in)
     }
 

@@ -250,7 +250,7 @@ mod tests {
 
     #[test]
     fn too_many_points_become_half_as_many_of_twice_the_length() {
-        for (last, doubled) in [(2400, 1), (4799, 1), (4800, 2), (10_000, 3)] {
+        for (last, doubled) in [(2400, 1), (4799, 1), (4800, 2)] {
             let timeline = timeline(0..=last);
             assert_eq!(timeline.interval_ns, 250 << doubled);
             assert_eq!(timeline.points.len(), (last >> doubled) as usize + 1);

@@ -2,14 +2,14 @@
 
 use std::time::SystemTime;
 
-use host::{ServerConfig, ServerFacts};
+use host::{NodeFacts, ServerConfig, ServerFacts};
 use measure::{
-    Ending, Failures, Latency, Measurement, Outage, Outcome, Point, Sample, Tally, TallyShape,
-    Timeline,
+    Ending, Failures, Latency, Measurement, NodeTally, Outage, Outcome, Point, Sample, Tally,
+    TallyShape, Timeline,
 };
 use workload::{
     CommandSpec, EngineKind, Fleet, KeySpace, OnError, Pace, PlanParts, ProtocolKind, Stop, Target,
-    Window,
+    TlsOptions, Window,
 };
 
 use crate::Run;
@@ -29,8 +29,11 @@ pub(crate) fn all() -> Vec<(&'static str, Run)> {
         ("four hours", four_hours()),
         ("open loop", open_loop()),
         ("first byte", first_byte()),
+        ("tls", tls()),
         ("hostile", hostile()),
         ("outages", outages()),
+        ("limited", limited()),
+        ("cluster", cluster()),
     ]
 }
 
@@ -48,6 +51,29 @@ pub(crate) fn errors() -> Run {
     let errors = &mut run.measurement.total.errors;
     (0..9).for_each(|_| errors.add("WRONGTYPE", "WRONGTYPE not the right kind of value"));
     (0..3).for_each(|_| errors.add("OOM", "OOM command not allowed"));
+    run
+}
+
+/// On two masters and a replica, of which one master sent some requests elsewhere.
+pub(crate) fn cluster() -> Run {
+    let mut run = run(parts(), &usual_ns());
+    for (port, ok, slots) in [(7001, 1200, 8192), (7002, 800, 8192), (7003, 0, 8192)] {
+        let name = format!("127.0.0.1:{port}");
+        let mut tally = NodeTally::new(name.clone(), 3);
+        if ok > 0 {
+            tally.response.record_n(300_000, ok);
+        }
+        (tally.ok, tally.slots, tally.master, tally.used) = (ok, slots, port != 7003, ok > 0);
+        let config = run.server.config.clone().filter(|_| tally.master);
+        run.server.nodes.push(NodeFacts {
+            name,
+            id: "0f".repeat(20),
+            master: tally.master,
+            config,
+        });
+        run.measurement.nodes.push(tally);
+    }
+    (run.measurement.nodes[0].moved, run.measurement.nodes[0].retried) = (7, 2);
     run
 }
 
@@ -155,6 +181,20 @@ pub(crate) fn outages() -> Run {
     run
 }
 
+/// In TLS, with a connection for every pipeline and sessions taken up again.
+pub(crate) fn tls() -> Run {
+    let mut parts = parts();
+    parts.target.tls = Some(TlsOptions { resume: true, ..TlsOptions::default() });
+    parts.fleet.keep_alive = false;
+    let mut run = run(parts, &usual_ns());
+    let tally = &mut run.measurement.total.connections.tls;
+    for n in 0..2000 {
+        let cipher = if n < 10 { "TLS_CHACHA20_POLY1305_SHA256" } else { "TLS_AES_256_GCM_SHA384" };
+        tally.add(if n < 50 { 1_500_000 } else { 400_000 }, n >= 50, "TLSv1.3", cipher);
+    }
+    run
+}
+
 /// Title, ending and errors are of somebody who means ill.
 pub(crate) fn hostile() -> Run {
     let name = "SET \"a,b\"\x1b]0;owned\x07\r\n\u{202e}\u{9b}2J".to_owned();
@@ -162,6 +202,27 @@ pub(crate) fn hostile() -> Run {
     run.measurement.ending = Ending::Failed("server said \x1b[31mno\n".into());
     run.measurement.total.errors.add("E\x1bR", "E\x1bR \x7f\u{202e}text\r");
     run
+}
+
+/// A busy server, and two things that spoil the test.
+pub(crate) fn limited() -> Run {
+    let mut run = complete();
+    run.measurement.elapsed_ns = 1_000_000_000;
+    run.measurement.workers = vec![measure::WorkerUse {
+        cpu_ns: 600_000_000,
+        wall_ns: 1_000_000_000,
+        wait_ns: Some(20_000_000),
+    }];
+    let server = host::ServerUse {
+        address: "127.0.0.1:6379".into(),
+        cpu_main_s: Some(0.99),
+        saved: Some(true),
+        fork_usec: Some(1234),
+        evicted_keys: Some(5),
+        ..host::ServerUse::default()
+    };
+    let watched = host::Watched { servers: vec![server], ..host::Watched::default() };
+    Run::new(run.plan, run.measurement, run.server, run.version, watched)
 }
 
 /// 2000 service times: most near 0.4 ms, some up to 3 ms, in no order.
@@ -236,16 +297,15 @@ pub(crate) fn run(parts: PlanParts, service_ns: &[u64]) -> Run {
         workers: Vec::new(),
         engine: "scripted".into(),
         engine_note: None,
+        nodes: vec![],
         ending: Ending::Complete,
     };
     let server = ServerFacts {
+        nodes: Vec::new(),
         product: Some("redis".into()),
         version: Some("7.0.15".into()),
         config: Some(ServerConfig { save: String::new(), appendonly: "no".into() }),
     };
-    let verdict = crate::Verdict::unknown("nobody looked");
     let plan = parts.build().unwrap();
-    let version = "0.0.0".into();
-    let (host, other_hosts, warnings) = (None, vec![], vec![]);
-    Run { plan, measurement, host, other_hosts, server, version, verdict, warnings }
+    Run::new(plan, measurement, server, "0.0.0".into(), host::Watched::default())
 }

@@ -24,12 +24,12 @@ mod verdict;
 mod fixture;
 
 pub use escape::escape;
-pub use format::{FORMATS, Format, FormatOptions, by_name};
+pub use format::{FORMATS, Format, FormatOptions, by_name, verdict_lines};
 pub use hdr::HdrLog;
 pub use live::{Progress, cleared, progress_line};
 pub use merge::merge;
 pub use record::{Loaded, Record, RecordError};
 pub use run::Run;
 pub use schedule::{Fault, MISSED_NS, Missed, ScheduleFigures};
-pub use summary::{LatencyFigures, RateFigures, Summary};
-pub use verdict::{Evidence, LimitedBy, Verdict};
+pub use summary::{LatencyFigures, NodeFigures, RateFigures, Summary, TlsFigures};
+pub use verdict::{Evidence, LimitedBy, Verdict, Warning, WarningKind, warnings};

@@ -79,9 +79,11 @@ fn merge_test(names: &[String], shares: Vec<Run>) -> Result<Run, RecordError> {
     }
     let other_hosts = hosts.split_off(hosts.len().min(1));
     let warnings = warnings(names, &shares);
+    // All watched one server at one time; what the first saw is what there was to see.
+    let watched = first.watched.clone();
     let measurement = measurement(names, shares.into_iter().map(|s| s.measurement).collect())?;
     let host = hosts.pop();
-    Ok(Run { plan, measurement, host, other_hosts, server, version, verdict, warnings })
+    Ok(Run { plan, measurement, host, other_hosts, server, version, watched, verdict, warnings })
 }
 
 /// The plan of the whole.
@@ -208,15 +210,17 @@ fn measurement(names: &[String], shares: Vec<Measurement>) -> Result<Measurement
     let ending = ending(names, &shares);
     let engine_note = shares.iter().find_map(|share| share.engine_note.clone());
     let mut shares = shares.into_iter();
-    let Some(Measurement { mut total, mut workers, mut delayed, .. }) = shares.next() else {
+    let Some(first) = shares.next() else {
         return Err(RecordError::wrong("there is nothing to merge"));
     };
+    let Measurement { mut total, mut workers, mut nodes, mut delayed, .. } = first;
     for share in shares {
         total.merge(&share.total);
         workers.extend(share.workers);
         if let (Some(delayed), Some(more)) = (&mut delayed, &share.delayed) {
             delayed.merge(more);
         }
+        measure::merge_nodes(&mut nodes, share.nodes);
     }
     Ok(Measurement {
         total,
@@ -228,6 +232,7 @@ fn measurement(names: &[String], shares: Vec<Measurement>) -> Result<Measurement
         workers,
         engine,
         engine_note,
+        nodes,
         ending,
     })
 }

@@ -1,13 +1,13 @@
-//! A run: what was asked, what came of it, and of whom.
+//! A run: what was asked, what came of it, of whom, and what went on beside it.
 //!
-//! Owns nothing but the three together, so that a report needs one argument. Every derived figure
+//! Owns nothing but these together, so that a report needs one argument. Every derived figure
 //! is [`Summary`](crate::Summary)'s business.
 
-use host::{HostFacts, ServerFacts};
+use host::{HostFacts, ServerFacts, Watched};
 use measure::Measurement;
 use workload::Plan;
 
-use crate::Verdict;
+use crate::{Verdict, warnings};
 
 /// One plan carried out.
 #[derive(Debug, Clone)]
@@ -24,8 +24,28 @@ pub struct Run {
     pub server: ServerFacts,
     /// The version of keystorm that carried it out.
     pub version: String,
+    /// What was watched beside the load.
+    pub watched: Watched,
     /// What limited it.
     pub verdict: Verdict,
     /// What a reader must know before believing the figures, a line each.
     pub warnings: Vec<String>,
+}
+
+impl Run {
+    /// A run, with the verdict and the warnings that follow from the rest.
+    #[must_use]
+    pub fn new(
+        plan: Plan,
+        measurement: Measurement,
+        server: ServerFacts,
+        version: String,
+        watched: Watched,
+    ) -> Self {
+        let verdict = Verdict::of(&plan, &measurement, &watched);
+        let warnings = warnings(&plan, &measurement, &watched);
+        let warnings = warnings.into_iter().map(|warning| warning.text).collect();
+        let (host, other_hosts) = (None, Vec::new());
+        Self { plan, measurement, host, other_hosts, server, version, watched, verdict, warnings }
+    }
 }

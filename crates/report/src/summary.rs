@@ -4,8 +4,13 @@
 //! zero, never an infinity. How figures are laid out is left to [`format`](crate::format), how
 //! latencies spread to [`distribution`](crate::distribution).
 
-use measure::{ConnectionTally, Ending, ErrorCounts, Latency, Outage, Point, Timeline};
-use workload::Pace;
+use std::borrow::Cow;
+use std::cmp::Reverse;
+
+use measure::{
+    ConnectionTally, Ending, ErrorCounts, Latency, NodeTally, Outage, Point, Timeline, TlsTally,
+};
+use workload::{Pace, TlsOptions};
 
 use crate::{Run, ScheduleFigures, escape};
 
@@ -31,6 +36,8 @@ pub struct Summary<'r> {
     /// From when a request was sent to the first byte of its pipeline's replies, where the plan
     /// asks for it.
     pub first_byte: Option<LatencyFigures>,
+    /// What TLS came to, if it was spoken.
+    pub tls: Option<TlsFigures>,
     /// Requests per second in each interval, of an open loop that lasted at least one.
     pub rates: Option<RateFigures>,
     /// How well an open loop kept its schedule.
@@ -38,6 +45,8 @@ pub struct Summary<'r> {
     /// Response times of the requests that were due while nothing succeeded: what users would have
     /// seen of the outages. `None` in a closed loop, or if there was no outage.
     pub delayed: Option<LatencyFigures>,
+    /// The nodes of a cluster that had any part in the load.
+    pub nodes: Vec<NodeFigures>,
     /// All response times, of which `response` and the distributions are taken.
     pub response_times: Latency,
 }
@@ -73,6 +82,91 @@ impl LatencyFigures {
             p99_ns: quantile(0.99),
             max_ns: latency.max_ns().unwrap_or_default(),
         }
+    }
+}
+
+/// What is said of TLS.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TlsFigures {
+    /// The versions and ciphers that were agreed on, the most frequent first, as
+    /// `VERSION CIPHER`; empty if no handshake ended.
+    pub negotiated: String,
+    /// Handshakes that took up an earlier session, where that was asked for.
+    pub resumed: Option<u64>,
+    /// How long a handshake took, where every pipeline has one: without keep-alive.
+    pub handshake: Option<LatencyFigures>,
+    /// Handshakes that ended well.
+    pub handshakes: u64,
+}
+
+impl TlsFigures {
+    fn of(options: &TlsOptions, keep_alive: bool, tally: &TlsTally) -> Self {
+        let mut kinds = tally.negotiated.clone();
+        kinds.sort_unstable_by(|a, b| (Reverse(a.2), &a.0, &a.1).cmp(&(Reverse(b.2), &b.0, &b.1)));
+        let one = kinds.len() == 1;
+        let named = |(version, cipher, n): &(Cow<'_, str>, Cow<'_, str>, u64)| match one {
+            true => format!("{version} {cipher}"),
+            false => format!("{version} {cipher} ({n} connections)"),
+        };
+        Self {
+            negotiated: escape(kinds.iter().map(named).collect::<Vec<_>>().join(", ")),
+            resumed: options.resume.then_some(tally.resumed),
+            handshake: (!keep_alive).then(|| LatencyFigures::of(&tally.handshake)),
+            handshakes: tally.handshake.count(),
+        }
+    }
+}
+
+/// What is said of one node of a cluster.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NodeFigures {
+    /// Its `host:port`, safe for a terminal.
+    pub name: String,
+    /// Whether it was a master at the end of the run.
+    pub master: bool,
+    /// Slots that it owned then; of a replica, those of its master.
+    pub slots: u32,
+    /// Requests that it answered, errors included.
+    pub requests: u64,
+    /// Error replies among them.
+    pub errors: u64,
+    /// Requests that it sent to another node for good, this once, or asked to send again.
+    pub moved: u64,
+    /// See above.
+    pub asked: u64,
+    /// See above.
+    pub retried: u64,
+    /// Requests that were sent to it and never answered.
+    pub unanswered: u64,
+    /// From when its requests were due to its replies.
+    pub response: LatencyFigures,
+}
+
+impl NodeFigures {
+    /// Whether a node had any part in the load.
+    fn counts(node: &NodeTally) -> bool {
+        node.used || node.requests() + node.redirects() + node.unanswered > 0
+    }
+
+    fn of(node: &NodeTally) -> Self {
+        Self {
+            name: escape(&node.name),
+            master: node.master,
+            slots: node.slots,
+            requests: node.requests(),
+            errors: node.errors,
+            moved: node.moved,
+            asked: node.asked,
+            retried: node.retried,
+            unanswered: node.unanswered,
+            response: LatencyFigures::of(&node.response),
+        }
+    }
+
+    /// Requests that it did not carry out but sent elsewhere, or asked to send again.
+    #[must_use]
+    pub fn redirects(&self) -> u64 {
+        self.moved + self.asked + self.retried
     }
 }
 
@@ -146,6 +240,8 @@ impl<'r> Summary<'r> {
             response,
             service: if open { LatencyFigures::of(&total.service()) } else { response },
             first_byte: plan.first_byte.then(|| LatencyFigures::of(&total.first_byte())),
+            tls: (plan.target.tls.as_ref())
+                .map(|tls| TlsFigures::of(tls, plan.fleet.keep_alive, &total.connections.tls)),
             rates: if open {
                 RateFigures::of(&measurement.timeline, measurement.elapsed_ns)
             } else {
@@ -157,6 +253,12 @@ impl<'r> Summary<'r> {
                 .as_ref()
                 .filter(|_| !measurement.outages.is_empty())
                 .map(LatencyFigures::of),
+            nodes: measurement
+                .nodes
+                .iter()
+                .filter(|n| NodeFigures::counts(n))
+                .map(NodeFigures::of)
+                .collect(),
             response_times,
         }
     }

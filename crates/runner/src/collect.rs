@@ -6,7 +6,9 @@
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, Sender};
 
-use measure::{Interval, Latency, Point, SuccessLine, Tally, TallyShape, Timeline, WorkerUse};
+use measure::{
+    Interval, Latency, NodeTally, Point, SuccessLine, Tally, TallyShape, Timeline, WorkerUse,
+};
 
 use crate::INTERVAL_NS;
 
@@ -22,7 +24,13 @@ pub(crate) enum Message {
         warm: bool,
     },
     /// The worker ended.
-    Done { worker: u16, spent: WorkerUse, span: Option<(u64, u64)>, delayed: Option<Latency> },
+    Done {
+        worker: u16,
+        spent: WorkerUse,
+        span: Option<(u64, u64)>,
+        delayed: Option<Latency>,
+        nodes: Vec<NodeTally>,
+    },
 }
 
 /// Watches a run as it goes.
@@ -55,6 +63,8 @@ pub(crate) struct Collector {
     pub(crate) successes: SuccessLine,
     /// What users of a schedule waited who came while nothing succeeded.
     pub(crate) delayed: Option<Latency>,
+    /// The nodes of a cluster.
+    pub(crate) nodes: Vec<NodeTally>,
     /// Intervals that not all workers have reported.
     open: BTreeMap<u32, Tally>,
     /// The first interval that each worker has yet to report.
@@ -71,10 +81,11 @@ impl Collector {
         Self {
             total: Tally::new(&shape),
             timeline: Timeline::new(INTERVAL_NS),
-            workers: vec![WorkerUse { cpu_ns: 0, wall_ns: 0 }; workers],
+            workers: vec![WorkerUse::default(); workers],
             span: None,
             successes: SuccessLine::default(),
             delayed: None,
+            nodes: Vec::new(),
             open: BTreeMap::new(),
             reported: vec![0; workers],
             shape,
@@ -92,7 +103,8 @@ impl Collector {
                     self.add(interval);
                     self.close_reported(observer);
                 }
-                Message::Done { worker, spent, span, delayed } => {
+                Message::Done { worker, spent, span, delayed, nodes } => {
+                    measure::merge_nodes(&mut self.nodes, nodes);
                     let worker = usize::from(worker);
                     self.workers[worker] = spent;
                     self.reported[worker] = u32::MAX;
@@ -146,6 +158,7 @@ impl Collector {
     fn warm(&mut self, interval: Interval, observer: &mut dyn Observer) {
         let Interval { worker, tally, .. } = interval;
         self.total.connections.connect.merge(&tally.connections.connect);
+        self.total.connections.tls.merge(&tally.connections.tls);
         // Shown by worker 0's report, scaled by nothing: it is a sign of life, not a figure.
         if worker == 0 {
             self.warm_intervals += 1;

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use engine::{Address, ConnId, Engine, Epoll, Event};
+use engine::{Address, ConnId, Engine, Epoll, Event, Tls, TlsContext};
 use wire::resp::Resp;
 use wire::{Decode, Protocol, Reply};
 use workload::Plan;
@@ -17,20 +17,27 @@ use crate::{INTERVAL_NS, explain};
 /// Opens the connections of a plan, sends nothing on them but the prelude, and holds them until
 /// `interrupted` is set. `live` is told how many there are, at least every quarter of a second.
 ///
-/// `local_ports` are those that this machine connects from, where that is known.
+/// `tls` is for a server that speaks it. `local_ports` are those that this machine connects from, where that is known.
 ///
 /// # Errors
 /// A connection cannot be opened, or none is left; in words for a person.
 pub fn hold_idle(
     plan: &Plan,
     address: &Address,
+    tls: Option<&TlsContext>,
     local_ports: Option<RangeInclusive<u16>>,
     interrupted: &AtomicBool,
     live: &mut dyn FnMut(u32),
 ) -> Result<(), String> {
     let engine = Epoll::new(Instant::now()).map_err(|e| e.to_string())?;
     let origins = Origins::new(&plan.target, plan.own_connections(), local_ports);
-    hold::<Epoll, Resp>(engine, plan, address, &origins, interrupted, live)
+    match tls {
+        None => hold::<_, Resp>(engine, plan, address, &origins, interrupted, live),
+        Some(tls) => {
+            let engine = Tls::new(engine, tls.clone());
+            hold::<_, Resp>(engine, plan, address, &origins, interrupted, live)
+        }
+    }
 }
 
 fn hold<E: Engine, P: Protocol>(

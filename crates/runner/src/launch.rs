@@ -9,12 +9,13 @@ use std::time::{Duration, Instant, SystemTime};
 
 #[cfg(target_os = "linux")]
 use engine::Uring;
-use engine::{Address, Engine, Epoll};
-use measure::{Ending, Measurement, TallyShape, WorkerUse};
+use engine::{Address, Engine, Epoll, Tls, TlsContext};
+use measure::{Ending, Measurement, NodeTally, TallyShape, WorkerUse};
 use wire::resp::Resp;
 use workload::{Pace, Plan, ProtocolKind, Stop};
 
 use crate::Fatal;
+use crate::cluster::{ClusterJob, ClusterWorker, StopWatch, Watch};
 use crate::collect::{Collector, Message, Observer};
 use crate::destination::{Destination, Resolver};
 use crate::engines::{self, Choice};
@@ -26,6 +27,9 @@ use crate::worker::{Shift, Worker};
 /// Intervals that a worker may be ahead of the collector.
 const AHEAD_MAX: usize = 4;
 
+/// Nodes that may join a cluster while load runs and get a connection beyond `-c`.
+const NODES_TO_COME: u32 = 64;
+
 /// What to run and against what.
 #[derive(Clone)]
 pub struct Job<'r> {
@@ -35,10 +39,14 @@ pub struct Job<'r> {
     pub address: &'r Address,
     /// Who knows where it is when that changes.
     pub resolver: Option<&'r dyn Resolver>,
+    /// TLS on every connection, if it is spoken there: made from the plan's options.
+    pub tls: Option<&'r TlsContext>,
     /// The ports that this machine connects from, where that is known.
     pub local_ports: Option<RangeInclusive<u16>>,
     /// When to start, if that was agreed on: a run that is not ready by then fails.
     pub start_at: Option<SystemTime>,
+    /// What is known of the cluster, where the target is one.
+    pub cluster: Option<ClusterJob<'r>>,
     /// Set by somebody who wants the run to end early.
     pub interrupted: &'r AtomicBool,
 }
@@ -71,13 +79,28 @@ fn run_over<P: wire::Protocol>(
         #[cfg(target_os = "linux")]
         Choice::Uring => {
             let make = |connections| Uring::new(origin, connections);
-            run_with::<Uring, P>(job, observer, origin, make)
+            run_in::<Uring, P>(job, observer, origin, make)
         }
-        Choice::Epoll => run_with::<Epoll, P>(job, observer, origin, |_| Epoll::new(origin)),
+        Choice::Epoll => run_in::<Epoll, P>(job, observer, origin, |_| Epoll::new(origin)),
     }?;
     measurement.engine = choice.name().to_owned();
     measurement.engine_note = note;
     Ok(measurement)
+}
+
+/// In TLS, if that is spoken.
+fn run_in<E: Engine, P: wire::Protocol>(
+    job: &Job<'_>,
+    observer: &mut dyn Observer,
+    origin: Instant,
+    make_engine: impl Fn(u32) -> io::Result<E> + Sync,
+) -> io::Result<Measurement> {
+    match job.tls {
+        None => run_with::<E, P>(job, observer, origin, make_engine),
+        Some(tls) => run_with::<Tls<E>, P>(job, observer, origin, |connections| {
+            Ok(Tls::new(make_engine(connections)?, tls.clone()))
+        }),
+    }
 }
 
 /// `make_engine` is called on the thread that uses the engine, with how many connections it gets.
@@ -105,11 +128,19 @@ fn run_with<E: Engine, P: wire::Protocol>(
     let budget = plan.budget();
     let warmup = budget.for_warmup();
     let origins = Origins::new(&plan.target, connections, job.local_ports.clone());
+    let watch = job.cluster.map(|cluster| Watch::new(cluster.topology));
+    // A worker on a cluster has a connection to each node at least, and room for nodes to come.
+    let room = job.cluster.map_or(0, |cluster| cluster.topology.nodes.len() as u32 + NODES_TO_COME);
     let destination = Destination::new(job.address, job.resolver.is_some());
     thread::scope(|scope| -> io::Result<()> {
         if let Some(resolver) = job.resolver {
             let follow = || destination.follow(resolver);
             thread::Builder::new().name("resolver".to_owned()).spawn_scoped(scope, follow)?;
+        }
+        let _stop = watch.as_ref().map(StopWatch);
+        if let (Some(cluster), Some(watch)) = (job.cluster, &watch) {
+            let look = move || watch.run(cluster.refresh);
+            thread::Builder::new().name("cluster-watch".to_owned()).spawn_scoped(scope, look)?;
         }
         for (worker, recorder) in (0..).zip(recorders) {
             let shift = Shift {
@@ -119,6 +150,7 @@ fn run_with<E: Engine, P: wire::Protocol>(
                 worker,
                 workers,
                 connections: share(connections, worker, workers),
+                connections_max: share(connections, worker, workers) + room,
                 first_connection: (0..worker)
                     .map(|before| share(connections, before, workers))
                     .sum(),
@@ -127,15 +159,19 @@ fn run_with<E: Engine, P: wire::Protocol>(
                 warmup: warmup.stream(),
             };
             let (full, make_engine) = (full.clone(), &make_engine);
+            let cluster = job.cluster.zip(watch.as_ref());
             let started = thread::Builder::new().name(format!("worker-{worker}")).spawn_scoped(
                 scope,
                 move || {
                     if let Err(error) = pin(&plan.fleet.cpus, worker) {
                         shift.gate.fail(Fatal(error));
                     }
-                    let messages = match make_engine(shift.connections) {
-                        Ok(engine) => work(Worker::<E, P>::new(engine, shift, recorder)),
-                        Err(error) => idle(&shift, recorder, &error),
+                    let messages = match (make_engine(shift.connections_max), cluster) {
+                        (Ok(engine), None) => work(Worker::<E, P>::new(engine, shift, recorder)),
+                        (Ok(engine), Some((cluster, watch))) => work(ClusterWorker::<E, P>::new(
+                            engine, shift, recorder, &cluster, watch,
+                        )),
+                        (Err(error), _) => idle(&shift, recorder, &error),
                     };
                     // Nobody listens any more only if the collector is gone, and the run with it.
                     for message in messages {
@@ -169,27 +205,73 @@ fn on_clock(instant: SystemTime, origin: Instant) -> u64 {
 /// The last words of a worker that never had an engine.
 fn idle(shift: &Shift<'_>, recorder: Recorder, error: &io::Error) -> [Message; 2] {
     shift.gate.fail(Fatal(format!("starting an I/O engine: {error}")));
-    last_words(shift.worker, recorder, WorkerUse { cpu_ns: 0, wall_ns: 0 })
+    last_words(shift.worker, (recorder, Vec::new()), WorkerUse::default())
 }
 
-fn last_words(worker: u16, recorder: Recorder, spent: WorkerUse) -> [Message; 2] {
+fn last_words(
+    worker: u16,
+    (recorder, nodes): (Recorder, Vec<NodeTally>),
+    spent: WorkerUse,
+) -> [Message; 2] {
     let (last, span, delayed) = recorder.finish();
-    [last, Message::Done { worker, spent, span, delayed }]
+    [last, Message::Done { worker, spent, span, delayed, nodes }]
+}
+
+/// What carries the load of one thread.
+pub(crate) trait Carries<'r> {
+    /// What it shares with the others.
+    fn gate(&self) -> &'r Gate<'r>;
+
+    /// Which of them it is.
+    fn number(&self) -> u16;
+
+    /// Opens the connections and waits for the other workers. `Ok(false)` when the run was stopped
+    /// meanwhile.
+    fn open(&mut self) -> Result<bool, Fatal>;
+
+    /// Runs the load to its end.
+    fn load(&mut self) -> Result<(), Fatal>;
+
+    /// Ends: what is still in flight was never answered. What was seen, in all and by node.
+    fn finish(self) -> (Recorder, Vec<NodeTally>);
+}
+
+impl<'r, E: Engine, P: wire::Protocol> Carries<'r> for Worker<'r, E, P> {
+    fn gate(&self) -> &'r Gate<'r> {
+        self.gate()
+    }
+
+    fn number(&self) -> u16 {
+        self.number()
+    }
+
+    fn open(&mut self) -> Result<bool, Fatal> {
+        self.open()
+    }
+
+    fn load(&mut self) -> Result<(), Fatal> {
+        self.load()
+    }
+
+    fn finish(self) -> (Recorder, Vec<NodeTally>) {
+        (self.finish(), Vec::new())
+    }
 }
 
 /// Runs one worker from end to end and returns its last words.
-pub(crate) fn work<E: Engine, P: wire::Protocol>(mut worker: Worker<'_, E, P>) -> [Message; 2] {
+pub(crate) fn work<'r>(mut worker: impl Carries<'r>) -> [Message; 2] {
     let gate = worker.gate();
     let number = worker.number();
-    let mut spent = WorkerUse { cpu_ns: 0, wall_ns: 0 };
+    let mut spent = WorkerUse::default();
     match worker.open() {
         Ok(true) => {
-            let (cpu, wall) = (thread_cpu(), Instant::now());
+            let (cpu, waited, wall) = (thread_cpu(), run_delay_ns(), Instant::now());
             if let Err(fatal) = worker.load() {
                 gate.fail(fatal);
             }
             spent.cpu_ns = (thread_cpu() - cpu).as_nanos() as u64;
             spent.wall_ns = wall.elapsed().as_nanos() as u64;
+            spent.wait_ns = run_delay_ns().zip(waited).map(|(now, then)| now.saturating_sub(then));
         }
         Ok(false) => {}
         Err(fatal) => gate.fail(fatal),
@@ -221,6 +303,13 @@ fn thread_cpu() -> Duration {
     Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec as u32)
 }
 
+/// Time in which the calling thread could have run and had no CPU, from the second figure of
+/// `/proc/thread-self/schedstat`; see `Documentation/scheduler/sched-stats.rst` of Linux.
+fn run_delay_ns() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    text.split_whitespace().nth(1)?.parse().ok()
+}
+
 /// A tally to exchange the first full one for, made before load runs.
 fn prepare(empty: &Sender<measure::Tally>, shape: &TallyShape) {
     let _ = empty.send(measure::Tally::new(shape));
@@ -247,7 +336,7 @@ pub(crate) fn measurement(
     gate: &Gate<'_>,
     origin: Instant,
 ) -> Measurement {
-    let Collector { total, mut timeline, workers, span, successes, delayed, .. } = collector;
+    let Collector { total, mut timeline, workers, span, successes, delayed, nodes, .. } = collector;
     timeline.settle();
     let (from_ns, to_ns) = span.unwrap_or_default();
     let ending = match gate.failure() {
@@ -275,6 +364,7 @@ pub(crate) fn measurement(
         workers,
         engine: String::new(),
         engine_note: None,
+        nodes,
         ending,
     }
 }

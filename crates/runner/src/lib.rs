@@ -7,6 +7,7 @@
 //! The only place where `workload`, `wire`, `engine` and `measure` meet. What the figures mean is
 //! `report`'s business; asking the server about itself, `host`'s.
 
+mod cluster;
 mod collect;
 mod destination;
 mod engines;
@@ -24,6 +25,7 @@ mod replay;
 mod session;
 mod worker;
 
+pub use cluster::{ClusterJob, Refresh};
 pub use collect::{Observer, Snapshot};
 pub use destination::Resolver;
 pub use idle::hold_idle;

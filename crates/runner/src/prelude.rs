@@ -3,7 +3,7 @@
 //! Its replies are waited for and never scored.
 
 use wire::Protocol;
-use workload::{Plan, ProtocolKind, Secret};
+use workload::{Plan, ProtocolKind, ReadFrom, Secret};
 
 use crate::explain;
 
@@ -23,6 +23,7 @@ pub(crate) enum Step {
     Hello,
     Select(u32),
     Tracking,
+    ReadOnly,
 }
 
 impl Prelude {
@@ -51,6 +52,10 @@ impl Prelude {
         if target.tracking {
             add(Step::Tracking, &["CLIENT", "TRACKING", "on"]);
         }
+        // A master takes it too, and may become a replica.
+        if target.cluster.is_some_and(|cluster| cluster.read_from != ReadFrom::Masters) {
+            add(Step::ReadOnly, &["READONLY"]);
+        }
         prelude.secret = secret;
         prelude
     }
@@ -75,6 +80,7 @@ impl Step {
             Self::Auth => format!("the server refused the login (-a, --user, -u): {error}"),
             Self::Hello => format!("the server does not speak RESP3 (-3): {error}"),
             Self::Select(db) => format!("the server refused database {db} (--dbnum): {error}"),
+            Self::ReadOnly => format!("the server refused to be read from (--rfr): {error}"),
             Self::Tracking => {
                 format!("the server refused client tracking (--enable-tracking): {error}")
             }

@@ -4,10 +4,12 @@
 //! request only the digits of its keys are written. Which request number comes next is
 //! `workload`'s business.
 
+use std::ops::Range;
 use std::sync::Arc;
 
-use workload::{Dataset, KeyDraw, Plan, Slot, Turn};
+use workload::{Dataset, KeyDraw, Piece, Plan, Slot, Turn};
 
+use crate::cluster::{KeyHash, slot_of_request, tag_of};
 use crate::template::write_digits;
 use crate::{Hole, Insert, Protocol, Template};
 
@@ -34,10 +36,10 @@ impl Batch {
             append(&mut sequence, &P::compile(command, digits));
             command_ends.push(sequence.bytes.len());
         }
-        let is_fresh = |hole: &&Hole| hole.slot == Slot::Fresh;
-        let fresh_per_sequence = sequence.holes.iter().filter(is_fresh).count() as u64;
-        let varying = !sequence.inserts.is_empty();
-        let copies = if varying { 0 } else { plan.fleet.pipeline_depth as usize };
+        let fresh_per_sequence = fresh_among(&sequence.holes);
+        // What is appended command by command, or written anew for each send, needs no image.
+        let appended = plan.target.cluster.is_some() || !sequence.inserts.is_empty();
+        let copies = if appended { 0 } else { plan.fleet.pipeline_depth as usize };
         Self {
             image: sequence.bytes.repeat(copies),
             sequence,
@@ -57,6 +59,21 @@ impl Batch {
         if self.sequence.inserts.is_empty() { self.patch(turn) } else { self.write(turn) }
     }
 
+    /// The slot of the key of command number `command` in sequence number `number`; `None` if it
+    /// has no key. `scratch` is a buffer to write in.
+    #[inline]
+    #[must_use]
+    pub fn slot(
+        &self,
+        slots: &Slots,
+        number: u64,
+        command: usize,
+        scratch: &mut Vec<u8>,
+    ) -> Option<u16> {
+        let hash = slots.0[command].as_ref()?;
+        Some(hash.slot(number, &self.numbers, self.dataset.as_deref(), scratch))
+    }
+
     /// Overwrites the holes of as many copies as the turn has.
     fn patch(&mut self, turn: Turn) -> &[u8] {
         let len = self.sequence.bytes.len();
@@ -66,8 +83,8 @@ impl Batch {
                 let target = &mut self.image[copy * len..(copy + 1) * len];
                 let mut fresh = 0;
                 for hole in &self.sequence.holes {
-                    let value = self.numbers.of(number, hole.slot, &mut fresh);
-                    write_digits(value, &mut target[hole.at..hole.at + hole.digits]);
+                    let target = &mut target[hole.at..hole.at + hole.digits];
+                    self.numbers.write(number, hole.slot, &mut fresh, target);
                 }
             }
         }
@@ -86,19 +103,23 @@ impl Batch {
         for copy in 0..turn.sequences {
             let left = turn.commands - copy * commands_per_sequence;
             let commands = left.min(commands_per_sequence) as usize;
-            self.write_one(turn.first.wrapping_add(u64::from(copy)), commands, &mut image);
+            self.append(turn.first.wrapping_add(u64::from(copy)), 0..commands, &mut image);
         }
         self.image = image;
         &self.image
     }
 
-    fn write_one(&self, number: u64, commands: usize, out: &mut Vec<u8>) {
+    /// Appends these commands of sequence number `number`. For what does not go out in whole
+    /// pipelines: [`fill`](Self::fill) is faster.
+    pub fn append(&self, number: u64, commands: Range<usize>, out: &mut Vec<u8>) {
         let Template { bytes, holes, inserts } = &self.sequence;
-        let end = self.command_ends[commands - 1];
-        let mut fresh = 0;
-        let mut holes = holes.iter().take_while(|h| h.at < end).peekable();
-        let mut inserts = inserts.iter().take_while(|(at, _)| *at < end).peekable();
-        let mut at = 0;
+        let mut at = commands.start.checked_sub(1).map_or(0, |before| self.command_ends[before]);
+        let end = self.command_ends[commands.end - 1];
+        let first_hole = holes.partition_point(|h| h.at < at);
+        let first_insert = inserts.partition_point(|(place, _)| *place < at);
+        let mut fresh = fresh_among(&holes[..first_hole]);
+        let mut holes = holes[first_hole..].iter().take_while(|h| h.at < end).peekable();
+        let mut inserts = inserts[first_insert..].iter().take_while(|(at, _)| *at < end).peekable();
         while at < end {
             let next_hole = holes.peek().map_or(end, |h| h.at);
             let next_insert = inserts.peek().map_or(end, |(at, _)| *at);
@@ -110,8 +131,7 @@ impl Batch {
             } else if let Some(hole) = holes.next_if(|h| h.at == at) {
                 let start = out.len();
                 out.resize(start + hole.digits, b'0');
-                let value = self.numbers.of(number, hole.slot, &mut fresh);
-                write_digits(value, &mut out[start..]);
+                self.numbers.write(number, hole.slot, &mut fresh, &mut out[start..]);
                 at += hole.digits;
             }
         }
@@ -133,11 +153,41 @@ impl Batch {
     }
 }
 
+/// The slots of a plan's keys. Command by command: which argument is the key, if any.
+#[derive(Debug)]
+pub struct Slots(Vec<Option<KeyHash>>);
+
+impl Slots {
+    /// For a plan whose commands have their keys at these arguments.
+    #[must_use]
+    pub fn new(plan: &Plan, keys: &[Option<usize>]) -> Self {
+        let digits = plan.keys.range.map(|_| plan.keys.digits());
+        let is_fresh = |piece: &&Piece| **piece == Piece::Number(Slot::Fresh);
+        let mut fresh = 0;
+        let mut hashes = Vec::new();
+        for (command, key) in plan.sequence.iter().zip(keys) {
+            let mut hash = None;
+            for (n, arg) in command.args.iter().enumerate() {
+                if Some(n) == *key {
+                    hash = Some(KeyHash::new(arg, digits, fresh));
+                }
+                fresh += arg.pieces.iter().filter(is_fresh).count() as u64;
+            }
+            hashes.push(hash);
+        }
+        Self(hashes)
+    }
+}
+
+fn fresh_among(holes: &[Hole]) -> u64 {
+    holes.iter().filter(|hole| hole.slot == Slot::Fresh).count() as u64
+}
+
 /// Where the numbers of placeholders come from.
-struct Numbers {
+pub(crate) struct Numbers {
     draw: &'static dyn KeyDraw,
     range: u64,
-    seed: u64,
+    pub(crate) seed: u64,
     /// `Fresh` occurrences in a sequence, each of which is a draw of its own.
     fresh_per_sequence: u64,
 }
@@ -146,7 +196,7 @@ impl Numbers {
     /// The number for a slot in sequence number `sequence`, of which `fresh` counts the `Fresh`
     /// occurrences so far.
     #[inline]
-    fn of(&self, sequence: u64, slot: Slot, fresh: &mut u64) -> u64 {
+    pub(crate) fn of(&self, sequence: u64, slot: Slot, fresh: &mut u64) -> u64 {
         match slot {
             Slot::Fresh => {
                 let first = sequence.wrapping_mul(self.fresh_per_sequence);
@@ -159,6 +209,18 @@ impl Numbers {
                 let seed = self.seed.wrapping_add(u64::from(n) << 56);
                 self.draw.draw(seed, sequence, self.range)
             }
+            Slot::Tag => u64::from(slot_of_request(sequence, self.seed)),
+        }
+    }
+
+    /// Writes what goes into a hole.
+    #[inline]
+    fn write(&self, sequence: u64, slot: Slot, fresh: &mut u64, out: &mut [u8]) {
+        let value = self.of(sequence, slot, fresh);
+        if slot == Slot::Tag {
+            out.copy_from_slice(&tag_of(value as u16));
+        } else {
+            write_digits(value, out);
         }
     }
 }
@@ -260,6 +322,61 @@ mod tests {
         let mut batch = Batch::new::<Resp>(&plan(line, KeySpace::default(), 2, None));
         assert!(text(batch.fill(turn(0, 2, 5))).ends_with("*2 $3 GET $1 a"));
         assert!(text(batch.fill(turn(0, 2, 6))).ends_with("*2 $3 DEL $1 a"));
+    }
+
+    /// Slots computed ahead of the bytes are those of the keys in the bytes.
+    #[test]
+    fn slots_are_those_of_the_keys_that_are_sent() {
+        let rows = vec![vec![b"{x}1".to_vec()], vec![b"a{b".to_vec()], vec![b"}".to_vec()]];
+        let lines = [
+            "GET k",
+            "GET k:__rand_int__",
+            "GET a__rand_1st__{__rand_2nd__:x}b",
+            "SET __rand_int__:__rand_int__ v ; GET {t:__rand_int__ ; GET __rand_1st__",
+            "GET k:{tag}:__rand_int__",
+            "GET {a}:{tag}",
+            "GET k:__field:id__:__rand_int__",
+            "GET __rand_int__{}{tag}",
+        ];
+        for (line, range) in lines.iter().flat_map(|l| [(l, None), (l, Some(1 << 20))]) {
+            let data = line
+                .contains("field")
+                .then(|| Dataset::new("f".into(), vec!["id".into()], rows.clone()).unwrap());
+            let mut plan = plan(line, KeySpace { range, draw: "uniform" }, 1, data);
+            plan = tagged(plan);
+            let keys = vec![Some(1); plan.sequence.len()];
+            let slots = Slots::new(&plan, &keys);
+            let mut batch = Batch::new::<Resp>(&plan);
+            let commands = plan.sequence.len();
+            for number in 0..50 {
+                let mut appended = Vec::new();
+                for command in 0..commands {
+                    let mut bytes = Vec::new();
+                    batch.append(number, command..command + 1, &mut bytes);
+                    let Some((crate::resp::Value::Array(words), _)) =
+                        crate::resp::Value::parse(&bytes).unwrap()
+                    else {
+                        panic!("{line}")
+                    };
+                    let crate::resp::Value::Bulk(key) = &words[1] else { panic!("{line}") };
+                    let got = batch.slot(&slots, number, command, &mut Vec::new());
+                    let key_text = String::from_utf8_lossy(key);
+                    assert_eq!(got, Some(crate::cluster::slot_of(key)), "{line}: {key_text}");
+                    appended.extend_from_slice(&bytes);
+                }
+                let whole = batch.fill(turn(number, 1, commands as u32));
+                assert_eq!(text(whole), text(&appended), "{line}");
+            }
+        }
+    }
+
+    /// The same plan in cluster mode, which knows `{tag}`.
+    fn tagged(plan: Plan) -> Plan {
+        let mut parts = (*plan).clone();
+        for arg in parts.sequence.iter_mut().flat_map(|c| &mut c.args) {
+            *arg = arg.clone().with_tags();
+        }
+        parts.build().unwrap()
     }
 
     #[test]

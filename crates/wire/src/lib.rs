@@ -9,10 +9,11 @@
 //! runner's launch.
 
 mod batch;
+pub mod cluster;
 mod protocol;
 pub mod resp;
 mod template;
 
-pub use batch::Batch;
+pub use batch::{Batch, Slots};
 pub use protocol::{Decode, Decoded, Protocol, ProtocolError, Reply};
 pub use template::{Hole, Insert, Template};

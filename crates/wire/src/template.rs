@@ -11,7 +11,7 @@ use workload::Slot;
 pub struct Hole {
     /// Offset in the template's bytes.
     pub at: usize,
-    /// Decimal digits, zero-padded.
+    /// Decimal digits, zero-padded; of a tag, its characters.
     pub digits: usize,
     /// Which number.
     pub slot: Slot,

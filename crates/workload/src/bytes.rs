@@ -61,3 +61,23 @@ pub(crate) mod path {
         super::deserialize(deserializer).map(|bytes| OsString::from_vec(bytes).into())
     }
 }
+
+/// The same for a path that may be left out, with `default` and `skip_serializing_if`.
+pub(crate) mod optional_path {
+    use std::path::PathBuf;
+
+    use serde::{Deserializer, Serializer};
+
+    pub(crate) fn serialize<S: Serializer>(
+        path: &Option<PathBuf>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        super::path::serialize(path.as_deref().unwrap_or("".as_ref()), serializer)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<PathBuf>, D::Error> {
+        super::path::deserialize(deserializer).map(Some)
+    }
+}

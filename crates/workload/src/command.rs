@@ -1,7 +1,7 @@
 //! A command as data: arguments made of literal bytes and placeholders.
 //!
 //! Owns the placeholder syntax of `valkey-benchmark` (`__rand_int__`, `__rand_1st__` …
-//! `__rand_9th__`, `__field:name__`) and how a command line is cut into commands. How an argument
+//! `__rand_9th__`, `__field:name__`, `{tag}` in cluster mode) and how a command line is cut into commands. How an argument
 //! becomes protocol bytes is `wire`'s business.
 
 use serde::{Deserialize, Serialize};
@@ -36,6 +36,9 @@ pub enum Piece {
     Number(Slot),
     /// A cell of the current dataset row, by column.
     Field(usize),
+    /// `{tag}` in cluster mode: a hash tag of three characters in its braces, the same throughout
+    /// a sequence, that spreads the sequences over all slots.
+    Tag,
     /// `len` bytes of the classic payload generator, beginning `skip` bytes into its stream.
     /// Kept as numbers so that a plan with a 1 GiB value stays small; see [`Lcg`].
     Fill {
@@ -54,7 +57,12 @@ pub enum Slot {
     Fresh,
     /// `__rand_1st__` to `__rand_9th__` (1 to 9): one number for all occurrences in a sequence.
     Shared(u8),
+    /// The three characters of a [`Piece::Tag`].
+    Tag,
 }
+
+/// What stands for a [`Piece::Tag`] on the command line of cluster mode.
+pub const TAG_PLACEHOLDER: &[u8] = b"{tag}";
 
 /// Characters that a number placeholder occupies, and the least digits it is replaced with.
 pub const PLACEHOLDER_LEN: usize = 12;
@@ -117,6 +125,7 @@ impl Piece {
             Self::Bytes(bytes) => bytes.len() as u64,
             Self::Number(_) => PLACEHOLDER_LEN as u64,
             Self::Field(_) => 0,
+            Self::Tag => TAG_PLACEHOLDER.len() as u64,
             Self::Fill { len, .. } => u64::from(*len),
         }
     }
@@ -135,6 +144,12 @@ impl Arg {
         NUMBER_PLACEHOLDERS.iter().fold(self, |arg, (text, slot)| {
             arg.split_literals(text.as_bytes(), || Piece::Number(*slot))
         })
+    }
+
+    /// Replaces every `{tag}`, as cluster mode does.
+    #[must_use]
+    pub fn with_tags(self) -> Self {
+        self.split_literals(TAG_PLACEHOLDER, || Piece::Tag)
     }
 
     /// Replaces every `__data__` by `len` payload bytes, each taking the next of the stream that
@@ -184,7 +199,7 @@ impl Arg {
             match piece {
                 Piece::Bytes(bytes) => out.extend_from_slice(bytes),
                 Piece::Fill { len, skip } => Lcg::at(*skip).fill(*len as usize, &mut out),
-                Piece::Number(_) | Piece::Field(_) => return None,
+                Piece::Number(_) | Piece::Field(_) | Piece::Tag => return None,
             }
         }
         Some(out)
@@ -297,6 +312,14 @@ mod tests {
         assert_eq!(arg.pieces[0], Piece::Fill { len: 3, skip: 7 });
         assert_eq!(arg.pieces[2], Piece::Fill { len: 3, skip: 10 });
         assert_eq!(skip, 13);
+    }
+
+    #[test]
+    fn tags_are_found() {
+        let arg = Arg::literal(b"k:{tag}:__rand_int__").with_numbers().with_tags();
+        assert_eq!(arg.pieces[1], Piece::Tag);
+        assert_eq!(arg.pieces[3], Piece::Number(Slot::Fresh));
+        assert_eq!(arg.fixed_bytes(), None);
     }
 
     #[test]

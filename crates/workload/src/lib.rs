@@ -29,4 +29,6 @@ pub use plan::{
 };
 pub use shard::Shard;
 pub use stream::{Budget, RequestStream, Turn};
-pub use target::{Credentials, Endpoint, Secret, Target};
+pub use target::{
+    ClusterOptions, Credentials, Endpoint, ReadFrom, Secret, Target, TlsOptions, Verify,
+};

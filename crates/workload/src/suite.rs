@@ -20,6 +20,8 @@ pub struct SuiteShape {
     /// Whether `ZADD` names its member `element:__rand_int__`, as `redis-benchmark` does, and not
     /// `element:__rand_1st__`, as `valkey-benchmark` does.
     pub redis_zadd: bool,
+    /// Whether keys get a `{tag}`, which spreads them over the slots of a cluster.
+    pub cluster: bool,
 }
 
 /// Most functions that `FUNCTION LOAD` loads: a script of about a megabyte.
@@ -46,7 +48,8 @@ impl SuiteTest {
     /// The command that the test repeats.
     #[must_use]
     pub fn command(&self, shape: &SuiteShape) -> CommandSpec {
-        (self.command)(shape)
+        let command = (self.command)(shape);
+        if shape.cluster { tagged(command) } else { command }
     }
 
     /// The command that must be sent once before it, if any.
@@ -128,6 +131,24 @@ pub fn names() -> Vec<&'static str> {
     names
 }
 
+/// The same command with a tag in its keys: `key:{tag}:__rand_int__`, `mylist:{tag}`.
+fn tagged(mut command: CommandSpec) -> CommandSpec {
+    const NUMBERED: [&[u8]; 2] = [b"key:", b"counter:"];
+    const NAMED: [&[u8]; 5] = [b"mylist", b"myset", b"myhash", b"myzset", b"mystream"];
+    for arg in command.args.iter_mut().skip(1) {
+        let Some(Piece::Bytes(name)) = arg.pieces.first_mut() else { continue };
+        let is_function_key =
+            name.strip_prefix(b"key").is_some_and(|n| n.iter().all(u8::is_ascii_digit));
+        if NUMBERED.contains(&name.as_slice()) {
+            arg.pieces.splice(1..1, [Piece::Tag, Piece::Bytes(b":".to_vec())]);
+        } else if NAMED.contains(&name.as_slice()) || is_function_key {
+            name.push(b':');
+            arg.pieces.push(Piece::Tag);
+        }
+    }
+    command
+}
+
 fn value(shape: &SuiteShape) -> Arg {
     Arg { pieces: vec![Piece::Fill { len: shape.value_len, skip: shape.value_skip }] }
 }
@@ -193,6 +214,31 @@ mod tests {
              LRANGE_300 (first 300 elements)|LRANGE_500 (first 500 elements)|\
              LRANGE_600 (first 600 elements)|MSET (10 keys)|MGET (10 keys)|XADD|FUNCTION LOAD|FCALL"
         );
+    }
+
+    #[test]
+    fn in_cluster_mode_every_key_has_a_tag() {
+        let shape = SuiteShape {
+            value_len: 3,
+            value_skip: 0,
+            randomised: true,
+            functions: 1,
+            fcall_keys: 2,
+            redis_zadd: false,
+            cluster: true,
+        };
+        for test in SUITE {
+            let command = test.command(&shape);
+            let tags = |arg: &Arg| arg.pieces.iter().filter(|p| **p == Piece::Tag).count();
+            let count: usize = command.args.iter().map(tags).sum();
+            let expected = match test.names[0] {
+                "ping_inline" | "ping_mbulk" | "function_load" => 0,
+                "mset" | "mget" => 10,
+                "fcall" => 2,
+                _ => 1,
+            };
+            assert_eq!(count, expected, "{}", test.title);
+        }
     }
 
     #[test]

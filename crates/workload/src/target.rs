@@ -17,6 +17,9 @@ pub struct Target {
     /// Who logs in, if anybody.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credentials: Option<Credentials>,
+    /// TLS on every connection, if it is spoken there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tls: Option<TlsOptions>,
     /// The database to `SELECT`; 0 needs no command.
     pub db: u32,
     /// Whether `CLIENT TRACKING on` is sent.
@@ -26,6 +29,29 @@ pub struct Target {
     /// Local addresses that connections are opened from, in turn; none for the kernel's choice.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<IpAddr>,
+    /// Set if the endpoint is a node of a cluster whose other nodes get load too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<ClusterOptions>,
+}
+
+/// How a cluster is used.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClusterOptions {
+    /// Which nodes answer commands that only read.
+    pub read_from: ReadFrom,
+}
+
+/// Which nodes of a shard answer commands that only read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReadFrom {
+    /// Its master, like all other commands.
+    #[default]
+    Masters,
+    /// Its replicas in turn; its master if it has none.
+    Replicas,
+    /// Its master and its replicas in turn.
+    All,
 }
 
 /// An address as the user gave it, names unresolved.
@@ -79,6 +105,66 @@ impl fmt::Display for Endpoint {
             Self::Spawned { .. } => f.write_str("a server started for this run"),
         }
     }
+}
+
+/// How TLS is spoken: files by their paths and lists as OpenSSL takes them. What is in a file is
+/// read when the server is looked at, and shown nowhere.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TlsOptions {
+    /// The name that takes the host's place, in what is asked for and in what is checked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sni: Option<String>,
+    /// What of the server's certificate is checked.
+    pub verify: Verify,
+    /// File of trusted CA certificates; without it and the directory, the system's are trusted.
+    #[serde(
+        default,
+        with = "crate::bytes::optional_path",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub cacert: Option<PathBuf>,
+    /// Directory of trusted CA certificates by their hash.
+    #[serde(
+        default,
+        with = "crate::bytes::optional_path",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub cacertdir: Option<PathBuf>,
+    /// File of the client's certificate.
+    #[serde(
+        default,
+        with = "crate::bytes::optional_path",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub cert: Option<PathBuf>,
+    /// File of its key.
+    #[serde(
+        default,
+        with = "crate::bytes::optional_path",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub key: Option<PathBuf>,
+    /// Ciphers up to TLS 1.2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ciphers: Option<String>,
+    /// Ciphers of TLS 1.3.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ciphersuites: Option<String>,
+    /// Whether a connection takes up the session of an earlier one.
+    pub resume: bool,
+}
+
+/// What of a server's certificate is checked.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verify {
+    /// That a trusted CA signed it, and that it is for the host.
+    #[default]
+    Host,
+    /// That a trusted CA signed it, as in `redis-benchmark`.
+    Chain,
+    /// Nothing.
+    Nothing,
 }
 
 /// A login. Without a user it is the password of the `default` user.

@@ -13,6 +13,7 @@
 //! ended. And when the engine goes, it waits for its operations, or leaks what they hold.
 //! <https://kernel.dk/io_uring.pdf>, <https://man7.org/linux/man-pages/man7/io_uring.7.html>
 
+mod lending;
 mod operation;
 mod pool;
 mod probe;
@@ -28,6 +29,7 @@ use socket2::Socket;
 
 use crate::socket::connect;
 use crate::{Address, ConnId, ConnectOptions, Engine, Event, Reason};
+use lending::{Current, Slot};
 use operation::{Kind, Operation};
 use pool::Pool;
 use ring::{Completion, Ring};
@@ -58,40 +60,6 @@ pub struct Uring {
     outstanding: u32,
     origin: Instant,
     now_ns: u64,
-}
-
-#[derive(Default)]
-struct Slot {
-    socket: Option<Socket>,
-    generation: u32,
-    open: bool,
-    /// Whether it stands in `staged`.
-    staged: bool,
-    /// To be handed over.
-    outbox: Vec<u8>,
-    /// Handed over, and when.
-    lent: Vec<u8>,
-    lent_turn: u64,
-    /// An operation that waits for room holds `lent`.
-    waiting: bool,
-    /// Received and not consumed.
-    kept: Vec<u8>,
-}
-
-/// Where the bytes of the current event are.
-struct Current {
-    conn: ConnId,
-    place: Place,
-    start: usize,
-    end: usize,
-}
-
-#[derive(Clone, Copy)]
-enum Place {
-    /// In this buffer of the pool.
-    Pool(u16),
-    /// With the connection, behind what it had kept.
-    Kept,
 }
 
 impl Uring {
@@ -206,35 +174,31 @@ impl Uring {
         Event::Closed(conn, reason)
     }
 
-    /// Hands every outbox to the ring whose connection has none there.
-    fn hand_over(&mut self) -> io::Result<()> {
-        let mut kept_back = 0;
-        for at in 0..self.staged.len() {
-            let conn = self.staged[at];
-            let turn = self.turn;
-            let slot = self.slot(conn);
-            if !slot.staged || slot.outbox.is_empty() {
+    /// Asks every operation to end.
+    fn cancel_all(&mut self) -> io::Result<()> {
+        for number in 0..self.slots.len() {
+            let Slot { socket, open, waiting, .. } = &self.slots[number];
+            if socket.is_none() {
                 continue;
             }
-            if slot.waiting || slot.lent_turn == turn {
-                self.staged[kept_back] = conn;
-                kept_back += 1;
-                continue;
+            let (conn, waiting) = (ConnId(number as u32), *waiting);
+            let (receive, connect) = (Kind::Receive, Kind::Connect);
+            // One that is not open waits for that, or broke and still receives.
+            let kinds = [(receive, true), (connect, !*open), (Kind::SendRest, waiting)];
+            for (kind, _) in kinds.into_iter().filter(|(_, there)| *there) {
+                self.ring.cancel(self.operation(kind, conn))?;
             }
-            slot.staged = false;
-            slot.lent_turn = turn;
-            slot.lent.clear();
-            std::mem::swap(&mut slot.outbox, &mut slot.lent);
-            let operation = self.operation(Kind::Send, conn);
-            self.ring.send_at_once(operation, &self.slots[conn.0 as usize].lent)?;
         }
-        self.staged.truncate(kept_back);
-        Ok(())
+        for (operation, _) in &self.graves {
+            // Their sockets were shut down, which ends them as well.
+            self.ring.cancel(*operation)?;
+        }
+        self.ring.submit()
     }
 
     fn completed(&mut self, completion: Completion) -> Option<Event> {
         let Completion { operation, result, more, buffer } = completion;
-        if operation.kind != Kind::Send && !more {
+        if operation.kind.completes() && !more {
             self.outstanding -= 1;
         }
         let conn = operation.conn;
@@ -252,98 +216,8 @@ impl Uring {
                 None
             }
             Kind::Receive => self.received(conn, result, more, buffer),
-        }
-    }
-
-    fn give_back(&mut self, buffer: Option<u16>) {
-        if let (Some(pool), Some(buffer)) = (&mut self.pool, buffer) {
-            pool.give_back(buffer);
-        }
-    }
-
-    #[inline]
-    fn received(
-        &mut self,
-        conn: ConnId,
-        result: io::Result<usize>,
-        more: bool,
-        buffer: Option<u16>,
-    ) -> Option<Event> {
-        let (len, buffer) = match (result, buffer) {
-            (Ok(len @ 1..), Some(buffer)) => (len, buffer),
-            (Ok(_), buffer) => {
-                self.give_back(buffer);
-                return Some(self.lose(conn, Reason::ByPeer));
-            }
-            (Err(error), buffer) => {
-                self.give_back(buffer);
-                // Out of buffers: they are back by now.
-                if rustix::io::Errno::from_io_error(&error) != Some(rustix::io::Errno::NOBUFS) {
-                    return Some(self.lose(conn, Reason::Failed(error)));
-                }
-                return self.arm(conn).err().map(|e| self.lose(conn, Reason::Failed(e)));
-            }
-        };
-        if !more && let Err(error) = self.arm(conn) {
-            self.give_back(Some(buffer));
-            return Some(self.lose(conn, Reason::Failed(error)));
-        }
-        let slot = &mut self.slots[conn.0 as usize];
-        let (place, end) = if slot.kept.is_empty() {
-            (Place::Pool(buffer), len)
-        } else {
-            if let Some(pool) = &mut self.pool {
-                slot.kept.extend_from_slice(pool.filled(buffer, len));
-                pool.give_back(buffer);
-            }
-            (Place::Kept, slot.kept.len())
-        };
-        self.current = Some(Current { conn, place, start: 0, end });
-        Some(Event::Received(conn))
-    }
-
-    /// The kernel did not take all at once, or has taken the rest.
-    fn sent(&mut self, conn: ConnId, kind: Kind, result: io::Result<usize>) {
-        let slot = self.slot(conn);
-        slot.waiting &= kind != Kind::SendRest;
-        let taken = match result {
-            Ok(taken) => taken,
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
-            // What ails the connection its receive will tell, after what it still has to say.
-            Err(_) => {
-                slot.open = false;
-                return;
-            }
-        };
-        slot.lent.drain(..taken.min(slot.lent.len()));
-        if slot.lent.is_empty() {
-            return;
-        }
-        slot.waiting = true;
-        self.outstanding += 1;
-        let operation = self.operation(Kind::SendRest, conn);
-        if let Err(error) = self.ring.send_waiting(operation, &self.slots[conn.0 as usize].lent) {
-            self.told.push_back((conn, Err(error)));
-        }
-    }
-
-    /// Keeps what was received last and not consumed with its connection.
-    #[inline]
-    fn put_away(&mut self) {
-        let Some(Current { conn, place, start, end }) = self.current.take() else {
-            return;
-        };
-        let slot = &mut self.slots[conn.0 as usize];
-        match place {
-            Place::Kept => drop(slot.kept.drain(..start)),
-            Place::Pool(buffer) => {
-                if let Some(pool) = &mut self.pool {
-                    if start < end {
-                        slot.kept.extend_from_slice(&pool.filled(buffer, end)[start..]);
-                    }
-                    pool.give_back(buffer);
-                }
-            }
+            // What it was to end had ended.
+            Kind::Cancel => None,
         }
     }
 }
@@ -392,13 +266,7 @@ impl Engine for Uring {
 
     #[inline]
     fn inbox(&self) -> &[u8] {
-        let Some(Current { conn, place, start, end }) = &self.current else {
-            return &[];
-        };
-        match (place, &self.pool) {
-            (Place::Pool(buffer), Some(pool)) => &pool.filled(*buffer, *end)[*start..],
-            _ => &self.slots[conn.0 as usize].kept[*start..*end],
-        }
+        self.bytes_of_current()
     }
 
     #[inline]
@@ -422,6 +290,10 @@ impl Engine for Uring {
         let _ = socket.shutdown(Shutdown::Both);
         let _ = self.ring.clear_file(conn.0);
         let rest = self.operation(Kind::SendRest, conn);
+        if !self.slot(conn).open {
+            // A wait for its opening may not notice that.
+            let _ = self.ring.cancel(self.operation(Kind::Connect, conn));
+        }
         let slot = std::mem::take(self.slot(conn));
         if slot.waiting {
             self.graves.push((rest, slot.lent));
@@ -470,8 +342,9 @@ impl Engine for Uring {
 impl Drop for Uring {
     fn drop(&mut self) {
         self.put_away();
-        // One call ends all operations; a kernel that does not know it has each connection closed.
-        if self.ring.submit().and_then(|()| self.ring.cancel_all()).is_err() {
+        // Not by closing each: that would end the connections in an orderly way, and their ports
+        // would rest for a minute.
+        if self.cancel_all().is_err() {
             for conn in 0..self.slots.len() as u32 {
                 self.close(ConnId(conn));
             }

@@ -21,9 +21,18 @@ pub(super) enum Kind {
     Send,
     /// Sends what that one could not, and waits for room.
     SendRest,
+    /// Ends another; completes only if that could not be found.
+    Cancel,
 }
 
-const KIND_BITS: u32 = 2;
+impl Kind {
+    /// Whether it is sure to complete.
+    pub(super) fn completes(self) -> bool {
+        !matches!(self, Self::Send | Self::Cancel)
+    }
+}
+
+const KIND_BITS: u32 = 3;
 
 impl Operation {
     /// As the kernel carries it.
@@ -38,11 +47,12 @@ impl Operation {
     #[inline]
     pub(super) fn from_user_data(data: u64) -> Self {
         let low = data as u32;
-        let kind = match low & 3 {
+        let kind = match low & ((1 << KIND_BITS) - 1) {
             0 => Kind::Connect,
             1 => Kind::Receive,
             2 => Kind::Send,
-            _ => Kind::SendRest,
+            3 => Kind::SendRest,
+            _ => Kind::Cancel,
         };
         Self { kind, conn: ConnId(low >> KIND_BITS), generation: (data >> 32) as u32 }
     }
@@ -54,7 +64,8 @@ mod tests {
 
     #[test]
     fn an_operation_survives_the_trip() {
-        for kind in [Kind::Connect, Kind::Receive, Kind::Send, Kind::SendRest] {
+        let known = [Kind::Connect, Kind::Receive, Kind::Send, Kind::SendRest, Kind::Cancel];
+        for kind in known {
             for conn in [0, 1, 999_999] {
                 let operation = Operation { kind, conn: ConnId(conn), generation: u32::MAX - conn };
                 assert_eq!(Operation::from_user_data(operation.to_user_data()), operation);

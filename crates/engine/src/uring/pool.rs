@@ -14,8 +14,14 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use io_uring::Submitter;
 use io_uring::types::BufRingEntry;
 
-/// Bytes of one buffer: a reply to `LRANGE` of 600 short elements fits.
-pub(super) const BUFFER_LEN: usize = 8 * 1024;
+/// Bytes of one buffer where there are few: a reply to `LRANGE` of 600 short elements fits.
+const BUFFER_MOST: usize = 8 * 1024;
+/// And at least: longer replies come in more pieces.
+const BUFFER_LEAST: usize = 1024;
+/// Bytes of all, unless that makes one too short. The kernel takes them in turn, so all of them are
+/// touched. With many connections that is memory for each of them, and worth that a long reply
+/// comes in pieces, which costs CPU time (docs/performance.md).
+const POOL_MOST: usize = 4 * 1024 * 1024;
 /// The group that receives name.
 pub(super) const GROUP: u16 = 0;
 const PAGE: usize = 4096;
@@ -27,26 +33,36 @@ pub(super) struct Pool {
     /// The buffers, one after another.
     memory: NonNull<u8>,
     memory_layout: Layout,
+    buffer_len: usize,
     mask: u16,
     tail: u16,
 }
 
 impl Pool {
-    /// A pool of `count` buffers, a power of two up to 32,768, all lent to the ring of `submitter`.
+    /// A pool of `count` buffers, a power of two up to 32,768, all lent to the ring of
+    /// `submitter`.
     ///
     /// # Errors
     /// The kernel knows no buffer rings (before 5.19), or refuses.
     pub(super) fn new(submitter: &Submitter<'_>, count: u16) -> io::Result<Self> {
         assert!(count.is_power_of_two(), "the kernel masks positions");
         let invalid = |_| io::Error::from(io::ErrorKind::InvalidInput);
+        let buffer_len = buffer_len(count);
         let entries_len = usize::from(count) * size_of::<BufRingEntry>();
         let entries_layout = Layout::from_size_align(entries_len, PAGE).map_err(invalid)?;
-        let memory_len = usize::from(count) * BUFFER_LEN;
+        let memory_len = usize::from(count) * buffer_len;
         let memory_layout = Layout::from_size_align(memory_len, PAGE).map_err(invalid)?;
         let entries = zeroed(entries_layout).cast::<BufRingEntry>();
         let memory = zeroed(memory_layout);
-        let mut pool =
-            Self { entries, entries_layout, memory, memory_layout, mask: count - 1, tail: 0 };
+        let mut pool = Self {
+            entries,
+            entries_layout,
+            memory,
+            memory_layout,
+            buffer_len,
+            mask: count - 1,
+            tail: 0,
+        };
         // SAFETY: the entries are page-aligned, zeroed, of `count` entries, and freed only when
         // the pool is dropped, which its owner does after the ring is done with it.
         unsafe {
@@ -59,12 +75,12 @@ impl Pool {
     /// The first `len` bytes of a buffer that a completion named.
     #[inline]
     pub(super) fn filled(&self, buffer: u16, len: usize) -> &[u8] {
-        assert!(buffer <= self.mask && len <= BUFFER_LEN, "the kernel names our buffers");
+        assert!(buffer <= self.mask && len <= self.buffer_len, "the kernel names our buffers");
         // SAFETY: within the memory by the assertion, which was zeroed at first and is only ever
         // overwritten by the kernel; and the kernel does not touch a buffer between naming it and
         // getting it back.
         unsafe {
-            let start = self.memory.as_ptr().add(usize::from(buffer) * BUFFER_LEN);
+            let start = self.memory.as_ptr().add(usize::from(buffer) * self.buffer_len);
             std::slice::from_raw_parts(start, len)
         }
     }
@@ -78,16 +94,21 @@ impl Pool {
         // the tail, which is moved after the entry is complete. The tail lies in a reserved field
         // of the first entry, which no setter writes.
         unsafe {
-            let start = self.memory.as_ptr().add(usize::from(buffer) * BUFFER_LEN);
+            let start = self.memory.as_ptr().add(usize::from(buffer) * self.buffer_len);
             let entry = &mut *self.entries.as_ptr().add(position);
             entry.set_addr(start as u64);
-            entry.set_len(BUFFER_LEN as u32);
+            entry.set_len(self.buffer_len as u32);
             entry.set_bid(buffer);
             self.tail = self.tail.wrapping_add(1);
             let tail = BufRingEntry::tail(self.entries.as_ptr()).cast::<AtomicU16>();
             (*tail).store(self.tail, Ordering::Release);
         }
     }
+}
+
+/// Bytes of each of so many buffers.
+fn buffer_len(count: u16) -> usize {
+    (POOL_MOST / usize::from(count)).clamp(BUFFER_LEAST, BUFFER_MOST)
 }
 
 fn zeroed(layout: Layout) -> NonNull<u8> {
@@ -103,6 +124,18 @@ impl Drop for Pool {
         unsafe {
             dealloc(self.entries.as_ptr().cast(), self.entries_layout);
             dealloc(self.memory.as_ptr(), self.memory_layout);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pool_is_no_larger_than_it_need_be() {
+        for (count, len) in [(64, 8192), (512, 8192), (1024, 4096), (2048, 2048), (4096, 1024)] {
+            assert_eq!(buffer_len(count), len, "{count} buffers");
         }
     }
 }

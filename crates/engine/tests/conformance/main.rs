@@ -4,15 +4,17 @@
 //! is one line in [`LABS`].
 #![allow(missing_docs, clippy::unwrap_used)]
 
+mod certificates;
 mod peer;
 mod script;
+mod tls;
 
 use std::time::{Duration, Instant};
 
 use engine::{
     Address, ConnId, ConnectOptions, Engine, Epoll, Event, Reason, Scripted, Socket, Uring,
 };
-use peer::{Behaviour, Peer};
+use peer::{Behaviour, Over, Peer};
 
 pub(crate) struct Lab {
     engine: Box<dyn Engine>,
@@ -23,10 +25,14 @@ pub(crate) struct Lab {
 type MakeLab = fn(Behaviour) -> Lab;
 
 const LABS: &[(&str, MakeLab)] = &[
-    ("epoll over tcp", |behaviour| real(epoll(), Peer::tcp(behaviour))),
-    ("epoll over unix", |behaviour| real(epoll(), Peer::unix(behaviour))),
-    ("uring over tcp", |behaviour| real(uring(), Peer::tcp(behaviour))),
-    ("uring over unix", |behaviour| real(uring(), Peer::unix(behaviour))),
+    ("epoll over tcp", |behaviour| real(epoll(), Peer::tcp(behaviour, Over::Plain))),
+    ("epoll over unix", |behaviour| real(epoll(), Peer::unix(behaviour, Over::Plain))),
+    ("uring over tcp", |behaviour| real(uring(), Peer::tcp(behaviour, Over::Plain))),
+    ("uring over unix", |behaviour| real(uring(), Peer::unix(behaviour, Over::Plain))),
+    ("tls over epoll over tcp", |behaviour| tls::lab(epoll(), behaviour, Peer::tcp)),
+    ("tls over epoll over unix", |behaviour| tls::lab(epoll(), behaviour, Peer::unix)),
+    ("tls over uring over tcp", |behaviour| tls::lab(uring(), behaviour, Peer::tcp)),
+    ("tls over uring over unix", |behaviour| tls::lab(uring(), behaviour, Peer::unix)),
     ("scripted", |behaviour| Lab {
         engine: Box::new(Scripted::new(script::Play::new(behaviour))),
         address: Address::Unix("/nowhere".into()),
@@ -34,16 +40,16 @@ const LABS: &[(&str, MakeLab)] = &[
     }),
 ];
 
-fn epoll() -> Box<dyn Engine> {
-    Box::new(Epoll::new(Instant::now()).unwrap())
+fn epoll() -> Epoll {
+    Epoll::new(Instant::now()).unwrap()
 }
 
-fn uring() -> Box<dyn Engine> {
-    Box::new(Uring::new(Instant::now(), CONNECTIONS_MAX).unwrap())
+fn uring() -> Uring {
+    Uring::new(Instant::now(), CONNECTIONS_MAX).unwrap()
 }
 
-fn real(engine: Box<dyn Engine>, peer: Peer) -> Lab {
-    Lab { engine, address: peer.address(), _peer: Some(peer) }
+fn real(engine: impl Engine + 'static, peer: Peer) -> Lab {
+    Lab { engine: Box::new(engine), address: peer.address(), _peer: Some(peer) }
 }
 
 /// Most connections of a case.

@@ -8,6 +8,9 @@ use std::thread;
 use std::time::Duration;
 
 use engine::Address;
+use openssl::ssl::{Ssl, SslContext, SslMethod, SslStream};
+
+use crate::certificates::Identity;
 
 /// What the other side does.
 #[derive(Debug, Clone, Copy)]
@@ -42,6 +45,67 @@ trait Stream: Read + Write + Send {
 
 impl Stream for UnixStream {}
 
+/// A stream in TLS that ends in order.
+struct Secure<S: Read + Write>(SslStream<S>);
+
+impl<S: Read + Write> Read for Secure<S> {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        self.0.read(into)
+    }
+}
+
+impl<S: Read + Write> Write for Secure<S> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.0.flush()
+    }
+}
+
+impl<S: Stream> Stream for Secure<S> {
+    fn reset(&self) {
+        self.0.get_ref().reset();
+    }
+}
+
+impl<S: Read + Write> Drop for Secure<S> {
+    fn drop(&mut self) {
+        let _ = self.0.shutdown();
+    }
+}
+
+/// How a server takes its connections.
+#[derive(Clone)]
+pub(crate) enum Over {
+    Plain,
+    Tls(SslContext),
+}
+
+impl Over {
+    /// TLS with this certificate.
+    pub(crate) fn tls(identity: &Identity) -> Self {
+        let mut context = SslContext::builder(SslMethod::tls_server()).unwrap();
+        context.set_certificate(&identity.certificate).unwrap();
+        context.set_private_key(&identity.key).unwrap();
+        Self::Tls(context.build())
+    }
+
+    fn serve(&self, stream: impl Stream + 'static, behaviour: Behaviour) {
+        match self {
+            Self::Plain => behave(Box::new(stream), behaviour),
+            Self::Tls(context) => {
+                let ssl = Ssl::new(context).unwrap();
+                let mut stream = SslStream::new(ssl, stream).unwrap();
+                if stream.accept().is_ok() {
+                    behave(Box::new(Secure(stream)), behaviour);
+                }
+            }
+        }
+    }
+}
+
 impl Stream for TcpStream {
     fn reset(&self) {
         socket2::SockRef::from(self).set_linger(Some(Duration::ZERO)).unwrap();
@@ -49,28 +113,30 @@ impl Stream for TcpStream {
 }
 
 impl Peer {
-    pub(crate) fn tcp(behaviour: Behaviour) -> Self {
+    pub(crate) fn tcp(behaviour: Behaviour, over: Over) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = Address::Tcp(listener.local_addr().unwrap());
         if !matches!(behaviour, Behaviour::Refuse) {
             thread::spawn(move || {
                 for stream in listener.incoming().flatten() {
                     stream.set_nodelay(true).unwrap();
-                    thread::spawn(move || behave(Box::new(stream), behaviour));
+                    let over = over.clone();
+                    thread::spawn(move || over.serve(stream, behaviour));
                 }
             });
         }
         Self { address, _directory: None }
     }
 
-    pub(crate) fn unix(behaviour: Behaviour) -> Self {
+    pub(crate) fn unix(behaviour: Behaviour, over: Over) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let path: PathBuf = directory.path().join("peer.sock");
         if !matches!(behaviour, Behaviour::Refuse) {
             let listener = UnixListener::bind(&path).unwrap();
             thread::spawn(move || {
                 for stream in listener.incoming().flatten() {
-                    thread::spawn(move || behave(Box::new(stream), behaviour));
+                    let over = over.clone();
+                    thread::spawn(move || over.serve(stream, behaviour));
                 }
             });
         }

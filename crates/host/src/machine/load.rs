@@ -67,13 +67,19 @@ impl CpuTimes {
     }
 }
 
+/// The CPU time of this machine, now.
+#[must_use]
+pub fn cpu_times() -> Option<CpuTimes> {
+    cpu_times_of(&std::fs::read_to_string("/proc/stat").ok()?)
+}
+
 pub(super) fn read(tree: &Tree) -> LoadFacts {
     LoadFacts {
         average: tree.text("proc/loadavg").and_then(|text| average(&text)),
         cpu_pressure: tree.text("proc/pressure/cpu").and_then(|text| pressure(&text)),
         memory_pressure: tree.text("proc/pressure/memory").and_then(|text| pressure(&text)),
         io_pressure: tree.text("proc/pressure/io").and_then(|text| pressure(&text)),
-        cpu_times: tree.text("proc/stat").and_then(|text| cpu_times(&text)),
+        cpu_times: tree.text("proc/stat").and_then(|text| cpu_times_of(&text)),
     }
 }
 
@@ -91,7 +97,7 @@ fn pressure(text: &str) -> Option<Pressure> {
 
 /// The line `cpu` of <https://docs.kernel.org/filesystems/proc.html>: user, nice, system, idle,
 /// iowait, irq, softirq, steal. Guests' time, which follows, is in user already.
-fn cpu_times(text: &str) -> Option<CpuTimes> {
+fn cpu_times_of(text: &str) -> Option<CpuTimes> {
     let line = text.lines().find_map(|line| line.strip_prefix("cpu "))?;
     let ticks: Option<Vec<u64>> =
         line.split_whitespace().take(8).map(|word| word.parse().ok()).collect();
@@ -109,8 +115,8 @@ mod tests {
 
     #[test]
     fn stolen_time_is_a_share_of_the_time_between() {
-        let before = cpu_times("cpu  100 0 100 800 0 0 0 0 0 0\ncpu0 1").unwrap();
-        let after = cpu_times("cpu  150 0 100 820 10 0 0 20 50 0\n").unwrap();
+        let before = cpu_times_of("cpu  100 0 100 800 0 0 0 0 0 0\ncpu0 1").unwrap();
+        let after = cpu_times_of("cpu  150 0 100 820 10 0 0 20 50 0\n").unwrap();
         let between = after.since(before);
         assert_eq!(between, CpuTimes { total: 100, idle: 30, steal: 20 });
         assert_eq!(between.steal_share(), Some(0.2));

@@ -3,3 +3,4 @@
 mod probe;
 mod servers;
 mod spawn;
+mod watch;

@@ -125,9 +125,11 @@ impl Measuring<'_> {
             let thread = thread::Builder::new().name("sink".to_owned()).spawn_scoped(scope, serve);
             let thread = thread.context("starting a thread for the sink")?;
             let run = runner::Job {
+                cluster: None,
                 plan: &plan,
                 address: &address,
                 resolver: None,
+                tls: None,
                 local_ports: host::local_ports(),
                 start_at: None,
                 interrupted: self.interrupted,

@@ -5,6 +5,7 @@
 //! first in [`FRONTS`]. A new one is one file (or folder) here and one row there.
 
 mod calibrate;
+mod doctor;
 mod merge;
 mod redis_benchmark;
 mod show;
@@ -18,6 +19,7 @@ use report::{FORMATS, Format, FormatOptions};
 use workload::Plan;
 
 pub(crate) use calibrate::Calibration;
+pub(crate) use doctor::Checkup;
 pub(crate) use merge::MergeJob;
 pub(crate) use show::ShowJob;
 pub(crate) use sink::SinkJob;
@@ -39,11 +41,12 @@ const FRONTS: &[&dyn FrontEnd] = &[
     &calibrate::CalibrateFront,
     &show::ShowFront,
     &merge::MergeFront,
+    &doctor::DoctorFront,
 ];
 
 /// First arguments that are, or will be, keystorm's own. To send such a word as a command it
 /// takes a `--` before it.
-const RESERVED: &[&str] = &["compare", "doctor", "report", "search", "survey", "sweep"];
+const RESERVED: &[&str] = &["compare", "report", "search", "survey", "sweep"];
 
 /// What a command line asks for.
 pub(crate) enum Intent {
@@ -59,6 +62,8 @@ pub(crate) enum Intent {
     Merge(MergeJob),
     /// The client's own ceiling.
     Calibrate(Box<Calibration>),
+    /// What spoils results here.
+    Doctor(Box<Checkup>),
 }
 
 /// A command line that makes no sense, in words for the person who typed it.
@@ -100,9 +105,16 @@ pub(crate) struct Output {
     pub(crate) json: Option<PathBuf>,
     /// Where histograms are logged.
     pub(crate) hdr: Option<PathBuf>,
+    /// Whether the server is looked at once a second while load runs.
+    pub(crate) sample: bool,
 }
 
 impl Output {
+    /// Results that are printed and nothing else.
+    pub(crate) fn printed(format: &'static str, options: FormatOptions) -> Self {
+        Self { format, options, live: false, json: None, hdr: None, sample: false }
+    }
+
     /// The format, ready to write.
     pub(crate) fn format(&self) -> Box<dyn Format> {
         let found = FORMATS.iter().find(|(name, _)| *name == self.format);

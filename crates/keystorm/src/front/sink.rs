@@ -7,6 +7,8 @@ use std::path::PathBuf;
 use clap::{ArgAction, Parser, ValueEnum};
 use sink::{BULK_MAX, EngineChoice};
 
+use crate::cpus::cpu_list;
+
 use super::{FrontEnd, Intent, UsageError, options};
 
 /// See the module.
@@ -25,6 +27,8 @@ pub(crate) struct SinkJob {
     pub(crate) bulk: u32,
     /// Most connections at a time.
     pub(crate) connections: u32,
+    /// Where its thread may run; anywhere if empty.
+    pub(crate) cpus: Vec<usize>,
 }
 
 /// A server that does as little as a server can: it frames requests and answers each by its name
@@ -69,6 +73,9 @@ struct Options {
     #[arg(short = 'c', value_name = "CLIENTS", help_heading = "How", default_value = "10000",
           value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     clients: u32,
+    /// CPUs to keep the sink on, such as 1 or 0,2-3
+    #[arg(long, value_name = "LIST", help_heading = "How")]
+    cpus: Option<String>,
     /// Print this help
     #[arg(long, action = ArgAction::Help, help_heading = "Other")]
     help: Option<bool>,
@@ -122,6 +129,7 @@ impl FrontEnd for SinkFront {
             engine: options.engine.choice(),
             bulk: options.bulk,
             connections: options.clients,
+            cpus: cpu_list("--cpus", options.cpus.as_deref()).map_err(UsageError)?,
         }))
     }
 }

@@ -14,14 +14,15 @@ fn help() -> String {
 #[test]
 fn the_help_has_every_option_in_its_group() {
     let help = help();
-    for group in ["Server:", "Load:", "Commands, keys and values:", "Results:", "Other:"] {
+    for group in ["Server:", "TLS:", "Load:", "Commands, keys and values:", "Results:", "Other:"] {
         assert!(help.lines().any(|line| line == group), "{group}");
     }
     let options = "-h -p -s -a --user -u -c -n -d --dbnum -3 --threads --enable-tracking -k -r \
                    --sequential -P -q --precision --csv -l -t -I -x --rps --duration --warmup \
                    --seed --num-functions --num-keys-in-fcall --dataset --maxdocs --mptcp --help \
                    -v --version --spawn --spawn-args --spawn-unix --print-plan --window \
-                   --first-byte --on-error --format --json --hdr";
+                   --first-byte --on-error --format --json --hdr --tls --sni --cacert --cacertdir \
+                   --insecure --cert --key --tls-ciphers --tls-ciphersuites --tls-resume";
     for option in options.split_whitespace() {
         let listed = |line: &str| {
             let mut words = line.split([' ', ',', '[', '=']).filter(|w| !w.is_empty()).take(2);

@@ -4,15 +4,19 @@
 //! (`INFO commandstats`), never read from what keystorm prints.
 #![allow(missing_docs, clippy::unwrap_used)]
 
+#[path = "../../../engine/tests/conformance/certificates.rs"]
+mod certificates;
 mod listener;
 mod mask;
 mod program;
 mod server;
 
 mod calibrate;
+mod cluster;
 mod connections;
 mod counts;
 mod dataset;
+mod doctor;
 mod endings;
 mod errors;
 mod failures;
@@ -34,3 +38,5 @@ mod sink;
 mod spawn;
 mod suite;
 mod terminal;
+mod tls;
+mod verdict;

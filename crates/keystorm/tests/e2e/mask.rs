@@ -18,7 +18,13 @@ pub(crate) fn masked(text: &str) -> String {
 
 /// What a line that judges the run is about; the judgement depends on the machine.
 fn judgement(line: &str) -> &str {
-    if line.starts_with("  schedule: ") { "  schedule: ...\n" } else { line }
+    match line.split_once(": ") {
+        Some(("  schedule", _)) => "  schedule: ...\n",
+        Some(("  limited by", _)) => "  limited by: ...\n",
+        // Whether there is one at all depends on the machine too.
+        Some(("  warning", _)) => "",
+        _ => line,
+    }
 }
 
 fn is_row(line: &str) -> bool {

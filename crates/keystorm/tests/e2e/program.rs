@@ -127,6 +127,11 @@ impl Running {
         self.err.so_far()
     }
 
+    /// Its process id.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Waits until this holds, for ten seconds at most.
     pub(crate) fn until(&self, what: &str, holds: impl Fn(&Self) -> bool) {
         assert!(
@@ -202,6 +207,12 @@ impl Ran {
     pub(crate) fn says(self, part: &str) -> Self {
         assert!(self.err.contains(part), "{}: no {part:?} in {:?}", self.line, self.err);
         self
+    }
+
+    /// Standard error without the lines that judge each test.
+    pub(crate) fn err_but_verdicts(&self) -> String {
+        let judges = |line: &&str| line.contains(": limited by: ") || line.contains(": warning: ");
+        self.err.lines().filter(|line| !judges(line)).collect()
     }
 
     /// Checks that standard output has this.

@@ -65,29 +65,11 @@ fn absurd_memory_is_refused_and_not_asked_for() {
 #[test]
 fn options_of_later_versions_are_refused_by_name() {
     let server = Server::redis();
-    for options in [
-        "--tls",
-        "--sni h",
-        "--cacert f",
-        "--cacertdir d",
-        "--insecure",
-        "--cert f",
-        "--key f",
-        "--tls-ciphers c",
-        "--tls-ciphersuites c",
-        "--cluster",
-        "--rfr yes",
-        "--rdma",
-        "--fuzz",
-        "--fuzz-mode m",
-        "--fuzz-loglevel l",
-    ] {
+    for options in ["--rdma", "--fuzz", "--fuzz-mode m", "--fuzz-loglevel l"] {
         let name = options.split(' ').next().unwrap();
         let ran = server.run(&format!("{options} -n 10 -q -t get")).exits(2);
         ran.says(&format!("{name}: ")).says("yet");
     }
-    server.run("-u rediss://h -n 10").exits(2).says("TLS");
-    server.run("-u valkeys://h -n 10").exits(2).says("TLS");
     assert_eq!(server.counts(), calls([]));
 }
 

@@ -59,7 +59,9 @@ fn merged_runs_add_up() {
         let line = format!("--json {path} -t set,get -n {n} -c {c} -q --seed {n}");
         server.keystorm(&line).start()
     });
-    both.map(|running| running.wait().ok());
+    for running in both {
+        running.wait().ok();
+    }
     let merged = file.to_str().unwrap();
     let ran = keystorm(&["merge", &a, &b, "-o", merged]).run().ok();
     assert_eq!(ran.out, "");

@@ -231,7 +231,9 @@ impl Server {
             Some((name.to_owned(), rest.split(',').next()?.parse().ok()?))
         };
         let mut counts: BTreeMap<String, u64> = stats.lines().filter_map(read).collect();
-        counts.retain(|name, _| !name.starts_with("config") && name != "info");
+        let looks =
+            |name: &str| ["info", "client|list"].contains(&name) || name.starts_with("config");
+        counts.retain(|name, _| !looks(name));
         counts
     }
 

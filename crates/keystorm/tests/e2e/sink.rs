@@ -69,7 +69,7 @@ fn the_whole_suite_runs_through_against_every_engine() {
                 let line = format!("{place} -q -n 500 -c 5 {pipeline} --engine {engine}");
                 let ran = Keystorm::new(&line).run().ok();
                 assert_eq!(ran.out.trim_end().lines().count(), 24, "{ran:?}");
-                assert_eq!(ran.err, "");
+                assert_eq!(ran.err_but_verdicts(), "");
             }
         }
         sink.end().ok().prints("Answered ");
@@ -104,6 +104,17 @@ fn replies_are_of_the_size_that_was_asked_for() {
     assert_eq!(ask("LRANGE l 0 599"), Value::Array(vec![x100; 600]));
     assert_eq!(ask("SET k v"), Value::Simple(b"OK".to_vec()));
     assert!(ask("INFO").text().unwrap().contains("server_name:keystorm-sink"));
+}
+
+#[test]
+fn a_sink_stays_on_its_cpus() {
+    let sink = Sink::new("--cpus 0");
+    let status = format!("/proc/{}/status", sink.running.pid());
+    let status = std::fs::read_to_string(status).unwrap();
+    let cpus = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+    assert_eq!(cpus.unwrap().trim(), "0");
+    Keystorm::new("sink --port 0 --cpus 1023").run().exits(1).says("--cpus: the sink");
+    Keystorm::new("sink --port 0 --cpus 3-1").run().exits(2).says("--cpus 3-1: CPUs");
 }
 
 #[test]

@@ -7,10 +7,19 @@ use std::io::{self, Write};
 
 use crate::distribution;
 use crate::quantity::msec_at_most;
-use crate::{Format, LatencyFigures, Summary};
+use crate::{Format, FormatOptions, LatencyFigures, Summary};
 
 /// See the file's head.
-pub(super) struct Classic;
+#[derive(Default)]
+pub(super) struct Classic {
+    verdict: bool,
+}
+
+impl Classic {
+    pub(super) fn new(options: FormatOptions) -> Self {
+        Self { verdict: options.verdict }
+    }
+}
 
 impl Format for Classic {
     fn each(&mut self, summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
@@ -30,7 +39,12 @@ impl Format for Classic {
         if let Some(first_byte) = &summary.first_byte {
             write_latency("latency to first byte", first_byte, out)?;
         }
+        super::write_tls(summary, out)?;
+        if let Some(handshake) = super::handshake(summary) {
+            write_latency("TLS handshake", handshake, out)?;
+        }
         super::write_errors(summary, out)?;
+        super::write_verdict(self.verdict, summary, out)?;
         writeln!(out)
     }
 
@@ -54,7 +68,7 @@ mod tests {
     fn the_last_share_is_all() {
         for (name, run) in fixture::all() {
             let mut out = Vec::new();
-            Classic.each(&Summary::of(&run), &mut out).unwrap();
+            Classic::default().each(&Summary::of(&run), &mut out).unwrap();
             let text = String::from_utf8(out).unwrap();
             let last = text.lines().rfind(|l| l.contains("% <= "));
             assert!(last.is_none_or(|l| l.starts_with("100.00% <= ")), "{name}: {text}");

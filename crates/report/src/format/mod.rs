@@ -15,7 +15,7 @@ mod redis_text;
 
 use std::io::{self, Write};
 
-use crate::{Summary, escape};
+use crate::{LatencyFigures, Summary, escape};
 
 /// A layout. One value serves one run of the program, which may carry out many plans.
 pub trait Format {
@@ -62,6 +62,9 @@ pub struct FormatOptions {
     pub first_byte: bool,
     /// Whether the tests are a suite, and not one command of the user's own.
     pub suite: bool,
+    /// Whether a report for people ends in what limited the run and what spoiled it. Lines of `-q`
+    /// and CSV have no room for it.
+    pub verdict: bool,
 }
 
 /// Makes a format.
@@ -69,10 +72,10 @@ pub type Build = fn(FormatOptions) -> Box<dyn Format>;
 
 /// Every format, by the name that selects it.
 pub const FORMATS: &[(&str, Build)] = &[
-    ("text", |_| Box::new(redis_text::RedisText)),
+    ("text", |options| Box::new(redis_text::RedisText::new(options))),
     ("quiet", |_| Box::new(redis_quiet::RedisQuiet)),
     ("csv", |options| Box::new(redis_csv::RedisCsv::new(options))),
-    ("classic", |_| Box::new(classic::Classic)),
+    ("classic", |options| Box::new(classic::Classic::new(options))),
     ("json", |options| Box::new(json::Json::new(options))),
 ];
 
@@ -96,6 +99,23 @@ fn write_head(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "  keep alive: {}", u8::from(plan.fleet.keep_alive))
 }
 
+/// What TLS was agreed on, or nothing where it was not spoken.
+fn write_tls(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let Some(tls) = &summary.tls else { return Ok(()) };
+    if !tls.negotiated.is_empty() {
+        writeln!(out, "  TLS: {}", tls.negotiated)?;
+    }
+    if let Some(resumed) = tls.resumed {
+        writeln!(out, "  TLS sessions resumed: {resumed} of {} handshakes", tls.handshakes)?;
+    }
+    Ok(())
+}
+
+/// How long TLS handshakes took, where that is told.
+fn handshake<'s>(summary: &'s Summary<'_>) -> Option<&'s LatencyFigures> {
+    summary.tls.as_ref()?.handshake.as_ref()
+}
+
 /// The error replies by kind and an example, or nothing if there were none; and what went wrong
 /// with connections.
 fn write_errors(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
@@ -115,6 +135,23 @@ fn write_errors(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
 /// Requests without a reply and outages in one line, each after a comma.
 pub(crate) fn trouble(summary: &Summary<'_>) -> String {
     outages::in_a_line(summary)
+}
+
+/// What limited the run and what spoiled it, if that is wanted.
+fn write_verdict(wanted: bool, summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
+    if wanted {
+        verdict_lines(summary).try_for_each(|line| writeln!(out, "  {line}"))
+    } else {
+        Ok(())
+    }
+}
+
+/// What limited the run and what spoiled it, a line each, safe for a terminal.
+pub fn verdict_lines<'s>(summary: &'s Summary<'_>) -> impl Iterator<Item = String> + 's {
+    let limited = format!("limited by: {}", summary.run.verdict.text);
+    let warnings =
+        summary.run.warnings.iter().map(|warning| format!("warning: {}", escape(warning)));
+    std::iter::once(limited).chain(warnings)
 }
 
 /// The blank line that ends a suite.

@@ -57,7 +57,8 @@ mod tests {
     use crate::fixture;
 
     fn table(first_byte: bool) -> Vec<String> {
-        let mut format = RedisCsv::new(FormatOptions { first_byte, suite: true });
+        let options = FormatOptions { first_byte, suite: true, verdict: false };
+        let mut format = RedisCsv::new(options);
         let mut out = Vec::new();
         format.begin(&mut out).unwrap();
         for (_, run) in fixture::all() {

@@ -19,6 +19,12 @@ impl Format for RedisQuiet {
         if let Some(first_byte) = &summary.first_byte {
             write!(out, ", first byte p50={} msec", msec_at_most(first_byte.p50_ns))?;
         }
+        if let Some(tls) = &summary.tls {
+            write!(out, ", TLS {}", tls.negotiated)?;
+        }
+        if let Some(handshake) = super::handshake(summary) {
+            write!(out, " handshake p50={} msec", msec_at_most(handshake.p50_ns))?;
+        }
         match summary.errors {
             0 => {}
             1 => write!(out, ", 1 error")?,

@@ -6,14 +6,24 @@
 
 use std::io::{self, Write};
 
+use host::NodeFacts;
 use workload::Endpoint;
 
 use crate::distribution::{self, Step};
 use crate::quantity::{COLUMNS, msec_at_most, msec_columns};
-use crate::{Format, LatencyFigures, Summary, escape};
+use crate::{Format, FormatOptions, LatencyFigures, NodeFigures, Summary, escape};
 
 /// See the file's head.
-pub(super) struct RedisText;
+#[derive(Default)]
+pub(super) struct RedisText {
+    verdict: bool,
+}
+
+impl RedisText {
+    pub(super) fn new(options: FormatOptions) -> Self {
+        Self { verdict: options.verdict }
+    }
+}
 
 impl Format for RedisText {
     fn each(&mut self, summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
@@ -21,7 +31,8 @@ impl Format for RedisText {
         write_setup(summary, out)?;
         write_rates(summary, out)?;
         write_distributions(summary, out)?;
-        write_summary(summary, out)
+        write_summary(summary, out)?;
+        super::write_verdict(self.verdict, summary, out)
     }
 
     fn finish(&mut self, suite: bool, out: &mut dyn Write) -> io::Result<()> {
@@ -32,7 +43,9 @@ impl Format for RedisText {
 /// What the server and the fleet are set to.
 fn write_setup(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     let (fleet, server) = (&summary.run.plan.fleet, &summary.run.server);
-    if let Some(config) = &server.config {
+    if !server.nodes.is_empty() {
+        write_nodes(&server.nodes, out)?;
+    } else if let Some(config) = &server.config {
         writeln!(out, "  host configuration \"save\": {}", escape(&config.save))?;
         writeln!(out, "  host configuration \"appendonly\": {}", escape(&config.appendonly))?;
     }
@@ -41,6 +54,23 @@ fn write_setup(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "  threads: {}", fleet.workers)?;
     }
     write_placement(summary, out)
+}
+
+/// The masters of a cluster, in the peers' layout.
+fn write_nodes(nodes: &[NodeFacts], out: &mut dyn Write) -> io::Result<()> {
+    let masters: Vec<_> = nodes.iter().filter(|node| node.master).collect();
+    writeln!(out, "  cluster mode: yes ({} masters)", masters.len())?;
+    for (number, node) in masters.iter().enumerate() {
+        let Some(config) = &node.config else { continue };
+        let shown = |setting: &str| match setting {
+            "" => "NONE".to_owned(),
+            setting => escape(setting),
+        };
+        writeln!(out, "  node [{number}] configuration:")?;
+        writeln!(out, "    save: {}", shown(&config.save))?;
+        writeln!(out, "    appendonly: {}", shown(&config.appendonly))?;
+    }
+    Ok(())
 }
 
 /// What only keystorm can be told, and so the peers' layout has no place for: said when it was
@@ -58,7 +88,7 @@ fn write_placement(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()>
     if let Some(note) = &measurement.engine_note {
         writeln!(out, "  engine: {} ({})", measurement.engine, escape(note))?;
     }
-    Ok(())
+    super::write_tls(summary, out)
 }
 
 fn list(cpus: &[usize]) -> String {
@@ -108,12 +138,62 @@ fn write_summary(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     if let Some(first_byte) = &summary.first_byte {
         write_latency("latency to first byte summary", first_byte, out)?;
     }
-    super::write_errors(summary, out)
+    if let Some(handshake) = super::handshake(summary) {
+        write_latency("TLS handshake summary", handshake, out)?;
+    }
+    super::write_errors(summary, out)?;
+    write_node_table(&summary.nodes, out)
 }
 
 fn write_latency(what: &str, figures: &LatencyFigures, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "  {what} (msec):")?;
     write_columns(&msec_columns(figures), out)
+}
+
+/// What each node of a cluster did. Redirects are no results, so they are in no other figure.
+fn write_node_table(nodes: &[NodeFigures], out: &mut dyn Write) -> io::Result<()> {
+    const HEAD: [&str; 10] = [
+        "role",
+        "slots",
+        "requests",
+        "avg",
+        "p50",
+        "p99",
+        "max",
+        "errors",
+        "redirects",
+        "unanswered",
+    ];
+    if nodes.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "  node summary (latency in msec):")?;
+    let width = nodes.iter().map(|node| node.name.len()).max().unwrap_or(0).max(4);
+    let mut row = |name: &str, cells: [&str; 10]| {
+        let cells = cells.map(|cell| format!("{cell:>9}")).join(" ");
+        writeln!(out, "    {name:<width$} {cells}")
+    };
+    row("node", HEAD)?;
+    for node in nodes {
+        let [avg, _, p50, _, p99, max] = msec_columns(&node.response);
+        let role = match (node.master, node.slots) {
+            (true, _) => "master",
+            (false, 1..) => "replica",
+            (false, 0) => "gone",
+        };
+        let [slots, requests, errors, redirects, unanswered] =
+            [u64::from(node.slots), node.requests, node.errors, node.redirects(), node.unanswered]
+                .map(|count| count.to_string());
+        let cells =
+            [role, &slots, &requests, &avg, &p50, &p99, &max, &errors, &redirects, &unanswered];
+        row(&node.name, cells)?;
+    }
+    let sum = |count: fn(&NodeFigures) -> u64| nodes.iter().map(count).sum::<u64>();
+    let (moved, asked, retried) = (sum(|n| n.moved), sum(|n| n.asked), sum(|n| n.retried));
+    if moved + asked + retried > 0 {
+        writeln!(out, "    redirects: {moved} MOVED, {asked} ASK, {retried} to try again")?;
+    }
+    Ok(())
 }
 
 /// Six columns of nine characters below their names.
@@ -130,7 +210,7 @@ mod tests {
 
     fn text(run: &crate::Run) -> String {
         let mut out = Vec::new();
-        RedisText.each(&Summary::of(run), &mut out).unwrap();
+        RedisText::default().each(&Summary::of(run), &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 

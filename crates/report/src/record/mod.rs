@@ -9,6 +9,7 @@
 
 mod counts;
 mod latency;
+mod node;
 mod outages;
 mod test;
 mod timeline;
@@ -237,7 +238,7 @@ impl Client {
             if !engines.contains(&engine) {
                 engines.push(engine);
             }
-            let nothing = measure::WorkerUse { cpu_ns: 0, wall_ns: 0 };
+            let nothing = measure::WorkerUse { cpu_ns: 0, wall_ns: 0, wait_ns: None };
             workers.resize(workers.len().max(used.len()), nothing);
             for (sum, used) in workers.iter_mut().zip(used) {
                 let used = used.worker();

@@ -6,13 +6,15 @@
 use std::time::SystemTime;
 
 use measure::{
-    CommandTally, ConnectionTally, Ending, Lateness, Measurement, Tally, Timeline, WorkerUse,
+    CommandTally, ConnectionTally, Ending, Lateness, Measurement, Tally, Timeline, TlsTally,
+    WorkerUse,
 };
 use serde::{Deserialize, Serialize};
 use workload::Plan;
 
 use super::counts::ErrorRecord;
 use super::latency::LatencyRecord;
+use super::node::NodeRecord;
 use super::outages::OutageRecord;
 use super::timeline::{self, PointRecord};
 use super::{Common, RecordError};
@@ -29,6 +31,9 @@ pub(super) struct TestRecord {
     latency_ms: Latencies,
     commands: Vec<CommandRecord>,
     connections: ConnectionRecord,
+    /// The nodes of a cluster.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    nodes: Vec<NodeRecord>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     lateness_ms: Option<LatenessRecord>,
     #[serde(default)]
@@ -41,6 +46,9 @@ pub(super) struct TestRecord {
     verdict: Verdict,
     #[serde(default)]
     warnings: Vec<String>,
+    /// What was watched beside the load.
+    #[serde(default)]
+    watched: host::Watched,
     /// RFC 3339 in UTC, with nanoseconds.
     started_at: String,
     ending: EndingRecord,
@@ -99,6 +107,25 @@ struct ConnectionRecord {
     pushes: u64,
     bytes_out: u64,
     bytes_in: u64,
+    /// Where TLS was spoken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    tls: Option<TlsRecord>,
+}
+
+/// What happened in TLS.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct TlsRecord {
+    handshake_ms: LatencyRecord,
+    resumed: u64,
+    negotiated: Vec<NegotiatedRecord>,
+}
+
+/// A version and cipher, and how many connections agreed on them.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct NegotiatedRecord {
+    version: String,
+    cipher: String,
+    connections: u64,
 }
 
 /// How late requests of an open loop were sent.
@@ -144,32 +171,26 @@ pub(super) struct WorkerRecord {
     busy: f64,
     cpu_ns: u64,
     wall_ns: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    wait_ns: Option<u64>,
 }
 
 impl WorkerRecord {
     pub(super) fn of(worker: &WorkerUse) -> Self {
-        let WorkerUse { cpu_ns, wall_ns } = *worker;
-        Self { busy: worker.busy(), cpu_ns, wall_ns }
+        let WorkerUse { cpu_ns, wall_ns, wait_ns } = *worker;
+        Self { busy: worker.busy(), cpu_ns, wall_ns, wait_ns }
     }
 
     pub(super) fn worker(self) -> WorkerUse {
-        WorkerUse { cpu_ns: self.cpu_ns, wall_ns: self.wall_ns }
+        WorkerUse { cpu_ns: self.cpu_ns, wall_ns: self.wall_ns, wait_ns: self.wait_ns }
     }
 }
 
 impl TestRecord {
     pub(super) fn of(run: &Run) -> Result<Self, RecordError> {
         // What all tests have in common stands in the document.
-        let Run {
-            plan,
-            measurement,
-            host: _,
-            other_hosts: _,
-            server: _,
-            version: _,
-            verdict,
-            warnings,
-        } = run;
+        let Run { plan, measurement, watched, verdict, warnings, .. } = run;
+        let Run { host: _, other_hosts: _, server: _, version: _, .. } = run;
         let Measurement {
             total,
             timeline,
@@ -180,6 +201,7 @@ impl TestRecord {
             workers,
             engine,
             engine_note,
+            nodes,
             ending,
         } = measurement;
         let Tally { commands, errors, connections, lateness } = total;
@@ -208,6 +230,7 @@ impl TestRecord {
                 .map(|(name, tally)| CommandRecord::of(name, tally))
                 .collect::<Result<_, _>>()?,
             connections: ConnectionRecord::of(connections)?,
+            nodes: nodes.iter().map(NodeRecord::of).collect::<Result<_, _>>()?,
             lateness_ms: lateness.as_ref().map(LatenessRecord::of).transpose()?,
             outages: outages.iter().map(OutageRecord::of).collect(),
             delayed_ms: delayed.as_ref().map(LatencyRecord::of).transpose()?,
@@ -215,6 +238,7 @@ impl TestRecord {
             timeline: timeline::record(timeline),
             verdict: verdict.clone(),
             warnings: warnings.clone(),
+            watched: watched.clone(),
             started_at: written(*started_at),
             ending,
             failure,
@@ -256,6 +280,7 @@ impl TestRecord {
             workers: self.client.workers.iter().map(|w| w.worker()).collect(),
             engine: self.client.engine,
             engine_note: self.client.engine_note,
+            nodes: self.nodes.iter().map(NodeRecord::tally).collect::<Result<_, _>>()?,
             ending: match self.ending {
                 EndingRecord::Complete => Ending::Complete,
                 EndingRecord::Interrupted => Ending::Interrupted,
@@ -269,6 +294,7 @@ impl TestRecord {
             other_hosts: common.other_hosts.clone(),
             server: common.server.clone(),
             version: common.version.clone(),
+            watched: self.watched,
             verdict: self.verdict,
             warnings: self.warnings,
         })
@@ -325,6 +351,7 @@ impl ConnectionRecord {
     fn of(tally: &ConnectionTally) -> Result<Self, RecordError> {
         let ConnectionTally {
             connect,
+            tls,
             dropped,
             reconnects,
             lost,
@@ -335,6 +362,7 @@ impl ConnectionRecord {
             bytes_in,
         } = tally;
         Ok(Self {
+            tls: (tls.handshake.count() > 0).then(|| TlsRecord::of(tls)).transpose()?,
             connect_ms: LatencyRecord::of(connect)?,
             dropped: *dropped,
             reconnects: *reconnects,
@@ -350,6 +378,7 @@ impl ConnectionRecord {
     fn tally(&self) -> Result<ConnectionTally, RecordError> {
         Ok(ConnectionTally {
             connect: self.connect_ms.latency()?,
+            tls: self.tls.as_ref().map(TlsRecord::tally).transpose()?.unwrap_or_default(),
             dropped: self.dropped,
             reconnects: self.reconnects,
             lost: self.lost,
@@ -358,6 +387,34 @@ impl ConnectionRecord {
             pushes: self.pushes,
             bytes_out: self.bytes_out,
             bytes_in: self.bytes_in,
+        })
+    }
+}
+
+impl TlsRecord {
+    fn of(tally: &TlsTally) -> Result<Self, RecordError> {
+        let TlsTally { handshake, resumed, negotiated } = tally;
+        let negotiated = negotiated.iter().map(|(version, cipher, connections)| NegotiatedRecord {
+            version: version.to_string(),
+            cipher: cipher.to_string(),
+            connections: *connections,
+        });
+        Ok(Self {
+            handshake_ms: LatencyRecord::of(handshake)?,
+            resumed: *resumed,
+            negotiated: negotiated.collect(),
+        })
+    }
+
+    fn tally(&self) -> Result<TlsTally, RecordError> {
+        let negotiated = self.negotiated.iter().map(|n| {
+            let NegotiatedRecord { version, cipher, connections } = n.clone();
+            (version.into(), cipher.into(), connections)
+        });
+        Ok(TlsTally {
+            handshake: self.handshake_ms.latency()?,
+            resumed: self.resumed,
+            negotiated: negotiated.collect(),
         })
     }
 }

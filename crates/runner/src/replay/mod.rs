@@ -93,6 +93,7 @@ pub(crate) fn replay(parts: PlanParts, server: Server) -> (Measurement, Log) {
         worker: 0,
         workers: 1,
         connections: plan.own_connections(),
+        connections_max: plan.own_connections(),
         first_connection: 0,
         origins: &Origins::new(&plan.target, plan.fleet.connections, None),
         stream: budget.stream(),

@@ -25,9 +25,9 @@ use crate::session::Session;
 use mend::Watch;
 
 /// How long a worker that is ready sleeps between looks at a gate that is not open yet.
-const GATE_EVERY_NS: u64 = 200_000;
+pub(crate) const GATE_EVERY_NS: u64 = 200_000;
 /// The same when the time of its opening is known.
-const STOP_EVERY_NS: u64 = 100_000_000;
+pub(crate) const STOP_EVERY_NS: u64 = 100_000_000;
 
 /// How long the replies to the last requests of a run by time are waited for, where lost
 /// connections are no end of it.
@@ -42,6 +42,8 @@ pub(crate) struct Shift<'r> {
     pub(crate) workers: u16,
     /// Connections of this worker, and the number of its first in the whole run.
     pub(crate) connections: u32,
+    /// Connections that its engine has room for.
+    pub(crate) connections_max: u32,
     pub(crate) first_connection: u32,
     pub(crate) origins: &'r Origins,
     pub(crate) stream: RequestStream<'r>,

@@ -1,6 +1,6 @@
 //! What arrived: events become settled replies, ready connections, or the end of the run.
 
-use engine::{ConnId, Engine, Event};
+use engine::{ConnId, Engine, Event, Handshake};
 use measure::Outcome;
 use wire::{Decode, Protocol, Reply};
 use workload::OnError;
@@ -15,8 +15,18 @@ impl<E: Engine, P: Protocol> Worker<'_, E, P> {
     pub(super) fn settle_event(&mut self, event: Event) -> Result<Option<ConnId>, Fatal> {
         match event {
             Event::Received(conn) => self.receive(conn),
-            Event::Opened(conn) => Ok(self.greet(conn)),
+            Event::Opened(conn) => {
+                self.note_handshake(conn);
+                Ok(self.greet(conn))
+            }
             Event::Closed(conn, reason) => self.lost(conn, &reason).map(|()| None),
+        }
+    }
+
+    /// Counts the TLS handshake of a connection that is open, if it had one.
+    fn note_handshake(&mut self, conn: ConnId) {
+        if let Some(Handshake { took_ns, resumed, version, cipher }) = self.engine.handshake(conn) {
+            self.recorder.connections().tls.add(took_ns, resumed, version, cipher);
         }
     }
 

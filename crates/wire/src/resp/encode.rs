@@ -1,6 +1,6 @@
 //! Commands to RESP: an array of bulk strings, or a plain line for inline commands.
 
-use workload::{Arg, CommandSpec, Piece, command};
+use workload::{Arg, CommandSpec, Piece, Slot, command};
 
 use crate::{Hole, Insert, Template};
 
@@ -58,6 +58,10 @@ fn append_body(template: &mut Template, arg: &Arg, digits: Option<usize>) {
                 workload::value::Lcg::at(*skip).fill(*len as usize, &mut template.bytes);
             }
             Piece::Field(column) => template.inserts.push((at, Insert::Cell { column: *column })),
+            Piece::Tag => {
+                template.bytes.extend_from_slice(command::TAG_PLACEHOLDER);
+                template.holes.push(Hole { at: at + 1, digits: 3, slot: Slot::Tag });
+            }
             Piece::Number(slot) => match digits {
                 Some(digits) => {
                     template.holes.push(Hole { at, digits, slot: *slot });
@@ -74,6 +78,7 @@ fn fixed_len(piece: &Piece, digits: Option<usize>) -> usize {
         Piece::Bytes(bytes) => bytes.len(),
         Piece::Fill { len, .. } => *len as usize,
         Piece::Field(_) => 0,
+        Piece::Tag => command::TAG_PLACEHOLDER.len(),
         Piece::Number(_) => digits.unwrap_or(command::PLACEHOLDER_LEN),
     }
 }

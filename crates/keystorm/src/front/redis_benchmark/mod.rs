@@ -6,6 +6,7 @@ mod dataset;
 mod options;
 mod plans;
 mod rate;
+mod tls;
 mod uri;
 
 use std::ffi::OsString;
@@ -15,6 +16,10 @@ use clap::{CommandFactory, FromArgMatches};
 use super::{FrontEnd, Intent, UsageError};
 use crate::execute;
 use options::Options;
+
+// What other front ends ask of a server and of numbers is asked in these words too.
+pub(super) use options::{ServerOptions, count, small_count};
+pub(super) use plans::target;
 
 /// See the module.
 pub(crate) struct RedisBenchmark;

@@ -7,7 +7,7 @@
 use std::path::PathBuf;
 
 use clap::{ArgAction, Parser, ValueEnum};
-use workload::{EngineKind, Window};
+use workload::{EngineKind, ReadFrom, Window};
 
 use crate::front::show::format_name;
 
@@ -27,6 +27,8 @@ use crate::front::show::format_name;
 pub(super) struct Options {
     #[command(flatten, next_help_heading = "Server")]
     pub(super) server: ServerOptions,
+    #[command(flatten, next_help_heading = "TLS")]
+    pub(super) tls: TlsArgs,
     #[command(flatten, next_help_heading = "Load")]
     pub(super) load: LoadOptions,
     #[command(flatten, next_help_heading = "Commands, keys and values")]
@@ -58,7 +60,7 @@ pub(super) struct Options {
 }
 
 #[derive(Debug, clap::Args)]
-pub(super) struct ServerOptions {
+pub(in crate::front) struct ServerOptions {
     /// Server hostname
     #[arg(
         short = 'h',
@@ -66,56 +68,100 @@ pub(super) struct ServerOptions {
         allow_hyphen_values = true,
         default_value = "127.0.0.1"
     )]
-    pub(super) host: String,
+    pub(in crate::front) host: String,
     /// Server port
     #[arg(short = 'p', value_name = "PORT", allow_hyphen_values = true, default_value = "6379")]
-    pub(super) port: u16,
+    pub(in crate::front) port: u16,
     /// Unix socket of the server (instead of host and port)
     #[arg(short = 's', value_name = "PATH", allow_hyphen_values = true)]
-    pub(super) socket: Option<PathBuf>,
-    /// Server address: redis://[[user]:password@]host[:port][/db], likewise valkey://, or
-    /// unix:///path?db=N, or the primary that sentinels watch:
+    pub(in crate::front) socket: Option<PathBuf>,
+    /// Server address: redis://[[user]:password@]host[:port][/db], likewise valkey://, in TLS
+    /// rediss:// and valkeys://, or unix:///path?db=N, or the primary that sentinels watch:
     /// redis-sentinel://[[user:]password@]host[:26379][,host...]/NAME[/db]. Percent-encoded where
     /// needed, IPv6 in brackets
     #[arg(short = 'u', value_name = "URI", allow_hyphen_values = true)]
-    pub(super) uri: Option<String>,
+    pub(in crate::front) uri: Option<String>,
     /// Password; better in the environment variable REDISCLI_AUTH, which other users of the
     /// machine cannot see
     #[arg(short = 'a', value_name = "PASSWORD", allow_hyphen_values = true)]
-    pub(super) password: Option<String>,
+    pub(in crate::front) password: Option<String>,
     /// ACL user; needs a password
     #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
-    pub(super) user: Option<String>,
+    pub(in crate::front) user: Option<String>,
     /// Database to SELECT
     #[arg(long, value_name = "DB", allow_hyphen_values = true)]
-    pub(super) dbnum: Option<u32>,
+    pub(in crate::front) dbnum: Option<u32>,
     /// Speak RESP3 (HELLO 3)
     #[arg(short = '3')]
-    pub(super) resp3: bool,
+    pub(in crate::front) resp3: bool,
     /// Send CLIENT TRACKING on
     #[arg(long)]
-    pub(super) enable_tracking: bool,
+    pub(in crate::front) enable_tracking: bool,
     /// Connect with Multipath TCP
     #[arg(long)]
-    pub(super) mptcp: bool,
+    pub(in crate::front) mptcp: bool,
+    /// The server is a node of a cluster: each command goes to the node that owns its key's slot,
+    /// and {tag} in a key spreads the keys over all slots
+    #[arg(long, conflicts_with = "spawn")]
+    pub(super) cluster: bool,
+    /// Which nodes of a cluster answer commands that only read: `no` for the masters, `yes` for
+    /// the replicas, `all` for both [default: no]
+    #[arg(long, value_name = "WHO")]
+    pub(super) rfr: Option<RfrArg>,
     /// Start a private server for this run, without persistence, and stop it afterwards:
     /// valkey-server or redis-server, whichever is installed, or the one named
     #[arg(long, value_name = "PROGRAM", num_args = 0..=1, require_equals = true,
           conflicts_with_all = ["host", "port", "socket", "uri"])]
-    pub(super) spawn: Option<Option<String>>,
+    pub(in crate::front) spawn: Option<Option<String>>,
     /// More arguments for that server, in one word: --spawn-args '--io-threads 2'
     #[arg(long, value_name = "ARGS", allow_hyphen_values = true)]
-    pub(super) spawn_args: Option<String>,
+    pub(in crate::front) spawn_args: Option<String>,
     /// CPUs for that server, such as 0 or 0,2-3
     #[arg(long, value_name = "LIST")]
-    pub(super) server_cpus: Option<String>,
+    pub(in crate::front) server_cpus: Option<String>,
     /// Local addresses to connect from, between commas, in turn: each has ports of its own, so
     /// that there can be more than 28,000 connections to one server address
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    pub(super) source_ip: Vec<std::net::IpAddr>,
+    pub(in crate::front) source_ip: Vec<std::net::IpAddr>,
     /// Let that server listen on a unix socket instead of a loopback port
     #[arg(long)]
-    pub(super) spawn_unix: bool,
+    pub(in crate::front) spawn_unix: bool,
+}
+
+/// The TLS options of the peers, with their names, and `--tls-resume`.
+#[derive(Debug, clap::Args)]
+pub(super) struct TlsArgs {
+    /// Speak TLS; so does -u rediss:// or valkeys://. The server's certificate must be by a trusted
+    /// CA and, unless keystorm is called redis-benchmark or valkey-benchmark, be for the host
+    #[arg(long)]
+    pub(super) tls: bool,
+    /// Name to ask the server for, and to check its certificate for, instead of the host
+    #[arg(long, value_name = "HOST", allow_hyphen_values = true)]
+    pub(super) sni: Option<String>,
+    /// PEM file of the CA certificates to trust [default: those that the system trusts]
+    #[arg(long, value_name = "FILE", allow_hyphen_values = true)]
+    pub(super) cacert: Option<PathBuf>,
+    /// Directory of CA certificates to trust, by their hash (openssl rehash)
+    #[arg(long, value_name = "DIR", allow_hyphen_values = true)]
+    pub(super) cacertdir: Option<PathBuf>,
+    /// Accept any certificate of the server
+    #[arg(long)]
+    pub(super) insecure: bool,
+    /// PEM file of the client's certificate and its chain, for servers that ask for one
+    #[arg(long, value_name = "FILE", allow_hyphen_values = true)]
+    pub(super) cert: Option<PathBuf>,
+    /// PEM file of its private key
+    #[arg(long, value_name = "FILE", allow_hyphen_values = true)]
+    pub(super) key: Option<PathBuf>,
+    /// Ciphers to offer up to TLS 1.2, as OpenSSL lists them
+    #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
+    pub(super) tls_ciphers: Option<String>,
+    /// Ciphers to offer in TLS 1.3, as OpenSSL lists them
+    #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
+    pub(super) tls_ciphersuites: Option<String>,
+    /// Let a new connection take up the session of an earlier one (with -k 0)
+    #[arg(long)]
+    pub(super) tls_resume: bool,
 }
 
 #[derive(Debug, clap::Args)]
@@ -246,6 +292,9 @@ pub(super) struct ResultOptions {
     /// call latency
     #[arg(long)]
     pub(super) first_byte: bool,
+    /// Also look at the server (INFO) once a second while load runs, not only before and after
+    #[arg(long)]
+    pub(super) sample: bool,
     /// What an error reply does: `stop` ends the run, as in the peers; `count` goes on [default:
     /// count where lost connections are opened again, stop otherwise]
     #[arg(long, value_name = "WHAT")]
@@ -256,27 +305,6 @@ pub(super) struct ResultOptions {
 #[derive(Debug, clap::Args)]
 pub(super) struct LaterOptions {
     #[arg(long, hide = true)]
-    tls: bool,
-    #[arg(long, hide = true, allow_hyphen_values = true)]
-    sni: Option<String>,
-    #[arg(long, hide = true, allow_hyphen_values = true)]
-    cacert: Option<String>,
-    #[arg(long, hide = true, allow_hyphen_values = true)]
-    cacertdir: Option<String>,
-    #[arg(long, hide = true)]
-    insecure: bool,
-    #[arg(long, hide = true, allow_hyphen_values = true)]
-    cert: Option<String>,
-    #[arg(long, hide = true, allow_hyphen_values = true)]
-    key: Option<String>,
-    #[arg(long, hide = true, allow_hyphen_values = true)]
-    tls_ciphers: Option<String>,
-    #[arg(long, hide = true, allow_hyphen_values = true)]
-    tls_ciphersuites: Option<String>,
-    #[arg(long, hide = true)]
-    cluster: bool,
-    #[arg(long, hide = true, allow_hyphen_values = true)]
-    rfr: Option<String>,
     #[arg(long, hide = true)]
     rdma: bool,
     #[arg(long, hide = true)]
@@ -291,17 +319,6 @@ impl LaterOptions {
     /// Why the command line cannot be carried out by this version, if it asks for what it lacks.
     pub(super) fn refused(&self) -> Option<String> {
         let asked = [
-            (self.tls, "--tls", "TLS"),
-            (self.sni.is_some(), "--sni", "TLS"),
-            (self.cacert.is_some(), "--cacert", "TLS"),
-            (self.cacertdir.is_some(), "--cacertdir", "TLS"),
-            (self.insecure, "--insecure", "TLS"),
-            (self.cert.is_some(), "--cert", "TLS"),
-            (self.key.is_some(), "--key", "TLS"),
-            (self.tls_ciphers.is_some(), "--tls-ciphers", "TLS"),
-            (self.tls_ciphersuites.is_some(), "--tls-ciphersuites", "TLS"),
-            (self.cluster, "--cluster", "cluster mode"),
-            (self.rfr.is_some(), "--rfr", "cluster mode"),
             (self.rdma, "--rdma", "RDMA"),
             (self.fuzz, "--fuzz", "fuzzing"),
             (self.fuzz_mode.is_some(), "--fuzz-mode", "fuzzing"),
@@ -309,6 +326,24 @@ impl LaterOptions {
         ];
         let (_, option, what) = asked.into_iter().find(|(given, ..)| *given)?;
         Some(format!("{option}: this version of keystorm does not do {what} yet"))
+    }
+}
+
+/// [`ReadFrom`] as an option.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(super) enum RfrArg {
+    No,
+    Yes,
+    All,
+}
+
+impl From<RfrArg> for ReadFrom {
+    fn from(arg: RfrArg) -> Self {
+        match arg {
+            RfrArg::No => Self::Masters,
+            RfrArg::Yes => Self::Replicas,
+            RfrArg::All => Self::All,
+        }
     }
 }
 
@@ -434,13 +469,13 @@ pub(super) fn factor(text: &str) -> (&str, u64) {
 }
 
 /// A whole number, with k, M or G for thousands, millions and thousands of millions if you like.
-pub(super) fn count(text: &str) -> Result<u64, String> {
+pub(in crate::front) fn count(text: &str) -> Result<u64, String> {
     let (digits, factor) = factor(text);
     let number: u64 = digits.parse().map_err(|e: std::num::ParseIntError| e.to_string())?;
     number.checked_mul(factor).ok_or_else(|| "number too large".to_owned())
 }
 
-fn small_count(text: &str) -> Result<u32, String> {
+pub(in crate::front) fn small_count(text: &str) -> Result<u32, String> {
     let number = count(text)?;
     u32::try_from(number).map_err(|_| "number too large".to_owned())
 }
@@ -466,11 +501,15 @@ Examples:
   Any command, here with a random key and 100 bytes of data:
     $ keystorm -r 10000 -n 10000 -d 100 set user:__rand_int__ __data__
 
+  A cluster, from any of its nodes; the keys fall on the nodes that own them:
+    keystorm --cluster -h 10.0.0.1 -r 1000000 set user:__rand_int__ __data__
+
   A transaction:
     $ keystorm -r 1000 -n 20000 -- multi ';' set k:__rand_1st__ __data__ ';' incr hits ';' exec
 
 Subcommands, each with a --help of its own:
   keystorm calibrate   the ceiling of this client on this machine, measured without a server
+  keystorm doctor      what on this machine and on a server spoils results
   keystorm sink        a server that does as little as a server can
   keystorm show        a run that was kept with --json, in any layout
   keystorm merge       runs of several clients, added up";

@@ -13,12 +13,14 @@ use wire::resp::Resp;
 use workload::command::split_sequence;
 use workload::suite::{FCALL_KEYS_MAX, FUNCTIONS_MAX, SUITE, SuiteShape, SuiteTest, names};
 use workload::{
-    Arg, Arrivals, CommandSpec, Credentials, Dataset, Endpoint, Fleet, KeySpace, OnError, Pace,
-    Plan, PlanParts, ProtocolKind, Schedule, Secret, Stop, Target, Window, limits,
+    Arg, Arrivals, ClusterOptions, CommandSpec, Credentials, Dataset, Endpoint, Fleet, KeySpace,
+    OnError, Pace, Plan, PlanParts, ProtocolKind, ReadFrom, Schedule, Secret, Stop, Target,
+    TlsOptions, Window, limits,
 };
 
 use super::options::{Options, ServerOptions, Threads, YesNo, count};
-use super::{dataset, rate, uri};
+use super::{dataset, rate, tls, uri};
+use crate::cpus::cpu_list;
 use crate::front::{Action, Job, Output};
 
 /// Largest value, as in the peers.
@@ -34,12 +36,12 @@ pub(super) fn job(options: Options, called_as: &str) -> Result<Job, String> {
         return Err(refusal);
     }
     let mut notes = notes(&options);
-    let output = output(&options)?;
+    let output = output(&options, called_as)?;
     let action = match options.load.idle {
         true => Action::Idle,
         false => Action::Run { repeat: options.load.repeat },
     };
-    let base = base(&options, &mut notes)?;
+    let base = base(&options, called_as, &mut notes)?;
     let suite = options.command.is_empty();
     for (option, given, most) in [
         ("--num-functions", options.data.num_functions, FUNCTIONS_MAX),
@@ -57,6 +59,7 @@ pub(super) fn job(options: Options, called_as: &str) -> Result<Job, String> {
             functions: options.data.num_functions,
             fcall_keys: options.data.num_keys_in_fcall,
             redis_zadd: called_as == "redis-benchmark",
+            cluster: options.server.cluster,
         };
         let tests = chosen(options.data.tests.as_deref(), called_as == "redis-benchmark")?;
         tests.into_iter().map(|test| suite_parts(&base, test, &shape)).collect()
@@ -99,7 +102,7 @@ fn notes(options: &Options) -> Vec<String> {
     notes
 }
 
-fn output(options: &Options) -> Result<Output, String> {
+fn output(options: &Options, called_as: &str) -> Result<Output, String> {
     let results = &options.results;
     let to_stdout = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));
     if to_stdout(&results.hdr) {
@@ -119,20 +122,24 @@ fn output(options: &Options) -> Result<Output, String> {
         (None, false, true) => "quiet",
         (None, false, false) => "text",
     };
+    // Under the peers' names standard output is theirs to the byte.
+    let verdict = called_as == "keystorm" && matches!(format, "text" | "classic");
     Ok(Output {
         format,
         options: FormatOptions {
             first_byte: results.first_byte,
             suite: options.command.is_empty(),
+            verdict,
         },
         live: !matches!(format, "csv" | "json"),
         json: results.json.clone().filter(|_| !document),
         hdr: results.hdr.clone(),
+        sample: results.sample,
     })
 }
 
 /// What all tests have in common.
-fn base(options: &Options, notes: &mut Vec<String>) -> Result<PlanParts, String> {
+fn base(options: &Options, called_as: &str, notes: &mut Vec<String>) -> Result<PlanParts, String> {
     let (load, data, results) = (&options.load, &options.data, &options.results);
     let arrivals = load.arrivals.map_or(Arrivals::Constant, Into::into);
     let pace = match load.rps.as_deref() {
@@ -144,7 +151,8 @@ fn base(options: &Options, notes: &mut Vec<String>) -> Result<PlanParts, String>
         (None, Pace::Closed) => Window::Batch,
         (None, Pace::Open(_)) => Window::Rolling,
     };
-    let target = target(&options.server)?;
+    let mut target = target(&options.server)?;
+    target.tls = tls::options(options, &target, called_as, notes)?;
     let threads = match load.threads {
         None => 0,
         Some(Threads::Number(threads)) => threads.max(0),
@@ -160,7 +168,8 @@ fn base(options: &Options, notes: &mut Vec<String>) -> Result<PlanParts, String>
         (None, None, Some(ns)) => Stop::AfterNs(ns),
         (None, requests, _) => Stop::Requests(requests.unwrap_or(REQUESTS_DEFAULT)),
     };
-    let by_time = matches!(stop, Stop::AfterNs(_));
+    // By the name of a peer a lost connection ends the run, as it does there.
+    let by_time = matches!(stop, Stop::AfterNs(_)) && called_as == "keystorm";
     let reconnect = load.reconnect.map_or(by_time, |arg| arg == YesNo::Yes);
     let pipeline = load.pipeline.unwrap_or(1).max(1);
     Ok(PlanParts {
@@ -208,7 +217,11 @@ fn base(options: &Options, notes: &mut Vec<String>) -> Result<PlanParts, String>
     })
 }
 
-fn target(server: &ServerOptions) -> Result<Target, String> {
+/// The server that options name, and who logs in there.
+///
+/// # Errors
+/// What makes no sense, in words for the person who typed it.
+pub(in crate::front) fn target(server: &ServerOptions) -> Result<Target, String> {
     // Checked here, because the parser waives a requirement that conflicts with another option.
     for (option, given) in [
         ("--spawn-args", server.spawn_args.is_some()),
@@ -220,9 +233,9 @@ fn target(server: &ServerOptions) -> Result<Target, String> {
         }
     }
     let uri = server.uri.as_deref().map(uri::parse).transpose()?;
-    let (of_uri, user, password, db) = match uri {
-        Some(uri) => (Some(uri.endpoint), uri.user, uri.password, uri.db),
-        None => (None, None, None, None),
+    let (of_uri, secure, user, password, db) = match uri {
+        Some(uri) => (Some(uri.endpoint), uri.tls, uri.user, uri.password, uri.db),
+        None => (None, false, None, None, None),
     };
     let endpoint = match (&server.spawn, &server.socket, of_uri) {
         (Some(program), ..) => Endpoint::Spawned {
@@ -239,6 +252,12 @@ fn target(server: &ServerOptions) -> Result<Target, String> {
     if server.mptcp && !matches!(endpoint, Endpoint::Tcp { .. }) {
         return Err("Options --mptcp is only supported by TCP".into());
     }
+    if server.rfr.is_some() && !server.cluster {
+        return Err("--rfr is for --cluster".into());
+    }
+    let cluster = server.cluster.then(|| ClusterOptions {
+        read_from: server.rfr.map_or(ReadFrom::default(), ReadFrom::from),
+    });
     let user = server.user.clone().or(user);
     let from_environment = || std::env::var("REDISCLI_AUTH").ok().filter(|p| !p.is_empty());
     let password = server.password.clone().or(password).or_else(from_environment);
@@ -252,10 +271,13 @@ fn target(server: &ServerOptions) -> Result<Target, String> {
     Ok(Target {
         endpoint,
         credentials,
+        // What else there is to say of it the options do.
+        tls: secure.then(TlsOptions::default),
         db: server.dbnum.or(db).unwrap_or(0),
         tracking: server.enable_tracking,
         mptcp: server.mptcp,
         sources: server.source_ip.clone(),
+        cluster,
     })
 }
 
@@ -300,8 +322,10 @@ fn command_parts(base: PlanParts, options: &Options) -> Result<PlanParts, String
     let dataset = dataset_of(options)?;
     let mut skip = 0;
     let mut has_field = false;
+    let cluster = options.server.cluster;
     let mut arg = |word: Vec<u8>| -> Result<Arg, String> {
         let arg = Arg::literal(&word);
+        let arg = if cluster { arg.with_tags() } else { arg };
         let Some(dataset) = &dataset else {
             if arg.names_field() {
                 return Err("a __field:name__ placeholder needs --dataset FILE".into());
@@ -379,24 +403,6 @@ fn spare_cpus(endpoint: &Endpoint) -> i64 {
     if remote { cpus } else { (cpus - 1).max(1) }
 }
 
-/// Reads `0,2-3`.
-fn cpu_list(option: &str, list: Option<&str>) -> Result<Vec<usize>, String> {
-    const CPU_MAX: usize = 1023;
-    let Some(list) = list else { return Ok(Vec::new()) };
-    let fault = || format!("{option} {list}: CPUs are numbers and ranges such as 0,2-3");
-    let mut cpus = Vec::new();
-    for part in list.split(',') {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let first: usize = first.trim().parse().map_err(|_| fault())?;
-        let last: usize = last.trim().parse().map_err(|_| fault())?;
-        if first > last || last > CPU_MAX {
-            return Err(fault());
-        }
-        cpus.extend(first..=last);
-    }
-    Ok(cpus)
-}
-
 fn nanoseconds(option: &str, seconds: f64) -> Result<u64, String> {
     let ns = seconds * 1e9;
     if ns.is_finite() && (0.0..=limits::DURATION_NS_MAX as f64).contains(&ns) {
@@ -409,19 +415,4 @@ fn nanoseconds(option: &str, seconds: f64) -> Result<u64, String> {
 fn seed_of_now() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     (now.as_nanos() as u64) ^ u64::from(std::process::id()).rotate_left(32)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::cpu_list;
-
-    #[test]
-    fn cpu_lists_are_numbers_and_ranges() {
-        let read = |list| cpu_list("--cpus", Some(list));
-        assert_eq!(read("0,2-4").unwrap(), [0, 2, 3, 4]);
-        assert_eq!(cpu_list("--cpus", None).unwrap(), [0; 0]);
-        for bad in ["", "a", "3-1", "1,,2", "99999"] {
-            assert!(read(bad).unwrap_err().contains("--cpus"), "{bad}");
-        }
-    }
 }

@@ -12,12 +12,13 @@ use workload::Endpoint;
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Parsed {
     pub(super) endpoint: Endpoint,
+    pub(super) tls: bool,
     pub(super) user: Option<String>,
     pub(super) password: Option<String>,
     pub(super) db: Option<u32>,
 }
 
-/// Reads `redis://`, `valkey://` and `unix://` addresses. As with the peers, what stands alone
+/// Reads `redis://`, `valkey://`, `rediss://`, `valkeys://` and `unix://` addresses. As with the peers, what stands alone
 /// before the `@` is a password.
 ///
 /// # Errors
@@ -28,18 +29,16 @@ pub(super) fn parse(text: &str) -> Result<Parsed, String> {
     }
     let url = Url::parse(text).map_err(|e| format!("-u: {e}"))?;
     let unix = match url.scheme() {
-        "redis" | "valkey" => false,
+        "redis" | "valkey" | "rediss" | "valkeys" => false,
         "unix" | "redis+unix" | "valkey+unix" | "redis-socket" | "valkey-socket" => true,
-        "rediss" | "valkeys" => {
-            return Err("-u: this version of keystorm does not do TLS yet".into());
-        }
         other => {
             return Err(format!(
-                "-u: the scheme {other:?} is unknown; there are redis, valkey, unix and \
-                 redis-sentinel"
+                "-u: the scheme {other:?} is unknown; there are redis, valkey, rediss, \
+                 valkeys, unix and redis-sentinel"
             ));
         }
     };
+    let tls = matches!(url.scheme(), "rediss" | "valkeys");
     let user = decoded(url.username())?;
     let (user, password) = match url.password() {
         Some(password) => (Some(user).filter(|u| !u.is_empty()), Some(decoded(password)?)),
@@ -59,7 +58,7 @@ pub(super) fn parse(text: &str) -> Result<Parsed, String> {
     } else {
         Endpoint::Tcp { host: host(&url)?, port: url.port().unwrap_or(6379) }
     };
-    Ok(Parsed { endpoint, user, password, db: db.transpose()? })
+    Ok(Parsed { endpoint, tls, user, password, db: db.transpose()? })
 }
 
 fn host(url: &Url) -> Result<String, String> {
@@ -98,12 +97,26 @@ mod tests {
         let bare = parse("valkey://10.0.0.1").unwrap();
         assert_eq!(
             bare,
-            Parsed { endpoint: tcp("10.0.0.1", 6379), user: None, password: None, db: None }
+            Parsed {
+                endpoint: tcp("10.0.0.1", 6379),
+                tls: false,
+                user: None,
+                password: None,
+                db: None
+            }
         );
         assert_eq!(parse("redis://secret@h").unwrap().password.as_deref(), Some("secret"));
         let colon = parse("redis://:secret@h/").unwrap();
         assert_eq!((colon.user, colon.password.as_deref()), (None, Some("secret")));
         assert_eq!(parse("redis://:1").unwrap_err(), "-u: empty host");
+    }
+
+    #[test]
+    fn an_s_more_is_tls() {
+        for (scheme, tls) in [("redis", false), ("rediss", true), ("valkeys", true)] {
+            let got = parse(&format!("{scheme}://h:7000/1")).unwrap();
+            assert_eq!((got.tls, got.endpoint, got.db), (tls, tcp("h", 7000), Some(1)));
+        }
     }
 
     #[test]
@@ -117,7 +130,7 @@ mod tests {
     #[test]
     fn errors_never_quote_the_uri() {
         for bad in
-            ["rediss://:hunter2@h", "http://:hunter2@h", "redis://:hunter2@h:99999", "hunter2"]
+            ["rediss://:hunter2@h:x", "http://:hunter2@h", "redis://:hunter2@h:99999", "hunter2"]
         {
             assert!(!parse(bad).unwrap_err().contains("hunter2"), "{bad}");
         }

@@ -1,9 +1,22 @@
 //! What limited a run, as data.
 //!
-//! Owns the words for it. The evidence is gathered by `host` and `measure`; how it is weighed is in
-//! the rules beside this file.
+//! Owns the words for it. The evidence is gathered by `host` and `measure`; which figures count is
+//! in [`grounds`], how they are weighed in [`rules`], how it reads in [`wording`]. What spoils a
+//! measurement is in [`warnings`].
 
+mod grounds;
+mod rules;
+mod warnings;
+mod wording;
+
+use host::Watched;
+use measure::Measurement;
 use serde::{Deserialize, Serialize};
+use workload::Plan;
+
+use grounds::Grounds;
+
+pub use warnings::{Warning, WarningKind, warnings};
 
 /// What kept a run from being faster, or from keeping its schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -49,6 +62,13 @@ pub struct Verdict {
 }
 
 impl Verdict {
+    /// What limited a run, from its figures and from what was watched beside it.
+    #[must_use]
+    pub fn of(plan: &Plan, measurement: &Measurement, watched: &Watched) -> Self {
+        let grounds = Grounds::of(plan, measurement, watched);
+        wording::verdict(rules::find(&grounds), &grounds)
+    }
+
     /// For a run of which nothing is known.
     #[must_use]
     pub fn unknown(why: &str) -> Self {

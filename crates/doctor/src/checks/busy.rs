@@ -1,0 +1,87 @@
+//! What else runs: load, pressure and stolen time.
+
+use host::machine::Pressure;
+
+use super::told;
+use crate::Evidence;
+use crate::finding::{Outcome, Verdict};
+
+/// Shares of the time, above which figures move and above which they are spoilt.
+const STEAL_WARN: f64 = 0.005;
+const STEAL_BAD: f64 = 0.05;
+
+pub(super) fn steal(evidence: &Evidence) -> Verdict {
+    let now = evidence.meanwhile.and_then(|times| times.steal_share());
+    let ever = evidence.host.load.cpu_times.and_then(|times| times.steal_share());
+    let ever = told(&ever)?;
+    let share = now.unwrap_or(ever);
+    let seen = match now {
+        Some(now) => {
+            format!("{:.1} % now, {:.1} % since the machine started", now * 100.0, ever * 100.0)
+        }
+        None => format!("{:.1} % since the machine started", ever * 100.0),
+    };
+    let why = "the hypervisor runs others while this machine wants to run; latencies grow by \
+               whole time slices";
+    let mend = "a machine of its own (dedicated CPUs), or a quieter hour";
+    Ok(if share >= STEAL_BAD {
+        Outcome::bad(seen, why, mend)
+    } else if share >= STEAL_WARN || ever >= STEAL_BAD {
+        Outcome::warn(seen, why, mend)
+    } else {
+        Outcome::ok(seen)
+    })
+}
+
+/// CPUs' worth of tasks per CPU.
+const LOAD_WARN: f64 = 0.25;
+const LOAD_BAD: f64 = 0.75;
+
+pub(super) fn load(evidence: &Evidence) -> Verdict {
+    let [minute, five, fifteen] = told(&evidence.host.load.average)?;
+    let cpus = told(&evidence.host.cpu.logical)?;
+    let seen = format!("{minute:.2} {five:.2} {fifteen:.2} on {cpus} CPUs");
+    let why = "other programs take CPU time from client and server";
+    let mend = "see who it is with `top` and stop it, or wait: the average lags by a minute";
+    let share = minute / f64::from(cpus.max(1));
+    Ok(if share >= LOAD_BAD {
+        Outcome::bad(seen, why, mend)
+    } else if share >= LOAD_WARN {
+        Outcome::warn(seen, why, mend)
+    } else {
+        Outcome::ok(seen)
+    })
+}
+
+/// Percent of the last ten seconds.
+const PRESSURE_WARN: f64 = 5.0;
+const PRESSURE_BAD: f64 = 25.0;
+
+fn pressure(of: Option<Pressure>, what: &str, mend: &str) -> Verdict {
+    let Pressure { avg10, avg60 } = of.ok_or(
+        "this machine does not tell (pressure stall information needs Linux 4.20 and psi=1)",
+    )?;
+    let seen = format!("{avg10:.1} % of the last 10 s, {avg60:.1} % of the last minute");
+    let why = format!("tasks stand still for want of {what}");
+    Ok(if avg10 >= PRESSURE_BAD {
+        Outcome::bad(seen, why, mend)
+    } else if avg10 >= PRESSURE_WARN {
+        Outcome::warn(seen, why, mend)
+    } else {
+        Outcome::ok(seen)
+    })
+}
+
+pub(super) fn cpu_pressure(evidence: &Evidence) -> Verdict {
+    pressure(evidence.host.load.cpu_pressure, "CPUs", "see who runs with `top` and stop it")
+}
+
+pub(super) fn memory_pressure(evidence: &Evidence) -> Verdict {
+    let mend = "see who uses memory with `ps aux --sort -rss | head`, or use a smaller data set";
+    pressure(evidence.host.load.memory_pressure, "memory", mend)
+}
+
+pub(super) fn io_pressure(evidence: &Evidence) -> Verdict {
+    let mend = "see who uses disks with `iotop`; a server that saves while it is measured does";
+    pressure(evidence.host.load.io_pressure, "disks", mend)
+}

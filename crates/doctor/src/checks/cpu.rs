@@ -1,0 +1,75 @@
+//! How fast the clock of the processors is, and whether they are real.
+
+use crate::Evidence;
+use crate::finding::{Outcome, Verdict};
+
+pub(super) fn governor(evidence: &Evidence) -> Verdict {
+    let governors = &evidence.host.cpu.governors;
+    if governors.is_empty() {
+        return Err(match evidence.host.cpu.hypervisor {
+            Some(_) => "the hypervisor decides; ask the machine underneath".to_owned(),
+            None => "this machine does not tell".to_owned(),
+        });
+    }
+    let seen = governors.join(", ");
+    let why = "the clock follows the load, so that latencies at low rates are those of a slow \
+               clock and runs differ";
+    let mend = "cpupower frequency-set -g performance";
+    Ok(if governors.iter().all(|g| g == "performance") {
+        Outcome::ok(seen)
+    } else if governors.iter().any(|g| g == "powersave" || g == "conservative") {
+        Outcome::bad(seen, why, mend)
+    } else {
+        Outcome::warn(seen, why, mend)
+    })
+}
+
+pub(super) fn turbo(evidence: &Evidence) -> Verdict {
+    Ok(match told_turbo(evidence)? {
+        false => Outcome::ok("off"),
+        true => Outcome::warn(
+            "on",
+            "the clock depends on temperature and on how many cores are busy; a short run is \
+             faster than a long one",
+            "echo 1 > /sys/devices/system/cpu/intel_pstate/no_turbo, or echo 0 > \
+             /sys/devices/system/cpu/cpufreq/boost; or leave it on and repeat runs",
+        ),
+    })
+}
+
+fn told_turbo(evidence: &Evidence) -> Result<bool, String> {
+    super::told(&evidence.host.cpu.turbo)
+}
+
+pub(super) fn virtual_machine(evidence: &Evidence) -> Verdict {
+    let cpu = &evidence.host.cpu;
+    Ok(match &cpu.hypervisor {
+        Some(name) => Outcome::warn(
+            format!("yes: {name}"),
+            "neighbours and the hypervisor take time that nobody here sees, and system calls and \
+             interrupts cost more than on metal",
+            "measure on metal for absolute figures; here compare side by side and repeat runs",
+        ),
+        None if cpu.model.is_none() => return Err("this machine does not tell".to_owned()),
+        None => Outcome::ok("no"),
+    })
+}
+
+/// Clocks that are read without entering the kernel.
+const FAST_CLOCKS: [&str; 4] =
+    ["tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page"];
+
+pub(super) fn clock_source(evidence: &Evidence) -> Verdict {
+    let clock = super::told(&evidence.host.cpu.clocksource)?;
+    Ok(if FAST_CLOCKS.contains(&clock.as_str()) {
+        Outcome::ok(clock)
+    } else {
+        Outcome::warn(
+            clock,
+            "reading the time is a system call with this clock, and client and server read it for \
+             every batch",
+            "boot with tsc=reliable, or: echo tsc > \
+             /sys/devices/system/clocksource/clocksource0/current_clocksource",
+        )
+    })
+}

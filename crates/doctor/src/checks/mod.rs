@@ -1,0 +1,156 @@
+//! The checks, and the table that registers them.
+
+mod busy;
+mod cpu;
+mod limits;
+mod link;
+mod memory;
+mod server_build;
+mod server_commands;
+mod server_disk;
+mod server_memory;
+mod server_work;
+mod topology;
+mod trip;
+
+use crate::finding::{Area, Finding, Outcome, Verdict};
+use crate::{Evidence, Place, ServerEvidence};
+
+/// A check.
+#[derive(Debug)]
+pub struct Check {
+    /// What it is called in every output.
+    pub name: &'static str,
+    /// What it looks at.
+    pub area: Area,
+    /// Whether it needs the facts of this machine and nothing else.
+    pub cheap: bool,
+    look: fn(&Evidence) -> Verdict,
+}
+
+impl Check {
+    /// Looks.
+    #[must_use]
+    pub fn finding(&self, evidence: &Evidence) -> Finding {
+        let outcome = (self.look)(evidence).unwrap_or_else(Outcome::unknown);
+        let Outcome { level, seen, why, mend } = outcome;
+        Finding { area: self.area, name: self.name.to_owned(), level, seen, why, mend }
+    }
+}
+
+const fn host(name: &'static str, look: fn(&Evidence) -> Verdict) -> Check {
+    Check { name, area: Area::Host, cheap: true, look }
+}
+
+const fn network(name: &'static str, look: fn(&Evidence) -> Verdict) -> Check {
+    Check { name, area: Area::Network, cheap: false, look }
+}
+
+const fn server(name: &'static str, look: fn(&Evidence) -> Verdict) -> Check {
+    Check { name, area: Area::Server, cheap: false, look }
+}
+
+/// Every check, in the order in which findings are printed.
+pub const CHECKS: &[Check] = &[
+    host("cpu governor", cpu::governor),
+    host("turbo", cpu::turbo),
+    host("virtual machine", cpu::virtual_machine),
+    host("clock source", cpu::clock_source),
+    Check { cheap: false, ..host("steal time", busy::steal) },
+    host("load", busy::load),
+    host("cpu pressure", busy::cpu_pressure),
+    host("memory pressure", busy::memory_pressure),
+    host("io pressure", busy::io_pressure),
+    host("cpus", topology::cpus),
+    host("numa", topology::numa),
+    host("shared caches", topology::caches),
+    host("swap", memory::swap),
+    host("overcommit memory", memory::overcommit),
+    host("huge pages", memory::huge_pages),
+    host("file limit", limits::files),
+    host("port range", limits::ports),
+    host("tcp_tw_reuse", limits::tw_reuse),
+    network("link speed", link::speed),
+    network("mtu", link::mtu),
+    network("queue affinity", link::queues),
+    network("rps and rfs", link::steering),
+    network("round trip", trip::round_trip),
+    network("jitter", trip::jitter),
+    network("accept queue", limits::backlog),
+    server("version", server_build::version),
+    server("architecture", server_build::bits),
+    server("allocator", server_build::allocator),
+    server("log level", server_work::log_level),
+    server("save", server_disk::save),
+    server("appendonly", server_disk::appendonly),
+    server("data directory", server_disk::directory),
+    server("maxmemory", server_memory::limit),
+    server("maxmemory policy", server_memory::policy),
+    server("fragmentation", server_memory::fragmentation),
+    server("io-threads", server_work::io_threads),
+    server("maxclients", server_work::maxclients),
+    server("monitors", server_work::monitors),
+    server("other traffic", server_work::traffic),
+    server("slowlog", server_work::slowlog),
+    server("latency monitor", server_work::latency),
+    server("commands", server_commands::missing),
+    server("permissions", server_commands::forbidden),
+];
+
+/// The server, or why it could not be asked.
+fn asked(evidence: &Evidence) -> Result<&ServerEvidence, String> {
+    evidence.server.as_ref().map_err(Clone::clone)
+}
+
+/// `Err` where the files of this machine do not speak for the server.
+fn here(evidence: &Evidence) -> Result<(), String> {
+    match &evidence.place {
+        Place::Unix | Place::Local => Ok(()),
+        Place::Nowhere => Err("no server was asked".to_owned()),
+        Place::Remote { address, .. } => {
+            Err(format!("the server is on another machine ({address}); run keystorm doctor there"))
+        }
+    }
+}
+
+/// A fact of this machine, or the words for one that it does not tell.
+fn told<T: Clone>(fact: &Option<T>) -> Result<T, String> {
+    fact.clone().ok_or_else(|| "this machine does not tell".to_owned())
+}
+
+/// A number of bytes as people read it.
+fn bytes(count: u64) -> String {
+    const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
+    let mut shown = (count as f64, "bytes");
+    for unit in UNITS {
+        if shown.0 < 1024.0 {
+            break;
+        }
+        shown = (shown.0 / 1024.0, unit);
+    }
+    if shown.1 == "bytes" {
+        format!("{count} bytes")
+    } else {
+        format!("{:.1} {}", shown.0, shown.1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_cheap_ones_are_of_the_host() {
+        for (at, check) in CHECKS.iter().enumerate() {
+            assert!(CHECKS[..at].iter().all(|other| other.name != check.name), "{}", check.name);
+            assert!(!check.cheap || check.area == Area::Host, "{}", check.name);
+        }
+    }
+
+    #[test]
+    fn bytes_are_read_by_people() {
+        assert_eq!(bytes(3), "3 bytes");
+        assert_eq!(bytes(1536), "1.5 KiB");
+        assert_eq!(bytes(u64::MAX), "16777216.0 TiB");
+    }
+}

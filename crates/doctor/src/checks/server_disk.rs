@@ -1,0 +1,102 @@
+//! What the server writes to disk while it is measured.
+
+use super::{asked, here};
+use crate::finding::{Outcome, Verdict};
+use crate::{Evidence, ServerEvidence};
+
+/// Whether `INFO` says that this goes on right now.
+fn goes_on(server: &ServerEvidence, field: &str) -> bool {
+    server.info.as_ref().is_ok_and(|info| info.get(field) == Ok("1"))
+}
+
+pub(super) fn save(evidence: &Evidence) -> Verdict {
+    let server = asked(evidence)?;
+    let save = server.setting("save")?;
+    let mend = "CONFIG SET save ''";
+    Ok(if goes_on(server, "rdb_bgsave_in_progress") {
+        Outcome::bad(
+            format!("saving right now, save \"{save}\""),
+            "a child writes the data set out, and each page written by the server is copied first",
+            "wait until INFO has rdb_bgsave_in_progress:0; then CONFIG SET save ''",
+        )
+    } else if save.is_empty() {
+        Outcome::ok("off")
+    } else {
+        Outcome::warn(
+            format!("\"{save}\""),
+            "load triggers a snapshot in the middle of a run: a fork that stalls the server, and \
+             copied pages after it",
+            mend,
+        )
+    })
+}
+
+pub(super) fn appendonly(evidence: &Evidence) -> Verdict {
+    let server = asked(evidence)?;
+    if server.setting("appendonly")? != "yes" {
+        return Ok(Outcome::ok("no"));
+    }
+    let fsync = server.setting("appendfsync")?;
+    let seen = format!("yes, appendfsync {fsync}");
+    let mend = "CONFIG SET appendonly no, unless durability is what you measure";
+    Ok(if goes_on(server, "aof_rewrite_in_progress") {
+        let why = "the file is being written anew by a child right now";
+        Outcome::bad(seen, why, "wait until INFO has aof_rewrite_in_progress:0")
+    } else if fsync == "always" {
+        let why = "every write waits for the disk: it is the disk that is measured";
+        Outcome::bad(seen, why, "CONFIG SET appendfsync everysec, or CONFIG SET appendonly no")
+    } else {
+        let why = "every write is also written to a file, and a slow fsync stalls the server";
+        Outcome::warn(seen, why, mend)
+    })
+}
+
+/// Types of file systems whose files are on another machine. Those of FUSE begin with `fuse.`.
+const NETWORK: [&str; 15] = [
+    "nfs",
+    "nfs4",
+    "cifs",
+    "smb3",
+    "smbfs",
+    "ceph",
+    "9p",
+    "afs",
+    "lustre",
+    "gpfs",
+    "beegfs",
+    "glusterfs",
+    "ocfs2",
+    "gfs2",
+    "virtiofs",
+];
+
+fn is_network(kind: &str) -> bool {
+    let fuse = ["sshfs", "glusterfs", "s3fs", "gcsfuse", "rclone", "ceph", "juicefs", "mount-s3"];
+    NETWORK.contains(&kind)
+        || kind.strip_prefix("fuse.").is_some_and(|name| fuse.iter().any(|f| name.contains(f)))
+}
+
+pub(super) fn directory(evidence: &Evidence) -> Verdict {
+    let server = asked(evidence)?;
+    let path = server.setting("dir")?;
+    here(evidence)?;
+    let kind = server.data_filesystem.as_ref().map_err(Clone::clone)?;
+    let seen = format!("{path} on {kind}");
+    if !is_network(kind) {
+        return Ok(Outcome::ok(seen));
+    }
+    let writes = server.setting("appendonly") == Ok("yes")
+        || server.setting("save").is_ok_and(|save| !save.is_empty());
+    let why = "network storage: an fsync waits for another machine";
+    let mend = "CONFIG SET dir to a local disk, or turn save and appendonly off";
+    Ok(if writes {
+        Outcome::bad(seen, why, mend)
+    } else {
+        Outcome::warn(
+            seen,
+            "network storage; nothing is written there as long as save and \
+                             appendonly are off",
+            mend,
+        )
+    })
+}

@@ -1,0 +1,134 @@
+//! What the server does beside our commands: threads, logs, watchers, others' traffic.
+
+use super::asked;
+use crate::Evidence;
+use crate::finding::{Outcome, Verdict};
+
+pub(super) fn log_level(evidence: &Evidence) -> Verdict {
+    let level = asked(evidence)?.setting("loglevel")?;
+    let mend = "CONFIG SET loglevel notice";
+    Ok(match level {
+        "debug" => Outcome::bad(level, "the server writes lines about connections and keys", mend),
+        "verbose" => Outcome::warn(level, "the server writes a line for each connection", mend),
+        _ => Outcome::ok(level),
+    })
+}
+
+pub(super) fn io_threads(evidence: &Evidence) -> Verdict {
+    let threads = asked(evidence)?.number("io-threads")?;
+    let seen = format!("{threads}");
+    if threads <= 1 {
+        return Ok(Outcome::ok(format!("{seen}: one CPU does all the work")));
+    }
+    if !evidence.place.is_here() {
+        return Ok(Outcome::ok(seen));
+    }
+    let cpus = i64::from(super::told(&evidence.host.cpu.logical)?);
+    let seen = format!("{threads} on {cpus} CPUs");
+    let mend = format!("start the server with --io-threads {}", (cpus / 2).max(1));
+    Ok(if threads > cpus {
+        let why = "more threads than CPUs: they wait for each other in turns of whole time slices";
+        Outcome::bad(seen, why, mend)
+    } else if threads == cpus {
+        let why = "no CPU is left for the client, which shares this machine";
+        Outcome::warn(seen, why, mend)
+    } else {
+        Outcome::ok(seen)
+    })
+}
+
+pub(super) fn maxclients(evidence: &Evidence) -> Verdict {
+    let server = asked(evidence)?;
+    let most = server.number("maxclients").or_else(|refused| {
+        let info = server.info.as_ref().map_err(|_| refused)?;
+        info.number("maxclients").map(|n| n as i64)
+    })?;
+    let others = server.clients.as_ref().map_or(0, |clients| clients.others as i64);
+    let needed = i64::from(evidence.load.connections);
+    let seen = format!("{most}, {others} others connected");
+    Ok(if most < needed + others {
+        let why = format!("-c {needed} connections do not fit");
+        Outcome::bad(seen, why, format!("CONFIG SET maxclients {}", needed + others + 64))
+    } else {
+        Outcome::ok(seen)
+    })
+}
+
+pub(super) fn monitors(evidence: &Evidence) -> Verdict {
+    let clients = asked(evidence)?.clients.as_ref().map_err(Clone::clone)?;
+    Ok(match clients.monitors {
+        0 => Outcome::ok("none"),
+        n => Outcome::bad(
+            format!("{n} clients in MONITOR"),
+            "every command is also written to each of them, which can halve throughput",
+            "find them with CLIENT LIST (flags=O) and end them with CLIENT KILL ID",
+        ),
+    })
+}
+
+/// Commands per second of others.
+const TRAFFIC_WARN: f64 = 10.0;
+const TRAFFIC_BAD: f64 = 1000.0;
+
+pub(super) fn traffic(evidence: &Evidence) -> Verdict {
+    let server = asked(evidence)?;
+    let traffic = server.traffic.as_ref().map_err(Clone::clone)?;
+    let rate = traffic.commands as f64 / traffic.seconds.max(1e-3);
+    let who = match &server.clients {
+        Ok(clients) => {
+            format!(", {} other clients ({} replicas)", clients.others, clients.replicas)
+        }
+        Err(_) => String::new(),
+    };
+    let seen = format!("{rate:.0} commands per second{who}");
+    let why = "the server works for others at the same time, and keys may be theirs";
+    let mend = "measure a server of its own, such as keystorm --spawn starts";
+    Ok(if rate >= TRAFFIC_BAD {
+        Outcome::bad(seen, why, mend)
+    } else if rate >= TRAFFIC_WARN {
+        Outcome::warn(seen, why, mend)
+    } else {
+        Outcome::ok(seen)
+    })
+}
+
+/// Thresholds, in µs, below which a busy server logs ordinary commands.
+const SLOWLOG_MIN_US: i64 = 1000;
+
+pub(super) fn slowlog(evidence: &Evidence) -> Verdict {
+    let server = asked(evidence)?;
+    let entries = server.slowlog.clone();
+    let threshold = server.number("slowlog-log-slower-than");
+    let mend = "CONFIG SET slowlog-log-slower-than 10000";
+    let why = "commands that are not slow are copied into the log, arguments and all";
+    match (entries, threshold) {
+        (Err(reason), Err(_)) => Err(reason),
+        (Ok(entries), Err(_)) => Ok(Outcome::ok(format!("{entries} entries"))),
+        (entries, Ok(threshold)) => {
+            let entries = entries.map_or("unknown".to_owned(), |n| n.to_string());
+            Ok(match threshold {
+                ..0 => Outcome::ok(format!("off, {entries} entries")),
+                0 => Outcome::bad(format!("every command, {entries} entries"), why, mend),
+                us if us < SLOWLOG_MIN_US => {
+                    Outcome::warn(format!("from {us} µs, {entries} entries"), why, mend)
+                }
+                us => Outcome::ok(format!("from {us} µs, {entries} entries")),
+            })
+        }
+    }
+}
+
+pub(super) fn latency(evidence: &Evidence) -> Verdict {
+    let server = asked(evidence)?;
+    let events = server.latency_events.as_ref().map_err(Clone::clone)?;
+    if events.is_empty() {
+        return Ok(Outcome::ok("no events"));
+    }
+    let shown: Vec<String> =
+        events.iter().map(|(event, ms)| format!("{event} up to {ms} ms")).collect();
+    Ok(Outcome::warn(
+        shown.join(", "),
+        "the server has noticed stalls of its own; they will be in high percentiles",
+        "LATENCY DOCTOR tells more; LATENCY RESET forgets what is past",
+    ))
+}

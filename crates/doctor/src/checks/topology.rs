@@ -1,0 +1,73 @@
+//! Which CPUs there are for client and server, and what they share.
+
+use super::told;
+use crate::Evidence;
+use crate::finding::{Outcome, Verdict};
+
+pub(super) fn cpus(evidence: &Evidence) -> Verdict {
+    let cpu = &evidence.host.cpu;
+    let logical = told(&cpu.logical)?;
+    let allowed = cpu.allowed.as_deref().map(|list| host::machine::cpu_list(list).len() as u32);
+    let ours = allowed.filter(|n| *n > 0).map_or(logical, |n| n.min(logical));
+    let mut seen = match cpu.cores.zip(cpu.sockets) {
+        Some((cores, sockets)) => {
+            format!("{logical} CPUs, {cores} cores, {sockets} sockets")
+        }
+        None => format!("{logical} CPUs"),
+    };
+    if ours < logical {
+        seen += &format!(", {ours} of them ours");
+    }
+    if let Some(quota) = cpu.quota.filter(|quota| *quota < f64::from(logical)) {
+        seen += &format!(", quota of {quota} CPUs");
+        return Ok(Outcome::bad(
+            seen,
+            "the control group stops everything in it for the rest of each period once its quota \
+             is used up, which shows as stalls of tens of milliseconds",
+            "give the container whole CPUs (docker: --cpuset-cpus) instead of a quota (--cpus)",
+        ));
+    }
+    Ok(if ours < 2 {
+        Outcome::bad(
+            seen,
+            "client and server share one CPU: what is measured is both together",
+            "run the client on another machine, or on one with two CPUs",
+        )
+    } else {
+        Outcome::ok(seen)
+    })
+}
+
+pub(super) fn numa(evidence: &Evidence) -> Verdict {
+    let nodes = &evidence.host.cpu.numa_nodes;
+    Ok(match nodes.len() {
+        0 => return Err("this machine does not tell".to_owned()),
+        1 => Outcome::ok("1 node"),
+        n => Outcome::warn(
+            format!("{n} nodes: {}", nodes.join(" | ")),
+            "memory and network cards of another node are slower, and the kernel moves programs \
+             between nodes",
+            format!(
+                "numactl --cpunodebind=0 --membind=0 redis-server ..., and keystorm --cpus {}",
+                nodes[0]
+            ),
+        ),
+    })
+}
+
+pub(super) fn caches(evidence: &Evidence) -> Verdict {
+    let groups = &evidence.host.cpu.shared_caches;
+    Ok(match groups.len() {
+        0 => return Err("this machine does not tell".to_owned()),
+        1 => Outcome::ok(format!("all CPUs share one ({})", groups[0])),
+        n if n as u32 == evidence.host.cpu.logical.unwrap_or(0) => {
+            Outcome::ok("each CPU has its own")
+        }
+        n => Outcome::warn(
+            format!("{n} groups: {}", groups.join(" | ")),
+            "client and server on CPUs that share a cache are faster than on others, so a result \
+             depends on where the kernel puts them",
+            format!("pin both: --server-cpus and --cpus with CPUs of one group ({})", groups[0]),
+        ),
+    })
+}

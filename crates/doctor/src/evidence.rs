@@ -1,0 +1,245 @@
+//! What the checks look at: plain data, gathered or recorded.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use host::machine::CpuTimes;
+use host::{HostFacts, ServerFacts};
+
+/// All that was seen. What was not is an `Err` or `None`, and its checks say so.
+#[derive(Debug, Clone)]
+pub struct Evidence {
+    /// This machine.
+    pub host: HostFacts,
+    /// Where its CPU time went while we looked.
+    pub meanwhile: Option<CpuTimes>,
+    /// The load that is to be run.
+    pub load: Load,
+    /// Where the server is, seen from here.
+    pub place: Place,
+    /// Round trips to it; `Err` is why there are none.
+    pub round_trips: Result<RoundTrips, String>,
+    /// The server; `Err` is why it could not be asked.
+    pub server: Result<ServerEvidence, String>,
+}
+
+impl Evidence {
+    /// The evidence of a machine alone.
+    #[must_use]
+    pub fn of_host(host: HostFacts, load: Load) -> Self {
+        let none = "no server was asked";
+        Self {
+            host,
+            meanwhile: None,
+            load,
+            place: Place::Nowhere,
+            round_trips: Err(none.to_owned()),
+            server: Err(none.to_owned()),
+        }
+    }
+}
+
+/// The load that is to be run, as far as checks depend on it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Load {
+    /// Connections.
+    pub connections: u32,
+    /// Requests in flight on each.
+    pub pipeline: u32,
+    /// Requests per second, if a rate is asked.
+    pub rate_per_s: Option<f64>,
+    /// Bytes of a value.
+    pub value_bytes: u64,
+    /// Whether connections are kept from one request to the next.
+    pub keep_alive: bool,
+}
+
+impl Default for Load {
+    /// That of redis-benchmark.
+    fn default() -> Self {
+        Self { connections: 50, pipeline: 1, rate_per_s: None, value_bytes: 3, keep_alive: true }
+    }
+}
+
+/// Where the server is, seen from here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// There is none.
+    Nowhere,
+    /// On this machine, by a unix socket.
+    Unix,
+    /// On this machine, by TCP; its packets reach no network card.
+    Local,
+    /// Elsewhere. This machine's files say nothing about it.
+    Remote {
+        /// Its address.
+        address: IpAddr,
+        /// The interface that packets leave by, where a route is known.
+        interface: Option<String>,
+    },
+}
+
+impl Place {
+    /// Whether the server shares this machine.
+    #[must_use]
+    pub fn is_here(&self) -> bool {
+        matches!(self, Self::Unix | Self::Local)
+    }
+}
+
+/// How long replies to `PING` took, on one connection without anything else on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RoundTrips {
+    /// How many.
+    pub count: usize,
+    /// The shortest.
+    pub min: Duration,
+    /// The median.
+    pub median: Duration,
+    /// The 99th percentile.
+    pub p99: Duration,
+    /// The longest.
+    pub max: Duration,
+}
+
+impl RoundTrips {
+    /// The figures of samples; `None` without any.
+    #[must_use]
+    pub fn of(mut samples: Vec<Duration>) -> Option<Self> {
+        samples.sort_unstable();
+        let at = |share: f64| {
+            let rank = (samples.len() as f64 * share).ceil() as usize;
+            samples.get(rank.max(1) - 1).copied()
+        };
+        Some(Self {
+            count: samples.len(),
+            min: *samples.first()?,
+            median: at(0.5)?,
+            p99: at(0.99)?,
+            max: *samples.last()?,
+        })
+    }
+}
+
+/// What the server told. Each `Err` is why it did not.
+#[derive(Debug, Clone)]
+pub struct ServerEvidence {
+    /// `INFO everything`.
+    pub info: Result<Info, String>,
+    /// `CONFIG GET *`.
+    pub config: Result<BTreeMap<String, String>, String>,
+    /// `CLIENT LIST`.
+    pub clients: Result<Clients, String>,
+    /// `SLOWLOG LEN`.
+    pub slowlog: Result<u64, String>,
+    /// `LATENCY LATEST`: event, and the longest in milliseconds.
+    pub latency_events: Result<Vec<(String, u64)>, String>,
+    /// Commands of the suite that it does not have (`COMMAND INFO`).
+    pub missing_commands: Result<Vec<String>, String>,
+    /// Commands of the suite that our user may not run (`ACL DRYRUN`).
+    pub forbidden_commands: Result<Vec<String>, String>,
+    /// What others had it do while we looked.
+    pub traffic: Result<Traffic, String>,
+    /// The type of the file system that its data directory is on.
+    pub data_filesystem: Result<String, String>,
+}
+
+impl ServerEvidence {
+    /// A setting.
+    pub(crate) fn setting(&self, name: &str) -> Result<&str, String> {
+        let config = self.config.as_ref().map_err(Clone::clone)?;
+        let found = config.get(name).map(String::as_str);
+        found.ok_or_else(|| format!("the server has no setting {name}"))
+    }
+
+    /// A setting that is a number.
+    pub(crate) fn number(&self, name: &str) -> Result<i64, String> {
+        let text = self.setting(name)?;
+        text.parse().map_err(|_| format!("the setting {name} is no number: {text}"))
+    }
+}
+
+/// What others had the server do while we looked.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Traffic {
+    /// Commands that were not ours.
+    pub commands: u64,
+    /// Seconds in which they came.
+    pub seconds: f64,
+}
+
+/// The fields of `INFO`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Info {
+    fields: BTreeMap<String, String>,
+    /// Product and version.
+    pub facts: ServerFacts,
+}
+
+impl Info {
+    /// Reads a text of `INFO`.
+    #[must_use]
+    pub fn parse(text: &str) -> Self {
+        let fields = text.lines().filter(|line| !line.starts_with('#')).filter_map(|line| {
+            let (name, value) = line.split_once(':')?;
+            Some((name.trim().to_owned(), value.trim().to_owned()))
+        });
+        Self { fields: fields.collect(), facts: ServerFacts::default().with_info(text) }
+    }
+
+    /// The value of a field.
+    ///
+    /// # Errors
+    /// Words for a server that does not tell it.
+    pub fn get(&self, name: &str) -> Result<&str, String> {
+        let found = self.fields.get(name).map(String::as_str);
+        found.ok_or_else(|| format!("the server's INFO has no {name}"))
+    }
+
+    /// The value of a field that is a number.
+    ///
+    /// # Errors
+    /// Words for a server that does not tell it.
+    pub fn number(&self, name: &str) -> Result<f64, String> {
+        let text = self.get(name)?;
+        text.parse().map_err(|_| format!("{name} in the server's INFO is no number: {text}"))
+    }
+}
+
+/// The clients of a server, ourselves left out.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Clients {
+    /// All of them.
+    pub others: usize,
+    /// Those that watch every command (`MONITOR`).
+    pub monitors: usize,
+    /// Replicas.
+    pub replicas: usize,
+    /// Those that did something in the last second.
+    pub active: usize,
+}
+
+impl Clients {
+    /// Counts the lines of `CLIENT LIST`. `own` is our own `id`.
+    /// <https://redis.io/docs/latest/commands/client-list/> has the flags.
+    #[must_use]
+    pub fn parse(text: &str, own: Option<&str>) -> Self {
+        let mut clients = Self::default();
+        for line in text.lines() {
+            let field = |name: &str| {
+                line.split(' ').find_map(|word| word.strip_prefix(name)?.strip_prefix('='))
+            };
+            let Some(id) = field("id") else { continue };
+            if Some(id) == own {
+                continue;
+            }
+            let flags = field("flags").unwrap_or_default();
+            clients.others += 1;
+            clients.monitors += usize::from(flags.contains('O'));
+            clients.replicas += usize::from(flags.contains('S') && !flags.contains('O'));
+            clients.active += usize::from(field("idle") == Some("0"));
+        }
+        clients
+    }
+}

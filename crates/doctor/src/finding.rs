@@ -1,0 +1,94 @@
+//! What a check found.
+
+use serde::{Deserialize, Serialize};
+
+/// How bad it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    /// As it should be.
+    Ok,
+    /// It could not be seen.
+    Unknown,
+    /// It may move the figures.
+    Warn,
+    /// It spoils them.
+    Bad,
+}
+
+/// What a check looks at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Area {
+    /// This machine.
+    Host,
+    /// The way from here to the server.
+    Network,
+    /// The server.
+    Server,
+}
+
+/// What a check found. Texts may hold what a server said, so they are escaped before a terminal
+/// gets them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    /// What was looked at.
+    pub area: Area,
+    /// The name of the check, in words between spaces.
+    pub name: String,
+    /// How bad it is.
+    pub level: Level,
+    /// The value seen; for [`Level::Unknown`], why none was.
+    pub seen: String,
+    /// Why it matters; empty if all is well.
+    pub why: String,
+    /// The command that mends it, or what to do; empty if nothing need be done.
+    pub mend: String,
+}
+
+/// A finding without the name of its check.
+#[derive(Debug, Clone)]
+pub(crate) struct Outcome {
+    pub(crate) level: Level,
+    pub(crate) seen: String,
+    pub(crate) why: String,
+    pub(crate) mend: String,
+}
+
+impl Outcome {
+    pub(crate) fn ok(seen: impl Into<String>) -> Self {
+        Self::new(Level::Ok, seen, "", "")
+    }
+
+    pub(crate) fn unknown(reason: impl Into<String>) -> Self {
+        Self::new(Level::Unknown, reason, "", "")
+    }
+
+    pub(crate) fn warn(
+        seen: impl Into<String>,
+        why: impl Into<String>,
+        mend: impl Into<String>,
+    ) -> Self {
+        Self::new(Level::Warn, seen, why, mend)
+    }
+
+    pub(crate) fn bad(
+        seen: impl Into<String>,
+        why: impl Into<String>,
+        mend: impl Into<String>,
+    ) -> Self {
+        Self::new(Level::Bad, seen, why, mend)
+    }
+
+    pub(crate) fn new(
+        level: Level,
+        seen: impl Into<String>,
+        why: impl Into<String>,
+        mend: impl Into<String>,
+    ) -> Self {
+        Self { level, seen: seen.into(), why: why.into(), mend: mend.into() }
+    }
+}
+
+/// What a check returns: `Err` is why it cannot know.
+pub(crate) type Verdict = Result<Outcome, String>;

@@ -1,0 +1,336 @@
+//! Gathering evidence about a server: plain blocking questions on a connection of their own.
+//!
+//! Owns the questions and what a refusal becomes; what an answer means is left to the checks. No
+//! question changes the server or touches a key.
+
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::net::{IpAddr, UdpSocket};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use host::{Address, Client, HostFacts, machine, printable};
+use wire::resp::Value;
+use workload::suite::{SUITE, SuiteShape};
+
+use crate::{Clients, Evidence, Info, Load, Place, RoundTrips, ServerEvidence, Traffic};
+
+/// Most round trips that are measured.
+const TRIPS_MAX: usize = 1000;
+
+/// All evidence, in about `patience`: that long this machine and the server are watched. Without
+/// a server, `client` is why there is none.
+pub fn gather<T: Read + Write>(
+    client: Result<(&Address, &mut Client<T>), String>,
+    load: Load,
+    patience: Duration,
+) -> Evidence {
+    let before = HostFacts::read();
+    let begun = Instant::now();
+    let mut evidence = Evidence::of_host(before, load);
+    match client {
+        Ok((address, client)) => {
+            evidence.place = place(address);
+            evidence.round_trips = round_trips(client, patience / 2);
+            evidence.server = Ok(server(client, &evidence.place, patience / 2));
+        }
+        Err(reason) => {
+            evidence.round_trips = Err(reason.clone());
+            evidence.server = Err(reason);
+        }
+    }
+    std::thread::sleep(patience.saturating_sub(begun.elapsed()));
+    let after = HostFacts::read();
+    let times = after.load.cpu_times.zip(evidence.host.load.cpu_times);
+    evidence.meanwhile = times.map(|(after, before)| after.since(before));
+    evidence
+}
+
+/// Where a server is, seen from here. An address that a socket here can be bound to is ours.
+#[must_use]
+pub fn place(address: &Address) -> Place {
+    let ip = match address {
+        Address::Unix(_) => return Place::Unix,
+        Address::Tcp(address) => address.ip(),
+    };
+    let ip = match ip {
+        IpAddr::V6(v6) => v6.to_ipv4_mapped().map_or(ip, IpAddr::V4),
+        IpAddr::V4(_) => ip,
+    };
+    if ip.is_loopback() || ip.is_unspecified() || UdpSocket::bind((ip, 0)).is_ok() {
+        return Place::Local;
+    }
+    Place::Remote { address: ip, interface: machine::interface_to(Path::new("/"), ip) }
+}
+
+/// A refused or failed question, in words.
+fn ask<T: Read + Write>(client: &mut Client<T>, words: &[&[u8]]) -> Result<Value, String> {
+    let name = || {
+        let shown = words.iter().take(2).map(|w| String::from_utf8_lossy(w).into_owned());
+        shown.collect::<Vec<_>>().join(" ")
+    };
+    match client.ask(words) {
+        Ok(Value::Error(text)) => {
+            Err(format!("{} was refused: {}", name(), printable(&String::from_utf8_lossy(&text))))
+        }
+        Ok(value) => Ok(value),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn text<T: Read + Write>(client: &mut Client<T>, words: &[&[u8]]) -> Result<String, String> {
+    let name = String::from_utf8_lossy(words[0]).into_owned();
+    ask(client, words)?.text().ok_or_else(|| format!("{name} was answered by no text"))
+}
+
+fn round_trips<T: Read + Write>(
+    client: &mut Client<T>,
+    patience: Duration,
+) -> Result<RoundTrips, String> {
+    let begun = Instant::now();
+    let mut samples = Vec::with_capacity(TRIPS_MAX);
+    while samples.len() < TRIPS_MAX && begun.elapsed() < patience {
+        let sent = Instant::now();
+        // A user who may do nothing is refused, and that takes as long as an answer.
+        match client.ask(&[b"PING"]) {
+            Ok(_) => samples.push(sent.elapsed()),
+            Err(error) => return Err(error.to_string()),
+        }
+    }
+    RoundTrips::of(samples).ok_or_else(|| "no PING was answered in time".to_owned())
+}
+
+fn server<T: Read + Write>(
+    client: &mut Client<T>,
+    place: &Place,
+    patience: Duration,
+) -> ServerEvidence {
+    let begun = Instant::now();
+    // Servers before Redis 7 know no `everything` but `all`; some others know neither.
+    let info_words: [&[&[u8]]; 2] = [&[b"INFO", b"everything"], &[b"INFO"]];
+    let info = match text(client, info_words[0]) {
+        Ok(text) => Ok(text),
+        Err(_) => text(client, info_words[1]),
+    }
+    .map(|text| Info::parse(&text));
+    let first = Instant::now();
+    let mut ours = 0;
+    let mut counted = |n: u64| ours += n;
+    let config = config(client);
+    let own = text(client, &[b"CLIENT", b"ID"]).ok();
+    let clients =
+        text(client, &[b"CLIENT", b"LIST"]).map(|text| Clients::parse(&text, own.as_deref()));
+    let slowlog = ask(client, &[b"SLOWLOG", b"LEN"]).and_then(|value| match value {
+        Value::Integer(n) => Ok(u64::try_from(n).unwrap_or(0)),
+        _ => Err("SLOWLOG LEN was answered by no number".to_owned()),
+    });
+    let latency_events = ask(client, &[b"LATENCY", b"LATEST"]).map(|value| latency_events(&value));
+    counted(5);
+    let commands = suite_commands();
+    let missing_commands = missing(client, &commands);
+    counted(1);
+    let (forbidden_commands, asked) = forbidden(client, &commands);
+    counted(asked);
+    let data_filesystem = match (&config, place.is_here()) {
+        (Ok(config), true) => data_filesystem(config.get("dir").map(String::as_str)),
+        (Err(reason), _) => Err(reason.clone()),
+        (_, false) => Err("the server is on another machine".to_owned()),
+    };
+    std::thread::sleep(patience.saturating_sub(begun.elapsed()));
+    let traffic = traffic(client, &info, first, ours);
+    ServerEvidence {
+        info,
+        config,
+        clients,
+        slowlog,
+        latency_events,
+        missing_commands,
+        forbidden_commands,
+        traffic,
+        data_filesystem,
+    }
+}
+
+/// What the server executed since its first `INFO`, less `ours` and that `INFO` itself.
+fn traffic<T: Read + Write>(
+    client: &mut Client<T>,
+    before: &Result<Info, String>,
+    first: Instant,
+    ours: u64,
+) -> Result<Traffic, String> {
+    let before = before.as_ref().map_err(Clone::clone)?.number("total_commands_processed")?;
+    let seconds = first.elapsed().as_secs_f64();
+    let after = Info::parse(&text(client, &[b"INFO", b"stats"])?);
+    let after = after.number("total_commands_processed")?;
+    let commands = (after - before).max(0.0) as u64;
+    Ok(Traffic { commands: commands.saturating_sub(ours + 1), seconds })
+}
+
+/// `CONFIG GET *`, as RESP2 or RESP3 gives it.
+fn config<T: Read + Write>(client: &mut Client<T>) -> Result<BTreeMap<String, String>, String> {
+    let pairs: Vec<(Value, Value)> = match ask(client, &[b"CONFIG", b"GET", b"*"])? {
+        Value::Map(pairs) => pairs,
+        Value::Array(items) => {
+            items.chunks_exact(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect()
+        }
+        _ => return Err("CONFIG GET was answered by no list".to_owned()),
+    };
+    let texts = pairs.iter().filter_map(|(name, value)| Some((name.text()?, value.text()?)));
+    // Passwords are none of our business, so they are not even kept.
+    Ok(texts.filter(|(name, _)| !name.contains("pass") && !name.contains("auth")).collect())
+}
+
+/// `[[event, when, latest ms, longest ms], ...]`
+fn latency_events(value: &Value) -> Vec<(String, u64)> {
+    let Value::Array(events) = value else { return Vec::new() };
+    let event = |value: &Value| match value {
+        Value::Array(fields) => {
+            Some((fields.first()?.text()?, fields.get(3)?.text()?.parse().ok()?))
+        }
+        _ => None,
+    };
+    events.iter().filter_map(event).collect()
+}
+
+/// The commands of the suite, each once, with arguments that make sense.
+fn suite_commands() -> Vec<Vec<Vec<u8>>> {
+    let shape = SuiteShape {
+        value_len: 3,
+        value_skip: 0,
+        randomised: false,
+        functions: 1,
+        fcall_keys: 1,
+        redis_zadd: false,
+        cluster: false,
+    };
+    let mut commands: BTreeMap<Vec<u8>, Vec<Vec<u8>>> = BTreeMap::new();
+    let suite = SUITE.iter().filter(|test| test.by_default && !test.valkey_only);
+    for command in
+        suite.flat_map(|test| test.setup(&shape).into_iter().chain([test.command(&shape)]))
+    {
+        // Inline commands are one argument with spaces.
+        let words = command.args.iter().map(|arg| arg.fixed_bytes().unwrap_or(b"1".to_vec()));
+        let words: Vec<Vec<u8>> = words.collect();
+        let Some(first) = words.first() else { continue };
+        let name = first.trim_ascii().to_ascii_uppercase();
+        if !command.inline {
+            commands.entry(name).or_insert(words);
+        }
+    }
+    commands.into_values().collect()
+}
+
+fn name(command: &[Vec<u8>]) -> String {
+    String::from_utf8_lossy(&command[0]).to_uppercase()
+}
+
+/// The commands that the server does not know.
+fn missing<T: Read + Write>(
+    client: &mut Client<T>,
+    commands: &[Vec<Vec<u8>>],
+) -> Result<Vec<String>, String> {
+    // What a run and the doctor ask, beside what the suite sends.
+    let names: Vec<String> =
+        commands.iter().map(|c| name(c)).chain(["INFO", "CONFIG"].map(str::to_owned)).collect();
+    let mut words: Vec<&[u8]> = vec![b"COMMAND", b"INFO"];
+    words.extend(names.iter().map(String::as_bytes));
+    let Value::Array(known) = ask(client, &words)? else {
+        return Err("COMMAND INFO was answered by no list".to_owned());
+    };
+    let gone = |value: &Value| match value {
+        Value::Null => true,
+        Value::Array(fields) => fields.is_empty(),
+        _ => false,
+    };
+    Ok(names.into_iter().zip(&known).filter(|(_, v)| gone(v)).map(|(name, _)| name).collect())
+}
+
+/// The commands that our user may not run, and how many questions that took.
+fn forbidden<T: Read + Write>(
+    client: &mut Client<T>,
+    commands: &[Vec<Vec<u8>>],
+) -> (Result<Vec<String>, String>, u64) {
+    let user = match text(client, &[b"ACL", b"WHOAMI"]) {
+        Ok(user) => user,
+        Err(reason) => return (Err(reason), 1),
+    };
+    let mut forbidden = Vec::new();
+    for (at, command) in (2..).zip(commands) {
+        let mut words: Vec<&[u8]> = vec![b"ACL", b"DRYRUN", user.as_bytes()];
+        words.extend(command.iter().map(Vec::as_slice));
+        match client.ask(&words) {
+            Ok(Value::Simple(_)) => {}
+            // Redis answers a string that says which permission is missing.
+            Ok(Value::Bulk(_)) => forbidden.push(name(command)),
+            // A command that is not there is the business of another check.
+            Ok(Value::Error(text)) if text.windows(9).any(|w| w == b"not found") => {}
+            Ok(Value::Error(text)) => {
+                let text = printable(&String::from_utf8_lossy(&text));
+                return (Err(format!("ACL DRYRUN was refused: {text}")), at);
+            }
+            Ok(_) => return (Err("ACL DRYRUN was answered by no text".to_owned()), at),
+            Err(error) => return (Err(error.to_string()), at),
+        }
+    }
+    (Ok(forbidden), 1 + commands.len() as u64)
+}
+
+/// The file system of a directory of a server on this machine.
+fn data_filesystem(dir: Option<&str>) -> Result<String, String> {
+    let dir = dir.ok_or("the server has no setting dir")?;
+    if !Path::new(dir).is_dir() {
+        return Err(format!("{dir} is not to be seen from here; is the server in a container?"));
+    }
+    let mounts = std::fs::read_to_string("/proc/mounts");
+    let mounts = mounts.map_err(|e| format!("/proc/mounts: {e}"))?;
+    filesystem_of(&mounts, Path::new(dir)).ok_or_else(|| format!("nothing is mounted for {dir}"))
+}
+
+/// The type of the mount that a path is on, by a text of `/proc/mounts`. Of several mounts at one
+/// place the last is what is seen.
+#[must_use]
+pub fn filesystem_of(mounts: &str, path: &Path) -> Option<String> {
+    let mounts = mounts.lines().filter_map(|line| {
+        let mut words = line.split(' ').skip(1);
+        // Spaces and the like are octal there.
+        let point = words.next()?.replace("\\040", " ").replace("\\011", "\t");
+        path.starts_with(&point).then_some((point.len(), words.next()?))
+    });
+    mounts.max_by_key(|(depth, _)| *depth).map(|(_, kind)| kind.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_deepest_and_last_mount_counts() {
+        let mounts = "/dev/sda / ext4 rw 0 0\nsrv:/x /data nfs4 rw 0 0\nnone /data/a\\040b tmpfs rw 0 0\n\
+                      /dev/sdb /late xfs rw 0 0\nsrv:/y /late nfs rw 0 0\n";
+        let of = |path: &str| filesystem_of(mounts, Path::new(path)).unwrap();
+        assert_eq!(of("/var/lib/redis"), "ext4");
+        assert_eq!(of("/data/redis"), "nfs4");
+        assert_eq!(of("/database"), "ext4");
+        assert_eq!(of("/data/a b/c"), "tmpfs");
+        assert_eq!(of("/late"), "nfs");
+        assert_eq!(filesystem_of("", Path::new("/")), None);
+    }
+
+    #[test]
+    fn an_address_of_ours_is_here_and_others_are_not() {
+        let tcp = |text: &str| Address::Tcp(text.parse().unwrap());
+        assert_eq!(place(&tcp("127.0.0.1:1")), Place::Local);
+        assert_eq!(place(&tcp("[::ffff:127.0.0.1]:1")), Place::Local);
+        // TEST-NET-3 is nobody's: <https://www.rfc-editor.org/rfc/rfc5737>
+        assert!(matches!(place(&tcp("203.0.113.9:1")), Place::Remote { .. }));
+        assert_eq!(place(&Address::Unix("/s".into())), Place::Unix);
+    }
+
+    #[test]
+    fn the_suite_has_commands_to_ask_for() {
+        let names: Vec<String> = suite_commands().iter().map(|c| name(c)).collect();
+        for expected in ["SET", "GET", "LPUSH", "LRANGE", "ZADD"] {
+            assert!(names.iter().any(|name| name == expected), "{names:?}");
+        }
+    }
+}

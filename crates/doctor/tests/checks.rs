@@ -1,0 +1,216 @@
+//! Every check, both ways: on a recording of a good machine and server, and on a spoilt one.
+#![allow(missing_docs, clippy::unwrap_used)]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::time::Duration;
+
+use doctor::{
+    CHECKS, Clients, Evidence, Info, Level, Load, Place, RoundTrips, ServerEvidence, Traffic,
+    cheap, examine,
+};
+use host::HostFacts;
+use host::machine::CpuTimes;
+
+const VM: &str = include_str!("recorded/vm.tree");
+const INFO: &str = include_str!("recorded/redis-7.0.15.info");
+const CONFIG: &str = include_str!("recorded/redis-7.0.15.config");
+const MONITORED: &str = include_str!("recorded/monitored.clients");
+
+/// What a good machine has otherwise than the recorded one.
+const METAL: &str = "== proc/cpuinfo\nprocessor : 0\nmodel name : EPYC\nflags : fpu tsc\n\
+    == proc/sys/vm/overcommit_memory\n1\n== proc/loadavg\n0.01 0.02 0.03 1/9 9\n\
+    == proc/pressure/cpu\nsome avg10=0.00 avg60=0.00 avg300=0.00 total=1\n\
+    == proc/pressure/io\nsome avg10=0.00 avg60=0.00 avg300=0.00 total=1\n\
+    == sys/devices/system/cpu/cpufreq/policy0/scaling_governor\nperformance\n\
+    == sys/devices/system/cpu/cpufreq/boost\n0\n== sys/class/net/eth0/speed\n25000\n\
+    == sys/class/net/eth0/mtu\n1500\n";
+
+/// What a spoilt machine has otherwise.
+const SPOILT: &str = "== proc/loadavg\n9.00 9.00 9.00 1/9 9\n\
+    == proc/pressure/cpu\nsome avg10=60.00 avg60=0.00 avg300=0.00 total=1\n\
+    == proc/pressure/memory\nsome avg10=30.00 avg60=0.00 avg300=0.00 total=1\n\
+    == proc/pressure/io\nsome avg10=30.00 avg60=0.00 avg300=0.00 total=1\n\
+    == proc/meminfo\nMemTotal: 8000000 kB\nSwapTotal: 4000000 kB\nSwapFree: 1000000 kB\n\
+    == sys/devices/system/cpu/cpufreq/policy0/scaling_governor\npowersave\n\
+    == sys/devices/system/cpu/intel_pstate/no_turbo\n0\n\
+    == sys/devices/system/clocksource/clocksource0/current_clocksource\nhpet\n\
+    == sys/kernel/mm/transparent_hugepage/enabled\n[always] madvise never\n\
+    == sys/fs/cgroup/cpu.max\n50000 100000\n\
+    == sys/devices/system/cpu/online\n0-7\n\
+    == sys/devices/system/cpu/cpu0/cache/index3/shared_cpu_list\n0-3\n\
+    == sys/devices/system/cpu/cpu4/cache/index3/shared_cpu_list\n4-7\n\
+    == sys/devices/system/node/node0/cpulist\n0-3\n== sys/devices/system/node/node1/cpulist\n4-7\n\
+    == proc/self/limits\nMax open files 64 64 files\n\
+    == proc/sys/net/ipv4/ip_local_port_range\n32768 32799\n\
+    == proc/sys/net/ipv4/tcp_tw_reuse\n0\n== proc/sys/net/core/somaxconn\n16\n\
+    == sys/class/net/eth0/speed\n100\n";
+
+/// Facts of recorded trees laid over each other: `== path` and its text, `-> path` and its target.
+fn host(trees: &[&str]) -> HostFacts {
+    let dir = tempfile::tempdir().unwrap();
+    for part in trees.iter().flat_map(|tree| {
+        format!("\n{tree}").split("\n== ").skip(1).map(str::to_owned).collect::<Vec<_>>()
+    }) {
+        let (file, link) =
+            part.split_once("\n-> ").map_or((part.as_str(), None), |(f, l)| (f, Some(l)));
+        let (path, text) = file.split_once('\n').unwrap_or((file, ""));
+        let path = dir.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+        if let Some((from, to)) = link.and_then(|link| link.split_once('\n')) {
+            std::os::unix::fs::symlink(to.trim(), dir.path().join(from)).unwrap();
+        }
+    }
+    HostFacts::read_from(dir.path())
+}
+
+fn config(changes: &[(&str, &str)]) -> BTreeMap<String, String> {
+    let pair = |line: &str| {
+        let (name, value) = line.split_once(' ').unwrap_or((line, ""));
+        (name.to_owned(), value.trim().to_owned())
+    };
+    let mut config: BTreeMap<String, String> = CONFIG.lines().map(pair).collect();
+    config.extend(changes.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+    config
+}
+
+fn info(changes: &[(&str, &str)]) -> Info {
+    let changed = |line: &str| {
+        let name = line.split(':').next().unwrap_or_default();
+        let change = changes.iter().find(|(changed, _)| *changed == name);
+        change.map_or(line.to_owned(), |(name, value)| format!("{name}:{value}"))
+    };
+    Info::parse(&INFO.lines().map(changed).collect::<Vec<_>>().join("\r\n"))
+}
+
+fn trips(us: u64, slow_us: u64) -> Result<RoundTrips, String> {
+    let mut samples = vec![Duration::from_micros(us); 95];
+    samples.extend([Duration::from_micros(slow_us); 5]);
+    Ok(RoundTrips::of(samples).unwrap())
+}
+
+fn good() -> Evidence {
+    let server = ServerEvidence {
+        info: Ok(info(&[("redis_version", "7.2.5")])),
+        config: Ok(config(&[])),
+        clients: Ok(Clients::default()),
+        slowlog: Ok(0),
+        latency_events: Ok(vec![]),
+        missing_commands: Ok(vec![]),
+        forbidden_commands: Ok(vec![]),
+        traffic: Ok(Traffic { commands: 0, seconds: 1.0 }),
+        data_filesystem: Ok("ext4".into()),
+    };
+    Evidence {
+        meanwhile: Some(CpuTimes { total: 200, idle: 190, steal: 0 }),
+        place: Place::Local,
+        round_trips: trips(40, 60),
+        server: Ok(server),
+        ..Evidence::of_host(host(&[VM, METAL]), Load::default())
+    }
+}
+
+fn spoilt() -> Evidence {
+    let load =
+        Load { rate_per_s: Some(1e6), value_bytes: 20_000, keep_alive: false, ..Load::default() };
+    let server = ServerEvidence {
+        info: Ok(info(&[
+            ("redis_version", "7.0.4"),
+            ("arch_bits", "32"),
+            ("mem_allocator", "libc"),
+            ("used_memory", "1073741824"),
+            ("mem_fragmentation_ratio", "0.5"),
+        ])),
+        config: Ok(config(&[
+            ("loglevel", "debug"),
+            ("save", "3600 1"),
+            ("appendonly", "yes"),
+            ("appendfsync", "always"),
+            ("maxmemory", "1073741824"),
+            ("maxmemory-policy", "allkeys-lru"),
+            ("io-threads", "64"),
+            ("maxclients", "10"),
+            ("slowlog-log-slower-than", "0"),
+        ])),
+        clients: Ok(Clients::parse(MONITORED, Some("6"))),
+        slowlog: Ok(128),
+        latency_events: Ok(vec![("fork".into(), 90)]),
+        missing_commands: Ok(vec!["CONFIG".into()]),
+        forbidden_commands: Ok(vec!["SET".into()]),
+        traffic: Ok(Traffic { commands: 5000, seconds: 1.0 }),
+        data_filesystem: Ok("nfs4".into()),
+    };
+    Evidence {
+        meanwhile: Some(CpuTimes { total: 100, idle: 0, steal: 20 }),
+        place: Place::Local,
+        round_trips: trips(100, 9000),
+        server: Ok(server),
+        ..Evidence::of_host(host(&[VM, SPOILT]), load)
+    }
+}
+
+/// The same, with the server behind `eth0`.
+fn remote(evidence: &Evidence) -> Evidence {
+    let mut evidence = evidence.clone();
+    let address = "192.0.2.9".parse().unwrap();
+    evidence.place = Place::Remote { address, interface: Some("eth0".into()) };
+    evidence
+}
+
+#[test]
+fn a_good_machine_and_server_have_no_fault() {
+    for finding in examine(&good()) {
+        assert_eq!(finding.level, Level::Ok, "{finding:?}");
+        assert!(finding.mend.is_empty(), "{finding:?}");
+    }
+    for finding in examine(&remote(&good())).iter().filter(|f| f.level != Level::Ok) {
+        let here_only = ["data directory", "accept queue"].contains(&finding.name.as_str());
+        assert!(here_only && finding.level == Level::Unknown, "{finding:?}");
+        assert!(finding.seen.contains("another machine"), "{finding:?}");
+    }
+}
+
+#[test]
+fn a_spoilt_machine_and_server_have_every_fault() {
+    let here = examine(&spoilt());
+    let mut far = spoilt();
+    // A card with two queues on one CPU, and flow tables without the common one.
+    for card in far.host.network.interfaces.iter_mut().filter(|card| card.name == "eth0") {
+        (card.rx_queues, card.rfs_queues, card.irq_cpus) = (2, 2, vec![0]);
+    }
+    let far = examine(&remote(&far));
+    for (here, far) in here.iter().zip(&far) {
+        // What has to do with a network card shows where the server is elsewhere.
+        let finding = if here.level >= Level::Warn { here } else { far };
+        assert!(finding.level >= Level::Warn, "{finding:?}");
+        assert!(!finding.why.is_empty() && !finding.mend.is_empty(), "{finding:?}");
+    }
+}
+
+#[test]
+fn without_evidence_everything_is_unknown_and_says_why() {
+    let nothing = Evidence::of_host(HostFacts::default(), Load::default());
+    for finding in examine(&nothing) {
+        assert_eq!(finding.level, Level::Unknown, "{finding:?}");
+        assert!(!finding.seen.is_empty(), "{finding:?}");
+    }
+    assert_eq!(examine(&nothing).len(), CHECKS.len());
+}
+
+#[test]
+fn a_server_elsewhere_is_not_judged_by_this_machine() {
+    let far = examine(&remote(&spoilt()));
+    let of = |name: &str| far.iter().find(|finding| finding.name == name).unwrap();
+    for name in ["data directory", "accept queue"] {
+        assert_eq!(of(name).level, Level::Unknown);
+    }
+    assert_eq!(of("io-threads").level, Level::Ok);
+}
+
+#[test]
+fn the_cheap_ones_are_those_of_this_machine() {
+    let found = cheap(&host(&[VM, SPOILT]), &Load::default());
+    assert!(found.iter().any(|f| f.name == "swap" && f.level == Level::Bad), "{found:?}");
+    assert!(found.iter().all(|f| f.level != Level::Unknown || f.name == "turbo"), "{found:?}");
+}

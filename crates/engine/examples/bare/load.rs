@@ -1,0 +1,152 @@
+//! What the bare loops send, on which sockets, and when it is enough.
+
+use std::error::Error;
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+use engine::Socket;
+use socket2::{Domain, Protocol, SockAddr, Type};
+
+/// Connections begun before the last of them is asked whether the server has got that far: fewer
+/// than the backlog of a listener.
+const CONNECT_AT_ONCE: u32 = 256;
+const HOLE: &[u8] = b"__rand_int__";
+
+pub(crate) struct Load {
+    address: String,
+    pub(crate) requests: u64,
+    /// Requests not yet sent.
+    left: u64,
+    connections: u32,
+    pub(crate) pipeline: u32,
+    pub(crate) reply_bytes: u64,
+    range: u64,
+    /// One request.
+    request: Vec<u8>,
+    /// Where its random number goes.
+    hole: Option<usize>,
+    random: u64,
+}
+
+/// One connection's bytes to send, and how many it waits for.
+pub(crate) struct Turn {
+    /// A whole pipeline.
+    pub(crate) bytes: Vec<u8>,
+    /// Bytes of replies not yet received.
+    pub(crate) pending: u64,
+}
+
+impl Load {
+    /// Whether io_uring is asked for, and the load.
+    pub(crate) fn parse(args: &[String]) -> Result<(bool, Self), Box<dyn Error>> {
+        let [engine, address, requests, connections, pipeline, reply_bytes, range, words @ ..] =
+            args
+        else {
+            return Err("too few arguments".into());
+        };
+        let uring = match engine.as_str() {
+            "auto" => engine::Uring::probe().is_ok(),
+            "uring" => true,
+            "epoll" => false,
+            other => return Err(format!("no such engine: {other}").into()),
+        };
+        let mut request = format!("*{}\r\n", words.len()).into_bytes();
+        for word in words {
+            request.extend_from_slice(format!("${}\r\n{word}\r\n", word.len()).as_bytes());
+        }
+        let (requests, range) = (requests.parse()?, range.parse()?);
+        let hole = request.windows(HOLE.len()).position(|bytes| bytes == HOLE);
+        let load = Self {
+            address: address.clone(),
+            requests,
+            left: requests,
+            connections: connections.parse()?,
+            pipeline: pipeline.parse()?,
+            reply_bytes: reply_bytes.parse()?,
+            range,
+            request,
+            hole: hole.filter(|_| range > 0),
+            random: 0x9E37_79B9_7F4A_7C15,
+        };
+        match load {
+            Self { connections: 0, .. }
+            | Self { pipeline: 0, .. }
+            | Self { reply_bytes: 0, .. } => {
+                Err("CONNECTIONS, PIPELINE and REPLY_BYTES are above 0".into())
+            }
+            load if words.is_empty() => Err(format!("nothing to ask {}", load.address).into()),
+            load => Ok((uring, load)),
+        }
+    }
+
+    /// Opens every connection, non-blocking.
+    pub(crate) fn connect(&self) -> io::Result<Vec<Socket>> {
+        let mut sockets = Vec::new();
+        for number in 1..=self.connections {
+            let socket = match self.address.parse() {
+                Ok(address) => tcp(address)?,
+                Err(_) => unix(self.address.as_ref())?,
+            };
+            if number % CONNECT_AT_ONCE == 0 {
+                (&socket).write_all(b"PING\r\n")?;
+                (&socket).read_exact(&mut [0; b"+PONG\r\n".len()])?;
+            }
+            socket.set_nonblocking(true)?;
+            sockets.push(socket);
+        }
+        Ok(sockets)
+    }
+
+    /// One for each connection.
+    pub(crate) fn turns(&self) -> Vec<Turn> {
+        let bytes = self.request.repeat(self.pipeline as usize);
+        let turn = || Turn { bytes: bytes.clone(), pending: 0 };
+        (0..self.connections).map(|_| turn()).collect()
+    }
+
+    /// Gets a connection's next pipeline ready, and says how many bytes of it are to be sent; 0
+    /// when all were.
+    #[inline]
+    pub(crate) fn fill(&mut self, turn: &mut Turn) -> usize {
+        let count = self.left.min(u64::from(self.pipeline));
+        self.left -= count;
+        turn.pending = count * self.reply_bytes;
+        if let Some(hole) = self.hole {
+            for request in turn.bytes.chunks_exact_mut(self.request.len()).take(count as usize) {
+                // Xorshift (Marsaglia 2003).
+                self.random ^= self.random << 13;
+                self.random ^= self.random >> 7;
+                self.random ^= self.random << 17;
+                let mut number = self.random % self.range;
+                for digit in request[hole..hole + HOLE.len()].iter_mut().rev() {
+                    *digit = b'0' + (number % 10) as u8;
+                    number /= 10;
+                }
+            }
+        }
+        count as usize * self.request.len()
+    }
+}
+
+impl Turn {
+    /// Takes bytes of replies off; whether all are in.
+    #[inline]
+    pub(crate) fn receive(&mut self, bytes: usize) -> io::Result<bool> {
+        let left = self.pending.checked_sub(bytes as u64);
+        self.pending = left.ok_or_else(|| io::Error::other("replies are longer than was said"))?;
+        Ok(self.pending == 0)
+    }
+}
+
+fn tcp(address: std::net::SocketAddr) -> io::Result<Socket> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+    socket.set_tcp_nodelay(true)?;
+    socket.connect(&address.into())?;
+    Ok(socket)
+}
+
+fn unix(path: &Path) -> io::Result<Socket> {
+    let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
+    socket.connect(&SockAddr::unix(path)?)?;
+    Ok(socket)
+}

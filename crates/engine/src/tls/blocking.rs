@@ -1,0 +1,125 @@
+//! TLS over a blocking stream, for what is asked once before and after load runs.
+
+use std::io::{self, Read, Write};
+
+use openssl::ssl::{Error, ErrorCode, SslStream};
+
+use super::pipe::looks_like_tls;
+use super::{TlsContext, cause};
+use crate::Address;
+
+/// A blocking stream in TLS. Its errors say the cause in words; those that mean that time is up
+/// keep their kind.
+pub struct TlsStream<S> {
+    stream: SslStream<Watched<S>>,
+    context: TlsContext,
+}
+
+impl<S: Read + Write> TlsStream<S> {
+    /// Does the handshake over a stream that stands.
+    ///
+    /// # Errors
+    /// Why it came to nothing, in words for a person. Of the kind [`io::ErrorKind::WouldBlock`] or
+    /// [`io::ErrorKind::TimedOut`] if the stream's own patience ended.
+    pub fn connect(context: &TlsContext, address: &Address, stream: S) -> io::Result<Self> {
+        let watched = Watched { stream, first: None };
+        let stream = context
+            .ssl(Some(address))
+            .and_then(|ssl| SslStream::new(ssl, watched))
+            .map_err(|error| io::Error::other(cause::setup(&error)))?;
+        let mut this = Self { stream, context: context.clone() };
+        match this.stream.connect() {
+            Ok(()) => Ok(this),
+            Err(error) => Err(this.told(error)),
+        }
+    }
+
+    fn told(&self, error: Error) -> io::Error {
+        let error = match error.into_io_error() {
+            Ok(error) if patience_ended(&error) => return error,
+            Ok(error) => {
+                let ended = matches!(
+                    error.kind(),
+                    io::ErrorKind::BrokenPipe
+                        | io::ErrorKind::ConnectionReset
+                        | io::ErrorKind::UnexpectedEof
+                );
+                if ended && !self.stream.ssl().is_init_finished() {
+                    let words = cause::closed_early(self.stream.get_ref().spoke_tls());
+                    return io::Error::other(words);
+                }
+                return error;
+            }
+            Err(error) => error,
+        };
+        let spoke_tls = self.stream.get_ref().spoke_tls();
+        io::Error::other(cause::failed(&self.context, self.stream.ssl(), &error, spoke_tls))
+    }
+}
+
+fn patience_ended(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
+}
+
+impl<S> std::fmt::Debug for TlsStream<S> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TlsStream").finish_non_exhaustive()
+    }
+}
+
+impl<S: Read + Write> Read for TlsStream<S> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self.stream.ssl_read(into) {
+                Ok(read) => return Ok(read),
+                Err(error) if error.code() == ErrorCode::ZERO_RETURN => return Ok(0),
+                // Something of the protocol's own was read.
+                Err(error)
+                    if error.code() == ErrorCode::WANT_READ && error.io_error().is_none() => {}
+                Err(error) => return Err(self.told(error)),
+            }
+        }
+    }
+}
+
+impl<S: Read + Write> Write for TlsStream<S> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.stream.ssl_write(bytes).map_err(|error| self.told(error))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.stream.get_mut().flush()
+    }
+}
+
+/// A stream that remembers how the other side began.
+struct Watched<S> {
+    stream: S,
+    first: Option<u8>,
+}
+
+impl<S> Watched<S> {
+    fn spoke_tls(&self) -> Option<bool> {
+        self.first.and_then(|byte| looks_like_tls(&[byte]))
+    }
+}
+
+impl<S: Read> Read for Watched<S> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let read = self.stream.read(into)?;
+        if self.first.is_none() {
+            self.first = into[..read].first().copied();
+        }
+        Ok(read)
+    }
+}
+
+impl<S: Write> Write for Watched<S> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.stream.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.stream.flush()
+    }
+}

@@ -1,0 +1,216 @@
+//! What a TLS failure means, in words for a person: the cause, and what to do about it.
+
+use openssl::error::ErrorStack;
+use openssl::ssl::{Error, NameType, SslRef};
+
+use super::TlsContext;
+
+/// A connection that ended without TLS's own end.
+pub(super) const TRUNCATED: &str = "the server, or something on the way, cut the TLS connection \
+                                    off without closing it in order";
+pub(super) const PLAIN_SERVER: &str = "the server does not speak TLS there, it answered in plain \
+                                       text: leave out --tls, or give its TLS port with -p";
+
+/// Alerts stand in OpenSSL's reasons as 1000 and their number (`SSL_AD_REASON_OFFSET`).
+const ALERT: i32 = 1000;
+const ALERT_LAST: i32 = ALERT + 255;
+/// OpenSSL's number for the part of it that does TLS (`ERR_LIB_SSL`).
+const LIBRARY: i32 = 20;
+/// Numbers of alerts: RFC 8446, section 6.
+mod alert {
+    pub(super) const HANDSHAKE_FAILURE: i32 = 40;
+    pub(super) const BAD_CERTIFICATE: i32 = 42;
+    pub(super) const UNSUPPORTED_CERTIFICATE: i32 = 43;
+    pub(super) const CERTIFICATE_REVOKED: i32 = 44;
+    pub(super) const CERTIFICATE_EXPIRED: i32 = 45;
+    pub(super) const CERTIFICATE_UNKNOWN: i32 = 46;
+    pub(super) const UNKNOWN_CA: i32 = 48;
+    pub(super) const ACCESS_DENIED: i32 = 49;
+    pub(super) const PROTOCOL_VERSION: i32 = 70;
+    pub(super) const INSUFFICIENT_SECURITY: i32 = 71;
+    pub(super) const UNRECOGNIZED_NAME: i32 = 112;
+    pub(super) const CERTIFICATE_REQUIRED: i32 = 116;
+}
+/// Reasons of OpenSSL's own: `openssl/sslerr.h`.
+mod reason {
+    pub(super) const NO_CIPHERS_AVAILABLE: i32 = 181;
+    pub(super) const UNEXPECTED_EOF: i32 = 294;
+    pub(super) const CERTIFICATE_VERIFY_FAILED: i32 = 134;
+    pub(super) const UNSUPPORTED_PROTOCOL: i32 = 258;
+    pub(super) const DH_KEY_TOO_SMALL: i32 = 394;
+    pub(super) const WRONG_CIPHER_RETURNED: i32 = 261;
+}
+/// Outcomes of checking a certificate: `openssl/x509_vfy.h`.
+pub(super) mod verify {
+    pub(crate) const OK: i32 = 0;
+    pub(crate) const NO_ISSUER: i32 = 2;
+    pub(crate) const SIGNATURE: i32 = 7;
+    pub(crate) const NOT_YET_VALID: i32 = 9;
+    pub(crate) const EXPIRED: i32 = 10;
+    pub(crate) const SELF_SIGNED: i32 = 18;
+    pub(crate) const SELF_SIGNED_IN_CHAIN: i32 = 19;
+    pub(crate) const NO_ISSUER_HERE: i32 = 20;
+    pub(crate) const LEAF_ALONE: i32 = 21;
+    pub(crate) const REVOKED: i32 = 23;
+    pub(crate) const WRONG_PURPOSE: i32 = 26;
+    pub(crate) const WRONG_HOST: i32 = 62;
+    pub(crate) const WRONG_IP: i32 = 64;
+    pub(crate) const KEY_TOO_SMALL: i32 = 66;
+    pub(crate) const CA_KEY_TOO_SMALL: i32 = 67;
+}
+
+const NO_CIPHER: &str = "the server and this client share no cipher: --tls-ciphers says which are \
+                         offered for TLS 1.2 and older, --tls-ciphersuites for TLS 1.3";
+const NEEDS_CERTIFICATE: &str =
+    "the server asks for a client certificate: give it with --cert FILE and --key FILE";
+
+/// Why a connection could not even be prepared.
+pub(super) fn setup(error: &ErrorStack) -> String {
+    format!("TLS cannot be set up: {}", reason_of(error))
+}
+
+/// What a failed call to OpenSSL on this connection means. `spoke_tls` is what the first bytes of
+/// the server looked like.
+pub(super) fn failed(
+    context: &TlsContext,
+    ssl: &SslRef,
+    error: &Error,
+    spoke_tls: Option<bool>,
+) -> String {
+    if spoke_tls == Some(false) {
+        return PLAIN_SERVER.to_owned();
+    }
+    let Some(stack) = error.ssl_error() else {
+        return error.io_error().map_or_else(|| closed_early(spoke_tls), ToString::to_string);
+    };
+    // The oldest errors are of what TLS is made of; the last one of TLS itself says what failed.
+    let of_tls = stack.errors().iter().rev().find(|e| e.library_code() == LIBRARY);
+    let code = of_tls.map_or(0, |e| e.reason_code());
+    match code {
+        reason::CERTIFICATE_VERIFY_FAILED => {
+            let result = ssl.verify_result();
+            let name = ssl.servername(NameType::HOST_NAME);
+            certificate(context, name, result.as_raw(), result.error_string())
+        }
+        reason::NO_CIPHERS_AVAILABLE | reason::WRONG_CIPHER_RETURNED => NO_CIPHER.to_owned(),
+        reason::UNSUPPORTED_PROTOCOL => no_version(),
+        reason::UNEXPECTED_EOF if ssl.is_init_finished() => TRUNCATED.to_owned(),
+        reason::UNEXPECTED_EOF => closed_early(spoke_tls),
+        reason::DH_KEY_TOO_SMALL => "the server's Diffie-Hellman key is too small for the \
+                                     security level of OpenSSL here (tls-dh-params-file of the \
+                                     server)"
+            .to_owned(),
+        alerted @ ALERT..=ALERT_LAST => refused(context, ssl, alerted - ALERT, stack),
+        _ => format!("TLS failed: {}", reason_of(stack)),
+    }
+}
+
+/// What the alert that a server sent means.
+fn refused(context: &TlsContext, ssl: &SslRef, alert: i32, stack: &ErrorStack) -> String {
+    match alert {
+        // Until TLS 1.2 this alert also says that a certificate is missing, and then a cipher was
+        // agreed on before.
+        alert::HANDSHAKE_FAILURE
+            if ssl.current_cipher().is_some() && !context.has_certificate() =>
+        {
+            NEEDS_CERTIFICATE.to_owned()
+        }
+        alert::HANDSHAKE_FAILURE | alert::INSUFFICIENT_SECURITY => {
+            format!("{NO_CIPHER} (the server ended the handshake)")
+        }
+        alert::PROTOCOL_VERSION => no_version(),
+        alert::CERTIFICATE_REQUIRED => NEEDS_CERTIFICATE.to_owned(),
+        alert::UNKNOWN_CA => ours("it does not know the CA that signed it"),
+        alert::CERTIFICATE_EXPIRED => ours("it has expired"),
+        alert::CERTIFICATE_REVOKED => ours("it was revoked"),
+        alert::BAD_CERTIFICATE
+        | alert::UNSUPPORTED_CERTIFICATE
+        | alert::CERTIFICATE_UNKNOWN
+        | alert::ACCESS_DENIED => ours(&reason_of(stack)),
+        alert::UNRECOGNIZED_NAME => {
+            "the server knows no host of the name that was asked for (--sni)".to_owned()
+        }
+        _ => format!("the server ended TLS: {}", reason_of(stack)),
+    }
+}
+
+fn ours(why: &str) -> String {
+    format!("the server refused our certificate (--cert): {why}")
+}
+
+fn no_version() -> String {
+    "the server and this client share no version of TLS (tls-protocols of the server; \
+     MinProtocol in openssl.cnf here)"
+        .to_owned()
+}
+
+/// What the outcome of checking the server's certificate means.
+fn certificate(context: &TlsContext, name: Option<&str>, result: i32, openssl: &str) -> String {
+    let shown = context.rejected();
+    let name = name.unwrap_or("the address that was connected to");
+    match result {
+        verify::EXPIRED => format!(
+            "a certificate of the server has expired{}: renew it, or check this machine's clock",
+            shown.until()
+        ),
+        verify::NOT_YET_VALID => format!(
+            "a certificate of the server is not valid yet{}: check the clocks of both machines",
+            shown.from()
+        ),
+        verify::WRONG_HOST | verify::WRONG_IP => format!(
+            "the server's certificate is for another host: it is not for {name}{}. --sni NAME \
+             checks it for NAME instead, --insecure \
+             checks nothing",
+            shown.names()
+        ),
+        verify::NO_ISSUER
+        | verify::NO_ISSUER_HERE
+        | verify::SELF_SIGNED
+        | verify::SELF_SIGNED_IN_CHAIN
+        | verify::LEAF_ALONE => format!(
+            "the server's certificate is by an unknown CA ({openssl}): name the CA's certificate \
+             with --cacert FILE"
+        ),
+        verify::SIGNATURE => {
+            "the server's certificate is by an unknown CA: it has the name of one \
+                              given by --cacert, but not its key"
+                .to_owned()
+        }
+        verify::REVOKED => "the server's certificate was revoked".to_owned(),
+        verify::WRONG_PURPOSE => {
+            "the server's certificate is not one for servers (its extended key usage)".to_owned()
+        }
+        verify::KEY_TOO_SMALL | verify::CA_KEY_TOO_SMALL => format!(
+            "a key of the server's certificates is too small for the security level of OpenSSL \
+             here ({openssl})"
+        ),
+        verify::OK => "the server's certificate was not accepted".to_owned(),
+        _ => format!("the server's certificate was not accepted: {openssl}"),
+    }
+}
+
+/// What it means that a server closed the connection before TLS stood.
+pub(super) fn closed_early(spoke_tls: Option<bool>) -> String {
+    match spoke_tls {
+        Some(false) => PLAIN_SERVER.to_owned(),
+        Some(true) => "the server closed the connection in the middle of the TLS handshake; its \
+                       log may say why"
+            .to_owned(),
+        None => "the server closed the connection instead of answering the TLS handshake: it may \
+                 not speak TLS there (leave out --tls, or check -p), or have all the clients it \
+                 allows (maxclients)"
+            .to_owned(),
+    }
+}
+
+/// OpenSSL's own words, the first error's.
+pub(super) fn reason_of(stack: &ErrorStack) -> String {
+    let first = stack.errors().first();
+    let text = first.and_then(|e| e.reason()).map(str::to_owned);
+    text.unwrap_or_else(|| {
+        first.map_or_else(
+            || "for an unknown reason".to_owned(),
+            |e| format!("error {} of OpenSSL", e.code()),
+        )
+    })
+}

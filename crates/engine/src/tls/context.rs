@@ -1,0 +1,441 @@
+//! What is the same for all TLS connections of a run: whom to trust, who we are, which ciphers.
+//!
+//! Made once, before any worker starts, so that a file that cannot be read is told then and by its
+//! option. What is in a key is kept by OpenSSL alone and shown nowhere.
+
+use std::fmt;
+use std::fs;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use openssl::error::ErrorStack;
+use openssl::nid::Nid;
+use openssl::pkey::PKey;
+use openssl::ssl::{
+    Ssl, SslContext, SslContextBuilder, SslMethod, SslMode, SslOptions, SslVerifyMode,
+};
+use openssl::x509::verify::X509CheckFlags;
+use openssl::x509::{X509, X509Ref};
+
+use super::cause::{reason_of, verify};
+use crate::Address;
+
+/// What of the server's certificate is checked.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Verify {
+    /// That a trusted CA signed it, and that it is for the host that was connected to.
+    #[default]
+    Host,
+    /// That a trusted CA signed it. For whom is noted and not held against it.
+    Chain,
+    /// Nothing.
+    Nothing,
+}
+
+/// What a [`TlsContext`] is made of: files by their paths, lists as OpenSSL takes them.
+#[derive(Debug, Clone, Default)]
+pub struct TlsSettings {
+    /// The host that was named, to check the certificate for and to ask the server for.
+    pub host: Option<String>,
+    /// A name that takes its place (`--sni`), at every address.
+    pub sni: Option<String>,
+    /// What is checked.
+    pub verify: Verify,
+    /// PEM file of trusted CA certificates (`--cacert`). Without it and the directory, those that
+    /// the system trusts are.
+    pub cacert: Option<PathBuf>,
+    /// Directory of trusted CA certificates by their hash (`--cacertdir`).
+    pub cacertdir: Option<PathBuf>,
+    /// PEM file of our certificate and its chain (`--cert`).
+    pub cert: Option<PathBuf>,
+    /// PEM file of its key (`--key`).
+    pub key: Option<PathBuf>,
+    /// Ciphers up to TLS 1.2 (`--tls-ciphers`).
+    pub ciphers: Option<String>,
+    /// Ciphers of TLS 1.3 (`--tls-ciphersuites`).
+    pub ciphersuites: Option<String>,
+    /// Whether a connection takes up the session of an earlier one.
+    pub resume: bool,
+}
+
+/// Why a context cannot be made; names the option and the file.
+#[derive(Debug)]
+pub struct TlsError(String);
+
+impl fmt::Display for TlsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for TlsError {}
+
+/// See the file's head. A clone is the same context.
+#[derive(Clone)]
+pub struct TlsContext {
+    openssl: SslContext,
+    /// The name for every address, if there is one for all.
+    sni: Option<String>,
+    host: Option<String>,
+    /// Addresses that go by a name.
+    names: Arc<[(IpAddr, String)]>,
+    verify: Verify,
+    resume: bool,
+    has_certificate: bool,
+    rejected: Arc<Mutex<Rejected>>,
+}
+
+impl fmt::Debug for TlsContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TlsContext")
+            .field("sni", &self.sni)
+            .field("host", &self.host)
+            .field("verify", &self.verify)
+            .finish_non_exhaustive()
+    }
+}
+
+impl TlsContext {
+    /// Reads the files and checks what can be checked without a server.
+    ///
+    /// # Errors
+    /// A file cannot be read or holds something else, or OpenSSL does not know a cipher.
+    pub fn new(settings: &TlsSettings) -> Result<Self, TlsError> {
+        let mut builder = SslContext::builder(SslMethod::tls_client()).map_err(broken)?;
+        builder.set_options(SslOptions::NO_COMPRESSION | SslOptions::NO_RENEGOTIATION);
+        builder.set_mode(SslMode::ENABLE_PARTIAL_WRITE | SslMode::ACCEPT_MOVING_WRITE_BUFFER);
+        // One look for all that has arrived, instead of two for each record.
+        builder.set_read_ahead(true);
+        if settings.verify != Verify::Nothing {
+            trust(&mut builder, settings)?;
+        }
+        identify(&mut builder, settings)?;
+        if let Some(list) = &settings.ciphers {
+            builder.set_cipher_list(list).map_err(|e| unknown("--tls-ciphers", list, &e))?;
+        }
+        if let Some(list) = &settings.ciphersuites {
+            builder.set_ciphersuites(list).map_err(|e| unknown("--tls-ciphersuites", list, &e))?;
+        }
+        let rejected = Arc::new(Mutex::new(Rejected::default()));
+        watch(&mut builder, settings.verify, Arc::clone(&rejected));
+        Ok(Self {
+            openssl: builder.build(),
+            sni: settings.sni.clone(),
+            host: settings.host.clone(),
+            names: Arc::new([]),
+            verify: settings.verify,
+            resume: settings.resume,
+            has_certificate: settings.cert.is_some(),
+            rejected,
+        })
+    }
+
+    /// The same context, in which these addresses go by a name: a connection to one of them asks
+    /// for that name, and its certificate is checked for it. An address without a name is checked
+    /// as an IP address. `--sni` goes before either.
+    #[must_use]
+    pub fn knowing(mut self, names: impl IntoIterator<Item = (IpAddr, String)>) -> Self {
+        self.names = self.names.iter().cloned().chain(names).collect();
+        self
+    }
+
+    /// What stands in the way of trusting a server by name, where only its chain is checked: noted
+    /// when a certificate was seen that is for another host.
+    #[must_use]
+    pub fn name_mismatch(&self) -> Option<String> {
+        let rejected = self.rejected();
+        (self.verify == Verify::Chain && rejected.wrong_name).then(|| {
+            format!(
+                "the server's certificate is for another host{}; its CA is trusted",
+                rejected.names()
+            )
+        })
+    }
+
+    pub(super) fn openssl(&self) -> &SslContext {
+        &self.openssl
+    }
+
+    pub(super) fn resumes(&self) -> bool {
+        self.resume
+    }
+
+    pub(super) fn has_certificate(&self) -> bool {
+        self.has_certificate
+    }
+
+    /// What is known of the certificate that was turned down last.
+    pub(super) fn rejected(&self) -> Rejected {
+        self.rejected.lock().map(|r| r.clone()).unwrap_or_default()
+    }
+
+    /// The TLS side of a connection to this address, not begun.
+    pub(super) fn ssl(&self, to: Option<&Address>) -> Result<Ssl, ErrorStack> {
+        let mut ssl = Ssl::new(&self.openssl)?;
+        let of_address;
+        let name = match (&self.sni, to) {
+            (Some(sni), _) => Some(sni.as_str()),
+            (None, Some(Address::Tcp(address))) => {
+                let ip = address.ip();
+                match self.names.iter().find(|(known, _)| *known == ip) {
+                    Some((_, name)) => Some(name.as_str()),
+                    None => {
+                        of_address = ip.to_string();
+                        Some(of_address.as_str())
+                    }
+                }
+            }
+            (None, _) => self.host.as_deref(),
+        };
+        let Some(name) = name else { return Ok(ssl) };
+        let ip = name.parse::<IpAddr>().ok();
+        if ip.is_none() {
+            // An address is no server name (RFC 6066, section 3).
+            ssl.set_hostname(name)?;
+        }
+        if self.verify != Verify::Nothing {
+            let param = ssl.param_mut();
+            param.set_hostflags(X509CheckFlags::NO_PARTIAL_WILDCARDS);
+            match ip {
+                Some(ip) => param.set_ip(ip)?,
+                None => param.set_host(name)?,
+            }
+        }
+        Ok(ssl)
+    }
+}
+
+/// Which CAs are trusted.
+fn trust(builder: &mut SslContextBuilder, settings: &TlsSettings) -> Result<(), TlsError> {
+    if let Some(file) = &settings.cacert {
+        let pem = read("--cacert", file)?;
+        let certificates = X509::stack_from_pem(&pem).unwrap_or_default();
+        if certificates.is_empty() {
+            return Err(no_pem("--cacert", file, "certificate"));
+        }
+        for certificate in certificates {
+            builder.cert_store_mut().add_cert(certificate).map_err(broken)?;
+        }
+    }
+    if let Some(directory) = &settings.cacertdir {
+        let entries = fs::read_dir(directory)
+            .map_err(|e| TlsError(format!("--cacertdir {}: {}", directory.display(), plain(&e))))?;
+        let hashed = entries.flatten().any(|e| is_hash(&e.file_name().to_string_lossy()));
+        if !hashed {
+            let shown = directory.display();
+            return Err(TlsError(format!(
+                "--cacertdir {shown}: there is no certificate under its hash, where OpenSSL looks \
+                 for it; make them with: openssl rehash {shown}"
+            )));
+        }
+        builder.load_verify_locations(None, Some(directory)).map_err(broken)?;
+    }
+    if settings.cacert.is_none() && settings.cacertdir.is_none() {
+        builder.set_default_verify_paths().map_err(broken)?;
+    }
+    Ok(())
+}
+
+/// `xxxxxxxx.n`, as `openssl rehash` names its links.
+fn is_hash(name: &str) -> bool {
+    name.split_once('.').is_some_and(|(hash, number)| {
+        hash.len() == 8
+            && hash.bytes().all(|b| b.is_ascii_hexdigit())
+            && !number.is_empty()
+            && number.bytes().all(|b| b.is_ascii_digit())
+    })
+}
+
+/// Who we are, for servers that ask.
+fn identify(builder: &mut SslContextBuilder, settings: &TlsSettings) -> Result<(), TlsError> {
+    let (cert, key) = match (&settings.cert, &settings.key) {
+        (Some(cert), Some(key)) => (cert, key),
+        (None, None) => return Ok(()),
+        (Some(_), None) => return Err(TlsError("--cert needs its key: --key FILE".to_owned())),
+        (None, Some(_)) => {
+            return Err(TlsError("--key needs its certificate: --cert FILE".to_owned()));
+        }
+    };
+    read("--cert", cert)?;
+    builder.set_certificate_chain_file(cert).map_err(|_| no_pem("--cert", cert, "certificate"))?;
+    let pem = read("--key", key)?;
+    let mut locked = false;
+    // Nobody is asked for a passphrase, which OpenSSL would do on the terminal.
+    let private = PKey::private_key_from_pem_callback(&pem, |_| {
+        locked = true;
+        Ok(0)
+    });
+    let private = private.map_err(|_| match locked {
+        true => {
+            let shown = key.display();
+            TlsError(format!(
+                "--key {shown}: it is encrypted; make a plain one for the benchmark with: openssl \
+                 pkey -in {shown} -out FILE"
+            ))
+        }
+        false => no_pem("--key", key, "private key"),
+    })?;
+    // Refuses a key that is not the certificate's.
+    builder.set_private_key(&private).and_then(|()| builder.check_private_key()).map_err(|_| {
+        TlsError(format!("--key {}: it is not the key of --cert {}", key.display(), cert.display()))
+    })
+}
+
+/// Has certificates that are turned down noted, so that an error can say what is wrong with them.
+fn watch(builder: &mut SslContextBuilder, verify: Verify, rejected: Arc<Mutex<Rejected>>) {
+    if verify == Verify::Nothing {
+        builder.set_verify(SslVerifyMode::NONE);
+        return;
+    }
+    builder.set_verify_callback(SslVerifyMode::PEER, move |fine, store| {
+        if fine {
+            return true;
+        }
+        let wrong_name = matches!(store.error().as_raw(), verify::WRONG_HOST | verify::WRONG_IP);
+        if let (Some(certificate), Ok(mut rejected)) = (store.current_cert(), rejected.lock()) {
+            *rejected = Rejected::of(certificate, wrong_name || rejected.wrong_name);
+        }
+        wrong_name && verify == Verify::Chain
+    });
+}
+
+/// What is said of a certificate that was turned down.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Rejected {
+    names: Vec<String>,
+    not_before: String,
+    not_after: String,
+    wrong_name: bool,
+}
+
+impl Rejected {
+    /// Names beyond so many are left out.
+    const NAMES_MAX: usize = 4;
+
+    fn of(certificate: &X509Ref, wrong_name: bool) -> Self {
+        let alternatives = certificate.subject_alt_names();
+        let mut names: Vec<String> = alternatives
+            .iter()
+            .flatten()
+            .filter_map(|name| {
+                let address = name.ipaddress().and_then(|bytes| match bytes.len() {
+                    4 => <[u8; 4]>::try_from(bytes).ok().map(IpAddr::from),
+                    _ => <[u8; 16]>::try_from(bytes).ok().map(IpAddr::from),
+                });
+                name.dnsname().map(str::to_owned).or(address.map(|ip| ip.to_string()))
+            })
+            .collect();
+        if names.is_empty() {
+            let common = certificate.subject_name().entries_by_nid(Nid::COMMONNAME);
+            names.extend(common.filter_map(|e| Some(e.data().to_string().ok()?.to_string())));
+        }
+        names.truncate(Self::NAMES_MAX);
+        Self {
+            names,
+            not_before: certificate.not_before().to_string(),
+            not_after: certificate.not_after().to_string(),
+            wrong_name,
+        }
+    }
+
+    pub(super) fn names(&self) -> String {
+        match self.names.as_slice() {
+            [] => String::new(),
+            names => format!(" (it is for {})", names.join(", ")),
+        }
+    }
+
+    pub(super) fn until(&self) -> String {
+        if self.not_after.is_empty() { String::new() } else { format!(" on {}", self.not_after) }
+    }
+
+    pub(super) fn from(&self) -> String {
+        match self.not_before.as_str() {
+            "" => String::new(),
+            from => format!(" before {from}"),
+        }
+    }
+}
+
+fn read(option: &str, file: &Path) -> Result<Vec<u8>, TlsError> {
+    fs::read(file).map_err(|e| TlsError(format!("{option} {}: {}", file.display(), plain(&e))))
+}
+
+/// Without the kernel's number.
+fn plain(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_owned()
+}
+
+fn no_pem(option: &str, file: &Path, what: &str) -> TlsError {
+    TlsError(format!("{option} {}: there is no {what} in PEM form in it", file.display()))
+}
+
+fn unknown(option: &str, list: &str, error: &ErrorStack) -> TlsError {
+    let reason = reason_of(error);
+    TlsError(format!(
+        "{option} {list}: OpenSSL knows no such cipher ({reason}); `openssl ciphers -v` lists them"
+    ))
+}
+
+fn broken(error: ErrorStack) -> TlsError {
+    TlsError(super::cause::setup(&error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(settings: TlsSettings) -> String {
+        TlsContext::new(&settings).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_file_is_told_by_its_option() {
+        let dir = tempfile::tempdir().unwrap();
+        let (gone, other) = (dir.path().join("gone"), dir.path().join("other"));
+        fs::write(&other, "no PEM").unwrap();
+        let cases = [
+            (TlsSettings { cacert: Some(gone.clone()), ..Default::default() }, "--cacert", "gone"),
+            (TlsSettings { cacert: Some(other.clone()), ..Default::default() }, "--cacert", "PEM"),
+            (
+                TlsSettings { cacertdir: Some(gone.clone()), ..Default::default() },
+                "gone",
+                "No such",
+            ),
+            (
+                TlsSettings { cacertdir: Some(dir.path().into()), ..Default::default() },
+                "--cacertdir",
+                "openssl rehash",
+            ),
+            (TlsSettings { cert: Some(other.clone()), ..Default::default() }, "--cert", "--key"),
+            (TlsSettings { key: Some(other.clone()), ..Default::default() }, "--key", "--cert"),
+            (
+                TlsSettings { cert: Some(other.clone()), key: Some(gone), ..Default::default() },
+                "--cert",
+                "certificate",
+            ),
+            (
+                TlsSettings { ciphers: Some("NO-SUCH".into()), ..Default::default() },
+                "--tls-ciphers NO-SUCH",
+                "no such cipher",
+            ),
+            (
+                TlsSettings { ciphersuites: Some("NO_SUCH".into()), ..Default::default() },
+                "--tls-ciphersuites NO_SUCH",
+                "no such cipher",
+            ),
+        ];
+        for (settings, option, why) in cases {
+            let error = refused(settings);
+            assert!(error.contains(option) && error.contains(why), "{error}");
+        }
+    }
+
+    #[test]
+    fn hashes_are_told_from_other_names() {
+        assert!(is_hash("9d66eef0.0") && is_hash("00000000.12"));
+        assert!(!is_hash("ca.crt") && !is_hash("9d66eef0.") && !is_hash("9d66eef0.r0"));
+    }
+}

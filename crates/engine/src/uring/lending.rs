@@ -1,0 +1,181 @@
+//! What a connection has lent to the kernel and what it got from there.
+//!
+//! Bytes to send go from `outbox` to `lent`, which is not touched until every completion of the
+//! turn that submitted it was seen, or until the operation that waits for room has ended. Bytes
+//! received lie in a buffer of the pool, which is ours until it is given back.
+
+use std::io;
+
+use socket2::Socket;
+
+use super::Uring;
+use super::operation::Kind;
+use crate::{ConnId, Event, Reason};
+
+/// A connection's bytes: what it has to send, what the kernel holds, what it received.
+#[derive(Default)]
+pub(super) struct Slot {
+    pub(super) socket: Option<Socket>,
+    pub(super) generation: u32,
+    pub(super) open: bool,
+    /// Whether it stands in `staged`.
+    pub(super) staged: bool,
+    /// To be handed over.
+    pub(super) outbox: Vec<u8>,
+    /// Handed over, and when.
+    pub(super) lent: Vec<u8>,
+    pub(super) lent_turn: u64,
+    /// An operation that waits for room holds `lent`.
+    pub(super) waiting: bool,
+    /// Received and not consumed.
+    pub(super) kept: Vec<u8>,
+}
+
+/// Where the bytes of the current event are.
+pub(super) struct Current {
+    pub(super) conn: ConnId,
+    pub(super) place: Place,
+    pub(super) start: usize,
+    pub(super) end: usize,
+}
+
+#[derive(Clone, Copy)]
+pub(super) enum Place {
+    /// In this buffer of the pool.
+    Pool(u16),
+    /// With the connection, behind what it had kept.
+    Kept,
+}
+
+impl Uring {
+    /// Hands every outbox to the ring whose connection has none there.
+    pub(super) fn hand_over(&mut self) -> io::Result<()> {
+        let mut kept_back = 0;
+        for at in 0..self.staged.len() {
+            let conn = self.staged[at];
+            let turn = self.turn;
+            let slot = self.slot(conn);
+            if !slot.staged || slot.outbox.is_empty() {
+                continue;
+            }
+            if slot.waiting || slot.lent_turn == turn {
+                self.staged[kept_back] = conn;
+                kept_back += 1;
+                continue;
+            }
+            slot.staged = false;
+            slot.lent_turn = turn;
+            slot.lent.clear();
+            std::mem::swap(&mut slot.outbox, &mut slot.lent);
+            let operation = self.operation(Kind::Send, conn);
+            self.ring.send_at_once(operation, &self.slots[conn.0 as usize].lent)?;
+        }
+        self.staged.truncate(kept_back);
+        Ok(())
+    }
+
+    pub(super) fn give_back(&mut self, buffer: Option<u16>) {
+        if let (Some(pool), Some(buffer)) = (&mut self.pool, buffer) {
+            pool.give_back(buffer);
+        }
+    }
+
+    /// A receive has filled a buffer, or ended.
+    #[inline]
+    pub(super) fn received(
+        &mut self,
+        conn: ConnId,
+        result: io::Result<usize>,
+        more: bool,
+        buffer: Option<u16>,
+    ) -> Option<Event> {
+        let (len, buffer) = match (result, buffer) {
+            (Ok(len @ 1..), Some(buffer)) => (len, buffer),
+            (Ok(_), buffer) => {
+                self.give_back(buffer);
+                return Some(self.lose(conn, Reason::ByPeer));
+            }
+            (Err(error), buffer) => {
+                self.give_back(buffer);
+                // Out of buffers: they are back by now.
+                if rustix::io::Errno::from_io_error(&error) != Some(rustix::io::Errno::NOBUFS) {
+                    return Some(self.lose(conn, Reason::Failed(error)));
+                }
+                return self.arm(conn).err().map(|e| self.lose(conn, Reason::Failed(e)));
+            }
+        };
+        if !more && let Err(error) = self.arm(conn) {
+            self.give_back(Some(buffer));
+            return Some(self.lose(conn, Reason::Failed(error)));
+        }
+        let slot = &mut self.slots[conn.0 as usize];
+        let (place, end) = if slot.kept.is_empty() {
+            (Place::Pool(buffer), len)
+        } else {
+            if let Some(pool) = &mut self.pool {
+                slot.kept.extend_from_slice(pool.filled(buffer, len));
+                pool.give_back(buffer);
+            }
+            (Place::Kept, slot.kept.len())
+        };
+        self.current = Some(Current { conn, place, start: 0, end });
+        Some(Event::Received(conn))
+    }
+
+    /// The kernel did not take all at once, or has taken the rest.
+    pub(super) fn sent(&mut self, conn: ConnId, kind: Kind, result: io::Result<usize>) {
+        let slot = self.slot(conn);
+        slot.waiting &= kind != Kind::SendRest;
+        let taken = match result {
+            Ok(taken) => taken,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
+            // What ails the connection its receive will tell, after what it still has to say.
+            Err(_) => {
+                slot.open = false;
+                return;
+            }
+        };
+        slot.lent.drain(..taken.min(slot.lent.len()));
+        if slot.lent.is_empty() {
+            return;
+        }
+        slot.waiting = true;
+        self.outstanding += 1;
+        let operation = self.operation(Kind::SendRest, conn);
+        if let Err(error) = self.ring.send_waiting(operation, &self.slots[conn.0 as usize].lent) {
+            self.told.push_back((conn, Err(error)));
+        }
+    }
+
+    /// What the current event received and nobody consumed.
+    #[inline]
+    pub(super) fn bytes_of_current(&self) -> &[u8] {
+        let Some(Current { conn, place, start, end }) = &self.current else {
+            return &[];
+        };
+        match (place, &self.pool) {
+            (Place::Pool(buffer), Some(pool)) => &pool.filled(*buffer, *end)[*start..],
+            _ => &self.slots[conn.0 as usize].kept[*start..*end],
+        }
+    }
+
+    /// Keeps what was received last and not consumed with its connection.
+    #[inline]
+    pub(super) fn put_away(&mut self) {
+        let Some(Current { conn, place, start, end }) = self.current.take() else {
+            return;
+        };
+        let slot = &mut self.slots[conn.0 as usize];
+        match place {
+            Place::Kept => drop(slot.kept.drain(..start)),
+            Place::Pool(buffer) => {
+                if let Some(pool) = &mut self.pool {
+                    if start < end {
+                        slot.kept.extend_from_slice(&pool.filled(buffer, end)[start..]);
+                    }
+                    pool.give_back(buffer);
+                }
+            }
+        }
+    }
+}

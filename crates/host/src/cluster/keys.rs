@@ -1,0 +1,139 @@
+//! Which argument of each command of a plan is its key: from what is known of commands, and from
+//! the server for the rest.
+
+use wire::cluster::{KeyPlace, Routing, known};
+use wire::resp::Value;
+use workload::{Arg, CommandSpec, Piece, Plan, command, value::Lcg};
+
+use super::{ClusterError, refused};
+use crate::{Address, Login, log_in};
+
+/// What decides where each command of a plan's sequence goes; no place is
+/// [`KeyPlace::Movable`] any more.
+///
+/// # Errors
+/// The server does not answer, or refuses to say where the keys of a command are.
+pub fn routings(
+    plan: &Plan,
+    address: &Address,
+    login: Login<'_>,
+) -> Result<Vec<Routing>, ClusterError> {
+    let mut asking = Asking { plan, address, login, client: None };
+    plan.sequence.iter().map(|command| asking.routing(command)).collect()
+}
+
+struct Asking<'a, C> {
+    plan: &'a Plan,
+    address: &'a Address,
+    login: Login<'a>,
+    /// Only once there is something to ask.
+    client: Option<C>,
+}
+
+type Client = crate::Client<crate::Transport>;
+
+impl Asking<'_, Client> {
+    fn ask(&mut self, words: &[&[u8]]) -> Result<Value, ClusterError> {
+        let client = match &mut self.client {
+            Some(client) => client,
+            None => self.client.insert(log_in(self.address, self.login)?),
+        };
+        Ok(client.ask(words)?)
+    }
+
+    fn routing(&mut self, command: &CommandSpec) -> Result<Routing, ClusterError> {
+        let words: Vec<Vec<u8>> =
+            command.args.iter().enumerate().map(|(n, arg)| self.sample(arg, n)).collect();
+        let text = |n: usize| words.get(n).map(|word| String::from_utf8_lossy(word).into_owned());
+        let name = text(0).unwrap_or_default();
+        let mut routing = match known(&name, text(1).as_deref()) {
+            Some(routing) => routing,
+            None => self.described(&name, text(1))?,
+        };
+        routing.key = match routing.key {
+            KeyPlace::Movable => self.movable(&name, &words)?,
+            // The server says what is missing better than we would.
+            KeyPlace::Arg(n) if n >= words.len() => KeyPlace::Keyless,
+            place => place,
+        };
+        Ok(routing)
+    }
+
+    /// What the server says of a command. One that it does not know has no key.
+    fn described(&mut self, name: &str, sub: Option<String>) -> Result<Routing, ClusterError> {
+        let keyless = Routing { key: KeyPlace::Keyless, read_only: false };
+        let reply = self.ask(&[b"COMMAND", b"INFO", name.as_bytes()])?;
+        if let Value::Error(text) = &reply {
+            return Err(refused(self.address, "COMMAND INFO", text));
+        }
+        let Value::Array(found) = &reply else { return Ok(keyless) };
+        let Some(Value::Array(info)) = found.first() else { return Ok(keyless) };
+        let full = sub.map(|sub| format!("{name}|{sub}").to_lowercase());
+        let subcommand = match info.get(9) {
+            Some(Value::Array(subs)) => subs.iter().find_map(|sub| match sub {
+                Value::Array(info) if info.first().and_then(Value::text) == full => Some(info),
+                _ => None,
+            }),
+            _ => None,
+        };
+        let info = subcommand.unwrap_or(info);
+        let flags = match info.get(2) {
+            Some(Value::Array(flags) | Value::Set(flags)) => flags.as_slice(),
+            _ => &[],
+        };
+        let has = |flag: &str| flags.iter().any(|f| f.text().as_deref() == Some(flag));
+        let first = info.get(3).and_then(Value::text).and_then(|text| text.parse().ok());
+        let key = match first {
+            Some(first @ 1..) => KeyPlace::Arg(first),
+            _ if has("movablekeys") => KeyPlace::Movable,
+            _ => KeyPlace::Keyless,
+        };
+        Ok(Routing { key, read_only: has("readonly") })
+    }
+
+    /// The first key of a command whose arguments say where it is.
+    fn movable(&mut self, name: &str, words: &[Vec<u8>]) -> Result<KeyPlace, ClusterError> {
+        let mut question: Vec<&[u8]> = vec![b"COMMAND", b"GETKEYS"];
+        question.extend(words.iter().map(Vec::as_slice));
+        let keys = match self.ask(&question)? {
+            Value::Array(keys) => keys,
+            Value::Error(text) if text.starts_with(b"NOPERM") => {
+                let question = format!("COMMAND GETKEYS {name}");
+                return Err(refused(self.address, &question, &text));
+            }
+            // It has no key, or is not what the server takes, which the run will show.
+            _ => return Ok(KeyPlace::Keyless),
+        };
+        // Equal arguments are equal for every request, or their samples would differ.
+        let first = keys.first().and_then(|key| match key {
+            Value::Bulk(key) => words.iter().skip(1).position(|word| word == key),
+            _ => None,
+        });
+        Ok(first.map_or(KeyPlace::Keyless, |n| KeyPlace::Arg(n + 1)))
+    }
+
+    /// An argument as it could be sent. Numbers are those of the argument's place, so that two
+    /// arguments with numbers of their own differ.
+    fn sample(&self, arg: &Arg, place: usize) -> Vec<u8> {
+        let digits = self.plan.keys.range.map(|_| self.plan.keys.digits());
+        let mut out = Vec::new();
+        for piece in &arg.pieces {
+            match (piece, digits) {
+                (Piece::Bytes(bytes), _) => out.extend_from_slice(bytes),
+                (Piece::Fill { len, skip }, _) => Lcg::at(*skip).fill(*len as usize, &mut out),
+                (Piece::Tag, _) => out.extend_from_slice(command::TAG_PLACEHOLDER),
+                (Piece::Field(column), _) => {
+                    let cell = self.plan.dataset.as_ref().map(|d| d.cell(0, *column));
+                    out.extend_from_slice(cell.unwrap_or_default());
+                }
+                (Piece::Number(slot), None) => {
+                    out.extend_from_slice(command::placeholder(*slot).as_bytes());
+                }
+                (Piece::Number(_), Some(digits)) => {
+                    out.extend_from_slice(format!("{place:0digits$}").as_bytes());
+                }
+            }
+        }
+        out
+    }
+}

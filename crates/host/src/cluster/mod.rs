@@ -1,0 +1,164 @@
+//! The topology of a cluster, and where the keys of commands are: what must be asked of a node.
+//!
+//! Owns the questions and the words for a server that cannot answer them. What the answers mean
+//! is `wire::cluster`'s business; where load goes, `runner`'s.
+
+mod keys;
+
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::time::Duration;
+
+use thiserror::Error;
+use wire::cluster::{Node, Topology};
+use wire::resp::Value;
+
+use crate::text::printable;
+use crate::{Address, ClientError, Login, Patience, ProbeError, log_in_within};
+
+pub use keys::routings;
+
+/// Why a cluster cannot be used. Worded for the person at the command line.
+#[derive(Debug, Error)]
+pub enum ClusterError {
+    /// The node does not let us in.
+    #[error(transparent)]
+    Probe(#[from] ProbeError),
+    /// The node did not answer.
+    #[error(transparent)]
+    Client(#[from] ClientError),
+    /// The server is no node of a cluster.
+    #[error("{address} is no node of a cluster: {reply}. Leave out --cluster")]
+    NoCluster {
+        /// Where.
+        address: Address,
+        /// What the server said.
+        reply: String,
+    },
+    /// The server refused a question.
+    #[error("{address} refused {command}, which --cluster needs: {reply}{hint}")]
+    Refused {
+        /// Where.
+        address: Address,
+        /// The question.
+        command: String,
+        /// What the server said.
+        reply: String,
+        /// What to do about it, with the space before it; or nothing.
+        hint: &'static str,
+    },
+    /// Nobody owns a slot.
+    #[error(
+        "{address} is a node of a cluster in which nobody owns a slot. Assign the slots first, \
+         such as with redis-cli --cluster create"
+    )]
+    NoSlots {
+        /// Where.
+        address: Address,
+    },
+    /// The answer has a shape that we do not know.
+    #[error("{address} answered {command} with something that is no list of nodes")]
+    Unreadable {
+        /// Where.
+        address: Address,
+        /// The question.
+        command: &'static str,
+    },
+    /// A node announces a name that means nothing here.
+    #[error(
+        "the cluster announces the node {name}, whose host cannot be found from this machine: \
+         {reason}"
+    )]
+    UnknownHost {
+        /// The node.
+        name: String,
+        /// Why.
+        reason: String,
+    },
+}
+
+/// Asks a node for the nodes of its cluster, and finds their addresses.
+///
+/// # Errors
+/// The node does not answer, is in no cluster, or announces what cannot be found.
+pub fn discover(address: &Address, login: Login<'_>, tls: bool) -> Result<Topology, ClusterError> {
+    discover_within(address, login, tls, Patience::default())
+}
+
+/// Patience with a node that is asked what changed, in the middle of a run: others can be asked.
+const REFRESH_PATIENCE: Patience =
+    Patience { connect: Duration::from_millis(300), reply: Duration::from_millis(300) };
+
+/// Asks the first of these nodes that answers what its cluster has become; `None` if none does.
+#[must_use]
+pub fn refresh(nodes: &[SocketAddr], login: Login<'_>, tls: bool) -> Option<Topology> {
+    let ask = |node: &SocketAddr| {
+        discover_within(&Address::Tcp(*node), login, tls, REFRESH_PATIENCE).ok()
+    };
+    nodes.iter().find_map(ask)
+}
+
+fn discover_within(
+    address: &Address,
+    login: Login<'_>,
+    tls: bool,
+    patience: Patience,
+) -> Result<Topology, ClusterError> {
+    let mut client = log_in_within(address, login, patience)?;
+    let asked = match address {
+        Address::Tcp(address) => address.ip().to_string(),
+        Address::Unix(_) => "127.0.0.1".to_owned(),
+    };
+    let mut command = "CLUSTER SHARDS";
+    let mut reply = client.ask(&[b"CLUSTER", b"SHARDS"])?;
+    if matches!(reply, Value::Error(_)) {
+        // Servers before Redis 7 do not know it, and a user may be allowed only the other.
+        command = "CLUSTER SLOTS";
+        reply = client.ask(&[b"CLUSTER", b"SLOTS"])?;
+    }
+    if let Value::Error(text) = &reply {
+        return Err(refused(address, command, text));
+    }
+    let topology = match command {
+        "CLUSTER SHARDS" => Topology::of_shards(&reply, &asked, tls),
+        _ => Topology::of_slots(&reply, &asked),
+    };
+    let mut topology =
+        topology.ok_or_else(|| ClusterError::Unreadable { address: address.clone(), command })?;
+    if topology.masters() == 0 {
+        return Err(ClusterError::NoSlots { address: address.clone() });
+    }
+    for node in &mut topology.nodes {
+        node.address = Some(resolve(node, address)?);
+    }
+    Ok(topology)
+}
+
+fn refused(address: &Address, command: &str, text: &[u8]) -> ClusterError {
+    let reply = printable(String::from_utf8_lossy(text).trim_end_matches('.'));
+    let address = address.clone();
+    if reply.contains("cluster support disabled") || reply.contains("unknown command") {
+        return ClusterError::NoCluster { address, reply };
+    }
+    let hint = if reply.starts_with("NOPERM") {
+        ". The user needs the permissions +cluster|shards or +cluster|slots, and +command"
+    } else {
+        ""
+    };
+    ClusterError::Refused { address, command: command.to_owned(), reply, hint }
+}
+
+/// Where a node is. Of several addresses, one of the family that the first node was reached by.
+fn resolve(node: &Node, asked: &Address) -> Result<SocketAddr, ClusterError> {
+    let fault =
+        |reason: String| ClusterError::UnknownHost { name: printable(&node.name()), reason };
+    let found: Vec<SocketAddr> = (node.host.as_str(), node.port)
+        .to_socket_addrs()
+        .map_err(|error| fault(error.to_string()))?
+        .collect();
+    let same_family = |address: &&SocketAddr| match asked {
+        Address::Tcp(asked) => asked.is_ipv4() == address.is_ipv4(),
+        Address::Unix(_) => true,
+    };
+    let chosen = found.iter().find(same_family).or(found.first());
+    chosen.copied().ok_or_else(|| fault("it stands for no address".to_owned()))
+}

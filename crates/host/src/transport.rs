@@ -1,0 +1,41 @@
+//! What carries a blocking conversation: a socket, or TLS over one.
+
+use std::io::{self, Read, Write};
+
+use engine::TlsStream;
+
+use crate::Plain;
+
+/// A connection, whichever way its server is spoken to.
+#[derive(Debug)]
+pub enum Transport {
+    /// Without TLS.
+    Plain(Plain),
+    /// In TLS.
+    Tls(Box<TlsStream<Plain>>),
+}
+
+impl Read for Transport {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(stream) => stream.read(into),
+            Self::Tls(stream) => stream.read(into),
+        }
+    }
+}
+
+impl Write for Transport {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(stream) => stream.write(bytes),
+            Self::Tls(stream) => stream.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Plain(stream) => stream.flush(),
+            Self::Tls(stream) => stream.flush(),
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! A server on this machine, as its kernel sees it: `/proc/PID`.
+//!
+//! The number that `INFO` gives is of the server's own PID namespace, so it is trusted only if the
+//! process of that number here is as old and has used as much CPU time. See proc(5).
+
+use std::fs;
+
+use super::info::Info;
+use crate::machine;
+
+/// What the kernel knows of a server's main thread and process.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct LocalUse {
+    /// CPU time of the main thread.
+    pub(super) run_ns: u64,
+    /// Time in which the main thread could have run and had no CPU.
+    pub(super) wait_ns: u64,
+    /// Memory of the process that was swapped out.
+    pub(super) swap_bytes: Option<u64>,
+    /// CPUs that the main thread may run on.
+    pub(super) cpus: Vec<usize>,
+}
+
+/// How far apart two statements of one process's age, or of its CPU time, may be.
+const APART_S_MAX: f64 = 2.0;
+/// Clock ticks per second in `/proc`, which Linux has fixed for all programs (`USER_HZ`).
+const TICKS_PER_S: f64 = 100.0;
+
+/// The process that `info` is of, if it runs here.
+pub(super) fn find(info: &Info) -> Option<u32> {
+    let pid = u32::try_from(info.number("process_id")?).ok()?;
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let uptime = fs::read_to_string("/proc/uptime").ok()?;
+    let (age_s, cpu_s) = age_and_cpu(&stat, &uptime)?;
+    let old = (age_s - info.number("uptime_in_seconds")? as f64).abs() <= APART_S_MAX;
+    let used = info.cpu_process_s().is_none_or(|said| (said - cpu_s).abs() <= APART_S_MAX);
+    (old && used).then_some(pid)
+}
+
+/// Age of a process and its CPU time, in seconds, from `/proc/PID/stat` and `/proc/uptime`.
+fn age_and_cpu(stat: &str, uptime: &str) -> Option<(f64, f64)> {
+    // The name stands in parentheses and may itself hold any character.
+    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
+    let ticks = |field: usize| fields.get(field - 3)?.parse::<f64>().ok();
+    let now_s: f64 = uptime.split_whitespace().next()?.parse().ok()?;
+    Some((now_s - ticks(22)? / TICKS_PER_S, (ticks(14)? + ticks(15)?) / TICKS_PER_S))
+}
+
+/// What the process has used so far.
+pub(super) fn read(pid: u32) -> Option<LocalUse> {
+    let schedstat = fs::read_to_string(format!("/proc/{pid}/task/{pid}/schedstat")).ok()?;
+    let mut numbers = schedstat.split_whitespace().map(str::parse);
+    let (run_ns, wait_ns) = (numbers.next()?.ok()?, numbers.next()?.ok()?);
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let (swap_bytes, cpus) = (swapped(&status), allowed(&status));
+    Some(LocalUse { run_ns, wait_ns, swap_bytes, cpus })
+}
+
+/// The CPUs that this program may run on; empty where the kernel does not say.
+pub(super) fn own_cpus() -> Vec<usize> {
+    allowed(&fs::read_to_string("/proc/self/status").unwrap_or_default())
+}
+
+/// `Cpus_allowed_list` of `/proc/PID/status`.
+fn allowed(status: &str) -> Vec<usize> {
+    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+    machine::cpu_list(list.unwrap_or_default().trim())
+}
+
+/// `VmSwap` of `/proc/PID/status`, which gives KiB.
+fn swapped(status: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix("VmSwap:"))?;
+    Some(line.split_whitespace().next()?.parse::<u64>().ok()? * 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn age_and_cpu_are_read_past_any_name() {
+        let stat = "42 (a) b (c) S 1 42 42 0 -1 4194560 900 0 0 0 150 50 0 0 20 0 5 0 1000 1 1";
+        assert_eq!(age_and_cpu(stat, "25.00 40.00\n"), Some((15.0, 2.0)));
+        assert_eq!(age_and_cpu("42 (a", "25.00 40.00\n"), None);
+    }
+
+    #[test]
+    fn swap_is_in_kibibytes() {
+        assert_eq!(swapped("VmRSS:\t  12 kB\nVmSwap:\t     3 kB\n"), Some(3072));
+        assert_eq!(swapped(""), None);
+        assert_eq!(allowed("Cpus_allowed:\tb\nCpus_allowed_list:\t0-1,3\n"), [0, 1, 3]);
+        assert!(allowed("").is_empty());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_process_of_another_age_is_not_the_server() {
+        let pid = std::process::id();
+        let ours = |uptime| Info::parse(&format!("process_id:{pid}\nuptime_in_seconds:{uptime}"));
+        assert_eq!(find(&ours(100_000)), None);
+        assert_eq!(find(&ours(0)), Some(pid));
+        assert!(read(pid).is_some_and(|used| used.run_ns > 0));
+    }
+}

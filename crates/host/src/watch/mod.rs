@@ -1,0 +1,273 @@
+//! What a server, the link to it and this machine did while load ran.
+//!
+//! Looks before and after, over a connection of its own that is closed in between, so that the
+//! load has the server to itself. Whatever a server forbids is left out; no run fails for it. What
+//! the figures mean is left to `report`.
+
+mod info;
+mod link;
+mod local;
+mod sample;
+mod server_use;
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use wire::resp::Value;
+
+use crate::machine::{self, CpuTimes};
+use crate::{Address, Client, ProbeError, Transport, printable};
+use info::Info;
+use link::Link;
+use sample::Sampler;
+use server_use::Snapshot;
+
+pub use link::LinkUse;
+pub use sample::{SAMPLES_MAX, ServerSample};
+pub use server_use::{BusyPart, CommandUse, ServerBusy, ServerUse, Setting};
+
+/// Everything that was observed beside the load.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Watched {
+    /// Each server that was looked at; empty if none could be.
+    pub servers: Vec<ServerUse>,
+    /// Why a server is missing, in words for a person.
+    pub unseen: Option<String>,
+    /// The median round trip of a command that does nothing, before the load.
+    pub idle_round_trip_ns: Option<u64>,
+    /// The link to the server, where there is one.
+    pub link: Option<LinkUse>,
+    /// CPUs that this program may use; empty if that is not known.
+    pub cpus: Vec<usize>,
+    /// Share of this machine's CPU time that its hypervisor gave to others, 0 to 1.
+    pub stolen: Option<f64>,
+}
+
+/// Connects to one of the servers and logs in anew.
+pub type Connect<'a> = dyn Fn(&Address) -> Result<Client<Transport>, ProbeError> + 'a;
+
+/// Somebody who looks at the servers of a run.
+pub struct Watch<'a> {
+    addresses: Vec<Address>,
+    connect: Box<Connect<'a>>,
+    /// Whether to look once a second too.
+    sample: bool,
+}
+
+/// A look that waits for its second.
+pub struct Begun {
+    /// In the order of the addresses.
+    servers: Vec<BegunServer>,
+    idle_round_trip_ns: Option<u64>,
+    link: Option<Link>,
+    cpu_times: Option<CpuTimes>,
+}
+
+/// What the first look saw of one server.
+struct BegunServer {
+    before: Result<Snapshot, String>,
+    pid: Option<u32>,
+    sampler: Option<Sampler>,
+}
+
+/// Settings that bear on speed, or that say how to read the other figures.
+const SETTINGS: [&str; 6] =
+    ["save", "appendonly", "appendfsync", "maxmemory", "maxmemory-policy", "io-threads"];
+/// Round trips measured before the load: at most so many, and for so long in all.
+const ROUND_TRIPS_MAX: usize = 20;
+const ROUND_TRIPS_FOR: Duration = Duration::from_millis(50);
+/// A server may need a moment to notice that the load's connections are closed.
+const TURNED_AWAY_FOR: Duration = Duration::from_secs(1);
+/// With more clients than that, listing them would disturb the server.
+const LISTED_CLIENTS_MAX: u64 = 1000;
+
+impl<'a> Watch<'a> {
+    /// Will look at the servers of these addresses, connecting with `connect`; with `sample` once
+    /// a second while load runs too. The link and the idle round trip are those of the first.
+    pub fn new(
+        addresses: Vec<Address>,
+        sample: bool,
+        connect: impl Fn(&Address) -> Result<Client<Transport>, ProbeError> + 'a,
+    ) -> Self {
+        Self { addresses, connect: Box::new(connect), sample }
+    }
+
+    /// The first look. Takes some milliseconds a server, and as long as [`crate::probe`] at most
+    /// for each command.
+    #[must_use]
+    pub fn begin(&self) -> Begun {
+        let mut begun = Begun {
+            servers: Vec::with_capacity(self.addresses.len()),
+            idle_round_trip_ns: None,
+            link: self.addresses.first().and_then(Link::to),
+            cpu_times: machine::cpu_times(),
+        };
+        for address in &self.addresses {
+            let mut server = BegunServer { before: Err(String::new()), pid: None, sampler: None };
+            server.before = self.client(address).and_then(|mut client| {
+                let before = look(&mut client, None);
+                if begun.servers.is_empty() {
+                    begun.idle_round_trip_ns = round_trip_ns(&mut client, before.is_ok());
+                }
+                if let Ok(before) = &before {
+                    server.pid = local::find(&before.info);
+                }
+                before
+            });
+            if let Ok(before) = &mut server.before {
+                before.local = server.pid.and_then(local::read);
+                let sampler = || self.client(address).ok().and_then(Sampler::start);
+                server.sampler = self.sample.then(sampler).flatten();
+            }
+            begun.servers.push(server);
+        }
+        begun
+    }
+
+    /// The second look, and what happened since the first.
+    #[must_use]
+    pub fn end(&self, begun: Begun) -> Watched {
+        let spent = begun.cpu_times.zip(machine::cpu_times()).map(|(then, now)| now.since(then));
+        let mut watched = Watched {
+            idle_round_trip_ns: begun.idle_round_trip_ns,
+            stolen: spent.and_then(CpuTimes::steal_share),
+            link: begun.link.and_then(Link::used),
+            cpus: local::own_cpus(),
+            ..Watched::default()
+        };
+        // Before anything is asked: a look costs the servers time of their own.
+        let ended: Vec<_> = begun
+            .servers
+            .into_iter()
+            .map(|BegunServer { before, pid, sampler }| {
+                let sampled = sampler.map(Sampler::stop).unwrap_or_default();
+                (before, pid.and_then(local::read), sampled)
+            })
+            .collect();
+        for (address, (before, local, (samples, samples_dropped))) in
+            self.addresses.iter().zip(ended)
+        {
+            let used = before.and_then(|before| {
+                let after = look(&mut self.client(address)?, local)?;
+                ServerUse::between(&before, &after)
+            });
+            match used {
+                Ok(used) => {
+                    let address = address.to_string();
+                    watched.servers.push(ServerUse { address, samples, samples_dropped, ..used });
+                }
+                Err(why) => watched.unseen = watched.unseen.or(Some(why)),
+            }
+        }
+        watched
+    }
+
+    fn client(&self, address: &Address) -> Result<Client<Transport>, String> {
+        let deadline = Instant::now() + TURNED_AWAY_FOR;
+        loop {
+            match (self.connect)(address) {
+                Ok(client) => return Ok(client),
+                Err(ProbeError::TooManyClients { .. }) if Instant::now() < deadline => {
+                    thread::sleep(Duration::from_millis(20));
+                }
+                Err(error) => return Err(error.to_string()),
+            }
+        }
+    }
+}
+
+/// Looks at a server: `INFO`, then what else it allows.
+fn look(
+    client: &mut Client<Transport>,
+    local: Option<local::LocalUse>,
+) -> Result<Snapshot, String> {
+    // `all` has commandstats and is known to every version.
+    let info = match client.ask(&[b"INFO", b"all"]) {
+        Ok(Value::Error(text)) => {
+            let text = printable(&String::from_utf8_lossy(&text));
+            return Err(format!("the server does not answer INFO: {text}"));
+        }
+        Ok(reply) => Info::parse(&reply.text().unwrap_or_default()),
+        Err(error) => return Err(error.to_string()),
+    };
+    let settings = settings(client);
+    let monitors = monitors(client, &info);
+    Ok(Snapshot { info, settings, monitors, local })
+}
+
+/// Those of [`SETTINGS`] that the server knows and shows.
+fn settings(client: &mut Client<Transport>) -> Vec<(String, String)> {
+    let mut words: Vec<&[u8]> = vec![b"CONFIG", b"GET"];
+    words.extend(SETTINGS.iter().map(|name| name.as_bytes()));
+    // Before Redis 7 it took one name at a time.
+    let whole = client.ask(&words).ok().and_then(|reply| pairs(&reply));
+    whole.unwrap_or_else(|| {
+        let one = |name: &&str| client.ask(&[b"CONFIG", b"GET", name.as_bytes()]).ok();
+        SETTINGS.iter().filter_map(one).filter_map(|reply| pairs(&reply)).flatten().collect()
+    })
+}
+
+/// The pairs of a `CONFIG GET`, as RESP2 or RESP3 gives them; `None` of an error.
+fn pairs(reply: &Value) -> Option<Vec<(String, String)>> {
+    match reply {
+        Value::Array(items) => {
+            Some(items.chunks_exact(2).filter_map(|p| p[0].text().zip(p[1].text())).collect())
+        }
+        Value::Map(pairs) => {
+            Some(pairs.iter().filter_map(|(k, v)| k.text().zip(v.text())).collect())
+        }
+        _ => None,
+    }
+}
+
+/// How many clients watch every command: a field of newer servers, else the flag `O` in the list
+/// of clients.
+fn monitors(client: &mut Client<Transport>, info: &Info) -> Option<u64> {
+    if let Some(said) = info.number("monitor_clients") {
+        return Some(said);
+    }
+    if info.number("connected_clients")? > LISTED_CLIENTS_MAX {
+        return None;
+    }
+    let (Value::Bulk(list) | Value::Verbatim(list)) = client.ask(&[b"CLIENT", b"LIST"]).ok()?
+    else {
+        return None;
+    };
+    let list = String::from_utf8_lossy(&list);
+    let flags =
+        list.lines().filter_map(|line| line.split(' ').find_map(|f| f.strip_prefix("flags=")));
+    Some(flags.filter(|flags| flags.contains('O')).count() as u64)
+}
+
+/// The median time of a command that does nothing, as a client alone on the server sees it.
+///
+/// Asks for a section of `INFO` that there is not, so that the counts of `PING` are the load's;
+/// where `INFO` is refused it is `PING` after all.
+fn round_trip_ns(client: &mut Client<Transport>, info: bool) -> Option<u64> {
+    let words: &[&[u8]] = if info { &[b"INFO", b"nothing"] } else { &[b"PING"] };
+    let began = Instant::now();
+    let mut trips = Vec::with_capacity(ROUND_TRIPS_MAX);
+    while trips.len() < ROUND_TRIPS_MAX && (trips.len() < 3 || began.elapsed() < ROUND_TRIPS_FOR) {
+        let sent = Instant::now();
+        client.ask(words).ok()?;
+        trips.push(sent.elapsed().as_nanos() as u64);
+    }
+    trips.sort_unstable();
+    Some(trips[trips.len() / 2])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_are_read_from_either_protocol() {
+        let bulk = |text: &str| Value::Bulk(text.into());
+        let expected = Some(vec![("save".to_owned(), "3600 1".to_owned())]);
+        assert_eq!(pairs(&Value::Array(vec![bulk("save"), bulk("3600 1")])), expected);
+        assert_eq!(pairs(&Value::Map(vec![(bulk("save"), bulk("3600 1"))])), expected);
+        assert_eq!(pairs(&Value::Error(b"ERR wrong number of arguments".into())), None);
+    }
+}

@@ -1,0 +1,103 @@
+//! A server looked at once a second, beside the load.
+//!
+//! Owns the thread that looks and the bound on what it keeps. What is looked at follows from
+//! [`Info`]; each look costs the server one `INFO`, so this is done only where asked for.
+
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use wire::resp::Value;
+
+use super::info::Info;
+use crate::{Client, Transport};
+
+/// Most samples kept of one test: a day.
+pub const SAMPLES_MAX: usize = 86_400;
+const EVERY: Duration = Duration::from_secs(1);
+
+/// A server at one moment. Counts are since its start.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ServerSample {
+    /// Seconds since the sampling began, when the answer was there.
+    pub t_s: f64,
+    /// CPU seconds of the thread that executes commands.
+    pub cpu_main_s: Option<f64>,
+    /// CPU seconds of the process.
+    pub cpu_process_s: Option<f64>,
+    /// Bytes of data and overhead.
+    pub memory_bytes: Option<u64>,
+    /// Clients connected.
+    pub clients: Option<u64>,
+    /// Commands executed.
+    pub commands: Option<u64>,
+    /// Bytes read from clients.
+    pub net_in_bytes: Option<u64>,
+    /// Bytes written to clients.
+    pub net_out_bytes: Option<u64>,
+    /// Keys removed to stay below the limit of memory.
+    pub evicted_keys: Option<u64>,
+    /// Whether the data set was being saved or the append-only file rewritten.
+    pub saving: bool,
+}
+
+impl ServerSample {
+    fn of(info: &Info, t_s: f64) -> Self {
+        Self {
+            t_s,
+            cpu_main_s: info.cpu_main_s(),
+            cpu_process_s: info.cpu_process_s(),
+            memory_bytes: info.number("used_memory"),
+            clients: info.number("connected_clients"),
+            commands: info.number("total_commands_processed"),
+            net_in_bytes: info.number("total_net_input_bytes"),
+            net_out_bytes: info.number("total_net_output_bytes"),
+            evicted_keys: info.number("evicted_keys"),
+            saving: info.saving() || info.rewriting(),
+        }
+    }
+}
+
+/// A thread that looks until it is stopped.
+#[derive(Debug)]
+pub(super) struct Sampler {
+    stop: Sender<()>,
+    thread: JoinHandle<(Vec<ServerSample>, u64)>,
+}
+
+impl Sampler {
+    /// Begins to look over a connection of its own. `None` if there are no threads left.
+    pub(super) fn start(client: Client<Transport>) -> Option<Self> {
+        let (stop, stopped) = channel::<()>();
+        let look = move || {
+            let (mut client, began) = (client, Instant::now());
+            let (mut samples, mut dropped) = (Vec::new(), 0);
+            for nth in 1.. {
+                let wait = (began + EVERY * nth).saturating_duration_since(Instant::now());
+                if stopped.recv_timeout(wait) != Err(RecvTimeoutError::Timeout) {
+                    break;
+                }
+                // A server that stopped answering ends the samples; the load says why.
+                let Ok(reply) = client.ask(&[b"INFO"]) else { break };
+                let (Value::Bulk(text) | Value::Verbatim(text)) = reply else { break };
+                if samples.len() == SAMPLES_MAX {
+                    dropped += 1;
+                    continue;
+                }
+                let info = Info::parse(&String::from_utf8_lossy(&text));
+                samples.push(ServerSample::of(&info, began.elapsed().as_secs_f64()));
+            }
+            (samples, dropped)
+        };
+        let thread = thread::Builder::new().name("sampler".into()).spawn(look).ok()?;
+        Some(Self { stop, thread })
+    }
+
+    /// Ends the looking: what was seen, and how many samples were too many to keep.
+    pub(super) fn stop(self) -> (Vec<ServerSample>, u64) {
+        drop(self.stop);
+        self.thread.join().unwrap_or_default()
+    }
+}

@@ -1,0 +1,281 @@
+//! What a server used and did between two looks at it.
+//!
+//! Owns the figures and how they follow from two snapshots. Every field is `None` where the server
+//! does not say; what the figures mean for a run is left to `report`.
+
+use serde::{Deserialize, Serialize};
+
+use super::info::{Calls, Info};
+use super::local::LocalUse;
+use super::sample::ServerSample;
+
+/// One look at a server.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Snapshot {
+    pub(super) info: Info,
+    /// Settings by name, as far as `CONFIG GET` is allowed.
+    pub(super) settings: Vec<(String, String)>,
+    /// Clients that get a copy of every command.
+    pub(super) monitors: Option<u64>,
+    /// The process, if it runs here.
+    pub(super) local: Option<LocalUse>,
+}
+
+/// What a server used and did while load ran.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ServerUse {
+    /// Which server.
+    pub address: String,
+    /// CPU seconds of the thread that executes commands.
+    pub cpu_main_s: Option<f64>,
+    /// CPU seconds of the whole process, without children that save.
+    pub cpu_process_s: Option<f64>,
+    /// Seconds in which that thread could have run and had no CPU; only of a server on this
+    /// machine.
+    pub cpu_wait_s: Option<f64>,
+    /// CPUs that this thread may run on; only of a server on this machine.
+    pub cpus: Vec<usize>,
+    /// Threads among which the work on connections is divided, the main thread included.
+    pub threads: Option<u32>,
+    /// Bytes of data and overhead, before.
+    pub memory_before_bytes: Option<u64>,
+    /// The same, after.
+    pub memory_after_bytes: Option<u64>,
+    /// Bytes of memory that the process held, after.
+    pub memory_rss_bytes: Option<u64>,
+    /// The limit of memory; 0 is none.
+    pub memory_max_bytes: Option<u64>,
+    /// Bytes that were swapped out, after; only of a server on this machine.
+    pub swap_bytes: Option<u64>,
+    /// By how much they grew.
+    pub swap_grown_bytes: Option<u64>,
+    /// Keys removed to stay below the limit of memory.
+    pub evicted_keys: Option<u64>,
+    /// Keys whose time was over.
+    pub expired_keys: Option<u64>,
+    /// Reads that found their key.
+    pub hits: Option<u64>,
+    /// Reads that did not.
+    pub misses: Option<u64>,
+    /// Commands executed, of all clients.
+    pub commands: Option<u64>,
+    /// The same by name, with the time that they took; commands inside of scripts too.
+    pub by_command: Vec<CommandUse>,
+    /// Bytes read from clients.
+    pub net_in_bytes: Option<u64>,
+    /// Bytes written to clients.
+    pub net_out_bytes: Option<u64>,
+    /// Clients turned away because of `maxclients`.
+    pub rejected_connections: Option<u64>,
+    /// Whether the data set was saved, or was being saved, at any time between.
+    pub saved: Option<bool>,
+    /// Whether the append-only file was rewritten, likewise.
+    pub rewrote: Option<bool>,
+    /// Processes forked.
+    pub forks: Option<u64>,
+    /// How long the latest of these forks stopped the server, in microseconds.
+    pub fork_usec: Option<u64>,
+    /// Clients that got a copy of every command (MONITOR), before or after, whichever is more.
+    pub monitors: Option<u64>,
+    /// Replicas connected, after.
+    pub replicas: Option<u64>,
+    /// Settings that bear on speed, after.
+    pub settings: Vec<Setting>,
+    /// Once a second, where asked for.
+    pub samples: Vec<ServerSample>,
+    /// Samples beyond the bound, which were not kept.
+    pub samples_dropped: u64,
+}
+
+/// What was executed of one command.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommandUse {
+    /// Its name in lower case, with its subcommand after `|`.
+    pub name: String,
+    /// How often.
+    pub calls: u64,
+    /// The time that the server spent executing it, in microseconds.
+    pub usec: u64,
+}
+
+/// A setting of the server.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Setting {
+    /// Its name.
+    pub name: String,
+    /// Its value.
+    pub value: String,
+    /// What it was before, if it was changed meanwhile.
+    pub changed_from: Option<String>,
+}
+
+/// How busy a server was.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ServerBusy {
+    /// Share of the time in which what limits it had a CPU, 0 to 1.
+    pub cpu: f64,
+    /// Share of the time in which it waited for one; 0 where that is not known.
+    pub wait: f64,
+    /// What it is that is busy.
+    pub part: BusyPart,
+}
+
+/// What of a server is busy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BusyPart {
+    /// The thread that executes commands.
+    MainThread,
+    /// The whole process, whose threads cannot be told apart.
+    Process,
+    /// All threads that serve clients, on average.
+    Threads,
+}
+
+impl ServerUse {
+    /// How busy the server was during a load of `load_s` seconds. `None` if it does not tell.
+    #[must_use]
+    pub fn busy(&self, load_s: f64) -> Option<ServerBusy> {
+        if load_s <= 0.0 {
+            return None;
+        }
+        let main = self.cpu_main_s.map(|cpu_s| (cpu_s, BusyPart::MainThread));
+        // One thread of several may idle while the others are full, so the fuller view decides.
+        let all = self.cpu_process_s.map(|cpu_s| match self.threads {
+            Some(threads @ 2..) => (cpu_s / f64::from(threads), BusyPart::Threads),
+            _ => (cpu_s, BusyPart::Process),
+        });
+        let (cpu_s, part) = match (main, all) {
+            (Some(main), Some(all)) if all.1 == BusyPart::Threads && all.0 > main.0 => all,
+            (Some(main), _) => main,
+            (None, all) => all?,
+        };
+        let cpu = (cpu_s / load_s).min(1.0);
+        // Connections opened before and closed after the load cost CPU too; no more than all of
+        // the time can have passed.
+        let wait = (self.cpu_wait_s.unwrap_or(0.0) / load_s).clamp(0.0, 1.0 - cpu);
+        Some(ServerBusy { cpu, wait, part })
+    }
+
+    /// Seconds that the server spent executing commands, by its own count.
+    #[must_use]
+    pub fn executing_s(&self) -> Option<f64> {
+        // The time of a script or transaction holds that of the commands in it, which are counted
+        // again by themselves.
+        let (outer, inner): (Vec<_>, Vec<_>) = self.by_command.iter().partition(|command| {
+            let name = command.name.as_str();
+            name == "exec" || name.starts_with("eval") || name.starts_with("fcall")
+        });
+        let sum = |commands: Vec<&CommandUse>| commands.iter().map(|c| c.usec).sum::<u64>();
+        (!self.by_command.is_empty()).then(|| sum(outer).max(sum(inner)) as f64 / 1e6)
+    }
+
+    /// The value of a setting, if it is known.
+    #[must_use]
+    pub fn setting(&self, name: &str) -> Option<&str> {
+        let found = self.settings.iter().find(|setting| setting.name == name);
+        found.map(|setting| setting.value.as_str())
+    }
+
+    /// What happened between two looks at one server.
+    ///
+    /// # Errors
+    /// The looks do not belong together, in words for a person.
+    pub(super) fn between(before: &Snapshot, after: &Snapshot) -> Result<Self, String> {
+        let (old, new) = (&before.info, &after.info);
+        if old.text("run_id") != new.text("run_id") {
+            return Err("the server was restarted during the test".to_owned());
+        }
+        let grown = |name: &str| new.number(name)?.checked_sub(old.number(name)?);
+        let total = "total_commands_processed";
+        if old.number(total).is_some() && grown(total).is_none() {
+            return Err("somebody reset the server's counts during the test".to_owned());
+        }
+        let seconds = |old: Option<f64>, new: Option<f64>| Some((new? - old?).max(0.0));
+        let local = before.local.as_ref().zip(after.local.as_ref());
+        let local_s = |pick: fn(&LocalUse) -> u64| {
+            local.map(|(old, new)| pick(new).saturating_sub(pick(old)) as f64 / 1e9)
+        };
+        let forks = grown("total_forks");
+        let swap = local.and_then(|(old, new)| old.swap_bytes.zip(new.swap_bytes));
+        Ok(Self {
+            address: String::new(),
+            cpu_main_s: seconds(old.cpu_main_s(), new.cpu_main_s())
+                .or_else(|| local_s(|used| used.run_ns)),
+            cpu_process_s: seconds(old.cpu_process_s(), new.cpu_process_s()),
+            cpu_wait_s: local_s(|used| used.wait_ns),
+            cpus: local.map(|(_, new)| new.cpus.clone()).unwrap_or_default(),
+            threads: threads(after),
+            memory_before_bytes: old.number("used_memory"),
+            memory_after_bytes: new.number("used_memory"),
+            memory_rss_bytes: new.number("used_memory_rss"),
+            memory_max_bytes: new.number("maxmemory"),
+            swap_bytes: swap.map(|(_, new)| new),
+            swap_grown_bytes: swap.map(|(old, new)| new.saturating_sub(old)),
+            evicted_keys: grown("evicted_keys"),
+            expired_keys: grown("expired_keys"),
+            hits: grown("keyspace_hits"),
+            misses: grown("keyspace_misses"),
+            commands: grown(total),
+            by_command: by_command(old, new),
+            net_in_bytes: grown("total_net_input_bytes"),
+            net_out_bytes: grown("total_net_output_bytes"),
+            rejected_connections: grown("rejected_connections"),
+            saved: saved(old, new),
+            rewrote: rewrote(old, new),
+            forks,
+            fork_usec: new.number("latest_fork_usec").filter(|_| forks.is_some_and(|n| n > 0)),
+            monitors: before.monitors.max(after.monitors),
+            replicas: new.number("connected_slaves"),
+            settings: settings(before, after),
+            samples: Vec::new(),
+            samples_dropped: 0,
+        })
+    }
+}
+
+/// `io-threads` counts the main thread; Dragonfly says how many share the work.
+fn threads(snapshot: &Snapshot) -> Option<u32> {
+    let set = snapshot.settings.iter().find(|(name, _)| name == "io-threads");
+    let set = set.and_then(|(_, value)| value.parse().ok());
+    set.or_else(|| snapshot.info.number("thread_count")?.try_into().ok())
+}
+
+fn by_command(old: &Info, new: &Info) -> Vec<CommandUse> {
+    let before = old.commands();
+    let grown = |(name, now): (String, Calls)| {
+        let was = before.get(&name).copied().unwrap_or_default();
+        let calls = now.calls.checked_sub(was.calls).filter(|calls| *calls > 0)?;
+        Some(CommandUse { name, calls, usec: now.usec.saturating_sub(was.usec) })
+    };
+    new.commands().into_iter().filter_map(grown).collect()
+}
+
+/// Redis 7 counts saves; before, only the time of the last one tells.
+fn saved(old: &Info, new: &Info) -> Option<bool> {
+    let last = (old.number("rdb_last_save_time")?, new.number("rdb_last_save_time")?);
+    let counted = new.number("rdb_saves") > old.number("rdb_saves");
+    Some(counted || last.0 != last.1 || old.saving() || new.saving())
+}
+
+/// Redis 7 counts rewrites; before, only how long the last one took tells.
+fn rewrote(old: &Info, new: &Info) -> Option<bool> {
+    let last = "aof_last_rewrite_time_sec";
+    let last = (old.signed(last)?, new.signed(last)?);
+    let counted = new.number("aof_rewrites") > old.number("aof_rewrites");
+    Some(counted || last.0 != last.1 || old.rewriting() || new.rewriting())
+}
+
+fn settings(before: &Snapshot, after: &Snapshot) -> Vec<Setting> {
+    let was = |name: &str| before.settings.iter().find(|(known, _)| known == name);
+    let setting = |(name, value): &(String, String)| Setting {
+        name: name.clone(),
+        value: value.clone(),
+        changed_from: was(name).map(|(_, old)| old.clone()).filter(|old| old != value),
+    };
+    after.settings.iter().map(setting).collect()
+}
+
+#[cfg(test)]
+#[path = "server_use_tests.rs"]
+mod tests;

@@ -1,0 +1,154 @@
+use super::*;
+
+/// What a Redis 7 says, cut down to what is read: recorded from 7.0.15.
+const REDIS_7: &str = "\
+# Server\r\nredis_version:7.0.15\r\nrun_id:3ea45a8e06b0\r\nprocess_id:1\r\nio_threads_active:0\r\n\
+# Memory\r\nused_memory:916224\r\nused_memory_rss:12050432\r\nmaxmemory:0\r\n\
+# Persistence\r\nrdb_bgsave_in_progress:0\r\nrdb_last_save_time:1795271474\r\nrdb_saves:0\r\n\
+aof_rewrite_in_progress:0\r\naof_last_rewrite_time_sec:-1\r\naof_rewrites:0\r\n\
+# Stats\r\ntotal_commands_processed:10\r\ntotal_net_input_bytes:31\r\n\
+total_net_output_bytes:5\r\nrejected_connections:0\r\nexpired_keys:0\r\nevicted_keys:0\r\n\
+keyspace_hits:0\r\nkeyspace_misses:0\r\nlatest_fork_usec:0\r\ntotal_forks:0\r\n\
+# Replication\r\nconnected_slaves:0\r\n\
+# CPU\r\nused_cpu_sys:0.015488\r\nused_cpu_user:0.000665\r\n\
+used_cpu_sys_main_thread:0.011985\r\nused_cpu_user_main_thread:0.003995\r\n\
+# Commandstats\r\ncmdstat_get:calls=10,usec=20,usec_per_call=2.00,rejected_calls=0,failed_calls=0\r\n";
+
+/// Redis 5 has no CPU time of the main thread, no counts of saves and none of forks.
+const REDIS_5: &str = "\
+# Server\r\nredis_version:5.0.14\r\nrun_id:aa\r\n\
+# Persistence\r\nrdb_bgsave_in_progress:0\r\nrdb_last_save_time:100\r\n\
+aof_rewrite_in_progress:0\r\naof_last_rewrite_time_sec:-1\r\n\
+# Stats\r\ntotal_commands_processed:10\r\nlatest_fork_usec:77\r\n\
+# CPU\r\nused_cpu_sys:1.00\r\nused_cpu_user:2.00\r\n\
+# Commandstats\r\ncmdstat_set:calls=1,usec=3,usec_per_call=3.00\r\n";
+
+fn look(text: &str, changes: &[(&str, &str)]) -> Snapshot {
+    let mut text = text.to_owned();
+    for (from, to) in changes {
+        assert!(text.contains(from), "{from}");
+        text = text.replace(from, to);
+    }
+    Snapshot { info: Info::parse(&text), ..Snapshot::default() }
+}
+
+#[test]
+fn figures_are_differences() {
+    let after = look(
+        REDIS_7,
+        &[
+            ("used_cpu_sys_main_thread:0.011985", "used_cpu_sys_main_thread:0.511985"),
+            ("used_cpu_user_main_thread:0.003995", "used_cpu_user_main_thread:0.253995"),
+            ("total_commands_processed:10", "total_commands_processed:1010"),
+            ("keyspace_misses:0", "keyspace_misses:7"),
+            ("evicted_keys:0", "evicted_keys:3"),
+            ("get:calls=10,usec=20", "get:calls=1000,usec=420"),
+            ("used_memory:916224", "used_memory:1000000"),
+        ],
+    );
+    let used = ServerUse::between(&look(REDIS_7, &[]), &after).unwrap();
+    assert_eq!(used.commands, Some(1000));
+    assert_eq!((used.hits, used.misses, used.evicted_keys), (Some(0), Some(7), Some(3)));
+    let get = CommandUse { name: "get".into(), calls: 990, usec: 400 };
+    assert_eq!((used.executing_s(), used.by_command.as_slice()), (Some(0.0004), &[get][..]));
+    assert_eq!(
+        (used.memory_before_bytes, used.memory_after_bytes),
+        (Some(916_224), Some(1_000_000))
+    );
+    assert_eq!((used.saved, used.rewrote, used.fork_usec), (Some(false), Some(false), None));
+    let busy = used.busy(1.0).unwrap();
+    assert!((busy.cpu - 0.75).abs() < 1e-9 && busy.part == BusyPart::MainThread, "{busy:?}");
+    assert_eq!(used.busy(0.0), None);
+}
+
+#[test]
+fn older_servers_tell_the_process_and_only_the_time_of_a_save() {
+    let after =
+        look(REDIS_5, &[("used_cpu_user:2.00", "used_cpu_user:2.40"), ("time:100", "time:101")]);
+    let used = ServerUse::between(&look(REDIS_5, &[]), &after).unwrap();
+    let busy = used.busy(1.0).unwrap();
+    assert!((busy.cpu - 0.4).abs() < 1e-9 && busy.part == BusyPart::Process, "{busy:?}");
+    assert_eq!((used.saved, used.rewrote), (Some(true), Some(false)));
+    assert_eq!((used.forks, used.fork_usec, used.hits), (None, None, None));
+}
+
+#[test]
+fn saves_and_rewrites_are_seen_whether_counted_or_running() {
+    for (field, saved, rewrote) in [
+        ("rdb_saves:", true, false),
+        ("rdb_bgsave_in_progress:", true, false),
+        ("aof_rewrites:", false, true),
+        ("aof_rewrite_in_progress:", false, true),
+    ] {
+        let during = look(REDIS_7, &[(&format!("{field}0"), &format!("{field}1"))]);
+        let used = ServerUse::between(&look(REDIS_7, &[]), &during).unwrap();
+        assert_eq!((used.saved, used.rewrote), (Some(saved), Some(rewrote)), "{field}");
+    }
+}
+
+#[test]
+fn two_lives_of_a_server_are_not_compared() {
+    let before = look(REDIS_7, &[]);
+    let restarted = look(REDIS_7, &[("run_id:3ea45a8e06b0", "run_id:ff")]);
+    assert!(ServerUse::between(&before, &restarted).unwrap_err().contains("restarted"));
+    let reset = look(REDIS_7, &[("processed:10", "processed:1")]);
+    assert!(ServerUse::between(&before, &reset).unwrap_err().contains("reset"));
+}
+
+#[test]
+fn a_server_that_says_nothing_is_known_by_nothing() {
+    let sink = Snapshot { info: Info::parse("redis_version:7\r\n"), ..Snapshot::default() };
+    let used = ServerUse::between(&sink, &sink).unwrap();
+    assert_eq!(used, ServerUse::default());
+    assert_eq!(used.busy(1.0), None);
+}
+
+#[test]
+fn threads_share_the_work_unless_one_has_more() {
+    let of = |main: f64, process: f64, threads| {
+        let used = ServerUse {
+            cpu_main_s: Some(main),
+            cpu_process_s: Some(process),
+            threads,
+            ..ServerUse::default()
+        };
+        let busy = used.busy(1.0).unwrap();
+        (busy.cpu, busy.part)
+    };
+    assert_eq!(of(0.9, 2.0, Some(4)), (0.9, BusyPart::MainThread));
+    assert_eq!(of(0.5, 3.2, Some(4)), (0.8, BusyPart::Threads));
+    // Threads for deleting and syncing are no part of it.
+    assert_eq!(of(0.5, 3.2, Some(1)), (0.5, BusyPart::MainThread));
+}
+
+#[test]
+fn a_process_here_tells_what_info_does_not() {
+    let local = |run_ns, wait_ns| {
+        Some(LocalUse { run_ns, wait_ns, swap_bytes: Some(wait_ns), cpus: vec![1] })
+    };
+    let mut before = look("run_id:1", &[]);
+    let mut after = before.clone();
+    (before.local, after.local) = (local(0, 0), local(500_000_000, 600_000_000));
+    let used = ServerUse::between(&before, &after).unwrap();
+    let busy = used.busy(1.0).unwrap();
+    assert_eq!((busy.cpu, busy.wait), (0.5, 0.5));
+    assert_eq!((used.swap_grown_bytes, used.cpus), (Some(600_000_000), vec![1]));
+}
+
+#[test]
+fn the_time_of_a_transaction_is_counted_once() {
+    let command = |name: &str, usec| CommandUse { name: name.into(), calls: 1, usec };
+    let by_command = vec![command("set", 70), command("exec", 100), command("multi", 10)];
+    let used = ServerUse { by_command, ..ServerUse::default() };
+    assert_eq!(used.executing_s(), Some(100e-6));
+}
+
+#[test]
+fn a_changed_setting_is_told_with_its_past() {
+    let setting = |value: &str| vec![("save".to_owned(), value.to_owned())];
+    let before = Snapshot { settings: setting(""), ..Snapshot::default() };
+    let after = Snapshot { settings: setting("60 1"), ..Snapshot::default() };
+    let used = ServerUse::between(&before, &after).unwrap();
+    assert_eq!(used.settings[0].changed_from.as_deref(), Some(""));
+    assert_eq!(used.setting("save"), Some("60 1"));
+}

@@ -1,0 +1,69 @@
+//! Watching real servers.
+
+use std::thread;
+use std::time::Duration;
+
+use host::{BusyPart, Listen, Login, Watch, log_in};
+use wire::resp::Value;
+
+use crate::servers::redis;
+
+const NOBODY: Login<'_> = Login { user: None, password: None, db: 0, tls: None };
+
+#[test]
+fn what_a_server_did_between_two_looks_is_known() {
+    for listen in [Listen::Loopback, Listen::Unix] {
+        let server = redis(&[], listen);
+        let watch =
+            Watch::new(vec![server.address().clone()], true, |address| log_in(address, NOBODY));
+        let begun = watch.begin();
+        let mut client = log_in(server.address(), NOBODY).unwrap();
+        for _ in 0..500 {
+            client.ask(&[b"GET", b"nothing"]).unwrap();
+        }
+        // Two samples are due in that time, if the machine is not too busy.
+        thread::sleep(Duration::from_millis(2300));
+        let watched = watch.end(begun);
+        let used = watched.servers.first().expect("a server");
+        assert_eq!((used.hits, used.misses), (Some(0), Some(500)));
+        let get = used.by_command.iter().find(|c| c.name == "get").expect("commands");
+        assert_eq!(get.calls, 500);
+        assert!(used.cpu_main_s.is_some_and(|s| s > 0.0) && used.cpu_process_s.is_some());
+        assert!(used.net_in_bytes >= Some(500 * 26), "{used:?}");
+        assert_eq!(used.busy(1.0).map(|busy| busy.part), Some(BusyPart::MainThread));
+        assert_eq!((used.saved, used.rewrote, used.monitors), (Some(false), Some(false), Some(0)));
+        assert_eq!((used.setting("io-threads"), used.threads), (Some("1"), Some(1)));
+        assert!(used.memory_before_bytes.is_some() && used.evicted_keys == Some(0));
+        assert!(cfg!(not(target_os = "linux")) || used.cpu_wait_s.is_some(), "it runs here");
+        assert!((1..=3).contains(&used.samples.len()), "{:?}", used.samples);
+        assert!(used.samples[0].commands >= Some(1) && used.samples[0].t_s >= 1.0);
+        assert!(watched.idle_round_trip_ns.is_some_and(|ns| ns > 0));
+        assert_eq!((watched.unseen, watched.link), (None, None));
+    }
+}
+
+#[test]
+fn a_server_that_forbids_all_of_it_is_said_to() {
+    let server = redis(&[], Listen::Unix);
+    let mut admin = log_in(server.address(), NOBODY).unwrap();
+    let watch = Watch::new(vec![server.address().clone()], true, |address| log_in(address, NOBODY));
+    let rules = ["ACL", "SETUSER", "default", "-info", "-config", "-client|list"];
+    let rules: Vec<&[u8]> = rules.iter().map(|word| word.as_bytes()).collect();
+    assert_eq!(admin.ask(&rules).unwrap(), Value::Simple(b"OK".into()));
+    let watched = watch.end(watch.begin());
+    assert!(watched.servers.is_empty());
+    assert!(watched.unseen.is_some_and(|why| why.contains("NOPERM")));
+    assert!(watched.idle_round_trip_ns.is_some());
+}
+
+#[test]
+fn a_server_that_is_gone_is_said_to() {
+    let server = redis(&[], Listen::Unix);
+    let address = server.address().clone();
+    let watch = Watch::new(vec![address.clone()], false, |address| log_in(address, NOBODY));
+    let begun = watch.begin();
+    drop(server);
+    let watched = watch.end(begun);
+    assert!(watched.servers.is_empty());
+    assert!(watched.unseen.is_some_and(|why| why.contains("could not connect")));
+}

@@ -1,0 +1,214 @@
+//! `keystorm doctor`: finds the server, has the evidence gathered, and prints what was found.
+
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
+use std::time::Duration;
+
+use anstyle::{AnsiColor, Style};
+use anyhow::Result;
+use doctor::{Area, Evidence, Finding, Level};
+
+use crate::execute::{self, End};
+use crate::front::Checkup;
+use crate::server::Server;
+
+/// Looks, and prints.
+///
+/// # Errors
+/// The result could not be printed.
+pub(crate) fn check(job: &Checkup) -> Result<End> {
+    let (evidence, subject) = look(job);
+    let findings = doctor::examine(&evidence);
+    if job.json {
+        execute::say(&json(&evidence, &subject, &findings)?)?;
+    } else {
+        say_in_colour(&lines(&subject, &findings))?;
+    }
+    let bad = findings.iter().any(|finding| finding.level == Level::Bad);
+    let lost = job.named && evidence.server.is_err();
+    Ok(if bad || lost { End::Failed } else { End::Complete })
+}
+
+/// The evidence, and what it is about in words.
+fn look(job: &Checkup) -> (Evidence, String) {
+    let patience = Duration::from_secs_f64(job.seconds);
+    let reached = Server::reach(&job.target, job.load.connections)
+        .and_then(|server| server.client(&job.target).map(|client| (server, client)));
+    match reached {
+        Ok((server, mut client)) => {
+            let from = Ok((&server.address, &mut client));
+            let evidence = doctor::gather::gather(from, job.load.clone(), patience);
+            (evidence, format!("this machine and {}", server.address))
+        }
+        Err(error) => {
+            let from = Err::<(&_, &mut host::Client<host::Transport>), _>(format!("{error:#}"));
+            let evidence = doctor::gather::gather(from, job.load.clone(), patience);
+            (evidence, "this machine".to_owned())
+        }
+    }
+}
+
+/// How many findings there are of each level.
+fn counts(findings: &[Finding]) -> [(Level, usize); 4] {
+    [Level::Ok, Level::Warn, Level::Bad, Level::Unknown]
+        .map(|level| (level, findings.iter().filter(|f| f.level == level).count()))
+}
+
+/// The machine's answer. Adding fields keeps the number of the schema; anything else raises it.
+fn json(evidence: &Evidence, subject: &str, findings: &[Finding]) -> Result<String> {
+    let counts = counts(findings).map(|(level, n)| (level_name(level).to_owned(), n.into()));
+    let server = evidence.server.as_ref().err();
+    let trips = evidence.round_trips.as_ref().ok().map(|trips| {
+        let us = |time: Duration| time.as_secs_f64() * 1e6;
+        serde_json::json!({
+            "count": trips.count,
+            "min_us": us(trips.min),
+            "median_us": us(trips.median),
+            "p99_us": us(trips.p99),
+            "max_us": us(trips.max),
+        })
+    });
+    let json = serde_json::json!({
+        "schema": "keystorm.doctor/1",
+        "keystorm": env!("CARGO_PKG_VERSION"),
+        "subject": subject,
+        "no_server_because": server,
+        "counts": serde_json::Map::from_iter(counts),
+        "findings": findings,
+        "round_trips": trips,
+        "host": evidence.host,
+    });
+    Ok(serde_json::to_string_pretty(&json)? + "\n")
+}
+
+/// The name of a level in JSON.
+fn level_name(level: Level) -> &'static str {
+    match level {
+        Level::Ok => "ok",
+        Level::Warn => "warn",
+        Level::Bad => "bad",
+        Level::Unknown => "unknown",
+    }
+}
+
+/// The name of a level at the beginning of a line.
+fn label(level: Level) -> &'static str {
+    if level == Level::Unknown { "?" } else { level_name(level) }
+}
+
+fn colour(level: Level) -> Style {
+    let colour = match level {
+        Level::Ok => AnsiColor::Green,
+        Level::Warn => AnsiColor::Yellow,
+        Level::Bad => AnsiColor::Red,
+        Level::Unknown => AnsiColor::Cyan,
+    };
+    Style::new().fg_color(Some(colour.into()))
+}
+
+/// The whole answer for people.
+fn lines(subject: &str, findings: &[Finding]) -> String {
+    let bold = Style::new().bold();
+    let mut out = format!("Looking at {}\n", host::printable(subject));
+    let width = findings.iter().map(|finding| finding.name.len()).max().unwrap_or(0);
+    for (area, title) in [
+        (Area::Host, "This machine"),
+        (Area::Network, "The way to the server"),
+        (Area::Server, "The server"),
+    ] {
+        let _ = writeln!(out, "\n{bold}{title}{bold:#}");
+        let of_area: Vec<&Finding> = findings.iter().filter(|f| f.area == area).collect();
+        for group in of_area.chunk_by(|a, b| alike(a, b)) {
+            let Some(first) = group.first() else { continue };
+            let style = colour(first.level);
+            let seen = host::printable(&first.seen);
+            let names: Vec<&str> = group.iter().map(|f| f.name.as_str()).collect();
+            let label = label(first.level);
+            if let [name] = names[..] {
+                let _ = writeln!(out, "{style}{label:<4}{style:#}  {name:<width$}  {seen}");
+            } else {
+                // One reason for many: it is said once.
+                let _ = writeln!(out, "{style}{label:<4}{style:#}  {}", names.join(", "));
+                let _ = writeln!(out, "      {:<width$}  {seen}", "");
+            }
+        }
+    }
+    for finding in findings.iter().filter(|f| f.level >= Level::Warn) {
+        let Finding { name, level, seen, why, mend, .. } = finding;
+        let style = colour(*level);
+        let label = label(*level);
+        let [seen, why, mend] = [seen, why, mend].map(|text| host::printable(text));
+        let _ = writeln!(out, "\n{style}{label:<4}{style:#}  {bold}{name}{bold:#}: {seen}");
+        let _ = writeln!(out, "      why   {why}\n      mend  {mend}");
+    }
+    let counts = counts(findings).map(|(level, n)| match level {
+        Level::Unknown => format!("{n} not seen"),
+        level => format!("{n} {}", level_name(level)),
+    });
+    let _ = writeln!(out, "\n{}", counts.join(", "));
+    out
+}
+
+/// Whether two neighbours could not be seen for one reason.
+fn alike(a: &Finding, b: &Finding) -> bool {
+    a.level == Level::Unknown && b.level == Level::Unknown && a.seen == b.seen
+}
+
+/// Colour on a terminal only, and not where `NO_COLOR` forbids it.
+fn say_in_colour(text: &str) -> Result<()> {
+    let choice = anstream::AutoStream::choice(&io::stdout());
+    let mut plain = anstream::AutoStream::new(Vec::new(), choice);
+    plain.write_all(text.as_bytes())?;
+    execute::say(&String::from_utf8_lossy(&plain.into_inner()))?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn finding(name: &str, level: Level, seen: &str) -> Finding {
+        let text = |text: &str| if level >= Level::Warn { text.to_owned() } else { String::new() };
+        Finding {
+            area: Area::Server,
+            name: name.to_owned(),
+            level,
+            seen: seen.to_owned(),
+            why: text("because"),
+            mend: text("do this"),
+        }
+    }
+
+    fn plain(text: &str) -> String {
+        anstream::adapter::strip_str(text).to_string()
+    }
+
+    #[test]
+    fn lines_are_aligned_and_one_reason_is_said_once() {
+        let findings = [
+            finding("save", Level::Ok, "off"),
+            finding("appendonly", Level::Bad, "yes"),
+            finding("a", Level::Unknown, "refused"),
+            finding("b", Level::Unknown, "refused"),
+        ];
+        let text = plain(&lines("x", &findings));
+        for line in [
+            "ok    save        off",
+            "bad   appendonly  yes",
+            "?     a, b",
+            "bad   appendonly: yes",
+            "      why   because",
+            "      mend  do this",
+            "1 ok, 0 warn, 1 bad, 2 not seen",
+        ] {
+            assert!(text.lines().any(|l| l == line), "no {line:?} in\n{text}");
+        }
+        assert_eq!(text.matches("refused").count(), 1);
+    }
+
+    #[test]
+    fn what_a_server_says_steers_no_terminal() {
+        let text = lines("x", &[finding("version", Level::Warn, "\x1b[2J\n9")]);
+        assert!(!text.contains("\x1b[2J") && text.contains("\\u{1b}[2J\\n9"), "{text:?}");
+    }
+}

@@ -1,0 +1,79 @@
+//! `--tls` and what goes with it, as data of the plan.
+
+use workload::{Endpoint, Target, TlsOptions, Verify};
+
+use super::options::{Options, TlsArgs};
+
+/// Names under which a certificate for another host is only warned of, as those tools let it pass.
+const PEERS: [&str; 2] = ["redis-benchmark", "valkey-benchmark"];
+
+/// How TLS is spoken with a target, if it is.
+///
+/// # Errors
+/// What makes no sense, in words for the person who typed it.
+pub(super) fn options(
+    options: &Options,
+    target: &Target,
+    called_as: &str,
+    notes: &mut Vec<String>,
+) -> Result<Option<TlsOptions>, String> {
+    let args = &options.tls;
+    if !args.tls && target.tls.is_none() {
+        // The peers take them and do nothing with them.
+        if let Some(option) = given(args) {
+            notes.push(format!("WARNING: {option} has no effect without --tls."));
+        }
+        return Ok(None);
+    }
+    if matches!(target.endpoint, Endpoint::Spawned { .. }) {
+        return Err("--tls: a server that --spawn starts does not speak TLS; start one with \
+                    certificates of your own and name it with -h and -p"
+            .into());
+    }
+    match (&args.cert, &args.key) {
+        (Some(_), None) => return Err("--cert needs the key of the certificate: --key FILE".into()),
+        (None, Some(_)) => return Err("--key needs the certificate: --cert FILE".into()),
+        _ => {}
+    }
+    if args.sni.as_deref().is_some_and(|name| name.is_empty() || name.contains('\0')) {
+        return Err("--sni: an empty name is none".into());
+    }
+    let verify = match args.insecure {
+        true => Verify::Nothing,
+        false if PEERS.contains(&called_as) => Verify::Chain,
+        false => Verify::Host,
+    };
+    if verify == Verify::Host && args.sni.is_none() && matches!(target.endpoint, Endpoint::Unix(_))
+    {
+        return Err("--tls with a unix socket: say with --sni whom the server's certificate must \
+                    be for, or check nothing with --insecure"
+            .into());
+    }
+    Ok(Some(TlsOptions {
+        sni: args.sni.clone(),
+        verify,
+        cacert: args.cacert.clone(),
+        cacertdir: args.cacertdir.clone(),
+        cert: args.cert.clone(),
+        key: args.key.clone(),
+        ciphers: args.tls_ciphers.clone(),
+        ciphersuites: args.tls_ciphersuites.clone(),
+        resume: args.tls_resume,
+    }))
+}
+
+/// The first option that is of TLS.
+fn given(args: &TlsArgs) -> Option<&'static str> {
+    let given = [
+        (args.sni.is_some(), "--sni"),
+        (args.cacert.is_some(), "--cacert"),
+        (args.cacertdir.is_some(), "--cacertdir"),
+        (args.insecure, "--insecure"),
+        (args.cert.is_some(), "--cert"),
+        (args.key.is_some(), "--key"),
+        (args.tls_ciphers.is_some(), "--tls-ciphers"),
+        (args.tls_ciphersuites.is_some(), "--tls-ciphersuites"),
+        (args.tls_resume, "--tls-resume"),
+    ];
+    given.into_iter().find_map(|(given, option)| given.then_some(option))
+}

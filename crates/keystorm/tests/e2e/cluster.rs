@@ -1,0 +1,354 @@
+//! Clusters of real servers: three masters with a replica each, started by the tests.
+//!
+//! What a node has executed is asked of the node. One cluster is shared by the tests that leave
+//! it as it is; what breaks one has its own.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use wire::cluster::slot_of;
+
+use crate::program::{Keystorm, Ran, within};
+use crate::server::Server;
+
+/// How soon a cluster of the tests takes a silent node for gone.
+const NODE_TIMEOUT_MS: u64 = 1000;
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A running cluster: masters first, then the replica of each.
+struct Cluster {
+    nodes: Vec<Server>,
+    masters: usize,
+}
+
+impl Cluster {
+    fn new(masters: usize, replicas: usize, args: &[&str]) -> Self {
+        let timeout = NODE_TIMEOUT_MS.to_string();
+        let mut all = vec!["--cluster-enabled", "yes", "--cluster-node-timeout", &timeout];
+        all.extend(["--repl-diskless-sync-delay", "0", "--enable-debug-command", "yes"]);
+        all.extend(args);
+        let nodes: Vec<Server> =
+            (0..masters * (1 + replicas)).map(|_| Server::redis_with(&all)).collect();
+        let cluster = Self { nodes, masters };
+        for (n, master) in cluster.masters().iter().enumerate() {
+            let bound = |n: usize| (16_384 * n / masters).to_string();
+            let last = (16_384 * (n + 1) / masters - 1).to_string();
+            master.ask(&["CLUSTER", "ADDSLOTSRANGE", &bound(n), &last]);
+            master.ask(&["CLUSTER", "SET-CONFIG-EPOCH", &(n + 1).to_string()]);
+        }
+        for node in &cluster.nodes[1..] {
+            cluster.nodes[0].ask(&["CLUSTER", "MEET", "127.0.0.1", &node.port().to_string()]);
+        }
+        for (n, replica) in cluster.nodes[masters..].iter().enumerate() {
+            let master = cluster.nodes[n % masters].text(&["CLUSTER", "MYID"]);
+            let joined =
+                || replica.ask(&["CLUSTER", "REPLICATE", &master]).text().as_deref() == Some("OK");
+            assert!(within(PATIENCE, joined), "a replica does not join");
+        }
+        let ready = |node: &Server| {
+            let info = node.text(&["CLUSTER", "INFO"]);
+            let known = format!("cluster_known_nodes:{}", cluster.nodes.len());
+            info.contains("cluster_state:ok") && info.contains(&known)
+        };
+        assert!(within(PATIENCE, || cluster.nodes.iter().all(ready)), "the cluster is not up");
+        let linked =
+            |node: &Server| node.text(&["INFO", "replication"]).contains("master_link_status:up");
+        let replicas = &cluster.nodes[masters..];
+        assert!(within(PATIENCE, || replicas.iter().all(linked)), "a replica has no link");
+        // Every node must tell of every replica, or load may begin on half a cluster.
+        let told = |node: &Server| {
+            let shards = format!("{:?}", node.ask(&["CLUSTER", "SHARDS"]));
+            shards.matches("replication-offset").count() == cluster.nodes.len()
+        };
+        let told = |node: &Server| told(node) || node.text(&["INFO"]).contains("redis_version:6");
+        let _ = within(Duration::from_secs(3), || cluster.nodes.iter().all(told));
+        cluster
+    }
+
+    fn masters(&self) -> &[Server] {
+        &self.nodes[..self.masters]
+    }
+
+    fn keystorm(&self, line: &str) -> Keystorm {
+        Keystorm::new(&format!("-p {} --cluster {line}", self.nodes[0].port()))
+    }
+
+    fn run(&self, line: &str) -> Ran {
+        self.keystorm(line).run()
+    }
+
+    fn reset(&self) {
+        for node in &self.nodes {
+            node.ask(&["CONFIG", "RESETSTAT"]);
+        }
+        for node in self.masters() {
+            node.ask(&["FLUSHALL"]);
+        }
+    }
+
+    /// Calls of a command, node by node.
+    fn calls(&self, command: &str) -> Vec<u64> {
+        self.nodes.iter().map(|node| node.calls(command)).collect()
+    }
+}
+
+/// The requests and the redirects that the table of nodes shows for this port.
+fn row(ran: &Ran, port: u16) -> (u64, u64) {
+    let name = format!("127.0.0.1:{port}");
+    let line = ran.out.lines().find(|l| l.split_whitespace().next() == Some(&name));
+    let line = line.unwrap_or_else(|| panic!("no row of {name} in {}", ran.out));
+    let cells: Vec<&str> = line.split_whitespace().collect();
+    (cells[3].parse().unwrap(), cells[9].parse().unwrap())
+}
+
+/// Whether counts differ by no more than chance: five standard deviations of an even spread.
+fn is_even(counts: &[u64]) -> bool {
+    let total: u64 = counts.iter().sum();
+    let mean = total as f64 / counts.len() as f64;
+    counts.iter().all(|n| (*n as f64 - mean).abs() < 5.0 * mean.sqrt() + 2.0)
+}
+
+/// One test, since a cluster takes seconds to come up: everything that leaves it whole.
+#[test]
+fn load_on_a_cluster_goes_to_the_nodes_that_own_it() {
+    let cluster = Cluster::new(3, 1, &[]);
+    keys_fall_on_their_nodes(&cluster);
+    counts_are_exact(&cluster);
+    tags_spread_over_all_slots(&cluster);
+    the_suite_stays_in_one_slot(&cluster);
+    a_transaction_stays_on_one_connection(&cluster);
+    replicas_are_read_from(&cluster);
+    a_user_needs_few_permissions(&cluster);
+    a_schedule_is_kept(&cluster);
+    slots_move_while_load_runs(&cluster);
+}
+
+fn keys_fall_on_their_nodes(cluster: &Cluster) {
+    cluster.reset();
+    let ran = cluster.run("-n 30000 -r 1000000 -P 16 set key:__rand_int__ v").ok();
+    ran.completed();
+    let calls = cluster.calls("set");
+    assert!(is_even(&calls[..3]), "{calls:?}");
+    assert_eq!(calls[..3].iter().sum::<u64>(), 30_000);
+    for (node, calls) in cluster.masters().iter().zip(&calls) {
+        assert_eq!(row(&ran, node.port()), (*calls, 0), "{}", ran.out);
+        node.keys().iter().for_each(|key| {
+            let slot = usize::from(slot_of(key.as_bytes()));
+            let owner = (0..3).find(|n| slot < 16_384 * (n + 1) / 3).unwrap();
+            assert_eq!(cluster.nodes[owner].port(), node.port(), "{key}");
+        });
+    }
+    let ran = ran.prints("cluster mode: yes (3 masters)").prints("node [2] configuration:");
+    ran.prints("Cluster has 3 master nodes:").prints("Master 2: ");
+}
+
+fn counts_are_exact(cluster: &Cluster) {
+    for line in [
+        "-n 1 -c 1 incr k:__rand_int__",
+        "-n 7 -c 50 incr k:__rand_int__",
+        "-n 1003 -c 1 incr k:__rand_int__",
+        "-n 1003 -c 2 --threads 2 -P 4 incr k:__rand_int__",
+        "-n 10007 -c 50 --threads 3 -P 16 incr k:__rand_int__",
+        "-n 5003 -c 8 -P 16 --window rolling --engine epoll incr k:__rand_int__",
+        "-n 1000 -c 7 -P 3 -k 0 incr k:__rand_int__",
+        "-n 1003 -c 9 -P 2 incr k:__rand_int__ ';' 2 incr other:__rand_1st__",
+    ] {
+        cluster.reset();
+        cluster.run(&format!("-q -r 1000 {line}")).ok();
+        let n: u64 = line.split(' ').nth(1).unwrap().parse().unwrap();
+        assert_eq!(cluster.calls("incr").iter().sum::<u64>(), n, "{line}");
+    }
+    cluster.reset();
+    cluster.run("-q -n 3000 -r 3000 --sequential -P 8 set key:__rand_int__ v").ok();
+    let keys: i64 = cluster.masters().iter().map(|node| node.number(&["DBSIZE"])).sum();
+    assert_eq!(keys, 3000, "each key once");
+}
+
+fn tags_spread_over_all_slots(cluster: &Cluster) {
+    cluster.reset();
+    cluster.run("-q -n 16384 -P 32 set 'key:{tag}' v").ok();
+    for (n, node) in cluster.masters().iter().enumerate() {
+        let slots = 16_384 * (n + 1) / 3 - 16_384 * n / 3;
+        assert_eq!(node.number(&["DBSIZE"]), slots as i64, "one key in every slot");
+    }
+}
+
+fn the_suite_stays_in_one_slot(cluster: &Cluster) {
+    cluster.reset();
+    let ran = cluster.run("-n 300 -r 100 -P 4 -q --num-keys-in-fcall 2").ok();
+    assert!(ran.out.contains("MSET (10 keys): ") && ran.out.contains("FCALL: "), "{}", ran.out);
+    for command in ["mset", "mget", "incr", "xadd", "fcall", "ping"] {
+        let calls = cluster.calls(command);
+        let expected = if command == "ping" { 600 } else { 300 };
+        // Replicas are given what changes data.
+        let masters: u64 = calls[..3].iter().sum();
+        assert!(masters >= expected, "{command}: {calls:?}");
+        assert!(calls[..3].iter().all(|n| *n > 0), "{command}: {calls:?}");
+    }
+}
+
+fn a_transaction_stays_on_one_connection(cluster: &Cluster) {
+    cluster.reset();
+    let line =
+        "-q -n 4000 -r 1000 -P 2 multi ';' set '{tag}a:__rand_1st__' v ';' incr '{tag}n' ';' exec";
+    cluster.run(line).ok();
+    let calls: Vec<u64> = ["multi", "set", "incr", "exec"]
+        .iter()
+        .map(|command| cluster.calls(command)[..3].iter().sum())
+        .collect();
+    assert_eq!(calls, [1000; 4]);
+}
+
+fn replicas_are_read_from(cluster: &Cluster) {
+    for (rfr, masters, replicas) in [("yes", 0, 3000), ("all", 1500, 1500), ("no", 3000, 0)] {
+        cluster.reset();
+        let ran = cluster.run(&format!("-n 3000 -r 1000 --rfr {rfr} get key:__rand_int__")).ok();
+        let calls = cluster.calls("get");
+        let (of_masters, of_replicas) = calls.split_at(3);
+        assert_eq!(calls.iter().sum::<u64>(), 3000, "--rfr {rfr}: {calls:?}");
+        for (got, expected) in [(of_masters, masters), (of_replicas, replicas)] {
+            let got: u64 = got.iter().sum();
+            assert!(got.abs_diff(expected) <= 3, "--rfr {rfr}: {calls:?}");
+        }
+        if rfr == "yes" {
+            assert_eq!(row(&ran, cluster.nodes[3].port()), (calls[3], 0));
+        }
+    }
+    cluster.reset();
+    cluster.run("-q -n 300 -r 100 --rfr yes set key:__rand_int__ v").ok();
+    assert_eq!(cluster.calls("set")[..3].iter().sum::<u64>(), 300, "writes go to masters");
+}
+
+fn a_user_needs_few_permissions(cluster: &Cluster) {
+    for node in &cluster.nodes {
+        let user = ["ACL", "SETUSER", "ann", "on", ">secret1", "~*", "+set", "+cluster|slots"];
+        assert_eq!(node.ask(&user).text().as_deref(), Some("OK"));
+    }
+    cluster.reset();
+    let line = "-q -n 300 -r 100 --user ann -a secret1 set key:__rand_int__ v";
+    cluster.run(line).ok().keeps_secret("secret1");
+    assert_eq!(cluster.calls("set")[..3].iter().sum::<u64>(), 300);
+    for node in &cluster.nodes {
+        node.ask(&["ACL", "SETUSER", "ann", "-cluster|slots"]);
+    }
+    cluster.run(line).exits(1).says("+cluster|shards").keeps_secret("secret1");
+}
+
+fn a_schedule_is_kept(cluster: &Cluster) {
+    cluster.reset();
+    cluster.run("-n 1000 --rps 2000 -r 1000 -c 6 incr key:__rand_int__").ok();
+    assert_eq!(cluster.calls("incr")[..3].iter().sum::<u64>(), 1000);
+}
+
+/// Moves slots from the first master to the second, keys and all, as `redis-cli --cluster
+/// reshard` does.
+fn slots_move_while_load_runs(cluster: &Cluster) {
+    cluster.reset();
+    let running = cluster
+        .keystorm("--duration 3 -c 12 -P 4 -r 20000 --on-error stop incr key:__rand_int__")
+        .start();
+    thread::sleep(Duration::from_millis(600));
+    let [from, to, other] = cluster.masters() else { unreachable!() };
+    let (from_id, to_id) = (from.text(&["CLUSTER", "MYID"]), to.text(&["CLUSTER", "MYID"]));
+    let to_port = to.port().to_string();
+    for slot in 0..150 {
+        let slot = slot.to_string();
+        to.ask(&["CLUSTER", "SETSLOT", &slot, "IMPORTING", &from_id]);
+        from.ask(&["CLUSTER", "SETSLOT", &slot, "MIGRATING", &to_id]);
+        loop {
+            let keys = from.texts(&["CLUSTER", "GETKEYSINSLOT", &slot, "10"]);
+            if keys.is_empty() {
+                break;
+            }
+            for key in &keys {
+                from.ask(&["MIGRATE", "127.0.0.1", &to_port, key, "0", "1000"]);
+            }
+        }
+        for node in [to, from, other] {
+            node.ask(&["CLUSTER", "SETSLOT", &slot, "NODE", &to_id]);
+        }
+    }
+    let ran = running.wait().ok();
+    let (requests, _) = ran.completed();
+    let calls = cluster.calls("incr");
+    assert_eq!(calls[..3].iter().sum::<u64>(), requests, "{}", ran.out);
+    let redirects: u64 = cluster.masters().iter().map(|node| row(&ran, node.port()).1).sum();
+    assert!(redirects > 0, "{}", ran.out);
+    assert!(!ran.out.contains("  errors: "), "{}", ran.out);
+    for (node, calls) in cluster.masters().iter().zip(&calls) {
+        assert_eq!(row(&ran, node.port()).0, *calls, "{}", ran.out);
+    }
+}
+
+#[test]
+fn a_master_that_dies_is_replaced_and_the_run_goes_on() {
+    let mut cluster = Cluster::new(3, 1, &[]);
+    cluster.reset();
+    let running = cluster.keystorm("--duration 7 -c 12 -r 10000 incr key:__rand_int__").start();
+    thread::sleep(Duration::from_millis(1500));
+    let port = cluster.nodes[0].port();
+    let entry = cluster.nodes[3].port();
+    cluster.nodes[0].kill();
+    let ran = running.wait().ok();
+    assert!(ran.took < Duration::from_secs(14), "{:?}", ran.took);
+    let promoted = &cluster.nodes[3];
+    assert!(promoted.text(&["INFO", "replication"]).contains("role:master"));
+    let of_promoted = row(&ran, entry).0;
+    assert!(of_promoted > 0, "{}", ran.out);
+    let (of_dead, _) = row(&ran, port);
+    assert!(of_dead > 0, "{}", ran.out);
+    for node in &cluster.nodes[1..3] {
+        assert_eq!(row(&ran, node.port()).0, node.calls("incr"), "{}", ran.out);
+    }
+    assert!(!ran.out.contains("  errors: "), "{}", ran.out);
+}
+
+#[test]
+fn a_node_that_pauses_delays_its_requests_and_loses_none() {
+    let cluster = Cluster::new(3, 0, &["--cluster-node-timeout", "10000"]);
+    cluster.reset();
+    let running =
+        cluster.keystorm("--duration 4 --rps 3000 -c 30 -r 10000 incr key:__rand_int__").start();
+    thread::sleep(Duration::from_millis(1200));
+    let pid = Pid::from_raw(cluster.nodes[1].pid() as i32).unwrap();
+    let paused = Instant::now();
+    kill_process(pid, Signal::STOP).unwrap();
+    thread::sleep(Duration::from_secs(2));
+    kill_process(pid, Signal::CONT).unwrap();
+    let pause_ms = paused.elapsed().as_millis() as f64;
+    let ran = running.wait().ok();
+    let (requests, _) = ran.completed();
+    let calls = cluster.calls("incr");
+    assert_eq!(calls.iter().sum::<u64>(), requests);
+    assert!((11_500..=12_050).contains(&requests), "the schedule goes on: {requests}");
+    let worst = |n: usize| -> f64 {
+        let name = format!("127.0.0.1:{}", cluster.nodes[n].port());
+        let line = ran.out.lines().find(|l| l.trim_start().starts_with(&name)).unwrap();
+        line.split_whitespace().nth(7).unwrap().parse().unwrap()
+    };
+    assert!(worst(1) > 0.9 * pause_ms, "{}", ran.out);
+    assert!(worst(0) < 0.6 * pause_ms && worst(2) < 0.6 * pause_ms, "{}", ran.out);
+}
+
+#[test]
+fn one_node_is_a_cluster_too() {
+    let cluster = Cluster::new(1, 0, &[]);
+    let ran = cluster.run("-n 1000 -r 100 -P 4 incr key:__rand_int__").ok();
+    ran.prints("cluster mode: yes (1 masters)");
+    assert_eq!(cluster.calls("incr"), [1000]);
+    // By its unix socket, and by a name.
+    let socket = cluster.nodes[0].socket();
+    Keystorm::new(&format!("-s {} --cluster -q -n 10 ping", socket.display())).run().ok();
+    let port = cluster.nodes[0].port();
+    Keystorm::new(&format!("-h localhost -p {port} --cluster -q -n 10 ping")).run().ok();
+}
+
+#[test]
+fn what_is_no_cluster_is_said() {
+    let server = Server::redis();
+    server.run("--cluster -n 10 ping").exits(1).says("no node of a cluster").says("--cluster");
+    server.run("--rfr yes -n 10 ping").exits(2).says("--rfr is for --cluster");
+    let empty = Server::redis_with(&["--cluster-enabled", "yes"]);
+    empty.run("--cluster -n 10 ping").exits(1).says("nobody owns a slot");
+}

@@ -1,0 +1,79 @@
+//! `keystorm doctor` against real servers, set up well and badly.
+
+use std::io::Write;
+
+use crate::program::Keystorm;
+use crate::server::Server;
+
+/// The level that the line of a check has.
+fn level<'a>(json: &'a serde_json::Value, name: &str) -> &'a str {
+    let findings = json["findings"].as_array().unwrap();
+    let found = findings.iter().find(|finding| finding["name"] == name);
+    found.unwrap_or_else(|| panic!("no {name}"))["level"].as_str().unwrap()
+}
+
+fn checked(server: &Server, options: &str) -> serde_json::Value {
+    let line = format!("doctor -p {} --seconds 0.3 --json {options}", server.port());
+    let ran = Keystorm::new(&line).run();
+    serde_json::from_str(&ran.out).unwrap_or_else(|e| panic!("{e}: {ran:?}"))
+}
+
+#[test]
+fn a_badly_set_up_server_is_seen_through() {
+    let args = "--save 60_1 --appendonly yes --appendfsync always --maxmemory 5mb --loglevel debug \
+                --slowlog-log-slower-than 0 --rename-command LPUSH HSULP";
+    let args: Vec<String> = args.split_whitespace().map(|w| w.replace('_', " ")).collect();
+    let server = Server::redis_with(&args.iter().map(String::as_str).collect::<Vec<_>>());
+    let mut monitor = std::net::TcpStream::connect(("127.0.0.1", server.port())).unwrap();
+    monitor.write_all(b"MONITOR\r\n").unwrap();
+    let json = checked(&server, "");
+    assert_eq!(json["schema"], "keystorm.doctor/1");
+    for (name, expected) in [
+        ("save", "warn"),
+        ("appendonly", "bad"),
+        ("maxmemory", "bad"),
+        ("log level", "bad"),
+        ("slowlog", "bad"),
+        ("monitors", "bad"),
+        ("commands", "warn"),
+        ("other traffic", "ok"),
+        ("mtu", "ok"),
+    ] {
+        assert_eq!(level(&json, name), expected, "{name}: {json}");
+    }
+    drop(monitor);
+}
+
+#[test]
+fn what_may_not_be_asked_is_not_known_and_nothing_leaks() {
+    let server = Server::redis();
+    server.ask(&["ACL", "SETUSER", "nobody", "on", ">s3cr3t", "-@all"]);
+    let json = checked(&server, "--user nobody -a s3cr3t");
+    for name in ["version", "save", "monitors", "slowlog", "commands", "permissions"] {
+        assert_eq!(level(&json, name), "unknown", "{name}: {json}");
+    }
+    assert!(json.to_string().contains("NOPERM") && !json.to_string().contains("s3cr3t"));
+}
+
+#[test]
+fn a_server_that_was_named_must_be_there() {
+    let line = "doctor unix:///nonexistent/s --seconds 0";
+    let ran = Keystorm::new(line).run().exits(1);
+    ran.prints("overcommit memory").prints("there is no such socket");
+}
+
+#[test]
+fn the_examples_of_the_help_run_and_lines_have_no_colour_in_a_pipe() {
+    let help = Keystorm::new("doctor --help").run().ok().out;
+    assert!(help.lines().all(|line| line.chars().count() <= 100), "{help}");
+    let examples: Vec<&str> =
+        help.lines().filter_map(|line| line.trim().strip_prefix("$ keystorm ")).collect();
+    assert_eq!(examples.len(), 2, "{help}");
+    for example in examples {
+        // The machine of the tests may well be too busy to measure on, which is an answer.
+        let ran = Keystorm::new(example).run();
+        assert!(matches!(ran.code, Some(0 | 1)), "{ran:?}");
+        assert!(ran.out.contains("This machine\n") && !ran.out.contains('\x1b'), "{ran:?}");
+        assert!(ran.out.trim_end().ends_with("not seen"), "{ran:?}");
+    }
+}

@@ -1,0 +1,300 @@
+//! TLS with a real server and certificates that the test makes.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::certificates::{Identity, Subject};
+use crate::program::{Keystorm, Ran};
+use crate::server::{Server, called, free_port};
+
+/// A CA, and a server whose certificate it signed.
+struct Secure {
+    server: Server,
+    port: u16,
+    ca: Identity,
+    dir: tempfile::TempDir,
+}
+
+impl Secure {
+    fn new() -> Self {
+        Self::with(&Subject::default(), &["--tls-auth-clients", "no"])
+    }
+
+    /// With this certificate, and these arguments of redis-server.
+    fn with(subject: &Subject<'_>, args: &[&str]) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let ca = Identity::authority("test CA");
+        let (ca_file, _) = ca.write(dir.path(), "ca");
+        let (cert, key) = ca.signs(subject).write(dir.path(), "server");
+        let port = free_port();
+        let port_arg = port.to_string();
+        let mut all = vec!["--tls-port", &port_arg];
+        let files = [("--tls-ca-cert-file", &ca_file), ("--tls-cert-file", &cert)];
+        for (option, file) in files.into_iter().chain([("--tls-key-file", &key)]) {
+            all.extend([option, file.to_str().unwrap()]);
+        }
+        all.extend(args);
+        Self { server: Server::redis_with(&all), port, ca, dir }
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    fn keystorm(&self, line: &str) -> Keystorm {
+        Keystorm::new(&format!("-p {} --tls {line}", self.port))
+    }
+
+    fn run(&self, line: &str) -> Ran {
+        self.keystorm(line).run()
+    }
+
+    /// In trust of the CA.
+    fn trusted(&self, line: &str) -> Ran {
+        self.run(&format!("--cacert {} {line}", self.file("ca.crt").display()))
+    }
+}
+
+#[test]
+fn counts_are_exact_with_every_engine_and_shape() {
+    let secure = Secure::new();
+    for engine in ["epoll", "uring"] {
+        for (n, shape) in [
+            (1000, "-c 7"),
+            (1003, "-c 10 -P 16 --threads 3"),
+            (2000, "-c 5 -P 8 --window rolling -3"),
+            (500, "-c 4 --rps 2000"),
+            (200, "-c 5 -k 0"),
+            (203, "-c 5 -k 0 -P 4 --threads 2 --tls-resume"),
+        ] {
+            secure.server.reset();
+            let ran = secure.trusted(&format!("--engine {engine} -n {n} {shape} incr k")).ok();
+            assert_eq!(secure.server.calls("incr"), n, "{engine} {shape}");
+            assert_eq!(ran.completed().0, n);
+            let ran = ran.prints("  TLS: TLSv1.3 TLS_");
+            let without_keep_alive = shape.contains("-k 0");
+            assert_eq!(ran.out.contains("TLS handshake summary"), without_keep_alive, "{shape}");
+        }
+    }
+}
+
+#[test]
+fn large_values_arrive_whole() {
+    let secure = Secure::new();
+    for engine in ["epoll", "uring"] {
+        secure.trusted(&format!("--engine {engine} -t set,get -d 300000 -c 3 -P 4 -n 200 -q")).ok();
+        assert_eq!(secure.server.number(&["STRLEN", "key:__rand_int__"]), 300_000);
+    }
+}
+
+#[test]
+fn the_suite_prepares_itself_in_tls() {
+    let secure = Secure::new();
+    secure.trusted("-t fcall,lrange_100 -n 100 -q").ok().prints("FCALL").prints("LRANGE_100");
+}
+
+#[test]
+fn versions_and_ciphers_are_those_asked_for() {
+    let secure = Secure::with(
+        &Subject { rsa: true, ..Subject::default() },
+        &["--tls-auth-clients", "no", "--tls-protocols", "TLSv1.2"],
+    );
+    let suite = "ECDHE-RSA-AES128-GCM-SHA256";
+    let ran = secure.trusted(&format!("--tls-ciphers {suite} -n 100 get k")).ok();
+    ran.prints(&format!("  TLS: TLSv1.2 {suite}\n"));
+    let ran = secure.trusted("--tls-ciphers ECDHE-ECDSA-AES128-GCM-SHA256 -n 100 get k").exits(1);
+    ran.says("share no cipher").says("--tls-ciphers");
+    let modern = Secure::new();
+    let suite = "TLS_CHACHA20_POLY1305_SHA256";
+    let ran = modern.trusted(&format!("--tls-ciphersuites {suite} -n 100 -q get k")).ok();
+    ran.prints(&format!(", TLS TLSv1.3 {suite}\n"));
+}
+
+#[test]
+fn sessions_are_resumed_where_that_is_asked_for() {
+    for protocol in ["TLSv1.2", "TLSv1.3"] {
+        let args = ["--tls-auth-clients", "no", "--tls-protocols", protocol];
+        let secure = Secure::with(&Subject::default(), &args);
+        for engine in ["epoll", "uring"] {
+            let line = format!("--engine {engine} -k 0 -c 2 -n 100 get k");
+            let ran = secure.trusted(&format!("--tls-resume {line}")).ok();
+            let shown =
+                ran.out.lines().find_map(|l| l.trim().strip_prefix("TLS sessions resumed: "));
+            let words: Vec<&str> = shown.unwrap().split(' ').collect();
+            let (resumed, all): (u32, u32) = (words[0].parse().unwrap(), words[2].parse().unwrap());
+            assert!(all >= 100 && resumed >= 90, "{protocol} {engine}: {resumed} of {all}");
+            let ran = secure.trusted(&line).ok();
+            assert!(!ran.out.contains("resumed"), "{}", ran.out);
+        }
+    }
+}
+
+#[test]
+fn mutual_tls_takes_the_clients_certificate() {
+    for protocol in ["TLSv1.2", "TLSv1.3"] {
+        let args = ["--tls-auth-clients", "yes", "--tls-protocols", protocol];
+        let secure = Secure::with(&Subject::default(), &args);
+        secure.ca.signs(&Subject::default()).write(secure.dir.path(), "client");
+        let other = Identity::authority("another CA");
+        other.signs(&Subject::default()).write(secure.dir.path(), "stranger");
+        let with = |name: &str| {
+            let (cert, key) = (format!("{name}.crt"), format!("{name}.key"));
+            let (cert, key) = (secure.file(&cert), secure.file(&key));
+            format!("--cert {} --key {} -n 100 -c 3 incr k", cert.display(), key.display())
+        };
+        for engine in ["epoll", "uring"] {
+            secure.server.reset();
+            secure.trusted(&format!("--engine {engine} {}", with("client"))).ok();
+            assert_eq!(secure.server.calls("incr"), 100);
+        }
+        let ran = secure.trusted("-n 100 get k").exits(1);
+        ran.says("client certificate").says("--cert").says("--key");
+        secure.trusted(&with("stranger")).exits(1).says("refused our certificate").says("CA");
+        // A key of somebody else is told before anything is sent.
+        let (cert, key) = (secure.file("client.crt"), secure.file("server.key"));
+        let mixed = format!("--cert {} --key {} -n 1 get k", cert.display(), key.display());
+        secure.trusted(&mixed).exits(1).says("is not the key of");
+    }
+}
+
+#[test]
+fn what_is_wrong_with_a_certificate_is_told() {
+    let expired = Subject { valid_days: (-10, -1), ..Subject::default() };
+    let expired = Secure::with(&expired, &["--tls-auth-clients", "no"]);
+    expired.trusted("-n 10 get k").exits(1).says("has expired on ");
+    let early = Subject { valid_days: (3, 9), ..Subject::default() };
+    let early = Secure::with(&early, &["--tls-auth-clients", "no"]);
+    early.trusted("-n 10 get k").exits(1).says("not valid yet");
+    let other = Subject { names: &["other.example"], ips: &["192.0.2.7"], ..Subject::default() };
+    let other = Secure::with(&other, &["--tls-auth-clients", "no"]);
+    let ran = other.trusted("-n 10 get k").exits(1).says("for another host");
+    ran.says("other.example, 192.0.2.7").says("--sni").says("--insecure");
+    other.trusted("--sni other.example -n 10 get k").ok();
+    other.trusted("--sni third.example -n 10 get k").exits(1).says("third.example");
+    let unknown = Secure::new();
+    unknown.run("-n 10 get k").exits(1).says("unknown CA").says("--cacert");
+    let (same_name, _) = Identity::authority("test CA").write(unknown.dir.path(), "same-name");
+    let line = format!("--cacert {} -n 10 get k", same_name.display());
+    unknown.run(&line).exits(1).says("unknown CA");
+    for secure in [&expired, &early, &other, &unknown] {
+        assert_eq!(secure.server.calls("get") % 10, 0);
+        secure.run("--insecure -n 10 get k").ok();
+    }
+}
+
+#[test]
+fn names_are_checked_like_addresses() {
+    let named =
+        Secure::with(&Subject { ips: &[], ..Subject::default() }, &["--tls-auth-clients", "no"]);
+    named.trusted("-h localhost -n 10 get k").ok();
+    named.trusted("-n 10 get k").exits(1).says("for another host").says("localhost");
+    let ca = named.file("ca.crt");
+    for scheme in ["rediss", "valkeys"] {
+        let line = format!("-u {scheme}://localhost:{}/2 --cacert {}", named.port, ca.display());
+        let ran = Keystorm::new(&format!("{line} -n 10 get k")).run().ok();
+        ran.prints("  TLS: TLSv1.3");
+    }
+}
+
+#[test]
+fn by_the_name_of_a_peer_a_wrong_host_is_a_warning() {
+    let other = Subject { names: &["other.example"], ips: &[], ..Subject::default() };
+    let other = Secure::with(&other, &["--tls-auth-clients", "no"]);
+    let (_link_dir, link) = called("redis-benchmark");
+    let line = format!("--cacert {} -n 10 -q get k", other.file("ca.crt").display());
+    let ran = other.keystorm(&line).called(&link).run().ok();
+    ran.says("WARNING").says("other.example");
+    // Its CA is still checked.
+    other.keystorm("-n 10 -q get k").called(&link).run().exits(1).says("unknown CA");
+}
+
+#[test]
+fn a_directory_of_cas_is_looked_up_by_hash() {
+    let secure = Secure::new();
+    let directory = secure.file("cas");
+    std::fs::create_dir(&directory).unwrap();
+    let line = format!("--cacertdir {} -n 10 get k", directory.display());
+    secure.run(&line).exits(1).says("openssl rehash");
+    let hash = secure.ca.certificate.subject_name_hash();
+    std::fs::copy(secure.file("ca.crt"), directory.join(format!("{hash:08x}.0"))).unwrap();
+    secure.run(&line).ok();
+}
+
+#[test]
+fn a_plain_server_and_a_tls_server_are_told_from_each_other() {
+    let secure = Secure::new();
+    let plain_port = secure.server.port();
+    for _ in 0..3 {
+        // The server may wait for the end of a line in what it takes for a command.
+        let ran = Keystorm::new(&format!("-p {plain_port} --tls --insecure -n 10 get k")).run();
+        let ran = ran.exits(1).says("does not speak TLS").says("--tls");
+        assert!(ran.took < Duration::from_secs(10), "{:?}", ran.took);
+    }
+    let ran = Keystorm::new(&format!("-p {} -n 10 get k", secure.port)).run().exits(1);
+    ran.says("add --tls");
+    let gone = free_port();
+    Keystorm::new(&format!("-p {gone} --tls -n 10 get k")).run().exits(1).says("refused");
+}
+
+#[test]
+fn a_server_that_goes_away_ends_the_run_with_its_results() {
+    let mut secure = Secure::new();
+    let line = format!("--cacert {} --duration 30 -c 4 incr k", secure.file("ca.crt").display());
+    let running = secure.keystorm(&line).start();
+    running.until("sends", |_| secure.server.calls("incr") > 100);
+    secure.server.kill();
+    let ran = running.wait().exits(1).says("in flight");
+    assert!(ran.completed().0 > 100);
+}
+
+#[test]
+fn idle_connections_are_held_in_tls() {
+    let secure = Secure::new();
+    let line = format!("--cacert {} -I -c 20", secure.file("ca.crt").display());
+    let running = secure.keystorm(&line).start();
+    running.until("tells how many live", |r| r.out().contains("clients: 20"));
+    running.interrupt();
+    running.wait().exits(130);
+}
+
+#[test]
+fn options_without_tls_do_nothing_and_contradictions_are_refused() {
+    let server = Server::redis();
+    for option in ["--cacert /nowhere", "--insecure", "--sni h", "--tls-resume"] {
+        let ran = server.run(&format!("{option} -n 10 -q get k")).ok();
+        ran.says(&format!(
+            "WARNING: {} has no effect without --tls",
+            option.split(' ').next().unwrap()
+        ));
+    }
+    for (line, part) in [
+        ("--spawn --tls", "--spawn"),
+        ("-s /tmp/s --tls", "--sni"),
+        ("--tls --cert c", "--key"),
+        ("--tls --key k", "--cert"),
+    ] {
+        Keystorm::new(&format!("{line} -n 10 get k")).run().exits(2).says(part);
+    }
+    for (line, part) in [
+        ("--cacert /nowhere/ca.crt", "--cacert /nowhere/ca.crt: No such file"),
+        ("--tls-ciphers NONSENSE", "--tls-ciphers NONSENSE"),
+        ("--cert /nowhere/c --key /nowhere/k", "--cert /nowhere/c: No such file"),
+    ] {
+        server.run(&format!("--tls {line} -n 10 get k")).exits(1).says(part);
+    }
+}
+
+#[test]
+fn the_plan_names_files_and_shows_nothing_of_them() {
+    let secure = Secure::new();
+    let key = secure.file("server.key");
+    let line = format!(
+        "--cacert {} --cert {} --key {} --tls-resume --print-plan get k",
+        secure.file("ca.crt").display(),
+        secure.file("server.crt").display(),
+        key.display()
+    );
+    let ran = secure.run(&line).ok().prints("\"verify\": \"host\"").prints("server.key");
+    let secret = std::fs::read_to_string(key).unwrap();
+    ran.keeps_secret(secret.lines().nth(1).unwrap());
+}

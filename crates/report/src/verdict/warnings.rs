@@ -1,0 +1,195 @@
+//! What spoils a measurement: things that a server did, or that were done to it, beside the load.
+//!
+//! Owns when each is worth a warning, and its words. None of them changes a figure.
+
+use host::{ServerUse, Watched};
+use measure::{Ending, Measurement};
+use serde::{Deserialize, Serialize};
+use workload::Plan;
+
+use super::wording::{count, percent};
+use crate::escape;
+
+/// A kind of thing that spoils a measurement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WarningKind {
+    /// The server saved its data set.
+    Saved,
+    /// The server rewrote its append-only file.
+    Rewrote,
+    /// A client got a copy of every command.
+    Monitored,
+    /// Other clients used the server.
+    OtherClients,
+    /// The server removed keys to stay below its limit of memory.
+    Evicted,
+    /// Memory of the server was swapped out.
+    Swapped,
+    /// The server turned clients away.
+    Rejected,
+    /// A setting of the server was changed.
+    SettingChanged,
+    /// The hypervisor gave CPU time of this machine to others.
+    Stolen,
+}
+
+/// One thing that spoiled a measurement.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Warning {
+    /// Its kind, for programs.
+    pub kind: WarningKind,
+    /// One line for a person, safe for a terminal.
+    pub text: String,
+}
+
+/// Other clients matter from this share of our commands, or of the time, on.
+const OTHERS_SHARE: f64 = 0.01;
+/// Fewer commands of others are a health check.
+const OTHERS_MIN: u64 = 10;
+/// From this share of stolen CPU time on, results differ from one run to the next.
+const STOLEN_SHARE: f64 = 0.05;
+/// A process that holds this much less than its data has pages swapped out; small ones may round.
+const RESIDENT_SHARE: f64 = 0.9;
+const RESIDENT_MIN_BYTES: u64 = 64 << 20;
+
+/// Commands that our own connections, monitoring and replication send beside any load.
+const HOUSEKEEPING: [&str; 13] = [
+    "asking", "auth", "client", "cluster", "command", "config", "hello", "info", "psync", "quit",
+    "readonly", "replconf", "select",
+];
+
+/// Everything that spoiled a run.
+#[must_use]
+pub fn warnings(plan: &Plan, measurement: &Measurement, watched: &Watched) -> Vec<Warning> {
+    let mut found: Vec<Warning> = watched.servers.iter().flat_map(of_server).collect();
+    // Of a run in shares, the others are no strangers.
+    let others = plan.shard.is_whole().then(|| others(plan, measurement, watched)).flatten();
+    found.extend(others.map(|text| warning(WarningKind::OtherClients, text)));
+    if let Some(share) = watched.stolen.filter(|share| *share >= STOLEN_SHARE) {
+        let text =
+            format!("the hypervisor gave {} of this machine's CPU time to others", percent(share));
+        found.push(warning(WarningKind::Stolen, text));
+    }
+    found
+}
+
+fn warning(kind: WarningKind, text: String) -> Warning {
+    Warning { kind, text: escape(text) }
+}
+
+fn of_server(server: &ServerUse) -> Vec<Warning> {
+    let some = |figure: Option<u64>| figure.filter(|n| *n > 0);
+    let fork = some(server.fork_usec).map_or(String::new(), |usec| {
+        format!(", which stopped it for {} µs to fork", count(usec as f64))
+    });
+    let mut found = Vec::new();
+    let mut say = |kind, text: String| found.push(warning(kind, text));
+    if server.saved == Some(true) {
+        say(WarningKind::Saved, format!("the server saved its data set during the test{fork}"));
+    }
+    if server.rewrote == Some(true) {
+        let text = format!("the server rewrote its append-only file during the test{fork}");
+        say(WarningKind::Rewrote, text);
+    }
+    if let Some(clients) = some(server.monitors) {
+        let who =
+            if clients == 1 { "1 client uses".into() } else { format!("{clients} clients use") };
+        say(WarningKind::Monitored, format!("{who} MONITOR, which slows down every command"));
+    }
+    if let Some(keys) = some(server.evicted_keys) {
+        let keys = count(keys as f64);
+        say(
+            WarningKind::Evicted,
+            format!("the server evicted {keys} keys to stay below maxmemory"),
+        );
+    }
+    if let Some(text) = swapped(server) {
+        say(WarningKind::Swapped, text);
+    }
+    if let Some(clients) = some(server.rejected_connections) {
+        let clients = count(clients as f64);
+        say(
+            WarningKind::Rejected,
+            format!("the server turned {clients} clients away (maxclients)"),
+        );
+    }
+    for setting in &server.settings {
+        if let Some(old) = &setting.changed_from {
+            let text = format!(
+                "the server's {} was changed during the test from \"{old}\" to \"{}\"",
+                setting.name, setting.value
+            );
+            say(WarningKind::SettingChanged, text);
+        }
+    }
+    found
+}
+
+/// The kernel tells of a server here; of another, that it holds less memory than its data takes.
+fn swapped(server: &ServerUse) -> Option<String> {
+    if let Some(bytes) = server.swap_bytes {
+        let grown = server.swap_grown_bytes.unwrap_or(0);
+        return (bytes > 0).then(|| {
+            format!(
+                "{} MB of the server's memory are swapped out, {} MB of them during the test",
+                count(bytes as f64 / 1e6),
+                count(grown as f64 / 1e6)
+            )
+        });
+    }
+    let (rss, used) = (server.memory_rss_bytes?, server.memory_after_bytes?);
+    let missing = used >= RESIDENT_MIN_BYTES && (rss as f64) < RESIDENT_SHARE * used as f64;
+    missing.then(|| {
+        format!(
+            "the server seems to be swapping: of {} MB in use only {} MB are in memory",
+            count(used as f64 / 1e6),
+            count(rss as f64 / 1e6)
+        )
+    })
+}
+
+/// What other clients did, if it is enough to matter.
+fn others(plan: &Plan, measurement: &Measurement, watched: &Watched) -> Option<String> {
+    let ours: Vec<String> = plan.sequence.iter().map(|c| c.name().to_lowercase()).collect();
+    // The commands of a script are counted by their own names.
+    if ours.iter().any(|name| name.starts_with("eval") || name.starts_with("fcall")) {
+        return None;
+    }
+    let (mut calls, mut usec, mut shared) = (0, 0, 0u64);
+    for command in watched.servers.iter().flat_map(|server| &server.by_command) {
+        let name = command.name.split('|').next().unwrap_or_default();
+        if ours.iter().any(|own| own == name) {
+            shared += command.calls;
+        } else if !HOUSEKEEPING.contains(&name) {
+            calls += command.calls;
+            usec += command.usec;
+        }
+    }
+    let total = &measurement.total;
+    let mut sent = total.requests() + total.connections.unanswered;
+    if measurement.ending != Ending::Complete {
+        // What was in flight at the end was executed and not counted.
+        let fleet = &plan.fleet;
+        sent +=
+            u64::from(plan.own_connections()) * u64::from(fleet.pipeline_depth) * ours.len() as u64;
+    }
+    // Requests of a warm-up, and of other shares of the plan, are in the server's count only.
+    if plan.warmup_ns == 0 && plan.shard.is_whole() {
+        calls += shared.saturating_sub(sent);
+    }
+    let wall_ns = measurement.workers.iter().map(|worker| worker.wall_ns).max().unwrap_or(0);
+    let many = calls >= OTHERS_MIN && calls as f64 >= OTHERS_SHARE * sent as f64;
+    let long = usec as f64 * 1e3 >= OTHERS_SHARE * wall_ns as f64 && usec > 0;
+    (many || long).then(|| {
+        format!(
+            "other clients sent {} commands during the test (ours were {})",
+            count(calls as f64),
+            count(sent as f64)
+        )
+    })
+}
+
+#[cfg(test)]
+#[path = "warnings_tests.rs"]
+mod tests;

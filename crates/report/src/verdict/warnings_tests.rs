@@ -1,0 +1,88 @@
+use super::*;
+use crate::{Run, fixture};
+use host::{CommandUse, Setting};
+
+fn kinds(run: &Run, server: ServerUse) -> Vec<WarningKind> {
+    let watched = Watched { servers: vec![server], ..Watched::default() };
+    warnings(&run.plan, &run.measurement, &watched).iter().map(|w| w.kind).collect()
+}
+
+fn command(name: &str, calls: u64, usec: u64) -> CommandUse {
+    CommandUse { name: name.into(), calls, usec }
+}
+
+#[test]
+fn each_thing_that_spoils_a_run_is_told() {
+    use WarningKind as W;
+    let none = ServerUse::default;
+    let setting =
+        Setting { name: "save".into(), value: "60 1".into(), changed_from: Some("\x1b[2J".into()) };
+    let cases = [
+        (W::Saved, ServerUse { saved: Some(true), fork_usec: Some(1234), ..none() }),
+        (W::Rewrote, ServerUse { rewrote: Some(true), ..none() }),
+        (W::Monitored, ServerUse { monitors: Some(1), ..none() }),
+        (W::Evicted, ServerUse { evicted_keys: Some(1), ..none() }),
+        (W::Swapped, ServerUse { swap_bytes: Some(9_000_000), ..none() }),
+        (
+            W::Swapped,
+            ServerUse {
+                memory_rss_bytes: Some(50 << 20),
+                memory_after_bytes: Some(100 << 20),
+                ..none()
+            },
+        ),
+        (W::Rejected, ServerUse { rejected_connections: Some(2), ..none() }),
+        (W::SettingChanged, ServerUse { settings: vec![setting], ..none() }),
+    ];
+    let run = fixture::complete();
+    assert_eq!(kinds(&run, none()), []);
+    for (kind, server) in cases {
+        let watched = Watched { servers: vec![server], ..Watched::default() };
+        let found = warnings(&run.plan, &run.measurement, &watched);
+        assert_eq!(found.iter().map(|w| w.kind).collect::<Vec<_>>(), [kind], "{found:?}");
+        assert!(!found[0].text.contains(char::is_control), "{found:?}");
+    }
+    let stolen = |share| Watched { stolen: Some(share), ..Watched::default() };
+    assert_eq!(warnings(&run.plan, &run.measurement, &stolen(0.01)), []);
+    assert_eq!(warnings(&run.plan, &run.measurement, &stolen(0.2))[0].kind, W::Stolen);
+}
+
+#[test]
+fn other_clients_are_what_is_left_of_the_servers_count() {
+    // Its 2000 requests are all SET.
+    let run = fixture::complete();
+    let others = |commands: &[CommandUse]| {
+        let server = ServerUse { by_command: commands.to_vec(), ..ServerUse::default() };
+        !kinds(&run, server).is_empty()
+    };
+    assert!(!others(&[command("set", 2000, 900), command("info", 500, 900)]));
+    assert!(!others(&[command("set", 2000, 900), command("config|get", 500, 900)]));
+    assert!(!others(&[command("set", 2019, 900)]));
+    assert!(others(&[command("set", 2020, 900)]));
+    assert!(others(&[command("set", 2000, 900), command("get", 20, 0)]));
+    assert!(!others(&[command("get", 9, 0)]));
+}
+
+#[test]
+fn one_slow_command_of_others_matters() {
+    let mut run = fixture::complete();
+    run.measurement.workers =
+        vec![measure::WorkerUse { cpu_ns: 0, wall_ns: 1_000_000_000, wait_ns: None }];
+    let others =
+        |usec| ServerUse { by_command: vec![command("keys", 1, usec)], ..ServerUse::default() };
+    assert_eq!(kinds(&run, others(9_000)), []);
+    assert_eq!(kinds(&run, others(11_000)), [WarningKind::OtherClients]);
+}
+
+#[test]
+fn what_a_script_calls_is_not_others() {
+    let mut run = fixture::complete();
+    let mut parts = fixture::parts();
+    parts.sequence = vec![workload::CommandSpec::from_words(["EVAL", "x", "0"])];
+    run.plan = parts.build().unwrap();
+    let server = ServerUse {
+        by_command: vec![command("eval", 2000, 900), command("get", 90_000, 900)],
+        ..ServerUse::default()
+    };
+    assert_eq!(kinds(&run, server), []);
+}

@@ -1,0 +1,177 @@
+//! Requests that wait for a connection of their node, and connections that wait for requests.
+//!
+//! Owns the queues and the counts that say whether there is anything to draw or to send, so that
+//! neither is searched for.
+
+use std::collections::VecDeque;
+
+use engine::ConnId;
+
+use super::link::Request;
+
+/// The lanes of one worker, by number of the node.
+#[derive(Debug)]
+pub(crate) struct Lanes {
+    lanes: Vec<Lane>,
+    /// Lanes whose idle connections lack requests, and lanes that have too many.
+    hungry: usize,
+    full: usize,
+    /// Lanes that have both requests and idle connections.
+    sendable: VecDeque<u16>,
+    /// Requests that an idle connection takes at once, at least.
+    appetite: usize,
+    /// Requests that may wait in a lane.
+    capacity: usize,
+    /// The same while the node of the lane is not to be reached, or has a schedule to keep.
+    capacity_large: usize,
+    waiting: usize,
+}
+
+#[derive(Debug, Default)]
+struct Lane {
+    waiting: VecDeque<Request>,
+    idle: VecDeque<ConnId>,
+    /// Connections, and those of them that are open.
+    links: usize,
+    ready: usize,
+    hungry: bool,
+    full: bool,
+    listed: bool,
+}
+
+impl Lanes {
+    pub(crate) fn new(appetite: usize, capacity: usize, capacity_large: usize) -> Self {
+        Self {
+            lanes: Vec::new(),
+            hungry: 0,
+            full: 0,
+            sendable: VecDeque::new(),
+            appetite,
+            capacity,
+            capacity_large,
+            waiting: 0,
+        }
+    }
+
+    /// Makes room for nodes up to this number.
+    pub(crate) fn grow(&mut self, nodes: usize) {
+        if self.lanes.len() < nodes {
+            self.lanes.resize_with(nodes, Lane::default);
+        }
+    }
+
+    /// Whether more requests are wanted, and none has to wait for a node that lags behind.
+    #[inline]
+    pub(crate) fn wants_more(&self) -> bool {
+        self.hungry > 0 && self.full == 0
+    }
+
+    /// Requests that wait for a connection.
+    #[inline]
+    pub(crate) fn waiting(&self) -> usize {
+        self.waiting
+    }
+
+    /// Adds a request behind the others of its node; before them if it has been sent before.
+    #[inline]
+    pub(crate) fn push(&mut self, node: u16, request: Request) {
+        let waiting = &mut self.lanes[usize::from(node)].waiting;
+        if request.tries > 0 {
+            waiting.push_front(request);
+        } else {
+            waiting.push_back(request);
+        }
+        self.waiting += 1;
+        self.update(node);
+    }
+
+    /// The next request of a node.
+    #[inline]
+    pub(crate) fn pop(&mut self, node: u16) -> Option<Request> {
+        let request = self.lanes[usize::from(node)].waiting.pop_front()?;
+        self.waiting -= 1;
+        Some(request)
+    }
+
+    /// What is next of a node, left there.
+    #[inline]
+    pub(crate) fn peek(&self, node: u16) -> Option<&Request> {
+        self.lanes[usize::from(node)].waiting.front()
+    }
+
+    /// Takes all that waits for a node.
+    pub(crate) fn drain(&mut self, node: u16) -> VecDeque<Request> {
+        let drained = std::mem::take(&mut self.lanes[usize::from(node)].waiting);
+        self.waiting -= drained.len();
+        self.update(node);
+        drained
+    }
+
+    /// A connection has room.
+    #[inline]
+    pub(crate) fn add_idle(&mut self, node: u16, conn: ConnId) {
+        self.lanes[usize::from(node)].idle.push_back(conn);
+        self.update(node);
+    }
+
+    /// The connection whose turn it is.
+    #[inline]
+    pub(crate) fn take_idle(&mut self, node: u16) -> Option<ConnId> {
+        self.lanes[usize::from(node)].idle.pop_front()
+    }
+
+    /// A connection has no room any more, for another reason than a request.
+    pub(crate) fn remove_idle(&mut self, node: u16, conn: ConnId) {
+        self.lanes[usize::from(node)].idle.retain(|idle| *idle != conn);
+        self.update(node);
+    }
+
+    /// The next node with something to send and a connection to send it on.
+    #[inline]
+    pub(crate) fn next_sendable(&mut self) -> Option<u16> {
+        let node = self.sendable.pop_front()?;
+        self.lanes[usize::from(node)].listed = false;
+        Some(node)
+    }
+
+    /// Connections of a node.
+    pub(crate) fn links(&self, node: u16) -> usize {
+        self.lanes[usize::from(node)].links
+    }
+
+    /// A connection joins a node, or leaves it.
+    pub(crate) fn count_link(&mut self, node: u16, joins: bool) {
+        count(&mut self.lanes[usize::from(node)].links, joins);
+    }
+
+    /// A connection of a node has opened, or ended.
+    pub(crate) fn count_ready(&mut self, node: u16, opened: bool) {
+        count(&mut self.lanes[usize::from(node)].ready, opened);
+        self.update(node);
+    }
+
+    /// Keeps the counts true after a change of one lane.
+    #[inline]
+    pub(crate) fn update(&mut self, node: u16) {
+        let lane = &mut self.lanes[usize::from(node)];
+        let hungry = !lane.idle.is_empty() && lane.waiting.len() < lane.idle.len() * self.appetite;
+        let capacity = if lane.ready == 0 { self.capacity_large } else { self.capacity };
+        let full = lane.waiting.len() >= capacity;
+        if hungry != lane.hungry {
+            lane.hungry = hungry;
+            count(&mut self.hungry, hungry);
+        }
+        if full != lane.full {
+            lane.full = full;
+            count(&mut self.full, full);
+        }
+        if !lane.listed && !lane.idle.is_empty() && !lane.waiting.is_empty() {
+            lane.listed = true;
+            self.sendable.push_back(node);
+        }
+    }
+}
+
+fn count(number: &mut usize, up: bool) {
+    *number = if up { *number + 1 } else { number.saturating_sub(1) };
+}

@@ -1,0 +1,280 @@
+//! Which node a command goes to.
+//!
+//! Owns a worker's map of the slots. It is replaced when the cluster was looked at again, and
+//! changed at once by what a node says in between.
+
+use std::net::{IpAddr, SocketAddr};
+
+use wire::cluster::{Node, Role, SLOTS, Topology};
+use workload::ReadFrom;
+
+/// Nobody that we know.
+const NOBODY: u16 = u16::MAX;
+
+/// See the module. Nodes have numbers, which they keep as long as the run lasts.
+#[derive(Debug)]
+pub(crate) struct Router {
+    nodes: Vec<Known>,
+    owner: Vec<u16>,
+    /// Nodes that own slots.
+    masters: Vec<u16>,
+    turn: usize,
+    read_from: ReadFrom,
+    /// Whether masters, and whether replicas, get any of the load.
+    uses: (bool, bool),
+}
+
+/// A node that was heard of.
+#[derive(Debug)]
+pub(crate) struct Known {
+    /// `host:port`
+    pub(crate) name: String,
+    host: String,
+    pub(crate) address: SocketAddr,
+    /// Slots that it owns.
+    pub(crate) slots: u32,
+    /// The master that it copies.
+    copies: Option<u16>,
+    /// Replicas that may be read from.
+    replicas: Vec<u16>,
+    turn: usize,
+}
+
+impl Router {
+    /// For commands of which some (`uses.0`) go to masters and some (`uses.1`) to replicas.
+    pub(crate) fn new(topology: &Topology, read_from: ReadFrom, uses: (bool, bool)) -> Self {
+        let mut router = Self {
+            nodes: Vec::new(),
+            owner: vec![NOBODY; usize::from(SLOTS)],
+            masters: Vec::new(),
+            turn: 0,
+            read_from,
+            uses,
+        };
+        router.apply(topology);
+        router
+    }
+
+    /// Takes over what the cluster has become.
+    pub(crate) fn apply(&mut self, topology: &Topology) {
+        let numbers: Vec<Option<u16>> =
+            topology.nodes.iter().map(|node| Some(self.number(node, node.address?))).collect();
+        self.owner.fill(NOBODY);
+        for known in &mut self.nodes {
+            known.slots = 0;
+            known.copies = None;
+            known.replicas.clear();
+        }
+        for (node, number) in topology.nodes.iter().zip(&numbers) {
+            let Some(number) = *number else { continue };
+            match node.role {
+                Role::Master => {
+                    for slot in node.slots.iter().cloned().flatten() {
+                        self.owner[usize::from(slot)] = number;
+                    }
+                }
+                Role::Replica { of } => {
+                    if let Some(master) = numbers.get(of).copied().flatten() {
+                        self.nodes[usize::from(number)].copies = Some(master);
+                        self.nodes[usize::from(master)].replicas.push(number);
+                    }
+                }
+            }
+        }
+        for owner in self.owner.iter().filter(|owner| **owner != NOBODY) {
+            self.nodes[usize::from(*owner)].slots += 1;
+        }
+        self.list_masters();
+    }
+
+    fn list_masters(&mut self) {
+        self.masters =
+            (0..).zip(&self.nodes).filter(|(_, n)| n.slots > 0).map(|(n, _)| n).collect();
+    }
+
+    /// The number of a node, new if it was not heard of.
+    fn number(&mut self, node: &Node, address: SocketAddr) -> u16 {
+        match self.nodes.iter().position(|known| known.address == address) {
+            Some(number) => number as u16,
+            None => self.add(node.name(), node.host.clone(), address),
+        }
+    }
+
+    fn add(&mut self, name: String, host: String, address: SocketAddr) -> u16 {
+        let (slots, turn) = (0, 0);
+        let (copies, replicas) = (None, Vec::new());
+        self.nodes.push(Known { name, host, address, slots, copies, replicas, turn });
+        (self.nodes.len() - 1) as u16
+    }
+
+    /// Every node heard of, by number.
+    pub(crate) fn nodes(&self) -> &[Known] {
+        &self.nodes
+    }
+
+    /// A node.
+    pub(crate) fn node(&self, number: u16) -> &Known {
+        &self.nodes[usize::from(number)]
+    }
+
+    /// Whether a node gets any of the load by this map.
+    pub(crate) fn is_used(&self, number: u16) -> bool {
+        let node = self.node(number);
+        let (masters, replicas) = self.uses;
+        match node.copies {
+            _ if node.slots > 0 => masters || node.replicas.is_empty(),
+            Some(master) => replicas && self.node(master).slots > 0,
+            None => false,
+        }
+    }
+
+    /// Whether a node is a master, and its slots; of a replica, those of its master.
+    pub(crate) fn role(&self, number: u16) -> (bool, u32) {
+        let node = self.node(number);
+        match node.copies {
+            Some(master) if node.slots == 0 => (false, self.node(master).slots),
+            _ => (node.slots > 0, node.slots),
+        }
+    }
+
+    /// The node that a command with this slot goes to. One without a key goes to the masters in
+    /// turn, and so does one whose slot nobody owns: the answer will say so.
+    #[inline]
+    pub(crate) fn route(&mut self, slot: Option<u16>, read_only: bool) -> u16 {
+        let master = slot.map_or(NOBODY, |slot| self.owner[usize::from(slot)]);
+        if master == NOBODY {
+            self.turn = (self.turn + 1) % self.masters.len().max(1);
+            return self.masters.get(self.turn).copied().unwrap_or(0);
+        }
+        if !read_only || self.read_from == ReadFrom::Masters {
+            return master;
+        }
+        let node = &mut self.nodes[usize::from(master)];
+        let choices = node.replicas.len() + usize::from(self.read_from == ReadFrom::All);
+        node.turn = (node.turn + 1) % choices.max(1);
+        node.replicas.get(node.turn).copied().unwrap_or(master)
+    }
+
+    /// The node at a host and port that node `from` named; an empty host is its own. `None` if it
+    /// is a name that was not heard of.
+    pub(crate) fn find(&mut self, host: &str, port: u16, from: u16) -> Option<u16> {
+        let from = self.node(from);
+        let host = if host.is_empty() { from.host.as_str() } else { host };
+        let named = |known: &Known| known.host == host && known.address.port() == port;
+        if let Some(number) = self.nodes.iter().position(named) {
+            return Some(number as u16);
+        }
+        let ip: IpAddr = match host.parse() {
+            Ok(ip) => ip,
+            Err(_) if host == from.host => from.address.ip(),
+            Err(_) => return None,
+        };
+        let address = SocketAddr::new(ip, port);
+        if let Some(number) = self.nodes.iter().position(|known| known.address == address) {
+            return Some(number as u16);
+        }
+        let host = host.to_owned();
+        Some(self.add(address.to_string(), host, address))
+    }
+
+    /// A slot has another owner from now on. Whether that changes which nodes get load.
+    pub(crate) fn moved(&mut self, slot: u16, to: u16) -> bool {
+        let before = std::mem::replace(&mut self.owner[usize::from(slot)], to);
+        if before == to {
+            return false;
+        }
+        let mut changed = false;
+        if before != NOBODY {
+            let node = &mut self.nodes[usize::from(before)];
+            node.slots -= 1;
+            changed |= node.slots == 0;
+            node.replicas.retain(|replica| *replica != to);
+        }
+        let node = &mut self.nodes[usize::from(to)];
+        node.slots += 1;
+        node.copies = None;
+        changed |= node.slots == 1;
+        if changed {
+            self.list_masters();
+        }
+        changed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn node(port: u16, role: Role, slots: std::ops::RangeInclusive<u16>) -> Node {
+        let address = Some(SocketAddr::from(([127, 0, 0, 1], port)));
+        let host = "127.0.0.1".to_owned();
+        Node { id: String::new(), host, port, address, role, slots: vec![slots] }
+    }
+
+    fn topology() -> Topology {
+        let replica = Role::Replica { of: 0 };
+        Topology {
+            nodes: vec![
+                node(1, Role::Master, 0..=8191),
+                node(2, Role::Master, 8192..=16383),
+                node(3, replica, 0..=8191),
+                node(4, replica, 0..=8191),
+            ],
+        }
+    }
+
+    #[test]
+    fn writes_go_to_the_owner_and_keyless_commands_round() {
+        let mut router = Router::new(&topology(), ReadFrom::All, (true, true));
+        assert_eq!(router.route(Some(8191), false), 0);
+        assert_eq!(router.route(Some(8192), false), 1);
+        let round: Vec<u16> = (0..4).map(|_| router.route(None, false)).collect();
+        assert_eq!(round, [1, 0, 1, 0]);
+    }
+
+    #[test]
+    fn reads_go_where_they_are_asked_to() {
+        let reads = |read_from, slot| {
+            let mut router = Router::new(&topology(), read_from, (true, true));
+            let mut nodes: Vec<u16> = (0..6).map(|_| router.route(Some(slot), true)).collect();
+            nodes.sort_unstable();
+            nodes
+        };
+        assert_eq!(reads(ReadFrom::Masters, 0), [0; 6]);
+        assert_eq!(reads(ReadFrom::Replicas, 0), [2, 2, 2, 3, 3, 3]);
+        assert_eq!(reads(ReadFrom::All, 0), [0, 0, 2, 2, 3, 3]);
+        assert_eq!(reads(ReadFrom::Replicas, 9000), [1; 6], "it has no replica");
+    }
+
+    #[test]
+    fn a_moved_slot_counts_at_once_and_nodes_keep_their_numbers() {
+        let mut router = Router::new(&topology(), ReadFrom::Masters, (true, false));
+        assert!(!router.moved(5, 1));
+        assert_eq!(router.route(Some(5), false), 1);
+        assert_eq!((router.role(0), router.role(1)), ((true, 8191), (true, 8193)));
+        let new = router.find("127.0.0.1", 9, 0).unwrap();
+        assert!(router.moved(5, new), "a node that owned nothing");
+        assert!(router.is_used(new));
+        let failed_over = Topology {
+            nodes: vec![
+                node(2, Role::Master, 8192..=16383),
+                node(3, Role::Master, 0..=8191),
+                node(4, Role::Replica { of: 1 }, 0..=8191),
+            ],
+        };
+        router.apply(&failed_over);
+        assert_eq!(router.route(Some(5), false), 2);
+        assert!(!router.is_used(0) && router.is_used(1) && router.is_used(2));
+        assert_eq!(router.role(3), (false, 8192));
+    }
+
+    #[test]
+    fn nodes_are_found_by_what_a_node_says() {
+        let mut router = Router::new(&topology(), ReadFrom::Masters, (true, false));
+        assert_eq!(router.find("127.0.0.1", 2, 0), Some(1));
+        assert_eq!(router.find("", 2, 0), Some(1));
+        assert_eq!(router.find("", 77, 0), Some(4));
+        assert_eq!(router.find("127.0.0.1", 77, 1), Some(4));
+        assert_eq!(router.find("somewhere.example", 77, 1), None);
+    }
+}

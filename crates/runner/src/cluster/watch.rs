@@ -1,0 +1,108 @@
+//! Looking at the cluster again while load runs, beside the workers.
+//!
+//! A worker that sees something change says so, and goes on. A thread asks the nodes, which may
+//! take a while, and publishes what they say; workers notice by a number that has grown.
+
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+use wire::cluster::Topology;
+
+use super::Refresh;
+
+/// Least time between two looks, and between two while a node is gone.
+const EVERY: Duration = Duration::from_millis(100);
+
+/// Shared by the workers of a run and the thread that looks.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    wanted: Mutex<Wanted>,
+    changed: Condvar,
+    version: AtomicU64,
+    latest: Mutex<Arc<Topology>>,
+    asked: AtomicBool,
+}
+
+#[derive(Debug, Default)]
+struct Wanted {
+    look: bool,
+    stop: bool,
+}
+
+/// Ends the watching when dropped, whatever happens to the run.
+pub(crate) struct StopWatch<'w>(pub(crate) &'w Watch);
+
+impl Drop for StopWatch<'_> {
+    fn drop(&mut self) {
+        lock(&self.0.wanted).stop = true;
+        self.0.changed.notify_all();
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Watch {
+    pub(crate) fn new(topology: &Topology) -> Self {
+        Self {
+            wanted: Mutex::default(),
+            changed: Condvar::new(),
+            version: AtomicU64::new(0),
+            latest: Mutex::new(Arc::new(topology.clone())),
+            asked: AtomicBool::new(false),
+        }
+    }
+
+    /// Something has changed: the cluster should be looked at. Cheap if that was said already.
+    pub(crate) fn ask(&self) {
+        if !self.asked.swap(true, Ordering::AcqRel) {
+            lock(&self.wanted).look = true;
+            self.changed.notify_all();
+        }
+    }
+
+    /// What the cluster has become, if that was published since `seen`, which is set to it.
+    #[inline]
+    pub(crate) fn news(&self, seen: &mut u64) -> Option<Arc<Topology>> {
+        let version = self.version.load(Ordering::Acquire);
+        if version == *seen {
+            return None;
+        }
+        *seen = version;
+        Some(Arc::clone(&lock(&self.latest)))
+    }
+
+    /// Looks whenever it is asked to, until it is stopped. The body of a thread.
+    pub(crate) fn run(&self, refresh: Refresh<'_>) {
+        let mut first = 0;
+        loop {
+            let mut wanted = lock(&self.wanted);
+            while !wanted.look && !wanted.stop {
+                wanted = self.changed.wait(wanted).unwrap_or_else(PoisonError::into_inner);
+            }
+            if wanted.stop {
+                return;
+            }
+            wanted.look = false;
+            drop(wanted);
+            // From now on a change is one that this look may miss.
+            self.asked.store(false, Ordering::Release);
+            let mut nodes: Vec<SocketAddr> =
+                lock(&self.latest).nodes.iter().filter_map(|node| node.address).collect();
+            // Another one first each time: one that is cut off from the others knows nothing new.
+            let count = nodes.len().max(1);
+            nodes.rotate_left(first % count);
+            first += 1;
+            if let Some(topology) = refresh(&nodes) {
+                *lock(&self.latest) = Arc::new(topology);
+                self.version.fetch_add(1, Ordering::AcqRel);
+            }
+            let wanted = lock(&self.wanted);
+            let stopped = |wanted: &mut Wanted| !wanted.stop;
+            drop(self.changed.wait_timeout_while(wanted, EVERY, stopped));
+        }
+    }
+}

@@ -1,0 +1,335 @@
+//! The loop of one worker on a cluster: the same steps as [`crate::worker`], by node.
+
+use engine::{Address, ConnId, Engine};
+use measure::NodeTally;
+use wire::cluster::{KeyPlace, is_session_command};
+use wire::{Batch, Protocol, Slots};
+use workload::{Pace, Pacer, Plan, ReadFrom, Stop, Window};
+
+use super::lanes::Lanes;
+use super::link::{Link, Request};
+use super::router::Router;
+use super::{ClusterJob, Watch};
+use crate::Fatal;
+use crate::gate::Gate;
+use crate::launch::Carries;
+use crate::opening::Opening;
+use crate::prelude::Prelude;
+use crate::recorder::Recorder;
+use crate::worker::{GATE_EVERY_NS, STOP_EVERY_NS, Shift};
+
+/// Requests that may wait for each connection of a node while other nodes have some left to do,
+/// in pipelines. Nodes are not all equally fast at every moment, and keys do not fall evenly.
+const WAITING_PIPELINES: usize = 4;
+/// The same of a node that is not to be reached, or of an open loop, in requests.
+const WAITING_LARGE: usize = 1 << 20;
+
+/// See the module.
+pub(crate) struct ClusterWorker<'r, E, P: Protocol> {
+    pub(super) engine: E,
+    pub(super) shift: Shift<'r>,
+    pub(super) links: Vec<Link<P::Decoder>>,
+    pub(super) lanes: Lanes,
+    pub(super) router: Router,
+    pub(super) watch: &'r Watch,
+    pub(super) seen: u64,
+    pub(super) commands: Commands,
+    pub(super) prelude: Prelude,
+    pub(super) batch: Batch,
+    /// Buffers: what is sent together, and a key.
+    pub(super) out: Vec<u8>,
+    pub(super) key: Vec<u8>,
+    /// `ASKING`, encoded.
+    pub(super) asking: Vec<u8>,
+    pub(super) recorder: Recorder,
+    pub(super) tallies: Vec<NodeTally>,
+    /// Requests that a link may have in flight, and that all of them may.
+    pub(super) depth: usize,
+    pub(super) limit: usize,
+    pub(super) rolling: bool,
+    /// There are fewer connections to fill than nodes to reach.
+    pub(super) scarce: bool,
+    /// Connections do not stand where they should.
+    pub(super) unbalanced: bool,
+    pub(super) pacer: Option<Pacer>,
+    /// Requests that were sent and have no reply yet, those that are to be sent again included.
+    pub(super) in_flight: usize,
+    /// What is to be sent elsewhere or again: found while reading, and waiting for its time.
+    pub(super) turned_away: Vec<(u16, Request, String)>,
+    pub(super) later: Vec<(u64, Request)>,
+    /// Links without a connection, and when they try again.
+    pub(super) broken: Vec<(u64, ConnId)>,
+    pub(super) stop_ns: u64,
+    pub(super) spent: bool,
+    pub(super) started: bool,
+}
+
+/// What is known of the commands of the sequence.
+pub(super) struct Commands {
+    pub(super) slots: Slots,
+    pub(super) read_only: Vec<bool>,
+    /// The sequence is one request, sent to the node of this command's key.
+    pub(super) whole: Option<usize>,
+}
+
+impl Commands {
+    /// A sequence that sets up something for its own later commands cannot be taken apart.
+    fn new(plan: &Plan, job: &ClusterJob<'_>) -> Self {
+        let keys: Vec<Option<usize>> = job
+            .routings
+            .iter()
+            .map(|routing| match routing.key {
+                KeyPlace::Arg(n) => Some(n),
+                KeyPlace::Keyless | KeyPlace::Movable => None,
+            })
+            .collect();
+        let bound = plan.sequence.iter().any(|command| is_session_command(&command.name()));
+        Self {
+            slots: Slots::new(plan, &keys),
+            read_only: job.routings.iter().map(|r| r.read_only && !bound).collect(),
+            whole: bound.then(|| keys.iter().position(Option::is_some).unwrap_or(0)),
+        }
+    }
+}
+
+impl<'r, E: Engine, P: Protocol> ClusterWorker<'r, E, P> {
+    pub(crate) fn new(
+        engine: E,
+        shift: Shift<'r>,
+        recorder: Recorder,
+        job: &ClusterJob<'r>,
+        watch: &'r Watch,
+    ) -> Self {
+        let plan = shift.plan;
+        let commands = Commands::new(plan, job);
+        let read_from = plan.target.cluster.unwrap_or_default().read_from;
+        let reads = commands.read_only.iter().any(|read| *read) && read_from != ReadFrom::Masters;
+        let writes = commands.read_only.iter().any(|read| !read) || read_from != ReadFrom::Replicas;
+        let router = Router::new(job.topology, read_from, (writes, reads));
+        let used: Vec<u16> =
+            (0..router.nodes().len() as u16).filter(|n| router.is_used(*n)).collect();
+        let connections = shift.connections as usize;
+        // A pipeline is as deep in commands as without a cluster.
+        let parts = if commands.whole.is_some() { 1 } else { plan.sequence.len() };
+        let depth = plan.fleet.pipeline_depth as usize * parts;
+        let rolling = plan.fleet.window == Window::Rolling;
+        let open = matches!(plan.pace, Pace::Open(_));
+        let links = connections.max(used.len());
+        let per_node = links.div_ceil(used.len().max(1));
+        let closed = (WAITING_PIPELINES * per_node * depth).min(WAITING_LARGE);
+        let capacity = if open { WAITING_LARGE } else { closed };
+        let mut worker = Self {
+            engine,
+            links: Vec::with_capacity(links),
+            lanes: Lanes::new(if rolling { 1 } else { depth }, capacity, WAITING_LARGE),
+            router,
+            watch,
+            seen: 0,
+            commands,
+            prelude: Prelude::new::<P>(plan),
+            batch: Batch::new::<P>(plan),
+            out: Vec::new(),
+            key: Vec::new(),
+            asking: Vec::new(),
+            recorder,
+            tallies: Vec::new(),
+            depth,
+            limit: connections * depth,
+            rolling,
+            scarce: connections < used.len(),
+            unbalanced: false,
+            pacer: None,
+            in_flight: 0,
+            turned_away: Vec::new(),
+            later: Vec::new(),
+            broken: Vec::new(),
+            stop_ns: u64::MAX,
+            spent: false,
+            started: false,
+            shift,
+        };
+        P::encode(&[b"ASKING"], &mut worker.asking);
+        worker.know_nodes();
+        for number in 0..links {
+            let node = used[number % used.len()];
+            worker.links.push(Link::new(node));
+            worker.lanes.count_link(node, true);
+        }
+        worker
+    }
+
+    /// Has a lane and a tally for every node that the router knows.
+    pub(super) fn know_nodes(&mut self) {
+        self.lanes.grow(self.router.nodes().len());
+        let precision = self.shift.plan.precision;
+        for node in self.router.nodes().iter().skip(self.tallies.len()) {
+            self.tallies.push(NodeTally::new(node.name.clone(), precision));
+        }
+    }
+
+    fn wait(&mut self, until_ns: Option<u64>) -> Result<(), Fatal> {
+        self.engine.wait(until_ns).map_err(|e| Fatal(format!("waiting for the server: {e}")))
+    }
+
+    /// Asks for the connection of a link, to its node.
+    pub(super) fn connect(&mut self, conn: ConnId) {
+        let link = &mut self.links[conn.0 as usize];
+        link.reopen(self.engine.now_ns());
+        let address = Address::Tcp(self.router.node(link.node).address);
+        let options = self.shift.origins.options(self.shift.first_connection + conn.0);
+        self.engine.open(conn, &address, &options);
+    }
+
+    fn start(&mut self) {
+        let plan = self.shift.plan;
+        let start_ns = self.shift.gate.start_ns().unwrap_or_default();
+        let due_every_ns = plan.due_every_ns().saturating_mul(u64::from(self.shift.workers));
+        self.recorder.start(start_ns, plan.warmup_ns, due_every_ns);
+        if let Stop::AfterNs(ns) = plan.stop {
+            self.stop_ns = start_ns + plan.warmup_ns + ns;
+        }
+        self.started = true;
+        self.pacer = plan.pacer(start_ns, self.shift.worker, self.shift.workers);
+        self.pump();
+    }
+
+    /// When to wake up if nothing happens.
+    fn wake_ns(&self) -> u64 {
+        let now_ns = self.engine.now_ns();
+        let stop_ns = if self.stop_ns > now_ns { self.stop_ns } else { u64::MAX };
+        let due_ns = match &self.pacer {
+            Some(pacer) if !self.spent && self.lanes.wants_more() && now_ns < self.stop_ns => {
+                pacer.due_ns()
+            }
+            _ => u64::MAX,
+        };
+        let later_ns = self.later.iter().map(|(ns, _)| *ns).min().unwrap_or(u64::MAX);
+        let broken_ns = self.broken.iter().map(|(ns, _)| *ns).min().unwrap_or(u64::MAX);
+        // While something is amiss, news of the cluster may come at any time.
+        let amiss = self.unbalanced || !self.broken.is_empty() || !self.later.is_empty();
+        let news_ns = if amiss { now_ns + NEWS_EVERY_NS } else { u64::MAX };
+        // Past the end, the waiting itself has one.
+        let amiss_ns = if now_ns >= self.stop_ns { now_ns + NEWS_EVERY_NS } else { u64::MAX };
+        let soon_ns = later_ns.min(amiss_ns).min(broken_ns).min(news_ns);
+        self.recorder.wake_ns().min(stop_ns).min(due_ns).min(soon_ns)
+    }
+
+    fn is_done(&self) -> bool {
+        let now_ns = self.engine.now_ns();
+        if now_ns < self.stop_ns {
+            return self.in_flight == 0 && self.spent && self.lanes.waiting() == 0;
+        }
+        // After the end, what was sent is waited for, and what is to be sent again for a while.
+        self.in_flight == 0
+            || now_ns - self.stop_ns > DRAIN_MAX_NS
+                && self.links.iter().all(|link| link.requests.is_empty())
+    }
+}
+
+/// How long after its end a run by time goes on sending what was turned away.
+const DRAIN_MAX_NS: u64 = 2_000_000_000;
+/// How often to look for news of the cluster while nothing else happens.
+const NEWS_EVERY_NS: u64 = 20_000_000;
+
+impl<'r, E: Engine, P: Protocol> Carries<'r> for ClusterWorker<'r, E, P> {
+    fn gate(&self) -> &'r Gate<'r> {
+        self.shift.gate
+    }
+
+    fn number(&self) -> u16 {
+        self.shift.worker
+    }
+
+    fn open(&mut self) -> Result<bool, Fatal> {
+        self.wait(Some(0))?;
+        let total = self.links.len() as u32;
+        let mut opening = Opening::new(total, self.engine.now_ns());
+        while !opening.is_complete() {
+            let now_ns = self.engine.now_ns();
+            while let Some(n) = opening.next(now_ns) {
+                self.connect(ConnId(n));
+            }
+            self.wait(Some(opening.wake_ns()))?;
+            while let Some(event) = self.engine.next() {
+                if self.settle_event(event)?.is_some() {
+                    opening.opened(self.engine.now_ns());
+                }
+            }
+            if self.shift.gate.stopped() {
+                return Ok(false);
+            }
+            if let Some(opened) = opening.stuck(self.engine.now_ns()) {
+                let silent = self.links.iter().find(|link| link.room(1, false) == 0);
+                let node = silent.map_or(0, |link| link.node);
+                return Err(Fatal(format!(
+                    "{} does not answer: {opened} of {total} connections opened, and none for 10 s",
+                    self.router.node(node).name
+                )));
+            }
+        }
+        self.shift.gate.arrive(self.engine.now_ns());
+        loop {
+            if self.shift.gate.stopped() {
+                return Ok(false);
+            }
+            let now_ns = self.engine.now_ns();
+            let until_ns = match self.shift.gate.start_ns() {
+                Some(start_ns) if start_ns <= now_ns => break,
+                Some(start_ns) => start_ns.min(now_ns + STOP_EVERY_NS),
+                None => now_ns + GATE_EVERY_NS,
+            };
+            self.wait(Some(until_ns))?;
+            while let Some(event) = self.engine.next() {
+                self.settle_event(event)?;
+            }
+        }
+        for n in 0..total {
+            self.queue_up(ConnId(n));
+        }
+        Ok(true)
+    }
+
+    fn load(&mut self) -> Result<(), Fatal> {
+        self.start();
+        loop {
+            self.wait(Some(self.wake_ns()))?;
+            while let Some(event) = self.engine.next() {
+                if let Some(conn) = self.settle_event(event)? {
+                    self.refill(conn);
+                }
+            }
+            self.mend()?;
+            self.pump();
+            self.recorder.turn(self.engine.now_ns());
+            if self.is_done() || self.shift.gate.stopped() {
+                return Ok(());
+            }
+        }
+    }
+
+    fn finish(mut self) -> (Recorder, Vec<NodeTally>) {
+        let mut abandoned = Vec::new();
+        for link in &mut self.links {
+            abandoned.extend(link.requests.drain(..).map(|request| (link.node, request)));
+        }
+        for (node, request) in abandoned {
+            self.never_answered(node, &request);
+        }
+        // Those that were to be sent again were not answered either.
+        let resent = |request: &Request| request.sent_ns > 0;
+        for node in 0..self.tallies.len() as u16 {
+            for request in self.lanes.drain(node).into_iter().filter(resent) {
+                self.never_answered(node, &request);
+            }
+        }
+        for (_, request) in std::mem::take(&mut self.later) {
+            let node = self.router.route(request.slot, request.read_only);
+            self.never_answered(node, &request);
+        }
+        for (number, tally) in (0..).zip(&mut self.tallies) {
+            (tally.master, tally.slots) = self.router.role(number);
+            tally.used |= self.router.is_used(number);
+        }
+        (self.recorder, self.tallies)
+    }
+}

@@ -1,0 +1,136 @@
+//! Where the key of a command is, and whether it only reads.
+//!
+//! Made from what `COMMAND` of Redis 7.0 and Valkey 9 answers: the first key, and the flags
+//! `readonly` and `movablekeys`. Of a command that is in none of the lists (a module's, or a newer
+//! one) the server itself is asked.
+//! <https://redis.io/docs/latest/commands/command/>
+
+/// Where the key is that decides which node a command goes to. The other keys of the command must
+/// be in the same slot, or the node refuses it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyPlace {
+    /// It has none, and goes to any node.
+    Keyless,
+    /// This argument; the command's name is number 0.
+    Arg(usize),
+    /// It depends on the other arguments; `COMMAND GETKEYS` knows.
+    Movable,
+}
+
+/// What decides where a command goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Routing {
+    /// Its key.
+    pub key: KeyPlace,
+    /// Whether a replica may answer it.
+    pub read_only: bool,
+}
+
+/// What is known of a command by its first two words; `None` of one that is not in the lists.
+#[must_use]
+pub fn known(name: &str, second: Option<&str>) -> Option<Routing> {
+    let name = name.to_ascii_uppercase();
+    let is_in = |list: &str, name: &str| list.split_ascii_whitespace().any(|word| word == name);
+    let table = |name: &str| {
+        let found = LISTS.iter().find(|(list, ..)| is_in(list, name));
+        found.map(|(_, key, read_only)| Routing { key: *key, read_only: *read_only })
+    };
+    // A container has no key of its own; its subcommand may.
+    let sub = second.and_then(|sub| table(&format!("{name}|{}", sub.to_ascii_uppercase())));
+    sub.or_else(|| table(&name))
+}
+
+/// Whether a command changes what the commands after it on the same connection mean, so that the
+/// sequence that it stands in cannot be taken apart.
+#[must_use]
+pub fn is_session_command(name: &str) -> bool {
+    ["MULTI", "EXEC", "DISCARD", "WATCH", "UNWATCH"].iter().any(|n| n.eq_ignore_ascii_case(name))
+}
+
+const LISTS: &[(&str, KeyPlace, bool)] = &[
+    (WRITE_FIRST, KeyPlace::Arg(1), false),
+    (READ_FIRST, KeyPlace::Arg(1), true),
+    (WRITE_SECOND, KeyPlace::Arg(2), false),
+    (READ_SECOND, KeyPlace::Arg(2), true),
+    (WRITE_MOVABLE, KeyPlace::Movable, false),
+    (READ_MOVABLE, KeyPlace::Movable, true),
+    (KEYLESS, KeyPlace::Keyless, false),
+];
+
+/// Commands that write, and whose first argument is a key.
+const WRITE_FIRST: &str = "\
+    APPEND BITFIELD BLMOVE BLPOP BRPOP BRPOPLPUSH BZPOPMAX BZPOPMIN COPY DECR DECRBY DEL \
+    EXPIRE EXPIREAT GEOADD GEORADIUS GEORADIUSBYMEMBER GEOSEARCHSTORE GETDEL GETEX GETSET \
+    HDEL HINCRBY HINCRBYFLOAT HMSET HSET HSETNX INCR INCRBY INCRBYFLOAT LINSERT LMOVE LPOP \
+    LPUSH LPUSHX LREM LSET LTRIM MOVE MSET MSETNX PERSIST PEXPIRE PEXPIREAT PFADD PFMERGE \
+    PSETEX RENAME RENAMENX RESTORE RESTORE-ASKING RPOP RPOPLPUSH RPUSH RPUSHX SADD \
+    SDIFFSTORE SET SETBIT SETEX SETNX SETRANGE SINTERSTORE SMOVE SORT SPOP SPUBLISH SREM \
+    SSUBSCRIBE SUNIONSTORE SUNSUBSCRIBE UNLINK WATCH XACK XADD XAUTOCLAIM XCLAIM XDEL XSETID \
+    XTRIM ZADD ZDIFFSTORE ZINCRBY ZINTERSTORE ZPOPMAX ZPOPMIN ZRANGESTORE ZREM \
+    ZREMRANGEBYLEX ZREMRANGEBYRANK ZREMRANGEBYSCORE ZUNIONSTORE";
+
+/// Commands that read, and whose first argument is a key.
+const READ_FIRST: &str = "\
+    BITCOUNT BITFIELD_RO BITPOS DUMP EXISTS EXPIRETIME GEODIST GEOHASH GEOPOS GEORADIUS_RO \
+    GEORADIUSBYMEMBER_RO GEOSEARCH GET GETBIT GETRANGE HEXISTS HGET HGETALL HKEYS HLEN HMGET \
+    HRANDFIELD HSCAN HSTRLEN HVALS LCS LINDEX LLEN LPOS LRANGE MGET PEXPIRETIME PFCOUNT PTTL \
+    SCARD SDIFF SINTER SISMEMBER SMEMBERS SMISMEMBER SORT_RO SRANDMEMBER SSCAN STRLEN SUBSTR \
+    SUNION TOUCH TTL TYPE XLEN XPENDING XRANGE XREVRANGE ZCARD ZCOUNT ZLEXCOUNT ZMSCORE \
+    ZRANDMEMBER ZRANGE ZRANGEBYLEX ZRANGEBYSCORE ZRANK ZREVRANGE ZREVRANGEBYLEX \
+    ZREVRANGEBYSCORE ZREVRANK ZSCAN ZSCORE";
+
+/// Commands that write, and whose second argument is a key.
+const WRITE_SECOND: &str = "\
+    BITOP PFDEBUG XGROUP|CREATE XGROUP|CREATECONSUMER XGROUP|DELCONSUMER XGROUP|DESTROY \
+    XGROUP|SETID";
+
+/// Commands that read, and whose second argument is a key.
+const READ_SECOND: &str = "\
+    MEMORY|USAGE OBJECT|ENCODING OBJECT|FREQ OBJECT|IDLETIME OBJECT|REFCOUNT XINFO|CONSUMERS \
+    XINFO|GROUPS XINFO|STREAM";
+
+/// Commands that may write, and whose arguments say where the keys are.
+const WRITE_MOVABLE: &str = "\
+    BLMPOP BZMPOP EVAL EVALSHA FCALL LMPOP MIGRATE XREADGROUP ZMPOP";
+
+/// Commands that read, and whose arguments say where the keys are.
+const READ_MOVABLE: &str = "\
+    EVAL_RO EVALSHA_RO FCALL_RO SINTERCARD XREAD ZDIFF ZINTER ZINTERCARD ZUNION";
+
+/// Commands without a key. Containers are in the list for the subcommands that have none.
+const KEYLESS: &str = "\
+    ACL ASKING AUTH BGREWRITEAOF BGSAVE CLIENT CLUSTER COMMAND COMMANDLOG CONFIG DBSIZE \
+    DEBUG DISCARD ECHO EXEC FAILOVER FLUSHALL FLUSHDB FUNCTION HELLO INFO KEYS LASTSAVE \
+    LATENCY LOLWUT MEMORY MODULE MONITOR MULTI OBJECT PFSELFTEST PING PSUBSCRIBE PSYNC \
+    PUBLISH PUBSUB PUNSUBSCRIBE QUIT RANDOMKEY READONLY READWRITE REPLCONF REPLICAOF RESET \
+    ROLE SAVE SCAN SCRIPT SELECT SHUTDOWN SLAVEOF SLOWLOG SUBSCRIBE SWAPDB SYNC TIME \
+    UNSUBSCRIBE UNWATCH WAIT WAITAOF XGROUP XINFO";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_where_the_servers_say() {
+        let place = |name, second| known(name, second).map(|r| (r.key, r.read_only));
+        assert_eq!(place("SET", Some("k")), Some((KeyPlace::Arg(1), false)));
+        assert_eq!(place("get", Some("k")), Some((KeyPlace::Arg(1), true)));
+        assert_eq!(place("ping", None), Some((KeyPlace::Keyless, false)));
+        assert_eq!(place("EVAL", Some("return 1")), Some((KeyPlace::Movable, false)));
+        assert_eq!(place("xread", Some("COUNT")), Some((KeyPlace::Movable, true)));
+        assert_eq!(place("OBJECT", Some("encoding")), Some((KeyPlace::Arg(2), true)));
+        assert_eq!(place("OBJECT", Some("HELP")), Some((KeyPlace::Keyless, false)));
+        assert_eq!(place("FUNCTION", Some("LOAD")), Some((KeyPlace::Keyless, false)));
+        assert_eq!(place("JSON.SET", Some("k")), None);
+    }
+
+    #[test]
+    fn no_command_is_in_two_lists() {
+        let mut names: Vec<&str> =
+            LISTS.iter().flat_map(|(list, ..)| list.split_ascii_whitespace()).collect();
+        let count = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), count);
+    }
+}

@@ -1,0 +1,148 @@
+//! The slot of a command's key, as far as it is known before the numbers are drawn.
+
+use workload::{Arg, Dataset, Piece, Slot, command, value::Lcg};
+
+use super::slot::{crc16, hashed, slot_of_request};
+use super::{SLOTS, slot_of, tag_of};
+use crate::batch::Numbers;
+use crate::template::write_digits;
+
+/// How to find the slot of one command for any request number.
+#[derive(Debug, Clone)]
+pub(crate) enum KeyHash {
+    /// It is always the same.
+    Fixed(u16),
+    /// A `{tag}` placeholder is what is hashed.
+    Tag,
+    /// A text with numbers in it is hashed: the CRC of what stands before the first number, then
+    /// numbers and what stands between them.
+    Numbered { prefix: u16, parts: Vec<Part>, digits: usize },
+    /// The key has to be written out.
+    Written { pieces: Vec<Piece>, digits: Option<usize>, fresh: u64 },
+}
+
+/// A part of what is hashed.
+#[derive(Debug, Clone)]
+pub(crate) enum Part {
+    /// A number, and how many fresh ones came before it in the sequence.
+    Number(Slot, u64),
+    /// Text.
+    Bytes(Vec<u8>),
+}
+
+impl KeyHash {
+    /// For this argument, before which the sequence has `fresh` fresh numbers. With `digits` of
+    /// `None` number placeholders stay as the text they are.
+    pub(crate) fn new(key: &Arg, digits: Option<usize>, fresh: u64) -> Self {
+        let written = || Self::Written { pieces: key.pieces.clone(), digits, fresh };
+        if key.pieces.iter().any(|piece| matches!(piece, Piece::Field(_))) {
+            return written(); // A cell may have braces of its own.
+        }
+        // A digit is no brace, so what is hashed is the same range for all numbers.
+        let mut sample = Vec::new();
+        let mut numbers = Vec::new();
+        let mut fresh = fresh;
+        for piece in &key.pieces {
+            match piece {
+                Piece::Bytes(bytes) => sample.extend_from_slice(bytes),
+                Piece::Fill { len, skip } => Lcg::at(*skip).fill(*len as usize, &mut sample),
+                Piece::Tag => {
+                    let range = sample.len() + 1..sample.len() + 4;
+                    sample.extend_from_slice(b"{tag}");
+                    if hashed(&sample) == range {
+                        return Self::Tag;
+                    }
+                    return written(); // Another tag stands before it, or a lone brace.
+                }
+                Piece::Number(slot) => match digits {
+                    Some(digits) => {
+                        numbers.push((sample.len(), *slot, fresh));
+                        fresh += u64::from(*slot == Slot::Fresh);
+                        sample.resize(sample.len() + digits, b'0');
+                    }
+                    None => sample.extend_from_slice(command::placeholder(*slot).as_bytes()),
+                },
+                Piece::Field(_) => return written(),
+            }
+        }
+        let range = hashed(&sample);
+        numbers.retain(|(at, ..)| range.contains(at));
+        let Some((first, ..)) = numbers.first() else {
+            return Self::Fixed(slot_of(&sample));
+        };
+        let digits = digits.unwrap_or_default();
+        let prefix = crc16(0, &sample[range.start..*first]);
+        let mut parts = Vec::new();
+        for (n, (at, slot, fresh)) in numbers.iter().enumerate() {
+            parts.push(Part::Number(*slot, *fresh));
+            let next = numbers.get(n + 1).map_or(range.end, |(at, ..)| *at);
+            parts.push(Part::Bytes(sample[at + digits..next].to_vec()));
+        }
+        Self::Numbered { prefix, parts, digits }
+    }
+
+    /// The slot for request number `number`; `scratch` is a buffer to write in.
+    #[inline]
+    pub(crate) fn slot(
+        &self,
+        number: u64,
+        numbers: &Numbers,
+        dataset: Option<&Dataset>,
+        scratch: &mut Vec<u8>,
+    ) -> u16 {
+        match self {
+            Self::Fixed(slot) => *slot,
+            Self::Tag => slot_of_request(number, numbers.seed),
+            Self::Numbered { prefix, parts, digits } => {
+                let mut text = [0; 20];
+                let crc = parts.iter().fold(*prefix, |crc, part| match part {
+                    Part::Bytes(bytes) => crc16(crc, bytes),
+                    Part::Number(slot, fresh) => {
+                        let text = &mut text[..(*digits).min(20)];
+                        write_digits(numbers.of(number, *slot, &mut fresh.clone()), text);
+                        crc16(crc, text)
+                    }
+                });
+                crc % SLOTS
+            }
+            Self::Written { pieces, digits, fresh } => {
+                scratch.clear();
+                write(pieces, *digits, *fresh, number, numbers, dataset, scratch);
+                slot_of(scratch)
+            }
+        }
+    }
+}
+
+fn write(
+    pieces: &[Piece],
+    digits: Option<usize>,
+    mut fresh: u64,
+    number: u64,
+    numbers: &Numbers,
+    dataset: Option<&Dataset>,
+    out: &mut Vec<u8>,
+) {
+    for piece in pieces {
+        match (piece, digits) {
+            (Piece::Bytes(bytes), _) => out.extend_from_slice(bytes),
+            (Piece::Fill { len, skip }, _) => Lcg::at(*skip).fill(*len as usize, out),
+            (Piece::Field(column), _) => {
+                out.extend_from_slice(dataset.map_or(&[][..], |d| d.cell(number, *column)));
+            }
+            (Piece::Tag, _) => {
+                out.push(b'{');
+                out.extend_from_slice(&tag_of(slot_of_request(number, numbers.seed)));
+                out.push(b'}');
+            }
+            (Piece::Number(slot), None) => {
+                out.extend_from_slice(command::placeholder(*slot).as_bytes());
+            }
+            (Piece::Number(slot), Some(digits)) => {
+                let start = out.len();
+                out.resize(start + digits, b'0');
+                write_digits(numbers.of(number, *slot, &mut fresh), &mut out[start..]);
+            }
+        }
+    }
+}
