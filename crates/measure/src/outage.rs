@@ -13,6 +13,8 @@ pub const SLICE_NS: u64 = 10_000_000;
 /// Slices that one interval of a worker may have: those of a quarter of a second, and a few for a
 /// worker that is late. What is later still counts in the last.
 const SLICES: usize = 32;
+/// Slices between two looks at whether anything is asked of a node: an interval.
+const LOOK: usize = 25;
 /// Slices kept for each node: a day. What ends later is in no outage.
 const KEPT_MAX: usize = 8_640_000;
 /// Outages kept for each node.
@@ -37,6 +39,8 @@ const BACK_SHARE: f64 = 0.95;
 pub struct Slices {
     ok: [u32; SLICES],
     failures: [Failures; SLICES],
+    /// Whether nothing was in flight to the node, or waiting for it, when the interval ended.
+    unasked: bool,
 }
 
 /// Requests that came to no good.
@@ -69,7 +73,7 @@ impl Failures {
 
 impl Default for Slices {
     fn default() -> Self {
-        Self { ok: [0; SLICES], failures: [Failures::default(); SLICES] }
+        Self { ok: [0; SLICES], failures: [Failures::default(); SLICES], unasked: false }
     }
 }
 
@@ -88,13 +92,19 @@ impl Slices {
     pub fn failed(&mut self, since_ns: u64, failures: &Failures) {
         self.failures[Self::index(since_ns)].merge(failures);
     }
+
+    /// Says whether anything is asked of the node now that the interval ends. Unless it is said,
+    /// something is.
+    pub fn ask(&mut self, asked: bool) {
+        self.unasked = !asked;
+    }
 }
 
-/// A span in which nothing succeeded on one node. Times are nanoseconds from the start of the
+/// A span in which nothing succeeded on one node although something was asked of it. Times are nanoseconds from the start of the
 /// measured part.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Outage {
-    /// Number of the node; 0 where there is one.
+    /// Index of the node in the measurement's nodes; 0 without a cluster.
     pub node: u16,
     /// The last success before it.
     pub from_ns: u64,
@@ -131,6 +141,20 @@ struct NodeLine {
     /// Successes of each slice, as far as the line is long; more than fit count as that many.
     ok: Vec<u16>,
     failures: BTreeMap<usize, Failures>,
+    /// What was known at the end of each interval.
+    looks: Vec<Look>,
+}
+
+/// Whether anything was asked of a node when an interval ended.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Look {
+    /// Nobody said.
+    #[default]
+    Unknown,
+    /// No worker asked for anything.
+    Unasked,
+    /// One did.
+    Asked,
 }
 
 impl SuccessLine {
@@ -161,6 +185,7 @@ impl SuccessLine {
 
 impl NodeLine {
     fn add(&mut self, first: usize, slices: &Slices) {
+        self.look(first / LOOK, slices.unasked);
         for (index, (ok, failures)) in (first..).zip(slices.ok.iter().zip(&slices.failures)) {
             if index >= KEPT_MAX {
                 return;
@@ -176,6 +201,26 @@ impl NodeLine {
                 self.failures.entry(index).or_default().merge(failures);
             }
         }
+    }
+
+    fn look(&mut self, interval: usize, unasked: bool) {
+        if interval >= KEPT_MAX / LOOK {
+            return;
+        }
+        if self.looks.len() <= interval {
+            self.looks.resize(interval + 1, Look::Unknown);
+        }
+        self.looks[interval] = match (self.looks[interval], unasked) {
+            (Look::Asked, _) | (_, false) => Look::Asked,
+            (Look::Unknown | Look::Unasked, true) => Look::Unasked,
+        };
+    }
+
+    /// The first slice after `from`, up to `to`, before which nothing was asked of the node.
+    fn unasked(&self, from: usize, to: usize) -> Option<usize> {
+        let intervals = from / LOOK..(to / LOOK).min(self.looks.len());
+        let at = |interval: usize| (interval + 1) * LOOK;
+        intervals.filter(|n| self.looks[*n] == Look::Unasked).map(at).find(|at| *at > from)
     }
 
     fn sum(&self, from: usize, to: usize) -> u64 {
@@ -200,8 +245,12 @@ impl NodeLine {
             if at < from + FAILING_MIN.max(usual) || outages.len() == OUTAGES_MAX {
                 continue;
             }
-            let Some(mut outage) = self.outage(node, from, at, usual) else { continue };
-            outage.to_the_end = at == end;
+            // It ends when nothing is asked any more: slots have moved, or nothing is due.
+            let unasked = self.unasked(from, at);
+            let Some(mut outage) = self.outage(node, from, unasked.unwrap_or(at), usual) else {
+                continue;
+            };
+            outage.to_the_end = at == end && unasked.is_none();
             let measured = self.rate(calm_from, from.saturating_sub(1));
             outage.rate_before_per_s =
                 measured.or_else(|| outages.last().and_then(|last| last.rate_before_per_s));
@@ -382,6 +431,27 @@ mod tests {
         fail(&mut line, 2, 1000, Failures { lost: 1, ..Failures::default() });
         let outages = line.outages(4 * SECOND, 0);
         assert_eq!((outages.len(), outages[0].node), (1, 2));
+    }
+
+    #[test]
+    fn a_node_of_which_nothing_is_asked_is_not_out() {
+        // Asked from 2 s to 4 s, and after 3 s in vain; the run lasts 9 s.
+        let mut line = line(&[(2000, 3000)]);
+        for interval in 0..36 {
+            let mut slices = Slices::default();
+            slices.ask((7..15).contains(&interval));
+            line.add(interval * 250 * MS, &[slices]);
+        }
+        let outages = line.outages(9 * SECOND, 0);
+        assert_eq!(outages.len(), 1, "{outages:?}");
+        assert_eq!((outages[0].from_ns, outages[0].to_ns), (3000 * MS, 4000 * MS));
+        assert!(!outages[0].to_the_end);
+        // One worker that asks is enough.
+        let mut asking = Slices::default();
+        asking.ask(true);
+        (16..20).for_each(|interval| line.add(interval * 250 * MS, &[asking.clone()]));
+        (15..20).for_each(|interval| line.add(interval * 250 * MS, &[asking.clone()]));
+        assert_eq!(line.outages(9 * SECOND, 0)[0].to_ns, 5250 * MS);
     }
 
     #[test]

@@ -74,6 +74,19 @@ pub(crate) fn cluster() -> Run {
         run.measurement.nodes.push(tally);
     }
     (run.measurement.nodes[0].moved, run.measurement.nodes[0].retried) = (7, 2);
+    // The second was away for 3 ms, and is named.
+    run.measurement.outages = vec![Outage {
+        node: 1,
+        from_ns: 2_000_000,
+        to_ns: 5_000_000,
+        to_the_end: false,
+        first_failure_ns: Some(2_000_000),
+        failures: Failures { errors: 0, lost: 4, timed_out: 0 },
+        rate_before_per_s: None,
+        recovered_ns: None,
+    }];
+    run.measurement.total.connections.lost = 4;
+    run.measurement.nodes[1].unanswered = 4;
     run
 }
 

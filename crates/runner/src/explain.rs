@@ -99,6 +99,14 @@ pub(crate) fn is_ours(reason: &Reason) -> bool {
     }
 }
 
+/// Why a request that took too long ends the run.
+pub(crate) fn timed_out(server: impl std::fmt::Display, ms: f64) -> String {
+    format!(
+        "{server}: a request was not answered within {ms} ms (--timeout); with --reconnect yes it \
+         is counted and the run goes on"
+    )
+}
+
 /// Why a connection could not be opened.
 pub(crate) fn connect_failed(address: &Address, reason: &Reason) -> String {
     let hint = match reason {

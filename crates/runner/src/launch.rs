@@ -190,7 +190,14 @@ fn run_with<E: Engine, P: wire::Protocol>(
         destination.end();
         Ok(())
     })?;
-    Ok(measurement(plan, collector, &gate, origin))
+    let mut measurement = measurement(plan, collector, &gate, origin);
+    if let Some(watch) = watch {
+        let index = |name: &String| measurement.nodes.iter().position(|node| node.name == *name);
+        for outage in &mut measurement.outages {
+            outage.node = watch.name(outage.node).as_ref().and_then(index).unwrap_or(0) as u16;
+        }
+    }
+    Ok(measurement)
 }
 
 /// An instant of the wall clock on the clock of the engines, which began at `origin`.

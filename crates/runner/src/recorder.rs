@@ -1,8 +1,8 @@
 //! From settled replies to intervals.
 //!
 //! Owns a worker's tally of the current interval and the boundary between warm-up and measured
-//! part, and the slices in which outages show. A full tally is exchanged for an empty one with the collector; nothing is allocated
-//! unless the collector falls behind.
+//! part, and the slices in which outages show. A full tally is exchanged for an empty one with the
+//! collector; no tally is allocated unless the collector falls behind.
 
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError};
 
@@ -28,23 +28,25 @@ pub(crate) struct Recorder {
     interval_from_ns: u64,
     /// The node that the current read is of.
     node: usize,
-    silence: Silence,
+    /// Of each node.
+    silences: Vec<Silence>,
+    /// Shortest silence that the schedule does not explain.
+    usual_ns: u64,
+    /// What users of a schedule waited who came while nothing succeeded.
+    delayed: Option<Latency>,
+    /// Successes of the current read.
+    fresh: u32,
     full: SyncSender<Message>,
     empty: Receiver<Tally>,
 }
 
-/// The last span in which this worker saw nothing succeed, and what users of a schedule waited who
-/// came in such a span.
+/// The last span in which this worker saw nothing succeed on a node.
+#[derive(Clone)]
 struct Silence {
     last_ok_ns: u64,
     /// Something failed since the last success.
     failing: bool,
-    /// Shortest silence that the schedule does not explain.
-    usual_ns: u64,
     span: std::ops::Range<u64>,
-    delayed: Option<Latency>,
-    /// Successes of the current read.
-    fresh: u32,
 }
 
 /// Shortest silence that counts, with failures in it and without: as in `measure`'s outages.
@@ -52,24 +54,29 @@ const FAILING_MIN_NS: u64 = 100_000_000;
 const SILENT_MIN_NS: u64 = 500_000_000;
 
 impl Silence {
+    fn since(now_ns: u64) -> Self {
+        Self { last_ok_ns: now_ns, failing: false, span: 0..0 }
+    }
+
     /// The first success of a read.
     #[inline]
-    fn heard(&mut self, now_ns: u64) {
+    fn heard(&mut self, now_ns: u64, usual_ns: u64) {
         let least_ns = if self.failing { FAILING_MIN_NS } else { SILENT_MIN_NS };
-        if now_ns - self.last_ok_ns >= least_ns.max(self.usual_ns) {
+        if now_ns - self.last_ok_ns >= least_ns.max(usual_ns) {
             self.span = self.last_ok_ns..now_ns;
         }
         (self.last_ok_ns, self.failing) = (now_ns, false);
     }
+}
 
-    #[inline]
-    fn record(&mut self, sample: &Sample) {
-        if sample.intended_ns < self.span.end
-            && sample.intended_ns >= self.span.start
-            && let Some(delayed) = &mut self.delayed
-        {
-            delayed.record_n(sample.done_ns.saturating_sub(sample.intended_ns), sample.count);
-        }
+/// Adds what a user waited who came while a node was silent.
+#[inline]
+fn record_delayed(silence: &Silence, delayed: &mut Option<Latency>, sample: &Sample) {
+    if sample.intended_ns < silence.span.end
+        && sample.intended_ns >= silence.span.start
+        && let Some(delayed) = delayed
+    {
+        delayed.record_n(sample.done_ns.saturating_sub(sample.intended_ns), sample.count);
     }
 }
 
@@ -103,14 +110,10 @@ impl Recorder {
             slices: vec![Slices::default()],
             interval_from_ns: 0,
             node: 0,
-            silence: Silence {
-                last_ok_ns: 0,
-                failing: false,
-                usual_ns: 0,
-                span: 0..0,
-                delayed: shape.scheduled.then(|| Latency::new(shape.precision)),
-                fresh: 0,
-            },
+            silences: vec![Silence::since(0)],
+            usual_ns: 0,
+            delayed: shape.scheduled.then(|| Latency::new(shape.precision)),
+            fresh: 0,
             full,
             empty,
         }
@@ -119,13 +122,35 @@ impl Recorder {
     /// Load starts. `due_every_ns` is the time between two requests of this worker's schedule; 0
     /// without one.
     pub(crate) fn start(&mut self, start_ns: u64, warmup_ns: u64, due_every_ns: u64) {
-        self.silence.usual_ns = due_every_ns.saturating_mul(20);
-        self.silence.last_ok_ns = start_ns;
+        // Nodes share a schedule.
+        self.usual_ns = due_every_ns.saturating_mul(20 * self.silences.len() as u64);
+        self.silences.iter_mut().for_each(|silence| *silence = Silence::since(start_ns));
         if warmup_ns == 0 {
             self.measure_from(start_ns);
         } else {
             self.phase = Phase::Warmup { end_ns: start_ns + warmup_ns };
             self.interval_end_ns = start_ns + INTERVAL_NS.min(warmup_ns);
+        }
+    }
+
+    /// Has a line for nodes up to this number.
+    pub(crate) fn know_nodes(&mut self, nodes: usize, now_ns: u64) {
+        if self.slices.len() < nodes {
+            self.slices.resize_with(nodes, Slices::default);
+            self.silences.resize(nodes, Silence::since(now_ns));
+        }
+    }
+
+    /// What comes next is of this node.
+    #[inline]
+    pub(crate) fn of_node(&mut self, node: u16) {
+        self.node = usize::from(node);
+    }
+
+    /// Whether anything is asked of each node; to be said before an interval ends.
+    pub(crate) fn asks(&mut self, asked: impl Fn(u16) -> bool) {
+        for (node, slices) in (0..).zip(&mut self.slices) {
+            slices.ask(asked(node));
         }
     }
 
@@ -148,7 +173,7 @@ impl Recorder {
     fn measure_from(&mut self, from_ns: u64) {
         self.phase = Phase::Measured { from_ns };
         self.interval = 0;
-        self.silence.delayed.iter_mut().for_each(Latency::clear);
+        self.delayed.iter_mut().for_each(Latency::clear);
         self.interval_from_ns = from_ns;
         self.interval_end_ns = from_ns + INTERVAL_NS;
         self.last_end_ns = from_ns;
@@ -160,10 +185,10 @@ impl Recorder {
         if !self.counts(flight) {
             return;
         }
-        if self.silence.fresh == 0 {
-            self.silence.heard(now_ns);
+        if self.fresh == 0 {
+            self.silences[self.node].heard(now_ns, self.usual_ns);
         }
-        self.silence.fresh += 1;
+        self.fresh += 1;
         let command = flight.command as usize;
         if let Some(group) = &mut self.group {
             // The replies to one send that came with one read share every stamp.
@@ -176,7 +201,7 @@ impl Recorder {
                 return;
             }
             self.tally.record(group);
-            self.silence.record(group);
+            record_delayed(&self.silences[self.node], &mut self.delayed, group);
         }
         self.group = Some(Sample {
             command,
@@ -210,7 +235,7 @@ impl Recorder {
     }
 
     fn failed(&mut self, failures: &Failures, now_ns: u64) {
-        self.silence.failing = true;
+        self.silences[self.node].failing = true;
         let since_ns = now_ns.saturating_sub(self.interval_from_ns);
         self.slices[self.node].failed(since_ns, failures);
     }
@@ -226,9 +251,9 @@ impl Recorder {
     pub(crate) fn read_ended(&mut self, now_ns: u64, bytes: usize) {
         if let Some(group) = self.group.take() {
             self.tally.record(&group);
-            self.silence.record(&group);
+            record_delayed(&self.silences[self.node], &mut self.delayed, &group);
             self.last_end_ns = now_ns;
-            let fresh = std::mem::take(&mut self.silence.fresh);
+            let fresh = std::mem::take(&mut self.fresh);
             let since_ns = now_ns.saturating_sub(self.interval_from_ns);
             self.slices[self.node].succeeded(since_ns, fresh);
         }
@@ -311,7 +336,7 @@ impl Recorder {
         };
         let tally = std::mem::replace(&mut self.tally, Tally::new(&self.shape));
         let slices = std::mem::take(&mut self.slices);
-        let delayed = self.silence.delayed.take();
+        let delayed = self.delayed.take();
         (self.message(tally, slices), span, delayed)
     }
 }

@@ -85,6 +85,11 @@ impl Reopening {
         self.due = waiting.into();
     }
 
+    /// Lets one of them be.
+    pub(crate) fn forget_one(&mut self, conn: ConnId) {
+        self.due.retain(|Reverse((_, waiting))| *waiting != conn.0);
+    }
+
     /// Lets all that wait be.
     pub(crate) fn forget(&mut self) {
         self.due.clear();

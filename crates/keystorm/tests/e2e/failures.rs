@@ -60,6 +60,7 @@ fn a_server_that_is_killed_and_started_again() {
         one_outage_of(&ran, gap);
         assert!(figure(&ran, "requests failed from ") < 2.5, "{}", ran.out);
         assert!(ran.out.contains("back to 95 % of the "), "{}", ran.out);
+        assert!(ran.out.contains("limited by: errors: nothing succeeded for "), "{}", ran.out);
         // Started again it counts from 0. What was executed before, we can only know roughly.
         let executed = server.calls("incr") as f64;
         let (completed, _) = ran.completed();
@@ -82,6 +83,7 @@ fn a_server_that_stays_away_does_not_hold_a_run() {
     let ran = running.wait().ok();
     assert!(ran.took < Duration::from_secs(5), "{:?}", ran.took);
     let ran = ran.prints("to the end at 2.5").prints("not back to 95 %");
+    let ran = ran.prints("limited by: errors: nothing succeeded for ");
     assert!(ran.completed().0 > 100);
 }
 
@@ -120,6 +122,7 @@ fn a_pause_shows_in_the_response_time_of_a_schedule() {
     let ran = running.wait().ok();
     one_outage_of(&ran, pause);
     let ran = ran.prints("no request failed: ");
+    let ran = ran.prints("limited by: errors: nothing succeeded for ");
     // A request is due each millisecond of the pause, and waits for its end.
     let delayed: f64 = {
         let line = ran.out.lines().find(|l| l.contains(" requests were due meanwhile")).unwrap();
@@ -164,6 +167,7 @@ fn a_server_out_of_memory_is_counted_by_kind() {
     let ran = server.run(line).ok();
     let errors = figure(&ran, "    OOM: ") as u64;
     assert!(errors > 1000, "{}", ran.out);
+    let ran = ran.prints("limited by: errors: ").prints(" were refused or lost");
     let all = ran.completed().0;
     // A refused command is no call.
     assert_eq!(server.calls("set"), all - errors, "{}", ran.out);
@@ -176,6 +180,7 @@ fn a_replica_refuses_writes_and_says_so() {
     let port = primary.port().to_string();
     let replica = Server::redis_with(&["--replicaof", "127.0.0.1", &port]);
     let ran = replica.run("--duration 1 -c 3 set k v").ok();
+    let ran = ran.prints("limited by: errors: 100 % of ");
     let refused = figure(&ran, "    READONLY: ") as u64;
     assert_eq!((refused, replica.calls("set")), (ran.completed().0, 0), "{}", ran.out);
     assert!(!ran.out.contains("Outages"), "{}", ran.out);
@@ -225,6 +230,7 @@ fn a_reply_that_is_cut_is_lost_and_one_that_dribbles_is_not() {
     assert_eq!(ran.completed().0 + lost, 2000, "{}", ran.out);
     let again = figure(&ran, "opened again: ") as u64;
     assert!(lost >= 30 && again >= 30, "{}", ran.out);
+    assert!(ran.out.contains("limited by: errors: "), "{}", ran.out);
     cut.run("-n 2000 -c 4 get k").exits(1).prints("INCOMPLETE: ");
     let dribble = Listener::that_dribbles();
     let ran = dribble.run("-n 40 -c 4 -P 2 get k").ok();

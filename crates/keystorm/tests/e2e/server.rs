@@ -117,6 +117,11 @@ impl Server {
         self.dir.path().join("s")
     }
 
+    /// What it has logged.
+    pub(crate) fn log(&self) -> String {
+        fs::read_to_string(self.dir.path().join("log")).unwrap_or_default()
+    }
+
     /// Ends the server as no server expects it.
     pub(crate) fn kill(&mut self) {
         let _ = self.child.kill();

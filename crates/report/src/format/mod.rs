@@ -132,6 +132,11 @@ fn write_errors(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     outages::write(summary, out)
 }
 
+/// The spans in which nothing succeeded, or nothing if there were none.
+fn write_outages(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
+    outages::write_outages(summary, out)
+}
+
 /// Requests without a reply and outages in one line, each after a comma.
 pub(crate) fn trouble(summary: &Summary<'_>) -> String {
     outages::in_a_line(summary)

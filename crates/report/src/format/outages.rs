@@ -6,8 +6,8 @@ use std::io::{self, Write};
 
 use measure::{Ending, Failures, Outage};
 
-use crate::Summary;
 use crate::quantity::msec_at_most;
+use crate::{Summary, escape};
 
 /// Outages shown; the rest is counted.
 const SHOWN_MAX: usize = 20;
@@ -32,18 +32,20 @@ pub(super) fn write(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()
     if connections.pushes > 0 {
         writeln!(out, "  push messages: {}", connections.pushes)?;
     }
-    write_outages(summary, out)
+    Ok(())
 }
 
-fn write_outages(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
+/// The outages, after everything else that is told of the whole run.
+pub(super) fn write_outages(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     let outages = summary.outages();
     if outages.is_empty() {
         return Ok(());
     }
     writeln!(out, "\nOutages (seconds from the start, to 0.02):")?;
-    let by_node = outages.iter().any(|outage| outage.node > 0);
+    let nodes = &summary.run.measurement.nodes;
     for outage in outages.iter().take(SHOWN_MAX) {
-        write_outage(outage, by_node, out)?;
+        let node = nodes.get(usize::from(outage.node)).map(|node| escape(&node.name));
+        write_outage(outage, node.as_deref(), out)?;
     }
     if outages.len() > SHOWN_MAX {
         writeln!(out, "  and {} more", outages.len() - SHOWN_MAX)?;
@@ -60,8 +62,8 @@ fn write_outages(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-fn write_outage(outage: &Outage, by_node: bool, out: &mut dyn Write) -> io::Result<()> {
-    let node = if by_node { format!("node {}: ", outage.node) } else { String::new() };
+fn write_outage(outage: &Outage, node: Option<&str>, out: &mut dyn Write) -> io::Result<()> {
+    let node = node.map_or(String::new(), |name| format!("{name}: "));
     let (from, to) = (seconds(outage.from_ns), seconds(outage.to_ns));
     let end = if outage.to_the_end { "the end at " } else { "" };
     let length = seconds(outage.length_ns());

@@ -14,19 +14,19 @@ use crate::session::State;
 use crate::{Fatal, explain};
 
 /// A deadline is noticed within this part of it.
-const LOOKS_PER_TIMEOUT: u64 = 16;
+pub(crate) const LOOKS_PER_TIMEOUT: u64 = 16;
 /// Least time between two looks, and what each connection adds to it: looking costs less than a
 /// hundredth of the time.
-const LOOK_MIN_NS: u64 = 1_000_000;
-const LOOK_PER_CONNECTION_NS: u64 = 1_000;
+pub(crate) const LOOK_MIN_NS: u64 = 1_000_000;
+pub(crate) const LOOK_PER_CONNECTION_NS: u64 = 1_000;
 /// Time between two looks at connections that are being opened again.
-const LOOK_OPENING_NS: u64 = 100_000_000;
+pub(crate) const LOOK_OPENING_NS: u64 = 100_000_000;
 /// How long opening one again may take, login included.
-const OPEN_MAX_NS: u64 = 3_000_000_000;
+pub(crate) const OPEN_MAX_NS: u64 = 3_000_000_000;
 /// A connection that lives so long has lasted: when it is lost, backing off begins anew.
-const LASTING_NS: u64 = 1_000_000_000;
+pub(crate) const LASTING_NS: u64 = 1_000_000_000;
 /// How long a run of so many requests goes on while no connection is there.
-const ABSENT_MAX_NS: u64 = 60_000_000_000;
+pub(crate) const ABSENT_MAX_NS: u64 = 60_000_000_000;
 
 /// When something must be looked at that no event tells.
 #[derive(Debug, Clone, Copy)]
@@ -235,9 +235,6 @@ impl<E: Engine, P: Protocol> Worker<'_, E, P> {
     fn timed_out(&self) -> String {
         let address = &self.address;
         let ms = self.shift.plan.timeout_ns.unwrap_or_default() as f64 / 1e6;
-        format!(
-            "{address}: a request was not answered within {ms} ms (--timeout); with --reconnect \
-             yes it is counted and the run goes on"
-        )
+        explain::timed_out(address, ms)
     }
 }

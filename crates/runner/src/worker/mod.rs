@@ -1,10 +1,10 @@
 //! The loop of one worker: open connections, send what is due, settle what arrived.
 //!
 //! This file is the loop; the path of a request is in its two halves, [`send`] and [`receive`].
-//! What goes wrong is dealt with in [`mend`]. On that path nothing is allocated, locked or formatted, and the kernel is asked for nothing
-//! but to send, to receive and to wait.
+//! What goes wrong is dealt with in [`mend`]. On that path nothing is allocated, locked or
+//! formatted, and the kernel is asked for nothing but to send, to receive and to wait.
 
-mod mend;
+pub(crate) mod mend;
 mod receive;
 mod send;
 
@@ -31,7 +31,7 @@ pub(crate) const STOP_EVERY_NS: u64 = 100_000_000;
 
 /// How long the replies to the last requests of a run by time are waited for, where lost
 /// connections are no end of it.
-const DRAIN_MAX_NS: u64 = 10_000_000_000;
+pub(crate) const DRAIN_MAX_NS: u64 = 10_000_000_000;
 
 /// What a worker needs of the run that it belongs to.
 pub(crate) struct Shift<'r> {
