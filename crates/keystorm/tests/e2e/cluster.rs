@@ -172,7 +172,8 @@ fn counts_are_exact(cluster: &Cluster) {
         cluster.reset();
         cluster.run(&format!("-q -r 1000 {line}")).ok();
         let n: u64 = line.split(' ').nth(1).unwrap().parse().unwrap();
-        assert_eq!(cluster.calls("incr").iter().sum::<u64>(), n, "{line}");
+        // Replicas carry out what changes data too.
+        assert_eq!(cluster.calls("incr")[..3].iter().sum::<u64>(), n, "{line}");
     }
     cluster.reset();
     cluster.run("-q -n 3000 -r 3000 --sequential -P 8 set key:__rand_int__ v").ok();
