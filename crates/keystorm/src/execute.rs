@@ -5,11 +5,13 @@ use std::sync::atomic::Ordering;
 
 use anyhow::{Context, Result};
 use measure::Ending;
+use report::Repeat;
 use workload::Plan;
 
 use crate::front::{Action, Job};
 use crate::keep::Keep;
 use crate::live::Live;
+use crate::metrics::{Both, Metrics};
 use crate::print::{self, Printer};
 use crate::rig::Rig;
 use crate::server::Server;
@@ -21,6 +23,8 @@ pub(crate) enum End {
     Complete,
     Interrupted,
     Failed,
+    /// Complete, with a result that was to be told by the exit code.
+    Regressed,
 }
 
 /// Prints text that was asked for.
@@ -42,6 +46,7 @@ pub(crate) fn execute(job: &Job) -> Result<End> {
     };
     // Before anything is asked of the server: a result that cannot be kept need not be measured.
     let keep = Keep::open(&job.output)?;
+    let metrics = job.output.metrics.as_ref().map(Metrics::serve).transpose()?;
     let interrupted = signals::interrupted().context("asking to be told of Ctrl-C")?;
     let mut rig = Rig::reach(&first.target, first.own_connections(), &interrupted)?;
     rig.sample = job.output.sample;
@@ -49,7 +54,7 @@ pub(crate) fn execute(job: &Job) -> Result<End> {
     introduce_cluster(job, &rig.server)?;
     match job.action {
         Action::Idle => idle(first, &rig),
-        Action::Run { repeat } => run_all(job, &rig, repeat, keep),
+        Action::Run { repeat } => run_all(job, &rig, repeat, keep, metrics.as_ref()),
     }
 }
 
@@ -94,9 +99,15 @@ fn introduce_cluster(job: &Job, server: &Server) -> Result<()> {
     Ok(())
 }
 
-fn run_all(job: &Job, rig: &Rig<'_>, repeat: bool, mut keep: Keep) -> Result<End> {
+fn run_all(
+    job: &Job,
+    rig: &Rig<'_>,
+    repeat: bool,
+    mut keep: Keep,
+    metrics: Option<&Metrics>,
+) -> Result<End> {
     let mut printer = Printer::begin(&job.output)?;
-    let ended = run_rounds(job, rig, repeat, &mut printer, &mut keep);
+    let ended = run_rounds(job, rig, repeat, &mut printer, &mut keep, metrics);
     // Also after an error: what was measured before it is not lost.
     let closed = printer.close();
     let end = ended?;
@@ -110,13 +121,21 @@ fn run_rounds(
     repeat: bool,
     printer: &mut Printer,
     keep: &mut Keep,
+    metrics: Option<&Metrics>,
 ) -> Result<End> {
     loop {
-        for (at, plan) in job.plans.iter().enumerate() {
-            let count = job.plans.len();
+        let times = job.repeats;
+        let all = job.plans.iter().flat_map(|plan| (1..=times).map(move |number| (plan, number)));
+        for (at, (plan, number)) in all.enumerate() {
+            let count = job.plans.len() * times as usize;
             let mut live = Live::new(plan, at as u32 + 1, count as u32, job.output.live);
-            let run = rig.run(plan, job.start_at, &mut live)?;
+            let mut watch = metrics.map(|metrics| metrics.watch(plan));
+            let mut run = rig.run(plan, job.start_at, &mut Both(&mut live, watch.as_mut()))?;
+            run.repeat = (times > 1).then_some(Repeat { number, of: times });
             live.clear();
+            if let Some(watch) = watch {
+                watch.ended(&run);
+            }
             keep.put(at, &run, at + 1 == count)?;
             printer.each(&run)?;
             match run.measurement.ending {

@@ -1,4 +1,4 @@
-//! Files that results are kept in: `--json` and `--hdr`.
+//! Files that results are kept in: `--json`, `--hdr`, and pages.
 //!
 //! Owns when they are written, which is after each test, and how: whole, under another name that
 //! then takes the file's place, so that whoever reads it finds one state or the other. What is in
@@ -14,11 +14,14 @@ use report::{HdrLog, Record, Run};
 use tempfile::{Builder, NamedTempFile};
 
 use crate::front::Output;
+use crate::reported::{Pages, page_of};
 
 /// The files that a job keeps its results in.
 pub(crate) struct Keep {
     json: Option<(Place, Record)>,
     hdr: Option<(Place, HdrLog)>,
+    /// The page of all tests so far, which is made anew after each.
+    pages: Option<(Pages, Vec<Run>)>,
 }
 
 impl Keep {
@@ -31,6 +34,10 @@ impl Keep {
         Ok(Self {
             json: place("--json", &output.json)?.map(record),
             hdr: place("--hdr", &output.hdr)?.map(|place| (place, HdrLog::default())),
+            pages: match output.pages.any() {
+                true => Some((Pages::open(&output.pages)?, Vec::new())),
+                false => None,
+            },
         })
     }
 
@@ -47,6 +54,19 @@ impl Keep {
         if let Some((place, log)) = &mut self.hdr {
             log.put(at, run);
             place.write(&log.to_bytes()?)?;
+        }
+        if let Some((pages, runs)) = &mut self.pages {
+            match runs.get_mut(at) {
+                Some(before) => *before = run.clone(),
+                None => runs.push(run.clone()),
+            }
+            let complete = last && run.measurement.ending == measure::Ending::Complete;
+            let page = page_of(runs, complete);
+            pages.write_page(&page)?;
+            // Pictures take longer, and nobody looks at them before all are there.
+            if last || run.measurement.ending != measure::Ending::Complete {
+                pages.write_charts(&page)?;
+            }
         }
         Ok(())
     }
@@ -69,6 +89,11 @@ impl Place {
         let place = Self { option, path: real };
         place.tried().map_err(|error| place.fault(&error))?;
         Ok(place)
+    }
+
+    /// The file.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
     }
 
     fn tried(&self) -> io::Result<()> {

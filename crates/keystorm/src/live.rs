@@ -2,25 +2,54 @@
 
 use std::io::{self, IsTerminal, Write};
 
-use report::{Progress, cleared, progress_line};
+use measure::Latency;
+use report::{LiveLine, Progress, cleared, progress_line};
 use runner::{INTERVAL_NS, Observer, Snapshot};
 use workload::{Plan, Stop};
 
-/// Rewrites one line of the terminal for each interval.
+/// Our line moves once a second, a multiple of the interval: a figure that changes more often
+/// cannot be read.
+const OURS_EVERY_NS: u64 = 1_000_000_000;
+
+/// Rewrites one line of the terminal.
 pub(crate) struct Live<'p> {
     plan: &'p Plan,
     test_index: u32,
     test_count: u32,
+    wording: LiveLine,
     /// Characters of the line that stands there; `None` where nobody watches.
     shown: Option<usize>,
+    /// What came since the last line: how long that was, and the response times.
+    since_ns: u64,
+    requests: u64,
+    recent: Latency,
+    warming_up: bool,
 }
 
 impl<'p> Live<'p> {
-    /// A live line for test `test_index` (from 1) of `test_count`, if `wanted` and if standard
+    /// A live line for test `test_index` (from 1) of `test_count`, if one is wanted and if standard
     /// output is a terminal.
-    pub(crate) fn new(plan: &'p Plan, test_index: u32, test_count: u32, wanted: bool) -> Self {
-        let shown = (wanted && io::stdout().is_terminal()).then_some(0);
-        Self { plan, test_index, test_count, shown }
+    pub(crate) fn new(
+        plan: &'p Plan,
+        test_index: u32,
+        test_count: u32,
+        wanted: Option<LiveLine>,
+    ) -> Self {
+        let wording = wanted.unwrap_or(LiveLine::Ours);
+        let shown = (wanted.is_some() && io::stdout().is_terminal()).then_some(0);
+        // Two digits: nobody reads a third off a moving line.
+        let recent = Latency::new(2);
+        Self {
+            plan,
+            test_index,
+            test_count,
+            wording,
+            shown,
+            since_ns: 0,
+            requests: 0,
+            recent,
+            warming_up: false,
+        }
     }
 
     /// Leaves a clean line for what is printed next.
@@ -38,7 +67,6 @@ impl<'p> Live<'p> {
     }
 
     fn progress(&self, snapshot: &Snapshot<'_>) -> Progress {
-        let interval_s = INTERVAL_NS as f64 / 1e9;
         let elapsed_s = snapshot.elapsed_ns as f64 / 1e9;
         let requests = snapshot.total.requests();
         let share_done = match (self.plan.stop, self.plan.own_requests()) {
@@ -47,13 +75,17 @@ impl<'p> Live<'p> {
             (Stop::Requests(_), n) => n.map(|n| requests as f64 / n as f64),
         };
         let msec = |ns: Option<f64>| ns.map(|ns| ns / 1e6);
+        let quantile = |q| msec(self.recent.quantile_ns(q).map(|ns| ns as f64));
         Progress {
             title: self.plan.name.clone(),
             warming_up: snapshot.warming_up,
-            interval_rps: Some(snapshot.point.requests as f64 / interval_s),
+            interval_rps: Some(self.requests as f64 / (self.since_ns as f64 / 1e9)),
             overall_rps: Some(requests as f64 / elapsed_s),
-            interval_avg_msec: msec(snapshot.point.mean_ns),
+            interval_avg_msec: msec(self.recent.mean_ns()),
             overall_avg_msec: msec(snapshot.total.response().mean_ns()),
+            interval_p50_msec: quantile(0.5),
+            interval_p99_msec: quantile(0.99),
+            errors: snapshot.total.errors.total(),
             timed: matches!(self.plan.stop, Stop::AfterNs(_)),
             requests,
             elapsed_s,
@@ -68,20 +100,42 @@ impl<'p> Live<'p> {
             }),
         }
     }
+
+    /// Begins anew to add up what comes.
+    fn forget(&mut self) {
+        (self.since_ns, self.requests) = (0, 0);
+        self.recent.clear();
+    }
+
+    /// Whether it is time for another line. The first comes as soon as there is something to say.
+    fn is_due(&self, snapshot: &Snapshot<'_>) -> bool {
+        self.wording != LiveLine::Ours
+            || self.shown == Some(0)
+            || snapshot.elapsed_ns.is_multiple_of(OURS_EVERY_NS)
+            || self.since_ns >= OURS_EVERY_NS
+    }
 }
 
 impl Observer for Live<'_> {
     fn interval(&mut self, snapshot: &Snapshot<'_>) {
         let Some(shown) = self.shown else { return };
-        let mut line = progress_line(&self.progress(snapshot));
-        if let Ok(size) = rustix::termios::tcgetwinsize(io::stdout())
-            && size.ws_col > 1
-        {
-            // A line that wraps cannot be rewritten.
-            line = line.chars().take(usize::from(size.ws_col) - 1).collect();
+        if self.warming_up != snapshot.warming_up {
+            self.warming_up = snapshot.warming_up;
+            self.forget();
         }
+        self.since_ns += INTERVAL_NS;
+        self.requests += snapshot.point.requests;
+        self.recent.merge(&snapshot.tally.response());
+        if !self.is_due(snapshot) {
+            return;
+        }
+        // A terminal that does not know its size, such as one in a pipe, takes everything.
+        let size = rustix::termios::tcgetwinsize(io::stdout());
+        let columns = size.ok().map(|size| usize::from(size.ws_col)).filter(|n| *n > 1);
+        let line = progress_line(&self.progress(snapshot), self.wording, columns);
         let len = line.chars().count();
         let text = if len < shown { cleared(shown) } else { String::new() };
         self.print(&format!("{text}{line}\r"), len);
+        self.forget();
     }
 }

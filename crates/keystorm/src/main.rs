@@ -5,12 +5,16 @@
 
 mod calibrate;
 mod checkup;
+mod compare;
 mod cpus;
 mod execute;
 mod front;
 mod keep;
+mod laboratory;
 mod live;
+mod metrics;
 mod print;
+mod reported;
 mod rig;
 mod saved;
 mod sentinel;
@@ -26,6 +30,8 @@ use front::{Intent, UsageError};
 const FAILED: u8 = 1;
 /// A command line that makes no sense.
 const USAGE: u8 = 2;
+/// A comparison that found the second to be worse than allowed.
+const REGRESSED: u8 = 3;
 /// Ended by Ctrl-C, as shells report it.
 const INTERRUPTED: u8 = 130;
 
@@ -42,8 +48,13 @@ fn main() -> ExitCode {
         Ok(Intent::Sink(job)) => serve::serve(&job),
         Ok(Intent::Show(job)) => saved::show(&job),
         Ok(Intent::Merge(job)) => saved::merge(&job),
+        Ok(Intent::Report(job)) => reported::report(&job),
         Ok(Intent::Calibrate(job)) => calibrate::calibrate(&job),
         Ok(Intent::Doctor(job)) => checkup::check(&job),
+        Ok(Intent::Compare(job)) => compare::compare(&job),
+        Ok(Intent::Sweep(job)) => laboratory::sweep(&job),
+        Ok(Intent::Search(job)) => laboratory::search(&job),
+        Ok(Intent::Survey(job)) => laboratory::survey(&job),
         Err(UsageError(text)) => {
             eprintln!("{}", text.trim_end());
             return ExitCode::from(USAGE);
@@ -53,6 +64,7 @@ fn main() -> ExitCode {
         Ok(execute::End::Complete) => ExitCode::SUCCESS,
         Ok(execute::End::Interrupted) => ExitCode::from(INTERRUPTED),
         Ok(execute::End::Failed) => ExitCode::from(FAILED),
+        Ok(execute::End::Regressed) => ExitCode::from(REGRESSED),
         Err(error) => {
             eprintln!("{}", report::escape(format!("{error:#}")));
             ExitCode::from(FAILED)

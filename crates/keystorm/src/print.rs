@@ -6,7 +6,7 @@ use std::io::{self, Stdout, Write};
 
 use anyhow::{Result, anyhow};
 use measure::Ending;
-use report::{Format, Run, Summary};
+use report::{Format, Gathering, Repeats, Run, Summary};
 
 use crate::front::Output;
 
@@ -17,6 +17,8 @@ pub(crate) struct Printer {
     csv: bool,
     /// Whether the layout has no place for the verdict.
     verdict_beside: bool,
+    /// Runs of one plan, until all of them are there.
+    gathering: Gathering,
     out: Stdout,
 }
 
@@ -27,7 +29,8 @@ impl Printer {
         let csv = output.format == "csv";
         let verdict_beside = !output.options.verdict && output.format != "json";
         let (format, out) = (output.format(), io::stdout());
-        let mut printer = Self { format, suite, csv, verdict_beside, out };
+        let gathering = Gathering::default();
+        let mut printer = Self { format, suite, csv, verdict_beside, gathering, out };
         written(printer.format.begin(&mut printer.out))?;
         Ok(printer)
     }
@@ -57,6 +60,19 @@ impl Printer {
         if self.verdict_beside {
             report::verdict_lines(&summary).for_each(|line| eprintln!("{}: {line}", summary.title));
         }
+        let repeats = self.gathering.add(run);
+        self.repeats(repeats)
+    }
+
+    /// Prints what several runs of one plan are together.
+    fn repeats(&mut self, repeats: Option<Repeats>) -> Result<()> {
+        let Some(repeats) = repeats else { return Ok(()) };
+        let done = self.format.repeats(&repeats, &mut self.out);
+        written(done.and_then(|()| self.out.flush()))?;
+        if let Some(reason) = repeats.too_wide().filter(|_| self.csv) {
+            // The layout has no column for it.
+            eprintln!("{}: {}: {reason}", repeats.title(), repeats.counted());
+        }
         Ok(())
     }
 
@@ -67,6 +83,8 @@ impl Printer {
 
     /// Nothing comes any more, whether every test has been carried out or not.
     pub(crate) fn close(mut self) -> Result<()> {
+        let repeats = self.gathering.end();
+        self.repeats(repeats)?;
         written(self.format.close(&mut self.out).and_then(|()| self.out.flush()))
     }
 }

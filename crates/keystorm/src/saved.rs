@@ -11,6 +11,7 @@ use crate::execute::End;
 use crate::front::{MergeJob, Output, ShowJob};
 use crate::keep::Place;
 use crate::print::Printer;
+use crate::reported::{Pages, page_of};
 
 /// Largest file that is read: a timeline of every interval of a hundred tests is far below it.
 const FILE_BYTES_MAX: u64 = 1 << 30;
@@ -20,7 +21,10 @@ const FILE_BYTES_MAX: u64 = 1 << 30;
 /// # Errors
 /// What is wrong with the file, with its name.
 pub(crate) fn show(job: &ShowJob) -> Result<End> {
-    print(&read(&job.file)?, job.format)?;
+    let pages = Pages::open(&job.pages)?;
+    let loaded = read(&job.file)?;
+    print(&loaded, job.format)?;
+    pages.write(&page_of(&loaded.runs, loaded.complete))?;
     Ok(End::Complete)
 }
 
@@ -30,6 +34,7 @@ pub(crate) fn show(job: &ShowJob) -> Result<End> {
 /// What is wrong with a file, or in what they differ.
 pub(crate) fn merge(job: &MergeJob) -> Result<End> {
     let place = job.output.as_deref().map(|path| Place::new("-o", path)).transpose()?;
+    let pages = Pages::open(&job.pages)?;
     let parts = job.files.iter().map(|file| Ok((file.display().to_string(), read(file)?)));
     let merged = report::merge(parts.collect::<Result<_>>()?)?;
     if let Some(place) = place {
@@ -42,6 +47,7 @@ pub(crate) fn merge(job: &MergeJob) -> Result<End> {
         }
         place.write(record.to_json()?.as_bytes())?;
     }
+    pages.write(&page_of(&merged.runs, merged.complete))?;
     if let Some(format) = job.format {
         print(&merged, format)?;
     }
@@ -60,7 +66,11 @@ fn print(loaded: &Loaded, format: &'static str) -> Result<()> {
     printer.close()
 }
 
-fn read(path: &Path) -> Result<Loaded> {
+/// Reads a saved run; `-` is standard input.
+///
+/// # Errors
+/// What is wrong with it, with the file's name.
+pub(crate) fn read(path: &Path) -> Result<Loaded> {
     let fault = |reason: String| anyhow!("{}: {reason}", path.display());
     let mut text = Vec::new();
     let read = if path == Path::new("-") {

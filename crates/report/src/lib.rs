@@ -6,15 +6,20 @@
 //!
 //! What is counted, and when, is `measure`'s business; which format goes where, the binary's.
 
+pub mod compare;
+mod differ;
 pub mod distribution;
 pub mod escape;
 pub mod format;
 mod hdr;
 pub mod live;
 mod merge;
+mod metric;
+pub mod openmetrics;
 mod outages;
 mod quantity;
 pub mod record;
+mod repeats;
 mod run;
 mod schedule;
 mod summary;
@@ -26,9 +31,12 @@ mod fixture;
 pub use escape::escape;
 pub use format::{FORMATS, Format, FormatOptions, by_name, verdict_lines};
 pub use hdr::HdrLog;
-pub use live::{Progress, cleared, progress_line};
+pub use live::{LiveLine, Progress, cleared, progress_line};
 pub use merge::merge;
+pub use metric::{Better, Figures, Metric};
+pub use openmetrics::{OPENMETRICS_TYPE, Seen, TestState, openmetrics};
 pub use record::{Loaded, Record, RecordError};
+pub use repeats::{Gathering, Repeat, Repeats};
 pub use run::Run;
 pub use schedule::{Fault, MISSED_NS, Missed, ScheduleFigures};
 pub use summary::{LatencyFigures, NodeFigures, RateFigures, Summary, TlsFigures};

@@ -21,6 +21,12 @@ pub struct Progress {
     pub interval_avg_msec: Option<f64>,
     /// Mean latency in milliseconds since the start.
     pub overall_avg_msec: Option<f64>,
+    /// Median of the response times since the last line, in milliseconds.
+    pub interval_p50_msec: Option<f64>,
+    /// Their 99th percentile.
+    pub interval_p99_msec: Option<f64>,
+    /// Error replies since the start.
+    pub errors: u64,
     /// Whether the run is planned by time: then `elapsed_s` is shown, else `requests`.
     pub timed: bool,
     /// Requests answered since the start.
@@ -37,25 +43,73 @@ pub struct Progress {
     pub time_left_s: Option<f64>,
 }
 
-/// The line, without a line end or carriage return.
+/// Whose line it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LiveLine {
+    /// That of `redis-benchmark`, and nothing else.
+    Redis,
+    /// That of `valkey-benchmark`, which also says how far the test is.
+    Valkey,
+    /// That of `valkey-benchmark` with what it lacks.
+    Ours,
+}
+
+/// The line, without a line end or carriage return. Ours leaves out what a terminal of so many
+/// columns has no room for; one that wraps could not be rewritten.
 #[must_use]
-pub fn progress_line(progress: &Progress) -> String {
-    let figure = |value: Option<f64>| finite(value).unwrap_or_default();
+pub fn progress_line(progress: &Progress, whose: LiveLine, columns: Option<usize>) -> String {
+    let room = columns.map_or(usize::MAX, |columns| columns - 1);
+    let title = format!(
+        "{}{}",
+        if progress.warming_up { "Warming up " } else { "" },
+        escape(&progress.title)
+    );
+    let means = format!(
+        ": rps={:.1} (overall: {:.1}) avg_msec={:.3} (overall: {:.3})",
+        figure(progress.interval_rps),
+        figure(progress.overall_rps),
+        figure(progress.interval_avg_msec),
+        figure(progress.overall_avg_msec),
+    );
     let done = if progress.timed {
         format!("{:.1} seconds", figure(Some(progress.elapsed_s)))
     } else {
         format!("{} requests", progress.requests)
     };
+    let line = match whose {
+        LiveLine::Redis => title + &means,
+        LiveLine::Valkey => format!("{title}{means} {done}"),
+        LiveLine::Ours => {
+            let more = more(progress);
+            let whole = format!("{title}{means} {done} {more}");
+            if whole.chars().count() <= room {
+                return whole;
+            }
+            // The figures count for more than the whole of a command.
+            let rest = format!(": rps={:.1} {more}", figure(progress.interval_rps));
+            let left = room.saturating_sub(rest.chars().count()).max(TITLE_MIN);
+            title.chars().take(left).collect::<String>() + &rest
+        }
+    };
+    line.chars().take(room).collect()
+}
+
+/// Characters of a title that are shown however narrow a terminal is.
+const TITLE_MIN: usize = 8;
+
+/// `p50=0.391 p99=1.203 msec errors=0 [3/24, 45 %, 12 s left]`.
+fn more(progress: &Progress) -> String {
     format!(
-        "{}{}: rps={:.1} (overall: {:.1}) avg_msec={:.3} (overall: {:.3}) {done}{}",
-        if progress.warming_up { "Warming up " } else { "" },
-        escape(&progress.title),
-        figure(progress.interval_rps),
-        figure(progress.overall_rps),
-        figure(progress.interval_avg_msec),
-        figure(progress.overall_avg_msec),
+        "p50={:.3} p99={:.3} msec errors={}{}",
+        figure(progress.interval_p50_msec),
+        figure(progress.interval_p99_msec),
+        progress.errors,
         outlook(progress),
     )
+}
+
+fn figure(value: Option<f64>) -> f64 {
+    finite(value).unwrap_or_default()
 }
 
 /// What blanks a line of so many characters and returns to its start: at least one space, as
@@ -102,6 +156,8 @@ mod tests {
             overall_rps: Some(41_579.4),
             interval_avg_msec: Some(0.791),
             overall_avg_msec: Some(0.791),
+            interval_p50_msec: Some(0.7),
+            interval_p99_msec: Some(1.2034),
             requests: 12_345,
             elapsed_s: 1.26,
             ..Progress::default()
@@ -110,11 +166,27 @@ mod tests {
 
     const PEER: &str = "SET: rps=41579.4 (overall: 41579.4) avg_msec=0.791 (overall: 0.791)";
 
+    const MORE: &str = "p50=0.700 p99=1.203 msec errors=0";
+
+    fn ours(progress: &Progress) -> String {
+        progress_line(progress, LiveLine::Ours, None)
+    }
+
     #[test]
-    fn the_line_is_that_of_the_peers() {
-        assert_eq!(progress_line(&progress()), format!("{PEER} 12345 requests"));
+    fn the_line_of_a_peer_is_its_own() {
+        let of = |progress: &Progress, whose| progress_line(progress, whose, None);
+        assert_eq!(of(&progress(), LiveLine::Redis), PEER);
+        assert_eq!(of(&progress(), LiveLine::Valkey), format!("{PEER} 12345 requests"));
         let timed = Progress { timed: true, warming_up: true, ..progress() };
-        assert_eq!(progress_line(&timed), format!("Warming up {PEER} 1.3 seconds"));
+        assert_eq!(of(&timed, LiveLine::Valkey), format!("Warming up {PEER} 1.3 seconds"));
+        assert_eq!(progress_line(&timed, LiveLine::Redis, Some(21)), "Warming up SET: rps=");
+    }
+
+    #[test]
+    fn ours_begins_like_theirs() {
+        assert_eq!(ours(&progress()), format!("{PEER} 12345 requests {MORE}"));
+        let timed = Progress { timed: true, errors: 7, ..progress() };
+        assert_eq!(ours(&timed), format!("{PEER} 1.3 seconds {}7", MORE.trim_end_matches('0')));
     }
 
     #[test]
@@ -126,11 +198,25 @@ mod tests {
             time_left_s: Some(11.2),
             ..progress()
         };
-        assert!(progress_line(&known).ends_with(" requests [3/24, 45 %, 12 s left]"));
+        assert!(ours(&known).ends_with(" errors=0 [3/24, 45 %, 12 s left]"));
         let single = Progress { test_index: 1, test_count: 1, time_left_s: None, ..known.clone() };
-        assert!(progress_line(&single).ends_with(" requests [45 %]"));
+        assert!(ours(&single).ends_with(" errors=0 [45 %]"));
         let long = Progress { time_left_s: Some(4000.0), ..known };
-        assert!(progress_line(&long).ends_with(", 67 min left]"));
+        assert!(ours(&long).ends_with(", 67 min left]"));
+    }
+
+    #[test]
+    fn a_narrow_terminal_gets_the_figures() {
+        let share_done = Some(0.5);
+        let title = "set user:__rand_int__ ".repeat(9);
+        let long = Progress { title, share_done, ..progress() };
+        let line = progress_line(&long, LiveLine::Ours, Some(80));
+        assert_eq!(line.chars().count(), 79, "{line}");
+        assert!(line.starts_with("set user:__rand_int_"), "{line}");
+        assert!(line.ends_with(&format!(": rps=41579.4 {MORE} [50 %]")), "{line}");
+        let short = progress_line(&progress(), LiveLine::Ours, Some(80));
+        assert_eq!(short, format!("SET: rps=41579.4 {MORE}"));
+        assert_eq!(progress_line(&long, LiveLine::Ours, Some(12)), "set user: r");
     }
 
     #[test]
@@ -140,21 +226,24 @@ mod tests {
             overall_rps: Some(f64::NAN),
             interval_avg_msec: None,
             overall_avg_msec: Some(f64::NEG_INFINITY),
+            interval_p50_msec: None,
+            interval_p99_msec: Some(f64::NAN),
             share_done: Some(f64::NAN),
             time_left_s: Some(f64::INFINITY),
             requests: 0,
             ..progress()
         };
         assert_eq!(
-            progress_line(&first),
-            "SET: rps=0.0 (overall: 0.0) avg_msec=0.000 (overall: 0.000) 0 requests"
+            ours(&first),
+            "SET: rps=0.0 (overall: 0.0) avg_msec=0.000 (overall: 0.000) 0 requests p50=0.000 \
+             p99=0.000 msec errors=0"
         );
     }
 
     #[test]
     fn a_title_moves_no_cursor() {
         let hostile = Progress { title: "a\x1b[2J\r".into(), ..progress() };
-        assert!(progress_line(&hostile).starts_with("a\\x1b[2J\\r: rps="));
+        assert!(ours(&hostile).starts_with("a\\x1b[2J\\r: rps="));
     }
 
     #[test]

@@ -6,9 +6,9 @@
 use std::time::{Duration, SystemTime};
 
 use measure::{Ending, Measurement, Outage, Timeline};
-use serde_json::Value;
 use workload::{Pace, Plan, PlanParts, Shard, Stop, limits};
 
+use crate::differ::{Difference, differences};
 use crate::{LimitedBy, Loaded, RecordError, Run, Verdict};
 
 /// Where plans may differ whose runs add up, by path: what is of one machine.
@@ -68,6 +68,7 @@ fn merge_test(names: &[String], shares: Vec<Run>) -> Result<Run, RecordError> {
             )));
         }
     }
+    let repeat = first.repeat.filter(|_| shares.iter().all(|s| s.repeat == first.repeat));
     let server = first.server.clone();
     let verdict = verdict(names, &shares);
     let version = joined(shares.iter().map(|share| share.version.as_str()));
@@ -83,18 +84,29 @@ fn merge_test(names: &[String], shares: Vec<Run>) -> Result<Run, RecordError> {
     let watched = first.watched.clone();
     let measurement = measurement(names, shares.into_iter().map(|s| s.measurement).collect())?;
     let host = hosts.pop();
-    Ok(Run { plan, measurement, host, other_hosts, server, version, watched, verdict, warnings })
+    Ok(Run {
+        plan,
+        repeat,
+        measurement,
+        host,
+        other_hosts,
+        server,
+        version,
+        watched,
+        verdict,
+        warnings,
+    })
 }
 
 /// The plan of the whole.
 fn merged_plan(names: &[String], shares: &[Run]) -> Result<Plan, RecordError> {
     let fault = |e: String| RecordError::wrong(e);
-    let as_data = |run: &Run| serde_json::to_value(&run.plan).map_err(|e| fault(e.to_string()));
     let Some(first) = shares.first() else { return Err(fault("there is no plan".into())) };
-    let expected = as_data(first)?;
     let sharded = all_shards(names, shares)?;
+    let passed_over = |path: &str| OF_MACHINES.contains(&path) || (!sharded && adds_up(path));
     for (name, share) in names.iter().zip(shares).skip(1) {
-        if let Some((path, ours, theirs)) = difference("", sharded, &expected, &as_data(share)?) {
+        let found = differences(&first.plan, &share.plan, &passed_over)?;
+        if let Some(Difference { path, ours, theirs }) = found.first() {
             return Err(fault(format!(
                 "the plans of the test {} differ in {path}: {ours} in {} and {theirs} in {name}",
                 first.plan.name, names[0]
@@ -158,38 +170,6 @@ fn all_shards(names: &[String], shares: &[Run]) -> Result<bool, RecordError> {
     match missing {
         Some(n) => Err(RecordError::wrong(format!("share {n}/{of} is missing"))),
         None => Ok(true),
-    }
-}
-
-/// The first place where two plans differ that should not.
-fn difference(
-    path: &str,
-    sharded: bool,
-    ours: &Value,
-    theirs: &Value,
-) -> Option<(String, Value, Value)> {
-    if OF_MACHINES.contains(&path) || (!sharded && adds_up(path)) {
-        return None;
-    }
-    let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
-    match (ours, theirs) {
-        (Value::Object(a), Value::Object(b)) => {
-            let keys = a.keys().chain(b.keys().filter(|key| !a.contains_key(*key)));
-            let get = |map: &serde_json::Map<String, Value>, key: &str| {
-                map.get(key).cloned().unwrap_or(Value::Null)
-            };
-            let mut found =
-                keys.map(|key| difference(&below(key), sharded, &get(a, key), &get(b, key)));
-            found.find_map(|found| found)
-        }
-        (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
-            let items = a.iter().zip(b).enumerate();
-            items
-                .map(|(n, (a, b))| difference(&below(&n.to_string()), sharded, a, b))
-                .find_map(|d| d)
-        }
-        (a, b) if a == b => None,
-        (a, b) => Some((path.to_owned(), a.clone(), b.clone())),
     }
 }
 

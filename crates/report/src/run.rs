@@ -7,13 +7,15 @@ use host::{HostFacts, ServerFacts, Watched};
 use measure::Measurement;
 use workload::Plan;
 
-use crate::{Verdict, warnings};
+use crate::{Repeat, Verdict, warnings};
 
 /// One plan carried out.
 #[derive(Debug, Clone)]
 pub struct Run {
     /// What was asked.
     pub plan: Plan,
+    /// Which of several runs of this plan it is, if there are several.
+    pub repeat: Option<Repeat>,
     /// What it yielded.
     pub measurement: Measurement,
     /// The machine that put on the load, where it was looked at.
@@ -45,7 +47,18 @@ impl Run {
         let verdict = Verdict::of(&plan, &measurement, &watched);
         let warnings = warnings(&plan, &measurement, &watched);
         let warnings = warnings.into_iter().map(|warning| warning.text).collect();
-        let (host, other_hosts) = (None, Vec::new());
-        Self { plan, measurement, host, other_hosts, server, version, watched, verdict, warnings }
+        let (host, other_hosts, repeat) = (None, Vec::new(), None);
+        Self {
+            plan,
+            repeat,
+            measurement,
+            host,
+            other_hosts,
+            server,
+            version,
+            watched,
+            verdict,
+            warnings,
+        }
     }
 }

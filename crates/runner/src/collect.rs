@@ -10,7 +10,7 @@ use measure::{
     Interval, Latency, NodeTally, Point, SuccessLine, Tally, TallyShape, Timeline, WorkerUse,
 };
 
-use crate::INTERVAL_NS;
+use crate::{INTERVAL_NS, Standing};
 
 /// What a worker tells the collector.
 // Boxing the larger variant would allocate on the workers' threads.
@@ -20,6 +20,8 @@ pub(crate) enum Message {
     /// An interval ended.
     Interval {
         interval: Interval,
+        /// Where the worker stood at its end.
+        standing: Standing,
         /// It belongs to the warm-up: shown and not kept.
         warm: bool,
     },
@@ -44,12 +46,18 @@ pub trait Observer {
 pub struct Snapshot<'c> {
     /// The interval.
     pub point: &'c Point,
+    /// What was seen in it.
+    pub tally: &'c Tally,
     /// Whether it belongs to the warm-up.
     pub warming_up: bool,
     /// Everything measured so far.
     pub total: &'c Tally,
     /// From the start of the measured part, or of the warm-up while that lasts.
     pub elapsed_ns: u64,
+    /// Where each worker stood when it last handed over an interval.
+    pub standing: &'c [Standing],
+    /// The engine that moves the bytes.
+    pub engine: &'static str,
 }
 
 /// Adds up what workers report.
@@ -65,6 +73,8 @@ pub(crate) struct Collector {
     pub(crate) delayed: Option<Latency>,
     /// The nodes of a cluster.
     pub(crate) nodes: Vec<NodeTally>,
+    standing: Vec<Standing>,
+    engine: &'static str,
     /// Intervals that not all workers have reported.
     open: BTreeMap<u32, Tally>,
     /// The first interval that each worker has yet to report.
@@ -75,8 +85,12 @@ pub(crate) struct Collector {
 }
 
 impl Collector {
-    /// A collector for workers that take empty tallies from these.
-    pub(crate) fn new(shape: TallyShape, empties: Vec<Sender<Tally>>) -> Self {
+    /// A collector for workers that take empty tallies from these and use this engine.
+    pub(crate) fn new(
+        shape: TallyShape,
+        empties: Vec<Sender<Tally>>,
+        engine: &'static str,
+    ) -> Self {
         let workers = empties.len();
         Self {
             total: Tally::new(&shape),
@@ -86,6 +100,8 @@ impl Collector {
             successes: SuccessLine::default(),
             delayed: None,
             nodes: Vec::new(),
+            standing: vec![Standing::default(); workers],
+            engine,
             open: BTreeMap::new(),
             reported: vec![0; workers],
             shape,
@@ -98,8 +114,12 @@ impl Collector {
     pub(crate) fn collect(&mut self, messages: &Receiver<Message>, observer: &mut dyn Observer) {
         while let Ok(message) = messages.recv() {
             match message {
-                Message::Interval { interval, warm: true } => self.warm(interval, observer),
-                Message::Interval { interval, warm: false } => {
+                Message::Interval { interval, standing, warm } => {
+                    self.standing[usize::from(interval.worker)] = standing;
+                    if warm {
+                        self.warm(interval, observer);
+                        continue;
+                    }
                     self.add(interval);
                     self.close_reported(observer);
                 }
@@ -107,6 +127,8 @@ impl Collector {
                     measure::merge_nodes(&mut self.nodes, nodes);
                     let worker = usize::from(worker);
                     self.workers[worker] = spent;
+                    let cpu_ns = spent.cpu_ns;
+                    self.standing[worker] = Standing { cpu_ns, ..Standing::default() };
                     self.reported[worker] = u32::MAX;
                     self.span = join(self.span, span);
                     match (&mut self.delayed, delayed) {
@@ -146,9 +168,12 @@ impl Collector {
             let elapsed_ns = (u64::from(index) + 1) * INTERVAL_NS;
             observer.interval(&Snapshot {
                 point: &point,
+                tally: &tally,
                 warming_up: false,
                 total: &self.total,
                 elapsed_ns,
+                standing: &self.standing,
+                engine: self.engine,
             });
             self.timeline.push(point);
         }
@@ -164,7 +189,15 @@ impl Collector {
             self.warm_intervals += 1;
             let elapsed_ns = self.warm_intervals * INTERVAL_NS;
             let point = &Point::of(0, &tally);
-            observer.interval(&Snapshot { point, warming_up: true, total: &tally, elapsed_ns });
+            observer.interval(&Snapshot {
+                point,
+                tally: &tally,
+                warming_up: true,
+                total: &tally,
+                elapsed_ns,
+                standing: &self.standing,
+                engine: self.engine,
+            });
         }
         self.give_back(worker, tally);
     }

@@ -79,9 +79,9 @@ fn run_over<P: wire::Protocol>(
         #[cfg(target_os = "linux")]
         Choice::Uring => {
             let make = |connections| Uring::new(origin, connections);
-            run_in::<Uring, P>(job, observer, origin, make)
+            run_in::<Uring, P>(job, observer, origin, choice, make)
         }
-        Choice::Epoll => run_in::<Epoll, P>(job, observer, origin, |_| Epoll::new(origin)),
+        Choice::Epoll => run_in::<Epoll, P>(job, observer, origin, choice, |_| Epoll::new(origin)),
     }?;
     measurement.engine = choice.name().to_owned();
     measurement.engine_note = note;
@@ -93,11 +93,12 @@ fn run_in<E: Engine, P: wire::Protocol>(
     job: &Job<'_>,
     observer: &mut dyn Observer,
     origin: Instant,
+    choice: Choice,
     make_engine: impl Fn(u32) -> io::Result<E> + Sync,
 ) -> io::Result<Measurement> {
     match job.tls {
-        None => run_with::<E, P>(job, observer, origin, make_engine),
-        Some(tls) => run_with::<Tls<E>, P>(job, observer, origin, |connections| {
+        None => run_with::<E, P>(job, observer, origin, choice, make_engine),
+        Some(tls) => run_with::<Tls<E>, P>(job, observer, origin, choice, |connections| {
             Ok(Tls::new(make_engine(connections)?, tls.clone()))
         }),
     }
@@ -108,6 +109,7 @@ fn run_with<E: Engine, P: wire::Protocol>(
     job: &Job<'_>,
     observer: &mut dyn Observer,
     origin: Instant,
+    choice: Choice,
     make_engine: impl Fn(u32) -> io::Result<E> + Sync,
 ) -> io::Result<Measurement> {
     let plan = job.plan;
@@ -123,7 +125,7 @@ fn run_with<E: Engine, P: wire::Protocol>(
             (empty, Recorder::new(worker, shape, full.clone(), ready))
         })
         .unzip();
-    let mut collector = Collector::new(shape, empties);
+    let mut collector = Collector::new(shape, empties, choice.name());
     let gate = Gate::new(workers, job.start_at.map(|at| on_clock(at, origin)), job.interrupted);
     let budget = plan.budget();
     let warmup = budget.for_warmup();
@@ -305,7 +307,7 @@ fn pin(cpus: &[usize], _worker: u16) -> Result<(), String> {
 }
 
 /// CPU time of the calling thread.
-fn thread_cpu() -> Duration {
+pub(crate) fn thread_cpu() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec as u32)
 }

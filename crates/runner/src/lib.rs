@@ -23,6 +23,7 @@ mod reopening;
 #[cfg(test)]
 mod replay;
 mod session;
+mod standing;
 mod worker;
 
 pub use cluster::{ClusterJob, Refresh};
@@ -30,6 +31,7 @@ pub use collect::{Observer, Snapshot};
 pub use destination::Resolver;
 pub use idle::hold_idle;
 pub use launch::{Job, run};
+pub use standing::Standing;
 
 /// Length of an interval of the timeline: how often the live line moves.
 pub const INTERVAL_NS: u64 = 250_000_000;

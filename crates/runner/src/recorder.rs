@@ -5,12 +5,14 @@
 //! collector; no tally is allocated unless the collector falls behind.
 
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError};
+use std::time::Duration;
 
 use measure::{Failures, Interval, Latency, Outcome, Sample, Slices, Tally, TallyShape};
 
-use crate::INTERVAL_NS;
 use crate::collect::Message;
 use crate::flight::{Abandoned, Flight};
+use crate::launch::thread_cpu;
+use crate::{INTERVAL_NS, Standing};
 
 pub(crate) struct Recorder {
     worker: u16,
@@ -36,6 +38,10 @@ pub(crate) struct Recorder {
     delayed: Option<Latency>,
     /// Successes of the current read.
     fresh: u32,
+    /// CPU time of this thread when load began.
+    cpu_from: Duration,
+    /// What goes with the next interval that is handed over.
+    standing: Standing,
     full: SyncSender<Message>,
     empty: Receiver<Tally>,
 }
@@ -114,14 +120,17 @@ impl Recorder {
             usual_ns: 0,
             delayed: shape.scheduled.then(|| Latency::new(shape.precision)),
             fresh: 0,
+            cpu_from: Duration::ZERO,
+            standing: Standing::default(),
             full,
             empty,
         }
     }
 
-    /// Load starts. `due_every_ns` is the time between two requests of this worker's schedule; 0
-    /// without one.
+    /// Load starts, on the thread that calls. `due_every_ns` is the time between two requests of
+    /// this worker's schedule; 0 without one.
     pub(crate) fn start(&mut self, start_ns: u64, warmup_ns: u64, due_every_ns: u64) {
+        self.cpu_from = thread_cpu();
         // Nodes share a schedule.
         self.usual_ns = due_every_ns.saturating_mul(20 * self.silences.len() as u64);
         self.silences.iter_mut().for_each(|silence| *silence = Silence::since(start_ns));
@@ -280,12 +289,15 @@ impl Recorder {
         self.interval_end_ns
     }
 
-    /// Hands the tally over if its interval has ended.
+    /// Hands the tally over if its interval has ended, with where the worker stands; CPU time is
+    /// added here.
     #[inline]
-    pub(crate) fn turn(&mut self, now_ns: u64) {
+    pub(crate) fn turn(&mut self, now_ns: u64, standing: impl FnOnce() -> Standing) {
         if now_ns < self.interval_end_ns {
             return;
         }
+        let cpu_ns = (thread_cpu() - self.cpu_from).as_nanos() as u64;
+        self.standing = Standing { cpu_ns, ..standing() };
         match self.phase {
             Phase::Before => {}
             Phase::Warmup { end_ns } if now_ns >= end_ns => {
@@ -324,7 +336,7 @@ impl Recorder {
     fn message(&self, tally: Tally, slices: Vec<Slices>) -> Message {
         let warm = !matches!(self.phase, Phase::Measured { .. });
         let interval = Interval { index: self.interval, worker: self.worker, tally, slices };
-        Message::Interval { interval, warm }
+        Message::Interval { interval, standing: self.standing, warm }
     }
 
     /// The rest, the span from where measuring began to the end of the last request that counted,

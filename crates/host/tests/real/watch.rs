@@ -1,7 +1,7 @@
 //! Watching real servers.
 
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use host::{BusyPart, Listen, Login, Watch, log_in};
 use wire::resp::Value;
@@ -21,9 +21,11 @@ fn what_a_server_did_between_two_looks_is_known() {
         for _ in 0..500 {
             client.ask(&[b"GET", b"nothing"]).unwrap();
         }
-        // Two samples are due in that time, if the machine is not too busy.
+        // Two samples are due in that time; a machine that is too busy may take longer over it.
+        let began = Instant::now();
         thread::sleep(Duration::from_millis(2300));
         let watched = watch.end(begun);
+        let samples_max = began.elapsed().as_secs() as usize + 1;
         let used = watched.servers.first().expect("a server");
         assert_eq!((used.hits, used.misses), (Some(0), Some(500)));
         let get = used.by_command.iter().find(|c| c.name == "get").expect("commands");
@@ -35,7 +37,7 @@ fn what_a_server_did_between_two_looks_is_known() {
         assert_eq!((used.setting("io-threads"), used.threads), (Some("1"), Some(1)));
         assert!(used.memory_before_bytes.is_some() && used.evicted_keys == Some(0));
         assert!(cfg!(not(target_os = "linux")) || used.cpu_wait_s.is_some(), "it runs here");
-        assert!((1..=3).contains(&used.samples.len()), "{:?}", used.samples);
+        assert!((1..=samples_max).contains(&used.samples.len()), "{:?}", used.samples);
         assert!(used.samples[0].commands >= Some(1) && used.samples[0].t_s >= 1.0);
         assert!(watched.idle_round_trip_ns.is_some_and(|ns| ns > 0));
         assert_eq!((watched.unseen, watched.link), (None, None));

@@ -4,7 +4,7 @@
 //! transport, engine and pipeline. What a cell says is laid out by [`table`], and which CPUs the
 //! two use is decided in [`place`].
 
-mod place;
+pub(crate) mod place;
 mod table;
 
 use std::net::{Ipv4Addr, SocketAddr};

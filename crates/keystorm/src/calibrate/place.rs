@@ -37,7 +37,7 @@ fn apart(allowed: &[usize], siblings: impl Fn(usize) -> Vec<usize>) -> Option<Cp
 }
 
 /// CPUs that are threads of one core with `cpu`; none if the kernel does not tell.
-fn siblings(cpu: usize) -> Vec<usize> {
+pub(crate) fn siblings(cpu: usize) -> Vec<usize> {
     let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
     std::fs::read_to_string(path).map(|list| numbers(&list)).unwrap_or_default()
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{ArgAction, Parser};
 
 use super::show::format_name;
-use super::{FrontEnd, Intent, UsageError, options};
+use super::{FrontEnd, Intent, PageOptions, UsageError, options};
 
 /// See the module.
 pub(crate) struct MergeFront;
@@ -20,6 +20,8 @@ pub(crate) struct MergeJob {
     pub(crate) output: Option<PathBuf>,
     /// A name of a layout; `None` for no report.
     pub(crate) format: Option<&'static str>,
+    /// A page and charts of the merged run.
+    pub(crate) pages: PageOptions,
 }
 
 /// Adds up runs of several clients that loaded one server together, each kept with --json, as if
@@ -45,6 +47,8 @@ struct Options {
     /// Layout of what is printed: text, quiet, csv, classic or json [default: text]
     #[arg(long, value_name = "NAME", help_heading = "Results", value_parser = format_name)]
     format: Option<&'static str>,
+    #[command(flatten)]
+    pages: PageOptions,
     /// Print this help
     #[arg(long, action = ArgAction::Help, help_heading = "Other")]
     help: Option<bool>,
@@ -64,11 +68,12 @@ impl FrontEnd for MergeFront {
     }
 
     fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
-        let Options { files, output, format, .. } = match options::<Options>(args)? {
+        let Options { files, output, format, pages, .. } = match options::<Options>(args)? {
             Ok(options) => options,
             Err(intent) => return Ok(intent),
         };
+        let pages = pages.checked().map_err(UsageError)?;
         let format = format.or(output.is_none().then_some("text"));
-        Ok(Intent::Merge(MergeJob { files, output, format }))
+        Ok(Intent::Merge(MergeJob { files, output, format, pages }))
     }
 }

@@ -5,24 +5,39 @@
 //! first in [`FRONTS`]. A new one is one file (or folder) here and one row there.
 
 mod calibrate;
+mod compare;
 mod doctor;
+pub(crate) mod lab;
 mod merge;
+mod metrics_at;
+mod pages;
 mod redis_benchmark;
+mod report_page;
+mod search;
 mod show;
 mod sink;
+mod survey;
+mod sweep;
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use report::{FORMATS, Format, FormatOptions};
+use report::{FORMATS, Format, FormatOptions, LiveLine};
 use workload::Plan;
 
 pub(crate) use calibrate::Calibration;
+pub(crate) use compare::{CompareJob, Live as LiveSides, Sides};
 pub(crate) use doctor::Checkup;
 pub(crate) use merge::MergeJob;
+pub(crate) use metrics_at::MetricsAt;
+pub(crate) use pages::PageOptions;
+pub(crate) use report_page::ReportJob;
+pub(crate) use search::SearchJob;
 pub(crate) use show::ShowJob;
 pub(crate) use sink::SinkJob;
+pub(crate) use survey::SurveyJob;
+pub(crate) use sweep::SweepJob;
 
 /// A tool whose command line we understand.
 pub(crate) trait FrontEnd: Sync {
@@ -42,11 +57,12 @@ const FRONTS: &[&dyn FrontEnd] = &[
     &show::ShowFront,
     &merge::MergeFront,
     &doctor::DoctorFront,
+    &report_page::ReportFront,
+    &compare::CompareFront,
+    &sweep::SweepFront,
+    &search::SearchFront,
+    &survey::SurveyFront,
 ];
-
-/// First arguments that are, or will be, keystorm's own. To send such a word as a command it
-/// takes a `--` before it.
-const RESERVED: &[&str] = &["compare", "report", "search", "survey", "sweep"];
 
 /// What a command line asks for.
 pub(crate) enum Intent {
@@ -60,10 +76,20 @@ pub(crate) enum Intent {
     Show(ShowJob),
     /// Saved runs, added up.
     Merge(MergeJob),
+    /// Saved runs as a page.
+    Report(ReportJob),
     /// The client's own ceiling.
     Calibrate(Box<Calibration>),
+    /// Two servers, or two saved runs.
+    Compare(Box<CompareJob>),
     /// What spoils results here.
     Doctor(Box<Checkup>),
+    /// A grid of runs.
+    Sweep(Box<SweepJob>),
+    /// The highest rate that keeps a target.
+    Search(Box<SearchJob>),
+    /// How fast is Redis, here?
+    Survey(Box<SurveyJob>),
 }
 
 /// A command line that makes no sense, in words for the person who typed it.
@@ -76,6 +102,8 @@ pub(crate) struct Job {
     pub(crate) plans: Vec<Plan>,
     /// What to do with them.
     pub(crate) action: Action,
+    /// How often each is carried out, from 1.
+    pub(crate) repeats: u32,
     /// How results are laid out.
     pub(crate) output: Output,
     /// Warnings about the command line, for standard error.
@@ -99,10 +127,14 @@ pub(crate) struct Output {
     pub(crate) format: &'static str,
     /// What it is told.
     pub(crate) options: FormatOptions,
-    /// Whether a live line is wanted.
-    pub(crate) live: bool,
+    /// The live line that is wanted, if any.
+    pub(crate) live: Option<LiveLine>,
+    /// Where figures are served while tests run.
+    pub(crate) metrics: Option<MetricsAt>,
     /// Where results are kept.
     pub(crate) json: Option<PathBuf>,
+    /// Where a page of the results goes, and its charts.
+    pub(crate) pages: PageOptions,
     /// Where histograms are logged.
     pub(crate) hdr: Option<PathBuf>,
     /// Whether the server is looked at once a second while load runs.
@@ -112,7 +144,8 @@ pub(crate) struct Output {
 impl Output {
     /// Results that are printed and nothing else.
     pub(crate) fn printed(format: &'static str, options: FormatOptions) -> Self {
-        Self { format, options, live: false, json: None, hdr: None, sample: false }
+        let (metrics, pages) = (None, PageOptions::default());
+        Self { format, options, live: None, metrics, json: None, pages, hdr: None, sample: false }
     }
 
     /// The format, ready to write.
@@ -131,12 +164,6 @@ pub(crate) fn parse(called_as: &OsStr, mut args: Vec<OsString>) -> Result<Intent
     let first = args.first().and_then(|a| a.to_str()).unwrap_or_default().to_owned();
     if let Some((front, name)) = front_named(&first) {
         return front.parse(Some(name), args.split_off(1));
-    }
-    if RESERVED.contains(&first.as_str()) {
-        return Err(UsageError(format!(
-            "`{first}` is kept for a subcommand of keystorm that this version does not have. To \
-             send it to the server as a command, write: keystorm -- {first}"
-        )));
     }
     FRONTS[0].parse(None, args)
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{ArgAction, Parser};
 use report::FORMATS;
 
-use super::{FrontEnd, Intent, UsageError, options};
+use super::{FrontEnd, Intent, PageOptions, UsageError, options};
 
 /// See the module.
 pub(crate) struct ShowFront;
@@ -18,6 +18,8 @@ pub(crate) struct ShowJob {
     pub(crate) file: PathBuf,
     /// A name in [`FORMATS`].
     pub(crate) format: &'static str,
+    /// Its page and charts.
+    pub(crate) pages: PageOptions,
 }
 
 /// Prints a run that was kept with --json, in any layout, as the run itself would have printed it.
@@ -39,6 +41,8 @@ struct Options {
     #[arg(long, value_name = "NAME", help_heading = "Results", default_value = "text",
           value_parser = format_name)]
     format: &'static str,
+    #[command(flatten)]
+    pages: PageOptions,
     /// Print this help
     #[arg(long, action = ArgAction::Help, help_heading = "Other")]
     help: Option<bool>,
@@ -58,7 +62,10 @@ impl FrontEnd for ShowFront {
 
     fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
         Ok(match options::<Options>(args)? {
-            Ok(Options { file, format, .. }) => Intent::Show(ShowJob { file, format }),
+            Ok(Options { file, format, pages, .. }) => {
+                let pages = pages.checked().map_err(UsageError)?;
+                Intent::Show(ShowJob { file, format, pages })
+            }
             Err(intent) => intent,
         })
     }

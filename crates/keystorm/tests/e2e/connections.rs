@@ -70,5 +70,7 @@ fn a_thousand_connections_are_all_used() {
     let server = Server::redis();
     let ran = server.run("-n 5000 -c 1000 -t get").ok().prints("  1000 parallel clients\n");
     assert_eq!(ran.completed().0, 5000);
-    assert!(ran.took.as_secs() < 5, "{:?}", ran.took);
+    // A group of connections every 2 ms, not one after another: that would take half a minute when
+    // the kernel has to be waited for.
+    assert!(ran.took.as_secs() < 15, "{:?}", ran.took);
 }

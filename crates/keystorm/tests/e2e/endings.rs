@@ -2,15 +2,20 @@
 
 use std::process::Stdio;
 use std::time::{Duration, Instant};
-use std::{fs, io, thread};
+use std::{fs, io};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::program::within;
+use crate::program::{Running, within};
 use crate::server::{KEYSTORM, Server, guarded, start};
 
-/// How long a run takes to get going.
-const GOING: Duration = Duration::from_millis(700);
+/// How soon a run must have ended once it was made to: none of them would end by itself before.
+const SOON: Duration = Duration::from_secs(10);
+
+/// Waits until the server has executed some of a run's commands.
+fn underway(server: &Server, running: &Running, command: &str) {
+    running.until("load runs", |_| server.calls(command) >= 150);
+}
 
 #[test]
 fn a_server_that_dies_leaves_the_results_so_far() {
@@ -18,11 +23,11 @@ fn a_server_that_dies_leaves_the_results_so_far() {
         let mut server = Server::redis();
         let running =
             server.keystorm(&format!("--duration 30 --reconnect no -c 5 {options} incr k")).start();
-        thread::sleep(GOING);
+        underway(&server, &running, "incr");
         let killed = Instant::now();
         server.kill();
         let ran = running.wait().exits(1);
-        assert!(killed.elapsed() < Duration::from_secs(2), "{options}");
+        assert!(killed.elapsed() < SOON, "{options}");
         let ran = ran.says(&format!("127.0.0.1:{}", server.port()));
         match options {
             "-q" => drop(ran.prints("incr k: ").prints("incomplete")),
@@ -39,7 +44,7 @@ fn a_server_that_dies_leaves_the_results_so_far() {
 fn a_server_that_shuts_down_leaves_them_too() {
     let server = Server::redis();
     let running = server.keystorm("-n 900000000 -c 5 incr k").start();
-    thread::sleep(GOING);
+    underway(&server, &running, "incr");
     kill_process(Pid::from_raw(server.pid() as i32).unwrap(), Signal::TERM).unwrap();
     let ran = running.wait().exits(1).prints("INCOMPLETE: ");
     assert!(ran.completed().0 > 100);
@@ -49,7 +54,7 @@ fn a_server_that_shuts_down_leaves_them_too() {
 fn one_connection_that_is_closed_ends_the_run() {
     let server = Server::redis();
     let running = server.keystorm("-n 900000000 -c 5 incr k").start();
-    thread::sleep(GOING);
+    underway(&server, &running, "incr");
     server.ask(&["CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"]);
     let ran = running.wait().exits(1).prints("INCOMPLETE: ");
     // Closed, or reset if it had sent something meanwhile.
@@ -63,12 +68,13 @@ fn ctrl_c_prints_the_results_so_far() {
     let shapes =
         ["-n 900000000 -q", "-n 900000000 --threads 2 -P 4", "--duration 60 --rps 100", "--csv -l"];
     for options in shapes {
+        server.ask(&["CONFIG", "RESETSTAT"]);
         let running = server.keystorm(&format!("{options} -c 5 get k")).start();
-        thread::sleep(GOING);
+        underway(&server, &running, "get");
         let asked = Instant::now();
         running.interrupt();
         let ran = running.wait().exits(130);
-        assert!(asked.elapsed() < Duration::from_secs(2), "{options}");
+        assert!(asked.elapsed() < SOON, "{options}");
         match options.contains("-q") {
             true => drop(ran.prints("get k: ").prints("(incomplete: interrupted; ")),
             false if options.contains("--csv") => drop(ran.prints("\"get k\"")),
@@ -81,7 +87,7 @@ fn ctrl_c_prints_the_results_so_far() {
 fn ctrl_c_in_a_warm_up_and_in_a_suite_ends_everything() {
     let server = Server::redis();
     let running = server.keystorm("--warmup 60 --duration 1 -q get k").start();
-    thread::sleep(GOING);
+    underway(&server, &running, "get");
     running.interrupt();
     running.wait().exits(130).says("interrupted");
     let running = server.keystorm("-t set,get,incr -n 20000 --rps 20000 -q").start();

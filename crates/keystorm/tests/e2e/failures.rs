@@ -9,7 +9,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::listener::Listener;
 use crate::program::{Keystorm, Ran, within};
-use crate::server::{Server, free_port, guarded, start};
+use crate::server::{Server, called, free_port, guarded, start};
 
 /// How long a run takes to get going.
 const GOING: Duration = Duration::from_millis(1000);
@@ -77,7 +77,10 @@ fn a_server_that_is_killed_and_started_again() {
 #[test]
 fn a_server_that_stays_away_does_not_hold_a_run() {
     let mut server = Server::redis();
-    let running = server.keystorm("--duration 2.5 -c 5 incr k").start();
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("run.json");
+    let line = format!("--duration 2.5 -c 5 --json {} incr k", file.display());
+    let running = server.keystorm(&line).start();
     thread::sleep(GOING);
     server.kill();
     let ran = running.wait().ok();
@@ -85,6 +88,31 @@ fn a_server_that_stays_away_does_not_hold_a_run() {
     let ran = ran.prints("to the end at 2.5").prints("not back to 95 %");
     let ran = ran.prints("limited by: errors: nothing succeeded for ");
     assert!(ran.completed().0 > 100);
+    // What is kept tells the same.
+    let kept: serde_json::Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    let outages = kept["tests"][0]["outages"].as_array().unwrap();
+    assert_eq!((outages.len(), &outages[0]["to_the_end"]), (1, &true.into()), "{outages:?}");
+    let shown = Keystorm::new(&format!("show {}", file.display())).run().ok();
+    assert_eq!(shown.out, ran.out);
+}
+
+#[test]
+fn who_reconnects_unless_told_otherwise() {
+    let (_link_dir, peer) = called("redis-benchmark");
+    for (line, reconnects, by_name) in [
+        ("--duration 1 get k", true, false),
+        ("-n 10 get k", false, false),
+        ("-n 10 --reconnect yes get k", true, true),
+        ("--duration 1 --reconnect no get k", false, false),
+    ] {
+        let line = format!("{line} --print-plan");
+        let line = line.replacen(" get k --print-plan", " --print-plan get k", 1);
+        for (keystorm, expected) in
+            [(Keystorm::new(&line), reconnects), (Keystorm::new(&line).called(&peer), by_name)]
+        {
+            keystorm.run().ok().prints(&format!("\"reconnect\": {expected}"));
+        }
+    }
 }
 
 #[test]

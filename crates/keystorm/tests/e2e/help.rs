@@ -21,7 +21,9 @@ fn the_help_has_every_option_in_its_group() {
                    --sequential -P -q --precision --csv -l -t -I -x --rps --duration --warmup \
                    --seed --num-functions --num-keys-in-fcall --dataset --maxdocs --mptcp --help \
                    -v --version --spawn --spawn-args --spawn-unix --print-plan --window \
-                   --first-byte --on-error --format --json --hdr --tls --sni --cacert --cacertdir \
+                   --first-byte --on-error --format --json --hdr --repeat --html --svg --png \
+                   --metrics --sample --arrivals --shard --start-at --cluster --rfr --tls --sni \
+                   --cacert --cacertdir \
                    --insecure --cert --key --tls-ciphers --tls-ciphersuites --tls-resume";
     for option in options.split_whitespace() {
         let listed = |line: &str| {

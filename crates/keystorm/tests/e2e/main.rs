@@ -4,6 +4,8 @@
 //! (`INFO commandstats`), never read from what keystorm prints.
 #![allow(missing_docs, clippy::unwrap_used)]
 
+#[path = "../../../page/tests/pages/browser.rs"]
+mod browser;
 #[path = "../../../engine/tests/conformance/certificates.rs"]
 mod certificates;
 mod listener;
@@ -13,6 +15,7 @@ mod server;
 
 mod calibrate;
 mod cluster;
+mod compare;
 mod connections;
 mod counts;
 mod dataset;
@@ -23,8 +26,10 @@ mod failures;
 mod help;
 mod limits;
 mod login;
+mod metrics;
 mod output;
 mod pace;
+mod pages;
 mod parity;
 mod placeholders;
 mod plan;
@@ -32,11 +37,15 @@ mod protocol;
 mod reach;
 mod record;
 mod refused;
+mod repeat;
 mod saved;
+mod search;
 mod sequence;
 mod sink;
 mod spawn;
 mod suite;
+mod survey;
+mod sweep;
 mod terminal;
 mod tls;
 mod verdict;

@@ -68,6 +68,7 @@ fn the_text_layout() {
       latency summary (msec):
               avg       min       p50       p95       p99       max
                 #         #         #         #         #         #
+      limited by: ...
 
     ]
     "##);
@@ -93,6 +94,7 @@ fn the_text_layout() {
       latency summary (msec):
               avg       min       p50       p95       p99       max
                 #         #         #         #         #         #
+      limited by: ...
     ]
     "##);
 }
@@ -131,6 +133,7 @@ fn the_text_layout_of_a_paced_run() {
               avg       min       p50       p95       p99       max
                 #         #         #         #         #         #
       schedule: ...
+      limited by: ...
     ]
     "##);
 }
@@ -147,6 +150,7 @@ fn the_classic_layout() {
 
     #% <= # milliseconds
     # requests per second
+      limited by: ...
 
 
     ]

@@ -2,22 +2,37 @@
 
 use crate::server::Server;
 
-/// Runs and checks that the server executed `rate` requests per second for two seconds, to one
-/// per cent and one request. The machine may be busy just when a run ends, and what was due then
-/// is lost; three runs in a row would not be chance.
-fn holds(server: &Server, rate: u64, options: &str, command: &str) {
-    let line = format!("-q --rps {rate} --duration 2 {options} {command}");
+/// Runs once more where a busy machine may have spoiled a figure, up to three times. Three in a row
+/// would not be chance.
+fn within_three(what: &str, mut attempt: impl FnMut() -> Result<(), String>) {
     let mut seen = Vec::new();
     for _ in 0..3 {
+        match attempt() {
+            Ok(()) => return,
+            Err(why) => seen.push(why),
+        }
+    }
+    panic!("{what}: {seen:?}");
+}
+
+/// Runs and checks that the server executed `rate` requests per second for two seconds, to one
+/// per cent and one request. The machine may be busy just when a run ends, and what was due then
+/// is lost.
+fn holds(server: &Server, rate: u64, options: &str, command: &str) {
+    let line = format!("-q --rps {rate} --duration 2 {options} {command}");
+    within_three(&line, || {
         server.ask(&["CONFIG", "RESETSTAT"]);
         server.run(&line).ok();
         let executed: u64 = server.counts().values().sum();
-        if executed.abs_diff(2 * rate) <= 2 * rate / 100 + 1 {
-            return;
-        }
-        seen.push(executed);
-    }
-    panic!("{line}: executed {seen:?}");
+        let close = executed.abs_diff(2 * rate) <= 2 * rate / 100 + 1;
+        if close { Ok(()) } else { Err(format!("executed {executed}")) }
+    });
+}
+
+/// A span in seconds that was planned to be `planned`: never less, and hardly more.
+fn lasted(planned: f64, seconds: f64) -> Result<(), String> {
+    assert!(seconds >= planned - 0.001, "{seconds} s of {planned}");
+    if seconds < planned + 0.1 { Ok(()) } else { Err(format!("{seconds} s of {planned}")) }
 }
 
 #[test]
@@ -41,56 +56,76 @@ fn the_rate_is_of_requests_whatever_the_shape() {
 #[test]
 fn a_paced_run_of_a_count_is_exact_and_takes_its_time() {
     let server = Server::redis();
-    let ran = server.run("--rps 1000 -n 501 -c 3 get k").ok();
-    assert_eq!(server.calls("get"), 501);
-    let (requests, seconds) = ran.completed();
-    assert!(requests == 501 && (0.5..0.6).contains(&seconds), "{seconds}");
-    ran.prints("\nRPS Summary:\n  target RPS: 1000.00\n");
+    within_three("0.5 s", || {
+        server.ask(&["CONFIG", "RESETSTAT"]);
+        let ran = server.run("--rps 1000 -n 501 -c 3 get k").ok();
+        let (requests, seconds) = ran.completed();
+        assert_eq!((requests, server.calls("get")), (501, 501));
+        ran.prints("\nRPS Summary:\n  target RPS: 1000.00\n");
+        lasted(0.5, seconds)
+    });
 }
 
 #[test]
 fn a_duration_is_kept_and_what_is_printed_is_what_was_done() {
     let server = Server::redis();
     for shape in ["-c 5", "-c 20 -P 16 --threads 2", "-c 5 -k 0"] {
-        server.ask(&["CONFIG", "RESETSTAT"]);
-        let ran = server.run(&format!("--duration 1 {shape} incr k")).ok();
-        let (requests, seconds) = ran.completed();
-        assert_eq!(requests, server.calls("incr"), "{shape}");
-        assert!((1.0..1.1).contains(&seconds), "{shape}: {seconds}");
-        assert!((1.0..2.0).contains(&ran.took.as_secs_f64()), "{shape}: {:?}", ran.took);
+        within_three(shape, || {
+            server.ask(&["CONFIG", "RESETSTAT"]);
+            let ran = server.run(&format!("--duration 1 {shape} incr k")).ok();
+            let (requests, seconds) = ran.completed();
+            assert_eq!(requests, server.calls("incr"), "{shape}");
+            let whole = ran.took.as_secs_f64();
+            assert!(whole >= 1.0, "{shape}: {whole}");
+            lasted(1.0, seconds)?;
+            if whole < 2.0 { Ok(()) } else { Err(format!("{whole} s from call to exit")) }
+        });
     }
 }
 
 #[test]
 fn a_duration_may_be_a_fraction_of_a_second() {
     let server = Server::redis();
-    let (requests, seconds) = server.run("--duration 0.25 -t get").ok().completed();
-    assert!(requests > 100 && (0.25..0.35).contains(&seconds), "{requests} in {seconds}");
+    within_three("0.25 s", || {
+        let (requests, seconds) = server.run("--duration 0.25 -t get").ok().completed();
+        assert!(requests > 0, "in {seconds} s");
+        lasted(0.25, seconds)
+    });
 }
 
 #[test]
 fn the_warm_up_is_not_reported() {
     let server = Server::redis();
     for shape in ["-c 5", "-c 6 -P 8 --threads 2", "-c 4 --rps 2000 --threads 2"] {
-        server.ask(&["CONFIG", "RESETSTAT"]);
-        let ran = server.run(&format!("--warmup 0.5 --duration 1 {shape} incr k")).ok();
-        let (requests, seconds) = ran.completed();
-        let executed = server.calls("incr");
-        assert!((1.0..1.1).contains(&seconds), "{shape}: {seconds}");
-        // A third of the time was warm-up; the rates of both parts are roughly the same.
-        let share = requests as f64 / executed as f64;
-        assert!((0.5..0.85).contains(&share), "{shape}: {requests} of {executed}");
-        assert!(ran.took.as_secs_f64() >= 1.5, "{:?}", ran.took);
+        within_three(shape, || {
+            server.ask(&["CONFIG", "RESETSTAT"]);
+            let ran = server.run(&format!("--warmup 0.5 --duration 1 {shape} incr k")).ok();
+            let (requests, seconds) = ran.completed();
+            let executed = server.calls("incr");
+            assert!(ran.took.as_secs_f64() >= 1.5, "{:?}", ran.took);
+            assert!(requests < executed, "{shape}: {requests} of {executed}");
+            lasted(1.0, seconds)?;
+            // A third of the time was warm-up; the rates of both parts are roughly the same.
+            let share = requests as f64 / executed as f64;
+            let fair = (0.5..0.85).contains(&share);
+            if fair { Ok(()) } else { Err(format!("{requests} of {executed}")) }
+        });
     }
 }
 
 #[test]
 fn a_paced_warm_up_is_of_the_same_rate() {
     let server = Server::redis();
-    let ran = server.run("--warmup 0.5 --duration 1 --rps 1000 -c 4 get k").ok();
-    let (requests, _) = ran.completed();
-    assert!((985..=1011).contains(&requests), "{requests}");
-    assert!((1470..=1511).contains(&server.calls("get")), "{}", server.calls("get"));
+    within_three("1,000 per second, warm-up and all", || {
+        server.ask(&["CONFIG", "RESETSTAT"]);
+        let ran = server.run("--warmup 0.5 --duration 1 --rps 1000 -c 4 get k").ok();
+        let ((measured, _), executed) = (ran.completed(), server.calls("get"));
+        // A schedule is never run ahead of. What is due in the last instant may stay unsent, and
+        // what the warm-up was late with is sent after it.
+        assert!(measured <= 1_500 && executed <= 1_501, "{measured} of {executed}");
+        let kept = (985..=1_015).contains(&measured) && executed >= 1_470;
+        if kept { Ok(()) } else { Err(format!("{measured} of {executed}")) }
+    });
 }
 
 #[test]
@@ -99,18 +134,6 @@ fn a_warm_up_before_a_count_leaves_the_count_whole() {
     let ran = server.run("--warmup 0.3 -n 1000 -c 5 -P 3 --threads 2 get k").ok();
     assert_eq!(ran.completed().0, 1000);
     assert!(server.calls("get") > 1000);
-}
-
-/// Runs once more where a busy machine may have spoiled a figure, up to three times.
-fn within_three(what: &str, mut attempt: impl FnMut() -> Result<(), String>) {
-    let mut seen = Vec::new();
-    for _ in 0..3 {
-        match attempt() {
-            Ok(()) => return,
-            Err(why) => seen.push(why),
-        }
-    }
-    panic!("{what}: {seen:?}");
 }
 
 #[test]
@@ -167,8 +190,10 @@ fn shares_make_the_whole() {
     };
     let all = "-n 10001 -c 10 -r 10001 --sequential -P 3 -t set";
     assert_eq!(shares(all), (10_001, 10_001), "each key once");
-    let (sent, _) = shares("--rps 4k --duration 1 -c 8 --start-at +1 -t set");
-    assert!(sent.abs_diff(4_000) <= 40, "{sent}");
+    within_three("a rate of shares", || {
+        let (sent, _) = shares("--rps 4k --duration 1 -c 8 --start-at +2 -t set");
+        if sent.abs_diff(4_000) <= 40 { Ok(()) } else { Err(sent.to_string()) }
+    });
 }
 
 #[test]

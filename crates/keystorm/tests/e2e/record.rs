@@ -23,15 +23,23 @@ pub(crate) fn json(path: &Path) -> Value {
     serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
 }
 
-fn schema() -> jsonschema::Validator {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema/keystorm.run.1.json");
+const RUN: &str = "keystorm.run.1.json";
+
+fn schema(name: &str) -> jsonschema::Validator {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema").join(name);
     jsonschema::draft202012::new(&json(&path)).unwrap()
 }
 
 #[track_caller]
-fn valid(document: &Value) {
-    let faults: Vec<String> = schema().iter_errors(document).map(|e| e.to_string()).collect();
+pub(crate) fn valid_by(schema_name: &str, document: &Value) {
+    let schema = schema(schema_name);
+    let faults: Vec<String> = schema.iter_errors(document).map(|e| e.to_string()).collect();
     assert!(faults.is_empty(), "{faults:?}");
+}
+
+#[track_caller]
+fn valid(document: &Value) {
+    valid_by(RUN, document);
 }
 
 #[test]
@@ -80,7 +88,7 @@ fn the_schema_refuses_what_is_wrong() {
     let ran = server.run("--json - -n 200 get k").ok();
     let good: Value = serde_json::from_str(&ran.out).unwrap();
     valid(&good);
-    let schema = schema();
+    let schema = schema(RUN);
     let changes: [(&str, Value); 8] = [
         ("/schema", "keystorm.run/2".into()),
         ("/tests/0/requests", (-1).into()),

@@ -7,8 +7,13 @@ use crate::server::{KEYSTORM, Server};
 
 /// Runs keystorm with a terminal as its standard output (`script` of util-linux).
 fn watched(server: &Server, line: &str) -> Ran {
+    watched_as(KEYSTORM, server, line)
+}
+
+/// The same by another name.
+fn watched_as(program: &str, server: &Server, line: &str) -> Ran {
     assert!(Command::new("script").arg("--version").output().is_ok(), "util-linux is missing");
-    let command = format!("{KEYSTORM} -p {} {line}", server.port());
+    let command = format!("{program} -p {} {line}", server.port());
     Keystorm::of("script", ["-qec", &command, "/dev/null"]).run().ok()
 }
 
@@ -17,7 +22,8 @@ fn a_terminal_sees_what_runs_how_far_it_is_and_the_time_left() {
     let server = Server::redis();
     let ran = watched(&server, "-q -t set,get --duration 1");
     let ran = ran.prints("\r").prints("SET: rps=").prints("(overall: ").prints("avg_msec=");
-    let ran = ran.prints(" seconds [1/2, ").prints(" seconds [2/2, ").prints(" s left]");
+    let ran = ran.prints(" seconds p50=").prints(" p99=").prints(" msec errors=0 [1/2, ");
+    let ran = ran.prints(" errors=0 [2/2, ").prints(" s left]");
     assert!(!ran.out.contains("nan") && !ran.out.contains("inf"), "{:?}", ran.out);
     for result in ["SET: ", "GET: "] {
         let found = ran.out.split(['\r', '\n']).any(|line| {
@@ -26,7 +32,49 @@ fn a_terminal_sees_what_runs_how_far_it_is_and_the_time_left() {
         assert!(found, "{:?}", ran.out);
     }
     let ran = watched(&server, "--rps 1000 -n 1000 get k");
-    ran.prints("get k: rps=").prints(" requests [").prints(" %");
+    ran.prints("get k: rps=").prints(" requests p50=").prints(" %");
+    let errors = "--on-error count --rps 1000 --duration 0.6";
+    let ran = watched(&server, &format!("{errors} lpush key:__rand_int__ x"));
+    assert!(ran.out.contains(" errors=") && !ran.out.contains(" errors=0"), "{:?}", ran.out);
+}
+
+#[test]
+fn the_line_moves_once_a_second_and_keeps_to_its_width() {
+    let server = Server::redis();
+    let line = "--rps 2000 --duration 3 get user:__rand_int__:with:a:name:of:some:length";
+    let ran = watched(&server, line);
+    let lines = ran.out.matches(": rps=").count();
+    // At 0.25, 1, 2 and 3 s, and once more where the last reply came after the end.
+    assert!((3..=5).contains(&lines), "{lines}: {:?}", ran.out);
+    let command = format!("sh -c 'stty cols 80 && {KEYSTORM} -p {} {line}'", server.port());
+    let ran = Keystorm::of("script", ["-qec", &command, "/dev/null"]).run().ok();
+    let shown: Vec<&str> = ran.out.split(['\r', '\n']).filter(|l| l.contains(": rps=")).collect();
+    assert!(!shown.is_empty(), "{:?}", ran.out);
+    for line in shown {
+        assert!(
+            line.chars().count() < 80 && line.contains(" p99=") && line.contains(" %"),
+            "{line}"
+        );
+    }
+}
+
+#[test]
+fn under_a_peers_name_the_line_is_the_peers() {
+    let server = Server::redis();
+    let dir = tempfile::tempdir().unwrap();
+    for (name, end) in [("redis-benchmark", ")"), ("valkey-benchmark", " seconds")] {
+        let path = dir.path().join(name);
+        std::os::unix::fs::symlink(KEYSTORM, &path).unwrap();
+        let line = "--rps 2000 --duration 1 get k";
+        let ran = watched_as(&path.display().to_string(), &server, line);
+        let shown: Vec<&str> = ran.out.split('\r').filter(|l| l.contains(": rps=")).collect();
+        // Every quarter of a second.
+        assert!((3..=5).contains(&shown.len()), "{:?}", ran.out);
+        for line in shown {
+            assert!(line.starts_with("get k: rps=") && line.trim_end().ends_with(end), "{line}");
+            assert!(!line.contains("p99") && !line.contains('['), "{line}");
+        }
+    }
 }
 
 #[test]

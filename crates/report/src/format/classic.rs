@@ -7,7 +7,7 @@ use std::io::{self, Write};
 
 use crate::distribution;
 use crate::quantity::msec_at_most;
-use crate::{Format, FormatOptions, LatencyFigures, Summary};
+use crate::{Format, FormatOptions, LatencyFigures, Repeats, Summary};
 
 /// See the file's head.
 #[derive(Default)]
@@ -47,6 +47,10 @@ impl Format for Classic {
         super::write_outages(summary, out)?;
         super::write_verdict(self.verdict, summary, out)?;
         writeln!(out)
+    }
+
+    fn repeats(&mut self, repeats: &Repeats, out: &mut dyn Write) -> io::Result<()> {
+        super::repeats::write_table(repeats, out)
     }
 
     fn finish(&mut self, suite: bool, out: &mut dyn Write) -> io::Result<()> {

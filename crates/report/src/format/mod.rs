@@ -12,10 +12,13 @@ mod outages;
 mod redis_csv;
 mod redis_quiet;
 mod redis_text;
+mod repeats;
 
 use std::io::{self, Write};
 
-use crate::{LatencyFigures, Summary, escape};
+use crate::{LatencyFigures, Repeats, Summary, escape};
+
+pub(crate) use redis_csv::write_row;
 
 /// A layout. One value serves one run of the program, which may carry out many plans.
 pub trait Format {
@@ -33,6 +36,15 @@ pub trait Format {
     /// # Errors
     /// As above.
     fn each(&mut self, summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()>;
+
+    /// What several runs of one plan are together, after the last of them.
+    ///
+    /// # Errors
+    /// As above.
+    fn repeats(&mut self, repeats: &Repeats, out: &mut dyn Write) -> io::Result<()> {
+        let _ = (repeats, out);
+        Ok(())
+    }
 
     /// What stands after the last report; `suite` tells the tests of a suite from a command of
     /// the user's own, as `redis-benchmark` does.

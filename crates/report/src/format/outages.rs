@@ -75,7 +75,7 @@ fn write_outage(outage: &Outage, node: Option<&str>, out: &mut dyn Write) -> io:
             let what = format!("{lost} lost, {timed_out} timed out, {errors} errors");
             writeln!(out, "    requests failed from {at}: {what}")?;
         }
-        None => writeln!(out, "    no request failed: the server was only silent")?,
+        None => writeln!(out, "    no request failed: they only had to wait")?,
     }
     match (outage.rate_before_per_s, outage.recovered_ns) {
         (Some(rate), Some(ns)) => {

@@ -6,7 +6,7 @@
 use std::io::{self, Write};
 
 use crate::quantity::{COLUMNS, msec_at_most, msec_columns};
-use crate::{Format, FormatOptions, Summary};
+use crate::{Format, FormatOptions, Metric, Repeats, Summary};
 
 /// See the file's head.
 pub(super) struct RedisCsv {
@@ -39,9 +39,38 @@ impl Format for RedisCsv {
         }
         write_row(&row, out)
     }
+
+    /// Three rows: the table keeps its shape, and what a row is stands in its name.
+    fn repeats(&mut self, repeats: &Repeats, out: &mut dyn Write) -> io::Result<()> {
+        const METRICS: [Metric; 7] = [
+            Metric::Throughput,
+            Metric::Mean,
+            Metric::Min,
+            Metric::P50,
+            Metric::P95,
+            Metric::P99,
+            Metric::Max,
+        ];
+        if repeats.count() == 0 {
+            return Ok(());
+        }
+        for (what, value) in super::repeats::ROWS {
+            let mut row = vec![format!("{} ({what})", repeats.title())];
+            row.extend(METRICS.map(|metric| {
+                let value = repeats.mean(metric).and_then(|mean| value(&mean));
+                value.map_or(String::new(), |value| metric.written(value))
+            }));
+            if self.first_byte {
+                row.extend([String::new(), String::new()]);
+            }
+            write_row(&row, out)?;
+        }
+        Ok(())
+    }
 }
 
-fn write_row(cells: &[String], out: &mut dyn Write) -> io::Result<()> {
+/// A row of a table, every cell quoted.
+pub(crate) fn write_row(cells: &[String], out: &mut dyn Write) -> io::Result<()> {
     let quoted: Vec<String> = cells.iter().map(|cell| quote(cell)).collect();
     writeln!(out, "{}", quoted.join(","))
 }

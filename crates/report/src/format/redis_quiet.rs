@@ -6,7 +6,7 @@
 use std::io::{self, Write};
 
 use crate::quantity::msec_at_most;
-use crate::{Format, Summary};
+use crate::{Format, Repeats, Summary};
 
 /// See the file's head.
 pub(super) struct RedisQuiet;
@@ -35,6 +35,10 @@ impl Format for RedisQuiet {
             write!(out, " (incomplete: {shortfall})")?;
         }
         writeln!(out)
+    }
+
+    fn repeats(&mut self, repeats: &Repeats, out: &mut dyn Write) -> io::Result<()> {
+        super::repeats::write_line(repeats, out)
     }
 
     fn finish(&mut self, suite: bool, out: &mut dyn Write) -> io::Result<()> {

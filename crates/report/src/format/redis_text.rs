@@ -11,7 +11,7 @@ use workload::Endpoint;
 
 use crate::distribution::{self, Step};
 use crate::quantity::{COLUMNS, msec_at_most, msec_columns};
-use crate::{Format, FormatOptions, LatencyFigures, NodeFigures, Summary, escape};
+use crate::{Format, FormatOptions, LatencyFigures, NodeFigures, Repeats, Summary, escape};
 
 /// See the file's head.
 #[derive(Default)]
@@ -33,6 +33,10 @@ impl Format for RedisText {
         write_distributions(summary, out)?;
         write_summary(summary, out)?;
         super::write_verdict(self.verdict, summary, out)
+    }
+
+    fn repeats(&mut self, repeats: &Repeats, out: &mut dyn Write) -> io::Result<()> {
+        super::repeats::write_table(repeats, out)
     }
 
     fn finish(&mut self, suite: bool, out: &mut dyn Write) -> io::Result<()> {

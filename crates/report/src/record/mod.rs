@@ -11,6 +11,7 @@ mod counts;
 mod latency;
 mod node;
 mod outages;
+mod repeats;
 mod test;
 mod timeline;
 
@@ -20,13 +21,16 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use workload::Plan;
 
-use crate::Run;
+use crate::{Figures, Repeat, Run, Summary};
+use repeats::RepeatsRecord;
 use test::{TestRecord, WorkerRecord};
 
 /// The name of the layout. The number changes when what is written before cannot be read after.
 pub const SCHEMA: &str = "keystorm.run/1";
 /// What the names of all its versions begin with.
 const SCHEMA_FAMILY: &str = "keystorm.run/";
+/// Documents of experiments, which hold one of ours with all their runs under `run`.
+const EXPERIMENTS: [&str; 3] = ["keystorm.sweep/1", "keystorm.search/1", "keystorm.survey/1"];
 
 /// Why a document cannot be written or read, in words for a person. May quote the document, and so
 /// is to be escaped where it is shown.
@@ -65,6 +69,13 @@ pub struct Record {
     /// The plan of each test, in the order of the tests.
     plan: Vec<Plan>,
     tests: Vec<TestRecord>,
+    /// Tests that were carried out several times, one block each. Follows from the tests, and so is
+    /// written and never read.
+    #[serde(skip_deserializing, skip_serializing_if = "Vec::is_empty")]
+    repeats: Vec<RepeatsRecord>,
+    /// What the blocks follow from, in the order of the tests.
+    #[serde(skip)]
+    figures: Vec<(Option<Repeat>, Option<Figures>)>,
 }
 
 /// The program that put on the load.
@@ -111,6 +122,8 @@ impl Record {
             client: Client::default(),
             plan: Vec::new(),
             tests: Vec::new(),
+            repeats: Vec::new(),
+            figures: Vec::new(),
         }
     }
 
@@ -120,13 +133,17 @@ impl Record {
     /// A count is too large to be written.
     pub fn put(&mut self, at: usize, run: &Run) -> Result<(), RecordError> {
         let (plan, test) = (run.plan.clone(), TestRecord::of(run)?);
+        let complete = run.measurement.ending == measure::Ending::Complete;
+        let figures = (run.repeat, complete.then(|| Figures::of(&Summary::of(run))));
         if at < self.tests.len() {
-            (self.plan[at], self.tests[at]) = (plan, test);
+            (self.plan[at], self.tests[at], self.figures[at]) = (plan, test, figures);
         } else {
             self.plan.push(plan);
             self.tests.push(test);
+            self.figures.push(figures);
         }
-        self.complete &= run.measurement.ending == measure::Ending::Complete;
+        self.complete &= complete;
+        self.repeats = repeats::blocks(&self.plan, &self.figures);
         self.host = run.host.clone();
         self.other_hosts = run.other_hosts.clone();
         self.server = run.server.clone();
@@ -154,7 +171,7 @@ impl Record {
         Ok(steady(&text) + "\n")
     }
 
-    /// Reads the text of a document.
+    /// Reads the text of a document; of an experiment's, the runs in it.
     ///
     /// # Errors
     /// What is wrong with it.
@@ -163,9 +180,17 @@ impl Record {
         struct Head {
             schema: Option<String>,
         }
+        #[derive(Deserialize)]
+        struct Experiment {
+            run: Record,
+        }
         let head: Head = serde_json::from_slice(text).map_err(|e| broken(text, &e))?;
         match head.schema.as_deref() {
             Some(SCHEMA) => {}
+            Some(other) if EXPERIMENTS.contains(&other) => {
+                let read = serde_json::from_slice(text).map_err(|e| broken(text, &e));
+                return read.map(|experiment: Experiment| experiment.run);
+            }
             Some(other) if other.starts_with(SCHEMA_FAMILY) => {
                 return Err(RecordError(format!(
                     "it was written by another version of keystorm, as {other:?}; this one reads \
@@ -187,8 +212,8 @@ impl Record {
     /// # Errors
     /// What in it contradicts itself or cannot be.
     pub fn load(self) -> Result<Loaded, RecordError> {
-        let Self { schema: _, complete, suite, host, other_hosts, server, client, plan, tests } =
-            self;
+        let Self { schema: _, complete, suite, host, other_hosts, server, client, plan, .. } = self;
+        let tests = self.tests;
         if plan.len() != tests.len() {
             return Err(RecordError(format!(
                 "there are {} tests and {} plans",
@@ -204,7 +229,8 @@ impl Record {
 
 /// The same JSON without a character that steers a terminal: such stand within strings only, where
 /// JSON can spell them out.
-fn steady(json: &str) -> String {
+#[must_use]
+pub fn steady(json: &str) -> String {
     let mut steady = String::with_capacity(json.len());
     for c in json.chars() {
         if c != '\n' && crate::escape::is_unsafe(c) {

@@ -18,12 +18,14 @@ use super::node::NodeRecord;
 use super::outages::OutageRecord;
 use super::timeline::{self, PointRecord};
 use super::{Common, RecordError};
-use crate::{Run, Summary, Verdict};
+use crate::{Repeat, Run, Summary, Verdict};
 
 /// One test.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct TestRecord {
     name: String,
+    #[serde(default, flatten, skip_serializing_if = "Option::is_none")]
+    repeat: Option<Repeat>,
     requests: u64,
     errors: ErrorRecord,
     elapsed_s: f64,
@@ -189,7 +191,7 @@ impl WorkerRecord {
 impl TestRecord {
     pub(super) fn of(run: &Run) -> Result<Self, RecordError> {
         // What all tests have in common stands in the document.
-        let Run { plan, measurement, watched, verdict, warnings, .. } = run;
+        let Run { plan, repeat, measurement, watched, verdict, warnings, .. } = run;
         let Run { host: _, other_hosts: _, server: _, version: _, .. } = run;
         let Measurement {
             total,
@@ -216,6 +218,7 @@ impl TestRecord {
         let first_byte = plan.first_byte.then(|| LatencyRecord::of(&total.first_byte()));
         Ok(Self {
             name: plan.name.clone(),
+            repeat: *repeat,
             requests: summary.requests,
             errors: ErrorRecord::of(errors),
             elapsed_s: summary.elapsed_s,
@@ -289,6 +292,7 @@ impl TestRecord {
         };
         Ok(Run {
             plan,
+            repeat: self.repeat,
             measurement,
             host: common.host.clone(),
             other_hosts: common.other_hosts.clone(),

@@ -66,6 +66,11 @@ impl Lanes {
         self.hungry > 0 && self.full == 0
     }
 
+    /// Connections that are open.
+    pub(crate) fn ready(&self) -> usize {
+        self.lanes.iter().map(|lane| lane.ready).sum()
+    }
+
     /// Requests that wait for a connection.
     #[inline]
     pub(crate) fn waiting(&self) -> usize {
@@ -147,7 +152,7 @@ impl Lanes {
         overdue: impl Fn(&Request) -> bool,
     ) -> Vec<Request> {
         let waiting = &mut self.lanes[usize::from(node)].waiting;
-        if !waiting.front().is_some_and(|request| request.tries > 0) {
+        if waiting.front().is_none_or(|request| request.tries == 0) {
             return Vec::new(); // What was sent before stands in front.
         }
         let (taken, left): (Vec<_>, Vec<_>) = waiting.drain(..).partition(overdue);

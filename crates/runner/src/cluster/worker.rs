@@ -10,7 +10,6 @@ use super::lanes::Lanes;
 use super::link::{Link, Request};
 use super::router::Router;
 use super::{ClusterJob, Watch};
-use crate::Fatal;
 use crate::gate::Gate;
 use crate::launch::Carries;
 use crate::opening::Opening;
@@ -18,6 +17,7 @@ use crate::prelude::Prelude;
 use crate::recorder::Recorder;
 use crate::reopening::Reopening;
 use crate::worker::{DRAIN_MAX_NS, GATE_EVERY_NS, STOP_EVERY_NS, Shift};
+use crate::{Fatal, Standing};
 
 /// Requests that may wait for each connection of a node while other nodes have some left to do,
 /// in pipelines. Nodes are not all equally fast at every moment, and keys do not fall evenly.
@@ -232,6 +232,24 @@ impl<'r, E: Engine, P: Protocol> ClusterWorker<'r, E, P> {
         self.pump();
     }
 
+    /// Hands the interval over if it has ended.
+    #[inline]
+    fn turn(&mut self) {
+        let now_ns = self.engine.now_ns();
+        let Self { recorder, pacer, lanes, shift, in_flight, spent, stop_ns, .. } = self;
+        recorder.turn(now_ns, || {
+            let over = *spent || now_ns >= *stop_ns;
+            let units = |pacer: &Pacer| if over { 0 } else { pacer.backlog(now_ns) };
+            let requests = |pacer| units(pacer) * shift.plan.sequence.len() as u64;
+            Standing {
+                in_flight: *in_flight as u64,
+                backlog: pacer.as_ref().map(|p| requests(p) + lanes.waiting() as u64),
+                connections: lanes.ready() as u32,
+                ..Standing::default()
+            }
+        });
+    }
+
     /// When to wake up if nothing happens.
     fn wake_ns(&self) -> u64 {
         let now_ns = self.engine.now_ns();
@@ -344,7 +362,7 @@ impl<'r, E: Engine, P: Protocol> Carries<'r> for ClusterWorker<'r, E, P> {
             if self.engine.now_ns() >= self.recorder.wake_ns() {
                 self.note_asked();
             }
-            self.recorder.turn(self.engine.now_ns());
+            self.turn();
             if self.is_done() || self.shift.gate.stopped() {
                 return Ok(());
             }

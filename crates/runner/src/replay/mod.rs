@@ -1,9 +1,11 @@
 //! Whole runs on fake time: one worker, the scripted engine, and a server whose every delay is
 //! known. What would take minutes and depend on the machine takes an instant and does not.
 
+mod compare;
 mod faults;
 mod order;
 mod outages;
+mod search;
 mod server;
 mod time;
 
@@ -81,7 +83,7 @@ pub(crate) fn replay(parts: PlanParts, server: Server) -> (Measurement, Log) {
     let shape = tally_shape(&plan);
     let (full, messages) = mpsc::sync_channel(100_000);
     let (empty, ready) = mpsc::channel();
-    let mut collector = Collector::new(shape, vec![empty]);
+    let mut collector = Collector::new(shape, vec![empty], "scripted");
     let interrupted = AtomicBool::new(false);
     let gate = Gate::new(1, None, &interrupted);
     let budget = plan.budget();

@@ -8,6 +8,7 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use engine::{ConnId, Delivery, Script};
+use statistics::Noise;
 use wire::resp::Value;
 
 /// What the server saw.
@@ -28,6 +29,8 @@ pub(crate) struct Server {
     freezes: Vec<Range<u64>>,
     downs: Vec<Range<u64>>,
     answer: fn(&[String], usize) -> Vec<u8>,
+    /// How much each request differs, and what it is drawn from.
+    wavers: Option<(f64, Noise)>,
     fault: Fault,
     served: usize,
     held: BTreeMap<ConnId, Vec<u8>>,
@@ -57,11 +60,18 @@ impl Server {
             freezes: vec![],
             downs: vec![],
             answer: |_, _| b"+OK\r\n".to_vec(),
+            wavers: None,
             fault: Fault::None,
             served: 0,
             held: BTreeMap::new(),
             log: Rc::default(),
         }
+    }
+
+    /// Takes now more, now less: normal in logarithms, with this standard deviation.
+    pub(crate) fn wavering(mut self, spread: f64, seed: u64) -> Self {
+        self.wavers = Some((spread, Noise::new(seed)));
+        self
     }
 
     /// Does nothing at all in this span.
@@ -103,7 +113,10 @@ impl Server {
 
     /// When a request that came at `now_ns` is done.
     fn done_ns(&mut self, now_ns: u64) -> u64 {
-        let mut done_ns = self.free_ns.max(now_ns) + self.service_ns;
+        let factor =
+            self.wavers.as_mut().map_or(1.0, |(spread, noise)| (*spread * noise.normal()).exp());
+        let service_ns = (self.service_ns as f64 * factor) as u64;
+        let mut done_ns = self.free_ns.max(now_ns) + service_ns;
         for freeze in &self.freezes {
             if freeze.contains(&done_ns) {
                 done_ns = freeze.end;

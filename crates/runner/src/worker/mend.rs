@@ -51,6 +51,7 @@ impl<E: Engine, P: Protocol> Worker<'_, E, P> {
         let in_flight = session.flights.commands();
         if state == State::Ready && in_flight == 0 && self.spent {
             session.state = State::Closed;
+            self.ready -= 1;
             return Ok(()); // It had nothing more to do.
         }
         if self.mends() && !explain::is_ours(reason) {
@@ -109,6 +110,7 @@ impl<E: Engine, P: Protocol> Worker<'_, E, P> {
         self.in_flight -= u64::from(session.flights.commands());
         let abandoned = session.flights.abandon(overdue_ns);
         if carried_load {
+            self.ready -= 1;
             self.recorder.connections().dropped += 1;
         }
         self.recorder.abandoned(abandoned, self.engine.now_ns());

@@ -14,7 +14,6 @@ use engine::{Address, ConnId, Engine};
 use wire::{Batch, Protocol};
 use workload::{Pace, Pacer, Plan, RequestStream, Stop, Window};
 
-use crate::Fatal;
 use crate::destination::Destination;
 use crate::gate::Gate;
 use crate::opening::{Opening, Origins};
@@ -22,6 +21,7 @@ use crate::prelude::Prelude;
 use crate::recorder::Recorder;
 use crate::reopening::Reopening;
 use crate::session::Session;
+use crate::{Fatal, Standing};
 use mend::Watch;
 
 /// How long a worker that is ready sleeps between looks at a gate that is not open yet.
@@ -76,6 +76,8 @@ pub(crate) struct Worker<'r, E, P: Protocol> {
     watch: Watch,
     /// Requests in flight on all connections.
     in_flight: u64,
+    /// Connections that are open and ready.
+    ready: u32,
     /// No request is sent from then on.
     stop_ns: u64,
     /// Nothing is left to send.
@@ -106,6 +108,7 @@ impl<'r, E: Engine, P: Protocol> Worker<'r, E, P> {
             reopening: Reopening::new(shift.connections, plan.seed, shift.worker),
             watch: Watch::NOTHING,
             in_flight: 0,
+            ready: 0,
             stop_ns: u64::MAX,
             spent: false,
             started: false,
@@ -186,7 +189,7 @@ impl<'r, E: Engine, P: Protocol> Worker<'r, E, P> {
             if self.engine.now_ns() >= self.watch.due_ns {
                 self.mend()?;
             }
-            self.recorder.turn(self.engine.now_ns());
+            self.turn();
             if self.is_done() || self.shift.gate.stopped() {
                 return Ok(());
             }
@@ -198,6 +201,23 @@ impl<'r, E: Engine, P: Protocol> Worker<'r, E, P> {
         let unanswered = self.sessions.iter_mut().map(|s| s.flights.abandon(0).lost);
         self.recorder.connections().unanswered += unanswered.sum::<u64>();
         self.recorder
+    }
+
+    /// Hands the interval over if it has ended.
+    #[inline]
+    fn turn(&mut self) {
+        let now_ns = self.engine.now_ns();
+        let Self { recorder, pacer, in_flight, ready, spent, stop_ns, .. } = self;
+        recorder.turn(now_ns, || {
+            let over = *spent || now_ns >= *stop_ns;
+            let units = |pacer: &Pacer| if over { 0 } else { pacer.backlog(now_ns) };
+            Standing {
+                in_flight: *in_flight,
+                backlog: pacer.as_ref().map(|p| units(p) * u64::from(self.sequence_len)),
+                connections: *ready,
+                ..Standing::default()
+            }
+        });
     }
 
     fn start(&mut self) {

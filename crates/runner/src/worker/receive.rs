@@ -44,6 +44,7 @@ impl<E: Engine, P: Protocol> Worker<'_, E, P> {
     fn ready(&mut self, conn: ConnId) -> ConnId {
         let session = &mut self.sessions[conn.0 as usize];
         session.state = State::Ready;
+        self.ready += 1;
         let took_ns = self.engine.now_ns().saturating_sub(session.asked_ns);
         let was_lost = session.lost;
         self.recorder.connections().connect.record_n(took_ns, 1);

@@ -147,6 +147,7 @@ impl<E: Engine, P: Protocol> Worker<'_, E, P> {
     fn replace(&mut self, conn: ConnId) {
         self.engine.close(conn);
         self.sessions[conn.0 as usize].state = State::Closed;
+        self.ready -= 1;
         if !self.spent && self.engine.now_ns() < self.stop_ns {
             self.connect(conn);
         }

@@ -73,6 +73,16 @@ impl Pacer {
         Some(due_ns)
     }
 
+    /// How many units are due at `now_ns` and not taken; an expectation if arrivals are random.
+    #[must_use]
+    pub fn backlog(&self, now_ns: u64) -> u64 {
+        if self.due_ns > now_ns {
+            return 0;
+        }
+        let due = self.curve.count_by(now_ns.saturating_sub(self.start_ns));
+        1 + ((due - self.position) / self.lane.of as f64).max(0.0) as u64
+    }
+
     /// Finds when the next unit is due.
     fn find(&mut self) {
         self.position = match self.arrivals {
@@ -122,6 +132,26 @@ mod tests {
         assert_eq!(pacer.take(999_999), None);
         let caught_up = std::iter::from_fn(|| pacer.take(10_000_000)).count();
         assert_eq!(caught_up, 10);
+    }
+
+    #[test]
+    fn the_backlog_is_what_is_due_and_not_taken() {
+        let lane = Lane { index: 1, of: 4 };
+        let mut pacer = pacer(500, 1_000.0, lane);
+        for now_ns in [0, 500, 1_000_499, 1_000_500, 5_000_500, 77_123_456] {
+            let mut all = pacer.clone();
+            let due = std::iter::from_fn(|| all.take(now_ns)).count() as u64;
+            assert_eq!(pacer.backlog(now_ns), due, "at {now_ns}");
+        }
+        pacer.take(u64::MAX - 1);
+        assert_eq!(pacer.backlog(1_000_500), 0);
+        let lagging = poisson_backlog(1_000_000_000);
+        assert!((800..1_200).contains(&lagging), "{lagging} of 1000 on average");
+    }
+
+    fn poisson_backlog(now_ns: u64) -> u64 {
+        let curve = Curve::of(&Schedule::constant(1_000.0), 1.0, 0);
+        Pacer::new(0, curve, Arrivals::Poisson, WHOLE, 3).backlog(now_ns)
     }
 
     #[test]

@@ -11,15 +11,21 @@ mod uri;
 
 use std::ffi::OsString;
 
-use clap::{CommandFactory, FromArgMatches};
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Command, CommandFactory, FromArgMatches};
 
-use super::{FrontEnd, Intent, UsageError};
+use super::{FrontEnd, Intent, Job, UsageError};
 use crate::execute;
 use options::Options;
 
 // What other front ends ask of a server and of numbers is asked in these words too.
 pub(super) use options::{ServerOptions, count, small_count};
 pub(super) use plans::target;
+
+/// Its options, for front ends that take them beside their own.
+pub(super) fn vocabulary() -> clap::Command {
+    Options::command()
+}
 
 /// See the module.
 pub(crate) struct RedisBenchmark;
@@ -32,15 +38,11 @@ impl FrontEnd for RedisBenchmark {
     fn parse(&self, called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
         let name = called_as.unwrap_or("keystorm");
         let usage = format!("{name} [OPTIONS] [--] [COMMAND ARGS...]");
-        let command = Options::command().bin_name(name).override_usage(usage);
-        let words = std::iter::once(OsString::from(name)).chain(args);
-        let matches = match command.try_get_matches_from(words) {
-            Ok(matches) => matches,
-            Err(said) if !said.use_stderr() => return Ok(Intent::Say(said.render().to_string())),
-            Err(error) => return Err(UsageError(error.render().to_string())),
+        let typed = match Typed::read(name, |command| command.override_usage(usage), args)? {
+            Ok(typed) => typed,
+            Err(intent) => return Ok(intent),
         };
-        let options = Options::from_arg_matches(&matches)
-            .map_err(|error| UsageError(error.render().to_string()))?;
+        let options = typed.options()?;
         let print_plan = options.print_plan;
         let job = plans::job(options, name).map_err(UsageError)?;
         if print_plan {
@@ -48,5 +50,83 @@ impl FrontEnd for RedisBenchmark {
             return text.map(Intent::Say).map_err(|e| UsageError(e.to_string()));
         }
         Ok(Intent::Run(job))
+    }
+}
+
+/// A command line, read. Front ends that carry out the same runs in other ways read theirs through
+/// this, with what options they add.
+pub(super) struct Typed {
+    command: Command,
+    matches: ArgMatches,
+}
+
+impl Typed {
+    /// Reads arguments; text to say instead where that was asked for. `own` adds to the command
+    /// line or changes how it is explained.
+    pub(super) fn read(
+        name: &str,
+        own: impl FnOnce(Command) -> Command,
+        args: Vec<OsString>,
+    ) -> Result<Result<Self, Intent>, UsageError> {
+        let mut command = own(Options::command().bin_name(name.to_owned()));
+        let words = std::iter::once(OsString::from(name)).chain(args);
+        match command.try_get_matches_from_mut(words) {
+            Ok(matches) => Ok(Ok(Self { command, matches })),
+            Err(said) if !said.use_stderr() => Ok(Err(Intent::Say(said.render().to_string()))),
+            Err(error) => Err(UsageError(error.render().to_string())),
+        }
+    }
+
+    fn options(&self) -> Result<Options, UsageError> {
+        let options = Options::from_arg_matches(&self.matches);
+        options.map_err(|error| UsageError(error.render().to_string()))
+    }
+
+    /// What was read, for the options that were added.
+    pub(super) fn matches(&self) -> &ArgMatches {
+        &self.matches
+    }
+
+    /// The options that were given, by the names of their fields.
+    pub(super) fn typed(&self) -> impl Iterator<Item = &str> {
+        let ids = self.command.get_arguments().map(|arg| arg.get_id().as_str());
+        ids.filter(|id| self.matches.value_source(id) == Some(ValueSource::CommandLine))
+    }
+
+    /// An option as it is written.
+    pub(super) fn written(&self, id: &str) -> String {
+        let arg = self.command.get_arguments().find(|arg| arg.get_id() == id);
+        match arg.map(|arg| (arg.get_short(), arg.get_long())) {
+            Some((Some(short), _)) => format!("-{short}"),
+            Some((None, Some(long))) => format!("--{long}"),
+            _ => "a command".to_owned(),
+        }
+    }
+
+    /// The job that it describes, with changes.
+    pub(super) fn job(&self, change: impl FnOnce(&mut Options)) -> Result<Job, UsageError> {
+        let mut options = self.options()?;
+        change(&mut options);
+        plans::job(options, "keystorm").map_err(UsageError)
+    }
+}
+
+impl Options {
+    /// The server that is named.
+    pub(super) fn server(&mut self) -> &mut ServerOptions {
+        &mut self.server
+    }
+
+    /// A load for command lines that give none.
+    pub(super) fn load_default(&mut self, tests: &str, seconds: f64, warmup: f64) {
+        if self.command.is_empty() && self.data.tests.is_none() {
+            self.data.tests = Some(tests.to_owned());
+        }
+        // A ramp and steps have a length of their own.
+        let timed = self.load.rps.as_deref().is_some_and(|rate| rate.contains('/'));
+        if self.load.requests.is_none() && self.load.duration.is_none() && !timed {
+            self.load.duration = Some(seconds);
+            self.load.warmup.get_or_insert(warmup);
+        }
     }
 }

@@ -6,9 +6,11 @@
 
 use std::path::PathBuf;
 
+use crate::front::PageOptions;
 use clap::{ArgAction, Parser, ValueEnum};
 use workload::{EngineKind, ReadFrom, Window};
 
+use crate::front::MetricsAt;
 use crate::front::show::format_name;
 
 /// How fast is your Redis, really? Measures Redis, Valkey and whatever else speaks RESP. Takes the
@@ -24,7 +26,7 @@ use crate::front::show::format_name;
     name = "keystorm",
     after_help = EXAMPLES,
 )]
-pub(super) struct Options {
+pub(in crate::front) struct Options {
     #[command(flatten, next_help_heading = "Server")]
     pub(super) server: ServerOptions,
     #[command(flatten, next_help_heading = "TLS")]
@@ -230,6 +232,11 @@ pub(super) struct LoadOptions {
     /// Repeat the tests for ever
     #[arg(short = 'l')]
     pub(super) repeat: bool,
+    /// Carry out each test N times, and report the means with their 95 % confidence intervals too,
+    /// and whether they are narrow enough to conclude from
+    #[arg(long = "repeat", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000),
+          conflicts_with_all = ["repeat", "idle", "start_at"])]
+    pub(super) repeats: Option<u32>,
 }
 
 #[derive(Debug, clap::Args)]
@@ -282,9 +289,16 @@ pub(super) struct ResultOptions {
     /// written after each test. `-` prints them as JSON instead of a report
     #[arg(long, value_name = "FILE", allow_hyphen_values = true)]
     pub(super) json: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) pages: PageOptions,
     /// Log a histogram for each interval to this file, in the HdrHistogram log format
     #[arg(long, value_name = "FILE", allow_hyphen_values = true)]
     pub(super) hdr: Option<PathBuf>,
+    /// Serve figures to Prometheus while tests run, as OpenMetrics at /metrics: 9121 or :9121 for
+    /// this machine only, an address before it for others, 0 for a free port
+    #[arg(long, value_name = "[ADDR:]PORT", allow_hyphen_values = true, conflicts_with = "idle",
+          value_parser = MetricsAt::parse)]
+    pub(super) metrics: Option<MetricsAt>,
     /// Significant digits of latencies, 1 to 4 [default: 3]
     #[arg(long, value_name = "DIGITS", allow_hyphen_values = true)]
     pub(super) precision: Option<i64>,
@@ -508,8 +522,13 @@ Examples:
     $ keystorm -r 1000 -n 20000 -- multi ';' set k:__rand_1st__ __data__ ';' incr hits ';' exec
 
 Subcommands, each with a --help of its own:
+  keystorm compare     two servers, or two saved runs: ratios and how sure they are
+  keystorm sweep       options with lists or ranges: a table and a chart of every combination
+  keystorm search      the highest rate that keeps a target such as p99<1ms
+  keystorm survey      how fast Redis is on this machine, as a page with charts
   keystorm calibrate   the ceiling of this client on this machine, measured without a server
   keystorm doctor      what on this machine and on a server spoils results
   keystorm sink        a server that does as little as a server can
   keystorm show        a run that was kept with --json, in any layout
-  keystorm merge       runs of several clients, added up";
+  keystorm merge       runs of several clients, added up
+  keystorm report      saved runs as a page with charts";

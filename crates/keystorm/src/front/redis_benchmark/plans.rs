@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use report::FormatOptions;
+use report::{FormatOptions, LiveLine};
 use wire::Protocol;
 use wire::resp::Resp;
 use workload::command::split_sequence;
@@ -75,7 +75,8 @@ pub(super) fn job(options: Options, called_as: &str) -> Result<Job, String> {
             plans.len()
         ));
     }
-    Ok(Job { plans, action, output, notes, start_at })
+    let repeats = options.load.repeats.unwrap_or(1);
+    Ok(Job { plans, action, repeats, output, notes, start_at })
 }
 
 /// Warnings in the peers' words.
@@ -108,8 +109,11 @@ fn output(options: &Options, called_as: &str) -> Result<Output, String> {
     if to_stdout(&results.hdr) {
         return Err("--hdr: a file is needed; standard output is for reports".into());
     }
-    if options.load.idle && (results.json.is_some() || results.hdr.is_some()) {
-        return Err("-I measures nothing that --json or --hdr could keep".into());
+    let pages = results.pages.clone().checked()?;
+    if options.load.idle && (results.json.is_some() || results.hdr.is_some() || pages.any()) {
+        return Err(
+            "-I measures nothing that --json, --hdr, --html, --svg or --png could keep".into()
+        );
     }
     let document = to_stdout(&results.json);
     if document && (results.quiet || results.csv || results.format.is_some_and(|f| f != "json")) {
@@ -124,6 +128,11 @@ fn output(options: &Options, called_as: &str) -> Result<Output, String> {
     };
     // Under the peers' names standard output is theirs to the byte.
     let verdict = called_as == "keystorm" && matches!(format, "text" | "classic");
+    let live = match called_as {
+        "redis-benchmark" => LiveLine::Redis,
+        "valkey-benchmark" => LiveLine::Valkey,
+        _ => LiveLine::Ours,
+    };
     Ok(Output {
         format,
         options: FormatOptions {
@@ -131,8 +140,10 @@ fn output(options: &Options, called_as: &str) -> Result<Output, String> {
             suite: options.command.is_empty(),
             verdict,
         },
-        live: !matches!(format, "csv" | "json"),
+        live: Some(live).filter(|_| !matches!(format, "csv" | "json")),
+        metrics: results.metrics.clone(),
         json: results.json.clone().filter(|_| !document),
+        pages,
         hdr: results.hdr.clone(),
         sample: results.sample,
     })

@@ -1,0 +1,190 @@
+//! What the command lines of experiments have in common: options of their own beside those of a
+//! run, and where results go.
+//!
+//! Whatever is not an experiment's own option is a run's, and is parsed by the front end of runs,
+//! so that nothing is defined twice.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{ArgAction, Args, Parser};
+use lab::words::{Given, words_of};
+use lab::{Line, Takes};
+
+use super::redis_benchmark::{self, RedisBenchmark};
+use super::{Action, FrontEnd, Intent, Job, PageOptions, UsageError, options};
+use crate::keep::Place;
+
+/// Where the results of an experiment go.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct LabOutput {
+    /// Standard output: table, csv or json
+    #[arg(long, value_name = "NAME", help_heading = "Results", default_value = "table",
+          value_parser = ["table", "csv", "json"])]
+    pub(crate) format: String,
+    /// The same as --format csv
+    #[arg(long, help_heading = "Results")]
+    csv: bool,
+    /// Keep the results, with every run in full, in this file; `-` for --format json
+    #[arg(long, value_name = "FILE", help_heading = "Results", allow_hyphen_values = true)]
+    pub(crate) json: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) pages: PageOptions,
+    /// Only the table, without charts and remarks
+    #[arg(short = 'q', help_heading = "Results")]
+    pub(crate) quiet: bool,
+    /// Print the plans as JSON instead of running them
+    #[arg(long, help_heading = "Other")]
+    pub(crate) print_plan: bool,
+    /// Print this help
+    #[arg(long, action = ArgAction::Help, help_heading = "Other")]
+    help: Option<bool>,
+}
+
+impl LabOutput {
+    /// The file that results are kept in, tried out.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub(crate) fn json_place(&self) -> anyhow::Result<Option<Place>> {
+        self.json.as_deref().map(|path| Place::new("--json", path)).transpose()
+    }
+
+    /// Resolves the two ways to say CSV and JSON.
+    fn settled(mut self) -> Result<Self, UsageError> {
+        let document = self.json.as_deref() == Some("-".as_ref());
+        if document && (self.csv || self.format == "csv") {
+            let text = "--json -: standard output has room for one layout";
+            return Err(UsageError(text.to_owned()));
+        }
+        if document {
+            (self.json, self.format) = (None, "json".to_owned());
+        }
+        if self.csv {
+            self.format = "csv".to_owned();
+        }
+        self.pages = self.pages.checked().map_err(UsageError)?;
+        Ok(self)
+    }
+}
+
+/// Options of a run that no experiment can have, and why.
+const REFUSED: [(&str, &str); 5] = [
+    ("-I", "holds connections and measures nothing"),
+    ("-l", "never ends; see --repeat"),
+    ("--start-at", "is the start of one test"),
+    ("--hdr", "is for runs; an experiment keeps all histograms with --json"),
+    ("-x", "reads standard input once, and there are several runs"),
+];
+
+/// Takes the words of a command line apart: those of `O`'s options, the line of a run, and the whole
+/// as it may be shown.
+///
+/// # Errors
+/// Text to say instead (`Ok(Err)`), or what makes no sense.
+pub(super) fn split<O: Parser>(
+    args: Vec<OsString>,
+) -> Result<Result<(O, Line, String), Intent>, UsageError> {
+    let own = O::command();
+    let of_run = redis_benchmark::vocabulary();
+    let takes = |name: &str| takes(&own, name).or_else(|| takes(&of_run, name));
+    let mut line = Line::of(args, takes);
+    let again = again(own.get_bin_name().unwrap_or("keystorm"), &line);
+    let ours = line.take(|given: &Given| self::takes(&own, &given.name).is_some());
+    if let Some((name, why)) = REFUSED.iter().find(|(name, _)| line.has(name)) {
+        return Err(UsageError(format!("{name} {why}")));
+    }
+    Ok(options::<O>(words_of(&ours))?.map(|options| (options, line, again)))
+}
+
+/// See [`LabOutput::settled`].
+pub(super) fn settled(output: LabOutput) -> Result<LabOutput, UsageError> {
+    output.settled()
+}
+
+/// What the option of a command takes, if it has one of that name.
+fn takes(command: &clap::Command, name: &str) -> Option<Takes> {
+    let mut args = command.get_arguments();
+    let found = match name.strip_prefix("--") {
+        Some(long) => args.find(|arg| arg.get_long() == Some(long)),
+        None => {
+            args.find(|arg| arg.get_short().is_some() && arg.get_short() == name.chars().nth(1))
+        }
+    }?;
+    Some(match (found.get_action().takes_values(), found.is_require_equals_set()) {
+        (false, _) => Takes::Nothing,
+        (true, true) => Takes::Attached,
+        (true, false) => Takes::Value,
+    })
+}
+
+/// The job of a run's command line.
+///
+/// # Errors
+/// What makes no sense in it.
+pub(crate) fn job(args: Vec<OsString>) -> Result<Job, UsageError> {
+    match RedisBenchmark.parse(None, args)? {
+        Intent::Run(job) if matches!(job.action, Action::Run { repeat: false }) => Ok(job),
+        Intent::Say(text) => Err(UsageError(text)),
+        _ => Err(UsageError("an experiment is made of runs that end".to_owned())),
+    }
+}
+
+/// The command line of an experiment to print and keep: with `***` for what could be a password.
+fn again(name: &str, line: &Line) -> String {
+    let mut shown = line.clone();
+    for Given { name, value } in &mut shown.options {
+        let Some(text) = value.as_ref().map(|value| value.to_string_lossy().into_owned()) else {
+            continue;
+        };
+        let uri = text.split_once("://").and_then(|(scheme, rest)| {
+            Some(format!("{scheme}://***@{}", rest.rsplit_once('@')?.1))
+        });
+        match (name.as_str(), uri) {
+            ("-a", _) => *value = Some("***".into()),
+            (_, Some(uri)) => *value = Some(uri.into()),
+            _ => {}
+        }
+    }
+    let words = shown.words();
+    let words = words.iter().map(|word| word.to_string_lossy().into_owned());
+    format!("{name} {}", shell_words::join(words)).trim_end().to_owned()
+}
+
+/// Whether a line says what to send.
+pub(super) fn names_test(line: &Line) -> bool {
+    line.has("-t") || !line.rest.is_empty()
+}
+
+/// Whether a line says how long a run is: a schedule with an end (`10k..100k/30s`) does.
+pub(super) fn names_length(line: &Line) -> bool {
+    let schedule = |given: &Given| {
+        let value = given.value.as_ref().map(|value| value.to_string_lossy());
+        given.name == "--rps" && value.is_some_and(|rate| lab::values::is_schedule(&rate))
+    };
+    line.has("-n") || line.has("--duration") || line.options.iter().any(schedule)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_password_is_shown() {
+        let of_run = redis_benchmark::vocabulary();
+        for line in [
+            "-a hunter2 -c 1,2",
+            "-ahunter2",
+            "-qa hunter2",
+            "-qahunter2",
+            "-u redis://me:hunter2@h:1/2",
+            "-uredis://:hun@ter2@h",
+            "-t get -- set k v",
+        ] {
+            let words = line.split(' ').map(OsString::from).collect();
+            let shown = again("keystorm sweep", &Line::of(words, |name| takes(&of_run, name)));
+            assert!(!shown.contains("hun") && !shown.contains("ter2"), "{line}: {shown}");
+            assert!(shown.starts_with("keystorm sweep -"), "{shown}");
+        }
+    }
+}

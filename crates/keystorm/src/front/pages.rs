@@ -1,0 +1,35 @@
+//! Options for pages and pictures of results, which every command that has results takes alike.
+
+use std::path::{Path, PathBuf};
+
+/// Where a page and its charts go.
+#[derive(Debug, Clone, Default, PartialEq, Eq, clap::Args)]
+pub(crate) struct PageOptions {
+    /// Write a page with charts to this file; it needs no network
+    #[arg(long, value_name = "FILE", allow_hyphen_values = true, help_heading = "Results")]
+    pub(crate) html: Option<PathBuf>,
+    /// Write every chart as SVG into this directory, which is made if need be
+    #[arg(long, value_name = "DIR", allow_hyphen_values = true, help_heading = "Results")]
+    pub(crate) svg: Option<PathBuf>,
+    /// Write every chart as PNG into this directory
+    #[arg(long, value_name = "DIR", allow_hyphen_values = true, help_heading = "Results")]
+    pub(crate) png: Option<PathBuf>,
+}
+
+impl PageOptions {
+    /// Whether anything of it is asked for.
+    pub(crate) fn any(&self) -> bool {
+        self.html.is_some() || self.svg.is_some() || self.png.is_some()
+    }
+
+    /// Refuses to mix a page with what is printed.
+    ///
+    /// # Errors
+    /// The page would go to standard output.
+    pub(super) fn checked(self) -> Result<Self, String> {
+        match self.html.as_deref() == Some(Path::new("-")) {
+            true => Err("--html: a file is needed; standard output is for reports".into()),
+            false => Ok(self),
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! The command line of `keystorm report`: which saved runs, and where their page and charts go.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{ArgAction, Parser};
+
+use super::{FrontEnd, Intent, PageOptions, UsageError, options};
+
+/// See the module.
+pub(crate) struct ReportFront;
+
+/// What `keystorm report` is to do.
+#[derive(Debug)]
+pub(crate) struct ReportJob {
+    /// The saved runs; `-` for standard input.
+    pub(crate) files: Vec<PathBuf>,
+    /// The page and its charts. A page named `-` is for standard output.
+    pub(crate) pages: PageOptions,
+}
+
+/// Makes one HTML page of runs that were kept with --json: what limited them, throughput and
+/// latency over time, the percentile spectrum, tables, the plan, and how to run it again. The file
+/// needs no network. Several runs are also shown side by side.
+#[derive(Debug, Parser)]
+#[command(
+    name = "keystorm report",
+    bin_name = "keystorm report",
+    disable_help_flag = true,
+    args_override_self = true,
+    max_term_width = 100,
+    override_usage = "keystorm report [OPTIONS] FILE...",
+    after_help = EXAMPLE,
+)]
+struct Options {
+    /// Files that --json or `keystorm merge` has written; `-` for standard input
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+    /// Likewise; `-` for standard output [default: report.html, unless --svg or --png is given]
+    #[arg(
+        short = 'o',
+        long,
+        value_name = "FILE",
+        help_heading = "Results",
+        conflicts_with = "html"
+    )]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    pages: PageOptions,
+    /// Print this help
+    #[arg(long, action = ArgAction::Help, help_heading = "Other")]
+    help: Option<bool>,
+}
+
+/// Every line that begins with `$` is run by a test.
+const EXAMPLE: &str = "\
+Example:
+  Keep a run, and make a page and pictures of it:
+    $ keystorm -t set,get -n 10000 -q --json run.json
+    $ keystorm report run.json -o report.html --png charts";
+
+impl FrontEnd for ReportFront {
+    fn names(&self) -> &'static [&'static str] {
+        &["report"]
+    }
+
+    fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
+        let Options { files, output, mut pages, .. } = match options::<Options>(args)? {
+            Ok(options) => options,
+            Err(intent) => return Ok(intent),
+        };
+        if files.iter().filter(|file| *file == "-").count() > 1 {
+            return Err(UsageError("standard input (-) can be read once".into()));
+        }
+        if output.is_some() {
+            pages.html = output;
+        } else if !pages.any() {
+            pages.html = Some(PathBuf::from("report.html"));
+        }
+        Ok(Intent::Report(ReportJob { files, pages }))
+    }
+}

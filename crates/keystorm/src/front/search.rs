@@ -1,0 +1,201 @@
+//! The command line of `keystorm search`: a run's, and the target to keep.
+
+use std::ffi::OsString;
+
+use clap::Parser;
+use lab::search::Settings;
+use lab::slo::Measure;
+use lab::words::Given;
+use lab::{Line, Slo};
+
+use super::lab::{LabOutput, job, names_test, settled, split};
+use super::redis_benchmark::count;
+use super::{FrontEnd, Intent, Job, UsageError};
+use crate::execute;
+
+/// See the module.
+pub(crate) struct SearchFront;
+
+/// What `keystorm search` is to do.
+pub(crate) struct SearchJob {
+    /// What is to be kept.
+    pub(crate) slo: Slo,
+    /// Where to begin and how close to come.
+    pub(crate) settings: Settings,
+    /// Whether a closed loop is to say where to begin.
+    pub(crate) closed_first: bool,
+    /// Seconds of a trial.
+    pub(crate) seconds: f64,
+    /// Whether there is to be a curve.
+    pub(crate) curve: bool,
+    /// Where results go.
+    pub(crate) output: LabOutput,
+    /// The command line, without secrets.
+    pub(crate) again: String,
+    line: Line,
+}
+
+impl SearchJob {
+    /// The closed loop to begin with, of a trial's length.
+    pub(crate) fn closed(&self) -> Result<Job, UsageError> {
+        self.job(None, self.seconds)
+    }
+
+    /// A trial at a rate. It lasts long enough for the percentiles of the target.
+    pub(crate) fn trial(&self, rate_per_s: f64) -> Result<Job, UsageError> {
+        let needed_s = self.slo.requests_min() as f64 / rate_per_s;
+        let seconds = needed_s.clamp(self.seconds, self.seconds * LONGER_MAX);
+        self.job(Some(rate_per_s), seconds)
+    }
+
+    fn job(&self, rate_per_s: Option<f64>, seconds: f64) -> Result<Job, UsageError> {
+        let mut line = self.line.clone();
+        line.options.push(Given::new("--duration", format!("{seconds:.3}")));
+        if let Some(rate) = rate_per_s {
+            line.options.push(Given::new("--rps", format!("{rate:.3}")));
+        }
+        job(line.words())
+    }
+}
+
+/// How much longer than others a trial may be, so that its percentiles mean something.
+const LONGER_MAX: f64 = 10.0;
+
+/// Finds the highest rate that keeps a target of latency, such as p99<1ms: puts requests on a
+/// schedule that no reply delays, doubles its rate until the target is missed, and halves the gap
+/// until it is narrow. What is compared with the target is response time, from when a request was
+/// due. A rate passes when most of its trials do: the target is kept, the schedule is kept, and 99 %
+/// of the rate is answered. In the end it measures the latency at 50 to 110 % of the rate found.
+/// Takes every option of a run (see keystorm --help) but -n and --rps; of one test.
+#[derive(Debug, Parser)]
+#[command(
+    name = "keystorm search",
+    bin_name = "keystorm search",
+    disable_help_flag = true,
+    args_override_self = true,
+    max_term_width = 100,
+    override_usage = "keystorm search --slo TARGET [OPTIONS] [OPTIONS OF A RUN] [--] [COMMAND ARGS...]",
+    after_help = EXAMPLE,
+)]
+struct Options {
+    /// What is to be kept: p50, p95, p99, p99.9 (or any), mean or max below a time in us, ms or s;
+    /// errors below a share. Several between commas: 'p99<1ms,p99.9<5ms,errors<0.1%'
+    #[arg(long, value_name = "TARGET", help_heading = "Target", value_parser = Slo::parse)]
+    slo: Slo,
+    /// The rate to begin with [default: half of what a closed loop reaches]
+    #[arg(long, value_name = "RATE", help_heading = "Target", value_parser = count)]
+    start: Option<u64>,
+    /// The highest rate to try
+    #[arg(long, value_name = "RATE", help_heading = "Target", value_parser = count,
+          default_value = "1G")]
+    most: u64,
+    /// How close to come to a rate that fails, in percent
+    #[arg(long, value_name = "PERCENT", help_heading = "Target", default_value = "2")]
+    within: f64,
+    /// How often a rate is tried at most; most of the trials decide
+    #[arg(long, value_name = "TIMES", help_heading = "Target", default_value = "3",
+          value_parser = clap::value_parser!(u32).range(1..=99))]
+    repeat: u32,
+    /// Seconds of each trial; up to ten times longer at rates so low that the percentiles of the
+    /// target would be of too few requests
+    #[arg(long, value_name = "SECONDS", help_heading = "Target", default_value = "1")]
+    duration: f64,
+    /// Do not measure the curve
+    #[arg(long, help_heading = "Target")]
+    no_curve: bool,
+    #[command(flatten)]
+    output: LabOutput,
+}
+
+/// Every line that begins with `$` is run by a test.
+const EXAMPLE: &str = "\
+Ctrl-C prints what is known so far and ends with exit code 130.
+
+Examples:
+  What rate of GETs can I promise within a millisecond?
+    $ keystorm search --spawn --slo 'p99<1ms' -t get -r 100k --html promise.html
+
+  With a tail, over 200 connections, on a server that runs:
+    $ keystorm search --slo 'p50<500us,p99.9<5ms' -c 200 -t set -d 100";
+
+/// What is measured unless the command line says.
+const TEST: &str = "get";
+const SECONDS_MAX: f64 = 86_400.0;
+
+impl FrontEnd for SearchFront {
+    fn names(&self) -> &'static [&'static str] {
+        &["search"]
+    }
+
+    fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
+        let (options, mut line, again) = match split::<Options>(args)? {
+            Ok(split) => split,
+            Err(intent) => return Ok(intent),
+        };
+        let Options { slo, start, most, within, repeat, duration, no_curve, output } = options;
+        let output = settled(output)?;
+        for (option, why) in [
+            ("-n", "a trial lasts a time; see --duration"),
+            ("--rps", "the rate is what is searched; see --start and --most"),
+        ] {
+            if line.has(option) {
+                return Err(UsageError(format!("{option}: {why}")));
+            }
+        }
+        if !(0.01..=SECONDS_MAX).contains(&duration) {
+            let text = format!(
+                "--duration {duration}: between 0.01 and {SECONDS_MAX} seconds are possible"
+            );
+            return Err(UsageError(text));
+        }
+        if !(0.1..=50.0).contains(&within) {
+            return Err(UsageError(format!(
+                "--within {within}: between 0.1 and 50 % are possible"
+            )));
+        }
+        if most == 0 || start == Some(0) || start.is_some_and(|start| start > most) {
+            let text = "--start, --most: rates are above 0, and --start is no more than --most";
+            return Err(UsageError(text.to_owned()));
+        }
+        if !names_test(&line) {
+            line.options.push(Given::new("-t", TEST));
+        }
+        // A target for errors is one for a run that goes on in spite of them.
+        let tolerant = slo.clauses.iter().any(|clause| clause.measure == Measure::Errors);
+        if tolerant && !line.has("--on-error") {
+            line.options.push(Given::new("--on-error", "count"));
+        }
+        let default = Settings::default();
+        let settings = Settings {
+            start_per_s: start.map_or(default.start_per_s, |start| start as f64),
+            within: within / 100.0,
+            repeats: repeat,
+            most_per_s: (most as f64).min(default.most_per_s),
+            ..default
+        };
+        let job = SearchJob {
+            slo,
+            settings,
+            closed_first: start.is_none(),
+            seconds: duration,
+            curve: !no_curve,
+            output,
+            again,
+            line,
+        };
+        // What a trial cannot be is said before the first.
+        let trial = job.trial(job.settings.start_per_s)?;
+        if trial.plans.len() != 1 {
+            let text = format!(
+                "a search is of one test, and these are {}; name one with -t",
+                trial.plans.len()
+            );
+            return Err(UsageError(text));
+        }
+        if job.output.print_plan {
+            let text = execute::printed_plans(&trial.plans);
+            return text.map(Intent::Say).map_err(|e| UsageError(e.to_string()));
+        }
+        Ok(Intent::Search(Box::new(job)))
+    }
+}

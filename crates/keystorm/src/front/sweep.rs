@@ -1,0 +1,103 @@
+//! The command line of `keystorm sweep`: a run's, with lists.
+
+use std::ffi::OsString;
+
+use clap::Parser;
+use lab::words::Given;
+use lab::{Axis, Grid};
+
+use super::lab::{LabOutput, job, names_length, names_test, settled, split};
+use super::{FrontEnd, Intent, Job, UsageError};
+use crate::execute;
+
+/// See the module.
+pub(crate) struct SweepFront;
+
+/// What `keystorm sweep` is to do.
+pub(crate) struct SweepJob {
+    /// What varies.
+    pub(crate) axes: Vec<Axis>,
+    /// The value of each axis, and the tests to run there.
+    pub(crate) points: Vec<(Vec<String>, Job)>,
+    /// How often the whole grid is gone through.
+    pub(crate) repeat: u32,
+    /// Where results go.
+    pub(crate) output: LabOutput,
+    /// The command line, without secrets.
+    pub(crate) again: String,
+}
+
+/// Runs the same tests at every combination of the values that options list: a table, a chart,
+/// and for each point what limited it. Takes every option of a run (see keystorm --help), and of
+/// these with lists and ranges: -c -P -d -r -n -k --threads --duration --warmup --rps --engine
+/// --window --arrivals --precision.
+///
+/// 1,10,100 is a list. 10..100k goes from 10 to 100,000 by powers of ten; less than a hundredfold,
+/// as in 1..16, by 1, 2, 5, 10, 16. 1..64/4 is four values at equal ratios. -t names tests, each
+/// of which gets its rows. Unless told otherwise the tests are set and get, and each run lasts one
+/// second.
+#[derive(Debug, Parser)]
+#[command(
+    name = "keystorm sweep",
+    bin_name = "keystorm sweep",
+    disable_help_flag = true,
+    args_override_self = true,
+    max_term_width = 100,
+    override_usage = "keystorm sweep [OPTIONS] [OPTIONS OF A RUN] [--] [COMMAND ARGS...]",
+    after_help = EXAMPLE,
+)]
+struct Options {
+    /// Go through the whole grid this often; a row then shows the run in the middle, and from
+    /// where to where the others went
+    #[arg(long, value_name = "TIMES", help_heading = "Load", default_value = "1",
+          value_parser = clap::value_parser!(u32).range(1..=1000))]
+    repeat: u32,
+    #[command(flatten)]
+    output: LabOutput,
+}
+
+/// Every line that begins with `$` is run by a test.
+const EXAMPLE: &str = "\
+Ctrl-C prints the points measured so far and ends with exit code 130.
+
+Examples:
+  Which pipeline depth, and how many connections?
+    $ keystorm sweep --spawn -t set,get -c 1..100 -P 1,16
+
+  What large values cost, as a page with charts:
+    $ keystorm sweep --spawn -t set -d 10..100k --html sizes.html --json sizes.json";
+
+/// What is measured unless the command line says.
+const TESTS: &str = "set,get";
+/// Seconds of each run unless the command line says.
+const SECONDS: &str = "1";
+
+impl FrontEnd for SweepFront {
+    fn names(&self) -> &'static [&'static str] {
+        &["sweep"]
+    }
+
+    fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
+        let (Options { repeat, output }, mut line, again) = match split::<Options>(args)? {
+            Ok(split) => split,
+            Err(intent) => return Ok(intent),
+        };
+        let output = settled(output)?;
+        if !names_test(&line) {
+            line.options.push(Given::new("-t", TESTS));
+        }
+        if !names_length(&line) {
+            line.options.push(Given::new("--duration", SECONDS));
+        }
+        let grid = Grid::of(line).map_err(UsageError)?;
+        let points: Result<Vec<_>, _> =
+            grid.points().into_iter().map(|p| Ok((p.settings, job(p.args)?))).collect();
+        let points = points?;
+        if output.print_plan {
+            let plans: Vec<_> = points.into_iter().flat_map(|(_, job)| job.plans).collect();
+            let text = execute::printed_plans(&plans);
+            return text.map(Intent::Say).map_err(|e| UsageError(e.to_string()));
+        }
+        Ok(Intent::Sweep(Box::new(SweepJob { axes: grid.axes, points, repeat, output, again })))
+    }
+}

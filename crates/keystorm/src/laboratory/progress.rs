@@ -1,0 +1,98 @@
+//! How far an experiment is and how long it will take, on standard error where that is a terminal.
+
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use runner::{Observer, Snapshot};
+use workload::{Plan, Stop};
+
+/// Steps of the bar.
+const STEPS: u64 = 1000;
+/// How much longer a run takes than it measures, until one has shown it.
+const OVERHEAD: f64 = 1.1;
+
+/// A bar with the time left. A run that ends by count weighs as much as a second would, which the
+/// first of them corrects.
+pub(crate) struct Progress {
+    bar: ProgressBar,
+    what: String,
+    /// Planned seconds of what is done, of the run that goes on, and of what comes after.
+    done_s: f64,
+    this_s: f64,
+    after_s: f64,
+    took: Duration,
+    began: Instant,
+}
+
+/// The seconds that a plan is to take; 1 where it ends by count.
+pub(crate) fn planned_s(plan: &Plan) -> f64 {
+    let stop_s = match plan.stop {
+        Stop::AfterNs(ns) => ns as f64 / 1e9,
+        Stop::Requests(_) => 1.0,
+    };
+    stop_s + plan.warmup_ns as f64 / 1e9
+}
+
+impl Progress {
+    pub(crate) fn new() -> Self {
+        let bar = ProgressBar::new(STEPS);
+        if let Ok(style) = ProgressStyle::with_template("{bar:20} {wide_msg}") {
+            bar.set_style(style);
+        }
+        Self {
+            bar,
+            what: String::new(),
+            done_s: 0.0,
+            this_s: 0.0,
+            after_s: 0.0,
+            took: Duration::ZERO,
+            began: Instant::now(),
+        }
+    }
+
+    /// A run of `this_s` planned seconds begins; runs of `after_s` in all come after it.
+    pub(crate) fn begin(&mut self, what: String, this_s: f64, after_s: f64) {
+        self.what = what;
+        (self.this_s, self.after_s, self.began) = (this_s, after_s, Instant::now());
+        self.show(0.0);
+    }
+
+    /// The run has ended.
+    pub(crate) fn end(&mut self) {
+        self.done_s += self.this_s;
+        self.took += self.began.elapsed();
+        self.this_s = 0.0;
+    }
+
+    /// Prints something while the bar is out of the way.
+    pub(crate) fn aside<R>(&self, print: impl FnOnce() -> R) -> R {
+        self.bar.suspend(print)
+    }
+
+    /// Leaves a clean line for what is printed next.
+    pub(crate) fn clear(&self) {
+        self.bar.finish_and_clear();
+    }
+
+    fn show(&self, share_of_this: f64) {
+        let left_s = self.this_s * (1.0 - share_of_this) + self.after_s;
+        let all_s = self.done_s + self.this_s + self.after_s;
+        let factor =
+            if self.done_s > 0.0 { self.took.as_secs_f64() / self.done_s } else { OVERHEAD };
+        let left_s = (left_s * factor).ceil() as u64;
+        let share =
+            if all_s > 0.0 { (self.done_s + self.this_s * share_of_this) / all_s } else { 0.0 };
+        self.bar.set_position((share * STEPS as f64) as u64);
+        let (minutes, seconds) = (left_s / 60, left_s % 60);
+        self.bar.set_message(format!("{minutes}:{seconds:02} left  {}", self.what));
+        self.bar.tick();
+    }
+}
+
+impl Observer for Progress {
+    fn interval(&mut self, _snapshot: &Snapshot<'_>) {
+        let share =
+            if self.this_s > 0.0 { self.began.elapsed().as_secs_f64() / self.this_s } else { 0.0 };
+        self.show(share.min(1.0));
+    }
+}

@@ -1,0 +1,167 @@
+//! Carrying out a search.
+
+use anyhow::{Context, Error, Result, anyhow, bail};
+use lab::search::Bracket;
+use lab::{Hunt, Phase, Search};
+use measure::Ending;
+use page::Verdict;
+
+use super::files::Files;
+use super::progress::{Progress, planned_s};
+use super::terminal::Terminal;
+use crate::execute::{End, say, tell_about};
+use crate::front::{Job, SearchJob, UsageError};
+use crate::rig::Rig;
+use crate::signals;
+
+/// Trials that a search takes, as a guess for the time left.
+const TRIALS_EXPECTED: u32 = 22;
+
+/// Searches, measures the curve and prints both.
+///
+/// # Errors
+/// What kept it from being carried out, in words for a person; what was measured before is printed.
+pub(crate) fn search(job: &SearchJob) -> Result<End> {
+    let probe = job.trial(job.settings.start_per_s).map_err(said)?;
+    let Some(plan) = probe.plans.first() else { return Ok(End::Complete) };
+    probe.notes.iter().for_each(|note| eprintln!("{note}"));
+    let files = Files::open(job.output.json_place()?, &job.output.pages)?;
+    let interrupted = signals::interrupted().context("asking to be told of Ctrl-C")?;
+    let mut rig = Rig::reach(&plan.target, plan.own_connections(), &interrupted)?;
+    rig.sample = probe.output.sample;
+    tell_about(&rig.server, plan);
+    let hunt = Hunt::new(plan.name.clone(), job.slo.clone(), job.settings.clone());
+    let progress = Progress::new();
+    let mut hunting = Hunting { job, rig: &rig, hunt, files, progress, expected: TRIALS_EXPECTED };
+    let ended = hunting.all();
+    hunting.progress.clear();
+    let end = match ended {
+        Ok(()) => {
+            hunting.hunt.set_complete();
+            Ok(End::Complete)
+        }
+        Err(Stop::Interrupted) => Ok(End::Interrupted),
+        Err(Stop::Fault(error)) => Err(error),
+    };
+    let shown = hunting.show();
+    let end = end?;
+    shown?;
+    let found = hunting.hunt.found.passes_per_s.is_some();
+    Ok(if end == End::Complete && !found { End::Failed } else { end })
+}
+
+/// Why a search ends early.
+enum Stop {
+    Interrupted,
+    Fault(Error),
+}
+
+impl<E: Into<Error>> From<E> for Stop {
+    fn from(error: E) -> Self {
+        Self::Fault(error.into())
+    }
+}
+
+fn said(UsageError(text): UsageError) -> Error {
+    anyhow!(text)
+}
+
+/// A search as it goes.
+struct Hunting<'j> {
+    job: &'j SearchJob,
+    rig: &'j Rig<'j>,
+    hunt: Hunt,
+    files: Files,
+    progress: Progress,
+    /// Trials that are thought to come.
+    expected: u32,
+}
+
+impl Hunting<'_> {
+    fn all(&mut self) -> Result<(), Stop> {
+        let mut settings = self.job.settings.clone();
+        if self.job.closed_first {
+            let closed = self.job.closed().map_err(said)?;
+            self.run(Phase::Closed, &closed, "a closed loop, to know where to begin")?;
+            let reached = self.hunt.trials.last().map_or(0.0, |trial| trial.figures.throughput_rps);
+            // A rate that surely is within reach, as a round number.
+            let start = format!("{:.1e}", reached / 2.0).parse().unwrap_or(0.0);
+            settings.start_per_s = if start > 0.0 { start } else { settings.start_per_s };
+            self.hunt.settings = settings.clone();
+        }
+        let mut search = Search::new(settings);
+        let found = search.run(|rate| self.trial(Phase::Search, rate));
+        self.hunt.found = search.bracket;
+        found?;
+        if self.job.curve {
+            let rates = self.hunt.curve_rates();
+            for (at, rate) in rates.iter().enumerate() {
+                self.expected = (rates.len() - at) as u32;
+                self.trial(Phase::Curve, *rate)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts on a rate and says whether it was kept.
+    fn trial(&mut self, phase: Phase, rate: f64) -> Result<bool, Stop> {
+        let job = self.job.trial(rate).map_err(said)?;
+        let rate = page::chart::grouped(rate);
+        let what = match phase {
+            Phase::Curve => format!("the curve: {rate}/s"),
+            _ => format!("trying {rate}/s"),
+        };
+        self.run(phase, &job, &what)
+    }
+
+    fn run(&mut self, phase: Phase, job: &Job, what: &str) -> Result<bool, Stop> {
+        let Some(plan) = job.plans.first() else { return Ok(false) };
+        let this_s = planned_s(plan);
+        self.expected = self.expected.saturating_sub(1).max(1);
+        self.progress.begin(what.to_owned(), this_s, this_s * f64::from(self.expected));
+        let run = self.rig.run(plan, None, &mut self.progress)?;
+        self.progress.end();
+        match &run.measurement.ending {
+            Ending::Interrupted => return Err(Stop::Interrupted),
+            // An error of the server ends a trial, and says nothing about a rate.
+            Ending::Failed(why) => {
+                self.hunt.add(phase, &run)?;
+                return Err(Stop::Fault(anyhow!("{}: {why}", plan.name)));
+            }
+            Ending::Complete => {}
+        }
+        let kept = self.hunt.add(phase, &run)?.kept;
+        let hunt = &self.hunt;
+        self.files.keep(|| hunt.to_json())?;
+        Ok(kept)
+    }
+
+    fn show(&self) -> Result<()> {
+        let (hunt, job) = (&self.hunt, self.job);
+        if hunt.trials.is_empty() {
+            bail!("nothing was measured");
+        }
+        match job.output.format.as_str() {
+            "json" => say(&hunt.to_json()?).map(drop)?,
+            "csv" => say(&hunt.to_csv()?).map(drop)?,
+            _ => {
+                let terminal = Terminal::of_stdout();
+                let conclusion = hunt.conclusion();
+                let headline = format!("{}: {}", hunt.test, conclusion.headline);
+                let (Bracket { passes_per_s, .. }, curve) = (hunt.found, hunt.curve_table());
+                if !curve.rows.is_empty() {
+                    terminal.table(&curve)?;
+                    if !job.output.quiet {
+                        terminal.chart(&hunt.chart())?;
+                    }
+                }
+                let ended = if hunt.complete() || passes_per_s.is_none() { "" } else { ", so far" };
+                terminal.verdict(&Verdict::new(headline + ended, conclusion.text))?;
+                if !job.output.quiet {
+                    terminal.warnings(hunt.warnings())?;
+                }
+            }
+        }
+        self.files.finish(|| hunt.to_json(), || hunt.page(&job.again))
+    }
+}

@@ -1,0 +1,259 @@
+//! Carrying out a survey.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::{fs, thread};
+
+use anyhow::{Context, Error, Result, anyhow};
+use host::HostFacts;
+use lab::Survey;
+use lab::survey::{Chapter, Machine, Plan, Station, Wish};
+use measure::Ending;
+use report::Run;
+use runner::{Observer, Snapshot};
+use workload::Target;
+
+use super::files::Files;
+use super::progress::{Progress, planned_s};
+use super::terminal::Terminal;
+use crate::calibrate::place::siblings;
+use crate::execute::{End, tell_about};
+use crate::front::{Job, SurveyJob, UsageError, lab::job};
+use crate::keep::Place;
+use crate::rig::Rig;
+use crate::signals;
+
+/// Measures every chapter, prints its table, and writes the page.
+///
+/// # Errors
+/// What kept it from being carried out, in words for a person; what was measured before is kept.
+pub(crate) fn survey(job: &SurveyJob) -> Result<End> {
+    let directory = &job.directory;
+    fs::create_dir_all(directory).with_context(|| format!("-o {}", directory.display()))?;
+    let json = directory.join("survey.json");
+    let files = Files::open(Some(Place::new("-o", &json)?), &job.pages)?;
+    let interrupted = signals::interrupted().context("asking to be told of Ctrl-C")?;
+    let Some(first) = job.first.plans.first() else { return Ok(End::Complete) };
+    let machine = Machine::of(&HostFacts::read(), siblings);
+    // How many clients a server takes is asked of it; one of our own takes as many as we like.
+    let mut wish = job.wish.clone();
+    let mut rig = None;
+    if !wish.spawned {
+        let reached = Rig::reach(&first.target, 1, &interrupted)?;
+        wish.clients_max = clients_max(&reached, &first.target);
+        rig = Some(reached);
+    }
+    let plan = Plan::of(&wish, &machine);
+    host::allow_open_files(plan.connections, 64)?;
+    let rig = match rig {
+        Some(rig) => rig,
+        None => Rig::reach(&first.target, plan.connections as u32, &interrupted)?,
+    };
+    tell_about(&rig.server, first);
+    let survey = Survey::new(wish.quick, plan.seconds);
+    let mut surveying = Surveying {
+        wish: &wish,
+        main: (first.target.clone(), &rig),
+        interrupted: &interrupted,
+        survey,
+        files,
+        progress: Progress::new(),
+        left_s: planned(&plan)?,
+        failed: false,
+    };
+    let ended = plan.chapters.iter().try_for_each(|chapter| surveying.chapter(chapter));
+    surveying.progress.clear();
+    let Surveying { mut survey, files, failed, .. } = surveying;
+    if ended.is_ok() {
+        survey.set_complete();
+    }
+    files.finish(|| survey.to_json(), || survey.page(&job.again))?;
+    let terminal = Terminal::of_stdout();
+    terminal.warnings(survey.warnings())?;
+    let written = format!("Wrote survey.html and survey.json in {}", directory.display());
+    terminal.line(&written)?;
+    match ended {
+        Ok(()) if failed => Ok(End::Failed),
+        Ok(()) => Ok(End::Complete),
+        Err(Stop::Interrupted) => Ok(End::Interrupted),
+        Err(Stop::Fault(error)) => Err(error),
+    }
+}
+
+/// Why a survey ends early.
+enum Stop {
+    Interrupted,
+    Fault(Error),
+}
+
+impl<E: Into<Error>> From<E> for Stop {
+    fn from(error: E) -> Self {
+        Self::Fault(error.into())
+    }
+}
+
+/// `maxclients` of a server, if it tells.
+fn clients_max(rig: &Rig<'_>, target: &Target) -> Option<u64> {
+    let mut client = rig.server.client(target).ok()?;
+    let reply = client.ask(&[b"CONFIG", b"GET", b"maxclients"]).ok()?;
+    match reply {
+        wire::resp::Value::Array(items) => items.get(1)?.text()?.parse().ok(),
+        _ => None,
+    }
+}
+
+/// Planned seconds of all runs; those that go on at the same time count once.
+fn planned(plan: &Plan) -> Result<f64> {
+    let mut all_s = 0.0;
+    for station in plan.chapters.iter().flat_map(|chapter| &chapter.stations) {
+        for (at, line) in station.lines.iter().enumerate() {
+            let job = job(line.clone()).map_err(said)?;
+            let this_s: f64 = job.plans.iter().map(planned_s).sum();
+            all_s += if at == 0 { this_s } else { 0.0 };
+        }
+    }
+    Ok(all_s)
+}
+
+/// A survey as it goes.
+struct Surveying<'s> {
+    wish: &'s Wish,
+    /// The server of most chapters.
+    main: (Target, &'s Rig<'s>),
+    interrupted: &'s AtomicBool,
+    survey: Survey,
+    files: Files,
+    progress: Progress,
+    left_s: f64,
+    failed: bool,
+}
+
+/// Nobody watches a run beside another.
+struct Nobody;
+
+impl Observer for Nobody {
+    fn interval(&mut self, _snapshot: &Snapshot<'_>) {}
+}
+
+impl Surveying<'_> {
+    fn chapter(&mut self, chapter: &Chapter) -> Result<(), Stop> {
+        self.survey.begin(chapter);
+        let measured = self.stations(chapter);
+        let terminal = Terminal::of_stdout();
+        let Some(answer) = self.survey.chapters.last() else { return measured };
+        let show = || -> Result<()> {
+            terminal.line(&answer.title)?;
+            if !answer.points.is_empty() {
+                terminal.table(&answer.table())?;
+            }
+            answer.remarks().iter().try_for_each(|remark| terminal.line(remark))?;
+            answer.left_out.iter().try_for_each(|why| terminal.line(why))?;
+            terminal.line("")
+        };
+        self.progress.aside(show)?;
+        let survey = &self.survey;
+        self.files.keep(|| survey.to_json())?;
+        measured
+    }
+
+    fn stations(&mut self, chapter: &Chapter) -> Result<(), Stop> {
+        if let Some(line) = &chapter.fill {
+            let fill = job(line.clone()).map_err(said)?;
+            self.progress.begin(format!("filling {} keys", self.wish.keys), 1.0, self.left_s);
+            for plan in &fill.plans {
+                let run = self.main.1.run(plan, None, &mut self.progress)?;
+                judged(&run)?;
+            }
+            self.progress.end();
+        }
+        for station in &chapter.stations {
+            let jobs: Result<Vec<Job>, UsageError> =
+                station.lines.iter().map(|line| job(line.clone())).collect();
+            self.station(chapter, station, jobs.map_err(said)?)?;
+        }
+        Ok(())
+    }
+
+    fn station(
+        &mut self,
+        chapter: &Chapter,
+        station: &Station,
+        jobs: Vec<Job>,
+    ) -> Result<(), Stop> {
+        let mut own: Vec<Rig<'_>> = Vec::new();
+        let targets: Vec<&Target> =
+            jobs.iter().filter_map(|job| Some(&job.plans.first()?.target)).collect();
+        if jobs.len() > 1 || targets.iter().any(|target| **target != self.main.0) {
+            for target in targets {
+                own.push(Rig::reach(target, 64, self.interrupted)?);
+            }
+        }
+        let (alone, many) = (jobs.len() == 1, jobs.len());
+        let plans = jobs.iter().flat_map(|job| &job.plans);
+        if alone {
+            for plan in plans {
+                let this_s = planned_s(plan);
+                self.left_s = (self.left_s - this_s).max(0.0);
+                let label = [&station.label, &station.series].map(report::escape).join(" ");
+                let what = format!("{}: {} {label}", chapter.title, report::escape(&plan.name));
+                self.progress.begin(what, this_s, self.left_s);
+                let rig = own.first().unwrap_or(self.main.1);
+                let ran = rig.run(plan, None, &mut self.progress);
+                self.progress.end();
+                self.put(station, ran.map(|run| vec![run]))?;
+            }
+            return Ok(());
+        }
+        let this_s = plans.clone().map(planned_s).fold(0.0, f64::max);
+        self.left_s = (self.left_s - this_s).max(0.0);
+        self.progress.begin(format!("{}: {many} at once", chapter.title), this_s, self.left_s);
+        let runs = thread::scope(|scope| {
+            let started: Vec<_> = plans
+                .zip(&own)
+                .map(|(plan, rig)| scope.spawn(move || rig.run(plan, None, &mut Nobody)))
+                .collect();
+            let ended = started.into_iter().map(|thread| {
+                thread.join().map_err(|_| anyhow!("a run panicked")).and_then(|run| run)
+            });
+            ended.collect::<Result<Vec<Run>>>()
+        });
+        self.progress.end();
+        self.put(station, runs)
+    }
+
+    /// Adds what a station yielded. A run that fails is a finding, unless the server is gone.
+    fn put(&mut self, station: &Station, ran: Result<Vec<Run>>) -> Result<(), Stop> {
+        match ran {
+            Ok(runs) => {
+                let interrupted = runs.iter().any(|r| r.measurement.ending == Ending::Interrupted);
+                if interrupted || self.interrupted.load(Ordering::Relaxed) {
+                    return Err(Stop::Interrupted);
+                }
+                self.failed |= runs.iter().any(|r| r.measurement.ending != Ending::Complete);
+                for run in &runs {
+                    if let Ending::Failed(why) = &run.measurement.ending {
+                        eprintln!("{}: {}", report::escape(&run.plan.name), report::escape(why));
+                    }
+                }
+                self.survey.add(station, &runs)?;
+            }
+            Err(error) => {
+                self.failed = true;
+                self.survey.miss(station, format!("{error:#}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a run that is not measured went well.
+fn judged(run: &Run) -> Result<(), Stop> {
+    match &run.measurement.ending {
+        Ending::Complete => Ok(()),
+        Ending::Interrupted => Err(Stop::Interrupted),
+        Ending::Failed(why) => Err(Stop::Fault(anyhow!("filling the keys: {why}"))),
+    }
+}
+
+fn said(UsageError(text): UsageError) -> Error {
+    anyhow!(text)
+}

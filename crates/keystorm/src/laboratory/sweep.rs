@@ -1,0 +1,121 @@
+//! Carrying out a grid.
+
+use anyhow::{Context, Result};
+use lab::Sweep;
+use measure::Ending;
+use workload::Plan;
+
+use super::files::Files;
+use super::progress::{Progress, planned_s};
+use super::terminal::Terminal;
+use crate::execute::{End, say, tell_about};
+use crate::front::SweepJob;
+use crate::rig::Rig;
+use crate::signals;
+
+/// A grid is given up when so many runs in a row fail: the server is gone.
+const FAILURES_MAX: u32 = 3;
+
+/// Measures every point and prints the table.
+///
+/// # Errors
+/// What kept it from being carried out, in words for a person; what was measured before is printed.
+pub(crate) fn sweep(job: &SweepJob) -> Result<End> {
+    let plans = || job.points.iter().flat_map(|(_, job)| &job.plans);
+    let Some(widest) = plans().max_by_key(|plan| plan.own_connections()) else {
+        return Ok(End::Complete);
+    };
+    let mut notes: Vec<&String> = job.points.iter().flat_map(|(_, job)| &job.notes).collect();
+    notes.dedup();
+    notes.iter().for_each(|note| eprintln!("{note}"));
+    let mut files = Files::open(job.output.json_place()?, &job.output.pages)?;
+    let interrupted = signals::interrupted().context("asking to be told of Ctrl-C")?;
+    let mut rig = Rig::reach(&widest.target, widest.own_connections(), &interrupted)?;
+    rig.sample = job.points.iter().any(|(_, job)| job.output.sample);
+    tell_about(&rig.server, widest);
+    let mut sweep = Sweep::new(job.axes.clone());
+    let ended = measure(job, &rig, &mut sweep, &mut files);
+    if matches!(ended, Ok(End::Complete)) {
+        sweep.set_complete();
+    }
+    // Also after an error: what was measured before it is not lost.
+    let shown = show(job, &sweep, &files);
+    let end = ended?;
+    shown?;
+    Ok(end)
+}
+
+/// Carries out every run, round by round.
+fn measure(job: &SweepJob, rig: &Rig<'_>, sweep: &mut Sweep, files: &mut Files) -> Result<End> {
+    let mut progress = Progress::new();
+    let ended = rounds(job, rig, sweep, files, &mut progress);
+    progress.clear();
+    ended
+}
+
+fn rounds(
+    job: &SweepJob,
+    rig: &Rig<'_>,
+    sweep: &mut Sweep,
+    files: &mut Files,
+    progress: &mut Progress,
+) -> Result<End> {
+    let round_s: f64 = job.points.iter().flat_map(|(_, job)| &job.plans).map(planned_s).sum();
+    let mut left_s = round_s * f64::from(job.repeat);
+    let (mut in_a_row, mut failed) = (0, false);
+    for _ in 0..job.repeat {
+        for (settings, point) in &job.points {
+            for plan in &point.plans {
+                let this_s = planned_s(plan);
+                left_s -= this_s;
+                progress.begin(title(job, settings, plan), this_s, left_s.max(0.0));
+                let run = rig.run(plan, None, progress)?;
+                progress.end();
+                sweep.add(settings, &run)?;
+                files.keep(|| sweep.to_json())?;
+                match run.measurement.ending {
+                    Ending::Complete => in_a_row = 0,
+                    Ending::Interrupted => return Ok(End::Interrupted),
+                    Ending::Failed(_) => (in_a_row, failed) = (in_a_row + 1, true),
+                }
+                if in_a_row == FAILURES_MAX {
+                    return Ok(End::Failed);
+                }
+            }
+        }
+    }
+    Ok(if failed { End::Failed } else { End::Complete })
+}
+
+/// What a run is, in a few words.
+fn title(job: &SweepJob, settings: &[String], plan: &Plan) -> String {
+    let settings = job.axes.iter().zip(settings).map(|(axis, v)| format!("{} {v} ", axis.option));
+    report::escape(settings.collect::<String>() + &plan.name)
+}
+
+fn show(job: &SweepJob, sweep: &Sweep, files: &Files) -> Result<()> {
+    if sweep.is_empty() {
+        return Ok(());
+    }
+    match job.output.format.as_str() {
+        "json" => say(&sweep.to_json()?).map(drop)?,
+        "csv" => say(&sweep.to_csv()?).map(drop)?,
+        _ => {
+            let terminal = Terminal::of_stdout();
+            terminal.table(&sweep.table())?;
+            if !job.output.quiet {
+                if !sweep.axes.is_empty() {
+                    sweep.charts().iter().take(1).try_for_each(|chart| terminal.chart(chart))?;
+                }
+                sweep.best().iter().try_for_each(|best| terminal.verdict(best))?;
+                terminal.warnings(sweep.warnings())?;
+            }
+        }
+    }
+    for row in &sweep.points {
+        for shortfall in row.figures.iter().filter_map(|run| run.shortfall.as_ref()) {
+            eprintln!("{}: {shortfall}", report::escape(&row.test));
+        }
+    }
+    files.finish(|| sweep.to_json(), || sweep.page(&job.again))
+}

@@ -1,0 +1,57 @@
+//! Tables, charts and sentences on standard output, as wide and as coloured as it likes them.
+
+use std::io::{self, IsTerminal};
+
+use anyhow::Result;
+use page::{Chart, Table, Verdict, term};
+
+use crate::execute::say;
+
+/// Columns where nobody tells.
+const WIDTH: usize = 80;
+/// A wider chart says no more.
+const WIDTH_MAX: usize = 120;
+
+/// Standard output.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Terminal {
+    colour: bool,
+    width: usize,
+}
+
+impl Terminal {
+    pub(crate) fn of_stdout() -> Self {
+        let out = io::stdout();
+        let (no_color, kind) = (std::env::var_os("NO_COLOR"), std::env::var_os("TERM"));
+        let colour = term::colour_wanted(out.is_terminal(), no_color.as_deref(), kind.as_deref());
+        let size = rustix::termios::tcgetwinsize(&out).ok().map(|size| usize::from(size.ws_col));
+        let width = size.filter(|columns| *columns >= 40).unwrap_or(WIDTH).min(WIDTH_MAX);
+        Self { colour, width }
+    }
+
+    pub(crate) fn table(self, table: &Table) -> Result<()> {
+        say(&term::table(table, self.colour)).map(drop)
+    }
+
+    /// A chart in a few lines, with a blank line before it.
+    pub(crate) fn chart(self, chart: &Chart) -> Result<()> {
+        say(&format!("\n{}", term::chart(chart, self.width, self.colour))).map(drop)
+    }
+
+    /// A result in a sentence, with a blank line before it.
+    pub(crate) fn verdict(self, verdict: &Verdict) -> Result<()> {
+        let Verdict { headline, text, .. } = verdict;
+        let lines = format!("\n{}\n{}\n", report::escape(headline), report::escape(text));
+        say(lines.trim_end_matches('\n')).map(drop)?;
+        say("\n").map(drop)
+    }
+
+    /// What spoils the figures.
+    pub(crate) fn warnings(self, warnings: &[String]) -> Result<()> {
+        warnings.iter().try_for_each(|warning| self.line(&format!("warning: {warning}")))
+    }
+
+    pub(crate) fn line(self, text: &str) -> Result<()> {
+        say(&format!("{}\n", report::escape(text))).map(drop)
+    }
+}

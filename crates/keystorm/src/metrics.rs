@@ -1,0 +1,215 @@
+//! `--metrics`: figures over HTTP while tests run.
+//!
+//! Workers are not disturbed: what is served is copied from what the collector gets anyway, on its
+//! thread, and put into text on the thread that serves, when somebody asks. No worker takes the
+//! lock.
+
+use std::io;
+use std::net::TcpListener;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+
+use anyhow::{Context, Result, anyhow};
+use measure::Ending;
+use report::{OPENMETRICS_TYPE, Run, Seen, TestState, openmetrics};
+use runner::{INTERVAL_NS, Observer, Snapshot};
+use tiny_http::{Header, Method, Request, Response, Server};
+use workload::{Plan, Stop};
+
+use crate::front::MetricsAt;
+
+/// Intervals over which the rate is the mean: one second.
+const RATE_INTERVALS: u64 = 1_000_000_000 / INTERVAL_NS;
+
+/// Serves until it is dropped.
+pub(crate) struct Metrics {
+    tests: Arc<Tests>,
+    server: Arc<Server>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// The tests so far; the last one may be running.
+#[derive(Default)]
+struct Tests(Mutex<Vec<TestState>>);
+
+impl Tests {
+    /// A thread that panicked left nothing half done that matters here.
+    fn lock(&self) -> MutexGuard<'_, Vec<TestState>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn text(&self) -> Option<String> {
+        let mut tests = self.lock().clone();
+        // Until the engine is known, lines would be of another series than those that follow.
+        tests.retain(|test| !test.engine.is_empty());
+        openmetrics(env!("CARGO_PKG_VERSION"), tests).ok()
+    }
+}
+
+impl Metrics {
+    /// Listens there.
+    ///
+    /// # Errors
+    /// The address cannot be listened on: the port is taken, or it is not of this machine.
+    pub(crate) fn serve(at: &MetricsAt) -> Result<Self> {
+        let MetricsAt { host, port } = at;
+        let why_not = |error: io::Error| match error {
+            error if error.kind() == io::ErrorKind::AddrInUse => {
+                anyhow!("--metrics: {at} is taken by another program; choose another port")
+            }
+            error => {
+                // Rust appends " (os error N)", which tells a person nothing.
+                let text = error.to_string();
+                let text = text.split(" (os error").next().unwrap_or_default();
+                anyhow!("--metrics: cannot listen on {at}: {text}")
+            }
+        };
+        let listener = TcpListener::bind((host.as_str(), *port)).map_err(why_not)?;
+        let address = listener.local_addr().map_err(why_not)?;
+        if !address.ip().is_loopback() {
+            eprintln!("WARNING: whoever can reach this machine can read the metrics on {address}");
+        }
+        let server = Server::from_listener(listener, None)
+            .map_err(|error| anyhow!("--metrics: cannot serve on {at}: {error}"))?;
+        let (server, tests) = (Arc::new(server), Arc::new(Tests::default()));
+        eprintln!("Metrics on http://{address}/metrics");
+        let (serving, shown) = (Arc::clone(&server), Arc::clone(&tests));
+        let thread = thread::Builder::new()
+            .name("metrics".into())
+            .spawn(move || serving.incoming_requests().for_each(|request| answer(request, &shown)))
+            .context("--metrics: starting a thread")?;
+        Ok(Self { tests, server, thread: Some(thread) })
+    }
+
+    /// What watches a test that is about to run.
+    pub(crate) fn watch<'p>(&self, plan: &'p Plan) -> Watch<'p> {
+        let state = TestState { name: plan.name.clone(), running: true, ..TestState::default() };
+        let mut tests = self.tests.lock();
+        // A name that comes again, as with -l, starts anew: two of one name would be one series.
+        tests.retain(|test| test.name != plan.name);
+        tests.push(state);
+        Watch { plan, tests: Arc::clone(&self.tests), recent: Recent::default() }
+    }
+}
+
+impl Drop for Metrics {
+    fn drop(&mut self) {
+        self.server.unblock();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Answers one request. One that nobody waits for any more is no fault of ours.
+fn answer(request: Request, tests: &Tests) {
+    let path = request.url().split('?').next().unwrap_or_default();
+    let known = path == "/metrics";
+    let read = matches!(request.method(), Method::Get | Method::Head);
+    let _ = match tests.text() {
+        Some(text) if known && read => {
+            let mut response = Response::from_string(text);
+            if let Ok(kind) = Header::from_bytes(&b"Content-Type"[..], OPENMETRICS_TYPE) {
+                response = response.with_header(kind);
+            }
+            request.respond(response)
+        }
+        _ if !known => {
+            let text = "keystorm serves /metrics\n";
+            request.respond(Response::from_string(text).with_status_code(404))
+        }
+        Some(_) => request.respond(Response::from_string("read only\n").with_status_code(405)),
+        None => request.respond(Response::from_string("no text\n").with_status_code(500)),
+    };
+}
+
+/// Requests of the last intervals.
+#[derive(Default)]
+struct Recent {
+    requests: Vec<u64>,
+}
+
+impl Recent {
+    /// Adds an interval; the rate over the last second.
+    fn rate_per_s(&mut self, requests: u64) -> f64 {
+        if self.requests.len() as u64 == RATE_INTERVALS {
+            self.requests.remove(0);
+        }
+        self.requests.push(requests);
+        let span_s = (self.requests.len() as u64 * INTERVAL_NS) as f64 / 1e9;
+        self.requests.iter().sum::<u64>() as f64 / span_s
+    }
+}
+
+/// Watches one test.
+pub(crate) struct Watch<'p> {
+    plan: &'p Plan,
+    tests: Arc<Tests>,
+    recent: Recent,
+}
+
+impl Watch<'_> {
+    /// The test has ended: what is served is what is reported.
+    pub(crate) fn ended(self, run: &Run) {
+        let measured = &run.measurement;
+        let seen = Seen::of(&measured.total);
+        let mut tests = self.tests.lock();
+        let Some(state) = tests.last_mut() else { return };
+        state.engine.clone_from(&measured.engine);
+        state.seen = seen;
+        state.elapsed_s = measured.elapsed_ns as f64 / 1e9;
+        state.cpu_s = measured.workers.iter().map(|w| w.cpu_ns as f64 / 1e9).collect();
+        (state.running, state.warming_up) = (false, false);
+        (state.in_flight, state.connections, state.rate_per_s) = (0, 0, 0.0);
+        state.backlog = state.backlog.map(|_| 0);
+        if measured.ending == Ending::Complete {
+            state.progress = state.progress.map(|_| 1.0);
+        }
+    }
+}
+
+impl Observer for Watch<'_> {
+    fn interval(&mut self, snapshot: &Snapshot<'_>) {
+        let Snapshot { point, warming_up, total, standing, engine, elapsed_ns, .. } = *snapshot;
+        let requests = total.requests();
+        let in_flight = standing.iter().map(|w| w.in_flight).sum();
+        let left = self.plan.own_requests().map(|n| n.saturating_sub(requests + in_flight));
+        let backlog = standing.iter().map(|w| w.backlog).sum::<Option<u64>>();
+        let share = match (self.plan.stop, self.plan.own_requests()) {
+            (Stop::AfterNs(ns), _) => Some(elapsed_ns as f64 / ns as f64),
+            (Stop::Requests(_), n) => n.map(|n| requests as f64 / n as f64),
+        };
+        // Outside the lock: the histograms are large.
+        let seen = if warming_up { Seen::default() } else { Seen::of(total) };
+        let rate_per_s = self.recent.rate_per_s(point.requests);
+        let mut tests = self.tests.lock();
+        let Some(state) = tests.last_mut() else { return };
+        *state = TestState {
+            name: std::mem::take(&mut state.name),
+            engine: engine.to_owned(),
+            running: true,
+            warming_up,
+            seen,
+            rate_per_s,
+            in_flight,
+            // The schedule goes on where the requests of -n end.
+            backlog: backlog.map(|n| if warming_up { n } else { n.min(left.unwrap_or(n)) }),
+            connections: standing.iter().map(|w| u64::from(w.connections)).sum(),
+            cpu_s: standing.iter().map(|w| w.cpu_ns as f64 / 1e9).collect(),
+            elapsed_s: if warming_up { 0.0 } else { elapsed_ns as f64 / 1e9 },
+            progress: share.map(|s| if warming_up { 0.0 } else { s.min(1.0) }),
+        };
+    }
+}
+
+/// Two observers of one run, of which the second may be missing.
+pub(crate) struct Both<'o, A, B>(pub(crate) &'o mut A, pub(crate) Option<&'o mut B>);
+
+impl<A: Observer, B: Observer> Observer for Both<'_, A, B> {
+    fn interval(&mut self, snapshot: &Snapshot<'_>) {
+        self.0.interval(snapshot);
+        if let Some(second) = &mut self.1 {
+            second.interval(snapshot);
+        }
+    }
+}

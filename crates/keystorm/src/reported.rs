@@ -1,0 +1,128 @@
+//! Pages and their charts, written to files; `keystorm report`.
+//!
+//! What is on a page is the business of the crate `page`.
+
+use std::fs;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use page::Page;
+use page::runs::Source;
+use report::{Loaded, Run};
+
+use crate::execute::{End, say};
+use crate::front::{PageOptions, ReportJob};
+use crate::keep::Place;
+use crate::saved;
+
+/// Where a page and its charts go.
+pub(crate) struct Pages {
+    html: Option<Place>,
+    svg: Option<PathBuf>,
+    png: Option<PathBuf>,
+}
+
+impl Pages {
+    /// Makes sure that all of it can be written, and makes directories. Nothing is written yet.
+    ///
+    /// # Errors
+    /// Names the option, the file and the reason.
+    pub(crate) fn open(options: &PageOptions) -> Result<Self> {
+        let PageOptions { html, svg, png } = options;
+        for (option, dir) in [("--svg", svg), ("--png", png)] {
+            let Some(dir) = dir else { continue };
+            let fault = || format!("{option} {}: cannot be made", dir.display());
+            fs::create_dir_all(dir).with_context(fault)?;
+            Place::new(option, &dir.join("chart"))?;
+        }
+        let html = html.as_deref().map(|path| Place::new("--html", path)).transpose()?;
+        Ok(Self { html, svg: svg.clone(), png: png.clone() })
+    }
+
+    /// Writes the page, without its charts as pictures.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub(crate) fn write_page(&self, page: &Page) -> Result<()> {
+        self.html.as_ref().map_or(Ok(()), |place| place.write(page.html().as_bytes()))
+    }
+
+    /// Writes every chart of the page in the formats asked for, and gives the names of the files.
+    ///
+    /// # Errors
+    /// One cannot be written.
+    pub(crate) fn write_charts(&self, page: &Page) -> Result<Vec<PathBuf>> {
+        let mut written = Vec::new();
+        for (option, dir, extension) in [("--svg", &self.svg, "svg"), ("--png", &self.png, "png")] {
+            let Some(dir) = dir else { continue };
+            for (name, chart) in page.charts() {
+                let path = dir.join(format!("{name}.{extension}"));
+                let drawn = match extension {
+                    "svg" => chart.svg()?.into_bytes(),
+                    _ => chart.png()?,
+                };
+                Place::new(option, &path)?.write(&drawn)?;
+                written.push(path);
+            }
+        }
+        Ok(written)
+    }
+
+    /// Writes all that is asked for, and gives the names of the files.
+    ///
+    /// # Errors
+    /// One cannot be written.
+    pub(crate) fn write(&self, page: &Page) -> Result<Vec<PathBuf>> {
+        self.write_page(page)?;
+        let page_file = self.html.as_ref().map(|place| place.path().to_owned());
+        Ok(page_file.into_iter().chain(self.write_charts(page)?).collect())
+    }
+}
+
+/// The page of one job's tests.
+pub(crate) fn page_of(runs: &[Run], complete: bool) -> Page {
+    page::runs::page(&[Source { name: String::new(), runs, complete }])
+}
+
+/// Makes the page of saved runs.
+///
+/// # Errors
+/// What is wrong with a saved run, or why a file cannot be written.
+pub(crate) fn report(job: &ReportJob) -> Result<End> {
+    let mut options = job.pages.clone();
+    let to_stdout = options.html.take_if(|path| path == Path::new("-")).is_some();
+    let pages = Pages::open(&options)?;
+    let loaded = job.files.iter().map(|file| Ok((file, saved::read(file)?)));
+    let loaded: Vec<(&PathBuf, Loaded)> = loaded.collect::<Result<_>>()?;
+    let page = page::runs::page(&sources(&loaded));
+    let written = pages.write(&page)?;
+    if to_stdout {
+        return say(&page.html());
+    }
+    if std::io::stdout().is_terminal() {
+        let line =
+            |path: &PathBuf| format!("Wrote {}\n", report::escape(path.display().to_string()));
+        say(&written.iter().map(line).collect::<String>())?;
+    }
+    Ok(End::Complete)
+}
+
+/// Each file goes by its name without directory and ending where that tells it from the others, and
+/// in full elsewhere. The only one needs none.
+fn sources<'l>(loaded: &'l [(&PathBuf, Loaded)]) -> Vec<Source<'l>> {
+    let stem = |path: &Path| path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    let shared =
+        |path: &Path| loaded.iter().filter(|(other, _)| stem(other) == stem(path)).count() > 1;
+    let name = |path: &Path| match stem(path) {
+        _ if loaded.len() == 1 => String::new(),
+        _ if path == Path::new("-") => "standard input".to_owned(),
+        Some(stem) if !shared(path) => stem,
+        _ => path.display().to_string(),
+    };
+    let source = |(path, loaded): &'l (&PathBuf, Loaded)| {
+        let Loaded { runs, complete, .. } = loaded;
+        Source { name: name(path), runs, complete: *complete }
+    };
+    loaded.iter().map(source).collect()
+}

@@ -1,0 +1,221 @@
+//! `keystorm compare`: what is carried out, found, refused, and told by the exit code.
+
+use serde_json::Value;
+
+use crate::program::Keystorm;
+use crate::record::{json, place, valid_by};
+use crate::server::{KEYSTORM, Server, calls, valkey_program};
+
+const FIGURES: [&str; 8] = [
+    "throughput_rps",
+    "p50_ms",
+    "p90_ms",
+    "p95_ms",
+    "p99_ms",
+    "p99.9_ms",
+    "client_cpu_us_per_request",
+    "server_cpu_us_per_request",
+];
+
+fn compare(a: &str, b: &str, line: &str) -> Keystorm {
+    let rest = shell_words::split(line).unwrap();
+    let args = ["compare", a, b].map(str::to_owned).into_iter().chain(rest);
+    Keystorm::of(KEYSTORM, args)
+}
+
+fn address(server: &Server) -> String {
+    format!("127.0.0.1:{}", server.port())
+}
+
+#[test]
+fn both_servers_get_the_same_and_each_ratio_is_told() {
+    let (a, b) = (Server::redis(), Server::valkey());
+    let (_dir, file) = place();
+    let line = format!("-n 3000 -t set,get --repeat 3 --json {}", file.display());
+    let ran = compare(&address(&a), b.socket().to_str().unwrap(), &line).run().ok();
+    // Three blocks of A B B A are six runs a side.
+    assert_eq!(a.counts(), calls([("set", 18_000), ("get", 18_000)]));
+    assert_eq!(b.counts(), a.counts());
+    assert!(ran.out.starts_with("A  redis 7."), "{}", ran.out);
+    let ran = ran.prints("\nB  valkey ").prints("====== SET ======").prints("====== GET ======");
+    let ran = ran.prints("3 blocks of A B B A").prints("B / A").prints("limited by: ");
+    for line in ["requests per second", "p50", "p99.9", "client CPU", "server CPU"] {
+        let found = ran.out.lines().filter(|l| l.trim_start().starts_with(line));
+        assert_eq!(found.filter(|l| l.contains(" to ")).count(), 2, "{line}: {}", ran.out);
+    }
+    let ran = ran.prints("warning: the way to the server differs: TCP of A and a unix socket of B");
+    assert!(ran.out.lines().all(|line| line.chars().count() <= 130), "{}", ran.out);
+    let document = json(&file);
+    valid_by("keystorm.compare.1.json", &document);
+    assert_eq!(document["complete"], true);
+    for test in document["tests"].as_array().unwrap() {
+        assert_eq!(test["runs"]["a"], 6);
+        for figure in FIGURES {
+            let figure = &test["figures"][figure];
+            let number = |name: &str| figure[name].as_f64().unwrap();
+            let [low, ratio, high] = ["low", "ratio", "high"].map(number);
+            assert!(0.0 < low && low <= ratio && ratio <= high, "{figure}");
+            assert!((number("b") / number("a") / ratio - 1.0).abs() < 1e-9, "{figure}");
+            let outside = !(low..=high).contains(&1.0);
+            assert_eq!(figure["significant"], outside, "{figure}");
+        }
+    }
+}
+
+#[test]
+fn servers_are_started_for_it_and_the_layouts_are_for_programs_too() {
+    let valkey = valkey_program();
+    let valkey = valkey.to_str().unwrap();
+    let line = "-n 500 --repeat 2 --spawn-args '--maxclients 500' -r 100";
+    let ran = compare("redis-server", valkey, &format!("{line} --csv set k:__rand_int__ v")).run();
+    let ran = ran.ok().says("Started redis 7.").says("Started valkey ");
+    let rows: Vec<&str> = ran.out.lines().collect();
+    assert_eq!(rows.len(), 1 + FIGURES.len(), "{}", ran.out);
+    assert!(rows[0].starts_with("\"test\",\"figure\",\"a\",\"b\",\"ratio\",\"low\",\"high\""));
+    assert!(rows[1].starts_with("\"set k:__rand_int__ v\",\"throughput_rps\",\""), "{}", rows[1]);
+    let ran = compare("redis-server", valkey, &format!("{line} --format json -t ping")).run().ok();
+    let document: Value = serde_json::from_str(&ran.out).unwrap();
+    valid_by("keystorm.compare.1.json", &document);
+    assert_eq!(document["tests"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn a_regression_has_an_exit_code_of_its_own() {
+    let (fast, slow) = (Server::redis(), Server::redis());
+    fast.ask(&["RPUSH", "l", "x"]);
+    let many: Vec<String> = (0..5000).map(|n| format!("value-{n}")).collect();
+    let words: Vec<&str> =
+        ["RPUSH", "l"].into_iter().chain(many.iter().map(String::as_str)).collect();
+    slow.ask(&words);
+    let line = "-n 200 -c 2 --repeat 4 --fail-on-regression 20% lrange l 0 -1";
+    let worse = compare(&address(&fast), &address(&slow), line).run().exits(3);
+    worse.prints("Regression: lrange l 0 -1 throughput worse by more than 20 %").prints("worse, ");
+    let better = compare(&address(&slow), &address(&fast), line).run().ok();
+    better.prints("No regression of more than 20 % was found.").prints("better, ");
+    let line = line.replace("-n 200", "--csv -n 200");
+    compare(&address(&fast), &address(&slow), &line).run().exits(3).says("Regression: ");
+}
+
+#[test]
+fn saved_runs_compare_where_their_plans_are_alike() {
+    let (redis, valkey) = (Server::redis(), Server::valkey());
+    let (dir, _) = place();
+    let kept = |server: &Server, name: &str, line: &str| {
+        let path = dir.path().join(name).to_str().unwrap().to_owned();
+        server.run(&format!("--json {path} -q -n 1000 {line}")).ok();
+        path
+    };
+    let a = kept(&redis, "a.json", "-t set,get --repeat 3");
+    let b = kept(&valkey, "b.json", "-t set,get --repeat 4");
+    let ran = compare(&a, &b, "").run().ok();
+    let ran = ran.prints("A  redis 7.").prints(&format!("({a})"));
+    let ran = ran.prints("====== GET ======").prints("A limited by: ");
+    assert!(ran.out.lines().filter(|l| l.contains("p99 ") && l.contains(" to ")).count() == 2);
+    let ran = compare(&a, &b, "--format json").run().ok();
+    let document: Value = serde_json::from_str(&ran.out).unwrap();
+    valid_by("keystorm.compare.1.json", &document);
+    assert_eq!(
+        (&document["tests"][0]["runs"]["b"], &document["a"]["file"]),
+        (&4.into(), &a.clone().into())
+    );
+    // One run a side has no interval, and no judgement.
+    let one = kept(&redis, "one.json", "-t set,get");
+    let ran = compare(&one, &b, "").run().ok().prints("  no interval");
+    ran.prints("repeat with --repeat");
+    compare(&one, &b, "--fail-on-regression 5").run().exits(1).says("no interval");
+    for (name, line, said) in [
+        ("p", "-t set,get -P 4", "SET: fleet.pipeline_depth is 1 in "),
+        ("d", "-t set,get -d 100", "payload_bytes is 3 in "),
+        ("c", "-t set,get -c 9", "fleet.connections is 50 in "),
+        ("3", "-t set,get -3", "protocol is \"resp2\" in "),
+        ("t", "-t set", "has the tests SET, GET and "),
+    ] {
+        let other = kept(&valkey, name, line);
+        let ran = compare(&one, &other, "").run().exits(1).says(said);
+        assert_eq!(ran.out, "", "{name}");
+    }
+    compare(&a, &b, "-n 10").run().exits(2).says("-n is an option of a run");
+    compare(&a, &b, "-t set").run().exits(2).says("-t is an option of a run");
+    compare(&a, &address(&redis), "").run().exits(2).says("two of a kind");
+}
+
+#[test]
+fn what_has_come_before_an_interruption_is_printed() {
+    let (a, b) = (Server::redis(), Server::redis());
+    let (_dir, file) = place();
+    let line = format!("--duration 0.2 -t set,get --repeat 2 --json {}", file.display());
+    let running = compare(&address(&a), &address(&b), &line).start();
+    running
+        .until("is in its second test", |r| r.out().contains("====== SET") && a.calls("get") > 0);
+    running.interrupt();
+    let ran = running.wait().exits(130).says("interrupted; ");
+    assert!(ran.out.contains("====== SET ======"), "{}", ran.out);
+    let document = json(&file);
+    valid_by("keystorm.compare.1.json", &document);
+    assert_eq!(
+        (&document["complete"], &document["tests"][0]["name"]),
+        (&false.into(), &"SET".into())
+    );
+}
+
+#[test]
+fn a_server_may_be_of_another_database_but_not_of_another_protocol() {
+    let (a, b) = (Server::redis(), Server::redis());
+    let uri = format!("rediss://127.0.0.1:{}", b.port());
+    let ran = compare(&address(&a), &uri, "-n 100 -t set").run().exits(1);
+    ran.says("differ in more than the server").says("target.tls is null in A");
+    assert_eq!((a.counts(), b.counts()), (calls([]), calls([])));
+    let ran = compare(&address(&a), &address(&b), "-n 100 -t set --dbnum 3").run().ok();
+    ran.prints("====== SET ======");
+    let uri = format!("redis://127.0.0.1:{}/2", b.port());
+    compare(&address(&a), &uri, "-n 100 -t set").run().ok().prints("====== SET ======");
+}
+
+#[test]
+fn command_lines_that_make_no_sense_are_refused_by_name() {
+    let server = Server::redis();
+    let at = address(&server);
+    for (line, said) in [
+        ("-p 7000", "-p has no place here"),
+        ("-h example.org", "-h has no place here"),
+        ("--spawn", "--spawn has no place here"),
+        ("--spawn-args '--io-threads 2'", "--spawn-args"),
+        ("-l", "-l is for one server at a time"),
+        ("-I", "-I is for one server at a time"),
+        ("--hdr f", "--hdr is for one server at a time"),
+        ("--shard 1/2", "--shard is for one server at a time"),
+        ("--html f", "--html has no place here"),
+        ("-q", "text, csv or json"),
+        ("--format classic", "text, csv or json"),
+        ("--repeat 0", "--repeat"),
+        ("--repeat 1 --fail-on-regression 5", "--repeat 2"),
+        ("--fail-on-regression 100", "--fail-on-regression"),
+        ("-t nothing", "nothing"),
+    ] {
+        let ran = compare(&at, &at, line).run().exits(2).says(said);
+        assert_eq!(ran.out, "", "{line}");
+    }
+    for line in ["compare", "compare redis-server", "compare -t set a b"] {
+        Keystorm::new(line).run().exits(2).says("A and B first");
+    }
+    compare(&at, "no-such-server", "").run().exits(2).says("no-such-server: no such file");
+    compare(&at, "127.0.0.1:1", "-n 10 -t set").run().exits(1).says("127.0.0.1:1");
+    assert_eq!(server.counts(), calls([]));
+}
+
+#[test]
+fn every_example_of_its_help_runs() {
+    let help = Keystorm::new("compare --help").run().ok().out;
+    assert!(help.lines().all(|line| line.chars().count() <= 100), "{help}");
+    assert!(help.contains("--fail-on-regression") && help.contains("-P <NUMREQ>"), "{help}");
+    let valkey = valkey_program();
+    let path = format!("{}:{}", valkey.parent().unwrap().display(), std::env::var("PATH").unwrap());
+    let examples: Vec<_> =
+        help.lines().filter_map(|l| l.trim().strip_prefix("$ keystorm ")).collect();
+    assert_eq!(examples.len(), 2, "{help}");
+    for example in examples {
+        let ran = Keystorm::new(&format!("{example} --repeat 2")).env("PATH", &path).run();
+        assert!(matches!(ran.code, Some(0 | 3)), "{example}: {ran:?}");
+        ran.prints("B  valkey ");
+    }
+}

@@ -1,0 +1,224 @@
+//! Pages of results: `--html`, `--svg`, `--png` and `keystorm report`, opened in a real browser.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::browser;
+use crate::program::Keystorm;
+use crate::record::{json, place};
+use crate::server::Server;
+
+fn keystorm(args: &[&str]) -> Keystorm {
+    Keystorm::of(crate::server::KEYSTORM, args)
+}
+
+/// The command lines that a page gives to run it again.
+fn again(html: &str) -> Vec<String> {
+    let code = html.split_once("<code>").unwrap().1.split_once("</code>").unwrap().0;
+    let plain = code.replace("&quot;", "\"").replace("&lt;", "<").replace("&gt;", ">");
+    plain.replace("&amp;", "&").lines().map(str::to_owned).collect()
+}
+
+/// How many points lines over time have: of rates, one in each interval, of latencies, one where
+/// there were replies. The last interval counts if it is not cut too short.
+fn over_time(test: &Value) -> (usize, usize) {
+    const INTERVAL_S: f64 = 0.25;
+    let points = test["timeline"].as_array().unwrap();
+    let last_s = points.last().unwrap()["t_s"].as_f64().unwrap();
+    let rates = (last_s / INTERVAL_S).round() as usize + 1;
+    let whole = rates == 1 || test["elapsed_s"].as_f64().unwrap() - last_s >= 0.2 * INTERVAL_S;
+    let cut = usize::from(!whole);
+    (rates - cut, points.len() - cut)
+}
+
+/// How many points a spectrum has: ten in each factor of ten, and the greatest.
+fn spectrum(test: &Value) -> usize {
+    let count = test["latency_ms"]["response"]["exact"]["count"].as_f64().unwrap();
+    let told = (0..).take_while(|n| 10f64.powf(-f64::from(*n) / 10.0) * count >= 1.0);
+    told.count() + 1
+}
+
+#[test]
+fn a_page_shows_what_was_measured() {
+    let server = Server::redis();
+    let (dir, file) = place();
+    let page = dir.path().join("page.html");
+    let line = format!(
+        "--json {} --html {} --svg {2}/svg --png {2}/png",
+        file.display(),
+        page.display(),
+        dir.path().display()
+    );
+    server.run(&format!("{line} -q --rps 2000 --duration 1.4 -r 100 get __rand_int__")).ok();
+    let html = fs::read_to_string(&page).unwrap();
+    let test = json(&file)["tests"][0].clone();
+    let ((n, replied), p) = (over_time(&test), spectrum(&test));
+    assert!(n >= 5 && p > 20, "{n} {p}");
+    let charts = [
+        ("Throughput over time", vec![n, n]),
+        ("Response time over time", vec![replied; 3]),
+        ("Response time by percentile", vec![p, p]),
+    ];
+    browser::holds(&html, &charts);
+    let verdict = test["verdict"]["text"].as_str().unwrap();
+    let first = html.split_once("<main>").unwrap().1.split_once("<figure").unwrap().0;
+    let reason = verdict.split_once(": ").unwrap().1;
+    assert!(first.contains(&reason[1..15]), "the verdict comes first: {first}");
+    for (extension, begins) in [("svg", &b"<svg "[..]), ("png", b"\x89PNG")] {
+        let mut names = Vec::new();
+        for entry in fs::read_dir(dir.path().join(extension)).unwrap() {
+            let path = entry.unwrap().path();
+            assert!(fs::read(&path).unwrap().starts_with(begins), "{}", path.display());
+            names.push(path.file_name().unwrap().to_string_lossy().into_owned());
+        }
+        assert_eq!(names.len(), 3, "{names:?}");
+    }
+    // What was kept makes the same page.
+    let made = dir.path().join("made.html");
+    keystorm(&["report", file.to_str().unwrap(), "-o", made.to_str().unwrap()]).run().ok();
+    assert_eq!(fs::read_to_string(&made).unwrap(), html);
+    let shown = keystorm(&["show", file.to_str().unwrap(), "--html", made.to_str().unwrap()]);
+    shown.run().ok().prints("requests completed");
+    assert_eq!(fs::read_to_string(&made).unwrap(), html);
+    let printed = keystorm(&["report", file.to_str().unwrap(), "-o", "-"]).run().ok();
+    assert_eq!(printed.out, html);
+}
+
+#[test]
+fn runs_stand_side_by_side() {
+    let server = Server::redis();
+    let (dir, file) = place();
+    let other = dir.path().join("other.json");
+    for (path, depth) in [(&file, 1), (&other, 4)] {
+        let line = format!("--json {} -P {depth} -q -n 4000 -t set,get", path.display());
+        server.run(&line).ok();
+    }
+    let html = dir.path().join("p.html");
+    let [a, b, html] = [&file, &other, &html].map(|path| path.to_str().unwrap());
+    keystorm(&["report", a, b, "--html", html]).run().ok();
+    let p = spectrum(&json(&file)["tests"][0]);
+    let text = fs::read_to_string(html).unwrap();
+    let tests: Vec<Value> =
+        [&file, &other].iter().flat_map(|f| json(f)["tests"].as_array().unwrap().clone()).collect();
+    let mut charts = vec![
+        ("Requests per second", vec![2, 2]),
+        ("99th percentile of response time", vec![2, 2]),
+        ("Response time by percentile", vec![p; 4]),
+    ];
+    for test in &tests {
+        let (n, replied) = over_time(test);
+        charts.push(("Throughput over time", vec![n]));
+        charts.push(("Response time over time", vec![replied; 3]));
+        charts.push(("Response time by percentile", vec![p]));
+    }
+    browser::holds(&text, &charts);
+    let merged = dir.path().join("m.html");
+    let merged = merged.to_str().unwrap();
+    keystorm(&["merge", a, a, "--html", merged, "--format", "quiet"]).run().ok();
+    assert!(fs::read_to_string(merged).unwrap().contains("8,000"));
+}
+
+#[test]
+fn text_of_a_server_is_only_text() {
+    let server = Server::redis();
+    let (dir, _) = place();
+    let page = dir.path().join("p.html");
+    let line = format!("--html {} -q -n 200 --on-error count --", page.display());
+    let hostile = "'<img/src=x/onerror=alert(1)>' '</script><script>nothing.at.all</script>'";
+    server.run(&format!("{line} {hostile}")).ok();
+    let html = fs::read_to_string(&page).unwrap();
+    assert!(html.contains("unknown command") && html.contains("&lt;img/src"), "{html}");
+    let seen = browser::open(&html, 1280);
+    assert!(seen.console.is_empty(), "{seen:?}");
+    for field in ["faults", "asked"] {
+        assert_eq!(seen.probe[field], serde_json::json!([]));
+    }
+}
+
+#[test]
+fn a_page_tells_how_to_run_it_again_and_no_password() {
+    let server = Server::redis();
+    server.ask(&["ACL", "SETUSER", "default", ">hunter2"]);
+    let (dir, _) = place();
+    let page = dir.path().join("p.html");
+    let lines = [
+        "-a hunter2 --seed 5 -c 5 -n 300 -P 3 -r 1000 -d 20 -t set,get,lrange_100",
+        "-a hunter2 --user default -n 100 --seed 7 --on-error count set 'a b' \"it's\" ';' get k",
+        "-a hunter2 --seed 5 --rps 900..1500/0.1s --arrivals poisson --duration 0.3 --window batch get k",
+        "-a hunter2 --seed 5 -n 200 --threads 2 --first-byte -3 --engine epoll --sequential -r 9 -t get -k 0",
+        "-a hunter2 --seed 5 -n 20 -t fcall,function_load --num-functions 3 --num-keys-in-fcall 2",
+    ];
+    for line in lines {
+        let out = format!("--html {} --svg {} -q", page.display(), dir.path().display());
+        server.run(&format!("{out} {line}")).ok();
+        for entry in fs::read_dir(dir.path()).unwrap() {
+            let path = entry.unwrap().path();
+            assert!(!fs::read_to_string(&path).unwrap().contains("hunter2"), "{}", path.display());
+        }
+        let plans = |args: &str| -> Vec<Value> {
+            let ran = Keystorm::new(&format!("--print-plan {args}")).run().ok();
+            serde_json::from_str(&ran.out).unwrap()
+        };
+        let told = again(&fs::read_to_string(&page).unwrap());
+        let told: Vec<Value> =
+            told.iter().flat_map(|l| plans(l.strip_prefix("keystorm").unwrap())).collect();
+        let asked = plans(&format!("-p {} {line}", server.port()));
+        for plan in &asked {
+            assert!(told.contains(plan), "{line}: {plan:#}\n{told:#?}");
+        }
+        assert_eq!(told.len(), asked.len(), "{line}");
+    }
+}
+
+#[test]
+fn what_cannot_be_made_is_refused_in_words() {
+    let server = Server::redis();
+    let (dir, file) = place();
+    let path = file.to_str().unwrap();
+    server.run(&format!("--json {path} -q -n 100 get k")).ok();
+    keystorm(&["report"]).run().exits(2).says("FILE");
+    keystorm(&["report", "-", "-"]).run().exits(2).says("once");
+    keystorm(&["report", "/no/such"]).run().exits(1).says("/no/such: ");
+    keystorm(&["report", path, "-o", "/no/dir/p"]).run().exits(1).says("--html /no/dir/p");
+    keystorm(&["report", path, "--png", path]).run().exits(1).says("--png");
+    keystorm(&["show", path, "--html", "-"]).run().exits(2).says("--html");
+    server.reset();
+    server.run("-n 10 --html /no/dir/p get k").exits(1).says("--html /no/dir/p");
+    server.run("-n 10 --html - get k").exits(2).says("--html");
+    server.run("-I --png x").exits(2).says("--png");
+    assert_eq!(server.calls("get"), 0, "nothing is measured that cannot be kept");
+    assert!(!Path::new("report.html").exists());
+    drop(dir);
+}
+
+#[test]
+fn an_interrupted_run_has_its_page() {
+    let server = Server::redis();
+    let (dir, _) = place();
+    let page = dir.path().join("p.html");
+    let running =
+        server.keystorm(&format!("--html {} --duration 30 get k", page.display())).start();
+    std::thread::sleep(std::time::Duration::from_millis(600));
+    running.interrupt();
+    running.wait().exits(130);
+    let html = fs::read_to_string(&page).unwrap();
+    assert!(html.contains("interrupted; ") && html.contains("Not every test"), "{html}");
+}
+
+#[test]
+fn the_example_of_the_help_runs() {
+    let server = Server::redis();
+    let dir = tempfile::tempdir().unwrap();
+    let help = keystorm(&["report", "--help"]).run().ok().out;
+    let examples: Vec<&str> = help.lines().filter_map(|l| l.trim().strip_prefix("$ ")).collect();
+    assert_eq!(examples.len(), 2, "{help}");
+    let lines = examples.join(" && ");
+    let lines = lines.replace("keystorm -t", &format!("keystorm -p {} -t", server.port()));
+    let lines = lines.replace("keystorm", crate::server::KEYSTORM);
+    let ran = Keystorm::of("sh", ["-c", &format!("cd {} && {lines}", dir.path().display())]);
+    ran.run().ok();
+    assert!(dir.path().join("report.html").exists());
+    assert_eq!(fs::read_dir(dir.path().join("charts")).unwrap().count(), 2 + 1 + 2 * 3);
+}

@@ -1,0 +1,94 @@
+//! `--repeat N`: each test so many times, as ever, and then what they are together.
+
+use crate::mask::masked;
+use crate::program::Keystorm;
+use crate::record::{json, place, valid_by};
+use crate::server::{KEYSTORM, Server, calls};
+
+const FORMATS: [&str; 5] = ["text", "quiet", "csv", "classic", "json"];
+
+#[test]
+fn each_test_is_carried_out_so_often_and_shown_as_it_was_printed() {
+    let server = Server::redis();
+    let (_dir, file) = place();
+    let path = file.to_str().unwrap();
+    for format in FORMATS {
+        server.reset();
+        let ran = server
+            .run(&format!("--repeat 3 -n 700 -t set,get --format {format} --json {path}"))
+            .ok();
+        assert_eq!(server.counts(), calls([("set", 2100), ("get", 2100)]));
+        let shown = Keystorm::of(KEYSTORM, ["show", path, "--format", format]).run().ok();
+        assert_eq!(shown.out, ran.out, "{format}");
+    }
+    let document = json(&file);
+    valid_by("keystorm.run.1.json", &document);
+    let tests = document["tests"].as_array().unwrap();
+    let numbers: Vec<_> = tests.iter().map(|t| t["repeat"].as_u64().unwrap()).collect();
+    assert_eq!(numbers, [1, 2, 3, 1, 2, 3]);
+    let blocks = document["repeats"].as_array().unwrap();
+    assert_eq!(blocks.len(), 2);
+    for (block, tests) in blocks.iter().zip(tests.chunks(3)) {
+        assert_eq!((&block["planned"], &block["count"]), (&3.into(), &3.into()));
+        let rps = &block["figures"]["throughput_rps"];
+        let mean = tests.iter().map(|t| t["throughput_rps"].as_f64().unwrap()).sum::<f64>() / 3.0;
+        assert!((rps["mean"].as_f64().unwrap() / mean - 1.0).abs() < 1e-9);
+        assert!(rps["low"].as_f64().unwrap() <= mean && mean <= rps["high"].as_f64().unwrap());
+        assert!(block["figures"]["p99.9_ms"]["mean"].is_number());
+    }
+}
+
+#[test]
+fn lines_of_the_runs_stay_as_they_are() {
+    let server = Server::redis();
+    let ran = server.run("-q --repeat 2 -n 500 -t set").ok();
+    let lines: Vec<String> = ran.out.lines().map(masked).collect();
+    let run = "SET: # requests per second, p50=# msec";
+    assert_eq!(lines[..2], [run, run]);
+    assert!(
+        lines[2].starts_with("SET, mean of # repeats: # requests per second (+- # %)"),
+        "{lines:?}"
+    );
+    assert_eq!((lines.len(), lines[3].as_str()), (4, ""), "a suite ends in a blank line");
+    let ran = server.run("--csv --repeat 2 -n 500 -t set").ok();
+    let names: Vec<_> = ran.out.lines().map(|l| l.split(',').next().unwrap()).collect();
+    let rows = [
+        "\"test\"",
+        "\"SET\"",
+        "\"SET\"",
+        "\"SET (mean)\"",
+        "\"SET (95% low)\"",
+        "\"SET (95% high)\"",
+    ];
+    assert_eq!(names, rows);
+    assert!(ran.out.lines().all(|line| line.split(',').count() == 8), "{}", ran.out);
+    // Once is no repeat.
+    let ran = server.run("-q --repeat 1 -n 500 -t set").ok();
+    assert_eq!(ran.out.lines().count(), 2, "{}", ran.out);
+}
+
+#[test]
+fn an_interruption_leaves_the_mean_of_what_was_whole() {
+    let server = Server::redis();
+    let (_dir, file) = place();
+    let line = format!("--repeat 9 --duration 0.3 -q --json {} get k", file.display());
+    let running = server.keystorm(&line).start();
+    running.until("has two runs", |r| r.out().lines().count() >= 2);
+    running.interrupt();
+    let ran = running.wait().exits(130);
+    let last = ran.out.lines().last().unwrap();
+    assert!(last.starts_with("get k, mean of ") && last.contains(" of 9 repeats: "), "{}", ran.out);
+    let document = json(&file);
+    valid_by("keystorm.run.1.json", &document);
+    let block = &document["repeats"][0];
+    assert!(block["count"].as_u64() < block["planned"].as_u64(), "{block}");
+}
+
+#[test]
+fn what_does_not_go_together_is_refused() {
+    for line in
+        ["--repeat 2 -l", "--repeat 2 -I", "--repeat 2 --start-at +1", "--repeat 0", "--repeat x"]
+    {
+        Keystorm::new(&format!("{line} get k")).run().exits(2).says("--repeat");
+    }
+}

@@ -1,0 +1,91 @@
+//! `keystorm survey`: the structure of what it measures; never how fast.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::browser;
+use crate::program::Keystorm;
+use crate::server::Server;
+
+#[test]
+fn a_survey_of_a_spawned_server_has_every_chapter() {
+    let dir = tempfile::tempdir().unwrap();
+    let line = format!(
+        "survey --quick --spawn=redis-server --seconds 0.05 --keys 2000 --all -o {}",
+        dir.path().display()
+    );
+    let ran = Keystorm::new(&line).run().ok();
+    let text = fs::read_to_string(dir.path().join("survey.json")).unwrap();
+    let document: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(document["schema"], "keystorm.survey/1");
+    assert_eq!((&document["complete"], &document["quick"]), (&true.into(), &true.into()));
+    let survey: lab::Survey = serde_json::from_value(document).unwrap();
+    let keys: Vec<&str> = survey.chapters.iter().map(|c| c.key.as_str()).collect();
+    let all =
+        ["suite", "pipeline", "transport", "payload", "connections", "placement", "instances"];
+    assert_eq!(keys, all);
+    for chapter in &survey.chapters {
+        assert!(ran.out.lines().any(|line| line == chapter.title), "{}", ran.out);
+        assert!(!chapter.points.is_empty(), "{}", chapter.key);
+        for point in &chapter.points {
+            assert!(!point.figures.is_empty(), "{}: {point:?}", chapter.key);
+            assert!(point.figures.iter().all(|run| !run.verdict.is_empty()));
+        }
+    }
+    let points = |key: &str| &survey.chapters.iter().find(|c| c.key == key).unwrap().points;
+    assert_eq!(points("suite").len(), 12);
+    assert_eq!(points("pipeline").len(), 8);
+    assert_eq!(points("instances")[1].figures.len(), 2, "two at the same time");
+    let runs = survey.load().unwrap();
+    let sizes: Vec<u64> =
+        points("payload").iter().map(|p| runs[p.tests[0]].plan.payload_bytes).collect();
+    assert_eq!(sizes, [10, 10, 1000, 1000, 100_000, 100_000]);
+    let transports = points("transport").iter().map(|p| &runs[p.tests[0]].plan.target.endpoint);
+    assert_eq!(transports.filter(|e| e.to_string().contains("unix")).count(), 2);
+    let html = fs::read_to_string(dir.path().join("survey.html")).unwrap();
+    assert!(html.contains("Large values") && html.contains("limited by: "));
+    let charts: Vec<page::Chart> = survey.chapters.iter().flat_map(|c| c.charts()).collect();
+    assert_eq!(charts.len(), 9, "one a chapter, and two of sizes and of connections");
+    let points = |chart: &page::Chart| chart.series.iter().map(|s| s.points.len()).collect();
+    let charts: Vec<(&str, Vec<usize>)> =
+        charts.iter().map(|chart| (chart.title.as_str(), points(chart))).collect();
+    browser::holds(&html, &charts);
+    let found = fs::read_dir(dir.path()).unwrap().count();
+    assert_eq!(found, 2, "nothing else is left");
+}
+
+#[test]
+fn a_given_server_is_measured_where_it_is() {
+    let (server, dir) =
+        (Server::redis_with(&["--maxclients", "500"]), tempfile::tempdir().unwrap());
+    let line = format!(
+        "survey -p {} --quick --seconds 0.03 --keys 1000 -o {}",
+        server.port(),
+        dir.path().display()
+    );
+    let ran = Keystorm::new(&line).run().ok();
+    assert!(ran.out.contains("With --spawn"), "{}", ran.out);
+    let text = fs::read_to_string(dir.path().join("survey.json")).unwrap();
+    let survey: lab::Survey = serde_json::from_str(&text).unwrap();
+    let labels = |key: &str| -> Vec<String> {
+        let chapter = survey.chapters.iter().find(|c| c.key == key).unwrap();
+        chapter.points.iter().map(|p| p.label.clone()).collect()
+    };
+    assert_eq!(labels("connections"), ["1", "10", "100", "300"], "200 are left to others");
+    assert!(labels("placement").is_empty() && labels("instances").is_empty());
+    assert!(server.number(&["DBSIZE"]) >= 1000, "the keys were filled");
+}
+
+#[test]
+fn what_a_survey_decides_itself_is_refused() {
+    for (line, says) in [
+        ("-c 10", "keystorm sweep"),
+        ("-t get", "keystorm sweep"),
+        ("--spawn get k", "commands of its own"),
+        ("--seconds 0", "--seconds"),
+    ] {
+        Keystorm::new(&format!("survey {line}")).run().exits(2).says(says);
+    }
+    Keystorm::new("survey -p 1 -o /proc/nowhere").run().exits(1).says("-o");
+}

@@ -1,0 +1,178 @@
+//! `keystorm sweep`: a grid of runs against a real server.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::browser;
+use crate::program::Keystorm;
+use crate::server::{Server, calls};
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|e| panic!("{e}: {text}"))
+}
+
+fn columns(line: &str) -> Vec<String> {
+    line.split("  ").map(str::trim).filter(|c| !c.is_empty()).map(str::to_owned).collect()
+}
+
+#[test]
+fn every_point_is_run_exactly_as_asked() {
+    let server = Server::redis();
+    let line = format!("sweep -p {} -t set,get -c 1,3 -P 1,4 -n 300 -q", server.port());
+    let ran = Keystorm::new(&line).run().ok();
+    assert_eq!(server.counts(), calls([("set", 1200), ("get", 1200)]));
+    let lines: Vec<Vec<String>> = ran.out.lines().map(columns).collect();
+    assert_eq!(lines[0][..4], ["-c", "-P", "test", "requests/s"], "{}", ran.out);
+    let points: Vec<[&str; 3]> =
+        lines[1..].iter().map(|cells| [&*cells[0], &*cells[1], &*cells[2]]).collect();
+    let settings = [("1", "1"), ("1", "4"), ("3", "1"), ("3", "4")];
+    let expected: Vec<[&str; 3]> =
+        settings.iter().flat_map(|(c, p)| [[*c, *p, "SET"], [*c, *p, "GET"]]).collect();
+    assert_eq!(points, expected);
+}
+
+#[test]
+fn values_of_a_range_reach_the_server() {
+    let server = Server::redis();
+    let line = format!("sweep -p {} -d 10..1k -n 50 --csv set k __data__", server.port());
+    let ran = Keystorm::new(&line).run().ok();
+    assert_eq!(server.number(&["STRLEN", "k"]), 1000, "the last point is the largest");
+    let sizes: Vec<&str> = ran.out.lines().filter_map(|line| line.split(',').next()).collect();
+    assert_eq!(sizes, ["-d", "10", "100", "1000"]);
+}
+
+#[test]
+fn results_are_kept_and_read_back() {
+    let (server, dir) = (Server::redis(), tempfile::tempdir().unwrap());
+    let file = |name: &str| dir.path().join(name);
+    let line = format!(
+        "sweep -p {} -t get -c 1,2 -n 200 --repeat 2 --json {} --html {} --svg {}",
+        server.port(),
+        file("s.json").display(),
+        file("s.html").display(),
+        file("svg").display()
+    );
+    let ran = Keystorm::new(&line).run().ok();
+    assert_eq!(server.counts(), calls([("get", 800)]));
+    assert!(ran.out.contains("from – to") && ran.out.contains("GET: "), "{}", ran.out);
+    let document = json(&fs::read_to_string(file("s.json")).unwrap());
+    assert_eq!(document["schema"], "keystorm.sweep/1");
+    assert_eq!(document["complete"], true);
+    assert_eq!(document["axes"][0]["values"], serde_json::json!(["1", "2"]));
+    assert_eq!(document["points"][1]["tests"], serde_json::json!([1, 3]));
+    assert_eq!(document["run"]["schema"], "keystorm.run/1");
+    assert_eq!(document["run"]["tests"].as_array().unwrap().len(), 4);
+    let sweep: lab::Sweep = serde_json::from_value(document).unwrap();
+    let runs = sweep.load().unwrap();
+    let requests: Vec<u64> = runs.iter().map(|run| run.measurement.total.requests()).collect();
+    assert_eq!(requests, [200; 4]);
+    // Whatever reads runs reads these.
+    let shown =
+        Keystorm::new(&format!("show {} --format csv", file("s.json").display())).run().ok();
+    assert_eq!(shown.out.lines().filter(|line| line.starts_with("\"GET\"")).count(), 4);
+    let html = fs::read_to_string(file("s.html")).unwrap();
+    assert!(html.contains("<svg") && html.contains("limited by: "), "{html:.200}");
+    assert!(html.contains("keystorm sweep -p "), "how to run it again");
+    let titles =
+        ["Requests per second by connections", "99th percentile of response time by connections"];
+    browser::holds(&html, &titles.map(|title| (title, vec![2])));
+    let pictures = fs::read_dir(file("svg")).unwrap().count();
+    assert_eq!(pictures, 2, "throughput and latency");
+}
+
+#[test]
+fn standard_output_can_be_the_document() {
+    let server = Server::redis();
+    let line = format!("sweep -p {} -t get --engine epoll -c 1,2 -n 50 --json -", server.port());
+    let document = json(&Keystorm::new(&line).run().ok().out);
+    assert_eq!(document["points"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn a_run_lasts_a_second_unless_told_otherwise() {
+    let plans = |line: &str| {
+        let ran = Keystorm::new(&format!("sweep --print-plan {line}")).run().ok();
+        json(&ran.out).as_array().unwrap().clone()
+    };
+    let plans_of_default = plans("-c 1..100");
+    assert_eq!(plans_of_default.len(), 6);
+    assert_eq!(plans_of_default[0]["stop"], serde_json::json!({"after-ns": 1_000_000_000}));
+    assert_eq!(plans_of_default[1]["name"], "GET");
+    assert_eq!(plans("-t get -n 1k,2k")[1]["stop"], serde_json::json!({"requests": 2000}));
+    assert_eq!(plans("--threads 1,2 --engine uring,epoll -t get").len(), 4);
+    assert_eq!(plans("--rps 1k..10k/3 --window batch,rolling -t get").len(), 6);
+    assert_eq!(plans("--rps 1k..10k/3s -t get").len(), 1, "a ramp is one schedule");
+}
+
+#[test]
+fn what_makes_no_sense_is_a_usage_error() {
+    for (line, says) in [
+        ("-c 10..1", "-c 10..1"),
+        ("-c 1,x", "-c"),
+        ("-l", "--repeat"),
+        ("-I", "measures nothing"),
+        ("--hdr f", "--hdr"),
+        ("--format classic", "classic"),
+        ("--json - --csv", "room for one layout"),
+        ("-c 1..9/999 -n 1..999999/999", "points"),
+        ("--bogus", "--bogus"),
+    ] {
+        Keystorm::new(&format!("sweep {line}")).run().exits(2).says(says);
+    }
+}
+
+#[test]
+fn an_interrupted_sweep_prints_what_there_is() {
+    let server = Server::redis();
+    let dir = tempfile::tempdir().unwrap();
+    let kept = dir.path().join("kept.json");
+    let line = format!(
+        "sweep -p {} -c 1,2 --duration 0.3,60 -t get --json {}",
+        server.port(),
+        kept.display()
+    );
+    let running = Keystorm::new(&line).start();
+    std::thread::sleep(std::time::Duration::from_millis(2500));
+    running.interrupt();
+    let ran = running.wait().exits(130);
+    assert!(ran.out.lines().nth(1).is_some_and(|l| columns(l)[..2] == ["1", "0.3"]), "{}", ran.out);
+    assert!(ran.out.contains("(incomplete)"), "{}", ran.out);
+    let document = json(&fs::read_to_string(&kept).unwrap());
+    assert_eq!(
+        (&document["complete"], &document["run"]["complete"]),
+        (&false.into(), &false.into())
+    );
+}
+
+#[test]
+fn a_point_that_fails_is_told_and_the_others_go_on() {
+    let server = Server::redis_with(&["--maxclients", "40"]);
+    let line = format!("sweep -p {} -c 1,100,2 -t get -n 100", server.port());
+    let ran = Keystorm::new(&line).run().exits(1);
+    assert!(ran.out.lines().filter(|line| line.contains("incomplete")).count() == 1, "{}", ran.out);
+    assert!(ran.err.contains("GET: "), "{}", ran.err);
+    assert_eq!(columns(ran.out.lines().nth(3).unwrap())[0], "2", "{}", ran.out);
+}
+
+#[test]
+fn passwords_are_nowhere() {
+    let server = Server::redis_with(&["--requirepass", "hunter2"]);
+    let dir = tempfile::tempdir().unwrap();
+    let (json, html) = (dir.path().join("s.json"), dir.path().join("s.html"));
+    for login in
+        ["-a hunter2".to_owned(), format!("-u redis://:hunter2@127.0.0.1:{}", server.port())]
+    {
+        let line = format!(
+            "sweep -p {} {login} -t get -c 1,2 -n 50 --json {} --html {}",
+            server.port(),
+            json.display(),
+            html.display()
+        );
+        Keystorm::new(&line).run().ok().keeps_secret("hunter2");
+        for file in [&json, &html] {
+            let text = fs::read_to_string(file).unwrap();
+            assert!(!text.contains("hunter2"), "{}", file.display());
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! What a run says in one row of a table.
+
+use report::{LimitedBy, Run, Summary};
+use serde::{Deserialize, Serialize};
+
+/// The figures of one run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Figures {
+    /// Answered requests.
+    pub requests: u64,
+    /// Error replies among them.
+    pub errors: u64,
+    /// Answered requests per second.
+    pub throughput_rps: f64,
+    /// Median response time in nanoseconds.
+    pub p50_ns: u64,
+    /// 99th percentile.
+    pub p99_ns: u64,
+    /// 99.9th percentile.
+    pub p999_ns: u64,
+    /// Greatest.
+    pub max_ns: u64,
+    /// CPU time of keystorm's workers for each request, in nanoseconds.
+    pub client_cpu_ns: Option<f64>,
+    /// Bytes of requests and replies together per second.
+    pub bytes_per_s: f64,
+    /// What limited it.
+    pub limited_by: LimitedBy,
+    /// The same in a sentence, with the evidence.
+    pub verdict: String,
+    /// Why it is not what was planned; safe for a terminal.
+    pub shortfall: Option<String>,
+}
+
+impl Figures {
+    /// The figures of a run.
+    #[must_use]
+    pub fn of(run: &Run) -> Self {
+        let summary = Summary::of(run);
+        let payload = run.verdict.evidence.iter().find(|evidence| evidence.name == "payload");
+        Self {
+            requests: summary.requests,
+            errors: summary.errors,
+            throughput_rps: summary.throughput_rps,
+            p50_ns: summary.response.p50_ns,
+            p99_ns: summary.response.p99_ns,
+            p999_ns: summary.response_times.quantile_ns(0.999).unwrap_or_default(),
+            max_ns: summary.response.max_ns,
+            client_cpu_ns: summary.client_cpu_ns(),
+            bytes_per_s: payload.map_or(0.0, |evidence| evidence.value),
+            limited_by: run.verdict.limited_by,
+            verdict: run.verdict.text.clone(),
+            shortfall: summary.shortfall(),
+        }
+    }
+
+    /// Whether the run measured what was planned.
+    #[must_use]
+    pub fn complete(&self) -> bool {
+        self.shortfall.is_none()
+    }
+}
+
+/// The name of a limit, as documents spell it.
+#[must_use]
+pub fn limit_name(limit: LimitedBy) -> &'static str {
+    match limit {
+        LimitedBy::Server => "server",
+        LimitedBy::Client => "client",
+        LimitedBy::Network => "network",
+        LimitedBy::Concurrency => "concurrency",
+        LimitedBy::Schedule => "schedule",
+        LimitedBy::Errors => "errors",
+        LimitedBy::Unknown => "unknown",
+    }
+}
+
+/// The run in the middle by throughput, and the least and greatest throughput; the lower of two
+/// middles. `None` of none.
+pub(crate) fn middle(runs: &[Figures]) -> Option<(&Figures, (f64, f64))> {
+    let mut sorted: Vec<&Figures> = runs.iter().collect();
+    sorted.sort_by(|a, b| a.throughput_rps.total_cmp(&b.throughput_rps));
+    let (first, last) = (sorted.first()?, sorted.last()?);
+    let span = (first.throughput_rps, last.throughput_rps);
+    Some((sorted[(sorted.len() - 1) / 2], span))
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// Figures of a run that served this many requests per second, for tests.
+    pub(crate) fn figures(throughput_rps: f64, p99_ns: u64) -> Figures {
+        Figures {
+            requests: throughput_rps as u64,
+            errors: 0,
+            throughput_rps,
+            p50_ns: p99_ns / 2,
+            p99_ns,
+            p999_ns: p99_ns * 2,
+            max_ns: p99_ns * 3,
+            client_cpu_ns: Some(5_000.0),
+            bytes_per_s: throughput_rps * 60.0,
+            limited_by: LimitedBy::Server,
+            verdict: "server: busy".into(),
+            shortfall: None,
+        }
+    }
+
+    #[test]
+    fn the_middle_of_repeats_is_one_of_them() {
+        let runs = [figures(3.0, 1), figures(1.0, 1), figures(2.0, 1), figures(9.0, 1)];
+        let (found, span) = middle(&runs).unwrap();
+        assert_eq!((found.throughput_rps, span), (2.0, (1.0, 9.0)));
+        assert_eq!(middle(&[]), None);
+    }
+}

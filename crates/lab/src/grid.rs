@@ -1,0 +1,174 @@
+//! List-valued options as a grid: every combination is an ordinary command line.
+//!
+//! Owns which options may be lists, and in which order the points come: the first option typed
+//! varies slowest. What the options mean is left to the front end that parses the lines.
+
+use std::collections::HashSet;
+use std::ffi::OsString;
+
+use serde::{Deserialize, Serialize};
+
+use crate::values::{Kind, values};
+use crate::words::{Given, Line};
+
+/// Most points of a grid.
+pub const POINTS_MAX: usize = 10_000;
+
+/// The options that may be lists. Tests (`-t`) are a list of their own: each is a row.
+const SWEPT: [(&str, Kind); 14] = [
+    ("-c", Kind::Whole),
+    ("-P", Kind::Whole),
+    ("-d", Kind::Whole),
+    ("-r", Kind::Whole),
+    ("-n", Kind::Whole),
+    ("-k", Kind::Whole),
+    ("--threads", Kind::Whole),
+    ("--duration", Kind::Decimal),
+    ("--warmup", Kind::Decimal),
+    ("--rps", Kind::Rate),
+    ("--engine", Kind::Name),
+    ("--window", Kind::Name),
+    ("--arrivals", Kind::Name),
+    ("--precision", Kind::Whole),
+];
+
+/// An option with more than one value.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Axis {
+    /// The option, as `-c`.
+    pub option: String,
+    /// Its values, in the order in which they are measured.
+    pub values: Vec<String>,
+}
+
+/// One point of a grid.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Point {
+    /// The value of each axis.
+    pub settings: Vec<String>,
+    /// The command line that measures it.
+    pub args: Vec<OsString>,
+}
+
+/// A grid.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Grid {
+    /// What varies.
+    pub axes: Vec<Axis>,
+    line: Line,
+}
+
+impl Grid {
+    /// The grid of a command line. Of an option that is given twice the last counts, as in a
+    /// run. There may be no axis: then there is one point.
+    ///
+    /// # Errors
+    /// A range that cannot be, or too many points, in words for a person.
+    pub fn of(line: Line) -> Result<Self, String> {
+        let kind = |name: &str| SWEPT.iter().find(|(option, _)| *option == name);
+        let mut later = HashSet::new();
+        let mut options = Vec::new();
+        for given in line.options.into_iter().rev() {
+            if kind(&given.name).is_none() || later.insert(given.name.clone()) {
+                options.push(given);
+            }
+        }
+        options.reverse();
+        let mut axes = Vec::new();
+        for Given { name, value } in &mut options {
+            let (Some((_, kind)), Some(text)) = (kind(name), value.as_ref()) else { continue };
+            let Some(text) = text.to_str() else { continue };
+            let values = values(*kind, text).map_err(|why| format!("{name} {text}: {why}"))?;
+            match &values[..] {
+                [one] => *value = Some(one.into()),
+                _ => axes.push(Axis { option: name.clone(), values }),
+            }
+        }
+        let line = Line { options, rest: line.rest };
+        let points = axes.iter().try_fold(1usize, |n, axis| n.checked_mul(axis.values.len()));
+        if points.is_none_or(|n| n > POINTS_MAX) {
+            return Err(format!("the lists make more than {POINTS_MAX} points; shorten them"));
+        }
+        Ok(Self { axes, line })
+    }
+
+    /// Every point, the last axis varying fastest.
+    #[must_use]
+    pub fn points(&self) -> Vec<Point> {
+        let count: usize = self.axes.iter().map(|axis| axis.values.len()).product();
+        (0..count).map(|number| self.point(number)).collect()
+    }
+
+    fn point(&self, number: usize) -> Point {
+        let mut left = number;
+        let mut settings: Vec<String> = Vec::new();
+        for axis in self.axes.iter().rev() {
+            settings.push(axis.values[left % axis.values.len()].clone());
+            left /= axis.values.len();
+        }
+        settings.reverse();
+        let mut line = self.line.clone();
+        for (axis, value) in self.axes.iter().zip(&settings) {
+            for given in line.options.iter_mut().filter(|given| given.name == axis.option) {
+                given.value = Some(value.into());
+            }
+        }
+        Point { settings, args: line.words() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::words::Takes;
+
+    fn grid(text: &str) -> Result<Grid, String> {
+        let takes = |name: &str| match name {
+            "-q" | "--csv" => Some(Takes::Nothing),
+            "--spawn" => Some(Takes::Attached),
+            _ => Some(Takes::Value),
+        };
+        Grid::of(Line::of(text.split_whitespace().map(OsString::from).collect(), takes))
+    }
+
+    fn lines(text: &str) -> Vec<String> {
+        let word = |word: &OsString| word.to_string_lossy().into_owned();
+        let line = |p: Point| p.args.iter().map(word).collect::<Vec<_>>().join(" ");
+        grid(text).unwrap().points().into_iter().map(line).collect()
+    }
+
+    #[test]
+    fn every_combination_is_a_command_line() {
+        assert_eq!(
+            lines("-q -P 1,16 -t set -c 1..100 -- get k"),
+            [
+                "-q -P 1 -t set -c 1 -- get k",
+                "-q -P 1 -t set -c 10 -- get k",
+                "-q -P 1 -t set -c 100 -- get k",
+                "-q -P 16 -t set -c 1 -- get k",
+                "-q -P 16 -t set -c 10 -- get k",
+                "-q -P 16 -t set -c 100 -- get k",
+            ]
+        );
+        let grid = grid("-P 1,16 -c 1..100").unwrap();
+        assert_eq!(grid.axes[0].option, "-P");
+        assert_eq!(grid.points()[4].settings, ["16", "10"]);
+    }
+
+    #[test]
+    fn a_line_without_lists_is_one_point() {
+        assert_eq!(lines("-d 1k -t set,get --cpus 0,1"), ["-d 1000 -t set,get --cpus=0,1"]);
+    }
+
+    #[test]
+    fn of_an_option_given_twice_the_last_counts() {
+        assert_eq!(lines("-c 1,2 -P 1 -c 3,4"), ["-P 1 -c 3", "-P 1 -c 4"]);
+        assert_eq!(lines("-c 1,2 -c 5"), ["-c 5"]);
+    }
+
+    #[test]
+    fn a_grid_has_a_bound() {
+        assert!(grid("-c 1..5/100 -n 1..900/900 -r 1..900/900").unwrap_err().contains("points"));
+        assert!(grid("-c 1..0").unwrap_err().starts_with("-c 1..0: "));
+    }
+}

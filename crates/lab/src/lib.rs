@@ -1,0 +1,27 @@
+//! Experiments: what to run, one run after another, and what the runs say together.
+//!
+//! [`grid`] turns a command line with lists into ordinary ones, [`search`] decides which rate is
+//! tried next, [`survey`] says what is measured on a machine. What was measured becomes documents
+//! ([`Sweep`], [`Hunt`], [`Survey`]) and, with `page`, tables, charts and pages. Everything here is
+//! pure: no run is carried out, no file or terminal touched; that is left to the binary.
+
+pub mod figures;
+pub mod grid;
+pub mod hunt;
+mod runs;
+pub mod search;
+pub mod slo;
+pub mod survey;
+pub mod sweep;
+pub mod values;
+mod view;
+pub mod words;
+
+pub use figures::Figures;
+pub use grid::{Axis, Grid, Point};
+pub use hunt::{Hunt, Phase};
+pub use search::Search;
+pub use slo::Slo;
+pub use survey::Survey;
+pub use sweep::Sweep;
+pub use words::{Line, Takes};

@@ -1,0 +1,269 @@
+//! A target that latencies must keep: `p99<1ms`, `p50<200us & p99.9<5ms`, `errors<0.1%`.
+
+use report::{Fault, LatencyFigures, Summary};
+use serde::{Deserialize, Serialize};
+
+/// The share of requests that may leave late, and of the rate that may be missing, before the
+/// schedule counts as missed; as in the verdict of a run.
+const MISSED_SHARE: f64 = 0.01;
+
+/// A target: every clause must hold.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Slo {
+    /// As it was typed, with single spaces.
+    pub text: String,
+    /// Its clauses.
+    pub clauses: Vec<Clause>,
+}
+
+/// One bound.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Clause {
+    /// What is bounded.
+    pub measure: Measure,
+    /// The bound: nanoseconds of a latency, a share of errors. What is measured stays below it.
+    pub below: f64,
+}
+
+/// What a clause bounds. Latencies are response times: from when a request was due.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Measure {
+    /// A quantile, between 0 and 1.
+    Quantile(f64),
+    /// The mean.
+    Mean,
+    /// The greatest.
+    Max,
+    /// Error replies and requests that were never answered, as a share of all.
+    Errors,
+}
+
+/// What became of a run under a target.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Judgement {
+    /// Whether the rate was kept, on schedule, within the target.
+    pub kept: bool,
+    /// Why not; empty if it was.
+    pub why: String,
+    /// Whether keystorm itself was late, so that the server is not to blame.
+    pub own_fault: bool,
+}
+
+impl Slo {
+    /// Reads a target.
+    ///
+    /// # Errors
+    /// What cannot be read, and what could, in words for a person.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let clauses: Result<Vec<Clause>, String> =
+            text.split([',', '&']).map(str::trim).filter(|c| !c.is_empty()).map(clause).collect();
+        let clauses = clauses?;
+        if clauses.is_empty() {
+            return Err(fault(text));
+        }
+        let text = clauses.iter().map(Clause::to_string).collect::<Vec<_>>().join(" & ");
+        Ok(Self { text, clauses })
+    }
+
+    /// The latency bound to draw, with its quantile: that of the highest percentile.
+    #[must_use]
+    pub fn latency(&self) -> Option<&Clause> {
+        let latencies = self.clauses.iter().filter(|c| c.measure != Measure::Errors);
+        latencies.max_by(|a, b| a.measure.rank().total_cmp(&b.measure.rank()))
+    }
+
+    /// How many requests a run needs so that every percentile is of at least ten requests that are
+    /// beyond it.
+    #[must_use]
+    pub fn requests_min(&self) -> u64 {
+        const BEYOND: f64 = 10.0;
+        let needed = self.clauses.iter().map(|clause| match clause.measure {
+            Measure::Quantile(quantile) => BEYOND / (1.0 - quantile),
+            Measure::Errors => BEYOND / clause.below,
+            Measure::Mean | Measure::Max => BEYOND,
+        });
+        needed.fold(0.0, f64::max).ceil().min(1e9) as u64
+    }
+
+    /// Judges a run of an open loop.
+    #[must_use]
+    pub fn judge(&self, summary: &Summary<'_>) -> Judgement {
+        let mut why: Vec<String> = self.clauses.iter().filter_map(|c| c.missed(summary)).collect();
+        let mut own_fault = false;
+        if let Some(shortfall) = summary.shortfall() {
+            why.insert(0, shortfall);
+        } else if summary.requests == 0 {
+            why.insert(0, "nothing was answered".to_owned());
+        }
+        if let Some(schedule) = &summary.schedule {
+            let late = schedule.missed_share > MISSED_SHARE || schedule.unsent > 0;
+            let asked = summary.target_rps().unwrap_or(schedule.due_rps);
+            let slow = summary.throughput_rps < (1.0 - MISSED_SHARE) * asked;
+            own_fault = late && schedule.fault == Fault::Client;
+            if own_fault {
+                why.push("schedule missed: connections had room, but keystorm was late".to_owned());
+            } else if late {
+                why.push("schedule missed: every connection waited for replies".to_owned());
+            } else if slow {
+                why.push(format!(
+                    "only {:.0} of {asked:.0}/s were answered",
+                    summary.throughput_rps
+                ));
+            }
+        }
+        Judgement { kept: why.is_empty(), why: why.join("; "), own_fault }
+    }
+}
+
+impl Measure {
+    /// How far out it looks.
+    fn rank(self) -> f64 {
+        match self {
+            Self::Errors => -1.0,
+            Self::Mean => 0.0,
+            Self::Quantile(quantile) => quantile,
+            Self::Max => 1.0,
+        }
+    }
+
+    /// Its value in a run.
+    #[must_use]
+    pub fn of(self, summary: &Summary<'_>) -> f64 {
+        let LatencyFigures { mean_ns, max_ns, .. } = summary.response;
+        match self {
+            Self::Mean => mean_ns,
+            Self::Max => max_ns as f64,
+            Self::Quantile(quantile) => {
+                summary.response_times.quantile_ns(quantile).unwrap_or_default() as f64
+            }
+            Self::Errors => {
+                let unanswered = summary.run.measurement.total.connections.unanswered;
+                let asked = summary.requests + unanswered;
+                if asked == 0 { 0.0 } else { (summary.errors + unanswered) as f64 / asked as f64 }
+            }
+        }
+    }
+
+    fn shown(self, value: f64) -> String {
+        match self {
+            Self::Errors => format!("{}%", trimmed(value * 100.0)),
+            _ => time(value),
+        }
+    }
+}
+
+impl std::fmt::Display for Measure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Quantile(quantile) => write!(f, "p{}", trimmed(quantile * 100.0)),
+            Self::Mean => f.write_str("mean"),
+            Self::Max => f.write_str("max"),
+            Self::Errors => f.write_str("errors"),
+        }
+    }
+}
+
+impl std::fmt::Display for Clause {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}<{}", self.measure, self.measure.shown(self.below))
+    }
+}
+
+impl Clause {
+    /// The value that missed the bound, in words.
+    fn missed(&self, summary: &Summary<'_>) -> Option<String> {
+        let value = self.measure.of(summary);
+        (value >= self.below).then(|| format!("{} {}", self.measure, self.measure.shown(value)))
+    }
+}
+
+/// Nanoseconds in the unit that suits them.
+fn time(ns: f64) -> String {
+    let units = [(1e9, "s"), (1e6, "ms"), (1e3, "us")];
+    let (size, unit) = units.into_iter().find(|(size, _)| ns >= *size).unwrap_or((1.0, "ns"));
+    format!("{}{unit}", trimmed(ns / size))
+}
+
+/// Up to three decimals, without zeros that say nothing.
+fn trimmed(value: f64) -> String {
+    let text = format!("{value:.3}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+fn fault(text: &str) -> String {
+    format!(
+        "{text:?} is no target; targets are p50, p95, p99, p99.9, mean or max below a time in us, ms \
+         or s, and errors below a share, such as p99<1ms or 'p99.9<5ms & errors<0.1%'"
+    )
+}
+
+fn clause(text: &str) -> Result<Clause, String> {
+    let fault = || fault(text);
+    let (name, bound) = text.split_once('<').ok_or_else(fault)?;
+    let bound = bound.strip_prefix('=').unwrap_or(bound).trim().to_lowercase();
+    let measure = match name.trim().to_lowercase().as_str() {
+        "max" => Measure::Max,
+        "mean" | "avg" => Measure::Mean,
+        "errors" => Measure::Errors,
+        name => {
+            let percent: f64 =
+                name.strip_prefix('p').and_then(|p| p.parse().ok()).ok_or_else(fault)?;
+            if !(percent > 0.0 && percent < 100.0) {
+                return Err(fault());
+            }
+            // As exact as its digits: 99.9 / 100 is not 0.999.
+            Measure::Quantile(format!("{percent}e-2").parse().map_err(|_| fault())?)
+        }
+    };
+    let units: &[(&str, f64)] = match measure {
+        Measure::Errors => &[("%", 0.01), ("", 1.0)],
+        _ => &[("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)],
+    };
+    let found = units.iter().find_map(|(unit, size)| Some((bound.strip_suffix(unit)?, size)));
+    let (digits, size) = found.ok_or_else(fault)?;
+    let below = digits.trim().parse::<f64>().map_err(|_| fault())? * size;
+    if below.is_finite() && below > 0.0 { Ok(Clause { measure, below }) } else { Err(fault()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets_are_read_and_shown() {
+        for (typed, shown) in [
+            ("p99<1ms", "p99<1ms"),
+            ("P99.9 <= 500us", "p99.9<500us"),
+            ("p50<200µs & max<1.5s", "p50<200us & max<1.5s"),
+            ("mean<1ms,p95<2ms", "mean<1ms & p95<2ms"),
+            ("avg<1ms&&errors<0.1%", "mean<1ms & errors<0.1%"),
+            ("errors<0.01", "errors<1%"),
+        ] {
+            assert_eq!(Slo::parse(typed).unwrap().text, shown, "{typed}");
+        }
+        let clause = &Slo::parse("p99.9<5ms").unwrap().clauses[0];
+        assert_eq!((clause.measure, clause.below), (Measure::Quantile(0.999), 5e6));
+    }
+
+    #[test]
+    fn what_is_no_target_says_what_is() {
+        for bad in ["", "p99", "p99>1ms", "p99<1", "p100<1ms", "p0<1ms", "x<1ms", "p99<-1ms", "&"] {
+            assert!(Slo::parse(bad).unwrap_err().contains("such as p99<1ms"), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_percentile_needs_requests_beyond_it() {
+        let needs = |text: &str| Slo::parse(text).unwrap().requests_min();
+        assert_eq!((needs("p99<1ms"), needs("p50<1ms"), needs("max<1s")), (1000, 20, 10));
+        assert_eq!(needs("p50<1ms & errors<0.1%"), 10_000);
+    }
+
+    #[test]
+    fn the_bound_to_draw_is_the_farthest_out() {
+        let slo = Slo::parse("p50<1ms & p99<2ms & errors<1%").unwrap();
+        assert_eq!(slo.latency().unwrap().below, 2e6);
+        assert!(Slo::parse("errors<1%").unwrap().latency().is_none());
+    }
+}

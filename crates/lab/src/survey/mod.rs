@@ -1,0 +1,191 @@
+//! How fast is Redis, here? What to measure, and what was.
+
+mod machine;
+mod plan;
+
+use report::{RecordError, Run};
+use serde::{Deserialize, Serialize};
+
+use crate::figures::Figures;
+use crate::runs::Runs;
+
+pub use machine::Machine;
+pub use plan::{Chapter, Plan, Station, Wish};
+
+/// The name of the document's layout.
+pub const SCHEMA: &str = "keystorm.survey/1";
+
+/// A survey, as far as it has come. Reads and writes as the document `keystorm.survey/1`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Survey {
+    schema: String,
+    /// Whether every chapter has been measured as planned.
+    complete: bool,
+    /// Whether it was a quick one.
+    pub quick: bool,
+    /// Seconds of each run.
+    pub seconds_each: f64,
+    /// The chapters so far.
+    pub chapters: Vec<Answer>,
+    /// Every run, as `keystorm.run/1`.
+    run: Runs,
+}
+
+/// What a chapter yielded.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Answer {
+    /// Its name for programs: `suite`, `pipeline`, `transport`, `payload`, `connections`,
+    /// `placement`, `instances`.
+    pub key: String,
+    /// Its heading.
+    pub title: String,
+    /// What to know to read it.
+    pub text: String,
+    /// What was measured.
+    pub points: Vec<Measured>,
+    /// What was not, and why.
+    pub left_out: Vec<String>,
+}
+
+/// What a station yielded.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Measured {
+    /// What differs from point to point.
+    pub label: String,
+    /// Which line of a chart it belongs to; empty if there is one.
+    pub series: String,
+    /// Where it stands on an axis of numbers.
+    pub x: Option<f64>,
+    /// The test's title.
+    pub test: String,
+    /// Its runs, by number among the tests of `run`: several if they went on at the same time.
+    pub tests: Vec<usize>,
+    /// Their figures.
+    pub figures: Vec<Figures>,
+    /// Why it was not measured, if it was not.
+    pub failure: Option<String>,
+}
+
+impl Measured {
+    /// Requests per second of all its runs together.
+    #[must_use]
+    pub fn throughput_rps(&self) -> f64 {
+        self.figures.iter().map(|run| run.throughput_rps).sum()
+    }
+
+    /// Bytes per second of all its runs together.
+    #[must_use]
+    pub fn bytes_per_s(&self) -> f64 {
+        self.figures.iter().map(|run| run.bytes_per_s).sum()
+    }
+
+    /// The run with the greatest 99th percentile, which stands for all.
+    #[must_use]
+    pub fn slowest(&self) -> Option<&Figures> {
+        self.figures.iter().max_by_key(|run| run.p99_ns)
+    }
+}
+
+impl Survey {
+    /// A survey without chapters.
+    #[must_use]
+    pub fn new(quick: bool, seconds_each: f64) -> Self {
+        Self {
+            schema: SCHEMA.to_owned(),
+            complete: false,
+            quick,
+            seconds_each,
+            chapters: Vec::new(),
+            run: Runs::default(),
+        }
+    }
+
+    /// Begins a chapter.
+    pub fn begin(&mut self, chapter: &Chapter) {
+        self.chapters.push(Answer {
+            key: chapter.key.to_owned(),
+            title: chapter.title.to_owned(),
+            text: chapter.text.clone(),
+            points: Vec::new(),
+            left_out: chapter.left_out.clone(),
+        });
+    }
+
+    /// Adds what a station of the chapter that was begun last yielded.
+    ///
+    /// # Errors
+    /// A count is too large to be written.
+    pub fn add(&mut self, station: &Station, runs: &[Run]) -> Result<(), RecordError> {
+        let Some(chapter) = self.chapters.last_mut() else { return Ok(()) };
+        let mut tests = Vec::new();
+        for run in runs {
+            tests.push(self.run.put(run)?);
+        }
+        let test = runs.first().map_or(String::new(), |run| run.plan.name.clone());
+        let label = if station.label.is_empty() { &test } else { &station.label };
+        chapter.points.push(Measured {
+            label: label.clone(),
+            series: station.series.clone(),
+            x: station.x,
+            tests,
+            figures: runs.iter().map(Figures::of).collect(),
+            failure: None,
+            test,
+        });
+        Ok(())
+    }
+
+    /// Notes that a station could not be measured.
+    pub fn miss(&mut self, station: &Station, why: String) {
+        let Some(chapter) = self.chapters.last_mut() else { return };
+        chapter.points.push(Measured {
+            label: station.label.clone(),
+            series: station.series.clone(),
+            x: station.x,
+            test: String::new(),
+            tests: vec![],
+            figures: vec![],
+            failure: Some(why),
+        });
+    }
+
+    /// Notes that every chapter has been measured, if all went well.
+    pub fn set_complete(&mut self) {
+        self.run.set_complete();
+        let points = || self.chapters.iter().flat_map(|chapter| &chapter.points);
+        self.complete = points().all(|p| p.failure.is_none())
+            && points().flat_map(|p| &p.figures).all(Figures::complete);
+    }
+
+    /// Every run in full, in the order in which they were carried out.
+    ///
+    /// # Errors
+    /// What in a document contradicts itself.
+    pub fn load(&self) -> Result<Vec<Run>, RecordError> {
+        self.run.load()
+    }
+
+    /// What a reader must know before believing the figures, each once; unescaped.
+    #[must_use]
+    pub fn warnings(&self) -> &[String] {
+        &self.run.warnings
+    }
+
+    pub(crate) fn runs(&self) -> &Runs {
+        &self.run
+    }
+
+    /// Whether every chapter has been measured as planned.
+    #[must_use]
+    pub fn complete(&self) -> bool {
+        self.complete
+    }
+
+    /// The document.
+    ///
+    /// # Errors
+    /// A figure has no JSON.
+    pub fn to_json(&self) -> serde_json::Result<String> {
+        Ok(report::record::steady(&serde_json::to_string_pretty(self)?) + "\n")
+    }
+}

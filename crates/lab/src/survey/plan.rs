@@ -1,0 +1,371 @@
+//! What a survey measures: chapters of stations, each an ordinary command line.
+//!
+//! The chapters are those of Redis's own page "How fast is Redis?"
+//! (<https://redis.io/docs/latest/operate/oss_and_stack/management/optimization/benchmarks/>),
+//! measured anew. Owns what is measured in which order, what is left out and why.
+
+use std::ffi::OsString;
+
+use super::Machine;
+use crate::words::{Given, Line};
+
+/// What is wanted.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Wish {
+    /// The options that name the server and log in there, and what else all runs share.
+    pub server: Line,
+    /// Whether it is started for the survey, and so may be started in other ways too.
+    pub spawned: bool,
+    /// Whether it is reached over a unix socket.
+    pub unix: bool,
+    /// Whether a look will do.
+    pub quick: bool,
+    /// Whether chapters are measured that this machine has too few cores for.
+    pub all: bool,
+    /// Seconds of each run; `None` for what makes the whole last as long as it should.
+    pub seconds: Option<f64>,
+    /// Keys.
+    pub keys: u64,
+    /// Clients that the server takes, if it tells.
+    pub clients_max: Option<u64>,
+}
+
+/// The whole.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// The chapters, in order.
+    pub chapters: Vec<Chapter>,
+    /// Seconds of each run.
+    pub seconds: f64,
+    /// The most connections that any run has.
+    pub connections: u64,
+}
+
+/// One question.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Chapter {
+    /// Its name for programs.
+    pub key: &'static str,
+    /// Its heading.
+    pub title: &'static str,
+    /// What to know to read it.
+    pub text: String,
+    /// A command line that comes first and is not measured.
+    pub fill: Option<Vec<OsString>>,
+    /// What is measured.
+    pub stations: Vec<Station>,
+    /// What is not, and why.
+    pub left_out: Vec<String>,
+}
+
+/// One run, or several at once.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Station {
+    /// What differs from station to station, such as `1000`; empty for the test's title.
+    pub label: String,
+    /// Which line of a chart it belongs to, such as `-P 16`; empty if there is one.
+    pub series: String,
+    /// Where it stands on an axis of numbers.
+    pub x: Option<f64>,
+    /// A command line for each run; the runs of one station go on at the same time.
+    pub lines: Vec<Vec<OsString>>,
+}
+
+/// Seconds that the runs of a survey take together, and of a quick one.
+const RUNS_S: f64 = 150.0;
+const RUNS_QUICK_S: f64 = 34.0;
+/// What a quick survey runs of the suite, and how many tests that makes: `lrange_100` needs one more.
+const QUICK_TESTS: &str = "ping_mbulk,set,get,incr,lpush,rpop,sadd,hset,zadd,lrange_100,mset";
+const QUICK_TESTS_COUNT: usize = 12;
+/// Keys that hold large values, so that memory holds them all.
+const LARGE_KEYS: u64 = 100;
+/// Tests in the suite; a survey's length is estimated by it.
+const SUITE_TESTS: usize = 24;
+
+impl Plan {
+    /// The survey of a machine and a server.
+    #[must_use]
+    pub fn of(wish: &Wish, machine: &Machine) -> Self {
+        let connections = machine.connections_max(wish.unix, wish.clients_max);
+        let make = |seconds| {
+            let lines = Lines { wish, seconds };
+            vec![
+                lines.suite(),
+                lines.pipeline(),
+                lines.transport(),
+                lines.payload(),
+                lines.connections(connections),
+                lines.placement(machine),
+                lines.instances(machine),
+            ]
+        };
+        let seconds = wish.seconds.unwrap_or_else(|| {
+            let stations: usize = make(1.0).iter().map(|chapter| chapter.stations.len()).sum();
+            let suite = if wish.quick { QUICK_TESTS_COUNT } else { SUITE_TESTS };
+            let all_s = if wish.quick { RUNS_QUICK_S } else { RUNS_S };
+            // The suite is one station and many runs. Whole hundredths read well.
+            (all_s / (stations + suite - 1) as f64 * 100.0).floor() / 100.0
+        });
+        Self { chapters: make(seconds), seconds, connections: connections.max(50) }
+    }
+}
+
+/// Writes command lines.
+struct Lines<'w> {
+    wish: &'w Wish,
+    seconds: f64,
+}
+
+impl Lines<'_> {
+    /// The server's options and these words, for the length of a run.
+    fn run(&self, words: &str) -> Vec<OsString> {
+        self.line(&self.wish.server, &format!("{words} --duration {}", self.seconds))
+    }
+
+    fn line(&self, server: &Line, words: &str) -> Vec<OsString> {
+        let words = words.split_whitespace().map(OsString::from);
+        server.words().into_iter().chain(words).collect()
+    }
+
+    /// A server of its own, on this CPU, and a client on that one.
+    fn placed(&self, pair: Option<(usize, usize)>, words: &str) -> Vec<OsString> {
+        let mut server = self.wish.server.clone();
+        let mut words = format!("{words} --duration {}", self.seconds);
+        if let Some((server_cpu, client_cpu)) = pair {
+            server.options.push(Given::new("--server-cpus", server_cpu.to_string()));
+            words += &format!(" --cpus {client_cpu}");
+        }
+        self.line(&server, &words)
+    }
+
+    fn suite(&self) -> Chapter {
+        let tests = if self.wish.quick { format!("-t {QUICK_TESTS}") } else { String::new() };
+        let stations = vec![Station {
+            label: String::new(),
+            series: String::new(),
+            x: None,
+            lines: vec![self.run(&tests)],
+        }];
+        Chapter {
+            key: "suite",
+            title: "The suite",
+            text: "The tests of redis-benchmark as it runs them: 50 connections, one request in \
+                   flight on each, values of 3 bytes, one key."
+                .into(),
+            fill: None,
+            stations,
+            left_out: vec![],
+        }
+    }
+
+    fn pipeline(&self) -> Chapter {
+        let keys = self.wish.keys;
+        let mut stations = Vec::new();
+        for depth in [1, 16] {
+            for test in ["set", "get", "lpush", "lpop"] {
+                stations.push(Station {
+                    label: test.to_uppercase(),
+                    series: format!("-P {depth}"),
+                    x: None,
+                    lines: vec![self.run(&format!("-t {test} -P {depth} -r {keys}"))],
+                });
+            }
+        }
+        let fill = format!("-t set -n {keys} -r {keys} --sequential -P 16");
+        Chapter {
+            key: "pipeline",
+            title: "With and without a pipeline",
+            text: format!(
+                "50 connections over a keyspace of {} keys, all of which exist; one request in \
+                 flight on each connection, and 16. A pipeline spares both ends system calls.",
+                page::chart::grouped(keys as f64)
+            ),
+            fill: Some(self.line(&self.wish.server, &fill)),
+            stations,
+            left_out: vec![],
+        }
+    }
+
+    fn transport(&self) -> Chapter {
+        let mut chapter = Chapter {
+            key: "transport",
+            title: "TCP loopback and unix socket",
+            text:
+                "Two servers that differ in where they listen. A unix socket spares both ends the \
+                   work of TCP."
+                    .into(),
+            fill: None,
+            stations: vec![],
+            left_out: vec![],
+        };
+        if !self.wish.spawned {
+            let why = "A unix socket against TCP: the server was given, and is measured as it is \
+                       reached. With --spawn both are measured.";
+            chapter.left_out.push(why.into());
+            return chapter;
+        }
+        let tests: &[&str] = if self.wish.quick { &["set"] } else { &["set", "get"] };
+        let mut unix = self.wish.server.clone();
+        unix.options.push(Given { name: "--spawn-unix".into(), value: None });
+        for (name, server) in [("TCP", &self.wish.server), ("unix socket", &unix)] {
+            for depth in [1, 16] {
+                for test in tests {
+                    let words = format!("-t {test} -P {depth} --duration {}", self.seconds);
+                    chapter.stations.push(Station {
+                        label: format!("{} -P {depth}", test.to_uppercase()),
+                        series: name.into(),
+                        x: None,
+                        lines: vec![self.line(server, &words)],
+                    });
+                }
+            }
+        }
+        chapter
+    }
+
+    fn payload(&self) -> Chapter {
+        let sizes: &[u64] =
+            if self.wish.quick { &[10, 1000, 100_000] } else { &[10, 100, 1000, 10_000, 100_000] };
+        let mut stations = Vec::new();
+        for size in sizes {
+            for test in ["set", "get"] {
+                stations.push(Station {
+                    label: size.to_string(),
+                    series: test.to_uppercase(),
+                    x: Some(*size as f64),
+                    lines: vec![self.run(&format!("-t {test} -d {size} -r {LARGE_KEYS}"))],
+                });
+            }
+        }
+        Chapter {
+            key: "payload",
+            title: "Large values",
+            text: format!(
+                "Values of 10 bytes to 100 kB in {LARGE_KEYS} keys. What small values cost is the \
+                 request; what large ones cost is copying: the network, or on one machine the \
+                 memory, sets the limit."
+            ),
+            fill: None,
+            stations,
+            left_out: vec![],
+        }
+    }
+
+    fn connections(&self, most: u64) -> Chapter {
+        let decades: &[u64] = if self.wish.quick {
+            &[1, 10, 100, 1000]
+        } else {
+            &[1, 10, 100, 1000, 10_000, 100_000]
+        };
+        let mut counts: Vec<u64> = decades.iter().copied().filter(|n| *n <= most).collect();
+        // A last point that is close to the one before it says nothing new.
+        let last = counts.last().copied().unwrap_or(1);
+        if most as f64 > last as f64 * 1.2 {
+            counts.push(most);
+        }
+        let stations = counts.iter().map(|count| Station {
+            label: count.to_string(),
+            series: String::new(),
+            x: Some(*count as f64),
+            lines: vec![self.run(&format!("-t get -c {count} -r {}", self.wish.keys))],
+        });
+        Chapter {
+            key: "connections",
+            title: "Connections",
+            text: format!(
+                "GET with one connection and up to {most}, which is as many as the limits of open \
+                 files, of local ports and of the server allow. Few do not keep a server busy; many \
+                 cost it and the kernel more for each request."
+            ),
+            fill: None,
+            stations: stations.collect(),
+            left_out: vec![],
+        }
+    }
+
+    fn placement(&self, machine: &Machine) -> Chapter {
+        let mut chapter = Chapter {
+            key: "placement",
+            title: "Where client and server run",
+            text:
+                "A server pinned to one CPU and a client pinned to another, or the same. How far \
+                   a request travels between them is what differs."
+                    .into(),
+            fill: None,
+            stations: vec![],
+            left_out: vec![],
+        };
+        if !self.wish.spawned {
+            let why = "Placement: the server was given, and stays where it is. With --spawn it is \
+                       moved.";
+            chapter.left_out.push(why.into());
+            return chapter;
+        }
+        let places = [
+            ("same CPU", machine.same(), "this process may use no CPU that is known"),
+            ("two threads of one core", machine.one_core(), "no core here runs two threads"),
+            ("two cores that share a cache", machine.one_cache(), "there is one core"),
+            ("two cores without a common cache", machine.two_caches(), "all share one"),
+            ("two sockets", machine.two_nodes(), "this machine has one"),
+        ];
+        let depths: &[u32] = if self.wish.quick { &[1] } else { &[1, 16] };
+        for (label, pair, lack) in places {
+            if pair.is_none() {
+                chapter.left_out.push(format!("Not possible here: {label}; {lack}."));
+                continue;
+            }
+            for depth in depths {
+                chapter.stations.push(Station {
+                    label: label.into(),
+                    series: format!("-P {depth}"),
+                    x: None,
+                    lines: vec![self.placed(pair, &format!("-t set -P {depth}"))],
+                });
+            }
+        }
+        chapter
+    }
+
+    fn instances(&self, machine: &Machine) -> Chapter {
+        let mut chapter = Chapter {
+            key: "instances",
+            title: "Two instances",
+            text: "One server with its client, and two servers with a client each at the same time. \
+                   A server executes commands on one core, so a second one doubles what the machine \
+                   can do, as far as memory and caches let it."
+                .into(),
+            fill: None,
+            stations: vec![],
+            left_out: vec![],
+        };
+        let cores = machine.four_cores();
+        if !self.wish.spawned {
+            chapter
+                .left_out
+                .push("Two instances: one server was given. With --spawn two are started.".into());
+            return chapter;
+        }
+        if cores.is_none() && !self.wish.all {
+            chapter.left_out.push(format!(
+                "Not possible here: two instances; two servers and two clients need a core each, \
+                 and there are {}. With --all they share them.",
+                machine.cores.len()
+            ));
+            return chapter;
+        }
+        let pair = |n: usize| cores.map(|cpus| (cpus[2 * n], cpus[2 * n + 1]));
+        for count in 1..=2 {
+            chapter.stations.push(Station {
+                label: if count == 1 { "one instance".into() } else { "two instances".into() },
+                series: String::new(),
+                x: None,
+                lines: (0..count).map(|n| self.placed(pair(n), "-t set -P 16")).collect(),
+            });
+        }
+        chapter
+    }
+}
+
+#[cfg(test)]
+#[path = "plan_tests.rs"]
+mod tests;

@@ -1,0 +1,120 @@
+//! What is measured on which machine.
+
+use super::*;
+
+fn wish(spawned: bool, quick: bool) -> Wish {
+    let server = if spawned { "--spawn" } else { "-s" };
+    let value = (!spawned).then(|| "/run/s".into());
+    Wish {
+        server: Line { options: vec![Given { name: server.into(), value }], rest: vec![] },
+        spawned,
+        unix: !spawned,
+        quick,
+        all: false,
+        seconds: None,
+        keys: 1_000_000,
+        clients_max: None,
+    }
+}
+
+/// Two sockets of four cores with two threads each; each socket has two caches.
+fn large() -> Machine {
+    let cores = (0..8).map(|core| vec![core, core + 8]).collect();
+    let group = |first: usize| vec![first, first + 1, first + 8, first + 9];
+    Machine {
+        cpus: (0..16).collect(),
+        cores,
+        caches: (0..4).map(|n| group(2 * n)).collect(),
+        nodes: vec![(0..4).chain(8..12).collect(), (4..8).chain(12..16).collect()],
+        files: 1_000_000,
+        ports: 28_000,
+    }
+}
+
+fn small() -> Machine {
+    Machine {
+        cpus: vec![0, 1],
+        cores: vec![vec![0], vec![1]],
+        caches: vec![vec![0, 1]],
+        nodes: vec![vec![0, 1]],
+        files: 20_000,
+        ports: 28_000,
+    }
+}
+
+fn texts(chapter: &Chapter) -> Vec<String> {
+    let line = |l: &Vec<OsString>| {
+        l.iter().map(|w| w.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
+    };
+    chapter.stations.iter().flat_map(|s| &s.lines).map(line).collect()
+}
+
+fn chapter(plan: &Plan, key: &str) -> Chapter {
+    plan.chapters.iter().find(|c| c.key == key).unwrap().clone()
+}
+
+#[test]
+fn a_large_machine_has_every_station() {
+    let plan = Plan::of(&wish(true, false), &large());
+    assert!(plan.chapters.iter().all(|c| c.left_out.is_empty() && !c.stations.is_empty()));
+    let placed = texts(&chapter(&plan, "placement"));
+    for cpus in [(0, 0), (0, 8), (0, 1), (0, 2), (0, 4)] {
+        let part = format!("--server-cpus={} ", cpus.0);
+        let client = format!(" --cpus {}", cpus.1);
+        let found = placed.iter().filter(|l| l.contains(&part) && l.ends_with(&client));
+        assert_eq!(found.count(), 2, "{cpus:?} in {placed:#?}");
+    }
+    let instances = chapter(&plan, "instances");
+    assert_eq!(instances.stations[1].lines.len(), 2);
+    assert!(texts(&instances)[2].ends_with("--cpus 3"), "{:?}", texts(&instances));
+}
+
+#[test]
+fn a_small_machine_says_what_is_not_possible() {
+    let plan = Plan::of(&wish(true, false), &small());
+    let placement = chapter(&plan, "placement");
+    assert_eq!(placement.stations.len(), 4, "{:?}", texts(&placement));
+    assert_eq!(placement.left_out.len(), 3, "{:?}", placement.left_out);
+    assert!(chapter(&plan, "instances").left_out[0].contains("there are 2"));
+    let all = Plan::of(&Wish { all: true, ..wish(true, false) }, &small());
+    assert_eq!(chapter(&all, "instances").stations.len(), 2);
+}
+
+#[test]
+fn a_given_server_is_neither_moved_nor_doubled() {
+    let plan = Plan::of(&wish(false, false), &large());
+    for key in ["transport", "placement", "instances"] {
+        let chapter = chapter(&plan, key);
+        assert!(chapter.stations.is_empty() && chapter.left_out[0].contains("--spawn"), "{key}");
+    }
+    let lines: Vec<String> = plan.chapters.iter().flat_map(texts).collect();
+    assert!(lines.iter().all(|line| line.starts_with("-s /run/s ")), "{lines:#?}");
+}
+
+#[test]
+fn connections_go_as_far_as_the_limits() {
+    let counts = |machine: &Machine, wish: &Wish| -> Vec<String> {
+        let plan = Plan::of(wish, machine);
+        chapter(&plan, "connections").stations.into_iter().map(|s| s.label).collect()
+    };
+    let all = ["1", "10", "100", "1000", "10000"];
+    assert_eq!(counts(&small(), &wish(true, false)), [&all[..], &["19800"]].concat());
+    let given = Wish { clients_max: Some(10_000), ..wish(false, false) };
+    assert_eq!(counts(&large(), &given), ["1", "10", "100", "1000", "9800"]);
+    let few = Machine { files: 1024, ..small() };
+    assert_eq!(counts(&few, &wish(true, false)), ["1", "10", "100", "824"]);
+}
+
+#[test]
+fn a_quick_survey_is_under_a_minute_and_a_whole_one_about_three() {
+    let length = |plan: &Plan, suite: usize| {
+        let stations: usize = plan.chapters.iter().map(|c| c.stations.len()).sum();
+        (stations + suite - 1) as f64 * plan.seconds
+    };
+    for machine in [small(), large()] {
+        let quick = length(&Plan::of(&wish(true, true), &machine), QUICK_TESTS_COUNT);
+        assert!((30.0..45.0).contains(&quick), "{quick}");
+        let whole = length(&Plan::of(&wish(true, false), &machine), SUITE_TESTS);
+        assert!((140.0..180.0).contains(&whole), "{whole}");
+    }
+}

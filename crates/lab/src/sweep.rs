@@ -1,0 +1,169 @@
+//! The results of a grid: a row for each point and test, as a table, CSV and JSON.
+
+use report::Run;
+use serde::{Deserialize, Serialize};
+
+use crate::figures::{Figures, limit_name, middle};
+use crate::grid::Axis;
+use crate::runs::Runs;
+
+/// The name of the document's layout.
+pub const SCHEMA: &str = "keystorm.sweep/1";
+
+/// A sweep, as far as it has come. Reads and writes as the document `keystorm.sweep/1`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Sweep {
+    schema: String,
+    /// Whether every point has been measured as planned.
+    complete: bool,
+    /// What varied.
+    pub axes: Vec<Axis>,
+    /// A row for each point and test.
+    pub points: Vec<Row>,
+    /// Every run, as `keystorm.run/1`.
+    run: Runs,
+}
+
+/// One point and test.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// The value of each axis.
+    pub settings: Vec<String>,
+    /// The test's title.
+    pub test: String,
+    /// The runs of it, by number among the tests of `run`.
+    pub tests: Vec<usize>,
+    /// Their figures, in the same order.
+    pub figures: Vec<Figures>,
+}
+
+impl Row {
+    /// The run in the middle, and from where to where throughput went; `None` before there is one.
+    #[must_use]
+    pub fn middle(&self) -> Option<(&Figures, (f64, f64))> {
+        middle(&self.figures)
+    }
+}
+
+impl Sweep {
+    /// A sweep without points.
+    #[must_use]
+    pub fn new(axes: Vec<Axis>) -> Self {
+        let (schema, run) = (SCHEMA.to_owned(), Runs::default());
+        Self { schema, complete: false, axes, points: Vec::new(), run }
+    }
+
+    /// Adds a run: to the row of its point and test, if there is one.
+    ///
+    /// # Errors
+    /// A count is too large to be written.
+    pub fn add(&mut self, settings: &[String], run: &Run) -> Result<(), report::RecordError> {
+        let number = self.run.put(run)?;
+        let test = run.plan.name.clone();
+        let same = |row: &&Row| row.settings == settings && row.test == test;
+        let at = self.points.iter().position(|row| same(&row)).unwrap_or(self.points.len());
+        if at == self.points.len() {
+            let settings = settings.to_vec();
+            self.points.push(Row { settings, test, tests: vec![], figures: vec![] });
+        }
+        let row = &mut self.points[at];
+        row.tests.push(number);
+        row.figures.push(Figures::of(run));
+        Ok(())
+    }
+
+    /// Notes that every point has been measured, if all ended well.
+    pub fn set_complete(&mut self) {
+        self.run.set_complete();
+        self.complete = self.points.iter().flat_map(|row| &row.figures).all(Figures::complete);
+    }
+
+    /// Whether there is a run in it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.points.is_empty()
+    }
+
+    /// Whether every point has been measured as planned.
+    #[must_use]
+    pub fn complete(&self) -> bool {
+        self.complete
+    }
+
+    /// The document.
+    ///
+    /// # Errors
+    /// A figure has no JSON.
+    pub fn to_json(&self) -> serde_json::Result<String> {
+        Ok(report::record::steady(&serde_json::to_string_pretty(self)?) + "\n")
+    }
+
+    /// CSV: a line for each run.
+    ///
+    /// # Errors
+    /// None that writing to memory has.
+    pub fn to_csv(&self) -> csv::Result<String> {
+        let mut csv = csv::Writer::from_writer(Vec::new());
+        let columns = [
+            "test",
+            "repeat",
+            "rps",
+            "p50_ms",
+            "p99_ms",
+            "p999_ms",
+            "max_ms",
+            "client_cpu_us",
+            "bytes_per_s",
+            "requests",
+            "errors",
+            "limited_by",
+        ];
+        csv.write_record(self.axes.iter().map(|axis| axis.option.as_str()).chain(columns))?;
+        for row in &self.points {
+            for (repeat, run) in (1..).zip(&row.figures) {
+                let ms = |ns: u64| format!("{:.3}", ns as f64 / 1e6);
+                let settings = row.settings.iter().map(report::escape);
+                let figures = [
+                    report::escape(&row.test),
+                    repeat.to_string(),
+                    format!("{:.2}", run.throughput_rps),
+                    ms(run.p50_ns),
+                    ms(run.p99_ns),
+                    ms(run.p999_ns),
+                    ms(run.max_ns),
+                    run.client_cpu_ns.map_or(String::new(), |ns| format!("{:.3}", ns / 1e3)),
+                    format!("{:.0}", run.bytes_per_s),
+                    run.requests.to_string(),
+                    run.errors.to_string(),
+                    limit_name(run.limited_by).to_owned(),
+                ];
+                csv.write_record(settings.chain(figures))?;
+            }
+        }
+        let bytes = csv.into_inner().map_err(|error| csv::Error::from(error.into_error()))?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// Every run in full, in the order in which they were carried out.
+    ///
+    /// # Errors
+    /// What in a document contradicts itself.
+    pub fn load(&self) -> Result<Vec<Run>, report::RecordError> {
+        self.run.load()
+    }
+
+    /// What a reader must know before believing the figures, each once; unescaped.
+    #[must_use]
+    pub fn warnings(&self) -> &[String] {
+        &self.run.warnings
+    }
+
+    pub(crate) fn runs(&self) -> &Runs {
+        &self.run
+    }
+
+    /// Whether rows differ in their test.
+    pub(crate) fn several_tests(&self) -> bool {
+        self.points.iter().any(|row| row.test != self.points[0].test)
+    }
+}

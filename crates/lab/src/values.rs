@@ -1,0 +1,182 @@
+//! Lists and ranges as values of an option: `1,10,100`, `10..100k`, `1..64/5`.
+
+/// What an option's values are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Whole numbers.
+    Whole,
+    /// Numbers with a fraction.
+    Decimal,
+    /// Names, of which there are lists but no ranges.
+    Name,
+    /// Rates: as decimals, but what ends in a time (`10k..100k/30s`) is one schedule.
+    Rate,
+}
+
+/// Most values of one option.
+pub const VALUES_MAX: usize = 1_000;
+
+/// The values that `text` stands for, in order, each once; one if it is no list.
+///
+/// A list has commas between its items. A range `a..b` goes from `a` to `b`, both included: by
+/// powers of ten where `b` is a hundred times `a` or more, else by 1, 2, 5, 10. `a..b/N` is N values
+/// at equal ratios. Numbers may have k, M or G. What is no number stays as it is, for the option's
+/// own parser to judge.
+///
+/// # Errors
+/// A range that cannot be, in words for a person.
+pub fn values(kind: Kind, text: &str) -> Result<Vec<String>, String> {
+    if kind == Kind::Rate && is_schedule(text) {
+        return Ok(vec![text.to_owned()]);
+    }
+    let mut values: Vec<String> = Vec::new();
+    for item in text.split(',') {
+        let found = match item.split_once("..") {
+            Some((first, rest)) if kind != Kind::Name => range(kind, item, first, rest)?,
+            _ => vec![plain(kind, item)],
+        };
+        values.extend(found);
+        if values.len() > VALUES_MAX {
+            return Err(format!("more than {VALUES_MAX} values"));
+        }
+    }
+    let mut seen = std::collections::HashSet::new();
+    values.retain(|value| seen.insert(value.clone()));
+    Ok(values)
+}
+
+/// Whether a rate is steps or a ramp, which end in a time with its unit.
+#[must_use]
+pub fn is_schedule(text: &str) -> bool {
+    let time = text.rsplit_once('/').map(|(_, time)| time);
+    time.is_some_and(|time| time.ends_with(|c: char| c.is_ascii_alphabetic()))
+}
+
+/// A number that may have k, M or G.
+fn number(text: &str) -> Option<f64> {
+    let text = text.trim();
+    let factors = [(['k', 'K'], 1e3), (['m', 'M'], 1e6), (['g', 'G'], 1e9)];
+    let found =
+        factors.iter().find_map(|(names, factor)| Some((text.strip_suffix(*names)?, factor)));
+    let (digits, factor) = found.unwrap_or((text, &1.0));
+    let plain = digits.bytes().all(|b| b.is_ascii_digit() || b == b'.') && !digits.is_empty();
+    digits.parse::<f64>().ok().filter(|_| plain).map(|n| n * factor)
+}
+
+/// An item without a factor, if it is a number of this kind.
+fn plain(kind: Kind, item: &str) -> String {
+    let item = item.trim();
+    match number(item) {
+        Some(n) if kind != Kind::Name && (kind != Kind::Whole || n.fract() == 0.0) => shown(n),
+        _ => item.to_owned(),
+    }
+}
+
+/// Exact for whole numbers up to 2^53, which is more than any option takes.
+fn shown(number: f64) -> String {
+    format!("{number}")
+}
+
+fn range(kind: Kind, item: &str, first: &str, rest: &str) -> Result<Vec<String>, String> {
+    let fault = |why: &str| format!("{item}: {why}; a range is FIRST..LAST or FIRST..LAST/POINTS");
+    let (last, points) = match rest.split_once('/') {
+        Some((last, points)) => (last, Some(points)),
+        None => (rest, None),
+    };
+    let (Some(first), Some(last)) = (number(first), number(last)) else {
+        return Err(fault("its ends are no numbers"));
+    };
+    if first <= 0.0 || last < first {
+        return Err(fault("it begins above 0 and does not fall"));
+    }
+    let round = |n: f64| if kind == Kind::Whole { n.round() } else { three_digits(n) };
+    let numbers = match points {
+        Some(points) => {
+            let points: usize = points.trim().parse().unwrap_or(0);
+            if !(2..=VALUES_MAX).contains(&points) {
+                return Err(fault(&format!("there are 2 to {VALUES_MAX} points")));
+            }
+            let step = (last / first).powf(1.0 / (points - 1) as f64);
+            let inner = (1..points - 1).map(|n| round(first * step.powi(n as i32)));
+            std::iter::once(first).chain(inner).chain([last]).collect()
+        }
+        None => series(first, last),
+    };
+    Ok(numbers.into_iter().map(shown).collect())
+}
+
+/// Rounded to three significant digits, so that a value reads as people write it.
+fn three_digits(n: f64) -> f64 {
+    format!("{n:.2e}").parse().unwrap_or(n)
+}
+
+/// From `first` to `last` by powers of ten, or by 1, 2, 5 where they are less than a hundredfold
+/// apart.
+fn series(first: f64, last: f64) -> Vec<f64> {
+    let steps: &[i32] = if last / first >= 100.0 { &[1] } else { &[1, 2, 5] };
+    let mut numbers = vec![first];
+    let decades = first.log10().floor() as i32..=last.log10().ceil() as i32;
+    let round = decades.flat_map(|decade| steps.iter().map(move |step| power(*step, decade)));
+    numbers.extend(round.filter(|n| *n > first && *n < last));
+    numbers.push(last);
+    numbers
+}
+
+/// `step` times ten to the `decade`, as exactly as its digits.
+fn power(step: i32, decade: i32) -> f64 {
+    format!("{step}e{decade}").parse().unwrap_or(0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(kind: Kind, text: &str) -> String {
+        values(kind, text).unwrap().join(" ")
+    }
+
+    #[test]
+    fn lists_are_their_items() {
+        assert_eq!(of(Kind::Whole, "1,10,100,1000"), "1 10 100 1000");
+        assert_eq!(of(Kind::Whole, "1k, 2k,2000"), "1000 2000");
+        assert_eq!(of(Kind::Whole, "50"), "50");
+        assert_eq!(of(Kind::Whole, "auto,2"), "auto 2");
+        assert_eq!(of(Kind::Whole, "1.5,x,-3,1e3,"), "1.5 x -3 1e3 ");
+        assert_eq!(of(Kind::Name, "uring,epoll"), "uring epoll");
+        assert_eq!(of(Kind::Decimal, "0.5,1"), "0.5 1");
+    }
+
+    #[test]
+    fn a_range_runs_through_decades_or_one_two_five() {
+        assert_eq!(of(Kind::Whole, "10..100k"), "10 100 1000 10000 100000");
+        assert_eq!(of(Kind::Whole, "1..16"), "1 2 5 10 16");
+        assert_eq!(of(Kind::Whole, "1..4"), "1 2 4");
+        assert_eq!(of(Kind::Whole, "3..700"), "3 10 100 700");
+        assert_eq!(of(Kind::Whole, "7..7"), "7 7".split(' ').next().unwrap());
+        assert_eq!(of(Kind::Decimal, "0.1..2"), "0.1 0.2 0.5 1 2");
+        assert_eq!(of(Kind::Whole, "1,8..20"), "1 8 10 20");
+    }
+
+    #[test]
+    fn a_range_can_have_a_number_of_points() {
+        assert_eq!(of(Kind::Whole, "1..64/4"), "1 4 16 64");
+        assert_eq!(of(Kind::Whole, "1..3/9"), "1 2 3", "points that round to one are one");
+        assert_eq!(of(Kind::Rate, "10k..100k/3"), "10000 31600 100000");
+    }
+
+    #[test]
+    fn a_schedule_is_one_value() {
+        for schedule in ["10k..100k/30s", "10k,20k,40k/10s", "1..2/500ms"] {
+            assert_eq!(of(Kind::Rate, schedule), schedule);
+        }
+        assert_eq!(of(Kind::Rate, "10k,0.5"), "10000 0.5");
+    }
+
+    #[test]
+    fn what_is_no_range_is_refused_with_what_would_be() {
+        for bad in ["0..10", "10..1", "a..b", "1..", "..5", "1..10/1", "1..10/x", "1..9/99999"] {
+            let why = values(Kind::Whole, bad).unwrap_err();
+            assert!(why.contains("FIRST..LAST"), "{bad}: {why}");
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! A search as tables, a chart and a page.
+
+use page::{Block, Chart, DataPoint, Page, Section, Series, Table, Tone, Unit, Verdict};
+
+use super::{FIGURES, figure_cells, incomplete, limited};
+use crate::hunt::{Hunt, Phase, Trial};
+use crate::slo::Measure;
+
+impl Hunt {
+    /// The curve around the rate that was found, as a table.
+    #[must_use]
+    pub fn curve_table(&self) -> Table {
+        self.trial_table(Phase::Curve)
+    }
+
+    /// Every trial of a phase, as a table.
+    fn trial_table(&self, phase: Phase) -> Table {
+        let mut columns = vec!["rate"];
+        let knee = self.found.passes_per_s.filter(|_| phase == Phase::Curve);
+        columns.extend(knee.map(|_| "of the found"));
+        columns.extend(FIGURES);
+        columns.push("kept");
+        let mut table = Table::new(columns);
+        for trial in self.of(phase) {
+            let Trial { rate_per_s, judgement, figures, .. } = trial;
+            let mut cells = vec![page::chart::grouped(*rate_per_s)];
+            cells.extend(knee.map(|knee| format!("{:.0} %", rate_per_s / knee * 100.0)));
+            cells.extend(figure_cells(figures.throughput_rps, figures));
+            let kept =
+                if judgement.kept { "yes".to_owned() } else { format!("no: {}", judgement.why) };
+            cells.push(kept);
+            table.row(cells);
+        }
+        table
+    }
+
+    /// Latency against rate.
+    #[must_use]
+    pub fn chart(&self) -> Chart {
+        let line = |name: &str, value: fn(&Trial) -> f64| {
+            let point = |trial: &Trial| {
+                DataPoint::at(trial.rate_per_s, value(trial)).noted(limited(&trial.figures))
+            };
+            let mut points: Vec<DataPoint> = self.of(Phase::Curve).map(point).collect();
+            points.sort_by(|a, b| a.x.total_cmp(&b.x));
+            Series::of(name, points)
+        };
+        let bounded = self.slo.latency();
+        let mut series = vec![
+            line("p50", |t| t.figures.p50_ns as f64),
+            line("p99", |t| t.figures.p99_ns as f64),
+            line("p99.9", |t| t.figures.p999_ns as f64),
+        ];
+        if let Some(clause) = bounded {
+            let known = [Measure::Quantile(0.5), Measure::Quantile(0.99), Measure::Quantile(0.999)];
+            if !known.contains(&clause.measure) {
+                series.push(line(&clause.measure.to_string(), |t| t.bounded_ns));
+            }
+        }
+        let slo = bounded.map(|clause| (clause.below, clause.to_string()));
+        let knee = self.found.passes_per_s.map(|rate| (rate, "found".to_owned()));
+        Chart::rate_curve("Response time against rate", series, slo, knee)
+    }
+
+    /// The page.
+    #[must_use]
+    pub fn page(&self, again: &str) -> Page {
+        let conclusion = self.conclusion();
+        let tone = match (self.found.passes_per_s, conclusion.not_the_server) {
+            (None, _) => Tone::Bad,
+            (_, true) => Tone::Warning,
+            _ => Tone::Good,
+        };
+        let mut lede = Vec::new();
+        incomplete(&mut lede, self.complete());
+        let figures =
+            self.found.passes_per_s.map(|rate| ("rate".to_owned(), Unit::PerSecond.show(rate)));
+        lede.push(Verdict {
+            headline: format!("{}: {}", self.test, conclusion.headline),
+            text: conclusion.text,
+            tone,
+            figures: figures.into_iter().collect(),
+        });
+        let text = "Latencies are response times: from when a request was due. The rate is that of \
+                    an open loop, which no reply delays.";
+        let sections = vec![
+            Section::new(
+                "Around the rate that was found",
+                [
+                    Block::Text(text.to_owned()),
+                    Block::Chart(self.chart()),
+                    Block::Table(self.curve_table()),
+                ],
+            ),
+            Section::new("Every trial", [Block::Table(self.trial_table(Phase::Search))]),
+        ];
+        super::page(
+            &format!("The rate that keeps {}", self.slo.text),
+            self.runs(),
+            lede,
+            sections,
+            again,
+        )
+    }
+}

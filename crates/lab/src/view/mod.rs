@@ -1,0 +1,74 @@
+//! Experiments as tables, charts and pages.
+
+mod hunt;
+mod survey;
+mod sweep;
+
+use page::{Block, Page, Section, Tone, Unit, Verdict};
+
+use crate::figures::{Figures, limit_name};
+use crate::runs::Runs;
+
+/// The figures that every table of runs ends in.
+const FIGURES: [&str; 5] = ["requests/s", "p50", "p99", "client CPU/request", "limited by"];
+
+/// Their cells; `rps` is that of the row.
+fn figure_cells(rps: f64, run: &Figures) -> [String; 5] {
+    let time = |ns: f64| Unit::Nanoseconds.show(ns);
+    let limit = limit_name(run.limited_by);
+    let limit = match run.complete() {
+        true => limit.to_owned(),
+        false => format!("{limit} (incomplete)"),
+    };
+    [
+        page::chart::grouped(rps),
+        time(run.p50_ns as f64),
+        time(run.p99_ns as f64),
+        run.client_cpu_ns.map_or("–".to_owned(), time),
+        limit,
+    ]
+}
+
+/// What limited a point, for whoever points at it.
+fn limited(run: &Figures) -> String {
+    format!("limited by: {}", run.verdict)
+}
+
+/// A page with the runs' common facts at its end, and how to do it again.
+fn page(
+    title: &str,
+    runs: &Runs,
+    lede: Vec<Verdict>,
+    mut sections: Vec<Section>,
+    again: &str,
+) -> Page {
+    let mut page = Page { title: title.to_owned(), lede, ..Page::default() };
+    if !runs.warnings.is_empty() {
+        let text = runs.warnings.join(". ");
+        let headline = "Warnings of the runs";
+        page.lede.push(Verdict { tone: Tone::Warning, ..Verdict::new(headline, text) });
+    }
+    if let Some(first) = &runs.first {
+        page.title = format!("{title} on {}", page::runs::product(first));
+        let (byline, facts) = page::runs::about(std::slice::from_ref(first));
+        page.byline = byline;
+        sections.push(Section::new(
+            "The first run",
+            std::iter::once(Block::Text(
+                "What all runs share, and what they vary from.".to_owned(),
+            ))
+            .chain(facts.blocks),
+        ));
+    }
+    sections.push(Section::new("Run it again", [Block::Code(again.to_owned())]));
+    page.sections = sections;
+    page
+}
+
+/// What a page says first if not everything is there.
+fn incomplete(lede: &mut Vec<Verdict>, complete: bool) {
+    if !complete {
+        let text = "It was interrupted or a run failed; what was measured until then is shown.";
+        lede.push(Verdict { tone: Tone::Warning, ..Verdict::new("Incomplete", text) });
+    }
+}

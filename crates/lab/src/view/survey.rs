@@ -1,0 +1,328 @@
+//! A survey as tables, charts and a page.
+
+use page::{Axis, Block, Chart, DataPoint, Page, Section, Series, Table, Tone, Unit, Verdict};
+
+use super::{FIGURES, figure_cells, incomplete, limited};
+use crate::survey::{Answer, Measured, Survey};
+
+/// Bytes per second grow with the size of values while the request is what costs. Where they grow
+/// by less than this for ten times the size, copying is.
+const GROWS: f64 = 3.0;
+
+impl Answer {
+    /// The table of a chapter.
+    #[must_use]
+    pub fn table(&self) -> Table {
+        let series = self.points.iter().any(|point| !point.series.is_empty());
+        let mut columns = vec![match self.key.as_str() {
+            "payload" => "bytes",
+            "connections" => "connections",
+            "suite" => "test",
+            _ => "",
+        }];
+        columns.extend(series.then_some(""));
+        columns.extend(FIGURES);
+        let bytes = self.key == "payload";
+        if bytes {
+            columns.insert(columns.len() - 4, "Gbit/s");
+        }
+        let mut table = Table::new(columns);
+        for point in &self.points {
+            let mut cells = vec![point.label.clone()];
+            cells.extend(series.then(|| point.series.clone()));
+            match point.slowest() {
+                Some(run) => {
+                    let [rps, others @ ..] = figure_cells(point.throughput_rps(), run);
+                    cells.push(rps);
+                    let gbit = point.bytes_per_s() * 8.0 / 1e9;
+                    cells.extend(bytes.then(|| format!("{gbit:.2}")));
+                    cells.extend(others);
+                }
+                None => {
+                    cells.resize(table.columns.len() - 1, "–".to_owned());
+                    let why = point.failure.clone().unwrap_or_default();
+                    cells.push(format!("not measured: {why}"));
+                }
+            }
+            table.row(cells);
+        }
+        table
+    }
+
+    /// The charts of a chapter.
+    #[must_use]
+    pub fn charts(&self) -> Vec<Chart> {
+        if self.points.iter().all(|point| point.figures.is_empty()) {
+            return Vec::new();
+        }
+        let rate = || Axis::linear("throughput", Unit::PerSecond);
+        match self.key.as_str() {
+            "payload" => {
+                let size = || Axis::log("value size", Unit::Bytes);
+                let bits = Axis::linear("requests and replies", Unit::BytesPerSecond);
+                vec![
+                    self.lines(
+                        "Bytes per second by value size",
+                        size(),
+                        bits,
+                        Measured::bytes_per_s,
+                    ),
+                    self.lines(
+                        "Requests per second by value size",
+                        size(),
+                        rate(),
+                        Measured::throughput_rps,
+                    ),
+                ]
+            }
+            "connections" => {
+                let count = || Axis::log("connections", Unit::Count);
+                let p99 = |point: &Measured| point.slowest().map_or(0.0, |run| run.p99_ns as f64);
+                let time = Axis::log("p99", Unit::Nanoseconds);
+                vec![
+                    self.lines(
+                        "Requests per second by connections",
+                        count(),
+                        rate(),
+                        Measured::throughput_rps,
+                    ),
+                    self.lines(
+                        "99th percentile of response time by connections",
+                        count(),
+                        time,
+                        p99,
+                    ),
+                ]
+            }
+            _ => vec![self.bars(rate())],
+        }
+    }
+
+    fn lines(&self, title: &str, x: Axis, y: Axis, value: fn(&Measured) -> f64) -> Chart {
+        let mut chart = Chart::lines(title, x, y);
+        for point in &self.points {
+            let (Some(x), Some(run)) = (point.x, point.slowest()) else { continue };
+            let shown = DataPoint::at(x, value(point)).noted(limited(run));
+            push(&mut chart, &point.series, shown);
+        }
+        chart
+    }
+
+    fn bars(&self, y: Axis) -> Chart {
+        let mut labels: Vec<&str> = Vec::new();
+        for point in self.points.iter().filter(|point| !point.figures.is_empty()) {
+            if !labels.contains(&point.label.as_str()) {
+                labels.push(&point.label);
+            }
+        }
+        let title = format!("Requests per second: {}", self.title.to_lowercase());
+        let mut chart = Chart::bars(title, labels.clone(), y);
+        for point in &self.points {
+            let at = labels.iter().position(|label| *label == point.label);
+            let (Some(at), Some(run)) = (at, point.slowest()) else { continue };
+            let shown = DataPoint::at(at as f64, point.throughput_rps()).noted(limited(run));
+            push(&mut chart, &point.series, shown);
+        }
+        chart
+    }
+
+    /// What follows from the figures, in a sentence or two.
+    #[must_use]
+    pub fn remarks(&self) -> Vec<String> {
+        match self.key.as_str() {
+            "payload" => ["SET", "GET"].iter().filter_map(|test| self.bandwidth(test)).collect(),
+            "transport" => self.ratio("unix socket", "TCP"),
+            "pipeline" => self.ratio("-P 16", "-P 1"),
+            "instances" => match &self.points[..] {
+                [one, two] if one.throughput_rps() > 0.0 => {
+                    let ratio = two.throughput_rps() / one.throughput_rps();
+                    vec![format!("Two instances do {ratio:.2} times what one does.")]
+                }
+                _ => Vec::new(),
+            },
+            _ => Vec::new(),
+        }
+    }
+
+    /// From which size on bytes per second hardly grow.
+    fn bandwidth(&self, series: &str) -> Option<String> {
+        let points: Vec<&Measured> =
+            self.points.iter().filter(|p| p.series == series && p.bytes_per_s() > 0.0).collect();
+        let flat = points.windows(2).find(|pair| {
+            let decades = (pair[1].x.unwrap_or(1.0) / pair[0].x.unwrap_or(1.0)).log10();
+            let growth = (pair[1].bytes_per_s() / pair[0].bytes_per_s()).log10();
+            decades > 0.0 && growth / decades < GROWS.log10()
+        })?;
+        let most = points.iter().map(|p| p.bytes_per_s()).fold(0.0, f64::max);
+        let size = Unit::Bytes.show(flat[0].x?);
+        Some(format!(
+            "{series}: beyond values of {size}, bytes per second grow much less than sizes do: \
+             copying, by the kernel and through memory, begins to cost more than the request \
+             itself. The most is {:.1} Gbit/s.",
+            most * 8.0 / 1e9
+        ))
+    }
+
+    /// How one series compares with another, label by label.
+    fn ratio(&self, of: &str, to: &str) -> Vec<String> {
+        let find = |series: &str, label: &str| {
+            self.points.iter().find(|p| p.series == series && p.label == label)
+        };
+        let ratios = self.points.iter().filter(|p| p.series == of).filter_map(|point| {
+            let base = find(to, &point.label)?.throughput_rps();
+            (base > 0.0).then(|| format!("{} ×{:.2}", point.label, point.throughput_rps() / base))
+        });
+        let ratios: Vec<String> = ratios.collect();
+        if ratios.is_empty() {
+            return Vec::new();
+        }
+        vec![format!("{of} against {to}: {}.", ratios.join(", "))]
+    }
+}
+
+/// Adds a point to the series of a name.
+fn push(chart: &mut Chart, name: &str, point: DataPoint) {
+    match chart.series.iter_mut().find(|series| series.name == name) {
+        Some(series) => series.points.push(point),
+        None => chart.series.push(Series::of(name, [point])),
+    }
+}
+
+impl Survey {
+    /// The page.
+    #[must_use]
+    pub fn page(&self, again: &str) -> Page {
+        let mut lede = Vec::new();
+        incomplete(&mut lede, self.complete());
+        lede.push(self.verdict());
+        let section = |answer: &Answer| {
+            let mut blocks = vec![Block::Text(answer.text.clone())];
+            blocks.extend(
+                answer.remarks().into_iter().map(|remark| Block::Note(Tone::Plain, remark)),
+            );
+            blocks.extend(answer.charts().into_iter().map(Block::Chart));
+            if !answer.points.is_empty() {
+                blocks.push(Block::Table(answer.table()));
+            }
+            let notes = answer.left_out.iter().map(|why| Block::Note(Tone::Plain, why.clone()));
+            blocks.extend(notes);
+            Section::new(answer.title.clone(), blocks)
+        };
+        let mut sections: Vec<Section> = self.chapters.iter().map(section).collect();
+        sections.push(Section::new("What limited each point", [Block::Table(self.limits())]));
+        super::page("How fast is Redis, here? A survey", self.runs(), lede, sections, again)
+    }
+
+    /// The verdict of every point.
+    fn limits(&self) -> Table {
+        let mut table = Table::new(["chapter", "point", "limited by"]);
+        for chapter in &self.chapters {
+            for point in &chapter.points {
+                let Some(run) = point.slowest() else { continue };
+                let name = [point.label.as_str(), point.series.as_str()].join(" ");
+                table.row([chapter.title.as_str(), name.trim(), &run.verdict]);
+            }
+        }
+        table
+    }
+
+    /// The answer in a few figures.
+    #[must_use]
+    pub fn verdict(&self) -> Verdict {
+        let chapter = |key: &str| self.chapters.iter().find(|chapter| chapter.key == key);
+        let figure = |key: &str, series: &str, label: &str| {
+            let found = |p: &&Measured| p.series == series && p.label == label;
+            chapter(key)?.points.iter().find(found).filter(|p| !p.figures.is_empty())
+        };
+        let mut figures = Vec::new();
+        for (name, series, label) in [
+            ("SET", "-P 1", "SET"),
+            ("GET", "-P 1", "GET"),
+            ("SET, pipeline of 16", "-P 16", "SET"),
+            ("GET, pipeline of 16", "-P 16", "GET"),
+        ] {
+            if let Some(point) = figure("pipeline", series, label) {
+                figures.push((name.to_owned(), Unit::PerSecond.show(point.throughput_rps())));
+            }
+        }
+        let limit = figure("pipeline", "-P 1", "GET").and_then(Measured::slowest);
+        let text = limit.map_or("Nothing was measured yet.".to_owned(), |run| {
+            format!("GET without a pipeline was limited by {}.", run.verdict)
+        });
+        let headline = match figures.iter().find(|(name, _)| name == "GET") {
+            Some((_, rate)) => format!("{} GET without a pipeline", rate),
+            None => "A survey".to_owned(),
+        };
+        Verdict { headline, text, tone: Tone::Plain, figures }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figures::Figures;
+    use crate::figures::tests::figures;
+
+    fn point(label: &str, series: &str, x: Option<f64>, rps: f64, bytes_per_s: f64) -> Measured {
+        Measured {
+            label: label.into(),
+            series: series.into(),
+            x,
+            test: "SET".into(),
+            tests: vec![0],
+            figures: vec![Figures { bytes_per_s, ..figures(rps, 1_000_000) }],
+            failure: None,
+        }
+    }
+
+    fn answer(key: &str, points: Vec<Measured>) -> Answer {
+        let text = String::new;
+        Answer { key: key.into(), title: "A title".into(), text: text(), points, left_out: vec![] }
+    }
+
+    #[test]
+    fn where_bytes_stop_growing_copying_costs() {
+        let sizes = [(10.0, 1e6), (100.0, 9e6), (1e3, 8e7), (1e4, 5e8), (1e5, 8e8)];
+        let points = sizes.map(|(size, bytes)| point("x", "SET", Some(size), bytes / size, bytes));
+        let payload = answer("payload", points.to_vec());
+        let remarks = payload.remarks();
+        assert_eq!(remarks.len(), 1);
+        assert!(remarks[0].contains("beyond values of 10 kB"), "{remarks:?}");
+        assert!(remarks[0].contains("6.4 Gbit/s"), "{remarks:?}");
+        assert_eq!(payload.table().columns[3], "Gbit/s");
+        assert_eq!(payload.table().rows[4][3], "6.40");
+        assert_eq!(payload.charts()[0].points_shown(), 5);
+        let growing = answer("payload", points[..3].to_vec());
+        assert!(growing.remarks().is_empty());
+    }
+
+    #[test]
+    fn chapters_of_names_are_bars_and_say_by_how_much() {
+        let transport = answer(
+            "transport",
+            vec![
+                point("SET -P 1", "TCP", None, 100_000.0, 1.0),
+                point("SET -P 1", "unix socket", None, 250_000.0, 1.0),
+            ],
+        );
+        assert_eq!(transport.remarks(), ["unix socket against TCP: SET -P 1 ×2.50."]);
+        let chart = &transport.charts()[0];
+        assert!(matches!(&chart.kind, page::Kind::Bars(names) if names.len() == 1));
+        assert_eq!(chart.points_shown(), 2);
+        assert!(chart.svg().unwrap().contains("limited by: server: busy"));
+    }
+
+    #[test]
+    fn what_was_not_measured_is_a_row_that_says_why() {
+        let mut missed = point("x", "", None, 1.0, 1.0);
+        (missed.figures, missed.failure) = (vec![], Some("no such server".into()));
+        let chapter = answer("placement", vec![missed]);
+        let table = chapter.table();
+        assert_eq!(table.rows[0].len(), table.columns.len());
+        assert!(table.rows[0].last().unwrap().contains("no such server"));
+        assert!(chapter.charts().is_empty());
+        let mut survey = Survey::new(true, 1.0);
+        survey.chapters.push(chapter);
+        assert!(survey.page("again").html().contains("no such server"));
+    }
+}

@@ -1,0 +1,270 @@
+//! A sweep as a table, charts and a page.
+
+use page::{Axis as Scale, Block, Chart, DataPoint, Page, Section, Series, Table, Unit, Verdict};
+
+use super::{FIGURES, figure_cells, incomplete, limited};
+use crate::grid::Axis;
+use crate::sweep::{Row, Sweep};
+
+/// What an option counts, for people.
+fn described(option: &str) -> (&str, Unit) {
+    match option {
+        "-c" => ("connections", Unit::Count),
+        "-P" => ("requests per pipeline", Unit::Count),
+        "-d" => ("value size", Unit::Bytes),
+        "-r" => ("keys", Unit::Count),
+        "-n" => ("requests", Unit::Count),
+        "--threads" => ("threads", Unit::Count),
+        "--rps" => ("rate asked for", Unit::PerSecond),
+        "--duration" => ("duration", Unit::Seconds),
+        other => (other, Unit::Plain),
+    }
+}
+
+/// The values of an axis as numbers, if they all are.
+fn numbers(axis: &Axis) -> Option<Vec<f64>> {
+    axis.values.iter().map(|value| value.parse().ok()).collect()
+}
+
+/// What a chart shows of a row: the value, and from where to where repeats went.
+type Shown = fn(&Row) -> Option<(f64, Option<(f64, f64)>)>;
+
+impl Sweep {
+    /// The table: a row for each point and test.
+    #[must_use]
+    pub fn table(&self) -> Table {
+        let options = self.axes.iter().map(|axis| axis.option.clone());
+        let tests = self.several_tests();
+        let repeated = self.points.iter().any(|row| row.figures.len() > 1);
+        let mut columns: Vec<String> = options.collect();
+        columns.extend(tests.then(|| "test".to_owned()));
+        columns.extend(FIGURES.map(str::to_owned));
+        if repeated {
+            columns.insert(columns.len() - FIGURES.len() + 1, "from – to".to_owned());
+        }
+        let mut table = Table::new(columns);
+        for row in &self.points {
+            let Some((run, (low, high))) = row.middle() else { continue };
+            let mut cells = row.settings.clone();
+            cells.extend(tests.then(|| row.test.clone()));
+            let [rps, others @ ..] = figure_cells(run.throughput_rps, run);
+            cells.push(rps);
+            let grouped = page::chart::grouped;
+            cells.extend(repeated.then(|| format!("{} – {}", grouped(low), grouped(high))));
+            cells.extend(others);
+            table.row(cells);
+        }
+        table
+    }
+
+    /// The charts: throughput, latency and, where the size of values varies, bytes.
+    #[must_use]
+    pub fn charts(&self) -> Vec<Chart> {
+        let mut charts = vec![
+            self.chart(
+                "Requests per second",
+                Scale::linear("throughput", Unit::PerSecond),
+                |row| {
+                    let (run, span) = row.middle()?;
+                    Some((run.throughput_rps, (row.figures.len() > 1).then_some(span)))
+                },
+            ),
+            self.chart(
+                "99th percentile of response time",
+                Scale::log("p99", Unit::Nanoseconds),
+                |row| Some((row.middle()?.0.p99_ns as f64, None)),
+            ),
+        ];
+        if self.axes.iter().any(|axis| axis.option == "-d") {
+            let scale = Scale::linear("requests and replies", Unit::BytesPerSecond);
+            charts.push(
+                self.chart("Bytes per second", scale, |row| {
+                    Some((row.middle()?.0.bytes_per_s, None))
+                }),
+            );
+        }
+        charts
+    }
+
+    fn chart(&self, title: &str, y: Scale, shown: Shown) -> Chart {
+        // The axis with the most numbers is the one to go along.
+        let along = self.axes.iter().enumerate().filter(|(_, axis)| numbers(axis).is_some());
+        let along = along.max_by_key(|(at, axis)| (axis.values.len(), usize::MAX - at));
+        let Some((along, axis)) = along else { return self.bars(title, y, shown) };
+        let (name, unit) = described(&axis.option);
+        let values = numbers(axis).unwrap_or_default();
+        let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = values.iter().copied().fold(0.0, f64::max);
+        let x = if least > 0.0 && most / least >= 8.0 {
+            Scale::log(name, unit)
+        } else {
+            Scale::linear(name, unit)
+        };
+        let mut chart = Chart::lines(format!("{title} by {name}"), x, y);
+        for row in &self.points {
+            let (Some((value, span)), Some((run, _))) = (shown(row), row.middle()) else {
+                continue;
+            };
+            let Ok(x) = row.settings[along].parse::<f64>() else { continue };
+            let mut point = DataPoint::at(x, value).noted(limited(run));
+            point.interval = span;
+            let name = self.name_without(row, along);
+            match chart.series.iter_mut().find(|series| series.name == name) {
+                Some(series) => series.points.push(point),
+                None => chart.series.push(Series::of(name, [point])),
+            }
+        }
+        for series in &mut chart.series {
+            series.points.sort_by(|a, b| a.x.total_cmp(&b.x));
+        }
+        chart
+    }
+
+    /// Where nothing that varies is a number.
+    fn bars(&self, title: &str, y: Scale, shown: Shown) -> Chart {
+        let names = self.points.iter().map(|row| self.name_without(row, usize::MAX));
+        let mut chart = Chart::bars(title, names, y);
+        let points = (0..).zip(&self.points).filter_map(|(at, row)| {
+            let ((value, span), (run, _)) = (shown(row)?, row.middle()?);
+            let mut point = DataPoint::at(f64::from(at), value).noted(limited(run));
+            point.interval = span;
+            Some(point)
+        });
+        chart.series.push(Series::of("", points.collect::<Vec<_>>()));
+        chart
+    }
+
+    /// What a row is, without the setting of one axis.
+    fn name_without(&self, row: &Row, along: usize) -> String {
+        let others = self.axes.iter().zip(&row.settings).enumerate().filter(|(at, _)| *at != along);
+        let others = others.map(|(_, (axis, value))| format!("{} {value}", axis.option));
+        let test = (self.several_tests() || self.axes.len() < 2).then(|| row.test.clone());
+        test.into_iter().chain(others).collect::<Vec<_>>().join(" ")
+    }
+
+    /// The fastest point of each test, in words.
+    #[must_use]
+    pub fn best(&self) -> Vec<Verdict> {
+        let mut tests: Vec<&str> = Vec::new();
+        for row in &self.points {
+            if !tests.contains(&row.test.as_str()) {
+                tests.push(&row.test);
+            }
+        }
+        let best = tests.into_iter().filter_map(|test| {
+            let rows = self.points.iter().filter(|row| row.test == test);
+            let rows = rows.filter_map(|row| Some((row, row.middle()?.0)));
+            let (row, run) =
+                rows.max_by(|(_, a), (_, b)| a.throughput_rps.total_cmp(&b.throughput_rps))?;
+            let settings = self.axes.iter().zip(&row.settings);
+            let settings = settings.map(|(axis, value)| format!(" {} {value}", axis.option));
+            let rps = page::chart::grouped(run.throughput_rps);
+            let headline = format!("{test}: {rps} requests/s with{}", settings.collect::<String>());
+            let headline =
+                if self.axes.is_empty() { format!("{test}: {rps} requests/s") } else { headline };
+            Some(Verdict::new(headline, format!("Limited by {}.", run.verdict)))
+        });
+        best.collect()
+    }
+
+    /// The page.
+    #[must_use]
+    pub fn page(&self, again: &str) -> Page {
+        let mut lede = Vec::new();
+        incomplete(&mut lede, self.complete());
+        lede.extend(self.best().into_iter().take(4));
+        let options: Vec<&str> = self.axes.iter().map(|axis| described(&axis.option).0).collect();
+        let title = match options.is_empty() {
+            true => "A sweep".to_owned(),
+            false => format!("A sweep of {}", options.join(" and ")),
+        };
+        let charts = self.charts().into_iter().map(Block::Chart);
+        let mut table = vec![Block::Table(self.table())];
+        if self.points.iter().any(|row| row.figures.len() > 1) {
+            let text = "Each row is the run in the middle by throughput of its repeats.";
+            table.insert(0, Block::Text(text.to_owned()));
+        }
+        let sections = vec![
+            Section::new("Charts", charts.collect::<Vec<_>>()),
+            Section::new("Every point", table),
+            Section::new("What limited each", [Block::Table(self.limits())]),
+        ];
+        super::page(&title, self.runs(), lede, sections, again)
+    }
+
+    /// The verdict of every row.
+    fn limits(&self) -> Table {
+        let mut table = Table::new(["point", "limited by"]);
+        for row in &self.points {
+            if let Some((run, _)) = row.middle() {
+                table.row([self.name_without(row, usize::MAX), run.verdict.clone()]);
+            }
+        }
+        table
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figures::tests::figures;
+
+    fn sweep() -> Sweep {
+        let axis = |option: &str, values: &[&str]| Axis {
+            option: option.into(),
+            values: values.iter().map(|v| (*v).to_owned()).collect(),
+        };
+        let mut sweep = Sweep::new(vec![
+            axis("--engine", &["uring", "epoll"]),
+            axis("-c", &["1", "10", "100"]),
+        ]);
+        for engine in ["uring", "epoll"] {
+            for (n, c) in [(1, "1"), (2, "10"), (3, "100")] {
+                sweep.points.push(Row {
+                    settings: vec![engine.into(), c.into()],
+                    test: "SET".into(),
+                    tests: vec![0],
+                    figures: vec![figures(f64::from(n) * 10_000.0, 1_000_000)],
+                });
+            }
+        }
+        sweep
+    }
+
+    #[test]
+    fn the_table_has_a_row_for_each_point() {
+        let table = sweep().table();
+        assert_eq!(table.columns[..3], ["--engine", "-c", "requests/s"]);
+        assert_eq!(table.rows.len(), 6);
+        assert_eq!(table.rows[5][..5], ["epoll", "100", "30,000", "500 µs", "1 ms"]);
+        assert_eq!(table.rows[5][6], "server");
+    }
+
+    #[test]
+    fn charts_go_along_the_axis_of_numbers() {
+        let charts = sweep().charts();
+        assert_eq!(charts.len(), 2);
+        for chart in &charts {
+            assert_eq!(chart.x.label, "connections");
+            assert_eq!(chart.points_shown(), 6, "{}", chart.title);
+            let names: Vec<&str> = chart.series.iter().map(|s| s.name.as_str()).collect();
+            assert_eq!(names, ["--engine uring", "--engine epoll"]);
+            assert!(chart.svg().unwrap().contains("limited by: server: busy"));
+        }
+        let mut names_only = sweep();
+        names_only.axes.truncate(1);
+        names_only.points.iter_mut().for_each(|row| row.settings.truncate(1));
+        assert!(matches!(names_only.charts()[0].kind, page::Kind::Bars(_)));
+    }
+
+    #[test]
+    fn the_page_says_the_best_first_and_all_of_it() {
+        let page = sweep().page("keystorm sweep -c 1..100");
+        assert_eq!(page.lede[0].headline, "Incomplete");
+        assert!(
+            page.lede[1].headline.contains("30,000 requests/s with --engine uring -c 100")
+                || page.lede[1].headline.contains("30,000 requests/s with --engine epoll -c 100")
+        );
+        assert!(page.html().contains("keystorm sweep -c 1..100"));
+    }
+}

@@ -1,0 +1,196 @@
+//! A command line taken apart into options and what follows them, without knowing what they mean.
+//!
+//! Owns the rules of the shape: `-c 5`, `-c5`, `-qc 5`, `--name value`, `--name=value`, `--`, and
+//! that the first word that is no option begins the rest. Which options there are is told by the
+//! caller, who has a parser that knows.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+
+/// What an option takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Takes {
+    /// No value.
+    Nothing,
+    /// One value, in the same word or the next.
+    Value,
+    /// A value or none, and that only behind `=`.
+    Attached,
+}
+
+/// An option as it was typed, with its value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Given {
+    /// Its name, with the hyphens.
+    pub name: String,
+    /// Its value, if it has one.
+    pub value: Option<OsString>,
+}
+
+/// A command line.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Line {
+    /// The options, in order.
+    pub options: Vec<Given>,
+    /// What follows them, from `--` or the first word that is no option on.
+    pub rest: Vec<OsString>,
+}
+
+impl Given {
+    /// An option with a value.
+    #[must_use]
+    pub fn new(name: impl Into<String>, value: impl Into<OsString>) -> Self {
+        Self { name: name.into(), value: Some(value.into()) }
+    }
+
+    /// The words that stand for it.
+    fn words(&self) -> Vec<OsString> {
+        match &self.value {
+            None => vec![self.name.clone().into()],
+            Some(value) if self.name.starts_with("--") => {
+                let mut word = OsString::from(format!("{}=", self.name));
+                word.push(value);
+                vec![word]
+            }
+            Some(value) => vec![self.name.clone().into(), value.clone()],
+        }
+    }
+}
+
+impl Line {
+    /// Takes words apart. `takes` says what the option of a name takes; what it does not know is an
+    /// option without a value, which whoever parses the words later will refuse.
+    #[must_use]
+    pub fn of(args: Vec<OsString>, takes: impl Fn(&str) -> Option<Takes>) -> Self {
+        let mut options = Vec::new();
+        let mut args = args.into_iter().peekable();
+        while let Some(word) = args.next_if(|word| is_option(word)) {
+            let (bytes, text) = (word.as_bytes(), word.to_string_lossy().into_owned());
+            if bytes.starts_with(b"--") {
+                let cut = bytes.iter().position(|byte| *byte == b'=');
+                let name = text.split('=').next().unwrap_or_default().to_owned();
+                let attached = cut.map(|at| OsStr::from_bytes(&bytes[at + 1..]).to_owned());
+                let value = match takes(&name) {
+                    Some(Takes::Value) if attached.is_none() => args.next(),
+                    _ => attached,
+                };
+                options.push(Given { name, value });
+            } else {
+                cluster(bytes, &takes, &mut args, &mut options);
+            }
+        }
+        Self { options, rest: args.collect() }
+    }
+
+    /// The words again.
+    #[must_use]
+    pub fn words(&self) -> Vec<OsString> {
+        let options = self.options.iter().flat_map(Given::words);
+        options.chain(self.rest.iter().cloned()).collect()
+    }
+
+    /// Whether there is an option of this name.
+    #[must_use]
+    pub fn has(&self, name: &str) -> bool {
+        self.options.iter().any(|given| given.name == name)
+    }
+
+    /// Takes out the options that `ours` picks.
+    pub fn take(&mut self, ours: impl Fn(&Given) -> bool) -> Vec<Given> {
+        let (taken, left) = std::mem::take(&mut self.options).into_iter().partition(ours);
+        self.options = left;
+        taken
+    }
+}
+
+/// The words of options alone.
+#[must_use]
+pub fn words_of(options: &[Given]) -> Vec<OsString> {
+    options.iter().flat_map(Given::words).collect()
+}
+
+/// Whether a word is an option: a hyphen and more, but not `--` itself.
+fn is_option(word: &OsStr) -> bool {
+    let bytes = word.as_bytes();
+    bytes.len() > 1 && bytes[0] == b'-' && bytes != b"--"
+}
+
+/// Short options in one word, of which the last may have a value.
+fn cluster(
+    word: &[u8],
+    takes: &impl Fn(&str) -> Option<Takes>,
+    args: &mut impl Iterator<Item = OsString>,
+    options: &mut Vec<Given>,
+) {
+    for (at, letter) in word.iter().enumerate().skip(1) {
+        let name = format!("-{}", char::from(*letter));
+        if takes(&name) != Some(Takes::Value) {
+            options.push(Given { name, value: None });
+            continue;
+        }
+        let rest = &word[at + 1..];
+        let rest = rest.strip_prefix(b"=").unwrap_or(rest);
+        let value = if word.len() == at + 1 {
+            args.next()
+        } else {
+            Some(OsString::from_vec(rest.to_vec()))
+        };
+        options.push(Given { name, value });
+        return;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn takes(name: &str) -> Option<Takes> {
+        match name {
+            "-c" | "-P" | "-t" | "--rps" => Some(Takes::Value),
+            "-q" | "--csv" => Some(Takes::Nothing),
+            "--spawn" => Some(Takes::Attached),
+            _ => None,
+        }
+    }
+
+    fn line(text: &str) -> Line {
+        Line::of(text.split_whitespace().map(OsString::from).collect(), takes)
+    }
+
+    fn shown(line: &Line) -> Vec<String> {
+        line.words().iter().map(|word| word.to_string_lossy().into_owned()).collect()
+    }
+
+    #[test]
+    fn every_way_to_write_an_option_is_understood() {
+        for (typed, words) in [
+            ("-c 5", "-c 5"),
+            ("-c5", "-c 5"),
+            ("-c=5", "-c 5"),
+            ("-qc 5", "-q -c 5"),
+            ("-qc5", "-q -c 5"),
+            ("--rps 10", "--rps=10"),
+            ("--rps=10", "--rps=10"),
+            ("--rps --csv", "--rps=--csv"),
+            ("--spawn -q", "--spawn -q"),
+            ("--spawn=x -q", "--spawn=x -q"),
+            ("-c -5", "-c -5"),
+            ("-q get -c 5", "-q get -c 5"),
+            ("-q -- get -c 5", "-q -- get -c 5"),
+            ("--bogus get", "--bogus get"),
+            ("-c", "-c"),
+        ] {
+            assert_eq!(shown(&line(typed)).join(" "), words, "{typed}");
+        }
+        assert_eq!(line("-q get -c 5").rest, ["get", "-c", "5"]);
+        assert_eq!(line("--spawn get").rest, ["get"]);
+    }
+
+    #[test]
+    fn options_can_be_taken_out() {
+        let mut line = line("-c 5 --csv -q ping");
+        assert_eq!(line.take(|given| given.name == "--csv").len(), 1);
+        assert_eq!(shown(&line).join(" "), "-c 5 -q ping");
+        assert!(line.has("-q") && !line.has("--csv"));
+    }
+}

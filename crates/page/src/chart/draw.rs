@@ -1,0 +1,158 @@
+//! A chart becomes one SVG element: legend, plot, guides, and marks to point at.
+
+use std::fmt::Write;
+
+use super::surface::{shortened, text_width, xml};
+use super::theme::{self, Role};
+use super::{Chart, ChartError, Kind, bars, plot};
+
+/// The widths of charts in pixels: one of two side by side, one on a phone, and a picture of its own.
+/// Text keeps its size in all.
+pub(crate) const WIDE: u32 = 560;
+pub(crate) const NARROW: u32 = 360;
+const PICTURE: u32 = 760;
+/// What is free around a picture's chart.
+const EDGE: u32 = 12;
+
+/// Sizes of text in pixels.
+pub(super) const LABEL: f64 = 12.0;
+const TITLE: f64 = 16.0;
+const LEGEND_LINE: u32 = 20;
+const SWATCH: f64 = 18.0;
+
+/// Where a plot may be drawn.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Frame {
+    pub(super) width: u32,
+    /// Where the plot begins, below title and legend.
+    pub(super) top: u32,
+}
+
+/// Something to point at: one for each point shown.
+pub(super) struct Mark {
+    /// The element without its end: a circle or a rectangle.
+    pub(super) shape: String,
+    /// What is said of it, in lines.
+    pub(super) title: String,
+}
+
+/// The element for a page, which says title and note itself.
+///
+/// # Errors
+/// The drawing library gave up.
+pub(crate) fn inline(chart: &Chart, width: u32, class: &str) -> Result<String, ChartError> {
+    let (body, height) = body(chart, width, 0)?;
+    Ok(format!(
+        "<svg class=\"{class}\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
+         height=\"{height}\" role=\"img\" aria-label=\"{}\">\n{body}</svg>\n",
+        xml(&chart.title)
+    ))
+}
+
+/// A file of its own.
+pub(super) fn standalone(chart: &Chart) -> Result<String, ChartError> {
+    // Marks come out when somebody points at them, and some not before.
+    let style =
+        format!("<style>.q{{opacity:0}}.m:hover{{opacity:1}}{}</style>\n", theme::dark_css());
+    picture(chart, &style)
+}
+
+/// A file of its own, with this style sheet.
+pub(super) fn picture(chart: &Chart, style: &str) -> Result<String, ChartError> {
+    let (body, height) = body(chart, PICTURE - 2 * EDGE, 36)?;
+    let height = height + EDGE;
+    let title = shortened(&chart.title, TITLE, f64::from(PICTURE - 2 * EDGE));
+    Ok(format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {PICTURE} {height}\" \
+         width=\"{PICTURE}\" height=\"{height}\" role=\"img\" \
+         font-family=\"Ubuntu, system-ui, sans-serif\">\n<title>{0}</title>\n{style}\
+         <rect {1} width=\"{PICTURE}\" height=\"{height}\"/>\n\
+         <text {2} x=\"{EDGE}\" y=\"24\" font-size=\"{TITLE}\" font-weight=\"600\">{3}</text>\n\
+         <g transform=\"translate({EDGE} 0)\">\n{body}</g></svg>\n",
+        xml(&chart.title),
+        Role::Paper.fill(),
+        Role::Ink.fill(),
+        xml(&title),
+    ))
+}
+
+/// All that is within the element, from `top` pixels on, and its height.
+fn body(chart: &Chart, width: u32, top: u32) -> Result<(String, u32), ChartError> {
+    let mut out = String::new();
+    let top = legend(chart, width, top, &mut out);
+    if chart.points_shown() == 0 {
+        let y = top + 40;
+        let _ = writeln!(
+            out,
+            "<text {} x=\"{}\" y=\"{y}\" font-size=\"{LABEL}\" text-anchor=\"middle\">nothing was \
+             measured</text>",
+            Role::Muted.fill(),
+            width / 2
+        );
+        return Ok((out, top + 80));
+    }
+    let frame = Frame { width, top };
+    let height = match &chart.kind {
+        Kind::Bars(categories) => bars::draw(chart, categories, frame, &mut out)?,
+        Kind::Lines | Kind::Steps | Kind::Scatter => plot::draw(chart, frame, &mut out)?,
+    };
+    Ok((out, height))
+}
+
+/// Draws which colour is what, in as many lines as it needs, and gives where they end. One series
+/// is named by the title.
+fn legend(chart: &Chart, width: u32, top: u32, out: &mut String) -> u32 {
+    if chart.series.len() < 2 {
+        return top;
+    }
+    let width = f64::from(width);
+    let (mut x, mut line) = (0.0, 0);
+    for (n, series) in chart.series.iter().enumerate() {
+        let name = shortened(&series.name, LABEL, width - SWATCH - 30.0);
+        let needed = SWATCH + 6.0 + text_width(&name, LABEL) + 18.0;
+        if x > 0.0 && x + needed > width {
+            (x, line) = (0.0, line + 1);
+        }
+        let y = f64::from(top + line * LEGEND_LINE) + 10.0;
+        let swatch = match chart.kind {
+            Kind::Bars(_) | Kind::Scatter => format!(
+                "<rect {} x=\"{x:.1}\" y=\"{:.1}\" width=\"12\" height=\"12\" rx=\"2\"/>",
+                Role::Series(n).fill(),
+                y - 6.0
+            ),
+            _ => format!(
+                "<line {}{} stroke-width=\"2.5\" x1=\"{x:.1}\" x2=\"{:.1}\" y1=\"{y:.1}\" y2=\"{y:.1}\"/>",
+                Role::Series(n).stroke(),
+                dashes(series.dashed, n),
+                x + SWATCH
+            ),
+        };
+        let _ = writeln!(
+            out,
+            "{swatch}<text {} x=\"{:.1}\" y=\"{:.1}\" font-size=\"{LABEL}\">{}</text>",
+            Role::Ink.fill(),
+            x + SWATCH + 6.0,
+            y + 4.0,
+            xml(&name)
+        );
+        x += needed;
+    }
+    top + (line + 1) * LEGEND_LINE + 6
+}
+
+/// The attribute that breaks the line of series `n` into dashes, where it is to be.
+pub(super) fn dashes(dashed: bool, n: usize) -> &'static str {
+    match (dashed, n >= theme::SERIES) {
+        (true, _) => " stroke-dasharray=\"6 4\"",
+        (false, true) => " stroke-dasharray=\"2 3\"",
+        (false, false) => "",
+    }
+}
+
+/// Draws what is pointed at, over all else.
+pub(super) fn marks(marks: &[Mark], out: &mut String) {
+    for Mark { shape, title } in marks {
+        let name = shape.split(' ').next().unwrap_or_default().trim_start_matches('<');
+        let _ = writeln!(out, "{shape}><title>{}</title></{name}>", xml(title));
+    }
+}

@@ -1,0 +1,329 @@
+//! Charts as data, and their way to SVG and PNG.
+//!
+//! [`Chart`] says what is to be seen; `plot` and `bars` draw it with `plotters` on a `surface` that
+//! writes SVG in the colours of a `theme`. A chart never fails because of its data: points that no
+//! scale can show (not finite, or not above zero on a logarithmic one) are left out, and a chart
+//! without any says so.
+
+mod bars;
+mod draw;
+mod plot;
+mod png;
+mod scale;
+mod surface;
+mod theme;
+mod unit;
+
+use thiserror::Error;
+
+pub(crate) use draw::{NARROW, WIDE, inline};
+pub(crate) use theme::dark_css;
+pub use unit::{Unit, grouped};
+
+/// A chart.
+///
+/// A sweep is a line for each value of one option over the values of another. What limited a point
+/// is said when somebody points at it.
+///
+/// ```
+/// use page::{Axis, Chart, DataPoint, Series, Unit};
+///
+/// let mut chart = Chart::lines(
+///     "Requests per second by connections",
+///     Axis::log("connections", Unit::Count),
+///     Axis::linear("requests per second", Unit::PerSecond),
+/// );
+/// for (depth, rates) in [(1, [21e3, 98e3]), (16, [190e3, 640e3])] {
+///     let points = [1.0, 10.0].into_iter().zip(rates);
+///     let points = points.map(|(c, rate)| DataPoint::at(c, rate).noted("limited by the server"));
+///     chart.series.push(Series::of(format!("pipeline of {depth}"), points));
+/// }
+/// assert_eq!(chart.points_shown(), 4);
+/// assert!(chart.svg()?.contains("limited by the server"));
+/// # Ok::<(), page::ChartError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Chart {
+    /// What it shows, as a sentence begins: `Response time over time`.
+    pub title: String,
+    /// What to know to read it, below the chart; empty for nothing.
+    pub note: String,
+    /// How points are shown.
+    pub kind: Kind,
+    /// The horizontal axis. Of bars, the one of their categories.
+    pub x: Axis,
+    /// The vertical axis. Of bars, the one of their lengths.
+    pub y: Axis,
+    /// What is shown: the first eight in colours of their own.
+    pub series: Vec<Series>,
+    /// Lines across the chart that mean something, such as a target or a knee.
+    pub guides: Vec<Guide>,
+}
+
+/// How points are shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Kind {
+    /// Lines through points in order of x.
+    Lines,
+    /// Lines that keep their height from one point to the next, as counts of intervals do.
+    Steps,
+    /// Points without a line, where neither neighbour follows from the other.
+    Scatter,
+    /// Horizontal bars, one for each category and series; a point's x is the number of its
+    /// category, from 0.
+    Bars(Vec<String>),
+}
+
+/// An axis.
+#[derive(Debug, Clone)]
+pub struct Axis {
+    /// What it counts, without the unit, which is added.
+    pub label: String,
+    /// How values become distances.
+    pub scale: Scale,
+    /// What values are in.
+    pub unit: Unit,
+}
+
+/// How values become distances.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scale {
+    /// Equal differences, from zero where the values are all positive.
+    Linear,
+    /// Equal ratios; values must be above zero.
+    Log,
+    /// Quantiles (0 to 1) by what is left of 1: 0, 0.9, 0.99, 0.999 and so on are equally far
+    /// apart. For percentile spectra.
+    Nines,
+}
+
+impl Axis {
+    /// An axis of equal differences.
+    #[must_use]
+    pub fn linear(label: impl Into<String>, unit: Unit) -> Self {
+        Self { label: label.into(), scale: Scale::Linear, unit }
+    }
+
+    /// An axis of equal ratios.
+    #[must_use]
+    pub fn log(label: impl Into<String>, unit: Unit) -> Self {
+        Self { label: label.into(), scale: Scale::Log, unit }
+    }
+
+    /// An axis of quantiles, 0 to 1, shown as percentiles.
+    #[must_use]
+    pub fn nines() -> Self {
+        Self { label: "percentile".into(), scale: Scale::Nines, unit: Unit::Plain }
+    }
+}
+
+/// Points that belong together.
+#[derive(Debug, Clone, Default)]
+pub struct Series {
+    /// What the legend calls it.
+    pub name: String,
+    /// The points, in order of x.
+    pub points: Vec<DataPoint>,
+    /// Whether the line is broken into dashes, for what is planned or compared with.
+    pub dashed: bool,
+}
+
+impl Series {
+    /// A series of plain points.
+    #[must_use]
+    pub fn new(name: impl Into<String>, points: impl IntoIterator<Item = (f64, f64)>) -> Self {
+        let points = points.into_iter().map(DataPoint::from).collect();
+        Self { name: name.into(), points, dashed: false }
+    }
+
+    /// A series of points that have more to say.
+    #[must_use]
+    pub fn of(name: impl Into<String>, points: impl IntoIterator<Item = DataPoint>) -> Self {
+        Self { name: name.into(), points: points.into_iter().collect(), dashed: false }
+    }
+
+    /// The same, in dashes.
+    #[must_use]
+    pub fn dashed(self) -> Self {
+        Self { dashed: true, ..self }
+    }
+}
+
+/// A point.
+#[derive(Debug, Clone, Default)]
+pub struct DataPoint {
+    /// Where, in the unit of the x axis.
+    pub x: f64,
+    /// How much, in the unit of the y axis.
+    pub y: f64,
+    /// From where to where the true value may lie, drawn as a whisker: a confidence interval or a
+    /// range of repeats.
+    pub interval: Option<(f64, f64)>,
+    /// More to say of it when somebody points at it, such as what limited it; empty for nothing.
+    pub note: String,
+}
+
+impl DataPoint {
+    /// A plain point.
+    #[must_use]
+    pub fn at(x: f64, y: f64) -> Self {
+        Self { x, y, ..Self::default() }
+    }
+
+    /// The same, with the interval that its y may lie in.
+    #[must_use]
+    pub fn within(self, low: f64, high: f64) -> Self {
+        Self { interval: Some((low, high)), ..self }
+    }
+
+    /// The same, with more to say of it.
+    #[must_use]
+    pub fn noted(self, note: impl Into<String>) -> Self {
+        Self { note: note.into(), ..self }
+    }
+}
+
+impl From<(f64, f64)> for DataPoint {
+    fn from((x, y): (f64, f64)) -> Self {
+        Self::at(x, y)
+    }
+}
+
+/// A line across the chart.
+#[derive(Debug, Clone)]
+pub enum Guide {
+    /// At this x, such as a knee.
+    X(f64, String),
+    /// At this y, such as a latency that is promised. Of bars, at this length.
+    Y(f64, String),
+}
+
+/// Why a chart could not be drawn. Nothing that data can do.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("drawing the chart {chart:?}: {why}")]
+pub struct ChartError {
+    chart: String,
+    why: String,
+}
+
+impl Chart {
+    /// A chart of lines, without any yet.
+    #[must_use]
+    pub fn lines(title: impl Into<String>, x: Axis, y: Axis) -> Self {
+        Self {
+            title: title.into(),
+            note: String::new(),
+            kind: Kind::Lines,
+            x,
+            y,
+            series: Vec::new(),
+            guides: Vec::new(),
+        }
+    }
+
+    /// A chart of lines that keep their height until the next point, without any yet.
+    #[must_use]
+    pub fn steps(title: impl Into<String>, x: Axis, y: Axis) -> Self {
+        Self { kind: Kind::Steps, ..Self::lines(title, x, y) }
+    }
+
+    /// A chart of points without lines, without any yet.
+    #[must_use]
+    pub fn scatter(title: impl Into<String>, x: Axis, y: Axis) -> Self {
+        Self { kind: Kind::Scatter, ..Self::lines(title, x, y) }
+    }
+
+    /// A chart of horizontal bars, without any yet: one group for each category. Points say by
+    /// their [`interval`](DataPoint::interval) how sure they are.
+    ///
+    /// ```
+    /// use page::{Axis, Chart, DataPoint, Guide, Series, Unit};
+    ///
+    /// let ratio = Axis::linear("candidate / base", Unit::Ratio);
+    /// let mut chart = Chart::bars("Throughput", ["SET", "GET"], ratio);
+    /// let set = DataPoint::at(0.0, 1.04).within(1.01, 1.07).noted("significant");
+    /// let get = DataPoint::at(1.0, 0.99).within(0.97, 1.02);
+    /// chart.series.push(Series::of("candidate", [set, get]));
+    /// chart.guides.push(Guide::Y(1.0, "no difference".into()));
+    /// assert!(chart.svg()?.contains("significant"));
+    /// # Ok::<(), page::ChartError>(())
+    /// ```
+    #[must_use]
+    pub fn bars(
+        title: impl Into<String>,
+        categories: impl IntoIterator<Item = impl Into<String>>,
+        y: Axis,
+    ) -> Self {
+        let kind = Kind::Bars(categories.into_iter().map(Into::into).collect());
+        Self { kind, ..Self::lines(title, Axis::linear("", Unit::Plain), y) }
+    }
+
+    /// What latency a rate costs: the curve of a search, with the target and the rate that keeps it
+    /// marked. Points are rates per second and latencies in nanoseconds.
+    #[must_use]
+    pub fn rate_curve(
+        title: impl Into<String>,
+        series: Vec<Series>,
+        slo: Option<(f64, String)>,
+        knee: Option<(f64, String)>,
+    ) -> Self {
+        let rate = Axis::linear("rate", Unit::PerSecond);
+        let slo = slo.map(|(ns, name)| Guide::Y(ns, name));
+        let knee = knee.map(|(per_s, name)| Guide::X(per_s, name));
+        Self {
+            series,
+            guides: slo.into_iter().chain(knee).collect(),
+            ..Self::lines(title, rate, Axis::log("latency", Unit::Nanoseconds))
+        }
+    }
+
+    /// How many points are shown: those that the scales can show.
+    #[must_use]
+    pub fn points_shown(&self) -> usize {
+        self.series.iter().flat_map(|series| &series.points).filter(|p| self.shows(p)).count()
+    }
+
+    /// How many points of each series are shown.
+    #[must_use]
+    pub fn points_by_series(&self) -> Vec<usize> {
+        let shown = |series: &Series| series.points.iter().filter(|p| self.shows(p)).count();
+        self.series.iter().map(shown).collect()
+    }
+
+    /// Whether the scales can show a point.
+    pub(crate) fn shows(&self, point: &DataPoint) -> bool {
+        match &self.kind {
+            Kind::Bars(categories) => {
+                let known = point.x >= 0.0 && point.x < categories.len() as f64;
+                known && self.y.scale.place(point.y).is_some()
+            }
+            _ => self.x.scale.place(point.x).and(self.y.scale.place(point.y)).is_some(),
+        }
+    }
+
+    /// A name for a file, of letters, digits and hyphens.
+    #[must_use]
+    pub fn slug(&self) -> String {
+        crate::html::slug(&self.title)
+    }
+
+    /// A picture of its own, which adapts to light and dark.
+    ///
+    /// # Errors
+    /// The drawing library gave up.
+    pub fn svg(&self) -> Result<String, ChartError> {
+        draw::standalone(self)
+    }
+
+    /// A picture of points, on white, for where SVG is not understood. Its width is 1520 points.
+    ///
+    /// # Errors
+    /// The drawing library gave up.
+    pub fn png(&self) -> Result<Vec<u8>, ChartError> {
+        png::png(self)
+    }
+
+    fn failed(&self, why: impl ToString) -> ChartError {
+        ChartError { chart: self.title.clone(), why: why.to_string() }
+    }
+}

@@ -1,0 +1,274 @@
+//! Lines over two axes.
+
+use std::fmt::Write;
+
+use plotters::prelude::*;
+use plotters::style::Color;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+
+use super::draw::{self, Frame, LABEL, Mark, NARROW};
+use super::scale::{Span, span, told};
+use super::surface::{FINE, Surface, px, shortened, text_width, xml};
+use super::theme::Role;
+use super::{Axis, Chart, ChartError, Guide, Kind, Scale, Series};
+
+/// Heights in pixels: of all above the axis, of the axis's labels, of the line that says what the
+/// axis counts.
+const PLOT: u32 = 240;
+const TICKS: u32 = 24;
+const NAME: u32 = 20;
+/// Of the line that says what the y axis counts: its first label reaches into it.
+const HEAD: u32 = 26;
+/// Series with more points show a line only, and a point when it is pointed at.
+const POINTS_SEEN: usize = 40;
+
+/// Draws the plot below `frame.top` and gives where it ends.
+pub(super) fn draw(chart: &Chart, frame: Frame, out: &mut String) -> Result<u32, ChartError> {
+    let Frame { width, top } = frame;
+    let (x_span, y_span) = spans(chart, width);
+    let widest = y_span.ticks.iter().map(|(_, label)| text_width(label, LABEL));
+    let left = widest.fold(24.0, f64::max).ceil() as u32 + 10;
+    let height = top + HEAD + PLOT + TICKS + NAME;
+    let last = x_span.ticks.last().map_or(0.0, |(_, label)| text_width(label, LABEL) / 2.0);
+    let right = last.max(12.0).ceil() as u32 + 2;
+    let x_span = thinned(x_span, f64::from(width - left - right));
+    let mut marks = Vec::new();
+    let mut shapes = String::new();
+    names(chart, frame, height, out);
+    let mut steps: Vec<(usize, Vec<(i32, i32)>)> = Vec::new();
+    {
+        let fine = FINE.unsigned_abs();
+        let root = Surface { out, size: (width, height) }.into_drawing_area();
+        let failed = |e: DrawingAreaErrorKind<std::convert::Infallible>| chart.failed(e);
+        let mut context = ChartBuilder::on(&root)
+            .margin_top((top + HEAD) * fine)
+            .margin_right(right * fine)
+            .margin_bottom(NAME * fine)
+            .x_label_area_size(TICKS * fine)
+            .y_label_area_size(left * fine)
+            .build_cartesian_2d(x_span.clone(), y_span.clone())
+            .map_err(failed)?;
+        let label = ("sans-serif", LABEL * f64::from(FINE)).into_font().color(&Role::Muted.rgb());
+        context
+            .configure_mesh()
+            .light_line_style(Role::Grid.rgb().mix(0.0))
+            .bold_line_style(Role::Grid.rgb().stroke_width(fine))
+            .axis_style(Role::Grid.rgb().stroke_width(fine))
+            .x_label_style(label.clone().pos(Pos::new(HPos::Center, VPos::Top)))
+            .y_label_style(label.pos(Pos::new(HPos::Right, VPos::Center)))
+            .set_all_tick_mark_size(4 * FINE)
+            .draw()
+            .map_err(failed)?;
+        let area = context.plotting_area();
+        let at = |x: f64, y: f64| area.map_coordinate(&(x, y));
+        let corners = (at(x_span.from, y_span.to), at(x_span.to, y_span.from));
+        guides(
+            chart,
+            corners,
+            |guide| match guide {
+                Guide::X(x, _) => chart
+                    .x
+                    .scale
+                    .place(*x)
+                    .filter(|x| (x_span.from..=x_span.to).contains(x))
+                    .map(|x| at(x, y_span.from)),
+                Guide::Y(_, _) if matches!(chart.kind, Kind::Bars(_)) => None,
+                Guide::Y(y, _) => chart
+                    .y
+                    .scale
+                    .place(*y)
+                    .filter(|y| (y_span.from..=y_span.to).contains(y))
+                    .map(|y| at(x_span.from, y)),
+            },
+            &mut shapes,
+        );
+        for (n, series) in chart.series.iter().enumerate() {
+            for stretch in stretches(chart, series) {
+                let mut path: Vec<(i32, i32)> = Vec::new();
+                for point in &stretch {
+                    let (Some(x), Some(y)) =
+                        (chart.x.scale.place(point.x), chart.y.scale.place(point.y))
+                    else {
+                        continue;
+                    };
+                    let here = at(x, y);
+                    if chart.kind == Kind::Steps
+                        && let Some((_, before)) = path.last()
+                    {
+                        path.push((here.0, *before));
+                    }
+                    path.push(here);
+                    if let Some((low, high)) = point.interval {
+                        let low =
+                            at(x, chart.y.scale.place(low).unwrap_or(y_span.from).max(y_span.from));
+                        let high = at(x, chart.y.scale.place(high).unwrap_or(y).min(y_span.to));
+                        shapes += &whisker(n, low, high);
+                    }
+                    marks.push(mark(chart, n, series, point, here));
+                }
+                steps.push((n, path));
+            }
+        }
+    }
+    *out += &shapes;
+    steps.retain(|_| chart.kind != Kind::Scatter);
+    for (n, path) in steps {
+        let points: Vec<String> =
+            path.iter().map(|(x, y)| format!("{},{}", px(*x), px(*y))).collect();
+        let _ = writeln!(
+            out,
+            "<polyline {}{} fill=\"none\" stroke-width=\"2\" stroke-linejoin=\"round\" \
+             stroke-linecap=\"round\" points=\"{}\"/>",
+            Role::Series(n).stroke(),
+            draw::dashes(chart.series[n].dashed, n),
+            points.join(" ")
+        );
+    }
+    draw::marks(&marks, out);
+    Ok(height)
+}
+
+/// The ranges of both axes. A guide across the y axis is part of it, so that it is seen.
+fn spans(chart: &Chart, width: u32) -> (Span, Span) {
+    let shown = || chart.series.iter().flat_map(|s| &s.points).filter(|p| chart.shows(p));
+    let xs: Vec<f64> = shown().map(|p| p.x).collect();
+    let mut ys: Vec<f64> = shown().map(|p| p.y).collect();
+    ys.extend(shown().filter_map(|p| p.interval).flat_map(|(low, high)| [low, high]));
+    ys.extend(chart.guides.iter().filter_map(|guide| match guide {
+        Guide::Y(y, _) => Some(*y),
+        Guide::X(..) => None,
+    }));
+    let wanted = if width <= NARROW { 4 } else { 8 };
+    (span(&chart.x, &xs, wanted, false, true), span(&chart.y, &ys, 5, true, false))
+}
+
+/// Without the labels that would stand on another.
+fn thinned(mut span: Span, width: f64) -> Span {
+    let mut free = f64::NEG_INFINITY;
+    let (from, scale) = (span.from, width / (span.to - span.from));
+    span.ticks.retain(|(place, label)| {
+        let (middle, half) = ((place - from) * scale, text_width(label, LABEL) / 2.0);
+        let fits = middle - half >= free;
+        if fits {
+            free = middle + half + 10.0;
+        }
+        fits
+    });
+    span
+}
+
+/// What the axes count: the y axis above it, the x axis at its end.
+fn names(chart: &Chart, Frame { width, top }: Frame, height: u32, out: &mut String) {
+    for (axis, x, y, anchor) in
+        [(&chart.y, 0, top + 12, "start"), (&chart.x, width - 14, height - 6, "end")]
+    {
+        let _ = writeln!(
+            out,
+            "<text {} x=\"{x}\" y=\"{y}\" font-size=\"{LABEL}\" text-anchor=\"{anchor}\">{}</text>",
+            Role::Muted.fill(),
+            xml(&shortened(&name(axis), LABEL, f64::from(width) * 0.9)),
+        );
+    }
+}
+
+fn name(axis: &Axis) -> String {
+    match axis.scale {
+        Scale::Log => format!("{} (log)", axis.label),
+        _ => axis.label.clone(),
+    }
+}
+
+/// The points of a series between those that cannot be shown.
+fn stretches<'c>(chart: &Chart, series: &'c Series) -> Vec<Vec<&'c super::DataPoint>> {
+    series
+        .points
+        .split(|point| !chart.shows(point))
+        .filter(|stretch| !stretch.is_empty())
+        .map(|stretch| stretch.iter().collect())
+        .collect()
+}
+
+fn mark(
+    chart: &Chart,
+    n: usize,
+    series: &Series,
+    point: &super::DataPoint,
+    at: (i32, i32),
+) -> Mark {
+    let seen = series.points.len() <= POINTS_SEEN || chart.kind == Kind::Scatter;
+    let fill = Role::Series(n)
+        .fill()
+        .replace("class=\"", if seen { "class=\"m " } else { "class=\"m q " });
+    let radius = if seen { "3" } else { "3.5" };
+    let mut title = format!("{}\n", told(&chart.x, point.x));
+    if chart.series.len() > 1 || series.name != chart.title {
+        title += &format!("{}: ", series.name);
+    }
+    title += &chart.y.unit.show(point.y);
+    if let Some((low, high)) = point.interval {
+        title += &format!(" ({} to {})", chart.y.unit.show(low), chart.y.unit.show(high));
+    }
+    if !point.note.is_empty() {
+        title += &format!("\n{}", point.note);
+    }
+    let (x, y) = at;
+    Mark {
+        shape: format!(
+            "<circle {fill} data-s=\"{n}\" cx=\"{}\" cy=\"{}\" r=\"{radius}\"",
+            px(x),
+            px(y)
+        ),
+        title,
+    }
+}
+
+fn whisker(n: usize, (x, low): (i32, i32), (_, high): (i32, i32)) -> String {
+    let (left, right) = (px(x - 4 * FINE), px(x + 4 * FINE));
+    let (x, low, high) = (px(x), px(low), px(high));
+    format!(
+        "<path {} fill=\"none\" stroke-width=\"1.2\" d=\"M{left} {low}H{right}M{x} {low}V{high}M{left} {high}H{right}\"/>\n",
+        Role::Series(n).stroke()
+    )
+}
+
+type Point = (i32, i32);
+
+/// Draws the guides and what they are called, each name below the one before so that none covers
+/// another.
+fn guides(
+    chart: &Chart,
+    ((left, top), (right, bottom)): (Point, Point),
+    at: impl Fn(&Guide) -> Option<Point>,
+    out: &mut String,
+) {
+    let mut down = top + 14 * FINE;
+    for guide in &chart.guides {
+        let Some((x, y)) = at(guide) else { continue };
+        let (path, text, x, y, end) = match guide {
+            Guide::X(_, text) => {
+                let path = format!("M{} {}V{}", px(x), px(top), px(bottom));
+                let end = x > (left + right) / 2;
+                let beside = if end { x - 6 * FINE } else { x + 6 * FINE };
+                let row = down;
+                down += 16 * FINE;
+                (path, text, beside, row, end)
+            }
+            Guide::Y(_, text) => {
+                let path = format!("M{} {}H{}", px(left), px(y), px(right));
+                (path, text, left + 6 * FINE, y - 5 * FINE, false)
+            }
+        };
+        let room = f64::from(if end { x - left } else { right - x }) / f64::from(FINE);
+        let _ = writeln!(
+            out,
+            "<path {} fill=\"none\" stroke-width=\"1.5\" stroke-dasharray=\"5 4\" d=\"{path}\"/>\n\
+             <text {} x=\"{}\" y=\"{}\" font-size=\"{LABEL}\" text-anchor=\"{}\">{}</text>",
+            Role::Guide.stroke(),
+            Role::Guide.fill(),
+            px(x),
+            px(y),
+            if end { "end" } else { "start" },
+            xml(&shortened(text, LABEL, room)),
+        );
+    }
+}

@@ -1,0 +1,137 @@
+//! Colours: a role for each thing that is drawn, on light paper and on dark.
+//!
+//! Every element carries the light colour as an attribute and its role as a class, so that a style
+//! sheet can turn it dark and a program without style sheets still shows it.
+
+use plotters::style::RGBColor;
+
+/// What a colour is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// Text to be read first.
+    Ink,
+    /// Labels of axes.
+    Muted,
+    /// Lines of the grid.
+    Grid,
+    /// What is behind everything.
+    Paper,
+    /// Lines across a chart that mean something.
+    Guide,
+    /// A series, by its number.
+    Series(usize),
+}
+
+/// Series told apart by colour. More of them begin again, in dashes.
+pub(crate) const SERIES: usize = 8;
+
+/// Contrast with the paper is at least 4.5 for text and 3 for lines, and neighbours in the list
+/// differ in lightness too, for those who do not tell colours apart.
+const FIXED: [(Role, &str, Hex, Hex); 5] = [
+    (Role::Ink, "ink", 0x1b1f24, 0xe8eaed),
+    (Role::Muted, "muted", 0x5b6571, 0xa3acb8),
+    (Role::Grid, "grid", 0xe3e6ea, 0x2f353d),
+    (Role::Paper, "paper", 0xffffff, 0x16191d),
+    (Role::Guide, "guide", 0xb4232f, 0xff8a80),
+];
+const COLOURS: [(Hex, Hex); SERIES] = [
+    (0x1f6feb, 0x6cabff),
+    (0xc75000, 0xff9d4d),
+    (0x0b7a60, 0x3fcfa5),
+    (0xa8328f, 0xf08bd9),
+    (0x7d6200, 0xdcc04a),
+    (0x5b41c9, 0xb3a1ff),
+    (0x4d5966, 0xa9b7c6),
+    (0x8a3b12, 0xe0a184),
+];
+
+type Hex = u32;
+
+impl Role {
+    fn entry(self) -> (String, Hex, Hex) {
+        match self {
+            Self::Series(n) => {
+                let (light, dark) = COLOURS[n % SERIES];
+                (format!("c{}", n % SERIES + 1), light, dark)
+            }
+            fixed => {
+                let found = FIXED.iter().find(|(role, ..)| *role == fixed).unwrap_or(&FIXED[0]);
+                (found.1.to_owned(), found.2, found.3)
+            }
+        }
+    }
+
+    /// The light colour, for the library.
+    pub(super) fn rgb(self) -> RGBColor {
+        let [_, r, g, b] = self.entry().1.to_be_bytes();
+        RGBColor(r, g, b)
+    }
+
+    /// The role whose light colour this is.
+    pub(super) fn of((r, g, b): (u8, u8, u8)) -> Self {
+        let all = FIXED.iter().map(|(role, ..)| *role).chain((0..SERIES).map(Self::Series));
+        all.into_iter().find(|role| role.rgb() == RGBColor(r, g, b)).unwrap_or(Self::Ink)
+    }
+
+    /// Attributes that fill with it.
+    pub(super) fn fill(self) -> String {
+        let (name, light, _) = self.entry();
+        format!("class=\"f-{name}\" fill=\"#{light:06x}\"")
+    }
+
+    /// Attributes that draw lines in it.
+    pub(super) fn stroke(self) -> String {
+        let (name, light, _) = self.entry();
+        format!("class=\"s-{name}\" stroke=\"#{light:06x}\"")
+    }
+}
+
+/// The style sheet that colours charts on dark paper.
+pub(crate) fn dark_css() -> String {
+    let all = FIXED.iter().map(|(role, ..)| *role).chain((0..SERIES).map(Role::Series));
+    let rules = all.map(|role| {
+        let (name, _, dark) = role.entry();
+        format!(".f-{name}{{fill:#{dark:06x}}}.s-{name}{{stroke:#{dark:06x}}}")
+    });
+    format!("@media screen and (prefers-color-scheme:dark){{{}}}", rules.collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_role_is_found_by_its_colour() {
+        for role in [Role::Ink, Role::Grid, Role::Guide, Role::Series(0), Role::Series(7)] {
+            let RGBColor(r, g, b) = role.rgb();
+            assert_eq!(Role::of((r, g, b)), role);
+        }
+        assert_eq!(Role::Series(8).rgb(), Role::Series(0).rgb());
+    }
+
+    /// Relative luminance as in WCAG 2, <https://www.w3.org/TR/WCAG21/#dfn-relative-luminance>.
+    fn contrast(a: Hex, b: Hex) -> f64 {
+        let luminance = |hex: Hex| {
+            let [_, r, g, b] = hex.to_be_bytes().map(|c| {
+                let c = f64::from(c) / 255.0;
+                if c <= 0.04045 { c / 12.92 } else { ((c + 0.055) / 1.055).powf(2.4) }
+            });
+            0.2126 * r + 0.7152 * g + 0.0722 * b
+        };
+        let (a, b) = (luminance(a), luminance(b));
+        (a.max(b) + 0.05) / (a.min(b) + 0.05)
+    }
+
+    #[test]
+    fn what_is_read_stands_out_from_the_paper() {
+        let (_, _, light, dark) = FIXED[3];
+        for (role, _, on_light, on_dark) in FIXED {
+            if matches!(role, Role::Ink | Role::Muted | Role::Guide) {
+                assert!(contrast(on_light, light) >= 4.5 && contrast(on_dark, dark) >= 4.5);
+            }
+        }
+        for (on_light, on_dark) in COLOURS {
+            assert!(contrast(on_light, light) >= 4.5 && contrast(on_dark, dark) >= 4.5);
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Figures as text: enough digits to tell them apart, and a unit.
+
+/// What a value is in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// A bare number.
+    Plain,
+    /// Whole things, such as connections.
+    Count,
+    /// Events a second.
+    PerSecond,
+    /// Nanoseconds, shown as ns, µs, ms or s.
+    Nanoseconds,
+    /// Seconds.
+    Seconds,
+    /// Bytes, in powers of 1000.
+    Bytes,
+    /// Bytes a second, in powers of 1000.
+    BytesPerSecond,
+    /// A share of 1, shown in percent.
+    Share,
+    /// A ratio, shown as `×1.25`.
+    Ratio,
+}
+
+/// Steps of 1000.
+const LARGE: [(f64, &str); 4] = [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")];
+const TIME: [(f64, &str); 3] = [(1e9, "s"), (1e6, "ms"), (1e3, "µs")];
+
+impl Unit {
+    /// A value with its unit, to three or four digits: `12.3k/s`, `351 µs`, `99.5 %`.
+    #[must_use]
+    pub fn show(self, value: f64) -> String {
+        self.told(value, true)
+    }
+
+    /// The same with zeros at the end, so that figures in a column stand below each other:
+    /// `3.50 ms`, `31.0 ms`.
+    #[must_use]
+    pub fn show_even(self, value: f64) -> String {
+        self.told(value, false)
+    }
+
+    fn told(self, value: f64, brief: bool) -> String {
+        let digits = |value: f64| digits(value, brief);
+        let large = |value: f64, gap: &str| large(value, gap, brief);
+        if !value.is_finite() {
+            return "–".to_owned();
+        }
+        if value < 0.0 {
+            return format!("−{}", self.told(-value, brief));
+        }
+        match self {
+            Self::Plain => digits(value),
+            Self::Count if value < 1e4 => digits(value),
+            Self::Count => large(value, ""),
+            Self::PerSecond => format!("{}/s", large(value, "")),
+            Self::Nanoseconds => {
+                let step = TIME.iter().find(|(size, _)| value >= *size * 0.9995);
+                let (size, name) = step.copied().unwrap_or((1.0, "ns"));
+                format!("{} {name}", digits(value / size))
+            }
+            Self::Seconds => format!("{} s", digits(value)),
+            Self::Bytes => large(value, " ") + "B",
+            Self::BytesPerSecond => large(value, " ") + "B/s",
+            Self::Share => format!("{} %", digits(value * 100.0)),
+            Self::Ratio => format!("×{value:.2}"),
+        }
+    }
+}
+
+fn large(value: f64, gap: &str, brief: bool) -> String {
+    let step = LARGE.iter().find(|(size, _)| value >= *size * 0.9995);
+    let (size, name) = step.copied().unwrap_or((1.0, ""));
+    format!("{}{gap}{name}", digits(value / size, brief))
+}
+
+/// Three significant digits, if brief without zeros at the end; whole numbers in full.
+fn digits(value: f64, brief: bool) -> String {
+    let decimals = match value {
+        v if v >= 99.95 => 0,
+        v if v >= 9.995 => 1,
+        v if v >= 0.9995 => 2,
+        v if v > 0.0 => (2 - v.log10().floor() as i32).clamp(0, 6) as usize,
+        _ => 0,
+    };
+    let text = format!("{value:.decimals$}");
+    match brief && text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
+    }
+}
+
+/// A whole number with commas between thousands.
+#[must_use]
+pub fn grouped(value: f64) -> String {
+    let plain = format!("{:.0}", value.abs());
+    let mut text = String::new();
+    for (at, digit) in plain.char_indices() {
+        if at > 0 && (plain.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    if value < -0.5 { format!("−{text}") } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_have_three_digits_and_their_unit() {
+        for (unit, value, text) in [
+            (Unit::Nanoseconds, 351_000.0, "351 µs"),
+            (Unit::Nanoseconds, 1_000_000.0, "1 ms"),
+            (Unit::Nanoseconds, 999_900.0, "1 ms"),
+            (Unit::Nanoseconds, 1.234e9, "1.23 s"),
+            (Unit::Nanoseconds, 0.0, "0 ns"),
+            (Unit::PerSecond, 98_765.0, "98.8k/s"),
+            (Unit::PerSecond, 2_500_000.0, "2.5M/s"),
+            (Unit::Bytes, 100_000.0, "100 kB"),
+            (Unit::Share, 0.995, "99.5 %"),
+            (Unit::Ratio, 1.25, "×1.25"),
+            (Unit::Count, 1000.0, "1000"),
+            (Unit::Plain, 0.00123, "0.00123"),
+            (Unit::Plain, -2.0, "−2"),
+            (Unit::Plain, f64::NAN, "–"),
+        ] {
+            assert_eq!(unit.show(value), text);
+        }
+        assert_eq!(Unit::Nanoseconds.show_even(31e6), "31.0 ms");
+        assert_eq!((grouped(1_234_567.4), grouped(999.0)), ("1,234,567".into(), "999".into()));
+    }
+}

@@ -1,0 +1,320 @@
+//! A [`Page`] as one HTML file: nothing is fetched, and its own policy forbids it.
+//!
+//! `maud` escapes whatever is put in. Charts, the style sheet and the script are the only text that
+//! goes in as it is; the charts escape theirs themselves.
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use report::escape;
+
+use crate::chart::{self, Chart};
+use crate::{Block, Page, Section, Table, Tone, Verdict};
+
+const STYLE: &str = include_str!("style.css");
+const SCRIPT: &str = include_str!("hover.js");
+const POLICY: &str =
+    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
+/// A page with more sections has a table of contents.
+const SECTIONS_PLAIN: usize = 3;
+
+impl Page {
+    /// The whole file.
+    #[must_use]
+    pub fn html(&self) -> String {
+        let ids = ids(&self.sections);
+        let page = html! {
+            (DOCTYPE)
+            html lang="en" {
+                head {
+                    meta charset="utf-8";
+                    meta http-equiv="Content-Security-Policy" content=(POLICY);
+                    meta name="viewport" content="width=device-width, initial-scale=1";
+                    meta name="color-scheme" content="light dark";
+                    meta name="referrer" content="no-referrer";
+                    link rel="icon" href="data:,";
+                    title { (escape(&self.title)) }
+                    style { (PreEscaped(STYLE)) (PreEscaped(chart::dark_css())) }
+                }
+                body {
+                    main {
+                        header {
+                            h1 { (escape(&self.title)) }
+                            @if !self.byline.is_empty() {
+                                p.byline {
+                                    @for line in &self.byline { span { (escape(line)) } " " }
+                                }
+                            }
+                            @for found in &self.lede { (verdict(found)) }
+                        }
+                        @if self.sections.len() > SECTIONS_PLAIN {
+                            nav aria-label="Contents" {
+                                @for (section, id) in self.sections.iter().zip(&ids) {
+                                    a href={ "#" (id) } { (escape(&section.heading)) } " "
+                                }
+                            }
+                        }
+                        @for (section, id) in self.sections.iter().zip(&ids) {
+                            section id=(id) {
+                                h2 { (escape(&section.heading)) }
+                                (blocks(&section.blocks))
+                            }
+                        }
+                        footer { "Made by keystorm. This file needs no network." }
+                    }
+                    div #tip role="status" hidden {}
+                    script { (PreEscaped(SCRIPT)) }
+                }
+            }
+        };
+        page.into_string()
+    }
+
+    /// Every chart on the page with a name for its file, each name once.
+    #[must_use]
+    pub fn charts(&self) -> Vec<(String, &Chart)> {
+        let mut named: Vec<(String, &Chart)> = Vec::new();
+        for section in &self.sections {
+            for block in &section.blocks {
+                let Block::Chart(chart) = block else { continue };
+                let name = match self.sections.len() {
+                    1 => chart.slug(),
+                    _ => slug(&format!("{} {}", section.heading, chart.title)),
+                };
+                let taken = |name: &str| named.iter().any(|(other, _)| other == name);
+                let free = (2..).map(|n| format!("{name}-{n}"));
+                let name = std::iter::once(name.clone()).chain(free).find(|name| !taken(name));
+                named.push((name.unwrap_or_default(), chart));
+            }
+        }
+        named
+    }
+}
+
+/// Letters, digits and single hyphens, no longer than a file's name may be.
+pub(crate) fn slug(text: &str) -> String {
+    let mut slug = String::new();
+    for c in text.chars().map(|c| c.to_ascii_lowercase()) {
+        match c.is_ascii_alphanumeric() {
+            true => slug.push(c),
+            false if !slug.is_empty() && !slug.ends_with('-') => slug.push('-'),
+            false => {}
+        }
+        if slug.len() >= 80 {
+            break;
+        }
+    }
+    let slug = slug.trim_end_matches('-');
+    if slug.is_empty() { "chart".to_owned() } else { slug.to_owned() }
+}
+
+/// What links point at; sections of one name are told apart.
+fn ids(sections: &[Section]) -> Vec<String> {
+    let mut ids: Vec<String> = Vec::new();
+    for (n, section) in sections.iter().enumerate() {
+        let id = slug(&section.heading);
+        ids.push(if ids.contains(&id) { format!("{id}-{n}") } else { id });
+    }
+    ids
+}
+
+/// Blocks in order; charts that follow each other stand in one grid.
+fn blocks(blocks: &[Block]) -> Markup {
+    let both_charts = |a: &Block, b: &Block| matches!((a, b), (Block::Chart(_), Block::Chart(_)));
+    html! {
+        @for group in blocks.chunk_by(both_charts) {
+            @if matches!(group, [Block::Chart(_), Block::Chart(_), ..]) {
+                div.charts { @for one in group { (block(one)) } }
+            } @else {
+                @for one in group { (block(one)) }
+            }
+        }
+    }
+}
+
+fn block(block: &Block) -> Markup {
+    html! {
+        @match block {
+            Block::Text(text) => p { (escape(text)) },
+            Block::Note(tone, text) => p class={ "note " (class(*tone)) } { (escape(text)) },
+            Block::Heading(text) => h3 { (escape(text)) },
+            Block::Verdict(found) => (verdict(found)),
+            Block::Table(rows) => (table(rows)),
+            Block::Chart(chart) => (figure(chart)),
+            Block::KeyValues(pairs) => dl {
+                @for (name, value) in pairs {
+                    div { dt { (escape(name)) } dd { (escape(value)) } }
+                }
+            },
+            Block::Code(text) => pre {
+                code { @for line in text.lines() { (escape(line)) "\n" } }
+            },
+        }
+    }
+}
+
+fn class(tone: Tone) -> &'static str {
+    match tone {
+        Tone::Plain => "plain",
+        Tone::Good => "good",
+        Tone::Warning => "warning",
+        Tone::Bad => "bad",
+    }
+}
+
+fn verdict(found: &Verdict) -> Markup {
+    html! {
+        div class={ "verdict " (class(found.tone)) } {
+            p.headline { (escape(&found.headline)) }
+            @if !found.text.is_empty() { p { (escape(&found.text)) } }
+            @if !found.figures.is_empty() {
+                ul.figures {
+                    @for (name, value) in &found.figures {
+                        li { span.value { (escape(value)) } " " span.name { (escape(name)) } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn table(table: &Table) -> Markup {
+    let side = |column: usize| if table.numeric(column) { "n" } else { "t" };
+    html! {
+        div.scroll tabindex="0" {
+            table {
+                @if !table.caption.is_empty() { caption { (escape(&table.caption)) } }
+                thead {
+                    tr {
+                        @for (column, title) in table.columns.iter().enumerate() {
+                            th scope="col" class=(side(column)) { (escape(title)) }
+                        }
+                    }
+                }
+                tbody {
+                    @for row in 0..table.rows.len() {
+                        tr {
+                            @for column in 0..table.columns.len() {
+                                td class=(side(column)) { (escape(table.cell(row, column))) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A chart in two widths, of which the style sheet shows the one that fits.
+fn figure(chart: &Chart) -> Markup {
+    // For tests, and for whoever takes a page apart.
+    let counts: Vec<String> = chart.points_by_series().iter().map(ToString::to_string).collect();
+    let drawn = |width, class| match chart::inline(chart, width, class) {
+        Ok(svg) => PreEscaped(svg),
+        Err(error) => html! { p.note.bad { (escape(error.to_string())) } },
+    };
+    html! {
+        figure data-points=(counts.join(" ")) {
+            figcaption { (escape(&chart.title)) }
+            (drawn(chart::WIDE, "wide"))
+            (drawn(chart::NARROW, "narrow"))
+            @if !chart.note.is_empty() { p.caption { (escape(&chart.note)) } }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Axis, Guide, Series, Unit};
+
+    const HOSTILE: &str = "</script><script>alert(1)</script>\u{1b}[31m\"'&";
+
+    fn everything() -> Page {
+        let mut chart = Chart::lines(
+            HOSTILE,
+            Axis::log(HOSTILE, Unit::Count),
+            Axis::linear(HOSTILE, Unit::PerSecond),
+        );
+        chart.note = HOSTILE.into();
+        chart.guides = vec![Guide::X(5.0, HOSTILE.into()), Guide::Y(3e4, HOSTILE.into())];
+        for name in [HOSTILE, "other"] {
+            let mut series = Series::new(name, [(1.0, 2e4), (10.0, 9e4), (0.0, 1.0)]);
+            series.points[0].note = HOSTILE.into();
+            series.points[1].interval = Some((8e4, 1e5));
+            chart.series.push(series);
+        }
+        let mut bars = Chart::bars(HOSTILE, [HOSTILE, "b"], Axis::linear("", Unit::PerSecond));
+        bars.series = vec![Series::new(HOSTILE, [(0.0, 5.0), (1.0, 0.0), (7.0, 1.0)])];
+        let mut table = Table::new([HOSTILE, "n"]);
+        table.caption = HOSTILE.into();
+        table.row([HOSTILE, "1,234"]).row(["short"]);
+        let blocks = [
+            Block::Text(HOSTILE.into()),
+            Block::Note(Tone::Bad, HOSTILE.into()),
+            Block::Heading(HOSTILE.into()),
+            Block::Verdict(Verdict::new(HOSTILE, HOSTILE)),
+            Block::Table(table),
+            Block::Chart(chart),
+            Block::Chart(bars),
+            Block::KeyValues(vec![(HOSTILE.into(), HOSTILE.into())]),
+            Block::Code(HOSTILE.into()),
+        ];
+        Page {
+            title: HOSTILE.into(),
+            byline: vec![HOSTILE.into()],
+            lede: vec![Verdict {
+                figures: vec![(HOSTILE.into(), HOSTILE.into())],
+                ..Verdict::new(HOSTILE, HOSTILE)
+            }],
+            sections: (0..4).map(|_| Section::new(HOSTILE, blocks.clone())).collect(),
+        }
+    }
+
+    #[test]
+    fn text_of_anybody_never_becomes_markup() {
+        let html = everything().html();
+        assert_eq!(html.matches("<script").count(), 1);
+        assert_eq!(html.matches("</script").count(), 1);
+        assert!(!html.contains('\u{1b}'));
+        assert!(!html.contains("http://") && !html.contains("https://") && !html.contains("//cdn"));
+    }
+
+    #[test]
+    fn every_point_has_its_mark_in_every_picture() {
+        let page = everything();
+        for (_, chart) in page.charts() {
+            let shown = chart.points_shown();
+            assert!(shown == 4 || shown == 2, "{shown}");
+            let inline = [chart::WIDE, chart::NARROW].map(|w| chart::inline(chart, w, "").unwrap());
+            for svg in inline.into_iter().chain([chart.svg().unwrap()]) {
+                assert_eq!(svg.matches("class=\"m ").count(), shown);
+                assert!(!svg.contains("<script"), "{svg}");
+            }
+            let png = chart.png().unwrap();
+            assert!(png.starts_with(b"\x89PNG") && png.len() > 5000, "{}", png.len());
+        }
+    }
+
+    #[test]
+    fn names_of_files_are_plain_and_differ() {
+        let page = everything();
+        let names: Vec<String> = page.charts().into_iter().map(|(name, _)| name).collect();
+        assert_eq!(names.len(), 8);
+        for (at, name) in names.iter().enumerate() {
+            assert!(
+                name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-') && name.len() < 100
+            );
+            assert!(!names[..at].contains(name), "{names:?}");
+        }
+        assert_eq!(slug("../../etc/passwd"), "etc-passwd");
+        assert_eq!(slug("???"), "chart");
+    }
+
+    #[test]
+    fn a_chart_without_data_says_so() {
+        let chart = Chart::lines("x", Axis::nines(), Axis::log("", Unit::Nanoseconds));
+        assert!(chart.svg().unwrap().contains("nothing was measured"));
+        let page =
+            Page { sections: vec![Section::new("s", [Block::Chart(chart)])], ..Page::default() };
+        assert!(page.html().contains("data-points=\"\""));
+    }
+}

@@ -1,0 +1,276 @@
+//! The command line that asks for the same.
+
+use std::path::PathBuf;
+
+use workload::{
+    Arg, Arrivals, Endpoint, EngineKind, OnError, Piece, Plan, ProtocolKind, ReadFrom, Schedule,
+    Stage, Stop, TlsOptions, Verify, Window, command::placeholder, suite::SUITE,
+};
+
+use super::Source;
+use crate::{Block, Section};
+
+/// How to run every test again.
+pub(super) fn section(sources: &[Source<'_>]) -> Section {
+    let mut lines: Vec<(Vec<String>, Vec<Names>)> = Vec::new();
+    let mut secret = false;
+    for plan in sources.iter().flat_map(|source| source.runs).map(|run| &run.plan) {
+        secret |= plan.target.credentials.is_some();
+        // Tests of the suite that were asked for alike are asked for together.
+        let (words, test) = command_line(plan);
+        match lines.iter_mut().find(|(known, tests)| *known == words && !tests.is_empty()) {
+            Some((_, tests)) if test.is_some() => tests.extend(test),
+            _ => lines.push((words, test.into_iter().collect())),
+        }
+    }
+    let lines = lines.into_iter().map(|(mut words, tests)| {
+        if !tests.is_empty() {
+            words.extend(["-t".to_owned(), chosen(tests).join(",")]);
+        }
+        shell_words::join(words)
+    });
+    let lines: Vec<String> = lines.collect();
+    let mut blocks = vec![Block::Code(lines.join("\n"))];
+    if secret {
+        blocks
+            .push(Block::Text("Passwords are never saved; put yours where *** stands.".to_owned()));
+    }
+    Section::new("Run it again", blocks)
+}
+
+/// What a test of the suite may be asked for by.
+type Names = &'static [&'static str];
+
+/// A name for each test. One that comes with another, as the `LPUSH` that fills the list for
+/// `LRANGE`, goes by that one's name.
+fn chosen(mut tests: Vec<Names>) -> Vec<&'static str> {
+    tests.sort_by_key(|names| names.len());
+    let mut chosen: Vec<&str> = Vec::new();
+    for names in tests {
+        if names.iter().any(|name| chosen.contains(name)) {
+            continue;
+        }
+        // The longest name is that of the fewest tests.
+        chosen.extend(names.iter().max_by_key(|name| name.len()));
+    }
+    chosen
+}
+
+/// The words of the command line of one test, and the names that the suite has for it, if any.
+fn command_line(plan: &Plan) -> (Vec<String>, Option<Names>) {
+    let mut words: Vec<String> = vec!["keystorm".into()];
+    target(plan, &mut words);
+    let mut option = |name: &str, value: String| words.extend([name.to_owned(), value]);
+    let fleet = &plan.fleet;
+    option("-c", fleet.connections.to_string());
+    match plan.stop {
+        Stop::Requests(count) => option("-n", count.to_string()),
+        Stop::AfterNs(ns) => option("--duration", (ns as f64 / 1e9).to_string()),
+    }
+    if fleet.pipeline_depth > 1 {
+        option("-P", fleet.pipeline_depth.to_string());
+    }
+    // What is assumed differs between open and closed loops.
+    match (fleet.window, plan.pace.schedule()) {
+        (Window::Rolling, _) => option("--window", "rolling".into()),
+        (Window::Batch, Some(_)) => option("--window", "batch".into()),
+        (Window::Batch, None) => {}
+    }
+    if fleet.multi_thread {
+        option("--threads", fleet.workers.to_string());
+    }
+    if !plan.shard.is_whole() {
+        option("--shard", format!("{}/{}", plan.shard.index, plan.shard.of));
+    }
+    if !fleet.cpus.is_empty() {
+        option("--cpus", list(&fleet.cpus));
+    }
+    if plan.warmup_ns > 0 {
+        option("--warmup", (plan.warmup_ns as f64 / 1e9).to_string());
+    }
+    if let Some(schedule) = plan.pace.schedule() {
+        option("--rps", rate(schedule));
+        if schedule.arrivals == Arrivals::Poisson {
+            option("--arrivals", "poisson".into());
+        }
+    }
+    match plan.engine {
+        EngineKind::Auto => {}
+        EngineKind::Uring => option("--engine", "uring".into()),
+        EngineKind::Epoll => option("--engine", "epoll".into()),
+    }
+    if let Some(range) = plan.keys.range {
+        option("-r", range.to_string());
+    }
+    option("-d", plan.payload_bytes.to_string());
+    option("--seed", plan.seed.to_string());
+    if plan.precision != 3 {
+        option("--precision", plan.precision.to_string());
+    }
+    let by_time = matches!(plan.stop, Stop::AfterNs(_));
+    if plan.reconnect != by_time {
+        option("--reconnect", if plan.reconnect { "yes" } else { "no" }.into());
+    }
+    match plan.on_error {
+        OnError::Count if !plan.reconnect => option("--on-error", "count".into()),
+        OnError::Stop if plan.reconnect => option("--on-error", "stop".into()),
+        OnError::Count | OnError::Stop => {}
+    }
+    if let Some(ns) = plan.timeout_ns {
+        option("--timeout", (ns as f64 / 1e6).to_string());
+    }
+    if plan.dataset.is_some() {
+        option("--dataset", "FILE".into());
+    }
+    if !fleet.keep_alive {
+        option("-k", "0".into());
+    }
+    let flags = [
+        (plan.protocol == ProtocolKind::Resp3, "-3"),
+        (plan.keys.draw == "sequential", "--sequential"),
+        (plan.first_byte, "--first-byte"),
+    ];
+    words.extend(flags.into_iter().filter(|(on, _)| *on).map(|(_, flag)| flag.to_owned()));
+    words.extend(functions(plan).into_iter().flatten());
+    let test = SUITE.iter().find(|test| test.title == plan.name);
+    if test.is_none() {
+        command(plan, &mut words);
+    }
+    (words, test.map(|test| test.names))
+}
+
+fn target(plan: &Plan, words: &mut Vec<String>) {
+    let target = &plan.target;
+    match &target.endpoint {
+        Endpoint::Tcp { host, port } => {
+            words.extend(["-h".into(), host.clone(), "-p".into(), port.to_string()]);
+        }
+        Endpoint::Sentinel { sentinels, name } => {
+            let hosts: Vec<String> = sentinels
+                .iter()
+                .map(|(host, port)| match host.contains(':') {
+                    true => format!("[{host}]:{port}"),
+                    false => format!("{host}:{port}"),
+                })
+                .collect();
+            words.extend(["-u".into(), format!("redis-sentinel://{}/{name}", hosts.join(","))]);
+        }
+        Endpoint::Unix(path) => words.extend(["-s".into(), path.display().to_string()]),
+        Endpoint::Spawned { program, args, unix, cpus } => {
+            words.push(program.as_ref().map_or("--spawn".into(), |p| format!("--spawn={p}")));
+            if *unix {
+                words.push("--spawn-unix".into());
+            }
+            if !args.is_empty() {
+                words.extend(["--spawn-args".into(), shell_words::join(args)]);
+            }
+            if !cpus.is_empty() {
+                words.extend(["--server-cpus".into(), list(cpus)]);
+            }
+        }
+    }
+    if let Some(login) = &target.credentials {
+        if let Some(user) = &login.user {
+            words.extend(["--user".into(), user.clone()]);
+        }
+        words.extend(["-a".into(), "***".into()]);
+    }
+    if target.db > 0 {
+        words.extend(["--dbnum".into(), target.db.to_string()]);
+    }
+    if let Some(cluster) = &target.cluster {
+        words.push("--cluster".into());
+        let from = match cluster.read_from {
+            ReadFrom::Masters => None,
+            ReadFrom::Replicas => Some("yes"),
+            ReadFrom::All => Some("all"),
+        };
+        words.extend(from.into_iter().flat_map(|who| ["--rfr".to_owned(), who.to_owned()]));
+    }
+    if let Some(options) = &target.tls {
+        tls(options, words);
+    }
+    if !target.sources.is_empty() {
+        words.extend(["--source-ip".into(), list(&target.sources)]);
+    }
+    let flags = [(target.tracking, "--enable-tracking"), (target.mptcp, "--mptcp")];
+    words.extend(flags.into_iter().filter(|(on, _)| *on).map(|(_, flag)| flag.to_owned()));
+}
+
+fn list(items: &[impl ToString]) -> String {
+    items.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+}
+
+fn tls(options: &TlsOptions, words: &mut Vec<String>) {
+    let TlsOptions { sni, verify, cacert, cacertdir, cert, key, ciphers, ciphersuites, resume } =
+        options;
+    words.push("--tls".into());
+    let path = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
+    let values = [
+        ("--sni", sni.clone()),
+        ("--cacert", path(cacert)),
+        ("--cacertdir", path(cacertdir)),
+        ("--cert", path(cert)),
+        ("--key", path(key)),
+        ("--tls-ciphers", ciphers.clone()),
+        ("--tls-ciphersuites", ciphersuites.clone()),
+    ];
+    for (name, value) in values {
+        words.extend(value.into_iter().flat_map(|value| [name.to_owned(), value]));
+    }
+    let flags = [(*verify == Verify::Nothing, "--insecure"), (*resume, "--tls-resume")];
+    words.extend(flags.into_iter().filter(|(on, _)| *on).map(|(_, flag)| flag.to_owned()));
+}
+
+/// `RATE`, `FROM..TO/SECONDSs` or `RATE,RATE/SECONDSs`.
+fn rate(schedule: &Schedule) -> String {
+    if let Some(rate) = schedule.rate_per_s() {
+        return rate.to_string();
+    }
+    let ramp = |s: &Stage| match s.from_per_s == s.to_per_s {
+        true => s.to_per_s.to_string(),
+        false => format!("{}..{}", s.from_per_s, s.to_per_s),
+    };
+    let rates: Vec<String> = schedule.stages.iter().map(ramp).collect();
+    let lasts_ns = schedule.stages.iter().find_map(|stage| stage.lasts_ns).unwrap_or(1_000_000_000);
+    format!("{}/{}s", rates.join(","), lasts_ns as f64 / 1e9)
+}
+
+/// What two tests of the suite were told that no other is, where it was not the default.
+fn functions(plan: &Plan) -> Option<[String; 2]> {
+    let word = |n: usize| Some(argument(plan.sequence.first()?.args.get(n)?, plan));
+    let (option, given, default) = match plan.name.as_str() {
+        "FUNCTION LOAD" => {
+            ("--num-functions", word(3)?.matches("register_function").count().to_string(), "10")
+        }
+        "FCALL" => ("--num-keys-in-fcall", word(2)?, "1"),
+        _ => return None,
+    };
+    (given != default).then(|| [option.to_owned(), given])
+}
+
+/// The commands of a sequence, each after `;` but the first.
+fn command(plan: &Plan, words: &mut Vec<String>) {
+    words.push("--".into());
+    for (number, spec) in plan.sequence.iter().enumerate() {
+        if number > 0 {
+            words.push(";".into());
+        }
+        words.extend(spec.args.iter().map(|arg| argument(arg, plan)));
+    }
+}
+
+fn argument(arg: &Arg, plan: &Plan) -> String {
+    let piece = |piece: &Piece| match piece {
+        Piece::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+        Piece::Number(slot) => placeholder(*slot).to_owned(),
+        Piece::Fill { .. } => "__data__".to_owned(),
+        Piece::Tag => "{tag}".to_owned(),
+        Piece::Field(column) => {
+            let columns = plan.dataset.as_ref().map_or(&[][..], |dataset| dataset.columns());
+            let name = columns.get(*column).map_or(String::new(), ToString::to_string);
+            format!("__field:{name}__")
+        }
+    };
+    arg.pieces.iter().map(piece).collect()
+}

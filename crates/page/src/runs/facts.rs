@@ -1,0 +1,177 @@
+//! What was asked, of whom, and from where.
+
+use std::time::SystemTime;
+
+use host::{HostFacts, ServerFacts};
+use report::Run;
+use workload::{Arrivals, Plan, ReadFrom, Stop};
+
+use super::Source;
+use crate::chart::grouped;
+use crate::{Block, Section, Unit};
+
+type Pairs = Vec<(String, String)>;
+
+/// When, where and with what.
+pub(super) fn byline(sources: &[Source<'_>]) -> Vec<String> {
+    let Some(run) = sources.iter().flat_map(|s| s.runs).next() else { return Vec::new() };
+    let mut line = vec![started(run.measurement.started_at)];
+    line.push(format!("keystorm {}", run.version));
+    line.push(run.plan.target.endpoint.to_string());
+    line.extend(run.host.as_ref().and_then(|host| host.hostname.clone()));
+    line
+}
+
+/// To the second, in UTC.
+fn started(time: SystemTime) -> String {
+    let whole = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
+    let time = SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(whole.min(253_402_300_799));
+    humantime::format_rfc3339_seconds(time).to_string().replace('T', " ").replace('Z', " UTC")
+}
+
+/// The product and its version.
+pub(super) fn product(server: &ServerFacts) -> String {
+    match (&server.product, &server.version) {
+        (Some(product), Some(version)) => format!("{product} {version}"),
+        (Some(product), None) => product.clone(),
+        _ => "an unnamed server".to_owned(),
+    }
+}
+
+/// Plan, server and machine of each source.
+pub(super) fn section(sources: &[Source<'_>]) -> Section {
+    let mut blocks = Vec::new();
+    for Source { name, runs, .. } in sources {
+        let of = |what: &str| match name.as_str() {
+            "" => what.to_owned(),
+            name => format!("{what}: {name}"),
+        };
+        // Tests that were planned alike are told of once.
+        let mut told: Vec<(Pairs, Vec<String>)> = Vec::new();
+        for run in *runs {
+            let pairs = plan(&run.plan);
+            match told.iter_mut().find(|(known, _)| *known == pairs) {
+                Some((_, tests)) => tests.push(run.plan.name.clone()),
+                None => told.push((pairs, vec![run.plan.name.clone()])),
+            }
+        }
+        let several = told.len() > 1;
+        for (pairs, tests) in told {
+            let what =
+                if several { format!("Plan of {}", tests.join(", ")) } else { "Plan".into() };
+            blocks.extend([Block::Heading(of(&what)), Block::KeyValues(pairs)]);
+        }
+        let Some(run) = runs.first() else { continue };
+        blocks.extend([Block::Heading(of("Server")), Block::KeyValues(server(run))]);
+        for facts in run.host.iter().chain(&run.other_hosts) {
+            let pairs = machine(facts);
+            blocks.extend([Block::Heading(of("Machine of the client")), Block::KeyValues(pairs)]);
+        }
+    }
+    Section::new("Plan, server and machine", blocks)
+}
+
+fn plan(plan: &Plan) -> Pairs {
+    let fleet = &plan.fleet;
+    let mut pairs: Vec<(&str, String)> = vec![
+        ("connections", grouped(f64::from(fleet.connections))),
+        ("requests in flight on each", grouped(f64::from(fleet.pipeline_depth))),
+        ("worker threads", fleet.workers.to_string()),
+        (
+            "ends after",
+            match plan.stop {
+                Stop::Requests(count) => format!("{} requests", grouped(count as f64)),
+                Stop::AfterNs(ns) => Unit::Seconds.show(ns as f64 / 1e9),
+            },
+        ),
+        (
+            "pace",
+            match plan.pace.schedule() {
+                None => "closed loop: the next request leaves when a reply is in".to_owned(),
+                Some(schedule) => {
+                    let rate = match schedule.rate_per_s() {
+                        Some(rate) => format!("{} requests/s", grouped(rate)),
+                        None => format!(
+                            "{} stages, up to {} requests/s",
+                            schedule.stages.len(),
+                            grouped(schedule.peak_per_s())
+                        ),
+                    };
+                    let spread = match schedule.arrivals {
+                        Arrivals::Constant => "",
+                        Arrivals::Poisson => ", at random distances",
+                    };
+                    format!("open loop: {rate}{spread}")
+                }
+            },
+        ),
+        ("protocol", format!("{:?}", plan.protocol).to_uppercase()),
+        ("engine asked for", format!("{:?}", plan.engine).to_lowercase()),
+        ("value size", Unit::Bytes.show(plan.payload_bytes as f64)),
+        (
+            "keys",
+            match plan.keys.range {
+                Some(range) => format!("{} of {}", plan.keys.draw, grouped(range as f64)),
+                None => "as written".to_owned(),
+            },
+        ),
+        ("seed", plan.seed.to_string()),
+    ];
+    if !plan.shard.is_whole() {
+        pairs.push(("share of the load", format!("{} of {}", plan.shard.index, plan.shard.of)));
+    }
+    if let Some(cluster) = &plan.target.cluster {
+        let readers = match cluster.read_from {
+            ReadFrom::Masters => "masters",
+            ReadFrom::Replicas => "replicas",
+            ReadFrom::All => "masters and replicas",
+        };
+        pairs.push(("cluster", format!("reads go to {readers}")));
+    }
+    if plan.target.tls.is_some() {
+        pairs.push(("TLS", "yes".to_owned()));
+    }
+    if plan.warmup_ns > 0 {
+        pairs.push(("warm-up", Unit::Seconds.show(plan.warmup_ns as f64 / 1e9)));
+    }
+    if !fleet.keep_alive {
+        pairs.push(("connections are used", "for one pipeline each".to_owned()));
+    }
+    pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+fn server(run: &Run) -> Pairs {
+    let mut pairs = vec![("product", product(&run.server))];
+    pairs.push(("address", run.plan.target.endpoint.to_string()));
+    if let Some(config) = &run.server.config {
+        let save = if config.save.is_empty() { "never" } else { &config.save };
+        pairs.push(("save", save.to_owned()));
+        pairs.push(("appendonly", config.appendonly.clone()));
+    }
+    pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+fn machine(host: &HostFacts) -> Pairs {
+    let HostFacts { hostname, os, kernel, cpu, memory, load, .. } = host;
+    let count = |n: &Option<u32>, what: &str| {
+        n.map(|n| format!("{n} {what}{}", if n == 1 { "" } else { "s" }))
+    };
+    let cpus =
+        [count(&cpu.logical, "CPU"), count(&cpu.cores, "core"), count(&cpu.sockets, "socket")];
+    let governors = (!cpu.governors.is_empty()).then(|| cpu.governors.join(", "));
+    let numbers = |load: &[f64; 3]| load.map(|n| format!("{n:.2}")).join(", ");
+    [
+        ("name", hostname.clone()),
+        ("system", os.clone()),
+        ("kernel", kernel.clone()),
+        ("processor", cpu.model.clone()),
+        ("processors", Some(cpus.into_iter().flatten().collect::<Vec<_>>().join(", "))),
+        ("frequency governor", governors),
+        ("virtual machine", cpu.hypervisor.clone()),
+        ("memory", memory.total_bytes.map(|bytes| Unit::Bytes.show(bytes as f64))),
+        ("load before the run, of 1, 5 and 15 minutes", load.average.as_ref().map(numbers)),
+    ]
+    .into_iter()
+    .filter_map(|(name, value)| Some((name.to_owned(), value.filter(|v| !v.is_empty())?)))
+    .collect()
+}

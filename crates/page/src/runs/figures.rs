@@ -1,0 +1,343 @@
+//! What tests yielded, in sentences and tables.
+
+use measure::{Ending, Latency};
+use report::{LimitedBy, Run, Summary};
+
+use super::{Source, Test, spectrum};
+use crate::chart::grouped;
+use crate::{Axis, Block, Chart, DataPoint, Section, Series, Table, Tone, Unit, Verdict};
+
+/// Lines that can be told apart in one chart.
+const OVERLAID_MAX: usize = 8;
+
+/// What to know of a test if nothing else.
+pub(super) fn verdict(test: &Test<'_>) -> Verdict {
+    let Test { name, summary, .. } = test;
+    let run = summary.run;
+    let headline = match limit(run.verdict.limited_by) {
+        Some(limit) => format!("{name}: limited by {limit}"),
+        None => format!("{name}: {} requests/s", grouped(summary.throughput_rps)),
+    };
+    let mut text = reason(&run.verdict);
+    if let Some(shortfall) = summary.shortfall() {
+        text = format!("{shortfall}. {text}");
+    }
+    if run.verdict.limited_by == LimitedBy::Unknown && summary.shortfall().is_none() {
+        text = format!("What limited it is {}.", run.verdict.text);
+    }
+    let quantile = |q| figure(&summary.response_times, q);
+    let mut figures = vec![
+        ("requests per second".to_owned(), grouped(summary.throughput_rps)),
+        ("median".to_owned(), quantile(0.5)),
+        ("99th percentile".to_owned(), quantile(0.99)),
+        ("99.9th percentile".to_owned(), quantile(0.999)),
+        ("greatest".to_owned(), quantile(1.0)),
+        ("requests".to_owned(), grouped(summary.requests as f64)),
+    ];
+    if summary.errors > 0 {
+        figures.push(("errors".to_owned(), grouped(summary.errors as f64)));
+    }
+    Verdict { headline, text, tone: tone(summary), figures }
+}
+
+/// The reason of a verdict as a sentence. The limit before it is said in the headline.
+fn reason(verdict: &report::Verdict) -> String {
+    let text = match verdict.text.split_once(": ") {
+        Some((limit, why)) if !limit.contains(' ') => why,
+        _ => &verdict.text,
+    };
+    let mut letters = text.chars();
+    let first = letters.next().map(char::to_uppercase);
+    let text = first.into_iter().flatten().chain(letters).collect::<String>();
+    if text.is_empty() || text.ends_with('.') { text } else { text + "." }
+}
+
+fn tone(summary: &Summary<'_>) -> Tone {
+    match summary.ending() {
+        Ending::Failed(_) => Tone::Bad,
+        Ending::Interrupted => Tone::Warning,
+        Ending::Complete if summary.errors > 0 => Tone::Warning,
+        Ending::Complete => Tone::Plain,
+    }
+}
+
+/// What limited a run, as the end of a sentence.
+fn limit(limit: LimitedBy) -> Option<&'static str> {
+    Some(match limit {
+        LimitedBy::Server => "the server",
+        LimitedBy::Client => "keystorm itself",
+        LimitedBy::Network => "the network",
+        LimitedBy::Concurrency => "too few requests in flight",
+        LimitedBy::Schedule => "its schedule",
+        LimitedBy::Errors => "errors",
+        LimitedBy::Unknown => return None,
+    })
+}
+
+fn figure(latency: &Latency, quantile: f64) -> String {
+    let ns = if quantile >= 1.0 { latency.max_ns() } else { latency.quantile_ns(quantile) };
+    ns.map_or("–".to_owned(), |ns| Unit::Nanoseconds.show_even(ns as f64))
+}
+
+/// That tests are missing.
+pub(super) fn incomplete(source: &Source<'_>) -> Verdict {
+    let of = if source.name.is_empty() { String::new() } else { format!(" of {}", source.name) };
+    let text = "What is here was measured before it ended.";
+    Verdict {
+        tone: Tone::Warning,
+        ..Verdict::new(format!("Not every test{of} was carried out"), text)
+    }
+}
+
+/// Many tests in a sentence.
+pub(super) fn overview(tests: &[Test<'_>]) -> Verdict {
+    let by_rate = |a: &&Test<'_>, b: &&Test<'_>| {
+        a.summary.throughput_rps.total_cmp(&b.summary.throughput_rps)
+    };
+    let told = |test: &Test<'_>| {
+        format!("{} with {} requests/s", test.name, grouped(test.summary.throughput_rps))
+    };
+    let (slowest, fastest) = (tests.iter().min_by(by_rate), tests.iter().max_by(by_rate));
+    let text = match (slowest, fastest) {
+        (Some(slowest), Some(fastest)) => {
+            format!("The fastest was {}, the slowest {}.", told(fastest), told(slowest))
+        }
+        _ => String::new(),
+    };
+    let text = format!("{} {text}", limits(tests)).trim().to_owned();
+    let bad = |tone_of: Tone| tests.iter().any(|test| tone(&test.summary) == tone_of);
+    let tone = match (bad(Tone::Bad), bad(Tone::Warning)) {
+        (true, _) => Tone::Bad,
+        (_, true) => Tone::Warning,
+        _ => Tone::Plain,
+    };
+    Verdict { tone, ..Verdict::new(format!("{} tests", tests.len()), text) }
+}
+
+/// What limited how many tests, the most frequent first.
+fn limits(tests: &[Test<'_>]) -> String {
+    let mut counts: Vec<(&str, usize)> = Vec::new();
+    for test in tests {
+        let limit = limit(test.summary.run.verdict.limited_by).unwrap_or("something not known");
+        match counts.iter_mut().find(|(known, _)| *known == limit) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((limit, 1)),
+        }
+    }
+    counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    match &counts[..] {
+        [] => String::new(),
+        [(limit, _)] => format!("All were limited by {limit}."),
+        counts => {
+            let each = counts.iter().map(|(limit, count)| format!("{count} by {limit}"));
+            format!("Limited: {}.", each.collect::<Vec<_>>().join(", "))
+        }
+    }
+}
+
+/// Warnings that every test has.
+fn shared<'t>(tests: &'t [Test<'_>]) -> Vec<&'t String> {
+    let [first, others @ ..] = tests else { return Vec::new() };
+    let everywhere = |line: &&String| {
+        !others.is_empty() && others.iter().all(|t| t.summary.run.warnings.contains(line))
+    };
+    first.summary.run.warnings.iter().filter(everywhere).collect()
+}
+
+/// All tests in one table, and in charts where a picture says more.
+pub(super) fn side_by_side(sources: &[Source<'_>], tests: &[Test<'_>]) -> Section {
+    let mut table = Table::new([
+        "test",
+        "requests/s",
+        "mean",
+        "p50",
+        "p95",
+        "p99",
+        "p99.9",
+        "max",
+        "requests",
+        "errors",
+        "limited by",
+    ]);
+    for Test { name, summary, .. } in tests {
+        let all = &summary.response_times;
+        let mean = all.mean_ns().map_or("–".to_owned(), |ns| Unit::Nanoseconds.show_even(ns));
+        let mut row = vec![name.clone(), grouped(summary.throughput_rps), mean];
+        row.extend([0.5, 0.95, 0.99, 0.999, 1.0].map(|q| figure(all, q)));
+        row.extend([grouped(summary.requests as f64), grouped(summary.errors as f64)]);
+        row.push(limit(summary.run.verdict.limited_by).unwrap_or("not known").to_owned());
+        table.row(row);
+    }
+    let warnings = shared(tests).into_iter();
+    let mut blocks: Vec<Block> =
+        warnings.map(|line| Block::Note(Tone::Warning, line.clone())).collect();
+    blocks.push(Block::Table(table));
+    blocks.push(Block::Chart(bars("Requests per second", sources, tests, Unit::PerSecond, |s| {
+        Some(s.throughput_rps)
+    })));
+    blocks.push(Block::Chart(bars(
+        "99th percentile of response time",
+        sources,
+        tests,
+        Unit::Nanoseconds,
+        |s| s.response_times.quantile_ns(0.99).map(|ns| ns as f64),
+    )));
+    if tests.len() <= OVERLAID_MAX {
+        let runs: Vec<(&str, &Run)> =
+            tests.iter().map(|t| (t.name.as_str(), t.summary.run)).collect();
+        blocks.push(Block::Chart(spectrum("Response time by percentile", &runs)));
+    }
+    Section::new("Side by side", blocks)
+}
+
+/// A group of bars for each test, and in it one for each source that has a test of that name.
+fn bars(
+    title: &str,
+    sources: &[Source<'_>],
+    tests: &[Test<'_>],
+    unit: Unit,
+    value: impl Fn(&Summary<'_>) -> Option<f64>,
+) -> Chart {
+    let title_of = |test: &Test<'_>| {
+        if sources.len() > 1 { test.summary.title.clone() } else { test.name.clone() }
+    };
+    let mut categories: Vec<String> = Vec::new();
+    for test in tests {
+        let title = title_of(test);
+        if !categories.contains(&title) {
+            categories.push(title);
+        }
+    }
+    let mut chart =
+        Chart::bars(title, categories.clone(), Axis::linear(title.to_lowercase(), unit));
+    for (number, source) in sources.iter().enumerate() {
+        let mut series = Series { name: source.name.clone(), ..Series::default() };
+        for test in tests.iter().filter(|test| test.source == number) {
+            let category = categories.iter().position(|title| *title == title_of(test));
+            let (Some(category), Some(y)) = (category, value(&test.summary)) else { continue };
+            let limit = limit(test.summary.run.verdict.limited_by);
+            let note = limit.map_or(String::new(), |limit| format!("limited by {limit}"));
+            series.points.push(DataPoint { x: category as f64, y, interval: None, note });
+        }
+        chart.series.push(series);
+    }
+    chart
+}
+
+/// What a reader must know before believing the figures of a test, without what is true of all.
+pub(super) fn notes(Test { summary, .. }: &Test<'_>, tests: &[Test<'_>]) -> Vec<Block> {
+    let known = shared(tests);
+    let mut notes: Vec<Block> = Vec::new();
+    let mut note = |tone, text: String| notes.push(Block::Note(tone, text));
+    let own = summary.run.warnings.iter().filter(|line| !known.contains(line));
+    own.for_each(|line| note(Tone::Warning, line.clone()));
+    if let Some(schedule) = &summary.schedule
+        && schedule.missed_share > 0.0
+    {
+        note(
+            Tone::Warning,
+            format!(
+                "{} of the requests left more than 10 ms after they were due, up to {} late.",
+                Unit::Share.show(schedule.missed_share),
+                Unit::Nanoseconds.show(schedule.late_max_ns as f64)
+            ),
+        );
+    }
+    if let Some(engine) = &summary.run.measurement.engine_note {
+        note(Tone::Plain, engine.clone());
+    }
+    notes
+}
+
+/// Per command, per kind of error, per connection and per worker.
+pub(super) fn tables(summary: &Summary<'_>) -> Vec<Block> {
+    let run = summary.run;
+    let total = &run.measurement.total;
+    let mut blocks = vec![Block::Table(commands(run))];
+    blocks.extend(nodes(summary));
+    if summary.errors > 0 {
+        let mut errors = Table::new(["kind of error", "replies", "share of requests"]);
+        for (kind, count) in total.errors.by_kind() {
+            let share = *count as f64 / summary.requests.max(1) as f64;
+            errors.row([kind.clone(), grouped(*count as f64), Unit::Share.show(share)]);
+        }
+        blocks.push(Block::Table(errors));
+        let mut texts = Table::new(["as the server said it"]);
+        for text in total.errors.examples() {
+            texts.row([text.clone()]);
+        }
+        blocks.push(Block::Table(texts));
+    }
+    let connections = &total.connections;
+    let seconds = summary.elapsed_s;
+    let per_s = |bytes: u64| if seconds > 0.0 { bytes as f64 / seconds } else { 0.0 };
+    let mut pairs = vec![
+        ("measured for".to_owned(), Unit::Seconds.show(seconds)),
+        ("sent".to_owned(), traffic(connections.bytes_out, per_s(connections.bytes_out))),
+        ("received".to_owned(), traffic(connections.bytes_in, per_s(connections.bytes_in))),
+        ("connections opened".to_owned(), grouped(connections.connect.count() as f64)),
+        ("time to connect, 99th percentile".to_owned(), figure(&connections.connect, 0.99)),
+        ("connections lost".to_owned(), grouped(connections.dropped as f64)),
+        ("requests never answered".to_owned(), grouped(connections.unanswered as f64)),
+    ];
+    if let Some(tls) = &summary.tls {
+        pairs.push(("TLS".to_owned(), tls.negotiated.clone()));
+        pairs.extend(tls.resumed.map(|n| ("sessions taken up".to_owned(), grouped(n as f64))));
+    }
+    blocks.push(Block::KeyValues(pairs));
+    let mut workers = Table::new(["worker", "busy", "CPU time"]);
+    for (number, worker) in run.measurement.workers.iter().enumerate() {
+        workers.row([
+            (number + 1).to_string(),
+            Unit::Share.show(worker.busy()),
+            Unit::Nanoseconds.show(worker.cpu_ns as f64),
+        ]);
+    }
+    if !workers.rows.is_empty() {
+        blocks.push(Block::Table(workers));
+    }
+    blocks
+}
+
+fn traffic(bytes: u64, per_s: f64) -> String {
+    format!("{} ({})", Unit::Bytes.show(bytes as f64), Unit::BytesPerSecond.show(per_s))
+}
+
+/// One row a node of a cluster that had part in the load.
+fn nodes(summary: &Summary<'_>) -> Option<Block> {
+    let mut table = Table::new([
+        "node", "role", "slots", "requests", "share", "errors", "moved", "asked", "retried",
+        "mean", "p50", "p99", "max",
+    ]);
+    for node in &summary.nodes {
+        let counts = [node.errors, node.moved, node.asked, node.retried];
+        let figures = [node.response.p50_ns, node.response.p99_ns, node.response.max_ns];
+        let role = if node.master { "master" } else { "replica" };
+        let share = node.requests as f64 / summary.requests.max(1) as f64;
+        let mut row = vec![node.name.clone(), role.to_owned(), grouped(f64::from(node.slots))];
+        row.extend([grouped(node.requests as f64), Unit::Share.show_even(share)]);
+        row.extend(counts.map(|n| grouped(n as f64)));
+        let ns = |ns: f64| match node.response.count {
+            0 => "–".to_owned(),
+            _ => Unit::Nanoseconds.show_even(ns),
+        };
+        row.push(ns(node.response.mean_ns));
+        row.extend(figures.map(|figure| ns(figure as f64)));
+        table.row(row);
+    }
+    (!table.rows.is_empty()).then_some(Block::Table(table))
+}
+
+/// One row a command of the sequence. A command that is sent several times is several rows.
+fn commands(run: &Run) -> Table {
+    let mut table =
+        Table::new(["command", "values", "misses", "mean", "p50", "p95", "p99", "p99.9", "max"]);
+    for (spec, tally) in run.plan.sequence.iter().zip(&run.measurement.total.commands) {
+        let all = tally.response();
+        let mean = all.mean_ns().map_or("–".to_owned(), |ns| Unit::Nanoseconds.show_even(ns));
+        let mut row = vec![spec.name(), grouped(tally.ok as f64), grouped(tally.miss as f64), mean];
+        row.extend([0.5, 0.95, 0.99, 0.999, 1.0].map(|q| figure(all, q)));
+        table.row(row);
+    }
+    table
+}

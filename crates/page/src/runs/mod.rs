@@ -1,0 +1,125 @@
+//! A page of saved runs: the figures first, then how they came about.
+//!
+//! Owns which sections there are and their order. Figures are those of [`Summary`]; none is
+//! computed here that a terminal report shows too.
+
+mod again;
+mod facts;
+mod figures;
+mod over_time;
+mod spectrum;
+
+use report::{Run, Summary};
+
+use crate::{Block, Page, Section};
+
+pub use over_time::{latency_over_time, throughput_over_time};
+pub use spectrum::spectrum;
+
+/// The tests of one job: those of a file, or those carried out so far.
+#[derive(Debug, Clone)]
+pub struct Source<'r> {
+    /// What tells it from the others, such as the name of its file; empty for the only one.
+    pub name: String,
+    /// Its tests in order.
+    pub runs: &'r [Run],
+    /// Whether every test that was asked for is there.
+    pub complete: bool,
+}
+
+/// A test with its figures and a name that no other test on the page has.
+struct Test<'r> {
+    name: String,
+    /// Which source, and which test of it.
+    source: usize,
+    summary: Summary<'r>,
+}
+
+/// More tests have no verdict of their own at the top: the table says it shorter.
+const LEDE_MAX: usize = 3;
+
+/// The page of these runs.
+#[must_use]
+pub fn page(sources: &[Source<'_>]) -> Page {
+    let tests = tests(sources);
+    let mut page = Page { title: title(sources, &tests), ..Page::default() };
+    page.byline = facts::byline(sources);
+    for source in sources.iter().filter(|source| !source.complete) {
+        page.lede.push(figures::incomplete(source));
+    }
+    let few = tests.len() <= LEDE_MAX;
+    if few {
+        page.lede.extend(tests.iter().map(figures::verdict));
+    } else {
+        page.lede.push(figures::overview(&tests));
+    }
+    if tests.len() > 1 {
+        page.sections.push(figures::side_by_side(sources, &tests));
+    }
+    for test in &tests {
+        page.sections.push(section(test, &tests, !few));
+    }
+    page.sections.push(facts::section(sources));
+    page.sections.push(again::section(sources));
+    page
+}
+
+/// What a page about more than these runs says of them: when, where and with what, and a section of
+/// plan, server and machine.
+#[must_use]
+pub fn about(runs: &[Run]) -> (Vec<String>, Section) {
+    let source = [Source { name: String::new(), runs, complete: true }];
+    (facts::byline(&source), facts::section(&source))
+}
+
+/// The product and version of the server that a run was against.
+#[must_use]
+pub fn product(run: &Run) -> String {
+    facts::product(&run.server)
+}
+
+fn tests<'r>(sources: &[Source<'r>]) -> Vec<Test<'r>> {
+    let mut tests: Vec<Test<'r>> = Vec::new();
+    for (source, Source { name: file, runs, .. }) in sources.iter().enumerate() {
+        for run in *runs {
+            let summary = Summary::of(run);
+            let name = match sources.len() {
+                1 => summary.title.clone(),
+                _ => format!("{} ({file})", summary.title),
+            };
+            let taken = |name: &str| tests.iter().any(|test| test.name == name);
+            let more = (2..).map(|n| format!("{name} #{n}"));
+            let name = std::iter::once(name.clone()).chain(more).find(|name| !taken(name));
+            tests.push(Test { name: name.unwrap_or_default(), source, summary });
+        }
+    }
+    tests
+}
+
+fn title(sources: &[Source<'_>], tests: &[Test<'_>]) -> String {
+    let server = sources.iter().flat_map(|s| s.runs).next().map(|run| facts::product(&run.server));
+    let server = server.unwrap_or_else(|| "the server".to_owned());
+    match (sources, tests) {
+        (_, [only]) => format!("{} on {server}", only.name),
+        ([_], tests) => format!("{} tests on {server}", tests.len()),
+        (sources, _) => format!("{} saved runs", sources.len()),
+    }
+}
+
+/// All about one test.
+fn section(test: &Test<'_>, tests: &[Test<'_>], verdict: bool) -> Section {
+    let run = test.summary.run;
+    let mut blocks = Vec::new();
+    if verdict {
+        blocks.push(Block::Verdict(figures::verdict(test)));
+    }
+    blocks.extend(figures::notes(test, tests));
+    let charts = [
+        throughput_over_time("Throughput over time", run),
+        latency_over_time("Response time over time", run),
+        spectrum("Response time by percentile", &[("", run)]),
+    ];
+    blocks.extend(charts.into_iter().map(Block::Chart));
+    blocks.extend(figures::tables(&test.summary));
+    Section::new(test.name.clone(), blocks)
+}

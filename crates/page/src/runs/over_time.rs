@@ -1,0 +1,131 @@
+//! Throughput and response times over time.
+
+use measure::{Latency, Point};
+use report::Run;
+
+use crate::{Axis, Chart, DataPoint, Series, Unit};
+
+/// More points than this are put together: no screen shows them apart.
+const POINTS_MAX: u64 = 240;
+/// A last interval that is cut shorter than this share of its length has no rate worth showing.
+const CUT_SHORT: f64 = 0.2;
+
+/// Neighbouring intervals of a timeline put together, silent ones included.
+struct Group {
+    /// The middle of it in seconds from the start of the measured part.
+    middle_s: f64,
+    from_s: f64,
+    to_s: f64,
+    requests: u64,
+    errors: u64,
+    response: Option<Latency>,
+}
+
+/// Requests per second over time, with what the schedule asked for and with errors, if there were
+/// any.
+#[must_use]
+pub fn throughput_over_time(title: &str, run: &Run) -> Chart {
+    let groups = groups(run);
+    let rates = |count: fn(&Group) -> u64| {
+        let each = groups.iter().filter(|g| g.to_s > g.from_s);
+        each.map(move |g| (g.middle_s, count(g) as f64 / (g.to_s - g.from_s))).collect::<Vec<_>>()
+    };
+    let mut chart = Chart::lines(
+        title,
+        Axis::linear("time", Unit::Seconds),
+        Axis::linear("requests per second", Unit::PerSecond),
+    );
+    chart.series.push(Series::new("answered", rates(|g| g.requests)));
+    if groups.iter().any(|g| g.errors > 0) {
+        chart.series.push(Series::new("of them errors", rates(|g| g.errors)));
+    }
+    if let Some(schedule) = run.plan.pace.schedule() {
+        let due = |s: f64| schedule.due_by((s * 1e9) as u64);
+        let asked = groups
+            .iter()
+            .filter(|g| g.to_s > g.from_s)
+            .map(|g| (g.middle_s, (due(g.to_s) - due(g.from_s)) / (g.to_s - g.from_s)));
+        chart.series.push(Series { dashed: true, ..Series::new("asked for", asked) });
+    }
+    chart.note = note(&groups);
+    chart
+}
+
+/// Median, 99th percentile and greatest response time over time.
+#[must_use]
+pub fn latency_over_time(title: &str, run: &Run) -> Chart {
+    let groups = groups(run);
+    let mut chart = Chart::lines(
+        title,
+        Axis::linear("time", Unit::Seconds),
+        Axis::log("response time", Unit::Nanoseconds),
+    );
+    type Figure = fn(&Latency) -> Option<u64>;
+    let figures: [(&str, Figure); 3] = [
+        ("median", |l| l.quantile_ns(0.5)),
+        ("99th percentile", |l| l.quantile_ns(0.99)),
+        ("greatest", Latency::max_ns),
+    ];
+    for (name, of) in figures {
+        let points = groups.iter().map(|group| {
+            let ns = group.response.as_ref().and_then(of);
+            // No reply, no latency: the line has a gap there.
+            DataPoint::from((group.middle_s, ns.map_or(f64::NAN, |ns| ns.max(1) as f64)))
+        });
+        chart.series.push(Series { points: points.collect(), ..Series::new(name, []) });
+    }
+    chart.note = note(&groups);
+    chart
+}
+
+fn note(groups: &[Group]) -> String {
+    match groups.first() {
+        Some(first) if groups.len() > 1 => {
+            format!("A point every {}.", Unit::Seconds.show(first.to_s - first.from_s))
+        }
+        Some(_) => "The test was over within one interval.".to_owned(),
+        None => String::new(),
+    }
+}
+
+fn groups(run: &Run) -> Vec<Group> {
+    let timeline = &run.measurement.timeline;
+    let (interval_ns, elapsed_ns) = (timeline.interval_ns, run.measurement.elapsed_ns);
+    let Some(last) = timeline.points.last() else { return Vec::new() };
+    let intervals = u64::from(last.index) + 1;
+    let each = intervals.div_ceil(POINTS_MAX).max(1);
+    let seconds = |index: u64| (index.saturating_mul(interval_ns)) as f64 / 1e9;
+    let mut points = timeline.points.iter().peekable();
+    let mut groups = Vec::new();
+    for number in 0..intervals.div_ceil(each) {
+        let (from, to) = (number * each, (number + 1) * each);
+        let mut group = Group {
+            middle_s: 0.0,
+            from_s: seconds(from),
+            to_s: seconds(to).min(elapsed_ns as f64 / 1e9),
+            requests: 0,
+            errors: 0,
+            response: None,
+        };
+        group.middle_s = (group.from_s + group.to_s) / 2.0;
+        while let Some(point) = points.next_if(|point| u64::from(point.index) < to) {
+            add(&mut group, point);
+        }
+        let full = group.to_s - group.from_s >= CUT_SHORT * (seconds(to) - seconds(from));
+        if full || groups.is_empty() {
+            groups.push(group);
+        }
+    }
+    groups
+}
+
+fn add(group: &mut Group, point: &Point) {
+    group.requests = group.requests.saturating_add(point.requests);
+    group.errors = group.errors.saturating_add(point.errors);
+    let decoded = point.response.as_ref().and_then(|encoded| encoded.decode().ok());
+    match (&mut group.response, decoded) {
+        (Some(ours), Some(theirs)) => ours.merge(&theirs),
+        (ours @ None, theirs) => *ours = theirs,
+        (_, None) => {}
+    }
+}

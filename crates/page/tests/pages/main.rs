@@ -1,0 +1,97 @@
+//! Pages of every kind of chart, opened in a real browser.
+#![allow(missing_docs, clippy::unwrap_used)]
+
+mod browser;
+
+use page::{Axis, Block, Chart, DataPoint, Guide, Page, Section, Series, Table, Unit, Verdict};
+
+const LONG: &str =
+    "a very long name of a series that nobody would give, but somebody's server does";
+
+fn sweep() -> Chart {
+    let mut chart = Chart::lines(
+        "Requests per second by connections",
+        Axis::log("connections", Unit::Count),
+        Axis::linear("requests per second", Unit::PerSecond),
+    );
+    let connections = [1.0, 2.0, 3.0, 5.0, 10.0, 11.0, 50.0, 100.0, 1000.0, 10_000.0];
+    for (n, depth) in [1, 4, 16, 64].into_iter().enumerate() {
+        let points = connections.iter().map(|c| {
+            let rate = 20e3 * (n + 1) as f64 * c / (c + 8.0);
+            DataPoint::at(*c, rate).within(rate * 0.95, rate * 1.06).noted("limited by the server")
+        });
+        chart.series.push(Series::of(format!("pipeline of {depth}"), points));
+    }
+    chart.series.push(Series::new(LONG, [(1.0, 5e3), (f64::NAN, 1.0), (0.0, 9.0)]).dashed());
+    chart
+}
+
+fn compared() -> Chart {
+    let ratio = Axis::linear("candidate / base", Unit::Ratio);
+    let mut chart = Chart::bars("Ratio of throughput", ["SET", "GET", LONG], ratio);
+    let points = [(0.0, 1.04, 0.03), (1.0, 0.99, 0.05), (2.0, 1.0, 0.001)];
+    let points =
+        points.map(|(x, y, d)| DataPoint::at(x, y).within(y - d, y + d).noted("of 8 pairs"));
+    chart.series.push(Series::of("candidate", points));
+    chart.guides.push(Guide::Y(1.0, "no difference".into()));
+    chart
+}
+
+fn searched() -> Chart {
+    let points =
+        [(10e3, 90e3), (20e3, 95e3), (40e3, 120e3), (80e3, 400e3), (90e3, 2e6), (95e3, 4e7)];
+    Chart::rate_curve(
+        "Latency by rate",
+        vec![Series::new("p99", points)],
+        Some((1e6, "p99 < 1 ms".into())),
+        Some((84e3, "84k/s keeps it".into())),
+    )
+}
+
+fn others() -> [Chart; 4] {
+    let axes = || (Axis::linear("time", Unit::Seconds), Axis::linear("busy", Unit::Share));
+    let mut steps = Chart::steps("Steps", axes().0, axes().1);
+    steps.series.push(Series::new("a", (0..50).map(|n| (f64::from(n), f64::from(n % 7) / 7.0))));
+    let mut scatter = Chart::scatter("Scatter", axes().0, axes().1);
+    scatter.series.push(Series::new("a", (0..60).map(|n| (f64::from(n * n % 61), 0.5))));
+    let mut nines = Chart::lines("Nines", Axis::nines(), Axis::log("latency", Unit::Nanoseconds));
+    let left = |n: i32| 10f64.powf(-f64::from(n) / 5.0);
+    nines.series.push(Series::new("a", (0..40).map(|n| (1.0 - left(n), 1e5 * f64::from(n + 1)))));
+    let empty = Chart::lines("Empty", axes().0, axes().1);
+    [steps, scatter, nines, empty]
+}
+
+#[test]
+fn every_kind_of_chart_is_drawn_whole_and_quietly() {
+    let charts: Vec<Chart> =
+        [sweep(), compared(), searched()].into_iter().chain(others()).collect();
+    let mut table =
+        Table::new(["connections", "requests/s", "p50", "p99", "max", "limited by", LONG]);
+    table.row(["1", "21,000", "41 µs", "90 µs", "1.2 ms", "the server", LONG]);
+    let counts: Vec<(&str, Vec<usize>)> =
+        charts.iter().map(|chart| (chart.title.as_str(), chart.points_by_series())).collect();
+    assert_eq!(counts[0].1, [10, 10, 10, 10, 1]);
+    assert_eq!(counts[5].1, [40]);
+    let page = Page {
+        title: format!("Charts <script>alert(1)</script> {}", LONG.replace(' ', "")),
+        byline: vec!["2026-11-21".into(), LONG.replace(' ', "_")],
+        lede: vec![Verdict::new("Limited by the server", LONG)],
+        sections: vec![
+            Section::new("Charts", charts.iter().cloned().map(Block::Chart)),
+            Section::new("Tables", [Block::Table(table), Block::Code(LONG.replace(' ', "/"))]),
+        ],
+    };
+    browser::holds(&page.html(), &counts);
+}
+
+#[test]
+fn a_page_that_asks_for_something_is_caught() {
+    let page = Page { title: "x".into(), ..Page::default() };
+    let image = "<img src=\"https://example.com/x.png\"></main>";
+    let seen = browser::open(&page.html().replacen("</main>", image, 1), 1280);
+    assert!(seen.probe["asked"].to_string().contains("example.com"), "{seen:?}");
+    assert!(!seen.console.is_empty());
+    let fault = "<script>nothing.at.all</script></main>";
+    let seen = browser::open(&page.html().replacen("</main>", fault, 1), 1280);
+    assert!(!seen.console.is_empty(), "{seen:?}");
+}

@@ -1,0 +1,55 @@
+//! The comparison as a table for programs: a row for each test and figure.
+
+use std::io::{self, Write};
+
+use statistics::Conclusion;
+
+use super::{Row, TestComparison};
+use crate::escape;
+use crate::format::write_row;
+
+const COLUMNS: [&str; 9] =
+    ["test", "figure", "a", "b", "ratio", "low", "high", "conclusion", "b_is_better"];
+
+/// The names of the columns.
+///
+/// # Errors
+/// What the writer fails with; likewise below.
+pub fn write_head(out: &mut dyn Write) -> io::Result<()> {
+    write_row(&COLUMNS.map(str::to_owned), out)
+}
+
+/// The rows of a test.
+///
+/// # Errors
+/// As above.
+pub fn write_test(test: &TestComparison, out: &mut dyn Write) -> io::Result<()> {
+    for row in &test.rows {
+        let interval = row.ratio.interval;
+        let end = |end: Option<f64>| end.map_or(String::new(), |end| format!("{end:.6}"));
+        let [a, b] = row.means.map(|mean| row.metric.written(mean));
+        let cells = [
+            escape(&test.name),
+            row.metric.name().to_owned(),
+            a,
+            b,
+            format!("{:.6}", row.ratio.ratio),
+            end(interval.map(|i| i.low)),
+            end(interval.map(|i| i.high)),
+            conclusion(row).to_owned(),
+            row.b_is_better().map_or(String::new(), |better| better.to_string()),
+        ];
+        write_row(&cells, out)?;
+    }
+    Ok(())
+}
+
+/// The stable word for what a ratio allows to say.
+pub(super) fn conclusion(row: &Row) -> &'static str {
+    match row.ratio.conclusion() {
+        Conclusion::Differ => "differ",
+        Conclusion::Alike => "alike",
+        Conclusion::TooWide => "too-wide",
+        Conclusion::Single => "single",
+    }
+}

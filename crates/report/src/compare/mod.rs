@@ -1,0 +1,411 @@
+//! Two servers compared: for each test and figure the ratio B / A, how sure it is, and what limited
+//! each side.
+//!
+//! Owns which values meet, which ratios count as a regression, and what a reader must be warned of.
+//! The arithmetic is `statistics`'s, the figures are [`Metric`]'s. Carrying out the runs is left to
+//! the caller, layouts to the files beside this.
+
+mod csv;
+mod json;
+mod saved;
+#[cfg(test)]
+mod tests;
+mod text;
+
+use measure::Ending;
+use serde::Serialize;
+use statistics::{Conclusion, Interval, Mean, Ratio, holm};
+use workload::Endpoint;
+
+use crate::{Better, Figures, LimitedBy, Metric, Run, Summary, escape};
+
+pub use csv::{write_head as write_csv_head, write_test as write_csv_test};
+pub use json::to_json;
+pub use saved::{beside, of_saved, unlike};
+pub use text::{notes, write_foot, write_head, write_test, write_warnings};
+
+/// The name of the JSON document's layout.
+pub const SCHEMA: &str = "keystorm.compare/1";
+
+/// What is compared, in the order of reports.
+pub const COMPARED: [Metric; 8] = [
+    Metric::Throughput,
+    Metric::P50,
+    Metric::P90,
+    Metric::P95,
+    Metric::P99,
+    Metric::P99_9,
+    Metric::ClientCpu,
+    Metric::ServerCpu,
+];
+
+/// What `--fail-on-regression` watches: what a service promises.
+pub const WATCHED: [Metric; 2] = [Metric::Throughput, Metric::P99];
+
+/// How values of the two sides belong together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Pairing {
+    /// In blocks of A B B A: the two runs of a side in a block are one value, and each block has one
+    /// ratio. What changes steadily while a block runs cancels out.
+    Blocks,
+    /// Not at all: two samples.
+    None,
+}
+
+/// One of the two.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Subject {
+    /// Product and version, as the server says.
+    pub server: String,
+    /// Where it was, or what was started.
+    pub address: String,
+    /// The file that its runs are from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+}
+
+impl Subject {
+    /// The subject of a run, as the runs of `address` know it.
+    #[must_use]
+    pub fn of(facts: &host::ServerFacts, address: String, file: Option<String>) -> Self {
+        let server = match (&facts.product, &facts.version) {
+            (Some(product), Some(version)) => format!("{product} {version}"),
+            _ => "a server of unknown kind".to_owned(),
+        };
+        Self { server, address, file }
+    }
+
+    /// The same of a run that was kept.
+    #[must_use]
+    pub fn of_run(run: &Run, file: String) -> Self {
+        let address = match &run.plan.target.endpoint {
+            Endpoint::Spawned { program: Some(program), .. } => format!("started as {program}"),
+            endpoint => endpoint.to_string(),
+        };
+        Self::of(&run.server, address, Some(file))
+    }
+
+    /// In a line, safe for a terminal.
+    #[must_use]
+    pub fn line(&self) -> String {
+        let Self { server, address, file } = self;
+        let file = file.as_ref().map_or(String::new(), |file| format!(" ({file})"));
+        escape(format!("{server} on {address}{file}"))
+    }
+}
+
+/// What a comparison takes from a run.
+#[derive(Debug, Clone)]
+pub struct Glance {
+    figures: Figures,
+    limited_by: LimitedBy,
+    warnings: Vec<String>,
+}
+
+impl Glance {
+    /// Of a run that ended as planned; `None` of any other.
+    #[must_use]
+    pub fn of(run: &Run) -> Option<Self> {
+        let complete = run.measurement.ending == Ending::Complete;
+        let glance = || Self {
+            figures: Figures::of(&Summary::of(run)),
+            limited_by: run.verdict.limited_by,
+            warnings: run.warnings.clone(),
+        };
+        complete.then(glance)
+    }
+}
+
+/// One figure of both sides.
+#[derive(Debug, Clone)]
+pub struct Row {
+    /// Which.
+    pub metric: Metric,
+    /// The values of each run, A's and B's.
+    pub values: [Vec<f64>; 2],
+    /// Their geometric means, whose ratio is the ratio.
+    pub means: [f64; 2],
+    /// B over A.
+    pub ratio: Ratio,
+}
+
+/// What limited the runs of a side, most frequent first.
+pub type Limits = Vec<(LimitedBy, usize)>;
+
+/// One test of both sides.
+#[derive(Debug, Clone)]
+pub struct TestComparison {
+    /// Its name.
+    pub name: String,
+    /// How the values belong together.
+    pub pairing: Pairing,
+    /// How many runs there are of A and of B.
+    pub runs: [usize; 2],
+    /// A row for each figure that both sides know.
+    pub rows: Vec<Row>,
+    /// What limited A and B.
+    pub limits: [Limits; 2],
+    /// What to know before believing a ratio.
+    pub warnings: Vec<String>,
+}
+
+impl TestComparison {
+    /// Compares the runs of a test. `precision` is the plan's: digits of a percentile.
+    #[must_use]
+    pub fn of(
+        name: &str,
+        pairing: Pairing,
+        precision: u8,
+        a: &[Glance],
+        b: &[Glance],
+        open_loop: bool,
+    ) -> Self {
+        let rows = COMPARED.into_iter().filter_map(|metric| {
+            // A bucket of a histogram is so wide; neighbours may hold the same latency.
+            let resolution =
+                if metric.is_percentile() { 0.1_f64.powi(precision.into()) } else { 0.0 };
+            row(metric, pairing, resolution, a, b)
+        });
+        let limits = [limits(a), limits(b)];
+        let mut warnings = warnings(&limits, [a.len(), b.len()], open_loop);
+        warnings.extend(spoiled("A", a));
+        warnings.extend(spoiled("B", b));
+        Self {
+            name: name.to_owned(),
+            pairing,
+            runs: [a.len(), b.len()],
+            rows: rows.collect(),
+            limits,
+            warnings,
+        }
+    }
+
+    /// One of its rows.
+    #[must_use]
+    pub fn row(&self, metric: Metric) -> Option<&Row> {
+        self.rows.iter().find(|row| row.metric == metric)
+    }
+}
+
+impl Row {
+    /// Whether B is the better one by the ratio, whatever its interval. `None` where they are equal.
+    #[must_use]
+    pub fn b_is_better(&self) -> Option<bool> {
+        let higher = self.ratio.ratio > 1.0;
+        let wanted = self.metric.better() == Better::Higher;
+        (self.ratio.ratio != 1.0).then_some(higher == wanted)
+    }
+
+    /// The ratio that is worse than 1 by so many per cent.
+    fn bound(&self, percent: f64) -> f64 {
+        match self.metric.better() {
+            Better::Higher => 1.0 - percent / 100.0,
+            Better::Lower => 1.0 + percent / 100.0,
+        }
+    }
+
+    /// The probability of what was measured, or worse, if B were worse by `percent` and no more.
+    fn p_worse(&self, percent: f64) -> Option<f64> {
+        match self.metric.better() {
+            Better::Higher => self.ratio.p_below(self.bound(percent)),
+            Better::Lower => self.ratio.p_above(self.bound(percent)),
+        }
+    }
+
+    /// Whether the interval leaves room for B to be worse by more than that.
+    fn may_be_worse(&self, percent: f64) -> bool {
+        self.ratio.interval.is_none_or(|Interval { low, high }| match self.metric.better() {
+            Better::Higher => low < self.bound(percent),
+            Better::Lower => high > self.bound(percent),
+        })
+    }
+}
+
+fn row(
+    metric: Metric,
+    pairing: Pairing,
+    resolution: f64,
+    a: &[Glance],
+    b: &[Glance],
+) -> Option<Row> {
+    let values = |side: &[Glance]| -> Option<Vec<f64>> {
+        side.iter().map(|glance| glance.figures.get(metric)).collect()
+    };
+    let values = [values(a)?, values(b)?];
+    let ratio = match pairing {
+        Pairing::None => Ratio::unpaired(&values[0], &values[1], resolution),
+        Pairing::Blocks => {
+            let blocks =
+                |v: &[f64]| -> Option<Vec<f64>> { v.chunks_exact(2).map(geometric_mean).collect() };
+            Ratio::paired(&blocks(&values[0])?, &blocks(&values[1])?, resolution)
+        }
+    };
+    let means = [geometric_mean(&values[0])?, geometric_mean(&values[1])?];
+    Some(Row { metric, means, ratio: ratio?, values })
+}
+
+fn geometric_mean(values: &[f64]) -> Option<f64> {
+    let logarithms: Vec<f64> = values.iter().map(|value| value.ln()).collect();
+    Mean::of(&logarithms).map(|mean| mean.mean.exp())
+}
+
+fn limits(side: &[Glance]) -> Limits {
+    let mut limits: Limits = Vec::new();
+    for Glance { limited_by, .. } in side {
+        match limits.iter_mut().find(|(limit, _)| limit == limited_by) {
+            Some((_, count)) => *count += 1,
+            None => limits.push((*limited_by, 1)),
+        }
+    }
+    limits.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    limits
+}
+
+/// What the runs of a side warn of, each once: their figures differ from run to run.
+fn spoiled(side: &str, runs: &[Glance]) -> Vec<String> {
+    let kind = |text: &str| text.replace(|c: char| c.is_ascii_digit() || c == '.', "");
+    let mut kinds: Vec<(String, &String, usize)> = Vec::new();
+    for warning in runs.iter().flat_map(|glance| &glance.warnings) {
+        match kinds.iter_mut().find(|(known, ..)| *known == kind(warning)) {
+            Some((.., count)) => *count += 1,
+            None => kinds.push((kind(warning), warning, 1)),
+        }
+    }
+    let all = runs.len();
+    let line = |(_, text, count)| format!("{side}, {count} of {all} runs: {text}");
+    kinds.into_iter().map(line).collect()
+}
+
+/// The word for a limit, as in JSON.
+#[must_use]
+pub fn word(limit: LimitedBy) -> String {
+    let value = serde_json::to_value(limit).unwrap_or_default();
+    value.as_str().unwrap_or("unknown").to_owned()
+}
+
+/// What at least half of a side's runs were limited by.
+fn mostly(limits: &Limits, runs: usize) -> Option<LimitedBy> {
+    limits.first().filter(|(_, count)| count * 2 >= runs).map(|(limit, _)| *limit)
+}
+
+fn warnings(limits: &[Limits; 2], runs: [usize; 2], open_loop: bool) -> Vec<String> {
+    let [a, b] = [mostly(&limits[0], runs[0]), mostly(&limits[1], runs[1])];
+    let mut warnings = Vec::new();
+    match (a, b) {
+        (Some(LimitedBy::Client), Some(LimitedBy::Client)) => warnings.push(
+            "the client limited both sides: the ratio is none of servers; give the client more \
+             --threads or CPUs of its own"
+                .to_owned(),
+        ),
+        (Some(LimitedBy::Client), _) | (_, Some(LimitedBy::Client)) => {
+            let side = if a == Some(LimitedBy::Client) { "A" } else { "B" };
+            warnings.push(format!(
+                "the client limited {side}, which may be faster than this shows; give the client \
+                 more --threads or CPUs of its own"
+            ));
+        }
+        (Some(LimitedBy::Network), Some(LimitedBy::Network)) => warnings.push(
+            "the network limited both sides: the ratio is that of the ways to the servers".into(),
+        ),
+        (Some(LimitedBy::Concurrency), Some(LimitedBy::Concurrency)) if !open_loop => {
+            warnings.push(
+                "too few requests were in flight to fill either server: the throughput only \
+                 mirrors the latency; raise -c or -P"
+                    .to_owned(),
+            );
+        }
+        _ => {}
+    }
+    if open_loop && a == Some(LimitedBy::Schedule) && b == Some(LimitedBy::Schedule) {
+        warnings.push("--rps set the throughput of both: compare the latencies".to_owned());
+    }
+    warnings
+}
+
+/// All of it, as far as it has come.
+#[derive(Debug, Clone)]
+pub struct Comparison {
+    /// A and B.
+    pub subjects: [Subject; 2],
+    /// How the runs were taken, in a sentence.
+    pub how: String,
+    /// Whether every test was compared as planned.
+    pub complete: bool,
+    /// The tests.
+    pub tests: Vec<TestComparison>,
+    /// What differs beside the servers, and what else there is to know.
+    pub warnings: Vec<String>,
+    /// The per cent that `--fail-on-regression` allows.
+    pub threshold: Option<f64>,
+}
+
+/// A figure by which B is worse than allowed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Regression {
+    /// The test.
+    pub test: String,
+    /// The figure.
+    pub metric: Metric,
+    /// B over A.
+    pub ratio: f64,
+}
+
+/// What came of `--fail-on-regression`.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Regressions {
+    /// Surely worse than allowed: the chance that any of these is wrong is 5 % in all.
+    pub found: Vec<Regression>,
+    /// Not found to be, but their intervals leave room for it.
+    pub possible: Vec<Regression>,
+    /// Without an interval, so that nothing can be said.
+    pub unknown: Vec<Regression>,
+}
+
+impl Comparison {
+    /// Where B is worse than A by more than `percent`, of the figures in [`WATCHED`].
+    #[must_use]
+    pub fn regressions(&self, percent: f64) -> Regressions {
+        let rows = self.tests.iter().flat_map(|test| {
+            WATCHED.into_iter().filter_map(move |metric| Some((test, test.row(metric)?)))
+        });
+        let regression = |test: &TestComparison, row: &Row| Regression {
+            test: test.name.clone(),
+            metric: row.metric,
+            ratio: row.ratio.ratio,
+        };
+        let mut regressions = Regressions::default();
+        let mut judged = Vec::new();
+        for (test, row) in rows {
+            match row.p_worse(percent) {
+                Some(p) => judged.push((test, row, p)),
+                None => regressions.unknown.push(regression(test, row)),
+            }
+        }
+        // Many figures are many chances to be wrong.
+        let small = holm(&judged.iter().map(|(.., p)| *p).collect::<Vec<_>>());
+        for ((test, row, _), small) in judged.into_iter().zip(small) {
+            if small {
+                regressions.found.push(regression(test, row));
+            } else if row.may_be_worse(percent) {
+                regressions.possible.push(regression(test, row));
+            }
+        }
+        regressions
+    }
+}
+
+/// What a ratio says of B, for tables.
+fn verdict(row: &Row) -> String {
+    match row.ratio.conclusion() {
+        Conclusion::Single => "no interval".to_owned(),
+        Conclusion::TooWide => "too wide to conclude".to_owned(),
+        Conclusion::Alike => "no difference found".to_owned(),
+        Conclusion::Differ => {
+            let percent = (row.ratio.ratio - 1.0) * 100.0;
+            let way = if percent > 0.0 { "higher" } else { "lower" };
+            let better = if row.b_is_better() == Some(true) { "better" } else { "worse" };
+            format!("{better}, {:.1} % {way}", percent.abs())
+        }
+    }
+}

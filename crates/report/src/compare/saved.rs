@@ -1,0 +1,173 @@
+//! Comparing runs that were kept: apples with apples.
+
+use measure::Ending;
+use workload::Plan;
+
+use super::{Comparison, Glance, Pairing, Subject, TestComparison};
+use crate::differ::{Difference, differences};
+use crate::{Loaded, RecordError, Run};
+
+/// Where plans may differ that are compared: what says which server it is. The seed is the time
+/// unless it was given, and which keys are drawn is no matter where many are.
+const MAY_DIFFER: [&str; 9] = [
+    "target.endpoint",
+    "target.credentials",
+    "target.db",
+    "target.tls.sni",
+    "target.tls.cacert",
+    "target.tls.cacertdir",
+    "target.tls.cert",
+    "target.tls.key",
+    "seed",
+];
+
+/// In what the plans of a test differ that are to be compared, a line for each place.
+///
+/// # Errors
+/// A plan has no JSON.
+pub fn unlike(names: [&str; 2], a: &Plan, b: &Plan) -> Result<Vec<String>, RecordError> {
+    let found = differences(a, b, &|path| MAY_DIFFER.contains(&path))?;
+    let line = |Difference { path, ours, theirs }| {
+        format!("{path} is {ours} in {} and {theirs} in {}", names[0], names[1])
+    };
+    Ok(found.into_iter().map(line).collect())
+}
+
+/// What differs beside the plans of two runs, and is to be known.
+#[must_use]
+pub fn beside(a: &Run, b: &Run) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut differ = |what: &str, a: Option<String>, b: Option<String>| {
+        if let (Some(a), Some(b)) = (a, b)
+            && a != b
+        {
+            found.push(format!("{what} differs: {a} of A and {b} of B"));
+        }
+    };
+    let host = |run: &Run| run.host.as_ref().and_then(|host| host.hostname.clone());
+    differ("the machine of the client", host(a), host(b));
+    differ("the version of keystorm", Some(a.version.clone()), Some(b.version.clone()));
+    let engine = |run: &Run| Some(run.measurement.engine.clone());
+    differ("the client's engine", engine(a), engine(b));
+    differ("the way to the server", way(a), way(b));
+    for (what, pick) in [("the server's setting save", 0), ("the server's setting appendonly", 1)] {
+        let setting = |run: &Run| {
+            let config = run.server.config.as_ref()?;
+            let value = if pick == 0 { &config.save } else { &config.appendonly };
+            Some(format!("{value:?}"))
+        };
+        differ(what, setting(a), setting(b));
+    }
+    found
+}
+
+fn way(run: &Run) -> Option<String> {
+    use workload::Endpoint;
+    let unix = match &run.plan.target.endpoint {
+        Endpoint::Unix(_) => true,
+        Endpoint::Spawned { unix, .. } => *unix,
+        Endpoint::Tcp { .. } | Endpoint::Sentinel { .. } => false,
+    };
+    Some(if unix { "a unix socket" } else { "TCP" }.to_owned())
+}
+
+/// Compares two files, each by its name: test by test, all repeats of one side with all of the other.
+///
+/// # Errors
+/// In what they differ that must be alike, or why there is nothing to compare.
+pub fn of_saved(
+    names: [&str; 2],
+    a: &Loaded,
+    b: &Loaded,
+    threshold: Option<f64>,
+) -> Result<Comparison, RecordError> {
+    let sides = [tests(names[0], a)?, tests(names[1], b)?];
+    let lists = sides.each_ref().map(|tests| {
+        tests.iter().map(|runs| runs[0].plan.name.as_str()).collect::<Vec<_>>().join(", ")
+    });
+    let wrong = |text: String| Err(RecordError::wrong(text));
+    if lists[0] != lists[1] {
+        return wrong(format!(
+            "{} has the tests {} and {} has {}; only the same tests compare",
+            names[0], lists[0], names[1], lists[1]
+        ));
+    }
+    let [a, b] = &sides;
+    let mut faults = Vec::new();
+    for (a, b) in a.iter().zip(b) {
+        for fault in unlike(names, &a[0].plan, &b[0].plan)? {
+            faults.push(format!("  {}: {fault}", a[0].plan.name));
+        }
+    }
+    if !faults.is_empty() {
+        return wrong(format!(
+            "the runs differ in more than the server, so that a ratio would not be its:\n{}",
+            faults.join("\n")
+        ));
+    }
+    let (Some(first_a), Some(first_b)) = (a.first(), b.first()) else {
+        return wrong(format!("{} has no test", names[0]));
+    };
+    let (first_a, first_b) = (first_a[0], first_b[0]);
+    let mut warnings = beside(first_a, first_b);
+    let mut compared = Vec::new();
+    for (a, b) in a.iter().zip(b) {
+        let glances = |runs: &[&Run]| runs.iter().filter_map(|run| Glance::of(run)).collect();
+        let sides: [Vec<Glance>; 2] = [glances(a), glances(b)];
+        for (name, (all, complete)) in names.iter().zip([a, b].into_iter().zip(&sides)) {
+            let (name, test) = (*name, &all[0].plan.name);
+            if complete.is_empty() {
+                return wrong(format!("{name}: no run of the test {test} ended as planned"));
+            }
+            if complete.len() < all.len() {
+                let broken = all.len() - complete.len();
+                warnings.push(format!(
+                    "{name}: {test}: {broken} runs that did not end as planned are left out"
+                ));
+            }
+        }
+        let plan = &a[0].plan;
+        let open = plan.pace.schedule().is_some();
+        let [a, b] = &sides;
+        compared.push(TestComparison::of(&plan.name, Pairing::None, plan.precision, a, b, open));
+    }
+    Ok(Comparison {
+        subjects: [
+            Subject::of_run(first_a, names[0].to_owned()),
+            Subject::of_run(first_b, names[1].to_owned()),
+        ],
+        how: "Saved runs with the same plans; ratios are B / A".to_owned(),
+        complete: true,
+        tests: compared,
+        warnings,
+        threshold,
+    })
+}
+
+/// The runs of each test, in order: repeats of one belong together and their plans are alike.
+fn tests<'l>(name: &str, loaded: &'l Loaded) -> Result<Vec<Vec<&'l Run>>, RecordError> {
+    let mut tests: Vec<Vec<&Run>> = Vec::new();
+    for run in &loaded.runs {
+        let last = tests.last_mut().filter(|runs| {
+            let before = runs.last().and_then(|run| run.repeat);
+            before.zip(run.repeat).is_some_and(|(a, b)| b.number == a.number.saturating_add(1))
+                && runs[0].plan.name == run.plan.name
+        });
+        let Some(runs) = last else {
+            tests.push(vec![run]);
+            continue;
+        };
+        if let Some(fault) = unlike(["one", "another"], &runs[0].plan, &run.plan)?.first() {
+            return Err(RecordError::wrong(format!(
+                "{name}: the repeats of the test {} are not alike: {fault} repeat",
+                run.plan.name
+            )));
+        }
+        runs.push(run);
+    }
+    let failed = |run: &&Run| matches!(run.measurement.ending, Ending::Failed(_));
+    if loaded.runs.iter().all(|run| failed(&run)) {
+        return Err(RecordError::wrong(format!("{name}: every test failed")));
+    }
+    Ok(tests)
+}

@@ -1,0 +1,224 @@
+//! Comparisons: what is paired, concluded, warned of and refused.
+
+use statistics::Noise;
+
+use super::*;
+use crate::{Loaded, Repeat, fixture};
+use workload::PlanParts;
+
+/// Runs of a rate that wavers by `spread`, their latencies likewise, with a jump every few runs.
+fn glances(count: usize, rps: f64, spread: f64, seed: u64) -> Vec<Glance> {
+    let mut noise = Noise::new(seed);
+    let glance = |_| {
+        let factor = (spread * noise.normal()).exp();
+        let mut run = fixture::limited();
+        run.measurement.elapsed_ns = (2000e9 / (rps * factor)) as u64;
+        Glance::of(&run).unwrap()
+    };
+    (0..count).map(glance).collect()
+}
+
+fn compared(pairing: Pairing, a: &[Glance], b: &[Glance]) -> TestComparison {
+    TestComparison::of("SET", pairing, 3, a, b, false)
+}
+
+fn comparison(tests: Vec<TestComparison>, threshold: Option<f64>) -> Comparison {
+    let subject =
+        |name: &str| Subject { server: "redis 7.0.15".into(), address: name.into(), file: None };
+    Comparison {
+        subjects: [subject("127.0.0.1:1"), subject("\x1b[2J/tmp/s")],
+        how: "5 blocks of A B B A".into(),
+        complete: true,
+        tests,
+        warnings: vec!["the version of keystorm differs: 1 of A and 2 of B".into()],
+        threshold,
+    }
+}
+
+fn text(comparison: &Comparison) -> String {
+    let mut out = Vec::new();
+    write_head(comparison, &mut out).unwrap();
+    write_warnings(comparison, &mut out).unwrap();
+    comparison.tests.iter().for_each(|test| write_test(test, &mut out).unwrap());
+    write_foot(comparison, &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+fn of(pairing: Pairing, count: usize, percent: f64) -> Comparison {
+    let a = glances(count, 100_000.0, 0.004, 1);
+    let b = glances(count, 100_000.0 * (1.0 + percent / 100.0), 0.004, 2);
+    comparison(vec![compared(pairing, &a, &b)], Some(5.0))
+}
+
+#[test]
+fn a_table_says_the_ratio_its_interval_and_what_follows() {
+    insta::assert_snapshot!(text(&of(Pairing::Blocks, 10, -12.0)));
+    insta::assert_snapshot!(text(&of(Pairing::None, 1, -12.0)));
+    let mut csv = Vec::new();
+    write_csv_head(&mut csv).unwrap();
+    write_csv_test(&of(Pairing::Blocks, 10, -12.0).tests[0], &mut csv).unwrap();
+    insta::assert_snapshot!(String::from_utf8(csv).unwrap());
+}
+
+#[test]
+fn the_ratio_is_that_of_the_means_and_blocks_are_of_two_runs_a_side() {
+    let test = &of(Pairing::Blocks, 10, 3.0).tests[0];
+    let row = test.row(Metric::Throughput).unwrap();
+    assert!((row.means[1] / row.means[0] - row.ratio.ratio).abs() < 1e-9);
+    assert!((1.02..1.04).contains(&row.ratio.ratio));
+    assert_eq!(row.b_is_better(), Some(true));
+    // One block alone has no interval, though it has four runs.
+    let one = &of(Pairing::Blocks, 2, 3.0).tests[0];
+    assert_eq!(one.row(Metric::Throughput).unwrap().ratio.interval, None);
+}
+
+#[test]
+fn a_steady_drift_cancels_out_in_blocks() {
+    let (mut a, mut b) = (Vec::new(), Vec::new());
+    let mut at = 0;
+    let mut next = |side: &mut Vec<Glance>| {
+        let rps = 100_000.0 * (1.0 - 0.01 * f64::from(at));
+        side.extend(glances(1, rps, 0.0, 1));
+        at += 1;
+    };
+    for _ in 0..5 {
+        next(&mut a);
+        next(&mut b);
+        next(&mut b);
+        next(&mut a);
+    }
+    let test = compared(Pairing::Blocks, &a, &b);
+    let ratio = test.row(Metric::Throughput).unwrap().ratio;
+    assert!((ratio.ratio - 1.0).abs() < 0.001, "{ratio:?}");
+}
+
+#[test]
+fn a_regression_is_one_that_is_surely_worse_than_allowed() {
+    let found = |percent, allowed| of(Pairing::Blocks, 10, percent).regressions(allowed);
+    let surely = found(-12.0, 5.0);
+    assert_eq!(surely.found.len(), 1, "{surely:?}");
+    assert_eq!(
+        (surely.found[0].metric, surely.found[0].test.as_str()),
+        (Metric::Throughput, "SET")
+    );
+    // Worse, but not surely by more than that.
+    let perhaps = found(-12.0, 12.0);
+    assert_eq!((perhaps.found.len(), perhaps.possible.len()), (0, 1), "{perhaps:?}");
+    assert_eq!(found(-2.0, 5.0), Regressions::default());
+    assert_eq!(found(12.0, 5.0), Regressions::default(), "better is no regression");
+    let unknown = of(Pairing::None, 1, -50.0).regressions(5.0);
+    assert_eq!((unknown.found.len(), unknown.unknown.len()), (0, 2));
+}
+
+#[test]
+fn equals_seldom_look_like_a_regression() {
+    let wrong = (0..400).filter(|seed| {
+        let a = glances(10, 100_000.0, 0.01, 2 * seed);
+        let b = glances(10, 100_000.0, 0.01, 2 * seed + 1);
+        let tests = (0..4).map(|_| compared(Pairing::Blocks, &a, &b)).collect();
+        !comparison(tests, None).regressions(0.0).found.is_empty()
+    });
+    let wrong = wrong.count();
+    assert!(wrong <= 35, "{wrong} of 400");
+}
+
+#[test]
+fn limits_of_ours_are_warned_of() {
+    let limited = |by: &[LimitedBy]| -> Vec<Glance> {
+        let mut glances = glances(by.len(), 1e5, 0.01, 1);
+        for (glance, by) in glances.iter_mut().zip(by) {
+            glance.limited_by = *by;
+            glance.warnings.clear();
+        }
+        glances
+    };
+    use LimitedBy::{Client, Concurrency, Server};
+    let says = |a: &[LimitedBy], b: &[LimitedBy]| {
+        compared(Pairing::None, &limited(a), &limited(b)).warnings.join("; ")
+    };
+    assert!(says(&[Client, Client], &[Client, Server]).contains("none of servers"));
+    assert!(says(&[Client; 2], &[Server; 2]).contains("limited A, which may be faster"));
+    assert!(says(&[Server; 2], &[Client; 2]).contains("limited B"));
+    assert!(says(&[Concurrency; 2], &[Concurrency; 2]).contains("-c or -P"));
+    assert_eq!(says(&[Server, Server, Client], &[Server; 3]), "");
+    let mut spoiled = limited(&[Server; 3]);
+    spoiled[0].warnings = vec!["5 keys were evicted".into()];
+    spoiled[2].warnings = vec!["17 keys were evicted".into(), "\x1b[2J".into()];
+    let test = compared(Pairing::None, &spoiled, &limited(&[Server]));
+    assert!(test.warnings.contains(&"A, 2 of 3 runs: 5 keys were evicted".to_owned()));
+    assert!(!text(&comparison(vec![test], None)).contains('\x1b'));
+    let test = compared(Pairing::None, &limited(&[Server, Client, Server]), &limited(&[Server]));
+    assert!(text(&comparison(vec![test], None)).contains("server (2 of 3 runs), client (1)"));
+}
+
+#[test]
+fn text_of_servers_steers_no_terminal_and_no_figure_is_infinite() {
+    for comparison in [of(Pairing::Blocks, 10, 2.0), of(Pairing::None, 1, 2.0)] {
+        let all = format!("{}{}", text(&comparison), to_json(&comparison).unwrap());
+        assert!(!all.contains('\x1b'), "{all:?}");
+        let all = text(&comparison).to_lowercase();
+        assert!(!all.contains("nan") && !all.contains("inf"), "{all}");
+    }
+}
+
+fn loaded(runs: Vec<crate::Run>) -> Loaded {
+    Loaded { runs, suite: true, complete: true }
+}
+
+fn repeats(of: u32, change: impl Fn(&mut PlanParts)) -> Vec<crate::Run> {
+    let mut parts = fixture::parts();
+    change(&mut parts);
+    let mut runs = crate::repeats::tests::runs(of);
+    for run in &mut runs {
+        run.plan = parts.clone().build().unwrap();
+    }
+    runs
+}
+
+#[test]
+fn saved_runs_compare_by_their_repeats() {
+    let elsewhere = |parts: &mut PlanParts| {
+        parts.target.endpoint = workload::Endpoint::Unix("/tmp/s".into());
+        parts.seed = 9;
+    };
+    let (a, b) = (loaded(repeats(3, |_| ())), loaded(repeats(4, elsewhere)));
+    let comparison = of_saved(["a.json", "b.json"], &a, &b, None).unwrap();
+    assert_eq!((comparison.tests.len(), comparison.tests[0].runs), (1, [3, 4]));
+    assert!(comparison.warnings.iter().any(|w| w.contains("the way to the server differs")));
+    let throughput = comparison.tests[0].row(Metric::Throughput).unwrap();
+    assert!(throughput.ratio.interval.unwrap().holds(1.0));
+    let mut broken = repeats(3, |_| ());
+    broken[2].measurement.ending = Ending::Interrupted;
+    let comparison = of_saved(["a.json", "b.json"], &loaded(broken), &b, None).unwrap();
+    assert_eq!(comparison.tests[0].runs, [2, 4]);
+    assert!(comparison.warnings.iter().any(|w| w.contains("a.json: SET: 1 runs")));
+}
+
+#[test]
+fn apples_and_pears_are_refused_and_every_difference_is_named() {
+    let said = |b: Vec<crate::Run>| {
+        let a = loaded(repeats(3, |_| ()));
+        of_saved(["a.json", "b.json"], &a, &loaded(b), None).map(|_| ()).unwrap_err().to_string()
+    };
+    let refused = said(repeats(3, |parts| {
+        parts.fleet.pipeline_depth = 16;
+        parts.target.tracking = true;
+        parts.seed = 7;
+    }));
+    assert!(refused.contains("fleet.pipeline_depth is 1 in a.json and 16 in b.json"), "{refused}");
+    assert!(refused.contains("target.tracking is false in a.json"), "{refused}");
+    assert!(!refused.contains("seed"), "{refused}");
+    let other = said(repeats(3, |parts| parts.name = "GET".into()));
+    assert!(other.contains("a.json has the tests SET and b.json has GET"), "{other}");
+    let mut mixed = repeats(3, |_| ());
+    mixed[1].plan = repeats(1, |parts| parts.precision = 2)[0].plan.clone();
+    assert!(said(mixed).contains("repeats of the test SET are not alike"));
+    let mut failed = repeats(2, |_| ());
+    failed.iter_mut().for_each(|run| run.measurement.ending = Ending::Failed("gone".into()));
+    assert!(said(failed).contains("every test failed"));
+    let single: Vec<_> = repeats(2, |_| ())
+        .into_iter()
+        .map(|run| crate::Run { repeat: Some(Repeat { number: 1, of: 2 }), ..run })
+        .collect();
+    assert!(said(single).contains("b.json has SET, SET"));
+}

@@ -1,0 +1,202 @@
+//! What runs are judged by, as one number each.
+//!
+//! Owns their names, units and which way is better, so that repeats and comparisons speak of the
+//! same figures. The figures themselves are [`Summary`]'s.
+
+use crate::Summary;
+
+/// A figure of a run that can be averaged and compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Metric {
+    /// Answered requests per second.
+    Throughput,
+    /// Mean response time, in milliseconds as all latencies here.
+    Mean,
+    /// Least response time.
+    Min,
+    /// Median response time.
+    P50,
+    /// 90th percentile.
+    P90,
+    /// 95th percentile.
+    P95,
+    /// 99th percentile.
+    P99,
+    /// 99.9th percentile.
+    P99_9,
+    /// Greatest response time.
+    Max,
+    /// Microseconds of the client's CPU for each request.
+    ClientCpu,
+    /// Microseconds of the server's CPU for each request, by its own count.
+    ServerCpu,
+}
+
+/// Which of two values one would rather have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Better {
+    /// The greater.
+    Higher,
+    /// The smaller.
+    Lower,
+}
+
+impl Metric {
+    /// All of them, in the order of reports.
+    pub const ALL: [Self; 11] = [
+        Self::Throughput,
+        Self::Mean,
+        Self::Min,
+        Self::P50,
+        Self::P90,
+        Self::P95,
+        Self::P99,
+        Self::P99_9,
+        Self::Max,
+        Self::ClientCpu,
+        Self::ServerCpu,
+    ];
+
+    /// The name in JSON and CSV, with its unit. Stable.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Throughput => "throughput_rps",
+            Self::Mean => "mean_ms",
+            Self::Min => "min_ms",
+            Self::P50 => "p50_ms",
+            Self::P90 => "p90_ms",
+            Self::P95 => "p95_ms",
+            Self::P99 => "p99_ms",
+            Self::P99_9 => "p99.9_ms",
+            Self::Max => "max_ms",
+            Self::ClientCpu => "client_cpu_us_per_request",
+            Self::ServerCpu => "server_cpu_us_per_request",
+        }
+    }
+
+    /// The name in a table.
+    #[must_use]
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Throughput => "requests per second",
+            Self::Mean => "avg (msec)",
+            Self::Min => "min (msec)",
+            Self::P50 => "p50 (msec)",
+            Self::P90 => "p90 (msec)",
+            Self::P95 => "p95 (msec)",
+            Self::P99 => "p99 (msec)",
+            Self::P99_9 => "p99.9 (msec)",
+            Self::Max => "max (msec)",
+            Self::ClientCpu => "client CPU (usec/request)",
+            Self::ServerCpu => "server CPU (usec/request)",
+        }
+    }
+
+    /// Which way is better.
+    #[must_use]
+    pub fn better(self) -> Better {
+        if self == Self::Throughput { Better::Higher } else { Better::Lower }
+    }
+
+    /// Whether it is read off a histogram, and so only as fine as that is.
+    #[must_use]
+    pub fn is_percentile(self) -> bool {
+        matches!(self, Self::P50 | Self::P90 | Self::P95 | Self::P99 | Self::P99_9)
+    }
+
+    /// Text for a table: as many decimals as the reports of a run have.
+    #[must_use]
+    pub fn written(self, value: f64) -> String {
+        if self == Self::Throughput { format!("{value:.2}") } else { format!("{value:.3}") }
+    }
+}
+
+/// The figures of one run, by [`Metric`].
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Figures([Option<f64>; Metric::ALL.len()]);
+
+impl Figures {
+    /// The figures of a run. What was not measured is left out.
+    #[must_use]
+    pub fn of(summary: &Summary<'_>) -> Self {
+        Self(Metric::ALL.map(|metric| value(metric, summary)))
+    }
+
+    /// One of them; `None` where the run does not know it.
+    #[must_use]
+    pub fn get(&self, metric: Metric) -> Option<f64> {
+        self.0[metric as usize]
+    }
+}
+
+fn value(metric: Metric, summary: &Summary<'_>) -> Option<f64> {
+    let times = &summary.response_times;
+    let quantile = |q| times.quantile_ns(q).map(|ns| ns as f64 / 1e6);
+    match metric {
+        Metric::Throughput => Some(summary.throughput_rps).filter(|_| summary.requests > 0),
+        Metric::Mean => times.mean_ns().map(|ns| ns / 1e6),
+        Metric::Min => times.min_ns().map(|ns| ns as f64 / 1e6),
+        Metric::P50 => quantile(0.5),
+        Metric::P90 => quantile(0.9),
+        Metric::P95 => quantile(0.95),
+        Metric::P99 => quantile(0.99),
+        Metric::P99_9 => quantile(0.999),
+        Metric::Max => times.max_ns().map(|ns| ns as f64 / 1e6),
+        Metric::ClientCpu => {
+            let workers = &summary.run.measurement.workers;
+            let cpu_ns: u64 = workers.iter().map(|worker| worker.cpu_ns).sum();
+            cpu_us_per_request(summary, cpu_ns as f64 / 1e3).filter(|_| cpu_ns > 0)
+        }
+        Metric::ServerCpu => {
+            let servers = &summary.run.watched.servers;
+            let known = servers.iter().map(|s| s.cpu_process_s.or(s.cpu_main_s));
+            let cpu_s: Option<f64> =
+                known.collect::<Option<Vec<f64>>>().map(|all| all.iter().sum());
+            cpu_us_per_request(summary, cpu_s.filter(|s| *s > 0.0)? * 1e6)
+        }
+    }
+}
+
+/// CPU is counted over the whole load, requests without the warm-up: as if both parts cost alike.
+fn cpu_us_per_request(summary: &Summary<'_>, cpu_us: f64) -> Option<f64> {
+    let workers = &summary.run.measurement.workers;
+    let load_s = workers.iter().map(|worker| worker.wall_ns).max()? as f64 / 1e9;
+    let share = (summary.elapsed_s / load_s).min(1.0);
+    Some(cpu_us * share / summary.requests as f64).filter(|us| us.is_finite())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn figures_are_those_of_the_summary() {
+        let run = fixture::limited();
+        let summary = Summary::of(&run);
+        let figures = Figures::of(&summary);
+        assert_eq!(figures.get(Metric::Throughput), Some(2000.0));
+        assert_eq!(figures.get(Metric::P50), Some(summary.response.p50_ns as f64 / 1e6));
+        assert_eq!(figures.get(Metric::P99), Some(summary.response.p99_ns as f64 / 1e6));
+        assert_eq!(figures.get(Metric::ClientCpu), Some(300.0));
+        assert_eq!(figures.get(Metric::ServerCpu), Some(495.0));
+    }
+
+    #[test]
+    fn the_warm_up_costs_cpu_that_requests_do_not_account_for() {
+        let mut run = fixture::limited();
+        run.measurement.workers[0].cpu_ns = 1_200_000_000;
+        run.measurement.workers[0].wall_ns = 2_000_000_000;
+        assert_eq!(Figures::of(&Summary::of(&run)).get(Metric::ClientCpu), Some(300.0));
+    }
+
+    #[test]
+    fn what_was_not_measured_is_left_out() {
+        let run = fixture::empty();
+        assert_eq!(Figures::of(&Summary::of(&run)), Figures::default());
+        let run = fixture::complete();
+        let figures = Figures::of(&Summary::of(&run));
+        assert_eq!((figures.get(Metric::ClientCpu), figures.get(Metric::ServerCpu)), (None, None));
+    }
+}

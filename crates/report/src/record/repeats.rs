@@ -1,0 +1,69 @@
+//! Tests that were carried out several times, in a saved run: the means and how sure they are.
+//!
+//! Derived from the tests beside it for those who read; loading derives it anew.
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+use statistics::Mean;
+use workload::Plan;
+
+use crate::repeats::Gathering;
+use crate::{Figures, Metric, Repeat, Repeats};
+
+/// One block: the repeats of one test.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct RepeatsRecord {
+    name: String,
+    /// How many repeats were asked for.
+    planned: u32,
+    /// How many ended as planned; the means are of these.
+    count: usize,
+    /// By metric; one that a repeat does not know is left out.
+    figures: Map<String, Value>,
+    /// Whether the intervals are narrow enough to conclude.
+    conclusive: bool,
+    /// Why they are not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+}
+
+/// The blocks of tests, whose plans and figures these are.
+pub(super) fn blocks(
+    plans: &[Plan],
+    figures: &[(Option<Repeat>, Option<Figures>)],
+) -> Vec<RepeatsRecord> {
+    let mut gathering = Gathering::default();
+    let mut blocks: Vec<RepeatsRecord> = Vec::new();
+    for (plan, (repeat, figures)) in plans.iter().zip(figures) {
+        let ended = gathering.add_figures(&plan.name, *repeat, *figures);
+        blocks.extend(ended.iter().map(RepeatsRecord::of));
+    }
+    blocks.extend(gathering.end().iter().map(RepeatsRecord::of));
+    blocks
+}
+
+impl RepeatsRecord {
+    fn of(repeats: &Repeats) -> Self {
+        let figure =
+            |metric: Metric| Some((metric.name().to_owned(), mean(&repeats.mean(metric)?)));
+        let reason = repeats.too_wide();
+        Self {
+            name: repeats.name.clone(),
+            planned: repeats.planned,
+            count: repeats.count(),
+            figures: Metric::ALL.into_iter().filter_map(figure).collect(),
+            conclusive: reason.is_none(),
+            reason,
+        }
+    }
+}
+
+/// A mean as JSON; `null` for the interval of a single value.
+fn mean(mean: &Mean) -> Value {
+    json!({
+        "mean": mean.mean,
+        "low": mean.interval.map(|interval| interval.low),
+        "high": mean.interval.map(|interval| interval.high),
+        "too_wide": mean.too_wide(),
+    })
+}

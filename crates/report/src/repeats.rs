@@ -1,0 +1,207 @@
+//! Several runs of one plan as one result: means, their intervals, and whether they say anything.
+//!
+//! Owns which runs belong together and which count. The arithmetic is `statistics`'s, the figures
+//! are [`Metric`]'s, the layout is left to [`format`](crate::format) and
+//! [`record`](crate::record).
+
+use measure::Ending;
+use serde::{Deserialize, Serialize};
+use statistics::Mean;
+
+use crate::{Figures, Metric, Run, Summary, escape};
+
+/// Which of several runs of one plan a run is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Repeat {
+    /// Its number, from 1.
+    #[serde(rename = "repeat")]
+    pub number: u32,
+    /// How many were asked for.
+    #[serde(rename = "repeat_of")]
+    pub of: u32,
+}
+
+/// The runs of one plan.
+#[derive(Debug, Clone)]
+pub struct Repeats {
+    /// The plan's name as it is.
+    pub name: String,
+    /// How many runs were asked for.
+    pub planned: u32,
+    /// The figures of those that ended as planned. The others are left out of every mean.
+    pub figures: Vec<Figures>,
+    /// The number of the latest run.
+    last: u32,
+}
+
+/// Metrics whose spread decides whether one can conclude; the extremes of a run vary by their nature.
+const WEIGHED: [Metric; 6] =
+    [Metric::Throughput, Metric::P50, Metric::P90, Metric::P95, Metric::P99, Metric::P99_9];
+
+impl Repeats {
+    /// The plan's name, safe for a terminal.
+    #[must_use]
+    pub fn title(&self) -> String {
+        escape(&self.name)
+    }
+
+    /// How many runs the means are of.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.figures.len()
+    }
+
+    /// `5 repeats`, or `3 of 5 repeats`.
+    #[must_use]
+    pub fn counted(&self) -> String {
+        match (self.count(), self.planned) {
+            (count, planned) if count == planned as usize => format!("{planned} repeats"),
+            (count, planned) => format!("{count} of {planned} repeats"),
+        }
+    }
+
+    /// The mean of a figure over the runs; `None` if one of them does not know it.
+    #[must_use]
+    pub fn mean(&self, metric: Metric) -> Option<Mean> {
+        let values: Option<Vec<f64>> = self.figures.iter().map(|f| f.get(metric)).collect();
+        Mean::of(&values?)
+    }
+
+    /// Why nothing can be concluded, and what to do, in a sentence; `None` if one can.
+    #[must_use]
+    pub fn too_wide(&self) -> Option<String> {
+        if self.count() < 2 {
+            return Some(format!(
+                "too few to conclude: {} has no spread to judge by",
+                if self.count() == 1 { "one run" } else { "nothing" }
+            ));
+        }
+        let wide = WEIGHED.iter().filter_map(|metric| {
+            let mean = self.mean(*metric).filter(Mean::too_wide)?;
+            let name = metric.label().trim_end_matches(" (msec)");
+            Some(format!("{name} {}", plus_minus(&mean)))
+        });
+        let wide: Vec<String> = wide.collect();
+        (!wide.is_empty()).then(|| {
+            format!("too wide to conclude: {}; more or longer repeats narrow it", wide.join(", "))
+        })
+    }
+}
+
+/// Half the interval as a share of the mean, such as `+- 1.2 %`.
+pub(crate) fn plus_minus(mean: &Mean) -> String {
+    match mean.spread() {
+        Some(spread) if spread.is_finite() => format!("+- {:.1} %", spread * 100.0),
+        _ => "+- ?".to_owned(),
+    }
+}
+
+/// Collects runs as they come, and hands out each group when its last one is there.
+#[derive(Debug, Default)]
+pub struct Gathering {
+    open: Option<Repeats>,
+}
+
+impl Gathering {
+    /// Takes a run, and gives the group that is whole by it, if one is.
+    pub fn add(&mut self, run: &Run) -> Option<Repeats> {
+        let complete = run.measurement.ending == Ending::Complete;
+        let figures = complete.then(|| Figures::of(&Summary::of(run)));
+        self.add_figures(&run.plan.name, run.repeat, figures)
+    }
+
+    /// The same of a run of which only this is known; no figures if it did not end as planned.
+    pub(crate) fn add_figures(
+        &mut self,
+        name: &str,
+        repeat: Option<Repeat>,
+        figures: Option<Figures>,
+    ) -> Option<Repeats> {
+        let Some(Repeat { number, of }) = repeat else { return self.end() };
+        let goes_on = |open: &Repeats| {
+            open.name == name && open.planned == of && open.last.checked_add(1) == Some(number)
+        };
+        if let Some(open) = self.open.as_mut().filter(|open| goes_on(open)) {
+            open.last = number;
+            open.figures.extend(figures);
+            return if number == of { self.end() } else { None };
+        }
+        let begun = Repeats {
+            name: name.to_owned(),
+            planned: of,
+            figures: figures.into_iter().collect(),
+            last: number,
+        };
+        self.open.replace(begun)
+    }
+
+    /// Nothing comes any more: the group that is not whole, if there is one.
+    pub fn end(&mut self) -> Option<Repeats> {
+        self.open.take()
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::fixture;
+
+    /// `of` runs, each a little slower than the one before.
+    pub(crate) fn runs(of: u32) -> Vec<Run> {
+        let run = |number| {
+            let mut run = fixture::complete();
+            run.measurement.elapsed_ns += u64::from(number) * 100_000;
+            run.repeat = Some(Repeat { number, of });
+            run
+        };
+        (1..=of).map(run).collect()
+    }
+
+    #[test]
+    fn a_group_is_whole_with_its_last_run() {
+        let mut gathering = Gathering::default();
+        let groups: Vec<_> = runs(3).iter().map(|run| gathering.add(run)).collect();
+        assert!(groups[0].is_none() && groups[1].is_none());
+        let group = groups[2].as_ref().unwrap();
+        assert_eq!((group.count(), group.counted().as_str()), (3, "3 repeats"));
+        let mean = group.mean(Metric::Throughput).unwrap();
+        assert!(mean.interval.unwrap().holds(2000.0 / 0.0262) && !mean.too_wide());
+        assert_eq!(group.mean(Metric::ClientCpu), None);
+        assert_eq!(group.too_wide(), None);
+        assert!(gathering.end().is_none());
+    }
+
+    #[test]
+    fn what_was_broken_off_counts_in_no_mean() {
+        let mut runs = runs(4);
+        runs[2].measurement.ending = Ending::Interrupted;
+        let mut gathering = Gathering::default();
+        assert!(runs[..3].iter().all(|run| gathering.add(run).is_none()));
+        let group = gathering.end().unwrap();
+        assert_eq!(group.counted(), "2 of 4 repeats");
+        let mut gathering = Gathering::default();
+        gathering.add(&runs[0]);
+        assert!(gathering.end().unwrap().too_wide().unwrap().contains("one run"));
+    }
+
+    #[test]
+    fn other_tests_and_other_numbers_begin_another_group() {
+        let runs = runs(3);
+        let mut gathering = Gathering::default();
+        gathering.add(&runs[0]);
+        assert_eq!(gathering.add(&runs[2]).unwrap().count(), 1);
+        assert_eq!(gathering.add(&fixture::errors()).unwrap().count(), 1);
+        assert!(gathering.end().is_none());
+    }
+
+    #[test]
+    fn a_wide_spread_is_told_with_what_to_do() {
+        let mut runs = runs(3);
+        runs[1].measurement.elapsed_ns *= 2;
+        let mut gathering = Gathering::default();
+        let group = runs.iter().find_map(|run| gathering.add(run)).unwrap();
+        let said = group.too_wide().unwrap();
+        assert!(said.starts_with("too wide to conclude: requests per second +- "), "{said}");
+        assert!(!said.contains("p50") && said.contains("more or longer"), "{said}");
+    }
+}

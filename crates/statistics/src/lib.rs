@@ -1,0 +1,22 @@
+//! What repeated measurements say: means, ratios, and how sure of them one can be.
+//!
+//! Pure arithmetic on numbers that somebody else has measured. [`Mean`] is of one sample, [`Ratio`]
+//! of two. What the numbers are of, and what follows from the answer, is left to others.
+//!
+//! Student's distribution comes from `statrs`. It is right for the mean of a handful of runs, each
+//! of which is itself an average of thousands of requests: Georges, Buytaert, Eeckhout,
+//! "Statistically Rigorous Java Performance Evaluation", OOPSLA 2007. That ratios are what to
+//! compare, with an interval instead of a bare verdict, follows Kalibera and Jones, "Rigorous
+//! Benchmarking in Reasonable Time", ISMM 2013.
+
+mod mean;
+mod noise;
+mod ratio;
+mod student;
+
+pub use mean::{Interval, Mean, SPREAD_MAX};
+pub use noise::Noise;
+pub use ratio::{Conclusion, Ratio, holm};
+
+/// How often an interval misses the truth: one time in twenty.
+pub const ERROR_RATE: f64 = 0.05;
