@@ -156,6 +156,8 @@ fn set_plan(depth: u32) -> Plan {
         dataset: None,
         payload_bytes: 3,
         on_error: OnError::Stop,
+        reconnect: false,
+        timeout_ns: None,
         precision: 3,
         first_byte: false,
         seed: SEED,

@@ -154,7 +154,10 @@ impl Place {
             Some(code) => io::Error::from_raw_os_error(code).to_string(),
             None => match error.get_ref().and_then(|e| e.source()) {
                 Some(source) => source.to_string(),
-                None => error.to_string(),
+                None => {
+                    let text = error.to_string();
+                    text.split(" at path ").next().unwrap_or_default().to_owned()
+                }
             },
         };
         anyhow!("{} {}: cannot be written: {reason}", self.option, self.path.display())

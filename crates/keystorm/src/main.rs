@@ -17,6 +17,7 @@ mod print;
 mod reported;
 mod rig;
 mod saved;
+mod sentinel;
 mod serve;
 mod server;
 mod signals;

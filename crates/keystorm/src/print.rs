@@ -49,6 +49,11 @@ impl Printer {
             let kinds = report::escape(kinds.join(", "));
             eprintln!("{}: {} errors ({kinds})", summary.title, summary.errors);
         }
+        if self.csv
+            && let Some(trouble) = summary.trouble()
+        {
+            eprintln!("{}: {trouble}", summary.title);
+        }
         if let Some(shortfall) = summary.shortfall() {
             eprintln!("{}: {shortfall}", summary.title);
         }

@@ -62,7 +62,8 @@ impl<'r> Rig<'r> {
         let measurement = self.server.with_cluster(plan, |cluster| {
             let load = runner::Job {
                 plan,
-                address: &self.server.address,
+                address: &self.server.address_now(),
+                resolver: self.server.resolver().filter(|_| plan.reconnect),
                 tls: self.server.tls.as_ref(),
                 local_ports: host::local_ports(),
                 start_at,

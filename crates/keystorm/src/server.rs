@@ -9,6 +9,8 @@ use runner::ClusterJob;
 use wire::cluster::{Role, Topology};
 use workload::{CommandSpec, Credentials, Endpoint, Plan, Target, TlsOptions, Verify};
 
+use crate::sentinel::Sentinels;
+
 /// A server that has answered. One that was started for the run ends with this.
 pub(crate) struct Server {
     pub(crate) address: host::Address,
@@ -17,6 +19,7 @@ pub(crate) struct Server {
     pub(crate) tls: Option<TlsContext>,
     pub(crate) cluster: Option<Topology>,
     spawned: Option<SpawnedServer>,
+    sentinels: Option<Sentinels>,
 }
 
 impl Server {
@@ -25,9 +28,14 @@ impl Server {
     pub(crate) fn reach(target: &Target, connections: u32) -> Result<Self> {
         // Before anything is started, so that a wrong file is told at once.
         let tls = target.tls.as_ref().map(|options| tls(options, &target.endpoint)).transpose()?;
+        let mut sentinels = None;
         let (addresses, spawned) = match &target.endpoint {
             Endpoint::Unix(path) => (vec![host::Address::Unix(path.clone())], None),
             Endpoint::Tcp { host, port } => (resolve(host, *port)?, None),
+            Endpoint::Sentinel { sentinels: hosts, name } => {
+                let asked = sentinels.insert(Sentinels::new(hosts, name, target));
+                (vec![asked.primary().map_err(anyhow::Error::msg)?], None)
+            }
             Endpoint::Spawned { program, args, unix, cpus } => {
                 let spawn = || spawn(program.clone(), args, connections, *unix);
                 let spawned = pinned(cpus, spawn)?;
@@ -43,12 +51,22 @@ impl Server {
                 Ok(mut facts) => {
                     let cluster = target.cluster.map(|_| discover(&address, login, &mut facts));
                     let cluster = cluster.transpose()?;
-                    return Ok(Self { address, facts, tls, cluster, spawned });
+                    return Ok(Self { address, facts, tls, cluster, spawned, sentinels });
                 }
                 Err(error) => failure = error.into(),
             }
         }
         Err(failure)
+    }
+
+    /// Who knows where the server is when it has moved.
+    pub(crate) fn resolver(&self) -> Option<&dyn runner::Resolver> {
+        self.sentinels.as_ref().map(|sentinels| sentinels as &dyn runner::Resolver)
+    }
+
+    /// Where it is now: a test before may have seen it move.
+    pub(crate) fn address_now(&self) -> host::Address {
+        self.resolver().and_then(|r| r.resolve()).unwrap_or_else(|| self.address.clone())
     }
 
     /// What a server that was started for the run is, for the one line that says so.
@@ -89,13 +107,13 @@ impl Server {
 
     /// The addresses of all nodes, masters first; of the server itself without a cluster.
     fn addresses(&self) -> Vec<host::Address> {
-        let Some(topology) = &self.cluster else { return vec![self.address.clone()] };
+        let Some(topology) = &self.cluster else { return vec![self.address_now()] };
         topology.nodes.iter().filter_map(|node| node.address).map(host::Address::Tcp).collect()
     }
 
     /// The addresses of the masters; of the server itself without a cluster.
     fn masters(&self) -> Vec<host::Address> {
-        let Some(topology) = &self.cluster else { return vec![self.address.clone()] };
+        let Some(topology) = &self.cluster else { return vec![self.address_now()] };
         let masters = topology.nodes.iter().take(topology.masters());
         masters.filter_map(|node| node.address).map(host::Address::Tcp).collect()
     }
@@ -159,7 +177,7 @@ fn tls(options: &TlsOptions, endpoint: &Endpoint) -> Result<TlsContext> {
         options.clone();
     let host = match endpoint {
         Endpoint::Tcp { host, .. } => Some(host.clone()),
-        Endpoint::Unix(_) | Endpoint::Spawned { .. } => None,
+        Endpoint::Unix(_) | Endpoint::Sentinel { .. } | Endpoint::Spawned { .. } => None,
     };
     let verify = match verify {
         Verify::Host => engine::Verify::Host,

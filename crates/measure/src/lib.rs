@@ -11,6 +11,7 @@ mod histogram;
 mod lateness;
 mod measurement;
 mod node;
+mod outage;
 mod tally;
 mod timeline;
 
@@ -19,6 +20,7 @@ pub use histogram::Latency;
 pub use lateness::Lateness;
 pub use measurement::{Ending, Measurement, WorkerUse};
 pub use node::{NodeTally, merge_nodes};
+pub use outage::{Failures, Outage, SLICE_NS, Slices, SuccessLine};
 pub use tally::{
     CommandTally, ConnectionTally, ErrorCounts, Outcome, Sample, Tally, TallyShape, TlsTally,
 };

@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{NodeTally, Tally, Timeline};
+use crate::{Latency, NodeTally, Outage, Tally, Timeline};
 
 /// What one worker thread used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
@@ -56,6 +56,11 @@ pub struct Measurement {
     pub total: Tally,
     /// The same over time.
     pub timeline: Timeline,
+    /// Spans in which nothing succeeded.
+    pub outages: Vec<Outage>,
+    /// Response times of the requests of a schedule that were due while nothing succeeded;
+    /// `None` without a schedule.
+    pub delayed: Option<Latency>,
     /// Wall clock at the start of the measured part.
     pub started_at: SystemTime,
     /// From the start of the measured part to the last reply, or to the planned end if that is

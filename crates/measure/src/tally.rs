@@ -188,7 +188,13 @@ pub struct ConnectionTally {
     pub tls: TlsTally,
     /// Connections that ended without our doing.
     pub dropped: u64,
-    /// Requests whose reply never came.
+    /// Connections that were lost and carry load again.
+    pub reconnects: u64,
+    /// Requests that were in flight on a connection when it ended.
+    pub lost: u64,
+    /// Requests that were given up because their time was over.
+    pub timed_out: u64,
+    /// Requests that were still in flight when the run ended.
     pub unanswered: u64,
     /// RESP3 push messages that arrived between replies.
     pub pushes: u64,
@@ -199,12 +205,62 @@ pub struct ConnectionTally {
 }
 
 impl ConnectionTally {
+    fn new() -> Self {
+        Self {
+            // Two digits: every worker keeps one, and nobody compares microseconds of connecting.
+            connect: Latency::new(2),
+            tls: TlsTally::default(),
+            dropped: 0,
+            reconnects: 0,
+            lost: 0,
+            timed_out: 0,
+            unanswered: 0,
+            pushes: 0,
+            bytes_out: 0,
+            bytes_in: 0,
+        }
+    }
+
+    fn clear(&mut self) {
+        let Self {
+            connect,
+            tls,
+            dropped,
+            reconnects,
+            lost,
+            timed_out,
+            unanswered,
+            pushes,
+            bytes_out,
+            bytes_in,
+        } = self;
+        connect.clear();
+        tls.clear();
+        let counts =
+            [dropped, reconnects, lost, timed_out, unanswered, pushes, bytes_out, bytes_in];
+        counts.into_iter().for_each(|count| *count = 0);
+    }
+
     fn merge(&mut self, other: &Self) {
-        let Self { connect, tls, dropped, unanswered, pushes, bytes_out, bytes_in } = other;
+        let Self {
+            connect,
+            tls,
+            dropped,
+            reconnects,
+            lost,
+            timed_out,
+            unanswered,
+            pushes,
+            bytes_out,
+            bytes_in,
+        } = other;
         self.connect.merge(connect);
         // Saturating, because what is merged may come from files, which may say anything.
         for (sum, part) in [
             (&mut self.dropped, dropped),
+            (&mut self.reconnects, reconnects),
+            (&mut self.lost, lost),
+            (&mut self.timed_out, timed_out),
             (&mut self.unanswered, unanswered),
             (&mut self.pushes, pushes),
             (&mut self.bytes_out, bytes_out),
@@ -290,20 +346,10 @@ impl Tally {
     /// An empty tally.
     #[must_use]
     pub fn new(shape: &TallyShape) -> Self {
-        // Two digits: every worker keeps one, and nobody compares microseconds of connecting.
-        let connect = Latency::new(2);
         Self {
             commands: (0..shape.commands).map(|_| CommandTally::new(shape)).collect(),
             errors: ErrorCounts::default(),
-            connections: ConnectionTally {
-                connect,
-                tls: TlsTally::default(),
-                dropped: 0,
-                unanswered: 0,
-                pushes: 0,
-                bytes_out: 0,
-                bytes_in: 0,
-            },
+            connections: ConnectionTally::new(),
             lateness: shape.scheduled.then(Lateness::default),
         }
     }
@@ -378,11 +424,7 @@ impl Tally {
         lateness.iter_mut().for_each(Lateness::clear);
         commands.iter_mut().for_each(CommandTally::clear);
         *errors = ErrorCounts::default();
-        let ConnectionTally { connect, tls, dropped, unanswered, pushes, bytes_out, bytes_in } =
-            connections;
-        connect.clear();
-        tls.clear();
-        (*dropped, *unanswered, *pushes, *bytes_out, *bytes_in) = (0, 0, 0, 0, 0);
+        connections.clear();
     }
 }
 

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::{CodecError, EncodedLatency, Latency, Tally};
+use crate::{CodecError, EncodedLatency, Latency, Slices, Tally};
 
 /// What one worker saw in one interval.
 #[derive(Debug)]
@@ -18,6 +18,8 @@ pub struct Interval {
     pub worker: u16,
     /// What it saw, by the time replies arrived.
     pub tally: Tally,
+    /// The same in slices, for each node.
+    pub slices: Vec<Slices>,
 }
 
 /// All workers' figures for one interval.

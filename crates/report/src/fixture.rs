@@ -4,7 +4,8 @@ use std::time::SystemTime;
 
 use host::{NodeFacts, ServerConfig, ServerFacts};
 use measure::{
-    Ending, Measurement, NodeTally, Outcome, Point, Sample, Tally, TallyShape, Timeline,
+    Ending, Failures, Latency, Measurement, NodeTally, Outage, Outcome, Point, Sample, Tally,
+    TallyShape, Timeline,
 };
 use workload::{
     CommandSpec, EngineKind, Fleet, KeySpace, OnError, Pace, PlanParts, ProtocolKind, Stop, Target,
@@ -30,6 +31,7 @@ pub(crate) fn all() -> Vec<(&'static str, Run)> {
         ("first byte", first_byte()),
         ("tls", tls()),
         ("hostile", hostile()),
+        ("outages", outages()),
         ("limited", limited()),
         ("cluster", cluster()),
     ]
@@ -72,6 +74,19 @@ pub(crate) fn cluster() -> Run {
         run.measurement.nodes.push(tally);
     }
     (run.measurement.nodes[0].moved, run.measurement.nodes[0].retried) = (7, 2);
+    // The second was away for 3 ms, and is named.
+    run.measurement.outages = vec![Outage {
+        node: 1,
+        from_ns: 2_000_000,
+        to_ns: 5_000_000,
+        to_the_end: false,
+        first_failure_ns: Some(2_000_000),
+        failures: Failures { errors: 0, lost: 4, timed_out: 0 },
+        rate_before_per_s: None,
+        recovered_ns: None,
+    }];
+    run.measurement.total.connections.lost = 4;
+    run.measurement.nodes[1].unanswered = 4;
     run
 }
 
@@ -143,6 +158,40 @@ pub(crate) fn paced() -> Run {
 /// With the latency to the first byte.
 pub(crate) fn first_byte() -> Run {
     run(PlanParts { first_byte: true, ..parts() }, &usual_ns())
+}
+
+/// Two outages on a schedule, one of them to the end.
+pub(crate) fn outages() -> Run {
+    const SECOND: u64 = 1_000_000_000;
+    let mut run = open_loop();
+    let outage = Outage {
+        node: 0,
+        from_ns: 2 * SECOND,
+        to_ns: 4 * SECOND + 130_000_000,
+        to_the_end: false,
+        first_failure_ns: Some(2 * SECOND),
+        failures: Failures { errors: 7, lost: 50, timed_out: 3 },
+        rate_before_per_s: Some(8000.0),
+        recovered_ns: Some(4 * SECOND + 200_000_000),
+    };
+    let last = Outage {
+        from_ns: 8 * SECOND,
+        to_ns: 9 * SECOND,
+        to_the_end: true,
+        first_failure_ns: None,
+        failures: Failures::default(),
+        recovered_ns: None,
+        ..outage
+    };
+    let measurement = &mut run.measurement;
+    measurement.outages = vec![outage, last];
+    let mut delayed = Latency::new(3);
+    (0..2000).for_each(|n| delayed.record_n(n * 1_000_000, 8));
+    measurement.delayed = Some(delayed);
+    let connections = &mut measurement.total.connections;
+    (connections.lost, connections.timed_out, connections.unanswered) = (50, 3, 2);
+    (connections.dropped, connections.reconnects, connections.pushes) = (50, 49, 12);
+    run
 }
 
 /// In TLS, with a connection for every pipeline and sessions taken up again.
@@ -220,6 +269,8 @@ pub(crate) fn parts() -> PlanParts {
         dataset: None,
         payload_bytes: 3,
         on_error: OnError::Count,
+        reconnect: false,
+        timeout_ns: None,
         precision: 3,
         first_byte: false,
         seed: 1,
@@ -252,6 +303,8 @@ pub(crate) fn run(parts: PlanParts, service_ns: &[u64]) -> Run {
     let measurement = Measurement {
         total,
         timeline: Timeline::new(QUARTER_NS),
+        outages: Vec::new(),
+        delayed: None,
         started_at: SystemTime::UNIX_EPOCH,
         elapsed_ns: 26_000_000,
         workers: Vec::new(),

@@ -16,6 +16,7 @@ pub mod live;
 mod merge;
 mod metric;
 pub mod openmetrics;
+mod outages;
 mod quantity;
 pub mod record;
 mod repeats;

@@ -5,7 +5,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use measure::{Ending, Measurement, Timeline};
+use measure::{Ending, Measurement, Outage, Timeline};
 use workload::{Pace, Plan, PlanParts, Shard, Stop, limits};
 
 use crate::differ::{Difference, differences};
@@ -182,23 +182,30 @@ fn measurement(names: &[String], shares: Vec<Measurement>) -> Result<Measurement
     };
     let end_ns = |share: &Measurement| offset_ns(share).saturating_add(share.elapsed_ns);
     let elapsed_ns = shares.iter().map(end_ns).max().unwrap_or_default();
+    let outages = outages(&shares, offset_ns);
     let timelines: Vec<_> = shares.iter().map(|s| (offset_ns(s), &s.timeline)).collect();
     let timeline = Timeline::merged(&timelines)?;
     let engine = joined(shares.iter().map(|share| share.engine.as_str()));
     let ending = ending(names, &shares);
     let engine_note = shares.iter().find_map(|share| share.engine_note.clone());
     let mut shares = shares.into_iter();
-    let Some(Measurement { mut total, mut workers, mut nodes, .. }) = shares.next() else {
+    let Some(first) = shares.next() else {
         return Err(RecordError::wrong("there is nothing to merge"));
     };
+    let Measurement { mut total, mut workers, mut nodes, mut delayed, .. } = first;
     for share in shares {
         total.merge(&share.total);
         workers.extend(share.workers);
+        if let (Some(delayed), Some(more)) = (&mut delayed, &share.delayed) {
+            delayed.merge(more);
+        }
         measure::merge_nodes(&mut nodes, share.nodes);
     }
     Ok(Measurement {
         total,
         timeline,
+        outages,
+        delayed,
         started_at: start,
         elapsed_ns,
         workers,
@@ -207,6 +214,27 @@ fn measurement(names: &[String], shares: Vec<Measurement>) -> Result<Measurement
         nodes,
         ending,
     })
+}
+
+/// The outages that all saw, by index of the node in the merged nodes.
+fn outages(shares: &[Measurement], offset_ns: impl Fn(&Measurement) -> u64) -> Vec<Outage> {
+    let mut names: Vec<&str> = Vec::new();
+    for node in shares.iter().flat_map(|share| &share.nodes) {
+        if !names.contains(&node.name.as_str()) {
+            names.push(&node.name);
+        }
+    }
+    let merged = |share: &Measurement, outage: &Outage| {
+        let name = share.nodes.get(usize::from(outage.node)).map(|node| node.name.as_str());
+        let index = names.iter().position(|known| Some(*known) == name);
+        Outage { node: index.map_or(outage.node, |index| index as u16), ..*outage }
+    };
+    let seen: Vec<(u64, Vec<Outage>)> = shares
+        .iter()
+        .map(|s| (offset_ns(s), s.outages.iter().map(|outage| merged(s, outage)).collect()))
+        .collect();
+    let seen: Vec<_> = seen.iter().map(|(offset_ns, seen)| (*offset_ns, &seen[..])).collect();
+    crate::outages::common(&seen)
 }
 
 /// Complete if all were; else what kept one from it, a failure before an interruption.

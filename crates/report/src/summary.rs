@@ -7,7 +7,9 @@
 use std::borrow::Cow;
 use std::cmp::Reverse;
 
-use measure::{Ending, ErrorCounts, Latency, NodeTally, Point, Timeline, TlsTally};
+use measure::{
+    ConnectionTally, Ending, ErrorCounts, Latency, NodeTally, Outage, Point, Timeline, TlsTally,
+};
 use workload::{Pace, TlsOptions};
 
 use crate::{Run, ScheduleFigures, escape};
@@ -40,6 +42,9 @@ pub struct Summary<'r> {
     pub rates: Option<RateFigures>,
     /// How well an open loop kept its schedule.
     pub schedule: Option<ScheduleFigures>,
+    /// Response times of the requests that were due while nothing succeeded: what users would have
+    /// seen of the outages. `None` in a closed loop, or if there was no outage.
+    pub delayed: Option<LatencyFigures>,
     /// The nodes of a cluster that had any part in the load.
     pub nodes: Vec<NodeFigures>,
     /// All response times, of which `response` and the distributions are taken.
@@ -243,6 +248,11 @@ impl<'r> Summary<'r> {
                 None
             },
             schedule: ScheduleFigures::of(plan, measurement),
+            delayed: measurement
+                .delayed
+                .as_ref()
+                .filter(|_| !measurement.outages.is_empty())
+                .map(LatencyFigures::of),
             nodes: measurement
                 .nodes
                 .iter()
@@ -263,6 +273,26 @@ impl<'r> Summary<'r> {
     #[must_use]
     pub fn error_counts(&self) -> &ErrorCounts {
         &self.run.measurement.total.errors
+    }
+
+    /// The spans in which nothing succeeded, in the order in which they began.
+    #[must_use]
+    pub fn outages(&self) -> &[Outage] {
+        &self.run.measurement.outages
+    }
+
+    /// What became of connections, and of requests without a reply.
+    #[must_use]
+    pub fn connections(&self) -> &ConnectionTally {
+        &self.run.measurement.total.connections
+    }
+
+    /// Requests without a reply and outages, for layouts that have no place for them. `None` if
+    /// there were none.
+    #[must_use]
+    pub fn trouble(&self) -> Option<String> {
+        let line = crate::format::trouble(self);
+        line.strip_prefix(", ").map(str::to_owned)
     }
 
     /// CPU time of keystorm's workers for each answered request, in nanoseconds; `None` where it is

@@ -6,7 +6,9 @@
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, Sender};
 
-use measure::{Interval, NodeTally, Point, Tally, TallyShape, Timeline, WorkerUse};
+use measure::{
+    Interval, Latency, NodeTally, Point, SuccessLine, Tally, TallyShape, Timeline, WorkerUse,
+};
 
 use crate::{INTERVAL_NS, Standing};
 
@@ -24,7 +26,13 @@ pub(crate) enum Message {
         warm: bool,
     },
     /// The worker ended.
-    Done { worker: u16, spent: WorkerUse, span: Option<(u64, u64)>, nodes: Vec<NodeTally> },
+    Done {
+        worker: u16,
+        spent: WorkerUse,
+        span: Option<(u64, u64)>,
+        delayed: Option<Latency>,
+        nodes: Vec<NodeTally>,
+    },
 }
 
 /// Watches a run as it goes.
@@ -59,6 +67,10 @@ pub(crate) struct Collector {
     pub(crate) workers: Vec<WorkerUse>,
     /// From where measuring began to the last reply.
     pub(crate) span: Option<(u64, u64)>,
+    /// What succeeded when.
+    pub(crate) successes: SuccessLine,
+    /// What users of a schedule waited who came while nothing succeeded.
+    pub(crate) delayed: Option<Latency>,
     /// The nodes of a cluster.
     pub(crate) nodes: Vec<NodeTally>,
     standing: Vec<Standing>,
@@ -85,6 +97,8 @@ impl Collector {
             timeline: Timeline::new(INTERVAL_NS),
             workers: vec![WorkerUse::default(); workers],
             span: None,
+            successes: SuccessLine::default(),
+            delayed: None,
             nodes: Vec::new(),
             standing: vec![Standing::default(); workers],
             engine,
@@ -109,7 +123,7 @@ impl Collector {
                     self.add(interval);
                     self.close_reported(observer);
                 }
-                Message::Done { worker, spent, span, nodes } => {
+                Message::Done { worker, spent, span, delayed, nodes } => {
                     measure::merge_nodes(&mut self.nodes, nodes);
                     let worker = usize::from(worker);
                     self.workers[worker] = spent;
@@ -117,6 +131,10 @@ impl Collector {
                     self.standing[worker] = Standing { cpu_ns, ..Standing::default() };
                     self.reported[worker] = u32::MAX;
                     self.span = join(self.span, span);
+                    match (&mut self.delayed, delayed) {
+                        (Some(all), Some(one)) => all.merge(&one),
+                        (all, one) => *all = all.take().or(one),
+                    }
                     self.close_reported(observer);
                 }
             }
@@ -124,7 +142,8 @@ impl Collector {
     }
 
     fn add(&mut self, interval: Interval) {
-        let Interval { index, worker, tally } = interval;
+        let Interval { index, worker, tally, slices } = interval;
+        self.successes.add(u64::from(index) * INTERVAL_NS, &slices);
         self.total.merge(&tally);
         let shape = &self.shape;
         self.open.entry(index).or_insert_with(|| Tally::new(shape)).merge(&tally);

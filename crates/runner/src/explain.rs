@@ -65,12 +65,46 @@ pub(crate) fn hint(text: &str) -> Option<&'static str> {
     })
 }
 
+/// Whether a reply that answers no request is how a server turns a client away.
+pub(crate) fn is_farewell(reply: &Reply<'_>) -> bool {
+    matches!(reply, Reply::Error(bytes) if is_passing(&text(bytes)))
+}
+
 /// What a reply means that answers no request.
 pub(crate) fn unasked(reply: &Reply<'_>) -> String {
     match reply {
         Reply::Error(bytes) => error_reply(&text(bytes)),
         _ => "the server sent a reply that nothing had asked for".to_owned(),
     }
+}
+
+/// Whether an error reply says that the server cannot serve at present and soon may.
+pub(crate) fn is_passing(text: &str) -> bool {
+    text.contains("max number of clients")
+        || matches!(
+            kind(text),
+            "LOADING" | "MASTERDOWN" | "CLUSTERDOWN" | "TRYAGAIN" | "BUSY" | "READONLY"
+        )
+}
+
+/// Whether a connection could not be opened for want of something on this machine, which no
+/// waiting for the server mends.
+pub(crate) fn is_ours(reason: &Reason) -> bool {
+    match reason {
+        Reason::Failed(error) => {
+            error.kind() == io::ErrorKind::AddrNotAvailable
+                || matches!(error.raw_os_error(), Some(EMFILE | ENFILE))
+        }
+        Reason::ByPeer => false,
+    }
+}
+
+/// Why a request that took too long ends the run.
+pub(crate) fn timed_out(server: impl std::fmt::Display, ms: f64) -> String {
+    format!(
+        "{server}: a request was not answered within {ms} ms (--timeout); with --reconnect yes it \
+         is counted and the run goes on"
+    )
 }
 
 /// Why a connection could not be opened.
@@ -89,3 +123,4 @@ pub(crate) fn connect_failed(address: &Address, reason: &Reason) -> String {
 }
 
 const EMFILE: i32 = rustix::io::Errno::MFILE.raw_os_error();
+const ENFILE: i32 = rustix::io::Errno::NFILE.raw_os_error();

@@ -72,11 +72,35 @@ impl Flights {
         self.commands
     }
 
-    /// Forgets all and returns how many of them were measured.
-    pub(crate) fn abandon(&mut self) -> u64 {
-        self.commands = 0;
-        self.queue.drain(..).filter(|f| f.measured).map(|f| u64::from(f.left)).sum()
+    /// When the oldest request in flight was sent.
+    #[inline]
+    pub(crate) fn oldest_ns(&self) -> Option<u64> {
+        self.queue.front().map(|flight| flight.sent_ns)
     }
+
+    /// Forgets all and counts those that were measured. What was sent at `overdue_ns` or before
+    /// has timed out.
+    pub(crate) fn abandon(&mut self, overdue_ns: u64) -> Abandoned {
+        self.commands = 0;
+        let mut abandoned = Abandoned::default();
+        for flight in self.queue.drain(..).filter(|flight| flight.measured) {
+            if flight.sent_ns <= overdue_ns {
+                abandoned.timed_out += u64::from(flight.left);
+            } else {
+                abandoned.lost += u64::from(flight.left);
+            }
+        }
+        abandoned
+    }
+}
+
+/// Measured requests that will have no reply.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Abandoned {
+    /// Their time was over.
+    pub(crate) timed_out: u64,
+    /// Their connection ended before it was.
+    pub(crate) lost: u64,
 }
 
 #[cfg(test)]
@@ -112,7 +136,9 @@ mod tests {
         let mut flights = Flights::default();
         flights.push(Flight { measured: false, ..flight(10, 4) });
         flights.push(flight(20, 2));
-        assert_eq!(flights.abandon(), 2);
-        assert_eq!(flights.commands(), 0);
+        flights.push(flight(30, 1));
+        assert_eq!(flights.oldest_ns(), Some(10));
+        assert_eq!(flights.abandon(20), Abandoned { timed_out: 2, lost: 1 });
+        assert_eq!((flights.commands(), flights.oldest_ns()), (0, None));
     }
 }

@@ -17,6 +17,7 @@ use workload::{Pace, Plan, ProtocolKind, Stop};
 use crate::Fatal;
 use crate::cluster::{ClusterJob, ClusterWorker, StopWatch, Watch};
 use crate::collect::{Collector, Message, Observer};
+use crate::destination::{Destination, Resolver};
 use crate::engines::{self, Choice};
 use crate::gate::Gate;
 use crate::opening::Origins;
@@ -30,12 +31,14 @@ const AHEAD_MAX: usize = 4;
 const NODES_TO_COME: u32 = 64;
 
 /// What to run and against what.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Job<'r> {
     /// The plan.
     pub plan: &'r Plan,
     /// Its target, resolved.
     pub address: &'r Address,
+    /// Who knows where it is when that changes.
+    pub resolver: Option<&'r dyn Resolver>,
     /// TLS on every connection, if it is spoken there: made from the plan's options.
     pub tls: Option<&'r TlsContext>,
     /// The ports that this machine connects from, where that is known.
@@ -130,7 +133,12 @@ fn run_with<E: Engine, P: wire::Protocol>(
     let watch = job.cluster.map(|cluster| Watch::new(cluster.topology));
     // A worker on a cluster has a connection to each node at least, and room for nodes to come.
     let room = job.cluster.map_or(0, |cluster| cluster.topology.nodes.len() as u32 + NODES_TO_COME);
+    let destination = Destination::new(job.address, job.resolver.is_some());
     thread::scope(|scope| -> io::Result<()> {
+        if let Some(resolver) = job.resolver {
+            let follow = || destination.follow(resolver);
+            thread::Builder::new().name("resolver".to_owned()).spawn_scoped(scope, follow)?;
+        }
         let _stop = watch.as_ref().map(StopWatch);
         if let (Some(cluster), Some(watch)) = (job.cluster, &watch) {
             let look = move || watch.run(cluster.refresh);
@@ -139,7 +147,7 @@ fn run_with<E: Engine, P: wire::Protocol>(
         for (worker, recorder) in (0..).zip(recorders) {
             let shift = Shift {
                 plan,
-                address: job.address,
+                destination: &destination,
                 gate: &gate,
                 worker,
                 workers,
@@ -175,14 +183,23 @@ fn run_with<E: Engine, P: wire::Protocol>(
             );
             if let Err(error) = started {
                 gate.fail(Fatal(format!("starting a thread: {error}")));
+                destination.end();
                 return Err(error);
             }
         }
         drop(full);
         collector.collect(&messages, observer);
+        destination.end();
         Ok(())
     })?;
-    Ok(measurement(plan, collector, &gate, origin))
+    let mut measurement = measurement(plan, collector, &gate, origin);
+    if let Some(watch) = watch {
+        let index = |name: &String| measurement.nodes.iter().position(|node| node.name == *name);
+        for outage in &mut measurement.outages {
+            outage.node = watch.name(outage.node).as_ref().and_then(index).unwrap_or(0) as u16;
+        }
+    }
+    Ok(measurement)
 }
 
 /// An instant of the wall clock on the clock of the engines, which began at `origin`.
@@ -205,8 +222,8 @@ fn last_words(
     (recorder, nodes): (Recorder, Vec<NodeTally>),
     spent: WorkerUse,
 ) -> [Message; 2] {
-    let (last, span) = recorder.finish();
-    [last, Message::Done { worker, spent, span, nodes }]
+    let (last, span, delayed) = recorder.finish();
+    [last, Message::Done { worker, spent, span, delayed, nodes }]
 }
 
 /// What carries the load of one thread.
@@ -328,7 +345,7 @@ pub(crate) fn measurement(
     gate: &Gate<'_>,
     origin: Instant,
 ) -> Measurement {
-    let Collector { total, mut timeline, workers, span, nodes, .. } = collector;
+    let Collector { total, mut timeline, workers, span, successes, delayed, nodes, .. } = collector;
     timeline.settle();
     let (from_ns, to_ns) = span.unwrap_or_default();
     let ending = match gate.failure() {
@@ -342,11 +359,17 @@ pub(crate) fn measurement(
     };
     let now = SystemTime::now();
     let since_start = origin.elapsed().saturating_sub(Duration::from_nanos(from_ns));
+    let elapsed_ns = (to_ns - from_ns).max(planned_ns);
+    let mut outages = successes.outages(elapsed_ns, plan.due_every_ns());
+    // A schedule may pause, and nothing can succeed while nothing is due.
+    outages.retain(|o| o.failures.total() > 0 || plan.is_due_within(o.from_ns, o.to_ns));
     Measurement {
+        outages,
+        delayed,
         total,
         timeline,
         started_at: now.checked_sub(since_start).unwrap_or(now),
-        elapsed_ns: (to_ns - from_ns).max(planned_ns),
+        elapsed_ns,
         workers,
         engine: String::new(),
         engine_note: None,

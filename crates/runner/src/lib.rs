@@ -9,6 +9,7 @@
 
 mod cluster;
 mod collect;
+mod destination;
 mod engines;
 mod explain;
 mod flight;
@@ -18,6 +19,7 @@ mod launch;
 mod opening;
 mod prelude;
 mod recorder;
+mod reopening;
 #[cfg(test)]
 mod replay;
 mod session;
@@ -26,6 +28,7 @@ mod worker;
 
 pub use cluster::{ClusterJob, Refresh};
 pub use collect::{Observer, Snapshot};
+pub use destination::Resolver;
 pub use idle::hold_idle;
 pub use launch::{Job, run};
 pub use standing::Standing;

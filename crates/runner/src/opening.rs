@@ -27,15 +27,13 @@ pub(crate) struct Opening {
     total: u32,
     begun: u32,
     opened: u32,
-    group_left: u32,
-    group_ns: u64,
+    groups: Groups,
     progress_ns: u64,
 }
 
 impl Opening {
     pub(crate) fn new(total: u32, now_ns: u64) -> Self {
-        let (group_left, group_ns) = (GROUP, now_ns);
-        Self { total, begun: 0, opened: 0, group_left, group_ns, progress_ns: now_ns }
+        Self { total, begun: 0, opened: 0, groups: Groups::new(now_ns), progress_ns: now_ns }
     }
 
     /// The number of the next connection to begin, if one may be begun now.
@@ -43,10 +41,7 @@ impl Opening {
         if self.begun == self.total || self.begun - self.opened >= OPENING_MAX {
             return None;
         }
-        if now_ns >= self.group_ns + GROUP_EVERY_NS {
-            (self.group_left, self.group_ns) = (GROUP, now_ns);
-        }
-        self.group_left = self.group_left.checked_sub(1)?;
+        self.groups.admit(now_ns).then_some(())?;
         self.begun += 1;
         Some(self.begun - 1)
     }
@@ -67,13 +62,46 @@ impl Opening {
         if self.begun == self.total {
             self.progress_ns + PATIENCE_NS
         } else {
-            self.group_ns + GROUP_EVERY_NS
+            self.groups.next_ns()
         }
     }
 
     /// How many were open when nothing had moved for too long.
     pub(crate) fn stuck(&self, now_ns: u64) -> Option<u32> {
         (now_ns >= self.progress_ns + PATIENCE_NS).then_some(self.opened)
+    }
+}
+
+/// Spaces connections: a group at once, and then a pause.
+#[derive(Debug)]
+pub(crate) struct Groups {
+    left: u32,
+    since_ns: u64,
+}
+
+impl Groups {
+    pub(crate) fn new(now_ns: u64) -> Self {
+        Self { left: GROUP, since_ns: now_ns }
+    }
+
+    /// Whether one more connection may be begun now; it then counts as begun.
+    pub(crate) fn admit(&mut self, now_ns: u64) -> bool {
+        if now_ns >= self.next_ns() {
+            (self.left, self.since_ns) = (GROUP, now_ns);
+        }
+        let admitted = self.left > 0;
+        self.left = self.left.saturating_sub(1);
+        admitted
+    }
+
+    /// When the next group may be begun.
+    pub(crate) fn next_ns(&self) -> u64 {
+        self.since_ns + GROUP_EVERY_NS
+    }
+
+    /// Whether the current group has no room.
+    pub(crate) fn is_full(&self) -> bool {
+        self.left == 0
     }
 }
 

@@ -1,16 +1,16 @@
 //! From settled replies to intervals.
 //!
 //! Owns a worker's tally of the current interval and the boundary between warm-up and measured
-//! part. A full tally is exchanged for an empty one with the collector; nothing is allocated
-//! unless the collector falls behind.
+//! part, and the slices in which outages show. A full tally is exchanged for an empty one with the
+//! collector; no tally is allocated unless the collector falls behind.
 
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError};
 use std::time::Duration;
 
-use measure::{Interval, Outcome, Sample, Tally, TallyShape};
+use measure::{Failures, Interval, Latency, Outcome, Sample, Slices, Tally, TallyShape};
 
 use crate::collect::Message;
-use crate::flight::Flight;
+use crate::flight::{Abandoned, Flight};
 use crate::launch::thread_cpu;
 use crate::{INTERVAL_NS, Standing};
 
@@ -24,13 +24,66 @@ pub(crate) struct Recorder {
     /// Number of the interval that the tally is of, and when it ends.
     interval: u32,
     interval_end_ns: u64,
-    last_reply_ns: u64,
+    last_end_ns: u64,
+    /// What ended in the current interval, and when that began, for each node.
+    slices: Vec<Slices>,
+    interval_from_ns: u64,
+    /// The node that the current read is of.
+    node: usize,
+    /// Of each node.
+    silences: Vec<Silence>,
+    /// Shortest silence that the schedule does not explain.
+    usual_ns: u64,
+    /// What users of a schedule waited who came while nothing succeeded.
+    delayed: Option<Latency>,
+    /// Successes of the current read.
+    fresh: u32,
     /// CPU time of this thread when load began.
     cpu_from: Duration,
     /// What goes with the next interval that is handed over.
     standing: Standing,
     full: SyncSender<Message>,
     empty: Receiver<Tally>,
+}
+
+/// The last span in which this worker saw nothing succeed on a node.
+#[derive(Clone)]
+struct Silence {
+    last_ok_ns: u64,
+    /// Something failed since the last success.
+    failing: bool,
+    span: std::ops::Range<u64>,
+}
+
+/// Shortest silence that counts, with failures in it and without: as in `measure`'s outages.
+const FAILING_MIN_NS: u64 = 100_000_000;
+const SILENT_MIN_NS: u64 = 500_000_000;
+
+impl Silence {
+    fn since(now_ns: u64) -> Self {
+        Self { last_ok_ns: now_ns, failing: false, span: 0..0 }
+    }
+
+    /// The first success of a read.
+    #[inline]
+    fn heard(&mut self, now_ns: u64, usual_ns: u64) {
+        let least_ns = if self.failing { FAILING_MIN_NS } else { SILENT_MIN_NS };
+        if now_ns - self.last_ok_ns >= least_ns.max(usual_ns) {
+            self.span = self.last_ok_ns..now_ns;
+        }
+        (self.last_ok_ns, self.failing) = (now_ns, false);
+    }
+}
+
+/// Adds what a user waited who came while a node was silent.
+#[inline]
+fn record_delayed(silence: &Silence, delayed: &mut Option<Latency>, sample: &Sample) {
+    if sample.intended_ns < silence.span.end
+        && sample.intended_ns >= silence.span.start
+        && let Some(delayed) = delayed
+    {
+        delayed.record_n(sample.done_ns.saturating_sub(sample.intended_ns), sample.count);
+    }
 }
 
 /// What counts at present.
@@ -59,7 +112,14 @@ impl Recorder {
             phase: Phase::Before,
             interval: 0,
             interval_end_ns: u64::MAX,
-            last_reply_ns: 0,
+            last_end_ns: 0,
+            slices: vec![Slices::default()],
+            interval_from_ns: 0,
+            node: 0,
+            silences: vec![Silence::since(0)],
+            usual_ns: 0,
+            delayed: shape.scheduled.then(|| Latency::new(shape.precision)),
+            fresh: 0,
             cpu_from: Duration::ZERO,
             standing: Standing::default(),
             full,
@@ -67,14 +127,39 @@ impl Recorder {
         }
     }
 
-    /// Load starts, on the thread that calls.
-    pub(crate) fn start(&mut self, start_ns: u64, warmup_ns: u64) {
+    /// Load starts, on the thread that calls. `due_every_ns` is the time between two requests of
+    /// this worker's schedule; 0 without one.
+    pub(crate) fn start(&mut self, start_ns: u64, warmup_ns: u64, due_every_ns: u64) {
         self.cpu_from = thread_cpu();
+        // Nodes share a schedule.
+        self.usual_ns = due_every_ns.saturating_mul(20 * self.silences.len() as u64);
+        self.silences.iter_mut().for_each(|silence| *silence = Silence::since(start_ns));
         if warmup_ns == 0 {
             self.measure_from(start_ns);
         } else {
             self.phase = Phase::Warmup { end_ns: start_ns + warmup_ns };
             self.interval_end_ns = start_ns + INTERVAL_NS.min(warmup_ns);
+        }
+    }
+
+    /// Has a line for nodes up to this number.
+    pub(crate) fn know_nodes(&mut self, nodes: usize, now_ns: u64) {
+        if self.slices.len() < nodes {
+            self.slices.resize_with(nodes, Slices::default);
+            self.silences.resize(nodes, Silence::since(now_ns));
+        }
+    }
+
+    /// What comes next is of this node.
+    #[inline]
+    pub(crate) fn of_node(&mut self, node: u16) {
+        self.node = usize::from(node);
+    }
+
+    /// Whether anything is asked of each node; to be said before an interval ends.
+    pub(crate) fn asks(&mut self, asked: impl Fn(u16) -> bool) {
+        for (node, slices) in (0..).zip(&mut self.slices) {
+            slices.ask(asked(node));
         }
     }
 
@@ -97,8 +182,10 @@ impl Recorder {
     fn measure_from(&mut self, from_ns: u64) {
         self.phase = Phase::Measured { from_ns };
         self.interval = 0;
+        self.delayed.iter_mut().for_each(Latency::clear);
+        self.interval_from_ns = from_ns;
         self.interval_end_ns = from_ns + INTERVAL_NS;
-        self.last_reply_ns = from_ns;
+        self.last_end_ns = from_ns;
     }
 
     /// Adds one reply that was settled at `now_ns`.
@@ -107,6 +194,10 @@ impl Recorder {
         if !self.counts(flight) {
             return;
         }
+        if self.fresh == 0 {
+            self.silences[self.node].heard(now_ns, self.usual_ns);
+        }
+        self.fresh += 1;
         let command = flight.command as usize;
         if let Some(group) = &mut self.group {
             // The replies to one send that came with one read share every stamp.
@@ -119,6 +210,7 @@ impl Recorder {
                 return;
             }
             self.tally.record(group);
+            record_delayed(&self.silences[self.node], &mut self.delayed, group);
         }
         self.group = Some(Sample {
             command,
@@ -135,8 +227,26 @@ impl Recorder {
     pub(crate) fn error(&mut self, flight: &Flight, kind: &str, text: &str, now_ns: u64) {
         if self.counts(flight) {
             self.tally.errors.add(kind, text);
-            self.last_reply_ns = now_ns;
+            self.failed(&Failures { errors: 1, ..Failures::default() }, now_ns);
+            self.last_end_ns = now_ns;
         }
+    }
+
+    /// Adds requests that will have no reply.
+    pub(crate) fn abandoned(&mut self, abandoned: Abandoned, now_ns: u64) {
+        let Abandoned { timed_out, lost } = abandoned;
+        if timed_out + lost > 0 {
+            self.tally.connections.timed_out += timed_out;
+            self.tally.connections.lost += lost;
+            self.failed(&Failures { lost, timed_out, errors: 0 }, now_ns);
+            self.last_end_ns = now_ns;
+        }
+    }
+
+    fn failed(&mut self, failures: &Failures, now_ns: u64) {
+        self.silences[self.node].failing = true;
+        let since_ns = now_ns.saturating_sub(self.interval_from_ns);
+        self.slices[self.node].failed(since_ns, failures);
     }
 
     /// A request of the warm-up counts while warming up, and never after.
@@ -150,7 +260,11 @@ impl Recorder {
     pub(crate) fn read_ended(&mut self, now_ns: u64, bytes: usize) {
         if let Some(group) = self.group.take() {
             self.tally.record(&group);
-            self.last_reply_ns = now_ns;
+            record_delayed(&self.silences[self.node], &mut self.delayed, &group);
+            self.last_end_ns = now_ns;
+            let fresh = std::mem::take(&mut self.fresh);
+            let since_ns = now_ns.saturating_sub(self.interval_from_ns);
+            self.slices[self.node].succeeded(since_ns, fresh);
         }
         self.tally.connections.bytes_in += bytes as u64;
     }
@@ -197,7 +311,8 @@ impl Recorder {
                 self.hand_over();
                 let interval = (now_ns - from_ns) / INTERVAL_NS;
                 self.interval = interval as u32;
-                self.interval_end_ns = from_ns + (1 + interval) * INTERVAL_NS;
+                self.interval_from_ns = from_ns + interval * INTERVAL_NS;
+                self.interval_end_ns = self.interval_from_ns + INTERVAL_NS;
             }
         }
     }
@@ -205,28 +320,35 @@ impl Recorder {
     fn hand_over(&mut self) {
         let empty = self.empty.try_recv().unwrap_or_else(|_| Tally::new(&self.shape));
         let tally = std::mem::replace(&mut self.tally, empty);
-        let message = self.message(tally);
+        let empty = vec![Slices::default(); self.slices.len()];
+        let slices = std::mem::replace(&mut self.slices, empty);
+        let message = self.message(tally, slices);
         // Never wait for the collector: what it has no room for is added to the next interval.
         if let Err(TrySendError::Full(Message::Interval { interval, .. })) =
             self.full.try_send(message)
         {
             self.tally = interval.tally;
+            // They move with it, by an interval at most: better than to be lost.
+            self.slices = interval.slices;
         }
     }
 
-    fn message(&self, tally: Tally) -> Message {
+    fn message(&self, tally: Tally, slices: Vec<Slices>) -> Message {
         let warm = !matches!(self.phase, Phase::Measured { .. });
-        let interval = Interval { index: self.interval, worker: self.worker, tally };
+        let interval = Interval { index: self.interval, worker: self.worker, tally, slices };
         Message::Interval { interval, standing: self.standing, warm }
     }
 
-    /// The rest, and the span from where measuring began to the last reply that counted.
-    pub(crate) fn finish(mut self) -> (Message, Option<(u64, u64)>) {
+    /// The rest, the span from where measuring began to the end of the last request that counted,
+    /// and what users of a schedule waited who came while nothing succeeded.
+    pub(crate) fn finish(mut self) -> (Message, Option<(u64, u64)>, Option<Latency>) {
         let span = match self.phase {
-            Phase::Measured { from_ns } => Some((from_ns, self.last_reply_ns)),
+            Phase::Measured { from_ns } => Some((from_ns, self.last_end_ns)),
             Phase::Before | Phase::Warmup { .. } => None,
         };
         let tally = std::mem::replace(&mut self.tally, Tally::new(&self.shape));
-        (self.message(tally), span)
+        let slices = std::mem::take(&mut self.slices);
+        let delayed = self.delayed.take();
+        (self.message(tally, slices), span, delayed)
     }
 }

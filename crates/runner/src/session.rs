@@ -14,6 +14,10 @@ pub(crate) struct Session<D> {
     pub(crate) asked_ns: u64,
     /// Whether it has carried load since it was opened.
     pub(crate) used: bool,
+    /// How often it was tried again without lasting.
+    pub(crate) attempts: u32,
+    /// Whether it was lost and has not carried load since.
+    pub(crate) lost: bool,
     /// Whether it stands in the queue of those with room (open loop only).
     pub(crate) queued: bool,
 }

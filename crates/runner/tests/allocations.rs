@@ -56,6 +56,8 @@ fn plan(requests: u64, depth: u32, engine: EngineKind, pace: Pace) -> Plan {
         dataset: None,
         payload_bytes: 3,
         on_error: OnError::Stop,
+        reconnect: false,
+        timeout_ns: None,
         precision: 3,
         first_byte: true,
         seed: 1,
@@ -73,6 +75,7 @@ fn blocks(plan: &Plan, address: &Address) -> (u64, u64) {
         &Job {
             plan,
             address,
+            resolver: None,
             tls: None,
             local_ports: None,
             start_at: None,

@@ -271,6 +271,8 @@ mod tests {
             dataset: dataset.map(Arc::new),
             payload_bytes: 3,
             on_error: OnError::Stop,
+            reconnect: false,
+            timeout_ns: None,
             precision: 3,
             first_byte: false,
             seed: 7,

@@ -36,6 +36,10 @@ pub mod limits {
     pub const STAGES_MAX: usize = 1_000;
     /// Most shares of one plan.
     pub const SHARDS_MAX: u32 = 10_000;
+    /// Shortest time that a request may be given: clocks and schedulers are no finer.
+    pub const TIMEOUT_NS_MIN: u64 = 1_000_000;
+    /// Longest: an hour.
+    pub const TIMEOUT_NS_MAX: u64 = 3600 * 1_000_000_000;
 }
 
 /// The protocol spoken on every connection.
@@ -145,6 +149,13 @@ pub struct PlanParts {
     pub payload_bytes: u64,
     /// What an error reply does.
     pub on_error: OnError,
+    /// Whether a connection that is lost is opened again. If not, its loss ends the run, as in
+    /// `redis-benchmark`.
+    #[serde(default)]
+    pub reconnect: bool,
+    /// Nanoseconds that a request may take from when it was sent; none for as long as it likes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_ns: Option<u64>,
     /// Significant digits of the latency figures, 1 to 5.
     pub precision: u8,
     /// Whether the latency to the first byte of a pipeline's replies is recorded too.
@@ -225,6 +236,10 @@ impl PlanParts {
         })?;
         refuse((1..=5).contains(&self.precision), || {
             "--precision: between 1 and 5 significant digits are possible".to_owned()
+        })?;
+        let timeouts = limits::TIMEOUT_NS_MIN..=limits::TIMEOUT_NS_MAX;
+        refuse(self.timeout_ns.is_none_or(|ns| timeouts.contains(&ns)), || {
+            "--timeout: between 1 millisecond and an hour is possible".to_owned()
         })?;
         if let Pace::Open(schedule) = &self.pace {
             self.check_schedule(schedule)?;
@@ -340,6 +355,23 @@ impl Plan {
         whole_per_s / f64::from(self.shard.of)
     }
 
+    /// The longest time between two requests of this share's schedule while it does not pause, in
+    /// nanoseconds; 0 in a closed loop.
+    #[must_use]
+    pub fn due_every_ns(&self) -> u64 {
+        let Some(schedule) = self.pace.schedule() else { return 0 };
+        let rates = schedule.stages.iter().flat_map(|s| [s.from_per_s, s.to_per_s]);
+        let slowest = rates.filter(|rate| *rate > 0.0).fold(f64::INFINITY, f64::min);
+        (1e9 / self.own_rate_per_s(slowest)) as u64
+    }
+
+    /// Whether a request is due in this span of the measured part; always in a closed loop.
+    #[must_use]
+    pub fn is_due_within(&self, from_ns: u64, to_ns: u64) -> bool {
+        let due = |schedule: &Schedule| schedule.due_by(to_ns) - schedule.due_by(from_ns);
+        self.pace.schedule().is_none_or(|s| self.own_rate_per_s(due(s)) >= 1.0)
+    }
+
     /// The requests of this share, to claim from.
     #[must_use]
     pub fn budget(&self) -> Budget {
@@ -392,6 +424,8 @@ pub(crate) mod tests {
             dataset: None,
             payload_bytes: 3,
             on_error: OnError::Stop,
+            reconnect: false,
+            timeout_ns: None,
             precision: 3,
             first_byte: false,
             seed: 1,
@@ -408,7 +442,7 @@ pub(crate) mod tests {
 
     #[test]
     fn each_bound_is_checked_and_named() {
-        let cases: [(Change, &str); 13] = [
+        let cases: [(Change, &str); 14] = [
             (|p| p.fleet.connections = 0, "-c 0"),
             (|p| p.fleet.connections = limits::CONNECTIONS_MAX + 1, "-c 1000001"),
             (|p| p.fleet.pipeline_depth = limits::PIPELINE_MAX + 1, "-P 1000001"),
@@ -420,6 +454,7 @@ pub(crate) mod tests {
             (|p| p.shard = Shard { index: 3, of: 2 }, "--shard 3/2"),
             (|p| p.shard = Shard { index: 1, of: 51 }, "-c 50"),
             (|p| (p.shard, p.stop) = (Shard { index: 1, of: 9 }, Stop::Requests(8)), "-n is"),
+            (|p| p.timeout_ns = Some(limits::TIMEOUT_NS_MIN - 1), "--timeout"),
             (|p| p.sequence.clear(), "no command"),
             (|p| p.sequence[0].args.push(Arg { pieces: vec![Piece::Field(0)] }), "--dataset"),
         ];

@@ -67,6 +67,13 @@ pub enum Endpoint {
     },
     /// The path of a unix socket.
     Unix(#[serde(with = "crate::bytes::path")] PathBuf),
+    /// The primary of that name, wherever these sentinels say that it is.
+    Sentinel {
+        /// Names or addresses, and ports.
+        sentinels: Vec<(String, u16)>,
+        /// The name that the sentinels know it by.
+        name: String,
+    },
     /// A private server, started for the run and gone after it.
     Spawned {
         /// Its program, a name or a path; `None` for whichever server is installed.
@@ -94,6 +101,7 @@ impl fmt::Display for Endpoint {
             Self::Tcp { host, port } if host.contains(':') => write!(f, "[{host}]:{port}"),
             Self::Tcp { host, port } => write!(f, "{host}:{port}"),
             Self::Unix(path) => write!(f, "{}", path.display()),
+            Self::Sentinel { name, .. } => write!(f, "the primary of {name:?}"),
             Self::Spawned { .. } => f.write_str("a server started for this run"),
         }
     }

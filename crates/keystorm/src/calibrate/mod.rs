@@ -128,6 +128,7 @@ impl Measuring<'_> {
                 cluster: None,
                 plan: &plan,
                 address: &address,
+                resolver: None,
                 tls: None,
                 local_ports: host::local_ports(),
                 start_at: None,

@@ -21,7 +21,8 @@ fn underway(server: &Server, running: &Running, command: &str) {
 fn a_server_that_dies_leaves_the_results_so_far() {
     for options in ["", "-q", "--format classic", "--csv", "-P 16 --threads 2", "--rps 500"] {
         let mut server = Server::redis();
-        let running = server.keystorm(&format!("--duration 30 -c 5 {options} incr k")).start();
+        let running =
+            server.keystorm(&format!("--duration 30 --reconnect no -c 5 {options} incr k")).start();
         underway(&server, &running, "incr");
         let killed = Instant::now();
         server.kill();
@@ -42,7 +43,7 @@ fn a_server_that_dies_leaves_the_results_so_far() {
 #[test]
 fn a_server_that_shuts_down_leaves_them_too() {
     let server = Server::redis();
-    let running = server.keystorm("--duration 30 -c 5 incr k").start();
+    let running = server.keystorm("-n 900000000 -c 5 incr k").start();
     underway(&server, &running, "incr");
     kill_process(Pid::from_raw(server.pid() as i32).unwrap(), Signal::TERM).unwrap();
     let ran = running.wait().exits(1).prints("INCOMPLETE: ");
@@ -52,7 +53,7 @@ fn a_server_that_shuts_down_leaves_them_too() {
 #[test]
 fn one_connection_that_is_closed_ends_the_run() {
     let server = Server::redis();
-    let running = server.keystorm("--duration 30 -c 5 incr k").start();
+    let running = server.keystorm("-n 900000000 -c 5 incr k").start();
     underway(&server, &running, "incr");
     server.ask(&["CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"]);
     let ran = running.wait().exits(1).prints("INCOMPLETE: ");

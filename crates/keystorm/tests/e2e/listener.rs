@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::thread;
+use std::time::Duration;
 
 use crate::program::{Keystorm, Ran};
 
@@ -34,6 +35,55 @@ impl Listener {
             "CONFIG" => "*0\r\n",
             "INFO" => "$15\r\nredis_version:7\r\n",
             _ => answer,
+        })
+    }
+
+    /// Looks like a server, and cuts each connection off in the middle of its reply to the
+    /// request of that number.
+    pub(crate) fn that_cuts_every(requests: u32) -> Self {
+        Self::that_serves(move |number, output| match number {
+            n if n < requests => output.write_all(b"$5\r\nhello\r\n").is_ok(),
+            _ => {
+                let _ = output.write_all(b"$5\r\nhel");
+                false
+            }
+        })
+    }
+
+    /// Looks like a server whose replies come byte by byte.
+    pub(crate) fn that_dribbles() -> Self {
+        Self::that_serves(|_, output| {
+            let _ = output.set_nodelay(true);
+            b"*2\r\n$5\r\nhello\r\n:12\r\n".iter().all(|byte| {
+                thread::sleep(Duration::from_micros(200));
+                output.write_all(&[*byte]).is_ok()
+            })
+        })
+    }
+
+    /// Answers what is asked before load, and leaves each request of the load (by its number on
+    /// its connection) to this, which says whether to go on.
+    fn that_serves(serve: impl Fn(u32, &mut TcpStream) -> bool + Clone + Send + 'static) -> Self {
+        Self::that(move |stream| {
+            let serve = serve.clone();
+            thread::spawn(move || {
+                let mut input = BufReader::new(stream.try_clone().unwrap());
+                let mut output = stream;
+                let mut number = 0;
+                while let Some(words) = read_command(&mut input) {
+                    let go_on = match words[0].to_uppercase().as_str() {
+                        "CONFIG" => output.write_all(b"*0\r\n").is_ok(),
+                        "INFO" => output.write_all(b"$15\r\nredis_version:7\r\n").is_ok(),
+                        _ => {
+                            number += 1;
+                            serve(number, &mut output)
+                        }
+                    };
+                    if !go_on {
+                        return;
+                    }
+                }
+            });
         })
     }
 

@@ -22,6 +22,7 @@ mod dataset;
 mod doctor;
 mod endings;
 mod errors;
+mod failures;
 mod help;
 mod limits;
 mod login;

@@ -134,7 +134,7 @@ fn each_test_is_kept_as_soon_as_it_has_ended() {
 fn a_run_that_fails_is_kept_with_its_reason() {
     let mut server = Server::redis();
     let (_dir, file) = place();
-    let line = format!("--json {} --duration 30 -q incr k", file.display());
+    let line = format!("--json {} --duration 30 --reconnect no -q incr k", file.display());
     let running = server.keystorm(&line).start();
     std::thread::sleep(Duration::from_millis(700));
     server.kill();

@@ -16,7 +16,7 @@ use host::{Address, Client, Patience, Plain};
 use tempfile::TempDir;
 use wire::resp::Value;
 
-use crate::program::{Keystorm, Ran};
+use crate::program::{Keystorm, Ran, within};
 
 /// The program under test.
 pub(crate) const KEYSTORM: &str = env!("CARGO_BIN_EXE_keystorm");
@@ -62,6 +62,8 @@ pub(crate) struct Server {
     port: u16,
     dir: TempDir,
     client: RefCell<Client<Plain>>,
+    program: OsString,
+    args: Vec<String>,
 }
 
 impl Drop for Server {
@@ -96,15 +98,11 @@ impl Server {
         // Somebody else may snatch the free port before the server has it.
         for _ in 0..5 {
             let port = free_port();
-            let log = fs::File::create(dir.path().join("log")).unwrap();
-            let mut command = guarded(program);
-            command.args(["--port", &port.to_string(), "--bind", "*", "-::*"]);
-            command.args(["--unixsocket", "s", "--save", "", "--appendonly", "no"]);
-            command.args(["--logfile", ""]).args(args).current_dir(&dir);
-            command.stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log);
-            let mut child = start(command).expect("keystorm as a guard");
+            let mut child = begin(program, port, &dir, args);
             if let Some(client) = wait_until_ready(&mut child, port, &dir.path().join("s"), args) {
-                return Self { child, port, dir, client: RefCell::new(client) };
+                let (program, args) = (program.to_owned(), args.iter().map(|a| (*a).to_owned()));
+                let (client, args) = (RefCell::new(client), args.collect());
+                return Self { child, port, dir, client, program, args };
             }
         }
         let log = fs::read_to_string(dir.path().join("log")).unwrap_or_default();
@@ -119,10 +117,52 @@ impl Server {
         self.dir.path().join("s")
     }
 
+    /// What it has logged.
+    pub(crate) fn log(&self) -> String {
+        fs::read_to_string(self.dir.path().join("log")).unwrap_or_default()
+    }
+
     /// Ends the server as no server expects it.
     pub(crate) fn kill(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+
+    /// Starts it again after [`kill`](Self::kill), in the same place.
+    pub(crate) fn restart(&mut self) {
+        self.restart_with(&[]);
+    }
+
+    /// The same with more arguments; waits until it has read its data.
+    pub(crate) fn restart_with(&mut self, more: &[&str]) {
+        self.begin_again(more);
+        let args: Vec<&str> = self.args.iter().map(String::as_str).collect();
+        let socket = self.socket();
+        let client = wait_until_ready(&mut self.child, self.port, &socket, &args);
+        self.client = RefCell::new(client.expect("a server that was there before"));
+    }
+
+    /// The same, without waiting for anything but that it takes connections.
+    pub(crate) fn begin_again(&mut self, more: &[&str]) -> &Self {
+        let _ = fs::remove_file(self.socket());
+        let args = self.args.iter().map(String::as_str);
+        let args: Vec<&str> = args.chain(more.iter().copied()).collect();
+        self.child = begin(&self.program, self.port, &self.dir, &args);
+        let taken = || std::net::TcpStream::connect(("127.0.0.1", self.port)).is_ok();
+        assert!(within(Duration::from_secs(10), taken), "it starts again");
+        self
+    }
+
+    /// `INFO` over a connection of its own.
+    pub(crate) fn info_anew(&self) -> Option<String> {
+        let address = Address::Unix(self.socket());
+        Client::connect(&address, Patience::default()).ok()?.ask(&[b"INFO"]).ok()?.text()
+    }
+
+    /// Connects anew, where the server may have closed the connection that we ask on.
+    pub(crate) fn reconnect(&self) {
+        let address = Address::Unix(self.socket());
+        *self.client.borrow_mut() = Client::connect(&address, Patience::default()).unwrap();
     }
 
     pub(crate) fn pid(&self) -> u32 {
@@ -208,6 +248,16 @@ impl Server {
     }
 }
 
+fn begin(program: &OsStr, port: u16, dir: &TempDir, args: &[&str]) -> Child {
+    let log = fs::File::create(dir.path().join("log")).unwrap();
+    let mut command = guarded(program);
+    command.args(["--port", &port.to_string(), "--bind", "*", "-::*"]);
+    command.args(["--unixsocket", "s", "--save", "", "--appendonly", "no"]);
+    command.args(["--logfile", "", "--enable-debug-command", "yes"]).args(args).current_dir(dir);
+    command.stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log);
+    start(command).expect("keystorm as a guard")
+}
+
 /// What [`Server::counts`] should be.
 pub(crate) fn calls<const N: usize>(counts: [(&str, u64); N]) -> BTreeMap<String, u64> {
     counts.map(|(name, n)| (name.to_owned(), n)).into()
@@ -234,7 +284,9 @@ fn wait_until_ready(
                 let _ = client.ask(&[b"AUTH", password.as_bytes()]);
             }
             let info = client.ask(&[b"INFO"]).ok().and_then(|info| info.text());
-            if info.is_some_and(|i| i.contains(&format!("tcp_port:{port}"))) {
+            let ready =
+                |i: String| i.contains(&format!("tcp_port:{port}")) && !i.contains("\nloading:1");
+            if info.is_some_and(ready) {
                 return Some(client);
             }
         }

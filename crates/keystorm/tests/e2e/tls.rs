@@ -239,7 +239,10 @@ fn a_plain_server_and_a_tls_server_are_told_from_each_other() {
 #[test]
 fn a_server_that_goes_away_ends_the_run_with_its_results() {
     let mut secure = Secure::new();
-    let line = format!("--cacert {} --duration 30 -c 4 incr k", secure.file("ca.crt").display());
+    let line = format!(
+        "--cacert {} --duration 30 --reconnect no -c 4 incr k",
+        secure.file("ca.crt").display()
+    );
     let running = secure.keystorm(&line).start();
     running.until("sends", |_| secure.server.calls("incr") > 100);
     secure.server.kill();

@@ -107,8 +107,17 @@ fn command_line(plan: &Plan) -> (Vec<String>, Option<Names>) {
     if plan.precision != 3 {
         option("--precision", plan.precision.to_string());
     }
-    if plan.on_error == OnError::Count {
-        option("--on-error", "count".into());
+    let by_time = matches!(plan.stop, Stop::AfterNs(_));
+    if plan.reconnect != by_time {
+        option("--reconnect", if plan.reconnect { "yes" } else { "no" }.into());
+    }
+    match plan.on_error {
+        OnError::Count if !plan.reconnect => option("--on-error", "count".into()),
+        OnError::Stop if plan.reconnect => option("--on-error", "stop".into()),
+        OnError::Count | OnError::Stop => {}
+    }
+    if let Some(ns) = plan.timeout_ns {
+        option("--timeout", (ns as f64 / 1e6).to_string());
     }
     if plan.dataset.is_some() {
         option("--dataset", "FILE".into());
@@ -135,6 +144,16 @@ fn target(plan: &Plan, words: &mut Vec<String>) {
     match &target.endpoint {
         Endpoint::Tcp { host, port } => {
             words.extend(["-h".into(), host.clone(), "-p".into(), port.to_string()]);
+        }
+        Endpoint::Sentinel { sentinels, name } => {
+            let hosts: Vec<String> = sentinels
+                .iter()
+                .map(|(host, port)| match host.contains(':') {
+                    true => format!("[{host}]:{port}"),
+                    false => format!("{host}:{port}"),
+                })
+                .collect();
+            words.extend(["-u".into(), format!("redis-sentinel://{}/{name}", hosts.join(","))]);
         }
         Endpoint::Unix(path) => words.extend(["-s".into(), path.display().to_string()]),
         Endpoint::Spawned { program, args, unix, cpus } => {

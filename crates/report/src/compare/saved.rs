@@ -66,7 +66,7 @@ fn way(run: &Run) -> Option<String> {
     let unix = match &run.plan.target.endpoint {
         Endpoint::Unix(_) => true,
         Endpoint::Spawned { unix, .. } => *unix,
-        Endpoint::Tcp { .. } => false,
+        Endpoint::Tcp { .. } | Endpoint::Sentinel { .. } => false,
     };
     Some(if unix { "a unix socket" } else { "TCP" }.to_owned())
 }

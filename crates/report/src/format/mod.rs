@@ -8,6 +8,7 @@ mod classic;
 #[cfg(test)]
 mod golden;
 mod json;
+mod outages;
 mod redis_csv;
 mod redis_quiet;
 mod redis_text;
@@ -127,10 +128,11 @@ fn handshake<'s>(summary: &'s Summary<'_>) -> Option<&'s LatencyFigures> {
     summary.tls.as_ref()?.handshake.as_ref()
 }
 
-/// The error replies by kind and an example, or nothing if there were none.
+/// The error replies by kind and an example, or nothing if there were none; and what went wrong
+/// with connections.
 fn write_errors(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     if summary.errors == 0 {
-        return Ok(());
+        return outages::write(summary, out);
     }
     writeln!(out, "  errors: {}", summary.errors)?;
     for (kind, count) in summary.error_counts().by_kind() {
@@ -139,7 +141,17 @@ fn write_errors(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     if let Some(example) = summary.error_counts().examples().first() {
         writeln!(out, "    first: {}", escape(example))?;
     }
-    Ok(())
+    outages::write(summary, out)
+}
+
+/// The spans in which nothing succeeded, or nothing if there were none.
+fn write_outages(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
+    outages::write_outages(summary, out)
+}
+
+/// Requests without a reply and outages in one line, each after a comma.
+pub(crate) fn trouble(summary: &Summary<'_>) -> String {
+    outages::in_a_line(summary)
 }
 
 /// What limited the run and what spoiled it, if that is wanted.

@@ -30,6 +30,7 @@ impl Format for RedisQuiet {
             1 => write!(out, ", 1 error")?,
             n => write!(out, ", {n} errors")?,
         }
+        write!(out, "{}", super::trouble(summary))?;
         if let Some(shortfall) = summary.shortfall() {
             write!(out, " (incomplete: {shortfall})")?;
         }

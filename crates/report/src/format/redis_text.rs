@@ -146,7 +146,8 @@ fn write_summary(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
         write_latency("TLS handshake summary", handshake, out)?;
     }
     super::write_errors(summary, out)?;
-    write_node_table(&summary.nodes, out)
+    write_node_table(&summary.nodes, out)?;
+    super::write_outages(summary, out)
 }
 
 fn write_latency(what: &str, figures: &LatencyFigures, out: &mut dyn Write) -> io::Result<()> {

@@ -10,6 +10,7 @@
 mod counts;
 mod latency;
 mod node;
+mod outages;
 mod repeats;
 mod test;
 mod timeline;

@@ -15,6 +15,7 @@ use workload::Plan;
 use super::counts::ErrorRecord;
 use super::latency::LatencyRecord;
 use super::node::NodeRecord;
+use super::outages::OutageRecord;
 use super::timeline::{self, PointRecord};
 use super::{Common, RecordError};
 use crate::{Repeat, Run, Summary, Verdict};
@@ -37,6 +38,11 @@ pub(super) struct TestRecord {
     nodes: Vec<NodeRecord>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     lateness_ms: Option<LatenessRecord>,
+    #[serde(default)]
+    outages: Vec<OutageRecord>,
+    /// Response times of the requests of a schedule that were due in outages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    delayed_ms: Option<LatencyRecord>,
     timeline_interval_s: f64,
     timeline: Vec<PointRecord>,
     verdict: Verdict,
@@ -93,6 +99,12 @@ struct CommandLatencies {
 struct ConnectionRecord {
     connect_ms: LatencyRecord,
     dropped: u64,
+    #[serde(default)]
+    reconnects: u64,
+    #[serde(default)]
+    lost: u64,
+    #[serde(default)]
+    timed_out: u64,
     unanswered: u64,
     pushes: u64,
     bytes_out: u64,
@@ -184,6 +196,8 @@ impl TestRecord {
         let Measurement {
             total,
             timeline,
+            outages,
+            delayed,
             started_at,
             elapsed_ns,
             workers,
@@ -221,6 +235,8 @@ impl TestRecord {
             connections: ConnectionRecord::of(connections)?,
             nodes: nodes.iter().map(NodeRecord::of).collect::<Result<_, _>>()?,
             lateness_ms: lateness.as_ref().map(LatenessRecord::of).transpose()?,
+            outages: outages.iter().map(OutageRecord::of).collect(),
+            delayed_ms: delayed.as_ref().map(LatencyRecord::of).transpose()?,
             timeline_interval_s: *interval_ns as f64 / 1e9,
             timeline: timeline::record(timeline),
             verdict: verdict.clone(),
@@ -259,6 +275,8 @@ impl TestRecord {
             .map_err(|e| RecordError::wrong(format!("started_at is {:?}: {e}", self.started_at)))?;
         let measurement = Measurement {
             total,
+            outages: self.outages.iter().map(OutageRecord::outage).collect::<Result<_, _>>()?,
+            delayed: self.delayed_ms.as_ref().map(LatencyRecord::latency).transpose()?,
             timeline: timeline::load(self.exact.timeline_interval_ns, &self.timeline)?,
             started_at,
             elapsed_ns: self.exact.elapsed_ns,
@@ -335,12 +353,25 @@ impl CommandRecord {
 
 impl ConnectionRecord {
     fn of(tally: &ConnectionTally) -> Result<Self, RecordError> {
-        let ConnectionTally { connect, tls, dropped, unanswered, pushes, bytes_out, bytes_in } =
-            tally;
+        let ConnectionTally {
+            connect,
+            tls,
+            dropped,
+            reconnects,
+            lost,
+            timed_out,
+            unanswered,
+            pushes,
+            bytes_out,
+            bytes_in,
+        } = tally;
         Ok(Self {
             tls: (tls.handshake.count() > 0).then(|| TlsRecord::of(tls)).transpose()?,
             connect_ms: LatencyRecord::of(connect)?,
             dropped: *dropped,
+            reconnects: *reconnects,
+            lost: *lost,
+            timed_out: *timed_out,
             unanswered: *unanswered,
             pushes: *pushes,
             bytes_out: *bytes_out,
@@ -353,6 +384,9 @@ impl ConnectionRecord {
             connect: self.connect_ms.latency()?,
             tls: self.tls.as_ref().map(TlsRecord::tally).transpose()?.unwrap_or_default(),
             dropped: self.dropped,
+            reconnects: self.reconnects,
+            lost: self.lost,
+            timed_out: self.timed_out,
             unanswered: self.unanswered,
             pushes: self.pushes,
             bytes_out: self.bytes_out,

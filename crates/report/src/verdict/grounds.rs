@@ -2,6 +2,8 @@
 //!
 //! Owns how they are taken from their sources. Weighing them is left to [`super::rules`].
 
+use std::collections::BTreeMap;
+
 use host::{ServerBusy, ServerUse, Watched};
 use measure::{Ending, Measurement, WorkerUse};
 use workload::Plan;
@@ -15,6 +17,10 @@ pub(super) struct Grounds {
     pub(super) requests: u64,
     /// Error replies and requests that were never answered.
     pub(super) failed: u64,
+    /// Requests that were never answered.
+    pub(super) unanswered: u64,
+    /// Spans in which nothing succeeded.
+    pub(super) outages: Option<Outages>,
     /// Whether an error ended the run.
     pub(super) broken_off: bool,
     /// How long the workers worked, warm-up included.
@@ -74,6 +80,31 @@ pub(super) struct Schedule {
     pub(super) own_fault: bool,
 }
 
+/// Spans in which nothing succeeded, of the node that had most of them.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Outages {
+    /// How many.
+    pub(super) count: usize,
+    /// All of them together.
+    pub(super) total_s: f64,
+    /// The node, on a cluster.
+    pub(super) node: Option<String>,
+}
+
+impl Outages {
+    fn of(measurement: &Measurement) -> Option<Self> {
+        let mut by_node: BTreeMap<u16, (usize, u64)> = BTreeMap::new();
+        for outage in &measurement.outages {
+            let (count, total_ns) = by_node.entry(outage.node).or_default();
+            *count += 1;
+            *total_ns = total_ns.saturating_add(outage.length_ns());
+        }
+        let (node, (count, total_ns)) = by_node.into_iter().max_by_key(|(_, (_, ns))| *ns)?;
+        let node = measurement.nodes.get(usize::from(node)).map(|node| node.name.clone());
+        Some(Self { count, total_s: total_ns as f64 / 1e9, node })
+    }
+}
+
 /// How busy a worker was.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct ClientBusy {
@@ -131,10 +162,15 @@ impl Grounds {
         let busiest = busiest(&watched.servers, load_s);
         let workers = measurement.workers.iter().map(ClientBusy::of);
         let connections = &total.connections;
+        let unanswered = [connections.lost, connections.timed_out, connections.unanswered]
+            .into_iter()
+            .fold(0, u64::saturating_add);
         let blocking = plan.sequence.iter().map(workload::CommandSpec::name);
         Self {
             requests,
-            failed: total.errors.total() + connections.unanswered,
+            failed: total.errors.total().saturating_add(unanswered),
+            unanswered,
+            outages: Outages::of(measurement),
             broken_off: matches!(measurement.ending, Ending::Failed(_)),
             load_s,
             achieved_rps: per_s(requests as f64),
@@ -162,6 +198,11 @@ impl Grounds {
             bytes_per_s: per_s(connections.bytes_out as f64 + connections.bytes_in as f64),
             link: watched.link.as_ref().and_then(|link| Some((link.share()?, link.device.clone()))),
         }
+    }
+
+    /// Requests that were sent, whatever became of them.
+    pub(super) fn asked(&self) -> u64 {
+        self.requests.saturating_add(self.unanswered)
     }
 
     /// Requests in flight on average, by Little's law.

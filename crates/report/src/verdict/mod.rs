@@ -33,7 +33,7 @@ pub enum LimitedBy {
     /// The schedule of an open loop: it was kept, so that the rate asked for is what was measured,
     /// or missed for a reason that no other limit names.
     Schedule,
-    /// Error replies or lost connections.
+    /// Error replies, lost connections, or spans in which nothing succeeded.
     Errors,
     /// The evidence does not say.
     Unknown,

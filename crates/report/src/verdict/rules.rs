@@ -10,6 +10,9 @@ use super::grounds::{Grounds, Schedule};
 /// A share of errors above this makes the run one of errors. One in a hundred is more than any
 /// tolerable fault and may already change the mean: error replies are often quicker.
 pub(super) const ERRORS_SHARE: f64 = 0.01;
+/// Nothing succeeded for more than this share of the time: then the mean rate is that of two
+/// different things.
+pub(super) const OUTAGE_SHARE: f64 = 0.01;
 /// A shorter load says little: the looks at the server and the opening of connections weigh as
 /// much as the load itself.
 pub(super) const LOAD_S_MIN: f64 = 0.05;
@@ -36,6 +39,8 @@ pub(super) const FULL: f64 = 0.9;
 pub(super) enum Finding {
     /// An error ended it, or too many replies were errors.
     Errors,
+    /// Nothing succeeded for a while.
+    Outage,
     /// Nothing was answered.
     Nothing,
     /// It was too short to say.
@@ -78,7 +83,7 @@ impl Finding {
     /// The limit that it names.
     pub(super) fn limit(self) -> LimitedBy {
         match self {
-            Self::Errors => LimitedBy::Errors,
+            Self::Errors | Self::Outage => LimitedBy::Errors,
             Self::ScheduleKept | Self::ScheduleLate | Self::ScheduleMissed => LimitedBy::Schedule,
             Self::Server | Self::ServerCrowded | Self::ServerBlocked => LimitedBy::Server,
             Self::Client | Self::ClientCrowded | Self::SharedCpu => LimitedBy::Client,
@@ -96,8 +101,14 @@ impl Finding {
 
 /// Weighs the evidence.
 pub(super) fn find(grounds: &Grounds) -> Finding {
-    let asked = grounds.requests + grounds.failed;
-    if grounds.broken_off || grounds.failed as f64 > ERRORS_SHARE * asked as f64 {
+    if grounds.broken_off {
+        return Finding::Errors;
+    }
+    // It explains the errors that came with it.
+    if grounds.outages.as_ref().is_some_and(|o| o.total_s > OUTAGE_SHARE * grounds.load_s) {
+        return Finding::Outage;
+    }
+    if grounds.failed as f64 > ERRORS_SHARE * grounds.asked() as f64 {
         return Finding::Errors;
     }
     if grounds.requests == 0 {

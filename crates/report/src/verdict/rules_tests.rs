@@ -1,4 +1,4 @@
-use super::super::grounds::ClientBusy;
+use super::super::grounds::{ClientBusy, Outages};
 use super::super::wording;
 use super::*;
 use host::{BusyPart, ServerBusy};
@@ -41,6 +41,14 @@ fn missed(target_rps: f64, own_fault: bool) -> Option<Schedule> {
     asked(target_rps).map(|s| Schedule { late_s: 0.5, missed_share: 0.8, own_fault, ..s })
 }
 
+fn out(count: usize, total_s: f64) -> Option<Outages> {
+    Some(Outages { count, total_s, node: None })
+}
+
+fn out_on(node: &str, count: usize, total_s: f64) -> Option<Outages> {
+    out(count, total_s).map(|outages| Outages { node: Some(node.to_owned()), ..outages })
+}
+
 /// Name, evidence, finding, limit, and words of the text.
 type Case = (&'static str, Grounds, Finding, LimitedBy, &'static str);
 
@@ -56,6 +64,34 @@ fn cases() -> Vec<Case> {
             F::Errors,
             L::Errors,
             "ended",
+        ),
+        (
+            "an outage, with the errors that it brought",
+            Grounds { failed: 200, outages: out(1, 0.25), ..idle() },
+            F::Outage,
+            L::Errors,
+            "nothing succeeded for 0.25 s of 1.00 s; 200 requests failed",
+        ),
+        (
+            "outages of a node",
+            Grounds { outages: out_on("n:1", 2, 0.5), ..idle() },
+            F::Outage,
+            L::Errors,
+            "nothing succeeded on n:1 for 0.50 s of 1.00 s, in 2 outages",
+        ),
+        (
+            "an outage of no weight",
+            Grounds { outages: out(1, 0.009), ..idle() },
+            F::Between,
+            L::Network,
+            "neither end",
+        ),
+        (
+            "2 % lost",
+            Grounds { failed: 210, unanswered: 210, ..idle() },
+            F::Errors,
+            L::Errors,
+            "of 10210 requests",
         ),
         ("2 % errors", Grounds { failed: 200, ..idle() }, F::Errors, L::Errors, "2 %"),
         ("1 % errors", Grounds { failed: 100, ..idle() }, F::Between, L::Network, "neither end"),

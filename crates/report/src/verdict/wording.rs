@@ -3,7 +3,7 @@
 
 use host::BusyPart;
 
-use super::grounds::Grounds;
+use super::grounds::{Grounds, Outages};
 use super::rules::Finding;
 use super::{Evidence, Verdict};
 use crate::escape;
@@ -23,10 +23,11 @@ fn what(finding: Finding, grounds: &Grounds) -> String {
             format!("errors: an error ended the test after {} requests", grounds.requests)
         }
         Finding::Errors => {
-            let asked = grounds.requests.max(grounds.failed);
+            let asked = grounds.asked();
             let share = percent(grounds.failed as f64 / asked as f64);
             format!("errors: {share} of {asked} requests were refused or lost")
         }
+        Finding::Outage => outage(grounds),
         Finding::Nothing => "not known: nothing was measured".to_owned(),
         Finding::Short => format!("not known: the load lasted {}", time(grounds.load_s)),
         Finding::ScheduleKept => {
@@ -104,9 +105,22 @@ fn what(finding: Finding, grounds: &Grounds) -> String {
     }
 }
 
+fn outage(grounds: &Grounds) -> String {
+    let Some(Outages { count, total_s, node }) = &grounds.outages else { return String::new() };
+    let on = node.as_ref().map_or(String::new(), |name| format!(" on {name}"));
+    let of = if *count == 1 { String::new() } else { format!(", in {count} outages") };
+    format!(
+        "errors: nothing succeeded{on} for {total_s:.2} s of {:.2} s{of}; {} requests failed",
+        grounds.load_s, grounds.failed
+    )
+}
+
 fn advice(finding: Finding, grounds: &Grounds) -> String {
     match finding {
         Finding::Errors => "look at the errors first, since other figures mean little".to_owned(),
+        Finding::Outage => {
+            "judge by the outages: rates and latencies of the whole test mix two states".to_owned()
+        }
         Finding::Nothing => "see why above".to_owned(),
         Finding::Short => "run longer (-n or --duration) to tell".to_owned(),
         Finding::ScheduleKept => "a higher --rps shows what it can take".to_owned(),
@@ -232,7 +246,7 @@ fn evidence(grounds: &Grounds) -> Vec<Evidence> {
         Some(BusyPart::Threads) => "server_threads_busy",
         _ => "server_main_thread_busy",
     };
-    let asked = grounds.requests.max(grounds.failed) as f64;
+    let asked = grounds.asked() as f64;
     let schedule = grounds.schedule;
     [
         of(part, grounds.server.map(|busy| busy.cpu), "share"),
@@ -256,6 +270,7 @@ fn evidence(grounds: &Grounds) -> Vec<Evidence> {
         of("send_late_mean", schedule.map(|s| s.late_s), "seconds"),
         of("sent_too_late", schedule.map(|s| s.missed_share), "share"),
         of("failed", (asked > 0.0).then(|| grounds.failed as f64 / asked), "share"),
+        of("outages", grounds.outages.as_ref().map(|o| o.total_s), "seconds"),
         of("load", Some(grounds.load_s), "seconds"),
     ]
     .into_iter()

@@ -5,33 +5,11 @@ use wire::Protocol;
 
 use super::link::Link;
 use super::worker::ClusterWorker;
-use crate::Fatal;
 use crate::session::State;
 
-/// The first wait before a lost connection is asked for again, and the longest.
-const RECONNECT_NS: u64 = 10_000_000;
-const RECONNECT_MAX_NS: u64 = 500_000_000;
-
 impl<E: Engine, P: Protocol> ClusterWorker<'_, E, P> {
-    /// Does what has become due: news of the cluster, lost connections, requests to send again.
-    pub(super) fn mend(&mut self) -> Result<(), Fatal> {
-        if let Some(topology) = self.watch.news(&mut self.seen) {
-            self.router.apply(&topology);
-            self.know_nodes();
-            self.reroute();
-            self.rebalance();
-        }
-        if !self.later.is_empty() {
-            self.send_again();
-        }
-        if !self.broken.is_empty() {
-            self.reconnect();
-        }
-        Ok(())
-    }
-
     /// What waits for a node that owns nothing any more goes to the one that does.
-    fn reroute(&mut self) {
+    pub(super) fn reroute(&mut self) {
         for node in 0..self.router.nodes().len() as u16 {
             if self.router.is_used(node) {
                 continue;
@@ -100,10 +78,10 @@ impl<E: Engine, P: Protocol> ClusterWorker<'_, E, P> {
         }
         self.leave(conn);
         let link = &mut self.links[conn.0 as usize];
-        (link.node, link.failures) = (poorest, 0);
+        (link.node, link.attempts) = (poorest, 0);
         self.lanes.count_link(home, false);
         self.lanes.count_link(poorest, true);
-        self.broken.retain(|(_, broken)| *broken != conn);
+        self.reopening.forget_one(conn);
         self.connect(conn);
         true
     }
@@ -122,38 +100,5 @@ impl<E: Engine, P: Protocol> ClusterWorker<'_, E, P> {
         if state == State::Ready {
             self.lanes.count_ready(node, false);
         }
-    }
-
-    /// Whether a lost connection is asked for again.
-    pub(super) fn reconnects(&self) -> bool {
-        matches!(self.shift.plan.stop, workload::Stop::AfterNs(_))
-    }
-
-    /// A connection is gone: it is asked for again after a while, longer each time, and the
-    /// cluster is looked at meanwhile.
-    pub(super) fn break_off(&mut self, conn: ConnId) {
-        let now_ns = self.engine.now_ns();
-        let link = &mut self.links[conn.0 as usize];
-        let wait_ns = (RECONNECT_NS << link.failures.min(16)).min(RECONNECT_MAX_NS);
-        link.failures += 1;
-        // So that not all of them come back at once.
-        let jitter_ns = u64::from(conn.0).wrapping_mul(7_919) % 16 * (wait_ns / 64);
-        self.broken.push((now_ns + wait_ns + jitter_ns, conn));
-        self.watch.ask();
-    }
-
-    fn reconnect(&mut self) {
-        let now_ns = self.engine.now_ns();
-        let mut n = 0;
-        while n < self.broken.len() {
-            if self.broken[n].0 > now_ns {
-                n += 1;
-                continue;
-            }
-            let (_, conn) = self.broken.swap_remove(n);
-            self.connect(conn);
-        }
-        // The cluster takes a while to notice that one of its nodes is gone.
-        self.watch.ask();
     }
 }

@@ -139,6 +139,29 @@ impl Lanes {
         Some(node)
     }
 
+    /// Whether requests wait for a node that no connection is open to.
+    pub(crate) fn is_cut_off(&self, node: u16) -> bool {
+        let lane = &self.lanes[usize::from(node)];
+        lane.ready == 0 && !lane.waiting.is_empty()
+    }
+
+    /// Takes those out that were sent before and are overdue by this test.
+    pub(crate) fn take_overdue(
+        &mut self,
+        node: u16,
+        overdue: impl Fn(&Request) -> bool,
+    ) -> Vec<Request> {
+        let waiting = &mut self.lanes[usize::from(node)].waiting;
+        if waiting.front().is_none_or(|request| request.tries == 0) {
+            return Vec::new(); // What was sent before stands in front.
+        }
+        let (taken, left): (Vec<_>, Vec<_>) = waiting.drain(..).partition(overdue);
+        *waiting = left.into();
+        self.waiting -= taken.len();
+        self.update(node);
+        taken
+    }
+
     /// Connections of a node.
     pub(crate) fn links(&self, node: u16) -> usize {
         self.lanes[usize::from(node)].links

@@ -61,8 +61,10 @@ pub(crate) struct Link<D> {
     pub(crate) used: bool,
     /// When the connection was asked for.
     pub(crate) asked_ns: u64,
-    /// Attempts to connect since it was last ready.
-    pub(crate) failures: u32,
+    /// How often it was tried again without lasting.
+    pub(crate) attempts: u32,
+    /// Whether it was lost and has not carried load since.
+    pub(crate) lost: bool,
     /// What was last sent of what is being answered, and when the first byte of that was read.
     first_byte: (u64, u64),
     /// Outcomes of a sequence that counts as a whole, until its last reply is in.
@@ -81,7 +83,8 @@ impl<D: Default> Link<D> {
             idle: false,
             used: false,
             asked_ns: 0,
-            failures: 0,
+            attempts: 0,
+            lost: false,
             first_byte: (0, 0),
             held: Vec::new(),
             away: None,

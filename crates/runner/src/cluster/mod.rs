@@ -8,6 +8,7 @@
 mod balance;
 mod lanes;
 mod link;
+mod mend;
 mod receive;
 mod redirect;
 mod router;

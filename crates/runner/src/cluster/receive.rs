@@ -1,12 +1,11 @@
 //! What arrived: events become settled replies, ready connections, or the end of the run.
 
-use engine::{Address, ConnId, Engine, Event, Reason};
+use engine::{ConnId, Engine, Event, Handshake};
 use measure::Outcome;
 use wire::cluster::Redirect;
 use wire::{Decode, Protocol, Reply};
 use workload::OnError;
 
-use super::link::Request;
 use super::worker::ClusterWorker;
 use crate::session::State;
 use crate::{Fatal, explain};
@@ -17,8 +16,18 @@ impl<E: Engine, P: Protocol> ClusterWorker<'_, E, P> {
     pub(super) fn settle_event(&mut self, event: Event) -> Result<Option<ConnId>, Fatal> {
         match event {
             Event::Received(conn) => self.receive(conn),
-            Event::Opened(conn) => Ok(self.greet(conn)),
-            Event::Closed(conn, reason) => self.lost(conn, &reason),
+            Event::Opened(conn) => {
+                self.note_handshake(conn);
+                Ok(self.greet(conn))
+            }
+            Event::Closed(conn, reason) => self.lost(conn, &reason).map(|()| None),
+        }
+    }
+
+    /// Counts the TLS handshake of a connection that is open, if it had one.
+    fn note_handshake(&mut self, conn: ConnId) {
+        if let Some(Handshake { took_ns, resumed, version, cipher }) = self.engine.handshake(conn) {
+            self.recorder.connections().tls.add(took_ns, resumed, version, cipher);
         }
     }
 
@@ -35,10 +44,14 @@ impl<E: Engine, P: Protocol> ClusterWorker<'_, E, P> {
     fn ready(&mut self, conn: ConnId) -> ConnId {
         let link = &mut self.links[conn.0 as usize];
         link.state = State::Ready;
-        link.failures = 0;
+        let was_lost = std::mem::take(&mut link.lost);
         let took_ns = self.engine.now_ns().saturating_sub(link.asked_ns);
         self.lanes.count_ready(link.node, true);
         self.recorder.connections().connect.record_n(took_ns, 1);
+        if was_lost {
+            self.recorder.connections().reconnects += 1;
+            self.reopening.back(self.engine.now_ns());
+        }
         conn
     }
 
@@ -46,13 +59,16 @@ impl<E: Engine, P: Protocol> ClusterWorker<'_, E, P> {
     #[inline]
     fn receive(&mut self, conn: ConnId) -> Result<Option<ConnId>, Fatal> {
         let now_ns = self.engine.now_ns();
-        let link = &mut self.links[conn.0 as usize];
+        let link = &self.links[conn.0 as usize];
         if link.state != State::Ready {
             return self.greeted(conn);
         }
+        self.record_of(link.node);
+        let link = &mut self.links[conn.0 as usize];
         let tally = &mut self.tallies[usize::from(link.node)];
         let inbox = self.engine.inbox();
         let (mut at, mut settled_at, mut settled) = (0, 0, 0);
+        let mut turned_away = false;
         let outcome = loop {
             let step = match link.decoder.decode(&inbox[at..]) {
                 Ok(step) => step,
@@ -69,6 +85,7 @@ impl<E: Engine, P: Protocol> ClusterWorker<'_, E, P> {
             }
             let first_byte_ns = link.begun(now_ns);
             let Some(request) = link.requests.front_mut() else {
+                turned_away = explain::is_farewell(&reply);
                 break Err(Fatal(explain::unasked(&reply)));
             };
             if std::mem::take(&mut request.asking) {
@@ -135,7 +152,11 @@ impl<E: Engine, P: Protocol> ClusterWorker<'_, E, P> {
         }
         self.recorder.read_ended(now_ns, inbox.len());
         self.engine.consume(at);
-        outcome?;
+        if turned_away && self.mends() {
+            self.hang_up(conn, 0);
+        } else {
+            outcome?;
+        }
         if !self.turned_away.is_empty() {
             self.redirect()?;
         }
@@ -144,6 +165,7 @@ impl<E: Engine, P: Protocol> ClusterWorker<'_, E, P> {
 
     /// Settles replies to the prelude.
     fn greeted(&mut self, conn: ConnId) -> Result<Option<ConnId>, Fatal> {
+        let mends = self.mends();
         let link = &mut self.links[conn.0 as usize];
         let State::Greeting { mut answered } = link.state else {
             return Ok(None);
@@ -157,6 +179,10 @@ impl<E: Engine, P: Protocol> ClusterWorker<'_, E, P> {
                 None => break,
                 Some(Reply::Error(text)) => {
                     let text = explain::text(text);
+                    if mends && explain::is_passing(&text) {
+                        self.hang_up(conn, 0);
+                        return Ok(None);
+                    }
                     return Err(Fatal(self.prelude.refused(answered, &text)));
                 }
                 Some(Reply::Push) => {}
@@ -166,52 +192,5 @@ impl<E: Engine, P: Protocol> ClusterWorker<'_, E, P> {
         link.state = State::Greeting { answered };
         self.engine.consume(at);
         Ok((answered == self.prelude.steps.len()).then(|| self.ready(conn)))
-    }
-
-    /// A request that will have no reply any more.
-    pub(super) fn never_answered(&mut self, node: u16, request: &Request) {
-        if request.measured {
-            let lost = u64::from(request.commands - request.answered);
-            self.recorder.connections().unanswered += lost;
-            self.tallies[usize::from(node)].unanswered += lost;
-        }
-    }
-
-    /// A connection is gone and we did not close it.
-    fn lost(&mut self, conn: ConnId, reason: &Reason) -> Result<Option<ConnId>, Fatal> {
-        let link = &mut self.links[conn.0 as usize];
-        let state = std::mem::take(&mut link.state);
-        let (node, requests) = (link.node, std::mem::take(&mut link.requests));
-        link.held.clear();
-        link.away = None;
-        if std::mem::take(&mut link.idle) {
-            self.lanes.remove_idle(node, conn);
-        }
-        if state == State::Ready {
-            self.lanes.count_ready(node, false);
-            if requests.is_empty() && self.spent && self.lanes.waiting() == 0 {
-                return Ok(None); // It had nothing more to do.
-            }
-            self.recorder.connections().dropped += 1;
-        }
-        let in_flight = requests.len();
-        self.in_flight -= in_flight;
-        for request in requests {
-            self.never_answered(node, &request);
-        }
-        if self.started && self.reconnects() {
-            self.break_off(conn);
-            return Ok(None);
-        }
-        let address = Address::Tcp(self.router.node(node).address);
-        let when = match state {
-            State::Opening | State::Closed => {
-                return Err(Fatal(explain::connect_failed(&address, reason)));
-            }
-            State::Greeting { .. } => "during the login".to_owned(),
-            State::Ready if !self.started => "before the load began".to_owned(),
-            State::Ready => format!("with requests in flight on it ({in_flight})"),
-        };
-        Err(Fatal(format!("{address}: {reason} {when}")))
     }
 }

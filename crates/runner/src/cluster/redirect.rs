@@ -71,7 +71,7 @@ impl<E: Engine, P: Protocol> ClusterWorker<'_, E, P> {
             }
         };
         if now_ns.saturating_sub(request.sent_ns) > PATIENCE_NS {
-            return self.give_up(from, &request, text);
+            return self.refuse(from, &request, text);
         }
         match target {
             Some(node) if request.tries <= AT_ONCE_MAX || request.asking => {
@@ -89,10 +89,11 @@ impl<E: Engine, P: Protocol> ClusterWorker<'_, E, P> {
         Ok(())
     }
 
-    fn give_up(&mut self, node: u16, request: &Request, text: &str) -> Result<(), Fatal> {
+    fn refuse(&mut self, node: u16, request: &Request, text: &str) -> Result<(), Fatal> {
         let now_ns = self.engine.now_ns();
         self.in_flight -= 1;
         let flight = request.flight(request.command, now_ns);
+        self.record_of(node);
         self.recorder.error(&flight, explain::kind(text), text, now_ns);
         self.tallies[usize::from(node)].errors += u64::from(request.measured);
         match self.shift.plan.on_error {

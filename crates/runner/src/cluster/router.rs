@@ -33,6 +33,8 @@ pub(crate) struct Known {
     pub(crate) address: SocketAddr,
     /// Slots that it owns.
     pub(crate) slots: u32,
+    /// The node whose outages it ends: itself, or the master whose place it took.
+    pub(crate) stands_for: u16,
     /// The master that it copies.
     copies: Option<u16>,
     /// Replicas that may be read from.
@@ -59,6 +61,9 @@ impl Router {
     pub(crate) fn apply(&mut self, topology: &Topology) {
         let numbers: Vec<Option<u16>> =
             topology.nodes.iter().map(|node| Some(self.number(node, node.address?))).collect();
+        let before: Vec<(Option<u16>, u32)> =
+            self.nodes.iter().map(|known| (known.copies, known.slots)).collect();
+        let owner_before = self.owner.clone();
         self.owner.fill(NOBODY);
         for known in &mut self.nodes {
             known.slots = 0;
@@ -84,7 +89,22 @@ impl Router {
         for owner in self.owner.iter().filter(|owner| **owner != NOBODY) {
             self.nodes[usize::from(*owner)].slots += 1;
         }
+        for (number, (copied, slots)) in (0..).zip(before) {
+            if slots == 0 && self.nodes[usize::from(number)].slots > 0 {
+                let first = self.owner.iter().position(|owner| *owner == number);
+                let before = first.map(|slot| owner_before[slot]).filter(|n| *n != NOBODY);
+                self.succeed(number, copied.or(before));
+            }
+        }
         self.list_masters();
+    }
+
+    /// A node has slots for the first time: if they are all that another one had, it stands in
+    /// that one's place.
+    fn succeed(&mut self, number: u16, before: Option<u16>) {
+        if let Some(before) = before.filter(|before| self.node(*before).slots == 0) {
+            self.nodes[usize::from(number)].stands_for = self.node(before).stands_for;
+        }
     }
 
     fn list_masters(&mut self) {
@@ -103,7 +123,8 @@ impl Router {
     fn add(&mut self, name: String, host: String, address: SocketAddr) -> u16 {
         let (slots, turn) = (0, 0);
         let (copies, replicas) = (None, Vec::new());
-        self.nodes.push(Known { name, host, address, slots, copies, replicas, turn });
+        let stands_for = self.nodes.len() as u16;
+        self.nodes.push(Known { name, host, address, slots, stands_for, copies, replicas, turn });
         (self.nodes.len() - 1) as u16
     }
 
@@ -135,6 +156,11 @@ impl Router {
             Some(master) if node.slots == 0 => (false, self.node(master).slots),
             _ => (node.slots > 0, node.slots),
         }
+    }
+
+    /// Who owns a slot, as far as is known.
+    pub(crate) fn owner(&self, slot: Option<u16>) -> Option<u16> {
+        Some(self.owner[usize::from(slot?)]).filter(|owner| *owner != NOBODY)
     }
 
     /// The node that a command with this slot goes to. One without a key goes to the masters in
@@ -192,7 +218,11 @@ impl Router {
         }
         let node = &mut self.nodes[usize::from(to)];
         node.slots += 1;
-        node.copies = None;
+        if before != NOBODY && node.copies.take() == Some(before) {
+            // A replica that answers for its master has been promoted.
+            self.nodes[usize::from(to)].stands_for = self.node(before).stands_for;
+        }
+        let node = self.node(to);
         changed |= node.slots == 1;
         if changed {
             self.list_masters();
@@ -266,6 +296,8 @@ mod tests {
         assert_eq!(router.route(Some(5), false), 2);
         assert!(!router.is_used(0) && router.is_used(1) && router.is_used(2));
         assert_eq!(router.role(3), (false, 8192));
+        assert_eq!(router.node(2).stands_for, 0, "a promoted replica ends its master's outage");
+        assert_eq!(router.node(1).stands_for, 1);
     }
 
     #[test]

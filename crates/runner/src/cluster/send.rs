@@ -120,13 +120,15 @@ impl<E: Engine, P: Protocol> ClusterWorker<'_, E, P> {
         self.out.clear();
         let mut count = 0;
         let mut measured = false;
+        // After the end only what was sent before is sent again.
+        let over = self.stop_ns != u64::MAX && self.engine.now_ns() >= self.stop_ns;
         while count < room {
             // What was sent before is in flight all the while.
             let is_new = match self.lanes.peek(node) {
                 Some(request) => request.sent_ns == 0,
                 None => break,
             };
-            if is_new && self.in_flight >= self.limit {
+            if is_new && (self.in_flight >= self.limit || over) {
                 break;
             }
             let Some(request) = self.lanes.pop(node) else { break };

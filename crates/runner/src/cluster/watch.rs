@@ -23,6 +23,8 @@ pub(crate) struct Watch {
     version: AtomicU64,
     latest: Mutex<Arc<Topology>>,
     asked: AtomicBool,
+    /// The names of all nodes that any worker has heard of, in the order in which that was.
+    names: Mutex<Vec<String>>,
 }
 
 #[derive(Debug, Default)]
@@ -53,7 +55,23 @@ impl Watch {
             version: AtomicU64::new(0),
             latest: Mutex::new(Arc::new(topology.clone())),
             asked: AtomicBool::new(false),
+            names: Mutex::default(),
         }
+    }
+
+    /// The number that a node has for all workers.
+    pub(crate) fn number(&self, name: &str) -> u16 {
+        let mut names = lock(&self.names);
+        let number = names.iter().position(|known| known == name).unwrap_or_else(|| {
+            names.push(name.to_owned());
+            names.len() - 1
+        });
+        number as u16
+    }
+
+    /// The name of a node by that number.
+    pub(crate) fn name(&self, number: u16) -> Option<String> {
+        lock(&self.names).get(usize::from(number)).cloned()
     }
 
     /// Something has changed: the cluster should be looked at. Cheap if that was said already.

@@ -15,7 +15,8 @@ use crate::launch::Carries;
 use crate::opening::Opening;
 use crate::prelude::Prelude;
 use crate::recorder::Recorder;
-use crate::worker::{GATE_EVERY_NS, STOP_EVERY_NS, Shift};
+use crate::reopening::Reopening;
+use crate::worker::{DRAIN_MAX_NS, GATE_EVERY_NS, STOP_EVERY_NS, Shift};
 use crate::{Fatal, Standing};
 
 /// Requests that may wait for each connection of a node while other nodes have some left to do,
@@ -58,7 +59,13 @@ pub(crate) struct ClusterWorker<'r, E, P: Protocol> {
     pub(super) turned_away: Vec<(u16, Request, String)>,
     pub(super) later: Vec<(u64, Request)>,
     /// Links without a connection, and when they try again.
-    pub(super) broken: Vec<(u64, ConnId)>,
+    pub(super) reopening: Reopening,
+    /// When to look at deadlines; and since when something has waited for a node without any
+    /// connection.
+    pub(super) look_ns: u64,
+    pub(super) cut_off_since_ns: Option<u64>,
+    /// The number of each node that all workers know it by.
+    numbers: Vec<u16>,
     pub(super) stop_ns: u64,
     pub(super) spent: bool,
     pub(super) started: bool,
@@ -142,7 +149,10 @@ impl<'r, E: Engine, P: Protocol> ClusterWorker<'r, E, P> {
             in_flight: 0,
             turned_away: Vec::new(),
             later: Vec::new(),
-            broken: Vec::new(),
+            reopening: Reopening::new(shift.connections_max, plan.seed, shift.worker),
+            look_ns: u64::MAX,
+            cut_off_since_ns: None,
+            numbers: Vec::new(),
             stop_ns: u64::MAX,
             spent: false,
             started: false,
@@ -164,7 +174,35 @@ impl<'r, E: Engine, P: Protocol> ClusterWorker<'r, E, P> {
         let precision = self.shift.plan.precision;
         for node in self.router.nodes().iter().skip(self.tallies.len()) {
             self.tallies.push(NodeTally::new(node.name.clone(), precision));
+            self.numbers.push(self.watch.number(&node.name));
         }
+        let most = self.numbers.iter().max().map_or(0, |most| usize::from(*most) + 1);
+        self.recorder.know_nodes(most, self.engine.now_ns());
+    }
+
+    /// What is recorded next is of this node, or of the one whose place it took.
+    #[inline]
+    pub(super) fn record_of(&mut self, node: u16) {
+        self.recorder.of_node(self.numbers[usize::from(self.router.node(node).stands_for)]);
+    }
+
+    /// Tells the recorder which nodes anything is asked of.
+    fn note_asked(&mut self) {
+        let mut asked = vec![false; self.numbers.len()];
+        let links = self.links.iter().filter(|link| !link.requests.is_empty());
+        let waiting = (0..self.numbers.len() as u16).filter(|n| self.lanes.peek(*n).is_some());
+        for node in links.map(|link| link.node).chain(waiting) {
+            asked[usize::from(self.router.node(node).stands_for)] = true;
+        }
+        for (_, request) in &self.later {
+            if let Some(owner) = self.router.owner(request.slot) {
+                asked[usize::from(self.router.node(owner).stands_for)] = true;
+            }
+        }
+        let numbers = &self.numbers;
+        self.recorder.asks(|number| {
+            numbers.iter().zip(&asked).any(|(known, asked)| *known == number && *asked)
+        });
     }
 
     fn wait(&mut self, until_ns: Option<u64>) -> Result<(), Fatal> {
@@ -183,11 +221,13 @@ impl<'r, E: Engine, P: Protocol> ClusterWorker<'r, E, P> {
     fn start(&mut self) {
         let plan = self.shift.plan;
         let start_ns = self.shift.gate.start_ns().unwrap_or_default();
-        self.recorder.start(start_ns, plan.warmup_ns);
+        let due_every_ns = plan.due_every_ns().saturating_mul(u64::from(self.shift.workers));
+        self.recorder.start(start_ns, plan.warmup_ns, due_every_ns);
         if let Stop::AfterNs(ns) = plan.stop {
             self.stop_ns = start_ns + plan.warmup_ns + ns;
         }
         self.started = true;
+        self.start_watch();
         self.pacer = plan.pacer(start_ns, self.shift.worker, self.shift.workers);
         self.pump();
     }
@@ -221,9 +261,9 @@ impl<'r, E: Engine, P: Protocol> ClusterWorker<'r, E, P> {
             _ => u64::MAX,
         };
         let later_ns = self.later.iter().map(|(ns, _)| *ns).min().unwrap_or(u64::MAX);
-        let broken_ns = self.broken.iter().map(|(ns, _)| *ns).min().unwrap_or(u64::MAX);
+        let broken_ns = self.reopening.wake_ns().min(self.look_ns);
         // While something is amiss, news of the cluster may come at any time.
-        let amiss = self.unbalanced || !self.broken.is_empty() || !self.later.is_empty();
+        let amiss = self.unbalanced || self.reopening.waiting() > 0 || !self.later.is_empty();
         let news_ns = if amiss { now_ns + NEWS_EVERY_NS } else { u64::MAX };
         // Past the end, the waiting itself has one.
         let amiss_ns = if now_ns >= self.stop_ns { now_ns + NEWS_EVERY_NS } else { u64::MAX };
@@ -237,14 +277,16 @@ impl<'r, E: Engine, P: Protocol> ClusterWorker<'r, E, P> {
             return self.in_flight == 0 && self.spent && self.lanes.waiting() == 0;
         }
         // After the end, what was sent is waited for, and what is to be sent again for a while.
+        let since_ns = now_ns - self.stop_ns;
         self.in_flight == 0
-            || now_ns - self.stop_ns > DRAIN_MAX_NS
+            || self.shift.plan.reconnect && since_ns > DRAIN_MAX_NS
+            || since_ns > SEND_AGAIN_MAX_NS
                 && self.links.iter().all(|link| link.requests.is_empty())
     }
 }
 
 /// How long after its end a run by time goes on sending what was turned away.
-const DRAIN_MAX_NS: u64 = 2_000_000_000;
+const SEND_AGAIN_MAX_NS: u64 = 2_000_000_000;
 /// How often to look for news of the cluster while nothing else happens.
 const NEWS_EVERY_NS: u64 = 20_000_000;
 
@@ -317,6 +359,9 @@ impl<'r, E: Engine, P: Protocol> Carries<'r> for ClusterWorker<'r, E, P> {
             }
             self.mend()?;
             self.pump();
+            if self.engine.now_ns() >= self.recorder.wake_ns() {
+                self.note_asked();
+            }
             self.turn();
             if self.is_done() || self.shift.gate.stopped() {
                 return Ok(());
@@ -325,6 +370,7 @@ impl<'r, E: Engine, P: Protocol> Carries<'r> for ClusterWorker<'r, E, P> {
     }
 
     fn finish(mut self) -> (Recorder, Vec<NodeTally>) {
+        self.note_asked();
         let mut abandoned = Vec::new();
         for link in &mut self.links {
             abandoned.extend(link.requests.drain(..).map(|request| (link.node, request)));

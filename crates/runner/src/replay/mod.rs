@@ -4,6 +4,7 @@
 mod compare;
 mod faults;
 mod order;
+mod outages;
 mod search;
 mod server;
 mod time;
@@ -23,6 +24,7 @@ use workload::{
 };
 
 use crate::collect::{Collector, Observer, Snapshot};
+use crate::destination::Destination;
 use crate::gate::Gate;
 use crate::launch::{measurement, tally_shape, work};
 use crate::opening::Origins;
@@ -58,6 +60,8 @@ pub(crate) fn parts(connections: u32, depth: u32, stop: Stop) -> PlanParts {
         dataset: None,
         payload_bytes: 3,
         on_error: OnError::Stop,
+        reconnect: false,
+        timeout_ns: None,
         precision: 3,
         first_byte: false,
         seed: 1,
@@ -86,7 +90,7 @@ pub(crate) fn replay(parts: PlanParts, server: Server) -> (Measurement, Log) {
     let warmup = budget.for_warmup();
     let shift = Shift {
         plan: &plan,
-        address: &Address::Unix("/nowhere".into()),
+        destination: &Destination::new(&Address::Unix("/nowhere".into()), false),
         gate: &gate,
         worker: 0,
         workers: 1,

@@ -27,6 +27,7 @@ pub(crate) struct Server {
     service_ns: u64,
     free_ns: u64,
     freezes: Vec<Range<u64>>,
+    downs: Vec<Range<u64>>,
     answer: fn(&[String], usize) -> Vec<u8>,
     /// How much each request differs, and what it is drawn from.
     wavers: Option<(f64, Noise)>,
@@ -46,6 +47,8 @@ pub(crate) enum Fault {
     CutAt(usize),
     /// The connection is reset.
     ResetAt(usize),
+    /// As `ResetAt(50)`, and then so many connections are told that there is no room.
+    FullUntil(usize),
 }
 
 impl Server {
@@ -55,6 +58,7 @@ impl Server {
             service_ns,
             free_ns: 0,
             freezes: vec![],
+            downs: vec![],
             answer: |_, _| b"+OK\r\n".to_vec(),
             wavers: None,
             fault: Fault::None,
@@ -76,6 +80,12 @@ impl Server {
         self
     }
 
+    /// Is not there in this span: connections end when it begins, and new ones are refused.
+    pub(crate) fn down(mut self, span: Range<u64>) -> Self {
+        self.downs.push(span);
+        self
+    }
+
     /// Answers a request (its words, and how many came before) with these bytes.
     pub(crate) fn answering(mut self, answer: fn(&[String], usize) -> Vec<u8>) -> Self {
         self.answer = answer;
@@ -90,6 +100,15 @@ impl Server {
     pub(crate) fn logging_to(mut self, log: Rc<RefCell<Log>>) -> Self {
         self.log = log;
         self
+    }
+
+    /// Whether the connection of the current request is reset.
+    fn resets(&self) -> bool {
+        match self.fault {
+            Fault::ResetAt(n) => self.served == n,
+            Fault::FullUntil(_) => self.served == 50,
+            _ => false,
+        }
     }
 
     /// When a request that came at `now_ns` is done.
@@ -109,10 +128,25 @@ impl Server {
 }
 
 impl Script for Server {
-    fn connected(&mut self, _conn: ConnId, now_ns: u64) -> Vec<(u64, Delivery)> {
+    fn connected(&mut self, conn: ConnId, now_ns: u64) -> Vec<(u64, Delivery)> {
         self.log.borrow_mut().connects += 1;
+        if self.downs.iter().any(|span| span.contains(&now_ns)) {
+            return vec![(now_ns, Delivery::Fail(ErrorKind::ConnectionRefused))];
+        }
+        self.held.remove(&conn);
+        if let Some(next) = self.downs.iter().find(|span| span.start > now_ns) {
+            self.free_ns = self.free_ns.min(now_ns);
+            let end = (next.start, Delivery::Fail(ErrorKind::ConnectionReset));
+            return vec![(now_ns, Delivery::Accept), end];
+        }
         match self.fault {
             Fault::Refused => vec![(now_ns, Delivery::Fail(ErrorKind::ConnectionRefused))],
+            Fault::FullUntil(left @ 1..) if self.served >= 50 => {
+                self.fault = Fault::FullUntil(left - 1);
+                let farewell = b"-ERR max number of clients reached\r\n".to_vec();
+                let said = [Delivery::Accept, Delivery::Bytes(farewell), Delivery::Close];
+                said.map(|delivery| (now_ns, delivery)).to_vec()
+            }
             _ => vec![(now_ns, Delivery::Accept)],
         }
     }
@@ -136,7 +170,7 @@ impl Script for Server {
                     deliveries.push((done_ns, Delivery::Bytes(reply[..2].to_vec())));
                     deliveries.push((done_ns, Delivery::Close));
                 }
-                Fault::ResetAt(n) if self.served == n => {
+                Fault::ResetAt(_) | Fault::FullUntil(_) if self.resets() => {
                     deliveries.push((done_ns, Delivery::Fail(ErrorKind::ConnectionReset)));
                 }
                 _ => deliveries.push((done_ns, Delivery::Bytes(reply))),

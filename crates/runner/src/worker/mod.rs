@@ -1,9 +1,10 @@
 //! The loop of one worker: open connections, send what is due, settle what arrived.
 //!
 //! This file is the loop; the path of a request is in its two halves, [`send`] and [`receive`].
-//! On that path nothing is allocated, locked or formatted, and the kernel is asked for nothing
-//! but to send, to receive and to wait.
+//! What goes wrong is dealt with in [`mend`]. On that path nothing is allocated, locked or
+//! formatted, and the kernel is asked for nothing but to send, to receive and to wait.
 
+pub(crate) mod mend;
 mod receive;
 mod send;
 
@@ -13,22 +14,29 @@ use engine::{Address, ConnId, Engine};
 use wire::{Batch, Protocol};
 use workload::{Pace, Pacer, Plan, RequestStream, Stop, Window};
 
+use crate::destination::Destination;
 use crate::gate::Gate;
 use crate::opening::{Opening, Origins};
 use crate::prelude::Prelude;
 use crate::recorder::Recorder;
+use crate::reopening::Reopening;
 use crate::session::Session;
 use crate::{Fatal, Standing};
+use mend::Watch;
 
 /// How long a worker that is ready sleeps between looks at a gate that is not open yet.
 pub(crate) const GATE_EVERY_NS: u64 = 200_000;
 /// The same when the time of its opening is known.
 pub(crate) const STOP_EVERY_NS: u64 = 100_000_000;
 
+/// How long the replies to the last requests of a run by time are waited for, where lost
+/// connections are no end of it.
+pub(crate) const DRAIN_MAX_NS: u64 = 10_000_000_000;
+
 /// What a worker needs of the run that it belongs to.
 pub(crate) struct Shift<'r> {
     pub(crate) plan: &'r Plan,
-    pub(crate) address: &'r Address,
+    pub(crate) destination: &'r Destination,
     pub(crate) gate: &'r Gate<'r>,
     pub(crate) worker: u16,
     pub(crate) workers: u16,
@@ -46,6 +54,9 @@ pub(crate) struct Shift<'r> {
 pub(crate) struct Worker<'r, E, P: Protocol> {
     engine: E,
     shift: Shift<'r>,
+    /// Where the server is, and how often it had moved when that was so.
+    address: Address,
+    generation: u32,
     sessions: Vec<Session<P::Decoder>>,
     prelude: Prelude,
     batch: Batch,
@@ -60,6 +71,9 @@ pub(crate) struct Worker<'r, E, P: Protocol> {
     room_ns: u64,
     /// When the requests of the pipeline being put together were due.
     due_ns: Vec<u64>,
+    /// Connections to be opened again, and deadlines.
+    reopening: Reopening,
+    watch: Watch,
     /// Requests in flight on all connections.
     in_flight: u64,
     /// Connections that are open and ready.
@@ -78,6 +92,8 @@ impl<'r, E: Engine, P: Protocol> Worker<'r, E, P> {
         let sessions = (0..shift.connections).map(|_| Session::default()).collect();
         Self {
             engine,
+            generation: shift.destination.generation(),
+            address: shift.destination.address(),
             sessions,
             prelude: Prelude::new::<P>(plan),
             batch: Batch::new::<P>(plan),
@@ -89,6 +105,8 @@ impl<'r, E: Engine, P: Protocol> Worker<'r, E, P> {
             queue: VecDeque::with_capacity(shift.connections as usize),
             room_ns: 0,
             due_ns: Vec::with_capacity(plan.fleet.pipeline_depth as usize),
+            reopening: Reopening::new(shift.connections, plan.seed, shift.worker),
+            watch: Watch::NOTHING,
             in_flight: 0,
             ready: 0,
             stop_ns: u64::MAX,
@@ -128,7 +146,7 @@ impl<'r, E: Engine, P: Protocol> Worker<'r, E, P> {
             if let Some(opened) = opening.stuck(self.engine.now_ns()) {
                 return Err(Fatal(format!(
                     "{} does not answer: {opened} of {} connections opened, and none for 10 s",
-                    self.shift.address, self.shift.connections
+                    self.address, self.shift.connections
                 )));
             }
         }
@@ -168,6 +186,9 @@ impl<'r, E: Engine, P: Protocol> Worker<'r, E, P> {
             if self.pacer.is_some() {
                 self.launch_due();
             }
+            if self.engine.now_ns() >= self.watch.due_ns {
+                self.mend()?;
+            }
             self.turn();
             if self.is_done() || self.shift.gate.stopped() {
                 return Ok(());
@@ -177,8 +198,8 @@ impl<'r, E: Engine, P: Protocol> Worker<'r, E, P> {
 
     /// Ends: what is still in flight was never answered.
     pub(crate) fn finish(mut self) -> Recorder {
-        let unanswered: u64 = self.sessions.iter_mut().map(|s| s.flights.abandon()).sum();
-        self.recorder.connections().unanswered += unanswered;
+        let unanswered = self.sessions.iter_mut().map(|s| s.flights.abandon(0).lost);
+        self.recorder.connections().unanswered += unanswered.sum::<u64>();
         self.recorder
     }
 
@@ -202,11 +223,13 @@ impl<'r, E: Engine, P: Protocol> Worker<'r, E, P> {
     fn start(&mut self) {
         let plan = self.shift.plan;
         let start_ns = self.shift.gate.start_ns().unwrap_or_default();
-        self.recorder.start(start_ns, plan.warmup_ns);
+        let due_every_ns = plan.due_every_ns().saturating_mul(u64::from(self.shift.workers));
+        self.recorder.start(start_ns, plan.warmup_ns, due_every_ns);
         if let Stop::AfterNs(ns) = plan.stop {
             self.stop_ns = start_ns + plan.warmup_ns + ns;
         }
         self.started = true;
+        self.start_watch();
         match &plan.pace {
             Pace::Closed => {
                 for n in 0..self.shift.connections {
@@ -238,10 +261,19 @@ impl<'r, E: Engine, P: Protocol> Worker<'r, E, P> {
             }
             _ => u64::MAX,
         };
-        self.recorder.wake_ns().min(stop_ns).min(due_ns)
+        let give_up_ns = self.give_up_ns();
+        self.recorder.wake_ns().min(stop_ns).min(due_ns).min(self.watch.due_ns).min(give_up_ns)
     }
 
     fn is_done(&self) -> bool {
-        self.in_flight == 0 && (self.spent || self.engine.now_ns() >= self.stop_ns)
+        let now_ns = self.engine.now_ns();
+        let nothing_to_send = self.spent || now_ns >= self.stop_ns;
+        nothing_to_send && (self.in_flight == 0 || now_ns >= self.give_up_ns())
+    }
+
+    /// When a run by time no longer waits for replies: with reconnecting it ends by itself, even
+    /// if the server has fallen silent.
+    fn give_up_ns(&self) -> u64 {
+        if self.shift.plan.reconnect { self.stop_ns.saturating_add(DRAIN_MAX_NS) } else { u64::MAX }
     }
 }

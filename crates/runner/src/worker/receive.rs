@@ -1,6 +1,6 @@
 //! What arrived: events become settled replies, ready connections, or the end of the run.
 
-use engine::{ConnId, Engine, Event, Handshake, Reason};
+use engine::{ConnId, Engine, Event, Handshake};
 use measure::Outcome;
 use wire::{Decode, Protocol, Reply};
 use workload::OnError;
@@ -19,7 +19,7 @@ impl<E: Engine, P: Protocol> Worker<'_, E, P> {
                 self.note_handshake(conn);
                 Ok(self.greet(conn))
             }
-            Event::Closed(conn, reason) => self.lost(conn, &reason),
+            Event::Closed(conn, reason) => self.lost(conn, &reason).map(|()| None),
         }
     }
 
@@ -46,7 +46,11 @@ impl<E: Engine, P: Protocol> Worker<'_, E, P> {
         session.state = State::Ready;
         self.ready += 1;
         let took_ns = self.engine.now_ns().saturating_sub(session.asked_ns);
+        let was_lost = session.lost;
         self.recorder.connections().connect.record_n(took_ns, 1);
+        if was_lost {
+            self.mended(conn);
+        }
         conn
     }
 
@@ -61,6 +65,7 @@ impl<E: Engine, P: Protocol> Worker<'_, E, P> {
         let inbox = self.engine.inbox();
         let before = session.flights.commands();
         let (mut at, mut settled_at) = (0, 0);
+        let mut turned_away = false;
         let outcome = loop {
             let step = match session.decoder.decode(&inbox[at..]) {
                 Ok(step) => step,
@@ -76,6 +81,7 @@ impl<E: Engine, P: Protocol> Worker<'_, E, P> {
                 continue;
             }
             let Some(flight) = session.flights.settle(now_ns, self.sequence_len) else {
+                turned_away = explain::is_farewell(&reply);
                 break Err(Fatal(explain::unasked(&reply)));
             };
             match reply {
@@ -99,11 +105,16 @@ impl<E: Engine, P: Protocol> Worker<'_, E, P> {
         let settled = before - session.flights.commands();
         self.engine.consume(at);
         self.in_flight -= u64::from(settled);
+        if turned_away && self.mends() {
+            self.hang_up(conn, 0);
+            return Ok(None);
+        }
         outcome.map(|()| (settled > 0).then_some(conn))
     }
 
     /// Settles replies to the prelude.
     fn greeted(&mut self, conn: ConnId) -> Result<Option<ConnId>, Fatal> {
+        let mends = self.mends();
         let session = &mut self.sessions[conn.0 as usize];
         let State::Greeting { mut answered } = session.state else {
             return Ok(None);
@@ -117,6 +128,10 @@ impl<E: Engine, P: Protocol> Worker<'_, E, P> {
                 None => break,
                 Some(Reply::Error(text)) => {
                     let text = explain::text(text);
+                    if mends && explain::is_passing(&text) {
+                        self.hang_up(conn, 0);
+                        return Ok(None);
+                    }
                     return Err(Fatal(self.prelude.refused(answered, &text)));
                 }
                 Some(Reply::Push) => {}
@@ -126,30 +141,5 @@ impl<E: Engine, P: Protocol> Worker<'_, E, P> {
         session.state = State::Greeting { answered };
         self.engine.consume(at);
         Ok((answered == self.prelude.steps.len()).then(|| self.ready(conn)))
-    }
-
-    /// A connection is gone and we did not close it.
-    fn lost(&mut self, conn: ConnId, reason: &Reason) -> Result<Option<ConnId>, Fatal> {
-        let session = &mut self.sessions[conn.0 as usize];
-        let state = std::mem::take(&mut session.state);
-        self.ready -= u32::from(state == State::Ready);
-        let in_flight = session.flights.commands();
-        let address = self.shift.address;
-        if state == State::Ready && in_flight == 0 && self.spent {
-            return Ok(None); // It had nothing more to do.
-        }
-        self.in_flight -= u64::from(in_flight);
-        let connections = self.recorder.connections();
-        connections.dropped += 1;
-        connections.unanswered += session.flights.abandon();
-        let when = match state {
-            State::Opening | State::Closed => {
-                return Err(Fatal(explain::connect_failed(address, reason)));
-            }
-            State::Greeting { .. } => "during the login".to_owned(),
-            State::Ready if !self.started => "before the load began".to_owned(),
-            State::Ready => format!("with requests in flight on it ({in_flight})"),
-        };
-        Err(Fatal(format!("{address}: {reason} {when}")))
     }
 }

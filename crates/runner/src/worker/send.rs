@@ -13,7 +13,7 @@ impl<E: Engine, P: Protocol> Worker<'_, E, P> {
     pub(super) fn connect(&mut self, conn: ConnId) {
         self.sessions[conn.0 as usize].reopen(self.engine.now_ns());
         let options = self.shift.origins.options(self.shift.first_connection + conn.0);
-        self.engine.open(conn, self.shift.address, &options);
+        self.engine.open(conn, &self.address, &options);
     }
 
     /// A connection has become ready or has settled replies: gives it more to do.

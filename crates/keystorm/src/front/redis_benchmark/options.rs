@@ -78,7 +78,9 @@ pub(in crate::front) struct ServerOptions {
     #[arg(short = 's', value_name = "PATH", allow_hyphen_values = true)]
     pub(in crate::front) socket: Option<PathBuf>,
     /// Server address: redis://[[user]:password@]host[:port][/db], likewise valkey://, in TLS
-    /// rediss:// and valkeys://, or unix:///path?db=N. Percent-encoded where needed, IPv6 in brackets
+    /// rediss:// and valkeys://, or unix:///path?db=N, or the primary that sentinels watch:
+    /// redis-sentinel://[[user:]password@]host[:26379][,host...]/NAME[/db]. Percent-encoded where
+    /// needed, IPv6 in brackets
     #[arg(short = 'u', value_name = "URI", allow_hyphen_values = true)]
     pub(in crate::front) uri: Option<String>,
     /// Password; better in the environment variable REDISCLI_AUTH, which other users of the
@@ -216,6 +218,14 @@ pub(super) struct LoadOptions {
     /// 1 keeps connections, 0 opens one for each pipeline
     #[arg(short = 'k', value_name = "BOOLEAN", allow_hyphen_values = true, default_value = "1")]
     pub(super) keep_alive: i64,
+    /// Whether a connection that is lost is opened again, and the run goes on [default: yes with
+    /// --duration; no otherwise: its loss ends the run, as in the peers]
+    #[arg(long, value_name = "WHETHER")]
+    pub(super) reconnect: Option<YesNo>,
+    /// Milliseconds that a request may take; one that takes longer is counted apart, and its
+    /// connection is opened again (or the run ends, without --reconnect)
+    #[arg(long, value_name = "MS", allow_hyphen_values = true)]
+    pub(super) timeout: Option<f64>,
     /// Only hold -c idle connections
     #[arg(short = 'I')]
     pub(super) idle: bool,
@@ -299,9 +309,10 @@ pub(super) struct ResultOptions {
     /// Also look at the server (INFO) once a second while load runs, not only before and after
     #[arg(long)]
     pub(super) sample: bool,
-    /// What an error reply does: `stop` ends the run, as in the peers; `count` goes on
-    #[arg(long, value_name = "WHAT", default_value = "stop")]
-    pub(super) on_error: OnErrorArg,
+    /// What an error reply does: `stop` ends the run, as in the peers; `count` goes on [default:
+    /// count where lost connections are opened again, stop otherwise]
+    #[arg(long, value_name = "WHAT")]
+    pub(super) on_error: Option<OnErrorArg>,
 }
 
 /// Options of the peers that this version does not have. Known, so that they are refused by name.
@@ -404,6 +415,13 @@ fn start_at(text: &str) -> Result<std::time::SystemTime, String> {
         },
     };
     instant.ok_or_else(|| "a time is 2026-05-01T12:00:00Z, seconds since 1970, or +5".to_owned())
+}
+
+/// A choice of two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum YesNo {
+    Yes,
+    No,
 }
 
 /// `--threads`.

@@ -14,11 +14,11 @@ use workload::command::split_sequence;
 use workload::suite::{FCALL_KEYS_MAX, FUNCTIONS_MAX, SUITE, SuiteShape, SuiteTest, names};
 use workload::{
     Arg, Arrivals, ClusterOptions, CommandSpec, Credentials, Dataset, Endpoint, Fleet, KeySpace,
-    Pace, Plan, PlanParts, ProtocolKind, ReadFrom, Schedule, Secret, Stop, Target, TlsOptions,
-    Window, limits,
+    OnError, Pace, Plan, PlanParts, ProtocolKind, ReadFrom, Schedule, Secret, Stop, Target,
+    TlsOptions, Window, limits,
 };
 
-use super::options::{Options, ServerOptions, Threads, count};
+use super::options::{Options, ServerOptions, Threads, YesNo, count};
 use super::{dataset, rate, tls, uri};
 use crate::cpus::cpu_list;
 use crate::front::{Action, Job, Output};
@@ -179,6 +179,9 @@ fn base(options: &Options, called_as: &str, notes: &mut Vec<String>) -> Result<P
         (None, None, Some(ns)) => Stop::AfterNs(ns),
         (None, requests, _) => Stop::Requests(requests.unwrap_or(REQUESTS_DEFAULT)),
     };
+    // By the name of a peer a lost connection ends the run, as it does there.
+    let by_time = matches!(stop, Stop::AfterNs(_)) && called_as == "keystorm";
+    let reconnect = load.reconnect.map_or(by_time, |arg| arg == YesNo::Yes);
     let pipeline = load.pipeline.unwrap_or(1).max(1);
     Ok(PlanParts {
         name: String::new(),
@@ -205,7 +208,14 @@ fn base(options: &Options, called_as: &str, notes: &mut Vec<String>) -> Result<P
         },
         dataset: None,
         payload_bytes: u64::from(value_len(options)),
-        on_error: results.on_error.into(),
+        on_error: match results.on_error {
+            Some(on_error) => on_error.into(),
+            // Who stands an outage stands the errors of a server that has just come back.
+            None if reconnect => OnError::Count,
+            None => OnError::Stop,
+        },
+        reconnect,
+        timeout_ns: load.timeout.map(|ms| (ms * 1e6) as u64),
         precision: precision(results.precision),
         first_byte: results.first_byte,
         seed: match data.seed {
@@ -398,6 +408,7 @@ fn spare_cpus(endpoint: &Endpoint) -> i64 {
         Endpoint::Tcp { host, .. } => {
             host != "localhost" && !host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
         }
+        Endpoint::Sentinel { .. } => true,
         Endpoint::Unix(_) | Endpoint::Spawned { .. } => false,
     };
     if remote { cpus } else { (cpus - 1).max(1) }

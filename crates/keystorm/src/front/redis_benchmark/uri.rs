@@ -1,4 +1,8 @@
 //! `-u`: a server address as a URI.
+//!
+//! A group of sentinels has several hosts, which no URI of the standard has: [`sentinel`] reads it.
+
+mod sentinel;
 
 use percent_encoding::percent_decode_str;
 use url::{Host, Url};
@@ -20,6 +24,9 @@ pub(super) struct Parsed {
 /// # Errors
 /// What is wrong with it. Never quotes the URI, which may hold a password.
 pub(super) fn parse(text: &str) -> Result<Parsed, String> {
+    if let Some(rest) = sentinel::rest(text) {
+        return sentinel::parse(rest);
+    }
     let url = Url::parse(text).map_err(|e| format!("-u: {e}"))?;
     let unix = match url.scheme() {
         "redis" | "valkey" | "rediss" | "valkeys" => false,
@@ -27,7 +34,7 @@ pub(super) fn parse(text: &str) -> Result<Parsed, String> {
         other => {
             return Err(format!(
                 "-u: the scheme {other:?} is unknown; there are redis, valkey, rediss, \
-                 valkeys and unix"
+                 valkeys, unix and redis-sentinel"
             ));
         }
     };

@@ -1,0 +1,98 @@
+//! `redis-sentinel://[[user:]password@]host[:port][,host[:port]…]/NAME[/db]`.
+
+use workload::Endpoint;
+
+use super::{Parsed, decoded};
+
+/// The port of sentinels.
+const PORT: u16 = 26379;
+
+/// What follows the scheme, if it is that of sentinels.
+pub(super) fn rest(text: &str) -> Option<&str> {
+    let (scheme, rest) = text.split_once("://")?;
+    matches!(scheme, "redis-sentinel" | "valkey-sentinel").then_some(rest)
+}
+
+/// Reads what follows the scheme. The login is that of the server, and of sentinels that ask for
+/// one.
+///
+/// # Errors
+/// What is wrong with it. Never quotes what may be a password.
+pub(super) fn parse(rest: &str) -> Result<Parsed, String> {
+    const SHAPE: &str = "-u: it is redis-sentinel://host:26379,host:26379/NAME";
+    let (authority, path) = rest.split_once('/').ok_or(SHAPE)?;
+    let (login, hosts) = match authority.rsplit_once('@') {
+        Some((login, hosts)) => (Some(login), hosts),
+        None => (None, authority),
+    };
+    let (user, password) = match login.map(|login| login.split_once(':').ok_or(login)) {
+        None => (None, None),
+        Some(Ok((user, password))) => (Some(decoded(user)?), Some(decoded(password)?)),
+        Some(Err(password)) => (None, Some(decoded(password)?)),
+    };
+    let (name, db) = match path.trim_end_matches('/').split_once('/') {
+        Some((name, db)) => {
+            let fault = || format!("-u: {db:?} is no database number");
+            (name, Some(db.parse().map_err(|_| fault())?))
+        }
+        None => (path.trim_end_matches('/'), None),
+    };
+    let sentinels: Result<Vec<_>, String> = hosts.split(',').map(host).collect();
+    let (sentinels, name) = (sentinels?, decoded(name)?);
+    if name.is_empty() {
+        return Err(SHAPE.to_owned());
+    }
+    let endpoint = Endpoint::Sentinel { sentinels, name };
+    Ok(Parsed { endpoint, user: user.filter(|u| !u.is_empty()), password, db, tls: false })
+}
+
+/// Reads `host`, `host:port`, `[ipv6]` or `[ipv6]:port`.
+fn host(text: &str) -> Result<(String, u16), String> {
+    let fault = || format!("-u: {text:?} is no host and port of a sentinel");
+    let (host, port) = match text.strip_prefix('[') {
+        Some(v6) => v6.split_once(']').ok_or_else(fault)?,
+        None => text.split_at(text.find(':').unwrap_or(text.len())),
+    };
+    let port = match port.strip_prefix(':') {
+        Some(port) => port.parse().map_err(|_| fault())?,
+        None if port.is_empty() => PORT,
+        None => return Err(fault()),
+    };
+    if host.is_empty() { Err(fault()) } else { Ok((decoded(host)?, port)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Parsed, String> {
+        parse(rest(text).unwrap())
+    }
+
+    #[test]
+    fn every_part_is_read() {
+        let got = read("redis-sentinel://us%40er:p%2Fw@a:1,[::1]:2,c,[::2]/my%20name/3").unwrap();
+        let sentinels = [("a", 1), ("::1", 2), ("c", PORT), ("::2", PORT)];
+        let sentinels = sentinels.map(|(host, port)| (host.to_owned(), port)).to_vec();
+        assert_eq!(got.endpoint, Endpoint::Sentinel { sentinels, name: "my name".into() });
+        let login = (got.user.as_deref(), got.password.as_deref(), got.db);
+        assert_eq!(login, (Some("us@er"), Some("p/w"), Some(3)));
+        let bare = read("valkey-sentinel://secret@h/m").unwrap();
+        assert_eq!((bare.user, bare.password.as_deref(), bare.db), (None, Some("secret"), None));
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_said_without_the_password() {
+        for bad in ["h", "/m", "h/", "h:x/m", "h:99999/m", "[::1/m", "[::1]2/m", "h,,i/m", "h/m/x"]
+        {
+            let error = parse(&format!("u:hunter2@{bad}")).unwrap_err();
+            assert!(error.starts_with("-u: ") && !error.contains("hunter2"), "{bad}: {error}");
+        }
+    }
+
+    #[test]
+    fn other_schemes_are_not_ours() {
+        assert_eq!(rest("redis://h"), None);
+        assert_eq!(rest("hunter2"), None);
+    }
+}

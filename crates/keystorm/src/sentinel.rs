@@ -1,0 +1,124 @@
+//! Finding the primary that a group of sentinels watches.
+//!
+//! Owns the two questions: a sentinel is asked for the address
+//! (`SENTINEL GET-MASTER-ADDR-BY-NAME`), and whoever is there for its `ROLE`, since a sentinel may
+//! be behind. <https://redis.io/docs/latest/develop/reference/sentinel-clients/>
+
+use std::net::ToSocketAddrs;
+use std::time::Duration;
+
+use host::{Address, Client, Patience, Plain};
+use wire::resp::Value;
+use workload::{Credentials, Target};
+
+/// A run must not wait long for one sentinel while others may know.
+const PATIENCE: Patience =
+    Patience { connect: Duration::from_millis(500), reply: Duration::from_millis(500) };
+
+/// A group of sentinels, and which of their servers is meant.
+#[derive(Debug, Clone)]
+pub(crate) struct Sentinels {
+    hosts: Vec<(String, u16)>,
+    name: String,
+    credentials: Option<Credentials>,
+}
+
+impl Sentinels {
+    pub(crate) fn new(hosts: &[(String, u16)], name: &str, target: &Target) -> Self {
+        let credentials = target.credentials.clone();
+        Self { hosts: hosts.to_vec(), name: name.to_owned(), credentials }
+    }
+
+    /// The address of the primary, by the first sentinel whose answer holds.
+    ///
+    /// # Errors
+    /// What each of them said, in words for a person.
+    pub(crate) fn primary(&self) -> Result<Address, String> {
+        let mut reasons = Vec::new();
+        for (host, port) in &self.hosts {
+            match self.primary_by(host, *port) {
+                Ok(address) => return Ok(address),
+                Err(why) => reasons.push(format!("{host}:{port}: {why}")),
+            }
+        }
+        let (name, reasons) = (&self.name, reasons.join("; "));
+        Err(format!("no sentinel tells where the primary of {name:?} is: {reasons}"))
+    }
+
+    fn primary_by(&self, host: &str, port: u16) -> Result<Address, String> {
+        let mut sentinel = connect(host, port)?;
+        let question = [b"SENTINEL", b"GET-MASTER-ADDR-BY-NAME".as_slice(), self.name.as_bytes()];
+        let mut answer = ask(&mut sentinel, &question)?;
+        if matches!(&answer, Value::Error(text) if text.starts_with(b"NOAUTH")) {
+            self.log_in(&mut sentinel)?;
+            answer = ask(&mut sentinel, &question)?;
+        }
+        let (host, port) = match answer {
+            Value::Array(items) => match items.as_slice() {
+                [host, port] => (host.text(), port.text().and_then(|port| port.parse().ok())),
+                _ => (None, None),
+            },
+            Value::Error(text) => return Err(String::from_utf8_lossy(&text).into_owned()),
+            _ => return Err(format!("it knows no primary of the name {:?}", self.name)),
+        };
+        let (host, port) = host.zip(port).ok_or("it answers with no address")?;
+        self.check_role(&host, port)?;
+        let found = addresses(&host, port)?;
+        found.into_iter().next().ok_or_else(|| format!("{host} stands for no address"))
+    }
+
+    fn check_role(&self, host: &str, port: u16) -> Result<(), String> {
+        let at = |why: String| format!("the primary should be {host}:{port}, but {why}");
+        let mut server = connect(host, port).map_err(at)?;
+        self.log_in(&mut server).map_err(at)?;
+        match ask(&mut server, &[b"ROLE"]).map_err(at)? {
+            Value::Array(items) => match items.first().and_then(Value::text).as_deref() {
+                Some("master") => Ok(()),
+                role => Err(at(format!("its role is {}", role.unwrap_or("not known")))),
+            },
+            // A user who may not ask gets the benefit of the doubt, and so does a server that
+            // reads its data: it is the primary, and will say itself when it is ready.
+            Value::Error(text) if text.starts_with(b"NOPERM") || text.starts_with(b"LOADING") => {
+                Ok(())
+            }
+            _ => Err(at("it does not tell its role".to_owned())),
+        }
+    }
+
+    fn log_in(&self, client: &mut Client<Plain>) -> Result<(), String> {
+        let Some(Credentials { user, password }) = &self.credentials else { return Ok(()) };
+        let mut words: Vec<&[u8]> = vec![b"AUTH"];
+        words.extend(user.as_deref().map(str::as_bytes));
+        words.push(password.reveal().as_bytes());
+        match ask(client, &words)? {
+            Value::Error(_) => Err("it refuses the login".to_owned()),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl runner::Resolver for Sentinels {
+    fn resolve(&self) -> Option<Address> {
+        self.primary().ok()
+    }
+}
+
+fn addresses(host: &str, port: u16) -> Result<Vec<Address>, String> {
+    let found = (host, port).to_socket_addrs().map_err(|e| e.to_string())?;
+    Ok(found.map(Address::Tcp).collect())
+}
+
+fn connect(host: &str, port: u16) -> Result<Client<Plain>, String> {
+    let mut failure = format!("{host} stands for no address");
+    for address in addresses(host, port)? {
+        match Client::connect(&address, PATIENCE) {
+            Ok(client) => return Ok(client),
+            Err(error) => failure = error.to_string(),
+        }
+    }
+    Err(failure)
+}
+
+fn ask(client: &mut Client<Plain>, words: &[&[u8]]) -> Result<Value, String> {
+    client.ask(words).map_err(|e| e.to_string())
+}

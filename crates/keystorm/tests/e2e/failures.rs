@@ -1,0 +1,339 @@
+//! Outages in the middle of a run, against real servers: the run ends by itself, its counts add
+//! up, and the outage is told as long as it was.
+
+use std::process::Stdio;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::listener::Listener;
+use crate::program::{Keystorm, Ran, within};
+use crate::server::{Server, called, free_port, guarded, start};
+
+/// How long a run takes to get going.
+const GOING: Duration = Duration::from_millis(1000);
+
+/// The number before (or after) these words on the line of the report that has them.
+#[track_caller]
+fn figure(ran: &Ran, words: &str) -> f64 {
+    let line = ran.out.lines().find(|l| l.contains(words));
+    let line = line.unwrap_or_else(|| panic!("no {words:?} in {}", ran.out));
+    let after = line.split(words).nth(1).unwrap();
+    let numbers = after.split(|c: char| !c.is_ascii_digit() && c != '.');
+    let found = numbers.filter(|n| !n.is_empty()).find_map(|n| n.parse().ok());
+    found.unwrap_or_else(|| panic!("no figure after {words:?} in {line:?}"))
+}
+
+fn figure_or_0(ran: &Ran, words: &str) -> u64 {
+    if ran.out.contains(words) { figure(ran, words) as u64 } else { 0 }
+}
+
+/// Checks the length of the one outage, in seconds.
+#[track_caller]
+fn one_outage_of(ran: &Ran, seconds: f64) {
+    assert_eq!(ran.out.matches("\n  nothing succeeded for ").count(), 1, "{}", ran.out);
+    let told = figure(ran, "nothing succeeded for ");
+    let off = (told - seconds).abs() / seconds;
+    assert!(off <= 0.2, "{told} s instead of {seconds} s: {}", ran.out);
+}
+
+/// Pauses a process.
+fn signal(pid: u32, signal: Signal) {
+    kill_process(Pid::from_raw(pid as i32).unwrap(), signal).unwrap();
+}
+
+#[test]
+fn a_server_that_is_killed_and_started_again() {
+    for options in ["-c 8", "-c 40 -P 4 --threads 2 --engine epoll", "-c 4 --rps 2000"] {
+        let mut server = Server::redis();
+        let running = server.keystorm(&format!("--duration 4.5 {options} incr k")).start();
+        thread::sleep(GOING);
+        let before = server.number(&["INCRBY", "k", "0"]);
+        assert!(before > 100);
+        server.kill();
+        let gone = Instant::now();
+        thread::sleep(Duration::from_millis(1400));
+        server.restart();
+        let gap = gone.elapsed().as_secs_f64();
+        let ran = running.wait().ok();
+        one_outage_of(&ran, gap);
+        assert!(figure(&ran, "requests failed from ") < 2.5, "{}", ran.out);
+        assert!(ran.out.contains("back to 95 % of the "), "{}", ran.out);
+        assert!(ran.out.contains("limited by: errors: nothing succeeded for "), "{}", ran.out);
+        // Started again it counts from 0. What was executed before, we can only know roughly.
+        let executed = server.calls("incr") as f64;
+        let (completed, _) = ran.completed();
+        assert!(completed as f64 >= executed && completed as i64 >= before, "{}", ran.out);
+        assert!(figure(&ran, "lost with their connection: ") <= 160.0, "{}", ran.out);
+        if options.contains("--rps") {
+            let max = figure(&ran, " max=");
+            assert!((gap * 800.0..gap * 1200.0 + 200.0).contains(&max), "{}", ran.out);
+            assert!((8000..=9001).contains(&completed), "the schedule is kept: {completed}");
+        }
+    }
+}
+
+#[test]
+fn a_server_that_stays_away_does_not_hold_a_run() {
+    let mut server = Server::redis();
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("run.json");
+    let line = format!("--duration 2.5 -c 5 --json {} incr k", file.display());
+    let running = server.keystorm(&line).start();
+    thread::sleep(GOING);
+    server.kill();
+    let ran = running.wait().ok();
+    assert!(ran.took < Duration::from_secs(5), "{:?}", ran.took);
+    let ran = ran.prints("to the end at 2.5").prints("not back to 95 %");
+    let ran = ran.prints("limited by: errors: nothing succeeded for ");
+    assert!(ran.completed().0 > 100);
+    // What is kept tells the same.
+    let kept: serde_json::Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    let outages = kept["tests"][0]["outages"].as_array().unwrap();
+    assert_eq!((outages.len(), &outages[0]["to_the_end"]), (1, &true.into()), "{outages:?}");
+    let shown = Keystorm::new(&format!("show {}", file.display())).run().ok();
+    assert_eq!(shown.out, ran.out);
+}
+
+#[test]
+fn who_reconnects_unless_told_otherwise() {
+    let (_link_dir, peer) = called("redis-benchmark");
+    for (line, reconnects, by_name) in [
+        ("--duration 1 get k", true, false),
+        ("-n 10 get k", false, false),
+        ("-n 10 --reconnect yes get k", true, true),
+        ("--duration 1 --reconnect no get k", false, false),
+    ] {
+        let line = format!("{line} --print-plan");
+        let line = line.replacen(" get k --print-plan", " --print-plan get k", 1);
+        for (keystorm, expected) in
+            [(Keystorm::new(&line), reconnects), (Keystorm::new(&line).called(&peer), by_name)]
+        {
+            keystorm.run().ok().prints(&format!("\"reconnect\": {expected}"));
+        }
+    }
+}
+
+#[test]
+fn killed_clients_come_back_and_every_request_has_one_end() {
+    let server = Server::redis();
+    let running = server.keystorm("-n 60000 --reconnect yes -c 10 -P 4 incr k").start();
+    running.until("runs", |_| server.calls("incr") > 500);
+    let clients = server.text(&["CLIENT", "LIST"]);
+    let ids = clients.lines().filter(|l| l.contains("cmd=incr"));
+    let id = |line: &str| line.split_once("id=")?.1.split(' ').next().map(str::to_owned);
+    let killed =
+        ids.filter_map(id).take(5).filter(|id| server.number(&["CLIENT", "KILL", "ID", id]) == 1);
+    let killed = killed.count() as u64;
+    let ran = running.wait().ok();
+    assert!(killed > 0 && ran.took < Duration::from_secs(20));
+    assert_eq!(figure(&ran, "connections lost: ") as u64, killed, "{}", ran.out);
+    let lost = figure_or_0(&ran, "lost with their connection: ");
+    assert_eq!(ran.completed().0 + lost, 60_000, "{}", ran.out);
+    assert!(lost <= killed * 4);
+    // What was lost may have been executed, or not.
+    let executed = server.calls("incr");
+    assert!((ran.completed().0..=60_000).contains(&executed), "{executed}: {}", ran.out);
+}
+
+#[test]
+fn a_pause_shows_in_the_response_time_of_a_schedule() {
+    let server = Server::redis();
+    let running = server.keystorm("--duration 4 --rps 1000 -c 10 incr k").start();
+    thread::sleep(GOING);
+    signal(server.pid(), Signal::STOP);
+    let paused = Instant::now();
+    thread::sleep(Duration::from_millis(1200));
+    signal(server.pid(), Signal::CONT);
+    let pause = paused.elapsed().as_secs_f64();
+    let ran = running.wait().ok();
+    one_outage_of(&ran, pause);
+    let ran = ran.prints("no request failed: ");
+    let ran = ran.prints("limited by: errors: nothing succeeded for ");
+    // A request is due each millisecond of the pause, and waits for its end.
+    let delayed: f64 = {
+        let line = ran.out.lines().find(|l| l.contains(" requests were due meanwhile")).unwrap();
+        line.split_whitespace().next().unwrap().parse().unwrap()
+    };
+    assert!((pause * 800.0..pause * 1250.0).contains(&delayed), "{}", ran.out);
+    let (p50, max) = (figure(&ran, "p50="), figure(&ran, " max="));
+    assert!((pause * 350.0..pause * 650.0 + 100.0).contains(&p50), "{}", ran.out);
+    assert!((pause * 900.0..pause * 1100.0 + 300.0).contains(&max), "{}", ran.out);
+    assert_eq!(ran.completed().0, 4000);
+    assert_eq!(server.calls("incr"), 4000);
+}
+
+#[test]
+fn a_timeout_is_counted_apart_or_ends_the_run() {
+    let server = Server::redis();
+    let pause = |running: &crate::program::Running| {
+        running.until("runs", |_| server.calls("incr") > 100);
+        signal(server.pid(), Signal::STOP);
+        thread::sleep(Duration::from_millis(1000));
+        signal(server.pid(), Signal::CONT);
+    };
+    let running = server.keystorm("--duration 3 --timeout 200 -c 4 incr k").start();
+    pause(&running);
+    let ran = running.wait().ok();
+    // Four connections give up every 200 to 215 ms.
+    let timed_out = figure(&ran, "timed out: ") as u64;
+    assert!((12..=24).contains(&timed_out), "{}", ran.out);
+    let unseen = timed_out + figure_or_0(&ran, "lost with their connection: ");
+    let (executed, completed) = (server.calls("incr"), ran.completed().0);
+    assert!((completed..=completed + unseen).contains(&executed), "{executed}: {}", ran.out);
+    server.reset();
+    let running = server.keystorm("-n 900000000 --timeout 200 -c 4 incr k").start();
+    pause(&running);
+    running.wait().exits(1).says("was not answered within 200 ms (--timeout)");
+}
+
+#[test]
+fn a_server_out_of_memory_is_counted_by_kind() {
+    let server = Server::redis_with(&["--maxmemory", "3mb"]);
+    let line = "--duration 1.5 -c 5 -P 8 -d 1000 -r 1000000 set k:__rand_int__ __data__";
+    let ran = server.run(line).ok();
+    let errors = figure(&ran, "    OOM: ") as u64;
+    assert!(errors > 1000, "{}", ran.out);
+    let ran = ran.prints("limited by: errors: ").prints(" were refused or lost");
+    let all = ran.completed().0;
+    // A refused command is no call.
+    assert_eq!(server.calls("set"), all - errors, "{}", ran.out);
+    server.run(&format!("--on-error stop {line}")).exits(1).says("OOM");
+}
+
+#[test]
+fn a_replica_refuses_writes_and_says_so() {
+    let primary = Server::redis();
+    let port = primary.port().to_string();
+    let replica = Server::redis_with(&["--replicaof", "127.0.0.1", &port]);
+    let ran = replica.run("--duration 1 -c 3 set k v").ok();
+    let ran = ran.prints("limited by: errors: 100 % of ");
+    let refused = figure(&ran, "    READONLY: ") as u64;
+    assert_eq!((refused, replica.calls("set")), (ran.completed().0, 0), "{}", ran.out);
+    assert!(!ran.out.contains("Outages"), "{}", ran.out);
+    replica.run("-n 100 -q set k v").exits(1).says("READONLY").says("replica");
+}
+
+#[test]
+fn a_server_that_reads_its_data_is_down_until_it_has() {
+    let mut server = Server::redis();
+    server.ask(&["DEBUG", "POPULATE", "3000", "k", "10"]);
+    server.ask(&["SAVE"]);
+    let running = server.keystorm("--duration 5 -c 3 --rps 500 get k:1").start();
+    thread::sleep(GOING);
+    server.kill();
+    let gone = Instant::now();
+    // 3000 keys take 300 µs each, and reading yields now and then.
+    server.restart_with(&[
+        "--key-load-delay",
+        "300",
+        "--loading-process-events-interval-bytes",
+        "1024",
+    ]);
+    let gap = gone.elapsed().as_secs_f64();
+    let ran = running.wait().ok();
+    assert!(figure(&ran, "    LOADING: ") > 10.0, "{}", ran.out);
+    one_outage_of(&ran, gap);
+}
+
+#[test]
+fn a_server_that_is_loading_at_the_start_is_told_as_such() {
+    let mut server = Server::redis();
+    server.ask(&["DEBUG", "POPULATE", "3000", "k", "10"]);
+    server.ask(&["SAVE"]);
+    server.kill();
+    let delay = ["--key-load-delay", "1000", "--loading-process-events-interval-bytes", "1024"];
+    let loading = server.begin_again(&delay);
+    let ran = loading.run("--duration 1 -q get k:1").exits(1);
+    assert!(ran.err.contains("loading its data set"), "{}", ran.err);
+    assert!(ran.took < Duration::from_secs(5));
+}
+
+#[test]
+fn a_reply_that_is_cut_is_lost_and_one_that_dribbles_is_not() {
+    let cut = Listener::that_cuts_every(50);
+    let ran = cut.run("-n 2000 --reconnect yes -c 4 get k").ok();
+    let lost = figure(&ran, "lost with their connection: ") as u64;
+    assert_eq!(ran.completed().0 + lost, 2000, "{}", ran.out);
+    let again = figure(&ran, "opened again: ") as u64;
+    assert!(lost >= 30 && again >= 30, "{}", ran.out);
+    assert!(ran.out.contains("limited by: errors: "), "{}", ran.out);
+    cut.run("-n 2000 -c 4 get k").exits(1).prints("INCOMPLETE: ");
+    let dribble = Listener::that_dribbles();
+    let ran = dribble.run("-n 40 -c 4 -P 2 get k").ok();
+    assert_eq!(ran.completed().0, 40);
+}
+
+#[test]
+fn pushes_are_counted_and_answer_nothing() {
+    for (product, server) in Server::both() {
+        let line = "-3 --enable-tracking --duration 1.5 -c 2 get k";
+        let running = server.keystorm(line).start();
+        running.until("runs", |_| server.calls("get") > 100);
+        for n in 0..50 {
+            server.ask(&["SET", "k", &n.to_string()]);
+            thread::sleep(Duration::from_millis(4));
+        }
+        let ran = running.wait().ok();
+        let pushes = figure(&ran, "push messages: ") as u64;
+        assert!((20..=100).contains(&pushes), "{product}: {}", ran.out);
+        assert_eq!(server.calls("get"), ran.completed().0, "{product}");
+    }
+}
+
+#[test]
+fn a_failover_is_followed() {
+    let mut primary = Server::redis();
+    let port = primary.port().to_string();
+    let replica = Server::redis_with(&["--replicaof", "127.0.0.1", &port]);
+    let linked = || replica.text(&["INFO", "replication"]).contains("master_link_status:up");
+    assert!(within(Duration::from_secs(10), linked));
+    let (directory, sentinel_port) = (tempfile::tempdir().unwrap(), free_port());
+    let config = directory.path().join("sentinel.conf");
+    let lines = format!(
+        "port {sentinel_port}\nsentinel monitor mine 127.0.0.1 {port} 1\n\
+         sentinel down-after-milliseconds mine 400\nsentinel failover-timeout mine 3000\n"
+    );
+    std::fs::write(&config, lines).unwrap();
+    let mut command = guarded("redis-server");
+    command.arg(&config).arg("--sentinel").stdin(Stdio::null());
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let mut sentinel = start(command).unwrap();
+    let uri = format!("redis-sentinel://127.0.0.1:1,127.0.0.1:{sentinel_port}/mine");
+    // The sentinel must know the replica before it can promote it.
+    let knows = || {
+        let words =
+            ["-h", "127.0.0.1", "-p", &sentinel_port.to_string(), "sentinel", "replicas", "mine"];
+        let asked = std::process::Command::new("redis-cli").args(words).output().unwrap();
+        String::from_utf8_lossy(&asked.stdout).contains(&replica.port().to_string())
+    };
+    assert!(within(Duration::from_secs(12), knows), "the sentinel finds the replica");
+    let unknown = uri.replace("/mine", "/other");
+    Keystorm::new(&format!("-u {unknown} -n 10 get k")).run().exits(1).says("\"other\"");
+    let line = format!("-u {uri} --duration 7 -c 5 --rps 1000 incr k");
+    let running = Keystorm::new(&line).start();
+    primary_runs(&primary);
+    primary.kill();
+    let gone = Instant::now();
+    let promoted = || {
+        // A sentinel closes the connections of a server that it promotes.
+        replica.info_anew().is_some_and(|info| info.contains("role:master"))
+    };
+    assert!(within(Duration::from_secs(10), promoted), "the sentinel promotes the replica");
+    let gap = gone.elapsed().as_secs_f64();
+    let ran = running.wait().ok();
+    replica.reconnect();
+    let _ = sentinel.kill();
+    let _ = sentinel.wait();
+    let told = figure(&ran, "nothing succeeded for ");
+    assert!(told >= gap * 0.8 && told <= gap * 1.2 + 0.5, "{told} of {gap}: {}", ran.out);
+    assert!(replica.calls("incr") > 1000, "{}", ran.out);
+    assert_eq!(ran.out.matches("\n  nothing succeeded for ").count(), 1, "{}", ran.out);
+}
+
+#[track_caller]
+fn primary_runs(primary: &Server) {
+    let runs = || primary.calls("incr") > 500;
+    assert!(within(Duration::from_secs(5), runs), "load reaches the primary");
+}

@@ -1,0 +1,112 @@
+//! What went wrong on the way, for reports that people read: requests without a reply, connections
+//! that were lost, and outages. Nothing of it is printed of a run in which all went well.
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+use measure::{Ending, Failures, Outage};
+
+use crate::quantity::msec_at_most;
+use crate::{Summary, escape};
+
+/// Outages shown; the rest is counted.
+const SHOWN_MAX: usize = 20;
+
+/// The lines below the summary.
+pub(super) fn write(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let connections = summary.connections();
+    let (lost, timed_out) = (connections.lost, connections.timed_out);
+    if lost > 0 {
+        writeln!(out, "  lost with their connection: {lost} requests")?;
+    }
+    if timed_out > 0 {
+        writeln!(out, "  timed out: {timed_out} requests")?;
+    }
+    if connections.unanswered > 0 && *summary.ending() == Ending::Complete {
+        writeln!(out, "  without a reply at the end: {} requests", connections.unanswered)?;
+    }
+    if connections.dropped > 0 && (connections.reconnects > 0 || lost > 0) {
+        let (dropped, back) = (connections.dropped, connections.reconnects);
+        writeln!(out, "  connections lost: {dropped}, opened again: {back}")?;
+    }
+    if connections.pushes > 0 {
+        writeln!(out, "  push messages: {}", connections.pushes)?;
+    }
+    Ok(())
+}
+
+/// The outages, after everything else that is told of the whole run.
+pub(super) fn write_outages(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let outages = summary.outages();
+    if outages.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\nOutages (seconds from the start, to 0.02):")?;
+    let nodes = &summary.run.measurement.nodes;
+    for outage in outages.iter().take(SHOWN_MAX) {
+        let node = nodes.get(usize::from(outage.node)).map(|node| escape(&node.name));
+        write_outage(outage, node.as_deref(), out)?;
+    }
+    if outages.len() > SHOWN_MAX {
+        writeln!(out, "  and {} more", outages.len() - SHOWN_MAX)?;
+    }
+    if let Some(delayed) = summary.delayed.filter(|delayed| delayed.count > 0) {
+        let [p50, p99, max] = [delayed.p50_ns, delayed.p99_ns, delayed.max_ns].map(msec_at_most);
+        writeln!(
+            out,
+            "  {} requests were due meanwhile; their response time (msec): p50={p50} p99={p99} \
+             max={max}",
+            delayed.count
+        )?;
+    }
+    Ok(())
+}
+
+fn write_outage(outage: &Outage, node: Option<&str>, out: &mut dyn Write) -> io::Result<()> {
+    let node = node.map_or(String::new(), |name| format!("{name}: "));
+    let (from, to) = (seconds(outage.from_ns), seconds(outage.to_ns));
+    let end = if outage.to_the_end { "the end at " } else { "" };
+    let length = seconds(outage.length_ns());
+    writeln!(out, "  {node}nothing succeeded for {length} s, from {from} to {end}{to}")?;
+    match outage.first_failure_ns {
+        Some(ns) => {
+            let Failures { errors, lost, timed_out } = outage.failures;
+            let at = seconds(ns);
+            let what = format!("{lost} lost, {timed_out} timed out, {errors} errors");
+            writeln!(out, "    requests failed from {at}: {what}")?;
+        }
+        None => writeln!(out, "    no request failed: they only had to wait")?,
+    }
+    match (outage.rate_before_per_s, outage.recovered_ns) {
+        (Some(rate), Some(ns)) => {
+            let at = seconds(ns);
+            writeln!(out, "    back to 95 % of the {rate:.0} requests per second before at {at}")
+        }
+        (Some(rate), None) => {
+            writeln!(out, "    not back to 95 % of the {rate:.0} requests per second before")
+        }
+        (None, _) => Ok(()),
+    }
+}
+
+/// The same for a report of one line; empty of a run in which all went well.
+pub(super) fn in_a_line(summary: &Summary<'_>) -> String {
+    let (connections, outages) = (summary.connections(), summary.outages());
+    let mut line = String::new();
+    for (count, what) in [(connections.lost, "lost"), (connections.timed_out, "timed out")] {
+        if count > 0 {
+            let _ = write!(line, ", {count} {what}");
+        }
+    }
+    let length_ns = outages.iter().map(Outage::length_ns).fold(0, u64::saturating_add);
+    match outages.len() {
+        0 => {}
+        1 => drop(write!(line, ", 1 outage of {} s", seconds(length_ns))),
+        n => drop(write!(line, ", {n} outages of {} s in all", seconds(length_ns))),
+    }
+    line
+}
+
+fn seconds(ns: u64) -> String {
+    format!("{:.2}", ns as f64 / 1e9)
+}

@@ -1,0 +1,159 @@
+//! Where a run connects to, when that may change on the way.
+//!
+//! Workers keep a copy of the address and compare one number now and then; only when that has
+//! changed do they take the lock. Who knows the new address ([`Resolver`]) is asked on a thread of
+//! its own: at once when a connection was lost, and otherwise every second.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Condvar, Mutex};
+use std::time::Duration;
+
+use engine::Address;
+
+/// Least and greatest time between two questions.
+const LEAST: Duration = Duration::from_millis(50);
+const MOST: Duration = Duration::from_secs(1);
+
+/// Knows where the server is now.
+pub trait Resolver: Sync {
+    /// Asks, which may take a while. `None` if there is no answer, or none that can be trusted;
+    /// the last one then stays.
+    fn resolve(&self) -> Option<Address>;
+}
+
+/// See the module.
+pub(crate) struct Destination {
+    address: Mutex<Address>,
+    generation: AtomicU32,
+    follows: bool,
+    wish: Mutex<Wish>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wish {
+    Nothing,
+    Ask,
+    End,
+}
+
+impl Destination {
+    /// A server at `address`; `follows` if somebody will [`follow`](Self::follow) it.
+    pub(crate) fn new(address: &Address, follows: bool) -> Self {
+        Self {
+            address: Mutex::new(address.clone()),
+            generation: AtomicU32::new(0),
+            follows,
+            wish: Mutex::new(Wish::Nothing),
+            changed: Condvar::new(),
+        }
+    }
+
+    /// Whether the address may change.
+    pub(crate) fn follows(&self) -> bool {
+        self.follows
+    }
+
+    /// How often it has changed.
+    pub(crate) fn generation(&self) -> u32 {
+        self.generation.load(Ordering::Acquire)
+    }
+
+    /// The address now.
+    pub(crate) fn address(&self) -> Address {
+        // Nothing panics while it holds the lock, and if it did the address would still be one.
+        self.address.lock().unwrap_or_else(|e| e.into_inner()).clone()
+    }
+
+    /// Wishes for a new answer.
+    pub(crate) fn ask(&self) {
+        if self.follows {
+            self.wish(Wish::Ask);
+        }
+    }
+
+    /// Ends [`follow`](Self::follow).
+    pub(crate) fn end(&self) {
+        self.wish(Wish::End);
+    }
+
+    fn wish(&self, new: Wish) {
+        let mut wish = self.wish.lock().unwrap_or_else(|e| e.into_inner());
+        if *wish != Wish::End {
+            *wish = new;
+        }
+        self.changed.notify_all();
+    }
+
+    /// Keeps the address up to date until the [`end`](Self::end).
+    pub(crate) fn follow(&self, resolver: &dyn Resolver) {
+        while self.wait_while(MOST, Wish::Nothing) != Wish::End {
+            if let Some(found) = resolver.resolve() {
+                self.publish(found);
+            }
+            if self.wait_while(LEAST, Wish::Ask) == Wish::End {
+                return;
+            }
+        }
+    }
+
+    /// Waits while the wish is no more than this, and takes it.
+    fn wait_while(&self, most: Duration, no_more: Wish) -> Wish {
+        let wish = self.wish.lock().unwrap_or_else(|e| e.into_inner());
+        let idle = |wish: &mut Wish| *wish == Wish::Nothing || *wish == no_more;
+        let (mut wish, _) =
+            self.changed.wait_timeout_while(wish, most, idle).unwrap_or_else(|e| e.into_inner());
+        let taken = *wish;
+        if taken == Wish::Ask && no_more == Wish::Nothing {
+            *wish = Wish::Nothing;
+        }
+        taken
+    }
+
+    fn publish(&self, found: Address) {
+        let mut address = self.address.lock().unwrap_or_else(|e| e.into_inner());
+        if *address != found {
+            *address = found;
+            self.generation.fetch_add(1, Ordering::Release);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicU16;
+    use std::thread;
+    use std::time::Instant;
+
+    use super::*;
+
+    fn at(port: u16) -> Address {
+        Address::Tcp(([127, 0, 0, 1], port).into())
+    }
+
+    /// Moves with each question.
+    struct Moving(AtomicU16);
+
+    impl Resolver for Moving {
+        fn resolve(&self) -> Option<Address> {
+            Some(at(self.0.fetch_add(1, Ordering::Relaxed)))
+        }
+    }
+
+    #[test]
+    fn a_question_brings_a_new_address_and_the_end_ends() {
+        let destination = Destination::new(&at(1), true);
+        let moving = Moving(AtomicU16::new(7));
+        thread::scope(|scope| {
+            scope.spawn(|| destination.follow(&moving));
+            let started = Instant::now();
+            destination.ask();
+            while destination.generation() == 0 {
+                assert!(started.elapsed() < Duration::from_secs(10));
+                thread::sleep(Duration::from_millis(1));
+            }
+            assert_ne!(destination.address(), at(1));
+            destination.end();
+        });
+    }
+}

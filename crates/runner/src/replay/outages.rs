@@ -1,0 +1,237 @@
+//! Connections that are lost and come back, and requests that take too long.
+
+use measure::{Ending, Measurement};
+use workload::{Credentials, OnError, Pace, PlanParts, Secret, Stop, Window};
+
+use super::server::{Fault, Log, Server};
+use super::{MS, SECOND, parts, replay};
+
+/// A plan that goes on whatever happens.
+fn going_on(connections: u32, depth: u32, stop: Stop) -> PlanParts {
+    let base = parts(connections, depth, stop);
+    PlanParts { reconnect: true, on_error: OnError::Count, ..base }
+}
+
+/// Every request that the server saw ended in exactly one way.
+fn adds_up(got: &Measurement, log: &Log) -> u64 {
+    let gone = &got.total.connections;
+    let ended = got.total.requests() + gone.lost + gone.timed_out + gone.unanswered;
+    assert_eq!(ended, log.requests.len() as u64, "{gone:?}");
+    ended
+}
+
+#[test]
+fn a_server_that_comes_back_is_measured_on() {
+    for (connections, depth) in [(1, 1), (5, 1), (5, 16), (50, 1)] {
+        let server = Server::taking(MS / 10).down(2 * SECOND..4 * SECOND);
+        let (got, log) = replay(going_on(connections, depth, Stop::AfterNs(6 * SECOND)), server);
+        assert_eq!(got.ending, Ending::Complete);
+        adds_up(&got, &log);
+        let gone = &got.total.connections;
+        assert!(gone.lost > 0 && gone.lost <= u64::from(connections * depth), "{gone:?}");
+        let (dropped, back) = (gone.dropped, gone.reconnects);
+        assert_eq!((dropped, back), (u64::from(connections), u64::from(connections)));
+        // Four seconds of load; at most 100 ms pass until the end of the outage is noticed.
+        let requests = got.total.requests();
+        let in_flight = u64::from(connections * depth);
+        assert!(
+            (39_000..=40_000 + in_flight).contains(&requests),
+            "{connections} x {depth}: {requests}"
+        );
+        let [outage] = got.outages[..] else { panic!("{:?}", got.outages) };
+        assert!((1990 * MS..=2120 * MS).contains(&outage.length_ns()), "{outage:?}");
+        assert_eq!(outage.failures.lost, gone.lost);
+        assert!(outage.first_failure_ns.is_some_and(|ns| ns.abs_diff(2 * SECOND) <= 20 * MS));
+        let back_ns = outage.recovered_ns.unwrap();
+        assert!((4 * SECOND..4 * SECOND + 300 * MS).contains(&back_ns), "{outage:?}");
+        let attempts = log.connects - 2 * connections as usize;
+        assert!(attempts <= 2 * 200 + 5 * connections as usize, "{attempts} attempts in 2 s");
+    }
+}
+
+#[test]
+fn in_a_run_by_count_lost_requests_count_against_it() {
+    for window in [Window::Batch, Window::Rolling] {
+        let mut plan = going_on(7, 4, Stop::Requests(5000));
+        plan.fleet.window = window;
+        let server = Server::taking(MS / 10).down(100 * MS..300 * MS).down(500 * MS..600 * MS);
+        let (got, log) = replay(plan, server);
+        assert_eq!(got.ending, Ending::Complete);
+        assert_eq!(adds_up(&got, &log), 5000);
+        assert!(got.total.connections.lost >= 8, "{:?}", got.total.connections);
+    }
+}
+
+#[test]
+fn one_connection_of_many_comes_back_alone() {
+    for fault in [Fault::CutAt(1000), Fault::ResetAt(1000)] {
+        let plan = going_on(10, 4, Stop::AfterNs(2 * SECOND));
+        let (got, log) = replay(plan, Server::taking(MS / 10).failing(fault));
+        assert_eq!((got.ending.clone(), log.connects), (Ending::Complete, 11));
+        adds_up(&got, &log);
+        let gone = &got.total.connections;
+        assert!((1..=4).contains(&gone.lost), "{gone:?}");
+        assert_eq!((gone.dropped, gone.reconnects), (1, 1));
+    }
+}
+
+#[test]
+fn a_schedule_does_not_wait_for_the_server() {
+    let mut plan = going_on(4, 1, Stop::AfterNs(10 * SECOND));
+    plan.pace = Pace::constant(1000.0);
+    plan.fleet.window = Window::Rolling;
+    let server = Server::taking(MS / 20).down(4 * SECOND..5 * SECOND);
+    let (got, log) = replay(plan, server);
+    assert_eq!(adds_up(&got, &log), 10_000, "what was due in the outage is sent after it");
+    let response = got.total.response();
+    let p95_ms = response.quantile_ns(0.95).unwrap() / MS;
+    assert!((450..650).contains(&p95_ms), "{p95_ms} ms");
+    assert!(response.max_ns().unwrap() >= 990 * MS);
+    assert!(got.total.service().quantile_ns(0.99).unwrap() < MS);
+    // Those that were due in the outage waited for its end, one more than the other.
+    let delayed = got.delayed.unwrap();
+    assert!((990..=1130).contains(&delayed.count()), "{}", delayed.count());
+    let p50_ms = delayed.quantile_ns(0.5).unwrap() / MS;
+    assert!((450..=620).contains(&p50_ms), "{p50_ms} ms");
+}
+
+#[test]
+fn a_server_that_only_pauses_has_an_outage_without_failures() {
+    let mut plan = going_on(4, 1, Stop::AfterNs(5 * SECOND));
+    plan.pace = Pace::constant(1000.0);
+    plan.fleet.window = Window::Rolling;
+    let server = Server::taking(MS / 20).frozen(2 * SECOND..3 * SECOND);
+    let (got, _) = replay(plan.clone(), server);
+    let [outage] = got.outages[..] else { panic!("{:?}", got.outages) };
+    assert_eq!((outage.first_failure_ns, outage.failures.total()), (None, 0));
+    assert!(outage.length_ns().abs_diff(SECOND) <= 20 * MS, "{outage:?}");
+    assert_eq!(got.total.requests(), 5000);
+    let delayed = got.delayed.unwrap();
+    assert!((990..=1010).contains(&delayed.count()), "{}", delayed.count());
+    let server = Server::taking(MS / 20).frozen(2 * SECOND..2 * SECOND + 400 * MS);
+    let (got, _) = replay(plan, server);
+    assert_eq!(got.outages, [], "too short to be told from a busy client");
+}
+
+#[test]
+fn a_request_that_takes_too_long_is_counted_apart() {
+    let mut plan = going_on(3, 1, Stop::AfterNs(3 * SECOND));
+    plan.timeout_ns = Some(160 * MS);
+    // A freeze of one thread: what was asked before it is answered to nobody.
+    let server = Server::taking(MS).frozen(SECOND..2 * SECOND);
+    let (got, log) = replay(plan, server);
+    assert_eq!(got.ending, Ending::Complete);
+    adds_up(&got, &log);
+    let gone = &got.total.connections;
+    // Each connection gives up every 160 to 170 ms, and asks again.
+    assert!((15..=21).contains(&gone.timed_out), "{gone:?}");
+    assert_eq!(gone.lost, 0);
+    let [outage] = got.outages[..] else { panic!("{:?}", got.outages) };
+    assert!(outage.length_ns().abs_diff(SECOND) <= 120 * MS, "{outage:?}");
+    assert_eq!(outage.failures.timed_out, gone.timed_out);
+    assert!(got.total.service().max_ns().unwrap() <= 170 * MS);
+}
+
+#[test]
+fn requests_behind_an_overdue_one_are_lost() {
+    let mut plan = going_on(1, 4, Stop::Requests(40));
+    plan.fleet.window = Window::Rolling;
+    plan.timeout_ns = Some(100 * MS);
+    let server = Server::taking(MS).frozen(20 * MS..125 * MS);
+    let (got, log) = replay(plan, server);
+    assert_eq!(adds_up(&got, &log), 40);
+    let gone = &got.total.connections;
+    assert!(gone.timed_out >= 1 && gone.timed_out + gone.lost == 4, "{gone:?}");
+}
+
+#[test]
+fn without_reconnecting_a_timeout_ends_the_run() {
+    let mut plan = parts(2, 1, Stop::Requests(1000));
+    plan.timeout_ns = Some(100 * MS);
+    let server = Server::taking(MS).frozen(50 * MS..SECOND);
+    let (got, _) = replay(plan, server);
+    let Ending::Failed(why) = &got.ending else { panic!("{:?}", got.ending) };
+    assert!(why.contains("was not answered within 100 ms (--timeout)"), "{why}");
+    assert!(got.elapsed_ns < 170 * MS);
+    let gone = &got.total.connections;
+    assert_eq!(gone.timed_out + gone.unanswered, 2);
+}
+
+#[test]
+fn a_server_that_stays_away_does_not_keep_a_run_for_ever() {
+    let (got, log) = replay(
+        going_on(3, 1, Stop::AfterNs(3 * SECOND)),
+        Server::taking(MS).down(SECOND..u64::MAX),
+    );
+    assert_eq!((got.ending.clone(), got.elapsed_ns), (Ending::Complete, 3 * SECOND));
+    adds_up(&got, &log);
+    let (got, _) =
+        replay(going_on(3, 1, Stop::Requests(10_000)), Server::taking(MS).down(SECOND..u64::MAX));
+    let Ending::Failed(why) = &got.ending else { panic!("{:?}", got.ending) };
+    assert!(why.contains("no connection could be opened for 60 s"), "{why}");
+}
+
+#[test]
+fn replies_that_never_come_are_not_waited_for() {
+    let server = Server::taking(MS).frozen(SECOND..1000 * SECOND);
+    let (got, log) = replay(going_on(3, 1, Stop::AfterNs(2 * SECOND)), server);
+    assert_eq!((got.ending.clone(), got.elapsed_ns), (Ending::Complete, 2 * SECOND));
+    adds_up(&got, &log);
+    assert_eq!(got.total.connections.unanswered, 3);
+}
+
+#[test]
+fn the_login_is_said_again_and_may_have_to_wait() {
+    let mut plan = going_on(2, 1, Stop::AfterNs(2 * SECOND));
+    plan.target.credentials = Some(Credentials { user: None, password: Secret::new("hunter2") });
+    let server = Server::taking(MS).down(500 * MS..700 * MS).answering(|words, n| {
+        match (words[0].as_str(), n) {
+            ("AUTH", 100..=510) => b"-LOADING dataset in memory\r\n".to_vec(),
+            _ => b"+OK\r\n".to_vec(),
+        }
+    });
+    let (got, log) = replay(plan, server);
+    assert_eq!((got.ending.clone(), got.total.connections.reconnects), (Ending::Complete, 2));
+    let logins = log.requests.iter().filter(|(.., words)| words[0] == "AUTH").count();
+    assert!(logins > 4, "{logins}");
+    assert!(got.total.requests() > 1000, "{}", got.total.requests());
+}
+
+#[test]
+fn a_login_that_is_refused_for_good_ends_the_run() {
+    let mut plan = going_on(2, 1, Stop::AfterNs(2 * SECOND));
+    plan.target.credentials = Some(Credentials { user: None, password: Secret::new("hunter2") });
+    let server = Server::taking(MS).down(500 * MS..700 * MS).answering(|words, n| {
+        match (words[0].as_str(), n) {
+            ("AUTH", 10..) => b"-WRONGPASS invalid\r\n".to_vec(),
+            _ => b"+OK\r\n".to_vec(),
+        }
+    });
+    let (got, _) = replay(plan, server);
+    let Ending::Failed(why) = &got.ending else { panic!("{:?}", got.ending) };
+    assert!(why.contains("refused the login") && !why.contains("hunter2"), "{why}");
+}
+
+#[test]
+fn errors_are_counted_by_kind_and_end_nothing() {
+    let server = Server::taking(MS).answering(|_, n| match n {
+        100..200 => b"-LOADING Redis is loading the dataset in memory\r\n".to_vec(),
+        200..220 => b"-READONLY You can't write against a read only replica.\r\n".to_vec(),
+        _ => b"+OK\r\n".to_vec(),
+    });
+    let (got, log) = replay(going_on(2, 1, Stop::AfterNs(SECOND)), server);
+    adds_up(&got, &log);
+    let kinds = got.total.errors.by_kind();
+    assert_eq!(kinds, [("LOADING".to_owned(), 100), ("READONLY".to_owned(), 20)]);
+}
+
+#[test]
+fn a_server_that_is_full_is_asked_again() {
+    let server = Server::taking(MS).failing(Fault::FullUntil(3));
+    let (got, log) = replay(going_on(2, 1, Stop::AfterNs(SECOND)), server);
+    // The server takes a connection before it says that it has no room for it.
+    let gone = &got.total.connections;
+    assert_eq!((gone.dropped, gone.reconnects), (4, 4));
+    assert_eq!(got.ending, Ending::Complete);
+    adds_up(&got, &log);
+}
