@@ -4,43 +4,17 @@
 //! in [`PlanParts`]; [`PlanParts::build`] is the only way to a [`Plan`], so whatever holds a plan
 //! holds a valid one and nothing is left to check while load runs.
 
+mod check;
+pub mod limits;
+
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::{
-    Budget, CommandSpec, Curve, Dataset, KeySpace, Pace, Pacer, Piece, Schedule, Shard, Target,
+    Budget, CommandSpec, Curve, Dataset, KeySpace, Pace, Pacer, Schedule, Shard, Target,
 };
-
-/// The stated bounds of a plan. A value beyond one is a usage error, never a crash later.
-pub mod limits {
-    /// Most connections of one process. Beyond it a single machine runs out of file descriptors
-    /// (`fs.nr_open` is 1,048,576 on Linux) long before it runs out of keystorm.
-    pub const CONNECTIONS_MAX: u32 = 1_000_000;
-    /// Most sequences in flight on one connection.
-    pub const PIPELINE_MAX: u32 = 1_000_000;
-    /// Most worker threads, as in `valkey-benchmark`.
-    pub const WORKERS_MAX: u16 = 500;
-    /// Most requests of one test: what an `i64` holds, so that every figure stays exact.
-    pub const REQUESTS_MAX: u64 = i64::MAX as u64;
-    /// Longest run or warm-up: 366 days in nanoseconds.
-    pub const DURATION_NS_MAX: u64 = 366 * 86_400 * 1_000_000_000;
-    /// Most commands in one sequence, repeats included.
-    pub const SEQUENCE_MAX: usize = 65_536;
-    /// Most bytes of one pipeline of one connection: every worker keeps one such image.
-    pub const BATCH_BYTES_MAX: u64 = 4 << 30;
-    /// Highest rate of an open loop, in requests per second.
-    pub const RATE_MAX: f64 = 1e9;
-    /// Most stages of a schedule.
-    pub const STAGES_MAX: usize = 1_000;
-    /// Most shares of one plan.
-    pub const SHARDS_MAX: u32 = 10_000;
-    /// Shortest time that a request may be given: clocks and schedulers are no finer.
-    pub const TIMEOUT_NS_MIN: u64 = 1_000_000;
-    /// Longest: an hour.
-    pub const TIMEOUT_NS_MAX: u64 = 3600 * 1_000_000_000;
-}
 
 /// The protocol spoken on every connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -186,10 +160,6 @@ impl std::ops::Deref for Plan {
 #[error("{0}")]
 pub struct PlanError(pub String);
 
-fn refuse(ok: bool, message: impl FnOnce() -> String) -> Result<(), PlanError> {
-    if ok { Ok(()) } else { Err(PlanError(message())) }
-}
-
 impl TryFrom<PlanParts> for Plan {
     type Error = PlanError;
 
@@ -197,144 +167,6 @@ impl TryFrom<PlanParts> for Plan {
         parts.build()
     }
 }
-
-impl PlanParts {
-    /// Checks every bound and makes the plan.
-    ///
-    /// # Errors
-    /// The first bound that does not hold, in words that name the option of the classic command
-    /// line and the limit.
-    pub fn build(self) -> Result<Plan, PlanError> {
-        let fleet = &self.fleet;
-        refuse((1..=limits::WORKERS_MAX).contains(&fleet.workers), || {
-            format!("--threads: between 1 and {} worker threads are possible", limits::WORKERS_MAX)
-        })?;
-        refuse((1..=limits::CONNECTIONS_MAX).contains(&fleet.connections), || {
-            format!(
-                "-c {}: between 1 and {} connections are possible",
-                fleet.connections,
-                limits::CONNECTIONS_MAX
-            )
-        })?;
-        refuse((1..=limits::PIPELINE_MAX).contains(&fleet.pipeline_depth), || {
-            format!(
-                "-P {}: a pipeline holds between 1 and {} requests",
-                fleet.pipeline_depth,
-                limits::PIPELINE_MAX
-            )
-        })?;
-        match self.stop {
-            Stop::Requests(n) => refuse((1..=limits::REQUESTS_MAX).contains(&n), || {
-                format!("-n {n}: between 1 and {} requests are possible", limits::REQUESTS_MAX)
-            })?,
-            Stop::AfterNs(ns) => refuse((1..=limits::DURATION_NS_MAX).contains(&ns), || {
-                "--duration: between 1 second and 366 days are possible".to_owned()
-            })?,
-        }
-        refuse(self.warmup_ns <= limits::DURATION_NS_MAX, || {
-            "--warmup: at most 366 days are possible".to_owned()
-        })?;
-        refuse((1..=5).contains(&self.precision), || {
-            "--precision: between 1 and 5 significant digits are possible".to_owned()
-        })?;
-        let timeouts = limits::TIMEOUT_NS_MIN..=limits::TIMEOUT_NS_MAX;
-        refuse(self.timeout_ns.is_none_or(|ns| timeouts.contains(&ns)), || {
-            "--timeout: between 1 millisecond and an hour is possible".to_owned()
-        })?;
-        if let Pace::Open(schedule) = &self.pace {
-            self.check_schedule(schedule)?;
-        }
-        refuse(!self.sequence.is_empty(), || "no command to send".to_owned())?;
-        refuse(self.sequence.len() <= limits::SEQUENCE_MAX, || {
-            format!("a sequence holds at most {} commands, repeats included", limits::SEQUENCE_MAX)
-        })?;
-        self.check_shard()?;
-        self.check_batch_bytes()?;
-        self.check_fields()?;
-        Ok(Plan(self))
-    }
-
-    fn check_schedule(&self, schedule: &Schedule) -> Result<(), PlanError> {
-        let most = limits::RATE_MAX;
-        let rates = schedule.stages.iter().flat_map(|s| [s.from_per_s, s.to_per_s]);
-        let possible = rates.into_iter().all(|r| r.is_finite() && (0.0..=most).contains(&r));
-        refuse(possible && schedule.peak_per_s() > 0.0, || {
-            format!("--rps: a rate above 0 and up to {most} per second is possible")
-        })?;
-        refuse((1..=limits::STAGES_MAX).contains(&schedule.stages.len()), || {
-            format!("--rps: between 1 and {} steps are possible", limits::STAGES_MAX)
-        })?;
-        let (_, all_but_last) = schedule.stages.split_last().unwrap_or((&LASTING, &[]));
-        refuse(all_but_last.iter().all(|s| s.lasts_ns.is_some()), || {
-            "--rps: only the last step may go on for as long as the run".to_owned()
-        })?;
-        let lengths = schedule.stages.iter().filter_map(|s| s.lasts_ns);
-        let total = lengths.clone().try_fold(0u64, u64::checked_add);
-        let within = total.is_some_and(|ns| ns <= limits::DURATION_NS_MAX);
-        refuse(within && lengths.into_iter().all(|ns| ns > 0), || {
-            "--rps: a step or a ramp lasts above 0 seconds, and all of them at most 366 days"
-                .to_owned()
-        })?;
-        let ends = matches!(self.stop, Stop::AfterNs(_)) || schedule.last_per_s() > 0.0;
-        refuse(ends, || {
-            "--rps: a ramp that ends at 0 per second may never send the last of -n requests; use \
-             --duration"
-                .to_owned()
-        })
-    }
-
-    fn check_shard(&self) -> Result<(), PlanError> {
-        let Shard { index, of } = self.shard;
-        refuse((1..=limits::SHARDS_MAX).contains(&of) && (1..=of).contains(&index), || {
-            format!(
-                "--shard {index}/{of}: shares are numbered from 1, and there may be {} of them",
-                limits::SHARDS_MAX
-            )
-        })?;
-        refuse(self.fleet.connections >= of, || {
-            format!(
-                "--shard {index}/{of}: -c {} is the connections of all shares together, and each \
-                 needs one",
-                self.fleet.connections
-            )
-        })?;
-        let enough = match self.stop {
-            Stop::Requests(n) => n.div_ceil(self.sequence.len() as u64) >= u64::from(of),
-            Stop::AfterNs(_) => true,
-        };
-        refuse(enough, || {
-            format!("--shard {index}/{of}: -n is the requests of all shares, and each needs one")
-        })
-    }
-
-    fn check_batch_bytes(&self) -> Result<(), PlanError> {
-        let one: u64 = self.sequence.iter().map(CommandSpec::size_hint).sum();
-        let depth = u64::from(self.fleet.pipeline_depth);
-        refuse(one.saturating_mul(depth) <= limits::BATCH_BYTES_MAX, || {
-            format!(
-                "a pipeline of {depth} requests of {one} bytes is over the limit of {} bytes; \
-                 lower -P or -d",
-                limits::BATCH_BYTES_MAX
-            )
-        })
-    }
-
-    fn check_fields(&self) -> Result<(), PlanError> {
-        let columns = self.dataset.as_ref().map_or(0, |d| d.columns().len());
-        let pieces = self.sequence.iter().flat_map(|c| &c.args).flat_map(|a| &a.pieces);
-        for piece in pieces {
-            if let Piece::Field(column) = piece {
-                refuse(*column < columns, || {
-                    "a __field:name__ placeholder needs --dataset FILE with that column".to_owned()
-                })?;
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Stands in for the stage that an empty schedule does not have.
-const LASTING: crate::Stage = crate::Stage { from_per_s: 0.0, to_per_s: 0.0, lasts_ns: None };
 
 impl Plan {
     /// Connections that this share of the plan opens.
@@ -398,6 +230,7 @@ impl Plan {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::Piece;
 
     /// A small valid set of parts for tests to change one thing of.
     pub(crate) fn parts() -> PlanParts {

@@ -1,0 +1,146 @@
+//! What a plan must keep to: every bound, in words that name the option of the classic command line.
+
+use super::{Plan, PlanError, PlanParts, Stop, limits};
+use crate::{CommandSpec, Pace, Piece, Schedule, Shard};
+
+fn refuse(ok: bool, message: impl FnOnce() -> String) -> Result<(), PlanError> {
+    if ok { Ok(()) } else { Err(PlanError(message())) }
+}
+
+impl PlanParts {
+    /// Checks every bound and makes the plan.
+    ///
+    /// # Errors
+    /// The first bound that does not hold, in words that name the option of the classic command
+    /// line and the limit.
+    pub fn build(self) -> Result<Plan, PlanError> {
+        let fleet = &self.fleet;
+        refuse((1..=limits::WORKERS_MAX).contains(&fleet.workers), || {
+            format!("--threads: between 1 and {} worker threads are possible", limits::WORKERS_MAX)
+        })?;
+        refuse((1..=limits::CONNECTIONS_MAX).contains(&fleet.connections), || {
+            format!(
+                "-c {}: between 1 and {} connections are possible",
+                fleet.connections,
+                limits::CONNECTIONS_MAX
+            )
+        })?;
+        refuse((1..=limits::PIPELINE_MAX).contains(&fleet.pipeline_depth), || {
+            format!(
+                "-P {}: a pipeline holds between 1 and {} requests",
+                fleet.pipeline_depth,
+                limits::PIPELINE_MAX
+            )
+        })?;
+        match self.stop {
+            Stop::Requests(n) => refuse((1..=limits::REQUESTS_MAX).contains(&n), || {
+                format!("-n {n}: between 1 and {} requests are possible", limits::REQUESTS_MAX)
+            })?,
+            Stop::AfterNs(ns) => refuse((1..=limits::DURATION_NS_MAX).contains(&ns), || {
+                "--duration: between 1 second and 366 days are possible".to_owned()
+            })?,
+        }
+        refuse(self.warmup_ns <= limits::DURATION_NS_MAX, || {
+            "--warmup: at most 366 days are possible".to_owned()
+        })?;
+        refuse((1..=5).contains(&self.precision), || {
+            "--precision: between 1 and 5 significant digits are possible".to_owned()
+        })?;
+        let timeouts = limits::TIMEOUT_NS_MIN..=limits::TIMEOUT_NS_MAX;
+        refuse(self.timeout_ns.is_none_or(|ns| timeouts.contains(&ns)), || {
+            "--timeout: between 1 millisecond and an hour is possible".to_owned()
+        })?;
+        if let Pace::Open(schedule) = &self.pace {
+            self.check_schedule(schedule)?;
+        }
+        refuse(!self.sequence.is_empty(), || "no command to send".to_owned())?;
+        refuse(self.sequence.len() <= limits::SEQUENCE_MAX, || {
+            format!("a sequence holds at most {} commands, repeats included", limits::SEQUENCE_MAX)
+        })?;
+        self.check_shard()?;
+        self.check_batch_bytes()?;
+        self.check_fields()?;
+        Ok(Plan(self))
+    }
+
+    fn check_schedule(&self, schedule: &Schedule) -> Result<(), PlanError> {
+        let most = limits::RATE_MAX;
+        let rates = schedule.stages.iter().flat_map(|s| [s.from_per_s, s.to_per_s]);
+        let possible = rates.into_iter().all(|r| r.is_finite() && (0.0..=most).contains(&r));
+        refuse(possible && schedule.peak_per_s() > 0.0, || {
+            format!("--rps: a rate above 0 and up to {most} per second is possible")
+        })?;
+        refuse((1..=limits::STAGES_MAX).contains(&schedule.stages.len()), || {
+            format!("--rps: between 1 and {} steps are possible", limits::STAGES_MAX)
+        })?;
+        let (_, all_but_last) = schedule.stages.split_last().unwrap_or((&LASTING, &[]));
+        refuse(all_but_last.iter().all(|s| s.lasts_ns.is_some()), || {
+            "--rps: only the last step may go on for as long as the run".to_owned()
+        })?;
+        let lengths = schedule.stages.iter().filter_map(|s| s.lasts_ns);
+        let total = lengths.clone().try_fold(0u64, u64::checked_add);
+        let within = total.is_some_and(|ns| ns <= limits::DURATION_NS_MAX);
+        refuse(within && lengths.into_iter().all(|ns| ns > 0), || {
+            "--rps: a step or a ramp lasts above 0 seconds, and all of them at most 366 days"
+                .to_owned()
+        })?;
+        let ends = matches!(self.stop, Stop::AfterNs(_)) || schedule.last_per_s() > 0.0;
+        refuse(ends, || {
+            "--rps: a ramp that ends at 0 per second may never send the last of -n requests; use \
+             --duration"
+                .to_owned()
+        })
+    }
+
+    fn check_shard(&self) -> Result<(), PlanError> {
+        let Shard { index, of } = self.shard;
+        refuse((1..=limits::SHARDS_MAX).contains(&of) && (1..=of).contains(&index), || {
+            format!(
+                "--shard {index}/{of}: shares are numbered from 1, and there may be {} of them",
+                limits::SHARDS_MAX
+            )
+        })?;
+        refuse(self.fleet.connections >= of, || {
+            format!(
+                "--shard {index}/{of}: -c {} is the connections of all shares together, and each \
+                 needs one",
+                self.fleet.connections
+            )
+        })?;
+        let enough = match self.stop {
+            Stop::Requests(n) => n.div_ceil(self.sequence.len() as u64) >= u64::from(of),
+            Stop::AfterNs(_) => true,
+        };
+        refuse(enough, || {
+            format!("--shard {index}/{of}: -n is the requests of all shares, and each needs one")
+        })
+    }
+
+    fn check_batch_bytes(&self) -> Result<(), PlanError> {
+        let one: u64 = self.sequence.iter().map(CommandSpec::size_hint).sum();
+        let depth = u64::from(self.fleet.pipeline_depth);
+        refuse(one.saturating_mul(depth) <= limits::BATCH_BYTES_MAX, || {
+            format!(
+                "a pipeline of {depth} requests of {one} bytes is over the limit of {} bytes; \
+                 lower -P or -d",
+                limits::BATCH_BYTES_MAX
+            )
+        })
+    }
+
+    fn check_fields(&self) -> Result<(), PlanError> {
+        let columns = self.dataset.as_ref().map_or(0, |d| d.columns().len());
+        let pieces = self.sequence.iter().flat_map(|c| &c.args).flat_map(|a| &a.pieces);
+        for piece in pieces {
+            if let Piece::Field(column) = piece {
+                refuse(*column < columns, || {
+                    "a __field:name__ placeholder needs --dataset FILE with that column".to_owned()
+                })?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Stands in for the stage that an empty schedule does not have.
+const LASTING: crate::Stage = crate::Stage { from_per_s: 0.0, to_per_s: 0.0, lasts_ns: None };

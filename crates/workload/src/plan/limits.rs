@@ -1,0 +1,27 @@
+//! The stated bounds of a plan. A value beyond one is a usage error, never a crash later.
+
+/// Most connections of one process. Beyond it a single machine runs out of file descriptors
+/// (`fs.nr_open` is 1,048,576 on Linux) long before it runs out of keystorm.
+pub const CONNECTIONS_MAX: u32 = 1_000_000;
+/// Most sequences in flight on one connection.
+pub const PIPELINE_MAX: u32 = 1_000_000;
+/// Most worker threads, as in `valkey-benchmark`.
+pub const WORKERS_MAX: u16 = 500;
+/// Most requests of one test: what an `i64` holds, so that every figure stays exact.
+pub const REQUESTS_MAX: u64 = i64::MAX as u64;
+/// Longest run or warm-up: 366 days in nanoseconds.
+pub const DURATION_NS_MAX: u64 = 366 * 86_400 * 1_000_000_000;
+/// Most commands in one sequence, repeats included.
+pub const SEQUENCE_MAX: usize = 65_536;
+/// Most bytes of one pipeline of one connection: every worker keeps one such image.
+pub const BATCH_BYTES_MAX: u64 = 4 << 30;
+/// Highest rate of an open loop, in requests per second.
+pub const RATE_MAX: f64 = 1e9;
+/// Most stages of a schedule.
+pub const STAGES_MAX: usize = 1_000;
+/// Most shares of one plan.
+pub const SHARDS_MAX: u32 = 10_000;
+/// Shortest time that a request may be given: clocks and schedulers are no finer.
+pub const TIMEOUT_NS_MIN: u64 = 1_000_000;
+/// Longest: an hour.
+pub const TIMEOUT_NS_MAX: u64 = 3600 * 1_000_000_000;
