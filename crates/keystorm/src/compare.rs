@@ -154,8 +154,8 @@ fn apples(a: &Plan, b: &Plan) -> Result<()> {
         return Ok(());
     }
     Err(anyhow!(
-        "the runs would differ in more than the server, so that a ratio would not be its:\n  {}",
-        found.join("\n  ")
+        "the runs would differ in more than the server, so that a ratio would not be its: {}",
+        found.join("; ")
     ))
 }
 

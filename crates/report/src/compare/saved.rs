@@ -96,13 +96,13 @@ pub fn of_saved(
     let mut faults = Vec::new();
     for (a, b) in a.iter().zip(b) {
         for fault in unlike(names, &a[0].plan, &b[0].plan)? {
-            faults.push(format!("  {}: {fault}", a[0].plan.name));
+            faults.push(format!("in the test {}, {fault}", a[0].plan.name));
         }
     }
     if !faults.is_empty() {
         return wrong(format!(
-            "the runs differ in more than the server, so that a ratio would not be its:\n{}",
-            faults.join("\n")
+            "the runs differ in more than the server, so that a ratio would not be its: {}",
+            faults.join("; ")
         ));
     }
     let (Some(first_a), Some(first_b)) = (a.first(), b.first()) else {
