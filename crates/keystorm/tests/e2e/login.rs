@@ -71,7 +71,7 @@ fn a_wrong_or_missing_password_is_told_without_showing_it() {
     let open = Server::redis();
     let ran = open.run("-n 10 -a hunter2 get k").exits(1).keeps_secret("hunter2");
     ran.says("Leave out -a");
-    for bad in ["http://:hunter2@h", "redis://:hunter2@h:99999", "rediss://:hunter2@h"] {
+    for bad in ["http://:hunter2@h", "redis://:hunter2@h:99999", "rediss://:hunter2@h:99999"] {
         server.run(&format!("-u {bad} -n 1 get k")).exits(2).says("-u").keeps_secret("hunter2");
     }
 }

@@ -10,6 +10,8 @@ use super::grounds::{Grounds, Schedule};
 /// A share of errors above this makes the run one of errors. One in a hundred is more than any
 /// tolerable fault and may already change the mean: error replies are often quicker.
 pub(super) const ERRORS_SHARE: f64 = 0.01;
+/// More error replies than this are most of what the test was.
+pub(super) const ERRORS_MOST: f64 = 0.5;
 /// Nothing succeeded for more than this share of the time: then the mean rate is that of two
 /// different things.
 pub(super) const OUTAGE_SHARE: f64 = 0.01;
@@ -102,6 +104,11 @@ impl Finding {
 /// Weighs the evidence.
 pub(super) fn find(grounds: &Grounds) -> Finding {
     if grounds.broken_off {
+        return Finding::Errors;
+    }
+    // Then the test was of errors, whether or not there was a time without anything else.
+    let refused = grounds.failed.saturating_sub(grounds.unanswered);
+    if refused as f64 > ERRORS_MOST * grounds.asked() as f64 {
         return Finding::Errors;
     }
     // It explains the errors that came with it.

@@ -73,6 +73,13 @@ fn cases() -> Vec<Case> {
             "nothing succeeded for 0.25 s of 1.00 s; 200 requests failed",
         ),
         (
+            "error replies to most requests, and nothing else for a while",
+            Grounds { failed: 900_000, requests: 1_000_000, outages: out(2, 0.9), ..idle() },
+            F::Errors,
+            L::Errors,
+            "were refused or lost",
+        ),
+        (
             "outages of a node",
             Grounds { outages: out_on("n:1", 2, 0.5), ..idle() },
             F::Outage,

@@ -81,7 +81,12 @@ pub(crate) fn replay(parts: PlanParts, server: Server) -> (Measurement, Log) {
     let log = Rc::new(RefCell::new(Log::default()));
     let engine = Scripted::new(server.logging_to(Rc::clone(&log)));
     let shape = tally_shape(&plan);
-    let (full, messages) = mpsc::sync_channel(100_000);
+    // Nobody takes messages before the worker has ended, and room for many costs more than a run.
+    let room = match plan.stop {
+        Stop::Requests(n) => n.saturating_mul(8),
+        Stop::AfterNs(ns) => ns / MS,
+    };
+    let (full, messages) = mpsc::sync_channel((room as usize + 1_000).min(100_000));
     let (empty, ready) = mpsc::channel();
     let mut collector = Collector::new(shape, vec![empty], "scripted");
     let interrupted = AtomicBool::new(false);

@@ -12,9 +12,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::{
-    Budget, CommandSpec, Curve, Dataset, KeySpace, Pace, Pacer, Schedule, Shard, Target,
-};
+use crate::{Budget, CommandSpec, Curve, Dataset, KeySpace, Pace, Pacer, Schedule, Shard, Target};
 
 /// The protocol spoken on every connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -219,7 +219,7 @@ pub(super) struct LoadOptions {
     #[arg(short = 'k', value_name = "BOOLEAN", allow_hyphen_values = true, default_value = "1")]
     pub(super) keep_alive: i64,
     /// Whether a connection that is lost is opened again, and the run goes on [default: yes with
-    /// --duration; no otherwise: its loss ends the run, as in the peers]
+    /// --duration, unless the server is spawned; no otherwise: its loss ends the run, as in the peers]
     #[arg(long, value_name = "WHETHER")]
     pub(super) reconnect: Option<YesNo>,
     /// Milliseconds that a request may take; one that takes longer is counted apart, and its

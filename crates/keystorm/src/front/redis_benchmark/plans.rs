@@ -180,7 +180,10 @@ fn base(options: &Options, called_as: &str, notes: &mut Vec<String>) -> Result<P
         (None, requests, _) => Stop::Requests(requests.unwrap_or(REQUESTS_DEFAULT)),
     };
     // By the name of a peer a lost connection ends the run, as it does there.
-    let by_time = matches!(stop, Stop::AfterNs(_)) && called_as == "keystorm";
+    let ours = called_as == "keystorm";
+    // One that was started for the run does not come back.
+    let returns = !matches!(target.endpoint, Endpoint::Spawned { .. });
+    let by_time = matches!(stop, Stop::AfterNs(_)) && ours && returns;
     let reconnect = load.reconnect.map_or(by_time, |arg| arg == YesNo::Yes);
     let pipeline = load.pipeline.unwrap_or(1).max(1);
     Ok(PlanParts {
