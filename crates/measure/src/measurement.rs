@@ -9,7 +9,8 @@ use crate::{Latency, NodeTally, Outage, Tally, Timeline};
 /// What one worker thread used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct WorkerUse {
-    /// CPU time of the thread while load ran.
+    /// CPU time of the thread while load ran, without that in which it only waited for a request
+    /// to be due.
     pub cpu_ns: u64,
     /// Wall time of the same span.
     pub wall_ns: u64,

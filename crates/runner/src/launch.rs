@@ -144,6 +144,8 @@ fn run_with<E: Engine, P: wire::Protocol>(
             let look = move || watch.run(cluster.refresh);
             thread::Builder::new().name("cluster-watch".to_owned()).spawn_scoped(scope, look)?;
         }
+        let cpus = thread::available_parallelism().map_or(1, usize::from);
+        let may_spin = cpus > usize::from(workers);
         for (worker, recorder) in (0..).zip(recorders) {
             let shift = Shift {
                 plan,
@@ -159,6 +161,7 @@ fn run_with<E: Engine, P: wire::Protocol>(
                 origins: &origins,
                 stream: budget.stream(),
                 warmup: warmup.stream(),
+                may_spin,
             };
             let (full, make_engine) = (full.clone(), &make_engine);
             let cluster = job.cluster.zip(watch.as_ref());
@@ -241,6 +244,9 @@ pub(crate) trait Carries<'r> {
     /// Runs the load to its end.
     fn load(&mut self) -> Result<(), Fatal>;
 
+    /// Time in which it only waited, without sleeping.
+    fn spun_ns(&self) -> u64;
+
     /// Ends: what is still in flight was never answered. What was seen, in all and by node.
     fn finish(self) -> (Recorder, Vec<NodeTally>);
 }
@@ -262,6 +268,10 @@ impl<'r, E: Engine, P: wire::Protocol> Carries<'r> for Worker<'r, E, P> {
         self.load()
     }
 
+    fn spun_ns(&self) -> u64 {
+        self.spun_ns()
+    }
+
     fn finish(self) -> (Recorder, Vec<NodeTally>) {
         (self.finish(), Vec::new())
     }
@@ -278,7 +288,8 @@ pub(crate) fn work<'r>(mut worker: impl Carries<'r>) -> [Message; 2] {
             if let Err(fatal) = worker.load() {
                 gate.fail(fatal);
             }
-            spent.cpu_ns = (thread_cpu() - cpu).as_nanos() as u64;
+            let cpu_ns = (thread_cpu() - cpu).as_nanos() as u64;
+            spent.cpu_ns = cpu_ns.saturating_sub(worker.spun_ns());
             spent.wall_ns = wall.elapsed().as_nanos() as u64;
             spent.wait_ns = run_delay_ns().zip(waited).map(|(now, then)| now.saturating_sub(then));
         }

@@ -23,6 +23,7 @@ mod reopening;
 #[cfg(test)]
 mod replay;
 mod session;
+mod spin;
 mod standing;
 mod worker;
 

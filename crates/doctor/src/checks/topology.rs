@@ -27,11 +27,18 @@ pub(super) fn cpus(evidence: &Evidence) -> Verdict {
             "give the container whole CPUs (docker: --cpuset-cpus) instead of a quota (--cpus)",
         ));
     }
-    Ok(if ours < 2 {
+    Ok(if logical < 2 {
         Outcome::bad(
             seen,
             "client and server share one CPU: what is measured is both together",
             "run the client on another machine, or on one with two CPUs",
+        )
+    } else if ours < 2 {
+        Outcome::warn(
+            seen,
+            "the client may use one CPU, which is well if the server has another: a server that \
+             inherits the limit, as with --spawn, shares it",
+            "taskset and cgroup limits say where; --cpus and --server-cpus choose within them",
         )
     } else {
         Outcome::ok(seen)

@@ -49,6 +49,7 @@ impl Ring {
             .setup_single_issuer()
             .setup_defer_taskrun()
             .setup_coop_taskrun()
+            .setup_taskrun_flag()
             .setup_submit_all()
             .setup_cqsize(completions)
             .build(SUBMISSIONS)?;
@@ -143,11 +144,26 @@ impl Ring {
     /// Hands over what is prepared and waits for a completion, for so long at most.
     #[inline]
     pub(super) fn submit_and_wait(&mut self, most: Option<Duration>) -> io::Result<()> {
+        if most == Some(Duration::ZERO) {
+            return self.look();
+        }
         let most = Timespec::from(most.unwrap_or(WAIT_MAX));
         let args = SubmitArgs::new().timespec(&most);
         let waited = self.ring.submitter().submit_with_args(1, &args);
         again_if_interrupted(waited)?;
         // A wait that ended for another reason may have left something behind.
+        self.submit()
+    }
+
+    /// Hands over what is prepared and takes what has completed, without waiting. Where there is
+    /// neither, the kernel is not asked: a wait of no time still costs it a timer.
+    fn look(&mut self) -> io::Result<()> {
+        let submissions = self.ring.submission();
+        let pending = submissions.taskrun() || submissions.cq_overflow();
+        drop(submissions);
+        if pending {
+            again_if_interrupted(self.ring.submit_and_wait(0))?;
+        }
         self.submit()
     }
 

@@ -16,6 +16,7 @@ use crate::opening::Opening;
 use crate::prelude::Prelude;
 use crate::recorder::Recorder;
 use crate::reopening::Reopening;
+use crate::spin::Spin;
 use crate::worker::{DRAIN_MAX_NS, GATE_EVERY_NS, STOP_EVERY_NS, Shift};
 use crate::{Fatal, Standing};
 
@@ -52,6 +53,7 @@ pub(crate) struct ClusterWorker<'r, E, P: Protocol> {
     pub(super) scarce: bool,
     /// Connections do not stand where they should.
     pub(super) unbalanced: bool,
+    spin: Spin,
     pub(super) pacer: Option<Pacer>,
     /// Requests that were sent and have no reply yet, those that are to be sent again included.
     pub(super) in_flight: usize,
@@ -145,6 +147,7 @@ impl<'r, E: Engine, P: Protocol> ClusterWorker<'r, E, P> {
             rolling,
             scarce: connections < used.len(),
             unbalanced: false,
+            spin: Spin::new(shift.may_spin),
             pacer: None,
             in_flight: 0,
             turned_away: Vec::new(),
@@ -250,16 +253,16 @@ impl<'r, E: Engine, P: Protocol> ClusterWorker<'r, E, P> {
         });
     }
 
+    /// When a request is due that could be sent.
+    fn due_ns(&self) -> u64 {
+        let over = self.spent || !self.lanes.wants_more() || self.engine.now_ns() >= self.stop_ns;
+        self.pacer.as_ref().filter(|_| !over).map_or(u64::MAX, Pacer::due_ns)
+    }
+
     /// When to wake up if nothing happens.
-    fn wake_ns(&self) -> u64 {
+    fn wake_ns(&self, due_ns: u64) -> u64 {
         let now_ns = self.engine.now_ns();
         let stop_ns = if self.stop_ns > now_ns { self.stop_ns } else { u64::MAX };
-        let due_ns = match &self.pacer {
-            Some(pacer) if !self.spent && self.lanes.wants_more() && now_ns < self.stop_ns => {
-                pacer.due_ns()
-            }
-            _ => u64::MAX,
-        };
         let later_ns = self.later.iter().map(|(ns, _)| *ns).min().unwrap_or(u64::MAX);
         let broken_ns = self.reopening.wake_ns().min(self.look_ns);
         // While something is amiss, news of the cluster may come at any time.
@@ -297,6 +300,10 @@ impl<'r, E: Engine, P: Protocol> Carries<'r> for ClusterWorker<'r, E, P> {
 
     fn number(&self) -> u16 {
         self.shift.worker
+    }
+
+    fn spun_ns(&self) -> u64 {
+        self.spin.spun_ns()
     }
 
     fn open(&mut self) -> Result<bool, Fatal> {
@@ -351,8 +358,12 @@ impl<'r, E: Engine, P: Protocol> Carries<'r> for ClusterWorker<'r, E, P> {
     fn load(&mut self) -> Result<(), Fatal> {
         self.start();
         loop {
-            self.wait(Some(self.wake_ns()))?;
+            let due_ns = self.due_ns();
+            let until_ns = self.spin.until_ns(self.engine.now_ns(), self.wake_ns(due_ns), due_ns);
+            self.wait(Some(until_ns))?;
+            let mut quiet = self.engine.now_ns() < due_ns;
             while let Some(event) = self.engine.next() {
+                quiet = false;
                 if let Some(conn) = self.settle_event(event)? {
                     self.refill(conn);
                 }
@@ -362,6 +373,7 @@ impl<'r, E: Engine, P: Protocol> Carries<'r> for ClusterWorker<'r, E, P> {
             if self.engine.now_ns() >= self.recorder.wake_ns() {
                 self.note_asked();
             }
+            self.spin.turned(self.engine.now_ns(), quiet);
             self.turn();
             if self.is_done() || self.shift.gate.stopped() {
                 return Ok(());

@@ -105,6 +105,8 @@ pub(crate) fn replay(parts: PlanParts, server: Server) -> (Measurement, Log) {
         origins: &Origins::new(&plan.target, plan.fleet.connections, None),
         stream: budget.stream(),
         warmup: warmup.stream(),
+        // Its time passes only in sleep.
+        may_spin: false,
     };
     let recorder = Recorder::new(0, shape, full.clone(), ready);
     for message in work(Worker::<_, Resp>::new(engine, shift, recorder)) {

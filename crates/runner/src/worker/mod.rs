@@ -21,6 +21,7 @@ use crate::prelude::Prelude;
 use crate::recorder::Recorder;
 use crate::reopening::Reopening;
 use crate::session::Session;
+use crate::spin::Spin;
 use crate::{Fatal, Standing};
 use mend::Watch;
 
@@ -48,6 +49,8 @@ pub(crate) struct Shift<'r> {
     pub(crate) origins: &'r Origins,
     pub(crate) stream: RequestStream<'r>,
     pub(crate) warmup: RequestStream<'r>,
+    /// Whether there is a CPU for it alone.
+    pub(crate) may_spin: bool,
 }
 
 /// See the module.
@@ -64,6 +67,7 @@ pub(crate) struct Worker<'r, E, P: Protocol> {
     sequence_len: u32,
     depth: u32,
     rolling: bool,
+    spin: Spin,
     /// Open loop: the schedule, and the connections with room for what it holds.
     pacer: Option<Pacer>,
     queue: VecDeque<ConnId>,
@@ -101,6 +105,7 @@ impl<'r, E: Engine, P: Protocol> Worker<'r, E, P> {
             sequence_len: plan.sequence.len() as u32,
             depth: plan.fleet.pipeline_depth,
             rolling: plan.fleet.window == Window::Rolling,
+            spin: Spin::new(shift.may_spin),
             pacer: None,
             queue: VecDeque::with_capacity(shift.connections as usize),
             room_ns: 0,
@@ -174,8 +179,12 @@ impl<'r, E: Engine, P: Protocol> Worker<'r, E, P> {
     pub(crate) fn load(&mut self) -> Result<(), Fatal> {
         self.start();
         loop {
-            self.wait(Some(self.wake_ns()))?;
+            let due_ns = self.due_ns();
+            let until_ns = self.spin.until_ns(self.engine.now_ns(), self.wake_ns(due_ns), due_ns);
+            self.wait(Some(until_ns))?;
+            let mut quiet = self.engine.now_ns() < due_ns;
             while let Some(event) = self.engine.next() {
+                quiet = false;
                 if let Some(conn) = self.settle_event(event)? {
                     self.refill(conn);
                 }
@@ -189,11 +198,17 @@ impl<'r, E: Engine, P: Protocol> Worker<'r, E, P> {
             if self.engine.now_ns() >= self.watch.due_ns {
                 self.mend()?;
             }
+            self.spin.turned(self.engine.now_ns(), quiet);
             self.turn();
             if self.is_done() || self.shift.gate.stopped() {
                 return Ok(());
             }
         }
+    }
+
+    /// Time in which it only waited, without sleeping.
+    pub(crate) fn spun_ns(&self) -> u64 {
+        self.spin.spun_ns()
     }
 
     /// Ends: what is still in flight was never answered.
@@ -251,16 +266,16 @@ impl<'r, E: Engine, P: Protocol> Worker<'r, E, P> {
         self.engine.wait(until_ns).map_err(|e| Fatal(format!("waiting for the server: {e}")))
     }
 
+    /// When a request is due that could be sent.
+    fn due_ns(&self) -> u64 {
+        let over = self.spent || self.queue.is_empty() || self.engine.now_ns() >= self.stop_ns;
+        self.pacer.as_ref().filter(|_| !over).map_or(u64::MAX, Pacer::due_ns)
+    }
+
     /// When to wake up if nothing happens.
-    fn wake_ns(&self) -> u64 {
+    fn wake_ns(&self, due_ns: u64) -> u64 {
         let now_ns = self.engine.now_ns();
         let stop_ns = if self.stop_ns > now_ns { self.stop_ns } else { u64::MAX };
-        let due_ns = match &self.pacer {
-            Some(pacer) if !self.spent && !self.queue.is_empty() && now_ns < self.stop_ns => {
-                pacer.due_ns()
-            }
-            _ => u64::MAX,
-        };
         let give_up_ns = self.give_up_ns();
         self.recorder.wake_ns().min(stop_ns).min(due_ns).min(self.watch.due_ns).min(give_up_ns)
     }
