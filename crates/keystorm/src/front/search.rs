@@ -166,7 +166,10 @@ impl FrontEnd for SearchFront {
             line.options.push(Given::new("--on-error", "count"));
         }
         let default = Settings::default();
+        // Below that the longest trial has too few requests to tell.
+        let least_per_s = slo.requests_min() as f64 / (duration * LONGER_MAX);
         let settings = Settings {
+            least_per_s: start.map_or(least_per_s, |start| least_per_s.min(start as f64)).max(1.0),
             start_per_s: start.map_or(default.start_per_s, |start| start as f64),
             within: within / 100.0,
             repeats: repeat,
