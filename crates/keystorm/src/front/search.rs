@@ -174,7 +174,6 @@ impl FrontEnd for SearchFront {
             within: within / 100.0,
             repeats: repeat,
             most_per_s: (most as f64).min(default.most_per_s),
-            ..default
         };
         let job = SearchJob {
             slo,
