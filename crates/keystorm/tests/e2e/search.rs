@@ -52,7 +52,7 @@ fn a_target_that_nothing_keeps_is_a_failed_run() {
         server.port()
     );
     let ran = Keystorm::new(&line).run().exits(1);
-    assert!(ran.out.contains("not even 1/s keep max<1ns"), "{}", ran.out);
+    assert!(ran.out.contains("not even 20/s keep max<1ns"), "{}", ran.out);
 }
 
 #[test]
