@@ -6,6 +6,10 @@ use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
 use crate::Fatal;
 
 const UNKNOWN: u64 = u64::MAX;
+/// How long a worker that is ready sleeps between looks at a gate that is not open yet.
+const GATE_EVERY_NS: u64 = 200_000;
+/// The same when the time of its opening is known.
+const STOP_EVERY_NS: u64 = 100_000_000;
 
 /// Shared by the workers of one run and the thread that collects.
 pub(crate) struct Gate<'r> {
@@ -53,6 +57,16 @@ impl<'r> Gate<'r> {
     /// When load starts, once that is known.
     pub(crate) fn start_ns(&self) -> Option<u64> {
         Some(self.start_ns.load(Ordering::Acquire)).filter(|ns| *ns != UNKNOWN)
+    }
+
+    /// When a worker that waits for the start should look again; `None` once it has come.
+    pub(crate) fn look_again_ns(&self, now_ns: u64) -> Option<u64> {
+        match self.start_ns() {
+            Some(start_ns) if start_ns <= now_ns => None,
+            // Also now and then before: somebody may ask for the end.
+            Some(start_ns) => Some(start_ns.min(now_ns + STOP_EVERY_NS)),
+            None => Some(now_ns + GATE_EVERY_NS),
+        }
     }
 
     /// Stops all workers for this reason, unless there was one before.

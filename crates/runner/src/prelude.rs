@@ -2,10 +2,10 @@
 //!
 //! Its replies are waited for and never scored.
 
-use wire::Protocol;
+use wire::{Decode, Protocol, Reply};
 use workload::{Plan, ProtocolKind, ReadFrom, Secret};
 
-use crate::explain;
+use crate::{Fatal, explain};
 
 /// The bytes of the prelude and what each of its commands is, for errors.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -14,6 +14,14 @@ pub(crate) struct Prelude {
     pub(crate) steps: Vec<Step>,
     /// What must not be quoted, even where the server quotes it.
     secret: Option<Secret>,
+}
+
+/// What a server said to the prelude.
+pub(crate) enum Greeting {
+    /// That many of its commands are answered, by so many bytes since it was asked last.
+    Answered { steps: usize, consumed: usize },
+    /// It takes nobody for the moment.
+    NotNow,
 }
 
 /// One command of the prelude.
@@ -58,6 +66,38 @@ impl Prelude {
         }
         prelude.secret = secret;
         prelude
+    }
+
+    /// Reads on in the replies of a connection of which `steps` are answered. With `mends` a refusal
+    /// that passes is [`Greeting::NotNow`].
+    ///
+    /// # Errors
+    /// The server refuses a command, or does not speak the protocol.
+    pub(crate) fn hear(
+        &self,
+        decoder: &mut impl Decode,
+        inbox: &[u8],
+        mut steps: usize,
+        mends: bool,
+    ) -> Result<Greeting, Fatal> {
+        let mut consumed = 0;
+        while steps < self.steps.len() {
+            let step = decoder.decode(&inbox[consumed..]).map_err(|e| Fatal(e.to_string()))?;
+            consumed += step.consumed;
+            match step.reply {
+                None => break,
+                Some(Reply::Error(text)) => {
+                    let text = explain::text(text);
+                    if mends && explain::is_passing(&text) {
+                        return Ok(Greeting::NotNow);
+                    }
+                    return Err(Fatal(self.refused(steps, &text)));
+                }
+                Some(Reply::Push) => {}
+                Some(_) => steps += 1,
+            }
+        }
+        Ok(Greeting::Answered { steps, consumed })
     }
 
     /// What the refusal of step number `step` means, in words for a person.

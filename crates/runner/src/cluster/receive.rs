@@ -7,6 +7,7 @@ use wire::{Decode, Protocol, Reply};
 use workload::OnError;
 
 use super::worker::ClusterWorker;
+use crate::prelude::Greeting;
 use crate::session::State;
 use crate::{Fatal, explain};
 
@@ -167,30 +168,20 @@ impl<E: Engine, P: Protocol> ClusterWorker<'_, E, P> {
     fn greeted(&mut self, conn: ConnId) -> Result<Option<ConnId>, Fatal> {
         let mends = self.mends();
         let link = &mut self.links[conn.0 as usize];
-        let State::Greeting { mut answered } = link.state else {
+        let State::Greeting { answered } = link.state else {
             return Ok(None);
         };
         let inbox = self.engine.inbox();
-        let mut at = 0;
-        while answered < self.prelude.steps.len() {
-            let step = link.decoder.decode(&inbox[at..]).map_err(|e| Fatal(e.to_string()))?;
-            at += step.consumed;
-            match step.reply {
-                None => break,
-                Some(Reply::Error(text)) => {
-                    let text = explain::text(text);
-                    if mends && explain::is_passing(&text) {
-                        self.hang_up(conn, 0);
-                        return Ok(None);
-                    }
-                    return Err(Fatal(self.prelude.refused(answered, &text)));
-                }
-                Some(Reply::Push) => {}
-                Some(_) => answered += 1,
+        match self.prelude.hear(&mut link.decoder, inbox, answered, mends)? {
+            Greeting::NotNow => {
+                self.hang_up(conn, 0);
+                Ok(None)
+            }
+            Greeting::Answered { steps, consumed } => {
+                link.state = State::Greeting { answered: steps };
+                self.engine.consume(consumed);
+                Ok((steps == self.prelude.steps.len()).then(|| self.ready(conn)))
             }
         }
-        link.state = State::Greeting { answered };
-        self.engine.consume(at);
-        Ok((answered == self.prelude.steps.len()).then(|| self.ready(conn)))
     }
 }

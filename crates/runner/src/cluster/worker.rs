@@ -17,7 +17,7 @@ use crate::prelude::Prelude;
 use crate::recorder::Recorder;
 use crate::reopening::Reopening;
 use crate::spin::Spin;
-use crate::worker::{DRAIN_MAX_NS, GATE_EVERY_NS, STOP_EVERY_NS, Shift};
+use crate::worker::{DRAIN_MAX_NS, Shift};
 use crate::{Fatal, Standing};
 
 /// Requests that may wait for each connection of a node while other nodes have some left to do,
@@ -338,12 +338,7 @@ impl<'r, E: Engine, P: Protocol> Carries<'r> for ClusterWorker<'r, E, P> {
             if self.shift.gate.stopped() {
                 return Ok(false);
             }
-            let now_ns = self.engine.now_ns();
-            let until_ns = match self.shift.gate.start_ns() {
-                Some(start_ns) if start_ns <= now_ns => break,
-                Some(start_ns) => start_ns.min(now_ns + STOP_EVERY_NS),
-                None => now_ns + GATE_EVERY_NS,
-            };
+            let Some(until_ns) = self.shift.gate.look_again_ns(self.engine.now_ns()) else { break };
             self.wait(Some(until_ns))?;
             while let Some(event) = self.engine.next() {
                 self.settle_event(event)?;

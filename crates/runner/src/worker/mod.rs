@@ -25,11 +25,6 @@ use crate::spin::Spin;
 use crate::{Fatal, Standing};
 use mend::Watch;
 
-/// How long a worker that is ready sleeps between looks at a gate that is not open yet.
-pub(crate) const GATE_EVERY_NS: u64 = 200_000;
-/// The same when the time of its opening is known.
-pub(crate) const STOP_EVERY_NS: u64 = 100_000_000;
-
 /// How long the replies to the last requests of a run by time are waited for, where lost
 /// connections are no end of it.
 pub(crate) const DRAIN_MAX_NS: u64 = 10_000_000_000;
@@ -160,13 +155,7 @@ impl<'r, E: Engine, P: Protocol> Worker<'r, E, P> {
             if self.shift.gate.stopped() {
                 return Ok(false);
             }
-            let now_ns = self.engine.now_ns();
-            let until_ns = match self.shift.gate.start_ns() {
-                Some(start_ns) if start_ns <= now_ns => break,
-                // Also now and then before: somebody may ask for the end.
-                Some(start_ns) => start_ns.min(now_ns + STOP_EVERY_NS),
-                None => now_ns + GATE_EVERY_NS,
-            };
+            let Some(until_ns) = self.shift.gate.look_again_ns(self.engine.now_ns()) else { break };
             self.wait(Some(until_ns))?;
             while let Some(event) = self.engine.next() {
                 self.settle_event(event)?;

@@ -6,6 +6,7 @@ use wire::{Decode, Protocol, Reply};
 use workload::OnError;
 
 use super::Worker;
+use crate::prelude::Greeting;
 use crate::session::State;
 use crate::{Fatal, explain};
 
@@ -116,30 +117,20 @@ impl<E: Engine, P: Protocol> Worker<'_, E, P> {
     fn greeted(&mut self, conn: ConnId) -> Result<Option<ConnId>, Fatal> {
         let mends = self.mends();
         let session = &mut self.sessions[conn.0 as usize];
-        let State::Greeting { mut answered } = session.state else {
+        let State::Greeting { answered } = session.state else {
             return Ok(None);
         };
         let inbox = self.engine.inbox();
-        let mut at = 0;
-        while answered < self.prelude.steps.len() {
-            let step = session.decoder.decode(&inbox[at..]).map_err(|e| Fatal(e.to_string()))?;
-            at += step.consumed;
-            match step.reply {
-                None => break,
-                Some(Reply::Error(text)) => {
-                    let text = explain::text(text);
-                    if mends && explain::is_passing(&text) {
-                        self.hang_up(conn, 0);
-                        return Ok(None);
-                    }
-                    return Err(Fatal(self.prelude.refused(answered, &text)));
-                }
-                Some(Reply::Push) => {}
-                Some(_) => answered += 1,
+        match self.prelude.hear(&mut session.decoder, inbox, answered, mends)? {
+            Greeting::NotNow => {
+                self.hang_up(conn, 0);
+                Ok(None)
+            }
+            Greeting::Answered { steps, consumed } => {
+                session.state = State::Greeting { answered: steps };
+                self.engine.consume(consumed);
+                Ok((steps == self.prelude.steps.len()).then(|| self.ready(conn)))
             }
         }
-        session.state = State::Greeting { answered };
-        self.engine.consume(at);
-        Ok((answered == self.prelude.steps.len()).then(|| self.ready(conn)))
     }
 }
