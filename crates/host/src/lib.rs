@@ -20,7 +20,10 @@ pub use engine::Address;
 
 pub use client::{Client, ClientError, Patience};
 pub use facts::{NodeFacts, ServerConfig, ServerFacts};
-pub use limits::{OpenFilesError, PortShortage, allow_open_files, local_ports, port_shortage};
+pub use limits::{
+    OpenFilesError, PortShortage, SourceError, allow_open_files, check_sources, local_ports,
+    port_shortage,
+};
 pub use machine::HostFacts;
 pub use plain::Plain;
 pub use probe::{Login, ProbeError, log_in, log_in_within, probe};

@@ -4,7 +4,8 @@
 //! there are to be, and what to do about too few ports, is left to the caller.
 
 use std::fmt;
-use std::net::SocketAddr;
+use std::io;
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::ops::RangeInclusive;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -55,34 +56,73 @@ pub fn allow_open_files(connections: u64, others: u64) -> Result<(), OpenFilesEr
 pub struct PortShortage {
     /// Connections that were asked for.
     pub connections: u64,
-    /// Ports that the kernel hands out.
+    /// Ports that the kernel hands out for each source address.
     pub ports: u64,
+    /// Source addresses.
+    pub sources: u64,
     /// Where they connect to.
     pub address: SocketAddr,
 }
 
 impl fmt::Display for PortShortage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { connections, ports, address } = self;
+        let Self { connections, ports, sources, address } = self;
+        let each = if *sources > 1 { " for each source address" } else { "" };
         write!(
             f,
             "-c {connections} connections to {address} need a local port each, and this machine \
-             hands out {ports}: use at most -c {ports}, connect to a unix socket (-s), or widen \
-             the range, as root: sysctl -w net.ipv4.ip_local_port_range='1024 65535'"
+             hands out {ports}{each}: use at most -c {}, connect from more addresses of this \
+             machine (--source-ip), connect to a unix socket (-s), or widen the range, as root: \
+             sysctl -w net.ipv4.ip_local_port_range='1024 65535'",
+            ports * sources
         )
     }
 }
 
-/// Whether the local ports suffice for `connections` to one address. `None` if they do, or if
-/// this machine does not tell.
+/// Whether the local ports suffice for `connections` from so many `sources` to one address. `None`
+/// if they do, or if this machine does not tell.
 ///
 /// Ports that other programs use, or that rest after a connection was closed (`TIME_WAIT`), are
 /// not taken off, so what this lets pass may still run out.
 #[must_use]
-pub fn port_shortage(address: SocketAddr, connections: u64) -> Option<PortShortage> {
+pub fn port_shortage(
+    address: SocketAddr,
+    connections: u64,
+    sources: usize,
+) -> Option<PortShortage> {
     let range = local_ports()?;
     let ports = u64::from(range.end() - range.start()) + 1;
-    (connections > ports).then_some(PortShortage { connections, ports, address })
+    let sources = sources.max(1) as u64;
+    let shortage = PortShortage { connections, ports, sources, address };
+    (connections > ports.saturating_mul(sources)).then_some(shortage)
+}
+
+/// An address to connect from cannot be used.
+#[derive(Debug, Error)]
+#[error("--source-ip {address}: {}", if .error.kind() == io::ErrorKind::AddrNotAvailable {
+    "no address of this machine (`ip address` lists them)".to_owned()
+} else {
+    .error.to_string()
+})]
+pub struct SourceError {
+    /// The address.
+    pub address: IpAddr,
+    /// What the kernel says of it.
+    #[source]
+    pub error: io::Error,
+}
+
+/// Sees whether connections can be made from each of `sources`.
+///
+/// # Errors
+/// The first that is no address of this machine.
+pub fn check_sources(sources: &[IpAddr]) -> Result<(), SourceError> {
+    sources.iter().try_for_each(|address| {
+        // Needs no port of those that connections take, and nobody hears of it.
+        UdpSocket::bind((*address, 0))
+            .map(drop)
+            .map_err(|error| SourceError { address: *address, error })
+    })
 }
 
 /// The ports that this machine connects from, where it tells; of IPv6, too, in spite of the name.
@@ -136,9 +176,27 @@ mod tests {
     #[test]
     fn more_connections_than_ports_are_told() {
         let address = "127.0.0.1:6379".parse().unwrap();
-        assert_eq!(port_shortage(address, 1), None);
-        let shortage = port_shortage(address, 100_000).unwrap();
+        assert_eq!(port_shortage(address, 1, 0), None);
+        let shortage = port_shortage(address, 100_000, 0).unwrap();
         let text = shortage.to_string();
         assert!(text.contains("-c 100000 connections to 127.0.0.1:6379"));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn each_source_address_has_ports_of_its_own() {
+        let address = "127.0.0.1:6379".parse().unwrap();
+        assert_eq!(port_shortage(address, 100_000, 7), None);
+        let shortage = port_shortage(address, 500_000, 2).unwrap().to_string();
+        assert!(shortage.contains("for each source address") && shortage.contains("--source-ip"));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_source_address_must_be_of_this_machine() {
+        check_sources(&["127.0.0.1".parse().unwrap(), "127.0.0.2".parse().unwrap()]).unwrap();
+        // From a range for documentation (RFC 5737), which nobody has.
+        let error = check_sources(&["192.0.2.1".parse().unwrap()]).unwrap_err().to_string();
+        assert!(error.starts_with("--source-ip 192.0.2.1: no address of this machine"), "{error}");
     }
 }

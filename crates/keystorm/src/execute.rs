@@ -71,7 +71,7 @@ pub(crate) fn tell_about(server: &Server, plan: &Plan) {
     }
     let connections = u64::from(plan.own_connections());
     if let host::Address::Tcp(address) = server.address
-        && let Some(shortage) = host::port_shortage(address, connections)
+        && let Some(shortage) = host::port_shortage(address, connections, plan.target.sources.len())
     {
         eprintln!("WARNING: {shortage}");
     }

@@ -37,6 +37,7 @@ impl<'r> Rig<'r> {
         interrupted: &'r AtomicBool,
     ) -> Result<Self> {
         host::allow_open_files(u64::from(connections), OTHER_FILES)?;
+        host::check_sources(&target.sources)?;
         let server = Server::reach(target, connections)?;
         Ok(Self { server, machine: HostFacts::read(), interrupted, sample: false })
     }

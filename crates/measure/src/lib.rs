@@ -12,6 +12,7 @@ mod lateness;
 mod measurement;
 mod node;
 mod outage;
+mod slices;
 mod tally;
 mod timeline;
 
@@ -20,7 +21,8 @@ pub use histogram::Latency;
 pub use lateness::Lateness;
 pub use measurement::{Ending, Measurement, WorkerUse};
 pub use node::{NodeTally, merge_nodes};
-pub use outage::{Failures, Outage, SLICE_NS, Slices, SuccessLine};
+pub use outage::{Outage, SuccessLine, Usual};
+pub use slices::{Failures, SLICE_NS, Slices};
 pub use tally::{
     CommandTally, ConnectionTally, ErrorCounts, Outcome, Sample, Tally, TallyShape, TlsTally,
 };

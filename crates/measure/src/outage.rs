@@ -1,6 +1,6 @@
 //! When nothing succeeded.
 //!
-//! Workers count what ended in slices of 10 ms. Slices add up over workers and intervals to one
+//! Workers count what ended in [`Slices`] of 10 ms. They add up over workers and intervals to one
 //! line for each node, and [`SuccessLine::outages`] finds the spans in it in which nothing
 //! succeeded though load was due. Times are exact to a slice at either end.
 
@@ -8,11 +8,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-/// Length of a slice.
-pub const SLICE_NS: u64 = 10_000_000;
-/// Slices that one interval of a worker may have: those of a quarter of a second, and a few for a
-/// worker that is late. What is later still counts in the last.
-const SLICES: usize = 32;
+use crate::slices::{Failures, SLICE_NS, Slices};
+
 /// Slices between two looks at whether anything is asked of a node: an interval.
 const LOOK: usize = 25;
 /// Slices kept for each node: a day. What ends later is in no outage.
@@ -27,6 +24,9 @@ const FAILING_MIN: usize = 10;
 const SILENT_MIN: usize = 50;
 /// An outage is so many times as long as what usually lies between two successes.
 const TIMES_USUAL: usize = 20;
+/// Silence is so many times as long as a reply usually takes: a server with many clients may read
+/// the requests of all before it answers any.
+const TIMES_SERVICE: usize = 4;
 /// Slices before an outage whose rate is the rate before, at most and at least.
 const BEFORE_MAX: usize = 100;
 const BEFORE_MIN: usize = 10;
@@ -34,74 +34,8 @@ const BEFORE_MIN: usize = 10;
 const BACK_OVER: usize = 10;
 const BACK_SHARE: f64 = 0.95;
 
-/// What ended in each slice of one interval, on one node.
-#[derive(Debug, Clone)]
-pub struct Slices {
-    ok: [u32; SLICES],
-    failures: [Failures; SLICES],
-    /// Whether nothing was in flight to the node, or waiting for it, when the interval ended.
-    unasked: bool,
-}
-
-/// Requests that came to no good.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Failures {
-    /// Error replies.
-    pub errors: u64,
-    /// Requests whose connection ended first.
-    pub lost: u64,
-    /// Requests whose time was over.
-    pub timed_out: u64,
-}
-
-impl Failures {
-    /// All of them.
-    #[must_use]
-    pub fn total(&self) -> u64 {
-        self.errors + self.lost + self.timed_out
-    }
-
-    /// Adds all that `other` holds.
-    pub fn merge(&mut self, other: &Self) {
-        let Self { errors, lost, timed_out } = other;
-        // Saturating, because what is merged may come from files, which may say anything.
-        self.errors = self.errors.saturating_add(*errors);
-        self.lost = self.lost.saturating_add(*lost);
-        self.timed_out = self.timed_out.saturating_add(*timed_out);
-    }
-}
-
-impl Default for Slices {
-    fn default() -> Self {
-        Self { ok: [0; SLICES], failures: [Failures::default(); SLICES], unasked: false }
-    }
-}
-
-impl Slices {
-    fn index(since_ns: u64) -> usize {
-        ((since_ns / SLICE_NS) as usize).min(SLICES - 1)
-    }
-
-    /// Counts requests that succeeded so long after the interval began.
-    #[inline]
-    pub fn succeeded(&mut self, since_ns: u64, count: u32) {
-        self.ok[Self::index(since_ns)] += count;
-    }
-
-    /// Counts requests that did not.
-    pub fn failed(&mut self, since_ns: u64, failures: &Failures) {
-        self.failures[Self::index(since_ns)].merge(failures);
-    }
-
-    /// Says whether anything is asked of the node now that the interval ends. Unless it is said,
-    /// something is.
-    pub fn ask(&mut self, asked: bool) {
-        self.unasked = !asked;
-    }
-}
-
-/// A span in which nothing succeeded on one node although something was asked of it. Times are nanoseconds from the start of the
-/// measured part.
+/// A span in which nothing succeeded on one node although something was asked of it. Times are
+/// nanoseconds from the start of the measured part.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Outage {
     /// Index of the node in the measurement's nodes; 0 without a cluster.
@@ -128,6 +62,15 @@ impl Outage {
     pub fn length_ns(&self) -> u64 {
         self.to_ns.saturating_sub(self.from_ns)
     }
+}
+
+/// What is usual in a run, so that no pause of its own is taken for an outage.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Usual {
+    /// Nanoseconds between two requests of a schedule; 0 without one.
+    pub due_every_ns: u64,
+    /// Nanoseconds that a reply takes: the median.
+    pub service_ns: u64,
 }
 
 /// What succeeded and what failed on each node over a whole run.
@@ -169,15 +112,13 @@ impl SuccessLine {
         }
     }
 
-    /// The outages of a run that took `elapsed_ns`, in the order in which they began. `due_every_ns`
-    /// is the time between two requests of a schedule; 0 without one.
+    /// The outages of a run that took `elapsed_ns`, in the order in which they began.
     #[must_use]
-    pub fn outages(&self, elapsed_ns: u64, due_every_ns: u64) -> Vec<Outage> {
+    pub fn outages(&self, elapsed_ns: u64, usual: &Usual) -> Vec<Outage> {
         let end = elapsed_ns.div_ceil(SLICE_NS) as usize;
-        let due_every = due_every_ns.div_ceil(SLICE_NS) as usize - usize::from(due_every_ns > 0);
         let lines = (0..).zip(&self.nodes);
         let mut outages: Vec<Outage> =
-            lines.flat_map(|(node, line)| line.outages(node, end, due_every)).collect();
+            lines.flat_map(|(node, line)| line.outages(node, end, usual)).collect();
         outages.sort_by_key(|outage| outage.from_ns);
         outages
     }
@@ -228,14 +169,17 @@ impl NodeLine {
         self.ok[from.min(to)..to].iter().map(|n| u64::from(*n)).sum()
     }
 
-    fn outages(&self, node: u16, end: usize, due_every: usize) -> Vec<Outage> {
+    fn outages(&self, node: u16, end: usize, usual: &Usual) -> Vec<Outage> {
         let failed_to = self.failures.last_key_value().map_or(0, |(index, _)| index + 1);
         let end = end.max(failed_to).max(self.ok.len()).min(KEPT_MAX);
         let unanswered = self.failures.values().any(|f| f.lost + f.timed_out > 0);
         if self.ok.is_empty() && !unanswered {
             return Vec::new(); // Every reply was an error: there is no success to come back to.
         }
+        let Usual { due_every_ns, service_ns } = *usual;
+        let due_every = due_every_ns.div_ceil(SLICE_NS) as usize - usize::from(due_every_ns > 0);
         let usual = self.usual_distance().max(due_every) * TIMES_USUAL;
+        let silent = SILENT_MIN.max((service_ns / SLICE_NS) as usize * TIMES_SERVICE);
         let mut outages: Vec<Outage> = Vec::new();
         let mut begun = 0;
         let mut calm_from = 0;
@@ -247,9 +191,11 @@ impl NodeLine {
             }
             // It ends when nothing is asked any more: slots have moved, or nothing is due.
             let unasked = self.unasked(from, at);
-            let Some(mut outage) = self.outage(node, from, unasked.unwrap_or(at), usual) else {
+            let mut outage = self.outage(node, from, unasked.unwrap_or(at));
+            let least = if outage.first_failure_ns.is_some() { FAILING_MIN } else { silent };
+            if outage.length_ns() < least.max(usual) as u64 * SLICE_NS {
                 continue;
-            };
+            }
             outage.to_the_end = at == end && unasked.is_none();
             let measured = self.rate(calm_from, from.saturating_sub(1));
             outage.rate_before_per_s =
@@ -262,8 +208,8 @@ impl NodeLine {
         outages
     }
 
-    /// The outage between a success before slice `from` and one in slice `at`, if it is one.
-    fn outage(&self, node: u16, from: usize, at: usize, usual: usize) -> Option<Outage> {
+    /// The span between a success before slice `from` and one in slice `at`, and what failed in it.
+    fn outage(&self, node: u16, from: usize, at: usize) -> Outage {
         let within = from.saturating_sub(1)..=at;
         let mut failures = Failures::default();
         let mut first = None;
@@ -271,8 +217,7 @@ impl NodeLine {
             first.get_or_insert(*index);
             failures.merge(more);
         }
-        let least = if first.is_some() { FAILING_MIN } else { SILENT_MIN };
-        (at >= from + least.max(usual)).then(|| Outage {
+        Outage {
             node,
             from_ns: from as u64 * SLICE_NS,
             to_ns: at as u64 * SLICE_NS,
@@ -281,7 +226,7 @@ impl NodeLine {
             failures,
             rate_before_per_s: None,
             recovered_ns: None,
-        })
+        }
     }
 
     /// Empty slices that usually lie between two with a success: the median.
@@ -351,7 +296,7 @@ mod tests {
         fail(&mut line, 0, 1990, lost);
         fail(&mut line, 0, 4050, errors);
         fail(&mut line, 0, 5000, errors);
-        let outages = line.outages(6 * SECOND, 0);
+        let outages = line.outages(6 * SECOND, &Usual::default());
         assert_eq!(
             outages,
             [Outage {
@@ -376,7 +321,9 @@ mod tests {
             slices.succeeded(at % 250 * MS, 2);
             line.add(at / 250 * 250 * MS, &[slices]);
         }
-        let [outage] = line.outages(9 * SECOND, 0)[..] else { panic!("one outage") };
+        let [outage] = line.outages(9 * SECOND, &Usual::default())[..] else {
+            panic!("one outage")
+        };
         assert_eq!((outage.from_ns, outage.to_ns), (2000 * MS, 3000 * MS));
         assert_eq!(outage.recovered_ns, Some(5000 * MS));
     }
@@ -384,20 +331,24 @@ mod tests {
     #[test]
     fn silence_must_be_longer_than_failure() {
         let mut quiet = line(&[(0, 1000), (1400, 3000)]);
-        assert_eq!(quiet.outages(3 * SECOND, 0), []);
+        assert_eq!(quiet.outages(3 * SECOND, &Usual::default()), []);
         fail(&mut quiet, 0, 1200, Failures { timed_out: 1, ..Failures::default() });
-        assert_eq!(quiet.outages(3 * SECOND, 0).len(), 1);
+        assert_eq!(quiet.outages(3 * SECOND, &Usual::default()).len(), 1);
         let silent = line(&[(0, 1000), (1500, 3000)]);
-        let outages = silent.outages(3 * SECOND, 0);
+        let outages = silent.outages(3 * SECOND, &Usual::default());
         assert_eq!((outages.len(), outages[0].first_failure_ns), (1, None));
     }
 
     #[test]
     fn an_outage_may_last_to_the_end_or_begin_the_run() {
-        let [outage] = line(&[(0, 1000)]).outages(3 * SECOND, 0)[..] else { panic!("one") };
+        let [outage] = line(&[(0, 1000)]).outages(3 * SECOND, &Usual::default())[..] else {
+            panic!("one")
+        };
         assert_eq!((outage.to_ns, outage.to_the_end), (3 * SECOND, true));
         assert_eq!(outage.recovered_ns, None);
-        let [outage] = line(&[(1000, 3000)]).outages(3 * SECOND, 0)[..] else { panic!("one") };
+        let [outage] = line(&[(1000, 3000)]).outages(3 * SECOND, &Usual::default())[..] else {
+            panic!("one")
+        };
         assert_eq!((outage.from_ns, outage.to_ns), (0, SECOND));
         assert_eq!(outage.rate_before_per_s, None);
     }
@@ -407,11 +358,21 @@ mod tests {
         // One success every 200 ms, and none for 3 s; then for 5 s.
         let spans: Vec<(u64, u64)> = (0..100).map(|n| (n * 200, n * 200 + 10)).collect();
         let slow = line(&spans);
-        assert_eq!(slow.outages(22 * SECOND, 0), []);
-        assert_eq!(slow.outages(25 * SECOND, 0).len(), 1);
+        assert_eq!(slow.outages(22 * SECOND, &Usual::default()), []);
+        assert_eq!(slow.outages(25 * SECOND, &Usual::default()).len(), 1);
         // A schedule of one a second is not down in between.
         let two = line(&[(0, 10), (1000, 1010)]);
-        assert_eq!(two.outages(2 * SECOND, SECOND), []);
+        assert_eq!(two.outages(2 * SECOND, &Usual { due_every_ns: SECOND, service_ns: 0 }), []);
+    }
+
+    #[test]
+    fn replies_that_take_long_leave_longer_pauses() {
+        // 19,000 connections at 50,000/s: all of them are read before the first is answered.
+        let bursts = line(&[(0, 500), (1300, 1500), (1600, 2000)]);
+        let replies = |service_ns| Usual { due_every_ns: 0, service_ns };
+        assert_eq!(bursts.outages(2 * SECOND, &replies(MS)).len(), 1);
+        assert_eq!(bursts.outages(2 * SECOND, &replies(300 * MS)), []);
+        assert_eq!(bursts.outages(4 * SECOND, &replies(300 * MS)).len(), 1);
     }
 
     #[test]
@@ -420,16 +381,16 @@ mod tests {
         for at in 0..300 {
             fail(&mut line, 0, at * 10, Failures { errors: 1, ..Failures::default() });
         }
-        assert_eq!(line.outages(3 * SECOND, 0), []);
+        assert_eq!(line.outages(3 * SECOND, &Usual::default()), []);
         fail(&mut line, 0, 0, Failures { lost: 1, ..Failures::default() });
-        assert_eq!(line.outages(3 * SECOND, 0).len(), 1);
+        assert_eq!(line.outages(3 * SECOND, &Usual::default()).len(), 1);
     }
 
     #[test]
     fn each_node_has_outages_of_its_own() {
         let mut line = line(&[(0, 4000)]);
         fail(&mut line, 2, 1000, Failures { lost: 1, ..Failures::default() });
-        let outages = line.outages(4 * SECOND, 0);
+        let outages = line.outages(4 * SECOND, &Usual::default());
         assert_eq!((outages.len(), outages[0].node), (1, 2));
     }
 
@@ -442,7 +403,7 @@ mod tests {
             slices.ask((7..15).contains(&interval));
             line.add(interval * 250 * MS, &[slices]);
         }
-        let outages = line.outages(9 * SECOND, 0);
+        let outages = line.outages(9 * SECOND, &Usual::default());
         assert_eq!(outages.len(), 1, "{outages:?}");
         assert_eq!((outages[0].from_ns, outages[0].to_ns), (3000 * MS, 4000 * MS));
         assert!(!outages[0].to_the_end);
@@ -451,12 +412,15 @@ mod tests {
         asking.ask(true);
         (16..20).for_each(|interval| line.add(interval * 250 * MS, &[asking.clone()]));
         (15..20).for_each(|interval| line.add(interval * 250 * MS, &[asking.clone()]));
-        assert_eq!(line.outages(9 * SECOND, 0)[0].to_ns, 5250 * MS);
+        assert_eq!(line.outages(9 * SECOND, &Usual::default())[0].to_ns, 5250 * MS);
     }
 
     #[test]
     fn nothing_has_none() {
-        assert_eq!(SuccessLine::default().outages(0, 0), []);
-        assert_eq!(SuccessLine::default().outages(SECOND, 5), []);
+        assert_eq!(SuccessLine::default().outages(0, &Usual::default()), []);
+        assert_eq!(
+            SuccessLine::default().outages(SECOND, &Usual { due_every_ns: 5, service_ns: 5 }),
+            []
+        );
     }
 }

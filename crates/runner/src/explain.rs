@@ -111,8 +111,9 @@ pub(crate) fn timed_out(server: impl std::fmt::Display, ms: f64) -> String {
 pub(crate) fn connect_failed(address: &Address, reason: &Reason) -> String {
     let hint = match reason {
         Reason::Failed(error) if error.kind() == io::ErrorKind::AddrNotAvailable => {
-            ": no local port is free; use fewer connections (-c), or with -k 0 let ports be \
-             reused sooner: sysctl -w net.ipv4.tcp_tw_reuse=1"
+            ": no local port is free; use fewer connections (-c), connect from more addresses \
+             (--source-ip), or with -k 0 let ports be reused sooner: \
+             sysctl -w net.ipv4.tcp_tw_reuse=1"
         }
         Reason::Failed(error) if error.raw_os_error() == Some(EMFILE) => {
             ": too few file descriptors; raise the limit with ulimit -n"

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant, SystemTime};
 #[cfg(target_os = "linux")]
 use engine::Uring;
 use engine::{Address, Engine, Epoll, Tls, TlsContext};
-use measure::{Ending, Measurement, NodeTally, TallyShape, WorkerUse};
+use measure::{Ending, Measurement, NodeTally, TallyShape, Usual, WorkerUse};
 use wire::resp::Resp;
 use workload::{Pace, Plan, ProtocolKind, Stop};
 
@@ -371,7 +371,9 @@ pub(crate) fn measurement(
     let now = SystemTime::now();
     let since_start = origin.elapsed().saturating_sub(Duration::from_nanos(from_ns));
     let elapsed_ns = (to_ns - from_ns).max(planned_ns);
-    let mut outages = successes.outages(elapsed_ns, plan.due_every_ns());
+    let service_ns = total.service().quantile_ns(0.5).unwrap_or_default();
+    let usual = Usual { due_every_ns: plan.due_every_ns(), service_ns };
+    let mut outages = successes.outages(elapsed_ns, &usual);
     // A schedule may pause, and nothing can succeed while nothing is due.
     outages.retain(|o| o.failures.total() > 0 || plan.is_due_within(o.from_ns, o.to_ns));
     Measurement {

@@ -111,7 +111,7 @@ fn of_server(server: &ServerUse) -> Vec<Warning> {
         let clients = count(clients as f64);
         say(
             WarningKind::Rejected,
-            format!("the server turned {clients} clients away (maxclients)"),
+            format!("the server turned {clients} clients away (maxclients, or protected mode)"),
         );
     }
     for setting in &server.settings {

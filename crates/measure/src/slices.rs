@@ -1,0 +1,77 @@
+//! What ended in each slice of 10 ms of an interval, as one worker counts it.
+//!
+//! Owns the counting. What the slices of a whole run say is left to `outage`.
+
+use serde::Serialize;
+
+/// Length of a slice.
+pub const SLICE_NS: u64 = 10_000_000;
+/// Slices that one interval of a worker may have: those of a quarter of a second, and a few for a
+/// worker that is late. What is later still counts in the last.
+const SLICES: usize = 32;
+
+/// What ended in each slice of one interval, on one node.
+#[derive(Debug, Clone)]
+pub struct Slices {
+    pub(crate) ok: [u32; SLICES],
+    pub(crate) failures: [Failures; SLICES],
+    /// Whether nothing was in flight to the node, or waiting for it, when the interval ended.
+    pub(crate) unasked: bool,
+}
+
+/// Requests that came to no good.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Failures {
+    /// Error replies.
+    pub errors: u64,
+    /// Requests whose connection ended first.
+    pub lost: u64,
+    /// Requests whose time was over.
+    pub timed_out: u64,
+}
+
+impl Failures {
+    /// All of them.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.errors + self.lost + self.timed_out
+    }
+
+    /// Adds all that `other` holds.
+    pub fn merge(&mut self, other: &Self) {
+        let Self { errors, lost, timed_out } = other;
+        // Saturating, because what is merged may come from files, which may say anything.
+        self.errors = self.errors.saturating_add(*errors);
+        self.lost = self.lost.saturating_add(*lost);
+        self.timed_out = self.timed_out.saturating_add(*timed_out);
+    }
+}
+
+impl Default for Slices {
+    fn default() -> Self {
+        Self { ok: [0; SLICES], failures: [Failures::default(); SLICES], unasked: false }
+    }
+}
+
+impl Slices {
+    fn index(since_ns: u64) -> usize {
+        ((since_ns / SLICE_NS) as usize).min(SLICES - 1)
+    }
+
+    /// Counts requests that succeeded so long after the interval began.
+    #[inline]
+    pub fn succeeded(&mut self, since_ns: u64, count: u32) {
+        self.ok[Self::index(since_ns)] += count;
+    }
+
+    /// Counts requests that did not.
+    pub fn failed(&mut self, since_ns: u64, failures: &Failures) {
+        self.failures[Self::index(since_ns)].merge(failures);
+    }
+
+    /// Says whether anything is asked of the node now that the interval ends. Unless it is said,
+    /// something is.
+    pub fn ask(&mut self, asked: bool) {
+        self.unasked = !asked;
+    }
+}
