@@ -94,12 +94,12 @@ pub enum ClientError {
         command: String,
     },
     /// The connection broke otherwise.
-    #[error("the connection to {address} failed: {source}")]
+    #[error("the connection to {address} failed: {cause}")]
     Io {
         /// Where.
         address: Address,
         /// What the kernel said.
-        source: io::Error,
+        cause: io::Error,
     },
 }
 
@@ -256,8 +256,8 @@ impl<T: Read + Write> Client<T> {
         ClientError::Closed { address: self.address.clone(), command, hint }
     }
 
-    fn broken(&self, source: io::Error) -> ClientError {
-        ClientError::Io { address: self.address.clone(), source }
+    fn broken(&self, cause: io::Error) -> ClientError {
+        ClientError::Io { address: self.address.clone(), cause }
     }
 }
 

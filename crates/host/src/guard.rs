@@ -35,12 +35,12 @@ pub enum GuardError {
     #[error("could not tie the server to keystorm: {0}")]
     Tie(io::Error),
     /// The program did not start.
-    #[error("could not start {}: {source}", program.display())]
+    #[error("could not start {}: {cause}", program.display())]
     Exec {
         /// The program.
         program: PathBuf,
         /// What the kernel said.
-        source: io::Error,
+        cause: io::Error,
     },
 }
 
@@ -69,8 +69,8 @@ pub fn exec(args: impl IntoIterator<Item = OsString>) -> Result<Infallible, Guar
     if now != Some(parent) {
         return Err(GuardError::Orphaned { parent });
     }
-    let source = Command::new(&program).args(args).exec();
-    Err(GuardError::Exec { program: program.into(), source })
+    let cause = Command::new(&program).args(args).exec();
+    Err(GuardError::Exec { program: program.into(), cause })
 }
 
 #[cfg(test)]

@@ -108,7 +108,6 @@ pub struct SourceError {
     /// The address.
     pub address: IpAddr,
     /// What the kernel says of it.
-    #[source]
     pub error: io::Error,
 }
 

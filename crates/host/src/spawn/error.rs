@@ -36,12 +36,12 @@ pub enum SpawnError {
         arg: String,
     },
     /// The private directory could not be made.
-    #[error("--spawn: could not make a private directory in {}: {source}", place.display())]
+    #[error("--spawn: could not make a private directory in {}: {cause}", place.display())]
     Home {
         /// Where.
         place: PathBuf,
         /// What the file system said.
-        source: io::Error,
+        cause: io::Error,
     },
     /// The path of the socket is longer than the kernel takes.
     #[error("--spawn: the socket path {} is too long; set TMPDIR to a shorter one", path.display())]
@@ -50,12 +50,12 @@ pub enum SpawnError {
         path: PathBuf,
     },
     /// There is no free port, or no process to be had.
-    #[error("--spawn: could not start {}: {source}", program.display())]
+    #[error("--spawn: could not start {}: {cause}", program.display())]
     Start {
         /// The server.
         program: PathBuf,
         /// What the kernel said.
-        source: io::Error,
+        cause: io::Error,
     },
     /// It ended before it was ready.
     #[error("--spawn: {} ended before it was ready ({status}). {log}", program.display())]

@@ -77,7 +77,7 @@ impl Spawn {
         }
         let program = program::find(self.program.as_deref())?;
         let place = std::env::temp_dir();
-        let home = Home::make_in(&place).map_err(|source| SpawnError::Home { place, source })?;
+        let home = Home::make_in(&place).map_err(|cause| SpawnError::Home { place, cause })?;
         let mut tries = 0;
         loop {
             tries += 1;
@@ -100,7 +100,7 @@ impl Spawn {
         program: &Path,
         home: &Home,
     ) -> Result<(Running, Address, ServerFacts), SpawnError> {
-        let start = |source| SpawnError::Start { program: program.to_owned(), source };
+        let start = |cause| SpawnError::Start { program: program.to_owned(), cause };
         let address = match self.listen {
             Listen::Loopback => Address::Tcp(free_port().map_err(start)?),
             Listen::Unix => Address::Unix(home.socket()),
