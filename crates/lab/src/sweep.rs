@@ -154,8 +154,8 @@ impl Sweep {
 
     /// What a reader must know before believing the figures, each once; unescaped.
     #[must_use]
-    pub fn warnings(&self) -> &[String] {
-        &self.run.warnings
+    pub fn warnings(&self) -> Vec<String> {
+        self.run.warnings()
     }
 
     pub(crate) fn runs(&self) -> &Runs {

@@ -77,6 +77,7 @@ impl Page {
                 let Block::Chart(chart) = block else { continue };
                 let name = match self.sections.len() {
                     1 => chart.slug(),
+                    _ if chart.slug().contains(&slug(&section.heading)) => chart.slug(),
                     _ => slug(&format!("{} {}", section.heading, chart.title)),
                 };
                 let taken = |name: &str| named.iter().any(|(other, _)| other == name);

@@ -158,7 +158,7 @@ impl Hunting<'_> {
                 let ended = if hunt.complete() || passes_per_s.is_none() { "" } else { ", so far" };
                 terminal.verdict(&Verdict::new(headline + ended, conclusion.text))?;
                 if !job.output.quiet {
-                    terminal.warnings(hunt.warnings())?;
+                    terminal.warnings(&hunt.warnings())?;
                 }
             }
         }

@@ -68,7 +68,7 @@ pub(crate) fn survey(job: &SurveyJob) -> Result<End> {
     }
     files.finish(|| survey.to_json(), || survey.page(&job.again))?;
     let terminal = Terminal::of_stdout();
-    terminal.warnings(survey.warnings())?;
+    terminal.warnings(&survey.warnings())?;
     let written = format!("Wrote survey.html and survey.json in {}", directory.display());
     terminal.line(&written)?;
     match ended {

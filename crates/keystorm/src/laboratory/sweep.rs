@@ -118,7 +118,7 @@ fn show(job: &SweepJob, sweep: &Sweep, files: &Files) -> Result<()> {
                     sweep.charts().iter().take(1).try_for_each(|chart| terminal.chart(chart))?;
                 }
                 sweep.best().iter().try_for_each(|best| terminal.verdict(best))?;
-                terminal.warnings(sweep.warnings())?;
+                terminal.warnings(&sweep.warnings())?;
             }
         }
     }

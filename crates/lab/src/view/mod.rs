@@ -43,8 +43,9 @@ fn page(
     again: &str,
 ) -> Page {
     let mut page = Page { title: title.to_owned(), lede, ..Page::default() };
-    if !runs.warnings.is_empty() {
-        let text = runs.warnings.join(". ");
+    let warnings: Vec<String> = runs.warnings().iter().map(|text| sentence(text)).collect();
+    if !warnings.is_empty() {
+        let text = warnings.join(" ");
         let headline = "Warnings of the runs";
         page.lede.push(Verdict { tone: Tone::Warning, ..Verdict::new(headline, text) });
     }
@@ -63,6 +64,13 @@ fn page(
     sections.push(Section::new("Run it again", [Block::Code(again.to_owned())]));
     page.sections = sections;
     page
+}
+
+/// With a capital and a full stop.
+fn sentence(text: &str) -> String {
+    let mut rest = text.chars();
+    let first = rest.next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();
+    format!("{first}{}.", rest.as_str().trim_end_matches('.'))
 }
 
 /// What a page says first if not everything is there.

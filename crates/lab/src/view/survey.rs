@@ -5,9 +5,9 @@ use page::{Axis, Block, Chart, DataPoint, Page, Section, Series, Table, Tone, Un
 use super::{FIGURES, figure_cells, incomplete, limited};
 use crate::survey::{Answer, Measured, Survey};
 
-/// Bytes per second grow with the size of values while the request is what costs. Where they grow
-/// by less than this for ten times the size, copying is.
-const GROWS: f64 = 3.0;
+/// While the request is what costs, its rate is the same for all sizes of values. Where it holds no
+/// more than this share of the most, copying costs as well.
+const HOLDS: f64 = 0.75;
 
 impl Answer {
     /// The table of a chapter.
@@ -144,21 +144,19 @@ impl Answer {
         }
     }
 
-    /// From which size on bytes per second hardly grow.
+    /// From which size on bytes cost more than the request that carries them.
     fn bandwidth(&self, series: &str) -> Option<String> {
         let points: Vec<&Measured> =
             self.points.iter().filter(|p| p.series == series && p.bytes_per_s() > 0.0).collect();
-        let flat = points.windows(2).find(|pair| {
-            let decades = (pair[1].x.unwrap_or(1.0) / pair[0].x.unwrap_or(1.0)).log10();
-            let growth = (pair[1].bytes_per_s() / pair[0].bytes_per_s()).log10();
-            decades > 0.0 && growth / decades < GROWS.log10()
-        })?;
+        let best = points.iter().map(|p| p.throughput_rps()).fold(0.0, f64::max);
+        let last = points.iter().rposition(|p| p.throughput_rps() >= best * HOLDS)?;
+        points.get(last + 1)?;
         let most = points.iter().map(|p| p.bytes_per_s()).fold(0.0, f64::max);
-        let size = Unit::Bytes.show(flat[0].x?);
+        let size = Unit::Bytes.show(points[last].x?);
         Some(format!(
-            "{series}: beyond values of {size}, bytes per second grow much less than sizes do: \
-             copying, by the kernel and through memory, begins to cost more than the request \
-             itself. The most is {:.1} Gbit/s.",
+            "{series}: beyond values of {size}, requests per second fall below three quarters of \
+             the most: copying, by the kernel and through memory, begins to cost as much as the \
+             request itself. The most is {:.1} Gbit/s.",
             most * 8.0 / 1e9
         ))
     }
@@ -287,7 +285,7 @@ mod tests {
         let payload = answer("payload", points.to_vec());
         let remarks = payload.remarks();
         assert_eq!(remarks.len(), 1);
-        assert!(remarks[0].contains("beyond values of 10 kB"), "{remarks:?}");
+        assert!(remarks[0].contains("beyond values of 1 kB"), "{remarks:?}");
         assert!(remarks[0].contains("6.4 Gbit/s"), "{remarks:?}");
         assert_eq!(payload.table().columns[3], "Gbit/s");
         assert_eq!(payload.table().rows[4][3], "6.40");
