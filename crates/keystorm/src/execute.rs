@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use anyhow::{Context, Result};
 use measure::Ending;
 use report::Repeat;
-use workload::Plan;
+use workload::{Plan, ReadFrom};
 
 use crate::front::{Action, Job};
 use crate::keep::Keep;
@@ -83,6 +83,17 @@ fn introduce_cluster(job: &Job, server: &Server) -> Result<()> {
     let missing = topology.slots_without_owner();
     if missing > 0 {
         eprintln!("WARNING: {missing} of the slots of the cluster have no owner");
+    }
+    let from_replicas = |plan: &Plan| {
+        plan.target.cluster.as_ref().is_some_and(|c| c.read_from != ReadFrom::Masters)
+    };
+    let alone = topology.masters_without_replica();
+    if alone > 0 && job.plans.first().is_some_and(from_replicas) {
+        eprintln!(
+            "WARNING: --rfr: {alone} of {} masters have no replica that is ready; they answer \
+             reads of their slots themselves",
+            topology.masters()
+        );
     }
     let masters = &topology.nodes[..topology.masters()];
     let mut text = format!("Cluster has {} master nodes:\n\n", masters.len());

@@ -502,6 +502,9 @@ fn one_node_is_a_cluster_too() {
     let ran = cluster.run("-n 1000 -r 100 -P 4 incr key:__rand_int__").ok();
     ran.prints("cluster mode: yes (1 masters)");
     assert_eq!(cluster.calls("incr"), [1000]);
+    let ran = cluster.run("-n 100 -r 100 -q --rfr yes get key:__rand_int__").ok();
+    ran.says("WARNING: --rfr: 1 of 1 masters have no replica that is ready");
+    assert_eq!(cluster.calls("get"), [100]);
     // By its unix socket, and by a name.
     let socket = cluster.nodes[0].socket();
     Keystorm::new(&format!("-s {} --cluster -q -n 10 ping", socket.display())).run().ok();

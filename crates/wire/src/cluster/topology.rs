@@ -141,6 +141,15 @@ impl Topology {
         let owned: u32 = self.nodes[..self.masters()].iter().map(Node::slot_count).sum();
         u32::from(SLOTS).saturating_sub(owned)
     }
+
+    /// How many masters with slots have no healthy replica.
+    #[must_use]
+    pub fn masters_without_replica(&self) -> usize {
+        let (masters, replicas) = self.nodes.split_at(self.masters());
+        let copied = |of| replicas.iter().any(|node| node.role == Role::Replica { of });
+        let alone = masters.iter().enumerate().filter(|(n, m)| m.slot_count() > 0 && !copied(*n));
+        alone.count()
+    }
 }
 
 fn read_shard(reply: &Value, asked: &str, tls: bool) -> Option<Shard> {
@@ -276,6 +285,7 @@ mod tests {
         assert_eq!(names, ["one.example:7001", "10.0.0.2:7001", "10.0.0.3:7002"]);
         assert_eq!(topology.nodes[2].role, Role::Replica { of: 1 });
         assert_eq!((topology.masters(), topology.slots_without_owner()), (2, 0));
+        assert_eq!(topology.masters_without_replica(), 1);
         let tls = Topology::of_shards(&reply, "asked", true).unwrap();
         assert_eq!(tls.nodes[0].port, 8000);
     }
