@@ -42,6 +42,13 @@ pub(crate) fn complete() -> Run {
     run(parts(), &usual_ns())
 }
 
+/// As [`complete`], of a plan with a difference.
+pub(crate) fn changed(change: impl FnOnce(&mut PlanParts)) -> Run {
+    let mut parts = parts();
+    change(&mut parts);
+    run(parts, &usual_ns())
+}
+
 /// As [`complete`], but some replies were errors and there were threads.
 pub(crate) fn errors() -> Run {
     let mut parts = parts();

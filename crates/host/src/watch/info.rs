@@ -28,6 +28,11 @@ impl Info {
         self.text(name)?.parse().ok()
     }
 
+    /// Whether it copies another server.
+    pub(super) fn replica(&self) -> Option<bool> {
+        self.text("role").map(|role| role == "slave" || role == "replica")
+    }
+
     /// A number that a signed `-1` may stand for the lack of.
     pub(super) fn signed(&self, name: &str) -> Option<i64> {
         self.text(name)?.parse().ok()

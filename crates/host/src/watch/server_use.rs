@@ -78,6 +78,8 @@ pub struct ServerUse {
     pub fork_usec: Option<u64>,
     /// Clients that got a copy of every command (MONITOR), before or after, whichever is more.
     pub monitors: Option<u64>,
+    /// Whether it was a replica, before or after: it executes what its master does, too.
+    pub replica: Option<bool>,
     /// Replicas connected, after.
     pub replicas: Option<u64>,
     /// Settings that bear on speed, after.
@@ -226,6 +228,7 @@ impl ServerUse {
             forks,
             fork_usec: new.number("latest_fork_usec").filter(|_| forks.is_some_and(|n| n > 0)),
             monitors: before.monitors.max(after.monitors),
+            replica: old.replica().zip(new.replica()).map(|(was, is)| was || is),
             replicas: new.number("connected_slaves"),
             settings: settings(before, after),
             samples: Vec::new(),

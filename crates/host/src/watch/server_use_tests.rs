@@ -9,7 +9,7 @@ aof_rewrite_in_progress:0\r\naof_last_rewrite_time_sec:-1\r\naof_rewrites:0\r\n\
 # Stats\r\ntotal_commands_processed:10\r\ntotal_net_input_bytes:31\r\n\
 total_net_output_bytes:5\r\nrejected_connections:0\r\nexpired_keys:0\r\nevicted_keys:0\r\n\
 keyspace_hits:0\r\nkeyspace_misses:0\r\nlatest_fork_usec:0\r\ntotal_forks:0\r\n\
-# Replication\r\nconnected_slaves:0\r\n\
+# Replication\r\nrole:master\r\nconnected_slaves:0\r\n\
 # CPU\r\nused_cpu_sys:0.015488\r\nused_cpu_user:0.000665\r\n\
 used_cpu_sys_main_thread:0.011985\r\nused_cpu_user_main_thread:0.003995\r\n\
 # Commandstats\r\ncmdstat_get:calls=10,usec=20,usec_per_call=2.00,rejected_calls=0,failed_calls=0\r\n";
@@ -56,6 +56,9 @@ fn figures_are_differences() {
         (Some(916_224), Some(1_000_000))
     );
     assert_eq!((used.saved, used.rewrote, used.fork_usec), (Some(false), Some(false), None));
+    assert_eq!(used.replica, Some(false));
+    let promoted = look(REDIS_7, &[("role:master", "role:slave")]);
+    assert_eq!(ServerUse::between(&promoted, &after).unwrap().replica, Some(true));
     let busy = used.busy(1.0).unwrap();
     assert!((busy.cpu - 0.75).abs() < 1e-9 && busy.part == BusyPart::MainThread, "{busy:?}");
     assert_eq!(used.busy(0.0), None);

@@ -157,7 +157,10 @@ fn others(plan: &Plan, measurement: &Measurement, watched: &Watched) -> Option<S
         return None;
     }
     let (mut calls, mut usec, mut shared) = (0, 0, 0u64);
-    for command in watched.servers.iter().flat_map(|server| &server.by_command) {
+    // What a replica in a cluster executes is what its master did, and no client's.
+    let clustered = plan.target.cluster.is_some();
+    let clients_of = |server: &&ServerUse| !(clustered && server.replica == Some(true));
+    for command in watched.servers.iter().filter(clients_of).flat_map(|s| &s.by_command) {
         let name = command.name.split('|').next().unwrap_or_default();
         if ours.iter().any(|own| own == name) {
             shared += command.calls;

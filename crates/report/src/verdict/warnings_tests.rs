@@ -1,6 +1,7 @@
 use super::*;
 use crate::{Run, fixture};
 use host::{CommandUse, Setting};
+use workload::{ClusterOptions, PlanParts};
 
 fn kinds(run: &Run, server: ServerUse) -> Vec<WarningKind> {
     let watched = Watched { servers: vec![server], ..Watched::default() };
@@ -61,6 +62,24 @@ fn other_clients_are_what_is_left_of_the_servers_count() {
     assert!(others(&[command("set", 2020, 900)]));
     assert!(others(&[command("set", 2000, 900), command("get", 20, 0)]));
     assert!(!others(&[command("get", 9, 0)]));
+}
+
+#[test]
+fn what_replicas_copy_is_not_others() {
+    let by_command = vec![command("set", 2000, 900)];
+    let server = |replica| ServerUse {
+        by_command: by_command.clone(),
+        replica: Some(replica),
+        ..ServerUse::default()
+    };
+    let told = |run: &Run| {
+        let servers = vec![server(false), server(true)];
+        let watched = Watched { servers, ..Watched::default() };
+        warnings(&run.plan, &run.measurement, &watched).len()
+    };
+    assert_eq!(told(&fixture::complete()), 1, "a replica alone has its master for a client");
+    let cluster = |parts: &mut PlanParts| parts.target.cluster = Some(ClusterOptions::default());
+    assert_eq!(told(&fixture::changed(cluster)), 0);
 }
 
 #[test]
