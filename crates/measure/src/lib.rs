@@ -6,7 +6,9 @@
 //!
 //! Knows no clock, protocol or plan; derived figures and their layout are `report`'s business.
 
+mod connections;
 mod encoded;
+mod errors;
 mod histogram;
 mod lateness;
 mod measurement;
@@ -16,14 +18,14 @@ mod slices;
 mod tally;
 mod timeline;
 
+pub use connections::{ConnectionTally, TlsTally};
 pub use encoded::{CodecError, EncodedLatency};
+pub use errors::ErrorCounts;
 pub use histogram::Latency;
 pub use lateness::Lateness;
 pub use measurement::{Ending, Measurement, WorkerUse};
 pub use node::{NodeTally, merge_nodes};
 pub use outage::{Outage, SuccessLine, Usual};
 pub use slices::{Failures, SLICE_NS, Slices};
-pub use tally::{
-    CommandTally, ConnectionTally, ErrorCounts, Outcome, Sample, Tally, TallyShape, TlsTally,
-};
+pub use tally::{CommandTally, Outcome, Sample, Tally, TallyShape};
 pub use timeline::{Interval, Point, Timeline};

@@ -15,6 +15,7 @@ use wire::resp::Resp;
 use workload::{Pace, Plan, ProtocolKind, Stop};
 
 use crate::Fatal;
+use crate::carrier::Carries;
 use crate::cluster::{ClusterJob, ClusterWorker, StopWatch, Watch};
 use crate::collect::{Collector, Message, Observer};
 use crate::destination::{Destination, Resolver};
@@ -229,58 +230,9 @@ fn last_words(
     [last, Message::Done { worker, spent, span, delayed, nodes }]
 }
 
-/// What carries the load of one thread.
-pub(crate) trait Carries<'r> {
-    /// What it shares with the others.
-    fn gate(&self) -> &'r Gate<'r>;
-
-    /// Which of them it is.
-    fn number(&self) -> u16;
-
-    /// Opens the connections and waits for the other workers. `Ok(false)` when the run was stopped
-    /// meanwhile.
-    fn open(&mut self) -> Result<bool, Fatal>;
-
-    /// Runs the load to its end.
-    fn load(&mut self) -> Result<(), Fatal>;
-
-    /// Time in which it only waited, without sleeping.
-    fn spun_ns(&self) -> u64;
-
-    /// Ends: what is still in flight was never answered. What was seen, in all and by node.
-    fn finish(self) -> (Recorder, Vec<NodeTally>);
-}
-
-impl<'r, E: Engine, P: wire::Protocol> Carries<'r> for Worker<'r, E, P> {
-    fn gate(&self) -> &'r Gate<'r> {
-        self.gate()
-    }
-
-    fn number(&self) -> u16 {
-        self.number()
-    }
-
-    fn open(&mut self) -> Result<bool, Fatal> {
-        self.open()
-    }
-
-    fn load(&mut self) -> Result<(), Fatal> {
-        self.load()
-    }
-
-    fn spun_ns(&self) -> u64 {
-        self.spun_ns()
-    }
-
-    fn finish(self) -> (Recorder, Vec<NodeTally>) {
-        (self.finish(), Vec::new())
-    }
-}
-
 /// Runs one worker from end to end and returns its last words.
 pub(crate) fn work<'r>(mut worker: impl Carries<'r>) -> [Message; 2] {
-    let gate = worker.gate();
-    let number = worker.number();
+    let (gate, number) = (worker.shift().gate, worker.shift().worker);
     let mut spent = WorkerUse::default();
     match worker.open() {
         Ok(true) => {

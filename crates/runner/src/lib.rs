@@ -7,6 +7,7 @@
 //! The only place where `workload`, `wire`, `engine` and `measure` meet. What the figures mean is
 //! `report`'s business; asking the server about itself, `host`'s.
 
+mod carrier;
 mod cluster;
 mod collect;
 mod destination;

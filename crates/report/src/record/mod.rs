@@ -244,7 +244,7 @@ pub fn steady(json: &str) -> String {
 
 /// A document that JSON, or the layout, does not know.
 fn broken(text: &[u8], error: &serde_json::Error) -> RecordError {
-    if error.is_eof() {
+    if error.is_eof() || ends_in_a_word(text, error) {
         return RecordError(match text.is_empty() {
             true => "it is empty".to_owned(),
             false => format!("it is cut short: {error}"),
@@ -254,6 +254,13 @@ fn broken(text: &[u8], error: &serde_json::Error) -> RecordError {
         true => RecordError(format!("it is not JSON: {error}")),
         false => RecordError(error.to_string()),
     }
+}
+
+/// Whether a document is wrong at its very end: half a number is to the reader no end but a fault.
+fn ends_in_a_word(text: &[u8], error: &serde_json::Error) -> bool {
+    let last_line = text.iter().filter(|byte| **byte == b'\n').count() + 1;
+    let length = text.iter().rev().take_while(|byte| **byte != b'\n').count();
+    text.starts_with(b"{") && error.line() == last_line && error.column() >= length
 }
 
 impl Client {

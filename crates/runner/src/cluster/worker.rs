@@ -1,6 +1,6 @@
 //! The loop of one worker on a cluster: the same steps as [`crate::worker`], by node.
 
-use engine::{Address, ConnId, Engine};
+use engine::{Address, ConnId, Engine, Event};
 use measure::NodeTally;
 use wire::cluster::{KeyPlace, is_session_command};
 use wire::{Batch, Protocol, Slots};
@@ -10,9 +10,7 @@ use super::lanes::Lanes;
 use super::link::{Link, Request};
 use super::router::Router;
 use super::{ClusterJob, Watch};
-use crate::gate::Gate;
-use crate::launch::Carries;
-use crate::opening::Opening;
+use crate::carrier::Carries;
 use crate::prelude::Prelude;
 use crate::recorder::Recorder;
 use crate::reopening::Reopening;
@@ -208,10 +206,6 @@ impl<'r, E: Engine, P: Protocol> ClusterWorker<'r, E, P> {
         });
     }
 
-    fn wait(&mut self, until_ns: Option<u64>) -> Result<(), Fatal> {
-        self.engine.wait(until_ns).map_err(|e| Fatal(format!("waiting for the server: {e}")))
-    }
-
     /// Asks for the connection of a link, to its node.
     pub(super) fn connect(&mut self, conn: ConnId) {
         let link = &mut self.links[conn.0 as usize];
@@ -231,6 +225,9 @@ impl<'r, E: Engine, P: Protocol> ClusterWorker<'r, E, P> {
         }
         self.started = true;
         self.start_watch();
+        for n in 0..self.links.len() as u32 {
+            self.queue_up(ConnId(n));
+        }
         self.pacer = plan.pacer(start_ns, self.shift.worker, self.shift.workers);
         self.pump();
     }
@@ -294,60 +291,37 @@ const SEND_AGAIN_MAX_NS: u64 = 2_000_000_000;
 const NEWS_EVERY_NS: u64 = 20_000_000;
 
 impl<'r, E: Engine, P: Protocol> Carries<'r> for ClusterWorker<'r, E, P> {
-    fn gate(&self) -> &'r Gate<'r> {
-        self.shift.gate
+    type Engine = E;
+
+    #[inline]
+    fn engine(&mut self) -> &mut E {
+        &mut self.engine
     }
 
-    fn number(&self) -> u16 {
-        self.shift.worker
+    fn shift(&self) -> &Shift<'r> {
+        &self.shift
+    }
+
+    fn connections(&self) -> u32 {
+        self.links.len() as u32
+    }
+
+    fn connect(&mut self, conn: ConnId) {
+        self.connect(conn);
+    }
+
+    #[inline]
+    fn settle_event(&mut self, event: Event) -> Result<Option<ConnId>, Fatal> {
+        self.settle_event(event)
+    }
+
+    fn unready(&self) -> String {
+        let silent = self.links.iter().find(|link| link.room(1, false) == 0);
+        self.router.node(silent.map_or(0, |link| link.node)).name.clone()
     }
 
     fn spun_ns(&self) -> u64 {
         self.spin.spun_ns()
-    }
-
-    fn open(&mut self) -> Result<bool, Fatal> {
-        self.wait(Some(0))?;
-        let total = self.links.len() as u32;
-        let mut opening = Opening::new(total, self.engine.now_ns());
-        while !opening.is_complete() {
-            let now_ns = self.engine.now_ns();
-            while let Some(n) = opening.next(now_ns) {
-                self.connect(ConnId(n));
-            }
-            self.wait(Some(opening.wake_ns()))?;
-            while let Some(event) = self.engine.next() {
-                if self.settle_event(event)?.is_some() {
-                    opening.opened(self.engine.now_ns());
-                }
-            }
-            if self.shift.gate.stopped() {
-                return Ok(false);
-            }
-            if let Some(opened) = opening.stuck(self.engine.now_ns()) {
-                let silent = self.links.iter().find(|link| link.room(1, false) == 0);
-                let node = silent.map_or(0, |link| link.node);
-                return Err(Fatal(format!(
-                    "{} does not answer: {opened} of {total} connections opened, and none for 10 s",
-                    self.router.node(node).name
-                )));
-            }
-        }
-        self.shift.gate.arrive(self.engine.now_ns());
-        loop {
-            if self.shift.gate.stopped() {
-                return Ok(false);
-            }
-            let Some(until_ns) = self.shift.gate.look_again_ns(self.engine.now_ns()) else { break };
-            self.wait(Some(until_ns))?;
-            while let Some(event) = self.engine.next() {
-                self.settle_event(event)?;
-            }
-        }
-        for n in 0..total {
-            self.queue_up(ConnId(n));
-        }
-        Ok(true)
     }
 
     fn load(&mut self) -> Result<(), Fatal> {

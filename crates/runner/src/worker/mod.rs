@@ -10,13 +10,15 @@ mod send;
 
 use std::collections::VecDeque;
 
-use engine::{Address, ConnId, Engine};
+use engine::{Address, ConnId, Engine, Event};
+use measure::NodeTally;
 use wire::{Batch, Protocol};
 use workload::{Pace, Pacer, Plan, RequestStream, Stop, Window};
 
+use crate::carrier::Carries;
 use crate::destination::Destination;
 use crate::gate::Gate;
-use crate::opening::{Opening, Origins};
+use crate::opening::Origins;
 use crate::prelude::Prelude;
 use crate::recorder::Recorder;
 use crate::reopening::Reopening;
@@ -116,97 +118,6 @@ impl<'r, E: Engine, P: Protocol> Worker<'r, E, P> {
         }
     }
 
-    pub(crate) fn gate(&self) -> &'r Gate<'r> {
-        self.shift.gate
-    }
-
-    pub(crate) fn number(&self) -> u16 {
-        self.shift.worker
-    }
-
-    /// Opens the connections and waits for the other workers. `Ok(false)` when the run was stopped
-    /// meanwhile.
-    pub(crate) fn open(&mut self) -> Result<bool, Fatal> {
-        self.wait(Some(0))?;
-        let mut opening = Opening::new(self.shift.connections, self.engine.now_ns());
-        while !opening.is_complete() {
-            let now_ns = self.engine.now_ns();
-            while let Some(n) = opening.next(now_ns) {
-                self.connect(ConnId(n));
-            }
-            self.wait(Some(opening.wake_ns()))?;
-            while let Some(event) = self.engine.next() {
-                if self.settle_event(event)?.is_some() {
-                    opening.opened(self.engine.now_ns());
-                }
-            }
-            if self.shift.gate.stopped() {
-                return Ok(false);
-            }
-            if let Some(opened) = opening.stuck(self.engine.now_ns()) {
-                return Err(Fatal(format!(
-                    "{} does not answer: {opened} of {} connections opened, and none for 10 s",
-                    self.address, self.shift.connections
-                )));
-            }
-        }
-        self.shift.gate.arrive(self.engine.now_ns());
-        loop {
-            if self.shift.gate.stopped() {
-                return Ok(false);
-            }
-            let Some(until_ns) = self.shift.gate.look_again_ns(self.engine.now_ns()) else { break };
-            self.wait(Some(until_ns))?;
-            while let Some(event) = self.engine.next() {
-                self.settle_event(event)?;
-            }
-        }
-        Ok(true)
-    }
-
-    /// Runs the load to its end.
-    pub(crate) fn load(&mut self) -> Result<(), Fatal> {
-        self.start();
-        loop {
-            let due_ns = self.due_ns();
-            let until_ns = self.spin.until_ns(self.engine.now_ns(), self.wake_ns(due_ns), due_ns);
-            self.wait(Some(until_ns))?;
-            let mut quiet = self.engine.now_ns() < due_ns;
-            while let Some(event) = self.engine.next() {
-                quiet = false;
-                if let Some(conn) = self.settle_event(event)? {
-                    self.refill(conn);
-                }
-                if self.pacer.is_some() {
-                    self.launch_due();
-                }
-            }
-            if self.pacer.is_some() {
-                self.launch_due();
-            }
-            if self.engine.now_ns() >= self.watch.due_ns {
-                self.mend()?;
-            }
-            self.spin.turned(self.engine.now_ns(), quiet);
-            self.turn();
-            if self.is_done() || self.shift.gate.stopped() {
-                return Ok(());
-            }
-        }
-    }
-
-    /// Time in which it only waited, without sleeping.
-    pub(crate) fn spun_ns(&self) -> u64 {
-        self.spin.spun_ns()
-    }
-
-    /// Ends: what is still in flight was never answered.
-    pub(crate) fn finish(mut self) -> Recorder {
-        let unanswered = self.sessions.iter_mut().map(|s| s.flights.abandon(0).lost);
-        self.recorder.connections().unanswered += unanswered.sum::<u64>();
-        self.recorder
-    }
-
     /// Hands the interval over if it has ended.
     #[inline]
     fn turn(&mut self) {
@@ -251,10 +162,6 @@ impl<'r, E: Engine, P: Protocol> Worker<'r, E, P> {
         }
     }
 
-    fn wait(&mut self, until_ns: Option<u64>) -> Result<(), Fatal> {
-        self.engine.wait(until_ns).map_err(|e| Fatal(format!("waiting for the server: {e}")))
-    }
-
     /// When a request is due that could be sent.
     fn due_ns(&self) -> u64 {
         let over = self.spent || self.queue.is_empty() || self.engine.now_ns() >= self.stop_ns;
@@ -279,5 +186,75 @@ impl<'r, E: Engine, P: Protocol> Worker<'r, E, P> {
     /// if the server has fallen silent.
     fn give_up_ns(&self) -> u64 {
         if self.shift.plan.reconnect { self.stop_ns.saturating_add(DRAIN_MAX_NS) } else { u64::MAX }
+    }
+}
+
+impl<'r, E: Engine, P: Protocol> Carries<'r> for Worker<'r, E, P> {
+    type Engine = E;
+
+    #[inline]
+    fn engine(&mut self) -> &mut E {
+        &mut self.engine
+    }
+
+    fn shift(&self) -> &Shift<'r> {
+        &self.shift
+    }
+
+    fn connections(&self) -> u32 {
+        self.shift.connections
+    }
+
+    fn connect(&mut self, conn: ConnId) {
+        self.connect(conn);
+    }
+
+    #[inline]
+    fn settle_event(&mut self, event: Event) -> Result<Option<ConnId>, Fatal> {
+        self.settle_event(event)
+    }
+
+    fn unready(&self) -> String {
+        self.address.to_string()
+    }
+
+    fn load(&mut self) -> Result<(), Fatal> {
+        self.start();
+        loop {
+            let due_ns = self.due_ns();
+            let until_ns = self.spin.until_ns(self.engine.now_ns(), self.wake_ns(due_ns), due_ns);
+            self.wait(Some(until_ns))?;
+            let mut quiet = self.engine.now_ns() < due_ns;
+            while let Some(event) = self.engine.next() {
+                quiet = false;
+                if let Some(conn) = self.settle_event(event)? {
+                    self.refill(conn);
+                }
+                if self.pacer.is_some() {
+                    self.launch_due();
+                }
+            }
+            if self.pacer.is_some() {
+                self.launch_due();
+            }
+            if self.engine.now_ns() >= self.watch.due_ns {
+                self.mend()?;
+            }
+            self.spin.turned(self.engine.now_ns(), quiet);
+            self.turn();
+            if self.is_done() || self.shift.gate.stopped() {
+                return Ok(());
+            }
+        }
+    }
+
+    fn spun_ns(&self) -> u64 {
+        self.spin.spun_ns()
+    }
+
+    fn finish(mut self) -> (Recorder, Vec<NodeTally>) {
+        let unanswered = self.sessions.iter_mut().map(|s| s.flights.abandon(0).lost);
+        self.recorder.connections().unanswered += unanswered.sum::<u64>();
+        (self.recorder, Vec::new())
     }
 }

@@ -1,6 +1,6 @@
 //! The command line of `redis-benchmark` and `valkey-benchmark`.
 //!
-//! Two stages: [`options`] holds what was typed, [`plans`] what it means.
+//! Two stages: [`options`] holds what was typed, its [`values`] read, and [`plans`] what it means.
 
 mod dataset;
 mod options;
@@ -8,6 +8,7 @@ mod plans;
 mod rate;
 mod tls;
 mod uri;
+mod values;
 
 use std::ffi::OsString;
 
@@ -19,8 +20,9 @@ use crate::execute;
 use options::Options;
 
 // What other front ends ask of a server and of numbers is asked in these words too.
-pub(super) use options::{ServerOptions, count, small_count};
+pub(super) use options::ServerOptions;
 pub(super) use plans::target;
+pub(super) use values::{count, small_count};
 
 /// Its options, for front ends that take them beside their own.
 pub(super) fn vocabulary() -> clap::Command {

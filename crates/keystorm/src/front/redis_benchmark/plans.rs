@@ -18,7 +18,8 @@ use workload::{
     TlsOptions, Window, limits,
 };
 
-use super::options::{Options, ServerOptions, Threads, YesNo, count};
+use super::options::{Options, ServerOptions};
+use super::values::{Threads, YesNo, count};
 use super::{dataset, rate, tls, uri};
 use crate::cpus::cpu_list;
 use crate::front::{Action, Job, Output};

@@ -38,7 +38,7 @@ fn rate(text: &str) -> Result<f64, String> {
     if text.contains("..") || text.contains(',') {
         return Err("ramps and steps need a time: 10k..100k/30s, or 10k,20k,40k/10s".into());
     }
-    let (digits, factor) = super::options::factor(text);
+    let (digits, factor) = super::values::factor(text);
     let number: f64 = digits.parse().map_err(|_| {
         format!("{text:?} is no rate; there are 10k, ramps 10k..100k/30s and steps 10k,20k/10s")
     })?;

@@ -1,0 +1,157 @@
+//! What happened to connections: how long they took to open, what was lost on them, and TLS.
+//!
+//! Merging takes every struct apart by name, as in `tally`.
+
+use std::borrow::Cow;
+
+use crate::Latency;
+
+/// What happened to connections.
+#[derive(Debug, Clone)]
+pub struct ConnectionTally {
+    /// From asking for a connection until it carried load, logging in included.
+    pub connect: Latency,
+    /// What TLS was agreed on, and how long that took.
+    pub tls: TlsTally,
+    /// Connections that ended without our doing.
+    pub dropped: u64,
+    /// Connections that were lost and carry load again.
+    pub reconnects: u64,
+    /// Requests that were in flight on a connection when it ended.
+    pub lost: u64,
+    /// Requests that were given up because their time was over.
+    pub timed_out: u64,
+    /// Requests that were still in flight when the run ended.
+    pub unanswered: u64,
+    /// RESP3 push messages that arrived between replies.
+    pub pushes: u64,
+    /// Bytes handed to the kernel for measured requests.
+    pub bytes_out: u64,
+    /// Bytes of replies.
+    pub bytes_in: u64,
+}
+
+impl ConnectionTally {
+    pub(crate) fn new() -> Self {
+        Self {
+            // Two digits: every worker keeps one, and nobody compares microseconds of connecting.
+            connect: Latency::new(2),
+            tls: TlsTally::default(),
+            dropped: 0,
+            reconnects: 0,
+            lost: 0,
+            timed_out: 0,
+            unanswered: 0,
+            pushes: 0,
+            bytes_out: 0,
+            bytes_in: 0,
+        }
+    }
+
+    pub(crate) fn clear(&mut self) {
+        let Self {
+            connect,
+            tls,
+            dropped,
+            reconnects,
+            lost,
+            timed_out,
+            unanswered,
+            pushes,
+            bytes_out,
+            bytes_in,
+        } = self;
+        connect.clear();
+        tls.clear();
+        let counts =
+            [dropped, reconnects, lost, timed_out, unanswered, pushes, bytes_out, bytes_in];
+        counts.into_iter().for_each(|count| *count = 0);
+    }
+
+    pub(crate) fn merge(&mut self, other: &Self) {
+        let Self {
+            connect,
+            tls,
+            dropped,
+            reconnects,
+            lost,
+            timed_out,
+            unanswered,
+            pushes,
+            bytes_out,
+            bytes_in,
+        } = other;
+        self.connect.merge(connect);
+        // Saturating, because what is merged may come from files, which may say anything.
+        for (sum, part) in [
+            (&mut self.dropped, dropped),
+            (&mut self.reconnects, reconnects),
+            (&mut self.lost, lost),
+            (&mut self.timed_out, timed_out),
+            (&mut self.unanswered, unanswered),
+            (&mut self.pushes, pushes),
+            (&mut self.bytes_out, bytes_out),
+            (&mut self.bytes_in, bytes_in),
+        ] {
+            *sum = sum.saturating_add(*part);
+        }
+        self.tls.merge(tls);
+    }
+}
+
+/// What happened in TLS.
+#[derive(Debug, Clone)]
+pub struct TlsTally {
+    /// From the open connection below TLS to the end of the handshake.
+    pub handshake: Latency,
+    /// Handshakes that took up an earlier session.
+    pub resumed: u64,
+    /// Versions and ciphers that were agreed on, and by how many connections.
+    pub negotiated: Vec<(Cow<'static, str>, Cow<'static, str>, u64)>,
+}
+
+impl Default for TlsTally {
+    /// No handshake. Two digits, as for connecting.
+    fn default() -> Self {
+        Self { handshake: Latency::new(2), resumed: 0, negotiated: Vec::new() }
+    }
+}
+
+impl TlsTally {
+    /// Adds a handshake that took so long and agreed on this.
+    pub fn add(
+        &mut self,
+        took_ns: u64,
+        resumed: bool,
+        version: &'static str,
+        cipher: &'static str,
+    ) {
+        self.handshake.record_n(took_ns, 1);
+        self.resumed += u64::from(resumed);
+        self.count(version.into(), cipher.into(), 1);
+    }
+
+    fn count(&mut self, version: Cow<'static, str>, cipher: Cow<'static, str>, connections: u64) {
+        match self.negotiated.iter_mut().find(|(v, c, _)| *v == version && *c == cipher) {
+            Some((.., count)) => *count = count.saturating_add(connections),
+            None => self.negotiated.push((version, cipher, connections)),
+        }
+    }
+
+    /// Adds all that `other` holds.
+    pub fn merge(&mut self, other: &Self) {
+        let Self { handshake, resumed, negotiated } = other;
+        self.handshake.merge(handshake);
+        self.resumed = self.resumed.saturating_add(*resumed);
+        for (version, cipher, connections) in negotiated {
+            self.count(version.clone(), cipher.clone(), *connections);
+        }
+    }
+
+    fn clear(&mut self) {
+        let Self { handshake, resumed, negotiated } = self;
+        handshake.clear();
+        *resumed = 0;
+        negotiated.clear();
+    }
+}
