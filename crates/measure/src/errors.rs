@@ -69,3 +69,17 @@ impl ErrorCounts {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flood_of_error_kinds_is_bounded() {
+        let mut errors = ErrorCounts::default();
+        (0..1000).for_each(|n| errors.add(&format!("KIND{n}"), &format!("text {n}")));
+        assert_eq!(errors.total(), 1000);
+        assert!(errors.by_kind().len() <= KINDS_MAX + 1);
+        assert_eq!(errors.examples().len(), EXAMPLES_MAX);
+    }
+}

@@ -299,15 +299,6 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_of_error_kinds_is_bounded() {
-        let mut errors = ErrorCounts::default();
-        (0..1000).for_each(|n| errors.add(&format!("KIND{n}"), &format!("text {n}")));
-        assert_eq!(errors.total(), 1000);
-        assert!(errors.by_kind().len() <= KINDS_MAX + 1);
-        assert_eq!(errors.examples().len(), EXAMPLES_MAX);
-    }
-
-    #[test]
     fn closed_loop_response_is_service() {
         let shape = TallyShape { scheduled: false, first_byte: false, ..SHAPE };
         let tally = Tally::new(&shape);
