@@ -103,7 +103,7 @@ impl<'r> Rig<'r> {
 
 /// This machine before anything that this process puts on it: the load of an experiment's first
 /// part is no fault of the machine in its second.
-fn machine() -> &'static HostFacts {
+pub(crate) fn machine() -> &'static HostFacts {
     static FOUND: OnceLock<HostFacts> = OnceLock::new();
     FOUND.get_or_init(HostFacts::read)
 }

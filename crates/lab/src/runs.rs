@@ -1,6 +1,6 @@
 //! The runs of an experiment, kept in full.
 
-use report::{Record, RecordError, Run};
+use report::{Record, RecordError, Run, Warned};
 use serde::{Deserialize, Serialize};
 
 /// Every run, as `keystorm.run/1`, so that nothing that was measured is lost.
@@ -15,23 +15,7 @@ pub(crate) struct Runs {
     pub(crate) first: Option<Box<Run>>,
     /// What a reader must know before believing the figures.
     #[serde(skip)]
-    warnings: Vec<Warning>,
-}
-
-/// What runs warn of in the same words but for the figures.
-#[derive(Debug, Clone)]
-struct Warning {
-    /// As the first of them says it.
-    text: String,
-    runs: usize,
-}
-
-impl Warning {
-    /// Digits aside, which differ from run to run.
-    fn is_like(&self, text: &str) -> bool {
-        let is_word = |c: &char| !c.is_ascii_digit() && *c != '.';
-        self.text.chars().filter(is_word).eq(text.chars().filter(is_word))
-    }
+    warned: Warned,
 }
 
 /// More warnings than this are of runs that each have their own, which the runs themselves keep.
@@ -39,7 +23,7 @@ const WARNINGS_MAX: usize = 8;
 
 impl Default for Runs {
     fn default() -> Self {
-        Self { record: Record::new(false), count: 0, first: None, warnings: Vec::new() }
+        Self { record: Record::new(false), count: 0, first: None, warned: Warned::default() }
     }
 }
 
@@ -48,27 +32,19 @@ impl Runs {
     pub(crate) fn put(&mut self, run: &Run) -> Result<usize, RecordError> {
         self.record.put(self.count, run)?;
         self.first.get_or_insert_with(|| Box::new(run.clone()));
-        for text in &run.warnings {
-            match self.warnings.iter().position(|warning| warning.is_like(text)) {
-                Some(known) => self.warnings[known].runs += 1,
-                None if self.warnings.len() < WARNINGS_MAX => {
-                    self.warnings.push(Warning { text: text.clone(), runs: 1 });
-                }
-                None => {}
-            }
-        }
+        run.warnings.iter().for_each(|text| self.warned.add(text));
         self.count += 1;
         Ok(self.count - 1)
     }
 
     /// What a reader must know before believing the figures, each once.
     pub(crate) fn warnings(&self) -> Vec<String> {
-        let told = |warning: &Warning| match warning.runs - 1 {
-            0 => warning.text.clone(),
-            1 => format!("{} (and the like in 1 more run)", warning.text),
-            more => format!("{} (and the like in {more} more runs)", warning.text),
+        let told = |(text, runs): (&str, usize)| match runs - 1 {
+            0 => text.to_owned(),
+            1 => format!("{text} (and the like in 1 more run)"),
+            more => format!("{text} (and the like in {more} more runs)"),
         };
-        self.warnings.iter().map(told).collect()
+        self.warned.told().take(WARNINGS_MAX).map(told).collect()
     }
 
     /// Notes that no run is left to do.
@@ -89,15 +65,15 @@ mod tests {
     #[test]
     fn warnings_that_differ_in_their_figures_are_told_once() {
         let mut runs = Runs::default();
-        let warned = |text: &str| Warning { text: text.to_owned(), runs: 1 };
-        runs.warnings.push(warned("the hypervisor gave 9 % away"));
-        assert!(runs.warnings[0].is_like("the hypervisor gave 12.5 % away"));
-        assert!(!runs.warnings[0].is_like("the governor gave 9 % away"));
-        runs.warnings[0].runs = 3;
-        runs.warnings.push(warned("load: 2"));
+        for share in ["9", "12.5", "37"] {
+            runs.warned.add(&format!("the hypervisor gave {share} % away"));
+        }
+        runs.warned.add("load: 2");
         assert_eq!(
             runs.warnings(),
             ["the hypervisor gave 9 % away (and the like in 2 more runs)", "load: 2"]
         );
+        runs.warned.add("the governor gave 9 % away");
+        assert_eq!(runs.warnings().len(), 3, "other words are another warning");
     }
 }

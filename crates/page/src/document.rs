@@ -50,6 +50,15 @@ impl Verdict {
     }
 }
 
+/// With a capital and a full stop, as a sentence has; nothing stays nothing.
+#[must_use]
+pub fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(char::to_uppercase);
+    let text = first.into_iter().flatten().chain(letters).collect::<String>();
+    if text.is_empty() || text.ends_with('.') { text } else { text + "." }
+}
+
 /// A part of a page under a heading of its own.
 #[derive(Debug, Clone)]
 pub struct Section {

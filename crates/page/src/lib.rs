@@ -36,4 +36,4 @@ pub mod runs;
 pub mod term;
 
 pub use chart::{Axis, Chart, ChartError, DataPoint, Guide, Kind, Scale, Series, Unit};
-pub use document::{Block, Page, Section, Table, Tone, Verdict};
+pub use document::{Block, Page, Section, Table, Tone, Verdict, sentence};

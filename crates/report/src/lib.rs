@@ -24,6 +24,7 @@ mod run;
 mod schedule;
 mod summary;
 mod verdict;
+mod warned;
 
 #[cfg(test)]
 mod fixture;
@@ -41,3 +42,4 @@ pub use run::Run;
 pub use schedule::{Fault, MISSED_NS, Missed, ScheduleFigures};
 pub use summary::{LatencyFigures, NodeFigures, RateFigures, Summary, TlsFigures};
 pub use verdict::{Evidence, LimitedBy, Verdict, Warning, WarningKind, warnings};
+pub use warned::Warned;

@@ -11,12 +11,12 @@ pub(super) fn cpus(evidence: &Evidence) -> Verdict {
     let ours = allowed.filter(|n| *n > 0).map_or(logical, |n| n.min(logical));
     let mut seen = match cpu.cores.zip(cpu.sockets) {
         Some((cores, sockets)) => {
-            let plural = |n: u64| if n == 1 { "" } else { "s" };
+            let plural = |n: u32| if n == 1 { "" } else { "s" };
             format!(
                 "{logical} CPU{}, {cores} core{}, {sockets} socket{}",
-                plural(logical as u64),
-                plural(cores as u64),
-                plural(sockets as u64)
+                plural(logical),
+                plural(cores),
+                plural(sockets)
             )
         }
         None => format!("{logical} CPUs"),

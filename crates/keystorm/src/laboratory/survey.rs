@@ -4,7 +4,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::{fs, thread};
 
 use anyhow::{Context, Error, Result, anyhow};
-use host::HostFacts;
 use lab::Survey;
 use lab::survey::{Chapter, Machine, Plan, Station, Wish};
 use measure::Ending;
@@ -19,7 +18,7 @@ use crate::calibrate::place::siblings;
 use crate::execute::{End, tell_about};
 use crate::front::{Job, SurveyJob, UsageError, lab::job};
 use crate::keep::Place;
-use crate::rig::Rig;
+use crate::rig::{Rig, machine};
 use crate::signals;
 
 /// Measures every chapter, prints its table, and writes the page.
@@ -33,7 +32,7 @@ pub(crate) fn survey(job: &SurveyJob) -> Result<End> {
     let files = Files::open(Some(Place::new("-o", &json)?), &job.pages)?;
     let interrupted = signals::interrupted().context("asking to be told of Ctrl-C")?;
     let Some(first) = job.first.plans.first() else { return Ok(End::Complete) };
-    let machine = Machine::of(&HostFacts::read(), siblings);
+    let machine = Machine::of(machine(), siblings);
     // How many clients a server takes is asked of it; one of our own takes as many as we like.
     let mut wish = job.wish.clone();
     let mut rig = None;

@@ -4,7 +4,7 @@ mod hunt;
 mod survey;
 mod sweep;
 
-use page::{Block, Page, Section, Tone, Unit, Verdict};
+use page::{Block, Page, Section, Tone, Unit, Verdict, sentence};
 
 use crate::figures::{Figures, limit_name};
 use crate::runs::Runs;
@@ -64,13 +64,6 @@ fn page(
     sections.push(Section::new("Run it again", [Block::Code(again.to_owned())]));
     page.sections = sections;
     page
-}
-
-/// With a capital and a full stop.
-fn sentence(text: &str) -> String {
-    let mut rest = text.chars();
-    let first = rest.next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();
-    format!("{first}{}.", rest.as_str().trim_end_matches('.'))
 }
 
 /// What a page says first if not everything is there.

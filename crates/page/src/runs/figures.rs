@@ -5,7 +5,7 @@ use report::{LimitedBy, Run, Summary};
 
 use super::{Source, Test, spectrum};
 use crate::chart::grouped;
-use crate::{Axis, Block, Chart, DataPoint, Section, Series, Table, Tone, Unit, Verdict};
+use crate::{Axis, Block, Chart, DataPoint, Section, Series, Table, Tone, Unit, Verdict, sentence};
 
 /// Lines that can be told apart in one chart.
 const OVERLAID_MAX: usize = 8;
@@ -46,10 +46,7 @@ fn reason(verdict: &report::Verdict) -> String {
         Some((limit, why)) if !limit.contains(' ') => why,
         _ => &verdict.text,
     };
-    let mut letters = text.chars();
-    let first = letters.next().map(char::to_uppercase);
-    let text = first.into_iter().flatten().chain(letters).collect::<String>();
-    if text.is_empty() || text.ends_with('.') { text } else { text + "." }
+    sentence(text)
 }
 
 fn tone(summary: &Summary<'_>) -> Tone {

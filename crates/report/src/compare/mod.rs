@@ -17,7 +17,7 @@ use serde::Serialize;
 use statistics::{Conclusion, Interval, Mean, Ratio, holm};
 use workload::Endpoint;
 
-use crate::{Better, Figures, LimitedBy, Metric, Run, Summary, escape};
+use crate::{Better, Figures, LimitedBy, Metric, Run, Summary, Warned, escape};
 
 pub use csv::{write_head as write_csv_head, write_test as write_csv_test};
 pub use json::to_json;
@@ -264,17 +264,10 @@ fn limits(side: &[Glance]) -> Limits {
 
 /// What the runs of a side warn of, each once: their figures differ from run to run.
 fn spoiled(side: &str, runs: &[Glance]) -> Vec<String> {
-    let kind = |text: &str| text.replace(|c: char| c.is_ascii_digit() || c == '.', "");
-    let mut kinds: Vec<(String, &String, usize)> = Vec::new();
-    for warning in runs.iter().flat_map(|glance| &glance.warnings) {
-        match kinds.iter_mut().find(|(known, ..)| *known == kind(warning)) {
-            Some((.., count)) => *count += 1,
-            None => kinds.push((kind(warning), warning, 1)),
-        }
-    }
+    let mut warned = Warned::default();
+    runs.iter().flat_map(|glance| &glance.warnings).for_each(|text| warned.add(text));
     let all = runs.len();
-    let line = |(_, text, count)| format!("{side}, {count} of {all} runs: {text}");
-    kinds.into_iter().map(line).collect()
+    warned.told().map(|(text, count)| format!("{side}, {count} of {all} runs: {text}")).collect()
 }
 
 /// The word for a limit, as in JSON.
