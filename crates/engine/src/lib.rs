@@ -25,7 +25,7 @@ pub use epoll::Epoll;
 pub use scripted::{Delivery, Script, Scripted};
 pub use socket::{Address, ConnectOptions};
 pub use socket2::Socket;
-pub use tls::{Handshake, Tls, TlsContext, TlsError, TlsSettings, TlsStream, Verify};
+pub use tls::{Tls, TlsContext, TlsError, TlsHandshake, TlsSettings, TlsStream, Verify};
 #[cfg(target_os = "linux")]
 pub use uring::Uring;
 
@@ -87,7 +87,7 @@ pub trait Engine {
     fn next(&mut self) -> Option<Event>;
 
     /// The TLS handshake of a connection that is open; `None` where there is no TLS.
-    fn handshake(&self, conn: ConnId) -> Option<Handshake> {
+    fn handshake(&self, conn: ConnId) -> Option<TlsHandshake> {
         let _ = conn;
         None
     }

@@ -170,11 +170,11 @@ impl Watch<'_> {
 
 impl Observer for Watch<'_> {
     fn interval(&mut self, snapshot: &Snapshot<'_>) {
-        let Snapshot { point, warming_up, total, standing, engine, elapsed_ns, .. } = *snapshot;
+        let Snapshot { point, warming_up, total, gauges, engine, elapsed_ns, .. } = *snapshot;
         let requests = total.requests();
-        let in_flight = standing.iter().map(|w| w.in_flight).sum();
+        let in_flight = gauges.iter().map(|w| w.in_flight).sum();
         let left = self.plan.own_requests().map(|n| n.saturating_sub(requests + in_flight));
-        let backlog = standing.iter().map(|w| w.backlog).sum::<Option<u64>>();
+        let backlog = gauges.iter().map(|w| w.backlog).sum::<Option<u64>>();
         let share = match (self.plan.stop, self.plan.own_requests()) {
             (Stop::AfterNs(ns), _) => Some(elapsed_ns as f64 / ns as f64),
             (Stop::Requests(_), n) => n.map(|n| requests as f64 / n as f64),
@@ -194,8 +194,8 @@ impl Observer for Watch<'_> {
             in_flight,
             // The schedule goes on where the requests of -n end.
             backlog: backlog.map(|n| if warming_up { n } else { n.min(left.unwrap_or(n)) }),
-            connections: standing.iter().map(|w| u64::from(w.connections)).sum(),
-            cpu_s: standing.iter().map(|w| w.cpu_ns as f64 / 1e9).collect(),
+            connections: gauges.iter().map(|w| u64::from(w.connections)).sum(),
+            cpu_s: gauges.iter().map(|w| w.cpu_ns as f64 / 1e9).collect(),
             elapsed_s: if warming_up { 0.0 } else { elapsed_ns as f64 / 1e9 },
             progress: share.map(|s| if warming_up { 0.0 } else { s.min(1.0) }),
         };

@@ -10,7 +10,7 @@ use measure::{
     Interval, Latency, NodeTally, Point, SuccessLine, Tally, TallyShape, Timeline, WorkerUse,
 };
 
-use crate::{INTERVAL_NS, Standing};
+use crate::{Gauges, INTERVAL_NS};
 
 /// What a worker tells the collector.
 // Boxing the larger variant would allocate on the workers' threads.
@@ -21,7 +21,7 @@ pub(crate) enum Message {
     Interval {
         interval: Interval,
         /// Where the worker stood at its end.
-        standing: Standing,
+        gauges: Gauges,
         /// It belongs to the warm-up: shown and not kept.
         warm: bool,
     },
@@ -55,7 +55,7 @@ pub struct Snapshot<'c> {
     /// From the start of the measured part, or of the warm-up while that lasts.
     pub elapsed_ns: u64,
     /// Where each worker stood when it last handed over an interval.
-    pub standing: &'c [Standing],
+    pub gauges: &'c [Gauges],
     /// The engine that moves the bytes.
     pub engine: &'static str,
 }
@@ -73,7 +73,7 @@ pub(crate) struct Collector {
     pub(crate) delayed: Option<Latency>,
     /// The nodes of a cluster.
     pub(crate) nodes: Vec<NodeTally>,
-    standing: Vec<Standing>,
+    gauges: Vec<Gauges>,
     engine: &'static str,
     /// Intervals that not all workers have reported.
     open: BTreeMap<u32, Tally>,
@@ -100,7 +100,7 @@ impl Collector {
             successes: SuccessLine::default(),
             delayed: None,
             nodes: Vec::new(),
-            standing: vec![Standing::default(); workers],
+            gauges: vec![Gauges::default(); workers],
             engine,
             open: BTreeMap::new(),
             reported: vec![0; workers],
@@ -114,8 +114,8 @@ impl Collector {
     pub(crate) fn collect(&mut self, messages: &Receiver<Message>, observer: &mut dyn Observer) {
         while let Ok(message) = messages.recv() {
             match message {
-                Message::Interval { interval, standing, warm } => {
-                    self.standing[usize::from(interval.worker)] = standing;
+                Message::Interval { interval, gauges, warm } => {
+                    self.gauges[usize::from(interval.worker)] = gauges;
                     if warm {
                         self.warm(interval, observer);
                         continue;
@@ -128,7 +128,7 @@ impl Collector {
                     let worker = usize::from(worker);
                     self.workers[worker] = spent;
                     let cpu_ns = spent.cpu_ns;
-                    self.standing[worker] = Standing { cpu_ns, ..Standing::default() };
+                    self.gauges[worker] = Gauges { cpu_ns, ..Gauges::default() };
                     self.reported[worker] = u32::MAX;
                     self.span = join(self.span, span);
                     match (&mut self.delayed, delayed) {
@@ -172,7 +172,7 @@ impl Collector {
                 warming_up: false,
                 total: &self.total,
                 elapsed_ns,
-                standing: &self.standing,
+                gauges: &self.gauges,
                 engine: self.engine,
             });
             self.timeline.push(point);
@@ -195,7 +195,7 @@ impl Collector {
                 warming_up: true,
                 total: &tally,
                 elapsed_ns,
-                standing: &self.standing,
+                gauges: &self.gauges,
                 engine: self.engine,
             });
         }

@@ -10,11 +10,11 @@ use wire::resp::Resp;
 use wire::{Decode, Protocol, Reply};
 use workload::Plan;
 
+use crate::handshake::Handshake;
 use crate::opening::{Opening, Origins};
-use crate::prelude::Prelude;
 use crate::{INTERVAL_NS, explain};
 
-/// Opens the connections of a plan, sends nothing on them but the prelude, and holds them until
+/// Opens the connections of a plan, sends nothing on them but the handshake, and holds them until
 /// `interrupted` is set. `live` is told how many there are, at least every quarter of a second.
 ///
 /// `tls` is for a server that speaks it. `local_ports` are those that this machine connects from, where that is known.
@@ -48,7 +48,7 @@ fn hold<E: Engine, P: Protocol>(
     interrupted: &AtomicBool,
     live: &mut dyn FnMut(u32),
 ) -> Result<(), String> {
-    let prelude = Prelude::new::<P>(plan);
+    let handshake = Handshake::new::<P>(plan);
     let mut decoders: Vec<P::Decoder> = Vec::new();
     decoders.resize_with(plan.own_connections() as usize, P::Decoder::default);
     let wait =
@@ -68,7 +68,7 @@ fn hold<E: Engine, P: Protocol>(
                 Event::Opened(conn) => {
                     count += 1;
                     opening.opened(engine.now_ns());
-                    engine.send(conn, &prelude.bytes);
+                    engine.send(conn, &handshake.bytes);
                 }
                 Event::Received(conn) => {
                     let consumed = refused(&mut decoders[conn.0 as usize], engine.inbox())?;
@@ -93,7 +93,7 @@ fn hold<E: Engine, P: Protocol>(
     Ok(())
 }
 
-/// Reads past the replies to the prelude and returns their length; an error reply is an error.
+/// Reads past the replies to the handshake and returns their length; an error reply is an error.
 fn refused(decoder: &mut impl Decode, inbox: &[u8]) -> Result<usize, String> {
     let mut at = 0;
     loop {

@@ -15,15 +15,15 @@ use wire::resp::Resp;
 use workload::{Pace, Plan, ProtocolKind, Stop};
 
 use crate::Fatal;
-use crate::carrier::Carries;
-use crate::cluster::{ClusterJob, ClusterWorker, StopWatch, Watch};
 use crate::collect::{Collector, Message, Observer};
 use crate::destination::{Destination, Resolver};
 use crate::engines::{self, Choice};
 use crate::gate::Gate;
 use crate::opening::Origins;
 use crate::recorder::Recorder;
-use crate::worker::{Shift, Worker};
+use crate::route::cluster::{ClusterJob, StopWatch, TopologyWatch};
+use crate::route::{Cluster, Direct, Route};
+use crate::worker::{Worker, WorkerContext};
 
 /// Intervals that a worker may be ahead of the collector.
 const AHEAD_MAX: usize = 4;
@@ -131,7 +131,7 @@ fn run_with<E: Engine, P: wire::Protocol>(
     let budget = plan.budget();
     let warmup = budget.for_warmup();
     let origins = Origins::new(&plan.target, connections, job.local_ports.clone());
-    let watch = job.cluster.map(|cluster| Watch::new(cluster.topology));
+    let watch = job.cluster.map(|cluster| TopologyWatch::new(cluster.topology));
     // A worker on a cluster has a connection to each node at least, and room for nodes to come.
     let room = job.cluster.map_or(0, |cluster| cluster.topology.nodes.len() as u32 + NODES_TO_COME);
     let destination = Destination::new(job.address, job.resolver.is_some());
@@ -148,7 +148,7 @@ fn run_with<E: Engine, P: wire::Protocol>(
         let cpus = thread::available_parallelism().map_or(1, usize::from);
         let may_spin = cpus > usize::from(workers);
         for (worker, recorder) in (0..).zip(recorders) {
-            let shift = Shift {
+            let context = WorkerContext {
                 plan,
                 destination: &destination,
                 gate: &gate,
@@ -170,14 +170,20 @@ fn run_with<E: Engine, P: wire::Protocol>(
                 scope,
                 move || {
                     if let Err(error) = pin(&plan.fleet.cpus, worker) {
-                        shift.gate.fail(Fatal(error));
+                        context.gate.fail(Fatal(error));
                     }
-                    let messages = match (make_engine(shift.connections_max), cluster) {
-                        (Ok(engine), None) => work(Worker::<E, P>::new(engine, shift, recorder)),
-                        (Ok(engine), Some((cluster, watch))) => work(ClusterWorker::<E, P>::new(
-                            engine, shift, recorder, &cluster, watch,
-                        )),
-                        (Err(error), _) => idle(&shift, recorder, &error),
+                    let messages = match (make_engine(context.connections_max), cluster) {
+                        (Ok(engine), None) => {
+                            let (connections, depth) =
+                                (context.connections, plan.fleet.pipeline_depth);
+                            let route = Direct::new(context.destination, connections, depth);
+                            work(Worker::<E, P, _>::new(engine, context, recorder, route))
+                        }
+                        (Ok(engine), Some((cluster, watch))) => {
+                            let route = Cluster::new::<P>(&context, &cluster, watch);
+                            work(Worker::<E, P, _>::new(engine, context, recorder, route))
+                        }
+                        (Err(error), _) => idle(&context, recorder, &error),
                     };
                     // Nobody listens any more only if the collector is gone, and the run with it.
                     for message in messages {
@@ -216,9 +222,9 @@ fn on_clock(instant: SystemTime, origin: Instant) -> u64 {
 }
 
 /// The last words of a worker that never had an engine.
-fn idle(shift: &Shift<'_>, recorder: Recorder, error: &io::Error) -> [Message; 2] {
-    shift.gate.fail(Fatal(format!("starting an I/O engine: {error}")));
-    last_words(shift.worker, (recorder, Vec::new()), WorkerUse::default())
+fn idle(context: &WorkerContext<'_>, recorder: Recorder, error: &io::Error) -> [Message; 2] {
+    context.gate.fail(Fatal(format!("starting an I/O engine: {error}")));
+    last_words(context.worker, (recorder, Vec::new()), WorkerUse::default())
 }
 
 fn last_words(
@@ -231,8 +237,10 @@ fn last_words(
 }
 
 /// Runs one worker from end to end and returns its last words.
-pub(crate) fn work<'r>(mut worker: impl Carries<'r>) -> [Message; 2] {
-    let (gate, number) = (worker.shift().gate, worker.shift().worker);
+pub(crate) fn work<E: Engine, P: wire::Protocol, R: Route>(
+    mut worker: Worker<'_, E, P, R>,
+) -> [Message; 2] {
+    let (gate, number) = (worker.context.gate, worker.context.worker);
     let mut spent = WorkerUse::default();
     match worker.open() {
         Ok(true) => {

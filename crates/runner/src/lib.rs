@@ -7,33 +7,32 @@
 //! The only place where `workload`, `wire`, `engine` and `measure` meet. What the figures mean is
 //! `report`'s business; asking the server about itself, `host`'s.
 
-mod carrier;
-mod cluster;
 mod collect;
+mod connection;
 mod destination;
 mod engines;
 mod explain;
-mod flight;
 mod gate;
+mod gauges;
+mod handshake;
 mod idle;
 mod launch;
 mod opening;
-mod prelude;
 mod recorder;
 mod reopening;
 #[cfg(test)]
 mod replay;
-mod session;
+mod request;
+mod route;
 mod spin;
-mod standing;
 mod worker;
 
-pub use cluster::{ClusterJob, Refresh};
 pub use collect::{Observer, Snapshot};
 pub use destination::Resolver;
+pub use gauges::Gauges;
 pub use idle::hold_idle;
 pub use launch::{Job, run};
-pub use standing::Standing;
+pub use route::cluster::{ClusterJob, Refresh};
 
 /// Length of an interval of the timeline: how often the live line moves.
 pub const INTERVAL_NS: u64 = 250_000_000;

@@ -10,9 +10,9 @@ use std::time::Duration;
 use measure::{Failures, Interval, Latency, Outcome, Sample, Slices, Tally, TallyShape};
 
 use crate::collect::Message;
-use crate::flight::{Abandoned, Flight};
 use crate::launch::thread_cpu;
-use crate::{INTERVAL_NS, Standing};
+use crate::request::{Abandoned, Answered};
+use crate::{Gauges, INTERVAL_NS};
 
 pub(crate) struct Recorder {
     worker: u16,
@@ -41,7 +41,7 @@ pub(crate) struct Recorder {
     /// CPU time of this thread when load began.
     cpu_from: Duration,
     /// What goes with the next interval that is handed over.
-    standing: Standing,
+    gauges: Gauges,
     full: SyncSender<Message>,
     empty: Receiver<Tally>,
 }
@@ -121,7 +121,7 @@ impl Recorder {
             delayed: shape.scheduled.then(|| Latency::new(shape.precision)),
             fresh: 0,
             cpu_from: Duration::ZERO,
-            standing: Standing::default(),
+            gauges: Gauges::default(),
             full,
             empty,
         }
@@ -190,21 +190,21 @@ impl Recorder {
 
     /// Adds one reply that was settled at `now_ns`.
     #[inline]
-    pub(crate) fn reply(&mut self, flight: &Flight, outcome: Outcome, now_ns: u64) {
-        if !self.counts(flight) {
+    pub(crate) fn reply(&mut self, answered: &Answered, outcome: Outcome, now_ns: u64) {
+        if !self.counts(answered) {
             return;
         }
         if self.fresh == 0 {
             self.silences[self.node].heard(now_ns, self.usual_ns);
         }
         self.fresh += 1;
-        let command = flight.command as usize;
+        let command = answered.command as usize;
         if let Some(group) = &mut self.group {
             // The replies to one send that came with one read share every stamp.
             if group.command == command
                 && group.outcome == outcome
-                && group.sent_ns == flight.sent_ns
-                && group.intended_ns == flight.intended_ns
+                && group.sent_ns == answered.sent_ns
+                && group.intended_ns == answered.intended_ns
             {
                 group.count += 1;
                 return;
@@ -216,16 +216,16 @@ impl Recorder {
             command,
             outcome,
             count: 1,
-            intended_ns: flight.intended_ns,
-            sent_ns: flight.sent_ns,
-            first_byte_ns: flight.first_byte_ns,
+            intended_ns: answered.intended_ns,
+            sent_ns: answered.sent_ns,
+            first_byte_ns: answered.first_byte_ns,
             done_ns: now_ns,
         });
     }
 
     /// Adds one error reply.
-    pub(crate) fn error(&mut self, flight: &Flight, kind: &str, text: &str, now_ns: u64) {
-        if self.counts(flight) {
+    pub(crate) fn error(&mut self, answered: &Answered, kind: &str, text: &str, now_ns: u64) {
+        if self.counts(answered) {
             self.tally.errors.add(kind, text);
             self.failed(&Failures { errors: 1, ..Failures::default() }, now_ns);
             self.last_end_ns = now_ns;
@@ -251,8 +251,8 @@ impl Recorder {
 
     /// A request of the warm-up counts while warming up, and never after.
     #[inline]
-    fn counts(&self, flight: &Flight) -> bool {
-        flight.measured || matches!(self.phase, Phase::Warmup { .. })
+    fn counts(&self, answered: &Answered) -> bool {
+        answered.measured || matches!(self.phase, Phase::Warmup { .. })
     }
 
     /// Everything that a read at `now_ns` delivered was added.
@@ -277,6 +277,11 @@ impl Recorder {
         }
     }
 
+    /// The run was stopped from outside at `now_ns`: it ends then, not with its last reply.
+    pub(crate) fn stopped(&mut self, now_ns: u64) {
+        self.last_end_ns = self.last_end_ns.max(now_ns);
+    }
+
     /// Gives access to what is counted of connections.
     #[inline]
     pub(crate) fn connections(&mut self) -> &mut measure::ConnectionTally {
@@ -292,12 +297,12 @@ impl Recorder {
     /// Hands the tally over if its interval has ended, with where the worker stands; CPU time is
     /// added here.
     #[inline]
-    pub(crate) fn turn(&mut self, now_ns: u64, standing: impl FnOnce() -> Standing) {
+    pub(crate) fn turn(&mut self, now_ns: u64, gauges: impl FnOnce() -> Gauges) {
         if now_ns < self.interval_end_ns {
             return;
         }
         let cpu_ns = (thread_cpu() - self.cpu_from).as_nanos() as u64;
-        self.standing = Standing { cpu_ns, ..standing() };
+        self.gauges = Gauges { cpu_ns, ..gauges() };
         match self.phase {
             Phase::Before => {}
             Phase::Warmup { end_ns } if now_ns >= end_ns => {
@@ -336,7 +341,7 @@ impl Recorder {
     fn message(&self, tally: Tally, slices: Vec<Slices>) -> Message {
         let warm = !matches!(self.phase, Phase::Measured { .. });
         let interval = Interval { index: self.interval, worker: self.worker, tally, slices };
-        Message::Interval { interval, standing: self.standing, warm }
+        Message::Interval { interval, gauges: self.gauges, warm }
     }
 
     /// The rest, the span from where measuring began to the end of the last request that counted,

@@ -35,7 +35,7 @@ const PLAIN_PREPARED: usize = 160 * 1024;
 
 /// What a TLS handshake came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Handshake {
+pub struct TlsHandshake {
     /// From the open connection below to the end of the handshake.
     pub took_ns: u64,
     /// Whether an earlier session was taken up again (`--tls-resume`).
@@ -71,7 +71,7 @@ struct Slot {
     /// When the connection below was open.
     began_ns: u64,
     /// Once the handshake has ended.
-    handshake: Option<Handshake>,
+    handshake: Option<TlsHandshake>,
     /// Received and not consumed.
     kept: Vec<u8>,
 }
@@ -201,7 +201,7 @@ impl<E: Engine> Tls<E> {
     fn shook_hands(&mut self, conn: ConnId, ended_ns: u64) -> Option<Event> {
         let slot = self.connections.get_mut(conn.0 as usize)?;
         let ssl = slot.stream.as_ref()?.ssl();
-        slot.handshake = Some(Handshake {
+        slot.handshake = Some(TlsHandshake {
             took_ns: ended_ns.saturating_sub(slot.began_ns),
             resumed: ssl.session_reused(),
             version: ssl.version_str(),
@@ -414,7 +414,7 @@ impl<E: Engine> Engine for Tls<E> {
         None
     }
 
-    fn handshake(&self, conn: ConnId) -> Option<Handshake> {
+    fn handshake(&self, conn: ConnId) -> Option<TlsHandshake> {
         self.connections.get(conn.0 as usize)?.handshake
     }
 }

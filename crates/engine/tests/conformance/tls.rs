@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use engine::{
-    Address, ConnId, Delivery, Engine, Event, Handshake, Reason, Script, Scripted, Tls, TlsContext,
-    TlsSettings,
+    Address, ConnId, Delivery, Engine, Event, Reason, Script, Scripted, Tls, TlsContext,
+    TlsHandshake, TlsSettings,
 };
 use openssl::ssl::{Ssl, SslContext, SslMethod, SslStream, SslVersion};
 
@@ -153,7 +153,7 @@ impl Script for Server {
 }
 
 /// Opens a connection, sends this, and collects what comes until nothing does or it ends.
-fn talk(server: Server, message: &[u8]) -> (Vec<u8>, Option<Reason>, Option<Handshake>) {
+fn talk(server: Server, message: &[u8]) -> (Vec<u8>, Option<Reason>, Option<TlsHandshake>) {
     let mut engine = secure(Scripted::new(server), &settings());
     engine.open(A, &Address::Unix("/nowhere".into()), &Default::default());
     let (mut got, mut end, mut handshake) = (Vec::new(), None, None);
@@ -225,7 +225,7 @@ fn an_end_in_order_is_told_from_one_that_is_cut_off() {
 }
 
 /// Opens, is echoed to, and closes.
-fn round(engine: &mut impl Engine, address: &Address) -> Handshake {
+fn round(engine: &mut impl Engine, address: &Address) -> TlsHandshake {
     engine.open(A, address, &Default::default());
     loop {
         engine.wait(Some(engine.now_ns() + 10_000_000_000)).unwrap();

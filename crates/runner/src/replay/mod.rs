@@ -29,7 +29,8 @@ use crate::gate::Gate;
 use crate::launch::{measurement, tally_shape, work};
 use crate::opening::Origins;
 use crate::recorder::Recorder;
-use crate::worker::{Shift, Worker};
+use crate::route::Direct;
+use crate::worker::{Worker, WorkerContext};
 use server::{Log, Server};
 
 pub(crate) const MS: u64 = 1_000_000;
@@ -93,9 +94,10 @@ pub(crate) fn replay(parts: PlanParts, server: Server) -> (Measurement, Log) {
     let gate = Gate::new(1, None, &interrupted);
     let budget = plan.budget();
     let warmup = budget.for_warmup();
-    let shift = Shift {
+    let destination = Destination::new(&Address::Unix("/nowhere".into()), false);
+    let context = WorkerContext {
         plan: &plan,
-        destination: &Destination::new(&Address::Unix("/nowhere".into()), false),
+        destination: &destination,
         gate: &gate,
         worker: 0,
         workers: 1,
@@ -109,7 +111,8 @@ pub(crate) fn replay(parts: PlanParts, server: Server) -> (Measurement, Log) {
         may_spin: false,
     };
     let recorder = Recorder::new(0, shape, full.clone(), ready);
-    for message in work(Worker::<_, Resp>::new(engine, shift, recorder)) {
+    let route = Direct::new(context.destination, context.connections, plan.fleet.pipeline_depth);
+    for message in work(Worker::<_, Resp, _>::new(engine, context, recorder, route)) {
         full.send(message).unwrap();
     }
     drop(full);

@@ -1,38 +1,35 @@
 //! The loop of one worker: open connections, send what is due, settle what arrived.
 //!
-//! This file is the loop; the path of a request is in its two halves, [`send`] and [`receive`].
-//! What goes wrong is dealt with in [`mend`]. On that path nothing is allocated, locked or
-//! formatted, and the kernel is asked for nothing but to send, to receive and to wait.
+//! This file is the loop. [`open`] opens the connections, [`receive`] settles replies, [`recovery`]
+//! deals with what goes wrong. Which connection a request may take is the [`Route`]'s business. On
+//! the path of a request nothing is allocated, locked or formatted, and the kernel is asked for
+//! nothing but to send, to receive and to wait.
 
-pub(crate) mod mend;
+mod open;
 mod receive;
-mod send;
+pub(crate) mod recovery;
 
-use std::collections::VecDeque;
-
-use engine::{Address, ConnId, Engine, Event};
+use engine::{ConnId, Engine};
 use measure::NodeTally;
 use wire::{Batch, Protocol};
-use workload::{Pace, Pacer, Plan, RequestStream, Stop, Window};
+use workload::{Pacer, Plan, RequestStream, Stop, Turn, Window};
 
-use crate::carrier::Carries;
+use crate::connection::Connection;
 use crate::destination::Destination;
 use crate::gate::Gate;
+use crate::handshake::Handshake;
 use crate::opening::Origins;
-use crate::prelude::Prelude;
 use crate::recorder::Recorder;
-use crate::reopening::Reopening;
-use crate::session::Session;
+use crate::route::Route;
 use crate::spin::Spin;
-use crate::{Fatal, Standing};
-use mend::Watch;
+use crate::{Fatal, Gauges};
+use recovery::Recovery;
 
-/// How long the replies to the last requests of a run by time are waited for, where lost
-/// connections are no end of it.
-pub(crate) const DRAIN_MAX_NS: u64 = 10_000_000_000;
+/// How long the replies to the last requests of a run by time are waited for.
+const DRAIN_MAX_NS: u64 = 10_000_000_000;
 
 /// What a worker needs of the run that it belongs to.
-pub(crate) struct Shift<'r> {
+pub(crate) struct WorkerContext<'r> {
     pub(crate) plan: &'r Plan,
     pub(crate) destination: &'r Destination,
     pub(crate) gate: &'r Gate<'r>,
@@ -50,175 +47,75 @@ pub(crate) struct Shift<'r> {
     pub(crate) may_spin: bool,
 }
 
+/// A connection of a worker over protocol `P` and route `R`.
+pub(crate) type ConnectionOf<P, R> =
+    Connection<<P as Protocol>::Decoder, <R as Route>::Mark, <R as Route>::Place>;
+
 /// See the module.
-pub(crate) struct Worker<'r, E, P: Protocol> {
-    engine: E,
-    shift: Shift<'r>,
-    /// Where the server is, and how often it had moved when that was so.
-    address: Address,
-    generation: u32,
-    sessions: Vec<Session<P::Decoder>>,
-    prelude: Prelude,
-    batch: Batch,
-    recorder: Recorder,
+pub(crate) struct Worker<'r, E, P: Protocol, R: Route> {
+    pub(crate) engine: E,
+    pub(crate) context: WorkerContext<'r>,
+    pub(crate) connections: Vec<ConnectionOf<P, R>>,
+    pub(crate) route: R,
+    handshake: Handshake,
+    pub(crate) batch: Batch,
+    pub(crate) recorder: Recorder,
+    /// Commands of a sequence.
     sequence_len: u32,
+    /// Commands of a request: those that go to one server in one piece.
+    request_len: u32,
+    /// Requests that a connection may have in flight.
     depth: u32,
     rolling: bool,
     spin: Spin,
-    /// Open loop: the schedule, and the connections with room for what it holds.
-    pacer: Option<Pacer>,
-    queue: VecDeque<ConnId>,
-    /// Since when a connection has had room.
-    room_ns: u64,
-    /// When the requests of the pipeline being put together were due.
-    due_ns: Vec<u64>,
-    /// Connections to be opened again, and deadlines.
-    reopening: Reopening,
-    watch: Watch,
-    /// Requests in flight on all connections.
-    in_flight: u64,
+    /// The schedule of an open loop.
+    pub(crate) pacer: Option<Pacer>,
+    pub(crate) recovery: Recovery,
+    /// Commands that were sent and have no reply yet, those that are to be sent again included.
+    pub(crate) in_flight: u64,
     /// Connections that are open and ready.
     ready: u32,
     /// No request is sent from then on.
-    stop_ns: u64,
-    /// Nothing is left to send.
-    spent: bool,
+    pub(crate) stop_ns: u64,
+    /// Nothing is left to draw.
+    pub(crate) spent: bool,
     /// Once load runs.
-    started: bool,
+    pub(crate) started: bool,
 }
 
-impl<'r, E: Engine, P: Protocol> Worker<'r, E, P> {
-    pub(crate) fn new(engine: E, shift: Shift<'r>, recorder: Recorder) -> Self {
-        let plan = shift.plan;
-        let sessions = (0..shift.connections).map(|_| Session::default()).collect();
-        Self {
+impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
+    pub(crate) fn new(engine: E, context: WorkerContext<'r>, recorder: Recorder, route: R) -> Self {
+        let plan = context.plan;
+        let sequence_len = plan.sequence.len() as u32;
+        let request_len = if route.splits_sequences() { 1 } else { sequence_len };
+        let places = route.places(context.connections);
+        let mut worker = Self {
             engine,
-            generation: shift.destination.generation(),
-            address: shift.destination.address(),
-            sessions,
-            prelude: Prelude::new::<P>(plan),
+            connections: places.into_iter().map(Connection::new).collect(),
+            route,
+            handshake: Handshake::new::<P>(plan),
             batch: Batch::new::<P>(plan),
             recorder,
-            sequence_len: plan.sequence.len() as u32,
-            depth: plan.fleet.pipeline_depth,
+            sequence_len,
+            request_len,
+            depth: plan.fleet.pipeline_depth.saturating_mul(sequence_len / request_len),
             rolling: plan.fleet.window == Window::Rolling,
-            spin: Spin::new(shift.may_spin),
+            spin: Spin::new(context.may_spin),
             pacer: None,
-            queue: VecDeque::with_capacity(shift.connections as usize),
-            room_ns: 0,
-            due_ns: Vec::with_capacity(plan.fleet.pipeline_depth as usize),
-            reopening: Reopening::new(shift.connections, plan.seed, shift.worker),
-            watch: Watch::NOTHING,
+            recovery: Recovery::new(context.connections_max, plan.seed, context.worker),
             in_flight: 0,
             ready: 0,
             stop_ns: u64::MAX,
             spent: false,
             started: false,
-            shift,
-        }
+            context,
+        };
+        R::prepare(&mut worker);
+        worker
     }
 
-    /// Hands the interval over if it has ended.
-    #[inline]
-    fn turn(&mut self) {
-        let now_ns = self.engine.now_ns();
-        let Self { recorder, pacer, in_flight, ready, spent, stop_ns, .. } = self;
-        recorder.turn(now_ns, || {
-            let over = *spent || now_ns >= *stop_ns;
-            let units = |pacer: &Pacer| if over { 0 } else { pacer.backlog(now_ns) };
-            Standing {
-                in_flight: *in_flight,
-                backlog: pacer.as_ref().map(|p| units(p) * u64::from(self.sequence_len)),
-                connections: *ready,
-                ..Standing::default()
-            }
-        });
-    }
-
-    fn start(&mut self) {
-        let plan = self.shift.plan;
-        let start_ns = self.shift.gate.start_ns().unwrap_or_default();
-        let due_every_ns = plan.due_every_ns().saturating_mul(u64::from(self.shift.workers));
-        self.recorder.start(start_ns, plan.warmup_ns, due_every_ns);
-        if let Stop::AfterNs(ns) = plan.stop {
-            self.stop_ns = start_ns + plan.warmup_ns + ns;
-        }
-        self.started = true;
-        self.start_watch();
-        match &plan.pace {
-            Pace::Closed => {
-                for n in 0..self.shift.connections {
-                    self.fire(ConnId(n));
-                }
-            }
-            Pace::Open(_) => {
-                let (worker, workers) = (self.shift.worker, self.shift.workers);
-                self.pacer = plan.pacer(start_ns, worker, workers);
-                for n in 0..self.shift.connections {
-                    self.queue_up(ConnId(n));
-                }
-                self.launch_due();
-            }
-        }
-    }
-
-    /// When a request is due that could be sent.
-    fn due_ns(&self) -> u64 {
-        let over = self.spent || self.queue.is_empty() || self.engine.now_ns() >= self.stop_ns;
-        self.pacer.as_ref().filter(|_| !over).map_or(u64::MAX, Pacer::due_ns)
-    }
-
-    /// When to wake up if nothing happens.
-    fn wake_ns(&self, due_ns: u64) -> u64 {
-        let now_ns = self.engine.now_ns();
-        let stop_ns = if self.stop_ns > now_ns { self.stop_ns } else { u64::MAX };
-        let give_up_ns = self.give_up_ns();
-        self.recorder.wake_ns().min(stop_ns).min(due_ns).min(self.watch.due_ns).min(give_up_ns)
-    }
-
-    fn is_done(&self) -> bool {
-        let now_ns = self.engine.now_ns();
-        let nothing_to_send = self.spent || now_ns >= self.stop_ns;
-        nothing_to_send && (self.in_flight == 0 || now_ns >= self.give_up_ns())
-    }
-
-    /// When a run by time no longer waits for replies: with reconnecting it ends by itself, even
-    /// if the server has fallen silent.
-    fn give_up_ns(&self) -> u64 {
-        if self.shift.plan.reconnect { self.stop_ns.saturating_add(DRAIN_MAX_NS) } else { u64::MAX }
-    }
-}
-
-impl<'r, E: Engine, P: Protocol> Carries<'r> for Worker<'r, E, P> {
-    type Engine = E;
-
-    #[inline]
-    fn engine(&mut self) -> &mut E {
-        &mut self.engine
-    }
-
-    fn shift(&self) -> &Shift<'r> {
-        &self.shift
-    }
-
-    fn connections(&self) -> u32 {
-        self.shift.connections
-    }
-
-    fn connect(&mut self, conn: ConnId) {
-        self.connect(conn);
-    }
-
-    #[inline]
-    fn settle_event(&mut self, event: Event) -> Result<Option<ConnId>, Fatal> {
-        self.settle_event(event)
-    }
-
-    fn unready(&self) -> String {
-        self.address.to_string()
-    }
-
-    fn load(&mut self) -> Result<(), Fatal> {
+    /// Runs the load to its end.
+    pub(crate) fn load(&mut self) -> Result<(), Fatal> {
         self.start();
         loop {
             let due_ns = self.due_ns();
@@ -230,31 +127,170 @@ impl<'r, E: Engine, P: Protocol> Carries<'r> for Worker<'r, E, P> {
                 if let Some(conn) = self.settle_event(event)? {
                     self.refill(conn);
                 }
-                if self.pacer.is_some() {
-                    self.launch_due();
-                }
+                R::after_event(self);
             }
-            if self.pacer.is_some() {
-                self.launch_due();
+            let now_ns = self.engine.now_ns();
+            if now_ns >= self.recovery.due_ns || self.route.has_news(now_ns) {
+                self.recover()?;
             }
-            if self.engine.now_ns() >= self.watch.due_ns {
-                self.mend()?;
+            R::dispatch(self);
+            if self.engine.now_ns() >= self.recorder.wake_ns() {
+                R::note_asked(self);
             }
             self.spin.turned(self.engine.now_ns(), quiet);
             self.turn();
-            if self.is_done() || self.shift.gate.stopped() {
+            if self.context.gate.stopped() {
+                self.recorder.stopped(self.engine.now_ns().min(self.stop_ns));
+                return Ok(());
+            }
+            if self.is_done() {
                 return Ok(());
             }
         }
     }
 
-    fn spun_ns(&self) -> u64 {
+    fn start(&mut self) {
+        let context = &self.context;
+        let plan = context.plan;
+        let start_ns = context.gate.start_ns().unwrap_or_default();
+        let due_every_ns = plan.due_every_ns().saturating_mul(u64::from(context.workers));
+        self.recorder.start(start_ns, plan.warmup_ns, due_every_ns);
+        if let Stop::AfterNs(ns) = plan.stop {
+            self.stop_ns = start_ns + plan.warmup_ns + ns;
+        }
+        self.pacer = plan.pacer(start_ns, context.worker, context.workers);
+        self.started = true;
+        self.start_recovery();
+        R::start(self);
+    }
+
+    /// A connection has become ready or has settled replies: gives it more to do.
+    #[inline]
+    fn refill(&mut self, conn: ConnId) {
+        let used_up = self.connections[conn.0 as usize].is_used_up();
+        if used_up && !self.context.plan.fleet.keep_alive {
+            self.replace(conn);
+        } else {
+            R::refill(self, conn);
+        }
+    }
+
+    /// Without keep-alive: closes a connection that has done its pipeline and asks for another, if
+    /// there is something left to send on it.
+    fn replace(&mut self, conn: ConnId) {
+        self.engine.close(conn);
+        self.unready(conn);
+        if R::wants_connections(self) {
+            self.connect(conn);
+        }
+    }
+
+    /// Requests that a connection has room for.
+    #[inline]
+    pub(crate) fn room(&self, conn: ConnId) -> u32 {
+        let connection = &self.connections[conn.0 as usize];
+        connection.room(self.depth, self.rolling, self.request_len)
+    }
+
+    /// The next up to `sequences_max` sequences, and whether they are measured.
+    #[inline]
+    pub(crate) fn draw(&mut self, now_ns: u64, sequences_max: u32) -> Option<(Turn, bool)> {
+        let measured = self.recorder.measuring(now_ns);
+        let context = &mut self.context;
+        let stream = if measured { &mut context.stream } else { &mut context.warmup };
+        let turn = stream.take(sequences_max);
+        self.spent = stream.is_spent();
+        turn.map(|turn| (turn, measured))
+    }
+
+    /// Notes that these requests were handed to a connection, in `bytes` bytes.
+    #[inline]
+    pub(crate) fn count_sent(&mut self, conn: ConnId, bytes: usize, measured: bool) {
+        if measured {
+            self.recorder.connections().bytes_out += bytes as u64;
+        }
+        self.connections[conn.0 as usize].used = true;
+    }
+
+    /// Commands of a sequence, and of a request.
+    #[inline]
+    pub(crate) fn lengths(&self) -> (u32, u32) {
+        (self.sequence_len, self.request_len)
+    }
+
+    /// Requests that a connection may have in flight, and whether room is used at once.
+    #[inline]
+    pub(crate) fn pipeline(&self) -> (u32, bool) {
+        (self.depth, self.rolling)
+    }
+
+    /// Whether no new request is sent any more.
+    #[inline]
+    pub(crate) fn is_over(&self) -> bool {
+        self.spent || self.engine.now_ns() >= self.stop_ns
+    }
+
+    /// Hands the interval over if it has ended.
+    #[inline]
+    fn turn(&mut self) {
+        let now_ns = self.engine.now_ns();
+        let over = self.is_over();
+        let Self { recorder, pacer, route, in_flight, ready, sequence_len, .. } = self;
+        recorder.turn(now_ns, || {
+            let due = |pacer: &Pacer| if over { 0 } else { pacer.backlog(now_ns) };
+            let backlog = |pacer| due(pacer) * u64::from(*sequence_len) + route.waiting();
+            Gauges {
+                in_flight: *in_flight,
+                backlog: pacer.as_ref().map(backlog),
+                connections: *ready,
+                ..Gauges::default()
+            }
+        });
+    }
+
+    /// When a request is due that could be sent.
+    fn due_ns(&self) -> u64 {
+        let waits = self.is_over() || !self.route.has_room();
+        self.pacer.as_ref().filter(|_| !waits).map_or(u64::MAX, Pacer::due_ns)
+    }
+
+    /// When to wake up if nothing happens.
+    fn wake_ns(&self, due_ns: u64) -> u64 {
+        let now_ns = self.engine.now_ns();
+        let end_ns = if self.stop_ns > now_ns { self.stop_ns } else { self.give_up_ns() };
+        let recovery_ns = self.recovery.due_ns.min(R::wake_ns(self, now_ns));
+        self.recorder.wake_ns().min(end_ns).min(due_ns).min(recovery_ns)
+    }
+
+    fn is_done(&self) -> bool {
+        let now_ns = self.engine.now_ns();
+        self.is_over()
+            && (self.in_flight == 0 && (now_ns >= self.stop_ns || self.route.waiting() == 0)
+                || now_ns >= self.give_up_ns()
+                || R::gives_up(self, now_ns))
+    }
+
+    /// When a run by time no longer waits for replies: it ends by itself, even if the server has
+    /// fallen silent.
+    fn give_up_ns(&self) -> u64 {
+        self.stop_ns.saturating_add(DRAIN_MAX_NS)
+    }
+
+    /// Time in which it only waited, without sleeping.
+    pub(crate) fn spun_ns(&self) -> u64 {
         self.spin.spun_ns()
     }
 
-    fn finish(mut self) -> (Recorder, Vec<NodeTally>) {
-        let unanswered = self.sessions.iter_mut().map(|s| s.flights.abandon(0).lost);
-        self.recorder.connections().unanswered += unanswered.sum::<u64>();
-        (self.recorder, Vec::new())
+    /// Ends: what is still in flight was never answered. What was seen, in all and by node.
+    pub(crate) fn finish(mut self) -> (Recorder, Vec<NodeTally>) {
+        R::note_asked(&mut self);
+        for connection in &mut self.connections {
+            let withheld = R::withheld(&mut connection.place);
+            let unanswered = connection.requests.abandon(0, withheld).total();
+            self.recorder.connections().unanswered += unanswered;
+            self.route.count_unanswered(&connection.place, unanswered);
+        }
+        let nodes = self.route.finish(&mut self.recorder);
+        (self.recorder, nodes)
     }
 }

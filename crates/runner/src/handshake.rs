@@ -7,24 +7,24 @@ use workload::{Plan, ProtocolKind, ReadFrom, Secret};
 
 use crate::{Fatal, explain};
 
-/// The bytes of the prelude and what each of its commands is, for errors.
+/// The bytes of the handshake and what each of its commands is, for errors.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Prelude {
+pub(crate) struct Handshake {
     pub(crate) bytes: Vec<u8>,
     pub(crate) steps: Vec<Step>,
     /// What must not be quoted, even where the server quotes it.
     secret: Option<Secret>,
 }
 
-/// What a server said to the prelude.
-pub(crate) enum Greeting {
+/// What a server said to the handshake.
+pub(crate) enum Answer {
     /// That many of its commands are answered, by so many bytes since it was asked last.
-    Answered { steps: usize, consumed: usize },
+    Heard { steps: usize, consumed: usize },
     /// It takes nobody for the moment.
     NotNow,
 }
 
-/// One command of the prelude.
+/// One command of the handshake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step {
     Auth,
@@ -34,14 +34,14 @@ pub(crate) enum Step {
     ReadOnly,
 }
 
-impl Prelude {
-    /// The prelude that a plan asks for; empty when it asks for nothing.
+impl Handshake {
+    /// The handshake that a plan asks for; empty when it asks for nothing.
     pub(crate) fn new<P: Protocol>(plan: &Plan) -> Self {
-        let mut prelude = Self::default();
+        let mut handshake = Self::default();
         let mut add = |step, args: &[&str]| {
             let args: Vec<&[u8]> = args.iter().map(|a| a.as_bytes()).collect();
-            P::encode(&args, &mut prelude.bytes);
-            prelude.steps.push(step);
+            P::encode(&args, &mut handshake.bytes);
+            handshake.steps.push(step);
         };
         let target = &plan.target;
         let secret = target.credentials.as_ref().map(|login| login.password.clone());
@@ -64,12 +64,12 @@ impl Prelude {
         if target.cluster.is_some_and(|cluster| cluster.read_from != ReadFrom::Masters) {
             add(Step::ReadOnly, &["READONLY"]);
         }
-        prelude.secret = secret;
-        prelude
+        handshake.secret = secret;
+        handshake
     }
 
-    /// Reads on in the replies of a connection of which `steps` are answered. With `mends` a refusal
-    /// that passes is [`Greeting::NotNow`].
+    /// Reads on in the replies of a connection of which `steps` are answered. With `reconnects` a refusal
+    /// that passes is [`Answer::NotNow`].
     ///
     /// # Errors
     /// The server refuses a command, or does not speak the protocol.
@@ -78,8 +78,8 @@ impl Prelude {
         decoder: &mut impl Decode,
         inbox: &[u8],
         mut steps: usize,
-        mends: bool,
-    ) -> Result<Greeting, Fatal> {
+        reconnects: bool,
+    ) -> Result<Answer, Fatal> {
         let mut consumed = 0;
         while steps < self.steps.len() {
             let step = decoder.decode(&inbox[consumed..]).map_err(|e| Fatal(e.to_string()))?;
@@ -88,8 +88,8 @@ impl Prelude {
                 None => break,
                 Some(Reply::Error(text)) => {
                     let text = explain::text(text);
-                    if mends && explain::is_passing(&text) {
-                        return Ok(Greeting::NotNow);
+                    if reconnects && explain::is_passing(&text) {
+                        return Ok(Answer::NotNow);
                     }
                     return Err(Fatal(self.refused(steps, &text)));
                 }
@@ -97,7 +97,7 @@ impl Prelude {
                 Some(_) => steps += 1,
             }
         }
-        Ok(Greeting::Answered { steps, consumed })
+        Ok(Answer::Heard { steps, consumed })
     }
 
     /// What the refusal of step number `step` means, in words for a person.

@@ -17,7 +17,7 @@ const EVERY: Duration = Duration::from_millis(100);
 
 /// Shared by the workers of a run and the thread that looks.
 #[derive(Debug)]
-pub(crate) struct Watch {
+pub(crate) struct TopologyWatch {
     wanted: Mutex<Wanted>,
     changed: Condvar,
     version: AtomicU64,
@@ -34,7 +34,7 @@ struct Wanted {
 }
 
 /// Ends the watching when dropped, whatever happens to the run.
-pub(crate) struct StopWatch<'w>(pub(crate) &'w Watch);
+pub(crate) struct StopWatch<'w>(pub(crate) &'w TopologyWatch);
 
 impl Drop for StopWatch<'_> {
     fn drop(&mut self) {
@@ -47,7 +47,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Watch {
+impl TopologyWatch {
     pub(crate) fn new(topology: &Topology) -> Self {
         Self {
             wanted: Mutex::default(),
@@ -82,10 +82,16 @@ impl Watch {
         }
     }
 
+    /// How often it was looked at.
+    #[inline]
+    pub(crate) fn version(&self) -> u64 {
+        self.version.load(Ordering::Acquire)
+    }
+
     /// What the cluster has become, if that was published since `seen`, which is set to it.
     #[inline]
     pub(crate) fn news(&self, seen: &mut u64) -> Option<Arc<Topology>> {
-        let version = self.version.load(Ordering::Acquire);
+        let version = self.version();
         if version == *seen {
             return None;
         }

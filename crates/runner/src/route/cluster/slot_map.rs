@@ -1,6 +1,6 @@
 //! Which node a command goes to.
 //!
-//! Owns a worker's map of the slots. It is replaced when the cluster was looked at again, and
+//! Owns a worker's map of the hash slots. It is replaced when the cluster was looked at again, and
 //! changed at once by what a node says in between.
 
 use std::net::{IpAddr, SocketAddr};
@@ -13,7 +13,7 @@ const NOBODY: u16 = u16::MAX;
 
 /// See the module. Nodes have numbers, which they keep as long as the run lasts.
 #[derive(Debug)]
-pub(crate) struct Router {
+pub(crate) struct SlotMap {
     nodes: Vec<Known>,
     owner: Vec<u16>,
     /// Nodes that own slots.
@@ -42,10 +42,10 @@ pub(crate) struct Known {
     turn: usize,
 }
 
-impl Router {
+impl SlotMap {
     /// For commands of which some (`uses.0`) go to masters and some (`uses.1`) to replicas.
     pub(crate) fn new(topology: &Topology, read_from: ReadFrom, uses: (bool, bool)) -> Self {
-        let mut router = Self {
+        let mut map = Self {
             nodes: Vec::new(),
             owner: vec![NOBODY; usize::from(SLOTS)],
             masters: Vec::new(),
@@ -53,8 +53,8 @@ impl Router {
             read_from,
             uses,
         };
-        router.apply(topology);
-        router
+        map.apply(topology);
+        map
     }
 
     /// Takes over what the cluster has become.
@@ -147,6 +147,11 @@ impl Router {
             Some(master) => replicas && self.node(master).slots > 0,
             None => false,
         }
+    }
+
+    /// The nodes that get load by this map.
+    pub(crate) fn used(&self) -> Vec<u16> {
+        (0..self.nodes.len() as u16).filter(|node| self.is_used(*node)).collect()
     }
 
     /// Whether a node is a master, and its slots; of a replica, those of its master.
@@ -255,18 +260,18 @@ mod tests {
 
     #[test]
     fn writes_go_to_the_owner_and_keyless_commands_round() {
-        let mut router = Router::new(&topology(), ReadFrom::All, (true, true));
-        assert_eq!(router.route(Some(8191), false), 0);
-        assert_eq!(router.route(Some(8192), false), 1);
-        let round: Vec<u16> = (0..4).map(|_| router.route(None, false)).collect();
+        let mut map = SlotMap::new(&topology(), ReadFrom::All, (true, true));
+        assert_eq!(map.route(Some(8191), false), 0);
+        assert_eq!(map.route(Some(8192), false), 1);
+        let round: Vec<u16> = (0..4).map(|_| map.route(None, false)).collect();
         assert_eq!(round, [1, 0, 1, 0]);
     }
 
     #[test]
     fn reads_go_where_they_are_asked_to() {
         let reads = |read_from, slot| {
-            let mut router = Router::new(&topology(), read_from, (true, true));
-            let mut nodes: Vec<u16> = (0..6).map(|_| router.route(Some(slot), true)).collect();
+            let mut map = SlotMap::new(&topology(), read_from, (true, true));
+            let mut nodes: Vec<u16> = (0..6).map(|_| map.route(Some(slot), true)).collect();
             nodes.sort_unstable();
             nodes
         };
@@ -278,13 +283,13 @@ mod tests {
 
     #[test]
     fn a_moved_slot_counts_at_once_and_nodes_keep_their_numbers() {
-        let mut router = Router::new(&topology(), ReadFrom::Masters, (true, false));
-        assert!(!router.moved(5, 1));
-        assert_eq!(router.route(Some(5), false), 1);
-        assert_eq!((router.role(0), router.role(1)), ((true, 8191), (true, 8193)));
-        let new = router.find("127.0.0.1", 9, 0).unwrap();
-        assert!(router.moved(5, new), "a node that owned nothing");
-        assert!(router.is_used(new));
+        let mut map = SlotMap::new(&topology(), ReadFrom::Masters, (true, false));
+        assert!(!map.moved(5, 1));
+        assert_eq!(map.route(Some(5), false), 1);
+        assert_eq!((map.role(0), map.role(1)), ((true, 8191), (true, 8193)));
+        let new = map.find("127.0.0.1", 9, 0).unwrap();
+        assert!(map.moved(5, new), "a node that owned nothing");
+        assert!(map.is_used(new));
         let failed_over = Topology {
             nodes: vec![
                 node(2, Role::Master, 8192..=16383),
@@ -292,21 +297,21 @@ mod tests {
                 node(4, Role::Replica { of: 1 }, 0..=8191),
             ],
         };
-        router.apply(&failed_over);
-        assert_eq!(router.route(Some(5), false), 2);
-        assert!(!router.is_used(0) && router.is_used(1) && router.is_used(2));
-        assert_eq!(router.role(3), (false, 8192));
-        assert_eq!(router.node(2).stands_for, 0, "a promoted replica ends its master's outage");
-        assert_eq!(router.node(1).stands_for, 1);
+        map.apply(&failed_over);
+        assert_eq!(map.route(Some(5), false), 2);
+        assert!(!map.is_used(0) && map.is_used(1) && map.is_used(2));
+        assert_eq!(map.role(3), (false, 8192));
+        assert_eq!(map.node(2).stands_for, 0, "a promoted replica ends its master's outage");
+        assert_eq!(map.node(1).stands_for, 1);
     }
 
     #[test]
     fn nodes_are_found_by_what_a_node_says() {
-        let mut router = Router::new(&topology(), ReadFrom::Masters, (true, false));
-        assert_eq!(router.find("127.0.0.1", 2, 0), Some(1));
-        assert_eq!(router.find("", 2, 0), Some(1));
-        assert_eq!(router.find("", 77, 0), Some(4));
-        assert_eq!(router.find("127.0.0.1", 77, 1), Some(4));
-        assert_eq!(router.find("somewhere.example", 77, 1), None);
+        let mut map = SlotMap::new(&topology(), ReadFrom::Masters, (true, false));
+        assert_eq!(map.find("127.0.0.1", 2, 0), Some(1));
+        assert_eq!(map.find("", 2, 0), Some(1));
+        assert_eq!(map.find("", 77, 0), Some(4));
+        assert_eq!(map.find("127.0.0.1", 77, 1), Some(4));
+        assert_eq!(map.find("somewhere.example", 77, 1), None);
     }
 }

@@ -5,7 +5,7 @@
 
 /// Where a worker stands at the end of an interval.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Standing {
+pub struct Gauges {
     /// CPU time of the thread since load began, in nanoseconds.
     pub cpu_ns: u64,
     /// Requests sent and not answered.

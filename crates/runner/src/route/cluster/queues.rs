@@ -7,42 +7,44 @@ use std::collections::VecDeque;
 
 use engine::ConnId;
 
-use super::link::Request;
+use super::ClusterRequest;
 
-/// The lanes of one worker, by number of the node.
+/// The queues of one worker, by number of the node.
 #[derive(Debug)]
-pub(crate) struct Lanes {
-    lanes: Vec<Lane>,
-    /// Lanes whose idle connections lack requests, and lanes that have too many.
+pub(crate) struct NodeQueues {
+    queues: Vec<NodeQueue>,
+    /// Queues whose idle connections lack requests, and queues that have too many.
     hungry: usize,
     full: usize,
-    /// Lanes that have both requests and idle connections.
+    /// Queues that have both requests and idle connections.
     sendable: VecDeque<u16>,
     /// Requests that an idle connection takes at once, at least.
     appetite: usize,
-    /// Requests that may wait in a lane.
+    /// Requests that may wait in a queue.
     capacity: usize,
-    /// The same while the node of the lane is not to be reached, or has a schedule to keep.
+    /// The same while the node of the queue is not to be reached, or has a schedule to keep.
     capacity_large: usize,
     waiting: usize,
 }
 
 #[derive(Debug, Default)]
-struct Lane {
-    waiting: VecDeque<Request>,
+struct NodeQueue {
+    waiting: VecDeque<ClusterRequest>,
     idle: VecDeque<ConnId>,
     /// Connections, and those of them that are open.
-    links: usize,
+    connections: usize,
     ready: usize,
+    /// Since when there has been an idle one, if there is.
+    room_ns: u64,
     hungry: bool,
     full: bool,
     listed: bool,
 }
 
-impl Lanes {
+impl NodeQueues {
     pub(crate) fn new(appetite: usize, capacity: usize, capacity_large: usize) -> Self {
         Self {
-            lanes: Vec::new(),
+            queues: Vec::new(),
             hungry: 0,
             full: 0,
             sendable: VecDeque::new(),
@@ -55,8 +57,8 @@ impl Lanes {
 
     /// Makes room for nodes up to this number.
     pub(crate) fn grow(&mut self, nodes: usize) {
-        if self.lanes.len() < nodes {
-            self.lanes.resize_with(nodes, Lane::default);
+        if self.queues.len() < nodes {
+            self.queues.resize_with(nodes, NodeQueue::default);
         }
     }
 
@@ -64,11 +66,6 @@ impl Lanes {
     #[inline]
     pub(crate) fn wants_more(&self) -> bool {
         self.hungry > 0 && self.full == 0
-    }
-
-    /// Connections that are open.
-    pub(crate) fn ready(&self) -> usize {
-        self.lanes.iter().map(|lane| lane.ready).sum()
     }
 
     /// Requests that wait for a connection.
@@ -79,9 +76,9 @@ impl Lanes {
 
     /// Adds a request behind the others of its node; before them if it has been sent before.
     #[inline]
-    pub(crate) fn push(&mut self, node: u16, request: Request) {
-        let waiting = &mut self.lanes[usize::from(node)].waiting;
-        if request.tries > 0 {
+    pub(crate) fn push(&mut self, node: u16, request: ClusterRequest) {
+        let waiting = &mut self.queues[usize::from(node)].waiting;
+        if request.mark.tries > 0 {
             waiting.push_front(request);
         } else {
             waiting.push_back(request);
@@ -92,42 +89,58 @@ impl Lanes {
 
     /// The next request of a node.
     #[inline]
-    pub(crate) fn pop(&mut self, node: u16) -> Option<Request> {
-        let request = self.lanes[usize::from(node)].waiting.pop_front()?;
+    pub(crate) fn pop(&mut self, node: u16) -> Option<ClusterRequest> {
+        let request = self.queues[usize::from(node)].waiting.pop_front()?;
         self.waiting -= 1;
         Some(request)
     }
 
     /// What is next of a node, left there.
     #[inline]
-    pub(crate) fn peek(&self, node: u16) -> Option<&Request> {
-        self.lanes[usize::from(node)].waiting.front()
+    pub(crate) fn peek(&self, node: u16) -> Option<&ClusterRequest> {
+        self.queues[usize::from(node)].waiting.front()
     }
 
     /// Takes all that waits for a node.
-    pub(crate) fn drain(&mut self, node: u16) -> VecDeque<Request> {
-        let drained = std::mem::take(&mut self.lanes[usize::from(node)].waiting);
+    pub(crate) fn drain(&mut self, node: u16) -> VecDeque<ClusterRequest> {
+        let drained = std::mem::take(&mut self.queues[usize::from(node)].waiting);
         self.waiting -= drained.len();
         self.update(node);
         drained
     }
 
-    /// A connection has room.
+    /// A connection has room from `now_ns` on.
     #[inline]
-    pub(crate) fn add_idle(&mut self, node: u16, conn: ConnId) {
-        self.lanes[usize::from(node)].idle.push_back(conn);
+    pub(crate) fn add_idle(&mut self, node: u16, conn: ConnId, now_ns: u64) {
+        let queue = &mut self.queues[usize::from(node)];
+        if queue.idle.is_empty() {
+            queue.room_ns = now_ns;
+        }
+        queue.idle.push_back(conn);
         self.update(node);
+    }
+
+    /// Since when a connection of a node has had room.
+    #[inline]
+    pub(crate) fn room_ns(&self, node: u16) -> u64 {
+        self.queues[usize::from(node)].room_ns
+    }
+
+    /// Whatever room the connections of a node seemed to have, nothing more could be sent.
+    #[inline]
+    pub(crate) fn no_room_before(&mut self, node: u16, now_ns: u64) {
+        self.queues[usize::from(node)].room_ns = now_ns;
     }
 
     /// The connection whose turn it is.
     #[inline]
     pub(crate) fn take_idle(&mut self, node: u16) -> Option<ConnId> {
-        self.lanes[usize::from(node)].idle.pop_front()
+        self.queues[usize::from(node)].idle.pop_front()
     }
 
     /// A connection has no room any more, for another reason than a request.
     pub(crate) fn remove_idle(&mut self, node: u16, conn: ConnId) {
-        self.lanes[usize::from(node)].idle.retain(|idle| *idle != conn);
+        self.queues[usize::from(node)].idle.retain(|idle| *idle != conn);
         self.update(node);
     }
 
@@ -135,24 +148,24 @@ impl Lanes {
     #[inline]
     pub(crate) fn next_sendable(&mut self) -> Option<u16> {
         let node = self.sendable.pop_front()?;
-        self.lanes[usize::from(node)].listed = false;
+        self.queues[usize::from(node)].listed = false;
         Some(node)
     }
 
     /// Whether requests wait for a node that no connection is open to.
     pub(crate) fn is_cut_off(&self, node: u16) -> bool {
-        let lane = &self.lanes[usize::from(node)];
-        lane.ready == 0 && !lane.waiting.is_empty()
+        let queue = &self.queues[usize::from(node)];
+        queue.ready == 0 && !queue.waiting.is_empty()
     }
 
     /// Takes those out that were sent before and are overdue by this test.
     pub(crate) fn take_overdue(
         &mut self,
         node: u16,
-        overdue: impl Fn(&Request) -> bool,
-    ) -> Vec<Request> {
-        let waiting = &mut self.lanes[usize::from(node)].waiting;
-        if waiting.front().is_none_or(|request| request.tries == 0) {
+        overdue: impl Fn(&ClusterRequest) -> bool,
+    ) -> Vec<ClusterRequest> {
+        let waiting = &mut self.queues[usize::from(node)].waiting;
+        if waiting.front().is_none_or(|request| request.mark.tries == 0) {
             return Vec::new(); // What was sent before stands in front.
         }
         let (taken, left): (Vec<_>, Vec<_>) = waiting.drain(..).partition(overdue);
@@ -163,38 +176,39 @@ impl Lanes {
     }
 
     /// Connections of a node.
-    pub(crate) fn links(&self, node: u16) -> usize {
-        self.lanes[usize::from(node)].links
+    pub(crate) fn connections(&self, node: u16) -> usize {
+        self.queues[usize::from(node)].connections
     }
 
     /// A connection joins a node, or leaves it.
-    pub(crate) fn count_link(&mut self, node: u16, joins: bool) {
-        count(&mut self.lanes[usize::from(node)].links, joins);
+    pub(crate) fn count_connection(&mut self, node: u16, joins: bool) {
+        count(&mut self.queues[usize::from(node)].connections, joins);
     }
 
     /// A connection of a node has opened, or ended.
     pub(crate) fn count_ready(&mut self, node: u16, opened: bool) {
-        count(&mut self.lanes[usize::from(node)].ready, opened);
+        count(&mut self.queues[usize::from(node)].ready, opened);
         self.update(node);
     }
 
-    /// Keeps the counts true after a change of one lane.
+    /// Keeps the counts true after a change of one queue.
     #[inline]
     pub(crate) fn update(&mut self, node: u16) {
-        let lane = &mut self.lanes[usize::from(node)];
-        let hungry = !lane.idle.is_empty() && lane.waiting.len() < lane.idle.len() * self.appetite;
-        let capacity = if lane.ready == 0 { self.capacity_large } else { self.capacity };
-        let full = lane.waiting.len() >= capacity;
-        if hungry != lane.hungry {
-            lane.hungry = hungry;
+        let queue = &mut self.queues[usize::from(node)];
+        let hungry =
+            !queue.idle.is_empty() && queue.waiting.len() < queue.idle.len() * self.appetite;
+        let capacity = if queue.ready == 0 { self.capacity_large } else { self.capacity };
+        let full = queue.waiting.len() >= capacity;
+        if hungry != queue.hungry {
+            queue.hungry = hungry;
             count(&mut self.hungry, hungry);
         }
-        if full != lane.full {
-            lane.full = full;
+        if full != queue.full {
+            queue.full = full;
             count(&mut self.full, full);
         }
-        if !lane.listed && !lane.idle.is_empty() && !lane.waiting.is_empty() {
-            lane.listed = true;
+        if !queue.listed && !queue.idle.is_empty() && !queue.waiting.is_empty() {
+            queue.listed = true;
             self.sendable.push_back(node);
         }
     }

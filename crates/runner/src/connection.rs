@@ -1,0 +1,84 @@
+//! One connection: which state it is in and what it waits for.
+//!
+//! Owns no socket and reads no clock: bytes come from the engine, through the worker.
+
+use crate::request::Requests;
+
+/// One connection of a worker. `M` is what its route notes of requests, `C` of connections.
+#[derive(Debug)]
+pub(crate) struct Connection<D, M, C> {
+    pub(crate) state: State,
+    pub(crate) decoder: D,
+    pub(crate) requests: Requests<M>,
+    /// When it was asked for.
+    pub(crate) asked_ns: u64,
+    /// Whether it has carried load since it was opened.
+    pub(crate) used: bool,
+    /// How often it was tried again without lasting.
+    pub(crate) attempts: u32,
+    /// Whether it was lost and has not carried load since.
+    pub(crate) lost: bool,
+    /// Whether it stands in a queue of those with room.
+    pub(crate) queued: bool,
+    /// See `C`.
+    pub(crate) place: C,
+}
+
+/// Where a connection stands.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum State {
+    /// There is none.
+    #[default]
+    Closed,
+    /// It was asked for.
+    Opening,
+    /// The handshake was sent; so many replies came.
+    Handshake { answered: usize },
+    /// It carries load.
+    Ready,
+}
+
+impl<D: Default, M: Copy, C> Connection<D, M, C> {
+    /// One that is yet to be opened.
+    pub(crate) fn new(place: C) -> Self {
+        Self {
+            state: State::Closed,
+            decoder: D::default(),
+            requests: Requests::default(),
+            asked_ns: 0,
+            used: false,
+            attempts: 0,
+            lost: false,
+            queued: false,
+            place,
+        }
+    }
+
+    /// Begins anew, asked for at `now_ns`.
+    pub(crate) fn reopen(&mut self, now_ns: u64) {
+        self.state = State::Opening;
+        self.decoder = D::default();
+        self.asked_ns = now_ns;
+        self.used = false;
+    }
+
+    /// Whether it has carried load and waits for nothing.
+    #[inline]
+    pub(crate) fn is_used_up(&self) -> bool {
+        self.used && self.requests.commands() == 0
+    }
+
+    /// Requests of `request_len` commands that may be sent now, if `depth` may be in flight:
+    /// with `rolling` at any time, otherwise when all are answered.
+    #[inline]
+    pub(crate) fn room(&self, depth: u32, rolling: bool, request_len: u32) -> u32 {
+        if self.state != State::Ready {
+            return 0;
+        }
+        match self.requests.commands() {
+            0 => depth,
+            in_flight if rolling => depth.saturating_sub(in_flight.div_ceil(request_len)),
+            _ => 0,
+        }
+    }
+}

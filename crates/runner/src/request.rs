@@ -1,0 +1,235 @@
+//! What was sent and is not answered yet.
+
+use std::collections::VecDeque;
+
+/// Requests that were sent together on one connection and are answered in order. `M` is what the
+/// route notes of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Request<M> {
+    /// Number of the first sequence: its bytes follow from it, so they can be made again.
+    pub(crate) number: u64,
+    /// When they were due; when they were first sent in a closed loop.
+    pub(crate) intended_ns: u64,
+    /// When they were first handed to the kernel; 0 before.
+    pub(crate) sent_ns: u64,
+    /// When they were last: later than `sent_ns` if they were sent again, elsewhere.
+    pub(crate) handed_ns: u64,
+    /// Which command of the sequence the next reply answers.
+    pub(crate) command: u32,
+    /// Replies still to come, at least 1.
+    pub(crate) left: u32,
+    /// Sent in the measured part, not in the warm-up.
+    pub(crate) measured: bool,
+    /// See `M`.
+    pub(crate) mark: M,
+}
+
+/// One command that was answered, as the recorder knows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Answered {
+    /// See [`Request::intended_ns`].
+    pub(crate) intended_ns: u64,
+    /// See [`Request::sent_ns`].
+    pub(crate) sent_ns: u64,
+    /// When the first byte of the replies to what was sent with it was read.
+    pub(crate) first_byte_ns: u64,
+    /// Which command of the sequence.
+    pub(crate) command: u32,
+    /// See [`Request::measured`].
+    pub(crate) measured: bool,
+}
+
+impl<M> Request<M> {
+    /// The command that the next reply answers.
+    #[inline]
+    pub(crate) fn answered(&self, first_byte_ns: u64) -> Answered {
+        Answered {
+            intended_ns: self.intended_ns,
+            sent_ns: self.sent_ns,
+            first_byte_ns,
+            command: self.command,
+            measured: self.measured,
+        }
+    }
+}
+
+/// The requests of one connection, oldest first.
+#[derive(Debug)]
+pub(crate) struct Requests<M> {
+    queue: VecDeque<Request<M>>,
+    commands: u32,
+    /// What was last sent of what is being answered, and when the first byte of that was read.
+    first_byte: (u64, u64),
+}
+
+impl<M> Default for Requests<M> {
+    fn default() -> Self {
+        Self { queue: VecDeque::new(), commands: 0, first_byte: (u64::MAX, 0) }
+    }
+}
+
+impl<M: Copy> Requests<M> {
+    /// Adds requests that were just sent.
+    #[inline]
+    pub(crate) fn push(&mut self, request: Request<M>) {
+        debug_assert!(request.left > 0, "nothing was sent");
+        self.commands += request.left;
+        self.queue.push_back(request);
+    }
+
+    /// The oldest, which the next reply answers.
+    #[inline]
+    pub(crate) fn oldest_mut(&mut self) -> Option<&mut Request<M>> {
+        self.queue.front_mut()
+    }
+
+    /// Those that were added last.
+    #[inline]
+    pub(crate) fn newest_mut(&mut self, count: usize) -> impl Iterator<Item = &mut Request<M>> {
+        let older = self.queue.len().saturating_sub(count);
+        self.queue.range_mut(older..)
+    }
+
+    /// Takes the next reply's command off. What it answers, and its request with what is left of
+    /// it; `None` if nothing was asked.
+    #[inline]
+    pub(crate) fn settle(
+        &mut self,
+        now_ns: u64,
+        sequence_len: u32,
+    ) -> Option<(Answered, Request<M>)> {
+        let first_byte_ns = self.reply_begun(now_ns)?;
+        let oldest = self.queue.front_mut()?;
+        let answered = oldest.answered(first_byte_ns);
+        self.commands -= 1;
+        oldest.left -= 1;
+        let request = *oldest;
+        if oldest.left == 0 {
+            self.queue.pop_front();
+        } else {
+            oldest.command += 1;
+            if oldest.command == sequence_len {
+                oldest.command = 0;
+            }
+        }
+        Some((answered, request))
+    }
+
+    /// Notes that part of the next reply was read, and says when the first byte was of all that
+    /// was sent with it.
+    #[inline]
+    pub(crate) fn reply_begun(&mut self, now_ns: u64) -> Option<u64> {
+        let oldest = self.queue.front()?;
+        if self.first_byte.0 != oldest.handed_ns {
+            self.first_byte = (oldest.handed_ns, now_ns);
+        }
+        Some(self.first_byte.1)
+    }
+
+    /// Commands without a reply.
+    #[inline]
+    pub(crate) fn commands(&self) -> u32 {
+        self.commands
+    }
+
+    /// When the oldest was last sent.
+    #[inline]
+    pub(crate) fn oldest_ns(&self) -> Option<u64> {
+        self.queue.front().map(|request| request.handed_ns)
+    }
+
+    /// Forgets all and counts those that were measured. What was sent at `overdue_ns` or before
+    /// has timed out. Of the oldest, `withheld` replies came that count for nothing now.
+    pub(crate) fn abandon(&mut self, overdue_ns: u64, withheld: u64) -> Abandoned {
+        self.commands = 0;
+        self.first_byte = (u64::MAX, 0);
+        let mut abandoned = Abandoned::default();
+        let mut withheld = withheld;
+        for request in self.queue.drain(..) {
+            let commands = u64::from(request.left) + std::mem::take(&mut withheld);
+            if !request.measured {
+                continue;
+            }
+            if request.handed_ns <= overdue_ns {
+                abandoned.timed_out += commands;
+            } else {
+                abandoned.lost += commands;
+            }
+        }
+        abandoned
+    }
+}
+
+/// Measured requests that will have no reply.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Abandoned {
+    /// Their time was over.
+    pub(crate) timed_out: u64,
+    /// Their connection ended before it was.
+    pub(crate) lost: u64,
+}
+
+impl Abandoned {
+    /// All of them.
+    pub(crate) fn total(self) -> u64 {
+        self.timed_out + self.lost
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(sent_ns: u64, left: u32) -> Request<()> {
+        Request {
+            number: 0,
+            intended_ns: sent_ns,
+            sent_ns,
+            handed_ns: sent_ns,
+            command: 0,
+            left,
+            measured: true,
+            mark: (),
+        }
+    }
+
+    #[test]
+    fn replies_settle_in_order_and_know_their_command() {
+        let mut requests = Requests::default();
+        requests.push(request(10, 3));
+        requests.push(request(20, 1));
+        let settled: Vec<(u64, u32, u32)> = std::iter::from_fn(|| requests.settle(30, 2))
+            .map(|(answered, request)| (answered.sent_ns, answered.command, request.left))
+            .collect();
+        assert_eq!(settled, [(10, 0, 2), (10, 1, 1), (10, 0, 0), (20, 0, 0)]);
+        assert_eq!(requests.commands(), 0);
+    }
+
+    #[test]
+    fn the_first_byte_is_that_of_all_that_was_sent_together() {
+        let mut requests = Requests::default();
+        requests.push(request(10, 2));
+        requests.push(request(10, 1));
+        requests.push(request(20, 1));
+        assert_eq!(requests.reply_begun(15), Some(15));
+        let first_bytes: Vec<u64> = [20, 30, 40, 50]
+            .iter()
+            .map(|now| requests.settle(*now, 1).unwrap().0.first_byte_ns)
+            .collect();
+        assert_eq!(first_bytes, [15, 15, 15, 50]);
+        assert_eq!(requests.reply_begun(60), None);
+    }
+
+    #[test]
+    fn abandoned_requests_are_counted_if_measured() {
+        let mut requests = Requests::default();
+        requests.push(Request { measured: false, ..request(10, 4) });
+        requests.push(request(20, 2));
+        requests.push(request(30, 1));
+        assert_eq!(requests.oldest_ns(), Some(10));
+        assert_eq!(requests.abandon(20, 0), Abandoned { timed_out: 2, lost: 1 });
+        assert_eq!((requests.commands(), requests.oldest_ns()), (0, None));
+        requests.push(request(30, 1));
+        assert_eq!(requests.abandon(0, 2), Abandoned { timed_out: 0, lost: 3 });
+    }
+}

@@ -1,0 +1,103 @@
+//! Which node each connection belongs to, and what becomes of it when the cluster changes.
+
+use engine::{ConnId, Engine};
+use wire::Protocol;
+
+use super::{Cluster, ClusterWorker, Place};
+use crate::connection::{Connection, State};
+
+impl Place {
+    /// A connection of this node.
+    pub(super) fn of(node: u16) -> Self {
+        Self { node, held: Vec::new(), away: None }
+    }
+}
+
+impl Cluster<'_> {
+    /// Whether a node needs a connection: it has load by the map, or something waits for it.
+    fn needs_connections(&self, node: u16) -> bool {
+        self.map.is_used(node) || self.queues.peek(node).is_some()
+    }
+
+    /// Connections that each node should have at least, of so many, and the one that has fewest.
+    fn poorest(&self, connections: usize) -> Option<(usize, u16)> {
+        let nodes = 0..self.map.nodes().len() as u16;
+        let needy: Vec<u16> = nodes.filter(|node| self.needs_connections(*node)).collect();
+        let share = (connections / needy.len().max(1)).max(1);
+        let poorest = needy.into_iter().min_by_key(|node| self.queues.connections(*node))?;
+        Some((share, poorest))
+    }
+}
+
+/// What waits for a node that owns nothing any more goes to the one that does.
+pub(super) fn reroute<E: Engine, P: Protocol>(worker: &mut ClusterWorker<'_, '_, E, P>) {
+    let route = &mut worker.route;
+    for node in 0..route.map.nodes().len() as u16 {
+        if route.map.is_used(node) {
+            continue;
+        }
+        for request in route.queues.drain(node) {
+            let to = route.map.route(request.mark.slot, request.mark.read_only);
+            // To have been sent before is no reason to go before what waits there.
+            route.queues.push(to, request);
+        }
+    }
+}
+
+/// Spreads the connections over the nodes that need some. One that has requests in flight moves
+/// when it has none.
+pub(super) fn rebalance<E: Engine, P: Protocol>(worker: &mut ClusterWorker<'_, '_, E, P>) {
+    worker.route.unbalanced = true;
+    for conn in (0..worker.connections.len() as u32).map(ConnId) {
+        let idle = worker.connections[conn.0 as usize].requests.commands() == 0;
+        if worker.route.unbalanced && idle {
+            rehome(worker, conn);
+        }
+    }
+    // A node that nobody can be spared for gets a connection beyond -c.
+    while let Some((_, poorest)) = worker.route.poorest(worker.connections.len())
+        && worker.route.queues.connections(poorest) == 0
+        && worker.connections.len() <= worker.route.map.nodes().len()
+        && worker.connections.len() < worker.context.connections_max as usize
+    {
+        let conn = ConnId(worker.connections.len() as u32);
+        worker.connections.push(Connection::new(Place::of(poorest)));
+        worker.route.queues.count_connection(poorest, true);
+        worker.connect(conn);
+    }
+}
+
+/// Moves a connection without requests to the node that needs it most, if its own node can spare
+/// it. Whether it has moved.
+pub(super) fn rehome<E: Engine, P: Protocol>(
+    worker: &mut ClusterWorker<'_, '_, E, P>,
+    conn: ConnId,
+) -> bool {
+    let route = &mut worker.route;
+    let Some((share, poorest)) = route.poorest(worker.connections.len()) else { return false };
+    let home = worker.connections[conn.0 as usize].place.node;
+    let (here, there) = (route.queues.connections(home), route.queues.connections(poorest));
+    let useless = !route.needs_connections(home);
+    if !useless && there >= share {
+        // Each has its share; what is left is for those whose node has gone.
+        let mut nodes = 0..route.map.nodes().len() as u16;
+        route.unbalanced =
+            nodes.any(|node| route.queues.connections(node) > 0 && !route.needs_connections(node));
+        return false;
+    }
+    if home == poorest || (!useless && here <= share) {
+        return false;
+    }
+    let is_closed = worker.connections[conn.0 as usize].state == State::Closed;
+    if !is_closed {
+        worker.engine.close(conn);
+    }
+    worker.unready(conn);
+    let connection = &mut worker.connections[conn.0 as usize];
+    (connection.place.node, connection.attempts) = (poorest, 0);
+    worker.route.queues.count_connection(home, false);
+    worker.route.queues.count_connection(poorest, true);
+    worker.recovery.reopening.forget_one(conn);
+    worker.connect(conn);
+    true
+}

@@ -1,0 +1,309 @@
+//! The route to a Redis Cluster: each command goes to the node that owns its key's slot.
+//!
+//! A worker draws commands from the one stream and puts each into the queue of its node
+//! ([`queues`]); the connections of that node take them from there, up to a pipeline at once. So
+//! `-c` connections carry the load in all, as to one server, and a pipeline never mixes nodes. Who
+//! owns a slot is [`slot_map`]'s knowledge, what a node sends elsewhere [`redirect`]'s concern, and
+//! which connection belongs to which node [`balance`]'s.
+
+mod balance;
+mod job;
+mod node_route;
+mod queues;
+mod recovery;
+mod redirect;
+mod send;
+mod slot_map;
+mod topology_watch;
+
+use engine::Engine;
+use measure::{NodeTally, Outcome};
+use wire::cluster::{KeyPlace, is_session_command};
+use wire::{Protocol, Slots};
+use workload::{Pace, Plan, ReadFrom, Window};
+
+use crate::recorder::Recorder;
+use crate::request::{Answered, Request};
+use crate::worker::{Worker, WorkerContext};
+pub use job::{ClusterJob, Refresh};
+use queues::NodeQueues;
+use slot_map::SlotMap;
+pub(crate) use topology_watch::{StopWatch, TopologyWatch};
+
+/// Requests that may wait for each connection of a node while other nodes have some left to do,
+/// in pipelines. Nodes are not all equally fast at every moment, and keys do not fall evenly.
+const WAITING_PIPELINES: usize = 4;
+/// The same of a node that is not to be reached, or of an open loop, in requests.
+const WAITING_LARGE: usize = 1 << 20;
+
+/// See the module.
+pub(crate) struct Cluster<'r> {
+    map: SlotMap,
+    queues: NodeQueues,
+    watch: &'r TopologyWatch,
+    /// The version of the topology that the map is of.
+    version: u64,
+    commands: Commands,
+    /// Buffers: what is sent together, and a key.
+    out: Vec<u8>,
+    key: Vec<u8>,
+    /// `ASKING`, encoded.
+    asking: Vec<u8>,
+    tallies: Vec<NodeTally>,
+    /// The number of each node that all workers know it by.
+    numbers: Vec<u16>,
+    /// Commands that may be in flight on all connections.
+    in_flight_max: u64,
+    /// There are fewer connections to fill than nodes to reach.
+    scarce: bool,
+    /// Connections do not stand where they should.
+    unbalanced: bool,
+    /// What is to be sent elsewhere or again: found while reading, and waiting for its time.
+    turned_away: Vec<(u16, ClusterRequest, String)>,
+    later: Vec<(u64, ClusterRequest)>,
+}
+
+/// A command, or a sequence that cannot be taken apart, on its way to a reply.
+pub(crate) type ClusterRequest = Request<Mark>;
+type ClusterWorker<'w, 'r, E, P> = Worker<'w, E, P, Cluster<'r>>;
+
+/// What is noted of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Mark {
+    /// The first of its commands in the sequence, and how many it has.
+    first: u32,
+    commands: u32,
+    /// How often it was sent elsewhere or again.
+    tries: u32,
+    /// Its key's slot, if it has a key.
+    slot: Option<u16>,
+    /// Whether a replica may answer.
+    read_only: bool,
+    /// `ASKING` goes before its commands, and a reply to that comes before theirs.
+    asking: bool,
+    /// One more than the last command before which the reply to `ASKING` came; 0 before.
+    asked: u32,
+}
+
+/// What is noted of a connection.
+#[derive(Debug)]
+pub(crate) struct Place {
+    /// The node that it belongs to.
+    node: u16,
+    /// Outcomes of a sequence that counts as a whole, until its last reply is in.
+    held: Vec<(Answered, Outcome)>,
+    /// The redirect that the oldest request was answered with, until its last reply is in.
+    away: Option<String>,
+}
+
+/// What is known of the commands of the sequence.
+struct Commands {
+    slots: Slots,
+    read_only: Vec<bool>,
+    /// The sequence is one request, sent to the node of this command's key.
+    whole: Option<usize>,
+    /// Before which of them `ASKING` must stand to reach a slot that is being imported. It holds
+    /// for one command, and from `MULTI` to `EXEC`.
+    asks: Vec<bool>,
+}
+
+impl Commands {
+    /// A sequence that sets up something for its own later commands cannot be taken apart.
+    fn new(plan: &Plan, job: &ClusterJob<'_>) -> Self {
+        let keys: Vec<Option<usize>> = job
+            .routings
+            .iter()
+            .map(|routing| match routing.key {
+                KeyPlace::Arg(n) => Some(n),
+                KeyPlace::Keyless | KeyPlace::Movable => None,
+            })
+            .collect();
+        let names: Vec<String> = plan.sequence.iter().map(|command| command.name()).collect();
+        let bound = names.iter().any(|name| is_session_command(name));
+        let mut in_transaction = false;
+        let asks = names.iter().map(|name| {
+            let asks = !in_transaction;
+            in_transaction = name.eq_ignore_ascii_case("MULTI")
+                || in_transaction
+                    && !["EXEC", "DISCARD"].iter().any(|n| n.eq_ignore_ascii_case(name));
+            asks
+        });
+        Self {
+            slots: Slots::new(plan, &keys),
+            read_only: job.routings.iter().map(|r| r.read_only && !bound).collect(),
+            whole: bound.then(|| keys.iter().position(Option::is_some).unwrap_or(0)),
+            asks: asks.collect(),
+        }
+    }
+}
+
+impl<'r> Cluster<'r> {
+    /// For one worker of a run.
+    pub(crate) fn new<P: Protocol>(
+        context: &WorkerContext<'_>,
+        job: &ClusterJob<'_>,
+        watch: &'r TopologyWatch,
+    ) -> Self {
+        let plan = context.plan;
+        let commands = Commands::new(plan, job);
+        let read_from = plan.target.cluster.unwrap_or_default().read_from;
+        let reads = commands.read_only.iter().any(|read| *read) && read_from != ReadFrom::Masters;
+        let writes = commands.read_only.iter().any(|read| !read) || read_from != ReadFrom::Replicas;
+        let map = SlotMap::new(job.topology, read_from, (writes, reads));
+        let used = map.used().len();
+        let connections = context.connections as usize;
+        // A pipeline is as deep in commands as to one server.
+        let parts = if commands.whole.is_some() { 1 } else { plan.sequence.len() };
+        let depth = plan.fleet.pipeline_depth as usize * parts;
+        let rolling = plan.fleet.window == Window::Rolling;
+        let open = matches!(plan.pace, Pace::Open(_));
+        let per_node = connections.max(used).div_ceil(used.max(1));
+        let closed = (WAITING_PIPELINES * per_node * depth).min(WAITING_LARGE);
+        let capacity = if open { WAITING_LARGE } else { closed };
+        let sequences = u64::from(plan.fleet.pipeline_depth) * connections as u64;
+        let mut asking = Vec::new();
+        P::encode(&[b"ASKING"], &mut asking);
+        Self {
+            map,
+            queues: NodeQueues::new(if rolling { 1 } else { depth }, capacity, WAITING_LARGE),
+            watch,
+            version: 0,
+            commands,
+            out: Vec::new(),
+            key: Vec::new(),
+            asking,
+            tallies: Vec::new(),
+            numbers: Vec::new(),
+            in_flight_max: sequences * plan.sequence.len() as u64,
+            scarce: connections < used,
+            unbalanced: false,
+            turned_away: Vec::new(),
+            later: Vec::new(),
+        }
+    }
+
+    /// The number that all workers know a node by: its own, or that of the one whose place it took.
+    #[inline]
+    fn number(&self, node: u16) -> u16 {
+        self.numbers[usize::from(self.map.node(node).stands_for)]
+    }
+
+    #[inline]
+    fn tally(&mut self, node: u16) -> &mut NodeTally {
+        &mut self.tallies[usize::from(node)]
+    }
+}
+
+/// Has a queue and a tally for every node that the map knows.
+fn know_nodes<E: Engine, P: Protocol>(worker: &mut ClusterWorker<'_, '_, E, P>) {
+    let precision = worker.context.plan.precision;
+    let route = &mut worker.route;
+    route.queues.grow(route.map.nodes().len());
+    for node in route.map.nodes().iter().skip(route.tallies.len()) {
+        route.tallies.push(NodeTally::new(node.name.clone(), precision));
+        route.numbers.push(route.watch.number(&node.name));
+    }
+    let most = route.numbers.iter().max().map_or(0, |most| usize::from(*most) + 1);
+    worker.recorder.know_nodes(most, worker.engine.now_ns());
+}
+
+/// Tells the recorder which nodes anything is asked of.
+fn note_asked<E: Engine, P: Protocol>(worker: &mut ClusterWorker<'_, '_, E, P>) {
+    let route = &worker.route;
+    let mut asked = vec![false; route.numbers.len()];
+    let busy = worker.connections.iter().filter(|c| c.requests.commands() > 0);
+    let waiting = (0..route.numbers.len() as u16).filter(|n| route.queues.peek(*n).is_some());
+    let resent = route.later.iter().filter_map(|(_, request)| route.map.owner(request.mark.slot));
+    for node in busy.map(|c| c.place.node).chain(waiting).chain(resent) {
+        asked[usize::from(route.map.node(node).stands_for)] = true;
+    }
+    let numbers = &route.numbers;
+    worker
+        .recorder
+        .asks(|number| numbers.iter().zip(&asked).any(|(known, asked)| *known == number && *asked));
+}
+
+/// Counts a reply for its node.
+#[inline]
+fn tally_reply(tally: &mut NodeTally, answered: &Answered, now_ns: u64) {
+    if answered.measured {
+        tally.ok += 1;
+        tally.response.record_n(now_ns - answered.intended_ns, 1);
+    }
+}
+
+/// What a cluster's replies mean: see [`Route`](super::Route).
+impl Cluster<'_> {
+    /// Whether an error is a result. A redirect is not, nor is an `EXEC` that fails because of one.
+    fn counts_error(&mut self, place: &mut Place, request: &ClusterRequest, text: &str) -> bool {
+        if wire::cluster::Redirect::parse(text).is_some() {
+            place.away.get_or_insert_with(|| text.to_owned());
+        }
+        if place.away.is_none() {
+            self.tally(place.node).errors += u64::from(request.measured);
+        }
+        place.away.is_none()
+    }
+
+    /// Of a sequence that counts as a whole, outcomes are held until it is known to have been
+    /// carried out.
+    #[inline]
+    fn counts(
+        &mut self,
+        place: &mut Place,
+        request: &ClusterRequest,
+        (answered, outcome): (&Answered, Outcome),
+        now_ns: u64,
+    ) -> bool {
+        let single = request.mark.commands == 1;
+        if single {
+            tally_reply(self.tally(place.node), answered, now_ns);
+        } else {
+            place.held.push((*answered, outcome));
+        }
+        single
+    }
+
+    #[inline]
+    fn completed(
+        &mut self,
+        place: &mut Place,
+        request: ClusterRequest,
+        recorder: &mut Recorder,
+        now_ns: u64,
+    ) {
+        if let Some(text) = place.away.take() {
+            place.held.clear();
+            let Mark { first, commands, .. } = request.mark;
+            let whole = Request { command: first, left: commands, ..request };
+            self.turned_away.push((place.node, whole, text));
+            return;
+        }
+        for (answered, outcome) in place.held.drain(..) {
+            recorder.reply(&answered, outcome, now_ns);
+            tally_reply(&mut self.tallies[usize::from(place.node)], &answered, now_ns);
+        }
+    }
+
+    /// Counts what waited to be sent again as unanswered.
+    fn finish(mut self, recorder: &mut Recorder) -> Vec<NodeTally> {
+        let mut unanswered = Vec::new();
+        for node in 0..self.tallies.len() as u16 {
+            let resent = self.queues.drain(node).into_iter().filter(|r| r.sent_ns > 0);
+            unanswered.extend(resent.map(|request| (node, request)));
+        }
+        for (_, request) in std::mem::take(&mut self.later) {
+            let node = self.map.route(request.mark.slot, request.mark.read_only);
+            unanswered.push((node, request));
+        }
+        for (node, request) in unanswered.into_iter().filter(|(_, request)| request.measured) {
+            recorder.connections().unanswered += u64::from(request.left);
+            self.tally(node).unanswered += u64::from(request.left);
+        }
+        for (number, tally) in (0..).zip(&mut self.tallies) {
+            (tally.master, tally.slots) = self.map.role(number);
+            tally.used |= self.map.is_used(number);
+        }
+        self.tallies
+    }
+}

@@ -1,0 +1,205 @@
+//! The seam between a worker and a cluster's nodes: what each step of a worker means here.
+
+use std::borrow::Cow;
+
+use engine::{Address, ConnId, Engine};
+use measure::{NodeTally, Outcome};
+use wire::Protocol;
+
+use super::{Cluster, ClusterRequest, Mark, Place, balance, recovery, redirect, send};
+use crate::Fatal;
+use crate::recorder::Recorder;
+use crate::request::{Answered, Request};
+use crate::route::Route;
+use crate::worker::Worker;
+
+/// How often to look for news of the cluster while nothing else happens.
+const NEWS_EVERY_NS: u64 = 20_000_000;
+
+impl Route for Cluster<'_> {
+    type Mark = Mark;
+    type Place = Place;
+
+    /// Each node that gets load has a connection at least.
+    fn places(&self, connections: u32) -> Vec<Place> {
+        let used = self.map.used();
+        let count = used.len().max(connections as usize);
+        (0..count).map(|n| Place::of(used[n % used.len()])).collect()
+    }
+
+    fn address(&self, place: &Place) -> Cow<'_, Address> {
+        Cow::Owned(Address::Tcp(self.map.node(place.node).address))
+    }
+
+    fn server(&self, place: &Place) -> String {
+        self.map.node(place.node).name.clone()
+    }
+
+    fn splits_sequences(&self) -> bool {
+        self.commands.whole.is_none()
+    }
+
+    fn prepare<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>) {
+        super::know_nodes(worker);
+        for connection in &worker.connections {
+            worker.route.queues.count_connection(connection.place.node, true);
+        }
+    }
+
+    fn start<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>) {
+        for conn in (0..worker.connections.len() as u32).map(ConnId) {
+            send::queue_up(worker, conn);
+        }
+        Self::dispatch(worker);
+    }
+
+    #[inline]
+    fn refill<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>, conn: ConnId) {
+        let idle = worker.connections[conn.0 as usize].requests.commands() == 0;
+        if idle && worker.route.unbalanced && balance::rehome(worker, conn) {
+            return;
+        }
+        send::queue_up(worker, conn);
+        Self::dispatch(worker);
+    }
+
+    #[inline]
+    fn dispatch<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>) {
+        send::dispatch(worker);
+    }
+
+    fn has_room(&self) -> bool {
+        self.queues.wants_more()
+    }
+
+    fn waiting(&self) -> u64 {
+        self.queues.waiting() as u64
+    }
+
+    fn dequeue(&mut self, place: &Place, conn: ConnId) -> bool {
+        self.queues.remove_idle(place.node, conn);
+        true
+    }
+
+    #[inline]
+    fn record_of(&self, place: &Place, recorder: &mut Recorder) {
+        recorder.of_node(self.number(place.node));
+    }
+
+    #[inline]
+    fn passes_over(&self, oldest: &mut ClusterRequest) -> bool {
+        let Request { mark, command, .. } = oldest;
+        let next = *command + 1;
+        let due = mark.asking && mark.asked != next && self.commands.asks[*command as usize];
+        if due {
+            mark.asked = next;
+        }
+        due
+    }
+
+    fn counts_error(&mut self, place: &mut Place, request: &ClusterRequest, text: &str) -> bool {
+        self.counts_error(place, request, text)
+    }
+
+    #[inline]
+    fn counts(
+        &mut self,
+        place: &mut Place,
+        request: &ClusterRequest,
+        answered: &Answered,
+        outcome: Outcome,
+        now_ns: u64,
+    ) -> bool {
+        self.counts(place, request, (answered, outcome), now_ns)
+    }
+
+    #[inline]
+    fn completed(
+        &mut self,
+        place: &mut Place,
+        request: ClusterRequest,
+        recorder: &mut Recorder,
+        now_ns: u64,
+    ) {
+        self.completed(place, request, recorder, now_ns);
+    }
+
+    #[inline]
+    fn after_read<E: Engine, P: Protocol>(
+        worker: &mut Worker<'_, E, P, Self>,
+    ) -> Result<(), Fatal> {
+        if worker.route.turned_away.is_empty() { Ok(()) } else { redirect::redirect(worker) }
+    }
+
+    fn has_no_more<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>) -> bool {
+        worker.is_over() && worker.route.queues.waiting() == 0 && worker.route.later.is_empty()
+    }
+
+    fn wants_connections<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>) -> bool {
+        !Self::has_no_more(worker) || worker.in_flight > 0
+    }
+
+    fn count_ready(&mut self, place: &Place, is_ready: bool) {
+        self.queues.count_ready(place.node, is_ready);
+    }
+
+    fn withheld(place: &mut Place) -> u64 {
+        place.away = None;
+        place.held.drain(..).count() as u64
+    }
+
+    fn count_unanswered(&mut self, place: &Place, commands: u64) {
+        self.tally(place.node).unanswered += commands;
+    }
+
+    fn ask_where(&self) {
+        self.watch.ask();
+    }
+
+    #[inline]
+    fn has_news(&self, now_ns: u64) -> bool {
+        self.watch.version() != self.version || self.later.iter().any(|(ns, _)| *ns <= now_ns)
+    }
+
+    fn take_news<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>) {
+        recovery::take_news(worker);
+    }
+
+    fn wake_ns<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>, now_ns: u64) -> u64 {
+        let route = &worker.route;
+        let later_ns = route.later.iter().map(|(ns, _)| *ns).min().unwrap_or(u64::MAX);
+        // While something is amiss, news of the cluster may come at any time; past the end, what
+        // is to be sent again is waited for as well.
+        let amiss = route.unbalanced
+            || worker.recovery.is_under_way()
+            || !route.later.is_empty()
+            || now_ns >= worker.stop_ns;
+        later_ns.min(if amiss { now_ns + NEWS_EVERY_NS } else { u64::MAX })
+    }
+
+    fn drop_overdue<E: Engine, P: Protocol>(
+        worker: &mut Worker<'_, E, P, Self>,
+        overdue_ns: u64,
+    ) -> Option<String> {
+        recovery::drop_overdue(worker, overdue_ns)
+    }
+
+    fn absent_server<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>) -> Option<String> {
+        let route = &worker.route;
+        let mut nodes = 0..route.map.nodes().len() as u16;
+        let absent = nodes.find(|node| route.queues.is_cut_off(*node))?;
+        Some(route.map.node(absent).name.clone())
+    }
+
+    fn gives_up<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>, now_ns: u64) -> bool {
+        recovery::gives_up(worker, now_ns)
+    }
+
+    fn note_asked<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>) {
+        super::note_asked(worker);
+    }
+
+    fn finish(self, recorder: &mut Recorder) -> Vec<NodeTally> {
+        self.finish(recorder)
+    }
+}

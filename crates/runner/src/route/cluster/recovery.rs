@@ -1,0 +1,65 @@
+//! What goes wrong on a cluster beyond a connection: nodes that join, leave or stay away, and
+//! requests that find none. What only waits for a node that has gone waits on: a replica may take
+//! its place.
+
+use engine::Engine;
+use wire::Protocol;
+
+use super::{ClusterRequest, ClusterWorker, balance, know_nodes, redirect};
+use crate::request::Abandoned;
+
+/// How long after its end a run by time goes on sending what was turned away.
+const SEND_AGAIN_MAX_NS: u64 = 2_000_000_000;
+
+/// Takes up what the cluster has become, and sends again what has waited long enough.
+pub(super) fn take_news<E: Engine, P: Protocol>(worker: &mut ClusterWorker<'_, '_, E, P>) {
+    let route = &mut worker.route;
+    if let Some(topology) = route.watch.news(&mut route.version) {
+        route.map.apply(&topology);
+        know_nodes(worker);
+        balance::reroute(worker);
+        balance::rebalance(worker);
+    }
+    redirect::send_again(worker);
+}
+
+/// Gives up requests that were turned away again and again until their time was over. The name of
+/// a node that one of them was for.
+pub(super) fn drop_overdue<E: Engine, P: Protocol>(
+    worker: &mut ClusterWorker<'_, '_, E, P>,
+    overdue_ns: u64,
+) -> Option<String> {
+    let overdue = |request: &ClusterRequest| request.sent_ns > 0 && request.sent_ns <= overdue_ns;
+    let route = &mut worker.route;
+    let mut dropped = Vec::new();
+    for node in 0..route.map.nodes().len() as u16 {
+        dropped.extend(route.queues.take_overdue(node, overdue).into_iter().map(|r| (node, r)));
+    }
+    let (late, later): (Vec<_>, Vec<_>) =
+        std::mem::take(&mut route.later).into_iter().partition(|(_, request)| overdue(request));
+    route.later = later;
+    for (_, request) in late {
+        dropped.push((route.map.route(request.mark.slot, request.mark.read_only), request));
+    }
+    let now_ns = worker.engine.now_ns();
+    for (node, request) in &dropped {
+        let commands = u64::from(request.left);
+        worker.in_flight -= commands;
+        if request.measured {
+            worker.route.tally(*node).unanswered += commands;
+            worker.recorder.of_node(worker.route.number(*node));
+            worker.recorder.abandoned(Abandoned { timed_out: commands, lost: 0 }, now_ns);
+        }
+    }
+    dropped.first().map(|(node, _)| worker.route.map.node(*node).name.clone())
+}
+
+/// After the end of a run by time, what was sent is waited for, and what is to be sent again for a
+/// while only.
+pub(super) fn gives_up<E: Engine, P: Protocol>(
+    worker: &ClusterWorker<'_, '_, E, P>,
+    now_ns: u64,
+) -> bool {
+    now_ns > worker.stop_ns.saturating_add(SEND_AGAIN_MAX_NS)
+        && worker.connections.iter().all(|connection| connection.requests.commands() == 0)
+}

@@ -1,0 +1,136 @@
+//! What a node did not carry out: sent to another node, or again a while later.
+//!
+//! A redirect is never the result of a request. The request keeps its number, from which its
+//! bytes are made again, and its time: its latency runs from when it was first sent.
+
+use engine::Engine;
+use measure::NodeTally;
+use wire::Protocol;
+use wire::cluster::Redirect;
+use workload::OnError;
+
+use super::{ClusterRequest, ClusterWorker, balance, know_nodes};
+use crate::request::Answered;
+use crate::{Fatal, explain};
+
+/// So often a request is sent elsewhere at once. Beyond it nodes do not agree, and get time to.
+const AT_ONCE_MAX: u32 = 3;
+/// The first wait before another try, and the longest; each is twice the one before.
+const WAIT_NS: u64 = 5_000_000;
+const WAIT_MAX_NS: u64 = 200_000_000;
+/// A request that found no node for so long is an error. Longer than a cluster takes to replace a
+/// master: the default `cluster-node-timeout` is 15 s.
+const PATIENCE_NS: u64 = 60_000_000_000;
+
+/// Deals with what was turned away in the last read.
+pub(super) fn redirect<E: Engine, P: Protocol>(
+    worker: &mut ClusterWorker<'_, '_, E, P>,
+) -> Result<(), Fatal> {
+    let mut turned_away = std::mem::take(&mut worker.route.turned_away);
+    let outcome = turned_away
+        .drain(..)
+        .try_for_each(|(node, request, text)| redirect_one(worker, node, request, &text));
+    worker.route.turned_away = turned_away;
+    outcome
+}
+
+fn redirect_one<E: Engine, P: Protocol>(
+    worker: &mut ClusterWorker<'_, '_, E, P>,
+    from: u16,
+    mut request: ClusterRequest,
+    text: &str,
+) -> Result<(), Fatal> {
+    let now_ns = worker.engine.now_ns();
+    // It is under way again.
+    worker.in_flight += u64::from(request.left);
+    request.mark.tries += 1;
+    (request.mark.asking, request.mark.asked) = (false, 0);
+    let measured = request.measured;
+    let note = |worker: &mut ClusterWorker<'_, '_, E, P>, count: fn(&mut NodeTally) -> &mut u64| {
+        *count(worker.route.tally(from)) += u64::from(measured);
+    };
+    let target = match Redirect::parse(text) {
+        Some(Redirect::Moved { slot, host, port }) => {
+            note(worker, |tally| &mut tally.moved);
+            worker.route.watch.ask();
+            let target = worker.route.map.find(host, port, from);
+            if let Some(target) = target {
+                know_nodes(worker);
+                if worker.route.map.moved(slot, target) {
+                    balance::rebalance(worker);
+                }
+            }
+            target
+        }
+        Some(Redirect::Ask { host, port }) => {
+            note(worker, |tally| &mut tally.asked);
+            let target = worker.route.map.find(host, port, from);
+            request.mark.asking = target.is_some();
+            target
+        }
+        Some(Redirect::TryAgain) => {
+            note(worker, |tally| &mut tally.retried);
+            None
+        }
+        _ => {
+            note(worker, |tally| &mut tally.retried);
+            worker.route.watch.ask();
+            None
+        }
+    };
+    if now_ns.saturating_sub(request.sent_ns) > PATIENCE_NS {
+        return refuse(worker, from, &request, text);
+    }
+    match target {
+        Some(node) if request.mark.tries <= AT_ONCE_MAX || request.mark.asking => {
+            know_nodes(worker);
+            worker.route.queues.push(node, request);
+            if worker.route.queues.connections(node) == 0 {
+                balance::rebalance(worker);
+            }
+        }
+        _ => {
+            let wait_ns = (WAIT_NS << request.mark.tries.min(8)).min(WAIT_MAX_NS);
+            worker.route.later.push((now_ns + wait_ns, request));
+        }
+    }
+    Ok(())
+}
+
+/// Gives a request up: the redirect is its result.
+fn refuse<E: Engine, P: Protocol>(
+    worker: &mut ClusterWorker<'_, '_, E, P>,
+    node: u16,
+    request: &ClusterRequest,
+    text: &str,
+) -> Result<(), Fatal> {
+    let now_ns = worker.engine.now_ns();
+    worker.in_flight -= u64::from(request.left);
+    worker.recorder.of_node(worker.route.number(node));
+    for command in request.command..request.command + request.left {
+        let answered = Answered { command, ..request.answered(now_ns) };
+        worker.recorder.error(&answered, explain::kind(text), text, now_ns);
+    }
+    let errors = if request.measured { u64::from(request.left) } else { 0 };
+    worker.route.tally(node).errors += errors;
+    match worker.context.plan.on_error {
+        OnError::Stop => Err(Fatal(explain::error_reply(text))),
+        OnError::Count => Ok(()),
+    }
+}
+
+/// Sends again what has waited long enough.
+pub(super) fn send_again<E: Engine, P: Protocol>(worker: &mut ClusterWorker<'_, '_, E, P>) {
+    let now_ns = worker.engine.now_ns();
+    let route = &mut worker.route;
+    let mut n = 0;
+    while n < route.later.len() {
+        if route.later[n].0 > now_ns {
+            n += 1;
+            continue;
+        }
+        let (_, request) = route.later.swap_remove(n);
+        let node = route.map.route(request.mark.slot, request.mark.read_only);
+        route.queues.push(node, request);
+    }
+}

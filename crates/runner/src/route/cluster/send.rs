@@ -1,0 +1,191 @@
+//! What is sent: drawn from the stream, put into the queue of its node, and taken from there.
+
+use engine::{ConnId, Engine};
+use wire::{Batch, Protocol};
+use workload::Turn;
+
+use super::{Cluster, ClusterRequest, ClusterWorker, Mark};
+use crate::request::Request;
+use crate::worker::Worker;
+
+/// Puts a connection behind the others of its node that have room.
+#[inline]
+pub(super) fn queue_up<E: Engine, P: Protocol>(
+    worker: &mut ClusterWorker<'_, '_, E, P>,
+    conn: ConnId,
+) {
+    let room = worker.room(conn);
+    let connection = &mut worker.connections[conn.0 as usize];
+    if !connection.queued && room > 0 {
+        connection.queued = true;
+        let now_ns = worker.engine.now_ns();
+        worker.route.queues.add_idle(connection.place.node, conn, now_ns);
+    }
+}
+
+/// Draws requests for the connections that have room, and sends what can be sent.
+#[inline]
+pub(super) fn dispatch<E: Engine, P: Protocol>(worker: &mut ClusterWorker<'_, '_, E, P>) {
+    while worker.route.queues.wants_more() && draw(worker) {}
+    // Each queue once: what is left then waits for room or for its time.
+    let mut held_back = None;
+    while let Some(node) = worker.route.queues.next_sendable() {
+        let sent = send_pipeline(worker, node);
+        worker.route.queues.update(node);
+        if !sent {
+            // Others may have something that is to be sent again.
+            if held_back == Some(node) {
+                break;
+            }
+            held_back = held_back.or(Some(node));
+        }
+    }
+}
+
+/// Takes the next sequence off the stream, if one is left and due.
+#[inline]
+fn draw<E: Engine, P: Protocol>(worker: &mut ClusterWorker<'_, '_, E, P>) -> bool {
+    if worker.is_over() {
+        return false;
+    }
+    let now_ns = worker.engine.now_ns();
+    let route = &worker.route;
+    if route.scarce && worker.in_flight + route.queues.waiting() as u64 >= route.in_flight_max {
+        return false;
+    }
+    let intended_ns = match &mut worker.pacer {
+        None => 0,
+        Some(pacer) => match pacer.take(now_ns) {
+            Some(due_ns) => due_ns,
+            None => return false,
+        },
+    };
+    let Some((turn, measured)) = worker.draw(now_ns, 1) else { return false };
+    if let Some(command) = worker.route.commands.whole {
+        let request = request(turn, 0, turn.commands, intended_ns, measured);
+        enqueue(worker, request, command);
+    } else {
+        for command in 0..turn.commands {
+            let request = request(turn, command, 1, intended_ns, measured);
+            enqueue(worker, request, command as usize);
+        }
+    }
+    true
+}
+
+/// These commands of a sequence, not sent yet.
+#[inline]
+fn request(
+    turn: Turn,
+    first: u32,
+    commands: u32,
+    intended_ns: u64,
+    measured: bool,
+) -> ClusterRequest {
+    let mark =
+        Mark { first, commands, tries: 0, slot: None, read_only: false, asking: false, asked: 0 };
+    Request {
+        number: turn.first,
+        intended_ns,
+        sent_ns: 0,
+        handed_ns: 0,
+        command: first,
+        left: commands,
+        measured,
+        mark,
+    }
+}
+
+/// Puts a new request into the queue of the node that owns the key of a command.
+#[inline]
+fn enqueue<E: Engine, P: Protocol>(
+    worker: &mut ClusterWorker<'_, '_, E, P>,
+    mut request: ClusterRequest,
+    command: usize,
+) {
+    let route = &mut worker.route;
+    let slots = &route.commands.slots;
+    request.mark.slot = worker.batch.slot(slots, request.number, command, &mut route.key);
+    request.mark.read_only = route.commands.read_only[command];
+    let node = route.map.route(request.mark.slot, request.mark.read_only);
+    route.queues.push(node, request);
+}
+
+/// Sends a pipeline to a node, on the connection whose turn it is. Whether anything moved.
+#[inline]
+fn send_pipeline<E: Engine, P: Protocol>(
+    worker: &mut ClusterWorker<'_, '_, E, P>,
+    node: u16,
+) -> bool {
+    let Some(conn) = worker.route.queues.take_idle(node) else { return true };
+    worker.connections[conn.0 as usize].queued = false;
+    let room = worker.room(conn) as usize;
+    let now_ns = worker.engine.now_ns();
+    // After the end only what was sent before is sent again.
+    let over = now_ns >= worker.stop_ns;
+    let Worker { engine, connections, route, batch, recorder, in_flight, .. } = worker;
+    let requests = &mut connections[conn.0 as usize].requests;
+    route.out.clear();
+    let (mut count, mut measured) = (0, false);
+    while count < room {
+        let Some(next) = route.queues.peek(node) else { break };
+        // What was sent before is in flight all the while.
+        let (is_new, commands) = (next.sent_ns == 0, u64::from(next.left));
+        if is_new {
+            let full = *in_flight + commands > route.in_flight_max;
+            if full {
+                // Whatever room there was is taken by what is in flight elsewhere.
+                route.queues.no_room_before(node, now_ns);
+            }
+            if full || over {
+                break;
+            }
+            *in_flight += commands;
+        }
+        let Some(request) = route.queues.pop(node) else { break };
+        append(&request, route, batch);
+        measured |= request.measured;
+        requests.push(request);
+        count += 1;
+    }
+    if count == 0 {
+        queue_up(worker, conn);
+        return room == 0;
+    }
+    let sent_ns = engine.send(conn, &route.out);
+    let room_ns = route.queues.room_ns(node);
+    for request in requests.newest_mut(count) {
+        request.handed_ns = sent_ns;
+        if request.sent_ns == 0 {
+            request.sent_ns = sent_ns;
+            if request.intended_ns == 0 {
+                request.intended_ns = sent_ns;
+            } else if request.measured {
+                recorder.sent(request.intended_ns, room_ns, sent_ns, u64::from(request.left));
+            }
+        }
+    }
+    let len = route.out.len();
+    worker.count_sent(conn, len, measured);
+    let (_, rolling) = worker.pipeline();
+    if rolling && worker.context.plan.fleet.keep_alive {
+        queue_up(worker, conn);
+    }
+    true
+}
+
+/// Writes the commands of a request behind what is sent with it.
+#[inline]
+fn append(request: &ClusterRequest, route: &mut Cluster<'_>, batch: &Batch) {
+    let Mark { first, commands, asking, .. } = request.mark;
+    let (from, to) = (first as usize, (first + commands) as usize);
+    if !asking {
+        return batch.append(request.number, from..to, &mut route.out);
+    }
+    for command in from..to {
+        if route.commands.asks[command] {
+            route.out.extend_from_slice(&route.asking);
+        }
+        batch.append(request.number, command..command + 1, &mut route.out);
+    }
+}

@@ -1,0 +1,225 @@
+//! The route to one server: any connection takes any request.
+//!
+//! A pipeline is drawn when a connection has room for it, and sent from the batch's image as one
+//! piece. In an open loop the connections with room stand in a queue and take what is due in turn.
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+
+use engine::{Address, ConnId, Engine};
+use wire::Protocol;
+use workload::Turn;
+
+use super::Route;
+use crate::connection::State;
+use crate::destination::Destination;
+use crate::request::Request;
+use crate::worker::Worker;
+
+/// See the module.
+pub(crate) struct Direct<'r> {
+    destination: &'r Destination,
+    /// Where the server is, and how often it had moved when that was so.
+    address: Address,
+    generation: u32,
+    /// Open loop: the connections with room.
+    queue: VecDeque<ConnId>,
+    /// Since when a connection has had room.
+    room_ns: u64,
+    /// When the requests of the pipeline being put together were due.
+    due_ns: Vec<u64>,
+}
+
+impl<'r> Direct<'r> {
+    /// To where the server is, and will be. `depth` requests may be in flight on each of
+    /// `connections`.
+    pub(crate) fn new(destination: &'r Destination, connections: u32, depth: u32) -> Self {
+        Self {
+            destination,
+            generation: destination.generation(),
+            address: destination.address(),
+            queue: VecDeque::with_capacity(connections as usize),
+            room_ns: 0,
+            due_ns: Vec::with_capacity(depth as usize),
+        }
+    }
+}
+
+impl Route for Direct<'_> {
+    type Mark = ();
+    type Place = ();
+
+    fn places(&self, connections: u32) -> Vec<()> {
+        vec![(); connections as usize]
+    }
+
+    fn address(&self, (): &()) -> Cow<'_, Address> {
+        Cow::Borrowed(&self.address)
+    }
+
+    fn start<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>) {
+        for conn in (0..worker.connections.len() as u32).map(ConnId) {
+            Self::refill(worker, conn);
+        }
+        Self::dispatch(worker);
+    }
+
+    #[inline]
+    fn refill<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>, conn: ConnId) {
+        if worker.pacer.is_some() { queue_up(worker, conn) } else { send_next(worker, conn) }
+    }
+
+    #[inline]
+    fn after_event<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>) {
+        Self::dispatch(worker);
+    }
+
+    #[inline]
+    fn dispatch<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>) {
+        if worker.pacer.is_some() {
+            send_due(worker);
+        }
+    }
+
+    fn has_room(&self) -> bool {
+        !self.queue.is_empty()
+    }
+
+    /// The server is elsewhere now: every connection to where it was is of no more use.
+    fn take_news<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>) {
+        let destination = worker.route.destination;
+        let generation = destination.generation();
+        if !worker.reconnects() || generation == worker.route.generation {
+            return;
+        }
+        worker.route.generation = generation;
+        worker.route.address = destination.address();
+        for conn in (0..worker.connections.len() as u32).map(ConnId) {
+            let connection = &mut worker.connections[conn.0 as usize];
+            connection.attempts = 0;
+            if connection.state != State::Closed {
+                worker.hang_up(conn, 0);
+            }
+        }
+        let now_ns = worker.engine.now_ns();
+        worker.recovery.reopening.hurry(now_ns);
+    }
+
+    fn absent_server<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>) -> Option<String> {
+        let is_there = worker.connections.iter().any(|c| c.state == State::Ready);
+        (!is_there).then(|| worker.route.address.to_string())
+    }
+}
+
+type DirectWorker<'w, 'r, E, P> = Worker<'w, E, P, Direct<'r>>;
+
+/// Closed loop: sends the next pipeline at once.
+#[inline]
+fn send_next<E: Engine, P: Protocol>(worker: &mut DirectWorker<'_, '_, E, P>, conn: ConnId) {
+    let now_ns = worker.engine.now_ns();
+    if now_ns >= worker.stop_ns {
+        return;
+    }
+    let room = worker.room(conn);
+    if room == 0 {
+        return;
+    }
+    let Some((turn, measured)) = worker.draw(now_ns, room) else {
+        return;
+    };
+    let sent_ns = send(worker, conn, turn, measured);
+    worker.connections[conn.0 as usize].requests.push(Request {
+        number: turn.first,
+        intended_ns: sent_ns,
+        sent_ns,
+        handed_ns: sent_ns,
+        command: 0,
+        left: turn.commands,
+        measured,
+        mark: (),
+    });
+}
+
+/// Open loop: sends whatever is due, on the connections that have room, in turn.
+fn send_due<E: Engine, P: Protocol>(worker: &mut DirectWorker<'_, '_, E, P>) {
+    let now_ns = worker.engine.now_ns();
+    let (sequence_len, _) = worker.lengths();
+    while !worker.spent && now_ns < worker.stop_ns {
+        let Some(pacer) = &worker.pacer else { return };
+        if pacer.due_ns() > now_ns {
+            return;
+        }
+        let Some(conn) = worker.route.queue.pop_front() else {
+            return;
+        };
+        worker.connections[conn.0 as usize].queued = false;
+        let room = worker.room(conn);
+        if room == 0 {
+            continue;
+        }
+        let Worker { pacer: Some(pacer), route, .. } = worker else { return };
+        route.due_ns.clear();
+        while route.due_ns.len() < room as usize
+            && let Some(due_ns) = pacer.take(now_ns)
+        {
+            route.due_ns.push(due_ns);
+        }
+        let sequences = route.due_ns.len() as u32;
+        let Some((turn, measured)) = worker.draw(now_ns, sequences) else {
+            return;
+        };
+        let sent_ns = send(worker, conn, turn, measured);
+        let Worker { connections, recorder, route, .. } = worker;
+        let requests = &mut connections[conn.0 as usize].requests;
+        let mut left = turn.commands;
+        for (n, &intended_ns) in (0..u64::from(turn.sequences)).zip(&route.due_ns) {
+            let commands = left.min(sequence_len);
+            left -= commands;
+            if measured {
+                recorder.sent(intended_ns, route.room_ns, sent_ns, u64::from(commands));
+            }
+            requests.push(Request {
+                number: turn.first.wrapping_add(n),
+                intended_ns,
+                sent_ns,
+                handed_ns: sent_ns,
+                command: 0,
+                left: commands,
+                measured,
+                mark: (),
+            });
+        }
+        queue_up(worker, conn);
+    }
+}
+
+/// Puts a connection behind the others that have room, so that all of them take turns.
+fn queue_up<E: Engine, P: Protocol>(worker: &mut DirectWorker<'_, '_, E, P>, conn: ConnId) {
+    let room = worker.room(conn);
+    let keep_alive = worker.context.plan.fleet.keep_alive;
+    let connection = &mut worker.connections[conn.0 as usize];
+    let worn = connection.used && !keep_alive;
+    if room > 0 && !connection.queued && !worn {
+        connection.queued = true;
+        if worker.route.queue.is_empty() {
+            worker.route.room_ns = worker.engine.now_ns();
+        }
+        worker.route.queue.push_back(conn);
+    }
+}
+
+/// Sends the commands of a turn and returns when.
+#[inline]
+fn send<E: Engine, P: Protocol>(
+    worker: &mut DirectWorker<'_, '_, E, P>,
+    conn: ConnId,
+    turn: Turn,
+    measured: bool,
+) -> u64 {
+    let bytes = worker.batch.fill(turn);
+    let sent_ns = worker.engine.send(conn, bytes);
+    let len = bytes.len();
+    worker.count_sent(conn, len, measured);
+    worker.in_flight += u64::from(turn.commands);
+    sent_ns
+}

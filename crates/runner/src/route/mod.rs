@@ -1,0 +1,195 @@
+//! Which connection a request may take, and what that means for its reply.
+//!
+//! The seam between the worker, which every deployment shares, and where the servers are: one
+//! server ([`Direct`]), or the nodes of a Redis Cluster ([`Cluster`]). A route decides; the worker
+//! opens, sends, receives, records and recovers. What only some routes need has a default that
+//! does nothing and costs nothing.
+
+pub(crate) mod cluster;
+mod direct;
+
+use std::borrow::Cow;
+
+use engine::{Address, ConnId, Engine};
+use measure::{NodeTally, Outcome};
+use wire::Protocol;
+
+pub(crate) use cluster::Cluster;
+pub(crate) use direct::Direct;
+
+use crate::Fatal;
+use crate::recorder::Recorder;
+use crate::request::{Answered, Request};
+use crate::worker::Worker;
+
+/// See the module.
+pub(crate) trait Route: Sized {
+    /// What it notes of each request.
+    type Mark: Copy;
+    /// What it notes of each connection: to which server it belongs.
+    type Place;
+
+    // Where connections lead.
+
+    /// The places of this many connections, or of more if each server needs one.
+    fn places(&self, connections: u32) -> Vec<Self::Place>;
+
+    /// Where a connection is to be opened to.
+    fn address(&self, place: &Self::Place) -> Cow<'_, Address>;
+
+    /// The server of a connection, as people write it.
+    fn server(&self, place: &Self::Place) -> String {
+        self.address(place).to_string()
+    }
+
+    /// Whether the commands of a sequence are requests of their own.
+    fn splits_sequences(&self) -> bool {
+        false
+    }
+
+    // Sending.
+
+    /// Called once when a worker has been made.
+    fn prepare<E: Engine, P: Protocol>(_worker: &mut Worker<'_, E, P, Self>) {}
+
+    /// Load starts: every connection has room.
+    fn start<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>);
+
+    /// A connection has become ready or has settled replies: gives it more to do.
+    fn refill<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>, conn: ConnId);
+
+    /// Called after each event.
+    fn after_event<E: Engine, P: Protocol>(_worker: &mut Worker<'_, E, P, Self>) {}
+
+    /// Sends what can be sent. Called once a turn.
+    fn dispatch<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>);
+
+    /// Whether a request that became due could be sent.
+    fn has_room(&self) -> bool;
+
+    /// Commands that were drawn and wait for a connection.
+    fn waiting(&self) -> u64 {
+        0
+    }
+
+    /// A connection that stood among those with room is gone. Whether it was taken out: if not, it
+    /// is passed over when its turn comes.
+    fn dequeue(&mut self, _place: &Self::Place, _conn: ConnId) -> bool {
+        false
+    }
+
+    // Receiving.
+
+    /// What is recorded next is of this connection.
+    fn record_of(&self, _place: &Self::Place, _recorder: &mut Recorder) {}
+
+    /// Whether the next reply answers something that was sent before this request on its behalf.
+    fn passes_over(&self, _oldest: &mut Request<Self::Mark>) -> bool {
+        false
+    }
+
+    /// Whether an error is the result of a request.
+    fn counts_error(
+        &mut self,
+        _place: &mut Self::Place,
+        _request: &Request<Self::Mark>,
+        _text: &str,
+    ) -> bool {
+        true
+    }
+
+    /// Whether a reply is recorded now. If not, [`completed`](Self::completed) may do so.
+    fn counts(
+        &mut self,
+        _place: &mut Self::Place,
+        _request: &Request<Self::Mark>,
+        _answered: &Answered,
+        _outcome: Outcome,
+        _now_ns: u64,
+    ) -> bool {
+        true
+    }
+
+    /// The last reply to a request was settled.
+    fn completed(
+        &mut self,
+        _place: &mut Self::Place,
+        _request: Request<Self::Mark>,
+        _recorder: &mut Recorder,
+        _now_ns: u64,
+    ) {
+    }
+
+    /// All that one read delivered was settled.
+    fn after_read<E: Engine, P: Protocol>(
+        _worker: &mut Worker<'_, E, P, Self>,
+    ) -> Result<(), Fatal> {
+        Ok(())
+    }
+
+    // Recovery.
+
+    /// Whether nothing is left to send, now or again.
+    fn has_no_more<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>) -> bool {
+        worker.is_over()
+    }
+
+    /// Whether a connection that ends now is needed again.
+    fn wants_connections<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>) -> bool {
+        !worker.is_over()
+    }
+
+    /// A connection carries load from now on, or no more.
+    fn count_ready(&mut self, _place: &Self::Place, _is_ready: bool) {}
+
+    /// Takes back the replies to the oldest request of a connection that were not recorded.
+    fn withheld(_place: &mut Self::Place) -> u64 {
+        0
+    }
+
+    /// So many measured commands on a connection will have no reply.
+    fn count_unanswered(&mut self, _place: &Self::Place, _commands: u64) {}
+
+    /// Somebody should find out where the servers are now.
+    fn ask_where(&self) {}
+
+    /// Whether [`take_news`](Self::take_news) has something to do.
+    fn has_news(&self, _now_ns: u64) -> bool {
+        false
+    }
+
+    /// Takes up where the servers are now.
+    fn take_news<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>);
+
+    /// When the worker should wake up for this route; `u64::MAX` for never.
+    fn wake_ns<E: Engine, P: Protocol>(_worker: &Worker<'_, E, P, Self>, _now_ns: u64) -> u64 {
+        u64::MAX
+    }
+
+    /// Counts and drops requests that wait to be sent again and were first sent at `overdue_ns` or
+    /// before. The server of one of them, if there were any.
+    fn drop_overdue<E: Engine, P: Protocol>(
+        _worker: &mut Worker<'_, E, P, Self>,
+        _overdue_ns: u64,
+    ) -> Option<String> {
+        None
+    }
+
+    /// A server that something waits for and no connection is open to.
+    fn absent_server<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>) -> Option<String>;
+
+    /// Whether what is still in flight is no longer waited for, after the end of a run by time.
+    fn gives_up<E: Engine, P: Protocol>(_worker: &Worker<'_, E, P, Self>, _now_ns: u64) -> bool {
+        false
+    }
+
+    // Figures.
+
+    /// Tells the recorder which servers anything is asked of. An interval is about to end.
+    fn note_asked<E: Engine, P: Protocol>(_worker: &mut Worker<'_, E, P, Self>) {}
+
+    /// Ends: counts what waited to be sent again as unanswered, and says what each node did.
+    fn finish(self, _recorder: &mut Recorder) -> Vec<NodeTally> {
+        Vec::new()
+    }
+}

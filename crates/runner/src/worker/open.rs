@@ -1,0 +1,162 @@
+//! Opening connections: at the start, all of them, before load runs; later, one again.
+
+use engine::{ConnId, Engine, Event, TlsHandshake};
+use wire::Protocol;
+
+use super::Worker;
+use crate::Fatal;
+use crate::connection::State;
+use crate::handshake::Answer;
+use crate::opening::Opening;
+use crate::route::Route;
+
+impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
+    /// Waits for events, or until this time on the engine's clock.
+    #[inline]
+    pub(super) fn wait(&mut self, until_ns: Option<u64>) -> Result<(), Fatal> {
+        let waited = self.engine.wait(until_ns);
+        waited.map_err(|e| Fatal(format!("waiting for the server: {e}")))
+    }
+
+    /// Opens the connections and waits for the other workers. `Ok(false)` when the run was stopped
+    /// meanwhile.
+    pub(crate) fn open(&mut self) -> Result<bool, Fatal> {
+        self.wait(Some(0))?;
+        let gate = self.context.gate;
+        let total = self.connections.len() as u32;
+        let mut opening = Opening::new(total, self.engine.now_ns());
+        while !opening.is_complete() {
+            let now_ns = self.engine.now_ns();
+            while let Some(n) = opening.next(now_ns) {
+                self.connect(ConnId(n));
+            }
+            self.wait(Some(opening.wake_ns()))?;
+            while let Some(event) = self.engine.next() {
+                if self.settle_event(event)?.is_some() {
+                    opening.opened(self.engine.now_ns());
+                }
+            }
+            if gate.stopped() {
+                return Ok(false);
+            }
+            if let Some(opened) = opening.stuck(self.engine.now_ns()) {
+                return Err(Fatal(format!(
+                    "{} does not answer: {opened} of {total} connections opened, and none for 10 s",
+                    self.silent_server()
+                )));
+            }
+        }
+        gate.arrive(self.engine.now_ns());
+        loop {
+            if gate.stopped() {
+                return Ok(false);
+            }
+            let Some(until_ns) = gate.look_again_ns(self.engine.now_ns()) else {
+                return Ok(true);
+            };
+            self.wait(Some(until_ns))?;
+            while let Some(event) = self.engine.next() {
+                self.settle_event(event)?;
+            }
+        }
+    }
+
+    /// A server to which some connection is not ready yet, as people write it.
+    fn silent_server(&self) -> String {
+        let silent = self.connections.iter().find(|connection| connection.state != State::Ready);
+        silent
+            .or(self.connections.first())
+            .map_or_else(String::new, |connection| self.route.server(&connection.place))
+    }
+
+    /// Asks for a connection.
+    pub(crate) fn connect(&mut self, conn: ConnId) {
+        let connection = &mut self.connections[conn.0 as usize];
+        connection.reopen(self.engine.now_ns());
+        let address = self.route.address(&connection.place);
+        let options = self.context.origins.options(self.context.first_connection + conn.0);
+        self.engine.open(conn, &address, &options);
+    }
+
+    /// Deals with one event. The connection that has become ready or has settled replies, if any.
+    #[inline]
+    pub(super) fn settle_event(&mut self, event: Event) -> Result<Option<ConnId>, Fatal> {
+        match event {
+            Event::Received(conn) => self.receive(conn),
+            Event::Opened(conn) => {
+                self.note_tls_handshake(conn);
+                Ok(self.greet(conn))
+            }
+            Event::Closed(conn, reason) => self.lost(conn, &reason).map(|()| None),
+        }
+    }
+
+    /// Counts the TLS handshake of a connection that is open, if it had one.
+    fn note_tls_handshake(&mut self, conn: ConnId) {
+        if let Some(TlsHandshake { took_ns, resumed, version, cipher }) =
+            self.engine.handshake(conn)
+        {
+            self.recorder.connections().tls.add(took_ns, resumed, version, cipher);
+        }
+    }
+
+    /// A connection is open: it says who it is, or is ready if there is nothing to say.
+    fn greet(&mut self, conn: ConnId) -> Option<ConnId> {
+        if self.handshake.steps.is_empty() {
+            return Some(self.ready(conn));
+        }
+        self.connections[conn.0 as usize].state = State::Handshake { answered: 0 };
+        self.engine.send(conn, &self.handshake.bytes);
+        None
+    }
+
+    /// Settles replies to the handshake.
+    pub(super) fn greeted(&mut self, conn: ConnId) -> Result<Option<ConnId>, Fatal> {
+        let reconnects = self.reconnects();
+        let connection = &mut self.connections[conn.0 as usize];
+        let State::Handshake { answered } = connection.state else {
+            return Ok(None);
+        };
+        let inbox = self.engine.inbox();
+        match self.handshake.hear(&mut connection.decoder, inbox, answered, reconnects)? {
+            Answer::NotNow => {
+                self.hang_up(conn, 0);
+                Ok(None)
+            }
+            Answer::Heard { steps, consumed } => {
+                connection.state = State::Handshake { answered: steps };
+                self.engine.consume(consumed);
+                Ok((steps == self.handshake.steps.len()).then(|| self.ready(conn)))
+            }
+        }
+    }
+
+    /// A connection carries load from now on.
+    fn ready(&mut self, conn: ConnId) -> ConnId {
+        let now_ns = self.engine.now_ns();
+        let connection = &mut self.connections[conn.0 as usize];
+        connection.state = State::Ready;
+        let was_lost = std::mem::take(&mut connection.lost);
+        let took_ns = now_ns.saturating_sub(connection.asked_ns);
+        self.ready += 1;
+        self.route.count_ready(&connection.place, true);
+        self.recorder.connections().connect.record_n(took_ns, 1);
+        if was_lost {
+            self.recorder.connections().reconnects += 1;
+            self.recovered(now_ns);
+        }
+        conn
+    }
+
+    /// A connection is there no more, or not for load.
+    pub(crate) fn unready(&mut self, conn: ConnId) {
+        let connection = &mut self.connections[conn.0 as usize];
+        if std::mem::take(&mut connection.state) == State::Ready {
+            self.ready -= 1;
+            self.route.count_ready(&connection.place, false);
+        }
+        if connection.queued && self.route.dequeue(&connection.place, conn) {
+            connection.queued = false;
+        }
+    }
+}

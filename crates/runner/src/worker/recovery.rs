@@ -1,0 +1,265 @@
+//! What goes wrong with connections and requests, and what is done about it.
+//!
+//! Without `reconnect` the first loss or timeout ends the run. With it the connection is opened
+//! again, later and later ([`Reopening`]), its requests are counted, and load goes on. A request is
+//! lost with its connection, once, wherever it was sent before. Nothing here is on the path of a
+//! request: deadlines are looked at now and then, in [`recover`](Worker::recover).
+
+use engine::{ConnId, Engine, Reason};
+use wire::Protocol;
+use workload::Stop;
+
+use super::Worker;
+use crate::connection::State;
+use crate::reopening::Reopening;
+use crate::route::Route;
+use crate::{Fatal, explain};
+
+/// A deadline is noticed within this part of it.
+const LOOKS_PER_TIMEOUT: u64 = 16;
+/// Least time between two looks, and what each connection adds to it: looking costs less than a
+/// hundredth of the time.
+const LOOK_MIN_NS: u64 = 1_000_000;
+const LOOK_PER_CONNECTION_NS: u64 = 1_000;
+/// Time between two looks at connections that are being opened again.
+const LOOK_OPENING_NS: u64 = 100_000_000;
+/// How long opening one again may take, handshake included.
+const OPEN_MAX_NS: u64 = 3_000_000_000;
+/// A connection that lives so long has lasted: when it is lost, backing off begins anew.
+const LASTING_NS: u64 = 1_000_000_000;
+/// How long a run of so many requests goes on while no connection is there.
+const ABSENT_MAX_NS: u64 = 60_000_000_000;
+
+/// Connections to be opened again, and when something must be looked at that no event tells.
+#[derive(Debug)]
+pub(crate) struct Recovery {
+    pub(crate) reopening: Reopening,
+    /// The earliest thing to do; `u64::MAX` for nothing. One comparison a turn.
+    pub(super) due_ns: u64,
+    look_ns: u64,
+    /// Since when no connection has been there to a server that is needed.
+    absent_since_ns: Option<u64>,
+}
+
+impl Recovery {
+    /// Nothing to do, for up to so many connections of worker `worker`.
+    pub(super) fn new(connections_max: u32, seed: u64, worker: u16) -> Self {
+        Self {
+            reopening: Reopening::new(connections_max, seed, worker),
+            due_ns: u64::MAX,
+            look_ns: u64::MAX,
+            absent_since_ns: None,
+        }
+    }
+
+    /// Whether connections wait to be opened again, or are being opened.
+    pub(crate) fn is_under_way(&self) -> bool {
+        self.reopening.waiting() > 0
+    }
+
+    fn look_by(&mut self, ns: u64) {
+        self.look_ns = self.look_ns.min(ns);
+        self.plan();
+    }
+
+    fn plan(&mut self) {
+        self.due_ns = self.look_ns.min(self.reopening.wake_ns());
+    }
+}
+
+impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
+    /// A connection is gone and we did not close it.
+    pub(super) fn lost(&mut self, conn: ConnId, reason: &Reason) -> Result<(), Fatal> {
+        let connection = &self.connections[conn.0 as usize];
+        let (state, in_flight) = (connection.state, connection.requests.commands());
+        if state == State::Ready && in_flight == 0 && R::has_no_more(self) {
+            self.unready(conn);
+            return Ok(()); // It had nothing more to do.
+        }
+        if self.reconnects() && !explain::is_ours(reason) {
+            self.give_up(conn, 0);
+            return Ok(());
+        }
+        let address = self.route.address(&connection.place).into_owned();
+        self.abandon(conn, 0);
+        let when = match state {
+            State::Opening | State::Closed => {
+                return Err(Fatal(explain::connect_failed(&address, reason)));
+            }
+            State::Handshake { .. } => "during the login".to_owned(),
+            State::Ready if !self.started => "before the load began".to_owned(),
+            State::Ready => format!("with requests in flight on it ({in_flight})"),
+        };
+        Err(Fatal(format!("{address}: {reason} {when}")))
+    }
+
+    /// Whether a connection that is lost now is opened again. One that fails before load runs ends
+    /// the run: there is nothing to go on with.
+    pub(crate) fn reconnects(&self) -> bool {
+        self.context.plan.reconnect && self.started
+    }
+
+    /// Closes a connection that is of no more use, and has it opened again.
+    pub(crate) fn hang_up(&mut self, conn: ConnId, overdue_ns: u64) {
+        self.engine.close(conn);
+        self.give_up(conn, overdue_ns);
+    }
+
+    /// Counts what was in flight on a connection that is gone, and has it opened again.
+    fn give_up(&mut self, conn: ConnId, overdue_ns: u64) {
+        let was_ready = self.connections[conn.0 as usize].state == State::Ready;
+        self.abandon(conn, overdue_ns);
+        self.ask_where();
+        if !R::wants_connections(self) {
+            return;
+        }
+        let now_ns = self.engine.now_ns();
+        let connection = &mut self.connections[conn.0 as usize];
+        connection.lost = true;
+        if was_ready && now_ns >= connection.asked_ns + LASTING_NS {
+            connection.attempts = 0;
+        }
+        self.recovery.reopening.again(conn, connection.attempts, now_ns);
+        connection.attempts += 1;
+        self.recovery.look_by(now_ns + LOOK_OPENING_NS);
+    }
+
+    /// Somebody should find out where the server is now.
+    fn ask_where(&mut self) {
+        self.context.destination.ask();
+        self.route.ask_where();
+    }
+
+    /// Counts what was in flight on a connection that is gone.
+    fn abandon(&mut self, conn: ConnId, overdue_ns: u64) {
+        let connection = &mut self.connections[conn.0 as usize];
+        if connection.state == State::Ready {
+            self.recorder.connections().dropped += 1;
+        }
+        self.in_flight -= u64::from(connection.requests.commands());
+        let withheld = R::withheld(&mut connection.place);
+        let abandoned = connection.requests.abandon(overdue_ns, withheld);
+        self.route.count_unanswered(&connection.place, abandoned.total());
+        self.route.record_of(&connection.place, &mut self.recorder);
+        self.recorder.abandoned(abandoned, self.engine.now_ns());
+        self.unready(conn);
+    }
+
+    /// A connection that was lost carries load again.
+    pub(super) fn recovered(&mut self, now_ns: u64) {
+        self.recovery.absent_since_ns = None;
+        self.recovery.reopening.back(now_ns);
+        self.recovery.plan();
+    }
+
+    /// Load starts: from here on deadlines are watched.
+    pub(super) fn start_recovery(&mut self) {
+        let for_timeouts = self.context.plan.timeout_ns.map(|ns| self.look_every_ns(ns));
+        let for_moves = self.context.destination.follows().then_some(LOOK_OPENING_NS);
+        if let Some(ns) = for_timeouts.into_iter().chain(for_moves).min() {
+            self.recovery.look_ns = self.engine.now_ns() + ns;
+        }
+        self.recovery.plan();
+    }
+
+    fn look_every_ns(&self, timeout_ns: u64) -> u64 {
+        let least_ns = LOOK_MIN_NS.max(self.connections.len() as u64 * LOOK_PER_CONNECTION_NS);
+        (timeout_ns / LOOKS_PER_TIMEOUT).max(least_ns)
+    }
+
+    /// Opens what is to be opened again, takes up what is new of the server, and looks at
+    /// deadlines. To be called when [`Recovery::due_ns`] has come or the route has news.
+    pub(super) fn recover(&mut self) -> Result<(), Fatal> {
+        let now_ns = self.engine.now_ns();
+        if self.recovery.is_under_way() {
+            // The last requests may have been taken by another worker.
+            self.spent |= self.context.stream.is_spent();
+        }
+        if !R::wants_connections(self) {
+            self.recovery.reopening.forget();
+        }
+        R::take_news(self);
+        while let Some(conn) = self.recovery.reopening.next(now_ns) {
+            self.connect(conn);
+            self.recovery.look_by(now_ns + LOOK_OPENING_NS);
+        }
+        if now_ns >= self.recovery.look_ns {
+            self.look(now_ns)?;
+        }
+        self.recovery.plan();
+        Ok(())
+    }
+
+    /// Looks at every connection for what has taken too long.
+    fn look(&mut self, now_ns: u64) -> Result<(), Fatal> {
+        let timeout_ns = self.context.plan.timeout_ns;
+        let overdue_ns = timeout_ns.map_or(0, |ns| now_ns.saturating_sub(ns));
+        let (mut opening, mut lost) = (false, false);
+        for conn in (0..self.connections.len() as u32).map(ConnId) {
+            let connection = &self.connections[conn.0 as usize];
+            match connection.state {
+                State::Closed => {}
+                State::Ready => {
+                    if connection.requests.oldest_ns().is_some_and(|ns| ns <= overdue_ns) {
+                        self.time_out(conn, overdue_ns)?;
+                    }
+                }
+                State::Opening | State::Handshake { .. } => {
+                    opening = true;
+                    lost |= connection.lost;
+                    if self.reconnects() && now_ns >= connection.asked_ns + OPEN_MAX_NS {
+                        self.hang_up(conn, 0);
+                    }
+                }
+            }
+        }
+        if let Some(server) = R::drop_overdue(self, overdue_ns)
+            && !self.reconnects()
+        {
+            return Err(Fatal(self.timed_out(&server)));
+        }
+        self.notice_absence(now_ns)?;
+        let waits = self.recovery.is_under_way() || self.recovery.absent_since_ns.is_some();
+        if waits || lost {
+            // A cluster or a sentinel takes a while to notice that a server is gone.
+            self.ask_where();
+        }
+        let for_timeouts = timeout_ns.map(|ns| self.look_every_ns(ns));
+        let looks_on = opening || waits || self.context.destination.follows();
+        let for_openings = looks_on.then_some(LOOK_OPENING_NS);
+        let soonest_ns = for_timeouts.into_iter().chain(for_openings).min();
+        self.recovery.look_ns = soonest_ns.map_or(u64::MAX, |ns| now_ns + ns);
+        Ok(())
+    }
+
+    /// The oldest request of a connection has waited too long.
+    fn time_out(&mut self, conn: ConnId, overdue_ns: u64) -> Result<(), Fatal> {
+        if self.reconnects() {
+            self.hang_up(conn, overdue_ns);
+            return Ok(());
+        }
+        let server = self.route.server(&self.connections[conn.0 as usize].place);
+        self.abandon(conn, overdue_ns);
+        Err(Fatal(self.timed_out(&server)))
+    }
+
+    fn timed_out(&self, server: &str) -> String {
+        let ms = self.context.plan.timeout_ns.unwrap_or_default() as f64 / 1e6;
+        explain::timed_out(server, ms)
+    }
+
+    /// A run of so many requests would never end without a server that it needs.
+    fn notice_absence(&mut self, now_ns: u64) -> Result<(), Fatal> {
+        let Some(server) = R::absent_server(self) else {
+            self.recovery.absent_since_ns = None;
+            return Ok(());
+        };
+        let since_ns = *self.recovery.absent_since_ns.get_or_insert(now_ns);
+        let by_number = matches!(self.context.plan.stop, Stop::Requests(_));
+        if !by_number || now_ns < since_ns + ABSENT_MAX_NS {
+            return Ok(());
+        }
+        let seconds = ABSENT_MAX_NS / 1_000_000_000;
+        Err(Fatal(format!("{server}: no connection could be opened for {seconds} s")))
+    }
+}
