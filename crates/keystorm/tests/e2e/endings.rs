@@ -83,6 +83,47 @@ fn ctrl_c_prints_the_results_so_far() {
     }
 }
 
+/// A run ends when it was interrupted, not with its last reply: what it was interrupted for shows.
+#[test]
+fn an_interrupted_run_tells_of_the_silence_before() {
+    let server = Server::redis();
+    let pid = Pid::from_raw(server.pid() as i32).unwrap();
+    for options in ["--rps 200", ""] {
+        server.ask(&["CONFIG", "RESETSTAT"]);
+        let running = server.keystorm(&format!("--duration 600 -c 5 {options} incr k")).start();
+        underway(&server, &running, "incr");
+        kill_process(pid, Signal::STOP).unwrap();
+        std::thread::sleep(Duration::from_millis(1500));
+        running.interrupt();
+        let ran = running.wait().exits(130).prints("INCOMPLETE: interrupted; ");
+        kill_process(pid, Signal::CONT).unwrap();
+        assert!(ran.out.contains("Outages"), "{options}: {}", ran.out);
+        assert!(ran.out.contains("nothing succeeded for 1."), "{options}: {}", ran.out);
+    }
+}
+
+/// Ten seconds are given to the last replies of a run by time, whether or not it reconnects.
+#[test]
+fn a_server_that_falls_silent_does_not_hold_up_the_end() {
+    let server = Server::redis();
+    let pid = Pid::from_raw(server.pid() as i32).unwrap();
+    let runs: Vec<Running> = ["no", "yes"]
+        .map(|reconnect| {
+            let line = format!("--duration 1 --reconnect {reconnect} -c 5 incr k");
+            let running = server.keystorm(&line).start();
+            running.until("load runs", |_| server.calls("incr") >= 150);
+            running
+        })
+        .into();
+    kill_process(pid, Signal::STOP).unwrap();
+    let stopped = Instant::now();
+    for running in runs {
+        running.wait();
+    }
+    assert!(stopped.elapsed() < Duration::from_secs(60), "{:?}", stopped.elapsed());
+    kill_process(pid, Signal::CONT).unwrap();
+}
+
 #[test]
 fn ctrl_c_in_a_warm_up_and_in_a_suite_ends_everything() {
     let server = Server::redis();

@@ -1,6 +1,7 @@
 //! Whole runs on fake time: one worker, the scripted engine, and a server whose every delay is
 //! known. What would take minutes and depend on the machine takes an instant and does not.
 
+mod cluster;
 mod compare;
 mod faults;
 mod order;
@@ -17,6 +18,7 @@ use std::time::Instant;
 
 use engine::{Address, Scripted};
 use measure::Measurement;
+use wire::cluster::Topology;
 use wire::resp::Resp;
 use workload::{
     CommandSpec, EngineKind, Fleet, KeySpace, OnError, Pace, PlanParts, ProtocolKind, Shard, Stop,
@@ -29,7 +31,8 @@ use crate::gate::Gate;
 use crate::launch::{measurement, tally_shape, work};
 use crate::opening::Origins;
 use crate::recorder::Recorder;
-use crate::route::Direct;
+use crate::route::cluster::{ClusterJob, TopologyWatch};
+use crate::route::{Cluster, Direct};
 use crate::worker::{Worker, WorkerContext};
 use server::{Log, Server};
 
@@ -78,6 +81,15 @@ impl Observer for Nobody {
 
 /// Runs the plan against the server: what was measured, and what the server saw.
 pub(crate) fn replay(parts: PlanParts, server: Server) -> (Measurement, Log) {
+    replay_on(parts, server, None)
+}
+
+/// The same with a server that stands for every node of a cluster.
+pub(crate) fn replay_on(
+    parts: PlanParts,
+    server: Server,
+    cluster: Option<&Topology>,
+) -> (Measurement, Log) {
     let plan = parts.build().unwrap();
     let log = Rc::new(RefCell::new(Log::default()));
     let engine = Scripted::new(server.logging_to(Rc::clone(&log)));
@@ -102,7 +114,7 @@ pub(crate) fn replay(parts: PlanParts, server: Server) -> (Measurement, Log) {
         worker: 0,
         workers: 1,
         connections: plan.own_connections(),
-        connections_max: plan.own_connections(),
+        connections_max: plan.own_connections() + 8,
         first_connection: 0,
         origins: &Origins::new(&plan.target, plan.fleet.connections, None),
         stream: budget.stream(),
@@ -111,8 +123,22 @@ pub(crate) fn replay(parts: PlanParts, server: Server) -> (Measurement, Log) {
         may_spin: false,
     };
     let recorder = Recorder::new(0, shape, full.clone(), ready);
-    let route = Direct::new(context.destination, context.connections, plan.fleet.pipeline_depth);
-    for message in work(Worker::<_, Resp, _>::new(engine, context, recorder, route)) {
+    let messages_of = match cluster {
+        None => {
+            let depth = plan.fleet.pipeline_depth;
+            let route = Direct::new(context.destination, context.connections, depth);
+            work(Worker::<_, Resp, _>::new(engine, context, recorder, route))
+        }
+        Some(topology) => {
+            let watch = TopologyWatch::new(topology);
+            let known = |spec: &CommandSpec| wire::cluster::known(&spec.name(), None).unwrap();
+            let routings: Vec<_> = plan.sequence.iter().map(known).collect();
+            let job = ClusterJob { topology, routings: &routings, refresh: &|_| None };
+            let route = Cluster::new::<Resp>(&context, &job, &watch);
+            work(Worker::<_, Resp, _>::new(engine, context, recorder, route))
+        }
+    };
+    for message in messages_of {
         full.send(message).unwrap();
     }
     drop(full);

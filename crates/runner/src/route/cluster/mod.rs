@@ -85,6 +85,14 @@ pub(crate) struct Mark {
     asked: u32,
 }
 
+impl Mark {
+    /// Whether it was sent before and came back to be sent elsewhere or again.
+    #[inline]
+    fn was_sent(&self) -> bool {
+        self.tries > 0
+    }
+}
+
 /// What is noted of a connection.
 #[derive(Debug)]
 pub(crate) struct Place {
@@ -289,7 +297,7 @@ impl Cluster<'_> {
     fn finish(mut self, recorder: &mut Recorder) -> Vec<NodeTally> {
         let mut unanswered = Vec::new();
         for node in 0..self.tallies.len() as u16 {
-            let resent = self.queues.drain(node).into_iter().filter(|r| r.sent_ns > 0);
+            let resent = self.queues.drain(node).into_iter().filter(|r| r.mark.was_sent());
             unanswered.extend(resent.map(|request| (node, request)));
         }
         for (_, request) in std::mem::take(&mut self.later) {

@@ -123,14 +123,14 @@ fn send_pipeline<E: Engine, P: Protocol>(
     let now_ns = worker.engine.now_ns();
     // After the end only what was sent before is sent again.
     let over = now_ns >= worker.stop_ns;
-    let Worker { engine, connections, route, batch, recorder, in_flight, .. } = worker;
+    let Worker { engine, connections, route, batch, recorder, pacer, in_flight, .. } = worker;
     let requests = &mut connections[conn.0 as usize].requests;
     route.out.clear();
     let (mut count, mut measured) = (0, false);
     while count < room {
         let Some(next) = route.queues.peek(node) else { break };
         // What was sent before is in flight all the while.
-        let (is_new, commands) = (next.sent_ns == 0, u64::from(next.left));
+        let (is_new, commands) = (!next.mark.was_sent(), u64::from(next.left));
         if is_new {
             let full = *in_flight + commands > route.in_flight_max;
             if full {
@@ -156,9 +156,9 @@ fn send_pipeline<E: Engine, P: Protocol>(
     let room_ns = route.queues.room_ns(node);
     for request in requests.newest_mut(count) {
         request.handed_ns = sent_ns;
-        if request.sent_ns == 0 {
+        if !request.mark.was_sent() {
             request.sent_ns = sent_ns;
-            if request.intended_ns == 0 {
+            if pacer.is_none() {
                 request.intended_ns = sent_ns;
             } else if request.measured {
                 recorder.sent(request.intended_ns, room_ns, sent_ns, u64::from(request.left));

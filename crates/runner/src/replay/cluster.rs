@@ -1,0 +1,95 @@
+//! The route to a cluster: it must do what the route to one server does, by node.
+
+use std::net::SocketAddr;
+
+use measure::Ending;
+use wire::cluster::{Node, Role, Topology};
+use workload::{ClusterOptions, CommandSpec, OnError, Pace, PlanParts, Stop};
+
+use super::server::Server;
+use super::{MS, SECOND, parts, replay_on};
+
+/// Masters with an equal share of the slots each.
+fn masters(count: u16) -> Topology {
+    let bound = |n: u16| (16_384 * u32::from(n) / u32::from(count)) as u16;
+    let node = |n: u16| Node {
+        id: String::new(),
+        host: "127.0.0.1".into(),
+        port: 7000 + n,
+        address: Some(SocketAddr::from(([127, 0, 0, 1], 7000 + n))),
+        role: Role::Master,
+        slots: vec![bound(n)..=bound(n + 1) - 1],
+    };
+    Topology { nodes: (0..count).map(node).collect() }
+}
+
+fn on_cluster(connections: u32, depth: u32, stop: Stop) -> PlanParts {
+    let mut parts = parts(connections, depth, stop);
+    parts.target.cluster = Some(ClusterOptions::default());
+    parts.keys.range = Some(100_000);
+    parts
+}
+
+#[test]
+fn every_request_is_sent_once_for_every_shape() {
+    for (nodes, connections, depth) in [(1, 1, 1), (3, 1, 1), (3, 2, 4), (3, 50, 1), (5, 8, 16)] {
+        let plan = on_cluster(connections, depth, Stop::Requests(2_000));
+        let (got, log) = replay_on(plan, Server::taking(MS / 10), Some(&masters(nodes)));
+        assert_eq!((got.ending, log.requests.len()), (Ending::Complete, 2_000));
+        let by_node: u64 = got.nodes.iter().map(|node| node.ok).sum();
+        assert_eq!((got.total.requests(), by_node), (2_000, 2_000));
+    }
+}
+
+#[test]
+fn lateness_is_recorded_of_every_request() {
+    let mut plan = on_cluster(30, 1, Stop::AfterNs(4 * SECOND));
+    plan.pace = Pace::constant(1000.0);
+    let (got, log) = replay_on(plan, Server::taking(MS / 20), Some(&masters(3)));
+    let lateness = got.total.lateness.unwrap();
+    assert_eq!((lateness.total.count(), log.requests.len()), (4_000, 4_000));
+    assert_eq!(lateness.total.max_ns(), Some(0), "every connection had room all the time");
+}
+
+#[test]
+fn a_rate_beyond_the_server_is_late_by_the_servers_fault() {
+    let mut plan = on_cluster(6, 1, Stop::AfterNs(4 * SECOND));
+    plan.pace = Pace::constant(1_000_000_000.0);
+    let (got, log) = replay_on(plan, Server::taking(5 * MS), Some(&masters(3)));
+    // It takes 200 a second, and finishes what was under way at the end.
+    assert!((800..=806).contains(&log.requests.len()), "{}", log.requests.len());
+    let lateness = got.total.lateness.unwrap();
+    assert_eq!(lateness.total.count(), log.requests.len() as u64);
+    assert!(lateness.total.max_ns().unwrap() > 3 * SECOND, "{:?}", lateness.total.max_ns());
+    let own_ns = lateness.own.max_ns().unwrap();
+    assert!(own_ns <= MS, "no connection had room for it earlier: {own_ns}");
+}
+
+/// `MULTI` is asked for once at the node that imports the slot; its commands need no `ASKING`.
+#[test]
+fn a_transaction_follows_its_key_to_the_node_that_imports_it() {
+    let mut plan = on_cluster(1, 1, Stop::Requests(30));
+    plan.sequence = vec![
+        CommandSpec::parse(["MULTI"]),
+        CommandSpec::parse(["SET", "k", "v"]),
+        CommandSpec::parse(["EXEC"]),
+    ];
+    plan.on_error = OnError::Stop;
+    let answer = |words: &[String], before: usize| -> Vec<u8> {
+        let said: &[u8] = match (words[0].as_str(), before) {
+            ("SET", 1) => b"-ASK 5 127.0.0.1:7000\r\n",
+            ("EXEC", 2) => b"-EXECABORT Transaction discarded because of previous errors.\r\n",
+            ("EXEC", _) => b"*1\r\n+OK\r\n",
+            ("SET", _) => b"+QUEUED\r\n",
+            _ => b"+OK\r\n",
+        };
+        said.to_vec()
+    };
+    let server = Server::taking(MS / 10).answering(answer);
+    let (got, log) = replay_on(plan, server, Some(&masters(1)));
+    assert_eq!((got.ending, got.total.requests()), (Ending::Complete, 30));
+    let words: Vec<&str> = log.requests.iter().map(|(.., words)| words[0].as_str()).collect();
+    assert_eq!(words[..7], ["MULTI", "SET", "EXEC", "ASKING", "MULTI", "SET", "EXEC"]);
+    assert_eq!((words.len(), words.iter().filter(|w| **w == "ASKING").count()), (34, 1));
+    assert_eq!(got.nodes[0].asked, 1);
+}
