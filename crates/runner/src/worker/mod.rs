@@ -253,6 +253,10 @@ impl<'r, E: Engine, P: Protocol> Carries<'r> for Worker<'r, E, P> {
     }
 
     fn finish(mut self) -> (Recorder, Vec<NodeTally>) {
+        if let Some(pacer) = &self.pacer {
+            let due = pacer.due_before(self.stop_ns.min(self.engine.now_ns()));
+            self.recorder.due(due.saturating_mul(self.sequence_len.into()));
+        }
         let unanswered = self.sessions.iter_mut().map(|s| s.flights.abandon(0).lost);
         self.recorder.connections().unanswered += unanswered.sum::<u64>();
         (self.recorder, Vec::new())
