@@ -31,6 +31,6 @@ pub use spawn::{Listen, Spawn, SpawnError, SpawnedServer};
 pub use text::printable;
 pub use transport::Transport;
 pub use watch::{
-    Begun, BusyPart, CommandUse, Connect, LinkUse, SAMPLES_MAX, ServerBusy, ServerSample,
+    Begun, BusyPart, CommandUse, Connect, LinkUse, Polling, SAMPLES_MAX, ServerBusy, ServerSample,
     ServerUse, Setting, Watch, Watched,
 };

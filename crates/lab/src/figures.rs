@@ -71,6 +71,8 @@ pub fn limit_name(limit: LimitedBy) -> &'static str {
         LimitedBy::Concurrency => "concurrency",
         LimitedBy::Schedule => "schedule",
         LimitedBy::Errors => "errors",
+        LimitedBy::Outage => "outage",
+        LimitedBy::Contention => "contention",
         LimitedBy::Unknown => "unknown",
     }
 }

@@ -235,6 +235,10 @@ impl Hunt {
                 Some("Too few requests in flight were the limit, and not the server")
             }
             LimitedBy::Errors => Some("Errors were the limit"),
+            LimitedBy::Outage => Some("An outage was the limit"),
+            LimitedBy::Contention => {
+                Some("What took the CPU away was the limit, and not the server")
+            }
             LimitedBy::Schedule if judgement.why.contains("schedule missed") => {
                 Some("The schedule was the limit, and not the server's CPU")
             }

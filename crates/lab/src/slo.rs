@@ -3,9 +3,8 @@
 use report::{Fault, LatencyFigures, Summary};
 use serde::{Deserialize, Serialize};
 
-/// The share of requests that may leave late, and of the rate that may be missing, before the
-/// schedule counts as missed; as in the verdict of a run.
-const MISSED_SHARE: f64 = 0.01;
+/// The share of the requests that were due that may lack a reply.
+const UNANSWERED_SHARE: f64 = 0.01;
 
 /// A target: every clause must hold.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -97,19 +96,21 @@ impl Slo {
             why.insert(0, "nothing was answered".to_owned());
         }
         if let Some(schedule) = &summary.schedule {
-            let late = schedule.missed_share > MISSED_SHARE || schedule.unsent > 0;
-            let asked = summary.target_rps().unwrap_or(schedule.due_rps);
-            let slow = summary.throughput_rps < (1.0 - MISSED_SHARE) * asked;
-            own_fault = late && schedule.fault == Fault::Client;
+            let missed = !schedule.kept();
+            own_fault = missed && schedule.fault == Some(Fault::Client);
+            let short = (1.0 - UNANSWERED_SHARE) * schedule.due as f64;
             if own_fault {
                 why.push("schedule missed: connections had room, but keystorm was late".to_owned());
-            } else if late {
+            } else if missed && schedule.late == 0 {
+                let (unsent, due) = (schedule.unsent, schedule.due);
+                why.push(format!("schedule missed: {unsent} of {due} requests were never sent"));
+            } else if missed {
                 why.push("schedule missed: every connection waited for replies".to_owned());
-            } else if slow {
-                why.push(format!(
-                    "only {:.0} of {asked:.0}/s were answered",
-                    summary.throughput_rps
-                ));
+            } else if schedule.behind_ns.is_some() {
+                why.push(schedule.behind());
+            } else if (summary.requests as f64) < short {
+                let (answered, due) = (summary.requests, schedule.due);
+                why.push(format!("only {answered} of {due} requests were answered"));
             }
         }
         Judgement { kept: why.is_empty(), why: why.join("; "), own_fault }

@@ -13,6 +13,8 @@ pub struct Lateness {
     pub total: Latency,
     /// The part of it for which a connection had room.
     pub own: Latency,
+    /// Requests that were due: as many as were sent, and those that were never sent.
+    pub due: u64,
 }
 
 /// Digits of these histograms: nobody asks for the third of a delay.
@@ -20,7 +22,7 @@ const PRECISION: u8 = 2;
 
 impl Default for Lateness {
     fn default() -> Self {
-        Self { total: Latency::new(PRECISION), own: Latency::new(PRECISION) }
+        Self { total: Latency::new(PRECISION), own: Latency::new(PRECISION), due: 0 }
     }
 }
 
@@ -34,15 +36,17 @@ impl Lateness {
     }
 
     pub(crate) fn merge(&mut self, other: &Self) {
-        let Self { total, own } = other;
+        let Self { total, own, due } = other;
         self.total.merge(total);
         self.own.merge(own);
+        self.due = self.due.saturating_add(*due);
     }
 
     pub(crate) fn clear(&mut self) {
-        let Self { total, own } = self;
+        let Self { total, own, due } = self;
         total.clear();
         own.clear();
+        *due = 0;
     }
 }
 

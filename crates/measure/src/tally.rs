@@ -241,7 +241,9 @@ mod tests {
         }
         tally.connections.bytes_in = errors.len() as u64;
         for s in samples {
-            tally.lateness.as_mut().unwrap().record_n(s.intended_ns, 0, s.sent_ns, s.count);
+            let lateness = tally.lateness.as_mut().unwrap();
+            lateness.record_n(s.intended_ns, 0, s.sent_ns, s.count);
+            lateness.due += s.count + 1;
         }
         tally
     }
@@ -257,7 +259,9 @@ mod tests {
             text += &format!("{} {}\n", c.ok, c.miss);
         }
         let c = &tally.connections;
-        let late = &tally.lateness.as_ref().unwrap().total;
+        let late = &tally.lateness.as_ref().unwrap();
+        text += &format!("due {}\n", late.due);
+        let late = &late.total;
         text += &format!("{:?} {:?}\n", late.mean_ns(), late.recorded().collect::<Vec<_>>());
         let mut tls = c.tls.negotiated.clone();
         tls.sort_unstable();

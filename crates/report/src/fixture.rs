@@ -305,6 +305,7 @@ pub(crate) fn run(parts: PlanParts, service_ns: &[u64]) -> Run {
         });
         if let Some(lateness) = &mut total.lateness {
             lateness.record_n(0, 0, LATE_NS, 1);
+            lateness.due += 1;
         }
     }
     let measurement = Measurement {

@@ -41,5 +41,5 @@ pub use repeats::{Gathering, Repeat, Repeats};
 pub use run::Run;
 pub use schedule::{Fault, MISSED_NS, Missed, ScheduleFigures};
 pub use summary::{LatencyFigures, NodeFigures, RateFigures, Summary, TlsFigures};
-pub use verdict::{Evidence, LimitedBy, Verdict, Warning, WarningKind, warnings};
+pub use verdict::{Evidence, LimitedBy, Verdict, Warning, WarningKind, contradictions, warnings};
 pub use warned::Warned;

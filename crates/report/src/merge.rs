@@ -9,7 +9,7 @@ use measure::{Ending, Measurement, Outage, Timeline};
 use workload::{Pace, Plan, PlanParts, Shard, Stop, limits};
 
 use crate::differ::{Difference, differences};
-use crate::{LimitedBy, Loaded, RecordError, Run, Verdict};
+use crate::{LimitedBy, Loaded, RecordError, Run, Verdict, escape};
 
 /// Where plans may differ whose runs add up, by path: what is of one machine.
 const OF_MACHINES: [&str; 5] =
@@ -70,7 +70,7 @@ fn merge_test(names: &[String], shares: Vec<Run>) -> Result<Run, RecordError> {
     }
     let repeat = first.repeat.filter(|_| shares.iter().all(|s| s.repeat == first.repeat));
     let server = first.server.clone();
-    let verdict = verdict(names, &shares);
+    let limits: Vec<LimitedBy> = shares.iter().map(|share| share.verdict.limited_by).collect();
     let version = joined(shares.iter().map(|share| share.version.as_str()));
     let mut hosts = Vec::new();
     for host in shares.iter().flat_map(|s| s.host.iter().chain(&s.other_hosts)) {
@@ -80,9 +80,14 @@ fn merge_test(names: &[String], shares: Vec<Run>) -> Result<Run, RecordError> {
     }
     let other_hosts = hosts.split_off(hosts.len().min(1));
     let warnings = warnings(names, &shares);
+    let verdict_of_one = first.verdict.clone();
     // All watched one server at one time; what the first saw is what there was to see.
     let watched = first.watched.clone();
     let measurement = measurement(names, shares.into_iter().map(|s| s.measurement).collect())?;
+    let verdict = match limits.as_slice() {
+        [_] => verdict_of_one,
+        limits => verdict(names, limits, Verdict::of(&plan, &measurement, &watched)),
+    };
     let host = hosts.pop();
     Ok(Run {
         plan,
@@ -250,25 +255,33 @@ fn ending(names: &[String], shares: &[Measurement]) -> Ending {
     }
 }
 
-/// The verdict that all share. Clients that were limited by different things were not limited by
-/// one.
-fn verdict(names: &[String], shares: &[Run]) -> Verdict {
-    let Some((first, rest)) = shares.split_first() else { return Verdict::unknown("no client") };
-    if rest.is_empty() {
-        return first.verdict.clone();
+/// The verdict of the whole, if the clients agree with it. Clients that were limited by different
+/// things were not limited by one.
+fn verdict(names: &[String], limits: &[LimitedBy], whole: Verdict) -> Verdict {
+    let count = limits.len();
+    if limits.iter().all(|limit| *limit == whole.limited_by) {
+        return Verdict { text: format!("{} (so say all {count} clients)", whole.text), ..whole };
     }
-    let limited_by = first.verdict.limited_by;
-    let agree = rest.iter().all(|share| share.verdict.limited_by == limited_by);
-    let evidence = shares.iter().flat_map(|share| share.verdict.evidence.iter().cloned());
-    let evidence = evidence.collect();
-    if agree {
-        let text = format!("of {} clients alike: {}", shares.len(), first.verdict.text);
-        return Verdict { limited_by, text, evidence };
+    let mut by_limit: Vec<(LimitedBy, Vec<&str>)> = Vec::new();
+    for (name, limit) in names.iter().zip(limits) {
+        match by_limit.iter_mut().find(|(known, _)| known == limit) {
+            Some((_, of)) => of.push(name),
+            None => by_limit.push((*limit, vec![name])),
+        }
     }
-    let said =
-        names.iter().zip(shares).map(|(name, share)| format!("{name}: {}", share.verdict.text));
-    let text = format!("the clients differ: {}", said.collect::<Vec<_>>().join("; "));
-    Verdict { limited_by: LimitedBy::Unknown, text, evidence }
+    let said = by_limit.iter().map(|(limit, of)| {
+        let word = crate::compare::word(*limit);
+        format!(
+            "{} by {}",
+            of.join(", "),
+            if word == "unknown" { "what is not known" } else { &word }
+        )
+    });
+    let said = said.collect::<Vec<_>>().join("; ");
+    let text = format!(
+        "not known: alone, the clients were limited differently ({said}); look at each (keystorm show)"
+    );
+    Verdict { limited_by: LimitedBy::Unknown, text: escape(text), evidence: whole.evidence }
 }
 
 /// The clients' own, and that they did not run at the same time, if so.
@@ -420,10 +433,15 @@ mod tests {
         failed.verdict.limited_by = LimitedBy::Errors;
         let run = merged(vec![share(&[1], 0, 1), stopped.clone()]).unwrap();
         assert_eq!(run.measurement.ending, Ending::Interrupted);
-        assert!(run.verdict.text.starts_with("of 2 clients alike: "), "{}", run.verdict.text);
+        let text = &run.verdict.text;
+        assert!(
+            text.starts_with("not known: ") && text.ends_with("(so say all 2 clients)"),
+            "{text}"
+        );
         let run = merged(vec![stopped, failed]).unwrap();
         assert_eq!(run.measurement.ending, Ending::Failed("1.json: gone".into()));
         assert_eq!(run.verdict.limited_by, LimitedBy::Unknown);
-        assert!(run.verdict.text.contains("the clients differ"));
+        let text = &run.verdict.text;
+        assert!(text.contains("(0.json by what is not known; 1.json by errors)"), "{text}");
     }
 }

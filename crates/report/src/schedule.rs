@@ -1,10 +1,13 @@
-//! How well an open loop kept its schedule: when and by how much it was missed, and by whose
-//! fault.
+//! How well an open loop kept its schedule: what was due, what became of it, when and by how much it
+//! was missed, and by whose fault.
+//!
+//! What was due and what was sent are counted by the workers, so nothing here follows from a rate and
+//! a length of time. Whatever judges a schedule asks [`ScheduleFigures::kept`].
 
 use std::fmt;
 
 use measure::{Measurement, Point};
-use workload::{Plan, Stop};
+use workload::Plan;
 
 use crate::quantity::msec_at_most;
 
@@ -12,11 +15,33 @@ use crate::quantity::msec_at_most;
 /// machine stays below 0.1 ms; what is above ten is seen by people.
 pub const MISSED_NS: u64 = 10_000_000;
 
+/// The schedule was kept if no more than this share of the requests that were due left too late or
+/// never: what a percentile of 99 does not show.
+const MISSED_SHARE: f64 = 0.01;
+
+/// Replies that come later than the schedule's end by this share of its length lower the rate by as
+/// much.
+const BEHIND_SHARE: f64 = 0.01;
+/// Where a backlog grows, service times rise from nothing to the wait for the last reply: a tenth of
+/// them is short beside that wait and half of them is not. Where replies merely take long, all of them
+/// are as long; where few do, most are short.
+const BEHIND_OF_WAIT: f64 = 0.25;
+
 /// The figures of one run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScheduleFigures {
-    /// Requests per second that were due, on average.
+    /// Requests per second that were asked for, on average over `span_ns`.
     pub due_rps: f64,
+    /// For how long requests were due, in nanoseconds; not the wait for the last replies.
+    pub span_ns: u64,
+    /// Requests that were due: `sent` and `unsent` together.
+    pub due: u64,
+    /// Requests that were sent, on time or late.
+    pub sent: u64,
+    /// Requests that left more than [`MISSED_NS`] late.
+    pub late: u64,
+    /// Requests that were due and had not been sent when the run ended.
+    pub unsent: u64,
     /// Median lateness of a send, in nanoseconds; likewise below.
     pub late_p50_ns: u64,
     /// 99th percentile.
@@ -25,14 +50,15 @@ pub struct ScheduleFigures {
     pub late_max_ns: u64,
     /// Greatest of the part for which a connection had room.
     pub own_late_max_ns: u64,
-    /// Share of requests that left more than [`MISSED_NS`] late, 0 to 1.
+    /// Share of the requests that were due that left more than [`MISSED_NS`] late or never, 0 to 1.
     pub missed_share: f64,
-    /// Whose fault most of the lateness was.
-    pub fault: Fault,
+    /// Whose fault it was, where anything was missed and that is known.
+    pub fault: Option<Fault>,
     /// When the schedule was missed, in order.
     pub missed: Vec<Missed>,
-    /// Requests that were due and had not been sent when the run ended.
-    pub unsent: u64,
+    /// How long after the end of the schedule the last reply came, if that is because replies came
+    /// slower than requests left.
+    pub behind_ns: Option<u64>,
 }
 
 /// A span in which requests left too late.
@@ -56,39 +82,79 @@ pub enum Fault {
 }
 
 impl ScheduleFigures {
-    /// The figures of a run; `None` of a closed loop, and of one that sent nothing.
+    /// The figures of a run; `None` of a closed loop, and of one in which nothing was due.
     #[must_use]
     pub fn of(plan: &Plan, measurement: &Measurement) -> Option<Self> {
         let schedule = plan.pace.schedule()?;
         let lateness = measurement.total.lateness.as_ref()?;
-        let (late, own) = (&lateness.total, &lateness.own);
-        let quantile = |q| late.quantile_ns(q).unwrap_or_default();
-        let sum = |l: &measure::Latency| l.mean_ns().unwrap_or_default() * l.count() as f64;
-        let missed: u64 = late.recorded().filter(|(ns, _)| *ns > MISSED_NS).map(|(_, n)| n).sum();
-        let due_rps = plan.own_rate_per_s(schedule.mean_per_s(measurement.elapsed_ns));
+        let (total, own) = (&lateness.total, &lateness.own);
+        let sent = total.count();
+        // Files of earlier versions do not say what was due.
+        let due = lateness.due.max(sent);
+        if due == 0 {
+            return None;
+        }
+        let beyond = |latency: &measure::Latency| {
+            let late = latency.recorded().filter(|(ns, _)| *ns > MISSED_NS);
+            late.map(|(_, n)| n).fold(0, u64::saturating_add)
+        };
+        let (late, unsent) = (beyond(total), due - sent);
+        let span_ns = plan.scheduled_ns(measurement.elapsed_ns)?;
+        let quantile = |q| total.quantile_ns(q).unwrap_or_default();
         Some(Self {
-            due_rps,
+            due_rps: plan.own_rate_per_s(schedule.mean_per_s(span_ns)),
+            span_ns,
+            due,
+            sent,
+            late,
+            unsent,
             late_p50_ns: quantile(0.5),
             late_p99_ns: quantile(0.99),
-            late_max_ns: late.max_ns()?,
-            own_late_max_ns: own.max_ns()?,
-            missed_share: missed as f64 / late.count() as f64,
-            fault: if sum(own) * 2.0 > sum(late) { Fault::Client } else { Fault::NoRoom },
+            late_max_ns: total.max_ns().unwrap_or_default(),
+            own_late_max_ns: own.max_ns().unwrap_or_default(),
+            missed_share: late.saturating_add(unsent) as f64 / due as f64,
+            fault: fault(late, beyond(own), unsent, measurement),
             missed: spans(&measurement.timeline.points, measurement.timeline.interval_ns),
-            unsent: match plan.stop {
-                Stop::AfterNs(_) => unsent(due_rps, measurement, late.count()),
-                Stop::Requests(_) => 0,
-            },
+            behind_ns: behind_ns(span_ns, measurement),
+        })
+    }
+
+    /// Whether requests left when they were due.
+    #[must_use]
+    pub fn kept(&self) -> bool {
+        self.missed_share <= MISSED_SHARE
+    }
+
+    /// How long replies fell behind, in words; empty if they did not.
+    #[must_use]
+    pub fn behind(&self) -> String {
+        self.behind_ns.map_or(String::new(), |ns| {
+            format!("replies fell behind: the last came {:.2} s after the end", ns as f64 / 1e9)
         })
     }
 }
 
-/// Requests due by the end and not sent. Those of the last instant are not missing.
-fn unsent(due_rps: f64, measurement: &Measurement, sent: u64) -> u64 {
-    let due = due_rps * measurement.elapsed_ns as f64 / 1e9;
-    let missing = due - sent as f64;
-    let instant = due_rps * MISSED_NS as f64 / 1e9;
-    if missing > instant.max(1.0) { missing as u64 } else { 0 }
+/// Of the requests that left late: whether most of that was for want of room. Those never sent say
+/// nothing of it themselves.
+fn fault(late: u64, own_late: u64, unsent: u64, measurement: &Measurement) -> Option<Fault> {
+    let connections = &measurement.total.connections;
+    let gone = [connections.lost, connections.timed_out, connections.unanswered];
+    match (late, unsent) {
+        (0, 0) => None,
+        (0, _) => gone.iter().any(|n| *n > 0).then_some(Fault::NoRoom),
+        _ if own_late.saturating_mul(2) > late => Some(Fault::Client),
+        _ => Some(Fault::NoRoom),
+    }
+}
+
+/// See [`ScheduleFigures::behind_ns`].
+fn behind_ns(span_ns: u64, measurement: &Measurement) -> Option<u64> {
+    let waited_ns = measurement.elapsed_ns.checked_sub(span_ns)?;
+    let service = measurement.total.service();
+    let much_ns = (waited_ns as f64 * BEHIND_OF_WAIT) as u64;
+    let long = waited_ns as f64 > BEHIND_SHARE * span_ns as f64;
+    let grew = service.quantile_ns(0.1)? < much_ns && service.quantile_ns(0.5)? > much_ns;
+    (long && grew).then_some(waited_ns)
 }
 
 /// Neighbouring intervals in which the schedule was missed, joined.
@@ -113,30 +179,56 @@ fn spans(points: &[Point], interval_ns: u64) -> Vec<Missed> {
 
 impl fmt::Display for ScheduleFigures {
     /// One line for a person: whether the schedule was kept, and if not, when, by how much and
-    /// why.
+    /// why. What to do about it is the verdict's to say, which knows more.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { due_rps, late_p50_ns, late_p99_ns, late_max_ns, .. } = self;
-        if self.missed_share == 0.0 && self.unsent == 0 {
-            let (p50, p99, max) = (
-                msec_at_most(*late_p50_ns),
-                msec_at_most(*late_p99_ns),
-                msec_at_most(*late_max_ns),
-            );
-            return write!(
-                f,
-                "kept; of {due_rps:.2} requests per second, half left within {p50} msec of when \
-                 they were due, 99 % within {p99}, all within {max}"
-            );
+        if self.kept() {
+            self.write_kept(f)?
+        } else {
+            self.write_missed(f)?
         }
+        match self.behind_ns {
+            Some(_) => write!(f, "; {}", self.behind()),
+            None => Ok(()),
+        }
+    }
+}
+
+impl ScheduleFigures {
+    fn write_kept(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { due_rps, late_p50_ns, late_p99_ns, late_max_ns, .. } = self;
         write!(
             f,
-            "MISSED; {:.2} % of requests left over {} msec late, the latest by {} msec",
-            self.missed_share * 100.0,
-            MISSED_NS / 1_000_000,
+            "kept; of {due_rps:.2} requests per second, half left within {} msec of when they were \
+             due, 99 % within {}, all within {}",
+            msec_at_most(*late_p50_ns),
+            msec_at_most(*late_p99_ns),
             msec_at_most(*late_max_ns)
         )?;
+        if self.late > 0 {
+            write!(f, ", {} over {} msec late", self.late_percent(), MISSED_NS / 1_000_000)?;
+        }
         if self.unsent > 0 {
-            write!(f, ", and {} were due and never sent", self.unsent)?;
+            write!(f, ", {} of {} never", self.unsent, self.due)?;
+        }
+        Ok(())
+    }
+
+    fn write_missed(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let limit = MISSED_NS / 1_000_000;
+        if self.late > 0 {
+            write!(
+                f,
+                "MISSED; {} of {} requests left over {limit} msec late, the latest by {} msec",
+                self.late_percent(),
+                self.due,
+                msec_at_most(self.late_max_ns)
+            )?;
+        } else {
+            write!(f, "MISSED; of {} requests", self.due)?;
+        }
+        if self.unsent > 0 {
+            let and = if self.late > 0 { ", and" } else { "" };
+            write!(f, "{and} {} were due and never sent", self.unsent)?;
         }
         let seconds = |ns: u64| ns as f64 / 1e9;
         if let (Some(first), Some(last)) = (self.missed.first(), self.missed.last()) {
@@ -146,15 +238,18 @@ impl fmt::Display for ScheduleFigures {
             }
         }
         f.write_str(match self.fault {
-            Fault::NoRoom => {
-                ": every connection was waiting for the server's replies; more connections (-c) or \
-                 a deeper pipeline (-P) keep the schedule if the server can"
-            }
-            Fault::Client => {
-                ": connections had room, but keystorm was late; give it CPU of its own (--cpus), or \
-                 more --threads"
-            }
+            Some(Fault::NoRoom) => ": every connection was waiting for replies",
+            Some(Fault::Client) => ": connections had room, but keystorm was late",
+            None => "",
         })
+    }
+
+    /// The share of requests that left late, as `17.00 %`.
+    pub(crate) fn late_percent(&self) -> String {
+        match self.late as f64 / self.due as f64 * 100.0 {
+            percent if percent > 0.0 && percent < 0.01 => "less than 0.01 %".to_owned(),
+            percent => format!("{percent:.2} %"),
+        }
     }
 }
 
@@ -186,12 +281,67 @@ mod tests {
         assert_eq!(spans(&points, quarter), [span(1, 3, 30), span(4, 5, 11)]);
     }
 
+    /// An open loop in which so many requests were late by 20 ms, waiting for room or not, and so
+    /// many never left.
+    fn missed(late: u64, room_ns: u64, unsent: u64) -> ScheduleFigures {
+        let mut run = fixture::open_loop();
+        let lateness = run.measurement.total.lateness.as_mut().unwrap();
+        lateness.record_n(0, room_ns, 20_000_000, late);
+        lateness.due = 2000 + late + unsent;
+        ScheduleFigures::of(&run.plan, &run.measurement).unwrap()
+    }
+
     #[test]
     fn a_schedule_that_was_kept_says_so() {
         let run = fixture::open_loop();
         let figures = ScheduleFigures::of(&run.plan, &run.measurement).unwrap();
-        assert_eq!((figures.missed_share, figures.fault), (0.0, Fault::Client));
+        assert_eq!((figures.missed_share, figures.fault, figures.kept()), (0.0, None, true));
         assert!(figures.to_string().starts_with("kept; of 8000.00 requests per second"));
+    }
+
+    #[test]
+    fn one_in_a_hundred_may_be_late_and_is_told() {
+        let few = missed(10, 0, 10);
+        assert_eq!((few.due, few.sent, few.late, few.unsent), (2020, 2010, 10, 10));
+        let text = few.to_string();
+        assert!(few.kept() && text.starts_with("kept; "), "{text}");
+        assert!(text.ends_with(", 0.50 % over 10 msec late, 10 of 2020 never"), "{text}");
+        let text = missed(500, 0, 0).to_string();
+        assert!(
+            text.starts_with("MISSED; 20.00 % of 2500 requests left over 10 msec late"),
+            "{text}"
+        );
+        assert!(text.ends_with(": connections had room, but keystorm was late"), "{text}");
+    }
+
+    #[test]
+    fn requests_never_sent_are_nobodys_fault_unless_others_were_late() {
+        let text = missed(0, 0, 500).to_string();
+        assert_eq!(text, "MISSED; of 2500 requests 500 were due and never sent");
+        assert_eq!(missed(1, 20_000_000, 500).fault, Some(Fault::NoRoom));
+        assert_eq!(missed(1, 0, 500).fault, Some(Fault::Client));
+    }
+
+    #[test]
+    fn the_wait_for_the_last_replies_is_no_part_of_the_schedule() {
+        let of = |ms: &[u64], elapsed_ms: u64| {
+            let mut parts = fixture::parts();
+            parts.pace = workload::Pace::constant(500.0);
+            parts.stop = workload::Stop::AfterNs(2_000_000_000);
+            let ns: Vec<u64> = ms.iter().map(|ms| ms * 1_000_000).collect();
+            let mut run = fixture::run(parts, &ns);
+            run.measurement.elapsed_ns = elapsed_ms * 1_000_000;
+            ScheduleFigures::of(&run.plan, &run.measurement).unwrap()
+        };
+        let slow = of(&[100; 1000], 2100);
+        assert_eq!((slow.due_rps, slow.span_ns, slow.behind_ns), (500.0, 2_000_000_000, None));
+        let growing: Vec<u64> = (0..1000).map(|n| n * 8).collect();
+        let behind = of(&growing, 10_000);
+        assert_eq!(behind.behind_ns, Some(8_000_000_000));
+        let text = behind.to_string();
+        assert!(text.starts_with("kept; ") && text.ends_with("8.00 s after the end"), "{text}");
+        let one_slow: Vec<u64> = (0..1000).map(|n| if n == 999 { 3000 } else { 1 }).collect();
+        assert_eq!(of(&one_slow, 4998).behind_ns, None);
     }
 
     #[test]

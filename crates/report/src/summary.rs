@@ -40,6 +40,8 @@ pub struct Summary<'r> {
     pub tls: Option<TlsFigures>,
     /// Requests per second in each interval, of an open loop that lasted at least one.
     pub rates: Option<RateFigures>,
+    /// Replies that said that there was nothing.
+    pub misses: u64,
     /// How well an open loop kept its schedule.
     pub schedule: Option<ScheduleFigures>,
     /// Response times of the requests that were due while nothing succeeded: what users would have
@@ -247,6 +249,7 @@ impl<'r> Summary<'r> {
             } else {
                 None
             },
+            misses: total.commands.iter().map(|c| c.miss).fold(0, u64::saturating_add),
             schedule: ScheduleFigures::of(plan, measurement),
             delayed: measurement
                 .delayed
@@ -304,6 +307,13 @@ impl<'r> Summary<'r> {
         (self.requests > 0 && cpu_ns > 0.0).then(|| cpu_ns / self.requests as f64)
     }
 
+    /// How many replies said that there was nothing, in words; `None` if none did.
+    #[must_use]
+    pub fn found_nothing(&self) -> Option<String> {
+        let replies = self.requests.saturating_sub(self.errors);
+        (self.misses > 0).then(|| format!("found nothing: {} of {replies} replies", self.misses))
+    }
+
     /// How many requests the plan asks for (this share of it); `None` when it asks for a time.
     #[must_use]
     pub fn requests_planned(&self) -> Option<u64> {
@@ -316,7 +326,8 @@ impl<'r> Summary<'r> {
     pub fn target_rps(&self) -> Option<f64> {
         let plan = &self.run.plan;
         let schedule = plan.pace.schedule()?;
-        let mean = || schedule.mean_per_s(self.run.measurement.elapsed_ns);
+        let span_ns = plan.scheduled_ns(self.run.measurement.elapsed_ns)?;
+        let mean = || schedule.mean_per_s(span_ns);
         Some(plan.own_rate_per_s(schedule.rate_per_s().unwrap_or_else(mean)))
     }
 

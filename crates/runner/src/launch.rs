@@ -316,8 +316,13 @@ pub(crate) fn measurement(
     gate: &Gate<'_>,
     origin: Instant,
 ) -> Measurement {
-    let Collector { total, mut timeline, workers, span, successes, delayed, nodes, .. } = collector;
+    let Collector { mut total, mut timeline, workers, span, successes, delayed, nodes, .. } =
+        collector;
     timeline.settle();
+    if let (Some(lateness), Some(planned)) = (&mut total.lateness, plan.own_requests()) {
+        // The schedule goes on; what is due does not, once all requests are taken.
+        lateness.due = lateness.due.min(planned);
+    }
     let (from_ns, to_ns) = span.unwrap_or_default();
     let ending = match gate.failure() {
         Some(fatal) => Ending::Failed(fatal.0),

@@ -282,6 +282,13 @@ impl Recorder {
         self.last_end_ns = self.last_end_ns.max(now_ns);
     }
 
+    /// Adds requests of the schedule that were due, sent or not; to be said once, at the end.
+    pub(crate) fn due(&mut self, count: u64) {
+        if let (Phase::Measured { .. }, Some(lateness)) = (self.phase, &mut self.tally.lateness) {
+            lateness.due += count;
+        }
+    }
+
     /// Gives access to what is counted of connections.
     #[inline]
     pub(crate) fn connections(&mut self) -> &mut measure::ConnectionTally {

@@ -53,6 +53,30 @@ impl Info {
         Some(self.seconds("used_cpu_sys")? + self.seconds("used_cpu_user")?)
     }
 
+    /// Seconds in which the main thread had work, where the server tells that from polling: Valkey 9.1
+    /// and later.
+    pub(super) fn active_main_s(&self) -> Option<f64> {
+        self.seconds("used_active_time_main_thread")
+    }
+
+    /// The same of each I/O thread.
+    pub(super) fn active_io_s(&self) -> BTreeMap<&str, f64> {
+        let named = self.0.keys().filter_map(|name| {
+            name.strip_prefix("used_active_time_io_thread_").zip(self.seconds(name))
+        });
+        named.collect()
+    }
+
+    /// Whether it is Valkey, which names its own version beside that of Redis.
+    pub(super) fn is_valkey(&self) -> bool {
+        self.text("valkey_version").is_some() || self.text("server_name") == Some("valkey")
+    }
+
+    /// The first number of the version of Redis that it is, or is compatible with.
+    pub(super) fn major(&self) -> Option<u64> {
+        self.text("redis_version")?.split('.').next()?.parse().ok()
+    }
+
     /// Whether a save of the data set is under way.
     pub(super) fn saving(&self) -> bool {
         self.number("rdb_bgsave_in_progress") == Some(1)

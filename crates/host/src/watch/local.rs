@@ -6,6 +6,7 @@
 use std::fs;
 
 use super::info::Info;
+use super::quota;
 use crate::machine;
 
 /// What the kernel knows of a server's main thread and process.
@@ -15,6 +16,8 @@ pub(super) struct LocalUse {
     pub(super) run_ns: u64,
     /// Time in which the main thread could have run and had no CPU.
     pub(super) wait_ns: u64,
+    /// Time in which the CPU quota of its control group stopped it.
+    pub(super) throttled_ns: Option<u64>,
     /// Memory of the process that was swapped out.
     pub(super) swap_bytes: Option<u64>,
     /// CPUs that the main thread may run on.
@@ -53,7 +56,8 @@ pub(super) fn read(pid: u32) -> Option<LocalUse> {
     let (run_ns, wait_ns) = (numbers.next()?.ok()?, numbers.next()?.ok()?);
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let (swap_bytes, cpus) = (swapped(&status), allowed(&status));
-    Some(LocalUse { run_ns, wait_ns, swap_bytes, cpus })
+    let throttled_ns = quota::throttled_ns(&pid.to_string());
+    Some(LocalUse { run_ns, wait_ns, throttled_ns, swap_bytes, cpus })
 }
 
 /// The CPUs that this program may run on; empty where the kernel does not say.

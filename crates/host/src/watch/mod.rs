@@ -7,6 +7,7 @@
 mod info;
 mod link;
 mod local;
+mod quota;
 mod sample;
 mod server_use;
 
@@ -25,7 +26,7 @@ use server_use::Snapshot;
 
 pub use link::LinkUse;
 pub use sample::{SAMPLES_MAX, ServerSample};
-pub use server_use::{BusyPart, CommandUse, ServerBusy, ServerUse, Setting};
+pub use server_use::{BusyPart, CommandUse, Polling, ServerBusy, ServerUse, Setting};
 
 /// Everything that was observed beside the load.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -43,6 +44,9 @@ pub struct Watched {
     pub cpus: Vec<usize>,
     /// Share of this machine's CPU time that its hypervisor gave to others, 0 to 1.
     pub stolen: Option<f64>,
+    /// Seconds in which the CPU quota of this program's control group stopped it; `None` where that
+    /// is not known.
+    pub throttled_s: Option<f64>,
 }
 
 /// Connects to one of the servers and logs in anew.
@@ -63,6 +67,7 @@ pub struct Begun {
     idle_round_trip_ns: Option<u64>,
     link: Option<Link>,
     cpu_times: Option<CpuTimes>,
+    throttled_ns: Option<u64>,
 }
 
 /// What the first look saw of one server.
@@ -103,6 +108,7 @@ impl<'a> Watch<'a> {
             idle_round_trip_ns: None,
             link: self.addresses.first().and_then(Link::to),
             cpu_times: machine::cpu_times(),
+            throttled_ns: quota::throttled_ns("self"),
         };
         for address in &self.addresses {
             let mut server = BegunServer { before: Err(String::new()), pid: None, sampler: None };
@@ -135,6 +141,10 @@ impl<'a> Watch<'a> {
             stolen: spent.and_then(CpuTimes::steal_share),
             link: begun.link.and_then(Link::used),
             cpus: local::own_cpus(),
+            throttled_s: begun
+                .throttled_ns
+                .zip(quota::throttled_ns("self"))
+                .map(|(then, now)| now.saturating_sub(then) as f64 / 1e9),
             ..Watched::default()
         };
         // Before anything is asked: a look costs the servers time of their own.

@@ -34,6 +34,15 @@ pub struct ServerUse {
     /// Seconds in which that thread could have run and had no CPU; only of a server on this
     /// machine.
     pub cpu_wait_s: Option<f64>,
+    /// Seconds in which the CPU quota of its control group stopped it; only of a server on this
+    /// machine.
+    pub cpu_throttled_s: Option<f64>,
+    /// Seconds in which the main thread had work, where the server tells that from polling.
+    pub active_main_s: Option<f64>,
+    /// The same of the I/O thread that had most.
+    pub active_io_s: Option<f64>,
+    /// Which of its threads poll, so that they use CPU without having work.
+    pub polling: Option<Polling>,
     /// CPUs that this thread may run on; only of a server on this machine.
     pub cpus: Vec<usize>,
     /// Threads among which the work on connections is divided, the main thread included.
@@ -112,6 +121,16 @@ pub struct Setting {
     pub changed_from: Option<String>,
 }
 
+/// Threads that ask again and again whether there is work instead of sleeping.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Polling {
+    /// The I/O threads.
+    Io,
+    /// The main thread, too.
+    Main,
+}
+
 /// How busy a server was.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ServerBusy {
@@ -121,6 +140,8 @@ pub struct ServerBusy {
     pub wait: f64,
     /// What it is that is busy.
     pub part: BusyPart,
+    /// Whether it polls: it was on a CPU for so long, and had work for any part of that.
+    pub polls: bool,
 }
 
 /// What of a server is busy.
@@ -128,6 +149,8 @@ pub struct ServerBusy {
 pub enum BusyPart {
     /// The thread that executes commands.
     MainThread,
+    /// The I/O thread that had most to do.
+    IoThread,
     /// The whole process, whose threads cannot be told apart.
     Process,
     /// All threads that serve clients, on average.
@@ -141,22 +164,34 @@ impl ServerUse {
         if load_s <= 0.0 {
             return None;
         }
-        let main = self.cpu_main_s.map(|cpu_s| (cpu_s, BusyPart::MainThread));
+        let threads = self.threads.filter(|threads| *threads >= 2);
+        let active_main_s = self.active_main_s.filter(|_| threads.is_some());
+        // Time with work, by the clock of the wall, may hold time without a CPU.
+        let main_s = active_main_s.map(|s| self.cpu_main_s.map_or(s, |cpu_s| s.min(cpu_s)));
+        let main = main_s.or(self.cpu_main_s).map(|cpu_s| (cpu_s, BusyPart::MainThread));
         // One thread of several may idle while the others are full, so the fuller view decides.
-        let all = self.cpu_process_s.map(|cpu_s| match self.threads {
-            Some(threads @ 2..) => (cpu_s / f64::from(threads), BusyPart::Threads),
-            _ => (cpu_s, BusyPart::Process),
-        });
-        let (cpu_s, part) = match (main, all) {
-            (Some(main), Some(all)) if all.1 == BusyPart::Threads && all.0 > main.0 => all,
-            (Some(main), _) => main,
-            (None, all) => all?,
+        let others = match threads {
+            _ if main_s.is_some() => self.active_io_s.map(|s| (s, BusyPart::IoThread)),
+            // All of their CPU time says nothing of their work.
+            Some(_) if self.polling.is_some() && main.is_some() => None,
+            Some(threads) => {
+                self.cpu_process_s.map(|cpu_s| (cpu_s / f64::from(threads), BusyPart::Threads))
+            }
+            None => self.cpu_process_s.filter(|_| main.is_none()).map(|s| (s, BusyPart::Process)),
         };
+        let (cpu_s, part) =
+            main.into_iter().chain(others).max_by(|(a, _), (b, _)| a.total_cmp(b))?;
         let cpu = (cpu_s / load_s).min(1.0);
         // Connections opened before and closed after the load cost CPU too; no more than all of
         // the time can have passed.
         let wait = (self.cpu_wait_s.unwrap_or(0.0) / load_s).clamp(0.0, 1.0 - cpu);
-        Some(ServerBusy { cpu, wait, part })
+        let polls = match self.polling {
+            None => false,
+            Some(_) if main_s.is_some() => false,
+            Some(Polling::Main) => true,
+            Some(Polling::Io) => part != BusyPart::MainThread,
+        };
+        Some(ServerBusy { cpu, wait, part, polls })
     }
 
     /// Seconds that the server spent executing commands, by its own count.
@@ -198,6 +233,12 @@ impl ServerUse {
         let local_s = |pick: fn(&LocalUse) -> u64| {
             local.map(|(old, new)| pick(new).saturating_sub(pick(old)) as f64 / 1e9)
         };
+        let throttled = local.and_then(|(old, new)| old.throttled_ns.zip(new.throttled_ns));
+        let threads = threads(after);
+        let (active_before, active_after) = (old.active_io_s(), new.active_io_s());
+        let active_io_s = active_after
+            .iter()
+            .map(|(name, s)| (s - active_before.get(name).copied().unwrap_or(0.0)).max(0.0));
         let forks = grown("total_forks");
         let swap = local.and_then(|(old, new)| old.swap_bytes.zip(new.swap_bytes));
         Ok(Self {
@@ -206,8 +247,12 @@ impl ServerUse {
                 .or_else(|| local_s(|used| used.run_ns)),
             cpu_process_s: seconds(old.cpu_process_s(), new.cpu_process_s()),
             cpu_wait_s: local_s(|used| used.wait_ns),
+            cpu_throttled_s: throttled.map(|(old, new)| new.saturating_sub(old) as f64 / 1e9),
+            active_main_s: seconds(old.active_main_s(), new.active_main_s()),
+            active_io_s: active_io_s.max_by(f64::total_cmp),
+            polling: threads.and_then(|threads| polling(new, threads)),
             cpus: local.map(|(_, new)| new.cpus.clone()).unwrap_or_default(),
-            threads: threads(after),
+            threads,
             memory_before_bytes: old.number("used_memory"),
             memory_after_bytes: new.number("used_memory"),
             memory_rss_bytes: new.number("used_memory_rss"),
@@ -242,6 +287,20 @@ fn threads(snapshot: &Snapshot) -> Option<u32> {
     let set = snapshot.settings.iter().find(|(name, _)| name == "io-threads");
     let set = set.and_then(|(_, value)| value.parse().ok());
     set.or_else(|| snapshot.info.number("thread_count")?.try_into().ok())
+}
+
+/// Which threads of a server with `threads` of them poll. I/O threads of Redis before 8 do, those of 8
+/// sleep; Valkey's main thread looks for what they have done, too.
+fn polling(info: &Info, threads: u32) -> Option<Polling> {
+    if threads < 2 {
+        return None;
+    }
+    if info.is_valkey() {
+        return Some(Polling::Main);
+    }
+    let old =
+        info.major().is_some_and(|major| major < 8) && info.text("io_threads_active").is_some();
+    old.then_some(Polling::Io)
 }
 
 fn by_command(old: &Info, new: &Info) -> Vec<CommandUse> {

@@ -124,10 +124,59 @@ fn threads_share_the_work_unless_one_has_more() {
     assert_eq!(of(0.5, 3.2, Some(1)), (0.5, BusyPart::MainThread));
 }
 
+/// What a Valkey with I/O threads says before and after a second in which it polled.
+fn polled(changes: &[(&str, &str)]) -> ServerUse {
+    let valkey = "run_id:1\nvalkey_version:9.1.0\nserver_name:valkey\nredis_version:7.2.4\n\
+        used_cpu_sys:0.0\nused_cpu_user:MANY\nused_cpu_sys_main_thread:0.0\n\
+        used_cpu_user_main_thread:CPU\nACTIVE";
+    let mut before = look(valkey, &[("MANY", "0.0"), ("CPU", "0.0"), ("ACTIVE", "")]);
+    let active = "used_active_time_main_thread:0.5\nused_active_time_io_thread_1:1.0\n";
+    let with_active = changes.iter().any(|(name, _)| *name == "MAIN");
+    if with_active {
+        before = look(valkey, &[("MANY", "0.0"), ("CPU", "0.0"), ("ACTIVE", active)]);
+    }
+    let mut text = valkey.replace("MANY", "3.9").replace("CPU", "0.98");
+    let later = "used_active_time_main_thread:MAIN\nused_active_time_io_thread_1:IO\n";
+    text = text.replace("ACTIVE", if with_active { later } else { "" });
+    changes.iter().for_each(|(from, to)| text = text.replace(from, to));
+    let mut after = Snapshot { info: Info::parse(&text), ..Snapshot::default() };
+    for snapshot in [&mut before, &mut after] {
+        snapshot.settings = vec![("io-threads".to_owned(), "4".to_owned())];
+    }
+    ServerUse::between(&before, &after).unwrap()
+}
+
+#[test]
+fn a_thread_that_polls_is_not_said_to_be_busy() {
+    let busy = polled(&[]).busy(1.0).unwrap();
+    assert_eq!((busy.cpu, busy.part, busy.polls), (0.98, BusyPart::MainThread, true));
+    let of = |main, io| polled(&[("MAIN", main), ("IO", io)]).busy(1.0).unwrap();
+    let busy = of("0.8", "1.2");
+    assert!((busy.cpu - 0.3).abs() < 1e-9 && busy.part == BusyPart::MainThread, "{busy:?}");
+    let busy = of("0.8", "1.95");
+    assert!((busy.cpu - 0.95).abs() < 1e-9 && busy.part == BusyPart::IoThread, "{busy:?}");
+    assert!(!busy.polls, "it tells work from polling");
+}
+
+#[test]
+fn io_threads_of_an_old_redis_poll_and_those_of_a_new_one_sleep() {
+    let of = |version: &str| {
+        let text = format!("run_id:1\nredis_version:{version}\nio_threads_active:1\n");
+        let settings = vec![("io-threads".to_owned(), "4".to_owned())];
+        let mut snapshot = Snapshot { settings, ..Snapshot::default() };
+        snapshot.info = Info::parse(&text);
+        let used = ServerUse::between(&snapshot, &snapshot).unwrap();
+        let (cpu_main_s, cpu_process_s) = (Some(0.5), Some(3.8));
+        ServerUse { cpu_main_s, cpu_process_s, ..used }.busy(1.0).unwrap().part
+    };
+    assert_eq!((of("7.0.15"), of("8.0.1")), (BusyPart::MainThread, BusyPart::Threads));
+}
+
 #[test]
 fn a_process_here_tells_what_info_does_not() {
     let local = |run_ns, wait_ns| {
-        Some(LocalUse { run_ns, wait_ns, swap_bytes: Some(wait_ns), cpus: vec![1] })
+        let (throttled_ns, swap_bytes) = (Some(wait_ns / 2), Some(wait_ns));
+        Some(LocalUse { run_ns, wait_ns, throttled_ns, swap_bytes, cpus: vec![1] })
     };
     let mut before = look("run_id:1", &[]);
     let mut after = before.clone();
@@ -135,6 +184,7 @@ fn a_process_here_tells_what_info_does_not() {
     let used = ServerUse::between(&before, &after).unwrap();
     let busy = used.busy(1.0).unwrap();
     assert_eq!((busy.cpu, busy.wait), (0.5, 0.5));
+    assert_eq!(used.cpu_throttled_s, Some(0.3));
     assert_eq!((used.swap_grown_bytes, used.cpus), (Some(600_000_000), vec![1]));
 }
 

@@ -67,6 +67,8 @@ fn limit(limit: LimitedBy) -> Option<&'static str> {
         LimitedBy::Concurrency => "too few requests in flight",
         LimitedBy::Schedule => "its schedule",
         LimitedBy::Errors => "errors",
+        LimitedBy::Outage => "an outage",
+        LimitedBy::Contention => "a CPU that others took",
         LimitedBy::Unknown => return None,
     })
 }
@@ -229,16 +231,10 @@ pub(super) fn notes(Test { summary, .. }: &Test<'_>, tests: &[Test<'_>]) -> Vec<
     let own = summary.run.warnings.iter().filter(|line| !known.contains(line));
     own.for_each(|line| note(Tone::Warning, line.clone()));
     if let Some(schedule) = &summary.schedule
-        && schedule.missed_share > 0.0
+        && (!schedule.kept() || schedule.late + schedule.unsent > 0)
     {
-        note(
-            Tone::Warning,
-            format!(
-                "{} of the requests left more than 10 ms after they were due, up to {} late.",
-                Unit::Share.show(schedule.missed_share),
-                Unit::Nanoseconds.show(schedule.late_max_ns as f64)
-            ),
-        );
+        let tone = if schedule.kept() { Tone::Plain } else { Tone::Warning };
+        note(tone, format!("Schedule: {schedule}."));
     }
     if let Some(engine) = &summary.run.measurement.engine_note {
         note(Tone::Plain, engine.clone());

@@ -298,6 +298,10 @@ fn warnings(limits: &[Limits; 2], runs: [usize; 2], open_loop: bool) -> Vec<Stri
                  more --threads or CPUs of its own"
             ));
         }
+        (Some(LimitedBy::Contention), _) | (_, Some(LimitedBy::Contention)) => warnings.push(
+            "what else ran here took CPU time away: the ratio may be that of the disturbance"
+                .into(),
+        ),
         (Some(LimitedBy::Network), Some(LimitedBy::Network)) => warnings.push(
             "the network limited both sides: the ratio is that of the ways to the servers".into(),
         ),

@@ -30,6 +30,11 @@ impl Format for Classic {
             writeln!(out, "{:.2}% <= {msec} milliseconds", step.percent)?;
         }
         writeln!(out, "{:.2} requests per second", summary.throughput_rps)?;
+        if self.verdict
+            && let Some(text) = summary.found_nothing()
+        {
+            writeln!(out, "  {text}")?;
+        }
         if summary.target_rps().is_some() {
             write_latency("service time", &summary.service, out)?;
         }

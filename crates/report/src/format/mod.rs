@@ -145,7 +145,7 @@ fn write_errors(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// The spans in which nothing succeeded, or nothing if there were none.
-fn write_outages(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn write_outages(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     outages::write_outages(summary, out)
 }
 

@@ -45,7 +45,7 @@ pub(super) fn write_outages(summary: &Summary<'_>, out: &mut dyn Write) -> io::R
     let nodes = &summary.run.measurement.nodes;
     for outage in outages.iter().take(SHOWN_MAX) {
         let node = nodes.get(usize::from(outage.node)).map(|node| escape(&node.name));
-        write_outage(outage, node.as_deref(), out)?;
+        write_outage(outage, node.as_deref(), summary.connections().unanswered, out)?;
     }
     if outages.len() > SHOWN_MAX {
         writeln!(out, "  and {} more", outages.len() - SHOWN_MAX)?;
@@ -62,7 +62,12 @@ pub(super) fn write_outages(summary: &Summary<'_>, out: &mut dyn Write) -> io::R
     Ok(())
 }
 
-fn write_outage(outage: &Outage, node: Option<&str>, out: &mut dyn Write) -> io::Result<()> {
+fn write_outage(
+    outage: &Outage,
+    node: Option<&str>,
+    unanswered: u64,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let node = node.map_or(String::new(), |name| format!("{name}: "));
     let (from, to) = (seconds(outage.from_ns), seconds(outage.to_ns));
     let end = if outage.to_the_end { "the end at " } else { "" };
@@ -74,6 +79,9 @@ fn write_outage(outage: &Outage, node: Option<&str>, out: &mut dyn Write) -> io:
             let at = seconds(ns);
             let what = format!("{lost} lost, {timed_out} timed out, {errors} errors");
             writeln!(out, "    requests failed from {at}: {what}")?;
+        }
+        None if outage.to_the_end && unanswered > 0 => {
+            writeln!(out, "    requests had no reply when it ended")?;
         }
         None => writeln!(out, "    no request failed: they only had to wait")?,
     }

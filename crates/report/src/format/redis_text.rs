@@ -31,7 +31,7 @@ impl Format for RedisText {
         write_setup(summary, out)?;
         write_rates(summary, out)?;
         write_distributions(summary, out)?;
-        write_summary(summary, out)?;
+        write_summary(summary, self.verdict, out)?;
         super::write_verdict(self.verdict, summary, out)
     }
 
@@ -129,10 +129,13 @@ fn write_step(step: &Step, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{percent:.3}% <= {bound} milliseconds (cumulative count {cumulative})")
 }
 
-fn write_summary(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
+fn write_summary(summary: &Summary<'_>, ours: bool, out: &mut dyn Write) -> io::Result<()> {
     let rps = summary.throughput_rps;
     writeln!(out, "\nSummary:\n  throughput summary: {rps:.2} requests per second")?;
     write_latency("latency summary", &summary.response, out)?;
+    if ours && let Some(text) = summary.found_nothing() {
+        writeln!(out, "  {text}")?;
+    }
     if summary.target_rps().is_some() {
         write_latency("service time summary", &summary.service, out)?;
     }

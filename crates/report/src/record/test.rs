@@ -137,16 +137,21 @@ struct LatenessRecord {
     total: LatencyRecord,
     /// The part of it for which a connection had room.
     own: LatencyRecord,
+    /// Requests that were due. Files of earlier versions do not say; then those that were sent.
+    #[serde(default)]
+    due: Option<u64>,
 }
 
 impl LatenessRecord {
     fn of(lateness: &Lateness) -> Result<Self, RecordError> {
-        let Lateness { total, own } = lateness;
-        Ok(Self { total: LatencyRecord::of(total)?, own: LatencyRecord::of(own)? })
+        let Lateness { total, own, due } = lateness;
+        Ok(Self { total: LatencyRecord::of(total)?, own: LatencyRecord::of(own)?, due: Some(*due) })
     }
 
     fn lateness(&self) -> Result<Lateness, RecordError> {
-        Ok(Lateness { total: self.total.latency()?, own: self.own.latency()? })
+        let total = self.total.latency()?;
+        let due = self.due.unwrap_or(total.count());
+        Ok(Lateness { total, own: self.own.latency()?, due })
     }
 }
 

@@ -4,26 +4,29 @@
 
 use std::collections::BTreeMap;
 
-use host::{ServerBusy, ServerUse, Watched};
+use host::{BusyPart, ServerBusy, ServerUse, Watched};
 use measure::{Ending, Measurement, WorkerUse};
 use workload::Plan;
 
-use crate::schedule::{Fault, ScheduleFigures};
+use super::threads::ThreadUse;
+use crate::schedule::ScheduleFigures;
 
 /// Everything that the rules look at, and nothing else.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Grounds {
     /// Answered requests, error replies included.
     pub(super) requests: u64,
-    /// Error replies and requests that were never answered.
+    /// Error replies, and requests that were given up or never answered.
     pub(super) failed: u64,
-    /// Requests that were never answered.
+    /// Requests that were never answered, for whatever reason.
     pub(super) unanswered: u64,
     /// Spans in which nothing succeeded.
     pub(super) outages: Option<Outages>,
     /// Whether an error ended the run.
     pub(super) broken_off: bool,
-    /// How long the workers worked, warm-up included.
+    /// Length of the measured part.
+    pub(super) span_s: f64,
+    /// How long the workers worked, warm-up and the wait for the last replies included.
     pub(super) load_s: f64,
     /// Answered requests per second.
     pub(super) achieved_rps: f64,
@@ -36,7 +39,7 @@ pub(super) struct Grounds {
     /// Mean service time.
     pub(super) service_s: Option<f64>,
     /// The worker with the least CPU to spare.
-    pub(super) client: Option<ClientBusy>,
+    pub(super) client: Option<ThreadUse>,
     /// How many workers there are.
     pub(super) workers: usize,
     /// CPUs that the client may use.
@@ -44,11 +47,13 @@ pub(super) struct Grounds {
     /// Whether server and workers are more threads than there are CPUs for them.
     pub(super) must_share: bool,
     /// The server with the least CPU to spare, of those that tell.
-    pub(super) server: Option<ServerBusy>,
+    pub(super) server: Option<ServerSide>,
     /// How many servers are known.
     pub(super) servers: usize,
     /// Whether it runs on this machine.
     pub(super) server_here: bool,
+    /// Share of this machine's CPU time that its hypervisor gave to others.
+    pub(super) stolen: f64,
     /// Share of the time in which that server executed commands, by its own count.
     pub(super) executing: Option<f64>,
     /// Why nothing is known of the server.
@@ -65,19 +70,13 @@ pub(super) struct Grounds {
     pub(super) link: Option<(f64, String)>,
 }
 
-/// What an open loop was asked to do, and how late it was.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// What an open loop was asked to do, and what came of it.
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Schedule {
-    /// The rate asked for, on average.
-    pub(super) target_rps: f64,
+    /// Its figures, which the line of the report is made of, too.
+    pub(super) figures: ScheduleFigures,
     /// How much later than due requests were sent, on average.
     pub(super) late_s: f64,
-    /// Share of the requests that were sent too late, 0 to 1.
-    pub(super) missed_share: f64,
-    /// Requests that were due and never sent.
-    pub(super) unsent: u64,
-    /// Whether connections had room, and the client was late.
-    pub(super) own_fault: bool,
 }
 
 /// Spans in which nothing succeeded, of the node that had most of them.
@@ -89,35 +88,44 @@ pub(super) struct Outages {
     pub(super) total_s: f64,
     /// The node, on a cluster.
     pub(super) node: Option<String>,
+    /// Requests that failed in them.
+    pub(super) failed: u64,
+    /// Whether one lasted to the end.
+    pub(super) to_the_end: bool,
 }
 
 impl Outages {
     fn of(measurement: &Measurement) -> Option<Self> {
-        let mut by_node: BTreeMap<u16, (usize, u64)> = BTreeMap::new();
+        let mut by_node: BTreeMap<u16, (usize, u64, u64, bool)> = BTreeMap::new();
         for outage in &measurement.outages {
-            let (count, total_ns) = by_node.entry(outage.node).or_default();
+            let (count, total_ns, failed, to_the_end) = by_node.entry(outage.node).or_default();
             *count += 1;
             *total_ns = total_ns.saturating_add(outage.length_ns());
+            *failed = failed.saturating_add(outage.failures.total());
+            *to_the_end |= outage.to_the_end;
         }
-        let (node, (count, total_ns)) = by_node.into_iter().max_by_key(|(_, (_, ns))| *ns)?;
+        let (node, (count, total_ns, failed, to_the_end)) =
+            by_node.into_iter().max_by_key(|(_, (_, ns, ..))| *ns)?;
         let node = measurement.nodes.get(usize::from(node)).map(|node| node.name.clone());
-        Some(Self { count, total_s: total_ns as f64 / 1e9, node })
+        Some(Self { count, total_s: total_ns as f64 / 1e9, node, failed, to_the_end })
     }
 }
 
-/// How busy a worker was.
+/// How the busiest server spent its time.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct ClientBusy {
-    /// Share of the time in which it had a CPU.
-    pub(super) cpu: f64,
-    /// Share of the time in which it waited for one.
-    pub(super) wait: f64,
+pub(super) struct ServerSide {
+    pub(super) time: ThreadUse,
+    /// What of it that is of.
+    pub(super) part: BusyPart,
+    /// Whether that polls, so that its time on a CPU is no sign of work.
+    pub(super) polls: bool,
 }
 
-impl ClientBusy {
-    fn of(worker: &WorkerUse) -> Self {
-        let cpu = worker.busy().min(1.0);
-        Self { cpu, wait: worker.waiting().clamp(0.0, 1.0 - cpu) }
+impl ServerSide {
+    fn of(server: &ServerUse, load_s: f64) -> Option<Self> {
+        let ServerBusy { cpu, wait, part, polls } = server.busy(load_s)?;
+        let throttled = server.cpu_throttled_s.unwrap_or(0.0) / load_s;
+        Some(Self { time: ThreadUse::new(cpu, wait, throttled), part, polls })
     }
 }
 
@@ -144,34 +152,35 @@ impl Grounds {
     pub(super) fn of(plan: &Plan, measurement: &Measurement, watched: &Watched) -> Self {
         let total = &measurement.total;
         let requests = total.requests();
-        let elapsed_s = measurement.elapsed_ns as f64 / 1e9;
+        let span_s = measurement.elapsed_ns as f64 / 1e9;
         let wall_ns = measurement.workers.iter().map(|worker| worker.wall_ns).max();
         // Of a run without its workers, the measured part is known.
-        let load_s = wall_ns.map_or(elapsed_s, |ns| ns as f64 / 1e9);
-        let per_s = |count: f64| if elapsed_s > 0.0 { count / elapsed_s } else { 0.0 };
-        let service_s = total.service().mean_ns().map(|ns| ns / 1e9);
+        let load_s = wall_ns.filter(|ns| *ns > 0).map_or(span_s, |ns| ns as f64 / 1e9);
+        let per_s = |count: f64| if span_s > 0.0 { count / span_s } else { 0.0 };
         let late_ns = total.lateness.as_ref().and_then(|late| late.total.mean_ns());
-        let schedule = ScheduleFigures::of(plan, measurement).map(|figures| Schedule {
-            target_rps: figures.due_rps,
-            late_s: late_ns.unwrap_or(0.0) / 1e9,
-            missed_share: figures.missed_share,
-            unsent: figures.unsent,
-            own_fault: figures.fault == Fault::Client,
-        });
+        let schedule = ScheduleFigures::of(plan, measurement)
+            .map(|figures| Schedule { figures, late_s: late_ns.unwrap_or(0.0) / 1e9 });
         let fleet = &plan.fleet;
         let busiest = busiest(&watched.servers, load_s);
-        let workers = measurement.workers.iter().map(ClientBusy::of);
+        let throttled =
+            if load_s > 0.0 { watched.throttled_s.unwrap_or(0.0) / load_s } else { 0.0 };
+        let own = |w: &WorkerUse| ThreadUse::new(w.busy(), w.waiting(), throttled);
+        let workers = measurement.workers.iter().filter(|worker| worker.wall_ns > 0).map(own);
         let connections = &total.connections;
-        let unanswered = [connections.lost, connections.timed_out, connections.unanswered]
-            .into_iter()
-            .fold(0, u64::saturating_add);
+        let given_up = connections.lost.saturating_add(connections.timed_out);
+        // Whoever interrupts a run leaves requests in flight, and they have not failed for it.
+        let at_the_end = match measurement.ending {
+            Ending::Interrupted => 0,
+            Ending::Complete | Ending::Failed(_) => connections.unanswered,
+        };
         let blocking = plan.sequence.iter().map(workload::CommandSpec::name);
         Self {
             requests,
-            failed: total.errors.total().saturating_add(unanswered),
-            unanswered,
+            failed: total.errors.total().saturating_add(given_up).saturating_add(at_the_end),
+            unanswered: given_up.saturating_add(connections.unanswered),
             outages: Outages::of(measurement),
             broken_off: matches!(measurement.ending, Ending::Failed(_)),
+            span_s,
             load_s,
             achieved_rps: per_s(requests as f64),
             schedule,
@@ -179,14 +188,15 @@ impl Grounds {
             slots: u64::from(plan.own_connections())
                 * u64::from(fleet.pipeline_depth)
                 * plan.sequence.len() as u64,
-            service_s,
-            client: workers.max_by(|a, b| (a.cpu + a.wait).total_cmp(&(b.cpu + b.wait))),
+            service_s: total.service().mean_ns().map(|ns| ns / 1e9),
+            client: workers.max_by(|a, b| a.taken().total_cmp(&b.taken())),
             workers: measurement.workers.len(),
             cpus: Some(watched.cpus.len()).filter(|cpus| *cpus > 0),
             must_share: must_share(plan, measurement.workers.len(), watched),
-            server: busiest.map(|(_, busy)| busy),
+            server: busiest.map(|(_, side)| side),
             servers: watched.servers.len(),
             server_here: busiest.is_some_and(|(server, _)| server.cpu_wait_s.is_some()),
+            stolen: watched.stolen.unwrap_or(0.0),
             executing: busiest
                 .and_then(|(server, _)| server.executing_s())
                 .filter(|_| load_s > 0.0)
@@ -210,6 +220,13 @@ impl Grounds {
         self.achieved_rps * self.service_s.unwrap_or(0.0)
     }
 
+    /// The share of the service time that a round trip takes that finds both ends idle. `None` if
+    /// either is not known.
+    pub(super) fn on_the_way(&self) -> Option<f64> {
+        let service_s = self.service_s.filter(|s| *s > 0.0)?;
+        Some((self.round_trip_s? / service_s).min(1.0))
+    }
+
     /// The share of the service time that is made up of the idle round trip, and of the server's
     /// and the client's work on the requests in flight. What is left was spent somewhere between
     /// them. `None` if too little is known.
@@ -217,16 +234,24 @@ impl Grounds {
     /// While a request is in flight so are the others, and each costs the server its CPU time per
     /// request. By Little's law the sum of these over the service time is the busy share itself.
     pub(super) fn explained(&self) -> Option<f64> {
-        let service_s = self.service_s.filter(|s| *s > 0.0)?;
-        let client = self.client.map_or(0.0, |busy| busy.cpu + busy.wait);
-        let server = self.server.map_or(0.0, |busy| busy.cpu + busy.wait);
-        Some((self.round_trip_s? / service_s + client + server).min(1.0))
+        let client = self.client.map_or(0.0, ThreadUse::taken);
+        let server = self.server.map_or(0.0, |server| server.time.taken());
+        Some((self.on_the_way()? + client + server).min(1.0))
+    }
+
+    /// Connections with requests in flight that are not on the way, for each thread that could work
+    /// on them. Where these are many, a thread that is not busy waits for something else.
+    pub(super) fn queued(&self) -> f64 {
+        let share = if self.slots > 0 { self.in_flight() / self.slots as f64 } else { 0.0 };
+        let here = 1.0 - self.on_the_way().unwrap_or(0.0);
+        let threads = self.workers.max(1) + self.servers.max(1);
+        share.min(1.0) * self.connections as f64 * here / threads as f64
     }
 }
 
-fn busiest(servers: &[ServerUse], load_s: f64) -> Option<(&ServerUse, ServerBusy)> {
-    let known = servers.iter().filter_map(|server| Some((server, server.busy(load_s)?)));
-    known.max_by(|(_, a), (_, b)| (a.cpu + a.wait).total_cmp(&(b.cpu + b.wait)))
+fn busiest(servers: &[ServerUse], load_s: f64) -> Option<(&ServerUse, ServerSide)> {
+    let known = servers.iter().filter_map(|server| Some((server, ServerSide::of(server, load_s)?)));
+    known.max_by(|(_, a), (_, b)| a.time.taken().total_cmp(&b.time.taken()))
 }
 
 /// Whether the servers here and the workers cannot each have a CPU.

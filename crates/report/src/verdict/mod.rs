@@ -1,11 +1,14 @@
 //! What limited a run, as data.
 //!
 //! Owns the words for it. The evidence is gathered by `host` and `measure`; which figures count is
-//! in [`grounds`], how they are weighed in [`rules`], how it reads in [`wording`]. What spoils a
-//! measurement is in [`warnings`].
+//! in [`grounds`] and [`threads`], how they are weighed in [`rules`], how it reads in [`wording`]. What
+//! spoils a measurement is in [`warnings`]. What no two lines of a report may say at once is in
+//! [`contradictions`].
 
+mod contradictions;
 mod grounds;
 mod rules;
+mod threads;
 mod warnings;
 mod wording;
 
@@ -16,13 +19,14 @@ use workload::Plan;
 
 use grounds::Grounds;
 
+pub use contradictions::contradictions;
 pub use warnings::{Warning, WarningKind, warnings};
 
 /// What kept a run from being faster, or from keeping its schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LimitedBy {
-    /// The server had no CPU left.
+    /// The server had no CPU left, or none of its quota.
     Server,
     /// A worker of ours had no CPU left.
     Client,
@@ -33,8 +37,13 @@ pub enum LimitedBy {
     /// The schedule of an open loop: it was kept, so that the rate asked for is what was measured,
     /// or missed for a reason that no other limit names.
     Schedule,
-    /// Error replies, lost connections, or spans in which nothing succeeded.
+    /// Error replies and lost requests.
     Errors,
+    /// Spans in which nothing succeeded.
+    Outage,
+    /// What runs here took the CPU from server or client: other processes, the hypervisor, or each
+    /// other.
+    Contention,
     /// The evidence does not say.
     Unknown,
 }

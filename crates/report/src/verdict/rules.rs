@@ -1,11 +1,13 @@
 //! How the evidence is weighed: which limit the figures speak for.
 //!
 //! A pure function, first match wins. The order goes from what spoils every other figure (errors,
-//! too short a run) over what is proved by itself (a busy CPU, a full link) to what follows from
-//! the rest. docs/measuring.md tells it in prose.
+//! outages, too short a run) over what is proved by itself (a schedule that was kept, a CPU that was
+//! busy or taken away, a full link) to what follows from the rest. docs/measuring.md tells it in prose.
 
 use super::LimitedBy;
-use super::grounds::{Grounds, Schedule};
+use super::grounds::{Grounds, Outages, Schedule};
+use super::threads::{HELD, SATURATED, ThreadUse};
+use crate::schedule::Fault;
 
 /// A share of errors above this makes the run one of errors. One in a hundred is more than any
 /// tolerable fault and may already change the mean: error replies are often quicker.
@@ -18,23 +20,16 @@ pub(super) const OUTAGE_SHARE: f64 = 0.01;
 /// A shorter load says little: the looks at the server and the opening of connections weigh as
 /// much as the load itself.
 pub(super) const LOAD_S_MIN: f64 = 0.05;
-/// A thread that is busy, or waits for a CPU, for this share of the time has none left. A loop
-/// that does nothing else reads 95 to 100 %; the rest goes to the start, the end and interrupts.
-pub(super) const SATURATED: f64 = 0.90;
-/// A thread that waits for a CPU this long shares it with something that matters.
-pub(super) const WAITING: f64 = 0.10;
 /// A link this full is: headers between frames and bursts leave no more.
 pub(super) const LINK_FULL: f64 = 0.85;
 /// If less than this share of the service time is explained by the idle round trip and by the
 /// work of server and client, most of it was spent between them.
 pub(super) const EXPLAINED: f64 = 0.5;
-/// The rate was kept if this share of it was achieved. A short run ends a little off.
-pub(super) const RATE_KEPT: f64 = 0.99;
-/// The schedule was kept if no more than this share of requests left too late (see
-/// [`MISSED_NS`](crate::schedule::MISSED_NS)): what a percentile of 99 does not show.
-pub(super) const MISSED_SHARE: f64 = 0.01;
 /// This share of the requests that may be in flight were: there was no room for more.
 pub(super) const FULL: f64 = 0.9;
+/// With more connections than that waiting at each thread, a thread would have been busy if it could:
+/// more of them change nothing.
+pub(super) const QUEUED_MAX: f64 = 10.0;
 
 /// What limited a run, with the reason in the words that the text is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,28 +44,40 @@ pub(super) enum Finding {
     Short,
     /// The schedule was kept.
     ScheduleKept,
-    /// The rate was kept, but with requests sent late on the way.
-    ScheduleLate,
     /// The schedule was missed and no other limit found.
     ScheduleMissed,
+    /// The schedule was kept, replies came slower than that, and no other limit was found.
+    ScheduleBehind,
     /// Client and server took each other's CPU.
-    SharedCpu,
+    EachOther,
+    /// The server was kept from its CPU by something else.
+    ServerStarved,
+    /// A worker was.
+    ClientStarved,
+    /// The hypervisor took CPU time away.
+    Stolen,
     /// The server was busy.
     Server,
-    /// The server was kept from its CPU by something else.
-    ServerCrowded,
+    /// The server's CPU quota stopped it.
+    ServerQuota,
     /// The server executed commands all the time without using its CPU.
     ServerBlocked,
+    /// The server polls, and does not tell how much of that was work.
+    ServerPolls,
     /// A worker was busy.
     Client,
-    /// A worker was kept from its CPU by something else.
-    ClientCrowded,
+    /// A CPU quota stopped the client.
+    ClientQuota,
     /// The link was full.
     LinkFull,
     /// Time was spent between client and server.
     Between,
     /// Nobody was busy: more in flight would be faster.
     Concurrency,
+    /// Nobody was busy, though enough was in flight.
+    Turns,
+    /// A CPU was waited for at times, and most of the time went elsewhere.
+    Disturbed,
     /// The server waits for its disk.
     Disk,
     /// The commands wait for something else.
@@ -85,14 +92,21 @@ impl Finding {
     /// The limit that it names.
     pub(super) fn limit(self) -> LimitedBy {
         match self {
-            Self::Errors | Self::Outage => LimitedBy::Errors,
-            Self::ScheduleKept | Self::ScheduleLate | Self::ScheduleMissed => LimitedBy::Schedule,
-            Self::Server | Self::ServerCrowded | Self::ServerBlocked => LimitedBy::Server,
-            Self::Client | Self::ClientCrowded | Self::SharedCpu => LimitedBy::Client,
+            Self::Errors => LimitedBy::Errors,
+            Self::Outage => LimitedBy::Outage,
+            Self::ScheduleKept | Self::ScheduleMissed | Self::ScheduleBehind => LimitedBy::Schedule,
+            Self::Server | Self::ServerQuota | Self::ServerBlocked => LimitedBy::Server,
+            Self::Client | Self::ClientQuota => LimitedBy::Client,
+            Self::EachOther | Self::ServerStarved | Self::ClientStarved | Self::Stolen => {
+                LimitedBy::Contention
+            }
             Self::LinkFull | Self::Between => LimitedBy::Network,
             Self::Concurrency => LimitedBy::Concurrency,
             Self::Nothing
             | Self::Short
+            | Self::ServerPolls
+            | Self::Turns
+            | Self::Disturbed
             | Self::Disk
             | Self::Blocking
             | Self::Unseen
@@ -103,28 +117,11 @@ impl Finding {
 
 /// Weighs the evidence.
 pub(super) fn find(grounds: &Grounds) -> Finding {
-    if grounds.broken_off {
-        return Finding::Errors;
+    if let Some(finding) = spoiled(grounds) {
+        return finding;
     }
-    // Then the test was of errors, whether or not there was a time without anything else.
-    let refused = grounds.failed.saturating_sub(grounds.unanswered);
-    if refused as f64 > ERRORS_MOST * grounds.asked() as f64 {
-        return Finding::Errors;
-    }
-    // It explains the errors that came with it.
-    if grounds.outages.as_ref().is_some_and(|o| o.total_s > OUTAGE_SHARE * grounds.load_s) {
-        return Finding::Outage;
-    }
-    if grounds.failed as f64 > ERRORS_SHARE * grounds.asked() as f64 {
-        return Finding::Errors;
-    }
-    if grounds.requests == 0 {
-        return Finding::Nothing;
-    }
-    if grounds.load_s < LOAD_S_MIN {
-        return Finding::Short;
-    }
-    if schedule_kept(grounds) {
+    let schedule = grounds.schedule.as_ref();
+    if schedule.is_some_and(|s| s.figures.kept() && s.figures.behind_ns.is_none()) {
         return Finding::ScheduleKept;
     }
     if let Some(finding) = cpu(grounds) {
@@ -133,63 +130,130 @@ pub(super) fn find(grounds: &Grounds) -> Finding {
     if grounds.link.as_ref().is_some_and(|(share, _)| *share >= LINK_FULL) {
         return Finding::LinkFull;
     }
-    if let Some(schedule) = &grounds.schedule {
-        if schedule.own_fault {
+    if let Some(Schedule { figures, .. }) = schedule {
+        let room = grounds.in_flight() < FULL * grounds.slots as f64;
+        if !figures.kept() && (room || figures.fault == Some(Fault::Client)) {
             return Finding::ScheduleMissed;
         }
-        if grounds.in_flight() < FULL * grounds.slots as f64 {
-            return if rate_kept(grounds) {
-                Finding::ScheduleLate
-            } else {
-                Finding::ScheduleMissed
-            };
+        if figures.kept() {
+            return Finding::ScheduleBehind;
         }
     }
     waiting(grounds)
 }
 
-/// Whether a rate was asked for and achieved.
-fn rate_kept(grounds: &Grounds) -> bool {
-    grounds.schedule.is_some_and(|s| grounds.achieved_rps >= RATE_KEPT * s.target_rps)
+/// What makes the other figures mean little.
+fn spoiled(grounds: &Grounds) -> Option<Finding> {
+    if grounds.broken_off {
+        return Some(Finding::Errors);
+    }
+    // Then the test was of errors, whether or not there was a time without anything else.
+    let refused = grounds.failed.saturating_sub(grounds.unanswered);
+    if refused as f64 > ERRORS_MOST * grounds.asked() as f64 {
+        return Some(Finding::Errors);
+    }
+    // It explains the errors that came with it. Commands that wait by design make silence.
+    let matters = |o: &Outages| {
+        o.total_s > OUTAGE_SHARE * grounds.span_s && (o.failed > 0 || grounds.blocking.is_none())
+    };
+    if grounds.outages.as_ref().is_some_and(matters) {
+        return Some(Finding::Outage);
+    }
+    if grounds.failed as f64 > ERRORS_SHARE * grounds.asked() as f64 {
+        return Some(Finding::Errors);
+    }
+    if grounds.requests == 0 {
+        return Some(Finding::Nothing);
+    }
+    (grounds.load_s < LOAD_S_MIN).then_some(Finding::Short)
 }
 
-/// Whether requests were sent when they were due and answered at the rate asked for.
-fn schedule_kept(grounds: &Grounds) -> bool {
-    let kept = |s: &Schedule| s.unsent == 0 && s.missed_share <= MISSED_SHARE;
-    rate_kept(grounds) && grounds.schedule.as_ref().is_some_and(kept)
-}
-
-/// Whether somebody's CPU was the limit.
+/// Whether somebody's CPU was the limit: at work, or kept from it.
 fn cpu(grounds: &Grounds) -> Option<Finding> {
-    let server = grounds.server.map_or((0.0, 0.0), |busy| (busy.cpu, busy.wait));
-    let client = grounds.client.map_or((0.0, 0.0), |busy| (busy.cpu, busy.wait));
-    let full = |(cpu, wait): (f64, f64)| cpu + wait >= SATURATED;
-    let crowded = |(cpu, wait): (f64, f64)| wait >= WAITING && cpu < SATURATED;
-    // Each waits while the other runs: the client takes what the server needs.
-    if grounds.must_share && crowded(server) && crowded(client) {
-        return Some(Finding::SharedCpu);
+    let late_client = |s: &Schedule| !s.figures.kept() && s.figures.fault == Some(Fault::Client);
+    let ours = grounds.schedule.as_ref().is_some_and(late_client);
+    let client = grounds.client;
+    let server = grounds.server.map(|server| server.time);
+    // Each is kept waiting while the other runs.
+    let takes =
+        |busy: Option<ThreadUse>| busy.is_some_and(|time| time.starved() || time.cpu >= SATURATED);
+    let starves =
+        |busy: Option<ThreadUse>| busy.is_some_and(|time| time.starved() && !time.by_quota());
+    let (server_starves, client_starves) = (starves(server), starves(client));
+    let each_other = takes(server) && takes(client) && (server_starves || client_starves);
+    if grounds.must_share && each_other && grounds.stolen < HELD {
+        return Some(Finding::EachOther);
     }
-    // Where both are full, the one that could not wait for a CPU is the fuller.
-    if full(server) && (!full(client) || server.0 >= client.0) {
-        let crowded = crowded(server);
-        return Some(if crowded { Finding::ServerCrowded } else { Finding::Server });
+    // A client that was late although connections had room was not kept waiting by the server.
+    if let Some(side) = grounds.server.filter(|side| !ours && side.time.full()) {
+        let time = side.time;
+        // Where both are full, the one that could not wait for a CPU is the fuller.
+        let polls = side.polls && !time.starved();
+        let fuller = |client: ThreadUse| !client.full() || (!polls && time.cpu >= client.cpu);
+        if client.is_none_or(fuller) {
+            return Some(match time.starved() {
+                true if time.by_quota() => Finding::ServerQuota,
+                true => Finding::ServerStarved,
+                false if polls => Finding::ServerPolls,
+                false => Finding::Server,
+            });
+        }
     }
-    if full(client) {
-        let crowded = crowded(client);
-        return Some(if crowded { Finding::ClientCrowded } else { Finding::Client });
+    let held = |time: ThreadUse| {
+        // Some of the time matters where it is more than the way takes, or made requests late.
+        let more = grounds.on_the_way().is_none_or(|way| time.held() >= way);
+        time.full() || more || grounds.schedule.is_some()
+    };
+    if let Some(time) = client.filter(|time| time.starved() && (ours || held(*time))) {
+        // The fuller of the two is the one that is waited for.
+        if ours || server.is_none_or(|server| !server.starved() || server.taken() <= time.taken()) {
+            return Some(match time.by_quota() {
+                true => Finding::ClientQuota,
+                false => Finding::ClientStarved,
+            });
+        }
+    }
+    if client.is_some_and(|time| time.full() && !time.starved()) {
+        return Some(Finding::Client);
+    }
+    if let Some(time) = server.filter(|time| !ours && time.starved() && held(*time)) {
+        return Some(match time.by_quota() {
+            true => Finding::ServerQuota,
+            false => Finding::ServerStarved,
+        });
+    }
+    let taken = |time: &ThreadUse| time.taken() + grounds.stolen >= SATURATED;
+    if grounds.stolen >= HELD && [server, client].iter().flatten().any(taken) {
+        return Some(Finding::Stolen);
+    }
+    if ours {
+        return None;
     }
     let executing = grounds.executing.is_some_and(|share| share >= SATURATED);
-    executing.then_some(Finding::ServerBlocked)
+    if executing && !server.is_some_and(|time| time.starved()) {
+        return Some(Finding::ServerBlocked);
+    }
+    // Up to half of the time on a CPU, polling leaves room whatever part of it was work.
+    let polls = grounds.server.is_some_and(|side| side.polls && side.time.taken() >= EXPLAINED);
+    polls.then_some(Finding::ServerPolls)
 }
 
 /// Nobody was busy, so requests waited: for what?
 fn waiting(grounds: &Grounds) -> Finding {
+    let starved = [grounds.client, grounds.server.map(|side| side.time)];
+    if starved.iter().flatten().any(|time| time.starved()) {
+        return Finding::Disturbed;
+    }
     let unseen = grounds.server.is_none();
+    // Mostly on the way, or too few at each end to keep it busy.
+    let few =
+        grounds.on_the_way().is_some_and(|way| way >= EXPLAINED) || grounds.queued() <= QUEUED_MAX;
     match grounds.explained() {
         // It takes both sides to rule out both.
-        Some(explained) if explained >= EXPLAINED => Finding::Concurrency,
+        Some(explained) if explained >= EXPLAINED && few => Finding::Concurrency,
         _ if grounds.blocking.is_some() => Finding::Blocking,
         _ if grounds.waits_for_disk => Finding::Disk,
+        Some(explained) if explained >= EXPLAINED => Finding::Turns,
         _ if unseen => Finding::Unseen,
         Some(_) => Finding::Between,
         None => Finding::Unclear,

@@ -1,12 +1,14 @@
-use super::super::grounds::{ClientBusy, Outages};
+use super::super::grounds::{Outages, ServerSide};
 use super::super::wording;
 use super::*;
-use host::{BusyPart, ServerBusy};
+use crate::ScheduleFigures;
+use host::BusyPart;
 
 /// A closed loop of 50 connections over a second, in which everybody had time.
 fn idle() -> Grounds {
     Grounds {
         requests: 10_000,
+        span_s: 1.0,
         load_s: 1.0,
         achieved_rps: 10_000.0,
         connections: 50,
@@ -25,24 +27,58 @@ fn idle() -> Grounds {
     }
 }
 
-fn client(cpu: f64, wait: f64) -> Option<ClientBusy> {
-    Some(ClientBusy { cpu, wait })
+fn client(cpu: f64, wait: f64) -> Option<ThreadUse> {
+    Some(ThreadUse::new(cpu, wait, 0.0))
 }
 
-fn server(cpu: f64, wait: f64) -> Option<ServerBusy> {
-    Some(ServerBusy { cpu, wait, part: BusyPart::MainThread })
+fn server(cpu: f64, wait: f64) -> Option<ServerSide> {
+    stopped(cpu, wait, 0.0)
 }
 
-fn asked(target_rps: f64) -> Option<Schedule> {
-    Some(Schedule { target_rps, late_s: 0.0001, missed_share: 0.0, unsent: 0, own_fault: false })
+fn stopped(cpu: f64, wait: f64, throttled: f64) -> Option<ServerSide> {
+    let time = ThreadUse::new(cpu, wait, throttled);
+    Some(ServerSide { time, part: BusyPart::MainThread, polls: false })
 }
 
-fn missed(target_rps: f64, own_fault: bool) -> Option<Schedule> {
-    asked(target_rps).map(|s| Schedule { late_s: 0.5, missed_share: 0.8, own_fault, ..s })
+fn polling(cpu: f64, wait: f64) -> Option<ServerSide> {
+    server(cpu, wait).map(|side| ServerSide { polls: true, ..side })
+}
+
+/// A second of 10,000 requests that were due, of which so many left late or never.
+fn figures(late: u64, unsent: u64, fault: Option<Fault>) -> ScheduleFigures {
+    ScheduleFigures {
+        due_rps: 10_000.0,
+        span_ns: 1_000_000_000,
+        due: 10_000,
+        sent: 10_000 - unsent,
+        late,
+        unsent,
+        late_p50_ns: 20_000,
+        late_p99_ns: 30_000,
+        late_max_ns: 500_000_000,
+        own_late_max_ns: 40_000,
+        missed_share: (late + unsent) as f64 / 10_000.0,
+        fault,
+        missed: Vec::new(),
+        behind_ns: None,
+    }
+}
+
+fn asked() -> Option<Schedule> {
+    Some(Schedule { figures: figures(0, 0, None), late_s: 0.0001 })
+}
+
+fn missed(fault: Fault) -> Option<Schedule> {
+    Some(Schedule { figures: figures(8000, 52, Some(fault)), late_s: 0.5 })
+}
+
+fn behind() -> Option<Schedule> {
+    let figures = ScheduleFigures { behind_ns: Some(8_000_000_000), ..figures(0, 0, None) };
+    Some(Schedule { figures, late_s: 0.0001 })
 }
 
 fn out(count: usize, total_s: f64) -> Option<Outages> {
-    Some(Outages { count, total_s, node: None })
+    Some(Outages { count, total_s, node: None, failed: 0, to_the_end: false })
 }
 
 fn out_on(node: &str, count: usize, total_s: f64) -> Option<Outages> {
@@ -67,10 +103,43 @@ fn cases() -> Vec<Case> {
         ),
         (
             "an outage, with the errors that it brought",
-            Grounds { failed: 200, outages: out(1, 0.25), ..idle() },
+            Grounds {
+                failed: 200,
+                unanswered: 200,
+                outages: out(1, 0.25).map(|outages| Outages { failed: 150, ..outages }),
+                ..idle()
+            },
             F::Outage,
-            L::Errors,
-            "nothing succeeded for 0.25 s of 1.00 s; 200 requests failed",
+            L::Outage,
+            "nothing succeeded for 0.25 s of 1.00 s; 150 requests failed in it",
+        ),
+        (
+            "a server that froze and came back",
+            Grounds { outages: out(1, 0.6), schedule: missed(Fault::NoRoom), ..idle() },
+            F::Outage,
+            L::Outage,
+            "for 0.60 s of 1.00 s; no request failed, they only had to wait",
+        ),
+        (
+            "a server that falls silent for good",
+            Grounds {
+                failed: 3,
+                unanswered: 3,
+                span_s: 3.0,
+                load_s: 13.0,
+                outages: out(1, 1.99).map(|outages| Outages { to_the_end: true, ..outages }),
+                ..idle()
+            },
+            F::Outage,
+            L::Outage,
+            "nothing succeeded for 1.99 s of 3.00 s; 3 requests had no reply",
+        ),
+        (
+            "commands that wait by design, and nothing else",
+            Grounds { outages: out(1, 0.9), blocking: Some("BLPOP".into()), ..idle() },
+            F::Blocking,
+            L::Unknown,
+            "BLPOP may wait",
         ),
         (
             "error replies to most requests, and nothing else for a while",
@@ -83,7 +152,7 @@ fn cases() -> Vec<Case> {
             "outages of a node",
             Grounds { outages: out_on("n:1", 2, 0.5), ..idle() },
             F::Outage,
-            L::Errors,
+            L::Outage,
             "nothing succeeded on n:1 for 0.50 s of 1.00 s, in 2 outages",
         ),
         (
@@ -121,8 +190,8 @@ fn cases() -> Vec<Case> {
         (
             "a server beside a busy loop",
             Grounds { server: server(0.5, 0.48), ..idle() },
-            F::ServerCrowded,
-            L::Server,
+            F::ServerStarved,
+            L::Contention,
             "48 % of the time waiting for a CPU, which something else used",
         ),
         (
@@ -156,8 +225,8 @@ fn cases() -> Vec<Case> {
         (
             "a client beside a busy loop",
             Grounds { client: client(0.5, 0.45), ..idle() },
-            F::ClientCrowded,
-            L::Client,
+            F::ClientStarved,
+            L::Contention,
             "which something else used",
         ),
         (
@@ -168,9 +237,75 @@ fn cases() -> Vec<Case> {
                 server: server(0.5, 0.4),
                 ..idle()
             },
-            F::SharedCpu,
+            F::EachOther,
+            L::Contention,
+            "client and server took each other's CPU; main thread 50 % busy and 40 %",
+        ),
+        (
+            "a server that waits most of the time",
+            Grounds { server: server(0.25, 0.65), ..idle() },
+            F::ServerStarved,
+            L::Contention,
+            "25 % busy and 65 % of the time waiting for a CPU, which something else used; worker",
+        ),
+        (
+            "a worker that waits at times, with every slot full",
+            Grounds { client: client(0.24, 0.49), slots: 800, connections: 800, ..idle() },
+            F::ClientStarved,
+            L::Contention,
+            "stop what else runs on this machine",
+        ),
+        (
+            "a worker that waits at times, far away",
+            Grounds {
+                client: client(0.05, 0.12),
+                service_s: Some(0.1),
+                round_trip_s: Some(0.09),
+                server: None,
+                ..idle()
+            },
+            F::Disturbed,
+            L::Unknown,
+            "a CPU was waited for at times",
+        ),
+        (
+            "a server in a quota",
+            Grounds { server: stopped(0.25, 0.7, 0.72), ..idle() },
+            F::ServerQuota,
+            L::Server,
+            "72 % of the time stopped by its CPU quota; worker 20 % busy; this is what the server",
+        ),
+        (
+            "a client in a quota, on a kernel that does not count that as waiting",
+            Grounds {
+                client: Some(ThreadUse::new(0.3, 0.0, 0.5)),
+                service_s: Some(0.0001),
+                ..idle()
+            },
+            F::ClientQuota,
             L::Client,
-            "shares a CPU with the server",
+            "50 % of the time stopped by its CPU quota",
+        ),
+        (
+            "a hypervisor that gives time to others",
+            Grounds { server: server(0.7, 0.02), stolen: 0.25, ..idle() },
+            F::Stolen,
+            L::Contention,
+            "the hypervisor gave 25 % of this machine's CPU time to others",
+        ),
+        (
+            "a server that polls",
+            Grounds { server: polling(0.98, 0.0), ..idle() },
+            F::ServerPolls,
+            L::Unknown,
+            "main thread 98 % of the time on a CPU, but its threads poll",
+        ),
+        (
+            "a client that is full beside a server that polls",
+            Grounds { server: polling(0.99, 0.0), client: client(0.97, 0.0), ..idle() },
+            F::Client,
+            L::Client,
+            "worker 97 % busy while main thread 99 % of the time on a CPU",
         ),
         (
             "a full link",
@@ -190,10 +325,24 @@ fn cases() -> Vec<Case> {
         ),
         (
             "half busy both",
-            Grounds { server: server(0.7, 0.0), client: client(0.6, 0.0), ..idle() },
+            Grounds {
+                server: server(0.7, 0.0),
+                client: client(0.6, 0.0),
+                slots: 5,
+                connections: 5,
+                service_s: Some(0.0005),
+                ..idle()
+            },
             F::Concurrency,
             L::Concurrency,
             "leave both ends idle at times",
+        ),
+        (
+            "half busy both, with more in flight than they need",
+            Grounds { server: server(0.7, 0.0), client: client(0.6, 0.0), ..idle() },
+            F::Turns,
+            L::Unknown,
+            "neither end was full with 50.0 requests in flight",
         ),
         (
             "a disk that is waited for",
@@ -225,54 +374,114 @@ fn cases() -> Vec<Case> {
         ),
         (
             "a schedule that was kept",
-            Grounds { schedule: asked(10_000.0), ..idle() },
+            Grounds { schedule: asked(), ..idle() },
             F::ScheduleKept,
             L::Schedule,
             "the 10,000/s asked for were sent and answered; main thread 20 % busy",
         ),
         (
+            "a schedule of slow replies, and a long wait for the last of them",
+            Grounds { schedule: asked(), achieved_rps: 4760.0, load_s: 2.1, ..idle() },
+            F::ScheduleKept,
+            L::Schedule,
+            "asked for were sent and answered; main thread 20 % busy; a higher rate",
+        ),
+        (
+            "one in nine hundred late",
+            Grounds {
+                schedule: Some(Schedule {
+                    figures: figures(11, 0, Some(Fault::NoRoom)),
+                    late_s: 0.001,
+                }),
+                ..idle()
+            },
+            F::ScheduleKept,
+            L::Schedule,
+            "were sent (0.11 % of them over 10 ms late) and answered",
+        ),
+        (
+            "a schedule that somebody interrupted, with many in flight",
+            Grounds { schedule: asked(), unanswered: 800, ..idle() },
+            F::ScheduleKept,
+            L::Schedule,
+            "asked for were sent; 800 had no reply yet",
+        ),
+        (
             "a schedule that was kept by a busy server",
-            Grounds { schedule: asked(10_000.0), server: server(0.95, 0.0), ..idle() },
+            Grounds { schedule: asked(), server: server(0.95, 0.0), ..idle() },
             F::ScheduleKept,
             L::Schedule,
             "main thread 95 % busy",
         ),
         (
-            "a schedule beyond the server",
-            Grounds { schedule: missed(20_000.0, false), server: server(0.97, 0.0), ..idle() },
+            "replies that fall behind a busy server's schedule",
+            Grounds { schedule: behind(), server: server(0.95, 0.0), ..idle() },
             F::Server,
             L::Server,
-            "so 10,000 of 20,000/s were answered, sent 500.00 ms late on average",
+            "so replies fell behind: the last came 8.00 s after the end, client had",
+        ),
+        (
+            "replies that fall behind for no reason that is seen",
+            Grounds { schedule: behind(), ..idle() },
+            F::ScheduleBehind,
+            L::Schedule,
+            "requests left on time, but replies fell behind",
+        ),
+        (
+            "a schedule beyond the server",
+            Grounds { schedule: missed(Fault::NoRoom), server: server(0.97, 0.0), ..idle() },
+            F::Server,
+            L::Server,
+            "so 80.00 % of 10,000 requests left over 10 ms late, 500.00 ms on average, and 52 were due",
         ),
         (
             "a schedule beyond the client",
-            Grounds { schedule: missed(20_000.0, true), client: client(0.97, 0.0), ..idle() },
+            Grounds { schedule: missed(Fault::Client), client: client(0.97, 0.0), ..idle() },
             F::Client,
             L::Client,
-            "so 10,000 of 20,000/s",
+            "so 80.00 % of 10,000 requests",
+        ),
+        (
+            "a client that was late beside a busy server",
+            Grounds { schedule: missed(Fault::Client), server: server(0.97, 0.0), ..idle() },
+            F::ScheduleMissed,
+            L::Schedule,
+            "although connections had room",
+        ),
+        (
+            "a client that was late because it waited for a CPU",
+            Grounds {
+                schedule: missed(Fault::Client),
+                client: client(0.3, 0.46),
+                achieved_rps: 20_000.0,
+                ..idle()
+            },
+            F::ClientStarved,
+            L::Contention,
+            "46 % of the time waiting for a CPU, which something else used, so 80.00 %",
         ),
         (
             "a schedule beyond the connections",
             Grounds {
-                schedule: missed(20_000.0, false),
+                schedule: missed(Fault::NoRoom),
                 service_s: Some(0.005),
                 round_trip_s: Some(0.005),
                 ..idle()
             },
             F::Concurrency,
             L::Concurrency,
-            "so 10,000 of 20,000/s",
+            "so 80.00 % of 10,000 requests",
         ),
         (
             "a server that froze for a while",
-            Grounds { schedule: missed(10_000.0, false), service_s: Some(0.001), ..idle() },
-            F::ScheduleLate,
+            Grounds { schedule: missed(Fault::NoRoom), service_s: Some(0.001), ..idle() },
+            F::ScheduleMissed,
             L::Schedule,
-            "stood still at times",
+            "since every connection was waiting for replies",
         ),
         (
             "a client that was stopped",
-            Grounds { schedule: missed(20_000.0, true), service_s: Some(0.001), ..idle() },
+            Grounds { schedule: missed(Fault::Client), service_s: Some(0.001), ..idle() },
             F::ScheduleMissed,
             L::Schedule,
             "although connections had room",
@@ -301,6 +510,8 @@ fn a_text_is_one_line_that_begins_with_its_limit() {
             LimitedBy::Concurrency => "concurrency: ",
             LimitedBy::Schedule => "schedule: ",
             LimitedBy::Errors => "errors: ",
+            LimitedBy::Outage => "outage: ",
+            LimitedBy::Contention => "contention: ",
             LimitedBy::Unknown => "not known: ",
         };
         assert!(text.starts_with(word) && !text.contains('\n'), "{name}: {text}");

@@ -5,7 +5,7 @@
 use host::{ServerUse, Watched};
 use measure::{Ending, Measurement};
 use serde::{Deserialize, Serialize};
-use workload::Plan;
+use workload::{CommandSpec, Plan};
 
 use super::wording::{count, percent};
 use crate::escape;
@@ -32,6 +32,8 @@ pub enum WarningKind {
     SettingChanged,
     /// The hypervisor gave CPU time of this machine to others.
     Stolen,
+    /// Most replies of a command said that there was nothing.
+    Misses,
 }
 
 /// One thing that spoiled a measurement.
@@ -47,6 +49,15 @@ pub struct Warning {
 const OTHERS_SHARE: f64 = 0.01;
 /// Fewer commands of others are a health check.
 const OTHERS_MIN: u64 = 10;
+/// More replies with nothing than this are most of what the command did.
+const MISSES_SHARE: f64 = 0.5;
+/// Which test makes what these commands look for.
+const FILLERS: [(&[&str], &str); 4] = [
+    (&["GET", "GETEX", "GETDEL", "STRLEN", "EXISTS", "TTL"], "set"),
+    (&["LPOP", "RPOP", "LINDEX"], "lpush"),
+    (&["SPOP", "SRANDMEMBER"], "sadd"),
+    (&["HGET"], "hset"),
+];
 /// From this share of stolen CPU time on, results differ from one run to the next.
 const STOLEN_SHARE: f64 = 0.05;
 /// A process that holds this much less than its data has pages swapped out; small ones may round.
@@ -71,7 +82,30 @@ pub fn warnings(plan: &Plan, measurement: &Measurement, watched: &Watched) -> Ve
             format!("the hypervisor gave {} of this machine's CPU time to others", percent(share));
         found.push(warning(WarningKind::Stolen, text));
     }
+    found.extend(misses(plan, measurement).map(|text| warning(WarningKind::Misses, text)));
     found
+}
+
+/// A command that mostly found nothing: its figures are those of an empty server.
+fn misses(plan: &Plan, measurement: &Measurement) -> Option<String> {
+    let tallies = plan.sequence.iter().zip(&measurement.total.commands);
+    let mostly = |(spec, tally): (&CommandSpec, &measure::CommandTally)| {
+        let replies = tally.ok.saturating_add(tally.miss);
+        let share = tally.miss as f64 / replies.max(1) as f64;
+        (share > MISSES_SHARE).then(|| (spec.name().to_uppercase(), tally.miss, replies))
+    };
+    let (name, missed, replies) =
+        tallies.filter_map(mostly).max_by_key(|(_, missed, _)| *missed)?;
+    let filler = FILLERS.iter().find(|(reads, _)| reads.contains(&name.as_str()));
+    let fill = match (filler, plan.keys.range) {
+        (Some((_, test)), Some(range)) if range > 1 => {
+            format!("fill the keys first: -t {test} -r {range} --sequential -n {range}")
+        }
+        (Some((_, test)), _) => format!("fill them first: -t {test}"),
+        (None, _) => "fill what it reads first".to_owned(),
+    };
+    let (missed, replies) = (count(missed as f64), count(replies as f64));
+    Some(format!("{missed} of {replies} replies to {name} found nothing; {fill}"))
 }
 
 fn warning(kind: WarningKind, text: String) -> Warning {
@@ -162,15 +196,21 @@ fn others(plan: &Plan, measurement: &Measurement, watched: &Watched) -> Option<S
     let clients_of = |server: &&ServerUse| !(clustered && server.replica == Some(true));
     for command in watched.servers.iter().filter(clients_of).flat_map(|s| &s.by_command) {
         let name = command.name.split('|').next().unwrap_or_default();
+        if HOUSEKEEPING.contains(&name) {
+            // Our own looks at the server are among them, also where the load sends the same.
+            continue;
+        }
         if ours.iter().any(|own| own == name) {
             shared += command.calls;
-        } else if !HOUSEKEEPING.contains(&name) {
+        } else {
             calls += command.calls;
             usec += command.usec;
         }
     }
     let total = &measurement.total;
-    let mut sent = total.requests() + total.connections.unanswered;
+    let gone = &total.connections;
+    let gone = [gone.unanswered, gone.lost, gone.timed_out];
+    let mut sent = gone.into_iter().fold(total.requests(), u64::saturating_add);
     if measurement.ending != Ending::Complete {
         // What was in flight at the end was executed and not counted.
         let fleet = &plan.fleet;

@@ -105,3 +105,34 @@ fn what_a_script_calls_is_not_others() {
     };
     assert_eq!(kinds(&run, server), []);
 }
+
+#[test]
+fn our_own_looks_are_no_other_client() {
+    let mut run = fixture::changed(|parts| {
+        parts.sequence = vec![workload::CommandSpec::from_words(["INFO"])];
+    });
+    run.measurement.total.errors = measure::ErrorCounts::default();
+    let server = ServerUse { by_command: vec![command("info", 2024, 1)], ..ServerUse::default() };
+    assert_eq!(kinds(&run, server), []);
+}
+
+#[test]
+fn reads_that_find_nothing_are_told_with_the_way_to_fill_the_keys() {
+    let of = |words: &[&str], range, ok, miss| {
+        let mut run = fixture::changed(|parts| {
+            parts.sequence = vec![workload::CommandSpec::from_words(words.iter().copied())];
+            parts.keys.range = range;
+        });
+        let tally = &mut run.measurement.total.commands[0];
+        (tally.ok, tally.miss) = (ok, miss);
+        let told = warnings(&run.plan, &run.measurement, &Watched::default());
+        told.into_iter().map(|warning| (warning.kind, warning.text)).collect::<Vec<_>>()
+    };
+    let text = "1,999 of 2,000 replies to GET found nothing; fill the keys first: -t set -r 100000 \
+                --sequential -n 100000";
+    let get = ["get", "key:__rand_int__"];
+    assert_eq!(of(&get, Some(100_000), 1, 1999), [(WarningKind::Misses, text.to_owned())]);
+    assert_eq!(of(&get, Some(100_000), 1000, 1000), [], "as many hits");
+    assert!(of(&["SPOP", "s"], None, 1, 1999)[0].1.ends_with("fill them first: -t sadd"));
+    assert!(of(&["JSON.GET", "s"], None, 1, 1999)[0].1.ends_with("fill what it reads first"));
+}

@@ -3,10 +3,12 @@
 
 use host::BusyPart;
 
-use super::grounds::{Grounds, Outages};
-use super::rules::Finding;
+use super::grounds::{Grounds, Outages, Schedule, ServerSide};
+use super::rules::{ERRORS_SHARE, Finding};
+use super::threads::{HELD, ThreadUse};
 use super::{Evidence, Verdict};
 use crate::escape;
+use crate::schedule::Fault;
 
 /// The verdict of a finding.
 pub(super) fn verdict(finding: Finding, grounds: &Grounds) -> Verdict {
@@ -30,53 +32,48 @@ fn what(finding: Finding, grounds: &Grounds) -> String {
         Finding::Outage => outage(grounds),
         Finding::Nothing => "not known: nothing was measured".to_owned(),
         Finding::Short => format!("not known: the load lasted {}", time(grounds.load_s)),
-        Finding::ScheduleKept => {
-            let rate = count(grounds.schedule.map_or(0.0, |s| s.target_rps));
-            let late = grounds.schedule.map_or(0.0, |s| s.missed_share);
-            let but = match late > 0.0 {
-                true => format!(" ({} of them late)", percent(late)),
-                false => String::new(),
-            };
-            format!("schedule: the {rate}/s asked for were sent{but} and answered; {server}")
-        }
-        Finding::ScheduleLate => {
-            let late = time(grounds.schedule.map_or(0.0, |s| s.late_s));
-            format!(
-                "schedule: the rate was kept over the whole test, but requests were sent {late} \
-                 late on average, and nobody was short of CPU ({server}, {client})"
-            )
-        }
+        Finding::ScheduleKept => format!("schedule: {}; {server}", kept(grounds)),
         Finding::ScheduleMissed => {
-            let room = match grounds.schedule.is_some_and(|s| s.own_fault) {
-                true => "although connections had room",
-                false => "since all connections waited for replies",
-            };
-            format!("schedule: {}, {room}; {server}, {client}", shortfall(grounds))
+            format!("schedule: {}{}; {server}, {client}", shortfall(grounds), room(grounds))
         }
-        Finding::SharedCpu => format!(
-            "client: it shares a CPU with the server{}; {server}, {client}",
-            missed(grounds)
+        Finding::ScheduleBehind => {
+            format!("schedule: requests left on time, but {}; {server}, {client}", behind(grounds))
+        }
+        Finding::EachOther => format!(
+            "contention: client and server took each other's CPU{}; {server}, {client}",
+            so(grounds)
         ),
-        Finding::Server => format!("server: {server}{}, {}", missed(grounds), spare(grounds)),
-        Finding::ServerCrowded => format!(
-            "server: {server}, which something else used{}; {}",
-            missed(grounds),
-            spare(grounds)
+        Finding::ServerStarved => {
+            format!("contention: {server}, which {} used{}; {client}", others(grounds), so(grounds))
+        }
+        Finding::ClientStarved => {
+            format!("contention: {client}, which {} used{}; {server}", others(grounds), so(grounds))
+        }
+        Finding::Stolen => format!(
+            "contention: the hypervisor gave {} of this machine's CPU time to others{}; {server}, \
+             {client}",
+            percent(grounds.stolen),
+            so(grounds)
         ),
+        Finding::Server => format!("server: {server}{}, {}", so(grounds), spare(grounds)),
+        Finding::ServerQuota => format!("server: {server}{}; {client}", so(grounds)),
         Finding::ServerBlocked => {
             let executing = percent(grounds.executing.unwrap_or(0.0));
             format!(
                 "server: it spent {executing} of the time in commands, with {server}{}",
-                missed(grounds)
+                so(grounds)
             )
         }
-        Finding::Client => format!("client: {client}{} while {server}", missed(grounds)),
-        Finding::ClientCrowded => {
-            format!("client: {client}, which something else used{}; {server}", missed(grounds))
-        }
+        Finding::ServerPolls => format!(
+            "not known: {server}, but its threads poll and it does not tell how much of that was \
+             work; {client}{}",
+            so(grounds)
+        ),
+        Finding::Client => format!("client: {client}{} while {server}", so(grounds)),
+        Finding::ClientQuota => format!("client: {client}{}; {server}", so(grounds)),
         Finding::LinkFull => {
             let (share, device) = grounds.link.clone().unwrap_or_default();
-            format!("network: {device} is {} full{}", percent(share), missed(grounds))
+            format!("network: {device} is {} full{}", percent(share), so(grounds))
         }
         Finding::Between => format!(
             "network: neither end was busy ({server}, {client}), and a reply took {} where a \
@@ -84,17 +81,28 @@ fn what(finding: Finding, grounds: &Grounds) -> String {
             time(grounds.service_s.unwrap_or(0.0)),
             time(grounds.round_trip_s.unwrap_or(0.0)),
             megabytes(grounds.bytes_per_s),
-            missed(grounds)
+            so(grounds)
         ),
         Finding::Concurrency => format!(
             "concurrency: {:.1} requests in flight on average leave both ends idle at times; \
              {server}, {client}{}",
             grounds.in_flight(),
-            missed(grounds)
+            so(grounds)
+        ),
+        Finding::Turns => format!(
+            "not known: neither end was full with {:.1} requests in flight ({server}, {client}), as \
+             if they worked by turns{}",
+            grounds.in_flight(),
+            so(grounds)
+        ),
+        Finding::Disturbed => format!(
+            "not known: a CPU was waited for at times ({server}, {client}), and most of a reply's {} \
+             went elsewhere",
+            time(grounds.service_s.unwrap_or(0.0))
         ),
         Finding::Disk => format!(
-            "not known: nobody was short of CPU ({server}, {client}), but the server answers a \
-             write only when it is on disk (appendfsync always)"
+            "not known: no CPU was full ({server}, {client}), but the server answers a write only \
+             when it is on disk (appendfsync always)"
         ),
         Finding::Blocking => format!(
             "not known: {} may wait for something other than the server's CPU; {server}, {client}",
@@ -105,65 +113,88 @@ fn what(finding: Finding, grounds: &Grounds) -> String {
     }
 }
 
+/// What was sent and answered of a schedule that was kept.
+fn kept(grounds: &Grounds) -> String {
+    let Some(Schedule { figures, .. }) = &grounds.schedule else { return String::new() };
+    let rate = count(figures.due_rps);
+    let late = match figures.late {
+        0 => String::new(),
+        _ => format!(" ({} of them over 10 ms late)", figures.late_percent()),
+    };
+    let waiting = grounds.unanswered;
+    match waiting as f64 > ERRORS_SHARE * figures.due as f64 {
+        // Only an end before its time leaves so many that are no errors.
+        true => format!("the {rate}/s asked for were sent{late}; {waiting} had no reply yet"),
+        false => format!("the {rate}/s asked for were sent{late} and answered"),
+    }
+}
+
 fn outage(grounds: &Grounds) -> String {
-    let Some(Outages { count, total_s, node }) = &grounds.outages else { return String::new() };
+    let Some(outages) = &grounds.outages else { return String::new() };
+    let Outages { count, total_s, node, failed, to_the_end } = outages;
     let on = node.as_ref().map_or(String::new(), |name| format!(" on {name}"));
     let of = if *count == 1 { String::new() } else { format!(", in {count} outages") };
-    format!(
-        "errors: nothing succeeded{on} for {total_s:.2} s of {:.2} s{of}; {} requests failed",
-        grounds.load_s, grounds.failed
-    )
+    let span_s = grounds.span_s.max(*total_s);
+    let cost = match (failed, grounds.unanswered) {
+        (0, 1..) if *to_the_end => format!("{} requests had no reply", grounds.unanswered),
+        (0, _) => "no request failed, they only had to wait".to_owned(),
+        (1, _) => "1 request failed in it".to_owned(),
+        (n, _) => format!("{n} requests failed in it"),
+    };
+    format!("outage: nothing succeeded{on} for {total_s:.2} s of {span_s:.2} s{of}; {cost}")
 }
 
 fn advice(finding: Finding, grounds: &Grounds) -> String {
     match finding {
-        Finding::Errors => "look at the errors first, since other figures mean little".to_owned(),
+        Finding::Errors => "look at the errors first, since other figures mean little",
         Finding::Outage => {
-            "judge by the outages: rates and latencies of the whole test mix two states".to_owned()
+            "judge by the outages: rates and latencies of the whole test mix two states"
         }
-        Finding::Nothing => "see why above".to_owned(),
-        Finding::Short => "run longer (-n or --duration) to tell".to_owned(),
-        Finding::ScheduleKept => "a higher --rps shows what it can take".to_owned(),
-        Finding::ScheduleLate => {
-            "look at the slowest replies: the server, or what is on the way, stood still at times"
-                .to_owned()
+        Finding::Nothing => "see why above",
+        Finding::Short => "run longer (-n or --duration) to tell",
+        Finding::ScheduleKept => "a higher rate would show what it can take",
+        Finding::ScheduleMissed => "see whether something stops this client or the server at times",
+        Finding::ScheduleBehind => {
+            "see what holds replies up: requests came faster than they were answered"
         }
-        Finding::ScheduleMissed => {
-            "see whether something stops this client or the server at times".to_owned()
-        }
-        Finding::SharedCpu => {
+        Finding::EachOther => {
             "give each its own CPU (--cpus, --server-cpus, taskset) or use another machine \
              for the client"
-                .to_owned()
         }
-        Finding::Server => {
-            "this is what the server can do with these commands on this CPU".to_owned()
+        Finding::Stolen => "use a machine, or a size of it, whose CPUs are not shared",
+        Finding::Server => "this is what the server can do with these commands on this CPU",
+        Finding::ServerStarved => "stop what else runs there, or give the server a CPU of its own",
+        Finding::ServerQuota => {
+            "this is what the server can do within the CPU quota of its container"
         }
-        Finding::ServerCrowded => {
-            "stop what else runs there, or give the server a CPU of its own".to_owned()
-        }
-        Finding::ServerBlocked => {
-            "see what keeps it: disk, swapping, a CPU quota, or commands that sleep".to_owned()
-        }
-        Finding::Client => more_client(grounds),
-        Finding::ClientCrowded => {
+        Finding::ClientQuota => "give this client a larger CPU quota, or none",
+        Finding::ServerBlocked => "see what keeps it: disk, swapping, or commands that sleep",
+        Finding::ServerPolls => "Valkey from 9.1 on tells work from polling; see what it says",
+        Finding::Client => return more_client(grounds),
+        Finding::ClientStarved => {
             "stop what else runs on this machine, or pin the workers to free CPUs (--cpus)"
-                .to_owned()
         }
-        Finding::LinkFull => "smaller values or a faster link would show the server".to_owned(),
+        Finding::LinkFull => "smaller values or a faster link would show the server",
         Finding::Between => {
             "see what is between them: the link's bandwidth, a proxy, or a CPU quota of the \
              server's container"
-                .to_owned()
         }
-        Finding::Concurrency => "use more connections (-c) or deeper pipelines (-P)".to_owned(),
-        Finding::Disk => "see whether the disk is the limit".to_owned(),
-        Finding::Blocking => "judge by the latency of what it waits for".to_owned(),
-        Finding::Unseen => {
-            "look at the server's CPU there, or let this user call INFO, to tell".to_owned()
+        Finding::Concurrency => "use more connections (-c) or deeper pipelines (-P)",
+        Finding::Turns => {
+            "repeat with deeper pipelines (-P) or another machine for the client to tell"
         }
-        Finding::Unclear => "repeat the test, longer, to tell".to_owned(),
+        Finding::Disturbed => "free the CPUs and repeat the test to tell",
+        Finding::Disk => "see whether the disk is the limit",
+        Finding::Blocking => "judge by the latency of what it waits for",
+        Finding::Unseen => "look at the server's CPU there, or let this user call INFO, to tell",
+        Finding::Unclear => "repeat the test, longer, to tell",
     }
+    .to_owned()
+}
+
+/// Who else uses a CPU that was waited for.
+fn others(grounds: &Grounds) -> &'static str {
+    if grounds.stolen >= HELD { "the hypervisor" } else { "something else" }
 }
 
 /// How to get more out of the client.
@@ -182,58 +213,96 @@ fn more_client(grounds: &Grounds) -> String {
 
 /// How busy the server was.
 fn server(grounds: &Grounds) -> String {
-    let Some(busy) = grounds.server else {
+    let Some(ServerSide { time, part, polls }) = grounds.server else {
         return match &grounds.unseen {
             Some(why) => format!("the server's CPU is not known ({why})"),
             None => "the server's CPU is not known (its INFO does not tell)".to_owned(),
         };
     };
     let of = if grounds.servers > 1 { "busiest server's " } else { "" };
-    let part = match busy.part {
+    let part = match part {
         BusyPart::MainThread => "main thread",
+        BusyPart::IoThread => "I/O thread",
         BusyPart::Process => "server process",
         BusyPart::Threads => "server threads",
     };
-    format!("{of}{part} {} busy{}", percent(busy.cpu), waited(busy.wait))
+    // Busy is never said of what polls.
+    let (cpu, held) = (percent(time.cpu), held(time));
+    match polls {
+        true => format!("{of}{part} {cpu} of the time on a CPU{held}"),
+        false => format!("{of}{part} {cpu} busy{held}"),
+    }
 }
 
 /// How busy the client was.
 fn client(grounds: &Grounds) -> String {
-    let Some(busy) = grounds.client else {
+    let Some(time) = grounds.client else {
         return "the client's CPU is not known".to_owned();
     };
     let who = if grounds.workers > 1 { "busiest worker" } else { "worker" };
-    format!("{who} {} busy{}", percent(busy.cpu), waited(busy.wait))
+    format!("{who} {} busy{}", percent(time.cpu), held(time))
 }
 
-/// Below a hundredth, waiting is not worth a word.
-fn waited(share: f64) -> String {
-    if share < 0.01 {
-        return String::new();
+/// What kept a thread from a CPU. Below a hundredth, that is not worth a word.
+fn held(time: ThreadUse) -> String {
+    match time.held() {
+        share if share < 0.01 => String::new(),
+        share if time.by_quota() => {
+            format!(" and {} of the time stopped by its CPU quota", percent(share))
+        }
+        share => format!(" and {} of the time waiting for a CPU", percent(share)),
     }
-    format!(" and {} of the time waiting for a CPU", percent(share))
 }
 
 fn spare(grounds: &Grounds) -> String {
     match grounds.client {
-        Some(busy) => format!("client had {} to spare", percent(1.0 - busy.cpu - busy.wait)),
+        Some(time) => format!("client had {} to spare", percent(1.0 - time.taken())),
         None => client(grounds),
     }
 }
 
-/// `, so the schedule was missed (…)` of an open loop, and nothing of a closed one.
-fn missed(grounds: &Grounds) -> String {
-    grounds.schedule.map_or(String::new(), |_| format!(", so {}", shortfall(grounds)))
+/// `, so …` of an open loop that was not kept, and nothing of a closed one.
+fn so(grounds: &Grounds) -> String {
+    match &grounds.schedule {
+        Some(schedule) if !schedule.figures.kept() => format!(", so {}", shortfall(grounds)),
+        Some(schedule) if schedule.figures.behind_ns.is_some() => {
+            format!(", so {}", behind(grounds))
+        }
+        _ => String::new(),
+    }
 }
 
+fn behind(grounds: &Grounds) -> String {
+    grounds.schedule.as_ref().map_or(String::new(), |schedule| schedule.figures.behind())
+}
+
+/// How many requests of a schedule left late or never: the figures of the schedule's own line.
 fn shortfall(grounds: &Grounds) -> String {
-    let Some(schedule) = grounds.schedule else { return String::new() };
-    let (achieved, target) = (count(grounds.achieved_rps), count(schedule.target_rps));
-    let late = time(schedule.late_s);
-    format!("{achieved} of {target}/s were answered, sent {late} late on average")
+    let Some(Schedule { figures, late_s }) = &grounds.schedule else { return String::new() };
+    let due = count(figures.due as f64);
+    let mut parts = Vec::new();
+    if figures.late > 0 {
+        let (late, mean) = (figures.late_percent(), time(*late_s));
+        parts.push(format!("{late} of {due} requests left over 10 ms late, {mean} on average"));
+    }
+    if figures.unsent > 0 {
+        let of = if figures.late > 0 { String::new() } else { format!(" of {due} requests") };
+        parts.push(format!("{}{of} were due and never sent", count(figures.unsent as f64)));
+    }
+    parts.join(", and ")
+}
+
+/// Whether connections had room meanwhile, where that is known.
+fn room(grounds: &Grounds) -> &'static str {
+    match grounds.schedule.as_ref().and_then(|schedule| schedule.figures.fault) {
+        Some(Fault::Client) => ", although connections had room",
+        Some(Fault::NoRoom) => ", since every connection was waiting for replies",
+        None => "",
+    }
 }
 
 fn evidence(grounds: &Grounds) -> Vec<Evidence> {
+    let by_quota = |time: ThreadUse| Some(time.throttled).filter(|share| *share > 0.0);
     let of = |name: &str, value: Option<f64>, unit: &str| {
         value.filter(|value| value.is_finite()).map(|value| Evidence {
             name: name.to_owned(),
@@ -241,23 +310,29 @@ fn evidence(grounds: &Grounds) -> Vec<Evidence> {
             unit: unit.to_owned(),
         })
     };
-    let part = match grounds.server.map(|busy| busy.part) {
-        Some(BusyPart::Process) => "server_process_busy",
-        Some(BusyPart::Threads) => "server_threads_busy",
+    let server = grounds.server.map(|side| side.time);
+    let part = match grounds.server.map(|side| (side.part, side.polls)) {
+        Some((_, true)) => "server_on_cpu",
+        Some((BusyPart::Process, _)) => "server_process_busy",
+        Some((BusyPart::Threads, _)) => "server_threads_busy",
+        Some((BusyPart::IoThread, _)) => "server_io_thread_busy",
         _ => "server_main_thread_busy",
     };
     let asked = grounds.asked() as f64;
-    let schedule = grounds.schedule;
+    let schedule = grounds.schedule.as_ref().map(|schedule| &schedule.figures);
     [
-        of(part, grounds.server.map(|busy| busy.cpu), "share"),
+        of(part, server.map(|time| time.cpu), "share"),
         of(
             "server_waiting_for_cpu",
-            grounds.server.filter(|_| grounds.server_here).map(|busy| busy.wait),
+            server.filter(|_| grounds.server_here).map(|time| time.wait),
             "share",
         ),
+        of("server_stopped_by_quota", server.and_then(by_quota), "share"),
         of("server_executing", grounds.executing, "share"),
-        of("client_worker_busy", grounds.client.map(|busy| busy.cpu), "share"),
-        of("client_waiting_for_cpu", grounds.client.map(|busy| busy.wait), "share"),
+        of("client_worker_busy", grounds.client.map(|time| time.cpu), "share"),
+        of("client_waiting_for_cpu", grounds.client.map(|time| time.wait), "share"),
+        of("client_stopped_by_quota", grounds.client.and_then(by_quota), "share"),
+        of("cpu_stolen", Some(grounds.stolen).filter(|share| *share > 0.0), "share"),
         of("link_full", grounds.link.as_ref().map(|(share, _)| *share), "share"),
         of("payload", Some(grounds.bytes_per_s), "bytes_per_second"),
         of("service_time_mean", grounds.service_s, "seconds"),
@@ -265,10 +340,12 @@ fn evidence(grounds: &Grounds) -> Vec<Evidence> {
         of("service_time_explained", grounds.explained(), "share"),
         of("in_flight_mean", Some(grounds.in_flight()), "count"),
         of("in_flight_max", Some(grounds.slots as f64), "count"),
-        of("rate_asked", schedule.map(|s| s.target_rps), "per_second"),
+        of("rate_asked", schedule.map(|s| s.due_rps), "per_second"),
         of("rate_achieved", Some(grounds.achieved_rps), "per_second"),
-        of("send_late_mean", schedule.map(|s| s.late_s), "seconds"),
-        of("sent_too_late", schedule.map(|s| s.missed_share), "share"),
+        of("due", schedule.map(|s| s.due as f64), "count"),
+        of("never_sent", schedule.map(|s| s.unsent as f64), "count"),
+        of("send_late_mean", grounds.schedule.as_ref().map(|s| s.late_s), "seconds"),
+        of("sent_too_late", schedule.map(|s| s.late as f64 / s.due as f64), "share"),
         of("failed", (asked > 0.0).then(|| grounds.failed as f64 / asked), "share"),
         of("outages", grounds.outages.as_ref().map(|o| o.total_s), "seconds"),
         of("load", Some(grounds.load_s), "seconds"),

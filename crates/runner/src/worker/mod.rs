@@ -284,6 +284,10 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
     /// Ends: what is still in flight was never answered. What was seen, in all and by node.
     pub(crate) fn finish(mut self) -> (Recorder, Vec<NodeTally>) {
         R::note_asked(&mut self);
+        if let Some(pacer) = &self.pacer {
+            let due = pacer.due_before(self.stop_ns.min(self.engine.now_ns()));
+            self.recorder.due(due.saturating_mul(self.sequence_len.into()));
+        }
         for connection in &mut self.connections {
             let withheld = R::withheld(&mut connection.place);
             let unanswered = connection.requests.abandon(0, withheld).total();

@@ -112,6 +112,13 @@ impl Schedule {
         if span_s > 0.0 { self.due_by(span_ns) / span_s } else { self.last_per_s() }
     }
 
+    /// When request `number` is due, in nanoseconds from the start; `u64::MAX` if it never is, and an
+    /// expectation if arrivals are random.
+    #[must_use]
+    pub fn due_ns(&self, number: f64) -> u64 {
+        Curve::of(self, 1.0, 0).due_ns(number, &mut 0)
+    }
+
     /// How many requests are due within the first `span_ns` nanoseconds; an expectation if
     /// arrivals are random.
     #[must_use]

@@ -1,7 +1,8 @@
 //! One worker's walk along a schedule.
 //!
 //! The worker asks what is due when a connection has room, so a backlog is simply the schedule
-//! lying behind the clock: there is no queue to bound and no tick to skip.
+//! lying behind the clock: there is no queue to bound and no tick to skip. What was due in the end is
+//! counted here too ([`Pacer::due_before`]), by the same draws that requests are sent by.
 
 use super::{Arrivals, Curve};
 use crate::random;
@@ -27,10 +28,17 @@ pub struct Pacer {
     seed: u64,
     /// Units taken.
     taken: u64,
+    /// From when on they count, and how many were taken before.
+    counts_from_ns: u64,
+    taken_uncounted: u64,
     /// Where on the curve the next unit lies.
     position: f64,
     due_ns: u64,
 }
+
+/// Units of random arrivals that are drawn to count what is left; what lies beyond is taken from the
+/// curve, from which four million draws differ by less than a tenth of a per cent.
+const DRAWN_MAX: u64 = 1 << 22;
 
 impl Pacer {
     /// The units of `curve` that are `lane`'s, from `start_ns` on. `seed` is for random arrivals.
@@ -47,11 +55,19 @@ impl Pacer {
             lane,
             seed,
             taken: 0,
+            counts_from_ns: 0,
+            taken_uncounted: 0,
             position: 0.0,
             due_ns: 0,
         };
         pacer.find();
         pacer
+    }
+
+    /// The same, of which units taken before this time are in no count: those of a warm-up.
+    #[must_use]
+    pub fn counting_from(self, ns: u64) -> Self {
+        Self { counts_from_ns: ns, ..self }
     }
 
     /// When the next unit is due; `u64::MAX` if none ever is.
@@ -69,8 +85,37 @@ impl Pacer {
             return None;
         }
         self.taken += 1;
+        self.taken_uncounted += u64::from(now_ns < self.counts_from_ns);
         self.find();
         Some(due_ns)
+    }
+
+    /// How many units were due before `end_ns`: those taken since counting began, and those that
+    /// nobody took.
+    #[must_use]
+    pub fn due_before(&self, end_ns: u64) -> u64 {
+        (self.taken - self.taken_uncounted).saturating_add(self.left_before(end_ns))
+    }
+
+    /// Units due before `end_ns` that were not taken.
+    fn left_before(&self, end_ns: u64) -> u64 {
+        let mut ahead = self.clone();
+        let mut left = 0;
+        if self.arrivals == Arrivals::Constant {
+            // The curve says how many; a step back, because it rounds where the draws do.
+            left = self.backlog(end_ns).saturating_sub(2);
+            ahead.taken += left;
+            ahead.find();
+        }
+        while ahead.due_ns < end_ns {
+            if left >= DRAWN_MAX && self.arrivals == Arrivals::Poisson {
+                return left.saturating_add(ahead.backlog(end_ns));
+            }
+            ahead.taken += 1;
+            ahead.find();
+            left += 1;
+        }
+        left
     }
 
     /// How many units are due at `now_ns` and not taken; an expectation if arrivals are random.
@@ -147,6 +192,53 @@ mod tests {
         assert_eq!(pacer.backlog(1_000_500), 0);
         let lagging = poisson_backlog(1_000_000_000);
         assert!((800..1_200).contains(&lagging), "{lagging} of 1000 on average");
+    }
+
+    #[test]
+    fn what_was_due_is_what_was_drawn_whether_or_not_it_was_taken() {
+        const S: u64 = 1_000_000_000;
+        let ramp = |from_per_s, to_per_s| Schedule {
+            stages: vec![Stage { from_per_s, to_per_s, lasts_ns: Some(2 * S) }],
+            arrivals: Arrivals::Constant,
+        };
+        let schedules = [Schedule::constant(500.0), ramp(0.0, 1_000.0), ramp(900.0, 0.0)];
+        for (schedule, arrivals) in schedules
+            .iter()
+            .flat_map(|s| [Arrivals::Constant, Arrivals::Poisson].map(|arrivals| (s, arrivals)))
+        {
+            let curve = Curve::of(schedule, 1.0, 0);
+            for (index, of, end_ns) in
+                [(0, 1, 2 * S), (2, 3, 2 * S), (1, 7, 123_456_789), (0, 1, 0)]
+            {
+                let lane = Lane { index, of };
+                let mut pacer = Pacer::new(100, curve.clone(), arrivals, lane, 3);
+                let mut all = pacer.clone();
+                let due = std::iter::from_fn(|| all.take((100 + end_ns).checked_sub(1)?)).count();
+                for _ in 0..4 {
+                    assert_eq!(pacer.due_before(100 + end_ns), due as u64, "{lane:?} {end_ns}");
+                    (0..due / 4).for_each(|_| drop(pacer.take(u64::MAX - 1)));
+                }
+            }
+        }
+        assert_eq!(pacer(0, 500.0, WHOLE).due_before(2 * S), 1000);
+    }
+
+    #[test]
+    fn a_backlog_without_end_is_counted_in_no_time() {
+        const HOUR: u64 = 3_600_000_000_000;
+        assert_eq!(pacer(0, 1e9, WHOLE).due_before(HOUR), HOUR);
+        let curve = Curve::of(&Schedule::constant(1e9), 1.0, 0);
+        let due = Pacer::new(0, curve, Arrivals::Poisson, WHOLE, 3).due_before(HOUR);
+        assert!((due as f64 / HOUR as f64 - 1.0).abs() < 0.001, "{due}");
+    }
+
+    #[test]
+    fn what_the_warm_up_took_is_in_no_count() {
+        let mut pacer = pacer(0, 1_000.0, WHOLE).counting_from(5_000_000);
+        (0..3).for_each(|_| drop(pacer.take(3_000_000)));
+        // What was due in the warm-up and left after it is measured.
+        (0..3).for_each(|_| drop(pacer.take(8_000_000)));
+        assert_eq!(pacer.due_before(10_000_000), 7);
     }
 
     fn poisson_backlog(now_ns: u64) -> u64 {

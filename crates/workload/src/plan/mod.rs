@@ -185,6 +185,20 @@ impl Plan {
         whole_per_s / f64::from(self.shard.of)
     }
 
+    /// For how long the schedule of the measured part ran, in nanoseconds, in a run that took so
+    /// long: up to its planned end. Waiting for the last replies is no part of it. `None` in a closed
+    /// loop.
+    #[must_use]
+    pub fn scheduled_ns(&self, elapsed_ns: u64) -> Option<u64> {
+        let schedule = self.pace.schedule()?;
+        let planned_ns = match self.stop {
+            Stop::AfterNs(ns) => ns,
+            // Shares interleave: the last request of the whole is due when that of a share is.
+            Stop::Requests(n) => schedule.due_ns(n as f64),
+        };
+        Some(planned_ns.min(elapsed_ns))
+    }
+
     /// The longest time between two requests of this share's schedule while it does not pause, in
     /// nanoseconds; 0 in a closed loop.
     #[must_use]
@@ -221,7 +235,8 @@ impl Plan {
         let schedule = self.pace.schedule()?;
         let curve = Curve::of(schedule, 1.0 / self.sequence.len() as f64, self.warmup_ns);
         let lane = self.shard.lane(worker, workers);
-        Some(Pacer::new(start_ns, curve, schedule.arrivals, lane, self.seed))
+        let pacer = Pacer::new(start_ns, curve, schedule.arrivals, lane, self.seed);
+        Some(pacer.counting_from(start_ns.saturating_add(self.warmup_ns)))
     }
 }
 
