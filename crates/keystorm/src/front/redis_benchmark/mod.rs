@@ -4,11 +4,13 @@
 
 mod dataset;
 mod options;
+mod persona;
 mod plans;
 mod rate;
 mod tls;
 mod uri;
 mod values;
+mod verdict;
 
 use std::ffi::OsString;
 
@@ -18,6 +20,7 @@ use clap::{ArgMatches, Command, CommandFactory, FromArgMatches};
 use super::{FrontEnd, Intent, Job, UsageError};
 use crate::execute;
 use options::Options;
+use report::Persona;
 
 // What other front ends ask of a server and of numbers is asked in these words too.
 pub(super) use options::ServerOptions;
@@ -34,7 +37,7 @@ pub(crate) struct RedisBenchmark;
 
 impl FrontEnd for RedisBenchmark {
     fn names(&self) -> &'static [&'static str] {
-        &["redis-benchmark", "valkey-benchmark"]
+        &persona::PEERS
     }
 
     fn parse(&self, called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
@@ -46,7 +49,7 @@ impl FrontEnd for RedisBenchmark {
         };
         let options = typed.options()?;
         let print_plan = options.print_plan;
-        let job = plans::job(options, name).map_err(UsageError)?;
+        let job = plans::job(options, typed.persona).map_err(UsageError)?;
         if print_plan {
             let text = execute::printed_plans(&job.plans);
             return text.map(Intent::Say).map_err(|e| UsageError(e.to_string()));
@@ -60,6 +63,7 @@ impl FrontEnd for RedisBenchmark {
 pub(super) struct Typed {
     command: Command,
     matches: ArgMatches,
+    persona: Persona,
 }
 
 impl Typed {
@@ -73,7 +77,14 @@ impl Typed {
         let mut command = own(Options::command().bin_name(name.to_owned()));
         let words = std::iter::once(OsString::from(name)).chain(args);
         match command.try_get_matches_from_mut(words) {
-            Ok(matches) => Ok(Ok(Self { command, matches })),
+            Ok(matches) => {
+                let called = matches.get_one::<String>("called");
+                let persona = persona::named(called.map_or(name, String::as_str));
+                if matches.get_flag("version") {
+                    return Ok(Err(Intent::Say(persona::version(persona))));
+                }
+                Ok(Ok(Self { command, matches, persona }))
+            }
             Err(said) if !said.use_stderr() => Ok(Err(Intent::Say(said.render().to_string()))),
             Err(error) => Err(UsageError(error.render().to_string())),
         }
@@ -109,7 +120,7 @@ impl Typed {
     pub(super) fn job(&self, change: impl FnOnce(&mut Options)) -> Result<Job, UsageError> {
         let mut options = self.options()?;
         change(&mut options);
-        plans::job(options, "keystorm").map_err(UsageError)
+        plans::job(options, self.persona).map_err(UsageError)
     }
 }
 

@@ -12,6 +12,7 @@ use clap::{ArgAction, Parser};
 use crate::front::MetricsAt;
 use crate::front::show::format_name;
 
+use super::persona::PEERS;
 use super::values::{
     ArrivalsArg, EngineArg, OnErrorArg, RfrArg, Threads, WindowArg, YesNo, count, shard,
     small_count, start_at, threads,
@@ -21,7 +22,6 @@ use super::values::{
 /// command lines of redis-benchmark and valkey-benchmark unchanged.
 #[derive(Debug, Parser)]
 #[command(
-    version,
     disable_help_flag = true,
     disable_version_flag = true,
     args_override_self = true,
@@ -54,8 +54,12 @@ pub(in crate::front) struct Options {
     #[arg(long, action = ArgAction::Help, help_heading = "Other")]
     help: Option<bool>,
     /// Print the version
-    #[arg(short = 'v', long, action = ArgAction::Version, help_heading = "Other")]
-    version: Option<bool>,
+    #[arg(short = 'v', long, help_heading = "Other")]
+    version: bool,
+    /// Take the place of that tool, as under its name: its tests, what it prints, and on standard
+    /// error nothing of ours
+    #[arg(long = "as", value_name = "NAME", value_parser = PEERS, help_heading = "Other")]
+    called: Option<String>,
 
     /// A command to send instead of the suite; several with `;` between them, each with a repeat
     /// count before it if you like. In its arguments __rand_int__ becomes a key number (fresh each
@@ -310,6 +314,11 @@ pub(super) struct ResultOptions {
     /// call latency
     #[arg(long)]
     pub(super) first_byte: bool,
+    /// Leave out what limited each test and what spoiled it. By default that is in the report, or on
+    /// standard error where the layout has no room for it; KEYSTORM_VERDICT=stderr, =off or =FILE
+    /// has it there
+    #[arg(long)]
+    pub(super) no_verdict: bool,
     /// Also look at the server (INFO) once a second while load runs, not only before and after
     #[arg(long)]
     pub(super) sample: bool,

@@ -7,11 +7,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use report::{FormatOptions, LiveLine};
+use report::{FormatOptions, Persona};
 use wire::Protocol;
 use wire::resp::Resp;
 use workload::command::split_sequence;
-use workload::suite::{FCALL_KEYS_MAX, FUNCTIONS_MAX, SUITE, SuiteShape, SuiteTest, names};
+use workload::suite::{
+    FCALL_KEYS_MAX, FUNCTIONS_MAX, Origin, SUITE, SuiteShape, SuiteTest, names,
+};
 use workload::{
     Arg, Arrivals, ClusterOptions, CommandSpec, Credentials, Dataset, Endpoint, Fleet, KeySpace,
     OnError, Pace, Plan, PlanParts, ProtocolKind, ReadFrom, Schedule, Secret, Stop, Target,
@@ -20,29 +22,29 @@ use workload::{
 
 use super::options::{Options, ServerOptions};
 use super::values::{Threads, YesNo, count};
-use super::{dataset, rate, tls, uri};
+use super::{dataset, rate, tls, uri, verdict};
 use crate::cpus::cpu_list;
-use crate::front::{Action, Job, Output};
+use crate::front::{Action, Job, Output, VerdictTo};
 
 /// Largest value, as in the peers.
 const DATA_MAX: i64 = 1 << 30;
 const REQUESTS_DEFAULT: u64 = 100_000;
 
-/// Turns options into a job. `called_as` is the name that the program goes by.
+/// Turns options into a job, by that name.
 ///
 /// # Errors
 /// What makes no sense, in words for the person who typed it.
-pub(super) fn job(options: Options, called_as: &str) -> Result<Job, String> {
+pub(super) fn job(options: Options, persona: Persona) -> Result<Job, String> {
     if let Some(refusal) = options.later.refused() {
         return Err(refusal);
     }
     let mut notes = notes(&options);
-    let output = output(&options, called_as)?;
+    let output = output(&options, persona)?;
     let action = match options.load.idle {
         true => Action::Idle,
         false => Action::Run { repeat: options.load.repeat },
     };
-    let base = base(&options, called_as, &mut notes)?;
+    let base = base(&options, persona, &mut notes)?;
     let suite = options.command.is_empty();
     for (option, given, most) in [
         ("--num-functions", options.data.num_functions, FUNCTIONS_MAX),
@@ -59,10 +61,10 @@ pub(super) fn job(options: Options, called_as: &str) -> Result<Job, String> {
             randomised: base.keys.range.is_some(),
             functions: options.data.num_functions,
             fcall_keys: options.data.num_keys_in_fcall,
-            redis_zadd: called_as == "redis-benchmark",
+            redis_zadd: persona == Persona::Redis,
             cluster: options.server.cluster,
         };
-        let tests = chosen(options.data.tests.as_deref(), called_as == "redis-benchmark")?;
+        let tests = chosen(options.data.tests.as_deref(), persona)?;
         tests.into_iter().map(|test| suite_parts(&base, test, &shape)).collect()
     } else {
         vec![command_parts(base, &options)?]
@@ -104,7 +106,7 @@ fn notes(options: &Options) -> Vec<String> {
     notes
 }
 
-fn output(options: &Options, called_as: &str) -> Result<Output, String> {
+fn output(options: &Options, persona: Persona) -> Result<Output, String> {
     let results = &options.results;
     let to_stdout = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));
     if to_stdout(&results.hdr) {
@@ -127,21 +129,18 @@ fn output(options: &Options, called_as: &str) -> Result<Output, String> {
         (None, false, true) => "quiet",
         (None, false, false) => "text",
     };
-    // Under the peers' names standard output is theirs to the byte.
-    let verdict = called_as == "keystorm" && matches!(format, "text" | "classic");
-    let live = match called_as {
-        "redis-benchmark" => LiveLine::Redis,
-        "valkey-benchmark" => LiveLine::Valkey,
-        _ => LiveLine::Ours,
-    };
+    let environment = std::env::var_os("KEYSTORM_VERDICT");
+    let verdict = verdict::place(persona, results.no_verdict, environment);
     Ok(Output {
         format,
         options: FormatOptions {
             first_byte: results.first_byte,
             suite: options.command.is_empty(),
-            verdict,
+            verdict: verdict == VerdictTo::Report && matches!(format, "text" | "classic"),
+            persona,
         },
-        live: Some(live).filter(|_| !matches!(format, "csv" | "json")),
+        verdict,
+        live: Some(persona).filter(|_| !matches!(format, "csv" | "json")),
         metrics: results.metrics.clone(),
         json: results.json.clone().filter(|_| !document),
         pages,
@@ -151,7 +150,7 @@ fn output(options: &Options, called_as: &str) -> Result<Output, String> {
 }
 
 /// What all tests have in common.
-fn base(options: &Options, called_as: &str, notes: &mut Vec<String>) -> Result<PlanParts, String> {
+fn base(options: &Options, persona: Persona, notes: &mut Vec<String>) -> Result<PlanParts, String> {
     let (load, data, results) = (&options.load, &options.data, &options.results);
     let arrivals = load.arrivals.map_or(Arrivals::Constant, Into::into);
     let pace = match load.rps.as_deref() {
@@ -164,7 +163,7 @@ fn base(options: &Options, called_as: &str, notes: &mut Vec<String>) -> Result<P
         (None, Pace::Open(_)) => Window::Rolling,
     };
     let mut target = target(&options.server)?;
-    target.tls = tls::options(options, &target, called_as, notes)?;
+    target.tls = tls::options(options, &target, persona, notes)?;
     let threads = match load.threads {
         None => 0,
         Some(Threads::Number(threads)) => threads.max(0),
@@ -181,7 +180,7 @@ fn base(options: &Options, called_as: &str, notes: &mut Vec<String>) -> Result<P
         (None, requests, _) => Stop::Requests(requests.unwrap_or(REQUESTS_DEFAULT)),
     };
     // By the name of a peer a lost connection ends the run, as it does there.
-    let ours = called_as == "keystorm";
+    let ours = persona == Persona::Ours;
     // One that was started for the run does not come back.
     let returns = !matches!(target.endpoint, Endpoint::Spawned { .. });
     let by_time = matches!(stop, Stop::AfterNs(_)) && ours && returns;
@@ -297,9 +296,10 @@ pub(in crate::front) fn target(server: &ServerOptions) -> Result<Target, String>
 }
 
 /// The tests that `-t` names, in the order of the suite.
-fn chosen(tests: Option<&str>, redis: bool) -> Result<Vec<&'static SuiteTest>, String> {
+fn chosen(tests: Option<&str>, persona: Persona) -> Result<Vec<&'static SuiteTest>, String> {
     let Some(tests) = tests else {
-        let by_default = |t: &&SuiteTest| t.by_default && !(redis && t.valkey_only);
+        let has = |t: &SuiteTest| persona != Persona::Redis || t.origin == Origin::Redis;
+        let by_default = |t: &&SuiteTest| t.by_default && has(t);
         return Ok(SUITE.iter().filter(by_default).collect());
     };
     let asked = tests.to_lowercase();

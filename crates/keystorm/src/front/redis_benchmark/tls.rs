@@ -1,11 +1,9 @@
 //! `--tls` and what goes with it, as data of the plan.
 
+use report::Persona;
 use workload::{Endpoint, Target, TlsOptions, Verify};
 
 use super::options::{Options, TlsArgs};
-
-/// Names under which a certificate for another host is only warned of, as those tools let it pass.
-const PEERS: [&str; 2] = ["redis-benchmark", "valkey-benchmark"];
 
 /// How TLS is spoken with a target, if it is.
 ///
@@ -14,7 +12,7 @@ const PEERS: [&str; 2] = ["redis-benchmark", "valkey-benchmark"];
 pub(super) fn options(
     options: &Options,
     target: &Target,
-    called_as: &str,
+    persona: Persona,
     notes: &mut Vec<String>,
 ) -> Result<Option<TlsOptions>, String> {
     let args = &options.tls;
@@ -40,7 +38,8 @@ pub(super) fn options(
     }
     let verify = match args.insecure {
         true => Verify::Nothing,
-        false if PEERS.contains(&called_as) => Verify::Chain,
+        // The peers let a certificate for another host pass.
+        false if persona.is_peer() => Verify::Chain,
         false => Verify::Host,
     };
     if verify == Verify::Host && args.sni.is_none() && matches!(target.endpoint, Endpoint::Unix(_))
