@@ -197,7 +197,7 @@ fn idle(plan: &Plan, rig: &Rig<'_>) -> Result<End> {
     let hello = "idle connections and waiting forever (Ctrl+C when done)";
     say(&format!("Creating {count} {hello}\n"))?;
     let watched = io::IsTerminal::is_terminal(&io::stdout());
-    let mut shown = None;
+    let (mut shown, mut unread) = (None, Ok(End::Complete));
     let (address, tls) = (&server.address, server.tls.as_ref());
     let held =
         runner::hold_idle(plan, address, tls, host::local_ports(), interrupted, &mut |live| {
@@ -206,13 +206,15 @@ fn idle(plan: &Plan, rig: &Rig<'_>) -> Result<End> {
                 let settled = live == count || shown.is_some_and(|before| live < before);
                 let end = if watched { "\r" } else { "\n" };
                 if watched || settled {
-                    let _ = say(&format!("clients: {live}{end}"));
+                    unread = say(&format!("clients: {live}{end}"));
+                    interrupted.fetch_or(unread.is_err(), Ordering::Relaxed);
                 }
                 shown = Some(live);
             }
         });
+    unread?;
     if watched {
-        let _ = say("\n");
+        say("\n")?;
     }
     held.map_err(anyhow::Error::msg)?;
     let asked = interrupted.load(Ordering::Relaxed);

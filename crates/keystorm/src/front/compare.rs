@@ -283,7 +283,9 @@ impl Word {
         match self {
             Self::Uri(uri) => server.uri = Some(uri.clone()),
             Self::Unix(path) => server.socket = Some(path.clone()),
-            Self::Tcp { host, port } => (server.host, server.port) = (host.clone(), *port),
+            Self::Tcp { host, port } => {
+                (server.host, server.port) = (Some(host.clone()), Some(*port));
+            }
             Self::Program(program) => server.spawn = Some(Some(program.clone())),
         }
         if any_spawned && server.spawn.is_none() {

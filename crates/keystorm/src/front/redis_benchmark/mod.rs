@@ -7,6 +7,7 @@ mod options;
 mod persona;
 mod plans;
 mod rate;
+mod target;
 mod tls;
 mod uri;
 mod values;
@@ -20,11 +21,12 @@ use clap::{ArgMatches, Command, CommandFactory, FromArgMatches};
 use super::{FrontEnd, Intent, Job, UsageError};
 use crate::execute;
 use options::Options;
+use target::After;
 use report::Persona;
 
 // What other front ends ask of a server and of numbers is asked in these words too.
 pub(super) use options::ServerOptions;
-pub(super) use plans::target;
+pub(super) use target::{Rule, target};
 pub(super) use values::{count, small_count};
 
 /// Its options, for front ends that take them beside their own.
@@ -49,7 +51,7 @@ impl FrontEnd for RedisBenchmark {
         };
         let options = typed.options()?;
         let print_plan = options.print_plan;
-        let job = plans::job(options, typed.persona).map_err(UsageError)?;
+        let job = plans::job(options, typed.persona, After::of(&typed.matches)).map_err(UsageError)?;
         if print_plan {
             let text = execute::printed_plans(&job.plans);
             return text.map(Intent::Say).map_err(|e| UsageError(e.to_string()));
@@ -120,7 +122,7 @@ impl Typed {
     pub(super) fn job(&self, change: impl FnOnce(&mut Options)) -> Result<Job, UsageError> {
         let mut options = self.options()?;
         change(&mut options);
-        plans::job(options, self.persona).map_err(UsageError)
+        plans::job(options, self.persona, After::of(&self.matches)).map_err(UsageError)
     }
 }
 

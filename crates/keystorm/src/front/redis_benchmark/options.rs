@@ -71,17 +71,12 @@ pub(in crate::front) struct Options {
 
 #[derive(Debug, clap::Args)]
 pub(in crate::front) struct ServerOptions {
-    /// Server hostname
-    #[arg(
-        short = 'h',
-        value_name = "HOST",
-        allow_hyphen_values = true,
-        default_value = "127.0.0.1"
-    )]
-    pub(in crate::front) host: String,
-    /// Server port
-    #[arg(short = 'p', value_name = "PORT", allow_hyphen_values = true, default_value = "6379")]
-    pub(in crate::front) port: u16,
+    /// Server hostname [default: 127.0.0.1]
+    #[arg(short = 'h', value_name = "HOST", allow_hyphen_values = true)]
+    pub(in crate::front) host: Option<String>,
+    /// Server port [default: 6379]
+    #[arg(short = 'p', value_name = "PORT", allow_hyphen_values = true)]
+    pub(in crate::front) port: Option<u16>,
     /// Unix socket of the server (instead of host and port)
     #[arg(short = 's', value_name = "PATH", allow_hyphen_values = true)]
     pub(in crate::front) socket: Option<PathBuf>,
@@ -180,8 +175,7 @@ pub(super) struct LoadOptions {
     #[arg(short = 'c', value_name = "CLIENTS", allow_hyphen_values = true, default_value = "50", value_parser = small_count)]
     pub(super) clients: u32,
     /// Requests in all [default: 100000]
-    #[arg(short = 'n', value_name = "REQUESTS", allow_hyphen_values = true, value_parser = count,
-          conflicts_with = "duration")]
+    #[arg(short = 'n', value_name = "REQUESTS", allow_hyphen_values = true, value_parser = count)]
     pub(super) requests: Option<u64>,
     /// Seconds to run, instead of -n
     #[arg(long, value_name = "SECONDS", allow_hyphen_values = true)]
@@ -264,10 +258,13 @@ pub(super) struct DataOptions {
     /// Read the last argument of the command from standard input
     #[arg(short = 'x')]
     pub(super) stdin_arg: bool,
-    /// CSV or TSV file with a header line, for __field:name__ placeholders; each request takes
-    /// the next row
+    /// CSV or TSV file with a header line, or XML file, for __field:name__ placeholders; each
+    /// request takes the next row
     #[arg(long, value_name = "FILE", allow_hyphen_values = true)]
     pub(super) dataset: Option<PathBuf>,
+    /// Name of the elements that are the rows of an XML file; the elements within are their fields
+    #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
+    pub(super) xml_root_element: Option<String>,
     /// Rows to read of it [default: all]
     #[arg(long, value_name = "NUM", allow_hyphen_values = true)]
     pub(super) maxdocs: Option<i64>,

@@ -15,28 +15,37 @@ use workload::suite::{
     FCALL_KEYS_MAX, FUNCTIONS_MAX, Origin, SUITE, SuiteShape, SuiteTest, names,
 };
 use workload::{
-    Arg, Arrivals, ClusterOptions, CommandSpec, Credentials, Dataset, Endpoint, Fleet, KeySpace,
-    OnError, Pace, Plan, PlanParts, ProtocolKind, ReadFrom, Schedule, Secret, Stop, Target,
-    TlsOptions, Window, limits,
+    Arg, Arrivals, CommandSpec, Dataset, Endpoint, Fleet, KeySpace, OnError, Pace, Plan, PlanParts,
+    ProtocolKind, Schedule, Stop, Window, limits,
 };
 
-use super::options::{Options, ServerOptions};
+use super::options::Options;
+use super::target::{After, Rule, target};
 use super::values::{Threads, YesNo, count};
-use super::{dataset, rate, tls, uri, verdict};
+use super::{dataset, rate, tls, verdict};
 use crate::cpus::cpu_list;
 use crate::front::{Action, Job, Output, VerdictTo};
 
 /// Largest value, as in the peers.
 const DATA_MAX: i64 = 1 << 30;
 const REQUESTS_DEFAULT: u64 = 100_000;
+/// Why a dataset that nothing uses is refused.
+const FIELDS_WANTED: &str = "--dataset: Dataset mode requires a command with field placeholders, \
+                             such as: set doc:__rand_int__ __field:title__";
 
-/// Turns options into a job, by that name.
+/// Turns options into a job, by that name. `after` tells which options stand after `-u`.
 ///
 /// # Errors
 /// What makes no sense, in words for the person who typed it.
-pub(super) fn job(options: Options, persona: Persona) -> Result<Job, String> {
+pub(super) fn job(options: Options, persona: Persona, after: After) -> Result<Job, String> {
     if let Some(refusal) = options.later.refused() {
         return Err(refusal);
+    }
+    if options.load.requests.is_some() && options.load.duration.is_some() {
+        return Err("Options -n and --duration are mutually exclusive.".into());
+    }
+    if options.data.xml_root_element.is_some() && options.data.dataset.is_none() {
+        return Err("--xml-root-element is for the XML file that --dataset names".into());
     }
     let mut notes = notes(&options);
     let output = output(&options, persona)?;
@@ -44,8 +53,11 @@ pub(super) fn job(options: Options, persona: Persona) -> Result<Job, String> {
         true => Action::Idle,
         false => Action::Run { repeat: options.load.repeat },
     };
-    let base = base(&options, persona, &mut notes)?;
+    let base = base(&options, persona, after, &mut notes)?;
     let suite = options.command.is_empty();
+    if suite && options.data.dataset.is_some() {
+        return Err(FIELDS_WANTED.into());
+    }
     for (option, given, most) in [
         ("--num-functions", options.data.num_functions, FUNCTIONS_MAX),
         ("--num-keys-in-fcall", options.data.num_keys_in_fcall, FCALL_KEYS_MAX),
@@ -150,7 +162,12 @@ fn output(options: &Options, persona: Persona) -> Result<Output, String> {
 }
 
 /// What all tests have in common.
-fn base(options: &Options, persona: Persona, notes: &mut Vec<String>) -> Result<PlanParts, String> {
+fn base(
+    options: &Options,
+    persona: Persona,
+    after: After,
+    notes: &mut Vec<String>,
+) -> Result<PlanParts, String> {
     let (load, data, results) = (&options.load, &options.data, &options.results);
     let arrivals = load.arrivals.map_or(Arrivals::Constant, Into::into);
     let pace = match load.rps.as_deref() {
@@ -162,7 +179,8 @@ fn base(options: &Options, persona: Persona, notes: &mut Vec<String>) -> Result<
         (None, Pace::Closed) => Window::Batch,
         (None, Pace::Open(_)) => Window::Rolling,
     };
-    let mut target = target(&options.server)?;
+    let rule = if persona.is_peer() { Rule::Last(after) } else { Rule::Agree };
+    let mut target = target(&options.server, rule)?;
     target.tls = tls::options(options, &target, persona, notes)?;
     let threads = match load.threads {
         None => 0,
@@ -231,70 +249,6 @@ fn base(options: &Options, persona: Persona, notes: &mut Vec<String>) -> Result<
     })
 }
 
-/// The server that options name, and who logs in there.
-///
-/// # Errors
-/// What makes no sense, in words for the person who typed it.
-pub(in crate::front) fn target(server: &ServerOptions) -> Result<Target, String> {
-    // Checked here, because the parser waives a requirement that conflicts with another option.
-    for (option, given) in [
-        ("--spawn-args", server.spawn_args.is_some()),
-        ("--spawn-unix", server.spawn_unix),
-        ("--server-cpus", server.server_cpus.is_some()),
-    ] {
-        if given && server.spawn.is_none() {
-            return Err(format!("{option} is for the server that --spawn starts"));
-        }
-    }
-    let uri = server.uri.as_deref().map(uri::parse).transpose()?;
-    let (of_uri, secure, user, password, db) = match uri {
-        Some(uri) => (Some(uri.endpoint), uri.tls, uri.user, uri.password, uri.db),
-        None => (None, false, None, None, None),
-    };
-    let endpoint = match (&server.spawn, &server.socket, of_uri) {
-        (Some(program), ..) => Endpoint::Spawned {
-            program: program.clone(),
-            args: shell_words::split(server.spawn_args.as_deref().unwrap_or_default())
-                .map_err(|e| format!("--spawn-args: {e}"))?,
-            unix: server.spawn_unix,
-            cpus: cpu_list("--server-cpus", server.server_cpus.as_deref())?,
-        },
-        (None, Some(path), _) => Endpoint::Unix(path.clone()),
-        (None, None, Some(endpoint)) => endpoint,
-        (None, None, None) => Endpoint::Tcp { host: server.host.clone(), port: server.port },
-    };
-    if server.mptcp && !matches!(endpoint, Endpoint::Tcp { .. }) {
-        return Err("Options --mptcp is only supported by TCP".into());
-    }
-    if server.rfr.is_some() && !server.cluster {
-        return Err("--rfr is for --cluster".into());
-    }
-    let cluster = server.cluster.then(|| ClusterOptions {
-        read_from: server.rfr.map_or(ReadFrom::default(), ReadFrom::from),
-    });
-    let user = server.user.clone().or(user);
-    let from_environment = || std::env::var("REDISCLI_AUTH").ok().filter(|p| !p.is_empty());
-    let password = server.password.clone().or(password).or_else(from_environment);
-    let credentials = match (user, password) {
-        (user, Some(password)) => Some(Credentials { user, password: Secret::new(password) }),
-        (Some(_), None) => {
-            return Err("--user: a user needs a password, by -a or REDISCLI_AUTH".into());
-        }
-        (None, None) => None,
-    };
-    Ok(Target {
-        endpoint,
-        credentials,
-        // What else there is to say of it the options do.
-        tls: secure.then(TlsOptions::default),
-        db: server.dbnum.or(db).unwrap_or(0),
-        tracking: server.enable_tracking,
-        mptcp: server.mptcp,
-        sources: server.source_ip.clone(),
-        cluster,
-    })
-}
-
 /// The tests that `-t` names, in the order of the suite.
 fn chosen(tests: Option<&str>, persona: Persona) -> Result<Vec<&'static SuiteTest>, String> {
     let Some(tests) = tests else {
@@ -348,12 +302,15 @@ fn command_parts(base: PlanParts, options: &Options) -> Result<PlanParts, String
             return Ok(arg.with_data(value_len(options), &mut skip).with_numbers());
         };
         if word.windows(8).any(|w| w == b"__data__") {
-            return Err("__data__ placeholders cannot be used with --dataset".into());
+            return Err("__data__ placeholders cannot be used with --dataset option".into());
         }
         has_field |= arg.names_field();
         let with_fields = arg.with_fields(dataset.columns()).map_err(|field| {
             let columns = dataset.columns().join(", ");
-            format!("the dataset has no field {field:?}; it has {columns}")
+            format!(
+                "Field placeholder '__field:{field}__' not found in dataset fields; there are \
+                 {columns}"
+            )
         });
         Ok(with_fields?.with_numbers())
     };
@@ -366,9 +323,7 @@ fn command_parts(base: PlanParts, options: &Options) -> Result<PlanParts, String
         .collect();
     let sequence = sequence?;
     if dataset.is_some() && !has_field {
-        return Err("--dataset: the command has no __field:name__ placeholder, such as in: \
-                    set doc:__rand_int__ __field:title__"
-            .into());
+        return Err(FIELDS_WANTED.into());
     }
     let encoded = |command: &CommandSpec| Resp::compile(command, None).bytes.len() as u64;
     Ok(PlanParts {
@@ -381,8 +336,9 @@ fn command_parts(base: PlanParts, options: &Options) -> Result<PlanParts, String
 }
 
 fn dataset_of(options: &Options) -> Result<Option<Dataset>, String> {
+    let row = options.data.xml_root_element.as_deref();
     let rows_max = options.data.maxdocs.and_then(|n| usize::try_from(n).ok()).filter(|n| *n > 0);
-    options.data.dataset.as_deref().map(|path| dataset::read(path, rows_max)).transpose()
+    options.data.dataset.as_deref().map(|path| dataset::read(path, row, rows_max)).transpose()
 }
 
 /// As in the peers, what is too small or too large becomes the nearest that is not.
