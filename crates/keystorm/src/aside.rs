@@ -36,6 +36,11 @@ pub(crate) fn say(line: impl Display) -> Result<(), Unread> {
     }
 }
 
+/// Why there is no result, in words that those look for who read a peer's standard error.
+pub(crate) fn as_error(why: &str) -> String {
+    if why.contains("Error") { why.to_owned() } else { format!("Error: {why}") }
+}
+
 /// Where lines go that are said beside results.
 pub(crate) enum Aside {
     /// Standard error.

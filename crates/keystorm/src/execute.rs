@@ -3,13 +3,13 @@
 use std::io;
 use std::sync::atomic::Ordering;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use measure::Ending;
 use report::{Persona, Repeat};
 use wire::cluster::{Role, Topology};
 use workload::{Plan, ReadFrom};
 
-use crate::aside::{self, Aside, Asides};
+use crate::aside::{self, Aside, Asides, Unread};
 use crate::front::{Action, Job};
 use crate::keep::Keep;
 use crate::live::Live;
@@ -40,6 +40,17 @@ pub(crate) fn say(text: &str) -> Result<End> {
 /// # Errors
 /// What kept it from being carried out, in words for a person.
 pub(crate) fn execute(job: &Job) -> Result<End> {
+    let end = carry_out(job);
+    match job.output.options.persona.is_peer() {
+        true => end.map_err(|error| match error.is::<Unread>() {
+            true => error,
+            false => anyhow!(aside::as_error(&format!("{error:#}"))),
+        }),
+        false => end,
+    }
+}
+
+fn carry_out(job: &Job) -> Result<End> {
     job.notes.iter().try_for_each(aside::say)?;
     let Some(first) = job.plans.first() else {
         return Ok(End::Complete);
@@ -87,9 +98,8 @@ fn introduce_cluster(job: &Job, server: &Server, remarks: &Aside) -> Result<()> 
     let Some(topology) = &server.cluster else { return Ok(()) };
     let missing = topology.slots_without_owner();
     if missing > 0 {
-        remarks.say(format_args!(
-            "WARNING: {missing} of the slots of the cluster have no owner"
-        ))?;
+        remarks
+            .say(format_args!("WARNING: {missing} of the slots of the cluster have no owner"))?;
     }
     let read_from = first_read_from(job);
     let alone = topology.masters_without_replica();

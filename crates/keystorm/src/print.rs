@@ -57,7 +57,7 @@ impl<'a> Printer<'a> {
         }
         match summary.shortfall() {
             // Their lines of errors begin with the error.
-            Some(shortfall) if self.persona.is_peer() => aside::say(shortfall)?,
+            Some(shortfall) if self.persona.is_peer() => aside::say(aside::as_error(&shortfall))?,
             Some(shortfall) => aside::say(format_args!("{}: {shortfall}", summary.title))?,
             None => {}
         }

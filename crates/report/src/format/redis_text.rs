@@ -49,11 +49,7 @@ impl Format for RedisText {
 }
 
 /// What the server and the fleet are set to.
-fn write_setup(
-    summary: &Summary<'_>,
-    persona: Persona,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+fn write_setup(summary: &Summary<'_>, persona: Persona, out: &mut dyn Write) -> io::Result<()> {
     let (fleet, server) = (&summary.run.plan.fleet, &summary.run.server);
     if !server.nodes.is_empty() {
         let read_from = summary.run.plan.target.cluster.unwrap_or_default().read_from;
@@ -150,11 +146,7 @@ fn write_step(step: &Step, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{percent:.3}% <= {bound} milliseconds (cumulative count {cumulative})")
 }
 
-fn write_summary(
-    summary: &Summary<'_>,
-    persona: Persona,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+fn write_summary(summary: &Summary<'_>, persona: Persona, out: &mut dyn Write) -> io::Result<()> {
     let rps = summary.throughput_rps;
     writeln!(out, "\nSummary:\n  throughput summary: {rps:.2} requests per second")?;
     write_latency("latency summary", &summary.response, out)?;

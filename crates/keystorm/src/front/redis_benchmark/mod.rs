@@ -21,8 +21,8 @@ use clap::{ArgMatches, Command, CommandFactory, FromArgMatches};
 use super::{FrontEnd, Intent, Job, UsageError};
 use crate::execute;
 use options::Options;
-use target::After;
 use report::Persona;
+use target::After;
 
 // What other front ends ask of a server and of numbers is asked in these words too.
 pub(super) use options::ServerOptions;
@@ -51,7 +51,8 @@ impl FrontEnd for RedisBenchmark {
         };
         let options = typed.options()?;
         let print_plan = options.print_plan;
-        let job = plans::job(options, typed.persona, After::of(&typed.matches)).map_err(UsageError)?;
+        let job =
+            plans::job(options, typed.persona, After::of(&typed.matches)).map_err(UsageError)?;
         if print_plan {
             let text = execute::printed_plans(&job.plans);
             return text.map(Intent::Say).map_err(|e| UsageError(e.to_string()));

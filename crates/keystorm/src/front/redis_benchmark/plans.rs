@@ -11,9 +11,7 @@ use report::{FormatOptions, Persona};
 use wire::Protocol;
 use wire::resp::Resp;
 use workload::command::split_sequence;
-use workload::suite::{
-    FCALL_KEYS_MAX, FUNCTIONS_MAX, Origin, SUITE, SuiteShape, SuiteTest, names,
-};
+use workload::suite::{FCALL_KEYS_MAX, FUNCTIONS_MAX, Origin, SUITE, SuiteShape, SuiteTest, names};
 use workload::{
     Arg, Arrivals, CommandSpec, Dataset, Endpoint, Fleet, KeySpace, OnError, Pace, Plan, PlanParts,
     ProtocolKind, Schedule, Stop, Window, limits,
@@ -47,7 +45,7 @@ pub(super) fn job(options: Options, persona: Persona, after: After) -> Result<Jo
     if options.data.xml_root_element.is_some() && options.data.dataset.is_none() {
         return Err("--xml-root-element is for the XML file that --dataset names".into());
     }
-    let mut notes = notes(&options);
+    let mut notes = notes(&options, persona);
     let output = output(&options, persona)?;
     let action = match options.load.idle {
         true => Action::Idle,
@@ -95,14 +93,14 @@ pub(super) fn job(options: Options, persona: Persona, after: After) -> Result<Jo
 }
 
 /// Warnings in the peers' words.
-fn notes(options: &Options) -> Vec<String> {
+fn notes(options: &Options, persona: Persona) -> Vec<String> {
     let mut notes = Vec::new();
     if options.exit_on_error {
-        notes.push(
-            "WARNING: -e option has no effect. An error reply ends the run unless --on-error \
-             count says otherwise."
-                .into(),
-        );
+        let why = match persona {
+            Persona::Ours => "An error reply ends the run unless --on-error count says otherwise.",
+            _ => "We now immediately exit on error to avoid false results.",
+        };
+        notes.push(format!("WARNING: -e option has no effect. {why}"));
     }
     if options.load.keep_alive == 0 {
         notes.push(

@@ -5,9 +5,7 @@
 //! worse than a line to be typed again, so by our own name two that differ are refused.
 
 use clap::ArgMatches;
-use workload::{
-    ClusterOptions, Credentials, Endpoint, ReadFrom, Secret, Target, TlsOptions,
-};
+use workload::{ClusterOptions, Credentials, Endpoint, ReadFrom, Secret, Target, TlsOptions};
 
 use super::options::ServerOptions;
 use super::uri::{self, Parsed};
@@ -104,9 +102,14 @@ pub(in crate::front) fn target(server: &ServerOptions, rule: Rule) -> Result<Tar
         None => (false, (None, None, None)),
     };
     let (user, password, db) = of_uri;
-    let db = rule.choose(server.dbnum, db, |at| at.db, |option, of_uri| {
-        format!("--dbnum {option}: -u names database {of_uri}; leave one of the two out")
-    })?;
+    let db = rule.choose(
+        server.dbnum,
+        db,
+        |at| at.db,
+        |option, of_uri| {
+            format!("--dbnum {option}: -u names database {of_uri}; leave one of the two out")
+        },
+    )?;
     Ok(Target {
         endpoint,
         credentials: credentials(server, user, password, rule)?,
@@ -152,12 +155,18 @@ fn endpoint(server: &ServerOptions, uri: Option<&Parsed>, rule: Rule) -> Result<
         };
     };
     let meant = |host: &str| (host.to_owned(), port.or(uri.port));
-    let host = rule.choose(host, Some(of_uri.clone()), |at| at.host, |host, _| {
-        contradicts(&format!("-h {host}"), uri, Some(meant(host)))
-    })?;
-    let port = rule.choose(port, uri.port, |at| at.port, |port, _| {
-        contradicts(&format!("-p {port}"), uri, Some(meant(of_uri)))
-    })?;
+    let host = rule.choose(
+        host,
+        Some(of_uri.clone()),
+        |at| at.host,
+        |host, _| contradicts(&format!("-h {host}"), uri, Some(meant(host))),
+    )?;
+    let port = rule.choose(
+        port,
+        uri.port,
+        |at| at.port,
+        |port, _| contradicts(&format!("-p {port}"), uri, Some(meant(of_uri))),
+    )?;
     let host = host.unwrap_or_else(|| HOST_DEFAULT.to_owned());
     Ok(Endpoint::Tcp { host, port: port.unwrap_or(PORT_DEFAULT) })
 }
@@ -183,7 +192,8 @@ fn credentials(
     };
     let (own_user, own_password) = (server.user.clone(), server.password.clone());
     let user = rule.choose(own_user, user, |at| at.user, differ("--user", "user"))?;
-    let password = rule.choose(own_password, password, |at| at.password, differ("-a", "password"))?;
+    let password =
+        rule.choose(own_password, password, |at| at.password, differ("-a", "password"))?;
     let from_environment = || std::env::var("REDISCLI_AUTH").ok().filter(|p| !p.is_empty());
     match (user, password.or_else(from_environment)) {
         (user, Some(password)) => Ok(Some(Credentials { user, password: Secret::new(password) })),
@@ -248,8 +258,14 @@ mod tests {
             assert_eq!(place(line, false), expected, "{line}");
         }
         for (line, says) in [
-            ("-u rediss://a:1 -p 2", "-p 2: -u names a:1; leave one of the two out, or write -u rediss://a:2"),
-            ("-h b -u redis://a", "-h b: -u names a:6379; leave one of the two out, or write -u redis://b:6379"),
+            (
+                "-u rediss://a:1 -p 2",
+                "-p 2: -u names a:1; leave one of the two out, or write -u rediss://a:2",
+            ),
+            (
+                "-h b -u redis://a",
+                "-h b: -u names a:6379; leave one of the two out, or write -u redis://b:6379",
+            ),
             ("-h b -p 7 -u redis://a:7", "-u redis://b:7"),
             ("-u unix:///run/s -p 2", "-p 2: -u names /run/s; leave one of the two out"),
             ("-u redis://a -s /run/s", "-s /run/s: -u names a:6379"),

@@ -17,8 +17,8 @@ pub(super) fn options(
 ) -> Result<Option<TlsOptions>, String> {
     let args = &options.tls;
     if !args.tls && target.tls.is_none() {
-        // The peers take them and do nothing with them.
-        if let Some(option) = given(args) {
+        // The peers take them and do nothing with them, without a word.
+        if let Some(option) = given(args).filter(|_| !persona.is_peer()) {
             notes.push(format!("WARNING: {option} has no effect without --tls."));
         }
         return Ok(None);
