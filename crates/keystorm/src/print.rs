@@ -55,10 +55,11 @@ impl<'a> Printer<'a> {
         {
             self.asides.remarks.say(format_args!("{}: {trouble}", summary.title))?;
         }
+        let failed = matches!(run.measurement.ending, Ending::Failed(_));
         match summary.shortfall() {
             // Their lines of errors begin with the error.
-            Some(shortfall) if self.persona.is_peer() => aside::say(aside::as_error(&shortfall))?,
-            Some(shortfall) => aside::say(format_args!("{}: {shortfall}", summary.title))?,
+            Some(why) if failed && self.persona.is_peer() => aside::say(aside::as_error(&why))?,
+            Some(why) => aside::say(format_args!("{}: {why}", summary.title))?,
             None => {}
         }
         for line in report::verdict_lines(&summary) {

@@ -301,6 +301,7 @@ fn the_lines_of_both_suites_in_tls() {
                 ),
                 1000,
             ),
+            (format!("-p {port} {files} -r 50 -t set -n 1000 -q --tls-groups prime256v1"), 1000),
         ] {
             server.reset();
             let ran = Keystorm::new(&line).called(&link).run().ok();

@@ -24,7 +24,8 @@ fn the_help_has_every_option_in_its_group() {
                    --first-byte --on-error --format --json --hdr --repeat --html --svg --png \
                    --metrics --sample --arrivals --shard --start-at --cluster --rfr --tls --sni \
                    --cacert --cacertdir \
-                   --insecure --cert --key --tls-ciphers --tls-ciphersuites --tls-resume";
+                   --insecure --cert --key --tls-ciphers --tls-ciphersuites --tls-groups --tls-resume \
+                   --as --no-verdict --xml-root-element";
     for option in options.split_whitespace() {
         let listed = |line: &str| {
             let mut words = line.split([' ', ',', '[', '=']).filter(|w| !w.is_empty()).take(2);

@@ -104,6 +104,8 @@ fn versions_and_ciphers_are_those_asked_for() {
     ran.prints(&format!("  TLS: TLSv1.2 {suite}\n"));
     let ran = secure.trusted("--tls-ciphers ECDHE-ECDSA-AES128-GCM-SHA256 -n 100 get k").exits(1);
     ran.says("share no cipher").says("--tls-ciphers");
+    let ran = secure.trusted("--tls-groups no_such_group -n 100 get k").exits(1);
+    ran.says("--tls-groups no_such_group");
     let modern = Secure::new();
     let suite = "TLS_CHACHA20_POLY1305_SHA256";
     let ran = modern.trusted(&format!("--tls-ciphersuites {suite} -n 100 -q get k")).ok();

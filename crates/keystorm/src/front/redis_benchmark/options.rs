@@ -164,6 +164,9 @@ pub(super) struct TlsArgs {
     /// Ciphers to offer in TLS 1.3, as OpenSSL lists them
     #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
     pub(super) tls_ciphersuites: Option<String>,
+    /// Groups to offer for the exchange of keys, as OpenSSL lists them
+    #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
+    pub(super) tls_groups: Option<String>,
     /// Let a new connection take up the session of an earlier one (with -k 0)
     #[arg(long)]
     pub(super) tls_resume: bool,

@@ -57,6 +57,7 @@ pub(super) fn options(
         key: args.key.clone(),
         ciphers: args.tls_ciphers.clone(),
         ciphersuites: args.tls_ciphersuites.clone(),
+        groups: args.tls_groups.clone(),
         resume: args.tls_resume,
     }))
 }
@@ -72,6 +73,7 @@ fn given(args: &TlsArgs) -> Option<&'static str> {
         (args.key.is_some(), "--key"),
         (args.tls_ciphers.is_some(), "--tls-ciphers"),
         (args.tls_ciphersuites.is_some(), "--tls-ciphersuites"),
+        (args.tls_groups.is_some(), "--tls-groups"),
         (args.tls_resume, "--tls-resume"),
     ];
     given.into_iter().find_map(|(given, option)| given.then_some(option))
