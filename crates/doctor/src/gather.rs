@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use host::{Address, Client, HostFacts, machine, printable};
 use wire::resp::Value;
-use workload::suite::{SUITE, SuiteShape};
+use workload::suite::{Origin, SUITE, SuiteShape};
 
 use crate::{Clients, Evidence, Info, Load, Place, RoundTrips, ServerEvidence, Traffic};
 
@@ -204,7 +204,7 @@ fn suite_commands() -> Vec<Vec<Vec<u8>>> {
         cluster: false,
     };
     let mut commands: BTreeMap<Vec<u8>, Vec<Vec<u8>>> = BTreeMap::new();
-    let suite = SUITE.iter().filter(|test| test.by_default && !test.valkey_only);
+    let suite = SUITE.iter().filter(|test| test.by_default && test.origin != Origin::Valkey);
     for command in
         suite.flat_map(|test| test.setup(&shape).into_iter().chain([test.command(&shape)]))
     {

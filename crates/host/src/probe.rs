@@ -98,8 +98,8 @@ pub enum ProbeError {
     },
     /// The server has all the clients that it allows.
     #[error(
-        "{address} takes no more clients: {reply}. Raise its `maxclients` setting or close other \
-         connections to it"
+        "Error from server: {reply}. {address} takes no more clients: raise its `maxclients` \
+         setting or close other connections to it"
     )]
     TooManyClients {
         /// Where.

@@ -9,6 +9,7 @@ use report::Run;
 use report::compare::{self, Comparison, Glance, Pairing, Subject, TestComparison};
 use workload::{Plan, Stop};
 
+use crate::aside::{self, Aside};
 use crate::execute::{End, say, tell_about};
 use crate::front::{CompareJob, LiveSides, Output, Sides};
 use crate::keep::Place;
@@ -25,9 +26,7 @@ const BLOCK: [usize; 4] = [0, 1, 1, 0];
 /// # Errors
 /// What kept it from being done, in words for a person.
 pub(crate) fn compare(job: &CompareJob) -> Result<End> {
-    for note in &job.notes {
-        eprintln!("{note}");
-    }
+    job.notes.iter().try_for_each(aside::say)?;
     // Before anything is measured, as with every result that is kept.
     let place = job.output.json.as_deref().map(|path| Place::new("--json", path)).transpose()?;
     let mut sheet = Sheet { output: &job.output, place };
@@ -77,7 +76,7 @@ fn run_live(
     let reach = |plan: &Plan| -> Result<Rig<'_>> {
         let mut rig = Rig::reach(&plan.target, plan.own_connections(), &interrupted)?;
         rig.sample = job.output.sample;
-        tell_about(&rig.server, plan);
+        tell_about(&rig.server, plan, &Aside::Stderr)?;
         Ok(rig)
     };
     let rigs = [reach(first_a).context("A")?, reach(first_b).context("B")?];
@@ -106,7 +105,8 @@ fn run_live(
                 let run = rigs[side].run(plan, None, &mut line)?;
                 line.clear();
                 if let Some(why) = broken(&run) {
-                    eprintln!("{} of {}: {why}", report::escape(&plan.name), ["A", "B"][side]);
+                    let test = report::escape(&plan.name);
+                    aside::say(format_args!("{test} of {}: {why}", ["A", "B"][side]))?;
                 }
                 end = match run.measurement.ending {
                     Ending::Complete => End::Complete,
@@ -205,7 +205,7 @@ impl Sheet<'_> {
         self.print("text", |out| compare::write_warnings(comparison, out))?;
         if self.output.format == "csv" {
             for warning in &comparison.warnings {
-                eprintln!("WARNING: {}", report::escape(warning));
+                aside::say(format_args!("WARNING: {}", report::escape(warning)))?;
             }
         }
         Ok(())
@@ -223,7 +223,7 @@ impl Sheet<'_> {
         }
         if self.output.format != "text" {
             for line in compare::notes(comparison) {
-                eprintln!("{}", report::escape(line));
+                aside::say(report::escape(line))?;
             }
         }
         self.keep(comparison)

@@ -3,11 +3,13 @@
 use std::io;
 use std::sync::atomic::Ordering;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use measure::Ending;
-use report::Repeat;
+use report::{Persona, Repeat};
+use wire::cluster::{Role, Topology};
 use workload::{Plan, ReadFrom};
 
+use crate::aside::{self, Aside, Asides, Unread};
 use crate::front::{Action, Job};
 use crate::keep::Keep;
 use crate::live::Live;
@@ -38,76 +40,111 @@ pub(crate) fn say(text: &str) -> Result<End> {
 /// # Errors
 /// What kept it from being carried out, in words for a person.
 pub(crate) fn execute(job: &Job) -> Result<End> {
-    for note in &job.notes {
-        eprintln!("{note}");
+    let end = carry_out(job);
+    match job.output.options.persona.is_peer() {
+        true => end.map_err(|error| match error.is::<Unread>() {
+            true => error,
+            false => anyhow!(aside::as_error(&format!("{error:#}"))),
+        }),
+        false => end,
     }
+}
+
+fn carry_out(job: &Job) -> Result<End> {
+    job.notes.iter().try_for_each(aside::say)?;
     let Some(first) = job.plans.first() else {
         return Ok(End::Complete);
     };
     // Before anything is asked of the server: a result that cannot be kept need not be measured.
     let keep = Keep::open(&job.output)?;
-    let metrics = job.output.metrics.as_ref().map(Metrics::serve).transpose()?;
+    let asides = Asides::open(&job.output)?;
+    let serve = |at| Metrics::serve(at, &asides.remarks);
+    let metrics = job.output.metrics.as_ref().map(serve).transpose()?;
     let interrupted = signals::interrupted().context("asking to be told of Ctrl-C")?;
     let mut rig = Rig::reach(&first.target, first.own_connections(), &interrupted)?;
     rig.sample = job.output.sample;
-    tell_about(&rig.server, first);
-    introduce_cluster(job, &rig.server)?;
+    tell_about(&rig.server, first, &asides.remarks)?;
+    introduce_cluster(job, &rig.server, &asides.remarks)?;
     match job.action {
         Action::Idle => idle(first, &rig),
-        Action::Run { repeat } => run_all(job, &rig, repeat, keep, metrics.as_ref()),
+        Action::Run { repeat } => run_all(job, &rig, repeat, keep, metrics.as_ref(), &asides),
     }
 }
 
-/// Says on standard error what a person should know before the figures come.
-pub(crate) fn tell_about(server: &Server, plan: &Plan) {
+/// Says what a person should know before the figures come.
+pub(crate) fn tell_about(server: &Server, plan: &Plan, remarks: &Aside) -> Result<()> {
     if let Some(spawned) = server.spawned() {
-        eprintln!("Started {}", report::escape(spawned));
+        remarks.say(format_args!("Started {}", report::escape(spawned)))?;
     }
     if server.facts.config.is_none() {
-        eprintln!("WARNING: Could not fetch server CONFIG");
+        // The peers say so, too.
+        aside::say("WARNING: Could not fetch server CONFIG")?;
     }
     if let Some(mismatch) = server.tls.as_ref().and_then(engine::TlsContext::name_mismatch) {
-        eprintln!("WARNING: {}", report::escape(mismatch));
+        remarks.say(format_args!("WARNING: {}", report::escape(mismatch)))?;
     }
     let connections = u64::from(plan.own_connections());
     if let host::Address::Tcp(address) = server.address
         && let Some(shortage) = host::port_shortage(address, connections, plan.target.sources.len())
     {
-        eprintln!("WARNING: {shortage}");
+        remarks.say(format_args!("WARNING: {shortage}"))?;
     }
+    Ok(())
 }
 
-/// The nodes, as the peers list them: on standard output, where that is for people.
-fn introduce_cluster(job: &Job, server: &Server) -> Result<()> {
+/// The nodes, as the peers list them: on standard output where that is for people, and by the
+/// peers' names always.
+fn introduce_cluster(job: &Job, server: &Server, remarks: &Aside) -> Result<()> {
     let Some(topology) = &server.cluster else { return Ok(()) };
     let missing = topology.slots_without_owner();
     if missing > 0 {
-        eprintln!("WARNING: {missing} of the slots of the cluster have no owner");
+        remarks
+            .say(format_args!("WARNING: {missing} of the slots of the cluster have no owner"))?;
     }
-    let from_replicas = |plan: &Plan| {
-        plan.target.cluster.as_ref().is_some_and(|c| c.read_from != ReadFrom::Masters)
-    };
+    let read_from = first_read_from(job);
     let alone = topology.masters_without_replica();
-    if alone > 0 && job.plans.first().is_some_and(from_replicas) {
-        eprintln!(
+    if alone > 0 && read_from != ReadFrom::Masters {
+        remarks.say(format_args!(
             "WARNING: --rfr: {alone} of {} masters have no replica that is ready; they answer \
              reads of their slots themselves",
             topology.masters()
-        );
+        ))?;
     }
-    let masters = &topology.nodes[..topology.masters()];
-    let mut text = format!("Cluster has {} master nodes:\n\n", masters.len());
-    for (number, node) in masters.iter().enumerate() {
-        let node = report::escape(format!("{} {}", node.id, node.name()));
-        text += &format!("Master {number}: {node}\n");
-    }
-    text.push('\n');
-    if ["text", "quiet", "classic"].contains(&job.output.format) {
-        say(&text)?;
+    let output = &job.output;
+    let persona = output.options.persona;
+    let text = cluster_nodes(topology, persona, read_from);
+    let for_people = ["text", "quiet", "classic"].contains(&output.format);
+    if for_people || (persona.is_peer() && output.format == "csv") {
+        say(&text).map(drop)
     } else {
-        eprint!("{text}");
+        Ok(remarks.say(text)?)
     }
-    Ok(())
+}
+
+fn first_read_from(job: &Job) -> ReadFrom {
+    let cluster = job.plans.first().and_then(|plan| plan.target.cluster);
+    cluster.unwrap_or_default().read_from
+}
+
+/// The list of nodes, in the words of redis-benchmark or valkey-benchmark.
+fn cluster_nodes(topology: &Topology, persona: Persona, read_from: ReadFrom) -> String {
+    let (masters, replicas) = topology.nodes.split_at(topology.masters());
+    let (roles, listed): (_, Vec<_>) = match (persona, read_from) {
+        (Persona::Valkey, ReadFrom::Replicas) => ("replica", replicas.iter().collect()),
+        (Persona::Valkey, ReadFrom::All) => ("cluster", topology.nodes.iter().collect()),
+        (Persona::Valkey, ReadFrom::Masters) => ("primary", masters.iter().collect()),
+        (Persona::Ours | Persona::Redis, _) => ("master", masters.iter().collect()),
+    };
+    let mut text = format!("Cluster has {} {roles} nodes:\n\n", listed.len());
+    for (number, node) in listed.into_iter().enumerate() {
+        let name = report::escape(format!("{} {}", node.id, node.name()));
+        text += &match (persona, node.role) {
+            (Persona::Valkey, Role::Master) => format!("Node {number}(Primary): {name}\n"),
+            (Persona::Valkey, _) => format!("Node {number}(Replica): {name}\n"),
+            (Persona::Ours | Persona::Redis, _) => format!("Master {number}: {name}\n"),
+        };
+    }
+    text + "\n"
 }
 
 fn run_all(
@@ -116,8 +153,9 @@ fn run_all(
     repeat: bool,
     mut keep: Keep,
     metrics: Option<&Metrics>,
+    asides: &Asides,
 ) -> Result<End> {
-    let mut printer = Printer::begin(&job.output)?;
+    let mut printer = Printer::begin(&job.output, asides)?;
     let ended = run_rounds(job, rig, repeat, &mut printer, &mut keep, metrics);
     // Also after an error: what was measured before it is not lost.
     let closed = printer.close();
@@ -130,7 +168,7 @@ fn run_rounds(
     job: &Job,
     rig: &Rig<'_>,
     repeat: bool,
-    printer: &mut Printer,
+    printer: &mut Printer<'_>,
     keep: &mut Keep,
     metrics: Option<&Metrics>,
 ) -> Result<End> {
@@ -169,7 +207,7 @@ fn idle(plan: &Plan, rig: &Rig<'_>) -> Result<End> {
     let hello = "idle connections and waiting forever (Ctrl+C when done)";
     say(&format!("Creating {count} {hello}\n"))?;
     let watched = io::IsTerminal::is_terminal(&io::stdout());
-    let mut shown = None;
+    let (mut shown, mut unread) = (None, Ok(End::Complete));
     let (address, tls) = (&server.address, server.tls.as_ref());
     let held =
         runner::hold_idle(plan, address, tls, host::local_ports(), interrupted, &mut |live| {
@@ -178,13 +216,15 @@ fn idle(plan: &Plan, rig: &Rig<'_>) -> Result<End> {
                 let settled = live == count || shown.is_some_and(|before| live < before);
                 let end = if watched { "\r" } else { "\n" };
                 if watched || settled {
-                    let _ = say(&format!("clients: {live}{end}"));
+                    unread = say(&format!("clients: {live}{end}"));
+                    interrupted.fetch_or(unread.is_err(), Ordering::Relaxed);
                 }
                 shown = Some(live);
             }
         });
+    unread?;
     if watched {
-        let _ = say("\n");
+        say("\n")?;
     }
     held.map_err(anyhow::Error::msg)?;
     let asked = interrupted.load(Ordering::Relaxed);

@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 
 use measure::Latency;
-use report::{LiveLine, Progress, cleared, progress_line};
+use report::{Persona, Progress, cleared, progress_line};
 use runner::{INTERVAL_NS, Observer, Snapshot};
 use workload::{Plan, Stop};
 
@@ -16,7 +16,7 @@ pub(crate) struct Live<'p> {
     plan: &'p Plan,
     test_index: u32,
     test_count: u32,
-    wording: LiveLine,
+    wording: Persona,
     /// Characters of the line that stands there; `None` where nobody watches.
     shown: Option<usize>,
     /// What came since the last line: how long that was, and the response times.
@@ -33,9 +33,9 @@ impl<'p> Live<'p> {
         plan: &'p Plan,
         test_index: u32,
         test_count: u32,
-        wanted: Option<LiveLine>,
+        wanted: Option<Persona>,
     ) -> Self {
-        let wording = wanted.unwrap_or(LiveLine::Ours);
+        let wording = wanted.unwrap_or(Persona::Ours);
         let shown = (wanted.is_some() && io::stdout().is_terminal()).then_some(0);
         // Two digits: nobody reads a third off a moving line.
         let recent = Latency::new(2);
@@ -109,7 +109,7 @@ impl<'p> Live<'p> {
 
     /// Whether it is time for another line. The first comes as soon as there is something to say.
     fn is_due(&self, snapshot: &Snapshot<'_>) -> bool {
-        self.wording != LiveLine::Ours
+        self.wording != Persona::Ours
             || self.shown == Some(0)
             || snapshot.elapsed_ns.is_multiple_of(OURS_EVERY_NS)
             || self.since_ns >= OURS_EVERY_NS

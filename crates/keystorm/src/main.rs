@@ -3,6 +3,9 @@
 //! The whole story: arguments become a job, the job's plans are carried out one after another,
 //! and each measurement becomes figures that a format lays out.
 
+#![deny(clippy::print_stderr, clippy::print_stdout)]
+
+mod aside;
 mod calibrate;
 mod checkup;
 mod compare;
@@ -24,6 +27,7 @@ mod signals;
 
 use std::process::ExitCode;
 
+use aside::Unread;
 use front::{Intent, UsageError};
 
 /// A run that failed.
@@ -55,20 +59,23 @@ fn main() -> ExitCode {
         Ok(Intent::Sweep(job)) => laboratory::sweep(&job),
         Ok(Intent::Search(job)) => laboratory::search(&job),
         Ok(Intent::Survey(job)) => laboratory::survey(&job),
-        Err(UsageError(text)) => {
-            eprintln!("{}", text.trim_end());
-            return ExitCode::from(USAGE);
-        }
+        Err(UsageError(text)) => return told(text.trim_end(), USAGE),
     };
     match outcome {
         Ok(execute::End::Complete) => ExitCode::SUCCESS,
         Ok(execute::End::Interrupted) => ExitCode::from(INTERRUPTED),
         Ok(execute::End::Failed) => ExitCode::from(FAILED),
         Ok(execute::End::Regressed) => ExitCode::from(REGRESSED),
-        Err(error) => {
-            eprintln!("{}", report::escape(format!("{error:#}")));
-            ExitCode::from(FAILED)
-        }
+        Err(error) if error.is::<Unread>() => signals::end_of_pipe(),
+        Err(error) => told(&report::escape(format!("{error:#}")), FAILED),
+    }
+}
+
+/// Says why there is no result.
+fn told(why: &str, code: u8) -> ExitCode {
+    match aside::say(why) {
+        Ok(()) => ExitCode::from(code),
+        Err(Unread) => signals::end_of_pipe(),
     }
 }
 
@@ -76,9 +83,6 @@ fn main() -> ExitCode {
 fn guard(args: Vec<std::ffi::OsString>) -> ExitCode {
     match host::guard::exec(args.into_iter().skip(1)) {
         Ok(never) => match never {},
-        Err(error) => {
-            eprintln!("{error}");
-            ExitCode::from(FAILED)
-        }
+        Err(error) => told(&error.to_string(), FAILED),
     }
 }

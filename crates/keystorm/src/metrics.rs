@@ -16,6 +16,7 @@ use runner::{INTERVAL_NS, Observer, Snapshot};
 use tiny_http::{Header, Method, Request, Response, Server};
 use workload::{Plan, Stop};
 
+use crate::aside::Aside;
 use crate::front::MetricsAt;
 
 /// Intervals over which the rate is the mean: one second.
@@ -51,7 +52,7 @@ impl Metrics {
     ///
     /// # Errors
     /// The address cannot be listened on: the port is taken, or it is not of this machine.
-    pub(crate) fn serve(at: &MetricsAt) -> Result<Self> {
+    pub(crate) fn serve(at: &MetricsAt, remarks: &Aside) -> Result<Self> {
         let MetricsAt { host, port } = at;
         let why_not = |error: io::Error| match error {
             error if error.kind() == io::ErrorKind::AddrInUse => {
@@ -67,12 +68,14 @@ impl Metrics {
         let listener = TcpListener::bind((host.as_str(), *port)).map_err(why_not)?;
         let address = listener.local_addr().map_err(why_not)?;
         if !address.ip().is_loopback() {
-            eprintln!("WARNING: whoever can reach this machine can read the metrics on {address}");
+            remarks.say(format_args!(
+                "WARNING: whoever can reach this machine can read the metrics on {address}"
+            ))?;
         }
         let server = Server::from_listener(listener, None)
             .map_err(|error| anyhow!("--metrics: cannot serve on {at}: {error}"))?;
         let (server, tests) = (Arc::new(server), Arc::new(Tests::default()));
-        eprintln!("Metrics on http://{address}/metrics");
+        remarks.say(format_args!("Metrics on http://{address}/metrics"))?;
         let (serving, shown) = (Arc::clone(&server), Arc::clone(&tests));
         let thread = thread::Builder::new()
             .name("metrics".into())

@@ -1,4 +1,4 @@
-//! Results on standard output, and beside them on standard error what a layout has no room for.
+//! Results on standard output, and beside them what a layout has no room for.
 //!
 //! One way for runs that have just ended and for those that were saved, so that both read the same.
 
@@ -6,31 +6,31 @@ use std::io::{self, Stdout, Write};
 
 use anyhow::{Result, anyhow};
 use measure::Ending;
-use report::{Format, Gathering, Repeats, Run, Summary};
+use report::{Format, Gathering, Persona, Repeats, Run, Summary};
 
+use crate::aside::{self, Asides, Unread};
 use crate::front::Output;
 
 /// Prints one job.
-pub(crate) struct Printer {
+pub(crate) struct Printer<'a> {
     format: Box<dyn Format>,
     suite: bool,
     csv: bool,
-    /// Whether the layout has no place for the verdict.
-    verdict_beside: bool,
+    persona: Persona,
+    asides: &'a Asides,
     /// Runs of one plan, until all of them are there.
     gathering: Gathering,
     out: Stdout,
 }
 
-impl Printer {
+impl<'a> Printer<'a> {
     /// Begins.
-    pub(crate) fn begin(output: &Output) -> Result<Self> {
-        let suite = output.options.suite;
+    pub(crate) fn begin(output: &Output, asides: &'a Asides) -> Result<Self> {
+        let (suite, persona) = (output.options.suite, output.options.persona);
         let csv = output.format == "csv";
-        let verdict_beside = !output.options.verdict && output.format != "json";
         let (format, out) = (output.format(), io::stdout());
         let gathering = Gathering::default();
-        let mut printer = Self { format, suite, csv, verdict_beside, gathering, out };
+        let mut printer = Self { format, suite, csv, persona, asides, gathering, out };
         written(printer.format.begin(&mut printer.out))?;
         Ok(printer)
     }
@@ -47,18 +47,23 @@ impl Printer {
             let kinds = summary.error_counts().by_kind().iter();
             let kinds = kinds.map(|(kind, n)| format!("{kind} {n}")).collect::<Vec<_>>();
             let kinds = report::escape(kinds.join(", "));
-            eprintln!("{}: {} errors ({kinds})", summary.title, summary.errors);
+            let errors = format_args!("{}: {} errors ({kinds})", summary.title, summary.errors);
+            self.asides.remarks.say(errors)?;
         }
         if self.csv
             && let Some(trouble) = summary.trouble()
         {
-            eprintln!("{}: {trouble}", summary.title);
+            self.asides.remarks.say(format_args!("{}: {trouble}", summary.title))?;
         }
-        if let Some(shortfall) = summary.shortfall() {
-            eprintln!("{}: {shortfall}", summary.title);
+        let failed = matches!(run.measurement.ending, Ending::Failed(_));
+        match summary.shortfall() {
+            // Their lines of errors begin with the error.
+            Some(why) if failed && self.persona.is_peer() => aside::say(aside::as_error(&why))?,
+            Some(why) => aside::say(format_args!("{}: {why}", summary.title))?,
+            None => {}
         }
-        if self.verdict_beside {
-            report::verdict_lines(&summary).for_each(|line| eprintln!("{}: {line}", summary.title));
+        for line in report::verdict_lines(&summary) {
+            self.asides.verdicts.say(format_args!("{}: {line}", summary.title))?;
         }
         let repeats = self.gathering.add(run);
         self.repeats(repeats)
@@ -71,7 +76,8 @@ impl Printer {
         written(done.and_then(|()| self.out.flush()))?;
         if let Some(reason) = repeats.too_wide().filter(|_| self.csv) {
             // The layout has no column for it.
-            eprintln!("{}: {}: {reason}", repeats.title(), repeats.counted());
+            let counted = repeats.counted();
+            self.asides.remarks.say(format_args!("{}: {counted}: {reason}", repeats.title()))?;
         }
         Ok(())
     }
@@ -97,9 +103,7 @@ pub(crate) fn text(text: &str) -> Result<()> {
 
 fn written(outcome: io::Result<()>) -> Result<()> {
     outcome.map_err(|error| match error.kind() {
-        io::ErrorKind::BrokenPipe => {
-            anyhow!("standard output was closed; what was left to do is not done")
-        }
+        io::ErrorKind::BrokenPipe => Unread.into(),
         _ => anyhow!("writing to standard output: {error}; what was left to do is not done"),
     })
 }

@@ -7,6 +7,7 @@ use std::path::Path;
 use anyhow::{Result, anyhow};
 use report::{FormatOptions, Loaded, Record};
 
+use crate::aside::Asides;
 use crate::execute::End;
 use crate::front::{MergeJob, Output, ShowJob};
 use crate::keep::Place;
@@ -57,8 +58,10 @@ pub(crate) fn merge(job: &MergeJob) -> Result<End> {
 fn print(loaded: &Loaded, format: &'static str) -> Result<()> {
     let first_byte = loaded.runs.iter().any(|run| run.plan.first_byte);
     let verdict = matches!(format, "text" | "classic");
-    let options = FormatOptions { first_byte, suite: loaded.suite, verdict };
-    let mut printer = Printer::begin(&Output::printed(format, options))?;
+    let options = FormatOptions { first_byte, suite: loaded.suite, verdict, ..Default::default() };
+    let output = Output::printed(format, options);
+    let asides = Asides::open(&output)?;
+    let mut printer = Printer::begin(&output, &asides)?;
     loaded.runs.iter().try_for_each(|run| printer.each(run))?;
     if loaded.complete {
         printer.finish()?;

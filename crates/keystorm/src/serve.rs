@@ -5,6 +5,7 @@
 use anyhow::{Context, Result, anyhow};
 use sink::{EngineChoice, Listener, Replies};
 
+use crate::aside;
 use crate::cpus;
 use crate::execute::{End, say};
 use crate::front::SinkJob;
@@ -58,7 +59,7 @@ fn listeners(job: &SinkJob) -> Result<Vec<Listener>> {
     if let Some(address) = job.tcp {
         if !address.ip().is_loopback() {
             let warning = "WARNING: whoever can reach this machine can connect to the sink";
-            eprintln!("{warning} on {address}");
+            aside::say(format_args!("{warning} on {address}"))?;
         }
         let listener = Listener::tcp(address)
             .with_context(|| format!("cannot listen on {address} (--port, --bind)"))?;

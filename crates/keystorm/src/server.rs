@@ -173,8 +173,18 @@ fn login<'t>(target: &'t Target, tls: Option<&'t TlsContext>) -> Login<'t> {
 
 /// Reads what TLS needs.
 fn tls(options: &TlsOptions, endpoint: &Endpoint) -> Result<TlsContext> {
-    let TlsOptions { sni, verify, cacert, cacertdir, cert, key, ciphers, ciphersuites, resume } =
-        options.clone();
+    let TlsOptions {
+        sni,
+        verify,
+        cacert,
+        cacertdir,
+        cert,
+        key,
+        ciphers,
+        ciphersuites,
+        groups,
+        resume,
+    } = options.clone();
     let host = match endpoint {
         Endpoint::Tcp { host, .. } => Some(host.clone()),
         Endpoint::Unix(_) | Endpoint::Sentinel { .. } | Endpoint::Spawned { .. } => None,
@@ -194,6 +204,7 @@ fn tls(options: &TlsOptions, endpoint: &Endpoint) -> Result<TlsContext> {
         key,
         ciphers,
         ciphersuites,
+        groups,
         resume,
     })?)
 }

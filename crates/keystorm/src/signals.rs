@@ -1,11 +1,12 @@
-//! Being asked to stop.
+//! Being asked to stop, and stopping as one who was.
 
 use std::io;
+use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::flag;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGPIPE, SIGTERM};
+use signal_hook::{flag, low_level};
 
 /// A flag that Ctrl-C and other polite requests to end set. The second request ends the program
 /// at once, should the first have had no effect.
@@ -19,4 +20,12 @@ pub(crate) fn interrupted() -> io::Result<Arc<AtomicBool>> {
         flag::register(signal, Arc::clone(&asked))?;
     }
     Ok(asked)
+}
+
+/// Ends the program as a closed pipe ends others: by SIGPIPE, which shells report as 141. Everything
+/// else must be over.
+pub(crate) fn end_of_pipe() -> ExitCode {
+    // Does not return, unless the kernel knows no such signal.
+    let _ = low_level::emulate_default_handler(SIGPIPE);
+    ExitCode::from(128 + SIGPIPE as u8)
 }

@@ -4,7 +4,7 @@
 //! to print it, where, and whether anybody is watching is left to the caller: there is no terminal
 //! and no clock here.
 
-use crate::escape;
+use crate::{Persona, escape};
 
 /// How far a run is. A figure that is not known, or not finite, prints as 0 or not at all.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -43,21 +43,10 @@ pub struct Progress {
     pub time_left_s: Option<f64>,
 }
 
-/// Whose line it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LiveLine {
-    /// That of `redis-benchmark`, and nothing else.
-    Redis,
-    /// That of `valkey-benchmark`, which also says how far the test is.
-    Valkey,
-    /// That of `valkey-benchmark` with what it lacks.
-    Ours,
-}
-
 /// The line, without a line end or carriage return. Ours leaves out what a terminal of so many
 /// columns has no room for; one that wraps could not be rewritten.
 #[must_use]
-pub fn progress_line(progress: &Progress, whose: LiveLine, columns: Option<usize>) -> String {
+pub fn progress_line(progress: &Progress, whose: Persona, columns: Option<usize>) -> String {
     let room = columns.map_or(usize::MAX, |columns| columns - 1);
     let title = format!(
         "{}{}",
@@ -77,9 +66,9 @@ pub fn progress_line(progress: &Progress, whose: LiveLine, columns: Option<usize
         format!("{} requests", progress.requests)
     };
     let line = match whose {
-        LiveLine::Redis => title + &means,
-        LiveLine::Valkey => format!("{title}{means} {done}"),
-        LiveLine::Ours => {
+        Persona::Redis => title + &means,
+        Persona::Valkey => format!("{title}{means} {done}"),
+        Persona::Ours => {
             let more = more(progress);
             let whole = format!("{title}{means} {done} {more}");
             if whole.chars().count() <= room {
@@ -169,17 +158,17 @@ mod tests {
     const MORE: &str = "p50=0.700 p99=1.203 msec errors=0";
 
     fn ours(progress: &Progress) -> String {
-        progress_line(progress, LiveLine::Ours, None)
+        progress_line(progress, Persona::Ours, None)
     }
 
     #[test]
     fn the_line_of_a_peer_is_its_own() {
         let of = |progress: &Progress, whose| progress_line(progress, whose, None);
-        assert_eq!(of(&progress(), LiveLine::Redis), PEER);
-        assert_eq!(of(&progress(), LiveLine::Valkey), format!("{PEER} 12345 requests"));
+        assert_eq!(of(&progress(), Persona::Redis), PEER);
+        assert_eq!(of(&progress(), Persona::Valkey), format!("{PEER} 12345 requests"));
         let timed = Progress { timed: true, warming_up: true, ..progress() };
-        assert_eq!(of(&timed, LiveLine::Valkey), format!("Warming up {PEER} 1.3 seconds"));
-        assert_eq!(progress_line(&timed, LiveLine::Redis, Some(21)), "Warming up SET: rps=");
+        assert_eq!(of(&timed, Persona::Valkey), format!("Warming up {PEER} 1.3 seconds"));
+        assert_eq!(progress_line(&timed, Persona::Redis, Some(21)), "Warming up SET: rps=");
     }
 
     #[test]
@@ -210,13 +199,13 @@ mod tests {
         let share_done = Some(0.5);
         let title = "set user:__rand_int__ ".repeat(9);
         let long = Progress { title, share_done, ..progress() };
-        let line = progress_line(&long, LiveLine::Ours, Some(80));
+        let line = progress_line(&long, Persona::Ours, Some(80));
         assert_eq!(line.chars().count(), 79, "{line}");
         assert!(line.starts_with("set user:__rand_int_"), "{line}");
         assert!(line.ends_with(&format!(": rps=41579.4 {MORE} [50 %]")), "{line}");
-        let short = progress_line(&progress(), LiveLine::Ours, Some(80));
+        let short = progress_line(&progress(), Persona::Ours, Some(80));
         assert_eq!(short, format!("SET: rps=41579.4 {MORE}"));
-        assert_eq!(progress_line(&long, LiveLine::Ours, Some(12)), "set user: r");
+        assert_eq!(progress_line(&long, Persona::Ours, Some(12)), "set user: r");
     }
 
     #[test]

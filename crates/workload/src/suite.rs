@@ -29,6 +29,17 @@ pub const FUNCTIONS_MAX: u32 = 10_000;
 /// Most keys that `FCALL` passes: servers take no command of more than 1,048,576 words.
 pub const FCALL_KEYS_MAX: u32 = 1_000_000;
 
+/// Which tools have a test.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// `redis-benchmark` since 7.0 at the latest, and `valkey-benchmark`.
+    Redis,
+    /// `redis-benchmark` after 7.0, and `valkey-benchmark`.
+    RedisAfter70,
+    /// `valkey-benchmark`.
+    Valkey,
+}
+
 /// One test of the suite.
 #[derive(Debug, Clone, Copy)]
 pub struct SuiteTest {
@@ -38,8 +49,8 @@ pub struct SuiteTest {
     pub title: &'static str,
     /// Whether it runs when no `-t` is given.
     pub by_default: bool,
-    /// Whether only `valkey-benchmark` has it.
-    pub valkey_only: bool,
+    /// Who has it.
+    pub origin: Origin,
     command: fn(&SuiteShape) -> CommandSpec,
     setup: Option<fn(&SuiteShape) -> CommandSpec>,
 }
@@ -64,7 +75,7 @@ const fn test(
     title: &'static str,
     command: fn(&SuiteShape) -> CommandSpec,
 ) -> SuiteTest {
-    SuiteTest { names, title, by_default: true, valkey_only: false, command, setup: None }
+    SuiteTest { names, title, by_default: true, origin: Origin::Redis, command, setup: None }
 }
 
 const fn valkey(
@@ -73,7 +84,7 @@ const fn valkey(
     command: fn(&SuiteShape) -> CommandSpec,
     setup: Option<fn(&SuiteShape) -> CommandSpec>,
 ) -> SuiteTest {
-    SuiteTest { names, title, by_default: true, valkey_only: true, command, setup }
+    SuiteTest { names, title, by_default: true, origin: Origin::Valkey, command, setup }
 }
 
 const LRANGE_ALL: &[&str] =
@@ -114,7 +125,10 @@ pub const SUITE: &[SuiteTest] = &[
         |_| CommandSpec::parse(std::iter::once("MGET").chain(["key:__rand_int__"; 10])),
         None,
     ),
-    test(&["xadd"], "XADD", |s| with_value(&["XADD", "mystream", "*", "myfield"], s)),
+    SuiteTest {
+        origin: Origin::RedisAfter70,
+        ..test(&["xadd"], "XADD", |s| with_value(&["XADD", "mystream", "*", "myfield"], s))
+    },
     valkey(&["function_load"], "FUNCTION LOAD", |s| function_load(s.functions, false), None),
     valkey(&["fcall"], "FCALL", fcall, Some(|s| function_load(1, s.fcall_keys > 0))),
 ];

@@ -150,6 +150,9 @@ pub struct TlsOptions {
     /// Ciphers of TLS 1.3.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ciphersuites: Option<String>,
+    /// Groups for the exchange of keys.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub groups: Option<String>,
     /// Whether a connection takes up the session of an earlier one.
     pub resume: bool,
 }

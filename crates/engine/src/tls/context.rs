@@ -55,6 +55,8 @@ pub struct TlsSettings {
     pub ciphers: Option<String>,
     /// Ciphers of TLS 1.3 (`--tls-ciphersuites`).
     pub ciphersuites: Option<String>,
+    /// Groups for the exchange of keys (`--tls-groups`).
+    pub groups: Option<String>,
     /// Whether a connection takes up the session of an earlier one.
     pub resume: bool,
 }
@@ -116,6 +118,9 @@ impl TlsContext {
         }
         if let Some(list) = &settings.ciphersuites {
             builder.set_ciphersuites(list).map_err(|e| unknown("--tls-ciphersuites", list, &e))?;
+        }
+        if let Some(list) = &settings.groups {
+            builder.set_groups_list(list).map_err(|e| unknown("--tls-groups", list, &e))?;
         }
         let rejected = Arc::new(Mutex::new(Rejected::default()));
         watch(&mut builder, settings.verify, Arc::clone(&rejected));

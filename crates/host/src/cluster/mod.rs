@@ -27,7 +27,10 @@ pub enum ClusterError {
     #[error(transparent)]
     Client(#[from] ClientError),
     /// The server is no node of a cluster.
-    #[error("{address} is no node of a cluster: {reply}. Leave out --cluster")]
+    #[error(
+        "Failed to fetch cluster configuration from {address}, which is no node of a cluster: \
+         {reply}. Leave out --cluster"
+    )]
     NoCluster {
         /// Where.
         address: Address,

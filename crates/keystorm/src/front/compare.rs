@@ -80,7 +80,7 @@ const OF_SERVERS: [&str; 5] = ["host", "port", "socket", "uri", "spawn"];
 /// Options of pages, which a comparison does not have.
 const OF_PAGES: [&str; 3] = ["html", "svg", "png"];
 /// Options that make no sense for two.
-const OF_ONE: [&str; 6] = ["hdr", "idle", "repeat", "start_at", "shard", "print_plan"];
+const OF_ONE: [&str; 7] = ["hdr", "idle", "repeat", "start_at", "shard", "print_plan", "called"];
 
 impl FrontEnd for CompareFront {
     fn names(&self) -> &'static [&'static str] {
@@ -283,7 +283,9 @@ impl Word {
         match self {
             Self::Uri(uri) => server.uri = Some(uri.clone()),
             Self::Unix(path) => server.socket = Some(path.clone()),
-            Self::Tcp { host, port } => (server.host, server.port) = (host.clone(), *port),
+            Self::Tcp { host, port } => {
+                (server.host, server.port) = (Some(host.clone()), Some(*port));
+            }
             Self::Program(program) => server.spawn = Some(Some(program.clone())),
         }
         if any_spawned && server.spawn.is_none() {

@@ -7,7 +7,7 @@ use clap::{ArgAction, CommandFactory, FromArgMatches, Parser};
 use doctor::Load;
 use workload::Target;
 
-use super::redis_benchmark::{ServerOptions, count, small_count, target};
+use super::redis_benchmark::{Rule, ServerOptions, count, small_count, target};
 use super::{FrontEnd, Intent, UsageError};
 
 /// See the module.
@@ -135,7 +135,7 @@ impl FrontEnd for DoctorFront {
             value_bytes: options.data_size,
             keep_alive: options.keep_alive != 0,
         };
-        let target = target(&options.server).map_err(UsageError)?;
+        let target = target(&options.server, Rule::Agree).map_err(UsageError)?;
         let json = options.json;
         Ok(Intent::Doctor(Box::new(Checkup { target, named, load, seconds, json })))
     }
@@ -162,9 +162,9 @@ fn put(word: &str, server: &mut ServerOptions) -> Result<(), String> {
             "TARGET is HOST, HOST:PORT, the PATH of a unix socket, or a URI with ://".into()
         );
     }
-    server.host = host.to_owned();
+    server.host = Some(host.to_owned());
     if let Some(port) = port {
-        server.port = port.parse().map_err(|_| format!("TARGET: {port:?} is no port"))?;
+        server.port = Some(port.parse().map_err(|_| format!("TARGET: {port:?} is no port"))?);
     }
     Ok(())
 }

@@ -69,9 +69,10 @@ impl LabOutput {
 }
 
 /// Options of a run that no experiment can have, and why.
-const REFUSED: [(&str, &str); 5] = [
+const REFUSED: [(&str, &str); 6] = [
     ("-I", "holds connections and measures nothing"),
     ("-l", "never ends; see --repeat"),
+    ("--as", "is for runs; an experiment is no peer's"),
     ("--start-at", "is the start of one test"),
     ("--hdr", "is for runs; an experiment keeps all histograms with --json"),
     ("-x", "reads standard input once, and there are several runs"),

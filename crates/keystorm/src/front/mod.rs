@@ -23,7 +23,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use report::{FORMATS, Format, FormatOptions, LiveLine};
+use report::{FORMATS, Format, FormatOptions, Persona};
 use workload::Plan;
 
 pub(crate) use calibrate::Calibration;
@@ -121,14 +121,30 @@ pub(crate) enum Action {
     Idle,
 }
 
+/// Where it goes what limited a test and what spoiled it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) enum VerdictTo {
+    /// The report; standard error where the layout has no room for it.
+    #[default]
+    Report,
+    /// Standard error.
+    Stderr,
+    /// Nowhere.
+    Nowhere,
+    /// The end of this file.
+    File(PathBuf),
+}
+
 /// How results are laid out.
 pub(crate) struct Output {
     /// A name in [`FORMATS`].
     pub(crate) format: &'static str,
     /// What it is told.
     pub(crate) options: FormatOptions,
+    /// Where verdicts go.
+    pub(crate) verdict: VerdictTo,
     /// The live line that is wanted, if any.
-    pub(crate) live: Option<LiveLine>,
+    pub(crate) live: Option<Persona>,
     /// Where figures are served while tests run.
     pub(crate) metrics: Option<MetricsAt>,
     /// Where results are kept.
@@ -144,8 +160,17 @@ pub(crate) struct Output {
 impl Output {
     /// Results that are printed and nothing else.
     pub(crate) fn printed(format: &'static str, options: FormatOptions) -> Self {
-        let (metrics, pages) = (None, PageOptions::default());
-        Self { format, options, live: None, metrics, json: None, pages, hdr: None, sample: false }
+        Self {
+            format,
+            options,
+            verdict: VerdictTo::default(),
+            live: None,
+            metrics: None,
+            json: None,
+            pages: PageOptions::default(),
+            hdr: None,
+            sample: false,
+        }
     }
 
     /// The format, ready to write.

@@ -14,6 +14,7 @@ use workload::Target;
 use super::files::Files;
 use super::progress::{Progress, planned_s};
 use super::terminal::Terminal;
+use crate::aside::{self, Aside};
 use crate::calibrate::place::siblings;
 use crate::execute::{End, tell_about};
 use crate::front::{Job, SurveyJob, UsageError, lab::job};
@@ -47,7 +48,7 @@ pub(crate) fn survey(job: &SurveyJob) -> Result<End> {
         Some(rig) => rig,
         None => Rig::reach(&first.target, plan.connections as u32, &interrupted)?,
     };
-    tell_about(&rig.server, first);
+    tell_about(&rig.server, first, &Aside::Stderr)?;
     let survey = Survey::new(wish.quick, plan.seconds);
     let mut surveying = Surveying {
         wish: &wish,
@@ -230,7 +231,8 @@ impl Surveying<'_> {
                 self.failed |= runs.iter().any(|r| r.measurement.ending != Ending::Complete);
                 for run in &runs {
                     if let Ending::Failed(why) = &run.measurement.ending {
-                        eprintln!("{}: {}", report::escape(&run.plan.name), report::escape(why));
+                        let test = report::escape(&run.plan.name);
+                        aside::say(format_args!("{test}: {}", report::escape(why)))?;
                     }
                 }
                 self.survey.add(station, &runs)?;

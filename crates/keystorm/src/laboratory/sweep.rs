@@ -11,6 +11,7 @@ use workload::Plan;
 use super::files::Files;
 use super::progress::{Progress, planned_s};
 use super::terminal::Terminal;
+use crate::aside::{self, Aside};
 use crate::execute::{End, say, tell_about};
 use crate::front::SweepJob;
 use crate::rig::Rig;
@@ -30,12 +31,12 @@ pub(crate) fn sweep(job: &SweepJob) -> Result<End> {
     };
     let mut notes: Vec<&String> = job.points.iter().flat_map(|(_, job)| &job.notes).collect();
     notes.dedup();
-    notes.iter().for_each(|note| eprintln!("{note}"));
+    notes.iter().try_for_each(aside::say)?;
     let mut files = Files::open(job.output.json_place()?, &job.output.pages)?;
     let interrupted = signals::interrupted().context("asking to be told of Ctrl-C")?;
     let mut rig = Rig::reach(&widest.target, widest.own_connections(), &interrupted)?;
     rig.sample = job.points.iter().any(|(_, job)| job.output.sample);
-    tell_about(&rig.server, widest);
+    tell_about(&rig.server, widest, &Aside::Stderr)?;
     let mut sweep = Sweep::new(job.axes.clone());
     let ended = measure(job, &rig, &mut sweep, &mut files);
     if matches!(ended, Ok(End::Complete)) {
@@ -124,7 +125,7 @@ fn show(job: &SweepJob, sweep: &Sweep, files: &Files) -> Result<()> {
     }
     for row in &sweep.points {
         for shortfall in row.figures.iter().filter_map(|run| run.shortfall.as_ref()) {
-            eprintln!("{}: {shortfall}", report::escape(&row.test));
+            aside::say(format_args!("{}: {shortfall}", report::escape(&row.test)))?;
         }
     }
     files.finish(|| sweep.to_json(), || sweep.page(&job.again))

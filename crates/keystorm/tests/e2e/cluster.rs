@@ -136,7 +136,25 @@ fn load_on_a_cluster_goes_to_the_nodes_that_own_it() {
     replicas_are_read_from(&cluster);
     a_user_needs_few_permissions(&cluster);
     a_schedule_is_kept(&cluster);
+    by_the_name_of_a_peer_the_words_are_its(&cluster);
     slots_move_while_load_runs(&cluster);
+}
+
+fn by_the_name_of_a_peer_the_words_are_its(cluster: &Cluster) {
+    for (name, format, expected) in [
+        ("redis-benchmark", "-q", "Cluster has 3 master nodes:\n\nMaster 0: "),
+        ("redis-benchmark", "--csv", "Cluster has 3 master nodes:\n\nMaster 0: "),
+        ("redis-benchmark", "", "  cluster mode: yes (3 masters)\n  node [0] configuration:\n"),
+        ("valkey-benchmark", "-q", "Cluster has 3 primary nodes:\n\nNode 0(Primary): "),
+        ("valkey-benchmark", "--rfr yes -q", "Cluster has 3 replica nodes:\n\nNode 0(Replica): "),
+        ("valkey-benchmark", "--rfr all -q", "Cluster has 6 cluster nodes:\n\nNode 0(Primary): "),
+        ("valkey-benchmark", "", "  cluster mode: yes (3 primary)\n  node [0] configuration:\n"),
+    ] {
+        let ran = cluster.run(&format!("--as {name} {format} -n 100 -c 6 -t get")).ok();
+        assert_eq!(ran.err, "", "{name} {format}");
+        let ran = ran.prints(expected);
+        assert!(!ran.out.contains("node summary"), "{}", ran.out);
+    }
 }
 
 fn keys_fall_on_their_nodes(cluster: &Cluster) {

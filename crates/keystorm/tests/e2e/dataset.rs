@@ -50,6 +50,25 @@ fn tabs_separate_the_cells_of_a_tsv_file() {
 }
 
 #[test]
+fn elements_of_an_xml_file_are_rows() {
+    let server = Server::redis();
+    let dump = "<feed>\n<doc>\n<title>One &amp; all</title>\n<abstract><![CDATA[a<b]]></abstract>\n\
+                <links><sublink><anchor>x</anchor></sublink></links>\n</doc>\n<doc><title>Zwölf\
+                </title><abstract/></doc>\n<doc><title>Three</title></doc></feed>\n";
+    let (_dir, path) = file("enwiki.xml", dump);
+    let line = format!("-q -c 1 --dataset {path} --xml-root-element doc");
+    server.run(&format!("{line} -n 3 rpush l __field:title__ __field:abstract__")).ok();
+    let expected = ["One & all", "a<b", "Zwölf", "", "Three", ""];
+    assert_eq!(server.texts(&["LRANGE", "l", "0", "-1"]), expected);
+    server.run(&format!("{line} --maxdocs 2 -n 9 sadd s __field:title__")).ok();
+    let mut titles = server.texts(&["SMEMBERS", "s"]);
+    titles.sort();
+    assert_eq!(titles, ["One & all", "Zwölf"]);
+    server.run(&format!("{line} -n 1 set anchor __field:anchor__")).ok();
+    assert_eq!(server.text(&["GET", "anchor"]), "x");
+}
+
+#[test]
 fn maxdocs_bounds_the_rows() {
     let server = Server::redis();
     let (_dir, path) = file("docs.csv", CSV);
@@ -65,8 +84,15 @@ fn what_is_wrong_with_a_dataset_is_said_before_anything_is_sent() {
     let (_dir, path) = file("docs.csv", CSV);
     let (_dir2, empty) = file("empty.csv", "id\n");
     let unknown = server.run(&format!("--dataset {path} set k __field:titel__")).exits(2);
-    unknown.says("\"titel\"").says("title");
-    server.run(&format!("--dataset {path} set k v")).exits(2).says("--dataset").says("__field:");
+    unknown.says("'__field:titel__' not found in dataset fields").says("title");
+    for command in ["set k v", "-t set", "-q"] {
+        let ran = server.run(&format!("--dataset {path} {command}")).exits(2);
+        ran.says("Dataset mode requires a command with field placeholders").says("__field:");
+    }
+    let (_dir3, xml) = file("docs.xml", "<doc><title>one</title></doc>");
+    let ran = server.run(&format!("--dataset {xml} set k __field:title__")).exits(2);
+    ran.says("XML dataset requires --xml-root-element parameter");
+    server.run("--xml-root-element doc set k v").exits(2).says("--dataset");
     server.run("set k __field:title__").exits(2).says("--dataset");
     server.run("--dataset /no/such.csv set k __field:a__").exits(2).says("/no/such.csv");
     server.run(&format!("--dataset {empty} set k __field:id__")).exits(2).says(&empty);

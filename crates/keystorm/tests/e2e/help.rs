@@ -24,7 +24,8 @@ fn the_help_has_every_option_in_its_group() {
                    --first-byte --on-error --format --json --hdr --repeat --html --svg --png \
                    --metrics --sample --arrivals --shard --start-at --cluster --rfr --tls --sni \
                    --cacert --cacertdir \
-                   --insecure --cert --key --tls-ciphers --tls-ciphersuites --tls-resume";
+                   --insecure --cert --key --tls-ciphers --tls-ciphersuites --tls-groups --tls-resume \
+                   --as --no-verdict --xml-root-element";
     for option in options.split_whitespace() {
         let listed = |line: &str| {
             let mut words = line.split([' ', ',', '[', '=']).filter(|w| !w.is_empty()).take(2);
@@ -71,9 +72,12 @@ fn the_version_is_one_line() {
         let ran = Keystorm::new(option).run().ok();
         assert_eq!(ran.out, concat!("keystorm ", env!("CARGO_PKG_VERSION"), "\n"));
     }
+    // By a peer's name it is the version whose ways are kept: the one that is installed here.
+    let theirs = Keystorm::of("redis-benchmark", ["--version"]).run().ok().out;
     let (_dir, link) = called("redis-benchmark");
-    let ran = Keystorm::of(link, ["--version"]).run().ok();
-    assert!(ran.out.contains(env!("CARGO_PKG_VERSION")), "{}", ran.out);
+    assert_eq!(Keystorm::of(link, ["--version"]).run().ok().out, theirs);
+    let valkey = Keystorm::new("-v --as valkey-benchmark").run().ok().out;
+    assert!(valkey.starts_with("valkey-benchmark 9."), "{valkey}");
 }
 
 #[test]

@@ -94,9 +94,12 @@ fn the_database_is_chosen_by_number_and_by_uri() {
     let server = Server::redis();
     server.run("-n 10 -q --dbnum 5 set five v").ok();
     server.run(&format!("{} -n 10 -q set three v", uri(&server, "redis", "", "/3"))).ok();
-    server.run(&format!("{} --dbnum 4 -n 10 -q set four v", uri(&server, "redis", "", "/3"))).ok();
+    let both =
+        |db: u32| format!("{} --dbnum {db} -n 10 -q set four v", uri(&server, "redis", "", "/4"));
+    server.run(&both(4)).ok();
+    server.run(&both(5)).exits(2).says("--dbnum 5: -u names database 4");
     let path = server.socket();
-    server.run(&format!("-u 'unix://{}?db=6' -n 10 -q set six v", path.display())).ok();
+    Keystorm::new(&format!("-u 'unix://{}?db=6' -n 10 -q set six v", path.display())).run().ok();
     for (db, key) in [("5", "five"), ("3", "three"), ("4", "four"), ("6", "six")] {
         server.ask(&["SELECT", db]);
         assert_eq!(server.keys(), [key], "db {db}");
@@ -108,6 +111,22 @@ fn the_database_is_chosen_by_number_and_by_uri() {
     server.run(&format!("{} -n 10 get k", uri(&server, "redis", "", "/abc"))).exits(2).says("-u");
     server.run("-n 10 --dbnum x get k").exits(2).says("--dbnum");
     server.run("-n 10 --dbnum -1 get k").exits(2).says("--dbnum");
+}
+
+#[test]
+fn two_servers_are_one_too_many() {
+    let server = Server::redis();
+    let port = server.port();
+    let uri = format!("-u redis://127.0.0.1:{port}");
+    Keystorm::new(&format!("{uri} -p 1 -n 10 get k"))
+        .run()
+        .exits(2)
+        .says("-p 1: -u names 127.0.0.1");
+    let ran = Keystorm::new(&format!("{uri} -h localhost -n 10 get k")).run().exits(2);
+    ran.says(&format!("-u redis://localhost:{port}"));
+    let bare = format!("-u redis://127.0.0.1 -p {port} -n 10 -q get k");
+    Keystorm::new(&bare).run().ok();
+    assert_eq!(server.calls("get"), 10);
 }
 
 #[test]

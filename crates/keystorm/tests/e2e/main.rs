@@ -20,6 +20,7 @@ mod connections;
 mod counts;
 mod dataset;
 mod doctor;
+mod dropin;
 mod endings;
 mod errors;
 mod failures;

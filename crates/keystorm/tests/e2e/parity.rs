@@ -53,9 +53,51 @@ fn both_run_the_same_tests_in_the_same_order() {
         let lines = ran.out.lines().map(|line| line.split(',').next().unwrap().to_owned());
         titles.push(lines.collect::<Vec<_>>());
     });
-    // 7.0 has no XADD yet.
-    titles[1].retain(|title| title != "\"XADD\"");
     assert_eq!(titles[0], titles[1]);
+}
+
+/// What the peer warns of we warn of by its name, and of nothing else.
+#[test]
+fn both_say_the_same_beside_results() {
+    let server = Server::redis();
+    for line in [
+        "-n 100 -q -t set",
+        "-n 100 --csv -t set,get",
+        "-n 100 -k 0 -c 3 -q -t get",
+        "-n 100 -e -q -t get",
+        "-n 100 -q -t set get k",
+        "-n 100 -q --threads 501 -c 3 get k",
+        "-n 100 -q --cacert /no/such/file get k",
+        "-n 100 -q -d 0 -P 0 get k",
+    ] {
+        let mut said = Vec::new();
+        both(&server, line, |_, ran| said.push(ran.err));
+        assert_eq!(said[0], said[1], "{line}");
+    }
+}
+
+#[test]
+fn both_find_the_same_server() {
+    let server = Server::redis();
+    let (_dir, link) = called("redis-benchmark");
+    let port = server.port();
+    for line in [
+        format!("-u redis://127.0.0.1 -p {port}"),
+        format!("-p {port} -u redis://127.0.0.1"),
+        format!("-p 1 -u redis://127.0.0.1:{port}"),
+        format!("-u redis://127.0.0.1:1 -p {port}"),
+        format!("-u redis://no-such-host.invalid:{port} -h 127.0.0.1"),
+        format!("-h no-such-host.invalid -u redis://127.0.0.1:{port}"),
+        format!("-u redis://127.0.0.1:{port}/3 --dbnum 0"),
+        format!("--dbnum 99 -u redis://127.0.0.1:{port}/0"),
+    ] {
+        for program in ["redis-benchmark".into(), link.clone()] {
+            server.reset();
+            let line = format!("{line} -n 10 -c 1 -q incr k");
+            Keystorm::new(&line).called(program).run().ok();
+            assert_eq!((server.calls("incr"), server.keys()), (10, vec!["k".to_owned()]), "{line}");
+        }
+    }
 }
 
 #[test]

@@ -56,7 +56,7 @@ impl Keystorm {
     /// Starts it. It has a process group of its own and dies with the tests.
     pub(crate) fn start(self) -> Running {
         let mut command = guarded(&self.program);
-        command.args(&self.args).env_remove("REDISCLI_AUTH");
+        command.args(&self.args).env_remove("REDISCLI_AUTH").env_remove("KEYSTORM_VERDICT");
         command.envs(self.env.iter().map(|(name, value)| (name, value)));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = start(command).expect("keystorm");

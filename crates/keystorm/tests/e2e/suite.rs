@@ -194,7 +194,7 @@ fn the_name_it_is_called_by_decides_whose_suite_runs() {
         server.keystorm(line).called(link).run().ok()
     };
     let redis = run("redis-benchmark", "-q -n 50 -c 5");
-    let theirs = ["MGET (10 keys)", "FUNCTION LOAD", "FCALL"];
+    let theirs = ["MGET (10 keys)", "XADD", "FUNCTION LOAD", "FCALL"];
     let expected: Vec<_> = TITLES.into_iter().filter(|t| !theirs.contains(t)).collect();
     assert_eq!(quiet_titles(&redis.out), expected);
     let valkey = run("valkey-benchmark", "-q -n 50 -c 5");

@@ -104,6 +104,8 @@ fn versions_and_ciphers_are_those_asked_for() {
     ran.prints(&format!("  TLS: TLSv1.2 {suite}\n"));
     let ran = secure.trusted("--tls-ciphers ECDHE-ECDSA-AES128-GCM-SHA256 -n 100 get k").exits(1);
     ran.says("share no cipher").says("--tls-ciphers");
+    let ran = secure.trusted("--tls-groups no_such_group -n 100 get k").exits(1);
+    ran.says("--tls-groups no_such_group");
     let modern = Secure::new();
     let suite = "TLS_CHACHA20_POLY1305_SHA256";
     let ran = modern.trusted(&format!("--tls-ciphersuites {suite} -n 100 -q get k")).ok();
@@ -197,12 +199,14 @@ fn names_are_checked_like_addresses() {
 }
 
 #[test]
-fn by_the_name_of_a_peer_a_wrong_host_is_a_warning() {
+fn by_the_name_of_a_peer_a_wrong_host_passes_and_is_told_where_that_is_wanted() {
     let other = Subject { names: &["other.example"], ips: &[], ..Subject::default() };
     let other = Secure::with(&other, &["--tls-auth-clients", "no"]);
     let (_link_dir, link) = called("redis-benchmark");
     let line = format!("--cacert {} -n 10 -q get k", other.file("ca.crt").display());
-    let ran = other.keystorm(&line).called(&link).run().ok();
+    let by_name = || other.keystorm(&line).called(&link);
+    assert_eq!(by_name().run().ok().err, "");
+    let ran = by_name().env("KEYSTORM_VERDICT", "stderr").run().ok();
     ran.says("WARNING").says("other.example");
     // Its CA is still checked.
     other.keystorm("-n 10 -q get k").called(&link).run().exits(1).says("unknown CA");

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use host::{Address, Client, Patience};
 
-use crate::mask::masked;
 use crate::program::{Keystorm, Ran, within};
 use crate::server::{Server, called};
 
@@ -81,9 +80,43 @@ fn what_scripts_read_is_left_as_it_is() {
         ran.says("SET: limited by: ");
     }
     let (_dir, link) = called("redis-benchmark");
-    let ran = server.keystorm("-n 500 -t set").called(link).run().ok();
-    assert!(!masked(&ran.out).contains("limited by"), "{ran:?}");
-    ran.says("SET: limited by: ");
+    let by_name = |line: &str| server.keystorm(line).called(&link);
+    for format in ["", "-q", "--csv"] {
+        let ran = by_name(&format!("{format} -n 500 -t set")).run().ok();
+        assert!(!ran.out.contains("limited by") && ran.err.is_empty(), "{ran:?}");
+    }
+}
+
+#[test]
+fn verdicts_go_where_they_are_wanted() {
+    let server = Server::redis();
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("verdicts");
+    let (_link_dir, link) = called("redis-benchmark");
+    let by_name = |line: &str| server.keystorm(line).called(&link);
+    let wanted = |keystorm: Keystorm, place: &str| keystorm.env("KEYSTORM_VERDICT", place);
+    for format in ["", "-q", "--csv"] {
+        let line = format!("{format} -n 500 -t set");
+        for keystorm in [server.keystorm(&line), by_name(&line)] {
+            let ran = wanted(keystorm, "stderr").run().ok().says("SET: limited by: ");
+            assert!(!ran.out.contains("limited by"), "{ran:?}");
+        }
+        for keystorm in [
+            wanted(server.keystorm(&line), "off"),
+            server.keystorm(&format!("--no-verdict {line}")),
+            wanted(by_name(&line), file.to_str().unwrap()),
+            wanted(server.keystorm(&line), file.to_str().unwrap()),
+        ] {
+            let ran = keystorm.run().ok();
+            assert!(!ran.out.contains("limited by") && ran.err.is_empty(), "{ran:?}");
+        }
+    }
+    let kept = std::fs::read_to_string(file).unwrap();
+    assert_eq!(kept.matches("SET: limited by: ").count(), 6, "{kept}");
+    server.reset();
+    let ran = wanted(by_name("-n 10 -t set"), "/no/such/dir/file").run().exits(1);
+    ran.says("KEYSTORM_VERDICT").says("/no/such/dir/file");
+    assert_eq!(server.calls("set"), 0, "told before anything is sent");
 }
 
 #[test]

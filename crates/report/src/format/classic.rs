@@ -49,6 +49,7 @@ impl Format for Classic {
             write_latency("TLS handshake", handshake, out)?;
         }
         super::write_errors(summary, out)?;
+        super::outages::write_pushes(summary, out)?;
         super::write_outages(summary, out)?;
         super::write_verdict(self.verdict, summary, out)?;
         writeln!(out)

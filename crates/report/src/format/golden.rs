@@ -3,12 +3,16 @@
 //! After a wanted change, `INSTA_UPDATE=always cargo test -p report` writes them anew; read the
 //! diff.
 
-use crate::{FORMATS, FormatOptions, Run, Summary, fixture};
+use crate::{FORMATS, FormatOptions, Persona, Run, Summary, fixture};
 
-/// All that a format writes of one run in a suite.
+/// All that a format writes of one run in a suite, by our own name.
 fn rendered(format: &str, run: &Run) -> String {
     let first_byte = run.plan.first_byte;
-    let options = FormatOptions { first_byte, suite: true, verdict: true };
+    let options = FormatOptions { first_byte, suite: true, verdict: true, persona: Persona::Ours };
+    rendered_with(format, options, run)
+}
+
+fn rendered_with(format: &str, options: FormatOptions, run: &Run) -> String {
     let mut format = super::by_name(format, options).unwrap();
     let mut out = Vec::new();
     format.begin(&mut out).unwrap();
@@ -31,6 +35,32 @@ fn every_format_of_every_run() {
             cases.iter().map(|(name, run)| format!("[{name}]\n{}[end]\n", rendered(format, run)));
         insta::assert_snapshot!(*format, cases.collect::<String>());
     }
+}
+
+/// What a peer has no words for is not said in its name of a run in which all went well.
+#[test]
+fn a_peer_says_nothing_of_ours() {
+    const OURS: [&str; 7] =
+        ["TLS", "handshake", "service time", "schedule", "node summary", "engine:", "limited by"];
+    for persona in [Persona::Redis, Persona::Valkey] {
+        let options = FormatOptions { suite: true, persona, ..FormatOptions::default() };
+        for format in ["text", "quiet", "csv"] {
+            for (name, run) in fixture::all() {
+                let text = rendered_with(format, options, &run);
+                let ours = OURS.iter().find(|ours| text.contains(**ours));
+                assert_eq!(ours, None, "{format} of {name} as {persona:?}: {text}");
+            }
+        }
+    }
+    let cluster = fixture::cluster();
+    let roles = |persona| {
+        let options = FormatOptions { persona, ..FormatOptions::default() };
+        let text = rendered_with("text", options, &cluster);
+        let line = text.lines().find(|line| line.contains("cluster mode")).map(str::to_owned);
+        line.unwrap_or_default()
+    };
+    assert!(roles(Persona::Redis).ends_with(" masters)"), "{}", roles(Persona::Redis));
+    assert!(roles(Persona::Valkey).ends_with(" primary)"), "{}", roles(Persona::Valkey));
 }
 
 #[test]

@@ -16,7 +16,7 @@ mod repeats;
 
 use std::io::{self, Write};
 
-use crate::{LatencyFigures, Repeats, Summary, escape};
+use crate::{LatencyFigures, Persona, Repeats, Summary, escape};
 
 pub(crate) use redis_csv::write_row;
 
@@ -77,6 +77,8 @@ pub struct FormatOptions {
     /// Whether a report for people ends in what limited the run and what spoiled it. Lines of `-q`
     /// and CSV have no room for it.
     pub verdict: bool,
+    /// Whose reports these are: by a peer's name they hold what the peer would print.
+    pub persona: Persona,
 }
 
 /// Makes a format.
@@ -85,7 +87,7 @@ pub type Build = fn(FormatOptions) -> Box<dyn Format>;
 /// Every format, by the name that selects it.
 pub const FORMATS: &[(&str, Build)] = &[
     ("text", |options| Box::new(redis_text::RedisText::new(options))),
-    ("quiet", |_| Box::new(redis_quiet::RedisQuiet)),
+    ("quiet", |options| Box::new(redis_quiet::RedisQuiet::new(options))),
     ("csv", |options| Box::new(redis_csv::RedisCsv::new(options))),
     ("classic", |options| Box::new(classic::Classic::new(options))),
     ("json", |options| Box::new(json::Json::new(options))),

@@ -29,10 +29,15 @@ pub(super) fn write(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()
         let (dropped, back) = (connections.dropped, connections.reconnects);
         writeln!(out, "  connections lost: {dropped}, opened again: {back}")?;
     }
-    if connections.pushes > 0 {
-        writeln!(out, "  push messages: {}", connections.pushes)?;
-    }
     Ok(())
+}
+
+/// Messages that no request asked for, or nothing if none came.
+pub(super) fn write_pushes(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
+    match summary.connections().pushes {
+        0 => Ok(()),
+        pushes => writeln!(out, "  push messages: {pushes}"),
+    }
 }
 
 /// The outages, after everything else that is told of the whole run.

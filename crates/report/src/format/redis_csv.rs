@@ -86,7 +86,7 @@ mod tests {
     use crate::fixture;
 
     fn table(first_byte: bool) -> Vec<String> {
-        let options = FormatOptions { first_byte, suite: true, verdict: false };
+        let options = FormatOptions { first_byte, suite: true, ..FormatOptions::default() };
         let mut format = RedisCsv::new(options);
         let mut out = Vec::new();
         format.begin(&mut out).unwrap();

@@ -2,36 +2,40 @@
 //!
 //! Owns the layout, which follows Redis 6 to 8 and Valkey byte for byte. The figures are finer:
 //! microseconds instead of steps of eight, and nothing is cut off at three seconds. What those
-//! tools do not know (errors, an early end, service time, first byte) stands in lines of its own.
+//! tools do not know (errors, an early end, service time, first byte) stands in lines of its own, and
+//! by their names only where something went wrong or was asked for.
 
 use std::io::{self, Write};
 
 use host::NodeFacts;
-use workload::Endpoint;
+use workload::{Endpoint, ReadFrom};
 
 use crate::distribution::{self, Step};
 use crate::quantity::{COLUMNS, msec_at_most, msec_columns};
-use crate::{Format, FormatOptions, LatencyFigures, NodeFigures, Repeats, Summary, escape};
+use crate::{
+    Format, FormatOptions, LatencyFigures, NodeFigures, Persona, Repeats, Summary, escape,
+};
 
 /// See the file's head.
 #[derive(Default)]
 pub(super) struct RedisText {
     verdict: bool,
+    persona: Persona,
 }
 
 impl RedisText {
     pub(super) fn new(options: FormatOptions) -> Self {
-        Self { verdict: options.verdict }
+        Self { verdict: options.verdict, persona: options.persona }
     }
 }
 
 impl Format for RedisText {
     fn each(&mut self, summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
         super::write_head(summary, out)?;
-        write_setup(summary, out)?;
+        write_setup(summary, self.persona, out)?;
         write_rates(summary, out)?;
         write_distributions(summary, out)?;
-        write_summary(summary, self.verdict, out)?;
+        write_summary(summary, self.persona, out)?;
         super::write_verdict(self.verdict, summary, out)
     }
 
@@ -45,10 +49,11 @@ impl Format for RedisText {
 }
 
 /// What the server and the fleet are set to.
-fn write_setup(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
+fn write_setup(summary: &Summary<'_>, persona: Persona, out: &mut dyn Write) -> io::Result<()> {
     let (fleet, server) = (&summary.run.plan.fleet, &summary.run.server);
     if !server.nodes.is_empty() {
-        write_nodes(&server.nodes, out)?;
+        let read_from = summary.run.plan.target.cluster.unwrap_or_default().read_from;
+        write_nodes(&server.nodes, persona, read_from, out)?;
     } else if let Some(config) = &server.config {
         writeln!(out, "  host configuration \"save\": {}", escape(&config.save))?;
         writeln!(out, "  host configuration \"appendonly\": {}", escape(&config.appendonly))?;
@@ -57,22 +62,34 @@ fn write_setup(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     if fleet.multi_thread {
         writeln!(out, "  threads: {}", fleet.workers)?;
     }
-    write_placement(summary, out)
+    if persona.is_peer() { Ok(()) } else { write_placement(summary, out) }
 }
 
-/// The masters of a cluster, in the peers' layout.
-fn write_nodes(nodes: &[NodeFacts], out: &mut dyn Write) -> io::Result<()> {
-    let masters: Vec<_> = nodes.iter().filter(|node| node.master).collect();
-    writeln!(out, "  cluster mode: yes ({} masters)", masters.len())?;
-    for (number, node) in masters.iter().enumerate() {
+/// The nodes of a cluster, in the peers' layout: the masters, or with `valkey-benchmark` those that
+/// `--rfr` names.
+fn write_nodes(
+    nodes: &[NodeFacts],
+    persona: Persona,
+    read_from: ReadFrom,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let (roles, takes): (_, fn(&NodeFacts) -> bool) = match (persona, read_from) {
+        (Persona::Valkey, ReadFrom::Masters) => ("primary", |node| node.master),
+        (Persona::Valkey, ReadFrom::Replicas) => ("replica", |node| !node.master),
+        (Persona::Valkey, ReadFrom::All) => ("cluster", |_| true),
+        (Persona::Ours | Persona::Redis, _) => ("masters", |node| node.master),
+    };
+    let shown: Vec<_> = nodes.iter().filter(|node| takes(node)).collect();
+    writeln!(out, "  cluster mode: yes ({} {roles})", shown.len())?;
+    for (number, node) in shown.iter().enumerate() {
         let Some(config) = &node.config else { continue };
-        let shown = |setting: &str| match setting {
+        let named = |setting: &str| match setting {
             "" => "NONE".to_owned(),
             setting => escape(setting),
         };
         writeln!(out, "  node [{number}] configuration:")?;
-        writeln!(out, "    save: {}", shown(&config.save))?;
-        writeln!(out, "    appendonly: {}", shown(&config.appendonly))?;
+        writeln!(out, "    save: {}", named(&config.save))?;
+        writeln!(out, "    appendonly: {}", named(&config.appendonly))?;
     }
     Ok(())
 }
@@ -129,27 +146,30 @@ fn write_step(step: &Step, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{percent:.3}% <= {bound} milliseconds (cumulative count {cumulative})")
 }
 
-fn write_summary(summary: &Summary<'_>, ours: bool, out: &mut dyn Write) -> io::Result<()> {
+fn write_summary(summary: &Summary<'_>, persona: Persona, out: &mut dyn Write) -> io::Result<()> {
     let rps = summary.throughput_rps;
     writeln!(out, "\nSummary:\n  throughput summary: {rps:.2} requests per second")?;
     write_latency("latency summary", &summary.response, out)?;
-    if ours && let Some(text) = summary.found_nothing() {
+    if !persona.is_peer() && let Some(text) = summary.found_nothing() {
         writeln!(out, "  {text}")?;
     }
-    if summary.target_rps().is_some() {
+    if summary.target_rps().is_some() && !persona.is_peer() {
         write_latency("service time summary", &summary.service, out)?;
     }
-    if let Some(schedule) = &summary.schedule {
+    if let Some(schedule) = summary.schedule.as_ref().filter(|_| !persona.is_peer()) {
         writeln!(out, "  schedule: {schedule}")?;
     }
     if let Some(first_byte) = &summary.first_byte {
         write_latency("latency to first byte summary", first_byte, out)?;
     }
-    if let Some(handshake) = super::handshake(summary) {
+    if let Some(handshake) = super::handshake(summary).filter(|_| !persona.is_peer()) {
         write_latency("TLS handshake summary", handshake, out)?;
     }
     super::write_errors(summary, out)?;
-    write_node_table(&summary.nodes, out)?;
+    if !persona.is_peer() {
+        super::outages::write_pushes(summary, out)?;
+        write_node_table(&summary.nodes, out)?;
+    }
     super::write_outages(summary, out)
 }
 

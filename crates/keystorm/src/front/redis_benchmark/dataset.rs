@@ -1,18 +1,36 @@
 //! `--dataset`: reading the table.
 
+mod xml;
+
 use std::path::Path;
 
 use csv::{ReaderBuilder, StringRecord};
 use workload::Dataset;
 
-/// Reads a file with a header line: tabs between cells if its name ends in `.tsv`, commas
-/// otherwise.
+/// Reads a file whose name ends in `.csv`, `.tsv` or `.xml`. Another is XML if the element that
+/// makes a row is named, and CSV otherwise.
 ///
 /// # Errors
 /// Why it cannot be read, with its name and line.
-pub(super) fn read(path: &Path, rows_max: Option<usize>) -> Result<Dataset, String> {
+pub(super) fn read(
+    path: &Path,
+    xml_row: Option<&str>,
+    rows_max: Option<usize>,
+) -> Result<Dataset, String> {
+    let is = |extension: &str| path.extension().is_some_and(|e| e.eq_ignore_ascii_case(extension));
+    match xml_row {
+        _ if is("csv") || is("tsv") => with_header(path, is("tsv"), rows_max),
+        Some(row) => xml::read(path, row, rows_max.unwrap_or(usize::MAX)),
+        None if is("xml") => Err("XML dataset requires --xml-root-element parameter: the name of \
+                                  the element that makes a row, such as doc"
+            .into()),
+        None => with_header(path, false, rows_max),
+    }
+}
+
+/// Reads a file with a header line.
+fn with_header(path: &Path, tabs: bool, rows_max: Option<usize>) -> Result<Dataset, String> {
     let fault = |error: csv::Error| format!("--dataset {}: {error}", path.display());
-    let tabs = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("tsv"));
     let mut reader = ReaderBuilder::new()
         .delimiter(if tabs { b'\t' } else { b',' })
         .flexible(true)
@@ -35,13 +53,13 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let csv = dir.path().join("a.csv");
         std::fs::write(&csv, "id,title\n1,\"one, or \"\"1\"\"\"\n2,two\n3\n").unwrap();
-        let data = read(&csv, None).unwrap();
+        let data = read(&csv, None, None).unwrap();
         assert_eq!(data.cell(0, 1), b"one, or \"1\"");
         assert_eq!((data.len(), data.cell(2, 1)), (3, &b""[..]));
-        assert_eq!(read(&csv, Some(1)).unwrap().len(), 1);
+        assert_eq!(read(&csv, Some("doc"), Some(1)).unwrap().len(), 1);
         let tsv = dir.path().join("a.tsv");
         std::fs::write(&tsv, "id\ttitle\n1\ta,b\n").unwrap();
-        assert_eq!(read(&tsv, None).unwrap().cell(0, 1), b"a,b");
-        assert!(read(Path::new("/no/such.csv"), None).unwrap_err().contains("/no/such.csv"));
+        assert_eq!(read(&tsv, None, None).unwrap().cell(0, 1), b"a,b");
+        assert!(read(Path::new("/no/such.csv"), None, None).unwrap_err().contains("/no/such.csv"));
     }
 }

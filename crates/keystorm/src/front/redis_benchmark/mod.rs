@@ -4,11 +4,14 @@
 
 mod dataset;
 mod options;
+mod persona;
 mod plans;
 mod rate;
+mod target;
 mod tls;
 mod uri;
 mod values;
+mod verdict;
 
 use std::ffi::OsString;
 
@@ -18,10 +21,12 @@ use clap::{ArgMatches, Command, CommandFactory, FromArgMatches};
 use super::{FrontEnd, Intent, Job, UsageError};
 use crate::execute;
 use options::Options;
+use report::Persona;
+use target::After;
 
 // What other front ends ask of a server and of numbers is asked in these words too.
 pub(super) use options::ServerOptions;
-pub(super) use plans::target;
+pub(super) use target::{Rule, target};
 pub(super) use values::{count, small_count};
 
 /// Its options, for front ends that take them beside their own.
@@ -34,7 +39,7 @@ pub(crate) struct RedisBenchmark;
 
 impl FrontEnd for RedisBenchmark {
     fn names(&self) -> &'static [&'static str] {
-        &["redis-benchmark", "valkey-benchmark"]
+        &persona::PEERS
     }
 
     fn parse(&self, called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
@@ -46,7 +51,8 @@ impl FrontEnd for RedisBenchmark {
         };
         let options = typed.options()?;
         let print_plan = options.print_plan;
-        let job = plans::job(options, name).map_err(UsageError)?;
+        let job =
+            plans::job(options, typed.persona, After::of(&typed.matches)).map_err(UsageError)?;
         if print_plan {
             let text = execute::printed_plans(&job.plans);
             return text.map(Intent::Say).map_err(|e| UsageError(e.to_string()));
@@ -60,6 +66,7 @@ impl FrontEnd for RedisBenchmark {
 pub(super) struct Typed {
     command: Command,
     matches: ArgMatches,
+    persona: Persona,
 }
 
 impl Typed {
@@ -73,7 +80,14 @@ impl Typed {
         let mut command = own(Options::command().bin_name(name.to_owned()));
         let words = std::iter::once(OsString::from(name)).chain(args);
         match command.try_get_matches_from_mut(words) {
-            Ok(matches) => Ok(Ok(Self { command, matches })),
+            Ok(matches) => {
+                let called = matches.get_one::<String>("called");
+                let persona = persona::named(called.map_or(name, String::as_str));
+                if matches.get_flag("version") {
+                    return Ok(Err(Intent::Say(persona::version(persona))));
+                }
+                Ok(Ok(Self { command, matches, persona }))
+            }
             Err(said) if !said.use_stderr() => Ok(Err(Intent::Say(said.render().to_string()))),
             Err(error) => Err(UsageError(error.render().to_string())),
         }
@@ -109,7 +123,7 @@ impl Typed {
     pub(super) fn job(&self, change: impl FnOnce(&mut Options)) -> Result<Job, UsageError> {
         let mut options = self.options()?;
         change(&mut options);
-        plans::job(options, "keystorm").map_err(UsageError)
+        plans::job(options, self.persona, After::of(&self.matches)).map_err(UsageError)
     }
 }
 

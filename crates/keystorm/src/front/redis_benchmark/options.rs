@@ -12,6 +12,7 @@ use clap::{ArgAction, Parser};
 use crate::front::MetricsAt;
 use crate::front::show::format_name;
 
+use super::persona::PEERS;
 use super::values::{
     ArrivalsArg, EngineArg, OnErrorArg, RfrArg, Threads, WindowArg, YesNo, count, shard,
     small_count, start_at, threads,
@@ -21,7 +22,6 @@ use super::values::{
 /// command lines of redis-benchmark and valkey-benchmark unchanged.
 #[derive(Debug, Parser)]
 #[command(
-    version,
     disable_help_flag = true,
     disable_version_flag = true,
     args_override_self = true,
@@ -54,8 +54,12 @@ pub(in crate::front) struct Options {
     #[arg(long, action = ArgAction::Help, help_heading = "Other")]
     help: Option<bool>,
     /// Print the version
-    #[arg(short = 'v', long, action = ArgAction::Version, help_heading = "Other")]
-    version: Option<bool>,
+    #[arg(short = 'v', long, help_heading = "Other")]
+    version: bool,
+    /// Take the place of that tool, as under its name: its tests, what it prints, and on standard
+    /// error nothing of ours
+    #[arg(long = "as", value_name = "NAME", value_parser = PEERS, help_heading = "Other")]
+    called: Option<String>,
 
     /// A command to send instead of the suite; several with `;` between them, each with a repeat
     /// count before it if you like. In its arguments __rand_int__ becomes a key number (fresh each
@@ -67,17 +71,12 @@ pub(in crate::front) struct Options {
 
 #[derive(Debug, clap::Args)]
 pub(in crate::front) struct ServerOptions {
-    /// Server hostname
-    #[arg(
-        short = 'h',
-        value_name = "HOST",
-        allow_hyphen_values = true,
-        default_value = "127.0.0.1"
-    )]
-    pub(in crate::front) host: String,
-    /// Server port
-    #[arg(short = 'p', value_name = "PORT", allow_hyphen_values = true, default_value = "6379")]
-    pub(in crate::front) port: u16,
+    /// Server hostname [default: 127.0.0.1]
+    #[arg(short = 'h', value_name = "HOST", allow_hyphen_values = true)]
+    pub(in crate::front) host: Option<String>,
+    /// Server port [default: 6379]
+    #[arg(short = 'p', value_name = "PORT", allow_hyphen_values = true)]
+    pub(in crate::front) port: Option<u16>,
     /// Unix socket of the server (instead of host and port)
     #[arg(short = 's', value_name = "PATH", allow_hyphen_values = true)]
     pub(in crate::front) socket: Option<PathBuf>,
@@ -165,6 +164,9 @@ pub(super) struct TlsArgs {
     /// Ciphers to offer in TLS 1.3, as OpenSSL lists them
     #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
     pub(super) tls_ciphersuites: Option<String>,
+    /// Groups to offer for the exchange of keys, as OpenSSL lists them
+    #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
+    pub(super) tls_groups: Option<String>,
     /// Let a new connection take up the session of an earlier one (with -k 0)
     #[arg(long)]
     pub(super) tls_resume: bool,
@@ -176,8 +178,7 @@ pub(super) struct LoadOptions {
     #[arg(short = 'c', value_name = "CLIENTS", allow_hyphen_values = true, default_value = "50", value_parser = small_count)]
     pub(super) clients: u32,
     /// Requests in all [default: 100000]
-    #[arg(short = 'n', value_name = "REQUESTS", allow_hyphen_values = true, value_parser = count,
-          conflicts_with = "duration")]
+    #[arg(short = 'n', value_name = "REQUESTS", allow_hyphen_values = true, value_parser = count)]
     pub(super) requests: Option<u64>,
     /// Seconds to run, instead of -n
     #[arg(long, value_name = "SECONDS", allow_hyphen_values = true)]
@@ -260,10 +261,13 @@ pub(super) struct DataOptions {
     /// Read the last argument of the command from standard input
     #[arg(short = 'x')]
     pub(super) stdin_arg: bool,
-    /// CSV or TSV file with a header line, for __field:name__ placeholders; each request takes
-    /// the next row
+    /// CSV or TSV file with a header line, or XML file, for __field:name__ placeholders; each
+    /// request takes the next row
     #[arg(long, value_name = "FILE", allow_hyphen_values = true)]
     pub(super) dataset: Option<PathBuf>,
+    /// Name of the elements that are the rows of an XML file; the elements within are their fields
+    #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
+    pub(super) xml_root_element: Option<String>,
     /// Rows to read of it [default: all]
     #[arg(long, value_name = "NUM", allow_hyphen_values = true)]
     pub(super) maxdocs: Option<i64>,
@@ -310,6 +314,11 @@ pub(super) struct ResultOptions {
     /// call latency
     #[arg(long)]
     pub(super) first_byte: bool,
+    /// Leave out what limited each test and what spoiled it. By default that is in the report, or on
+    /// standard error where the layout has no room for it; KEYSTORM_VERDICT=stderr, =off or =FILE
+    /// has it there
+    #[arg(long)]
+    pub(super) no_verdict: bool,
     /// Also look at the server (INFO) once a second while load runs, not only before and after
     #[arg(long)]
     pub(super) sample: bool,

@@ -7,43 +7,55 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use report::{FormatOptions, LiveLine};
+use report::{FormatOptions, Persona};
 use wire::Protocol;
 use wire::resp::Resp;
 use workload::command::split_sequence;
-use workload::suite::{FCALL_KEYS_MAX, FUNCTIONS_MAX, SUITE, SuiteShape, SuiteTest, names};
+use workload::suite::{FCALL_KEYS_MAX, FUNCTIONS_MAX, Origin, SUITE, SuiteShape, SuiteTest, names};
 use workload::{
-    Arg, Arrivals, ClusterOptions, CommandSpec, Credentials, Dataset, Endpoint, Fleet, KeySpace,
-    OnError, Pace, Plan, PlanParts, ProtocolKind, ReadFrom, Schedule, Secret, Stop, Target,
-    TlsOptions, Window, limits,
+    Arg, Arrivals, CommandSpec, Dataset, Endpoint, Fleet, KeySpace, OnError, Pace, Plan, PlanParts,
+    ProtocolKind, Schedule, Stop, Window, limits,
 };
 
-use super::options::{Options, ServerOptions};
+use super::options::Options;
+use super::target::{After, Rule, target};
 use super::values::{Threads, YesNo, count};
-use super::{dataset, rate, tls, uri};
+use super::{dataset, rate, tls, verdict};
 use crate::cpus::cpu_list;
-use crate::front::{Action, Job, Output};
+use crate::front::{Action, Job, Output, VerdictTo};
 
 /// Largest value, as in the peers.
 const DATA_MAX: i64 = 1 << 30;
 const REQUESTS_DEFAULT: u64 = 100_000;
+/// Why a dataset that nothing uses is refused.
+const FIELDS_WANTED: &str = "--dataset: Dataset mode requires a command with field placeholders, \
+                             such as: set doc:__rand_int__ __field:title__";
 
-/// Turns options into a job. `called_as` is the name that the program goes by.
+/// Turns options into a job, by that name. `after` tells which options stand after `-u`.
 ///
 /// # Errors
 /// What makes no sense, in words for the person who typed it.
-pub(super) fn job(options: Options, called_as: &str) -> Result<Job, String> {
+pub(super) fn job(options: Options, persona: Persona, after: After) -> Result<Job, String> {
     if let Some(refusal) = options.later.refused() {
         return Err(refusal);
     }
-    let mut notes = notes(&options);
-    let output = output(&options, called_as)?;
+    if options.load.requests.is_some() && options.load.duration.is_some() {
+        return Err("Options -n and --duration are mutually exclusive.".into());
+    }
+    if options.data.xml_root_element.is_some() && options.data.dataset.is_none() {
+        return Err("--xml-root-element is for the XML file that --dataset names".into());
+    }
+    let mut notes = notes(&options, persona);
+    let output = output(&options, persona)?;
     let action = match options.load.idle {
         true => Action::Idle,
         false => Action::Run { repeat: options.load.repeat },
     };
-    let base = base(&options, called_as, &mut notes)?;
+    let base = base(&options, persona, after, &mut notes)?;
     let suite = options.command.is_empty();
+    if suite && options.data.dataset.is_some() {
+        return Err(FIELDS_WANTED.into());
+    }
     for (option, given, most) in [
         ("--num-functions", options.data.num_functions, FUNCTIONS_MAX),
         ("--num-keys-in-fcall", options.data.num_keys_in_fcall, FCALL_KEYS_MAX),
@@ -59,10 +71,10 @@ pub(super) fn job(options: Options, called_as: &str) -> Result<Job, String> {
             randomised: base.keys.range.is_some(),
             functions: options.data.num_functions,
             fcall_keys: options.data.num_keys_in_fcall,
-            redis_zadd: called_as == "redis-benchmark",
+            redis_zadd: persona == Persona::Redis,
             cluster: options.server.cluster,
         };
-        let tests = chosen(options.data.tests.as_deref(), called_as == "redis-benchmark")?;
+        let tests = chosen(options.data.tests.as_deref(), persona)?;
         tests.into_iter().map(|test| suite_parts(&base, test, &shape)).collect()
     } else {
         vec![command_parts(base, &options)?]
@@ -81,14 +93,14 @@ pub(super) fn job(options: Options, called_as: &str) -> Result<Job, String> {
 }
 
 /// Warnings in the peers' words.
-fn notes(options: &Options) -> Vec<String> {
+fn notes(options: &Options, persona: Persona) -> Vec<String> {
     let mut notes = Vec::new();
     if options.exit_on_error {
-        notes.push(
-            "WARNING: -e option has no effect. An error reply ends the run unless --on-error \
-             count says otherwise."
-                .into(),
-        );
+        let why = match persona {
+            Persona::Ours => "An error reply ends the run unless --on-error count says otherwise.",
+            _ => "We now immediately exit on error to avoid false results.",
+        };
+        notes.push(format!("WARNING: -e option has no effect. {why}"));
     }
     if options.load.keep_alive == 0 {
         notes.push(
@@ -104,7 +116,7 @@ fn notes(options: &Options) -> Vec<String> {
     notes
 }
 
-fn output(options: &Options, called_as: &str) -> Result<Output, String> {
+fn output(options: &Options, persona: Persona) -> Result<Output, String> {
     let results = &options.results;
     let to_stdout = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));
     if to_stdout(&results.hdr) {
@@ -127,21 +139,18 @@ fn output(options: &Options, called_as: &str) -> Result<Output, String> {
         (None, false, true) => "quiet",
         (None, false, false) => "text",
     };
-    // Under the peers' names standard output is theirs to the byte.
-    let verdict = called_as == "keystorm" && matches!(format, "text" | "classic");
-    let live = match called_as {
-        "redis-benchmark" => LiveLine::Redis,
-        "valkey-benchmark" => LiveLine::Valkey,
-        _ => LiveLine::Ours,
-    };
+    let environment = std::env::var_os("KEYSTORM_VERDICT");
+    let verdict = verdict::place(persona, results.no_verdict, environment);
     Ok(Output {
         format,
         options: FormatOptions {
             first_byte: results.first_byte,
             suite: options.command.is_empty(),
-            verdict,
+            verdict: verdict == VerdictTo::Report && matches!(format, "text" | "classic"),
+            persona,
         },
-        live: Some(live).filter(|_| !matches!(format, "csv" | "json")),
+        verdict,
+        live: Some(persona).filter(|_| !matches!(format, "csv" | "json")),
         metrics: results.metrics.clone(),
         json: results.json.clone().filter(|_| !document),
         pages,
@@ -151,7 +160,12 @@ fn output(options: &Options, called_as: &str) -> Result<Output, String> {
 }
 
 /// What all tests have in common.
-fn base(options: &Options, called_as: &str, notes: &mut Vec<String>) -> Result<PlanParts, String> {
+fn base(
+    options: &Options,
+    persona: Persona,
+    after: After,
+    notes: &mut Vec<String>,
+) -> Result<PlanParts, String> {
     let (load, data, results) = (&options.load, &options.data, &options.results);
     let arrivals = load.arrivals.map_or(Arrivals::Constant, Into::into);
     let pace = match load.rps.as_deref() {
@@ -163,8 +177,9 @@ fn base(options: &Options, called_as: &str, notes: &mut Vec<String>) -> Result<P
         (None, Pace::Closed) => Window::Batch,
         (None, Pace::Open(_)) => Window::Rolling,
     };
-    let mut target = target(&options.server)?;
-    target.tls = tls::options(options, &target, called_as, notes)?;
+    let rule = if persona.is_peer() { Rule::Last(after) } else { Rule::Agree };
+    let mut target = target(&options.server, rule)?;
+    target.tls = tls::options(options, &target, persona, notes)?;
     let threads = match load.threads {
         None => 0,
         Some(Threads::Number(threads)) => threads.max(0),
@@ -181,7 +196,7 @@ fn base(options: &Options, called_as: &str, notes: &mut Vec<String>) -> Result<P
         (None, requests, _) => Stop::Requests(requests.unwrap_or(REQUESTS_DEFAULT)),
     };
     // By the name of a peer a lost connection ends the run, as it does there.
-    let ours = called_as == "keystorm";
+    let ours = persona == Persona::Ours;
     // One that was started for the run does not come back.
     let returns = !matches!(target.endpoint, Endpoint::Spawned { .. });
     let by_time = matches!(stop, Stop::AfterNs(_)) && ours && returns;
@@ -232,74 +247,11 @@ fn base(options: &Options, called_as: &str, notes: &mut Vec<String>) -> Result<P
     })
 }
 
-/// The server that options name, and who logs in there.
-///
-/// # Errors
-/// What makes no sense, in words for the person who typed it.
-pub(in crate::front) fn target(server: &ServerOptions) -> Result<Target, String> {
-    // Checked here, because the parser waives a requirement that conflicts with another option.
-    for (option, given) in [
-        ("--spawn-args", server.spawn_args.is_some()),
-        ("--spawn-unix", server.spawn_unix),
-        ("--server-cpus", server.server_cpus.is_some()),
-    ] {
-        if given && server.spawn.is_none() {
-            return Err(format!("{option} is for the server that --spawn starts"));
-        }
-    }
-    let uri = server.uri.as_deref().map(uri::parse).transpose()?;
-    let (of_uri, secure, user, password, db) = match uri {
-        Some(uri) => (Some(uri.endpoint), uri.tls, uri.user, uri.password, uri.db),
-        None => (None, false, None, None, None),
-    };
-    let endpoint = match (&server.spawn, &server.socket, of_uri) {
-        (Some(program), ..) => Endpoint::Spawned {
-            program: program.clone(),
-            args: shell_words::split(server.spawn_args.as_deref().unwrap_or_default())
-                .map_err(|e| format!("--spawn-args: {e}"))?,
-            unix: server.spawn_unix,
-            cpus: cpu_list("--server-cpus", server.server_cpus.as_deref())?,
-        },
-        (None, Some(path), _) => Endpoint::Unix(path.clone()),
-        (None, None, Some(endpoint)) => endpoint,
-        (None, None, None) => Endpoint::Tcp { host: server.host.clone(), port: server.port },
-    };
-    if server.mptcp && !matches!(endpoint, Endpoint::Tcp { .. }) {
-        return Err("Options --mptcp is only supported by TCP".into());
-    }
-    if server.rfr.is_some() && !server.cluster {
-        return Err("--rfr is for --cluster".into());
-    }
-    let cluster = server.cluster.then(|| ClusterOptions {
-        read_from: server.rfr.map_or(ReadFrom::default(), ReadFrom::from),
-    });
-    let user = server.user.clone().or(user);
-    let from_environment = || std::env::var("REDISCLI_AUTH").ok().filter(|p| !p.is_empty());
-    let password = server.password.clone().or(password).or_else(from_environment);
-    let credentials = match (user, password) {
-        (user, Some(password)) => Some(Credentials { user, password: Secret::new(password) }),
-        (Some(_), None) => {
-            return Err("--user: a user needs a password, by -a or REDISCLI_AUTH".into());
-        }
-        (None, None) => None,
-    };
-    Ok(Target {
-        endpoint,
-        credentials,
-        // What else there is to say of it the options do.
-        tls: secure.then(TlsOptions::default),
-        db: server.dbnum.or(db).unwrap_or(0),
-        tracking: server.enable_tracking,
-        mptcp: server.mptcp,
-        sources: server.source_ip.clone(),
-        cluster,
-    })
-}
-
 /// The tests that `-t` names, in the order of the suite.
-fn chosen(tests: Option<&str>, redis: bool) -> Result<Vec<&'static SuiteTest>, String> {
+fn chosen(tests: Option<&str>, persona: Persona) -> Result<Vec<&'static SuiteTest>, String> {
     let Some(tests) = tests else {
-        let by_default = |t: &&SuiteTest| t.by_default && !(redis && t.valkey_only);
+        let has = |t: &SuiteTest| persona != Persona::Redis || t.origin == Origin::Redis;
+        let by_default = |t: &&SuiteTest| t.by_default && has(t);
         return Ok(SUITE.iter().filter(by_default).collect());
     };
     let asked = tests.to_lowercase();
@@ -348,12 +300,15 @@ fn command_parts(base: PlanParts, options: &Options) -> Result<PlanParts, String
             return Ok(arg.with_data(value_len(options), &mut skip).with_numbers());
         };
         if word.windows(8).any(|w| w == b"__data__") {
-            return Err("__data__ placeholders cannot be used with --dataset".into());
+            return Err("__data__ placeholders cannot be used with --dataset option".into());
         }
         has_field |= arg.names_field();
         let with_fields = arg.with_fields(dataset.columns()).map_err(|field| {
             let columns = dataset.columns().join(", ");
-            format!("the dataset has no field {field:?}; it has {columns}")
+            format!(
+                "Field placeholder '__field:{field}__' not found in dataset fields; there are \
+                 {columns}"
+            )
         });
         Ok(with_fields?.with_numbers())
     };
@@ -366,9 +321,7 @@ fn command_parts(base: PlanParts, options: &Options) -> Result<PlanParts, String
         .collect();
     let sequence = sequence?;
     if dataset.is_some() && !has_field {
-        return Err("--dataset: the command has no __field:name__ placeholder, such as in: \
-                    set doc:__rand_int__ __field:title__"
-            .into());
+        return Err(FIELDS_WANTED.into());
     }
     let encoded = |command: &CommandSpec| Resp::compile(command, None).bytes.len() as u64;
     Ok(PlanParts {
@@ -381,8 +334,9 @@ fn command_parts(base: PlanParts, options: &Options) -> Result<PlanParts, String
 }
 
 fn dataset_of(options: &Options) -> Result<Option<Dataset>, String> {
+    let row = options.data.xml_root_element.as_deref();
     let rows_max = options.data.maxdocs.and_then(|n| usize::try_from(n).ok()).filter(|n| *n > 0);
-    options.data.dataset.as_deref().map(|path| dataset::read(path, rows_max)).transpose()
+    options.data.dataset.as_deref().map(|path| dataset::read(path, row, rows_max)).transpose()
 }
 
 /// As in the peers, what is too small or too large becomes the nearest that is not.

@@ -1,11 +1,9 @@
 //! `--tls` and what goes with it, as data of the plan.
 
+use report::Persona;
 use workload::{Endpoint, Target, TlsOptions, Verify};
 
 use super::options::{Options, TlsArgs};
-
-/// Names under which a certificate for another host is only warned of, as those tools let it pass.
-const PEERS: [&str; 2] = ["redis-benchmark", "valkey-benchmark"];
 
 /// How TLS is spoken with a target, if it is.
 ///
@@ -14,13 +12,13 @@ const PEERS: [&str; 2] = ["redis-benchmark", "valkey-benchmark"];
 pub(super) fn options(
     options: &Options,
     target: &Target,
-    called_as: &str,
+    persona: Persona,
     notes: &mut Vec<String>,
 ) -> Result<Option<TlsOptions>, String> {
     let args = &options.tls;
     if !args.tls && target.tls.is_none() {
-        // The peers take them and do nothing with them.
-        if let Some(option) = given(args) {
+        // The peers take them and do nothing with them, without a word.
+        if let Some(option) = given(args).filter(|_| !persona.is_peer()) {
             notes.push(format!("WARNING: {option} has no effect without --tls."));
         }
         return Ok(None);
@@ -40,7 +38,8 @@ pub(super) fn options(
     }
     let verify = match args.insecure {
         true => Verify::Nothing,
-        false if PEERS.contains(&called_as) => Verify::Chain,
+        // The peers let a certificate for another host pass.
+        false if persona.is_peer() => Verify::Chain,
         false => Verify::Host,
     };
     if verify == Verify::Host && args.sni.is_none() && matches!(target.endpoint, Endpoint::Unix(_))
@@ -58,6 +57,7 @@ pub(super) fn options(
         key: args.key.clone(),
         ciphers: args.tls_ciphers.clone(),
         ciphersuites: args.tls_ciphersuites.clone(),
+        groups: args.tls_groups.clone(),
         resume: args.tls_resume,
     }))
 }
@@ -73,6 +73,7 @@ fn given(args: &TlsArgs) -> Option<&'static str> {
         (args.key.is_some(), "--key"),
         (args.tls_ciphers.is_some(), "--tls-ciphers"),
         (args.tls_ciphersuites.is_some(), "--tls-ciphersuites"),
+        (args.tls_groups.is_some(), "--tls-groups"),
         (args.tls_resume, "--tls-resume"),
     ];
     given.into_iter().find_map(|(given, option)| given.then_some(option))

@@ -12,6 +12,8 @@ use workload::Endpoint;
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Parsed {
     pub(super) endpoint: Endpoint,
+    /// The port, where one is named.
+    pub(super) port: Option<u16>,
     pub(super) tls: bool,
     pub(super) user: Option<String>,
     pub(super) password: Option<String>,
@@ -58,7 +60,8 @@ pub(super) fn parse(text: &str) -> Result<Parsed, String> {
     } else {
         Endpoint::Tcp { host: host(&url)?, port: url.port().unwrap_or(6379) }
     };
-    Ok(Parsed { endpoint, tls, user, password, db: db.transpose()? })
+    let port = url.port();
+    Ok(Parsed { endpoint, port, tls, user, password, db: db.transpose()? })
 }
 
 fn host(url: &Url) -> Result<String, String> {
@@ -99,6 +102,7 @@ mod tests {
             bare,
             Parsed {
                 endpoint: tcp("10.0.0.1", 6379),
+                port: None,
                 tls: false,
                 user: None,
                 password: None,

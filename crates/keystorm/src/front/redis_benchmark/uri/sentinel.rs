@@ -43,7 +43,8 @@ pub(super) fn parse(rest: &str) -> Result<Parsed, String> {
         return Err(SHAPE.to_owned());
     }
     let endpoint = Endpoint::Sentinel { sentinels, name };
-    Ok(Parsed { endpoint, user: user.filter(|u| !u.is_empty()), password, db, tls: false })
+    let user = user.filter(|u| !u.is_empty());
+    Ok(Parsed { endpoint, port: None, user, password, db, tls: false })
 }
 
 /// Reads `host`, `host:port`, `[ipv6]` or `[ipv6]:port`.

@@ -1,0 +1,280 @@
+//! The server that options name, and who logs in there.
+//!
+//! `-u` says what `-h`, `-p`, `--user`, `-a` and `--dbnum` say, too. In the peers the last word
+//! counts, and what a URI leaves out is left as it was. A load on another server than was meant is
+//! worse than a line to be typed again, so by our own name two that differ are refused.
+
+use clap::ArgMatches;
+use workload::{ClusterOptions, Credentials, Endpoint, ReadFrom, Secret, Target, TlsOptions};
+
+use super::options::ServerOptions;
+use super::uri::{self, Parsed};
+use crate::cpus::cpu_list;
+
+const HOST_DEFAULT: &str = "127.0.0.1";
+const PORT_DEFAULT: u16 = 6379;
+
+/// What holds where `-u` and another option say the same.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::front) enum Rule {
+    /// They must agree.
+    Agree,
+    /// The last, as in the peers: which options stand after `-u`.
+    Last(After),
+}
+
+/// Options that stand after `-u` on the command line.
+#[derive(Debug, Clone, Copy, Default)]
+pub(in crate::front) struct After {
+    host: bool,
+    port: bool,
+    user: bool,
+    password: bool,
+    db: bool,
+}
+
+impl After {
+    /// Reads it off a command line.
+    pub(super) fn of(matches: &ArgMatches) -> Self {
+        let last = |id| matches.indices_of(id).and_then(Iterator::last);
+        let uri = last("uri");
+        let after = |id| last(id) > uri;
+        Self {
+            host: after("host"),
+            port: after("port"),
+            user: after("user"),
+            password: after("password"),
+            db: after("dbnum"),
+        }
+    }
+}
+
+impl Rule {
+    /// The value that holds of an option and of a URI. `after` tells whether the option stands
+    /// after the URI, `differ` how the two contradict.
+    fn choose<T: PartialEq>(
+        self,
+        option: Option<T>,
+        of_uri: Option<T>,
+        after: fn(After) -> bool,
+        differ: impl FnOnce(&T, &T) -> String,
+    ) -> Result<Option<T>, String> {
+        match (self, option, of_uri) {
+            (_, option, None) => Ok(option),
+            (_, None, of_uri) => Ok(of_uri),
+            (Self::Agree, Some(option), Some(of_uri)) if option != of_uri => {
+                Err(differ(&option, &of_uri))
+            }
+            (Self::Agree, option, _) => Ok(option),
+            (Self::Last(at), option, of_uri) => Ok(if after(at) { option } else { of_uri }),
+        }
+    }
+}
+
+/// The server that options name, and who logs in there.
+///
+/// # Errors
+/// What makes no sense, in words for the person who typed it.
+pub(in crate::front) fn target(server: &ServerOptions, rule: Rule) -> Result<Target, String> {
+    // Checked here, because the parser waives a requirement that conflicts with another option.
+    for (option, given) in [
+        ("--spawn-args", server.spawn_args.is_some()),
+        ("--spawn-unix", server.spawn_unix),
+        ("--server-cpus", server.server_cpus.is_some()),
+    ] {
+        if given && server.spawn.is_none() {
+            return Err(format!("{option} is for the server that --spawn starts"));
+        }
+    }
+    let uri = server.uri.as_deref().map(uri::parse).transpose()?;
+    let endpoint = endpoint(server, uri.as_ref(), rule)?;
+    if server.mptcp && !matches!(endpoint, Endpoint::Tcp { .. }) {
+        return Err("Options --mptcp is only supported by TCP".into());
+    }
+    if server.rfr.is_some() && !server.cluster {
+        return Err("--rfr is for --cluster".into());
+    }
+    let cluster = server.cluster.then(|| ClusterOptions {
+        read_from: server.rfr.map_or(ReadFrom::default(), ReadFrom::from),
+    });
+    let (secure, of_uri) = match uri {
+        Some(Parsed { tls, user, password, db, .. }) => (tls, (user, password, db)),
+        None => (false, (None, None, None)),
+    };
+    let (user, password, db) = of_uri;
+    let db = rule.choose(
+        server.dbnum,
+        db,
+        |at| at.db,
+        |option, of_uri| {
+            format!("--dbnum {option}: -u names database {of_uri}; leave one of the two out")
+        },
+    )?;
+    Ok(Target {
+        endpoint,
+        credentials: credentials(server, user, password, rule)?,
+        // What else there is to say of it the options do.
+        tls: secure.then(TlsOptions::default),
+        db: db.unwrap_or(0),
+        tracking: server.enable_tracking,
+        mptcp: server.mptcp,
+        sources: server.source_ip.clone(),
+        cluster,
+    })
+}
+
+fn endpoint(server: &ServerOptions, uri: Option<&Parsed>, rule: Rule) -> Result<Endpoint, String> {
+    if let Some(program) = &server.spawn {
+        let args = server.spawn_args.as_deref().unwrap_or_default();
+        return Ok(Endpoint::Spawned {
+            program: program.clone(),
+            args: shell_words::split(args).map_err(|e| format!("--spawn-args: {e}"))?,
+            unix: server.spawn_unix,
+            cpus: cpu_list("--server-cpus", server.server_cpus.as_deref())?,
+        });
+    }
+    if let Some(path) = &server.socket {
+        let socket = Endpoint::Unix(path.clone());
+        return match uri {
+            Some(uri) if matches!(rule, Rule::Agree) && uri.endpoint != socket => {
+                Err(contradicts(&format!("-s {}", path.display()), uri, None))
+            }
+            _ => Ok(socket),
+        };
+    }
+    let (host, port) = (server.host.clone(), server.port);
+    let Some(uri) = uri else {
+        let host = host.unwrap_or_else(|| HOST_DEFAULT.to_owned());
+        return Ok(Endpoint::Tcp { host, port: port.unwrap_or(PORT_DEFAULT) });
+    };
+    let Endpoint::Tcp { host: of_uri, .. } = &uri.endpoint else {
+        return match (rule, &host, port) {
+            (Rule::Agree, Some(host), _) => Err(contradicts(&format!("-h {host}"), uri, None)),
+            (Rule::Agree, None, Some(port)) => Err(contradicts(&format!("-p {port}"), uri, None)),
+            _ => Ok(uri.endpoint.clone()),
+        };
+    };
+    let meant = |host: &str| (host.to_owned(), port.or(uri.port));
+    let host = rule.choose(
+        host,
+        Some(of_uri.clone()),
+        |at| at.host,
+        |host, _| contradicts(&format!("-h {host}"), uri, Some(meant(host))),
+    )?;
+    let port = rule.choose(
+        port,
+        uri.port,
+        |at| at.port,
+        |port, _| contradicts(&format!("-p {port}"), uri, Some(meant(of_uri))),
+    )?;
+    let host = host.unwrap_or_else(|| HOST_DEFAULT.to_owned());
+    Ok(Endpoint::Tcp { host, port: port.unwrap_or(PORT_DEFAULT) })
+}
+
+/// How an option and `-u` contradict, and what to write if it is `meant` that counts. A login is
+/// not shown.
+fn contradicts(option: &str, uri: &Parsed, meant: Option<(String, Option<u16>)>) -> String {
+    let instead = meant.map_or(String::new(), |(host, port)| {
+        let meant = Endpoint::Tcp { host, port: port.unwrap_or(PORT_DEFAULT) };
+        format!(", or write -u {}://{meant}", if uri.tls { "rediss" } else { "redis" })
+    });
+    format!("{option}: -u names {}; leave one of the two out{instead}", uri.endpoint)
+}
+
+fn credentials(
+    server: &ServerOptions,
+    user: Option<String>,
+    password: Option<String>,
+    rule: Rule,
+) -> Result<Option<Credentials>, String> {
+    let differ = |option: &'static str, what: &'static str| {
+        move |_: &String, _: &String| format!("{option}: -u has another {what}; leave one out")
+    };
+    let (own_user, own_password) = (server.user.clone(), server.password.clone());
+    let user = rule.choose(own_user, user, |at| at.user, differ("--user", "user"))?;
+    let password =
+        rule.choose(own_password, password, |at| at.password, differ("-a", "password"))?;
+    let from_environment = || std::env::var("REDISCLI_AUTH").ok().filter(|p| !p.is_empty());
+    match (user, password.or_else(from_environment)) {
+        (user, Some(password)) => Ok(Some(Credentials { user, password: Secret::new(password) })),
+        (Some(_), None) => Err("--user: a user needs a password, by -a or REDISCLI_AUTH".into()),
+        (None, None) => Ok(None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{CommandFactory, FromArgMatches};
+
+    use super::*;
+    use crate::front::redis_benchmark::options::Options;
+
+    fn read(line: &str, peer: bool) -> Result<Target, String> {
+        let words = std::iter::once("keystorm").chain(line.split(' ').filter(|w| !w.is_empty()));
+        let matches = Options::command().get_matches_from(words);
+        let options = Options::from_arg_matches(&matches).unwrap();
+        let rule = if peer { Rule::Last(After::of(&matches)) } else { Rule::Agree };
+        target(&options.server, rule)
+    }
+
+    fn place(line: &str, peer: bool) -> String {
+        read(line, peer).unwrap().endpoint.to_string()
+    }
+
+    #[test]
+    fn by_a_peers_name_the_last_word_counts() {
+        for (line, expected) in [
+            ("", "127.0.0.1:6379"),
+            ("-u redis://127.0.0.1 -p 12000", "127.0.0.1:12000"),
+            ("-p 12000 -u redis://127.0.0.1", "127.0.0.1:12000"),
+            ("-p 1 -u redis://127.0.0.1:12000", "127.0.0.1:12000"),
+            ("-u redis://127.0.0.1:12000 -p 1", "127.0.0.1:1"),
+            ("-u redis://a:1 -h b", "b:1"),
+            ("-h b -u redis://a:1", "a:1"),
+            ("-p 1 -u redis://a:2 -p 3", "a:3"),
+            ("-s /run/s -u redis://a:2", "/run/s"),
+        ] {
+            assert_eq!(place(line, true), expected, "{line}");
+        }
+        let login = |line: &str| {
+            let target = read(line, true).unwrap();
+            let Credentials { user, password } = target.credentials.unwrap();
+            (user.unwrap_or_default(), password.reveal().to_owned(), target.db)
+        };
+        let of_uri = ("u".to_owned(), "x".to_owned(), 3);
+        assert_eq!(login("--dbnum 1 -a y --user v -u redis://u:x@h/3"), of_uri);
+        let of_options = ("v".to_owned(), "y".to_owned(), 1);
+        assert_eq!(login("-u redis://u:x@h/3 --dbnum 1 -a y --user v"), of_options);
+    }
+
+    #[test]
+    fn by_our_own_name_what_contradicts_is_refused() {
+        for (line, expected) in [
+            ("-u redis://127.0.0.1 -p 12000", "127.0.0.1:12000"),
+            ("-p 12000 -h a -u redis://a:12000", "a:12000"),
+            ("-s /run/s -u unix:///run/s", "/run/s"),
+            ("-s /run/s -p 12000", "/run/s"),
+        ] {
+            assert_eq!(place(line, false), expected, "{line}");
+        }
+        for (line, says) in [
+            (
+                "-u rediss://a:1 -p 2",
+                "-p 2: -u names a:1; leave one of the two out, or write -u rediss://a:2",
+            ),
+            (
+                "-h b -u redis://a",
+                "-h b: -u names a:6379; leave one of the two out, or write -u redis://b:6379",
+            ),
+            ("-h b -p 7 -u redis://a:7", "-u redis://b:7"),
+            ("-u unix:///run/s -p 2", "-p 2: -u names /run/s; leave one of the two out"),
+            ("-u redis://a -s /run/s", "-s /run/s: -u names a:6379"),
+            ("-u redis://a/3 --dbnum 4", "--dbnum 4: -u names database 3"),
+            ("-u redis://:hunter2@a -a hunter3", "-a: -u has another password"),
+            ("-u redis://u:hunter2@a --user v", "--user: -u has another user"),
+        ] {
+            let error = read(line, false).unwrap_err();
+            assert!(error.contains(says) && !error.contains("hunter"), "{line}: {error}");
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! By whose name a report is written: ours, or that of a tool whose place we take.
+
+/// Whose ways a run keeps.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Persona {
+    /// Our own.
+    #[default]
+    Ours,
+    /// Those of `redis-benchmark`: what it would not print is not printed.
+    Redis,
+    /// Those of `valkey-benchmark`, likewise.
+    Valkey,
+}
+
+impl Persona {
+    /// The name that the program goes by.
+    #[must_use]
+    pub fn program(self) -> &'static str {
+        match self {
+            Self::Ours => "keystorm",
+            Self::Redis => "redis-benchmark",
+            Self::Valkey => "valkey-benchmark",
+        }
+    }
+
+    /// Whether it is another tool's place that we take.
+    #[must_use]
+    pub fn is_peer(self) -> bool {
+        self != Self::Ours
+    }
+}
