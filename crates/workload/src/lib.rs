@@ -13,6 +13,7 @@ pub mod dataset;
 pub mod keys;
 pub mod pace;
 pub mod plan;
+pub mod quantity;
 pub mod random;
 pub mod shard;
 pub mod stream;
