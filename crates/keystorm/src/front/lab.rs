@@ -7,12 +7,13 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{ArgAction, Args, Parser};
+use clap::{Arg, ArgAction, Args, Parser};
 use lab::words::{Given, words_of};
 use lab::{Line, Takes};
 
-use super::redis_benchmark::{self, RedisBenchmark};
-use super::{Action, FrontEnd, Intent, Job, PageOptions, UsageError, options};
+use super::near::{named, no_option};
+use super::redis_benchmark::{self, Typed};
+use super::{Action, Intent, Job, PageOptions, UsageError, options};
 use crate::keep::Place;
 
 /// Where the results of an experiment go.
@@ -31,7 +32,7 @@ pub(crate) struct LabOutput {
     #[command(flatten)]
     pub(crate) pages: PageOptions,
     /// Only the table, without charts and remarks
-    #[arg(short = 'q', help_heading = "Results")]
+    #[arg(short = 'q', long, help_heading = "Results")]
     pub(crate) quiet: bool,
     /// Print the plans as JSON instead of running them
     #[arg(long, help_heading = "Other")]
@@ -85,12 +86,21 @@ const REFUSED: [(&str, &str); 5] = [
 pub(super) fn split<O: Parser>(
     args: Vec<OsString>,
 ) -> Result<Result<(O, Line, String), Intent>, UsageError> {
-    let own = O::command();
+    let mut own = O::command();
     let of_run = redis_benchmark::vocabulary();
-    let takes = |name: &str| takes(&own, name).or_else(|| takes(&of_run, name));
-    let mut line = Line::of(args, takes);
+    let find = |name: &str| named(&own, name).or_else(|| named(&of_run, name));
+    let mut line = Line::of(args, |name| find(name).map(takes));
+    if let Some(given) = line.options.iter().find(|given| find(&given.name).is_none()) {
+        return Err(no_option(&given.name, &mut own, &of_run));
+    }
+    // Whoever looks for an option in the line knows it by one name.
+    for given in &mut line.options {
+        if let Some(short) = find(&given.name).and_then(Arg::get_short) {
+            given.name = format!("-{short}");
+        }
+    }
     let again = again(own.get_bin_name().unwrap_or("keystorm"), &line);
-    let ours = line.take(|given: &Given| self::takes(&own, &given.name).is_some());
+    let ours = line.take(|given: &Given| named(&own, &given.name).is_some());
     if let Some((name, why)) = REFUSED.iter().find(|(name, _)| line.has(name)) {
         return Err(UsageError(format!("{name} {why}")));
     }
@@ -102,31 +112,31 @@ pub(super) fn settled(output: LabOutput) -> Result<LabOutput, UsageError> {
     output.settled()
 }
 
-/// What the option of a command takes, if it has one of that name.
-fn takes(command: &clap::Command, name: &str) -> Option<Takes> {
-    let mut args = command.get_arguments();
-    let found = match name.strip_prefix("--") {
-        Some(long) => args.find(|arg| arg.get_long() == Some(long)),
-        None => {
-            args.find(|arg| arg.get_short().is_some() && arg.get_short() == name.chars().nth(1))
-        }
-    }?;
-    Some(match (found.get_action().takes_values(), found.is_require_equals_set()) {
+/// What an option takes.
+fn takes(option: &Arg) -> Takes {
+    match (option.get_action().takes_values(), option.is_require_equals_set()) {
         (false, _) => Takes::Nothing,
         (true, true) => Takes::Attached,
         (true, false) => Takes::Value,
-    })
+    }
 }
 
-/// The job of a run's command line.
+/// The job of a run's command line, which is part of an experiment of that name.
 ///
 /// # Errors
 /// What makes no sense in it.
-pub(crate) fn job(args: Vec<OsString>) -> Result<Job, UsageError> {
-    match RedisBenchmark.parse(None, args)? {
-        Intent::Run(job) if matches!(job.action, Action::Run { repeat: false }) => Ok(job),
-        Intent::Say(text) => Err(UsageError(text)),
-        _ => Err(UsageError("an experiment is made of runs that end".to_owned())),
+pub(crate) fn job(experiment: &str, args: Vec<OsString>) -> Result<Job, UsageError> {
+    let usage = format!("{experiment} [OPTIONS] [OPTIONS OF A RUN] [--] [COMMAND ARGS...]");
+    let typed = match Typed::read(experiment, |command| command.override_usage(usage), args)? {
+        Ok(typed) => typed,
+        Err(_) => return Err(UsageError(format!("see {experiment} --help"))),
+    };
+    let job = typed.job(|_| ())?;
+    match job.action {
+        Action::Run { repeat: false } => Ok(job),
+        Action::Run { .. } | Action::Idle => {
+            Err(UsageError("an experiment is made of runs that end".to_owned()))
+        }
     }
 }
 
@@ -182,7 +192,7 @@ mod tests {
             "-t get -- set k v",
         ] {
             let words = line.split(' ').map(OsString::from).collect();
-            let shown = again("keystorm sweep", &Line::of(words, |name| takes(&of_run, name)));
+            let shown = again("keystorm sweep", &Line::of(words, |name| named(&of_run, name).map(takes)));
             assert!(!shown.contains("hun") && !shown.contains("ter2"), "{line}: {shown}");
             assert!(shown.starts_with("keystorm sweep -"), "{shown}");
         }

@@ -66,7 +66,7 @@ pub(crate) struct Link<D> {
     /// Whether it was lost and has not carried load since.
     pub(crate) lost: bool,
     /// What was last sent of what is being answered, and when the first byte of that was read.
-    first_byte: (u64, u64),
+    pub(crate) first_byte: (u64, u64),
     /// Outcomes of a sequence that counts as a whole, until its last reply is in.
     pub(crate) held: Vec<(u32, Outcome)>,
     /// The redirect that the oldest request was answered with, until its last reply is in.
@@ -114,10 +114,20 @@ impl<D: Default> Link<D> {
     /// of all replies to that send was.
     #[inline]
     pub(crate) fn begun(&mut self, now_ns: u64) -> u64 {
-        let Some(oldest) = self.requests.front() else { return now_ns };
-        if self.first_byte.0 != oldest.handed_ns {
-            self.first_byte = (oldest.handed_ns, now_ns);
-        }
-        self.first_byte.1
+        begun(&mut self.first_byte, &self.requests, now_ns)
     }
+}
+
+/// See [`Link::begun`]; of two fields, for whoever holds a reply that the decoder still owns.
+#[inline]
+pub(crate) fn begun(
+    first_byte: &mut (u64, u64),
+    requests: &VecDeque<Request>,
+    now_ns: u64,
+) -> u64 {
+    let Some(oldest) = requests.front() else { return now_ns };
+    if first_byte.0 != oldest.handed_ns {
+        *first_byte = (oldest.handed_ns, now_ns);
+    }
+    first_byte.1
 }

@@ -6,6 +6,7 @@ use wire::cluster::Redirect;
 use wire::{Decode, Protocol, Reply};
 use workload::OnError;
 
+use super::link::begun;
 use super::worker::ClusterWorker;
 use crate::prelude::Greeting;
 use crate::session::State;
@@ -84,7 +85,7 @@ impl<E: Engine, P: Protocol> ClusterWorker<'_, E, P> {
                 self.recorder.connections().pushes += 1;
                 continue;
             }
-            let first_byte_ns = link.begun(now_ns);
+            let first_byte_ns = begun(&mut link.first_byte, &link.requests, now_ns);
             let Some(request) = link.requests.front_mut() else {
                 turned_away = explain::is_farewell(&reply);
                 break Err(Fatal(explain::unasked(&reply)));

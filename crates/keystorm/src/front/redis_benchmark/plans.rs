@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use report::{FormatOptions, LiveLine};
 use wire::Protocol;
@@ -156,7 +156,7 @@ fn base(options: &Options, called_as: &str, notes: &mut Vec<String>) -> Result<P
     let arrivals = load.arrivals.map_or(Arrivals::Constant, Into::into);
     let pace = match load.rps.as_deref() {
         None => Pace::Closed,
-        Some(text) => rate::pace(text, arrivals).map_err(|e| format!("--rps: {e}"))?,
+        Some(text) => rate::pace(text, arrivals).map_err(|e| format!("--rps {text}: {e}"))?,
     };
     let window = match (load.window, &pace) {
         (Some(window), _) => window.into(),
@@ -176,7 +176,7 @@ fn base(options: &Options, called_as: &str, notes: &mut Vec<String>) -> Result<P
     }
     let length_ns = pace.schedule().and_then(Schedule::length_ns);
     let stop = match (load.duration, load.requests, length_ns) {
-        (Some(seconds), ..) => Stop::AfterNs(nanoseconds("--duration", seconds)?),
+        (Some(time), ..) => Stop::AfterNs(nanoseconds(time)),
         (None, None, Some(ns)) => Stop::AfterNs(ns),
         (None, requests, _) => Stop::Requests(requests.unwrap_or(REQUESTS_DEFAULT)),
     };
@@ -202,7 +202,7 @@ fn base(options: &Options, called_as: &str, notes: &mut Vec<String>) -> Result<P
             cpus: cpu_list("--cpus", load.cpus.as_deref())?,
         },
         pace,
-        warmup_ns: nanoseconds("--warmup", load.warmup.unwrap_or(0.0))?,
+        warmup_ns: nanoseconds(load.warmup.unwrap_or_default()),
         stop,
         setup: Vec::new(),
         sequence: Vec::new(),
@@ -219,7 +219,7 @@ fn base(options: &Options, called_as: &str, notes: &mut Vec<String>) -> Result<P
             None => OnError::Stop,
         },
         reconnect,
-        timeout_ns: load.timeout.map(|ms| (ms * 1e6) as u64),
+        timeout_ns: load.timeout.map(nanoseconds),
         precision: precision(results.precision),
         first_byte: results.first_byte,
         seed: match data.seed {
@@ -418,13 +418,9 @@ fn spare_cpus(endpoint: &Endpoint) -> i64 {
     if remote { cpus } else { (cpus - 1).max(1) }
 }
 
-fn nanoseconds(option: &str, seconds: f64) -> Result<u64, String> {
-    let ns = seconds * 1e9;
-    if ns.is_finite() && (0.0..=limits::DURATION_NS_MAX as f64).contains(&ns) {
-        Ok(ns as u64)
-    } else {
-        Err(format!("{option} {seconds}: between 0 seconds and 366 days are possible"))
-    }
+/// What is beyond the limits of a plan is refused there.
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 fn seed_of_now() -> u64 {
