@@ -95,14 +95,8 @@ fn introduce_cluster(job: &Job, server: &Server) -> Result<()> {
             topology.masters()
         );
     }
-    let masters = &topology.nodes[..topology.masters()];
-    let mut text = format!("Cluster has {} master nodes:\n\n", masters.len());
-    for (number, node) in masters.iter().enumerate() {
-        let node = report::escape(format!("{} {}", node.id, node.name()));
-        text += &format!("Master {number}: {node}\n");
-    }
-    text.push('\n');
-    if ["text", "quiet", "classic"].contains(&job.output.format) {
+    let text = print::cluster_lines(&server.facts);
+    if print::is_for_people(job.output.format) {
         say(&text)?;
     } else {
         eprint!("{text}");

@@ -66,10 +66,24 @@ fn main() -> ExitCode {
         Ok(execute::End::Failed) => ExitCode::from(FAILED),
         Ok(execute::End::Regressed) => ExitCode::from(REGRESSED),
         Err(error) => {
-            eprintln!("{}", report::escape(format!("{error:#}")));
+            eprintln!("{}", told(&error));
             ExitCode::from(FAILED)
         }
     }
+}
+
+/// An error in words, and what a server that did not start said last, which are lines of its own.
+fn told(error: &anyhow::Error) -> String {
+    let mut text = report::escape(format!("{error:#}"));
+    let spawn = error.chain().find_map(|cause| cause.downcast_ref::<host::SpawnError>());
+    match spawn.map(host::SpawnError::said) {
+        Some(lines @ [_, ..]) => {
+            text += ". It said last:";
+            lines.iter().for_each(|line| text += &format!("\n  {}", report::escape(line)));
+        }
+        Some([]) | None => {}
+    }
+    text
 }
 
 /// We were called to become a server that dies with the keystorm that called.

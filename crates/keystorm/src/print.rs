@@ -89,6 +89,25 @@ impl Printer {
     }
 }
 
+/// The masters of a cluster, as the peers list them; empty without a cluster.
+pub(crate) fn cluster_lines(server: &host::ServerFacts) -> String {
+    let masters: Vec<_> = server.nodes.iter().filter(|node| node.master).collect();
+    if masters.is_empty() {
+        return String::new();
+    }
+    let mut text = format!("Cluster has {} master nodes:\n\n", masters.len());
+    for (number, node) in masters.iter().enumerate() {
+        let node = report::escape(format!("{} {}", node.id, node.name));
+        text += &format!("Master {number}: {node}\n");
+    }
+    text + "\n"
+}
+
+/// Whether a layout is for people, so that the nodes of a cluster may stand before it.
+pub(crate) fn is_for_people(format: &str) -> bool {
+    ["text", "quiet", "classic"].contains(&format)
+}
+
 /// Prints text.
 pub(crate) fn text(text: &str) -> Result<()> {
     let mut out = io::stdout().lock();

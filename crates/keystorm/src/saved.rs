@@ -10,7 +10,7 @@ use report::{FormatOptions, Loaded, Record};
 use crate::execute::End;
 use crate::front::{MergeJob, Output, ShowJob};
 use crate::keep::Place;
-use crate::print::Printer;
+use crate::print::{self, Printer};
 use crate::reported::{Pages, page_of};
 
 /// Largest file that is read: a timeline of every interval of a hundred tests is far below it.
@@ -58,6 +58,9 @@ fn print(loaded: &Loaded, format: &'static str) -> Result<()> {
     let first_byte = loaded.runs.iter().any(|run| run.plan.first_byte);
     let verdict = matches!(format, "text" | "classic");
     let options = FormatOptions { first_byte, suite: loaded.suite, verdict };
+    if let Some(first) = loaded.runs.first().filter(|_| print::is_for_people(format)) {
+        print::text(&print::cluster_lines(&first.server))?;
+    }
     let mut printer = Printer::begin(&Output::printed(format, options))?;
     loaded.runs.iter().try_for_each(|run| printer.each(run))?;
     if loaded.complete {

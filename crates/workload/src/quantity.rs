@@ -124,7 +124,10 @@ mod tests {
 
     #[test]
     fn numbers_have_them_too() {
-        assert_eq!((number("0.5"), number("1.5k"), number(" 2M ")), (Some(0.5), Some(1500.0), Some(2e6)));
+        assert_eq!(
+            (number("0.5"), number("1.5k"), number(" 2M ")),
+            (Some(0.5), Some(1500.0), Some(2e6))
+        );
         for bad in ["", "-1", "nan", "inf", "1e3", "x", "k"] {
             assert_eq!(number(bad), None, "{bad}");
         }

@@ -91,7 +91,11 @@ pub fn in_command<W: AsRef<[u8]>>(words: &[W]) -> Vec<(usize, usize)> {
     }
     if is(0, "HELLO") {
         let auth = (2..words.len()).find(|at| is(*at, "AUTH"));
-        return auth.map(|at| (at + 2, 0)).filter(|(at, _)| *at < words.len()).into_iter().collect();
+        return auth
+            .map(|at| (at + 2, 0))
+            .filter(|(at, _)| *at < words.len())
+            .into_iter()
+            .collect();
     }
     if is(0, "MIGRATE") {
         // MIGRATE host port key db timeout [AUTH password] [AUTH2 user password] [KEYS key ...]
@@ -105,9 +109,12 @@ pub fn in_command<W: AsRef<[u8]>>(words: &[W]) -> Vec<(usize, usize)> {
     }
     if is(0, "ACL") && is(1, "SETUSER") {
         let rules = words.iter().enumerate().skip(3);
-        return rules.filter(|(_, word)| is_password_rule(word.as_ref())).map(|(at, _)| (at, 1)).collect();
+        return rules
+            .filter(|(_, word)| is_password_rule(word.as_ref()))
+            .map(|(at, _)| (at, 1))
+            .collect();
     }
-    if ["CONFIG", "SENTINEL", "MODULE"].iter().any(|name| is(0, name)) {
+    if is(0, "CONFIG") && is(1, "SET") || is(0, "SENTINEL") || is(0, "MODULE") {
         let named = (1..words.len()).filter(|at| is_secret_setting(words[at - 1].as_ref()));
         return named.map(|at| (at, 0)).collect();
     }
@@ -179,7 +186,12 @@ pub fn shown_arguments(args: &[String]) -> Vec<String> {
 pub fn of_arguments(args: &[String]) -> Vec<String> {
     let found = in_arguments(args);
     let rest = |(at, open): (usize, usize)| args.get(at).and_then(|arg| arg.get(open..));
-    found.into_iter().filter_map(rest).filter(|secret| !secret.is_empty()).map(str::to_owned).collect()
+    found
+        .into_iter()
+        .filter_map(rest)
+        .filter(|secret| !secret.is_empty())
+        .map(str::to_owned)
+        .collect()
 }
 
 /// Words of a command line with `***` for the passwords among them: commands with `;` between them,
@@ -263,15 +275,22 @@ mod tests {
             shown(&["--requirepass", "hunter2", "--io-threads", "2", "--MASTERAUTH", "a b"]),
             "--requirepass *** --io-threads 2 --MASTERAUTH ***"
         );
-        assert_eq!(shown(&["--requirepass hunter2", "--maxclients", "5"]), "--requirepass *** --maxclients 5");
+        assert_eq!(
+            shown(&["--requirepass hunter2", "--maxclients", "5"]),
+            "--requirepass *** --maxclients 5"
+        );
         assert_eq!(shown(&["--requirepass=hunter2"]), "--requirepass=***");
         assert_eq!(
             shown(&["my.conf", "--user", "me", "on", ">hunter2", "~*", "--save", ">x"]),
             "my.conf --user me on >*** ~* --save >x"
         );
         assert_eq!(shown(&["--user me on >hunter2 ~*"]), "--user me on >***");
-        assert_eq!(shown(&["--sentinel", "auth-pass", "m", "hunter2"]), "--sentinel auth-pass *** ***");
-        let args: Vec<String> = ["--user", "me", ">p1", "--requirepass", "p2"].map(String::from).into();
+        assert_eq!(
+            shown(&["--sentinel", "auth-pass", "m", "hunter2"]),
+            "--sentinel auth-pass *** ***"
+        );
+        let args: Vec<String> =
+            ["--user", "me", ">p1", "--requirepass", "p2"].map(String::from).into();
         assert_eq!(of_arguments(&args), ["p1", "p2"]);
     }
 
@@ -283,7 +302,10 @@ mod tests {
     #[test]
     fn a_secret_shows_in_no_form() {
         let bytes = SecretBytes::new(*b"hunter2");
-        assert_eq!((format!("{bytes:?}"), serde_json::to_string(&bytes).unwrap()), ("***".into(), "\"***\"".into()));
+        assert_eq!(
+            (format!("{bytes:?}"), serde_json::to_string(&bytes).unwrap()),
+            ("***".into(), "\"***\"".into())
+        );
         assert_eq!(bytes.reveal(), b"hunter2");
     }
 }

@@ -124,8 +124,8 @@ impl FrontEnd for DoctorFront {
         };
         let typed = |name: &&str| matches.value_source(name) == Some(ValueSource::CommandLine);
         let named = ["target", "host", "port", "socket", "uri", "spawn"].iter().any(typed);
-        let mut options = Options::from_arg_matches(&matches)
-            .map_err(|error| explained(error, &command))?;
+        let mut options =
+            Options::from_arg_matches(&matches).map_err(|error| explained(error, &command))?;
         let seconds = seconds_in("--seconds", options.seconds, 0.0..=SECONDS_MAX);
         let seconds = seconds.map_err(UsageError)?;
         if let Some(word) = options.target.take() {

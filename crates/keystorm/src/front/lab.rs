@@ -5,13 +5,16 @@
 //! so that nothing is defined twice.
 
 use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
 use clap::{Arg, ArgAction, Args, Parser};
 use lab::words::{Given, words_of};
 use lab::{Line, Takes};
+use workload::secret;
 
 use super::near::{named, no_option};
+use super::outputs::apart;
 use super::redis_benchmark::{self, Typed};
 use super::{Action, Intent, Job, PageOptions, UsageError, options};
 use crate::keep::Place;
@@ -65,6 +68,8 @@ impl LabOutput {
             self.format = "csv".to_owned();
         }
         self.pages = self.pages.checked().map_err(UsageError)?;
+        let outputs = [("--json", self.json.as_deref()), ("--html", self.pages.html.as_deref())];
+        apart(&outputs, &[]).map_err(UsageError)?;
         Ok(self)
     }
 }
@@ -86,12 +91,12 @@ const REFUSED: [(&str, &str); 5] = [
 pub(super) fn split<O: Parser>(
     args: Vec<OsString>,
 ) -> Result<Result<(O, Line, String), Intent>, UsageError> {
-    let mut own = O::command();
+    let own = O::command();
     let of_run = redis_benchmark::vocabulary();
     let find = |name: &str| named(&own, name).or_else(|| named(&of_run, name));
     let mut line = Line::of(args, |name| find(name).map(takes));
     if let Some(given) = line.options.iter().find(|given| find(&given.name).is_none()) {
-        return Err(no_option(&given.name, &mut own, &of_run));
+        return Err(no_option(&given.name, &own, &of_run));
     }
     // Whoever looks for an option in the line knows it by one name.
     for given in &mut line.options {
@@ -151,11 +156,19 @@ fn again(name: &str, line: &Line) -> String {
             Some(format!("{scheme}://***@{}", rest.rsplit_once('@')?.1))
         });
         match (name.as_str(), uri) {
-            ("-a", _) => *value = Some("***".into()),
+            ("-a", _) => *value = Some(secret::HIDDEN.into()),
+            ("--spawn-args", _) => {
+                let args = shell_words::split(&text).unwrap_or_default();
+                *value = Some(shell_words::join(secret::shown_arguments(&args)).into());
+            }
             (_, Some(uri)) => *value = Some(uri.into()),
             _ => {}
         }
     }
+    let words =
+        |words: Vec<OsString>| words.into_iter().map(OsString::into_vec).collect::<Vec<_>>();
+    let rest = secret::shown_sequence(&words(std::mem::take(&mut shown.rest)));
+    shown.rest = rest.into_iter().map(OsString::from_vec).collect();
     let words = shown.words();
     let words = words.iter().map(|word| word.to_string_lossy().into_owned());
     format!("{name} {}", shell_words::join(words)).trim_end().to_owned()
@@ -189,10 +202,15 @@ mod tests {
             "-qahunter2",
             "-u redis://me:hunter2@h:1/2",
             "-uredis://:hun@ter2@h",
+            "--spawn --spawn-args '--requirepass_hunter2_--io-threads_2'",
+            "-q -- multi ; auth hunter2",
+            "-q config set requirepass hunter2",
             "-t get -- set k v",
         ] {
-            let words = line.split(' ').map(OsString::from).collect();
-            let shown = again("keystorm sweep", &Line::of(words, |name| named(&of_run, name).map(takes)));
+            let word = |word: &str| OsString::from(word.trim_matches('\'').replace('_', " "));
+            let words = line.split(' ').map(word).collect();
+            let shown =
+                again("keystorm sweep", &Line::of(words, |name| named(&of_run, name).map(takes)));
             assert!(!shown.contains("hun") && !shown.contains("ter2"), "{line}: {shown}");
             assert!(shown.starts_with("keystorm sweep -"), "{shown}");
         }

@@ -11,6 +11,7 @@ pub(crate) mod lab;
 mod merge;
 mod metrics_at;
 mod near;
+mod outputs;
 mod pages;
 mod redis_benchmark;
 mod report_page;

@@ -16,15 +16,37 @@ use super::UsageError;
 const MEANINGS: [(&[&str], &[&str]); 31] = [
     (&["connections", "connection", "conns", "concurrency", "concurrent", "parallel"], &["-c"]),
     (&["client", "numclients"], &["-c"]),
-    (&["time", "seconds", "testtime", "runtime", "length", "runfor", "period"], &["--duration", "--seconds"]),
+    (
+        &["time", "seconds", "testtime", "runtime", "length", "runfor", "period"],
+        &["--duration", "--seconds"],
+    ),
     (&["duration"], &["--seconds"]),
     (&["password", "pass", "passwd", "auth", "authenticate", "requirepass"], &["-a"]),
     (&["username", "acluser", "login"], &["--user"]),
-    (&["rate", "qps", "ops", "throughput", "ratelimit", "ratelimiting", "targetqps"], &["--rps", "--start"]),
+    (
+        &["rate", "qps", "ops", "throughput", "ratelimit", "ratelimiting", "targetqps"],
+        &["--rps", "--start"],
+    ),
     (&["request", "num", "number", "count", "numrequests", "total", "iterations"], &["-n"]),
-    (&["size", "datasize", "valuesize", "valuelength", "payload", "payloadsize", "bytes"], &["-d", "--bulk"]),
-    (&["keyspace", "keyspacelen", "keyrange", "keycount", "numkeys", "keymaximum", "keys", "random", "keymax"], &["-r"]),
-    (&["test", "tests", "workload", "commands", "type"], &["-t"]),
+    (
+        &["size", "datasize", "valuesize", "valuelength", "payload", "payloadsize", "bytes"],
+        &["-d", "--bulk"],
+    ),
+    (
+        &[
+            "keyspace",
+            "keyspacelen",
+            "keyrange",
+            "keycount",
+            "numkeys",
+            "keymaximum",
+            "keys",
+            "random",
+            "keymax",
+        ],
+        &["-r"],
+    ),
+    (&["test", "tests", "workload", "commands"], &["-t"]),
     (&["hostname", "server", "address", "addr"], &["-h", "--bind"]),
     (&["socket", "unix", "unixsocket"], &["-s"]),
     (&["uri", "url"], &["-u"]),
@@ -47,44 +69,71 @@ const MEANINGS: [(&[&str], &[&str]); 31] = [
     (&["target", "latency", "limit"], &["--slo"]),
 ];
 
-/// A command line that clap refuses, in words: where an option is not there, with the one that is.
+/// A command line that clap refuses, in words: each option by all its names, where one is not there
+/// the one that is, and how the command is used.
 pub(super) fn explained(mut error: clap::Error, command: &Command) -> UsageError {
-    if error.kind() == ErrorKind::UnknownArgument
-        && let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidArg)
-        && let Some(meant) = meant(typed, command)
-    {
-        let tip = format!("the option for that is {}", written(meant));
-        error.remove(ContextKind::SuggestedArg);
-        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(tip)]));
+    for kind in [ContextKind::InvalidArg, ContextKind::PriorArg] {
+        let named = match error.get(kind) {
+            Some(ContextValue::String(one)) => ContextValue::String(in_full(one, command)),
+            Some(ContextValue::Strings(all)) => {
+                ContextValue::Strings(all.iter().map(|one| in_full(one, command)).collect())
+            }
+            _ => continue,
+        };
+        error.insert(kind, named);
+    }
+    if error.kind() == ErrorKind::UnknownArgument {
+        // That it could be an argument of a command is no help to anybody.
+        error.remove(ContextKind::Suggested);
+        let typed = match error.get(ContextKind::InvalidArg) {
+            Some(ContextValue::String(typed)) => typed.clone(),
+            _ => String::new(),
+        };
+        if let Some(meant) = meant(&typed, command) {
+            let tip = StyledStr::from(format!("the option for that is '{}'", written(meant)));
+            error.remove(ContextKind::SuggestedArg);
+            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
+        }
+    }
+    if error.get(ContextKind::Usage).is_none() {
+        let usage = command.clone().render_usage();
+        error.insert(ContextKind::Usage, ContextValue::StyledStr(usage));
     }
     UsageError(error.render().to_string())
 }
 
 /// Refuses an option that `command` does not have, nor `also`, whose options it takes too.
-pub(super) fn no_option(typed: &str, command: &mut Command, also: &Command) -> UsageError {
-    let usage = command.render_usage();
-    let error = clap::Error::new(ErrorKind::UnknownArgument).with_cmd(command);
-    let mut error = error;
+pub(super) fn no_option(typed: &str, command: &Command, also: &Command) -> UsageError {
+    let mut error = clap::Error::new(ErrorKind::UnknownArgument).with_cmd(command);
+    let usage = ContextValue::StyledStr(command.clone().render_usage());
+    error.insert(ContextKind::Usage, usage);
     error.insert(ContextKind::InvalidArg, ContextValue::String(typed.to_owned()));
-    error.insert(ContextKind::Usage, ContextValue::StyledStr(usage));
-    let longs = |command: &Command| -> Vec<String> {
-        command.get_arguments().filter_map(|arg| Some(format!("--{}", arg.get_long()?))).collect()
-    };
-    let all = [longs(command), longs(also)].concat();
-    if let Some(near) = nearest(typed, all.iter().map(String::as_str)) {
-        let near = ContextValue::String(near.to_owned());
-        error.insert(ContextKind::SuggestedArg, near);
+    let longs = [command, also].into_iter().flat_map(Command::get_arguments);
+    let longs: Vec<String> =
+        longs.filter_map(|arg| Some(format!("--{}", arg.get_long()?))).collect();
+    if let Some(near) = nearest(typed, longs.iter().map(String::as_str)) {
+        error.insert(ContextKind::SuggestedArg, ContextValue::String(near.to_owned()));
     }
-    match meant(typed, command) {
-        Some(_) => explained(error, command),
-        None => explained(error, also),
+    let of = if meant(typed, command).is_some() { command } else { also };
+    explained(error, of)
+}
+
+/// What clap calls an option, with its short name before the long one.
+fn in_full(called: &str, command: &Command) -> String {
+    let long = called.split([' ', '[', '=']).next().unwrap_or_default();
+    let arg = long.strip_prefix("--").and_then(|_| named(command, long));
+    match arg.and_then(Arg::get_short) {
+        Some(short) => format!("-{short}, {called}"),
+        None => called.to_owned(),
     }
 }
 
-/// The option that does what another tool's option of this name does.
+/// The option that does what another tool's option of this name does, a slip in it or not.
 fn meant<'c>(typed: &str, command: &'c Command) -> Option<&'c Arg> {
     let word = typed.strip_prefix("--")?.split('=').next()?.replace(['-', '_'], "").to_lowercase();
-    let meanings = MEANINGS.iter().filter(|(words, _)| words.contains(&&word[..]));
+    let known = MEANINGS.iter().flat_map(|(words, _)| *words).copied();
+    let word = nearest(&word, known)?;
+    let meanings = MEANINGS.iter().filter(|(words, _)| words.contains(&word));
     let mut options = meanings.flat_map(|(_, options)| options.iter());
     options.find_map(|option| named(command, option))
 }
@@ -94,7 +143,9 @@ pub(super) fn named<'c>(command: &'c Command, name: &str) -> Option<&'c Arg> {
     let mut args = command.get_arguments();
     match name.strip_prefix("--") {
         Some(long) => args.find(|arg| arg.get_long() == Some(long)),
-        None => args.find(|arg| arg.get_short().is_some() && arg.get_short() == name.chars().nth(1)),
+        None => {
+            args.find(|arg| arg.get_short().is_some() && arg.get_short() == name.chars().nth(1))
+        }
     }
 }
 
@@ -106,15 +157,12 @@ fn written(arg: &Arg) -> String {
     let takes = arg.get_action().takes_values();
     let value = arg.get_value_names().and_then(|names| names.first()).filter(|_| takes);
     let value = value.map(|value| format!(" <{value}>"));
-    format!("'{}{}'", names.join(", "), value.unwrap_or_default())
+    format!("{}{}", names.join(", "), value.unwrap_or_default())
 }
 
 /// What to say of a first word that surely is a subcommand with a slip in it; `None` for one that may
 /// be a command for the server.
-pub(super) fn subcommand<'n>(
-    word: &str,
-    names: impl Iterator<Item = &'n str>,
-) -> Option<String> {
+pub(super) fn subcommand<'n>(word: &str, names: impl Iterator<Item = &'n str>) -> Option<String> {
     let lower = word.to_lowercase();
     let near = nearest(&lower, names)?;
     let word = shell_words::quote(word);
@@ -133,10 +181,15 @@ pub(super) fn no_subcommand<'n>(word: &str, names: impl Iterator<Item = &'n str>
     format!("error: there is no subcommand '{word}'{meant}\n\nThere are {}", names.join(", "))
 }
 
-/// The name that is one slip away, or two if it is long.
+/// The name that is no slip away, or one or two if it is longer.
 fn nearest<'n>(word: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     let slips = names.map(|name| (damerau_levenshtein(word, name), name));
-    let near = slips.filter(|(slips, name)| *slips <= if name.len() > 5 { 2 } else { 1 });
+    let allowed = |name: &str| match name.len() {
+        ..=3 => 0,
+        4..=5 => 1,
+        _ => 2,
+    };
+    let near = slips.filter(|(slips, name)| *slips <= allowed(name));
     near.min_by_key(|(slips, _)| *slips).map(|(_, name)| name)
 }
 
@@ -165,14 +218,15 @@ mod tests {
     fn the_option_for_it_is_told() {
         let command = vocabulary();
         for (typed, told) in [
-            ("--connections", "'-c, --clients <CLIENTS>'"),
-            ("--concurrency=5", "'-c, --clients <CLIENTS>'"),
-            ("--time", "'--duration <TIME>'"),
-            ("--password", "'-a <PASSWORD>'"),
-            ("--qps", "'--rps <RATE>'"),
-            ("--rate-limiting", "'--rps <RATE>'"),
-            ("--data-size", "'-d <SIZE>'"),
-            ("--key_maximum", "'-r <KEYSPACE>'"),
+            ("--connections", "-c, --clients <CLIENTS>"),
+            ("--conections", "-c, --clients <CLIENTS>"),
+            ("--concurrency=5", "-c, --clients <CLIENTS>"),
+            ("--time", "--duration <TIME>"),
+            ("--password", "-a <PASSWORD>"),
+            ("--qps", "--rps <RATE>"),
+            ("--rate-limiting", "--rps <RATE>"),
+            ("--data-size", "-d <SIZE>"),
+            ("--key_maximum", "-r <KEYSPACE>"),
         ] {
             assert_eq!(meant(typed, &command).map(written).as_deref(), Some(told), "{typed}");
         }

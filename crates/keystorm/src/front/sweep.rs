@@ -91,8 +91,11 @@ impl FrontEnd for SweepFront {
             line.options.push(Given::new("--duration", SECONDS));
         }
         let grid = Grid::of(line).map_err(UsageError)?;
-        let points: Result<Vec<_>, _> =
-            grid.points().into_iter().map(|p| Ok((p.settings, job("keystorm sweep", p.args)?))).collect();
+        let points: Result<Vec<_>, _> = grid
+            .points()
+            .into_iter()
+            .map(|p| Ok((p.settings, job("keystorm sweep", p.args)?)))
+            .collect();
         let points = points?;
         if output.print_plan {
             let plans: Vec<_> = points.into_iter().flat_map(|(_, job)| job.plans).collect();

@@ -90,7 +90,7 @@ fn write_placement(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()>
         writeln!(out, "  server CPUs: {}", list(cpus))?;
     }
     if let Some(note) = &measurement.engine_note {
-        writeln!(out, "  engine: {} ({})", measurement.engine, escape(note))?;
+        writeln!(out, "  engine: {}", escape(format!("{} ({note})", measurement.engine)))?;
     }
     super::write_tls(summary, out)
 }

@@ -120,11 +120,7 @@ impl<D: Default> Link<D> {
 
 /// See [`Link::begun`]; of two fields, for whoever holds a reply that the decoder still owns.
 #[inline]
-pub(crate) fn begun(
-    first_byte: &mut (u64, u64),
-    requests: &VecDeque<Request>,
-    now_ns: u64,
-) -> u64 {
+pub(crate) fn begun(first_byte: &mut (u64, u64), requests: &VecDeque<Request>, now_ns: u64) -> u64 {
     let Some(oldest) = requests.front() else { return now_ns };
     if first_byte.0 != oldest.handed_ns {
         *first_byte = (oldest.handed_ns, now_ns);

@@ -99,7 +99,7 @@ impl<E: Engine, P: Protocol> ClusterWorker<'_, E, P> {
             let mut failure = None;
             match reply {
                 Reply::Error(text) => {
-                    let text = explain::text(text);
+                    let text = self.prelude.masked(explain::text(text));
                     if Redirect::parse(&text).is_some() {
                         link.away.get_or_insert(text);
                     } else if link.away.is_none() {

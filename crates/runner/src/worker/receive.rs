@@ -89,7 +89,7 @@ impl<E: Engine, P: Protocol> Worker<'_, E, P> {
                 Reply::Done => self.recorder.reply(&flight, Outcome::Ok, now_ns),
                 Reply::Miss => self.recorder.reply(&flight, Outcome::Miss, now_ns),
                 Reply::Error(text) => {
-                    let text = explain::text(text);
+                    let text = self.prelude.masked(explain::text(text));
                     let kind = explain::kind(&text);
                     self.recorder.error(&flight, kind, &text, now_ns);
                     if self.shift.plan.on_error == OnError::Stop {

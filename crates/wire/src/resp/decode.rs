@@ -354,7 +354,10 @@ mod tests {
                 &[Said::Done, Said::Error(b"ERR x".to_vec()), Said::Error(vec![])],
             ),
             (b"*2\r\n!5\r\nERR x\r\n:1\r\n+OK\r\n", &[Said::Done, Said::Done]),
-            (b"|1\r\n+a\r\n:1\r\n!3\r\nE\r\n\r\n:1\r\n", &[Said::Error(b"E\r\n".to_vec()), Said::Done]),
+            (
+                b"|1\r\n+a\r\n:1\r\n!3\r\nE\r\n\r\n:1\r\n",
+                &[Said::Error(b"E\r\n".to_vec()), Said::Done],
+            ),
             (b">2\r\n+invalidate\r\n*1\r\n$1\r\nk\r\n+OK\r\n", &[Said::Push, Said::Done]),
             (b"|1\r\n+ttl\r\n:3\r\n+OK\r\n", &[Said::Done]),
             (b"*2\r\n|1\r\n+a\r\n:1\r\n:2\r\n:3\r\n+OK\r\n", &[Said::Done, Said::Done]),

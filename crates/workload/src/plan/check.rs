@@ -66,7 +66,16 @@ impl PlanParts {
         self.check_shard()?;
         self.check_batch_bytes()?;
         self.check_fields()?;
-        Ok(Plan(self))
+        Ok(Plan(self.without_open_passwords()))
+    }
+
+    /// The same with every password in its commands as a secret.
+    fn without_open_passwords(mut self) -> Self {
+        let known = self.target.credentials.as_ref().map(|login| login.password.reveal());
+        for command in self.setup.iter_mut().chain(&mut self.sequence) {
+            command.hide_passwords(known);
+        }
+        self
     }
 
     fn check_schedule(&self, schedule: &Schedule) -> Result<(), PlanError> {

@@ -15,13 +15,14 @@ use workload::suite::{FCALL_KEYS_MAX, FUNCTIONS_MAX, SUITE, SuiteShape, SuiteTes
 use workload::{
     Arg, Arrivals, ClusterOptions, CommandSpec, Credentials, Dataset, Endpoint, Fleet, KeySpace,
     OnError, Pace, Plan, PlanParts, ProtocolKind, ReadFrom, Schedule, Secret, Stop, Target,
-    TlsOptions, Window, limits,
+    TlsOptions, Window, limits, secret,
 };
 
 use super::options::{Options, ServerOptions};
 use super::values::{Threads, YesNo, count};
 use super::{dataset, rate, tls, uri};
 use crate::cpus::cpu_list;
+use crate::front::outputs::apart;
 use crate::front::{Action, Job, Output};
 
 /// Largest value, as in the peers.
@@ -111,6 +112,14 @@ fn output(options: &Options, called_as: &str) -> Result<Output, String> {
         return Err("--hdr: a file is needed; standard output is for reports".into());
     }
     let pages = results.pages.clone().checked()?;
+    apart(
+        &[
+            ("--json", results.json.as_deref()),
+            ("--hdr", results.hdr.as_deref()),
+            ("--html", pages.html.as_deref()),
+        ],
+        &[("--dataset", options.data.dataset.as_deref())],
+    )?;
     if options.load.idle && (results.json.is_some() || results.hdr.is_some() || pages.any()) {
         return Err(
             "-I measures nothing that --json, --hdr, --html, --svg or --png could keep".into()
@@ -327,7 +336,7 @@ fn suite_parts(base: &PlanParts, test: &SuiteTest, shape: &SuiteShape) -> PlanPa
 /// The plan of a command given on the command line.
 fn command_parts(base: PlanParts, options: &Options) -> Result<PlanParts, String> {
     let mut words: Vec<Vec<u8>> = options.command.iter().map(|w| w.clone().into_vec()).collect();
-    let name = words.iter().map(|w| String::from_utf8_lossy(w)).collect::<Vec<_>>().join(" ");
+    let name = title(&words, base.target.credentials.as_ref());
     if options.data.stdin_arg {
         let mut last = Vec::new();
         let read = std::io::stdin().lock().read_to_end(&mut last);
@@ -378,6 +387,17 @@ fn command_parts(base: PlanParts, options: &Options) -> Result<PlanParts, String
         dataset: dataset.map(Arc::new),
         ..base
     })
+}
+
+/// A command line without passwords, as its results are titled.
+fn title(words: &[Vec<u8>], login: Option<&Credentials>) -> String {
+    let mut shown = secret::shown_sequence(words);
+    let known = login.map(|login| login.password.reveal()).filter(|known| !known.is_empty());
+    for word in shown.iter_mut().skip(1).filter(|word| Some(&word[..]) == known.map(str::as_bytes))
+    {
+        *word = secret::HIDDEN.into();
+    }
+    shown.iter().map(|word| String::from_utf8_lossy(word)).collect::<Vec<_>>().join(" ")
 }
 
 fn dataset_of(options: &Options) -> Result<Option<Dataset>, String> {

@@ -73,9 +73,7 @@ pub(super) fn start_at(text: &str) -> Result<std::time::SystemTime, String> {
     let instant = match text.strip_prefix('+') {
         Some(rest) => seconds(rest).ok().and_then(|s| std::time::SystemTime::now().checked_add(s)),
         None => match text.parse().ok().map(Duration::try_from_secs_f64) {
-            Some(since_1970) => {
-                since_1970.ok().and_then(|s| std::time::UNIX_EPOCH.checked_add(s))
-            }
+            Some(since_1970) => since_1970.ok().and_then(|s| std::time::UNIX_EPOCH.checked_add(s)),
             None => humantime::parse_rfc3339_weak(text).ok(),
         },
     };
