@@ -211,12 +211,27 @@ pub fn shown_sequence(words: &[Vec<u8>]) -> Vec<Vec<u8>> {
     all
 }
 
-/// A text in which `***` stands for each of these.
+/// A text in which `***` stands for each of these. A short one may be part of any word, and so is
+/// looked for as a word of its own.
 #[must_use]
 pub fn masked<'s>(text: String, secrets: impl IntoIterator<Item = &'s str>) -> String {
-    let hide = |text: String, secret: &str| match secret.is_empty() || !text.contains(secret) {
-        true => text,
-        false => text.replace(secret, HIDDEN),
+    const SHORT: usize = 5;
+    let hide = |text: String, secret: &str| {
+        if secret.is_empty() || !text.contains(secret) {
+            return text;
+        }
+        let (mut shown, mut from) = (String::with_capacity(text.len()), 0);
+        for (at, _) in text.match_indices(secret) {
+            let (before, after) = (&text[..at], &text[at + secret.len()..]);
+            let within =
+                before.ends_with(char::is_alphanumeric) || after.starts_with(char::is_alphanumeric);
+            if secret.len() > SHORT || !within {
+                shown += &text[from..at];
+                shown += HIDDEN;
+                from = at + secret.len();
+            }
+        }
+        shown + &text[from..]
     };
     secrets.into_iter().fold(text, hide)
 }
@@ -296,7 +311,9 @@ mod tests {
 
     #[test]
     fn texts_are_masked() {
-        assert_eq!(masked("no p1 in p2".into(), ["p1", "p2", ""]), "no *** in ***");
+        assert_eq!(masked("no p1 in 'p2'".into(), ["p1", "p2", ""]), "no *** in '***'");
+        assert_eq!(masked("ERR xhunter2x".into(), ["hunter2", "R"]), "ERR x***x");
+        assert_eq!(masked("x: no x >x< exit".into(), ["x"]), "***: no *** >***< exit");
     }
 
     #[test]

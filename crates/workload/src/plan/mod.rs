@@ -182,7 +182,7 @@ impl Plan {
         }
         all.retain(|secret| !secret.is_empty());
         // Of two the longer one first, which the other may be a part of.
-        all.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        all.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         all.dedup();
         all
     }
