@@ -4,6 +4,7 @@
 //! load runs; what a reply means is left to the caller, and carrying load to `engine`.
 
 use std::io::{self, Read, Write};
+use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
 use engine::{TlsContext, TlsStream};
@@ -41,6 +42,8 @@ pub enum ClientError {
         address: Address,
         /// Why, in words.
         reason: String,
+        /// Whether this machine is the reason, and not that nobody is there.
+        ours: bool,
     },
     /// The server took the connection, and then too long.
     #[error("{address} accepted the connection but did not answer {command} within {waited_s} s")]
@@ -121,25 +124,42 @@ impl Client<Plain> {
     /// # Errors
     /// [`ClientError::Connect`] if nobody listens there or takes the connection in time.
     pub fn connect(address: &Address, patience: Patience) -> Result<Self, ClientError> {
-        let connected = Plain::connect(address, patience).map_err(|e| ClientError::Connect {
+        Self::connect_from(address, None, patience)
+    }
+
+    /// Connects from an address of this machine, if one is given.
+    fn connect_from(
+        address: &Address,
+        source: Option<IpAddr>,
+        patience: Patience,
+    ) -> Result<Self, ClientError> {
+        let connected = Plain::connect(address, source, patience);
+        let connected = connected.map_err(|e| ClientError::Connect {
             address: address.clone(),
             reason: reason(&e, patience.connect),
+            ours: is_want_of_ports(&e),
         })?;
         Ok(Self::over(connected, address.clone(), patience.reply))
     }
 }
 
 impl Client<Transport> {
-    /// Connects, in TLS where there is a context for it.
+    /// Connects, in TLS where there is a context for it, over TCP from the first of `sources` that
+    /// is of the address's kind.
     ///
     /// # Errors
     /// As [`Client::connect`], and [`ClientError::Tls`] if the handshake comes to nothing.
     pub fn reach(
         address: &Address,
         tls: Option<&TlsContext>,
+        sources: &[IpAddr],
         patience: Patience,
     ) -> Result<Self, ClientError> {
-        let plain = Client::connect(address, patience)?.transport;
+        let source = match address {
+            Address::Tcp(to) => sources.iter().find(|from| from.is_ipv4() == to.is_ipv4()),
+            Address::Unix(_) => None,
+        };
+        let plain = Client::connect_from(address, source.copied(), patience)?.transport;
         let transport = match tls {
             None => Transport::Plain(plain),
             Some(context) => {
@@ -282,6 +302,12 @@ fn ended(error: &io::Error) -> bool {
     matches!(error.kind(), BrokenPipe | ConnectionAborted | ConnectionReset | UnexpectedEof)
 }
 
+/// Whether connections, open or lately closed, have used up the ports of this machine.
+fn is_want_of_ports(error: &io::Error) -> bool {
+    use io::ErrorKind::{AddrInUse, AddrNotAvailable};
+    matches!(error.kind(), AddrInUse | AddrNotAvailable)
+}
+
 /// Why a connection was not to be had, without the numbers of the kernel.
 fn reason(error: &io::Error, waited: Duration) -> String {
     match error.kind() {
@@ -290,6 +316,7 @@ fn reason(error: &io::Error, waited: Duration) -> String {
         io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
         io::ErrorKind::HostUnreachable => "the host cannot be reached".to_owned(),
         io::ErrorKind::NetworkUnreachable => "the network cannot be reached".to_owned(),
+        _ if is_want_of_ports(error) => "no local port is free".to_owned(),
         _ if late(error) => format!("no answer within {} s", waited.as_secs_f64()),
         _ => error.to_string(),
     }
@@ -365,6 +392,26 @@ mod tests {
         let reply = client.ask(&[b"PING"]).unwrap();
         assert!(matches!(reply, Value::Error(_)));
         assert!(matches!(client.ask(&[b"PING"]), Err(ClientError::Closed { .. })));
+    }
+
+    #[test]
+    fn a_want_of_ports_is_ours() {
+        for kind in [io::ErrorKind::AddrNotAvailable, io::ErrorKind::AddrInUse] {
+            let error = io::Error::from(kind);
+            assert!(is_want_of_ports(&error));
+            assert_eq!(reason(&error, Duration::from_secs(5)), "no local port is free");
+        }
+        assert!(!is_want_of_ports(&io::ErrorKind::ConnectionRefused.into()));
+    }
+
+    #[test]
+    fn a_connection_comes_from_the_source_that_fits() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = Address::Tcp(listener.local_addr().unwrap());
+        let sources = ["::1", "127.0.0.3", "127.0.0.4"].map(|ip| ip.parse().unwrap());
+        let _client = Client::reach(&address, None, &sources, Patience::default()).unwrap();
+        let (_, from) = listener.accept().unwrap();
+        assert_eq!(from.ip().to_string(), "127.0.0.3");
     }
 
     #[test]

@@ -15,8 +15,8 @@ use thiserror::Error;
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error(
     "-c {connections} needs {} open files, and this process may open {allowed}: raise the limit \
-     with `ulimit -n {}` (as root if the shell refuses), or use at most -c {}",
-    .connections + .others, .connections + .others, .allowed.saturating_sub(*.others)
+     with `ulimit -n {}` (as root if the shell refuses){}",
+    .connections + .others, .connections + .others, fewer(*.allowed, *.others)
 )]
 pub struct OpenFilesError {
     /// Connections that were asked for.
@@ -25,6 +25,14 @@ pub struct OpenFilesError {
     pub others: u64,
     /// The most that this process may open.
     pub allowed: u64,
+}
+
+/// What else would do, if anything would.
+fn fewer(allowed: u64, others: u64) -> String {
+    match allowed.saturating_sub(others) {
+        0 => String::new(),
+        most => format!(", or use at most -c {most}"),
+    }
 }
 
 /// Sees to it that `connections` sockets and `others` other files can be open at a time: raises
@@ -162,6 +170,8 @@ mod tests {
         for part in ["-c 20000 ", "20064 open files", "`ulimit -n 20064`", "-c 4032"] {
             assert!(text.contains(part), "{text:?} should contain {part:?}");
         }
+        let hopeless = OpenFilesError { connections: 50, others: 32, allowed: 16 }.to_string();
+        assert!(hopeless.contains("`ulimit -n 82`") && !hopeless.contains("-c 0"), "{hopeless}");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! A blocking socket without TLS, connected and read with a bound on time.
 
 use std::io::{self, Read, Write};
-use std::net::TcpStream;
+use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -21,13 +21,23 @@ pub enum Plain {
 }
 
 impl Plain {
-    /// Connects, and bounds every later read and write by the patience for a reply.
-    pub(crate) fn connect(address: &Address, patience: Patience) -> io::Result<Self> {
+    /// Connects, over TCP from the address `source` if there is one, and bounds every later read
+    /// and write by the patience for a reply.
+    pub(crate) fn connect(
+        address: &Address,
+        source: Option<IpAddr>,
+        patience: Patience,
+    ) -> io::Result<Self> {
         // A timeout of zero means none at all to the kernel.
         let timeout = Some(patience.reply.max(Duration::from_millis(1)));
         match address {
             Address::Tcp(address) => {
-                let stream = TcpStream::connect_timeout(address, patience.connect)?;
+                let socket = Socket::new(Domain::for_address(*address), Type::STREAM, None)?;
+                if let Some(source) = source {
+                    socket.bind(&SocketAddr::new(source, 0).into())?;
+                }
+                socket.connect_timeout(&(*address).into(), patience.connect)?;
+                let stream = TcpStream::from(OwnedFd::from(socket));
                 stream.set_nodelay(true)?;
                 stream.set_read_timeout(timeout)?;
                 stream.set_write_timeout(timeout)?;

@@ -4,6 +4,7 @@
 //! connection of the load needs (`HELLO`, tracking) is left to `runner`.
 
 use std::fmt;
+use std::net::IpAddr;
 
 use engine::TlsContext;
 use thiserror::Error;
@@ -24,17 +25,20 @@ pub struct Login<'a> {
     pub db: u32,
     /// TLS, if it is spoken there.
     pub tls: Option<&'a TlsContext>,
+    /// Local addresses to connect from; none for the kernel's choice.
+    pub sources: &'a [IpAddr],
 }
 
 impl fmt::Debug for Login<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { user, password, db, tls } = self;
+        let Self { user, password, db, tls, sources } = self;
         let password = password.map(|_| "***");
         f.debug_struct("Login")
             .field("user", user)
             .field("password", &password)
             .field("db", db)
             .field("tls", &tls.is_some())
+            .field("sources", sources)
             .finish()
     }
 }
@@ -46,6 +50,12 @@ pub enum ProbeError {
     /// Nobody listens there.
     #[error("{0}. Is a server running there? --spawn starts a private one for this run")]
     Unreachable(ClientError),
+    /// This machine has nothing left to connect with.
+    #[error(
+        "{0}: connections, open or closed within the last minute, use them all. Wait a minute, \
+         connect from more addresses of this machine (--source-ip), or over a unix socket (-s)"
+    )]
+    NoPort(ClientError),
     /// It took the connection, but no conversation came of it.
     #[error(transparent)]
     Broken(ClientError),
@@ -202,8 +212,9 @@ impl<'a> Asking<'a> {
         login: Login<'a>,
         patience: Patience,
     ) -> Result<Self, ProbeError> {
-        let client = Client::reach(address, login.tls, patience);
+        let client = Client::reach(address, login.tls, login.sources, patience);
         let client = client.map_err(|error| match error {
+            ClientError::Connect { ours: true, .. } => ProbeError::NoPort(error),
             ClientError::Connect { .. } => ProbeError::Unreachable(error),
             _ => ProbeError::Broken(error),
         })?;
@@ -346,7 +357,7 @@ mod tests {
 
     #[test]
     fn a_login_prints_without_its_password() {
-        let login = Login { user: Some("u"), password: Some("hunter2"), db: 1, tls: None };
+        let login = Login { user: Some("u"), password: Some("hunter2"), db: 1, ..Login::default() };
         let text = format!("{login:?}");
         assert!(text.contains("\"u\"") && !text.contains("hunter2"), "{text}");
     }

@@ -5,8 +5,7 @@ use std::sync::atomic::Ordering;
 
 use anyhow::{Context, Result, anyhow};
 use measure::Ending;
-use report::{Persona, Repeat};
-use wire::cluster::{Role, Topology};
+use report::Repeat;
 use workload::{Plan, ReadFrom};
 
 use crate::aside::{self, Aside, Asides, Unread};
@@ -112,9 +111,8 @@ fn introduce_cluster(job: &Job, server: &Server, remarks: &Aside) -> Result<()> 
     }
     let output = &job.output;
     let persona = output.options.persona;
-    let text = cluster_nodes(topology, persona, read_from);
-    let for_people = ["text", "quiet", "classic"].contains(&output.format);
-    if for_people || (persona.is_peer() && output.format == "csv") {
+    let text = print::cluster_nodes(&server.facts, persona, read_from);
+    if print::is_for_people(output.format) || (persona.is_peer() && output.format == "csv") {
         say(&text).map(drop)
     } else {
         Ok(remarks.say(text)?)
@@ -124,27 +122,6 @@ fn introduce_cluster(job: &Job, server: &Server, remarks: &Aside) -> Result<()> 
 fn first_read_from(job: &Job) -> ReadFrom {
     let cluster = job.plans.first().and_then(|plan| plan.target.cluster);
     cluster.unwrap_or_default().read_from
-}
-
-/// The list of nodes, in the words of redis-benchmark or valkey-benchmark.
-fn cluster_nodes(topology: &Topology, persona: Persona, read_from: ReadFrom) -> String {
-    let (masters, replicas) = topology.nodes.split_at(topology.masters());
-    let (roles, listed): (_, Vec<_>) = match (persona, read_from) {
-        (Persona::Valkey, ReadFrom::Replicas) => ("replica", replicas.iter().collect()),
-        (Persona::Valkey, ReadFrom::All) => ("cluster", topology.nodes.iter().collect()),
-        (Persona::Valkey, ReadFrom::Masters) => ("primary", masters.iter().collect()),
-        (Persona::Ours | Persona::Redis, _) => ("master", masters.iter().collect()),
-    };
-    let mut text = format!("Cluster has {} {roles} nodes:\n\n", listed.len());
-    for (number, node) in listed.into_iter().enumerate() {
-        let name = report::escape(format!("{} {}", node.id, node.name()));
-        text += &match (persona, node.role) {
-            (Persona::Valkey, Role::Master) => format!("Node {number}(Primary): {name}\n"),
-            (Persona::Valkey, _) => format!("Node {number}(Replica): {name}\n"),
-            (Persona::Ours | Persona::Redis, _) => format!("Master {number}: {name}\n"),
-        };
-    }
-    text + "\n"
 }
 
 fn run_all(

@@ -67,7 +67,7 @@ fn main() -> ExitCode {
         Ok(execute::End::Failed) => ExitCode::from(FAILED),
         Ok(execute::End::Regressed) => ExitCode::from(REGRESSED),
         Err(error) if error.is::<Unread>() => signals::end_of_pipe(),
-        Err(error) => told(&report::escape(format!("{error:#}")), FAILED),
+        Err(error) => told(&in_words(&error), FAILED),
     }
 }
 
@@ -77,6 +77,20 @@ fn told(why: &str, code: u8) -> ExitCode {
         Ok(()) => ExitCode::from(code),
         Err(Unread) => signals::end_of_pipe(),
     }
+}
+
+/// An error in words, and what a server that did not start said last, which are lines of its own.
+fn in_words(error: &anyhow::Error) -> String {
+    let mut text = report::escape(format!("{error:#}"));
+    let spawn = error.chain().find_map(|cause| cause.downcast_ref::<host::SpawnError>());
+    match spawn.map(host::SpawnError::said) {
+        Some(lines @ [_, ..]) => {
+            text += ". It said last:";
+            lines.iter().for_each(|line| text += &format!("\n  {}", report::escape(line)));
+        }
+        Some([]) | None => {}
+    }
+    text
 }
 
 /// We were called to become a server that dies with the keystorm that called.

@@ -7,6 +7,7 @@ use std::io::{self, Stdout, Write};
 use anyhow::{Result, anyhow};
 use measure::Ending;
 use report::{Format, Gathering, Persona, Repeats, Run, Summary};
+use workload::ReadFrom;
 
 use crate::aside::{self, Asides, Unread};
 use crate::front::Output;
@@ -93,6 +94,40 @@ impl<'a> Printer<'a> {
         self.repeats(repeats)?;
         written(self.format.close(&mut self.out).and_then(|()| self.out.flush()))
     }
+}
+
+/// The nodes of a cluster, in the words of redis-benchmark or valkey-benchmark; empty without a
+/// cluster.
+pub(crate) fn cluster_nodes(
+    server: &host::ServerFacts,
+    persona: Persona,
+    read_from: ReadFrom,
+) -> String {
+    let of = |master| server.nodes.iter().filter(move |node| node.master == master);
+    let (roles, listed): (_, Vec<_>) = match (persona, read_from) {
+        (Persona::Valkey, ReadFrom::Replicas) => ("replica", of(false).collect()),
+        (Persona::Valkey, ReadFrom::All) => ("cluster", of(true).chain(of(false)).collect()),
+        (Persona::Valkey, ReadFrom::Masters) => ("primary", of(true).collect()),
+        (Persona::Ours | Persona::Redis, _) => ("master", of(true).collect()),
+    };
+    if server.nodes.is_empty() {
+        return String::new();
+    }
+    let mut text = format!("Cluster has {} {roles} nodes:\n\n", listed.len());
+    for (number, node) in listed.into_iter().enumerate() {
+        let name = report::escape(format!("{} {}", node.id, node.name));
+        text += &match (persona, node.master) {
+            (Persona::Valkey, true) => format!("Node {number}(Primary): {name}\n"),
+            (Persona::Valkey, false) => format!("Node {number}(Replica): {name}\n"),
+            (Persona::Ours | Persona::Redis, _) => format!("Master {number}: {name}\n"),
+        };
+    }
+    text + "\n"
+}
+
+/// Whether a layout is for people, so that the nodes of a cluster may stand before it.
+pub(crate) fn is_for_people(format: &str) -> bool {
+    ["text", "quiet", "classic"].contains(&format)
 }
 
 /// Prints text.

@@ -11,7 +11,7 @@ use crate::aside::Asides;
 use crate::execute::End;
 use crate::front::{MergeJob, Output, ShowJob};
 use crate::keep::Place;
-use crate::print::Printer;
+use crate::print::{self, Printer};
 use crate::reported::{Pages, page_of};
 
 /// Largest file that is read: a timeline of every interval of a hundred tests is far below it.
@@ -59,6 +59,10 @@ fn print(loaded: &Loaded, format: &'static str) -> Result<()> {
     let first_byte = loaded.runs.iter().any(|run| run.plan.first_byte);
     let verdict = matches!(format, "text" | "classic");
     let options = FormatOptions { first_byte, suite: loaded.suite, verdict, ..Default::default() };
+    if let Some(first) = loaded.runs.first().filter(|_| print::is_for_people(format)) {
+        let read_from = first.plan.target.cluster.unwrap_or_default().read_from;
+        print::text(&print::cluster_nodes(&first.server, options.persona, read_from))?;
+    }
     let output = Output::printed(format, options);
     let asides = Asides::open(&output)?;
     let mut printer = Printer::begin(&output, &asides)?;

@@ -168,6 +168,7 @@ fn login<'t>(target: &'t Target, tls: Option<&'t TlsContext>) -> Login<'t> {
         password: credentials.map(|Credentials { password, .. }| password.reveal()),
         db: target.db,
         tls,
+        sources: &target.sources,
     }
 }
 

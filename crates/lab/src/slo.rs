@@ -2,6 +2,7 @@
 
 use report::{Fault, LatencyFigures, Summary};
 use serde::{Deserialize, Serialize};
+use workload::quantity::{self, Plain};
 
 /// The share of the requests that were due that may lack a reply.
 const UNANSWERED_SHARE: f64 = 0.01;
@@ -217,13 +218,13 @@ fn clause(text: &str) -> Result<Clause, String> {
             Measure::Quantile(format!("{percent}e-2").parse().map_err(|_| fault())?)
         }
     };
-    let units: &[(&str, f64)] = match measure {
-        Measure::Errors => &[("%", 0.01), ("", 1.0)],
-        _ => &[("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)],
+    let below = match measure {
+        Measure::Errors => {
+            let (digits, size) = bound.strip_suffix('%').map_or((&bound[..], 1.0), |d| (d, 0.01));
+            digits.trim().parse::<f64>().map_err(|_| fault())? * size
+        }
+        _ => quantity::time(&bound, Plain::Refused).map_err(|_| fault())?.as_nanos() as f64,
     };
-    let found = units.iter().find_map(|(unit, size)| Some((bound.strip_suffix(unit)?, size)));
-    let (digits, size) = found.ok_or_else(fault)?;
-    let below = digits.trim().parse::<f64>().map_err(|_| fault())? * size;
     if below.is_finite() && below > 0.0 { Ok(Clause { measure, below }) } else { Err(fault()) }
 }
 

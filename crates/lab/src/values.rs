@@ -1,12 +1,14 @@
 //! Lists and ranges as values of an option: `1,10,100`, `10..100k`, `1..64/5`.
 
+use workload::quantity::{self, Plain};
+
 /// What an option's values are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Whole numbers.
     Whole,
-    /// Numbers with a fraction.
-    Decimal,
+    /// Times, in seconds unless they say otherwise.
+    Time,
     /// Names, of which there are lists but no ranges.
     Name,
     /// Rates: as decimals, but what ends in a time (`10k..100k/30s`) is one schedule.
@@ -20,7 +22,7 @@ pub const VALUES_MAX: usize = 1_000;
 ///
 /// A list has commas between its items. A range `a..b` goes from `a` to `b`, both included: by
 /// powers of ten where `b` is a hundred times `a` or more, else by 1, 2, 5, 10. `a..b/N` is N values
-/// at equal ratios. Numbers may have k, M or G. What is no number stays as it is, for the option's
+/// at equal ratios. Numbers may have k, M or G, times a unit. What is no number stays as it is, for the option's
 /// own parser to judge.
 ///
 /// # Errors
@@ -52,21 +54,18 @@ pub fn is_schedule(text: &str) -> bool {
     time.is_some_and(|time| time.ends_with(|c: char| c.is_ascii_alphabetic()))
 }
 
-/// A number that may have k, M or G.
-fn number(text: &str) -> Option<f64> {
-    let text = text.trim();
-    let factors = [(['k', 'K'], 1e3), (['m', 'M'], 1e6), (['g', 'G'], 1e9)];
-    let found =
-        factors.iter().find_map(|(names, factor)| Some((text.strip_suffix(*names)?, factor)));
-    let (digits, factor) = found.unwrap_or((text, &1.0));
-    let plain = digits.bytes().all(|b| b.is_ascii_digit() || b == b'.') && !digits.is_empty();
-    digits.parse::<f64>().ok().filter(|_| plain).map(|n| n * factor)
+/// A number with its factor, or a time in seconds.
+fn number(kind: Kind, text: &str) -> Option<f64> {
+    match kind {
+        Kind::Time => Some(quantity::time(text, Plain::Seconds).ok()?.as_secs_f64()),
+        _ => quantity::number(text),
+    }
 }
 
-/// An item without a factor, if it is a number of this kind.
+/// An item without factor and unit, if it is a number of this kind.
 fn plain(kind: Kind, item: &str) -> String {
     let item = item.trim();
-    match number(item) {
+    match number(kind, item) {
         Some(n) if kind != Kind::Name && (kind != Kind::Whole || n.fract() == 0.0) => shown(n),
         _ => item.to_owned(),
     }
@@ -83,8 +82,9 @@ fn range(kind: Kind, item: &str, first: &str, rest: &str) -> Result<Vec<String>,
         Some((last, points)) => (last, Some(points)),
         None => (rest, None),
     };
-    let (Some(first), Some(last)) = (number(first), number(last)) else {
-        return Err(fault("its ends are no numbers"));
+    let ends = if kind == Kind::Time { "its ends are no times" } else { "its ends are no numbers" };
+    let (Some(first), Some(last)) = (number(kind, first), number(kind, last)) else {
+        return Err(fault(ends));
     };
     if first <= 0.0 || last < first {
         return Err(fault("it begins above 0 and does not fall"));
@@ -143,7 +143,7 @@ mod tests {
         assert_eq!(of(Kind::Whole, "auto,2"), "auto 2");
         assert_eq!(of(Kind::Whole, "1.5,x,-3,1e3,"), "1.5 x -3 1e3 ");
         assert_eq!(of(Kind::Name, "uring,epoll"), "uring epoll");
-        assert_eq!(of(Kind::Decimal, "0.5,1"), "0.5 1");
+        assert_eq!(of(Kind::Time, "0.5,1,500ms,1.5m,x"), "0.5 1 90 x");
     }
 
     #[test]
@@ -153,7 +153,7 @@ mod tests {
         assert_eq!(of(Kind::Whole, "1..4"), "1 2 4");
         assert_eq!(of(Kind::Whole, "3..700"), "3 10 100 700");
         assert_eq!(of(Kind::Whole, "7..7"), "7 7".split(' ').next().unwrap());
-        assert_eq!(of(Kind::Decimal, "0.1..2"), "0.1 0.2 0.5 1 2");
+        assert_eq!(of(Kind::Time, "100ms..2"), "0.1 0.2 0.5 1 2");
         assert_eq!(of(Kind::Whole, "1,8..20"), "1 8 10 20");
     }
 

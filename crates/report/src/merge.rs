@@ -37,6 +37,7 @@ pub fn merge(parts: Vec<(String, Loaded)>) -> Result<Loaded, RecordError> {
             "{first} has {count} tests and {other} has {theirs}; only runs of the same tests add up"
         )));
     }
+    each_once(&parts)?;
     let complete = parts.iter().all(|(_, loaded)| loaded.complete);
     let mut columns: Vec<_> = parts.into_iter().map(|(_, l)| l.runs.into_iter()).collect();
     let mut runs = Vec::with_capacity(count);
@@ -45,6 +46,36 @@ pub fn merge(parts: Vec<(String, Loaded)>) -> Result<Loaded, RecordError> {
         runs.push(merge_test(&names, shares)?);
     }
     Ok(Loaded { runs, suite, complete })
+}
+
+/// Refuses a run that stands twice among the parts, whatever its files are called: it would count
+/// twice.
+fn each_once(parts: &[(String, Loaded)]) -> Result<(), RecordError> {
+    for (at, (name, loaded)) in parts.iter().enumerate() {
+        let same = |other: &Loaded| {
+            !loaded.runs.is_empty()
+                && loaded.runs.iter().zip(&other.runs).all(|(a, b)| is_same(a, b))
+        };
+        if let Some((before, _)) = parts[..at].iter().find(|(_, other)| same(other)) {
+            return Err(RecordError::wrong(match before == name {
+                true => format!("{name} is given twice, and its requests would count twice"),
+                false => format!(
+                    "{before} and {name} hold the same run, whose requests would count twice"
+                ),
+            }));
+        }
+    }
+    Ok(())
+}
+
+/// Whether two are one: no other run begins and ends in the same nanoseconds and takes the same
+/// nanoseconds of CPU.
+fn is_same(a: &Run, b: &Run) -> bool {
+    let (a, b) = (&a.measurement, &b.measurement);
+    a.started_at == b.started_at
+        && a.elapsed_ns == b.elapsed_ns
+        && a.total.requests() == b.total.requests()
+        && a.workers == b.workers
 }
 
 /// One test of all clients.
@@ -324,7 +355,9 @@ fn joined<'t>(texts: impl Iterator<Item = &'t str>) -> String {
 mod tests {
     use super::*;
     use crate::fixture;
+    use measure::WorkerUse;
     use proptest::prelude::*;
+    use std::sync::atomic::{AtomicU64, Ordering};
 
     fn share(ns: &[u64], started_s: u64, connections: u32) -> Run {
         let mut parts = fixture::parts();
@@ -332,6 +365,10 @@ mod tests {
         parts.stop = Stop::Requests(ns.len().max(1) as u64);
         let mut run = fixture::run(parts, ns);
         run.measurement.started_at += Duration::from_secs(started_s);
+        // No two clients take the same CPU time to the nanosecond.
+        static SHARES: AtomicU64 = AtomicU64::new(0);
+        let cpu_ns = SHARES.fetch_add(1, Ordering::Relaxed);
+        run.measurement.workers = vec![WorkerUse { cpu_ns, wall_ns: 1, wait_ns: None }];
         run.measurement.timeline.push(measure::Point::of(0, &run.measurement.total));
         run
     }
@@ -422,6 +459,19 @@ mod tests {
         parts.seed = 9;
         other.plan = parts.build().unwrap();
         assert!(refused(vec![of(1, 2), other]).contains("seed"));
+    }
+
+    #[test]
+    fn a_run_counts_once() {
+        let once = share(&[1, 2], 0, 1);
+        let said = merged(vec![share(&[1], 0, 1), once.clone(), once]).unwrap_err().to_string();
+        assert!(said.contains("1.json and 2.json hold the same run"), "{said}");
+        let part = || Loaded { runs: vec![share(&[1], 0, 1)], suite: true, complete: true };
+        let part = part();
+        let twice = Loaded { runs: part.runs.clone(), suite: true, complete: true };
+        let named = |loaded| ("c1.json".to_owned(), loaded);
+        let said = merge(vec![named(part), named(twice)]).unwrap_err().to_string();
+        assert!(said.contains("c1.json is given twice"), "{said}");
     }
 
     #[test]

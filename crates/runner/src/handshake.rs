@@ -3,7 +3,7 @@
 //! Its replies are waited for and never scored.
 
 use wire::{Decode, Protocol, Reply};
-use workload::{Plan, ProtocolKind, ReadFrom, Secret};
+use workload::{Plan, ProtocolKind, ReadFrom, Secret, secret};
 
 use crate::{Fatal, explain};
 
@@ -13,7 +13,7 @@ pub(crate) struct Handshake {
     pub(crate) bytes: Vec<u8>,
     pub(crate) steps: Vec<Step>,
     /// What must not be quoted, even where the server quotes it.
-    secret: Option<Secret>,
+    secrets: Vec<Secret>,
 }
 
 /// What a server said to the handshake.
@@ -44,7 +44,6 @@ impl Handshake {
             handshake.steps.push(step);
         };
         let target = &plan.target;
-        let secret = target.credentials.as_ref().map(|login| login.password.clone());
         if let Some(login) = &target.credentials {
             match &login.user {
                 Some(user) => add(Step::Auth, &["AUTH", user, login.password.reveal()]),
@@ -64,7 +63,7 @@ impl Handshake {
         if target.cluster.is_some_and(|cluster| cluster.read_from != ReadFrom::Masters) {
             add(Step::ReadOnly, &["READONLY"]);
         }
-        handshake.secret = secret;
+        handshake.secrets = plan.secrets().into_iter().map(Secret::new).collect();
         handshake
     }
 
@@ -102,12 +101,12 @@ impl Handshake {
 
     /// What the refusal of step number `step` means, in words for a person.
     pub(crate) fn refused(&self, step: usize, error: &str) -> String {
-        match &self.secret {
-            Some(secret) if !secret.reveal().is_empty() => {
-                self.steps[step].refused(&error.replace(secret.reveal(), "***"))
-            }
-            _ => self.steps[step].refused(error),
-        }
+        self.steps[step].refused(&self.masked(error.to_owned()))
+    }
+
+    /// What a server said, without the passwords that it quotes.
+    pub(crate) fn masked(&self, text: String) -> String {
+        secret::masked(text, self.secrets.iter().map(Secret::reveal))
     }
 }
 

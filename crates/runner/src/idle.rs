@@ -71,7 +71,8 @@ fn hold<E: Engine, P: Protocol>(
                     engine.send(conn, &handshake.bytes);
                 }
                 Event::Received(conn) => {
-                    let consumed = refused(&mut decoders[conn.0 as usize], engine.inbox())?;
+                    let consumed = refused(&mut decoders[conn.0 as usize], engine.inbox());
+                    let consumed = consumed.map_err(|why| handshake.masked(why))?;
                     engine.consume(consumed);
                 }
                 Event::Closed(_, reason) if !opening.is_complete() => {

@@ -29,7 +29,7 @@ pub trait Decode {
     ///
     /// # Errors
     /// The bytes are not of this protocol. The connection is of no more use.
-    fn decode<'b>(&mut self, input: &'b [u8]) -> Result<Decoded<'b>, ProtocolError>;
+    fn decode<'b>(&'b mut self, input: &'b [u8]) -> Result<Decoded<'b>, ProtocolError>;
 }
 
 /// What [`Decode::decode`] found.
@@ -48,7 +48,8 @@ pub enum Reply<'b> {
     Done,
     /// A null: nothing there.
     Miss,
-    /// An error reply; its text without framing, such as `ERR unknown command`.
+    /// An error reply; its text without framing, such as `ERR unknown command`, or the beginning
+    /// of one that is long.
     Error(&'b [u8]),
     /// A message that answers no request.
     Push,

@@ -6,6 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::secret::{self, SecretBytes};
 use crate::value::Lcg;
 
 /// One command: what is sent, and how it travels.
@@ -32,6 +33,8 @@ pub struct Arg {
 pub enum Piece {
     /// These bytes.
     Bytes(#[serde(with = "crate::bytes")] Vec<u8>),
+    /// Bytes that are a password: sent like others, and never shown.
+    Secret(SecretBytes),
     /// A zero-padded decimal number from the key space.
     Number(Slot),
     /// A cell of the current dataset row, by column.
@@ -111,6 +114,25 @@ impl CommandSpec {
         String::from_utf8_lossy(&bytes.collect::<Vec<_>>().concat()).to_ascii_uppercase()
     }
 
+    /// Makes secrets of the passwords that stand in it, and of whatever equals `known`.
+    pub(crate) fn hide_passwords(&mut self, known: Option<&str>) {
+        let words: Vec<Vec<u8>> = self.args.iter().map(Arg::literals).collect();
+        let known = known.filter(|known| !known.is_empty()).map(str::as_bytes);
+        let equal = words.iter().enumerate().skip(1).filter(|(_, word)| Some(&word[..]) == known);
+        let equal = equal.map(|(at, _)| (at, 0));
+        for (at, open) in secret::in_command(&words).into_iter().chain(equal) {
+            self.args[at].hide_from(open);
+        }
+    }
+
+    /// The passwords that stand in it.
+    pub(crate) fn secrets(&self) -> impl Iterator<Item = &SecretBytes> {
+        self.args.iter().flat_map(|arg| &arg.pieces).filter_map(|piece| match piece {
+            Piece::Secret(secret) => Some(secret),
+            _ => None,
+        })
+    }
+
     /// Roughly how many bytes the command takes on the wire (fields of a dataset not counted).
     #[must_use]
     pub fn size_hint(&self) -> u64 {
@@ -123,6 +145,7 @@ impl Piece {
     fn size_hint(&self) -> u64 {
         match self {
             Self::Bytes(bytes) => bytes.len() as u64,
+            Self::Secret(bytes) => bytes.reveal().len() as u64,
             Self::Number(_) => PLACEHOLDER_LEN as u64,
             Self::Field(_) => 0,
             Self::Tag => TAG_PLACEHOLDER.len() as u64,
@@ -198,11 +221,40 @@ impl Arg {
         for piece in &self.pieces {
             match piece {
                 Piece::Bytes(bytes) => out.extend_from_slice(bytes),
+                Piece::Secret(bytes) => out.extend_from_slice(bytes.reveal()),
                 Piece::Fill { len, skip } => Lcg::at(*skip).fill(*len as usize, &mut out),
                 Piece::Number(_) | Piece::Field(_) | Piece::Tag => return None,
             }
         }
         Some(out)
+    }
+
+    /// Its literal bytes, without what placeholders stand for.
+    fn literals(&self) -> Vec<u8> {
+        let literal = |piece: &Piece| match piece {
+            Piece::Bytes(bytes) => bytes.clone(),
+            Piece::Secret(secret) => secret.reveal().to_vec(),
+            _ => Vec::new(),
+        };
+        self.pieces.iter().flat_map(literal).collect()
+    }
+
+    /// Makes secrets of its literal bytes but for the first `open`.
+    fn hide_from(&mut self, mut open: usize) {
+        let mut pieces = Vec::with_capacity(self.pieces.len());
+        for piece in std::mem::take(&mut self.pieces) {
+            let Piece::Bytes(mut bytes) = piece else {
+                pieces.push(piece);
+                continue;
+            };
+            let hidden = bytes.split_off(open.min(bytes.len()));
+            open -= bytes.len();
+            push_literal(&mut pieces, bytes);
+            if !hidden.is_empty() {
+                pieces.push(Piece::Secret(SecretBytes::new(hidden)));
+            }
+        }
+        self.pieces = pieces;
     }
 
     fn split_literals(self, needle: &[u8], mut make: impl FnMut() -> Piece) -> Self {

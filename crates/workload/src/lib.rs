@@ -13,7 +13,9 @@ pub mod dataset;
 pub mod keys;
 pub mod pace;
 pub mod plan;
+pub mod quantity;
 pub mod random;
+pub mod secret;
 pub mod shard;
 pub mod stream;
 pub mod suite;
@@ -27,8 +29,7 @@ pub use pace::{Arrivals, Curve, Lane, Pace, Pacer, Schedule, Stage};
 pub use plan::{
     EngineKind, Fleet, OnError, Plan, PlanError, PlanParts, ProtocolKind, Stop, Window, limits,
 };
+pub use secret::{Secret, SecretBytes};
 pub use shard::Shard;
 pub use stream::{Budget, RequestStream, Turn};
-pub use target::{
-    ClusterOptions, Credentials, Endpoint, ReadFrom, Secret, Target, TlsOptions, Verify,
-};
+pub use target::{ClusterOptions, Credentials, Endpoint, ReadFrom, Target, TlsOptions, Verify};

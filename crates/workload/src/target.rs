@@ -9,6 +9,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize, Serializer};
 
+use crate::secret::{Secret, shown_arguments};
+
 /// A server and the state that every connection to it is brought into before it carries load.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Target {
@@ -79,7 +81,8 @@ pub enum Endpoint {
         /// Its program, a name or a path; `None` for whichever server is installed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         program: Option<String>,
-        /// Its arguments beyond those that make it private.
+        /// Its arguments beyond those that make it private. Saved without the passwords in them.
+        #[serde(serialize_with = "without_passwords")]
         args: Vec<String>,
         /// Whether it listens on a unix socket instead of a loopback port.
         unix: bool,
@@ -87,6 +90,10 @@ pub enum Endpoint {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         cpus: Vec<usize>,
     },
+}
+
+fn without_passwords<S: Serializer>(args: &[String], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(shown_arguments(args))
 }
 
 impl Default for Endpoint {
@@ -178,36 +185,6 @@ pub struct Credentials {
     pub user: Option<String>,
     /// The password.
     pub password: Secret,
-}
-
-/// Text that is used but never shown: it prints and serialises as `***`, and is loaded as that.
-#[derive(Clone, PartialEq, Eq, Deserialize)]
-pub struct Secret(String);
-
-impl Secret {
-    /// Wraps the text.
-    #[must_use]
-    pub fn new(text: impl Into<String>) -> Self {
-        Self(text.into())
-    }
-
-    /// The text itself, for the one place that sends it to the server.
-    #[must_use]
-    pub fn reveal(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("***")
-    }
-}
-
-impl Serialize for Secret {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str("***")
-    }
 }
 
 #[cfg(test)]

@@ -120,6 +120,7 @@ impl Asking<'_, Client> {
         for piece in &arg.pieces {
             match (piece, digits) {
                 (Piece::Bytes(bytes), _) => out.extend_from_slice(bytes),
+                (Piece::Secret(bytes), _) => out.extend_from_slice(bytes.reveal()),
                 (Piece::Fill { len, skip }, _) => Lcg::at(*skip).fill(*len as usize, &mut out),
                 (Piece::Tag, _) => out.extend_from_slice(command::TAG_PLACEHOLDER),
                 (Piece::Field(column), _) => {

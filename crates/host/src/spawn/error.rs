@@ -58,18 +58,18 @@ pub enum SpawnError {
         cause: io::Error,
     },
     /// It ended before it was ready.
-    #[error("--spawn: {} ended before it was ready ({status}). {log}", program.display())]
+    #[error("--spawn: {} ended before it was ready ({status})", program.display())]
     Ended {
         /// The server.
         program: PathBuf,
         /// How it ended.
         status: ExitStatus,
-        /// What it said last.
-        log: String,
+        /// What it said last, fit for a terminal and without passwords.
+        log: Vec<String>,
     },
     /// It did not become ready.
     #[error(
-        "--spawn: {} did not answer on {address} within {waited_s} s. {log}", program.display()
+        "--spawn: {} did not answer on {address} within {waited_s} s", program.display()
     )]
     NotReady {
         /// The server.
@@ -78,7 +78,18 @@ pub enum SpawnError {
         address: Address,
         /// How long it was given, in seconds.
         waited_s: u64,
-        /// What it said last.
-        log: String,
+        /// What it said last, fit for a terminal and without passwords.
+        log: Vec<String>,
     },
+}
+
+impl SpawnError {
+    /// What the server said last, line by line, if it came to say something.
+    #[must_use]
+    pub fn said(&self) -> &[String] {
+        match self {
+            Self::Ended { log, .. } | Self::NotReady { log, .. } => log,
+            _ => &[],
+        }
+    }
 }

@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use wire::resp::Value;
+use workload::secret;
 
 use crate::facts::info_field;
 use crate::guard::GUARD_ARG;
@@ -89,7 +90,7 @@ impl Spawn {
                 Err(SpawnError::Ended { log, .. })
                     if self.listen == Listen::Loopback
                         && tries < PORTS_TRIED
-                        && log.contains("in use") => {}
+                        && log.iter().any(|line| line.contains("in use")) => {}
                 Err(e) => return Err(e),
             }
         }
@@ -121,8 +122,47 @@ impl Spawn {
             .stderr(log)
             .spawn();
         let mut child = Running(child.map_err(start)?);
-        let facts = wait_until_ready(&mut child, program, &address, &home.log())?;
+        let facts = self.wait_until_ready(&mut child, program, &address, &home.log())?;
         Ok((child, address, facts))
+    }
+
+    fn wait_until_ready(
+        &self,
+        child: &mut Running,
+        program: &Path,
+        address: &Address,
+        log: &Path,
+    ) -> Result<ServerFacts, SpawnError> {
+        let deadline = Instant::now() + Duration::from_secs(READY_S);
+        loop {
+            if let Ok(Some(status)) = child.0.try_wait() {
+                return Err(SpawnError::Ended {
+                    program: program.to_owned(),
+                    status,
+                    log: self.last_words(log),
+                });
+            }
+            if let Some(facts) = look(address, child.0.id()) {
+                return Ok(facts);
+            }
+            if Instant::now() >= deadline {
+                return Err(SpawnError::NotReady {
+                    program: program.to_owned(),
+                    address: address.clone(),
+                    waited_s: READY_S,
+                    log: self.last_words(log),
+                });
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// The end of a log without the passwords that this server was given, which it quotes where it
+    /// does not like them.
+    fn last_words(&self, log: &Path) -> Vec<String> {
+        let secrets = secret::of_arguments(&self.args);
+        let masked = |line| secret::masked(line, secrets.iter().map(String::as_str));
+        last_words(log).into_iter().map(masked).collect()
     }
 
     fn server_args(&self, address: &Address, home: &Home) -> Vec<OsString> {
@@ -168,36 +208,6 @@ fn free_port() -> io::Result<SocketAddr> {
     Err(last)
 }
 
-fn wait_until_ready(
-    child: &mut Running,
-    program: &Path,
-    address: &Address,
-    log: &Path,
-) -> Result<ServerFacts, SpawnError> {
-    let deadline = Instant::now() + Duration::from_secs(READY_S);
-    loop {
-        if let Ok(Some(status)) = child.0.try_wait() {
-            return Err(SpawnError::Ended {
-                program: program.to_owned(),
-                status,
-                log: last_words(log),
-            });
-        }
-        if let Some(facts) = look(address, child.0.id()) {
-            return Ok(facts);
-        }
-        if Instant::now() >= deadline {
-            return Err(SpawnError::NotReady {
-                program: program.to_owned(),
-                address: address.clone(),
-                waited_s: READY_S,
-                log: last_words(log),
-            });
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
 /// What the server says of itself, if it is there, is the one with this pid, and has its data.
 /// Asks by `INFO` and not by `PING`, so that the server's count of PINGs is the run's alone.
 fn look(address: &Address, pid: u32) -> Option<ServerFacts> {
@@ -216,7 +226,7 @@ fn look(address: &Address, pid: u32) -> Option<ServerFacts> {
 }
 
 /// The end of a log, for an error.
-fn last_words(log: &Path) -> String {
+fn last_words(log: &Path) -> Vec<String> {
     const BYTES_MAX: u64 = 4096;
     const LINES_MAX: usize = 8;
     let read = || -> io::Result<String> {
@@ -228,16 +238,9 @@ fn last_words(log: &Path) -> String {
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     };
     let text = read().unwrap_or_default();
-    let lines: Vec<String> = text
-        .lines()
-        .filter(|line| !line.trim().is_empty())
-        .map(|line| format!("\n  {}", printable(line)))
-        .collect();
-    if lines.is_empty() {
-        return "It said nothing.".to_owned();
-    }
-    let last = &lines[lines.len().saturating_sub(LINES_MAX)..];
-    format!("It said last:{}", last.concat())
+    let mut lines: Vec<String> =
+        text.lines().filter(|line| !line.trim().is_empty()).map(printable).collect();
+    lines.split_off(lines.len().saturating_sub(LINES_MAX))
 }
 
 /// A process that is ended when dropped: asked to, and after a while made to.
@@ -346,11 +349,11 @@ mod tests {
     fn last_words_are_few_and_escaped() {
         let dir = tempfile::tempdir().unwrap();
         let log = dir.path().join("log");
-        assert_eq!(last_words(&log), "It said nothing.");
+        assert!(last_words(&log).is_empty());
         let text: String = (0..5000).map(|n| format!("line {n}\n")).collect();
         fs::write(&log, text + "\x1b[31m \"red\"\n\n").unwrap();
         let words = last_words(&log);
-        assert!(words.ends_with("\n  \\u{1b}[31m \"red\""), "{words}");
-        assert_eq!(words.lines().count(), 9);
+        assert_eq!(words.last().unwrap(), "\\u{1b}[31m \"red\"");
+        assert_eq!(words.len(), 8);
     }
 }

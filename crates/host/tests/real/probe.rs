@@ -4,7 +4,7 @@ use crate::servers::{redis, that_says};
 use host::{Address, Client, Listen, Login, Patience, ProbeError, ServerConfig, probe};
 use wire::resp::Value;
 
-const NOBODY: Login<'_> = Login { user: None, password: None, db: 0, tls: None };
+const NOBODY: Login<'_> = Login { user: None, password: None, db: 0, tls: None, sources: &[] };
 
 fn password(password: &str) -> Login<'_> {
     Login { password: Some(password), ..NOBODY }

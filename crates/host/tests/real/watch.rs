@@ -8,7 +8,7 @@ use wire::resp::Value;
 
 use crate::servers::redis;
 
-const NOBODY: Login<'_> = Login { user: None, password: None, db: 0, tls: None };
+const NOBODY: Login<'_> = Login { user: None, password: None, db: 0, tls: None, sources: &[] };
 
 #[test]
 fn what_a_server_did_between_two_looks_is_known() {

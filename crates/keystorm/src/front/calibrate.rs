@@ -4,12 +4,13 @@
 //! what a user of it runs.
 
 use std::ffi::OsString;
+use std::time::Duration;
 
 use clap::{ArgAction, Parser};
 use sink::EngineChoice;
 use workload::Plan;
 
-use super::redis_benchmark::RedisBenchmark;
+use super::redis_benchmark::{RedisBenchmark, seconds, seconds_in, small_count};
 use super::sink::EngineArg;
 use super::{FrontEnd, Intent, UsageError, options};
 
@@ -45,11 +46,13 @@ pub(crate) struct Calibration {
 )]
 struct Options {
     /// Parallel connections
-    #[arg(short = 'c', value_name = "CLIENTS", help_heading = "Load", default_value = "50")]
+    #[arg(short = 'c', long, value_name = "CLIENTS", help_heading = "Load", default_value = "50",
+          value_parser = small_count)]
     clients: u32,
-    /// Seconds for each line of the table [default: 1]
-    #[arg(long, value_name = "SECONDS", help_heading = "Load", allow_hyphen_values = true)]
-    seconds: Option<f64>,
+    /// How long each line of the table takes [default: 1s]
+    #[arg(long, value_name = "TIME", help_heading = "Load", allow_hyphen_values = true,
+          value_parser = seconds)]
+    seconds: Option<Duration>,
     /// A quarter of a second for each line: rough, for a first look
     #[arg(long, help_heading = "Load")]
     quick: bool,
@@ -93,12 +96,8 @@ impl FrontEnd for CalibrateFront {
             Err(intent) => return Ok(intent),
         };
         let default = if quick { SECONDS_QUICK } else { SECONDS_DEFAULT };
-        let seconds = seconds.unwrap_or(default);
-        if !(0.01..=SECONDS_MAX).contains(&seconds) {
-            return Err(UsageError(format!(
-                "--seconds {seconds}: between 0.01 and {SECONDS_MAX} seconds are possible"
-            )));
-        }
+        let seconds = seconds.unwrap_or(Duration::from_secs_f64(default));
+        let seconds = seconds_in("--seconds", seconds, 0.01..=SECONDS_MAX).map_err(UsageError)?;
         let plan = load(clients, seconds)?;
         let engine = engine.choice();
         Ok(Intent::Calibrate(Box::new(Calibration { plan, seconds, engine, json })))

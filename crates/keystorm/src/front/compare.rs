@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use clap::Arg;
 use workload::{Plan, Target};
 
-use super::redis_benchmark::{ServerOptions, Typed};
+use super::redis_benchmark::{self, ServerOptions, Typed};
 use super::{FrontEnd, Intent, Job, Output, UsageError};
 
 /// See the module.
@@ -206,8 +206,8 @@ fn refuse(typed: &Typed, options: &[&str], why: &str) -> Result<(), UsageError> 
 }
 
 fn percent(text: &str) -> Result<f64, String> {
-    let percent = text.trim_end_matches('%').trim_end().parse::<f64>();
-    let percent = percent.ok().filter(|percent| (0.0..100.0).contains(percent));
+    let percent = redis_benchmark::percent(text).ok();
+    let percent = percent.filter(|percent| (0.0..100.0).contains(percent));
     percent.ok_or_else(|| "a number of per cent is needed, from 0 to below 100".to_owned())
 }
 

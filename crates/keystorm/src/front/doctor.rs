@@ -1,13 +1,17 @@
 //! The command line of `keystorm doctor`: which server, and which load it is to be fit for.
 
 use std::ffi::OsString;
+use std::time::Duration;
 
 use clap::parser::ValueSource;
 use clap::{ArgAction, CommandFactory, FromArgMatches, Parser};
 use doctor::Load;
 use workload::Target;
 
-use super::redis_benchmark::{Rule, ServerOptions, count, small_count, target};
+use super::near::explained;
+use super::redis_benchmark::{
+    Rule, ServerOptions, count, port, seconds, seconds_in, signed, small_count, target,
+};
 use super::{FrontEnd, Intent, UsageError};
 
 /// See the module.
@@ -49,11 +53,11 @@ struct Options {
     #[command(flatten, next_help_heading = "Server")]
     server: ServerOptions,
     /// Connections that a run will have
-    #[arg(short = 'c', value_name = "CLIENTS", help_heading = "Load to be fit for",
+    #[arg(short = 'c', long, value_name = "CLIENTS", help_heading = "Load to be fit for",
           default_value = "50", value_parser = small_count)]
     clients: u32,
     /// Requests per pipeline
-    #[arg(short = 'P', value_name = "NUMREQ", help_heading = "Load to be fit for",
+    #[arg(short = 'P', long, value_name = "NUMREQ", help_heading = "Load to be fit for",
           default_value = "1", value_parser = small_count)]
     pipeline: u32,
     /// Bytes of a value
@@ -68,18 +72,20 @@ struct Options {
         short = 'k',
         value_name = "BOOLEAN",
         help_heading = "Load to be fit for",
-        default_value = "1"
+        default_value = "1",
+        value_parser = signed
     )]
     keep_alive: i64,
-    /// Seconds to look: at stolen time, round trips and what others send
+    /// How long to look: at stolen time, round trips and what others send
     #[arg(
         long,
-        value_name = "SECONDS",
+        value_name = "TIME",
         help_heading = "Results",
-        default_value = "1",
-        allow_hyphen_values = true
+        default_value = "1s",
+        allow_hyphen_values = true,
+        value_parser = seconds
     )]
-    seconds: f64,
+    seconds: Duration,
     /// Print JSON instead of lines: schema keystorm.doctor/1
     #[arg(long, help_heading = "Results")]
     json: bool,
@@ -110,21 +116,18 @@ impl FrontEnd for DoctorFront {
 
     fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
         let words = std::iter::once(OsString::from("keystorm")).chain(args);
-        let matches = match Options::command().try_get_matches_from(words) {
+        let mut command = Options::command();
+        let matches = match command.try_get_matches_from_mut(words) {
             Ok(matches) => matches,
             Err(said) if !said.use_stderr() => return Ok(Intent::Say(said.render().to_string())),
-            Err(error) => return Err(UsageError(error.render().to_string())),
+            Err(error) => return Err(explained(error, &command)),
         };
         let typed = |name: &&str| matches.value_source(name) == Some(ValueSource::CommandLine);
         let named = ["target", "host", "port", "socket", "uri", "spawn"].iter().any(typed);
-        let mut options = Options::from_arg_matches(&matches)
-            .map_err(|error| UsageError(error.render().to_string()))?;
-        let seconds = options.seconds;
-        if !(0.0..=SECONDS_MAX).contains(&seconds) {
-            return Err(UsageError(format!(
-                "--seconds {seconds}: between 0 and {SECONDS_MAX} seconds are possible"
-            )));
-        }
+        let mut options =
+            Options::from_arg_matches(&matches).map_err(|error| explained(error, &command))?;
+        let seconds = seconds_in("--seconds", options.seconds, 0.0..=SECONDS_MAX);
+        let seconds = seconds.map_err(UsageError)?;
         if let Some(word) = options.target.take() {
             put(&word, &mut options.server).map_err(UsageError)?;
         }
@@ -164,7 +167,7 @@ fn put(word: &str, server: &mut ServerOptions) -> Result<(), String> {
     }
     server.host = Some(host.to_owned());
     if let Some(port) = port {
-        server.port = Some(port.parse().map_err(|_| format!("TARGET: {port:?} is no port"))?);
+        server.port = Some(self::port(port).map_err(|why| format!("TARGET {word}: {why}"))?);
     }
     Ok(())
 }

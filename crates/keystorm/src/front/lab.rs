@@ -5,14 +5,18 @@
 //! so that nothing is defined twice.
 
 use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
-use clap::{ArgAction, Args, Parser};
+use clap::{Arg, ArgAction, Args, Parser};
 use lab::words::{Given, words_of};
 use lab::{Line, Takes};
+use workload::secret;
 
-use super::redis_benchmark::{self, RedisBenchmark};
-use super::{Action, FrontEnd, Intent, Job, PageOptions, UsageError, options};
+use super::near::{named, no_option};
+use super::outputs::apart;
+use super::redis_benchmark::{self, Typed};
+use super::{Action, Intent, Job, PageOptions, UsageError, options};
 use crate::keep::Place;
 
 /// Where the results of an experiment go.
@@ -31,7 +35,7 @@ pub(crate) struct LabOutput {
     #[command(flatten)]
     pub(crate) pages: PageOptions,
     /// Only the table, without charts and remarks
-    #[arg(short = 'q', help_heading = "Results")]
+    #[arg(short = 'q', long, help_heading = "Results")]
     pub(crate) quiet: bool,
     /// Print the plans as JSON instead of running them
     #[arg(long, help_heading = "Other")]
@@ -64,6 +68,8 @@ impl LabOutput {
             self.format = "csv".to_owned();
         }
         self.pages = self.pages.checked().map_err(UsageError)?;
+        let outputs = [("--json", self.json.as_deref()), ("--html", self.pages.html.as_deref())];
+        apart(&outputs, &[]).map_err(UsageError)?;
         Ok(self)
     }
 }
@@ -88,10 +94,19 @@ pub(super) fn split<O: Parser>(
 ) -> Result<Result<(O, Line, String), Intent>, UsageError> {
     let own = O::command();
     let of_run = redis_benchmark::vocabulary();
-    let takes = |name: &str| takes(&own, name).or_else(|| takes(&of_run, name));
-    let mut line = Line::of(args, takes);
+    let find = |name: &str| named(&own, name).or_else(|| named(&of_run, name));
+    let mut line = Line::of(args, |name| find(name).map(takes));
+    if let Some(given) = line.options.iter().find(|given| find(&given.name).is_none()) {
+        return Err(no_option(&given.name, &own, &of_run));
+    }
+    // Whoever looks for an option in the line knows it by one name.
+    for given in &mut line.options {
+        if let Some(short) = find(&given.name).and_then(Arg::get_short) {
+            given.name = format!("-{short}");
+        }
+    }
     let again = again(own.get_bin_name().unwrap_or("keystorm"), &line);
-    let ours = line.take(|given: &Given| self::takes(&own, &given.name).is_some());
+    let ours = line.take(|given: &Given| named(&own, &given.name).is_some());
     if let Some((name, why)) = REFUSED.iter().find(|(name, _)| line.has(name)) {
         return Err(UsageError(format!("{name} {why}")));
     }
@@ -103,31 +118,31 @@ pub(super) fn settled(output: LabOutput) -> Result<LabOutput, UsageError> {
     output.settled()
 }
 
-/// What the option of a command takes, if it has one of that name.
-fn takes(command: &clap::Command, name: &str) -> Option<Takes> {
-    let mut args = command.get_arguments();
-    let found = match name.strip_prefix("--") {
-        Some(long) => args.find(|arg| arg.get_long() == Some(long)),
-        None => {
-            args.find(|arg| arg.get_short().is_some() && arg.get_short() == name.chars().nth(1))
-        }
-    }?;
-    Some(match (found.get_action().takes_values(), found.is_require_equals_set()) {
+/// What an option takes.
+fn takes(option: &Arg) -> Takes {
+    match (option.get_action().takes_values(), option.is_require_equals_set()) {
         (false, _) => Takes::Nothing,
         (true, true) => Takes::Attached,
         (true, false) => Takes::Value,
-    })
+    }
 }
 
-/// The job of a run's command line.
+/// The job of a run's command line, which is part of an experiment of that name.
 ///
 /// # Errors
 /// What makes no sense in it.
-pub(crate) fn job(args: Vec<OsString>) -> Result<Job, UsageError> {
-    match RedisBenchmark.parse(None, args)? {
-        Intent::Run(job) if matches!(job.action, Action::Run { repeat: false }) => Ok(job),
-        Intent::Say(text) => Err(UsageError(text)),
-        _ => Err(UsageError("an experiment is made of runs that end".to_owned())),
+pub(crate) fn job(experiment: &str, args: Vec<OsString>) -> Result<Job, UsageError> {
+    let usage = format!("{experiment} [OPTIONS] [OPTIONS OF A RUN] [--] [COMMAND ARGS...]");
+    let typed = match Typed::read(experiment, |command| command.override_usage(usage), args)? {
+        Ok(typed) => typed,
+        Err(_) => return Err(UsageError(format!("see {experiment} --help"))),
+    };
+    let job = typed.job(|_| ())?;
+    match job.action {
+        Action::Run { repeat: false } => Ok(job),
+        Action::Run { .. } | Action::Idle => {
+            Err(UsageError("an experiment is made of runs that end".to_owned()))
+        }
     }
 }
 
@@ -142,11 +157,19 @@ fn again(name: &str, line: &Line) -> String {
             Some(format!("{scheme}://***@{}", rest.rsplit_once('@')?.1))
         });
         match (name.as_str(), uri) {
-            ("-a", _) => *value = Some("***".into()),
+            ("-a", _) => *value = Some(secret::HIDDEN.into()),
+            ("--spawn-args", _) => {
+                let args = shell_words::split(&text).unwrap_or_default();
+                *value = Some(shell_words::join(secret::shown_arguments(&args)).into());
+            }
             (_, Some(uri)) => *value = Some(uri.into()),
             _ => {}
         }
     }
+    let words =
+        |words: Vec<OsString>| words.into_iter().map(OsString::into_vec).collect::<Vec<_>>();
+    let rest = secret::shown_sequence(&words(std::mem::take(&mut shown.rest)));
+    shown.rest = rest.into_iter().map(OsString::from_vec).collect();
     let words = shown.words();
     let words = words.iter().map(|word| word.to_string_lossy().into_owned());
     format!("{name} {}", shell_words::join(words)).trim_end().to_owned()
@@ -180,10 +203,15 @@ mod tests {
             "-qahunter2",
             "-u redis://me:hunter2@h:1/2",
             "-uredis://:hun@ter2@h",
+            "--spawn --spawn-args '--requirepass_hunter2_--io-threads_2'",
+            "-q -- multi ; auth hunter2",
+            "-q config set requirepass hunter2",
             "-t get -- set k v",
         ] {
-            let words = line.split(' ').map(OsString::from).collect();
-            let shown = again("keystorm sweep", &Line::of(words, |name| takes(&of_run, name)));
+            let word = |word: &str| OsString::from(word.trim_matches('\'').replace('_', " "));
+            let words = line.split(' ').map(word).collect();
+            let shown =
+                again("keystorm sweep", &Line::of(words, |name| named(&of_run, name).map(takes)));
             assert!(!shown.contains("hun") && !shown.contains("ter2"), "{line}: {shown}");
             assert!(shown.starts_with("keystorm sweep -"), "{shown}");
         }

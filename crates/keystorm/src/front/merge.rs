@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Parser};
 
+use super::outputs::apart;
 use super::show::format_name;
 use super::{FrontEnd, Intent, PageOptions, UsageError, options};
 
@@ -73,6 +74,9 @@ impl FrontEnd for MergeFront {
             Err(intent) => return Ok(intent),
         };
         let pages = pages.checked().map_err(UsageError)?;
+        let inputs: Vec<_> = files.iter().map(|file| ("FILE", Some(file.as_path()))).collect();
+        let outputs = [("-o", output.as_deref()), ("--html", pages.html.as_deref())];
+        apart(&outputs, &inputs).map_err(UsageError)?;
         let format = format.or(output.is_none().then_some("text"));
         Ok(Intent::Merge(MergeJob { files, output, format, pages }))
     }

@@ -10,6 +10,8 @@ mod doctor;
 pub(crate) mod lab;
 mod merge;
 mod metrics_at;
+mod near;
+mod outputs;
 mod pages;
 mod redis_benchmark;
 mod report_page;
@@ -190,7 +192,28 @@ pub(crate) fn parse(called_as: &OsStr, mut args: Vec<OsString>) -> Result<Intent
     if let Some((front, name)) = front_named(&first) {
         return front.parse(Some(name), args.split_off(1));
     }
+    if first == "help" {
+        return help(args.get(1).map(|word| word.to_string_lossy()).as_deref());
+    }
+    if let Some(told) = near::subcommand(&first, subcommands()) {
+        return Err(UsageError(told));
+    }
     FRONTS[0].parse(None, args)
+}
+
+/// The names of all but the first, by which nobody calls it on a command line.
+fn subcommands() -> impl Iterator<Item = &'static str> {
+    FRONTS[1..].iter().flat_map(|front| front.names()).copied().chain(["help"])
+}
+
+/// The help of a subcommand, or that of the whole.
+fn help(of: Option<&str>) -> Result<Intent, UsageError> {
+    let help = vec![OsString::from("--help")];
+    match of.map(|name| (name, front_named(name))) {
+        None | Some(("help", _)) => FRONTS[0].parse(None, help),
+        Some((_, Some((front, name)))) => front.parse(Some(name), help),
+        Some((name, None)) => Err(UsageError(near::no_subcommand(name, subcommands()))),
+    }
 }
 
 fn front_named(name: &str) -> Option<(&'static dyn FrontEnd, &'static str)> {
@@ -205,6 +228,6 @@ fn options<O: clap::Parser>(args: Vec<OsString>) -> Result<Result<O, Intent>, Us
     match O::try_parse_from(std::iter::once(OsString::from("keystorm")).chain(args)) {
         Ok(options) => Ok(Ok(options)),
         Err(said) if !said.use_stderr() => Ok(Err(Intent::Say(said.render().to_string()))),
-        Err(error) => Err(UsageError(error.render().to_string())),
+        Err(error) => Err(near::explained(error, &O::command())),
     }
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Parser};
 
+use super::outputs::apart;
 use super::{FrontEnd, Intent, PageOptions, UsageError, options};
 
 /// See the module.
@@ -77,6 +78,8 @@ impl FrontEnd for ReportFront {
         } else if !pages.any() {
             pages.html = Some(PathBuf::from("report.html"));
         }
+        let inputs: Vec<_> = files.iter().map(|file| ("FILE", Some(file.as_path()))).collect();
+        apart(&[("-o", pages.html.as_deref())], &inputs).map_err(UsageError)?;
         Ok(Intent::Report(ReportJob { files, pages }))
     }
 }

@@ -1,6 +1,7 @@
 //! The command line of `keystorm search`: a run's, and the target to keep.
 
 use std::ffi::OsString;
+use std::time::Duration;
 
 use clap::Parser;
 use lab::search::Settings;
@@ -9,7 +10,7 @@ use lab::words::Given;
 use lab::{Line, Slo};
 
 use super::lab::{LabOutput, job, names_test, settled, split};
-use super::redis_benchmark::count;
+use super::redis_benchmark::{count, count_in, percent, seconds, seconds_in};
 use super::{FrontEnd, Intent, Job, UsageError};
 use crate::execute;
 
@@ -51,13 +52,16 @@ impl SearchJob {
     fn job(&self, rate_per_s: Option<f64>, seconds: f64) -> Result<Job, UsageError> {
         let mut line = self.line.clone();
         line.options.push(Given::new("--duration", format!("{seconds:.3}")));
-        if let Some(rate) = rate_per_s {
-            line.options.push(Given::new("--rps", format!("{rate:.3}")));
+        match rate_per_s {
+            Some(rate) => line.options.push(Given::new("--rps", format!("{rate:.3}"))),
+            // Nothing arrives at a closed loop: it sends when it has an answer.
+            None => drop(line.take(|given| given.name == "--arrivals")),
         }
-        job(line.words())
+        job(NAME, line.words())
     }
 }
 
+const NAME: &str = "keystorm search";
 /// How much longer than others a trial may be, so that its percentiles mean something.
 const LONGER_MAX: f64 = 10.0;
 
@@ -90,16 +94,18 @@ struct Options {
           default_value = "1G")]
     most: u64,
     /// How close to come to a rate that fails, in percent
-    #[arg(long, value_name = "PERCENT", help_heading = "Target", default_value = "2")]
+    #[arg(long, value_name = "PERCENT", help_heading = "Target", default_value = "2",
+          value_parser = percent)]
     within: f64,
     /// How often a rate is tried at most; most of the trials decide
     #[arg(long, value_name = "TIMES", help_heading = "Target", default_value = "3",
-          value_parser = clap::value_parser!(u32).range(1..=99))]
+          value_parser = count_in(1..=99))]
     repeat: u32,
-    /// Seconds of each trial; up to ten times longer at rates so low that the percentiles of the
+    /// How long each trial lasts; up to ten times longer at rates so low that the percentiles of the
     /// target would be of too few requests
-    #[arg(long, value_name = "SECONDS", help_heading = "Target", default_value = "1")]
-    duration: f64,
+    #[arg(long, value_name = "TIME", help_heading = "Target", default_value = "1s",
+          value_parser = seconds)]
+    duration: Duration,
     /// Do not measure the curve
     #[arg(long, help_heading = "Target")]
     no_curve: bool,
@@ -142,12 +148,8 @@ impl FrontEnd for SearchFront {
                 return Err(UsageError(format!("{option}: {why}")));
             }
         }
-        if !(0.01..=SECONDS_MAX).contains(&duration) {
-            let text = format!(
-                "--duration {duration}: between 0.01 and {SECONDS_MAX} seconds are possible"
-            );
-            return Err(UsageError(text));
-        }
+        let duration = seconds_in("--duration", duration, 0.01..=SECONDS_MAX);
+        let duration = duration.map_err(UsageError)?;
         if !(0.1..=50.0).contains(&within) {
             return Err(UsageError(format!(
                 "--within {within}: between 0.1 and 50 % are possible"

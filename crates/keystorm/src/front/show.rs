@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{ArgAction, Parser};
 use report::FORMATS;
 
+use super::outputs::apart;
 use super::{FrontEnd, Intent, PageOptions, UsageError, options};
 
 /// See the module.
@@ -64,6 +65,8 @@ impl FrontEnd for ShowFront {
         Ok(match options::<Options>(args)? {
             Ok(Options { file, format, pages, .. }) => {
                 let pages = pages.checked().map_err(UsageError)?;
+                let html = [("--html", pages.html.as_deref())];
+                apart(&html, &[("FILE", Some(&file))]).map_err(UsageError)?;
                 Intent::Show(ShowJob { file, format, pages })
             }
             Err(intent) => intent,

@@ -9,6 +9,7 @@ use sink::{BULK_MAX, EngineChoice};
 
 use crate::cpus::cpu_list;
 
+use super::redis_benchmark::{count_in, ip, port};
 use super::{FrontEnd, Intent, UsageError, options};
 
 /// See the module.
@@ -46,18 +47,18 @@ pub(crate) struct SinkJob {
 )]
 struct Options {
     /// TCP port; 0 for any that is free [default: 6379, or none if --unix is given]
-    #[arg(short = 'p', long, value_name = "PORT", help_heading = "Where")]
+    #[arg(short = 'p', long, value_name = "PORT", help_heading = "Where", value_parser = port)]
     port: Option<u16>,
     /// Address to listen on. Whoever can reach it can connect
     #[arg(long, value_name = "ADDR", help_heading = "Where",
-          default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
+          default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST), value_parser = ip)]
     bind: IpAddr,
     /// Unix socket, instead of or beside a port
     #[arg(short = 's', long, value_name = "PATH", help_heading = "Where")]
     unix: Option<PathBuf>,
     /// Bytes of the strings in replies
     #[arg(long, value_name = "BYTES", help_heading = "What", default_value = "3",
-          value_parser = clap::value_parser!(u32).range(0..=i64::from(BULK_MAX)))]
+          value_parser = count_in(0..=BULK_MAX))]
     bulk: u32,
     /// What moves the bytes: io_uring (`uring`), `epoll`, or `auto` for the fastest that this
     /// machine allows
@@ -70,8 +71,8 @@ struct Options {
     )]
     engine: EngineArg,
     /// Most connections at a time
-    #[arg(short = 'c', value_name = "CLIENTS", help_heading = "How", default_value = "10000",
-          value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(short = 'c', long, value_name = "CLIENTS", help_heading = "How", default_value = "10000",
+          value_parser = count_in(1..=1_000_000))]
     clients: u32,
     /// CPUs to keep the sink on, such as 1 or 0,2-3
     #[arg(long, value_name = "LIST", help_heading = "How")]

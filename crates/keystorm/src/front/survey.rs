@@ -2,13 +2,14 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{ArgAction, Parser};
 use lab::Line;
 use lab::survey::Wish;
 
 use super::lab::{job, split};
-use super::redis_benchmark::count;
+use super::redis_benchmark::{count, seconds, seconds_in};
 use super::{FrontEnd, Intent, Job, PageOptions, UsageError};
 
 /// See the module.
@@ -60,9 +61,9 @@ struct Options {
     /// Keys of the chapters on pipelines and connections
     #[arg(long, value_name = "NUM", help_heading = "Survey", default_value = "1M", value_parser = count)]
     keys: u64,
-    /// Seconds of each run [default: so that all of them take as long as said above]
-    #[arg(long, value_name = "SECONDS", help_heading = "Survey")]
-    seconds: Option<f64>,
+    /// How long each run lasts [default: so that all of them take as long as said above]
+    #[arg(long, value_name = "TIME", help_heading = "Survey", value_parser = seconds)]
+    seconds: Option<Duration>,
     /// Where to write survey.html and survey.json
     #[arg(short = 'o', value_name = "DIR", help_heading = "Results", default_value = ".")]
     output: PathBuf,
@@ -117,6 +118,7 @@ const REFUSED: [&str; 29] = [
     "--spawn-unix",
 ];
 
+const NAME: &str = "keystorm survey";
 const SECONDS_MAX: f64 = 3600.0;
 
 impl FrontEnd for SurveyFront {
@@ -143,14 +145,13 @@ impl FrontEnd for SurveyFront {
             let word = word.to_string_lossy();
             return Err(UsageError(format!("{word}: a survey has commands of its own")));
         }
-        if seconds.is_some_and(|seconds| !(0.01..=SECONDS_MAX).contains(&seconds)) {
-            let text = format!("--seconds: between 0.01 and {SECONDS_MAX} seconds are possible");
+        let within = |time| seconds_in("--seconds", time, 0.01..=SECONDS_MAX);
+        let seconds = seconds.map(within).transpose().map_err(UsageError)?;
+        if !(1..=1_000_000_000).contains(&keys) {
+            let text = format!("--keys {keys}: between 1 and 1,000,000,000 are possible");
             return Err(UsageError(text));
         }
-        if !(1..=1_000_000_000).contains(&keys) {
-            return Err(UsageError("--keys: between 1 and 1,000,000,000 are possible".to_owned()));
-        }
-        let first = job(line.words())?;
+        let first = job(NAME, line.words())?;
         let endpoint = first.plans.first().map(|plan| &plan.target.endpoint);
         let spawned = matches!(endpoint, Some(workload::Endpoint::Spawned { .. }));
         let unix = matches!(endpoint, Some(workload::Endpoint::Unix(_)));

@@ -7,6 +7,7 @@ use lab::words::Given;
 use lab::{Axis, Grid};
 
 use super::lab::{LabOutput, job, names_length, names_test, settled, split};
+use super::redis_benchmark::count_in;
 use super::{FrontEnd, Intent, Job, UsageError};
 use crate::execute;
 
@@ -50,7 +51,7 @@ struct Options {
     /// Go through the whole grid this often; a row then shows the run in the middle, and from
     /// where to where the others went
     #[arg(long, value_name = "TIMES", help_heading = "Load", default_value = "1",
-          value_parser = clap::value_parser!(u32).range(1..=1000))]
+          value_parser = count_in(1..=1000))]
     repeat: u32,
     #[command(flatten)]
     output: LabOutput,
@@ -90,8 +91,11 @@ impl FrontEnd for SweepFront {
             line.options.push(Given::new("--duration", SECONDS));
         }
         let grid = Grid::of(line).map_err(UsageError)?;
-        let points: Result<Vec<_>, _> =
-            grid.points().into_iter().map(|p| Ok((p.settings, job(p.args)?))).collect();
+        let points: Result<Vec<_>, _> = grid
+            .points()
+            .into_iter()
+            .map(|p| Ok((p.settings, job("keystorm sweep", p.args)?)))
+            .collect();
         let points = points?;
         if output.print_plan {
             let plans: Vec<_> = points.into_iter().flat_map(|(_, job)| job.plans).collect();

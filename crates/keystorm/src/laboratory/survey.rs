@@ -106,7 +106,7 @@ fn planned(plan: &Plan) -> Result<f64> {
     let mut all_s = 0.0;
     for station in plan.chapters.iter().flat_map(|chapter| &chapter.stations) {
         for (at, line) in station.lines.iter().enumerate() {
-            let job = job(line.clone()).map_err(said)?;
+            let job = job("keystorm survey", line.clone()).map_err(said)?;
             let this_s: f64 = job.plans.iter().map(planned_s).sum();
             all_s += if at == 0 { this_s } else { 0.0 };
         }
@@ -157,7 +157,7 @@ impl Surveying<'_> {
 
     fn stations(&mut self, chapter: &Chapter) -> Result<(), Stop> {
         if let Some(line) = &chapter.fill {
-            let fill = job(line.clone()).map_err(said)?;
+            let fill = job("keystorm survey", line.clone()).map_err(said)?;
             self.progress.begin(format!("filling {} keys", self.wish.keys), 1.0, self.left_s);
             for plan in &fill.plans {
                 let run = self.main.1.run(plan, None, &mut self.progress)?;
@@ -167,7 +167,7 @@ impl Surveying<'_> {
         }
         for station in &chapter.stations {
             let jobs: Result<Vec<Job>, UsageError> =
-                station.lines.iter().map(|line| job(line.clone())).collect();
+                station.lines.iter().map(|line| job("keystorm survey", line.clone())).collect();
             self.station(chapter, station, jobs.map_err(said)?)?;
         }
         Ok(())

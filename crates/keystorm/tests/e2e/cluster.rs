@@ -11,6 +11,7 @@ use wire::cluster::slot_of;
 
 use crate::certificates::{Identity, Subject};
 use crate::program::{Keystorm, Ran, within};
+use crate::record::place;
 use crate::server::{Server, free_port};
 
 /// How soon a cluster of the tests takes a silent node for gone.
@@ -174,6 +175,13 @@ fn keys_fall_on_their_nodes(cluster: &Cluster) {
     }
     let ran = ran.prints("cluster mode: yes (3 masters)").prints("node [2] configuration:");
     ran.prints("Cluster has 3 master nodes:").prints("Master 2: ");
+    let (_dir, file) = place();
+    for format in ["text", "quiet", "classic", "csv"] {
+        let kept = format!("--json {} --format {format} -n 300 set k v", file.display());
+        let printed = cluster.run(&kept).ok().out;
+        let show = format!("show {} --format {format}", file.display());
+        assert_eq!(Keystorm::new(&show).run().ok().out, printed, "{format}");
+    }
 }
 
 fn counts_are_exact(cluster: &Cluster) {

@@ -55,3 +55,18 @@ fn multipath_tcp_works_or_says_why_not() {
     let path = server.socket();
     server.run(&format!("--mptcp -s {} -n 1 ping", path.display())).exits(2).says("--mptcp");
 }
+
+#[test]
+fn errors_of_every_shape_and_length_are_counted_and_nothing_else_is() {
+    let long = |kind: &str| -> &'static str {
+        Box::leak(format!("{kind}ERR {}\r\n", "x".repeat(1_000_000)).into_boxed_str())
+    };
+    for answer in ["!5\r\nERR x\r\n", "-ERR x\r\n", long("-")] {
+        let listener = Listener::that_answers_load(answer);
+        let ran = listener.run("-n 6 -c 2 -P 3 --on-error count get k").ok();
+        ran.prints("ERR: 6").prints("first: ERR x");
+        listener.run("-n 6 -c 2 get k").exits(1).says("Error from server: ERR x");
+    }
+    let status = Listener::that_answers_load(long("+"));
+    status.run("-n 6 -c 2 -P 3 get k").ok().completed();
+}

@@ -42,6 +42,7 @@ fn sizes_out_of_bounds_name_their_option() {
         ("--num-functions x", "--num-functions"),
         ("--maxdocs x", "--maxdocs"),
         ("--spawn-unix", "--spawn"),
+        ("--json same --html same", "--json"),
     ];
     for (options, name) in cases {
         let ran = server.run(&format!("{options} get k")).exits(2);

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use workload::{
     Arg, Arrivals, Endpoint, EngineKind, OnError, Piece, Plan, ProtocolKind, ReadFrom, Schedule,
-    Stage, Stop, TlsOptions, Verify, Window, command::placeholder, suite::SUITE,
+    Stage, Stop, TlsOptions, Verify, Window, command::placeholder, secret::HIDDEN,
+    secret::shown_arguments, suite::SUITE,
 };
 
 use super::Source;
@@ -15,7 +16,7 @@ pub(super) fn section(sources: &[Source<'_>]) -> Section {
     let mut lines: Vec<(Vec<String>, Vec<Names>)> = Vec::new();
     let mut secret = false;
     for plan in sources.iter().flat_map(|source| source.runs).map(|run| &run.plan) {
-        secret |= plan.target.credentials.is_some();
+        secret |= !plan.secrets().is_empty();
         // Tests of the suite that were asked for alike are asked for together.
         let (words, test) = command_line(plan);
         match lines.iter_mut().find(|(known, tests)| *known == words && !tests.is_empty()) {
@@ -162,7 +163,7 @@ fn target(plan: &Plan, words: &mut Vec<String>) {
                 words.push("--spawn-unix".into());
             }
             if !args.is_empty() {
-                words.extend(["--spawn-args".into(), shell_words::join(args)]);
+                words.extend(["--spawn-args".into(), shell_words::join(shown_arguments(args))]);
             }
             if !cpus.is_empty() {
                 words.extend(["--server-cpus".into(), list(cpus)]);
@@ -173,7 +174,7 @@ fn target(plan: &Plan, words: &mut Vec<String>) {
         if let Some(user) = &login.user {
             words.extend(["--user".into(), user.clone()]);
         }
-        words.extend(["-a".into(), "***".into()]);
+        words.extend(["-a".into(), HIDDEN.into()]);
     }
     if target.db > 0 {
         words.extend(["--dbnum".into(), target.db.to_string()]);
@@ -264,6 +265,7 @@ fn command(plan: &Plan, words: &mut Vec<String>) {
 fn argument(arg: &Arg, plan: &Plan) -> String {
     let piece = |piece: &Piece| match piece {
         Piece::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+        Piece::Secret(_) => HIDDEN.to_owned(),
         Piece::Number(slot) => placeholder(*slot).to_owned(),
         Piece::Fill { .. } => "__data__".to_owned(),
         Piece::Tag => "{tag}".to_owned(),

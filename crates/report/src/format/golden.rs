@@ -3,6 +3,8 @@
 //! After a wanted change, `INSTA_UPDATE=always cargo test -p report` writes them anew; read the
 //! diff.
 
+use serde_json::Value;
+
 use crate::{FORMATS, FormatOptions, Persona, Run, Summary, fixture};
 
 /// All that a format writes of one run in a suite, by our own name.
@@ -81,6 +83,53 @@ fn nothing_but_line_ends_controls_a_terminal() {
         let text = rendered(format, &fixture::hostile());
         assert!(!text.chars().any(|c| c.is_control() && c != '\n'), "{format}: {text:?}");
         assert!(!text.contains('\u{202e}'), "{format}: {text:?}");
+    }
+}
+
+/// Whoever wrote a file may have put anything into any of its strings.
+#[test]
+fn no_string_of_a_file_controls_a_terminal() {
+    let (mut loaded, mut strings) = (0, 0);
+    for (_, run) in fixture::all() {
+        let mut record = crate::Record::new(true);
+        record.put(0, &run).unwrap();
+        let whole: Value = serde_json::from_str(&record.to_json().unwrap()).unwrap();
+        let mut paths = Vec::new();
+        string_paths(&whole, String::new(), &mut paths);
+        for path in paths {
+            strings += 1;
+            let mut changed = whole.clone();
+            let text = changed.pointer_mut(&path).unwrap();
+            *text = format!("{}\u{1b}[31m\u{9b}2J\r", text.as_str().unwrap()).into();
+            let text = serde_json::to_vec(&changed).unwrap();
+            let Ok(found) = crate::Record::from_json(&text).and_then(crate::Record::load) else {
+                continue;
+            };
+            loaded += 1;
+            for (format, _) in FORMATS {
+                let text = rendered(format, &found.runs[0]);
+                let safe = !text.chars().any(|c| c.is_control() && c != '\n');
+                assert!(safe, "{format} with {path}: {text:?}");
+            }
+        }
+    }
+    assert!(loaded * 4 > strings, "of {strings} strings {loaded} are anybody's to choose");
+}
+
+fn string_paths(value: &Value, path: String, found: &mut Vec<String>) {
+    match value {
+        Value::String(_) => found.push(path),
+        Value::Array(items) => {
+            for (at, item) in items.iter().enumerate() {
+                string_paths(item, format!("{path}/{at}"), found);
+            }
+        }
+        Value::Object(fields) => {
+            for (name, field) in fields {
+                string_paths(field, format!("{path}/{name}"), found);
+            }
+        }
+        _ => {}
     }
 }
 

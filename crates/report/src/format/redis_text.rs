@@ -107,7 +107,7 @@ fn write_placement(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()>
         writeln!(out, "  server CPUs: {}", list(cpus))?;
     }
     if let Some(note) = &measurement.engine_note {
-        writeln!(out, "  engine: {} ({})", measurement.engine, escape(note))?;
+        writeln!(out, "  engine: {}", escape(format!("{} ({note})", measurement.engine)))?;
     }
     super::write_tls(summary, out)
 }
@@ -150,7 +150,9 @@ fn write_summary(summary: &Summary<'_>, persona: Persona, out: &mut dyn Write) -
     let rps = summary.throughput_rps;
     writeln!(out, "\nSummary:\n  throughput summary: {rps:.2} requests per second")?;
     write_latency("latency summary", &summary.response, out)?;
-    if !persona.is_peer() && let Some(text) = summary.found_nothing() {
+    if !persona.is_peer()
+        && let Some(text) = summary.found_nothing()
+    {
         writeln!(out, "  {text}")?;
     }
     if summary.target_rps().is_some() && !persona.is_peer() {

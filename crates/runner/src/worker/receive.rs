@@ -52,7 +52,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
             let mut refusal = None;
             match reply {
                 Reply::Error(text) => {
-                    let text = explain::text(text);
+                    let text = self.handshake.masked(explain::text(text));
                     if self.route.counts_error(place, &request, &text) {
                         self.recorder.error(&answered, explain::kind(&text), &text, now_ns);
                         refusal =

@@ -45,6 +45,7 @@ impl KeyHash {
         for piece in &key.pieces {
             match piece {
                 Piece::Bytes(bytes) => sample.extend_from_slice(bytes),
+                Piece::Secret(bytes) => sample.extend_from_slice(bytes.reveal()),
                 Piece::Fill { len, skip } => Lcg::at(*skip).fill(*len as usize, &mut sample),
                 Piece::Tag => {
                     let range = sample.len() + 1..sample.len() + 4;
@@ -126,6 +127,7 @@ fn write(
     for piece in pieces {
         match (piece, digits) {
             (Piece::Bytes(bytes), _) => out.extend_from_slice(bytes),
+            (Piece::Secret(bytes), _) => out.extend_from_slice(bytes.reveal()),
             (Piece::Fill { len, skip }, _) => Lcg::at(*skip).fill(*len as usize, out),
             (Piece::Field(column), _) => {
                 out.extend_from_slice(dataset.map_or(&[][..], |d| d.cell(number, *column)));

@@ -2,15 +2,19 @@
 //!
 //! Finds where a reply ends and what kind it is. No object is built: a bulk string is skipped by
 //! its length, a collection is a count of elements still to come, nested ones add to that count,
-//! so that neither depth nor size costs memory. Building values is [`super::Value`]'s job.
+//! and of a line or error without end only the beginning is kept, so that neither depth nor size
+//! costs memory. Building values is [`super::Value`]'s job.
 
 use memchr::memchr;
 
 use super::NAME;
 use crate::{Decode, Decoded, ProtocolError, Reply};
 
-/// Longest status, error or number line.
+/// Longest line that is waited for in whole. What is longer can only be text, and is skipped as it
+/// comes.
 const LINE_MAX: usize = 64 * 1024;
+/// Most bytes of an error's text that are handed out.
+const ERROR_KEPT: usize = 1024;
 /// Most elements of one reply still to come, and longest bulk string: far above what a server
 /// allows, low enough that no sum overflows.
 const COUNT_MAX: u64 = 1 << 48;
@@ -24,6 +28,19 @@ pub struct RespDecoder {
     skip: u64,
     /// What to say when the reply being read ends.
     ending: Ending,
+    /// The line being skipped, if one is.
+    long: Option<LongLine>,
+    /// The beginning of an error whose text does not arrive as one line at once.
+    kept: Vec<u8>,
+}
+
+/// A line too long to be waited for.
+#[derive(Debug, Clone, Copy)]
+struct LongLine {
+    /// Whether it is an error of which [`RespDecoder::kept`] has the beginning.
+    error: bool,
+    /// Whether what was skipped so far ends in the first half of a line end.
+    cr: bool,
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -33,11 +50,13 @@ enum Ending {
     Push,
     /// The metadata before a reply (RESP3 attribute): the reply itself follows.
     Attribute,
+    /// An error written as a string (RESP3 blob error), whose text is kept while it is skipped.
+    Error,
 }
 
 impl Decode for RespDecoder {
     #[inline]
-    fn decode<'b>(&mut self, input: &'b [u8]) -> Result<Decoded<'b>, ProtocolError> {
+    fn decode<'b>(&'b mut self, input: &'b [u8]) -> Result<Decoded<'b>, ProtocolError> {
         // What nearly every write is answered with, between replies.
         if self.elements == 0 && input.starts_with(b"+OK\r\n") {
             return Ok(Decoded { consumed: 5, reply: Some(Reply::Done) });
@@ -47,23 +66,49 @@ impl Decode for RespDecoder {
 }
 
 impl RespDecoder {
-    fn read<'b>(&mut self, input: &'b [u8]) -> Result<Decoded<'b>, ProtocolError> {
+    fn read<'b>(&'b mut self, input: &'b [u8]) -> Result<Decoded<'b>, ProtocolError> {
         let mut at = 0;
         loop {
             if self.skip > 0 {
                 let step = self.skip.min((input.len() - at) as u64);
+                if self.ending == Ending::Error {
+                    // The line end after the text is no part of it.
+                    let text = step.min(self.skip.saturating_sub(2));
+                    self.keep(&input[at..at + text as usize]);
+                }
                 at += step as usize;
                 self.skip -= step;
                 if self.skip > 0 {
                     return Ok(Decoded { consumed: at, reply: None });
+                }
+                if self.ending == Ending::Error {
+                    (self.elements, self.ending) = (0, Ending::Done);
+                    return Ok(Decoded { consumed: at, reply: Some(Reply::Error(&self.kept)) });
                 }
                 if let Some(reply) = self.element_ended() {
                     return Ok(Decoded { consumed: at, reply: Some(reply) });
                 }
                 at += self.skip_equals(&input[at..]);
             }
+            if let Some(long) = self.long {
+                let Some(after) = self.skip_line(long, &input[at..])? else {
+                    return Ok(Decoded { consumed: input.len(), reply: None });
+                };
+                at += after;
+                if long.error {
+                    self.elements = 0;
+                    return Ok(Decoded { consumed: at, reply: Some(Reply::Error(&self.kept)) });
+                }
+                if let Some(reply) = self.element_ended() {
+                    return Ok(Decoded { consumed: at, reply: Some(reply) });
+                }
+            }
             let Some((line, after)) = line(&input[at..])? else {
-                return Ok(Decoded { consumed: at, reply: None });
+                if input.len() - at <= LINE_MAX {
+                    return Ok(Decoded { consumed: at, reply: None });
+                }
+                self.begin_line(&input[at..])?;
+                continue;
             };
             let reply = self.header(line)?;
             at += after;
@@ -73,13 +118,50 @@ impl RespDecoder {
         }
     }
 
+    /// Begins to skip the line at the start of `input`, which is longer than what is waited for.
+    #[cold]
+    fn begin_line(&mut self, input: &[u8]) -> Result<(), ProtocolError> {
+        let (&kind, text) = input.split_first().ok_or_else(|| fault("an empty line", input))?;
+        if !b"+-(".contains(&kind) {
+            return Err(fault("a line without an end", input));
+        }
+        let error = kind == b'-' && self.elements == 0;
+        if error {
+            self.kept.clear();
+            self.keep(text);
+        }
+        // It is under way, and as long as it is, something is still to come.
+        self.elements += u64::from(self.elements == 0);
+        self.long = Some(LongLine { error, cr: false });
+        Ok(())
+    }
+
+    /// Skips on in a long line; where the next one begins, if it ends here.
+    #[cold]
+    fn skip_line(&mut self, long: LongLine, input: &[u8]) -> Result<Option<usize>, ProtocolError> {
+        let end = memchr(b'\n', input);
+        let before = &input[..end.unwrap_or(input.len())];
+        let cr = before.last().map_or(long.cr, |last| *last == b'\r');
+        self.long = end.is_none().then_some(LongLine { cr, ..long });
+        match end {
+            Some(_) if !cr => Err(fault("a line that does not end in CR LF", input)),
+            end => Ok(end.map(|end| end + 1)),
+        }
+    }
+
+    /// Keeps the beginning of an error's text.
+    fn keep(&mut self, text: &[u8]) {
+        let room = ERROR_KEPT - self.kept.len();
+        self.kept.extend_from_slice(&text[..text.len().min(room)]);
+    }
+
     /// Takes the header line of an element; a reply if the element and with it the reply ends.
     fn header<'b>(&mut self, line: &'b [u8]) -> Result<Option<Reply<'b>>, ProtocolError> {
         let top = self.elements == 0;
         let (&kind, rest) = line.split_first().ok_or_else(|| fault("an empty line", line))?;
         match kind {
             b'+' | b':' | b',' | b'#' | b'(' => {}
-            b'-' if top => return Ok(Some(Reply::Error(rest))),
+            b'-' if top => return Ok(Some(Reply::Error(&rest[..rest.len().min(ERROR_KEPT)]))),
             b'-' => {}
             b'_' if top => return Ok(Some(Reply::Miss)),
             b'_' => {}
@@ -89,6 +171,10 @@ impl RespDecoder {
                 Some(len) => {
                     self.elements += u64::from(top);
                     self.skip = len + 2;
+                    if top && kind == b'!' {
+                        self.ending = Ending::Error;
+                        self.kept.clear();
+                    }
                     return Ok(None);
                 }
             },
@@ -138,7 +224,7 @@ impl RespDecoder {
             return None;
         }
         match std::mem::take(&mut self.ending) {
-            Ending::Done => Some(Reply::Done),
+            Ending::Done | Ending::Error => Some(Reply::Done),
             Ending::Push => Some(Reply::Push),
             Ending::Attribute => None,
         }
@@ -165,11 +251,9 @@ impl RespDecoder {
 #[inline]
 fn line(input: &[u8]) -> Result<Option<(&[u8], usize)>, ProtocolError> {
     let Some(end) = memchr(b'\n', input) else {
-        let first_is_type = input.first().is_none_or(|b| b"+-:$*_,#!=(~%>|".contains(b));
-        return match (first_is_type, input.len() > LINE_MAX) {
-            (false, _) => Err(fault("no type of reply begins like this", input)),
-            (true, true) => Err(fault("a line without an end", input)),
-            (true, false) => Ok(None),
+        return match input.first().is_none_or(|b| b"+-:$*_,#!=(~%>|".contains(b)) {
+            true => Ok(None),
+            false => Err(fault("no type of reply begins like this", input)),
         };
     };
     match input[..end].strip_suffix(b"\r") {
@@ -265,7 +349,15 @@ mod tests {
                 b"%1\r\n+k\r\n*1\r\n,1.5\r\n~1\r\n#t\r\n(123\r\n",
                 &[Said::Done, Said::Done, Said::Done],
             ),
-            (b"=7\r\ntxt:abc\r\n!5\r\nERR x\r\n", &[Said::Done, Said::Done]),
+            (
+                b"=7\r\ntxt:abc\r\n!5\r\nERR x\r\n!0\r\n\r\n",
+                &[Said::Done, Said::Error(b"ERR x".to_vec()), Said::Error(vec![])],
+            ),
+            (b"*2\r\n!5\r\nERR x\r\n:1\r\n+OK\r\n", &[Said::Done, Said::Done]),
+            (
+                b"|1\r\n+a\r\n:1\r\n!3\r\nE\r\n\r\n:1\r\n",
+                &[Said::Error(b"E\r\n".to_vec()), Said::Done],
+            ),
             (b">2\r\n+invalidate\r\n*1\r\n$1\r\nk\r\n+OK\r\n", &[Said::Push, Said::Done]),
             (b"|1\r\n+ttl\r\n:3\r\n+OK\r\n", &[Said::Done]),
             (b"*2\r\n|1\r\n+a\r\n:1\r\n:2\r\n:3\r\n+OK\r\n", &[Said::Done, Said::Done]),
@@ -292,7 +384,43 @@ mod tests {
         for input in cases {
             assert_eq!(whole(input), [Said::Fault], "{}", input.escape_ascii());
         }
-        assert_eq!(whole(&[b'+'; LINE_MAX + 2]), [Said::Fault]);
+        assert_eq!(whole(&[b':'; LINE_MAX + 2]), [Said::Fault]);
+    }
+
+    /// A line of `len` bytes of text, its end included in no count.
+    fn long_line(kind: u8, len: usize) -> Vec<u8> {
+        let text = b"ERR ".iter().copied().chain(std::iter::repeat(b'x')).take(len);
+        std::iter::once(kind).chain(text).chain(*b"\r\n").collect()
+    }
+
+    #[test]
+    fn lines_of_any_length_are_skipped_and_of_errors_the_beginning_is_kept() {
+        let kept = Said::Error(long_line(b'-', ERROR_KEPT)[1..=ERROR_KEPT].to_vec());
+        for len in [LINE_MAX - 2, LINE_MAX - 1, LINE_MAX, LINE_MAX + 1, 1_000_000] {
+            let mut input = long_line(b'-', len);
+            input.extend(long_line(b'+', len));
+            input.extend([&b"*3\r\n"[..], &long_line(b'-', len), b":1\r\n"].concat());
+            input.extend(long_line(b'(', len));
+            let blob = long_line(b'x', len);
+            input.extend([format!("!{len}\r\n").as_bytes(), &blob[1..], b":1\r\n"].concat());
+            let expected = [kept.clone(), Said::Done, Said::Done, kept.clone(), Said::Done];
+            assert_eq!(whole(&input), expected, "{len}");
+            for piece in [1000, 4097, LINE_MAX, LINE_MAX + 1] {
+                assert_eq!(decode_pieces(input.chunks(piece)), expected, "{len} by {piece}");
+            }
+        }
+        // The two halves of its end may come apart.
+        let input = long_line(b'-', LINE_MAX + 10);
+        for at in input.len() - 3..input.len() {
+            let pieces = [&input[..at], &input[at..], b"+OK\r\n"];
+            assert_eq!(decode_pieces(pieces), [kept.clone(), Said::Done], "{at}");
+        }
+        let mut bare = long_line(b'+', LINE_MAX + 10);
+        bare.remove(LINE_MAX + 11);
+        assert_eq!(whole(&bare), [Said::Fault]);
+        let all_but_end = &bare[..bare.len() - 1];
+        assert_eq!(decode_pieces([all_but_end, b"\n"]), [Said::Fault]);
+        assert_eq!(whole(&[b'$'; LINE_MAX + 10]), [Said::Fault]);
     }
 
     #[test]
@@ -333,6 +461,7 @@ mod tests {
             Just(b"$3\r\nabc\r\n".to_vec()),
             Just(b"+OK\r\n".to_vec()),
             Just(b"-ERR x\r\n".to_vec()),
+            Just(b"!6\r\nERR\r\nx\r\n".to_vec()),
             Just(b":-7\r\n".to_vec()),
             Just(b"$-1\r\n".to_vec()),
             Just(b"*-1\r\n".to_vec()),

@@ -54,6 +54,7 @@ fn append_body(template: &mut Template, arg: &Arg, digits: Option<usize>) {
         let at = template.bytes.len();
         match piece {
             Piece::Bytes(bytes) => template.bytes.extend_from_slice(bytes),
+            Piece::Secret(bytes) => template.bytes.extend_from_slice(bytes.reveal()),
             Piece::Fill { len, skip } => {
                 workload::value::Lcg::at(*skip).fill(*len as usize, &mut template.bytes);
             }
@@ -76,6 +77,7 @@ fn append_body(template: &mut Template, arg: &Arg, digits: Option<usize>) {
 fn fixed_len(piece: &Piece, digits: Option<usize>) -> usize {
     match piece {
         Piece::Bytes(bytes) => bytes.len(),
+        Piece::Secret(bytes) => bytes.reveal().len(),
         Piece::Fill { len, .. } => *len as usize,
         Piece::Field(_) => 0,
         Piece::Tag => command::TAG_PLACEHOLDER.len(),

@@ -16,7 +16,8 @@ impl PlanParts {
     pub fn build(self) -> Result<Plan, PlanError> {
         let fleet = &self.fleet;
         refuse((1..=limits::WORKERS_MAX).contains(&fleet.workers), || {
-            format!("--threads: between 1 and {} worker threads are possible", limits::WORKERS_MAX)
+            let (given, most) = (fleet.workers, limits::WORKERS_MAX);
+            format!("--threads {given}: between 1 and {most} worker threads are possible")
         })?;
         refuse((1..=limits::CONNECTIONS_MAX).contains(&fleet.connections), || {
             format!(
@@ -37,18 +38,23 @@ impl PlanParts {
                 format!("-n {n}: between 1 and {} requests are possible", limits::REQUESTS_MAX)
             })?,
             Stop::AfterNs(ns) => refuse((1..=limits::DURATION_NS_MAX).contains(&ns), || {
-                "--duration: between 1 second and 366 days are possible".to_owned()
+                format!(
+                    "--duration {}: more than 0 seconds and at most 366 days are possible",
+                    ns as f64 / 1e9
+                )
             })?,
         }
         refuse(self.warmup_ns <= limits::DURATION_NS_MAX, || {
-            "--warmup: at most 366 days are possible".to_owned()
+            format!("--warmup {}: at most 366 days are possible", self.warmup_ns as f64 / 1e9)
         })?;
         refuse((1..=5).contains(&self.precision), || {
-            "--precision: between 1 and 5 significant digits are possible".to_owned()
+            let given = self.precision;
+            format!("--precision {given}: between 1 and 5 significant digits are possible")
         })?;
         let timeouts = limits::TIMEOUT_NS_MIN..=limits::TIMEOUT_NS_MAX;
         refuse(self.timeout_ns.is_none_or(|ns| timeouts.contains(&ns)), || {
-            "--timeout: between 1 millisecond and an hour is possible".to_owned()
+            let given_ms = self.timeout_ns.unwrap_or_default() as f64 / 1e6;
+            format!("--timeout {given_ms}: between 1 millisecond and an hour is possible")
         })?;
         if let Pace::Open(schedule) = &self.pace {
             self.check_schedule(schedule)?;
@@ -60,7 +66,16 @@ impl PlanParts {
         self.check_shard()?;
         self.check_batch_bytes()?;
         self.check_fields()?;
-        Ok(Plan(self))
+        Ok(Plan(self.without_open_passwords()))
+    }
+
+    /// The same with every password in its commands as a secret.
+    fn without_open_passwords(mut self) -> Self {
+        let known = self.target.credentials.as_ref().map(|login| login.password.reveal());
+        for command in self.setup.iter_mut().chain(&mut self.sequence) {
+            command.hide_passwords(known);
+        }
+        self
     }
 
     fn check_schedule(&self, schedule: &Schedule) -> Result<(), PlanError> {

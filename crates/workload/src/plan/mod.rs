@@ -12,7 +12,10 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::{Budget, CommandSpec, Curve, Dataset, KeySpace, Pace, Pacer, Schedule, Shard, Target};
+use crate::secret::{self, SecretBytes};
+use crate::{
+    Budget, CommandSpec, Curve, Dataset, Endpoint, KeySpace, Pace, Pacer, Schedule, Shard, Target,
+};
 
 /// The protocol spoken on every connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -167,6 +170,23 @@ impl TryFrom<PlanParts> for Plan {
 }
 
 impl Plan {
+    /// Every password that it holds, each once, to look for in what others say.
+    #[must_use]
+    pub fn secrets(&self) -> Vec<String> {
+        let login = self.target.credentials.iter().map(|login| login.password.reveal().to_owned());
+        let commands = self.setup.iter().chain(&self.sequence).flat_map(CommandSpec::secrets);
+        let text = |secret: &SecretBytes| String::from_utf8_lossy(secret.reveal()).into_owned();
+        let mut all: Vec<String> = login.chain(commands.map(text)).collect();
+        if let Endpoint::Spawned { args, .. } = &self.target.endpoint {
+            all.extend(secret::of_arguments(args));
+        }
+        all.retain(|secret| !secret.is_empty());
+        // Of two the longer one first, which the other may be a part of.
+        all.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+        all.dedup();
+        all
+    }
+
     /// Connections that this share of the plan opens.
     #[must_use]
     pub fn own_connections(&self) -> u32 {
@@ -338,6 +358,33 @@ pub(crate) mod tests {
             let error = bad.unwrap_err().to_string();
             assert!(error.contains("-c 0") || error.contains("zigzag"), "{error}");
         }
+    }
+
+    #[test]
+    fn a_password_in_a_command_is_sent_and_shown_nowhere() {
+        let mut parts = parts();
+        let login = crate::Credentials { user: None, password: crate::Secret::new("hunter1") };
+        parts.target.credentials = Some(login);
+        parts.target.endpoint = Endpoint::Spawned {
+            program: None,
+            args: ["--requirepass", "hunter3", "--io-threads", "2"].map(String::from).into(),
+            unix: false,
+            cpus: vec![],
+        };
+        parts.sequence = vec![
+            CommandSpec::parse(["acl", "setuser", "u__rand_int__", ">hunter2__rand_int__"]),
+            CommandSpec::parse(["set", "k", "hunter1"]),
+        ];
+        let plan = parts.build().unwrap();
+        let sent = Arg::literal(b">hunter2__rand_int__").with_numbers().pieces;
+        assert_eq!(plan.sequence[0].args[3].pieces.len(), sent.len() + 1, "the sign stays");
+        assert_eq!(plan.sequence[1].args[2].fixed_bytes().unwrap(), b"hunter1");
+        let saved = serde_json::to_string(&plan).unwrap();
+        assert!(!saved.contains("hunter") && saved.contains("--io-threads"), "{saved}");
+        assert!(!format!("{:?}", plan.sequence).contains("hunter"));
+        assert_eq!(plan.secrets(), ["hunter1", "hunter2", "hunter3"]);
+        let loaded: Plan = serde_json::from_str(&saved).unwrap();
+        assert_eq!(serde_json::to_string(&loaded).unwrap(), saved);
     }
 
     #[test]

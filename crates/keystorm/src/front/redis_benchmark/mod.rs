@@ -14,10 +14,12 @@ mod values;
 mod verdict;
 
 use std::ffi::OsString;
+use std::time::Duration;
 
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Command, CommandFactory, FromArgMatches};
 
+use super::near::explained;
 use super::{FrontEnd, Intent, Job, UsageError};
 use crate::execute;
 use options::Options;
@@ -27,7 +29,9 @@ use target::After;
 // What other front ends ask of a server and of numbers is asked in these words too.
 pub(super) use options::ServerOptions;
 pub(super) use target::{Rule, target};
-pub(super) use values::{count, small_count};
+pub(super) use values::{
+    count, count_in, ip, percent, port, seconds, seconds_in, signed, small_count,
+};
 
 /// Its options, for front ends that take them beside their own.
 pub(super) fn vocabulary() -> clap::Command {
@@ -89,13 +93,13 @@ impl Typed {
                 Ok(Ok(Self { command, matches, persona }))
             }
             Err(said) if !said.use_stderr() => Ok(Err(Intent::Say(said.render().to_string()))),
-            Err(error) => Err(UsageError(error.render().to_string())),
+            Err(error) => Err(explained(error, &command)),
         }
     }
 
     fn options(&self) -> Result<Options, UsageError> {
         let options = Options::from_arg_matches(&self.matches);
-        options.map_err(|error| UsageError(error.render().to_string()))
+        options.map_err(|error| explained(error, &self.command))
     }
 
     /// What was read, for the options that were added.
@@ -141,8 +145,8 @@ impl Options {
         // A ramp and steps have a length of their own.
         let timed = self.load.rps.as_deref().is_some_and(|rate| rate.contains('/'));
         if self.load.requests.is_none() && self.load.duration.is_none() && !timed {
-            self.load.duration = Some(seconds);
-            self.load.warmup.get_or_insert(warmup);
+            self.load.duration = Some(Duration::from_secs_f64(seconds));
+            self.load.warmup.get_or_insert(Duration::from_secs_f64(warmup));
         }
     }
 }

@@ -5,6 +5,7 @@
 //! of several count, and ends at the first word that is no option.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use crate::front::PageOptions;
 use clap::{ArgAction, Parser};
@@ -14,8 +15,8 @@ use crate::front::show::format_name;
 
 use super::persona::PEERS;
 use super::values::{
-    ArrivalsArg, EngineArg, OnErrorArg, RfrArg, Threads, WindowArg, YesNo, count, shard,
-    small_count, start_at, threads,
+    ArrivalsArg, EngineArg, OnErrorArg, RfrArg, Threads, WindowArg, YesNo, count, count_in, ip,
+    milliseconds, port, seconds, shard, signed, small_count, start_at, threads,
 };
 
 /// How fast is your Redis, really? Measures Redis, Valkey and whatever else speaks RESP. Takes the
@@ -72,10 +73,11 @@ pub(in crate::front) struct Options {
 #[derive(Debug, clap::Args)]
 pub(in crate::front) struct ServerOptions {
     /// Server hostname [default: 127.0.0.1]
-    #[arg(short = 'h', value_name = "HOST", allow_hyphen_values = true)]
+    #[arg(short = 'h', long, value_name = "HOST", allow_hyphen_values = true)]
     pub(in crate::front) host: Option<String>,
     /// Server port [default: 6379]
-    #[arg(short = 'p', value_name = "PORT", allow_hyphen_values = true)]
+    #[arg(short = 'p', long, value_name = "PORT", allow_hyphen_values = true,
+          value_parser = port)]
     pub(in crate::front) port: Option<u16>,
     /// Unix socket of the server (instead of host and port)
     #[arg(short = 's', value_name = "PATH", allow_hyphen_values = true)]
@@ -94,7 +96,7 @@ pub(in crate::front) struct ServerOptions {
     #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
     pub(in crate::front) user: Option<String>,
     /// Database to SELECT
-    #[arg(long, value_name = "DB", allow_hyphen_values = true)]
+    #[arg(long, value_name = "DB", allow_hyphen_values = true, value_parser = small_count)]
     pub(in crate::front) dbnum: Option<u32>,
     /// Speak RESP3 (HELLO 3)
     #[arg(short = '3')]
@@ -126,7 +128,7 @@ pub(in crate::front) struct ServerOptions {
     pub(in crate::front) server_cpus: Option<String>,
     /// Local addresses to connect from, between commas, in turn: each has ports of its own, so
     /// that there can be more than 28,000 connections to one server address
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = ip)]
     pub(in crate::front) source_ip: Vec<std::net::IpAddr>,
     /// Let that server listen on a unix socket instead of a loopback port
     #[arg(long)]
@@ -174,20 +176,24 @@ pub(super) struct TlsArgs {
 
 #[derive(Debug, clap::Args)]
 pub(super) struct LoadOptions {
-    /// Parallel connections; here, and for -n, -r and --rps, 10k is 10000 and 5M 5000000
-    #[arg(short = 'c', value_name = "CLIENTS", allow_hyphen_values = true, default_value = "50", value_parser = small_count)]
+    /// Parallel connections; here and for every other count or size, 10k is 10000 and 5M 5000000
+    #[arg(short = 'c', long, value_name = "CLIENTS", allow_hyphen_values = true,
+          default_value = "50", value_parser = small_count)]
     pub(super) clients: u32,
     /// Requests in all [default: 100000]
-    #[arg(short = 'n', value_name = "REQUESTS", allow_hyphen_values = true, value_parser = count)]
+    #[arg(short = 'n', long, value_name = "REQUESTS", allow_hyphen_values = true,
+          value_parser = count)]
     pub(super) requests: Option<u64>,
-    /// Seconds to run, instead of -n
-    #[arg(long, value_name = "SECONDS", allow_hyphen_values = true)]
-    pub(super) duration: Option<f64>,
-    /// Seconds to run before measuring
-    #[arg(long, value_name = "SECONDS", allow_hyphen_values = true)]
-    pub(super) warmup: Option<f64>,
+    /// How long to run, instead of -n; here and for every other time, 500ms, 2s, 1.5m and 1h are
+    /// understood, and a number alone is seconds
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = seconds)]
+    pub(super) duration: Option<Duration>,
+    /// How long to run before measuring
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = seconds)]
+    pub(super) warmup: Option<Duration>,
     /// Requests per pipeline [default: 1]
-    #[arg(short = 'P', value_name = "NUMREQ", allow_hyphen_values = true)]
+    #[arg(short = 'P', long, value_name = "NUMREQ", allow_hyphen_values = true,
+          value_parser = signed)]
     pub(super) pipeline: Option<i64>,
     /// When a pipeline goes on: `batch` when all its replies are in, `rolling` as each comes
     /// [default: batch, as in the peers; rolling with --rps]
@@ -206,7 +212,7 @@ pub(super) struct LoadOptions {
     #[arg(long, value_name = "I/N", value_parser = shard)]
     pub(super) shard: Option<workload::Shard>,
     /// Begin at this instant (of one test), such as 2026-05-01T12:00:00Z, seconds since 1970, or
-    /// +5 for five seconds from now
+    /// +5s for five seconds from now
     #[arg(long, value_name = "TIME", value_parser = start_at, conflicts_with_all = ["idle", "repeat"])]
     pub(super) start_at: Option<std::time::SystemTime>,
     /// Worker threads; `auto` for one on each CPU that a server on this machine leaves free, 0
@@ -221,16 +227,17 @@ pub(super) struct LoadOptions {
     #[arg(long, value_name = "NAME", default_value = "auto")]
     pub(super) engine: EngineArg,
     /// 1 keeps connections, 0 opens one for each pipeline
-    #[arg(short = 'k', value_name = "BOOLEAN", allow_hyphen_values = true, default_value = "1")]
+    #[arg(short = 'k', value_name = "BOOLEAN", allow_hyphen_values = true, default_value = "1",
+          value_parser = signed)]
     pub(super) keep_alive: i64,
     /// Whether a connection that is lost is opened again, and the run goes on [default: yes with
     /// --duration, unless the server is spawned; no otherwise: its loss ends the run, as in the peers]
     #[arg(long, value_name = "WHETHER")]
     pub(super) reconnect: Option<YesNo>,
-    /// Milliseconds that a request may take; one that takes longer is counted apart, and its
-    /// connection is opened again (or the run ends, without --reconnect)
-    #[arg(long, value_name = "MS", allow_hyphen_values = true)]
-    pub(super) timeout: Option<f64>,
+    /// How long a request may take, where a number alone is milliseconds; one that takes longer is
+    /// counted apart, and its connection is opened again (or the run ends, without --reconnect)
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = milliseconds)]
+    pub(super) timeout: Option<Duration>,
     /// Only hold -c idle connections
     #[arg(short = 'I')]
     pub(super) idle: bool,
@@ -239,7 +246,7 @@ pub(super) struct LoadOptions {
     pub(super) repeat: bool,
     /// Carry out each test N times, and report the means with their 95 % confidence intervals too,
     /// and whether they are narrow enough to conclude from
-    #[arg(long = "repeat", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000),
+    #[arg(long = "repeat", value_name = "N", value_parser = count_in(1..=1_000),
           conflicts_with_all = ["repeat", "idle", "start_at"])]
     pub(super) repeats: Option<u32>,
 }
@@ -256,7 +263,7 @@ pub(super) struct DataOptions {
     #[arg(long)]
     pub(super) sequential: bool,
     /// Bytes of a value [default: 3]
-    #[arg(short = 'd', value_name = "SIZE", allow_hyphen_values = true)]
+    #[arg(short = 'd', value_name = "SIZE", allow_hyphen_values = true, value_parser = signed)]
     pub(super) data_size: Option<i64>,
     /// Read the last argument of the command from standard input
     #[arg(short = 'x')]
@@ -269,23 +276,25 @@ pub(super) struct DataOptions {
     #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
     pub(super) xml_root_element: Option<String>,
     /// Rows to read of it [default: all]
-    #[arg(long, value_name = "NUM", allow_hyphen_values = true)]
+    #[arg(long, value_name = "NUM", allow_hyphen_values = true, value_parser = signed)]
     pub(super) maxdocs: Option<i64>,
     /// Functions in the library of the test function_load
-    #[arg(long, value_name = "NUM", allow_hyphen_values = true, default_value = "10")]
+    #[arg(long, value_name = "NUM", allow_hyphen_values = true, default_value = "10",
+          value_parser = small_count)]
     pub(super) num_functions: u32,
     /// Keys passed to the function of the test fcall
-    #[arg(long, value_name = "NUM", allow_hyphen_values = true, default_value = "1")]
+    #[arg(long, value_name = "NUM", allow_hyphen_values = true, default_value = "1",
+          value_parser = small_count)]
     pub(super) num_keys_in_fcall: u32,
     /// Where the key numbers come from: one seed, one stream of keys [default: the time]
-    #[arg(long, value_name = "NUM", allow_hyphen_values = true)]
+    #[arg(long, value_name = "NUM", allow_hyphen_values = true, value_parser = signed)]
     pub(super) seed: Option<i64>,
 }
 
 #[derive(Debug, clap::Args)]
 pub(super) struct ResultOptions {
     /// Only a line for each test
-    #[arg(short = 'q')]
+    #[arg(short = 'q', long)]
     pub(super) quiet: bool,
     /// CSV
     #[arg(long)]
@@ -308,7 +317,7 @@ pub(super) struct ResultOptions {
           value_parser = MetricsAt::parse)]
     pub(super) metrics: Option<MetricsAt>,
     /// Significant digits of latencies, 1 to 4 [default: 3]
-    #[arg(long, value_name = "DIGITS", allow_hyphen_values = true)]
+    #[arg(long, value_name = "DIGITS", allow_hyphen_values = true, value_parser = signed)]
     pub(super) precision: Option<i64>,
     /// Also report the latency to the first byte of a pipeline's replies, which is what the peers
     /// call latency
@@ -331,7 +340,6 @@ pub(super) struct ResultOptions {
 /// Options of the peers that this version does not have. Known, so that they are refused by name.
 #[derive(Debug, clap::Args)]
 pub(super) struct LaterOptions {
-    #[arg(long, hide = true)]
     #[arg(long, hide = true)]
     rdma: bool,
     #[arg(long, hide = true)]
@@ -393,4 +401,5 @@ Subcommands, each with a --help of its own:
   keystorm sink        a server that does as little as a server can
   keystorm show        a run that was kept with --json, in any layout
   keystorm merge       runs of several clients, added up
-  keystorm report      saved runs as a page with charts";
+  keystorm report      saved runs as a page with charts
+  keystorm help        this help, or with a name that subcommand's";

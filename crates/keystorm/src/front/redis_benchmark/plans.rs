@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use report::{FormatOptions, Persona};
 use wire::Protocol;
@@ -13,8 +13,8 @@ use wire::resp::Resp;
 use workload::command::split_sequence;
 use workload::suite::{FCALL_KEYS_MAX, FUNCTIONS_MAX, Origin, SUITE, SuiteShape, SuiteTest, names};
 use workload::{
-    Arg, Arrivals, CommandSpec, Dataset, Endpoint, Fleet, KeySpace, OnError, Pace, Plan, PlanParts,
-    ProtocolKind, Schedule, Stop, Window, limits,
+    Arg, Arrivals, CommandSpec, Credentials, Dataset, Endpoint, Fleet, KeySpace, OnError, Pace,
+    Plan, PlanParts, ProtocolKind, Schedule, Stop, Window, limits, secret,
 };
 
 use super::options::Options;
@@ -22,6 +22,7 @@ use super::target::{After, Rule, target};
 use super::values::{Threads, YesNo, count};
 use super::{dataset, rate, tls, verdict};
 use crate::cpus::cpu_list;
+use crate::front::outputs::apart;
 use crate::front::{Action, Job, Output, VerdictTo};
 
 /// Largest value, as in the peers.
@@ -123,6 +124,14 @@ fn output(options: &Options, persona: Persona) -> Result<Output, String> {
         return Err("--hdr: a file is needed; standard output is for reports".into());
     }
     let pages = results.pages.clone().checked()?;
+    apart(
+        &[
+            ("--json", results.json.as_deref()),
+            ("--hdr", results.hdr.as_deref()),
+            ("--html", pages.html.as_deref()),
+        ],
+        &[("--dataset", options.data.dataset.as_deref())],
+    )?;
     if options.load.idle && (results.json.is_some() || results.hdr.is_some() || pages.any()) {
         return Err(
             "-I measures nothing that --json, --hdr, --html, --svg or --png could keep".into()
@@ -170,7 +179,7 @@ fn base(
     let arrivals = load.arrivals.map_or(Arrivals::Constant, Into::into);
     let pace = match load.rps.as_deref() {
         None => Pace::Closed,
-        Some(text) => rate::pace(text, arrivals).map_err(|e| format!("--rps: {e}"))?,
+        Some(text) => rate::pace(text, arrivals).map_err(|e| format!("--rps {text}: {e}"))?,
     };
     let window = match (load.window, &pace) {
         (Some(window), _) => window.into(),
@@ -191,7 +200,7 @@ fn base(
     }
     let length_ns = pace.schedule().and_then(Schedule::length_ns);
     let stop = match (load.duration, load.requests, length_ns) {
-        (Some(seconds), ..) => Stop::AfterNs(nanoseconds("--duration", seconds)?),
+        (Some(time), ..) => Stop::AfterNs(nanoseconds(time)),
         (None, None, Some(ns)) => Stop::AfterNs(ns),
         (None, requests, _) => Stop::Requests(requests.unwrap_or(REQUESTS_DEFAULT)),
     };
@@ -217,7 +226,7 @@ fn base(
             cpus: cpu_list("--cpus", load.cpus.as_deref())?,
         },
         pace,
-        warmup_ns: nanoseconds("--warmup", load.warmup.unwrap_or(0.0))?,
+        warmup_ns: nanoseconds(load.warmup.unwrap_or_default()),
         stop,
         setup: Vec::new(),
         sequence: Vec::new(),
@@ -234,7 +243,7 @@ fn base(
             None => OnError::Stop,
         },
         reconnect,
-        timeout_ns: load.timeout.map(|ms| (ms * 1e6) as u64),
+        timeout_ns: load.timeout.map(nanoseconds),
         precision: precision(results.precision),
         first_byte: results.first_byte,
         seed: match data.seed {
@@ -279,7 +288,7 @@ fn suite_parts(base: &PlanParts, test: &SuiteTest, shape: &SuiteShape) -> PlanPa
 /// The plan of a command given on the command line.
 fn command_parts(base: PlanParts, options: &Options) -> Result<PlanParts, String> {
     let mut words: Vec<Vec<u8>> = options.command.iter().map(|w| w.clone().into_vec()).collect();
-    let name = words.iter().map(|w| String::from_utf8_lossy(w)).collect::<Vec<_>>().join(" ");
+    let name = title(&words, base.target.credentials.as_ref());
     if options.data.stdin_arg {
         let mut last = Vec::new();
         let read = std::io::stdin().lock().read_to_end(&mut last);
@@ -333,6 +342,17 @@ fn command_parts(base: PlanParts, options: &Options) -> Result<PlanParts, String
     })
 }
 
+/// A command line without passwords, as its results are titled.
+fn title(words: &[Vec<u8>], login: Option<&Credentials>) -> String {
+    let mut shown = secret::shown_sequence(words);
+    let known = login.map(|login| login.password.reveal()).filter(|known| !known.is_empty());
+    for word in shown.iter_mut().skip(1).filter(|word| Some(&word[..]) == known.map(str::as_bytes))
+    {
+        *word = secret::HIDDEN.into();
+    }
+    shown.iter().map(|word| String::from_utf8_lossy(word)).collect::<Vec<_>>().join(" ")
+}
+
 fn dataset_of(options: &Options) -> Result<Option<Dataset>, String> {
     let row = options.data.xml_root_element.as_deref();
     let rows_max = options.data.maxdocs.and_then(|n| usize::try_from(n).ok()).filter(|n| *n > 0);
@@ -372,13 +392,9 @@ fn spare_cpus(endpoint: &Endpoint) -> i64 {
     if remote { cpus } else { (cpus - 1).max(1) }
 }
 
-fn nanoseconds(option: &str, seconds: f64) -> Result<u64, String> {
-    let ns = seconds * 1e9;
-    if ns.is_finite() && (0.0..=limits::DURATION_NS_MAX as f64).contains(&ns) {
-        Ok(ns as u64)
-    } else {
-        Err(format!("{option} {seconds}: between 0 seconds and 366 days are possible"))
-    }
+/// What is beyond the limits of a plan is refused there.
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 fn seed_of_now() -> u64 {

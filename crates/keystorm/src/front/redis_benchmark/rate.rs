@@ -4,6 +4,7 @@
 //! of 10 seconds each. Every rate may have k, M or G for thousands, millions and thousands of
 //! millions; a time is in seconds unless it says ms, s, m or h.
 
+use workload::quantity::{self, Plain};
 use workload::{Arrivals, Pace, Schedule, Stage};
 
 /// Reads the option. A rate of 0 is no schedule at all, as in `valkey-benchmark`.
@@ -38,26 +39,23 @@ fn rate(text: &str) -> Result<f64, String> {
     if text.contains("..") || text.contains(',') {
         return Err("ramps and steps need a time: 10k..100k/30s, or 10k,20k,40k/10s".into());
     }
-    let (digits, factor) = super::values::factor(text);
-    let number: f64 = digits.parse().map_err(|_| {
-        format!("{text:?} is no rate; there are 10k, ramps 10k..100k/30s and steps 10k,20k/10s")
-    })?;
-    match number * factor as f64 {
-        rate if rate.is_finite() && rate >= 0.0 => Ok(rate),
-        _ => Err(format!("{text:?}: a rate is 0 or above")),
+    match quantity::number(text) {
+        Some(rate) => Ok(rate),
+        None if text.starts_with('-') => Err(format!("{text:?}: a rate is 0 or above")),
+        None => Err(format!(
+            "{text:?} is no rate; there are 10k, ramps 10k..100k/30s and steps 10k,20k/10s"
+        )),
     }
 }
 
-/// Nanoseconds of `30s`, `500ms`, `2m`, `1h` or `30`.
+/// Nanoseconds of a time above 0.
 fn duration(text: &str) -> Result<u64, String> {
-    let text = text.trim();
-    let units = [("ms", 1e6), ("s", 1e9), ("m", 60e9), ("h", 3600e9)];
-    let unit = units.iter().find_map(|(unit, ns)| Some((text.strip_suffix(unit)?, *ns)));
-    let (digits, unit_ns) = unit.unwrap_or((text, 1e9));
-    let fault = || format!("{text:?} is no time; there are 30s, 500ms, 2m, 1h and 30 (seconds)");
-    let number: f64 = digits.trim().parse().map_err(|_| fault())?;
-    let ns = number * unit_ns;
-    if ns >= 1.0 && ns <= u64::MAX as f64 { Ok(ns as u64) } else { Err(fault()) }
+    let fault = |why: &str| format!("{text:?} is no time of a ramp or step: {why}");
+    let time = quantity::time(text, Plain::Seconds).map_err(|why| fault(&why))?;
+    match u64::try_from(time.as_nanos()) {
+        Ok(ns) if ns > 0 => Ok(ns),
+        _ => Err(fault("it lasts above 0 seconds")),
+    }
 }
 
 #[cfg(test)]

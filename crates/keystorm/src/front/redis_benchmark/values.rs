@@ -2,7 +2,12 @@
 //!
 //! Owns how each is written; which option takes it is [`super::options`]'s business.
 
+use std::net::IpAddr;
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
 use clap::ValueEnum;
+use workload::quantity::{self, Plain};
 use workload::{EngineKind, ReadFrom, Window};
 
 /// [`ReadFrom`] as an option.
@@ -63,20 +68,18 @@ pub(super) fn shard(text: &str) -> Result<workload::Shard, String> {
     shares.filter(|s| s.of > 0 && (1..=s.of).contains(&s.index)).ok_or_else(fault)
 }
 
-/// An instant: RFC 3339, Unix seconds, or `+` and seconds from now.
+/// An instant: RFC 3339, Unix seconds, or `+` and a time from now.
 pub(super) fn start_at(text: &str) -> Result<std::time::SystemTime, String> {
-    let seconds = |text: &str| {
-        let seconds = text.parse().ok().map(std::time::Duration::try_from_secs_f64);
-        seconds.and_then(Result::ok)
-    };
     let instant = match text.strip_prefix('+') {
-        Some(rest) => seconds(rest).and_then(|s| std::time::SystemTime::now().checked_add(s)),
-        None => match seconds(text) {
-            Some(since_1970) => std::time::UNIX_EPOCH.checked_add(since_1970),
+        Some(rest) => seconds(rest).ok().and_then(|s| std::time::SystemTime::now().checked_add(s)),
+        None => match text.parse().ok().map(Duration::try_from_secs_f64) {
+            Some(since_1970) => since_1970.ok().and_then(|s| std::time::UNIX_EPOCH.checked_add(s)),
             None => humantime::parse_rfc3339_weak(text).ok(),
         },
     };
-    instant.ok_or_else(|| "a time is 2026-05-01T12:00:00Z, seconds since 1970, or +5".to_owned())
+    instant.ok_or_else(|| {
+        "it is an instant such as 2026-05-01T12:00:00Z, seconds since 1970, or +5s from now".into()
+    })
 }
 
 /// A choice of two.
@@ -97,7 +100,7 @@ pub(super) fn threads(text: &str) -> Result<Threads, String> {
     if text == "auto" {
         return Ok(Threads::Auto);
     }
-    text.parse().map(Threads::Number).map_err(|e| format!("{e}; it is a number or `auto`"))
+    signed(text).map(Threads::Number).map_err(|_| "it is a number or `auto`".to_owned())
 }
 
 /// [`EngineKind`] as an option.
@@ -134,24 +137,72 @@ impl From<OnErrorArg> for workload::OnError {
     }
 }
 
-/// Splits off k, M or G for thousands, millions and thousands of millions.
-pub(super) fn factor(text: &str) -> (&str, u64) {
-    match text.as_bytes().last() {
-        Some(b'k' | b'K') => (&text[..text.len() - 1], 1_000),
-        Some(b'm' | b'M') => (&text[..text.len() - 1], 1_000_000),
-        Some(b'g' | b'G') => (&text[..text.len() - 1], 1_000_000_000),
-        _ => (text, 1),
+/// A whole number, with k, M or G for thousands, millions and thousands of millions if you like.
+pub(in crate::front) fn count(text: &str) -> Result<u64, String> {
+    quantity::count(text)
+}
+
+/// A whole number that fits into 32 bits.
+pub(in crate::front) fn small_count(text: &str) -> Result<u32, String> {
+    u32::try_from(count(text)?).map_err(|_| format!("at most {} is possible", u32::MAX))
+}
+
+/// A whole number between two others.
+pub(in crate::front) fn count_in(
+    range: RangeInclusive<u32>,
+) -> impl Fn(&str) -> Result<u32, String> + Clone {
+    move |text| {
+        let within = small_count(text)?;
+        let fault = || format!("between {} and {} is possible", range.start(), range.end());
+        range.contains(&within).then_some(within).ok_or_else(fault)
     }
 }
 
-/// A whole number, with k, M or G for thousands, millions and thousands of millions if you like.
-pub(in crate::front) fn count(text: &str) -> Result<u64, String> {
-    let (digits, factor) = factor(text);
-    let number: u64 = digits.parse().map_err(|e: std::num::ParseIntError| e.to_string())?;
-    number.checked_mul(factor).ok_or_else(|| "number too large".to_owned())
+/// A whole number that may be below 0, which the peers bend into shape.
+pub(in crate::front) fn signed(text: &str) -> Result<i64, String> {
+    let (sign, digits) = text.strip_prefix('-').map_or((1, text), |digits| (-1, digits));
+    let number = i64::try_from(count(digits)?);
+    number.map(|n| sign * n).map_err(|_| format!("at most {} is possible", i64::MAX))
 }
 
-pub(in crate::front) fn small_count(text: &str) -> Result<u32, String> {
-    let number = count(text)?;
-    u32::try_from(number).map_err(|_| "number too large".to_owned())
+/// A port.
+pub(in crate::front) fn port(text: &str) -> Result<u16, String> {
+    text.parse().map_err(|_| "a port is a number from 0 to 65535".to_owned())
+}
+
+/// An IP address.
+pub(in crate::front) fn ip(text: &str) -> Result<IpAddr, String> {
+    text.parse().map_err(|_| "an IP address such as 127.0.0.2 or ::1 is needed".to_owned())
+}
+
+/// A number of per cent.
+pub(in crate::front) fn percent(text: &str) -> Result<f64, String> {
+    let number = text.trim_end_matches('%').trim_end().parse::<f64>().ok();
+    let fault = || "it is a number of per cent such as 2 or 0.5".to_owned();
+    number.filter(|percent| percent.is_finite()).ok_or_else(fault)
+}
+
+/// A time; a number alone is seconds.
+pub(in crate::front) fn seconds(text: &str) -> Result<Duration, String> {
+    quantity::time(text, Plain::Seconds)
+}
+
+/// A time; a number alone is milliseconds.
+pub(super) fn milliseconds(text: &str) -> Result<Duration, String> {
+    quantity::time(text, Plain::Milliseconds)
+}
+
+/// A time between two others, in seconds, for an option of that name.
+///
+/// # Errors
+/// It is not; names the option, the value and what is possible.
+pub(in crate::front) fn seconds_in(
+    option: &str,
+    time: Duration,
+    range: RangeInclusive<f64>,
+) -> Result<f64, String> {
+    let seconds = time.as_secs_f64();
+    let (least, most) = (range.start(), range.end());
+    let fault = || format!("{option} {seconds}: between {least} and {most} seconds are possible");
+    range.contains(&seconds).then_some(seconds).ok_or_else(fault)
 }

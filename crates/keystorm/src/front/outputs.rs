@@ -1,0 +1,80 @@
+//! Files that a command line writes, held against each other and against those that it reads.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A file by the option that names it.
+pub(super) type Named<'p> = (&'static str, Option<&'p Path>);
+
+/// Refuses two outputs that are one file, of which the later would take the earlier's place, and an
+/// output that is an input.
+///
+/// # Errors
+/// Which options name the same file.
+pub(super) fn apart(outputs: &[Named<'_>], inputs: &[Named<'_>]) -> Result<(), String> {
+    let given = |named: &[Named<'_>]| -> Vec<(&'static str, PathBuf)> {
+        let found = named.iter().filter_map(|(option, path)| Some((*option, resolved((*path)?)?)));
+        found.collect()
+    };
+    let (outputs, inputs) = (given(outputs), given(inputs));
+    for (at, (option, path)) in outputs.iter().enumerate() {
+        let shown = path.display();
+        if let Some((other, _)) = outputs[..at].iter().find(|(_, other)| other == path) {
+            return Err(format!("{other} and {option} name the same file, {shown}; give two"));
+        }
+        if let Some((input, _)) = inputs.iter().find(|(_, input)| input == path) {
+            return Err(format!("{option}: {shown} is what {input} reads, and would be lost"));
+        }
+    }
+    Ok(())
+}
+
+/// A file by its one name, whatever links lead there; `None` for standard streams and devices, which
+/// take any number of texts.
+fn resolved(path: &Path) -> Option<PathBuf> {
+    if path == Path::new("-") {
+        return None;
+    }
+    if let Ok(real) = fs::canonicalize(path) {
+        let plain = fs::metadata(&real).is_ok_and(|file| file.is_file() || file.is_dir());
+        return plain.then_some(real);
+    }
+    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    Some(match (fs::canonicalize(dir), path.file_name()) {
+        (Ok(dir), Some(name)) => dir.join(name),
+        _ => path.to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_names_of_one_file_are_found() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        fs::write(path("old"), "").unwrap();
+        std::os::unix::fs::symlink(path("old"), path("link")).unwrap();
+        let check = |a: &str, b: &str, input: &str| {
+            let (a, b, input) = (path(a), path(b), path(input));
+            apart(
+                &[("--json", Some(&a)), ("--hdr", None), ("--html", Some(&b))],
+                &[("FILE", Some(&input))],
+            )
+        };
+        for (a, b) in [("new", "new"), ("new", "./new"), ("old", "link"), ("link", "link")] {
+            let said = check(a, b, "other").unwrap_err();
+            assert!(said.contains("--json and --html name the same file"), "{said}");
+        }
+        assert_eq!(check("new", "old", "other"), Ok(()));
+        assert!(check("new", "link", "old").unwrap_err().starts_with("--html: "));
+        let null = Path::new("/dev/null");
+        assert_eq!(apart(&[("--json", Some(null)), ("--html", Some(null))], &[]), Ok(()));
+        let out = Path::new("-");
+        assert_eq!(
+            apart(&[("--json", Some(out)), ("-o", Some(out))], &[("FILE", Some(out))]),
+            Ok(())
+        );
+    }
+}

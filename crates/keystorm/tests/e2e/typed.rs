@@ -1,0 +1,260 @@
+//! What people type: times and counts in every way, names from other tools, slips, and files that
+//! would overwrite each other.
+
+use serde_json::Value;
+
+use crate::program::Keystorm;
+use crate::record::{json, place};
+use crate::server::{KEYSTORM, Server, called, calls};
+
+fn plan(line: &str) -> Value {
+    let ran = Keystorm::new(&format!("--print-plan {line}")).run().ok();
+    let plans: Value = serde_json::from_str(&ran.out).unwrap();
+    plans[0].clone()
+}
+
+#[test]
+fn times_have_units_everywhere() {
+    for (typed, plain) in [
+        ("--duration 1.5m get k", "--duration 90 get k"),
+        ("--duration 500ms get k", "--duration 0.5 get k"),
+        ("--duration 1h --warmup 250ms get k", "--duration 3600 --warmup 0.25 get k"),
+        ("--timeout 2s get k", "--timeout 2000 get k"),
+        ("--timeout 1.5 get k", "--timeout 1500us get k"),
+        ("--rps 1k..2k/1.5m get k", "--rps 1000..2000/90 get k"),
+    ] {
+        assert_eq!(
+            plan(&format!("--seed 1 {typed}")),
+            plan(&format!("--seed 1 {plain}")),
+            "{typed}"
+        );
+    }
+    for line in [
+        "search --slo p99<1.5ms --duration 500ms --start 1k --print-plan",
+        "sweep --duration 500ms,1s --warmup 100ms --print-plan",
+        "calibrate --seconds 0s",
+        "doctor --seconds 2d",
+        "survey --seconds 5h",
+    ] {
+        let ran = Keystorm::new(line).run();
+        let read = ran.code == Some(0) || ran.err.contains("seconds are possible");
+        assert!(read, "{line}: {ran:?}");
+    }
+}
+
+#[test]
+fn counts_have_factors_everywhere() {
+    for (typed, plain) in [
+        ("-d 1k -t set", "-d 1000 -t set"),
+        ("-n 1.5M -c 1k -P 1k get k", "-n 1500000 -c 1000 -P 1000 get k"),
+        ("-t fcall --num-functions 1k", "-t fcall --num-functions 1000"),
+        ("-r 1M get k:__rand_int__", "-r 1000000 get k:__rand_int__"),
+    ] {
+        assert_eq!(
+            plan(&format!("--seed 1 {typed}")),
+            plan(&format!("--seed 1 {plain}")),
+            "{typed}"
+        );
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let rows = dir.path().join("rows.csv");
+    let table: String = (0..1500).map(|n| format!("{n}\n")).collect();
+    std::fs::write(&rows, format!("id\n{table}")).unwrap();
+    let server = Server::redis();
+    let line = format!("--dataset {} --maxdocs 1k -n 3k -q sadd s __field:id__", rows.display());
+    server.run(&line).ok();
+    assert_eq!(server.number(&["SCARD", "s"]), 1000);
+}
+
+#[test]
+fn long_names_are_the_short_ones() {
+    let long = "--host h --port 7 --clients 9 --requests 90 --pipeline 3 --quiet --seed 1 get k";
+    assert_eq!(plan(long), plan("-h h -p 7 -c 9 -n 90 -P 3 -q --seed 1 get k"));
+    let server = Server::redis();
+    let line =
+        format!("--host 127.0.0.1 --port {} --requests 40 --clients 2 --quiet", server.port());
+    let ran = Keystorm::new(&format!("{line} incr k")).run().ok();
+    assert_eq!((server.calls("incr"), ran.out.lines().count()), (40, 1), "{}", ran.out);
+    let port = server.port();
+    let sweep = format!("sweep --port {port} --clients 1,2 --requests 30 --csv get k");
+    let ran = Keystorm::new(&sweep).run().ok();
+    assert_eq!(server.calls("get"), 60, "{}", ran.out);
+    let refused = format!("search --slo p99<1s --port {port} --requests 5 get k");
+    Keystorm::new(&refused).run().exits(2).says("-n: a trial lasts a time");
+}
+
+#[test]
+fn errors_name_the_option_the_value_and_what_is_right() {
+    for (line, says) in [
+        ("-c abc", ["'abc' for '-c, --clients", "10k is 10000"]),
+        ("-n 1.5", ["'1.5' for '-n, --requests", "10k is 10000"]),
+        ("-p 99999", ["'99999' for '-p, --port", "0 to 65535"]),
+        ("-d 1x", ["'1x' for '-d <SIZE>'", "10k is 10000"]),
+        ("--duration 2x", ["'2x' for '--duration", "500ms, 2s, 1.5m"]),
+        ("--duration -1", ["'-1' for '--duration", "a number alone is seconds"]),
+        ("--duration 0 get k", ["--duration 0: ", "more than 0 seconds"]),
+        ("--timeout 0.1 get k", ["--timeout 0.1: ", "between 1 millisecond"]),
+        ("--timeout fast", ["'fast' for '--timeout", "a number alone is milliseconds"]),
+        ("--rps 10..20 get k", ["--rps 10..20: ", "10k..100k/30s"]),
+        ("--repeat 0", ["'0' for '--repeat", "between 1 and 1000"]),
+        ("--threads x", ["'x' for '--threads", "`auto`"]),
+        ("--source-ip x", ["'x' for '--source-ip", "127.0.0.2"]),
+        ("search --slo p99<1ms --within x", ["'x' for '--within", "per cent"]),
+        ("sink --bulk x", ["'x' for '--bulk", "10k is 10000"]),
+    ] {
+        let ran = Keystorm::new(line).run().exits(2);
+        for part in says {
+            assert!(ran.err.contains(part), "{line} should say {part:?}: {}", ran.err);
+        }
+        for jargon in ["invalid digit", "invalid float", "ParseInt", "out of range"] {
+            assert!(!ran.err.contains(jargon), "{line}: {}", ran.err);
+        }
+    }
+}
+
+#[test]
+fn an_option_of_another_tool_leads_to_ours() {
+    for (line, option) in [
+        ("--connections 5 get k", "'-c, --clients <CLIENTS>'"),
+        ("--concurrency=5 get k", "'-c, --clients <CLIENTS>'"),
+        ("--time 5 get k", "'--duration <TIME>'"),
+        ("--password hunter2 ping", "'-a <PASSWORD>'"),
+        ("--password=hunter2 ping", "'-a <PASSWORD>'"),
+        ("--rate 5 get k", "'--rps <RATE>'"),
+        ("--qps 5 get k", "'--rps <RATE>'"),
+        ("--data-size 5 get k", "'-d <SIZE>'"),
+        ("--clientz 5 get k", "'--clients'"),
+        ("search --slo p99<1ms --connections 5", "'-c, --clients <CLIENTS>'"),
+        ("search --slo p99<1ms --repaet 5", "'--repeat'"),
+        ("sweep --time 5", "'--duration <TIME>'"),
+        ("doctor --duration 5", "'--seconds <TIME>'"),
+    ] {
+        let ran = Keystorm::new(line).run().exits(2).says(option).keeps_secret("hunter2");
+        assert!(ran.err.contains("Usage: keystorm"), "{line}: {}", ran.err);
+    }
+}
+
+#[test]
+fn a_subcommand_explains_itself() {
+    for (line, usage) in [
+        ("search --bogus", "Usage: keystorm search --slo TARGET"),
+        ("search --slo p99<1ms -c x", "Usage: keystorm search "),
+        ("sweep --bogus 1", "Usage: keystorm sweep "),
+        ("sweep -c x -t get", "Usage: keystorm sweep "),
+        ("sweep --spawn -p 1", "Usage: keystorm sweep "),
+        ("survey --bogus", "Usage: keystorm survey "),
+        ("survey --spawn -p 1", "Usage: keystorm survey "),
+        ("compare a b --bogus", "Usage: keystorm compare A B"),
+        ("merge --bogus", "Usage: keystorm merge "),
+        ("show --bogus", "Usage: keystorm show "),
+        ("report --bogus", "Usage: keystorm report "),
+        ("doctor --bogus", "Usage: keystorm doctor "),
+        ("sink --bogus", "Usage: keystorm sink "),
+        ("calibrate --bogus", "Usage: keystorm calibrate "),
+        ("--bogus", "Usage: keystorm [OPTIONS]"),
+    ] {
+        Keystorm::new(line).run().exits(2).says(usage);
+    }
+}
+
+#[test]
+fn help_is_told_and_not_sent() {
+    let server = Server::redis();
+    let help = Keystorm::new("--help").run().ok().out;
+    assert_eq!(Keystorm::new("help").run().ok().out, help);
+    assert_eq!(Keystorm::new("help help").run().ok().out, help);
+    let search = Keystorm::new("search --help").run().ok().out;
+    assert_eq!(Keystorm::new("help search").run().ok().out, search);
+    Keystorm::new("help serch").run().exits(2).says("'search'").says("calibrate");
+    for (slip, meant) in [
+        ("serch --slo p99<1ms", "keystorm search"),
+        ("comapre a b", "keystorm compare"),
+        ("swep -c 1,2", "keystorm sweep"),
+        ("docter", "keystorm doctor"),
+        ("Search", "keystorm search"),
+        ("hepl", "keystorm help"),
+    ] {
+        let ran = Keystorm::new(slip).run().exits(2).says(meant).says("keystorm [OPTIONS] -- ");
+        assert!(ran.out.is_empty(), "{slip}: {ran:?}");
+    }
+    assert_eq!(server.counts(), calls([]));
+    // Whatever is not near is a command, of a module perhaps; behind -- anything is.
+    let port = server.port();
+    let sent = Keystorm::of(KEYSTORM, ["frobnicate", "k", "-p", &port.to_string()]);
+    sent.env("REDISCLI_AUTH", "").run().exits(1);
+    server.run("-n 10 -- serch k").exits(1).says("unknown command");
+    let (_dir, link) = called("redis-benchmark");
+    let sent = server.keystorm("-n 10 serch k").called(link);
+    sent.run().exits(1).says("unknown command");
+}
+
+#[test]
+fn no_command_of_a_server_is_taken_for_a_slip() {
+    for (name, server) in Server::both() {
+        let commands = server.texts(&["COMMAND", "LIST"]);
+        assert!(commands.len() > 150, "{name}: {commands:?}");
+        let first = commands.iter().filter(|command| !command.contains('|'));
+        for command in first {
+            // --print-plan stands behind it and so is an argument: nothing is sent to a closed port.
+            let ran = Keystorm::of(KEYSTORM, [command.as_str(), "k"]);
+            let ran = ran.called(KEYSTORM).run();
+            assert!(!ran.err.contains("there is no subcommand"), "{command}: {}", ran.err);
+        }
+    }
+}
+
+#[test]
+fn files_that_would_overwrite_each_other_are_refused() {
+    let server = Server::redis();
+    let (dir, file) = place();
+    let path = |name: &str| dir.path().join(name).display().to_string();
+    let run = path("run.json");
+    server.run(&format!("-n 50 -q --json {run} get k")).ok();
+    let kept = std::fs::read(dir.path().join("run.json")).unwrap();
+    let x = file.display();
+    let same = "name the same file";
+    server.run(&format!("-n 50 --json {x} --html {x} get k")).exits(2).says(same);
+    server.run(&format!("-n 50 --json {x} --hdr {x} get k")).exits(2).says(same);
+    server.run(&format!("sweep --json {x} --html {x}")).exits(2);
+    for line in [
+        format!("sweep --json {x} --html {x} -t get"),
+        format!("merge {run} {run} -o {x} --html {x}"),
+        format!("search --slo p99<1s --json {x} --html {x}"),
+    ] {
+        Keystorm::new(&line).run().exits(2).says(same);
+    }
+    for line in [
+        format!("merge {run} -o {run}"),
+        format!("report {run} -o {run}"),
+        format!("show {run} --html {run}"),
+    ] {
+        Keystorm::new(&line).run().exits(2).says("would be lost");
+    }
+    assert_eq!(std::fs::read(dir.path().join("run.json")).unwrap(), kept);
+    assert!(!file.exists());
+    server.run("-n 50 -q --json /dev/null --html /dev/null get k").ok();
+    let once = format!("merge {run} {run} --format quiet");
+    Keystorm::new(&once).run().exits(1).says("is given twice");
+    std::fs::copy(dir.path().join("run.json"), dir.path().join("copy.json")).unwrap();
+    let copy = format!("merge {run} {} --format quiet", path("copy.json"));
+    Keystorm::new(&copy).run().exits(1).says("hold the same run");
+}
+
+#[test]
+fn a_search_of_random_arrivals_begins_with_a_closed_loop() {
+    let server = Server::redis();
+    let (_dir, file) = place();
+    let line = format!(
+        "search --slo p50<10s --arrivals poisson --most 300 --duration 100ms --no-curve --repeat 1 \
+         --json {} -p {} get k",
+        file.display(),
+        server.port()
+    );
+    let ran = Keystorm::new(&line).run();
+    assert!(!ran.err.contains("required"), "{ran:?}");
+    let trials = json(&file);
+    let plans = trials["run"]["plan"].as_array().unwrap();
+    assert!(plans.len() >= 2, "{ran:?}");
+    assert_eq!(plans[0]["pace"], "closed");
+    assert_eq!(plans[1]["pace"]["open"]["arrivals"], "poisson");
+}

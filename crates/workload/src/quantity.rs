@@ -1,0 +1,164 @@
+//! Numbers as people type them: counts with k, M or G, and times with their unit.
+//!
+//! The one reader of both, for every option of every command, so that what works for one works for
+//! all.
+
+use std::time::Duration;
+
+/// Factors by the letter that stands for them.
+const FACTORS: [(char, u32); 3] = [('k', 3), ('m', 6), ('g', 9)];
+/// Units of time in nanoseconds. A unit whose name ends in that of another comes first.
+const UNITS: [(&str, f64); 9] = [
+    ("ns", 1.0),
+    ("us", 1e3),
+    ("µs", 1e3),
+    ("ms", 1e6),
+    ("min", 60e9),
+    ("s", 1e9),
+    ("m", 60e9),
+    ("h", 3600e9),
+    ("d", 86_400e9),
+];
+
+/// Splits off k, M or G: what stands before, and the power of ten.
+fn factor(text: &str) -> (&str, u32) {
+    let last = text.chars().last().map(|c| c.to_ascii_lowercase());
+    let found = FACTORS.iter().find(|(letter, _)| Some(*letter) == last);
+    found.map_or((text, 0), |(_, power)| (&text[..text.len() - 1], *power))
+}
+
+/// Reads a whole number, such as `5000`, `10k` or `1.5M`.
+///
+/// # Errors
+/// It is none, or is beyond what is counted to; says what would be one.
+pub fn count(text: &str) -> Result<u64, String> {
+    let fault = || "it is a whole number; 10k is 10000 and 5M is 5000000".to_owned();
+    let (digits, power) = factor(text.trim());
+    let (whole, decimals) = digits.split_once('.').unwrap_or((digits, ""));
+    let decimals = decimals.trim_end_matches('0');
+    let spare = power.checked_sub(decimals.len() as u32).ok_or_else(fault)?;
+    let all = format!("{whole}{decimals}");
+    if all.is_empty() || !all.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(fault());
+    }
+    let number = all.parse::<u64>().ok().and_then(|n| n.checked_mul(10u64.checked_pow(spare)?));
+    number.ok_or_else(|| format!("at most {} is possible", u64::MAX))
+}
+
+/// Reads a number that may have a fraction, such as `0.5` or `1.5k`; `None` if it is no number from
+/// 0 on.
+#[must_use]
+pub fn number(text: &str) -> Option<f64> {
+    let (digits, power) = factor(text.trim());
+    let plain = digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let number = digits.parse::<f64>().ok().filter(|_| plain)?;
+    Some(number * 10f64.powi(power as i32)).filter(|number| number.is_finite())
+}
+
+/// What a time without a unit is in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Plain {
+    /// Seconds.
+    Seconds,
+    /// Milliseconds.
+    Milliseconds,
+    /// Nothing: the unit must be there.
+    Refused,
+}
+
+/// Reads a time, such as `500ms`, `2s`, `1.5m`, or a number alone.
+///
+/// # Errors
+/// It is none; says what would be one.
+pub fn time(text: &str, plain: Plain) -> Result<Duration, String> {
+    let text = text.trim();
+    let fault = || {
+        let alone = match plain {
+            Plain::Seconds => "; a number alone is seconds",
+            Plain::Milliseconds => "; a number alone is milliseconds",
+            Plain::Refused => "",
+        };
+        format!("it is a time such as 500ms, 2s, 1.5m or 1h{alone}")
+    };
+    let unit = UNITS.iter().find_map(|(unit, ns)| Some((text.strip_suffix(unit)?, *ns)));
+    let (digits, unit_ns) = match (unit, plain) {
+        (Some(found), _) => found,
+        (None, Plain::Seconds) => (text, 1e9),
+        (None, Plain::Milliseconds) => (text, 1e6),
+        (None, Plain::Refused) => return Err(fault()),
+    };
+    let number = digits.trim_end().parse::<f64>().ok().filter(|n| n.is_finite() && *n >= 0.0);
+    let ns = (number.ok_or_else(fault)? * unit_ns).round();
+    if ns >= u64::MAX as f64 {
+        return Err("it is longer than anything lasts".to_owned());
+    }
+    Ok(Duration::from_nanos(ns as u64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_have_factors() {
+        for (text, read) in [
+            ("0", 0),
+            ("5000", 5000),
+            ("10k", 10_000),
+            ("10K", 10_000),
+            ("1.5M", 1_500_000),
+            ("0.25k", 250),
+            ("1.50k", 1500),
+            ("2g", 2_000_000_000),
+            ("18446744073709551615", u64::MAX),
+        ] {
+            assert_eq!(count(text), Ok(read), "{text}");
+        }
+        for bad in ["", "k", ".", "x", "-1", "1.5", "0.0001k", "1e3", "1kk", "+5", "1 k", "½"] {
+            assert!(count(bad).unwrap_err().contains("10k is 10000"), "{bad}");
+        }
+        for large in ["18446744073709551616", "99999999999G"] {
+            assert!(count(large).unwrap_err().contains("at most 18446744073709551615"), "{large}");
+        }
+    }
+
+    #[test]
+    fn numbers_have_them_too() {
+        assert_eq!(
+            (number("0.5"), number("1.5k"), number(" 2M ")),
+            (Some(0.5), Some(1500.0), Some(2e6))
+        );
+        for bad in ["", "-1", "nan", "inf", "1e3", "x", "k"] {
+            assert_eq!(number(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn times_have_units_or_are_what_they_were() {
+        let ms = |text: &str, plain| time(text, plain).map(|time| time.as_micros() as f64 / 1e3);
+        for (text, read) in [
+            ("2", 2000.0),
+            ("0.05", 50.0),
+            ("500ms", 500.0),
+            ("2s", 2000.0),
+            ("1.5m", 90_000.0),
+            ("1.5min", 90_000.0),
+            ("1h", 3_600_000.0),
+            ("1d", 86_400_000.0),
+            ("250us", 0.25),
+            ("250µs", 0.25),
+            ("2 s", 2000.0),
+            ("1e3", 1_000_000.0),
+        ] {
+            assert_eq!(ms(text, Plain::Seconds), Ok(read), "{text}");
+        }
+        assert_eq!(ms("250", Plain::Milliseconds), Ok(250.0));
+        assert_eq!(ms("2s", Plain::Milliseconds), Ok(2000.0));
+        assert!(time("2", Plain::Refused).is_err());
+        for bad in ["", "x", "-1", "nan", "inf", "s", "5x", "-1s", "2ss"] {
+            let said = time(bad, Plain::Seconds).unwrap_err();
+            assert!(said.contains("500ms") && said.contains("seconds"), "{bad}: {said}");
+        }
+        assert!(time("1e30", Plain::Seconds).unwrap_err().contains("longer"));
+    }
+}
