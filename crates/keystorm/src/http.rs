@@ -129,10 +129,8 @@ impl Serving {
     /// Waits until something is ready. `None` when the server is to end.
     fn wait(&self, accepting: bool, until: Option<Instant>) -> Option<Ready> {
         let listening = if accepting { PollFlags::IN } else { PollFlags::empty() };
-        let mut asked = vec![
-            PollFd::new(&self.woken, PollFlags::IN),
-            PollFd::new(&self.listener, listening),
-        ];
+        let mut asked =
+            vec![PollFd::new(&self.woken, PollFlags::IN), PollFd::new(&self.listener, listening)];
         asked.extend(self.open.iter().map(|c| PollFd::new(&c.stream, c.awaits())));
         let timeout = until.map(|until| {
             // A millisecond more, so that what was waited for has surely come.
@@ -302,9 +300,9 @@ fn answered(head: &[u8], answer: &dyn Fn(&str) -> Answer) -> Option<Vec<u8>> {
 
 /// The path of what is asked for, which may be written with the host before it.
 fn path(target: &str) -> &str {
-    let target = target.strip_prefix("http://").map_or(target, |rest| {
-        rest.find('/').map_or("/", |slash| &rest[slash..])
-    });
+    let target = target
+        .strip_prefix("http://")
+        .map_or(target, |rest| rest.find('/').map_or("/", |slash| &rest[slash..]));
     target.split('?').next().unwrap_or_default()
 }
 

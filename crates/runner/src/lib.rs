@@ -17,6 +17,7 @@ mod flight;
 mod gate;
 mod idle;
 mod launch;
+mod memory;
 mod opening;
 mod prelude;
 mod recorder;
@@ -33,6 +34,7 @@ pub use collect::{Observer, Snapshot};
 pub use destination::Resolver;
 pub use idle::hold_idle;
 pub use launch::{Job, run};
+pub use memory::check_memory;
 pub use standing::Standing;
 
 /// Length of an interval of the timeline: how often the live line moves.

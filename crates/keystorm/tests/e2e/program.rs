@@ -43,6 +43,13 @@ impl Keystorm {
         Self { program: program.into(), ..self }
     }
 
+    /// With so much memory to be had and no more.
+    pub(crate) fn within_memory(self, bytes: u64) -> Self {
+        let limited = format!("ulimit -v {}; exec \"$0\" \"$@\"", bytes / 1024);
+        let args = ["-c".into(), limited.into(), self.program].into_iter().chain(self.args);
+        Self { program: "sh".into(), args: args.collect(), ..self }
+    }
+
     pub(crate) fn env(mut self, name: &'static str, value: impl Into<OsString>) -> Self {
         self.env.push((name, value.into()));
         self

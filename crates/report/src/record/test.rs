@@ -77,7 +77,7 @@ struct Latencies {
     first_byte: Option<LatencyRecord>,
 }
 
-/// One command of the sequence. Without a `response` of its own, response time is service time.
+/// One of the different commands of the sequence. Without a `response` of its own, response time is service time.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct CommandRecord {
     name: String,
@@ -209,7 +209,8 @@ impl TestRecord {
         let Tally { commands, errors, connections, lateness } = total;
         let Timeline { interval_ns, .. } = timeline;
         let summary = Summary::of(run);
-        let named = plan.sequence.iter().map(workload::CommandSpec::name);
+        let different = plan.different_commands().commands;
+        let named = different.iter().map(|command| command.name());
         let (ending, failure) = match ending {
             Ending::Complete => (EndingRecord::Complete, None),
             Ending::Interrupted => (EndingRecord::Interrupted, None),
@@ -256,17 +257,28 @@ impl TestRecord {
 
     /// The run, with what all tests of a file have in common.
     pub(super) fn run(self, plan: Plan, common: &Common) -> Result<Run, RecordError> {
-        if self.commands.len() != plan.sequence.len() {
+        let different = plan.different_commands();
+        // In older files repeats of a command stand for themselves.
+        let repeats = self.commands.len() == different.of.len();
+        if !repeats && self.commands.len() != different.commands.len() {
             return Err(RecordError::wrong(format!(
                 "the test {} has {} commands and its plan {}",
                 self.name,
                 self.commands.len(),
-                plan.sequence.len()
+                different.commands.len()
             )));
         }
-        let commands = self.commands.iter().map(CommandRecord::tally);
+        let mut commands: Vec<CommandTally> = Vec::with_capacity(different.commands.len());
+        for (at, record) in self.commands.iter().enumerate() {
+            let tally = record.tally()?;
+            let which = if repeats { different.of[at] as usize } else { at };
+            match commands.get_mut(which) {
+                Some(known) => known.merge(&tally),
+                None => commands.push(tally),
+            }
+        }
         let total = Tally {
-            commands: commands.collect::<Result<_, _>>()?,
+            commands,
             errors: self.errors.counts(),
             connections: self.connections.tally()?,
             lateness: self.lateness_ms.as_ref().map(LatenessRecord::lateness).transpose()?,

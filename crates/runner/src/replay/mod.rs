@@ -108,7 +108,8 @@ pub(crate) fn replay(parts: PlanParts, server: Server) -> (Measurement, Log) {
         // Its time passes only in sleep.
         may_spin: false,
     };
-    let recorder = Recorder::new(0, shape, full.clone(), ready);
+    let recorder =
+        Recorder::new(0, shape, plan.different_commands().of.into(), full.clone(), ready);
     for message in work(Worker::<_, Resp>::new(engine, shift, recorder)) {
         full.send(message).unwrap();
     }
