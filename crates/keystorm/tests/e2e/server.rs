@@ -304,3 +304,28 @@ pub(crate) fn called(name: &str) -> (TempDir, OsString) {
     std::os::unix::fs::symlink(KEYSTORM, &link).unwrap();
     (dir, link.into_os_string())
 }
+
+/// A redis-server that keeps count of how often it is started.
+pub(crate) struct Counted {
+    program: String,
+    log: PathBuf,
+}
+
+impl Counted {
+    pub(crate) fn new(dir: &Path, name: &str) -> Self {
+        use std::os::unix::fs::PermissionsExt;
+        let (program, log) = (dir.join(name), dir.join(format!("{name}.starts")));
+        let script = format!("#!/bin/sh\necho >>{}\nexec redis-server \"$@\"\n", log.display());
+        std::fs::write(&program, script).unwrap();
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        Self { program: program.to_str().unwrap().to_owned(), log }
+    }
+
+    pub(crate) fn program(&self) -> &str {
+        &self.program
+    }
+
+    pub(crate) fn starts(&self) -> usize {
+        std::fs::read_to_string(&self.log).unwrap_or_default().lines().count()
+    }
+}
