@@ -37,7 +37,9 @@ impl Family {
                 }
                 (Piece::Bytes(bytes), _) => family.after.extend_from_slice(bytes),
                 (Piece::Number(slot), None) => {
-                    family.before.extend_from_slice(workload::command::placeholder(*slot).as_bytes());
+                    family
+                        .before
+                        .extend_from_slice(workload::command::placeholder(*slot).as_bytes());
                 }
                 _ => return None,
             }
@@ -185,7 +187,8 @@ impl Written {
             removed += number(&reply)?;
             Ok(())
         })?;
-        for library in self.libraries.difference(&self.foreign_libraries.iter().cloned().collect()) {
+        for library in self.libraries.difference(&self.foreign_libraries.iter().cloned().collect())
+        {
             // It is there only if the chapter that loads it was reached.
             client.ask(&[b"FUNCTION", b"DELETE", library.as_bytes()])?;
         }

