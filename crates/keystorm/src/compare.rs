@@ -7,7 +7,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use measure::Ending;
 use report::Run;
 use report::compare::{self, Comparison, Glance, Pairing, Subject, TestComparison};
-use workload::{Plan, Stop};
+use workload::{Endpoint, Plan, Stop};
 
 use crate::aside::{self, Aside};
 use crate::execute::{End, say, tell_about};
@@ -79,72 +79,126 @@ fn run_live(
         tell_about(&rig.server, plan, &Aside::Stderr)?;
         Ok(rig)
     };
-    let rigs = [reach(first_a).context("A")?, reach(first_b).context("B")?];
-    let subject =
-        |rig: &Rig<'_>| Subject::of(&rig.server.facts, rig.server.address.to_string(), None);
+    let mut rigs = [reach(first_a).context("A")?, reach(first_b).context("B")?];
+    let own = rigs.each_ref().map(|rig| rig.server.is_own());
     let mut comparison = Comparison {
-        subjects: [subject(&rigs[0]), subject(&rigs[1])],
-        how: how(first_a, live.blocks),
+        subjects: [0, 1].map(|side| subject(&rigs[side], [first_a, first_b][side])),
+        how: how(first_a, live.blocks, own),
         complete: false,
         tests: Vec::new(),
         warnings: Vec::new(),
         threshold: job.fail_on_regression,
     };
     sheet.head(&comparison)?;
-    let count = live.plans.len() * live.blocks as usize * BLOCK.len();
-    let mut done = 0;
-    for plans in &live.plans {
-        let mut glances: [Vec<Glance>; 2] = [Vec::new(), Vec::new()];
-        let mut end = End::Complete;
-        'test: for _ in 0..live.blocks {
-            let mut block: [Vec<Run>; 2] = [Vec::new(), Vec::new()];
-            for side in BLOCK {
-                done += 1;
-                let plan = &plans[side];
-                let mut line = Live::new(plan, done, count as u32, job.output.live);
-                let run = rigs[side].run(plan, None, &mut line)?;
-                line.clear();
-                if let Some(why) = broken(&run) {
-                    let test = report::escape(&plan.name);
-                    aside::say(format_args!("{test} of {}: {why}", ["A", "B"][side]))?;
-                }
-                end = match run.measurement.ending {
-                    Ending::Complete => End::Complete,
-                    Ending::Interrupted => End::Interrupted,
-                    Ending::Failed(_) => End::Failed,
-                };
-                if end != End::Complete {
-                    break 'test;
-                }
-                block[side].push(run);
-            }
-            if let ([a, ..], [b, ..]) = (&block[0][..], &block[1][..])
-                && comparison.tests.is_empty()
-                && glances[0].is_empty()
-            {
-                comparison.warnings = compare::beside(a, b);
-                sheet.warn(&comparison)?;
-            }
-            // A block that is not whole has no ratio, so its runs are not counted.
-            for (glances, runs) in glances.iter_mut().zip(&block) {
-                glances.extend(runs.iter().filter_map(Glance::of));
+    let steps = order(live.plans.len(), live.blocks, own != [false; 2]);
+    let mut glances = vec![[Vec::new(), Vec::new()]; live.plans.len()];
+    let count = steps.len() * BLOCK.len();
+    let (mut done, mut block_before) = (0, 0);
+    let mut end = End::Complete;
+    for Step { test, block } in steps {
+        let plans = &live.plans[test];
+        if block != block_before && own != [false; 2] {
+            for (rig, plan) in rigs.iter_mut().zip(plans) {
+                rig.restart(&plan.target)?;
             }
         }
-        let [a, b] = &glances;
-        if !a.is_empty() {
-            let plan = &plans[0];
-            let open = plan.pace.schedule().is_some();
-            let test = TestComparison::of(&plan.name, Pairing::Blocks, plan.precision, a, b, open);
-            sheet.test(&test)?;
-            comparison.tests.push(test);
+        block_before = block;
+        let mut runs: [Vec<Run>; 2] = [Vec::new(), Vec::new()];
+        for side in BLOCK {
+            done += 1;
+            let plan = &plans[side];
+            let mut line = Live::new(plan, done, count as u32, job.output.live);
+            let run = rigs[side].run(plan, None, &mut line)?;
+            line.clear();
+            if let Some(why) = broken(&run) {
+                let test = report::escape(&plan.name);
+                aside::say(format_args!("{test} of {}: {why}", ["A", "B"][side]))?;
+            }
+            end = match run.measurement.ending {
+                Ending::Complete => End::Complete,
+                Ending::Interrupted => End::Interrupted,
+                Ending::Failed(_) => End::Failed,
+            };
+            if end != End::Complete {
+                break;
+            }
+            runs[side].push(run);
+        }
+        if let ([a, ..], [b, ..]) = (&runs[0][..], &runs[1][..])
+            && test == 0
+            && block == 0
+        {
+            comparison.warnings = compare::beside(a, b);
+            sheet.warn(&comparison)?;
         }
         if end != End::Complete {
-            return Ok((comparison, end));
+            break;
         }
-        sheet.keep(&comparison)?;
+        for (glances, runs) in glances[test].iter_mut().zip(&runs) {
+            glances.extend(runs.iter().filter_map(Glance::of));
+        }
+        if block + 1 == live.blocks {
+            compared(plans, &mut glances[test], &mut comparison, sheet)?;
+            sheet.keep(&comparison)?;
+        }
     }
-    comparison.complete = true;
-    Ok((comparison, End::Complete))
+    // A block that is not whole has no ratio, so its runs are not counted.
+    for (plans, glances) in live.plans.iter().zip(&mut glances) {
+        compared(plans, glances, &mut comparison, sheet)?;
+    }
+    comparison.complete = end == End::Complete;
+    Ok((comparison, end))
+}
+
+/// A block of one test.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Step {
+    test: usize,
+    block: u32,
+}
+
+/// All blocks of a test and then those of the next, so that each is told as soon as it is known. Where
+/// each block has servers of its own, all tests of a block and then those of the next: a test finds
+/// what those before it wrote.
+fn order(tests: usize, blocks: u32, restarts: bool) -> Vec<Step> {
+    let step = |test, block| Step { test, block };
+    if restarts {
+        return (0..blocks).flat_map(|b| (0..tests).map(move |t| step(t, b))).collect();
+    }
+    (0..tests).flat_map(|t| (0..blocks).map(move |b| step(t, b))).collect()
+}
+
+/// Compares what there is of a test, prints it, and leaves nothing of it to be compared again.
+fn compared(
+    plans: &[Plan; 2],
+    glances: &mut [Vec<Glance>; 2],
+    comparison: &mut Comparison,
+    sheet: &mut Sheet<'_>,
+) -> Result<()> {
+    let [a, b] = std::mem::take(glances);
+    if a.is_empty() {
+        return Ok(());
+    }
+    let plan = &plans[0];
+    let open = plan.pace.schedule().is_some();
+    let test = TestComparison::of(&plan.name, Pairing::Blocks, plan.precision, &a, &b, open);
+    sheet.test(&test)?;
+    comparison.tests.push(test);
+    Ok(())
+}
+
+/// A side as it is told: a server of our own has another address in each block.
+fn subject(rig: &Rig<'_>, plan: &Plan) -> Subject {
+    let address = match (&plan.target.endpoint, &rig.server.address) {
+        (Endpoint::Spawned { .. }, host::Address::Tcp(address)) => {
+            format!("{}, started anew for each block", address.ip())
+        }
+        (Endpoint::Spawned { .. }, host::Address::Unix(_)) => {
+            "a unix socket, started anew for each block".to_owned()
+        }
+        (_, address) => address.to_string(),
+    };
+    Subject::of(&rig.server.facts, address, None)
 }
 
 /// The same plan gives the same load only if the client does the same work for both, TLS included.
@@ -163,14 +217,20 @@ fn broken(run: &Run) -> Option<String> {
     report::Summary::of(run).shortfall()
 }
 
-/// How the runs are taken, in a sentence.
-fn how(plan: &Plan, blocks: u32) -> String {
+/// How the runs are taken, in a sentence, and what is in no interval.
+fn how(plan: &Plan, blocks: u32, own: [bool; 2]) -> String {
     let each = match plan.stop {
         Stop::Requests(n) => format!("{n} requests"),
         Stop::AfterNs(ns) => format!("{} s", ns as f64 / 1e9),
     };
     let blocks = if blocks == 1 { "1 block".to_owned() } else { format!("{blocks} blocks") };
-    format!("{blocks} of A B B A for each test, {each} a run, with one plan; ratios are B / A")
+    let given: Vec<&str> =
+        ["A", "B"].into_iter().zip(own).filter(|(_, own)| !own).map(|(name, _)| name).collect();
+    let starts = match given.is_empty() {
+        true => String::new(),
+        false => format!("; how starts of {} differ is in no interval", given.join(" and ")),
+    };
+    format!("{blocks} of A B B A for each test, {each} a run; ratios are B / A{starts}")
 }
 
 /// Where results go.
@@ -234,5 +294,19 @@ impl Sheet<'_> {
             Some(place) => place.write(compare::to_json(comparison)?.as_bytes()),
             None => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn servers_of_our_own_get_every_test_before_they_are_started_again() {
+        let told = |restarts| -> Vec<(usize, u32)> {
+            order(2, 3, restarts).iter().map(|step| (step.test, step.block)).collect()
+        };
+        assert_eq!(told(false), [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)]);
+        assert_eq!(told(true), [(0, 0), (1, 0), (0, 1), (1, 1), (0, 2), (1, 2)]);
     }
 }

@@ -64,9 +64,15 @@ fn carry_out(job: &Job) -> Result<End> {
     rig.sample = job.output.sample;
     tell_about(&rig.server, first, &asides.remarks)?;
     introduce_cluster(job, &rig.server, &asides.remarks)?;
+    if job.repeats > 1 && !rig.server.is_own() {
+        asides.remarks.say(
+            "NOTE: --repeat: all repeats are of one start of the server; what differs from start to \
+             start is in no interval (with --spawn it is)",
+        )?;
+    }
     match job.action {
         Action::Idle => idle(first, &rig),
-        Action::Run { repeat } => run_all(job, &rig, repeat, keep, metrics.as_ref(), &asides),
+        Action::Run { repeat } => run_all(job, &mut rig, repeat, keep, metrics.as_ref(), &asides),
     }
 }
 
@@ -126,7 +132,7 @@ fn first_read_from(job: &Job) -> ReadFrom {
 
 fn run_all(
     job: &Job,
-    rig: &Rig<'_>,
+    rig: &mut Rig<'_>,
     repeat: bool,
     mut keep: Keep,
     metrics: Option<&Metrics>,
@@ -141,9 +147,19 @@ fn run_all(
     Ok(end)
 }
 
+/// Every plan as often as it is to be repeated: one after another, or in rounds of all of them where
+/// each round has a server of its own, so that a test finds what those before it wrote.
+fn order(plans: &[Plan], times: u32, rounds: bool) -> Vec<(&Plan, u32)> {
+    let numbers = 1..=times;
+    if rounds {
+        return numbers.flat_map(|number| plans.iter().map(move |plan| (plan, number))).collect();
+    }
+    plans.iter().flat_map(|plan| numbers.clone().map(move |number| (plan, number))).collect()
+}
+
 fn run_rounds(
     job: &Job,
-    rig: &Rig<'_>,
+    rig: &mut Rig<'_>,
     repeat: bool,
     printer: &mut Printer<'_>,
     keep: &mut Keep,
@@ -151,9 +167,14 @@ fn run_rounds(
 ) -> Result<End> {
     loop {
         let times = job.repeats;
-        let all = job.plans.iter().flat_map(|plan| (1..=times).map(move |number| (plan, number)));
-        for (at, (plan, number)) in all.enumerate() {
-            let count = job.plans.len() * times as usize;
+        let all = order(&job.plans, times, rig.server.is_own());
+        let count = all.len();
+        let mut round = 1;
+        for (at, (plan, number)) in all.into_iter().enumerate() {
+            if rig.server.is_own() && number != round {
+                rig.restart(&plan.target)?;
+            }
+            round = number;
             let mut live = Live::new(plan, at as u32 + 1, count as u32, job.output.live);
             let mut watch = metrics.map(|metrics| metrics.watch(plan));
             let mut run = rig.run(plan, job.start_at, &mut Both(&mut live, watch.as_mut()))?;

@@ -12,6 +12,7 @@ mod compare;
 mod cpus;
 mod execute;
 mod front;
+mod http;
 mod keep;
 mod laboratory;
 mod live;

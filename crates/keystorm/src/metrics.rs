@@ -7,17 +7,16 @@
 use std::io;
 use std::net::TcpListener;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::{self, JoinHandle};
 
 use anyhow::{Context, Result, anyhow};
 use measure::Ending;
 use report::{OPENMETRICS_TYPE, Run, Seen, TestState, openmetrics};
 use runner::{INTERVAL_NS, Observer, Snapshot};
-use tiny_http::{Header, Method, Request, Response, Server};
 use workload::{Plan, Stop};
 
 use crate::aside::Aside;
 use crate::front::MetricsAt;
+use crate::http::{Answer, HttpServer};
 
 /// Intervals over which the rate is the mean: one second.
 const RATE_INTERVALS: u64 = 1_000_000_000 / INTERVAL_NS;
@@ -25,8 +24,7 @@ const RATE_INTERVALS: u64 = 1_000_000_000 / INTERVAL_NS;
 /// Serves until it is dropped.
 pub(crate) struct Metrics {
     tests: Arc<Tests>,
-    server: Arc<Server>,
-    thread: Option<JoinHandle<()>>,
+    _server: HttpServer,
 }
 
 /// The tests so far; the last one may be running.
@@ -44,6 +42,16 @@ impl Tests {
         // Until the engine is known, lines would be of another series than those that follow.
         tests.retain(|test| !test.engine.is_empty());
         openmetrics(env!("CARGO_PKG_VERSION"), tests).ok()
+    }
+
+    fn answer(&self, path: &str) -> Answer {
+        if path != "/metrics" {
+            return Answer::plain("404 Not Found", "keystorm serves /metrics");
+        }
+        match self.text() {
+            Some(body) => Answer { status: "200 OK", content_type: OPENMETRICS_TYPE, body },
+            None => Answer::plain("500 Internal Server Error", "no text"),
+        }
     }
 }
 
@@ -72,16 +80,12 @@ impl Metrics {
                 "WARNING: whoever can reach this machine can read the metrics on {address}"
             ))?;
         }
-        let server = Server::from_listener(listener, None)
-            .map_err(|error| anyhow!("--metrics: cannot serve on {at}: {error}"))?;
-        let (server, tests) = (Arc::new(server), Arc::new(Tests::default()));
+        let tests = Arc::new(Tests::default());
+        let shown = Arc::clone(&tests);
+        let server = HttpServer::start(listener, "metrics", move |path| shown.answer(path))
+            .context("--metrics: starting to serve")?;
         remarks.say(format_args!("Metrics on http://{address}/metrics"))?;
-        let (serving, shown) = (Arc::clone(&server), Arc::clone(&tests));
-        let thread = thread::Builder::new()
-            .name("metrics".into())
-            .spawn(move || serving.incoming_requests().for_each(|request| answer(request, &shown)))
-            .context("--metrics: starting a thread")?;
-        Ok(Self { tests, server, thread: Some(thread) })
+        Ok(Self { tests, _server: server })
     }
 
     /// What watches a test that is about to run.
@@ -93,37 +97,6 @@ impl Metrics {
         tests.push(state);
         Watch { plan, tests: Arc::clone(&self.tests), recent: Recent::default() }
     }
-}
-
-impl Drop for Metrics {
-    fn drop(&mut self) {
-        self.server.unblock();
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
-    }
-}
-
-/// Answers one request. One that nobody waits for any more is no fault of ours.
-fn answer(request: Request, tests: &Tests) {
-    let path = request.url().split('?').next().unwrap_or_default();
-    let known = path == "/metrics";
-    let read = matches!(request.method(), Method::Get | Method::Head);
-    let _ = match tests.text() {
-        Some(text) if known && read => {
-            let mut response = Response::from_string(text);
-            if let Ok(kind) = Header::from_bytes(&b"Content-Type"[..], OPENMETRICS_TYPE) {
-                response = response.with_header(kind);
-            }
-            request.respond(response)
-        }
-        _ if !known => {
-            let text = "keystorm serves /metrics\n";
-            request.respond(Response::from_string(text).with_status_code(404))
-        }
-        Some(_) => request.respond(Response::from_string("read only\n").with_status_code(405)),
-        None => request.respond(Response::from_string("no text\n").with_status_code(500)),
-    };
 }
 
 /// Requests of the last intervals.

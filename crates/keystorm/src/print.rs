@@ -90,8 +90,9 @@ impl<'a> Printer<'a> {
 
     /// Nothing comes any more, whether every test has been carried out or not.
     pub(crate) fn close(mut self) -> Result<()> {
-        let repeats = self.gathering.end();
-        self.repeats(repeats)?;
+        for repeats in self.gathering.end() {
+            self.repeats(Some(repeats))?;
+        }
         written(self.format.close(&mut self.out).and_then(|()| self.out.flush()))
     }
 }

@@ -21,6 +21,8 @@ const OTHER_FILES: u64 = 32;
 /// See the module.
 pub(crate) struct Rig<'r> {
     pub(crate) server: Server,
+    /// How many the load will open at most.
+    connections: u32,
     machine: &'static HostFacts,
     interrupted: &'r AtomicBool,
     /// Whether the server is looked at once a second while load runs.
@@ -40,7 +42,20 @@ impl<'r> Rig<'r> {
         host::allow_open_files(u64::from(connections), OTHER_FILES)?;
         host::check_sources(&target.sources)?;
         let server = Server::reach(target, connections)?;
-        Ok(Self { server, machine: machine(), interrupted, sample: false })
+        Ok(Self { server, connections, machine: machine(), interrupted, sample: false })
+    }
+
+    /// Ends a server that was started for the run, and starts another: what differs from start to
+    /// start, such as where its memory lies, must not be the same in all of several runs. One that
+    /// was given stays as it is.
+    ///
+    /// # Errors
+    /// It cannot be started again.
+    pub(crate) fn restart(&mut self, target: &Target) -> Result<()> {
+        if self.server.stop() {
+            self.server = Server::reach(target, self.connections)?;
+        }
+        Ok(())
     }
 
     /// Whether somebody asked for the end.

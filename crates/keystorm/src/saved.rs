@@ -37,7 +37,7 @@ pub(crate) fn merge(job: &MergeJob) -> Result<End> {
     let place = job.output.as_deref().map(|path| Place::new("-o", path)).transpose()?;
     let pages = Pages::open(&job.pages)?;
     let parts = job.files.iter().map(|file| Ok((file.display().to_string(), read(file)?)));
-    let merged = report::merge(parts.collect::<Result<_>>()?)?;
+    let merged = report::merge(parts.collect::<Result<_>>()?, &job.missing)?;
     if let Some(place) = place {
         let mut record = Record::new(merged.suite);
         for (at, run) in merged.runs.iter().enumerate() {

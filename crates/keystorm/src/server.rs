@@ -59,6 +59,16 @@ impl Server {
         Err(failure)
     }
 
+    /// Ends it if it was started for the run, and says whether it was.
+    pub(crate) fn stop(&mut self) -> bool {
+        self.spawned.take().is_some()
+    }
+
+    /// Whether it was started for the run.
+    pub(crate) fn is_own(&self) -> bool {
+        self.spawned.is_some()
+    }
+
     /// Who knows where the server is when it has moved.
     pub(crate) fn resolver(&self) -> Option<&dyn runner::Resolver> {
         self.sentinels.as_ref().map(|sentinels| sentinels as &dyn runner::Resolver)

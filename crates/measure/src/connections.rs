@@ -111,9 +111,9 @@ pub struct TlsTally {
 }
 
 impl Default for TlsTally {
-    /// No handshake. Two digits, as for connecting.
+    /// No handshake, and no memory for any. Two digits, as for connecting.
     fn default() -> Self {
-        Self { handshake: Latency::new(2), resumed: 0, negotiated: Vec::new() }
+        Self { handshake: Latency::empty(2), resumed: 0, negotiated: Vec::new() }
     }
 }
 

@@ -13,6 +13,8 @@ use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer}
 use thiserror::Error;
 
 use crate::Latency;
+use crate::histogram::Buckets;
+use crate::sparse::Sparse;
 
 /// A [`Latency`] as bytes, with what the bytes do not hold exactly.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,7 +51,7 @@ impl EncodedLatency {
     pub fn of(latency: &Latency) -> Result<Self, CodecError> {
         let mut buckets = Vec::new();
         V2DeflateSerializer::new()
-            .serialize(&latency.buckets, &mut buckets)
+            .serialize(&latency.histogram(), &mut buckets)
             .map_err(|e| CodecError(format!("a histogram cannot be encoded: {e}")))?;
         Ok(Self {
             count: latency.count(),
@@ -66,14 +68,13 @@ impl EncodedLatency {
     /// The bytes are not of the format, or they and the exact figures contradict each other.
     pub fn decode(&self) -> Result<Latency, CodecError> {
         let plain = inflate(&self.buckets)?;
-        let mut buckets: Histogram<u64> = Deserializer::new()
+        let buckets: Histogram<u64> = Deserializer::new()
             .deserialize(&mut plain.as_slice())
             .map_err(|e| CodecError(format!("a histogram cannot be decoded: {e}")))?;
-        buckets.auto(true);
         self.check(&buckets)?;
         let empty = self.count == 0;
         Ok(Latency {
-            buckets,
+            buckets: Buckets::Sparse(Sparse::of(&buckets)),
             sum_ns: self.sum_ns,
             min_ns: if empty { u64::MAX } else { self.min_ns },
             max_ns: self.max_ns,

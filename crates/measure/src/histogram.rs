@@ -3,16 +3,32 @@
 //! A thin owner of [`hdrhistogram::Histogram`] that fixes what keystorm never varies: the unit is
 //! the nanosecond, the range grows as needed, nothing is clamped, and the exact least, greatest
 //! and mean values are kept beside the buckets, whose width is the chosen precision.
+//!
+//! A histogram that is recorded into has all its buckets, a quarter of a megabyte. One that was
+//! loaded has those that hold something, which are few: files hold thousands.
+
+use std::borrow::Cow;
 
 use hdrhistogram::Histogram;
+
+use crate::sparse::Sparse;
 
 /// Latencies in nanoseconds, from 1 ns upwards without a limit of ours.
 #[derive(Debug, Clone)]
 pub struct Latency {
-    pub(crate) buckets: Histogram<u64>,
+    pub(crate) buckets: Buckets,
     pub(crate) sum_ns: u128,
     pub(crate) min_ns: u64,
     pub(crate) max_ns: u64,
+}
+
+/// Where the counts are.
+#[derive(Debug, Clone)]
+pub(crate) enum Buckets {
+    /// To be recorded into.
+    Dense(Histogram<u64>),
+    /// To be read.
+    Sparse(Sparse),
 }
 
 /// Room made at the start, so that recording allocates only beyond it: one minute.
@@ -25,24 +41,56 @@ impl Latency {
         let buckets = Histogram::new_with_bounds(1, PREPARED_NS, precision.clamp(1, 5));
         let mut buckets = buckets.expect("bounds from 1 and 1 to 5 digits are valid");
         buckets.auto(true);
+        Self::of_buckets(Buckets::Dense(buckets))
+    }
+
+    /// An empty histogram that takes next to no memory until something is recorded or added.
+    #[must_use]
+    pub fn empty(precision: u8) -> Self {
+        Self::of_buckets(Buckets::Sparse(Sparse::empty(precision.clamp(1, 5))))
+    }
+
+    fn of_buckets(buckets: Buckets) -> Self {
         Self { buckets, sum_ns: 0, min_ns: u64::MAX, max_ns: 0 }
     }
 
+    /// Bytes that the buckets of a histogram with this many digits take.
+    #[must_use]
+    pub fn bytes(precision: u8) -> u64 {
+        Self::new(precision).dense().distinct_values() as u64 * size_of::<u64>() as u64
+    }
+
     /// Adds `count` replies that took `ns` each.
+    #[inline]
     pub fn record_n(&mut self, ns: u64, count: u64) {
         // Half of the range is 292 years; only a broken clock goes beyond it.
         let ns = ns.min(u64::MAX / 2);
-        let recorded = self.buckets.record_n(ns.max(1), count);
+        let recorded = self.dense().record_n(ns.max(1), count);
         debug_assert!(recorded.is_ok(), "a growing histogram takes every value");
         self.sum_ns += u128::from(ns) * u128::from(count);
         self.min_ns = self.min_ns.min(ns);
         self.max_ns = self.max_ns.max(ns);
     }
 
+    /// The buckets, all of them.
+    #[inline]
+    fn dense(&mut self) -> &mut Histogram<u64> {
+        if let Buckets::Sparse(sparse) = &self.buckets {
+            self.buckets = Buckets::Dense(sparse.dense());
+        }
+        match &mut self.buckets {
+            Buckets::Dense(buckets) => buckets,
+            Buckets::Sparse(_) => unreachable!("they were made dense"),
+        }
+    }
+
     /// How many replies were recorded.
     #[must_use]
     pub fn count(&self) -> u64 {
-        self.buckets.len()
+        match &self.buckets {
+            Buckets::Dense(buckets) => buckets.len(),
+            Buckets::Sparse(sparse) => sparse.count(),
+        }
     }
 
     /// The exact mean, or `None` of nothing.
@@ -67,30 +115,51 @@ impl Latency {
     /// precision and never beyond the greatest; `None` of nothing.
     #[must_use]
     pub fn quantile_ns(&self, quantile: f64) -> Option<u64> {
-        let value = self.buckets.value_at_quantile(quantile);
+        let value = match &self.buckets {
+            Buckets::Dense(buckets) => buckets.value_at_quantile(quantile),
+            Buckets::Sparse(sparse) => sparse.value_at_quantile(quantile),
+        };
         (self.count() > 0).then(|| value.clamp(self.min_ns, self.max_ns))
     }
 
     /// Each bucket that holds something: the greatest value it stands for (never beyond the
     /// greatest recorded) and its count, in rising order.
     pub fn recorded(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        self.buckets.iter_recorded().map(|step| {
-            let ns = self.buckets.highest_equivalent(step.value_iterated_to());
-            (ns.min(self.max_ns), step.count_at_value())
-        })
+        let (dense, sparse) = match &self.buckets {
+            Buckets::Dense(buckets) => (Some(buckets), None),
+            Buckets::Sparse(sparse) => (None, Some(sparse)),
+        };
+        let dense = dense.into_iter().flat_map(crate::sparse::held);
+        let sparse = sparse.into_iter().flat_map(Sparse::held);
+        dense.chain(sparse).map(|(ns, count)| (ns.min(self.max_ns), count))
     }
 
     /// The buckets, for what writes them in formats of others. Values are nanoseconds.
     #[must_use]
-    pub fn histogram(&self) -> &Histogram<u64> {
-        &self.buckets
+    pub fn histogram(&self) -> Cow<'_, Histogram<u64>> {
+        match &self.buckets {
+            Buckets::Dense(buckets) => Cow::Borrowed(buckets),
+            Buckets::Sparse(sparse) => Cow::Owned(sparse.dense()),
+        }
     }
 
     /// Adds all that `other` holds. Lossless for histograms of one precision.
     pub fn merge(&mut self, other: &Self) {
         let Self { buckets, sum_ns, min_ns, max_ns } = other;
-        let added = self.buckets.add(buckets);
-        debug_assert!(added.is_ok(), "a growing histogram takes every other");
+        match (&mut self.buckets, buckets) {
+            (Buckets::Sparse(into), Buckets::Sparse(from)) if into.alike(from) => into.merge(from),
+            (_, Buckets::Sparse(from)) => {
+                let into = self.dense();
+                for (ns, count) in from.held() {
+                    let added = into.record_n(ns, count);
+                    debug_assert!(added.is_ok(), "a growing histogram takes every value");
+                }
+            }
+            (_, Buckets::Dense(from)) => {
+                let added = self.dense().add(from);
+                debug_assert!(added.is_ok(), "a growing histogram takes every other");
+            }
+        }
         self.sum_ns += sum_ns;
         self.min_ns = self.min_ns.min(*min_ns);
         self.max_ns = self.max_ns.max(*max_ns);
@@ -98,7 +167,10 @@ impl Latency {
 
     /// Forgets everything and keeps the memory.
     pub fn clear(&mut self) {
-        self.buckets.reset();
+        match &mut self.buckets {
+            Buckets::Dense(buckets) => buckets.reset(),
+            Buckets::Sparse(sparse) => sparse.clear(),
+        }
         (self.sum_ns, self.min_ns, self.max_ns) = (0, u64::MAX, 0);
     }
 }
@@ -129,6 +201,35 @@ mod tests {
             let whole = of(&[a, b].concat());
             prop_assert_eq!(figures(&merged), figures(&whole));
             prop_assert_eq!(merged.mean_ns(), whole.mean_ns());
+        }
+
+        #[test]
+        fn few_buckets_say_what_all_of_them_do(
+            a in prop::collection::vec(0u64..u64::MAX / 4, 0..60),
+            b in prop::collection::vec(0u64..10_000_000, 0..60),
+            quantile in 0.0f64..=1.0,
+        ) {
+            let sparse = |values: &[u64]| {
+                let mut latency = of(values);
+                latency.buckets = Buckets::Sparse(Sparse::of(&latency.histogram()));
+                latency
+            };
+            let whole = of(&[&a[..], &b].concat());
+            let mut all = [sparse(&a), sparse(&a), of(&a), Latency::empty(3)];
+            all[0].merge(&sparse(&b));
+            all[1].merge(&of(&b));
+            all[2].merge(&sparse(&b));
+            all[3].merge(&sparse(&[a, b].concat()));
+            for merged in &all {
+                prop_assert_eq!(figures(merged), figures(&whole));
+                prop_assert_eq!(merged.mean_ns(), whole.mean_ns());
+                prop_assert_eq!(merged.histogram(), whole.histogram());
+                for q in [0.0, quantile, 1.0] {
+                    prop_assert_eq!(merged.quantile_ns(q), whole.quantile_ns(q));
+                }
+            }
+            all[0].clear();
+            prop_assert_eq!(figures(&all[0]), figures(&of(&[])));
         }
 
         #[test]

@@ -15,6 +15,7 @@ mod measurement;
 mod node;
 mod outage;
 mod slices;
+mod sparse;
 mod tally;
 mod timeline;
 

@@ -18,7 +18,7 @@ pub enum Outcome {
 /// replies to one send.
 #[derive(Debug, Clone, Copy)]
 pub struct Sample {
-    /// Which command of the plan's sequence.
+    /// Which of the different commands of the plan's sequence.
     pub command: usize,
     /// What the replies were.
     pub outcome: Outcome,
@@ -37,7 +37,7 @@ pub struct Sample {
 /// Which histograms a tally keeps.
 #[derive(Debug, Clone, Copy)]
 pub struct TallyShape {
-    /// Commands of the sequence.
+    /// Different commands of the sequence.
     pub commands: usize,
     /// Significant digits, 1 to 5.
     pub precision: u8,
@@ -81,7 +81,8 @@ impl CommandTally {
         self.scheduled_response.as_ref().unwrap_or(&self.service)
     }
 
-    fn merge(&mut self, other: &Self) {
+    /// Adds all that `other` holds.
+    pub fn merge(&mut self, other: &Self) {
         let Self { service, scheduled_response, first_byte, ok, miss } = other;
         self.service.merge(service);
         merge_optional(&mut self.scheduled_response, scheduled_response.as_ref());
@@ -110,7 +111,7 @@ fn merge_optional(into: &mut Option<Latency>, from: Option<&Latency>) {
 /// Everything one owner saw.
 #[derive(Debug, Clone)]
 pub struct Tally {
-    /// One entry for each command of the sequence.
+    /// One entry for each different command of the sequence.
     pub commands: Vec<CommandTally>,
     /// Error replies of all commands.
     pub errors: ErrorCounts,
@@ -130,6 +131,13 @@ impl Tally {
             connections: ConnectionTally::new(),
             lateness: shape.scheduled.then(Lateness::default),
         }
+    }
+
+    /// Bytes that the histograms of a tally take, nearly.
+    #[must_use]
+    pub fn bytes(shape: &TallyShape) -> u64 {
+        let histograms = 1 + u64::from(shape.scheduled) + u64::from(shape.first_byte);
+        (shape.commands as u64).saturating_mul(histograms * Latency::bytes(shape.precision))
     }
 
     /// Adds a sample.

@@ -6,6 +6,7 @@
 //! interval is twice as long.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
 
 use crate::{CodecError, EncodedLatency, Latency, Slices, Tally};
 
@@ -107,6 +108,8 @@ pub struct Timeline {
     pub interval_ns: u64,
     /// The points. An interval without one is an interval without a reply.
     pub points: Vec<Point>,
+    /// Of several clients' timelines as one: from when to when all of them ran, in nanoseconds.
+    pub all_ran: Option<Range<u64>>,
     /// How often the interval was doubled.
     doubled: u32,
     /// Points that are yet to be put among the others, by the number of the first interval's
@@ -131,7 +134,7 @@ impl Timeline {
     /// A timeline of points that are in order already, each of another interval.
     #[must_use]
     pub fn of(interval_ns: u64, points: Vec<Point>) -> Self {
-        Self { interval_ns, points, doubled: 0, waiting: VecDeque::new() }
+        Self { interval_ns, points, all_ran: None, doubled: 0, waiting: VecDeque::new() }
     }
 
     /// Adds a point whose index counts intervals of the length that the timeline began with. Points
@@ -148,6 +151,30 @@ impl Timeline {
         while !self.waiting.is_empty() {
             self.settle_next();
         }
+    }
+
+    /// The numbers of the intervals that lie wholly within a run of this length, and in which all of
+    /// its clients ran.
+    #[must_use]
+    pub fn full_intervals(&self, elapsed_ns: u64) -> Range<u64> {
+        if self.interval_ns == 0 {
+            return 0..0;
+        }
+        let Range { start, end } = self.all_ran.clone().unwrap_or(0..elapsed_ns);
+        let first = start.div_ceil(self.interval_ns);
+        first..(end.min(elapsed_ns) / self.interval_ns).max(first)
+    }
+
+    /// Requests per second while all clients ran, where that was not all the time and lasted for an
+    /// interval at least.
+    #[must_use]
+    pub fn rate_while_all_ran(&self, elapsed_ns: u64) -> Option<f64> {
+        self.all_ran.as_ref().filter(|span| **span != (0..elapsed_ns))?;
+        let full = self.full_intervals(elapsed_ns);
+        let within = self.points.iter().filter(|point| full.contains(&u64::from(point.index)));
+        let requests = within.fold(0, |sum: u64, point| sum.saturating_add(point.requests));
+        let span_s = (full.end - full.start) as f64 * self.interval_ns as f64 / 1e9;
+        (span_s > 0.0).then(|| requests as f64 / span_s)
     }
 
     /// Several timelines as one. Each begins so many nanoseconds after the merged one does. A point
@@ -293,6 +320,23 @@ mod tests {
         let (interval_ns, points) = of(&[(0, &a), (1_000_000, &b)]);
         assert_eq!((interval_ns, points.iter().map(|(_, n)| n).sum()), (500, 24u64));
         assert_eq!(of(&[]), (1, vec![]));
+    }
+
+    #[test]
+    fn the_rate_is_of_what_all_clients_did_together() {
+        let (a, b) = (timeline(0..8), timeline(0..8));
+        let mut merged = Timeline::merged(&[(0, &a), (500, &b)]).unwrap();
+        assert_eq!(merged.rate_while_all_ran(2500), None, "one client all the time");
+        merged.all_ran = Some(500..2000);
+        assert_eq!(merged.full_intervals(2500), 2..8);
+        // Six replies in each interval of 250 ns.
+        assert_eq!(merged.rate_while_all_ran(2500), Some(6.0 / 250e-9));
+        merged.all_ran = Some(600..700);
+        assert_eq!(merged.rate_while_all_ran(2500), None, "no whole interval");
+        merged.all_ran = Some(0..2500);
+        assert_eq!(merged.rate_while_all_ran(2500), None, "the same all the time");
+        merged.all_ran = Some(9_000..1);
+        assert_eq!(merged.rate_while_all_ran(2500), None, "files may say anything");
     }
 
     #[test]

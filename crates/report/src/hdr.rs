@@ -73,7 +73,7 @@ impl HdrLog {
                 let length = Duration::from_nanos(length_ns);
                 let from = since.saturating_add(Duration::from_nanos(from_ns));
                 let latency = response.decode()?;
-                log.write_histogram(latency.histogram(), from, length, Tag::new(&test.tag))
+                log.write_histogram(&latency.histogram(), from, length, Tag::new(&test.tag))
                     .map_err(|e| fault(&e))?;
             }
         }

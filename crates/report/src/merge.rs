@@ -3,6 +3,7 @@
 //! Owns what must agree, and how the rest adds up: counts and histograms without loss, timelines by
 //! wall clock, time from the earliest start to the latest end. What is merged may be merged again.
 
+use std::ops::Range;
 use std::time::{Duration, SystemTime};
 
 use measure::{Ending, Measurement, Outage, Timeline};
@@ -21,11 +22,12 @@ fn adds_up(path: &str) -> bool {
     rate || ["fleet.connections", "stop.requests", "seed"].contains(&path)
 }
 
-/// Adds up what several clients saw, each by the name that it goes by in errors.
+/// Adds up what several clients saw, each by the name that it goes by in errors. Of one plan's shares
+/// those in `missing` may lack: the sum is then of the others, and a test that is not complete.
 ///
 /// # Errors
 /// In what they differ that one run has in common, or why the sum is none.
-pub fn merge(parts: Vec<(String, Loaded)>) -> Result<Loaded, RecordError> {
+pub fn merge(parts: Vec<(String, Loaded)>, missing: &[u32]) -> Result<Loaded, RecordError> {
     let names: Vec<String> = parts.iter().map(|(name, _)| name.clone()).collect();
     let Some((first, Loaded { suite, runs, .. })) = parts.first() else {
         return Err(RecordError::wrong("there is nothing to merge"));
@@ -38,12 +40,12 @@ pub fn merge(parts: Vec<(String, Loaded)>) -> Result<Loaded, RecordError> {
         )));
     }
     each_once(&parts)?;
-    let complete = parts.iter().all(|(_, loaded)| loaded.complete);
+    let complete = missing.is_empty() && parts.iter().all(|(_, loaded)| loaded.complete);
     let mut columns: Vec<_> = parts.into_iter().map(|(_, l)| l.runs.into_iter()).collect();
     let mut runs = Vec::with_capacity(count);
     for _ in 0..count {
         let shares: Vec<Run> = columns.iter_mut().filter_map(Iterator::next).collect();
-        runs.push(merge_test(&names, shares)?);
+        runs.push(merge_test(&names, shares, missing)?);
     }
     Ok(Loaded { runs, suite, complete })
 }
@@ -71,16 +73,18 @@ fn each_once(parts: &[(String, Loaded)]) -> Result<(), RecordError> {
 /// Whether two are one: no other run begins and ends in the same nanoseconds and takes the same
 /// nanoseconds of CPU.
 fn is_same(a: &Run, b: &Run) -> bool {
+    let shard = a.plan.shard == b.plan.shard;
     let (a, b) = (&a.measurement, &b.measurement);
-    a.started_at == b.started_at
+    shard
+        && a.started_at == b.started_at
         && a.elapsed_ns == b.elapsed_ns
         && a.total.requests() == b.total.requests()
         && a.workers == b.workers
 }
 
 /// One test of all clients.
-fn merge_test(names: &[String], shares: Vec<Run>) -> Result<Run, RecordError> {
-    let plan = merged_plan(names, &shares)?;
+fn merge_test(names: &[String], shares: Vec<Run>, missing: &[u32]) -> Result<Run, RecordError> {
+    let plan = merged_plan(names, &shares, missing)?;
     let Some(first) = shares.first() else {
         return Err(RecordError::wrong("there is nothing to merge"));
     };
@@ -114,7 +118,11 @@ fn merge_test(names: &[String], shares: Vec<Run>) -> Result<Run, RecordError> {
     let verdict_of_one = first.verdict.clone();
     // All watched one server at one time; what the first saw is what there was to see.
     let watched = first.watched.clone();
-    let measurement = measurement(names, shares.into_iter().map(|s| s.measurement).collect())?;
+    let of = shares.first().map_or(1, |share| share.plan.shard.of);
+    let mut measurement = measurement(names, shares.into_iter().map(|s| s.measurement).collect())?;
+    if let (Some(lack), Ending::Complete) = (lacking(missing, of), &measurement.ending) {
+        measurement.ending = Ending::Failed(lack);
+    }
     let verdict = match limits.as_slice() {
         [_] => verdict_of_one,
         limits => verdict(names, limits, Verdict::of(&plan, &measurement, &watched)),
@@ -134,11 +142,39 @@ fn merge_test(names: &[String], shares: Vec<Run>) -> Result<Run, RecordError> {
     })
 }
 
-/// The plan of the whole.
-fn merged_plan(names: &[String], shares: &[Run]) -> Result<Plan, RecordError> {
+/// What is said of a sum without these shares; `None` if there are none.
+fn lacking(missing: &[u32], of: u32) -> Option<String> {
+    let numbers = missing.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
+    match missing {
+        [] => None,
+        [_] => Some(format!("share {numbers} of {of} is missing; all figures are of the others")),
+        _ => Some(format!("shares {numbers} of {of} are missing; all figures are of the others")),
+    }
+}
+
+/// The plan of a share as one of its own, to be added to those of others.
+fn alone(share: &Plan) -> PlanParts {
+    let mut parts: PlanParts = (**share).clone();
+    parts.fleet.connections = share.own_connections();
+    if let Some(requests) = share.own_requests() {
+        parts.stop = Stop::Requests(requests);
+    }
+    if let Pace::Open(schedule) = &mut parts.pace {
+        for stage in &mut schedule.stages {
+            stage.from_per_s = share.own_rate_per_s(stage.from_per_s);
+            stage.to_per_s = share.own_rate_per_s(stage.to_per_s);
+        }
+    }
+    parts.shard = Shard::WHOLE;
+    parts
+}
+
+/// The plan of the whole, or of what there is of it.
+fn merged_plan(names: &[String], shares: &[Run], missing: &[u32]) -> Result<Plan, RecordError> {
     let fault = |e: String| RecordError::wrong(e);
     let Some(first) = shares.first() else { return Err(fault("there is no plan".into())) };
-    let sharded = all_shards(names, shares)?;
+    let sharded = all_shards(names, shares, missing)?;
+    let whole = sharded && missing.is_empty();
     let passed_over = |path: &str| OF_MACHINES.contains(&path) || (!sharded && adds_up(path));
     for (name, share) in names.iter().zip(shares).skip(1) {
         let found = differences(&first.plan, &share.plan, &passed_over)?;
@@ -149,24 +185,26 @@ fn merged_plan(names: &[String], shares: &[Run]) -> Result<Plan, RecordError> {
             )));
         }
     }
-    let mut parts: PlanParts = (*first.plan).clone();
+    let part = |plan: &Plan| if whole { PlanParts::clone(plan) } else { alone(plan) };
+    let mut parts = part(&first.plan);
     for share in &shares[1..] {
-        let fleet = &share.plan.fleet;
+        let share = part(&share.plan);
+        let fleet = &share.fleet;
         let workers = parts.fleet.workers.saturating_add(fleet.workers);
         parts.fleet.workers = workers.min(limits::WORKERS_MAX);
         parts.fleet.multi_thread |= fleet.multi_thread;
         if parts.fleet.cpus != fleet.cpus {
             parts.fleet.cpus.clear();
         }
-        if sharded {
+        if whole {
             // Each has the plan of the whole already.
             continue;
         }
         parts.fleet.connections = parts.fleet.connections.saturating_add(fleet.connections);
-        if let (Stop::Requests(sum), Stop::Requests(more)) = (&mut parts.stop, share.plan.stop) {
+        if let (Stop::Requests(sum), Stop::Requests(more)) = (&mut parts.stop, share.stop) {
             *sum = sum.saturating_add(more);
         }
-        if let (Pace::Open(sum), Pace::Open(more)) = (&mut parts.pace, &share.plan.pace) {
+        if let (Pace::Open(sum), Pace::Open(more)) = (&mut parts.pace, &share.pace) {
             for (sum, more) in sum.stages.iter_mut().zip(&more.stages) {
                 sum.from_per_s += more.from_per_s;
                 sum.to_per_s += more.to_per_s;
@@ -177,13 +215,16 @@ fn merged_plan(names: &[String], shares: &[Run]) -> Result<Plan, RecordError> {
     parts.build().map_err(|e| fault(format!("the plans together are none: {e}")))
 }
 
-/// Whether these are the shares of one plan: every one of them, each once.
-fn all_shards(names: &[String], shares: &[Run]) -> Result<bool, RecordError> {
+/// Whether these are the shares of one plan: every one of them but those in `missing`, each once.
+fn all_shards(names: &[String], shares: &[Run], missing: &[u32]) -> Result<bool, RecordError> {
     if shares.iter().all(|share| share.plan.shard.is_whole()) {
-        return Ok(false);
+        return match missing.first() {
+            None => Ok(false),
+            Some(_) => Err(RecordError::wrong("--missing is for the shares of one plan (--shard)")),
+        };
     }
     let of = shares.iter().map(|share| share.plan.shard.of).max().unwrap_or(1);
-    let mut owners: Vec<Option<&String>> = vec![None; shares.len()];
+    let mut owners: Vec<Option<&String>> = vec![None; of as usize];
     for (name, share) in names.iter().zip(shares) {
         let shard = share.plan.shard;
         if shard.of != of {
@@ -202,9 +243,15 @@ fn all_shards(names: &[String], shares: &[Run]) -> Result<bool, RecordError> {
             *owner = Some(name);
         }
     }
-    let missing = (1..=of).find(|n| !shares.iter().any(|share| share.plan.shard.index == *n));
-    match missing {
-        Some(n) => Err(RecordError::wrong(format!("share {n}/{of} is missing"))),
+    let is_there = |n: &u32| shares.iter().any(|share| share.plan.shard.index == *n);
+    if let Some(n) = missing.iter().find(|n| **n == 0 || **n > of || is_there(n)) {
+        let why = if is_there(n) { "it is there" } else { "there are so many and no more" };
+        return Err(RecordError::wrong(format!("--missing {n}: of {of} shares {why}")));
+    }
+    match (1..=of).find(|n| !is_there(n) && !missing.contains(n)) {
+        Some(n) => Err(RecordError::wrong(format!(
+            "share {n}/{of} is missing; --missing {n} adds up the others"
+        ))),
         None => Ok(true),
     }
 }
@@ -220,7 +267,10 @@ fn measurement(names: &[String], shares: Vec<Measurement>) -> Result<Measurement
     let elapsed_ns = shares.iter().map(end_ns).max().unwrap_or_default();
     let outages = outages(&shares, offset_ns);
     let timelines: Vec<_> = shares.iter().map(|s| (offset_ns(s), &s.timeline)).collect();
-    let timeline = Timeline::merged(&timelines)?;
+    let mut timeline = Timeline::merged(&timelines)?;
+    if shares.len() > 1 {
+        timeline.all_ran = Some(all_ran(&shares, offset_ns));
+    }
     let engine = joined(shares.iter().map(|share| share.engine.as_str()));
     let ending = ending(names, &shares);
     let engine_note = shares.iter().find_map(|share| share.engine_note.clone());
@@ -250,6 +300,18 @@ fn measurement(names: &[String], shares: Vec<Measurement>) -> Result<Measurement
         nodes,
         ending,
     })
+}
+
+/// From when to when all ran; of those who never did, where the last began.
+fn all_ran(shares: &[Measurement], offset_ns: impl Fn(&Measurement) -> u64) -> Range<u64> {
+    let span = |share: &Measurement| {
+        let offset_ns = offset_ns(share);
+        let Range { start, end } = share.timeline.all_ran.clone().unwrap_or(0..share.elapsed_ns);
+        offset_ns.saturating_add(start)..offset_ns.saturating_add(end)
+    };
+    let start = shares.iter().map(|share| span(share).start).max().unwrap_or_default();
+    let end = shares.iter().map(|share| span(share).end).min().unwrap_or_default();
+    start..end.max(start)
 }
 
 /// The outages that all saw, by index of the node in the merged nodes.
@@ -377,7 +439,7 @@ mod tests {
         let named = shares.into_iter().enumerate().map(|(n, run)| {
             (format!("{n}.json"), Loaded { runs: vec![run], suite: true, complete: true })
         });
-        merge(named.collect()).map(|mut merged| merged.runs.remove(0))
+        merge(named.collect(), &[]).map(|mut merged| merged.runs.remove(0))
     }
 
     proptest! {
@@ -472,6 +534,55 @@ mod tests {
         let named = |loaded| ("c1.json".to_owned(), loaded);
         let said = merge(vec![named(part), named(twice)]).unwrap_err().to_string();
         assert!(said.contains("c1.json is given twice"), "{said}");
+    }
+
+    #[test]
+    fn shares_that_are_lost_are_said_to_be_and_the_plan_is_what_there_is() {
+        let of = |index: u32| {
+            let mut parts = (*share(&[1; 9], 0, 12).plan).clone();
+            parts.pace = Pace::constant(300.0);
+            parts.shard = Shard { index, of: 3 };
+            let run = Run { plan: parts.build().unwrap(), ..share(&[1; 3], 0, 12) };
+            (format!("{index}.json"), Loaded { runs: vec![run], suite: true, complete: true })
+        };
+        let merged = merge(vec![of(1), of(3)], &[2]).unwrap();
+        assert!(!merged.complete);
+        let run = &merged.runs[0];
+        let told = "share 2 of 3 is missing; all figures are of the others";
+        assert_eq!(run.measurement.ending, Ending::Failed(told.into()));
+        assert_eq!(run.plan.fleet.connections, 8);
+        assert_eq!(
+            (run.plan.stop, run.plan.pace.clone()),
+            (Stop::Requests(6), Pace::constant(200.0))
+        );
+        let refused = |parts, missing: &[u32]| merge(parts, missing).unwrap_err().to_string();
+        assert!(refused(vec![of(1), of(3)], &[]).contains("--missing 2"));
+        assert!(
+            refused(vec![of(1), of(3)], &[1, 2]).contains("--missing 1: of 3 shares it is there")
+        );
+        assert!(refused(vec![of(1), of(3)], &[2, 4]).contains("--missing 4"));
+        let whole = Loaded { runs: vec![share(&[1], 0, 1)], suite: true, complete: true };
+        assert!(refused(vec![("a".into(), whole)], &[2]).contains("--shard"));
+    }
+
+    #[test]
+    fn the_rate_is_of_the_span_in_which_all_ran() {
+        let second = |started_ms: u64, per_interval: u64| {
+            let mut run = share(&[1], 0, 1);
+            let tally = &run.measurement.total;
+            let points = (0..8).map(|index| measure::Point {
+                requests: per_interval,
+                ..measure::Point::of(index, tally)
+            });
+            run.measurement.timeline = Timeline::of(250_000_000, points.collect());
+            run.measurement.started_at += Duration::from_millis(started_ms);
+            run.measurement.elapsed_ns = 2_000_000_000;
+            run
+        };
+        let run = merged(vec![second(0, 100), second(500, 200)]).unwrap();
+        assert_eq!(run.measurement.elapsed_ns, 2_500_000_000);
+        assert_eq!(run.measurement.timeline.all_ran, Some(500_000_000..2_000_000_000));
+        assert_eq!(crate::Summary::of(&run).throughput_rps, 1200.0);
     }
 
     #[test]

@@ -96,10 +96,11 @@ pub(crate) fn plus_minus(mean: &Mean) -> String {
     }
 }
 
-/// Collects runs as they come, and hands out each group when its last one is there.
+/// Collects runs as they come, and hands out each group when its last one is there. The runs of
+/// several groups may take turns.
 #[derive(Debug, Default)]
 pub struct Gathering {
-    open: Option<Repeats>,
+    open: Vec<Repeats>,
 }
 
 impl Gathering {
@@ -117,27 +118,28 @@ impl Gathering {
         repeat: Option<Repeat>,
         figures: Option<Figures>,
     ) -> Option<Repeats> {
-        let Some(Repeat { number, of }) = repeat else { return self.end() };
+        let Repeat { number, of } = repeat?;
         let goes_on = |open: &Repeats| {
             open.name == name && open.planned == of && open.last.checked_add(1) == Some(number)
         };
-        if let Some(open) = self.open.as_mut().filter(|open| goes_on(open)) {
-            open.last = number;
-            open.figures.extend(figures);
-            return if number == of { self.end() } else { None };
-        }
-        let begun = Repeats {
-            name: name.to_owned(),
-            planned: of,
-            figures: figures.into_iter().collect(),
-            last: number,
-        };
-        self.open.replace(begun)
+        let at = self.open.iter().position(goes_on).unwrap_or_else(|| {
+            self.open.push(Repeats {
+                name: name.to_owned(),
+                planned: of,
+                figures: Vec::new(),
+                last: number,
+            });
+            self.open.len() - 1
+        });
+        let group = &mut self.open[at];
+        group.last = number;
+        group.figures.extend(figures);
+        (number == of).then(|| self.open.remove(at))
     }
 
-    /// Nothing comes any more: the group that is not whole, if there is one.
-    pub fn end(&mut self) -> Option<Repeats> {
-        self.open.take()
+    /// Nothing comes any more: the groups that are not whole.
+    pub fn end(&mut self) -> Vec<Repeats> {
+        std::mem::take(&mut self.open)
     }
 }
 
@@ -168,7 +170,7 @@ pub(crate) mod tests {
         assert!(mean.interval.unwrap().holds(2000.0 / 0.0262) && !mean.too_wide());
         assert_eq!(group.mean(Metric::ClientCpu), None);
         assert_eq!(group.too_wide(), None);
-        assert!(gathering.end().is_none());
+        assert!(gathering.end().is_empty());
     }
 
     #[test]
@@ -177,21 +179,32 @@ pub(crate) mod tests {
         runs[2].measurement.ending = Ending::Interrupted;
         let mut gathering = Gathering::default();
         assert!(runs[..3].iter().all(|run| gathering.add(run).is_none()));
-        let group = gathering.end().unwrap();
+        let group = gathering.end().remove(0);
         assert_eq!(group.counted(), "2 of 4 repeats");
         let mut gathering = Gathering::default();
         gathering.add(&runs[0]);
-        assert!(gathering.end().unwrap().too_wide().unwrap().contains("one run"));
+        assert!(gathering.end()[0].too_wide().unwrap().contains("one run"));
     }
 
     #[test]
-    fn other_tests_and_other_numbers_begin_another_group() {
-        let runs = runs(3);
+    fn tests_may_take_turns_and_other_numbers_begin_another_group() {
+        let of_set = runs(3);
+        let of_get = runs(3).into_iter().map(|mut run| {
+            let mut parts = (*run.plan).clone();
+            parts.name = "GET".into();
+            run.plan = parts.build().unwrap();
+            run
+        });
+        let turns: Vec<Run> =
+            of_set.clone().into_iter().zip(of_get).flat_map(|(a, b)| [a, b]).collect();
         let mut gathering = Gathering::default();
-        gathering.add(&runs[0]);
-        assert_eq!(gathering.add(&runs[2]).unwrap().count(), 1);
-        assert_eq!(gathering.add(&fixture::errors()).unwrap().count(), 1);
-        assert!(gathering.end().is_none());
+        let whole: Vec<_> = turns.iter().filter_map(|run| gathering.add(run)).collect();
+        let told: Vec<_> = whole.iter().map(|r| (r.name.as_str(), r.count())).collect();
+        assert_eq!(told, [("SET", 3), ("GET", 3)]);
+        gathering.add(&of_set[0]);
+        assert_eq!(gathering.add(&of_set[2]).unwrap().count(), 1);
+        assert!(gathering.add(&fixture::errors()).is_none());
+        assert_eq!(gathering.end().len(), 1);
     }
 
     #[test]

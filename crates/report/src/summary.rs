@@ -193,8 +193,9 @@ impl RateFigures {
     /// Of the intervals that lie wholly within the run: the last one ends when the run does, so
     /// its count is of a shorter time. An interval without a point is one without a reply.
     fn of(timeline: &Timeline, elapsed_ns: u64) -> Option<Self> {
-        let full = elapsed_ns.checked_div(timeline.interval_ns)?;
-        let within = |point: &&Point| u64::from(point.index) < full;
+        let whole = timeline.full_intervals(elapsed_ns);
+        let full = whole.end - whole.start;
+        let within = |point: &&Point| whole.contains(&u64::from(point.index));
         let mut requests: Vec<u64> =
             timeline.points.iter().filter(within).map(|point| point.requests).collect();
         if full == 0 || timeline.points.is_empty() {
@@ -226,7 +227,7 @@ impl<'r> Summary<'r> {
     #[must_use]
     pub fn of(run: &'r Run) -> Self {
         let (plan, measurement) = (&run.plan, &run.measurement);
-        let total = &measurement.total;
+        let (total, timeline) = (&measurement.total, &measurement.timeline);
         let requests = total.requests();
         let elapsed_s = measurement.elapsed_ns as f64 / 1e9;
         let response_times = total.response();
@@ -238,7 +239,11 @@ impl<'r> Summary<'r> {
             requests,
             errors: total.errors.total(),
             elapsed_s,
-            throughput_rps: if elapsed_s > 0.0 { requests as f64 / elapsed_s } else { 0.0 },
+            throughput_rps: match timeline.rate_while_all_ran(measurement.elapsed_ns) {
+                Some(rate) => rate,
+                None if elapsed_s > 0.0 => requests as f64 / elapsed_s,
+                None => 0.0,
+            },
             response,
             service: if open { LatencyFigures::of(&total.service()) } else { response },
             first_byte: plan.first_byte.then(|| LatencyFigures::of(&total.first_byte())),

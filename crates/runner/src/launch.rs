@@ -2,6 +2,7 @@
 
 use std::io;
 use std::ops::RangeInclusive;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{self, Sender};
 use std::thread;
@@ -118,12 +119,13 @@ fn run_with<E: Engine, P: wire::Protocol>(
     let connections = plan.own_connections();
     let workers = u32::from(plan.fleet.workers).min(connections) as u16;
     let shape = tally_shape(plan);
+    let tallies: Arc<[u32]> = plan.different_commands().of.into();
     let (full, messages) = mpsc::sync_channel(AHEAD_MAX * usize::from(workers));
     let (empties, recorders): (Vec<_>, Vec<_>) = (0..workers)
         .map(|worker| {
             let (empty, ready) = mpsc::channel();
             prepare(&empty, &shape);
-            (empty, Recorder::new(worker, shape, full.clone(), ready))
+            (empty, Recorder::new(worker, shape, Arc::clone(&tallies), full.clone(), ready))
         })
         .unzip();
     let mut collector = Collector::new(shape, empties, choice.name());
@@ -297,7 +299,7 @@ fn prepare(empty: &Sender<measure::Tally>, shape: &TallyShape) {
 
 pub(crate) fn tally_shape(plan: &Plan) -> TallyShape {
     TallyShape {
-        commands: plan.sequence.len(),
+        commands: plan.different_commands().commands.len(),
         precision: plan.precision,
         scheduled: matches!(plan.pace, Pace::Open(_)),
         first_byte: plan.first_byte,

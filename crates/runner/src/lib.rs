@@ -17,6 +17,7 @@ mod gauges;
 mod handshake;
 mod idle;
 mod launch;
+mod memory;
 mod opening;
 mod recorder;
 mod reopening;
@@ -32,6 +33,7 @@ pub use destination::Resolver;
 pub use gauges::Gauges;
 pub use idle::hold_idle;
 pub use launch::{Job, run};
+pub use memory::check_memory;
 pub use route::cluster::{ClusterJob, Refresh};
 
 /// Length of an interval of the timeline: how often the live line moves.

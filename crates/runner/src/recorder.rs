@@ -4,6 +4,7 @@
 //! part, and the slices in which outages show. A full tally is exchanged for an empty one with the
 //! collector; no tally is allocated unless the collector falls behind.
 
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError};
 use std::time::Duration;
 
@@ -17,6 +18,8 @@ use crate::{Gauges, INTERVAL_NS};
 pub(crate) struct Recorder {
     worker: u16,
     shape: TallyShape,
+    /// Of each command of the sequence, which of the tally's it is.
+    tallies: Arc<[u32]>,
     tally: Tally,
     /// The replies being put together into one sample.
     group: Option<Sample>,
@@ -101,12 +104,14 @@ impl Recorder {
     pub(crate) fn new(
         worker: u16,
         shape: TallyShape,
+        tallies: Arc<[u32]>,
         full: SyncSender<Message>,
         empty: Receiver<Tally>,
     ) -> Self {
         Self {
             worker,
             shape,
+            tallies,
             tally: Tally::new(&shape),
             group: None,
             phase: Phase::Before,
@@ -198,7 +203,7 @@ impl Recorder {
             self.silences[self.node].heard(now_ns, self.usual_ns);
         }
         self.fresh += 1;
-        let command = answered.command as usize;
+        let command = self.tallies[answered.command as usize] as usize;
         if let Some(group) = &mut self.group {
             // The replies to one send that came with one read share every stamp.
             if group.command == command

@@ -10,7 +10,7 @@ use crate::secret::{self, SecretBytes};
 use crate::value::Lcg;
 
 /// One command: what is sent, and how it travels.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct CommandSpec {
     /// The arguments, the command's name first.
     pub args: Vec<Arg>,
@@ -20,7 +20,7 @@ pub struct CommandSpec {
 }
 
 /// One argument: its pieces joined.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Arg {
     /// The pieces in order.
@@ -28,7 +28,7 @@ pub struct Arg {
 }
 
 /// A part of an argument.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Piece {
     /// These bytes.
@@ -53,7 +53,7 @@ pub enum Piece {
 }
 
 /// Which number a placeholder stands for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Slot {
     /// `__rand_int__`: a fresh number at every occurrence.

@@ -27,7 +27,8 @@ pub use dataset::Dataset;
 pub use keys::{KeyDraw, KeySpace};
 pub use pace::{Arrivals, Curve, Lane, Pace, Pacer, Schedule, Stage};
 pub use plan::{
-    EngineKind, Fleet, OnError, Plan, PlanError, PlanParts, ProtocolKind, Stop, Window, limits,
+    Different, EngineKind, Fleet, OnError, Plan, PlanError, PlanParts, ProtocolKind, Stop, Window,
+    limits,
 };
 pub use secret::{Secret, SecretBytes};
 pub use shard::Shard;

@@ -42,7 +42,7 @@ impl Serialize for Secret {
 }
 
 /// The same of any bytes.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct SecretBytes(Vec<u8>);
 
 impl SecretBytes {

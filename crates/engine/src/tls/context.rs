@@ -3,9 +3,10 @@
 //! Made once, before any worker starts, so that a file that cannot be read is told then and by its
 //! option. What is in a key is kept by OpenSSL alone and shown nowhere.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::fs;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -38,7 +39,7 @@ pub enum Verify {
 pub struct TlsSettings {
     /// The host that was named, to check the certificate for and to ask the server for.
     pub host: Option<String>,
-    /// A name that takes its place (`--sni`), at every address.
+    /// A name that takes its place (`--sni`), at every address that announces no name of its own.
     pub sni: Option<String>,
     /// What is checked.
     pub verify: Verify,
@@ -82,6 +83,8 @@ pub struct TlsContext {
     host: Option<String>,
     /// Addresses that go by a name.
     names: Arc<[(IpAddr, String)]>,
+    /// What nodes of a cluster say they are called. It may change while connections are opened.
+    announced: Arc<Mutex<HashMap<SocketAddr, String>>>,
     verify: Verify,
     resume: bool,
     has_certificate: bool,
@@ -129,6 +132,7 @@ impl TlsContext {
             sni: settings.sni.clone(),
             host: settings.host.clone(),
             names: Arc::new([]),
+            announced: Arc::default(),
             verify: settings.verify,
             resume: settings.resume,
             has_certificate: settings.cert.is_some(),
@@ -143,6 +147,22 @@ impl TlsContext {
     pub fn knowing(mut self, names: impl IntoIterator<Item = (IpAddr, String)>) -> Self {
         self.names = self.names.iter().cloned().chain(names).collect();
         self
+    }
+
+    /// Notes the name that the node of a cluster at this address announces, in every clone of the
+    /// context: it has a certificate of its own, which is checked for that name and for no other.
+    /// One that announces none goes by what [`knowing`](Self::knowing) and `--sni` say.
+    pub fn announce(&self, address: SocketAddr, name: Option<&str>) {
+        let Ok(mut announced) = self.announced.lock() else { return };
+        match name {
+            Some(name) => drop(announced.insert(address, name.to_owned())),
+            None => drop(announced.remove(&address)),
+        }
+    }
+
+    fn announced(&self, to: Option<&Address>) -> Option<String> {
+        let Some(Address::Tcp(address)) = to else { return None };
+        self.announced.lock().ok()?.get(address).cloned()
     }
 
     /// What stands in the way of trusting a server by name, where only its chain is checked: noted
@@ -179,8 +199,9 @@ impl TlsContext {
     pub(super) fn ssl(&self, to: Option<&Address>) -> Result<Ssl, ErrorStack> {
         let mut ssl = Ssl::new(&self.openssl)?;
         let of_address;
-        let name = match (&self.sni, to) {
-            (Some(sni), _) => Some(sni.as_str()),
+        let announced = self.announced(to);
+        let name = match (announced.as_ref().or(self.sni.as_ref()), to) {
+            (Some(name), _) => Some(name.as_str()),
             (None, Some(Address::Tcp(address))) => {
                 let ip = address.ip();
                 match self.names.iter().find(|(known, _)| *known == ip) {

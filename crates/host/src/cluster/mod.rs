@@ -79,7 +79,8 @@ pub enum ClusterError {
     },
 }
 
-/// Asks a node for the nodes of its cluster, and finds their addresses.
+/// Asks a node for the nodes of its cluster, and finds their addresses. From then on each is
+/// trusted in TLS by the name that it announces.
 ///
 /// # Errors
 /// The node does not answer, is in no cluster, or announces what cannot be found.
@@ -131,7 +132,11 @@ fn discover_within(
         return Err(ClusterError::NoSlots { address: address.clone() });
     }
     for node in &mut topology.nodes {
-        node.address = Some(resolve(node, address)?);
+        let found = resolve(node, address)?;
+        node.address = Some(found);
+        if let Some(tls) = login.tls {
+            tls.announce(found, node.hostname.as_deref());
+        }
     }
     Ok(topology)
 }

@@ -17,6 +17,8 @@ pub(crate) struct MergeFront;
 pub(crate) struct MergeJob {
     /// The saved runs.
     pub(crate) files: Vec<PathBuf>,
+    /// Shares of the plan that are lost.
+    pub(crate) missing: Vec<u32>,
     /// Where the merged run is kept.
     pub(crate) output: Option<PathBuf>,
     /// A name of a layout; `None` for no report.
@@ -42,6 +44,10 @@ struct Options {
     /// Files that --json has written
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
+    /// Shares of the plan that are lost, by number, such as 2 or 2,5: the result is of the others, is
+    /// called incomplete and says why
+    #[arg(long, value_name = "N", value_delimiter = ',', help_heading = "Input")]
+    missing: Vec<u32>,
     /// Keep the merged run in this file; without --format nothing is printed then
     #[arg(short = 'o', long, value_name = "FILE", help_heading = "Results")]
     output: Option<PathBuf>,
@@ -69,7 +75,8 @@ impl FrontEnd for MergeFront {
     }
 
     fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
-        let Options { files, output, format, pages, .. } = match options::<Options>(args)? {
+        let Options { files, missing, output, format, pages, .. } = match options::<Options>(args)?
+        {
             Ok(options) => options,
             Err(intent) => return Ok(intent),
         };
@@ -78,6 +85,6 @@ impl FrontEnd for MergeFront {
         let outputs = [("-o", output.as_deref()), ("--html", pages.html.as_deref())];
         apart(&outputs, &inputs).map_err(UsageError)?;
         let format = format.or(output.is_none().then_some("text"));
-        Ok(Intent::Merge(MergeJob { files, output, format, pages }))
+        Ok(Intent::Merge(MergeJob { files, missing, output, format, pages }))
     }
 }

@@ -25,6 +25,8 @@ pub(crate) struct SurveyJob {
     pub(crate) directory: PathBuf,
     /// Where pictures of the charts go.
     pub(crate) pages: PageOptions,
+    /// Whether what is written into a server that was given stays there.
+    pub(crate) keep: bool,
     /// The command line, without secrets.
     pub(crate) again: String,
 }
@@ -37,7 +39,8 @@ pub(crate) struct SurveyJob {
 ///
 /// What needs a server of its own (unix socket, placement, instances) is measured with --spawn. A
 /// server that is given is written to: it gets the keys of redis-benchmark (key:..., counter:...,
-/// mylist, myset, myhash, myzset, mystream).
+/// mylist, myset, myhash, myzset, mystream). Which they are is said before, and what was not there
+/// before is removed at the end.
 ///
 /// Takes the options of a run that name the server, log in there or say how keystorm works: -h, -p,
 /// -s, -u, -a, --spawn, --threads, --engine and the like (see keystorm --help).
@@ -64,6 +67,9 @@ struct Options {
     /// How long each run lasts [default: so that all of them take as long as said above]
     #[arg(long, value_name = "TIME", help_heading = "Survey", value_parser = seconds)]
     seconds: Option<Duration>,
+    /// Leave in a server that was given what the survey writes there
+    #[arg(long, help_heading = "Survey")]
+    keep: bool,
     /// Where to write survey.html and survey.json
     #[arg(short = 'o', value_name = "DIR", help_heading = "Results", default_value = ".")]
     output: PathBuf,
@@ -131,7 +137,7 @@ impl FrontEnd for SurveyFront {
             Ok(split) => split,
             Err(intent) => return Ok(intent),
         };
-        let Options { quick, all, keys, seconds, output, pages, .. } = options;
+        let Options { quick, all, keys, seconds, keep, output, pages, .. } = options;
         if pages.html.is_some() {
             return Err(UsageError(
                 "--html: the page of a survey is survey.html in the directory of -o".to_owned(),
@@ -165,6 +171,7 @@ impl FrontEnd for SurveyFront {
                 ..pages.checked().map_err(UsageError)?
             },
             directory: output,
+            keep,
             again,
         })))
     }

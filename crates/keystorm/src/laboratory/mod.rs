@@ -9,6 +9,7 @@ mod search;
 mod survey;
 mod sweep;
 mod terminal;
+mod written;
 
 pub(crate) use search::search;
 pub(crate) use survey::survey;

@@ -14,6 +14,7 @@ use workload::Target;
 use super::files::Files;
 use super::progress::{Progress, planned_s};
 use super::terminal::Terminal;
+use super::written::Written;
 use crate::aside::{self, Aside};
 use crate::calibrate::place::siblings;
 use crate::execute::{End, tell_about};
@@ -49,6 +50,7 @@ pub(crate) fn survey(job: &SurveyJob) -> Result<End> {
         None => Rig::reach(&first.target, plan.connections as u32, &interrupted)?,
     };
     tell_about(&rig.server, first, &Aside::Stderr)?;
+    let written = if wish.spawned { None } else { written(&plan, &rig, &first.target, job.keep)? };
     let survey = Survey::new(wish.quick, plan.seconds);
     let mut surveying = Surveying {
         wish: &wish,
@@ -62,6 +64,7 @@ pub(crate) fn survey(job: &SurveyJob) -> Result<End> {
     };
     let ended = plan.chapters.iter().try_for_each(|chapter| surveying.chapter(chapter));
     surveying.progress.clear();
+    let tidied = tidy(written.as_ref().filter(|_| !job.keep), &rig, &first.target);
     let Surveying { mut survey, files, failed, .. } = surveying;
     if ended.is_ok() {
         survey.set_complete();
@@ -69,8 +72,9 @@ pub(crate) fn survey(job: &SurveyJob) -> Result<End> {
     files.finish(|| survey.to_json(), || survey.page(&job.again))?;
     let terminal = Terminal::of_stdout();
     terminal.warnings(&survey.warnings())?;
-    let written = format!("Wrote survey.html and survey.json in {}", directory.display());
-    terminal.line(&written)?;
+    let told = format!("Wrote survey.html and survey.json in {}", directory.display());
+    terminal.line(&told)?;
+    tidied?;
     match ended {
         Ok(()) if failed => Ok(End::Failed),
         Ok(()) => Ok(End::Complete),
@@ -89,6 +93,43 @@ impl<E: Into<Error>> From<E> for Stop {
     fn from(error: E) -> Self {
         Self::Fault(error.into())
     }
+}
+
+/// Says what the survey writes into a server that was given, and finds what of it is there already.
+/// `None` where that cannot be told.
+fn written(plan: &Plan, rig: &Rig<'_>, target: &Target, keep: bool) -> Result<Option<Written>> {
+    if rig.server.cluster.is_some() {
+        aside::say("WARNING: the keys that a survey writes into a cluster stay there")?;
+        return Ok(None);
+    }
+    let lines = plan.chapters.iter().flat_map(|chapter| {
+        chapter.fill.iter().chain(chapter.stations.iter().flat_map(|station| &station.lines))
+    });
+    let jobs: Result<Vec<Job>, UsageError> =
+        lines.map(|line| job("keystorm survey", line.clone())).collect();
+    let jobs = jobs.map_err(said)?;
+    let mut written = Written::by(jobs.iter().flat_map(|job| &job.plans));
+    let mut client = rig.server.client(target)?;
+    written.look(&mut client).context("looking for keys that are there already")?;
+    let place = match target.db {
+        0 => rig.server.address.to_string(),
+        db => format!("database {db} of {}", rig.server.address),
+    };
+    aside::say(report::escape(written.told(&place, keep)))?;
+    if let Some(overwritten) = written.overwritten() {
+        aside::say(format_args!("WARNING: {}", report::escape(overwritten)))?;
+    }
+    Ok(Some(written))
+}
+
+/// Removes what the survey wrote.
+fn tidy(written: Option<&Written>, rig: &Rig<'_>, target: &Target) -> Result<()> {
+    let Some(written) = written else { return Ok(()) };
+    let removed = rig.server.client(target).and_then(|mut client| written.remove(&mut client));
+    let removed = removed.context("removing the keys of the survey; they may still be there")?;
+    let keys = page::chart::grouped(removed as f64);
+    aside::say(format_args!("Removed {keys} keys again."))?;
+    Ok(())
 }
 
 /// `maxclients` of a server, if it tells.

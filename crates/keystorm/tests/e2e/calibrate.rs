@@ -63,7 +63,6 @@ fn ctrl_c_ends_it_with_what_is_there() {
     let ran = running.wait().exits(130).prints("Interrupted.");
     assert!(rows(&ran.out).is_empty(), "{}", ran.out);
     let running = Keystorm::new("calibrate --seconds 60 -c 5 --json").start();
-    std::thread::sleep(std::time::Duration::from_millis(500));
     running.interrupt();
     let ran = running.wait().exits(130);
     let json: serde_json::Value = serde_json::from_str(&ran.out).unwrap();

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::program::Keystorm;
 use crate::record::{json, place, valid_by};
-use crate::server::{KEYSTORM, Server, calls, valkey_program};
+use crate::server::{Counted, KEYSTORM, Server, calls, valkey_program};
 
 const FIGURES: [&str; 8] = [
     "throughput_rps",
@@ -77,6 +77,28 @@ fn servers_are_started_for_it_and_the_layouts_are_for_programs_too() {
     let document: Value = serde_json::from_str(&ran.out).unwrap();
     valid_by("keystorm.compare.1.json", &document);
     assert_eq!(document["tests"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn servers_of_our_own_are_started_anew_for_each_block() {
+    let dir = tempfile::tempdir().unwrap();
+    let a = Counted::new(dir.path(), "a");
+    let b = Counted::new(dir.path(), "b");
+    let line = "-n 300 -t set,get --repeat 3 --format json";
+    let ran = compare(a.program(), b.program(), line).run().ok();
+    assert_eq!((a.starts(), b.starts()), (3, 3));
+    let document: Value = serde_json::from_str(&ran.out).unwrap();
+    valid_by("keystorm.compare.1.json", &document);
+    let tests = document["tests"].as_array().unwrap();
+    let told: Vec<_> =
+        tests.iter().map(|t| (t["name"].as_str().unwrap(), &t["runs"]["b"])).collect();
+    assert_eq!(told, [("SET", &6.into()), ("GET", &6.into())]);
+    assert!(!ran.out.contains("is in no interval"), "{}", ran.out);
+    // What is not ours stays, and that is said.
+    let given = Server::redis();
+    let ran = compare(a.program(), &address(&given), "-n 300 -t set --repeat 2").run().ok();
+    ran.prints("how starts of B differ is in no interval");
+    assert_eq!((a.starts(), given.calls("set")), (5, 1200));
 }
 
 #[test]

@@ -9,8 +9,7 @@ use crate::server::{KEYSTORM, Server};
 fn a_full_server_is_told() {
     let server = Server::redis_with(&["--maxclients", "10"]);
     let ran = server.run("-n 1000 -c 50 -q get k").exits(1);
-    let ran = ran.says("max number of clients").says("-c").says("maxclients");
-    assert!(ran.took < Duration::from_secs(3), "{:?}", ran.took);
+    ran.says("max number of clients").says("-c").says("maxclients");
     server.run("-n 1000 -c 50 --threads 3 -q get k").exits(1).says("max number of clients");
     server.run("-I -c 50").exits(1).says("max number of clients");
     // A server notices that clients are gone when it next looks.

@@ -11,6 +11,7 @@ mod certificates;
 mod listener;
 mod mask;
 mod program;
+mod real_clock;
 mod server;
 
 mod calibrate;

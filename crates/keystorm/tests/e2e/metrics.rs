@@ -1,5 +1,7 @@
 //! `--metrics`, read by Prometheus's own client library.
 
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
@@ -12,11 +14,27 @@ use crate::server::Server;
 /// What was served at one moment.
 struct Scrape(Value);
 
-/// Fetches what a keystorm serves, once it has said where.
-fn scrape(running: &Running) -> Scrape {
+/// Where a keystorm serves, once it has said so.
+fn url(running: &Running) -> String {
     running.until("it says where metrics are", |r| r.err().contains("/metrics\n"));
     let said = running.err();
-    let url = said.split_whitespace().find(|word| word.starts_with("http://")).unwrap();
+    said.split_whitespace().find(|word| word.starts_with("http://")).unwrap().to_owned()
+}
+
+/// Opens a connection there and sends that.
+fn send(url: &str, bytes: &[u8]) -> TcpStream {
+    let host = url.strip_prefix("http://").unwrap().strip_suffix("/metrics").unwrap();
+    let mut stream = TcpStream::connect(host).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    // Whoever is not heard may be gone.
+    stream.set_write_timeout(Some(Duration::from_millis(100))).unwrap();
+    let _ = stream.write_all(bytes);
+    stream
+}
+
+/// Fetches what a keystorm serves.
+fn scrape(running: &Running) -> Scrape {
+    let url = &url(running);
     let library = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/test-servers/python");
     assert!(library.is_dir(), "{}: `make setup-test` installs it", library.display());
     let script = include_str!("scrape.py");
@@ -145,4 +163,49 @@ fn a_taken_port_is_told_before_any_load() {
     assert!(server.counts().is_empty(), "{:?}", server.counts());
     server.run("--metrics nonsense -n 1 get k").exits(2).says("[::1]:9121");
     server.run("--metrics 0 -I -c 1").exits(2);
+}
+
+#[test]
+fn a_body_that_is_announced_is_never_waited_for() {
+    let server = Server::redis();
+    let running = server.keystorm("--metrics 0 --rps 100 --duration 60 -c 1 -q get k").start();
+    let url = url(&running);
+    let mut open = Vec::new();
+    for length in ["99999999999", "18446744073709551615", "18446744073709551616", "2000"] {
+        for method in ["GET", "POST"] {
+            let head = format!(
+                "{method} /metrics HTTP/1.1\r\nHost: here\r\nContent-Length: {length}\r\n\r\n"
+            );
+            let mut stream = send(&url, head.as_bytes());
+            let mut answer = String::new();
+            stream.read_to_string(&mut answer).unwrap();
+            let status = if method == "GET" { "HTTP/1.1 200" } else { "HTTP/1.1 405" };
+            assert!(answer.starts_with(status), "{method} {length}: {answer}");
+            open.push(stream);
+        }
+    }
+    until(&running, "load runs on", |s| s.one("keystorm_requests_total", "get k") > 0.0);
+    running.interrupt();
+    running.wait().exits(130);
+}
+
+#[test]
+fn clients_that_neither_ask_nor_listen_keep_nobody_waiting() {
+    let server = Server::redis();
+    let running = server.keystorm("--metrics 0 --rps 100 --duration 60 -c 1 -q get k").start();
+    let url = url(&running);
+    until(&running, "load runs", |s| s.one("keystorm_requests_total", "get k") > 0.0);
+    // More than are served at a time: half a head, and nothing at all.
+    let mut open: Vec<TcpStream> = (0..150)
+        .flat_map(|_| [send(&url, b"GET /metrics HTTP/1.1\r\nHost"), send(&url, b"")])
+        .collect();
+    // Answers that nobody takes.
+    let asked = b"GET /metrics HTTP/1.1\r\n\r\n".repeat(2000);
+    open.extend((0..8).map(|_| send(&url, &asked)));
+    let seen = scrape(&running);
+    assert!(seen.one("keystorm_requests_total", "get k") > 0.0, "{}", seen.0);
+    // They are still there when the run ends.
+    running.interrupt();
+    running.wait().exits(130);
+    drop(open);
 }

@@ -200,7 +200,7 @@ fn an_interrupted_run_has_its_page() {
     let page = dir.path().join("p.html");
     let running =
         server.keystorm(&format!("--html {} --duration 30 get k", page.display())).start();
-    std::thread::sleep(std::time::Duration::from_millis(600));
+    running.until("load runs", |_| server.calls("get") > 200);
     running.interrupt();
     running.wait().exits(130);
     let html = fs::read_to_string(&page).unwrap();

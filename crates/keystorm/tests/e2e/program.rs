@@ -43,6 +43,13 @@ impl Keystorm {
         Self { program: program.into(), ..self }
     }
 
+    /// With so much memory to be had and no more.
+    pub(crate) fn within_memory(self, bytes: u64) -> Self {
+        let limited = format!("ulimit -v {}; exec \"$0\" \"$@\"", bytes / 1024);
+        let args = ["-c".into(), limited.into(), self.program].into_iter().chain(self.args);
+        Self { program: "sh".into(), args: args.collect(), ..self }
+    }
+
     pub(crate) fn env(mut self, name: &'static str, value: impl Into<OsString>) -> Self {
         self.env.push((name, value.into()));
         self
@@ -132,10 +139,10 @@ impl Running {
         self.child.id()
     }
 
-    /// Waits until this holds, for ten seconds at most.
+    /// Waits until this holds.
     pub(crate) fn until(&self, what: &str, holds: impl Fn(&Self) -> bool) {
         assert!(
-            within(Duration::from_secs(10), || holds(self)),
+            within(PATIENCE, || holds(self)),
             "{}: {what}; said {:?} and {:?}",
             self.line,
             self.out(),
@@ -143,8 +150,20 @@ impl Running {
         );
     }
 
+    /// Waits until it hears Ctrl-C (proc(5): the mask of signals that are caught).
+    pub(crate) fn hears(&self) {
+        self.until("it hears Ctrl-C", |running| {
+            let status = std::fs::read_to_string(format!("/proc/{}/status", running.pid()));
+            let status = status.unwrap_or_default();
+            let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+            let caught = caught.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+            caught.is_some_and(|mask| mask & 2 != 0)
+        });
+    }
+
     /// Ctrl-C, as a terminal sends it: to the whole process group.
     pub(crate) fn interrupt(&self) {
+        self.hears();
         kill_process_group(Pid::from_child(&self.child), Signal::INT).unwrap();
     }
 

@@ -137,7 +137,7 @@ fn a_run_that_fails_is_kept_with_its_reason() {
     let (_dir, file) = place();
     let line = format!("--json {} --duration 30 --reconnect no -q incr k", file.display());
     let running = server.keystorm(&line).start();
-    std::thread::sleep(Duration::from_millis(700));
+    running.until("load runs", |_| server.calls("incr") > 200);
     server.kill();
     running.wait().exits(1);
     let document = json(&file);
@@ -177,8 +177,9 @@ fn a_document_on_standard_output_is_all_there_is() {
         let document: Value = serde_json::from_str(&ran.out).unwrap();
         assert_eq!(document["tests"].as_array().unwrap().len(), 2);
     }
+    server.reset();
     let running = server.keystorm("--format json --duration 30 get k").start();
-    std::thread::sleep(Duration::from_millis(700));
+    running.until("load runs", |_| server.calls("get") > 200);
     running.interrupt();
     let document: Value = serde_json::from_str(&running.wait().exits(130).out).unwrap();
     assert_eq!(document["tests"][0]["ending"], "interrupted");

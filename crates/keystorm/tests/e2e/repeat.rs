@@ -1,9 +1,11 @@
 //! `--repeat N`: each test so many times, as ever, and then what they are together.
 
+use serde_json::Value;
+
 use crate::mask::masked;
 use crate::program::Keystorm;
 use crate::record::{json, place, valid_by};
-use crate::server::{KEYSTORM, Server, calls};
+use crate::server::{Counted, KEYSTORM, Server, calls};
 
 const FORMATS: [&str; 5] = ["text", "quiet", "csv", "classic", "json"];
 
@@ -91,4 +93,42 @@ fn what_does_not_go_together_is_refused() {
     {
         Keystorm::new(&format!("{line} get k")).run().exits(2).says("--repeat");
     }
+}
+
+#[test]
+fn each_repeat_on_a_server_of_our_own_has_a_start_of_its_own() {
+    let (dir, file) = place();
+    let server = Counted::new(dir.path(), "server");
+    let line = format!(
+        "--spawn={} --repeat 3 -n 200 -t set,get -q --json {}",
+        server.program(),
+        file.display()
+    );
+    let ran = Keystorm::new(&line).run().ok();
+    assert_eq!(server.starts(), 3);
+    assert!(!ran.err.contains("no interval"), "{}", ran.err);
+    let document = json(&file);
+    let tests = document["tests"].as_array().unwrap();
+    let order: Vec<_> = tests.iter().map(|t| (t["name"].as_str().unwrap(), &t["repeat"])).collect();
+    let [one, two, three] = [1, 2, 3].map(Value::from);
+    let expected = [
+        ("SET", &one),
+        ("GET", &one),
+        ("SET", &two),
+        ("GET", &two),
+        ("SET", &three),
+        ("GET", &three),
+    ];
+    assert_eq!(order, expected);
+    // A test finds what those before it wrote.
+    let misses: u64 = tests.iter().map(|t| t["commands"][0]["miss"].as_u64().unwrap()).sum();
+    assert_eq!(misses, 0);
+    let blocks = document["repeats"].as_array().unwrap();
+    let counts: Vec<_> =
+        blocks.iter().map(|b| (b["name"].as_str().unwrap(), &b["count"])).collect();
+    assert_eq!(counts, [("SET", &three), ("GET", &three)]);
+    let means = ran.out.lines().filter(|line| line.contains("mean of 3 repeats"));
+    assert_eq!(means.count(), 2, "{}", ran.out);
+    let given = Server::redis();
+    given.run("--repeat 2 -n 200 -q get k").ok().says("is in no interval");
 }

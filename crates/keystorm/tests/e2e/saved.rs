@@ -42,7 +42,7 @@ fn a_run_that_was_interrupted_is_shown_as_it_was() {
     let (_dir, file) = place();
     let path = file.to_str().unwrap();
     let running = server.keystorm(&format!("--json {path} --duration 30 get k")).start();
-    std::thread::sleep(std::time::Duration::from_millis(700));
+    running.until("load runs", |_| server.calls("get") > 200);
     running.interrupt();
     let ran = running.wait().exits(130);
     let shown = keystorm(&["show", path]).run().ok().says("interrupted; ");
@@ -147,4 +147,52 @@ fn files_of_others_are_refused_in_words() {
     }
     keystorm(&["show"]).run().exits(2).says("FILE");
     keystorm(&["show", "f", "--format", "xml"]).run().exits(2).says("--format");
+}
+
+#[test]
+fn a_file_of_thousands_of_tests_takes_little_memory() {
+    let server = Server::redis();
+    let (_dir, file) = place();
+    let path = file.to_str().unwrap();
+    server.run(&format!("--json {path} -q -n 2000 --rps 20k get k")).ok();
+    let mut document = json(&file);
+    const TESTS: usize = 2500;
+    for list in ["plan", "tests"] {
+        let one = document[list][0].clone();
+        document[list] = vec![one; TESTS].into();
+    }
+    fs::write(&file, document.to_string()).unwrap();
+    for command in ["show", "merge"] {
+        let args = [command, path, "--format", "quiet"];
+        let ran = keystorm(&args).within_memory(3 << 29).run().ok();
+        assert_eq!(ran.out.lines().count(), TESTS, "{command}");
+    }
+}
+
+#[test]
+fn repeats_that_stand_for_themselves_are_read_as_one_command() {
+    let server = Server::redis();
+    let (_dir, file) = place();
+    let path = file.to_str().unwrap();
+    server.run(&format!("--json {path} -q -n 300 -- 2 get k ';' ping")).ok();
+    let mut document = json(&file);
+    let commands = |document: &Value| -> Vec<(String, u64)> {
+        let commands = document["tests"][0]["commands"].as_array().unwrap().iter();
+        commands
+            .map(|c| {
+                (
+                    c["name"].as_str().unwrap().into(),
+                    c["latency_ms"]["service"]["exact"]["count"].as_u64().unwrap(),
+                )
+            })
+            .collect()
+    };
+    assert_eq!(commands(&document), [("GET".into(), 200), ("PING".into(), 100)]);
+    // As files were written before: an entry for each command that was sent.
+    let [get, ping] = [0, 1].map(|n| document["tests"][0]["commands"][n].clone());
+    document["tests"][0]["commands"] = vec![get.clone(), get, ping].into();
+    fs::write(&file, document.to_string()).unwrap();
+    let shown = keystorm(&["show", path, "--format", "json"]).run().ok();
+    let shown: Value = serde_json::from_str(&shown.out).unwrap();
+    assert_eq!(commands(&shown), [("GET".into(), 400), ("PING".into(), 100)]);
 }

@@ -66,3 +66,28 @@ fn the_name_of_a_subcommand_after_options_is_a_command() {
     let server = Server::redis();
     server.run("-n 10 compare").exits(1).says("unknown command");
 }
+
+#[test]
+fn repeats_of_a_command_take_the_memory_of_one() {
+    let (server, dir) = (Server::redis(), tempfile::tempdir().unwrap());
+    let file = dir.path().join("run.json");
+    let line = format!("-c 1 -n 65536 -q --json {} -- 65535 ping ';' get k", file.display());
+    server.keystorm(&line).within_memory(2 << 30).run().ok();
+    assert_eq!((server.calls("ping"), server.calls("get")), (65_535, 1));
+    let document: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    let commands = document["tests"][0]["commands"].as_array().unwrap();
+    let counts: Vec<_> = commands.iter().map(|c| (&c["name"], &c["ok"], &c["miss"])).collect();
+    let value = |n: u64| serde_json::Value::from(n);
+    let expected = [("PING".into(), value(65_535), value(0)), ("GET".into(), value(0), value(1))];
+    let expected: Vec<_> = expected.iter().map(|(name, ok, miss)| (name, ok, miss)).collect();
+    assert_eq!(counts, expected);
+}
+
+#[test]
+fn the_memory_that_commands_take_is_known_before_they_run() {
+    let commands: Vec<String> = (0..20_000).map(|n| format!("get {n}")).collect();
+    let line = format!("-p 1 -n 20000 -- {}", commands.join(" ';' "));
+    let ran = Keystorm::new(&line).within_memory(2 << 30).run().exits(2);
+    ran.says("20000 different commands").says("GiB").says("--precision");
+}

@@ -18,6 +18,10 @@ use wire::resp::Value;
 
 use crate::program::{Keystorm, Ran, within};
 
+/// With a server on a busy machine.
+const PATIENCE: Patience =
+    Patience { connect: Duration::from_secs(60), reply: Duration::from_secs(60) };
+
 /// The program under test.
 pub(crate) const KEYSTORM: &str = env!("CARGO_BIN_EXE_keystorm");
 
@@ -149,20 +153,20 @@ impl Server {
         let args: Vec<&str> = args.chain(more.iter().copied()).collect();
         self.child = begin(&self.program, self.port, &self.dir, &args);
         let taken = || std::net::TcpStream::connect(("127.0.0.1", self.port)).is_ok();
-        assert!(within(Duration::from_secs(10), taken), "it starts again");
+        assert!(within(Duration::from_secs(60), taken), "it starts again");
         self
     }
 
     /// `INFO` over a connection of its own.
     pub(crate) fn info_anew(&self) -> Option<String> {
         let address = Address::Unix(self.socket());
-        Client::connect(&address, Patience::default()).ok()?.ask(&[b"INFO"]).ok()?.text()
+        Client::connect(&address, PATIENCE).ok()?.ask(&[b"INFO"]).ok()?.text()
     }
 
     /// Connects anew, where the server may have closed the connection that we ask on.
     pub(crate) fn reconnect(&self) {
         let address = Address::Unix(self.socket());
-        *self.client.borrow_mut() = Client::connect(&address, Patience::default()).unwrap();
+        *self.client.borrow_mut() = Client::connect(&address, PATIENCE).unwrap();
     }
 
     pub(crate) fn pid(&self) -> u32 {
@@ -277,9 +281,9 @@ fn wait_until_ready(
 ) -> Option<Client<Plain>> {
     let password = args.iter().position(|a| *a == "--requirepass").map(|at| args[at + 1]);
     let address = Address::Unix(socket.to_owned());
-    let deadline = Instant::now() + Duration::from_secs(10);
+    let deadline = Instant::now() + Duration::from_secs(60);
     while Instant::now() < deadline && matches!(child.try_wait(), Ok(None)) {
-        if let Ok(mut client) = Client::connect(&address, Patience::default()) {
+        if let Ok(mut client) = Client::connect(&address, PATIENCE) {
             if let Some(password) = password {
                 let _ = client.ask(&[b"AUTH", password.as_bytes()]);
             }
@@ -303,4 +307,29 @@ pub(crate) fn called(name: &str) -> (TempDir, OsString) {
     let link = dir.path().join(name);
     std::os::unix::fs::symlink(KEYSTORM, &link).unwrap();
     (dir, link.into_os_string())
+}
+
+/// A redis-server that keeps count of how often it is started.
+pub(crate) struct Counted {
+    program: String,
+    log: PathBuf,
+}
+
+impl Counted {
+    pub(crate) fn new(dir: &Path, name: &str) -> Self {
+        use std::os::unix::fs::PermissionsExt;
+        let (program, log) = (dir.join(name), dir.join(format!("{name}.starts")));
+        let script = format!("#!/bin/sh\necho >>{}\nexec redis-server \"$@\"\n", log.display());
+        std::fs::write(&program, script).unwrap();
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        Self { program: program.to_str().unwrap().to_owned(), log }
+    }
+
+    pub(crate) fn program(&self) -> &str {
+        &self.program
+    }
+
+    pub(crate) fn starts(&self) -> usize {
+        std::fs::read_to_string(&self.log).unwrap_or_default().lines().count()
+    }
 }

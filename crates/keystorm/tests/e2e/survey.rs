@@ -76,7 +76,41 @@ fn a_given_server_is_measured_where_it_is() {
     };
     assert_eq!(labels("connections"), ["1", "10", "100", "300"], "200 are left to others");
     assert!(labels("placement").is_empty() && labels("instances").is_empty());
-    assert!(server.number(&["DBSIZE"]) >= 1000, "the keys were filled");
+    ran.says("This writes up to ").says("key:000000000000 to key:000000000999").says("mylist");
+    assert!(server.calls("set") >= 1000, "the keys were filled");
+    assert_eq!(server.number(&["DBSIZE"]), 0, "{:?}", server.keys());
+}
+
+#[test]
+fn what_a_survey_wrote_is_removed_and_nothing_else() {
+    let (server, dir) = (Server::redis(), tempfile::tempdir().unwrap());
+    // Of others, of a name that a survey has too, and in another database.
+    server.ask(&["SET", "precious", "1"]);
+    server.ask(&["SET", "key:000000000007", "ours"]);
+    server.ask(&["SET", "key:000000001000", "beyond the keys of the survey"]);
+    server.ask(&["RPUSH", "mylist", "ours"]);
+    let library = "#!lua name=others\nredis.register_function('theirs', function() return 1 end)";
+    server.ask(&["FUNCTION", "LOAD", library]);
+    let before = server.keys();
+    let line = format!(
+        "survey -p {} --seconds 0.02 --keys 1000 -o {}",
+        server.port(),
+        dir.path().display()
+    );
+    let ran = Keystorm::new(&line).run().ok();
+    let ran = ran.says("2 of them are there already, such as key:000000000007");
+    assert_eq!(server.keys(), before, "{}", ran.err);
+    let libraries = format!("{:?}", server.ask(&["FUNCTION", "LIST"]));
+    assert_eq!(libraries.matches(&format!("{:?}", b"library_name")).count(), 1);
+    // An interruption leaves nothing either.
+    let running = Keystorm::new(&line).start();
+    running.until("keys are written", |_| server.number(&["DBSIZE"]) > 500);
+    running.interrupt();
+    running.wait().exits(130);
+    assert_eq!(server.keys(), before);
+    let ran = Keystorm::new(&format!("{line} --quick --keep")).run().ok();
+    ran.says("--keep leaves all of it there");
+    assert!(server.number(&["DBSIZE"]) >= 1000);
 }
 
 #[test]

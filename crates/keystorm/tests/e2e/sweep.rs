@@ -133,7 +133,10 @@ fn an_interrupted_sweep_prints_what_there_is() {
         kept.display()
     );
     let running = Keystorm::new(&line).start();
-    std::thread::sleep(std::time::Duration::from_millis(2500));
+    running.until("the first point is kept", |_| {
+        fs::read_to_string(&kept)
+            .is_ok_and(|text| json(&text)["points"].as_array().is_some_and(|p| !p.is_empty()))
+    });
     running.interrupt();
     let ran = running.wait().exits(130);
     assert!(ran.out.lines().nth(1).is_some_and(|l| columns(l)[..2] == ["1", "0.3"]), "{}", ran.out);

@@ -91,6 +91,11 @@ fn plan(plan: &Plan) -> Pairs {
                 Some(schedule) => {
                     let rate = match schedule.rate_per_s() {
                         Some(rate) => format!("{} requests/s", grouped(rate)),
+                        None if schedule.stages.len() == 1 => {
+                            let stage = &schedule.stages[0];
+                            let ends = [stage.from_per_s, stage.to_per_s].map(grouped);
+                            format!("a ramp from {} to {} requests/s", ends[0], ends[1])
+                        }
                         None => format!(
                             "{} stages, up to {} requests/s",
                             schedule.stages.len(),
@@ -101,7 +106,11 @@ fn plan(plan: &Plan) -> Pairs {
                         Arrivals::Constant => "",
                         Arrivals::Poisson => ", at random distances",
                     };
-                    format!("open loop: {rate}{spread}")
+                    let shares = match plan.shard.of {
+                        1 => String::new(),
+                        of => format!(" of all {of} shares together"),
+                    };
+                    format!("open loop: {rate}{shares}{spread}")
                 }
             },
         ),

@@ -321,11 +321,12 @@ fn nodes(summary: &Summary<'_>) -> Option<Block> {
     (!table.rows.is_empty()).then_some(Block::Table(table))
 }
 
-/// One row a command of the sequence. A command that is sent several times is several rows.
+/// One row for each different command of the sequence.
 fn commands(run: &Run) -> Table {
     let mut table =
         Table::new(["command", "values", "misses", "mean", "p50", "p95", "p99", "p99.9", "max"]);
-    for (spec, tally) in run.plan.sequence.iter().zip(&run.measurement.total.commands) {
+    let different = run.plan.different_commands().commands;
+    for (spec, tally) in different.iter().zip(&run.measurement.total.commands) {
         let all = tally.response();
         let mean = all.mean_ns().map_or("–".to_owned(), |ns| Unit::Nanoseconds.show_even(ns));
         let mut row = vec![spec.name(), grouped(tally.ok as f64), grouped(tally.miss as f64), mean];

@@ -40,7 +40,8 @@ pub fn throughput_over_time(title: &str, run: &Run) -> Chart {
         chart.series.push(Series::new("of them errors", rates(|g| g.errors)));
     }
     if let Some(schedule) = run.plan.pace.schedule() {
-        let due = |s: f64| schedule.due_by((s * 1e9) as u64);
+        // Of a share of a plan, what was its own.
+        let due = |s: f64| run.plan.own_rate_per_s(schedule.due_by((s * 1e9) as u64));
         let asked = groups
             .iter()
             .filter(|g| g.to_s > g.from_s)

@@ -148,12 +148,13 @@ pub fn of_saved(
 fn tests<'l>(name: &str, loaded: &'l Loaded) -> Result<Vec<Vec<&'l Run>>, RecordError> {
     let mut tests: Vec<Vec<&Run>> = Vec::new();
     for run in &loaded.runs {
-        let last = tests.last_mut().filter(|runs| {
+        // The repeats of several tests may take turns.
+        let goes_on = tests.iter_mut().find(|runs| {
             let before = runs.last().and_then(|run| run.repeat);
             before.zip(run.repeat).is_some_and(|(a, b)| b.number == a.number.saturating_add(1))
                 && runs[0].plan.name == run.plan.name
         });
-        let Some(runs) = last else {
+        let Some(runs) = goes_on else {
             tests.push(vec![run]);
             continue;
         };

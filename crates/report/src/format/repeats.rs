@@ -78,7 +78,7 @@ mod tests {
                 format.repeats(&repeats, &mut out).unwrap();
             }
         }
-        if let Some(repeats) = gathering.end() {
+        for repeats in gathering.end() {
             format.repeats(&repeats, &mut out).unwrap();
         }
         String::from_utf8(out).unwrap()

@@ -66,6 +66,9 @@ pub(super) struct TestRecord {
 struct Exact {
     elapsed_ns: u64,
     timeline_interval_ns: u64,
+    /// From when to when all clients of a merged run ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    all_ran_ns: Option<[u64; 2]>,
 }
 
 /// Latencies of all commands together.
@@ -77,7 +80,7 @@ struct Latencies {
     first_byte: Option<LatencyRecord>,
 }
 
-/// One command of the sequence. Without a `response` of its own, response time is service time.
+/// One of the different commands of the sequence. Without a `response` of its own, response time is service time.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct CommandRecord {
     name: String,
@@ -212,9 +215,10 @@ impl TestRecord {
             ending,
         } = measurement;
         let Tally { commands, errors, connections, lateness } = total;
-        let Timeline { interval_ns, .. } = timeline;
+        let Timeline { interval_ns, all_ran, .. } = timeline;
         let summary = Summary::of(run);
-        let named = plan.sequence.iter().map(workload::CommandSpec::name);
+        let different = plan.different_commands().commands;
+        let named = different.iter().map(|command| command.name());
         let (ending, failure) = match ending {
             Ending::Complete => (EndingRecord::Complete, None),
             Ending::Interrupted => (EndingRecord::Interrupted, None),
@@ -255,34 +259,51 @@ impl TestRecord {
                 engine_note: engine_note.clone(),
                 workers: workers.iter().map(WorkerRecord::of).collect(),
             },
-            exact: Exact { elapsed_ns: *elapsed_ns, timeline_interval_ns: *interval_ns },
+            exact: Exact {
+                elapsed_ns: *elapsed_ns,
+                timeline_interval_ns: *interval_ns,
+                all_ran_ns: all_ran.as_ref().map(|span| [span.start, span.end]),
+            },
         })
     }
 
     /// The run, with what all tests of a file have in common.
     pub(super) fn run(self, plan: Plan, common: &Common) -> Result<Run, RecordError> {
-        if self.commands.len() != plan.sequence.len() {
+        let different = plan.different_commands();
+        // In older files repeats of a command stand for themselves.
+        let repeats = self.commands.len() == different.of.len();
+        if !repeats && self.commands.len() != different.commands.len() {
             return Err(RecordError::wrong(format!(
                 "the test {} has {} commands and its plan {}",
                 self.name,
                 self.commands.len(),
-                plan.sequence.len()
+                different.commands.len()
             )));
         }
-        let commands = self.commands.iter().map(CommandRecord::tally);
+        let mut commands: Vec<CommandTally> = Vec::with_capacity(different.commands.len());
+        for (at, record) in self.commands.iter().enumerate() {
+            let tally = record.tally()?;
+            let which = if repeats { different.of[at] as usize } else { at };
+            match commands.get_mut(which) {
+                Some(known) => known.merge(&tally),
+                None => commands.push(tally),
+            }
+        }
         let total = Tally {
-            commands: commands.collect::<Result<_, _>>()?,
+            commands,
             errors: self.errors.counts(),
             connections: self.connections.tally()?,
             lateness: self.lateness_ms.as_ref().map(LatenessRecord::lateness).transpose()?,
         };
         let started_at = humantime::parse_rfc3339(&self.started_at)
             .map_err(|e| RecordError::wrong(format!("started_at is {:?}: {e}", self.started_at)))?;
+        let mut timeline = timeline::load(self.exact.timeline_interval_ns, &self.timeline)?;
+        timeline.all_ran = self.exact.all_ran_ns.map(|[from_ns, to_ns]| from_ns..to_ns);
         let measurement = Measurement {
             total,
             outages: self.outages.iter().map(OutageRecord::outage).collect::<Result<_, _>>()?,
             delayed: self.delayed_ms.as_ref().map(LatencyRecord::latency).transpose()?,
-            timeline: timeline::load(self.exact.timeline_interval_ns, &self.timeline)?,
+            timeline,
             started_at,
             elapsed_ns: self.exact.elapsed_ns,
             workers: self.client.workers.iter().map(|w| w.worker()).collect(),

@@ -122,7 +122,8 @@ pub(crate) fn replay_on(
         // Its time passes only in sleep.
         may_spin: false,
     };
-    let recorder = Recorder::new(0, shape, full.clone(), ready);
+    let recorder =
+        Recorder::new(0, shape, plan.different_commands().of.into(), full.clone(), ready);
     let messages_of = match cluster {
         None => {
             let depth = plan.fleet.pipeline_depth;

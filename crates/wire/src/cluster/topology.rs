@@ -1,6 +1,6 @@
 //! Who owns which slots: the replies to `CLUSTER SHARDS` and `CLUSTER SLOTS`.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::ops::RangeInclusive;
 
 use super::SLOTS;
@@ -21,6 +21,8 @@ pub struct Node {
     /// The host name or address that it announces; that of the node that was asked where it
     /// announces none.
     pub host: String,
+    /// The name that it announces, if it does: its certificate is for that, wherever it is reached.
+    pub hostname: Option<String>,
     /// The port, of TLS where that is asked for.
     pub port: u16,
     /// Where to connect, once the host is resolved.
@@ -70,6 +72,7 @@ struct Shard {
 struct Found {
     id: String,
     host: String,
+    hostname: Option<String>,
     port: u16,
 }
 
@@ -114,8 +117,9 @@ impl Topology {
         shards.iter_mut().for_each(|s| s.slots.sort_by_key(|range| *range.start()));
         shards.sort_by_key(|shard| *shard.slots[0].start());
         let node = |found: Found, role, slots: &[RangeInclusive<u16>]| {
-            let Found { id, host, port } = found;
-            Node { id, host, port, address: None, role, slots: slots.to_vec() }
+            let Found { id, host, hostname, port } = found;
+            let slots = slots.to_vec();
+            Node { id, host, hostname, port, address: None, role, slots }
         };
         let mut nodes = Vec::new();
         for shard in &mut shards {
@@ -167,11 +171,12 @@ fn read_shard(reply: &Value, asked: &str, tls: bool) -> Option<Shard> {
             (Some(port), None) => port,
             (None, None) => continue,
         };
-        let endpoint = field(node, "endpoint").and_then(Value::text);
+        let endpoint = field(node, "endpoint").and_then(Value::text).unwrap_or_default();
         let found = Found {
             id: text("id"),
+            hostname: hostname([text("hostname"), endpoint.clone()]),
             // `?` stands for a host name that is asked for and not set.
-            host: [endpoint.unwrap_or_default(), text("ip")]
+            host: [endpoint, text("ip")]
                 .into_iter()
                 .find(|host| !host.is_empty() && host != "?")
                 .unwrap_or_else(|| asked.to_owned()),
@@ -191,16 +196,26 @@ fn read_shard(reply: &Value, asked: &str, tls: bool) -> Option<Shard> {
 /// `[endpoint or null, port, id, metadata]`
 fn read_slot_node(reply: &Value, asked: &str) -> Option<Found> {
     let [endpoint, port, rest @ ..] = items(reply)? else { return None };
-    let metadata_ip = rest.get(1).and_then(|m| field(m, "ip")).and_then(Value::text);
-    let host = [endpoint.text().unwrap_or_default(), metadata_ip.unwrap_or_default()];
+    let metadata = |name| rest.get(1).and_then(|m| field(m, name)).and_then(Value::text);
+    let endpoint = endpoint.text().unwrap_or_default();
+    let announced = hostname([metadata("hostname").unwrap_or_default(), endpoint.clone()]);
+    let host = [endpoint, metadata("ip").unwrap_or_default()];
     Some(Found {
         id: rest.first().and_then(Value::text).unwrap_or_default(),
+        hostname: announced,
         host: host
             .into_iter()
             .find(|host| !host.is_empty() && host != "?")
             .unwrap_or_else(|| asked.to_owned()),
         port: port_number(port)?,
     })
+}
+
+/// The first of these that is a name, and no address.
+fn hostname(said: [String; 2]) -> Option<String> {
+    let is_name =
+        |host: &String| !host.is_empty() && host != "?" && host.parse::<IpAddr>().is_err();
+    said.into_iter().find(is_name)
 }
 
 fn items(value: &Value) -> Option<&[Value]> {
@@ -284,6 +299,8 @@ mod tests {
         let names: Vec<_> = topology.nodes.iter().map(Node::name).collect();
         assert_eq!(names, ["one.example:7001", "10.0.0.2:7001", "10.0.0.3:7002"]);
         assert_eq!(topology.nodes[2].role, Role::Replica { of: 1 });
+        let announced: Vec<_> = topology.nodes.iter().map(|n| n.hostname.as_deref()).collect();
+        assert_eq!(announced, [Some("one.example"), None, None]);
         assert_eq!((topology.masters(), topology.slots_without_owner()), (2, 0));
         assert_eq!(topology.masters_without_replica(), 1);
         let tls = Topology::of_shards(&reply, "asked", true).unwrap();

@@ -5,12 +5,15 @@
 //! holds a valid one and nothing is left to check while load runs.
 
 mod check;
+mod different;
 pub mod limits;
 
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
+
+pub use different::Different;
 
 use crate::secret::{self, SecretBytes};
 use crate::{

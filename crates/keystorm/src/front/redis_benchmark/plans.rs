@@ -82,6 +82,7 @@ pub(super) fn job(options: Options, persona: Persona, after: After) -> Result<Jo
     };
     let plans: Result<Vec<Plan>, _> = parts.into_iter().map(PlanParts::build).collect();
     let plans = plans.map_err(|e| e.to_string())?;
+    plans.iter().try_for_each(runner::check_memory)?;
     let start_at = options.load.start_at;
     if start_at.is_some() && plans.len() > 1 {
         return Err(format!(

@@ -243,7 +243,8 @@ mod tests {
     fn node(port: u16, role: Role, slots: std::ops::RangeInclusive<u16>) -> Node {
         let address = Some(SocketAddr::from(([127, 0, 0, 1], port)));
         let host = "127.0.0.1".to_owned();
-        Node { id: String::new(), host, port, address, role, slots: vec![slots] }
+        let hostname = None;
+        Node { id: String::new(), host, hostname, port, address, role, slots: vec![slots] }
     }
 
     fn topology() -> Topology {

@@ -1,0 +1,67 @@
+//! Checks of the real clock, which cannot be had while other work takes the machine.
+//!
+//! Such a check is skipped then: it says so by name, past the test runner's capture, and adds a line to
+//! `target/skipped-checks`, which `make test` counts. On a quiet machine it fails as any other.
+
+use std::fmt::Display;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long one looks.
+const LOOK: Duration = Duration::from_millis(200);
+/// CPUs that others may use.
+const OTHERS_MAX: f64 = 0.2;
+
+/// In which the kernel counts, on every machine (proc(5)).
+const USER_HZ: f64 = 100.0;
+
+/// Seconds of CPU that the whole machine has used, those of its host included; `None` where that is not
+/// told.
+fn machine_cpu_s() -> Option<f64> {
+    let text = fs::read_to_string("/proc/stat").ok()?;
+    let ticks: Vec<f64> =
+        text.lines().next()?.split_whitespace().skip(1).map_while(|n| n.parse().ok()).collect();
+    // user, nice, system, irq, softirq, steal; between them are idle and iowait.
+    let busy: f64 = [0, 1, 2, 5, 6, 7].iter().filter_map(|at| ticks.get(*at)).sum();
+    Some(busy / USER_HZ)
+}
+
+/// Seconds of CPU that this process has used.
+fn own_cpu_s() -> f64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+}
+
+/// Whether others than this process use the machine now. Nothing of the test itself may run.
+pub(crate) fn is_busy() -> bool {
+    let (began, machine, own) = (Instant::now(), machine_cpu_s(), own_cpu_s());
+    thread::sleep(LOOK);
+    let Some((before, after)) = machine.zip(machine_cpu_s()) else { return false };
+    let others = (after - before) - (own_cpu_s() - own);
+    others / began.elapsed().as_secs_f64() > OTHERS_MAX
+}
+
+/// Says that a check is skipped, and counts it.
+pub(crate) fn skip(check: &str, seen: impl Display) {
+    let seen: String = seen.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
+    let seen: String = seen.chars().take(200).collect();
+    let line = format!("skipped on a busy machine: {check} ({seen})\n");
+    // Not by a macro, whose text nobody would see.
+    let _ = io::stderr().write_all(line.as_bytes());
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/skipped-checks");
+    let file = OpenOptions::new().append(true).create(true).open(file);
+    file.and_then(|mut file| file.write_all(line.as_bytes())).expect("a place to count skips");
+}
+
+/// Checks what holds on a quiet machine.
+#[track_caller]
+pub(crate) fn holds_when_quiet(check: &str, holds: bool, seen: impl Display) {
+    if !holds && is_busy() {
+        skip(check, seen);
+    } else {
+        assert!(holds, "{check}: {seen}");
+    }
+}

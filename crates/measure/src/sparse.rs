@@ -1,0 +1,94 @@
+//! The buckets of a histogram that hold something.
+//!
+//! Owns the short form of what is read and no longer recorded into; it says what the whole
+//! histogram would.
+
+use hdrhistogram::Histogram;
+
+/// See the module.
+#[derive(Debug, Clone)]
+pub(crate) struct Sparse {
+    digits: u8,
+    count: u64,
+    /// The greatest value that a bucket stands for, and what it counts, in rising order.
+    held: Box<[(u64, u64)]>,
+}
+
+/// The buckets of a whole histogram that hold something, as [`Sparse::held`].
+pub(crate) fn held(buckets: &Histogram<u64>) -> impl Iterator<Item = (u64, u64)> + '_ {
+    buckets
+        .iter_recorded()
+        .map(|step| (buckets.highest_equivalent(step.value_iterated_to()), step.count_at_value()))
+}
+
+impl Sparse {
+    pub(crate) fn empty(digits: u8) -> Self {
+        Self { digits, count: 0, held: Box::default() }
+    }
+
+    pub(crate) fn of(buckets: &Histogram<u64>) -> Self {
+        Self { digits: buckets.sigfig(), count: buckets.len(), held: held(buckets).collect() }
+    }
+
+    /// The whole histogram.
+    pub(crate) fn dense(&self) -> Histogram<u64> {
+        let mut latency = crate::Latency::new(self.digits);
+        for (ns, count) in self.held() {
+            latency.record_n(ns, count);
+        }
+        latency.histogram().into_owned()
+    }
+
+    pub(crate) fn count(&self) -> u64 {
+        self.count
+    }
+
+    pub(crate) fn held(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.held.iter().copied()
+    }
+
+    /// As [`Histogram::value_at_quantile`], within a bucket.
+    pub(crate) fn value_at_quantile(&self, quantile: f64) -> u64 {
+        if quantile == 0.0 {
+            // The least of the first bucket; the exact least is not below it.
+            return 0;
+        }
+        let rank = ((quantile.min(1.0) * self.count as f64).ceil() as u64).max(1);
+        let mut seen = 0u64;
+        let found = self.held().find(|(_, count)| {
+            seen = seen.saturating_add(*count);
+            seen >= rank
+        });
+        found.map_or(0, |(ns, _)| ns)
+    }
+
+    /// Whether the buckets of both are the same.
+    pub(crate) fn alike(&self, other: &Self) -> bool {
+        self.digits == other.digits
+    }
+
+    /// Adds what a histogram with the same buckets holds.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        if other.held.is_empty() {
+            return;
+        }
+        let mut merged: Vec<(u64, u64)> = Vec::with_capacity(self.held.len() + other.held.len());
+        let (mut ours, mut theirs) = (self.held.iter().peekable(), other.held.iter().peekable());
+        while let Some(&(ns, count)) = match (ours.peek(), theirs.peek()) {
+            (Some(a), Some(b)) if b.0 < a.0 => theirs.next(),
+            (Some(_), _) => ours.next(),
+            (None, _) => theirs.next(),
+        } {
+            match merged.last_mut().filter(|last| last.0 == ns) {
+                Some(last) => last.1 = last.1.saturating_add(count),
+                None => merged.push((ns, count)),
+            }
+        }
+        self.count = self.count.saturating_add(other.count);
+        self.held = merged.into();
+    }
+
+    pub(crate) fn clear(&mut self) {
+        *self = Self::empty(self.digits);
+    }
+}

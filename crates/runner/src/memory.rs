@@ -1,0 +1,97 @@
+//! The memory that a plan takes, known before it is carried out.
+//!
+//! Owns the sum of what grows with a plan: the tallies of its commands and the images of its
+//! pipelines. What a connection takes is left to the limit on connections.
+
+use measure::Tally;
+use workload::{CommandSpec, Plan};
+
+use crate::launch::tally_shape;
+
+/// Most bytes that tallies and pipelines may take together.
+const BYTES_MAX: u64 = 4 << 30;
+/// Tallies of each worker: the one that it fills and the one that it is exchanged for.
+const PER_WORKER: u64 = 2;
+/// Tallies of the collector: the total, and intervals that not every worker has reported.
+const COLLECTED: u64 = 4;
+
+/// Says that a plan takes more memory than it may, how much that is and what to change.
+///
+/// # Errors
+/// The sentence, for the person at the command line.
+pub fn check_memory(plan: &Plan) -> Result<(), String> {
+    let (tallies, images) = needed(plan);
+    if tallies.saturating_add(images) <= BYTES_MAX {
+        return Ok(());
+    }
+    let gib = |bytes: u64| format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30));
+    let (commands, workers) = (plan.different_commands().commands.len(), plan.fleet.workers);
+    let threads = if workers > 1 { format!(" on {workers} threads") } else { String::new() };
+    let (what, change) = if tallies > images {
+        let precision = plan.precision;
+        let what = format!("the latencies of {commands} different commands, to {precision} digits");
+        (what, "fewer different commands, a lower --precision or fewer --threads")
+    } else {
+        ("the pipelines".to_owned(), "a lower -P or -d, or fewer --threads")
+    };
+    Err(format!(
+        "{what}{threads} would take {} of memory, and {} is the limit; use {change}",
+        gib(tallies.saturating_add(images)),
+        gib(BYTES_MAX)
+    ))
+}
+
+/// Bytes of all tallies, and of the images of all workers' pipelines.
+fn needed(plan: &Plan) -> (u64, u64) {
+    let workers = u64::from(plan.fleet.workers).min(u64::from(plan.own_connections()));
+    let tallies = Tally::bytes(&tally_shape(plan)).saturating_mul(PER_WORKER * workers + COLLECTED);
+    let sequence: u64 = plan.sequence.iter().map(CommandSpec::size_hint).sum();
+    let image = sequence.saturating_mul(u64::from(plan.fleet.pipeline_depth));
+    (tallies, image.saturating_mul(workers))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::replay::parts;
+    use workload::Stop;
+
+    fn check(
+        sequence: Vec<CommandSpec>,
+        change: impl FnOnce(&mut workload::PlanParts),
+    ) -> Result<(), String> {
+        let mut parts = parts(50, 1, Stop::Requests(100_000));
+        parts.sequence = sequence;
+        change(&mut parts);
+        check_memory(&parts.build().unwrap())
+    }
+
+    #[test]
+    fn repeats_take_no_memory_and_different_commands_do() {
+        let ping = CommandSpec::from_words(["PING"]);
+        assert_eq!(check(vec![ping.clone(); 65_535], |_| {}), Ok(()));
+        let different = |n: u32| (0..n).map(|n| CommandSpec::from_words(["GET", &n.to_string()]));
+        assert_eq!(check(different(1000).collect(), |_| {}), Ok(()));
+        let said = check(different(65_535).collect(), |_| {}).unwrap_err();
+        for part in ["65535 different commands", "GiB", "--precision"] {
+            assert!(said.contains(part), "{said}");
+        }
+        let said = check(vec![ping], |parts| {
+            (parts.precision, parts.fleet.workers, parts.fleet.connections) = (5, 500, 500);
+        });
+        assert!(said.unwrap_err().contains("on 500 threads"));
+    }
+
+    #[test]
+    fn every_worker_has_an_image_of_its_pipeline() {
+        let value = "x".repeat(100_000);
+        let set = CommandSpec::from_words(["SET", "k", &value]);
+        let of = |workers| {
+            check(vec![set.clone()], |parts| {
+                (parts.fleet.workers, parts.fleet.pipeline_depth) = (workers, 1000);
+            })
+        };
+        assert_eq!(of(2), Ok(()));
+        assert!(of(50).unwrap_err().starts_with("the pipelines on 50 threads"));
+    }
+}

@@ -1,0 +1,73 @@
+//! Which commands of a sequence are the same.
+//!
+//! What is counted of commands is counted once for each that differs from the others, so that a
+//! command that is repeated a thousand times takes no more memory than one.
+
+use std::collections::HashMap;
+
+use super::Plan;
+use crate::{CommandSpec, Piece};
+
+/// The different commands of a sequence.
+#[derive(Debug, Clone)]
+pub struct Different<'p> {
+    /// Each of them once, in the order in which they come first.
+    pub commands: Vec<&'p CommandSpec>,
+    /// Of each command of the sequence, which of them it is.
+    pub of: Vec<u32>,
+}
+
+impl Plan {
+    /// The different commands of the sequence. What `__data__` stands for does not tell two apart:
+    /// it is drawn from one stream, and so differs in every command.
+    #[must_use]
+    pub fn different_commands(&self) -> Different<'_> {
+        let mut known: HashMap<CommandSpec, u32> = HashMap::new();
+        let mut different = Different { commands: Vec::new(), of: Vec::new() };
+        for command in &self.sequence {
+            let next = different.commands.len() as u32;
+            let which = *known.entry(without_data(command)).or_insert(next);
+            if which == next {
+                different.commands.push(command);
+            }
+            different.of.push(which);
+        }
+        different
+    }
+}
+
+fn without_data(command: &CommandSpec) -> CommandSpec {
+    let mut command = command.clone();
+    for piece in command.args.iter_mut().flat_map(|arg| &mut arg.pieces) {
+        if let Piece::Fill { skip, .. } = piece {
+            *skip = 0;
+        }
+    }
+    command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::parts;
+    use super::*;
+    use crate::Arg;
+
+    #[test]
+    fn repeats_are_one_command_whatever_their_data() {
+        let mut parts = parts();
+        let fill = |len, skip| Arg { pieces: vec![Piece::Fill { len, skip }] };
+        let set = |len, skip| {
+            let mut command = CommandSpec::from_words(["SET", "k"]);
+            command.args.push(fill(len, skip));
+            command
+        };
+        let get = CommandSpec::from_words(["GET", "k"]);
+        let other = CommandSpec::from_words(["GET", "K"]);
+        parts.sequence = vec![set(3, 0), get.clone(), set(3, 3), other, get, set(4, 6)];
+        let plan = parts.build().unwrap();
+        let different = plan.different_commands();
+        assert_eq!(different.of, [0, 1, 0, 2, 1, 3]);
+        assert_eq!(different.commands.len(), 4);
+        assert!(std::ptr::eq(different.commands[2], &raw const plan.sequence[3]));
+    }
+}
