@@ -102,7 +102,7 @@ fn introduce_cluster(job: &Job, server: &Server) -> Result<()> {
         text += &format!("Master {number}: {node}\n");
     }
     text.push('\n');
-    if ["text", "quiet", "classic"].contains(&job.output.format) {
+    if ["text", "redis", "quiet", "classic"].contains(&job.output.format) {
         say(&text)?;
     } else {
         eprint!("{text}");

@@ -6,7 +6,7 @@ use std::io::{self, Stdout, Write};
 
 use anyhow::{Result, anyhow};
 use measure::Ending;
-use report::{Format, Gathering, Repeats, Run, Summary};
+use report::{Aside, Format, Gathering, Repeats, Run, Summary};
 
 use crate::front::Output;
 
@@ -15,8 +15,8 @@ pub(crate) struct Printer {
     format: Box<dyn Format>,
     suite: bool,
     csv: bool,
-    /// Whether the layout has no place for the verdict.
-    verdict_beside: bool,
+    /// What the layout has no place for, if it has none.
+    aside: Option<Aside>,
     /// Runs of one plan, until all of them are there.
     gathering: Gathering,
     out: Stdout,
@@ -27,10 +27,11 @@ impl Printer {
     pub(crate) fn begin(output: &Output) -> Result<Self> {
         let suite = output.options.suite;
         let csv = output.format == "csv";
-        let verdict_beside = !output.options.verdict && output.format != "json";
+        let told = report::tells_verdicts(output.format, output.options);
+        let aside = (!told).then(Aside::default);
         let (format, out) = (output.format(), io::stdout());
         let gathering = Gathering::default();
-        let mut printer = Self { format, suite, csv, verdict_beside, gathering, out };
+        let mut printer = Self { format, suite, csv, aside, gathering, out };
         written(printer.format.begin(&mut printer.out))?;
         Ok(printer)
     }
@@ -57,8 +58,8 @@ impl Printer {
         if let Some(shortfall) = summary.shortfall() {
             eprintln!("{}: {shortfall}", summary.title);
         }
-        if self.verdict_beside {
-            report::verdict_lines(&summary).for_each(|line| eprintln!("{}: {line}", summary.title));
+        if let Some(aside) = &mut self.aside {
+            aside.add(&summary);
         }
         let repeats = self.gathering.add(run);
         self.repeats(repeats)
@@ -78,14 +79,23 @@ impl Printer {
 
     /// Every test has been carried out.
     pub(crate) fn finish(&mut self) -> Result<()> {
-        written(self.format.finish(self.suite, &mut self.out).and_then(|()| self.out.flush()))
+        written(self.format.finish(self.suite, &mut self.out).and_then(|()| self.out.flush()))?;
+        self.say_aside();
+        Ok(())
     }
 
     /// Nothing comes any more, whether every test has been carried out or not.
     pub(crate) fn close(mut self) -> Result<()> {
         let repeats = self.gathering.end();
         self.repeats(repeats)?;
+        self.say_aside();
         written(self.format.close(&mut self.out).and_then(|()| self.out.flush()))
+    }
+
+    /// What the layout has no place for, once for all tests.
+    fn say_aside(&mut self) {
+        let lines = self.aside.as_mut().map(Aside::lines).unwrap_or_default();
+        lines.iter().for_each(|line| eprintln!("{line}"));
     }
 }
 

@@ -6,10 +6,19 @@
 use std::io::{self, Write};
 
 use crate::quantity::msec_at_most;
-use crate::{Format, Repeats, Summary};
+use crate::compare::word;
+use crate::{Format, FormatOptions, Repeats, Summary};
 
 /// See the file's head.
-pub(super) struct RedisQuiet;
+pub(super) struct RedisQuiet {
+    verdict: bool,
+}
+
+impl RedisQuiet {
+    pub(super) fn new(options: FormatOptions) -> Self {
+        Self { verdict: options.verdict }
+    }
+}
 
 impl Format for RedisQuiet {
     fn each(&mut self, summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
@@ -34,6 +43,9 @@ impl Format for RedisQuiet {
         if let Some(shortfall) = summary.shortfall() {
             write!(out, " (incomplete: {shortfall})")?;
         }
+        if self.verdict {
+            write!(out, ", limited by {}", word(summary.run.verdict.limited_by))?;
+        }
         writeln!(out)
     }
 
@@ -54,11 +66,16 @@ mod tests {
     #[test]
     fn a_test_is_one_line() {
         for (name, run) in fixture::all() {
-            let mut out = Vec::new();
-            RedisQuiet.each(&Summary::of(&run), &mut out).unwrap();
-            let text = String::from_utf8(out).unwrap();
+            let line = |verdict| {
+                let mut out = Vec::new();
+                RedisQuiet { verdict }.each(&Summary::of(&run), &mut out).unwrap();
+                String::from_utf8(out).unwrap()
+            };
+            let (text, ours) = (line(false), line(true));
             assert_eq!(text.lines().count(), 1, "{name}: {text}");
             assert!(text.ends_with('\n'));
+            let added = ours.strip_prefix(text.trim_end()).unwrap();
+            assert!(added.starts_with(", limited by "), "{name}: {ours}");
         }
     }
 }

@@ -19,7 +19,12 @@ fn refused(text: &str) -> String {
 }
 
 fn rendered(format: &str, run: &Run) -> Vec<u8> {
-    let options = FormatOptions { first_byte: run.plan.first_byte, suite: true, verdict: true };
+    let options = FormatOptions {
+        first_byte: run.plan.first_byte,
+        suite: true,
+        verdict: true,
+        full_distribution: true,
+    };
     let mut format = crate::by_name(format, options).unwrap();
     let mut out = Vec::new();
     format.each(&Summary::of(run), &mut out).unwrap();

@@ -22,7 +22,7 @@ use super::options::{Options, ServerOptions};
 use super::values::{Threads, YesNo, count};
 use super::{dataset, rate, tls, uri};
 use crate::cpus::cpu_list;
-use crate::front::{Action, Job, Output};
+use crate::front::{Action, Job, Output, Spread};
 
 /// Largest value, as in the peers.
 const DATA_MAX: i64 = 1 << 30;
@@ -120,15 +120,16 @@ fn output(options: &Options, called_as: &str) -> Result<Output, String> {
     if document && (results.quiet || results.csv || results.format.is_some_and(|f| f != "json")) {
         return Err("--json -: standard output has room for one layout".into());
     }
+    // Under the peers' names standard output is theirs to the byte.
+    let ours = called_as == "keystorm";
     let format = match (results.format, results.csv, results.quiet) {
         _ if document => "json",
         (Some(name), ..) => name,
         (None, true, _) => "csv",
         (None, false, true) => "quiet",
-        (None, false, false) => "text",
+        (None, false, false) if ours => "text",
+        (None, false, false) => "redis",
     };
-    // Under the peers' names standard output is theirs to the byte.
-    let verdict = called_as == "keystorm" && matches!(format, "text" | "classic");
     let live = match called_as {
         "redis-benchmark" => LiveLine::Redis,
         "valkey-benchmark" => LiveLine::Valkey,
@@ -139,7 +140,8 @@ fn output(options: &Options, called_as: &str) -> Result<Output, String> {
         options: FormatOptions {
             first_byte: results.first_byte,
             suite: options.command.is_empty(),
-            verdict,
+            verdict: ours,
+            full_distribution: results.distribution == Spread::Full,
         },
         live: Some(live).filter(|_| !matches!(format, "csv" | "json")),
         metrics: results.metrics.clone(),
