@@ -68,10 +68,11 @@ impl Page {
         page.into_string()
     }
 
-    /// Every chart on the page with a name for its file, each name once.
+    /// Every chart on the page, as a picture that says what it is of, with a name for its file, each
+    /// name once.
     #[must_use]
-    pub fn charts(&self) -> Vec<(String, &Chart)> {
-        let mut named: Vec<(String, &Chart)> = Vec::new();
+    pub fn charts(&self) -> Vec<(String, Chart)> {
+        let mut named: Vec<(String, Chart)> = Vec::new();
         for section in &self.sections {
             for block in &section.blocks {
                 let Block::Chart(chart) = block else { continue };
@@ -83,10 +84,22 @@ impl Page {
                 let taken = |name: &str| named.iter().any(|(other, _)| other == name);
                 let free = (2..).map(|n| format!("{name}-{n}"));
                 let name = std::iter::once(name.clone()).chain(free).find(|name| !taken(name));
+                let chart = Chart { of: self.told_of(section), ..chart.clone() };
                 named.push((name.unwrap_or_default(), chart));
             }
         }
         named
+    }
+
+    /// The test, the server and the versions behind a section, each once.
+    fn told_of(&self, section: &Section) -> String {
+        let mut told = self.title.clone();
+        for part in std::iter::once(&section.heading).chain(&self.versions) {
+            if !told.contains(part.as_str()) {
+                told += &format!(" · {part}");
+            }
+        }
+        escape(told)
     }
 }
 
@@ -181,6 +194,7 @@ fn table(table: &Table) -> Markup {
     let side = |column: usize| if table.numeric(column) { "n" } else { "t" };
     html! {
         div.scroll tabindex="0" {
+            p.more hidden { "The table is wider than the screen: scroll it sideways →" }
             table {
                 @if !table.caption.is_empty() { caption { (escape(&table.caption)) } }
                 thead {

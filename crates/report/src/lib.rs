@@ -38,6 +38,7 @@ pub use live::{LiveLine, Progress, cleared, progress_line};
 pub use merge::merge;
 pub use metric::{Better, Figures, Metric};
 pub use openmetrics::{OPENMETRICS_TYPE, Seen, TestState, openmetrics};
+pub use quantity::{msec, msec_at_most};
 pub use record::{Loaded, Record, RecordError};
 pub use repeats::{Gathering, Repeat, Repeats};
 pub use run::Run;

@@ -103,7 +103,7 @@ pub(super) fn settled(output: LabOutput) -> Result<LabOutput, UsageError> {
 }
 
 /// What the option of a command takes, if it has one of that name.
-fn takes(command: &clap::Command, name: &str) -> Option<Takes> {
+pub(super) fn takes(command: &clap::Command, name: &str) -> Option<Takes> {
     let mut args = command.get_arguments();
     let found = match name.strip_prefix("--") {
         Some(long) => args.find(|arg| arg.get_long() == Some(long)),
@@ -131,16 +131,13 @@ pub(crate) fn job(args: Vec<OsString>) -> Result<Job, UsageError> {
 }
 
 /// The command line of an experiment to print and keep: with `***` for what could be a password.
-fn again(name: &str, line: &Line) -> String {
+pub(super) fn again(name: &str, line: &Line) -> String {
     let mut shown = line.clone();
     for Given { name, value } in &mut shown.options {
         let Some(text) = value.as_ref().map(|value| value.to_string_lossy().into_owned()) else {
             continue;
         };
-        let uri = text.split_once("://").and_then(|(scheme, rest)| {
-            Some(format!("{scheme}://***@{}", rest.rsplit_once('@')?.1))
-        });
-        match (name.as_str(), uri) {
+        match (name.as_str(), masked_uri(&text)) {
             ("-a", _) => *value = Some("***".into()),
             (_, Some(uri)) => *value = Some(uri.into()),
             _ => {}
@@ -149,6 +146,12 @@ fn again(name: &str, line: &Line) -> String {
     let words = shown.words();
     let words = words.iter().map(|word| word.to_string_lossy().into_owned());
     format!("{name} {}", shell_words::join(words)).trim_end().to_owned()
+}
+
+/// A URI without who logs in, if it is one that says so.
+pub(super) fn masked_uri(text: &str) -> Option<String> {
+    let (scheme, rest) = text.split_once("://")?;
+    Some(format!("{scheme}://***@{}", rest.rsplit_once('@')?.1))
 }
 
 /// Whether a line says what to send.
