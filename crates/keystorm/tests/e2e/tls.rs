@@ -73,7 +73,7 @@ fn counts_are_exact_with_every_engine_and_shape() {
             assert_eq!(ran.completed().0, n);
             let ran = ran.prints("  TLS: TLSv1.3 TLS_");
             let without_keep_alive = shape.contains("-k 0");
-            assert_eq!(ran.out.contains("TLS handshake summary"), without_keep_alive, "{shape}");
+            assert_eq!(ran.out.contains("TLS handshake (ms)"), without_keep_alive, "{shape}");
         }
     }
 }

@@ -333,11 +333,17 @@ fn nodes(summary: &Summary<'_>) -> Option<Block> {
 
 /// One row a command of the sequence. A command that is sent several times is several rows.
 fn commands(run: &Run) -> Table {
-    let mut table =
-        Table::new([
-            "command", "values", "misses", "avg (ms)", "p50 (ms)", "p95 (ms)", "p99 (ms)",
-            "p99.9 (ms)", "max (ms)",
-        ]);
+    let mut table = Table::new([
+        "command",
+        "values",
+        "misses",
+        "avg (ms)",
+        "p50 (ms)",
+        "p95 (ms)",
+        "p99 (ms)",
+        "p99.9 (ms)",
+        "max (ms)",
+    ]);
     for (spec, tally) in run.plan.sequence.iter().zip(&run.measurement.total.commands) {
         let all = tally.response();
         let counts = [tally.ok, tally.miss].map(|count| grouped(count as f64));

@@ -42,9 +42,10 @@ impl Closing {
         let first = self.rows.len().saturating_sub(repeats.carried_out());
         let runs = self.rows.split_off(first);
         let Some(last) = runs.last() else { return };
-        let most = runs.iter().map(|row| row.limited_by).max_by_key(|limit| {
-            runs.iter().filter(|row| row.limited_by == *limit).count()
-        });
+        let most = runs
+            .iter()
+            .map(|row| row.limited_by)
+            .max_by_key(|limit| runs.iter().filter(|row| row.limited_by == *limit).count());
         let written = |metric: Metric| {
             repeats.mean(metric).map_or("-".to_owned(), |mean| metric.written(mean.mean))
         };
