@@ -68,7 +68,8 @@ impl Closing {
         if rows.len() < 2 {
             return Ok(());
         }
-        let width = rows.iter().map(|row| row.title.chars().count()).max().unwrap_or(0).min(25);
+        let width =
+            rows.iter().map(|row| row.title.chars().count()).max().unwrap_or(0).clamp(4, 25);
         let all = rows.len();
         writeln!(out, "\n====== {all} tests ======")?;
         let mut line = |title: &str, [rps, p50, p99, max]: [&str; 4], limit: &str| {
