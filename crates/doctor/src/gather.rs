@@ -25,7 +25,8 @@ pub fn gather<T: Read + Write>(
     load: Load,
     patience: Duration,
 ) -> Evidence {
-    let before = HostFacts::read();
+    let mut before = HostFacts::read();
+    before.load.running_beside = host::machine::running_beside();
     let begun = Instant::now();
     let mut evidence = Evidence::of_host(before, load);
     match client {

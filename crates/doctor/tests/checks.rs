@@ -20,6 +20,7 @@ const MONITORED: &str = include_str!("recorded/monitored.clients");
 /// What a good machine has otherwise than the recorded one.
 const METAL: &str = "== proc/cpuinfo\nprocessor : 0\nmodel name : EPYC\nflags : fpu tsc\n\
     == proc/sys/vm/overcommit_memory\n1\n== proc/loadavg\n0.01 0.02 0.03 1/9 9\n\
+    == proc/stat\ncpu  967057 24675 295503 2465744 70398 0 73004 3586 0 0\nprocs_running 1\n\
     == proc/pressure/cpu\nsome avg10=0.00 avg60=0.00 avg300=0.00 total=1\n\
     == proc/pressure/io\nsome avg10=0.00 avg60=0.00 avg300=0.00 total=1\n\
     == sys/devices/system/cpu/cpufreq/policy0/scaling_governor\nperformance\n\
@@ -28,6 +29,7 @@ const METAL: &str = "== proc/cpuinfo\nprocessor : 0\nmodel name : EPYC\nflags : 
 
 /// What a spoilt machine has otherwise.
 const SPOILT: &str = "== proc/loadavg\n9.00 9.00 9.00 1/9 9\n\
+    == proc/stat\ncpu  967057 24675 295503 2465744 70398 0 73004 3586 0 0\nprocs_running 9\n\
     == proc/pressure/cpu\nsome avg10=60.00 avg60=0.00 avg300=0.00 total=1\n\
     == proc/pressure/memory\nsome avg10=30.00 avg60=0.00 avg300=0.00 total=1\n\
     == proc/pressure/io\nsome avg10=30.00 avg60=0.00 avg300=0.00 total=1\n\

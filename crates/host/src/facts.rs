@@ -45,6 +45,14 @@ pub struct ServerConfig {
 const PRODUCTS: [&str; 5] = ["valkey", "dragonfly", "kvrocks", "garnet", "redis"];
 
 impl ServerFacts {
+    /// Product and version, as far as they are known.
+    #[must_use]
+    pub fn name(&self) -> Option<String> {
+        let product = self.product.as_ref()?;
+        let version = self.version.as_ref().map_or(String::new(), |version| format!(" {version}"));
+        Some(format!("{product}{version}"))
+    }
+
     /// These facts with the product and version that a text of `INFO` tells.
     #[must_use]
     pub fn with_info(mut self, info: &str) -> Self {

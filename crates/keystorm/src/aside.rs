@@ -98,7 +98,9 @@ impl Asides {
     pub(crate) fn open(output: &Output) -> Result<Self> {
         let verdicts = match (&output.verdict, output.format) {
             // The layout has room for it.
-            (VerdictTo::Report, "text" | "classic" | "json") => Aside::Nowhere,
+            (VerdictTo::Report, format) if report::tells_verdicts(format, output.options) => {
+                Aside::Nowhere
+            }
             (to, _) => Aside::of(to)?,
         };
         let remarks = match output.options.persona.is_peer() {

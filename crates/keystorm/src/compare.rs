@@ -14,6 +14,7 @@ use crate::execute::{End, say, tell_about};
 use crate::front::{CompareJob, LiveSides, Output, Sides};
 use crate::keep::Place;
 use crate::live::Live;
+use crate::reported::Pages;
 use crate::rig::Rig;
 use crate::saved;
 use crate::signals;
@@ -29,6 +30,7 @@ pub(crate) fn compare(job: &CompareJob) -> Result<End> {
     job.notes.iter().try_for_each(aside::say)?;
     // Before anything is measured, as with every result that is kept.
     let place = job.output.json.as_deref().map(|path| Place::new("--json", path)).transpose()?;
+    let pages = Pages::open(&job.output.pages)?;
     let mut sheet = Sheet { output: &job.output, place };
     let (comparison, end) = match &job.sides {
         Sides::Saved(files) => {
@@ -47,6 +49,9 @@ pub(crate) fn compare(job: &CompareJob) -> Result<End> {
         Sides::Live(live) => run_live(live, job, &mut sheet)?,
     };
     sheet.foot(&comparison)?;
+    if job.output.pages.any() {
+        pages.write(&page::comparison::page(&comparison, &job.again))?;
+    }
     judge(&comparison, end)
 }
 

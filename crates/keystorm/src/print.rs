@@ -19,6 +19,8 @@ pub(crate) struct Printer<'a> {
     csv: bool,
     persona: Persona,
     asides: &'a Asides,
+    /// What limited the tests and what spoiled them, to be said after all of them.
+    verdicts: report::Aside,
     /// Runs of one plan, until all of them are there.
     gathering: Gathering,
     out: Stdout,
@@ -30,8 +32,8 @@ impl<'a> Printer<'a> {
         let (suite, persona) = (output.options.suite, output.options.persona);
         let csv = output.format == "csv";
         let (format, out) = (output.format(), io::stdout());
-        let gathering = Gathering::default();
-        let mut printer = Self { format, suite, csv, persona, asides, gathering, out };
+        let (gathering, verdicts) = (Gathering::default(), report::Aside::default());
+        let mut printer = Self { format, suite, csv, persona, asides, verdicts, gathering, out };
         written(printer.format.begin(&mut printer.out))?;
         Ok(printer)
     }
@@ -63,9 +65,7 @@ impl<'a> Printer<'a> {
             Some(why) => aside::say(format_args!("{}: {why}", summary.title))?,
             None => {}
         }
-        for line in report::verdict_lines(&summary) {
-            self.asides.verdicts.say(format_args!("{}: {line}", summary.title))?;
-        }
+        self.verdicts.add(&summary);
         let repeats = self.gathering.add(run);
         self.repeats(repeats)
     }
@@ -85,7 +85,8 @@ impl<'a> Printer<'a> {
 
     /// Every test has been carried out.
     pub(crate) fn finish(&mut self) -> Result<()> {
-        written(self.format.finish(self.suite, &mut self.out).and_then(|()| self.out.flush()))
+        written(self.format.finish(self.suite, &mut self.out).and_then(|()| self.out.flush()))?;
+        self.say_verdicts()
     }
 
     /// Nothing comes any more, whether every test has been carried out or not.
@@ -93,7 +94,16 @@ impl<'a> Printer<'a> {
         for repeats in self.gathering.end() {
             self.repeats(Some(repeats))?;
         }
+        self.say_verdicts()?;
         written(self.format.close(&mut self.out).and_then(|()| self.out.flush()))
+    }
+
+    /// What the layout has no place for, once for all tests.
+    fn say_verdicts(&mut self) -> Result<()> {
+        for line in self.verdicts.lines() {
+            self.asides.verdicts.say(line)?;
+        }
+        Ok(())
     }
 }
 
@@ -128,7 +138,7 @@ pub(crate) fn cluster_nodes(
 
 /// Whether a layout is for people, so that the nodes of a cluster may stand before it.
 pub(crate) fn is_for_people(format: &str) -> bool {
-    ["text", "quiet", "classic"].contains(&format)
+    ["text", "redis", "quiet", "classic"].contains(&format)
 }
 
 /// Prints text.

@@ -120,5 +120,9 @@ impl<'r> Rig<'r> {
 /// part is no fault of the machine in its second.
 pub(crate) fn machine() -> &'static HostFacts {
     static FOUND: OnceLock<HostFacts> = OnceLock::new();
-    FOUND.get_or_init(HostFacts::read)
+    FOUND.get_or_init(|| {
+        let mut facts = HostFacts::read();
+        facts.load.running_beside = host::machine::running_beside();
+        facts
+    })
 }

@@ -9,7 +9,7 @@ use report::{FormatOptions, Loaded, Record};
 
 use crate::aside::Asides;
 use crate::execute::End;
-use crate::front::{MergeJob, Output, ShowJob};
+use crate::front::{MergeJob, Output, ShowJob, Spread};
 use crate::keep::Place;
 use crate::print::{self, Printer};
 use crate::reported::{Pages, page_of};
@@ -24,7 +24,7 @@ const FILE_BYTES_MAX: u64 = 1 << 30;
 pub(crate) fn show(job: &ShowJob) -> Result<End> {
     let pages = Pages::open(&job.pages)?;
     let loaded = read(&job.file)?;
-    print(&loaded, job.format)?;
+    print(&loaded, job.format, job.distribution)?;
     pages.write(&page_of(&loaded.runs, loaded.complete))?;
     Ok(End::Complete)
 }
@@ -50,15 +50,20 @@ pub(crate) fn merge(job: &MergeJob) -> Result<End> {
     }
     pages.write(&page_of(&merged.runs, merged.complete))?;
     if let Some(format) = job.format {
-        print(&merged, format)?;
+        print(&merged, format, Spread::Short)?;
     }
     Ok(End::Complete)
 }
 
-fn print(loaded: &Loaded, format: &'static str) -> Result<()> {
+fn print(loaded: &Loaded, format: &'static str, distribution: Spread) -> Result<()> {
     let first_byte = loaded.runs.iter().any(|run| run.plan.first_byte);
-    let verdict = matches!(format, "text" | "classic");
-    let options = FormatOptions { first_byte, suite: loaded.suite, verdict, ..Default::default() };
+    let options = FormatOptions {
+        first_byte,
+        suite: loaded.suite,
+        verdict: true,
+        full_distribution: distribution == Spread::Full,
+        ..FormatOptions::default()
+    };
     if let Some(first) = loaded.runs.first().filter(|_| print::is_for_people(format)) {
         let read_from = first.plan.target.cluster.unwrap_or_default().read_from;
         print::text(&print::cluster_nodes(&first.server, options.persona, read_from))?;

@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn every_combination_is_a_command_line() {
         assert_eq!(
-            lines("-q -P 1,16 -t set -c 1..100 -- get k"),
+            lines("-q -P 1,16 -t set -c 1,10,100 -- get k"),
             [
                 "-q -P 1 -t set -c 1 -- get k",
                 "-q -P 1 -t set -c 10 -- get k",
@@ -150,7 +150,7 @@ mod tests {
                 "-q -P 16 -t set -c 100 -- get k",
             ]
         );
-        let grid = grid("-P 1,16 -c 1..100").unwrap();
+        let grid = grid("-P 1,16 -c 1,10,100").unwrap();
         assert_eq!(grid.axes[0].option, "-P");
         assert_eq!(grid.points()[4].settings, ["16", "10"]);
     }

@@ -3,7 +3,8 @@
 use report::{LimitedBy, RecordError, Run, Summary};
 use serde::{Deserialize, Serialize};
 
-use crate::figures::{Figures, limit_name};
+use crate::csv::Csv;
+use crate::figures::Figures;
 use crate::runs::Runs;
 use crate::search::{Bracket, Settings};
 use crate::slo::{Judgement, Slo};
@@ -159,41 +160,22 @@ impl Hunt {
     }
 
     /// CSV: a line for each trial.
-    ///
-    /// # Errors
-    /// None that writing to memory has.
-    pub fn to_csv(&self) -> csv::Result<String> {
-        let mut csv = csv::Writer::from_writer(Vec::new());
-        let columns =
-            "phase rate rps p50_ms p99_ms p999_ms max_ms kept why client_cpu_us limited_by";
-        csv.write_record(columns.split(' '))?;
+    #[must_use]
+    pub fn to_csv(&self) -> String {
+        let mut table = Csv::new(["phase", "rate_per_s", "kept", "why"]);
         for Trial { phase, rate_per_s, judgement, figures, .. } in &self.trials {
-            let ms = |ns: u64| format!("{:.3}", ns as f64 / 1e6);
+            // A closed loop is no trial of a rate.
+            let judged = *phase != Phase::Closed;
+            let kept = if judged { judgement.kept.to_string() } else { String::new() };
+            let why = if judged { judgement.why.clone() } else { String::new() };
             let phase = match phase {
                 Phase::Closed => "closed",
                 Phase::Search => "search",
                 Phase::Curve => "curve",
             };
-            let kept = match phase {
-                "closed" => String::new(),
-                _ => u8::from(judgement.kept).to_string(),
-            };
-            csv.write_record([
-                phase.to_owned(),
-                format!("{rate_per_s:.2}"),
-                format!("{:.2}", figures.throughput_rps),
-                ms(figures.p50_ns),
-                ms(figures.p99_ns),
-                ms(figures.p999_ns),
-                ms(figures.max_ns),
-                kept,
-                if phase == "closed" { String::new() } else { judgement.why.clone() },
-                figures.client_cpu_ns.map_or(String::new(), |ns| format!("{:.3}", ns / 1e3)),
-                limit_name(figures.limited_by).to_owned(),
-            ])?;
+            table.row([phase.to_owned(), format!("{rate_per_s:.2}"), kept, why], figures);
         }
-        let bytes = csv.into_inner().map_err(|error| csv::Error::from(error.into_error()))?;
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
+        table.text()
     }
 
     /// The trial that failed at the lowest rate above what was found: what stood in the way.

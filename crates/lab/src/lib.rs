@@ -5,6 +5,7 @@
 //! ([`Sweep`], [`Hunt`], [`Survey`]) and, with `page`, tables, charts and pages. Everything here is
 //! pure: no run is carried out, no file or terminal touched; that is left to the binary.
 
+mod csv;
 pub mod figures;
 pub mod grid;
 pub mod hunt;

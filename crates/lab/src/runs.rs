@@ -32,7 +32,9 @@ impl Runs {
     pub(crate) fn put(&mut self, run: &Run) -> Result<usize, RecordError> {
         self.record.put(self.count, run)?;
         self.first.get_or_insert_with(|| Box::new(run.clone()));
-        run.warnings.iter().for_each(|text| self.warned.add(text));
+        run.warnings.iter().for_each(|text| {
+            self.warned.add(text);
+        });
         self.count += 1;
         Ok(self.count - 1)
     }

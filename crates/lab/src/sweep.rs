@@ -3,7 +3,8 @@
 use report::Run;
 use serde::{Deserialize, Serialize};
 
-use crate::figures::{Figures, limit_name, middle};
+use crate::csv::Csv;
+use crate::figures::{Figures, middle};
 use crate::grid::Axis;
 use crate::runs::Runs;
 
@@ -99,49 +100,17 @@ impl Sweep {
     }
 
     /// CSV: a line for each run.
-    ///
-    /// # Errors
-    /// None that writing to memory has.
-    pub fn to_csv(&self) -> csv::Result<String> {
-        let mut csv = csv::Writer::from_writer(Vec::new());
-        let columns = [
-            "test",
-            "repeat",
-            "rps",
-            "p50_ms",
-            "p99_ms",
-            "p999_ms",
-            "max_ms",
-            "client_cpu_us",
-            "bytes_per_s",
-            "requests",
-            "errors",
-            "limited_by",
-        ];
-        csv.write_record(self.axes.iter().map(|axis| axis.option.as_str()).chain(columns))?;
+    #[must_use]
+    pub fn to_csv(&self) -> String {
+        let axes = self.axes.iter().map(|axis| axis.option.as_str());
+        let mut table = Csv::new(axes.chain(["test", "repeat"]));
         for row in &self.points {
             for (repeat, run) in (1..).zip(&row.figures) {
-                let ms = |ns: u64| format!("{:.3}", ns as f64 / 1e6);
-                let settings = row.settings.iter().map(report::escape);
-                let figures = [
-                    report::escape(&row.test),
-                    repeat.to_string(),
-                    format!("{:.2}", run.throughput_rps),
-                    ms(run.p50_ns),
-                    ms(run.p99_ns),
-                    ms(run.p999_ns),
-                    ms(run.max_ns),
-                    run.client_cpu_ns.map_or(String::new(), |ns| format!("{:.3}", ns / 1e3)),
-                    format!("{:.0}", run.bytes_per_s),
-                    run.requests.to_string(),
-                    run.errors.to_string(),
-                    limit_name(run.limited_by).to_owned(),
-                ];
-                csv.write_record(settings.chain(figures))?;
+                let settings = row.settings.iter().cloned();
+                table.row(settings.chain([row.test.clone(), repeat.to_string()]), run);
             }
         }
-        let bytes = csv.into_inner().map_err(|error| csv::Error::from(error.into_error()))?;
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
+        table.text()
     }
 
     /// Every run in full, in the order in which they were carried out.

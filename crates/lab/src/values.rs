@@ -20,9 +20,9 @@ pub const VALUES_MAX: usize = 1_000;
 
 /// The values that `text` stands for, in order, each once; one if it is no list.
 ///
-/// A list has commas between its items. A range `a..b` goes from `a` to `b`, both included: by
-/// powers of ten where `b` is a hundred times `a` or more, else by 1, 2, 5, 10. `a..b/N` is N values
-/// at equal ratios. Numbers may have k, M or G, times a unit. What is no number stays as it is, for the option's
+/// A list has commas between its items. A range `a..b` goes from `a` to `b`, both included, by 1, 2,
+/// 5, 10, however far they are apart. `a..b/N` is N values at equal ratios. Numbers may have k, M or
+/// G, times a unit. What is no number stays as it is, for the option's
 /// own parser to judge.
 ///
 /// # Errors
@@ -110,13 +110,11 @@ fn three_digits(n: f64) -> f64 {
     format!("{n:.2e}").parse().unwrap_or(n)
 }
 
-/// From `first` to `last` by powers of ten, or by 1, 2, 5 where they are less than a hundredfold
-/// apart.
+/// From `first` to `last` by 1, 2, 5.
 fn series(first: f64, last: f64) -> Vec<f64> {
-    let steps: &[i32] = if last / first >= 100.0 { &[1] } else { &[1, 2, 5] };
     let mut numbers = vec![first];
     let decades = first.log10().floor() as i32..=last.log10().ceil() as i32;
-    let round = decades.flat_map(|decade| steps.iter().map(move |step| power(*step, decade)));
+    let round = decades.flat_map(|decade| [1, 2, 5].map(move |step| power(step, decade)));
     numbers.extend(round.filter(|n| *n > first && *n < last));
     numbers.push(last);
     numbers
@@ -147,11 +145,13 @@ mod tests {
     }
 
     #[test]
-    fn a_range_runs_through_decades_or_one_two_five() {
-        assert_eq!(of(Kind::Whole, "10..100k"), "10 100 1000 10000 100000");
+    fn a_range_runs_by_one_two_five() {
+        assert_eq!(of(Kind::Whole, "10..2k"), "10 20 50 100 200 500 1000 2000");
+        assert_eq!(of(Kind::Whole, "1..50"), "1 2 5 10 20 50");
+        assert_eq!(of(Kind::Whole, "1..100"), "1 2 5 10 20 50 100");
         assert_eq!(of(Kind::Whole, "1..16"), "1 2 5 10 16");
         assert_eq!(of(Kind::Whole, "1..4"), "1 2 4");
-        assert_eq!(of(Kind::Whole, "3..700"), "3 10 100 700");
+        assert_eq!(of(Kind::Whole, "3..700"), "3 5 10 20 50 100 200 500 700");
         assert_eq!(of(Kind::Whole, "7..7"), "7 7".split(' ').next().unwrap());
         assert_eq!(of(Kind::Time, "100ms..2"), "0.1 0.2 0.5 1 2");
         assert_eq!(of(Kind::Whole, "1,8..20"), "1 8 10 20");

@@ -9,6 +9,8 @@ pub struct Page {
     pub title: String,
     /// Small print below the title: when, with which version, on which machine.
     pub byline: Vec<String>,
+    /// Servers and programs whose versions belong to every figure, for pictures that stand alone.
+    pub versions: Vec<String>,
     /// What a reader must know if he reads nothing else, first.
     pub lede: Vec<Verdict>,
     /// The rest, in order. With more than three there is a table of contents.

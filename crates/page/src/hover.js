@@ -60,4 +60,12 @@
     });
   });
   document.addEventListener('scroll', clear, { passive: true });
+  // A table that does not fit says so.
+  function measure() {
+    document.querySelectorAll('.scroll').forEach(function (box) {
+      box.querySelector('.more').hidden = box.querySelector('table').offsetWidth <= box.clientWidth;
+    });
+  }
+  window.addEventListener('resize', measure);
+  measure();
 })();

@@ -68,10 +68,11 @@ impl Page {
         page.into_string()
     }
 
-    /// Every chart on the page with a name for its file, each name once.
+    /// Every chart on the page, as a picture that says what it is of, with a name for its file, each
+    /// name once.
     #[must_use]
-    pub fn charts(&self) -> Vec<(String, &Chart)> {
-        let mut named: Vec<(String, &Chart)> = Vec::new();
+    pub fn charts(&self) -> Vec<(String, Chart)> {
+        let mut named: Vec<(String, Chart)> = Vec::new();
         for section in &self.sections {
             for block in &section.blocks {
                 let Block::Chart(chart) = block else { continue };
@@ -83,10 +84,22 @@ impl Page {
                 let taken = |name: &str| named.iter().any(|(other, _)| other == name);
                 let free = (2..).map(|n| format!("{name}-{n}"));
                 let name = std::iter::once(name.clone()).chain(free).find(|name| !taken(name));
+                let chart = Chart { of: self.told_of(section), ..chart.clone() };
                 named.push((name.unwrap_or_default(), chart));
             }
         }
         named
+    }
+
+    /// The test, the server and the versions behind a section, each once.
+    fn told_of(&self, section: &Section) -> String {
+        let mut told = self.title.clone();
+        for part in std::iter::once(&section.heading).chain(&self.versions) {
+            if !told.contains(part.as_str()) {
+                told += &format!(" · {part}");
+            }
+        }
+        escape(told)
     }
 }
 
@@ -181,6 +194,7 @@ fn table(table: &Table) -> Markup {
     let side = |column: usize| if table.numeric(column) { "n" } else { "t" };
     html! {
         div.scroll tabindex="0" {
+            p.more hidden { "The table is wider than the screen: scroll it sideways →" }
             table {
                 @if !table.caption.is_empty() { caption { (escape(&table.caption)) } }
                 thead {
@@ -262,6 +276,7 @@ mod tests {
         Page {
             title: HOSTILE.into(),
             byline: vec![HOSTILE.into()],
+            versions: vec![HOSTILE.into()],
             lede: vec![Verdict {
                 figures: vec![(HOSTILE.into(), HOSTILE.into())],
                 ..Verdict::new(HOSTILE, HOSTILE)
@@ -285,7 +300,8 @@ mod tests {
         for (_, chart) in page.charts() {
             let shown = chart.points_shown();
             assert!(shown == 4 || shown == 2, "{shown}");
-            let inline = [chart::WIDE, chart::NARROW].map(|w| chart::inline(chart, w, "").unwrap());
+            let inline =
+                [chart::WIDE, chart::NARROW].map(|w| chart::inline(&chart, w, "").unwrap());
             for svg in inline.into_iter().chain([chart.svg().unwrap()]) {
                 assert_eq!(svg.matches("class=\"m ").count(), shown);
                 assert!(!svg.contains("<script"), "{svg}");
@@ -308,6 +324,49 @@ mod tests {
         }
         assert_eq!(slug("../../etc/passwd"), "etc-passwd");
         assert_eq!(slug("???"), "chart");
+    }
+
+    #[test]
+    fn a_picture_says_of_what_it_is() {
+        let mut chart = Chart::lines(
+            "Rate",
+            Axis::linear("time", Unit::Seconds),
+            Axis::linear("rate", Unit::PerSecond),
+        );
+        chart.series.push(Series::new("a", [(1.0, 2.0)]));
+        let page = Page {
+            title: "2 tests on redis 7.0.15".into(),
+            versions: vec!["redis 7.0.15".into(), "keystorm 0.1.0".into()],
+            sections: vec![Section::new("SET", [Block::Chart(chart)])],
+            ..Page::default()
+        };
+        let [(_, picture)] = &page.charts()[..] else { panic!("one chart") };
+        let of = "2 tests on redis 7.0.15 · SET · keystorm 0.1.0";
+        assert!(picture.svg().unwrap().contains(of), "{}", picture.of);
+        assert!(!page.html().contains(of), "a page says it elsewhere");
+    }
+
+    #[test]
+    fn lines_are_told_apart_without_colours() {
+        let mut chart = Chart::lines(
+            "Rate",
+            Axis::linear("time", Unit::Seconds),
+            Axis::linear("rate", Unit::PerSecond),
+        );
+        for n in 0..8 {
+            chart.series.push(Series::new(n.to_string(), [(1.0, 2.0), (2.0, f64::from(n))]));
+        }
+        let svg = chart.svg().unwrap();
+        let strokes = |start: &str| -> std::collections::BTreeSet<String> {
+            let shapes = svg.lines().filter(|l| l.starts_with(start) && l.contains("s-c"));
+            let dashes = shapes.map(|l| {
+                let after = l.split("stroke-dasharray=\"").nth(1).unwrap_or_default();
+                after.split('"').next().unwrap_or_default().to_owned()
+            });
+            dashes.collect()
+        };
+        assert_eq!((strokes("<line ").len(), strokes("<polyline ").len()), (8, 8), "{svg}");
+        assert_eq!(strokes("<line "), strokes("<polyline "));
     }
 
     #[test]

@@ -30,6 +30,7 @@
 //! Text may be anybody's: it is escaped here, for HTML, SVG and terminals alike.
 
 pub mod chart;
+pub mod comparison;
 mod document;
 mod html;
 pub mod runs;

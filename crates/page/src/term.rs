@@ -50,6 +50,8 @@ pub fn table(table: &Table, colour: bool) -> String {
 const BOLD: &str = "1";
 /// Blue, yellow, green, magenta, cyan, red: as terminals have them.
 const SERIES: [&str; 6] = ["34", "33", "32", "35", "36", "31"];
+/// What stands at the points of a series, in every font.
+const MARKS: [char; 8] = ['o', 'x', '+', '*', '#', '@', '%', '&'];
 
 fn painted(text: &str, code: &str, colour: bool) -> String {
     if colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
@@ -154,7 +156,8 @@ pub fn chart(chart: &Chart, width: usize, colour: bool) -> String {
     let low_label = chart.y.unit.show(low);
     let margin = high_label.chars().count().max(low_label.chars().count()) + 1;
     let columns = width.saturating_sub(margin + 2).clamp(16, 200);
-    let mut grid = vec![vec![(0u8, 0usize); columns]; HEIGHT];
+    let mut grid = vec![vec![(0u8, 0usize, false); columns]; HEIGHT];
+    let several = chart.series.len() > 1;
     let dot = |x: f64, y: f64| {
         let x = ((x - left) / (right - left) * (columns * 2 - 1) as f64).round() as usize;
         let y = ((top - y) / (top - bottom) * (HEIGHT * 4 - 1) as f64).round() as usize;
@@ -168,7 +171,7 @@ pub fn chart(chart: &Chart, width: usize, colour: bool) -> String {
             const BITS: [[u8; 4]; 2] = [[0x01, 0x02, 0x04, 0x40], [0x08, 0x10, 0x20, 0x80]];
             let (x, y) = dot(x, y);
             let cell = &mut grid[y / 4][x / 2];
-            *cell = (cell.0 | BITS[x % 2][y % 4], n);
+            *cell = (cell.0 | BITS[x % 2][y % 4], n, false);
         };
         points.iter().copied().for_each(&mut set);
         let pairs = points.windows(2).filter(|_| chart.kind != Kind::Scatter);
@@ -177,6 +180,13 @@ pub fn chart(chart: &Chart, width: usize, colour: bool) -> String {
             (0..fine)
                 .map(|k| k as f64 / fine as f64)
                 .for_each(|t| set((x0 + (x1 - x0) * t, y0 + (y1 - y0) * t)));
+        }
+    }
+    // Over all lines, so that each is known by its marks where there are no colours.
+    for (n, series) in chart.series.iter().enumerate().filter(|_| several) {
+        for (x, y) in series.points.iter().filter_map(place) {
+            let (x, y) = dot(x, y);
+            grid[y / 4][x / 2] = (u8::MAX, n, true);
         }
     }
     let mut text = format!("{title}\n");
@@ -188,8 +198,11 @@ pub fn chart(chart: &Chart, width: usize, colour: bool) -> String {
         };
         let gap = " ".repeat(margin - label.chars().count());
         let mut line = format!("{gap}{label} ┤");
-        for (bits, series) in row {
-            let c = char::from_u32(0x2800 + u32::from(*bits)).unwrap_or(' ');
+        for (bits, series, mark) in row {
+            let c = match mark {
+                true => MARKS[series % MARKS.len()],
+                false => char::from_u32(0x2800 + u32::from(*bits)).unwrap_or(' '),
+            };
             let c = if *bits == 0 { " ".to_owned() } else { c.to_string() };
             line +=
                 &if *bits == 0 { c } else { painted(&c, SERIES[series % SERIES.len()], colour) };
@@ -206,9 +219,13 @@ pub fn chart(chart: &Chart, width: usize, colour: bool) -> String {
         " ".repeat(gap),
         escape(&chart.x.label)
     );
-    if chart.series.len() > 1 {
+    if several {
         let names = chart.series.iter().enumerate().map(|(n, s)| {
-            painted(&format!("━ {}", escape(&s.name)), SERIES[n % SERIES.len()], colour)
+            painted(
+                &format!("{} {}", MARKS[n % MARKS.len()], escape(&s.name)),
+                SERIES[n % SERIES.len()],
+                colour,
+            )
         });
         text += &format!("{}  {}\n", " ".repeat(margin), names.collect::<Vec<_>>().join("  "));
     }
@@ -269,6 +286,10 @@ mod tests {
             ["\x1b[1m", "\x1b[33m", "\x1b[34m"].iter().fold(uncoloured, |t, c| t.replace(c, ""));
         assert_eq!(strip, text);
         assert!(lines.iter().all(|l| l.chars().count() <= 75));
+        // Without colours, marks tell which line is which.
+        assert!(lines[10].contains("o -P 1  x -P 16"), "{text}");
+        let plot = lines[1..9].concat();
+        assert_eq!((plot.matches('o').count(), plot.matches('x').count()), (3, 3), "{text}");
     }
 
     #[test]

@@ -78,6 +78,71 @@ fn bound_of(ns: u64) -> u64 {
     ns.max(1).div_ceil(step_ns) * step_ns
 }
 
+/// Most lines of a short table.
+const FEW: usize = 13;
+/// What is left beyond the levels of the short table of percentiles, in percent: by 1, 2, 5 as far as
+/// people look, and then by tens.
+const LEFT: [f64; 12] = [50.0, 20.0, 10.0, 5.0, 2.0, 1.0, 0.5, 0.2, 0.1, 0.01, 0.001, 0.000_1];
+
+/// The latency at 50 %, 80 %, 90 %, 95 % and so on, and the greatest: [`FEW`] lines at most. A level
+/// that adds no latency to the one before has no line, and neither has one that is finer than there
+/// are latencies. Nothing recorded makes no lines.
+#[must_use]
+pub fn few_percentiles(latency: &Latency) -> Vec<Step> {
+    let total = latency.count();
+    let mut steps: Vec<Step> = Vec::new();
+    let (mut cumulative, mut greatest) = (0u64, 0);
+    let mut levels =
+        LEFT.into_iter().take_while(|left| left / 100.0 * total as f64 >= 1.0).peekable();
+    for (at_most_ns, count) in latency.recorded() {
+        cumulative += count;
+        greatest = at_most_ns;
+        let left = (total - cumulative) as f64 / total as f64 * 100.0;
+        let mut reached = None;
+        while let Some(level) = levels.next_if(|level| left <= *level) {
+            reached = Some(100.0 - level);
+        }
+        // What is reached with the last latency is the line of all.
+        let percent = reached.filter(|_| cumulative < total);
+        steps.extend(percent.map(|percent| Step { percent, at_most_ns, cumulative }));
+    }
+    steps.extend((total > 0).then_some(Step {
+        percent: 100.0,
+        at_most_ns: greatest,
+        cumulative: total,
+    }));
+    steps
+}
+
+/// How many latencies are within 1 µs, 2 µs, 5 µs, 10 µs and so on, with a line for each bound that
+/// holds any more; by tens where that makes over [`FEW`] lines. Nothing recorded makes no lines.
+#[must_use]
+pub fn few_bounds(latency: &Latency) -> Vec<Step> {
+    let fine = bounds_by(&[1, 2, 5], latency);
+    if fine.len() <= FEW { fine } else { bounds_by(&[1], latency) }
+}
+
+fn bounds_by(digits: &[u64], latency: &Latency) -> Vec<Step> {
+    let total = latency.count();
+    let mut bounds = (3..19).flat_map(|tens| digits.iter().map(move |n| n * 10u64.pow(tens)));
+    let mut bound = bounds.next().unwrap_or(u64::MAX);
+    let mut steps: Vec<Step> = Vec::new();
+    let mut cumulative = 0u64;
+    for (ns, count) in latency.recorded() {
+        while ns > bound {
+            bound = bounds.next().unwrap_or(u64::MAX);
+        }
+        cumulative += count;
+        let percent = 100.0 * cumulative as f64 / total as f64;
+        let step = Step { percent, at_most_ns: bound, cumulative };
+        match steps.last_mut() {
+            Some(last) if last.at_most_ns == bound => *last = step,
+            _ => steps.push(step),
+        }
+    }
+    steps
+}
+
 /// How many latencies are within 1 ms, 2 ms, 3 ms and so on, with a line for each whole
 /// millisecond that holds any: the table of the report before Redis 6.
 #[must_use]
@@ -109,7 +174,8 @@ mod tests {
         latency
     }
 
-    const TABLES: [fn(&Latency) -> Vec<Step>; 3] = [by_percentile, by_bound, by_whole_msec];
+    const TABLES: [fn(&Latency) -> Vec<Step>; 5] =
+        [by_percentile, by_bound, by_whole_msec, few_percentiles, few_bounds];
 
     proptest! {
         #[test]
@@ -124,6 +190,9 @@ mod tests {
                     prop_assert!(pair[0].at_most_ns <= pair[1].at_most_ns);
                     prop_assert!(pair[0].cumulative <= pair[1].cumulative);
                 }
+                let few = [few_percentiles as fn(&Latency) -> Vec<Step>, few_bounds];
+                let short = few.iter().any(|few| std::ptr::fn_addr_eq(*few, table));
+                prop_assert!(!short || steps.len() <= FEW, "{} lines", steps.len());
                 let last = steps.last().unwrap();
                 prop_assert_eq!((last.percent, last.cumulative), (100.0, values.len() as u64));
                 for step in steps {
@@ -149,6 +218,20 @@ mod tests {
             (100.0, 80, 8),
         ];
         assert_eq!(lines, expected);
+    }
+
+    #[test]
+    fn few_steps_go_by_one_two_five() {
+        let latency = of(&(1..=1000).map(|n| n * 1_000_000).collect::<Vec<_>>());
+        let percents: Vec<f64> = few_percentiles(&latency).iter().map(|s| s.percent).collect();
+        assert_eq!(percents, [50.0, 80.0, 90.0, 95.0, 98.0, 99.0, 99.5, 99.8, 99.9, 100.0]);
+        let of_bounds = |latency: &Latency| -> Vec<(u64, u64)> {
+            few_bounds(latency).iter().map(|s| (s.at_most_ns / 1_000_000, s.cumulative)).collect()
+        };
+        assert_eq!(
+            of_bounds(&of(&[900_000, 3_000_000, 4_000_000, 90_000_000])),
+            [(1, 1), (5, 3), (100, 4)]
+        );
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //!
 //! What is counted, and when, is `measure`'s business; which format goes where, the binary's.
 
+mod aside;
 pub mod compare;
 mod differ;
 pub mod distribution;
@@ -30,14 +31,16 @@ mod warned;
 #[cfg(test)]
 mod fixture;
 
+pub use aside::Aside;
 pub use escape::escape;
-pub use format::{FORMATS, Format, FormatOptions, by_name, verdict_lines};
+pub use format::{FORMATS, Format, FormatOptions, by_name, tells_verdicts, write_row};
 pub use hdr::HdrLog;
 pub use live::{Progress, cleared, progress_line};
 pub use merge::merge;
 pub use metric::{Better, Figures, Metric};
 pub use openmetrics::{OPENMETRICS_TYPE, Seen, TestState, openmetrics};
 pub use persona::Persona;
+pub use quantity::{msec, msec_at_most};
 pub use record::{Loaded, Record, RecordError};
 pub use repeats::{Gathering, Repeat, Repeats};
 pub use run::Run;

@@ -79,17 +79,17 @@ impl Metric {
     #[must_use]
     pub fn label(self) -> &'static str {
         match self {
-            Self::Throughput => "requests per second",
-            Self::Mean => "avg (msec)",
-            Self::Min => "min (msec)",
-            Self::P50 => "p50 (msec)",
-            Self::P90 => "p90 (msec)",
-            Self::P95 => "p95 (msec)",
-            Self::P99 => "p99 (msec)",
-            Self::P99_9 => "p99.9 (msec)",
-            Self::Max => "max (msec)",
-            Self::ClientCpu => "client CPU (usec/request)",
-            Self::ServerCpu => "server CPU (usec/request)",
+            Self::Throughput => "requests/s",
+            Self::Mean => "avg (ms)",
+            Self::Min => "min (ms)",
+            Self::P50 => "p50 (ms)",
+            Self::P90 => "p90 (ms)",
+            Self::P95 => "p95 (ms)",
+            Self::P99 => "p99 (ms)",
+            Self::P99_9 => "p99.9 (ms)",
+            Self::Max => "max (ms)",
+            Self::ClientCpu => "client µs/request",
+            Self::ServerCpu => "server µs/request",
         }
     }
 

@@ -7,13 +7,15 @@
 use crate::LatencyFigures;
 
 /// `ns` rounded up to the microsecond. Whole numbers throughout, so exact also for days.
-pub(crate) fn msec_at_most(ns: u64) -> String {
+#[must_use]
+pub fn msec_at_most(ns: u64) -> String {
     let us = ns.div_ceil(1000);
     format!("{}.{:03}", us / 1000, us % 1000)
 }
 
 /// `ns` rounded to the nearest microsecond.
-pub(crate) fn msec(ns: f64) -> String {
+#[must_use]
+pub fn msec(ns: f64) -> String {
     format!("{:.3}", ns / 1e6)
 }
 

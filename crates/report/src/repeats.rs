@@ -6,7 +6,7 @@
 
 use measure::Ending;
 use serde::{Deserialize, Serialize};
-use statistics::Mean;
+use statistics::{Interval, Mean};
 
 use crate::{Figures, Metric, Run, Summary, escape};
 
@@ -51,6 +51,11 @@ impl Repeats {
         self.figures.len()
     }
 
+    /// How many runs were carried out, however they ended.
+    pub(crate) fn carried_out(&self) -> usize {
+        self.last as usize
+    }
+
     /// `5 repeats`, or `3 of 5 repeats`.
     #[must_use]
     pub fn counted(&self) -> String {
@@ -60,11 +65,14 @@ impl Repeats {
         }
     }
 
-    /// The mean of a figure over the runs; `None` if one of them does not know it.
+    /// The mean of a figure over the runs; `None` if one of them does not know it. No figure is
+    /// below 0, so no interval is.
     #[must_use]
     pub fn mean(&self, metric: Metric) -> Option<Mean> {
         let values: Option<Vec<f64>> = self.figures.iter().map(|f| f.get(metric)).collect();
-        Mean::of(&values?)
+        let mean = Mean::of(&values?)?;
+        let possible = |Interval { low, high }| Interval { low: low.max(0.0), high };
+        Some(Mean { interval: mean.interval.map(possible), ..mean })
     }
 
     /// Why nothing can be concluded, and what to do, in a sentence; `None` if one can.
@@ -78,7 +86,7 @@ impl Repeats {
         }
         let wide = WEIGHED.iter().filter_map(|metric| {
             let mean = self.mean(*metric).filter(Mean::too_wide)?;
-            let name = metric.label().trim_end_matches(" (msec)");
+            let name = metric.label().trim_end_matches(" (ms)");
             Some(format!("{name} {}", plus_minus(&mean)))
         });
         let wide: Vec<String> = wide.collect();
@@ -91,6 +99,7 @@ impl Repeats {
 /// Half the interval as a share of the mean, such as `+- 1.2 %`.
 pub(crate) fn plus_minus(mean: &Mean) -> String {
     match mean.spread() {
+        Some(spread) if spread >= 1.0 => "+- over 100 %".to_owned(),
         Some(spread) if spread.is_finite() => format!("+- {:.1} %", spread * 100.0),
         _ => "+- ?".to_owned(),
     }
@@ -174,6 +183,18 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn no_interval_leaves_what_a_figure_can_be() {
+        let mut runs = runs(3);
+        runs[0].measurement.elapsed_ns /= 40;
+        let mut gathering = Gathering::default();
+        let group = runs.iter().filter_map(|run| gathering.add(run)).last().unwrap();
+        let mean = group.mean(Metric::Throughput).unwrap();
+        assert_eq!(mean.interval.unwrap().low, 0.0);
+        assert!(mean.interval.unwrap().holds(mean.mean) && mean.too_wide());
+        assert_eq!(plus_minus(&mean), "+- over 100 %");
+    }
+
+    #[test]
     fn what_was_broken_off_counts_in_no_mean() {
         let mut runs = runs(4);
         runs[2].measurement.ending = Ending::Interrupted;
@@ -214,7 +235,7 @@ pub(crate) mod tests {
         let mut gathering = Gathering::default();
         let group = runs.iter().find_map(|run| gathering.add(run)).unwrap();
         let said = group.too_wide().unwrap();
-        assert!(said.starts_with("too wide to conclude: requests per second +- "), "{said}");
+        assert!(said.starts_with("too wide to conclude: requests/s +- "), "{said}");
         assert!(!said.contains("p50") && said.contains("more or longer"), "{said}");
     }
 }

@@ -73,7 +73,7 @@ pub struct LatencyFigures {
 }
 
 impl LatencyFigures {
-    fn of(latency: &Latency) -> Self {
+    pub(crate) fn of(latency: &Latency) -> Self {
         let quantile = |q| latency.quantile_ns(q).unwrap_or_default();
         Self {
             count: latency.count(),

@@ -12,12 +12,16 @@ struct Kind {
 }
 
 impl Warned {
-    /// Adds what a run warns of.
-    pub fn add(&mut self, text: &str) {
-        match self.0.iter().position(|kind| kind.is_like(text)) {
+    /// Adds what a run warns of, and says whether it is the first of its kind.
+    pub fn add(&mut self, text: &str) -> bool {
+        match self.0.iter().position(|kind| alike(&kind.text, text)) {
             Some(known) => self.0[known].runs += 1,
-            None => self.0.push(Kind { text: text.to_owned(), runs: 1 }),
+            None => {
+                self.0.push(Kind { text: text.to_owned(), runs: 1 });
+                return true;
+            }
         }
+        false
     }
 
     /// Each as the first run said it, and how many runs did, in the order in which they came.
@@ -26,9 +30,8 @@ impl Warned {
     }
 }
 
-impl Kind {
-    fn is_like(&self, text: &str) -> bool {
-        let is_word = |c: &char| !c.is_ascii_digit() && *c != '.';
-        self.text.chars().filter(is_word).eq(text.chars().filter(is_word))
-    }
+/// Whether two texts differ in their figures only.
+pub(crate) fn alike(a: &str, b: &str) -> bool {
+    let is_word = |c: &char| !c.is_ascii_digit() && *c != '.';
+    a.chars().filter(is_word).eq(b.chars().filter(is_word))
 }

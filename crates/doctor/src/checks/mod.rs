@@ -23,7 +23,8 @@ pub struct Check {
     pub name: &'static str,
     /// What it looks at.
     pub area: Area,
-    /// Whether it needs the facts of this machine and nothing else.
+    /// Whether it needs the facts of this machine and nothing else, and those are of now: what is
+    /// an average of the last seconds may tell of the run before.
     pub cheap: bool,
     look: fn(&Evidence) -> Verdict,
 }
@@ -58,9 +59,9 @@ pub const CHECKS: &[Check] = &[
     host("clock source", cpu::clock_source),
     Check { cheap: false, ..host("steal time", busy::steal) },
     host("load", busy::load),
-    host("cpu pressure", busy::cpu_pressure),
-    host("memory pressure", busy::memory_pressure),
-    host("io pressure", busy::io_pressure),
+    Check { cheap: false, ..host("cpu pressure", busy::cpu_pressure) },
+    Check { cheap: false, ..host("memory pressure", busy::memory_pressure) },
+    Check { cheap: false, ..host("io pressure", busy::io_pressure) },
     host("cpus", topology::cpus),
     host("numa", topology::numa),
     host("shared caches", topology::caches),

@@ -1,5 +1,8 @@
 //! How busy the machine is: load, pressure, and where CPU time has gone.
 
+use std::thread;
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 use super::tree::Tree;
@@ -18,6 +21,9 @@ pub struct LoadFacts {
     pub io_pressure: Option<Pressure>,
     /// CPU time since the start of the machine.
     pub cpu_times: Option<CpuTimes>,
+    /// Tasks that ran, or could have, beside this program, on average over a moment. Unlike a load
+    /// average it knows nothing of what has ended.
+    pub running_beside: Option<f64>,
 }
 
 /// Share of time, in percent, in which at least one task stood still for want of something.
@@ -73,8 +79,37 @@ pub fn cpu_times() -> Option<CpuTimes> {
     cpu_times_of(&std::fs::read_to_string("/proc/stat").ok()?)
 }
 
+/// How often, and how far apart, the number of running tasks is looked at: some that wake up by
+/// chance weigh little then.
+const LOOKS: u32 = 10;
+const APART: Duration = Duration::from_millis(2);
+
+/// Tasks that run, or could, beside the one that asks: the mean of [`LOOKS`] looks. Takes 20 ms in
+/// which the caller does nothing, or its own work would be counted. `None` where the system does
+/// not tell.
+#[must_use]
+pub fn running_beside() -> Option<f64> {
+    let mut others = 0;
+    for _ in 0..LOOKS {
+        thread::sleep(APART);
+        let running = running_of(&std::fs::read_to_string("/proc/stat").ok()?)?;
+        // The one that reads is running.
+        others += running.saturating_sub(1);
+    }
+    Some(f64::from(others) / f64::from(LOOKS))
+}
+
+/// The line `procs_running` of <https://docs.kernel.org/filesystems/proc.html>.
+fn running_of(stat: &str) -> Option<u32> {
+    stat.lines().find_map(|line| line.strip_prefix("procs_running "))?.trim().parse().ok()
+}
+
 pub(super) fn read(tree: &Tree) -> LoadFacts {
     LoadFacts {
+        running_beside: tree
+            .text("proc/stat")
+            .and_then(|text| running_of(&text))
+            .map(|running| f64::from(running.saturating_sub(1))),
         average: tree.text("proc/loadavg").and_then(|text| average(&text)),
         cpu_pressure: tree.text("proc/pressure/cpu").and_then(|text| pressure(&text)),
         memory_pressure: tree.text("proc/pressure/memory").and_then(|text| pressure(&text)),
@@ -122,6 +157,14 @@ mod tests {
         assert_eq!(between.steal_share(), Some(0.2));
         assert_eq!(between.busy_share(), Some(0.5));
         assert_eq!(CpuTimes::default().steal_share(), None);
+    }
+
+    #[test]
+    fn running_tasks_are_counted_without_the_one_that_asks() {
+        assert_eq!(running_of("cpu 1\nprocs_running 3\nprocs_blocked 0\n"), Some(3));
+        assert_eq!(running_of("procs_running x"), None);
+        // However busy the machine is: a count, and not what it was a minute ago.
+        assert!(running_beside().is_none_or(|tasks| tasks >= 0.0));
     }
 
     #[test]

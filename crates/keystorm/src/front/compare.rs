@@ -1,15 +1,17 @@
 //! The command line of `keystorm compare`: which two, and the options of a run.
 //!
-//! The two come first. All that follows is read by the classic front end, once for each side, so
-//! that no option is defined twice; only the server is ours to say.
+//! The two are the first words that are no options. All else is read by the classic front end, once
+//! for each side, so that no option is defined twice; only the server is ours to say.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use clap::Arg;
+use lab::{Line, Takes};
 use workload::{Plan, Target};
 
+use super::lab::{again as shown, masked_uri, takes_of};
 use super::redis_benchmark::{self, ServerOptions, Typed};
 use super::{FrontEnd, Intent, Job, Output, UsageError};
 
@@ -25,6 +27,8 @@ pub(crate) struct CompareJob {
     pub(crate) fail_on_regression: Option<f64>,
     /// Warnings about the command line, for standard error.
     pub(crate) notes: Vec<String>,
+    /// The command line, to be shown.
+    pub(crate) again: String,
 }
 
 /// What is compared.
@@ -50,7 +54,7 @@ const ABOUT: &str = "Compares two servers, or two saved runs. Says for each test
 
 /// Every line that begins with `$` is run by a test.
 const EXAMPLES: &str = "\
-A and B are host:port, a URI (redis://, rediss://, valkey://, valkeys://, unix://), a unix socket, a
+A and B stand before the command, among the options or not. They are host:port, a URI (redis://, rediss://, valkey://, valkeys://, unix://), a unix socket, a
 program to start (a name or a path), or both files that --json has kept.
 
 Without -n or --duration each run takes 1 second after 0.2 of warm-up; without -t or a command the
@@ -73,12 +77,10 @@ const WARMUP_DEFAULT: f64 = 0.2;
 /// than ten gain little.
 const BLOCKS_DEFAULT: u32 = 5;
 /// Options that are of use without a server.
-const OF_FILES: [&str; 4] = ["csv", "format", "json", REGRESSION];
+const OF_FILES: [&str; 7] = ["csv", "format", "json", "html", "svg", "png", REGRESSION];
 const REGRESSION: &str = "fail_on_regression";
 /// Options that A and B take the place of.
 const OF_SERVERS: [&str; 5] = ["host", "port", "socket", "uri", "spawn"];
-/// Options of pages, which a comparison does not have.
-const OF_PAGES: [&str; 3] = ["html", "svg", "png"];
 /// Options that make no sense for two.
 const OF_ONE: [&str; 7] = ["hdr", "idle", "repeat", "start_at", "shard", "print_plan", "called"];
 
@@ -87,19 +89,8 @@ impl FrontEnd for CompareFront {
         &["compare"]
     }
 
-    fn parse(
-        &self,
-        _called_as: Option<&str>,
-        mut args: Vec<OsString>,
-    ) -> Result<Intent, UsageError> {
-        let is_side = |arg: &OsString| !arg.as_encoded_bytes().starts_with(b"-");
-        let sides = match &args[..] {
-            [a, b, ..] if is_side(a) && is_side(b) => {
-                let rest = args.split_off(2);
-                Some(std::mem::replace(&mut args, rest))
-            }
-            _ => None,
-        };
+    fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
+        let (sides, args) = sides_and_rest(args);
         let own = |command: clap::Command| {
             command
                 .about(ABOUT)
@@ -117,18 +108,18 @@ impl FrontEnd for CompareFront {
                         ),
                 )
         };
+        let again = again(sides.as_ref(), &args);
         let typed = match Typed::read("keystorm compare", own, args)? {
             Ok(typed) => typed,
             Err(intent) => return Ok(intent),
         };
         let Some(sides) = sides else {
-            return usage("name A and B first: keystorm compare A B [options of a run]");
+            return usage("name A and B: keystorm compare A B [options of a run]");
         };
         let fail_on_regression = typed.matches().get_one::<f64>(REGRESSION).copied();
         let [a, b] = [0, 1].map(|at| Side::of(&sides[at]));
         let (a, b) = (a.map_err(UsageError)?, b.map_err(UsageError)?);
         refuse(&typed, &OF_ONE, "is for one server at a time")?;
-        refuse(&typed, &OF_PAGES, "has no place here: a comparison has no page")?;
         let (sides, job) = match (a, b) {
             (Side::File(a), Side::File(b)) => saved(&typed, a, b)?,
             (Side::Server(a), Side::Server(b)) => live(&typed, &[a, b], fail_on_regression)?,
@@ -143,8 +134,50 @@ impl FrontEnd for CompareFront {
         if !matches!(output.format, "text" | "csv" | "json") {
             return usage("a comparison is printed as text, csv or json");
         }
-        Ok(Intent::Compare(Box::new(CompareJob { sides, output, fail_on_regression, notes })))
+        Ok(Intent::Compare(Box::new(CompareJob {
+            sides,
+            output,
+            fail_on_regression,
+            notes,
+            again,
+        })))
     }
+}
+
+/// The first two words that are no options, wherever they stand, and the others.
+fn sides_and_rest(args: Vec<OsString>) -> (Option<[OsString; 2]>, Vec<OsString>) {
+    let mut words = args.clone();
+    let (mut sides, mut options) = (Vec::new(), Vec::new());
+    while sides.len() < 2 {
+        let Line { options: given, rest } = Line::of(words, takes);
+        options.extend(given);
+        let mut rest = rest.into_iter();
+        match rest.next() {
+            Some(word) if word != "--" => sides.push(word),
+            // Not two: whoever reads the line says what is wrong with it.
+            _ => return (None, args),
+        }
+        words = rest.collect();
+    }
+    let Line { options: given, rest } = Line::of(words, takes);
+    options.extend(given);
+    (sides.try_into().ok(), Line { options, rest }.words())
+}
+
+/// What an option of this command line takes.
+fn takes(name: &str) -> Option<Takes> {
+    let regression = name == "--fail-on-regression";
+    let of_run = || takes_of(&redis_benchmark::vocabulary(), name);
+    if regression { Some(Takes::Value) } else { of_run() }
+}
+
+/// The command line to be shown: without passwords.
+fn again(sides: Option<&[OsString; 2]>, args: &[OsString]) -> String {
+    let sides = sides.into_iter().flatten().map(|side| side.to_string_lossy());
+    let sides: Vec<String> =
+        sides.map(|side| masked_uri(&side).unwrap_or_else(|| side.into_owned())).collect();
+    let name = format!("keystorm compare {}", shell_words::join(sides));
+    shown(&name, &Line::of(args.to_vec(), takes))
 }
 
 /// Two files, and what else was typed.
@@ -320,6 +353,33 @@ mod tests {
         for word in ["no-such-program", "/no/such", "host", "host:99999", ""] {
             assert!(Side::of(OsStr::new(word)).unwrap_err().contains("host:port"), "{word}");
         }
+    }
+
+    #[test]
+    fn the_two_stand_anywhere_before_the_command() {
+        let of = |text: &str| {
+            let words = |text: &str| text.split(' ').map(OsString::from).collect::<Vec<_>>();
+            let (sides, rest) = sides_and_rest(words(text));
+            let told = |words: &[OsString]| {
+                words.iter().map(|w| w.to_string_lossy()).collect::<Vec<_>>().join(" ")
+            };
+            (sides.map_or(String::new(), |sides| told(&sides)), told(&rest))
+        };
+        for (line, rest) in [
+            ("A B -t set,get -P 16", "-t set,get -P 16"),
+            ("-t set,get A B -P 16", "-t set,get -P 16"),
+            ("-t set,get A -P16 B", "-t set,get -P 16"),
+            ("--fail-on-regression 5 -q A B get k", "--fail-on-regression=5 -q get k"),
+            ("A B -n 5 -- get -c", "-n 5 -- get -c"),
+        ] {
+            assert_eq!(of(line), ("A B".to_owned(), rest.to_owned()), "{line}");
+        }
+        for line in ["A", "-n 5 A", "A -- B", "--help"] {
+            assert_eq!(of(line), (String::new(), line.to_owned()));
+        }
+        let words = ["redis://u:pw@h", "B"].map(OsString::from);
+        let args = ["-a", "pw"].map(OsString::from);
+        assert_eq!(again(Some(&words), &args), "keystorm compare 'redis://***@h' B -a '***'");
     }
 
     #[test]

@@ -118,6 +118,11 @@ pub(super) fn settled(output: LabOutput) -> Result<LabOutput, UsageError> {
     output.settled()
 }
 
+/// What the option of a command takes, if it has one of that name.
+pub(super) fn takes_of(command: &clap::Command, name: &str) -> Option<Takes> {
+    named(command, name).map(takes)
+}
+
 /// What an option takes.
 fn takes(option: &Arg) -> Takes {
     match (option.get_action().takes_values(), option.is_require_equals_set()) {
@@ -147,16 +152,13 @@ pub(crate) fn job(experiment: &str, args: Vec<OsString>) -> Result<Job, UsageErr
 }
 
 /// The command line of an experiment to print and keep: with `***` for what could be a password.
-fn again(name: &str, line: &Line) -> String {
+pub(super) fn again(name: &str, line: &Line) -> String {
     let mut shown = line.clone();
     for Given { name, value } in &mut shown.options {
         let Some(text) = value.as_ref().map(|value| value.to_string_lossy().into_owned()) else {
             continue;
         };
-        let uri = text.split_once("://").and_then(|(scheme, rest)| {
-            Some(format!("{scheme}://***@{}", rest.rsplit_once('@')?.1))
-        });
-        match (name.as_str(), uri) {
+        match (name.as_str(), masked_uri(&text)) {
             ("-a", _) => *value = Some(secret::HIDDEN.into()),
             ("--spawn-args", _) => {
                 let args = shell_words::split(&text).unwrap_or_default();
@@ -173,6 +175,12 @@ fn again(name: &str, line: &Line) -> String {
     let words = shown.words();
     let words = words.iter().map(|word| word.to_string_lossy().into_owned());
     format!("{name} {}", shell_words::join(words)).trim_end().to_owned()
+}
+
+/// A URI without who logs in, if it is one that says so.
+pub(super) fn masked_uri(text: &str) -> Option<String> {
+    let (scheme, rest) = text.split_once("://")?;
+    Some(format!("{scheme}://***@{}", rest.rsplit_once('@')?.1))
 }
 
 /// Whether a line says what to send.

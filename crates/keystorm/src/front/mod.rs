@@ -159,6 +159,16 @@ pub(crate) struct Output {
     pub(crate) sample: bool,
 }
 
+/// How much of the distributions our own report has.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Spread {
+    /// A few steps by 1, 2, 5.
+    #[default]
+    Short,
+    /// Every step.
+    Full,
+}
+
 impl Output {
     /// Results that are printed and nothing else.
     pub(crate) fn printed(format: &'static str, options: FormatOptions) -> Self {

@@ -7,7 +7,7 @@ use clap::{ArgAction, Parser};
 use report::FORMATS;
 
 use super::outputs::apart;
-use super::{FrontEnd, Intent, PageOptions, UsageError, options};
+use super::{FrontEnd, Intent, PageOptions, Spread, UsageError, options};
 
 /// See the module.
 pub(crate) struct ShowFront;
@@ -19,6 +19,8 @@ pub(crate) struct ShowJob {
     pub(crate) file: PathBuf,
     /// A name in [`FORMATS`].
     pub(crate) format: &'static str,
+    /// How much of the distributions is printed.
+    pub(crate) distribution: Spread,
     /// Its page and charts.
     pub(crate) pages: PageOptions,
 }
@@ -38,10 +40,21 @@ struct Options {
     /// A file that --json or `keystorm merge` has written; `-` for standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Layout: text, quiet, csv, classic or json
+    /// Layout: text, quiet, csv, redis (the peers' report), classic or json
     #[arg(long, value_name = "NAME", help_heading = "Results", default_value = "text",
           value_parser = format_name)]
     format: &'static str,
+    /// Steps of the distributions: `short`, or `full` for all [default: short]
+    #[arg(
+        long,
+        value_name = "WHAT",
+        value_enum,
+        default_value_t,
+        help_heading = "Results",
+        hide_default_value = true,
+        hide_possible_values = true
+    )]
+    distribution: Spread,
     #[command(flatten)]
     pages: PageOptions,
     /// Print this help
@@ -63,11 +76,11 @@ impl FrontEnd for ShowFront {
 
     fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
         Ok(match options::<Options>(args)? {
-            Ok(Options { file, format, pages, .. }) => {
+            Ok(Options { file, format, distribution, pages, .. }) => {
                 let pages = pages.checked().map_err(UsageError)?;
                 let html = [("--html", pages.html.as_deref())];
                 apart(&html, &[("FILE", Some(&file))]).map_err(UsageError)?;
-                Intent::Show(ShowJob { file, format, pages })
+                Intent::Show(ShowJob { file, format, distribution, pages })
             }
             Err(intent) => intent,
         })

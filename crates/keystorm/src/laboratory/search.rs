@@ -144,20 +144,21 @@ impl Hunting<'_> {
         }
         match job.output.format.as_str() {
             "json" => say(&hunt.to_json()?).map(drop)?,
-            "csv" => say(&hunt.to_csv()?).map(drop)?,
+            "csv" => say(&hunt.to_csv()).map(drop)?,
             _ => {
                 let terminal = Terminal::of_stdout();
                 let conclusion = hunt.conclusion();
                 let headline = format!("{}: {}", hunt.test, conclusion.headline);
                 let (Bracket { passes_per_s, .. }, curve) = (hunt.found, hunt.curve_table());
+                let ended = if hunt.complete() || passes_per_s.is_none() { "" } else { ", so far" };
+                terminal.verdict(&Verdict::new(headline + ended, conclusion.text))?;
                 if !curve.rows.is_empty() {
+                    say("\n").map(drop)?;
                     terminal.table(&curve)?;
                     if !job.output.quiet {
                         terminal.chart(&hunt.chart())?;
                     }
                 }
-                let ended = if hunt.complete() || passes_per_s.is_none() { "" } else { ", so far" };
-                terminal.verdict(&Verdict::new(headline + ended, conclusion.text))?;
                 if !job.output.quiet {
                     terminal.warnings(&hunt.warnings())?;
                 }

@@ -110,7 +110,7 @@ fn show(job: &SweepJob, sweep: &Sweep, files: &Files) -> Result<()> {
     }
     match job.output.format.as_str() {
         "json" => say(&sweep.to_json()?).map(drop)?,
-        "csv" => say(&sweep.to_csv()?).map(drop)?,
+        "csv" => say(&sweep.to_csv()).map(drop)?,
         _ => {
             let terminal = Terminal::of_stdout();
             terminal.table(&sweep.table())?;
@@ -118,7 +118,10 @@ fn show(job: &SweepJob, sweep: &Sweep, files: &Files) -> Result<()> {
                 if !sweep.axes.is_empty() {
                     sweep.charts().iter().take(1).try_for_each(|chart| terminal.chart(chart))?;
                 }
-                sweep.best().iter().try_for_each(|best| terminal.verdict(best))?;
+                for best in sweep.best() {
+                    say("\n").map(drop)?;
+                    terminal.verdict(&best)?;
+                }
                 terminal.warnings(&sweep.warnings())?;
             }
         }

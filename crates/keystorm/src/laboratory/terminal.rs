@@ -38,10 +38,10 @@ impl Terminal {
         say(&format!("\n{}", term::chart(chart, self.width, self.colour))).map(drop)
     }
 
-    /// A result in a sentence, with a blank line before it.
+    /// A result in a sentence.
     pub(crate) fn verdict(self, verdict: &Verdict) -> Result<()> {
         let Verdict { headline, text, .. } = verdict;
-        let lines = format!("\n{}\n{}\n", report::escape(headline), report::escape(text));
+        let lines = format!("{}\n{}\n", report::escape(headline), report::escape(text));
         say(lines.trim_end_matches('\n')).map(drop)?;
         say("\n").map(drop)
     }

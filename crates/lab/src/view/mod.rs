@@ -4,17 +4,17 @@ mod hunt;
 mod survey;
 mod sweep;
 
-use page::{Block, Page, Section, Tone, Unit, Verdict, sentence};
+use page::{Block, Page, Section, Tone, Verdict, sentence};
 
 use crate::figures::{Figures, limit_name};
 use crate::runs::Runs;
 
 /// The figures that every table of runs ends in.
-const FIGURES: [&str; 5] = ["requests/s", "p50", "p99", "client CPU/request", "limited by"];
+const FIGURES: [&str; 5] =
+    ["requests/s", "p50 (ms)", "p99 (ms)", "client µs/request", "limited by"];
 
 /// Their cells; `rps` is that of the row.
 fn figure_cells(rps: f64, run: &Figures) -> [String; 5] {
-    let time = |ns: f64| Unit::Nanoseconds.show(ns);
     let limit = limit_name(run.limited_by);
     let limit = match run.complete() {
         true => limit.to_owned(),
@@ -22,9 +22,9 @@ fn figure_cells(rps: f64, run: &Figures) -> [String; 5] {
     };
     [
         page::chart::grouped(rps),
-        time(run.p50_ns as f64),
-        time(run.p99_ns as f64),
-        run.client_cpu_ns.map_or("–".to_owned(), time),
+        report::msec_at_most(run.p50_ns),
+        report::msec_at_most(run.p99_ns),
+        run.client_cpu_ns.map_or("–".to_owned(), |ns| format!("{:.3}", ns / 1e3)),
         limit,
     ]
 }
@@ -50,7 +50,11 @@ fn page(
         page.lede.push(Verdict { tone: Tone::Warning, ..Verdict::new(headline, text) });
     }
     if let Some(first) = &runs.first {
-        page.title = format!("{title} on {}", page::runs::product(first));
+        let product = page::runs::product(first);
+        if !title.to_lowercase().contains(&product.to_lowercase()) {
+            page.title = format!("{title} on {product}");
+        }
+        page.versions = page::runs::versions(first);
         let (byline, facts) = page::runs::about(std::slice::from_ref(first));
         page.byline = byline;
         sections.push(Section::new(

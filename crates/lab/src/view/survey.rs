@@ -208,7 +208,18 @@ impl Survey {
         };
         let mut sections: Vec<Section> = self.chapters.iter().map(section).collect();
         sections.push(Section::new("What limited each point", [Block::Table(self.limits())]));
-        super::page("How fast is Redis, here? A survey", self.runs(), lede, sections, again)
+        super::page(&self.title(), self.runs(), lede, sections, again)
+    }
+
+    /// What the survey asks, of the server that it met.
+    #[must_use]
+    pub fn title(&self) -> String {
+        let name = self.runs().first.as_deref().map_or("the server".to_owned(), |run| {
+            let product = page::runs::product(run);
+            let mut letters = product.chars();
+            letters.next().map(|c| c.to_ascii_uppercase()).into_iter().chain(letters).collect()
+        });
+        format!("How fast is {name}, here?")
     }
 
     /// The verdict of every point.

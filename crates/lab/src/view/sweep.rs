@@ -237,7 +237,7 @@ mod tests {
         let table = sweep().table();
         assert_eq!(table.columns[..3], ["--engine", "-c", "requests/s"]);
         assert_eq!(table.rows.len(), 6);
-        assert_eq!(table.rows[5][..5], ["epoll", "100", "30,000", "500 µs", "1 ms"]);
+        assert_eq!(table.rows[5][..5], ["epoll", "100", "30,000", "0.500", "1.000"]);
         assert_eq!(table.rows[5][6], "server");
     }
 

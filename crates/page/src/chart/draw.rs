@@ -19,6 +19,14 @@ pub(super) const LABEL: f64 = 12.0;
 const TITLE: f64 = 16.0;
 const LEGEND_LINE: u32 = 20;
 const SWATCH: f64 = 18.0;
+/// Of a line: long enough to show by which dashes it is told from others.
+const STROKE: f64 = 44.0;
+/// What tells lines apart where colours do not: strokes and gaps in pixels, to which round ends add
+/// a line's width.
+const STROKES: [&str; theme::SERIES] =
+    ["", "9 5", "1 5", "14 5 1 5", "20 6", "5 5 1 5", "14 5 1 5 1 5", "1 10"];
+/// Of what is planned or compared with.
+const PLANNED: &str = "4 7";
 
 /// Where a plot may be drawn.
 #[derive(Debug, Clone, Copy)]
@@ -59,15 +67,25 @@ pub(super) fn standalone(chart: &Chart) -> Result<String, ChartError> {
 
 /// A file of its own, with this style sheet.
 pub(super) fn picture(chart: &Chart, style: &str) -> Result<String, ChartError> {
-    let (body, height) = body(chart, PICTURE - 2 * EDGE, 36)?;
+    let width = f64::from(PICTURE - 2 * EDGE);
+    let top = if chart.of.is_empty() { 36 } else { 56 };
+    let (body, height) = body(chart, PICTURE - 2 * EDGE, top)?;
     let height = height + EDGE;
-    let title = shortened(&chart.title, TITLE, f64::from(PICTURE - 2 * EDGE));
+    let title = shortened(&chart.title, TITLE, width);
+    let of = match chart.of.is_empty() {
+        true => String::new(),
+        false => format!(
+            "<text {} x=\"{EDGE}\" y=\"43\" font-size=\"{LABEL}\">{}</text>\n",
+            Role::Muted.fill(),
+            xml(&shortened(&chart.of, LABEL, width))
+        ),
+    };
     Ok(format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {PICTURE} {height}\" \
          width=\"{PICTURE}\" height=\"{height}\" role=\"img\" \
          font-family=\"Ubuntu, system-ui, sans-serif\">\n<title>{0}</title>\n{style}\
          <rect {1} width=\"{PICTURE}\" height=\"{height}\"/>\n\
-         <text {2} x=\"{EDGE}\" y=\"24\" font-size=\"{TITLE}\" font-weight=\"600\">{3}</text>\n\
+         <text {2} x=\"{EDGE}\" y=\"24\" font-size=\"{TITLE}\" font-weight=\"600\">{3}</text>\n{of}\
          <g transform=\"translate({EDGE} 0)\">\n{body}</g></svg>\n",
         xml(&chart.title),
         Role::Paper.fill(),
@@ -107,31 +125,33 @@ fn legend(chart: &Chart, width: u32, top: u32, out: &mut String) -> u32 {
     }
     let width = f64::from(width);
     let (mut x, mut line) = (0.0, 0);
+    let boxes = matches!(chart.kind, Kind::Bars(_) | Kind::Scatter);
+    let swatch_width = if boxes { SWATCH } else { STROKE };
     for (n, series) in chart.series.iter().enumerate() {
-        let name = shortened(&series.name, LABEL, width - SWATCH - 30.0);
-        let needed = SWATCH + 6.0 + text_width(&name, LABEL) + 18.0;
+        let name = shortened(&series.name, LABEL, width - swatch_width - 30.0);
+        let needed = swatch_width + 6.0 + text_width(&name, LABEL) + 18.0;
         if x > 0.0 && x + needed > width {
             (x, line) = (0.0, line + 1);
         }
         let y = f64::from(top + line * LEGEND_LINE) + 10.0;
-        let swatch = match chart.kind {
-            Kind::Bars(_) | Kind::Scatter => format!(
+        let swatch = match boxes {
+            true => format!(
                 "<rect {} x=\"{x:.1}\" y=\"{:.1}\" width=\"12\" height=\"12\" rx=\"2\"/>",
                 Role::Series(n).fill(),
                 y - 6.0
             ),
-            _ => format!(
-                "<line {}{} stroke-width=\"2.5\" x1=\"{x:.1}\" x2=\"{:.1}\" y1=\"{y:.1}\" y2=\"{y:.1}\"/>",
+            false => format!(
+                "<line {}{} stroke-width=\"2\" stroke-linecap=\"round\" x1=\"{x:.1}\" x2=\"{:.1}\" y1=\"{y:.1}\" y2=\"{y:.1}\"/>",
                 Role::Series(n).stroke(),
                 dashes(series.dashed, n),
-                x + SWATCH
+                x + STROKE
             ),
         };
         let _ = writeln!(
             out,
             "{swatch}<text {} x=\"{:.1}\" y=\"{:.1}\" font-size=\"{LABEL}\">{}</text>",
             Role::Ink.fill(),
-            x + SWATCH + 6.0,
+            x + swatch_width + 6.0,
             y + 4.0,
             xml(&name)
         );
@@ -140,13 +160,11 @@ fn legend(chart: &Chart, width: u32, top: u32, out: &mut String) -> u32 {
     top + (line + 1) * LEGEND_LINE + 6
 }
 
-/// The attribute that breaks the line of series `n` into dashes, where it is to be.
-pub(super) fn dashes(dashed: bool, n: usize) -> &'static str {
-    match (dashed, n >= theme::SERIES) {
-        (true, _) => " stroke-dasharray=\"6 4\"",
-        (false, true) => " stroke-dasharray=\"2 3\"",
-        (false, false) => "",
-    }
+/// The attribute that breaks the line of series `n` into its dashes. After as many series as there are
+/// colours both begin again, one step apart.
+pub(super) fn dashes(dashed: bool, n: usize) -> String {
+    let strokes = if dashed { PLANNED } else { STROKES[(n + n / theme::SERIES) % theme::SERIES] };
+    if strokes.is_empty() { String::new() } else { format!(" stroke-dasharray=\"{strokes}\"") }
 }
 
 /// Draws what is pointed at, over all else.

@@ -46,6 +46,9 @@ pub use unit::{Unit, grouped};
 pub struct Chart {
     /// What it shows, as a sentence begins: `Response time over time`.
     pub title: String,
+    /// What it is of (test, server and version), for a picture that stands alone; a page says it
+    /// elsewhere. Empty for nothing.
+    pub of: String,
     /// What to know to read it, below the chart; empty for nothing.
     pub note: String,
     /// How points are shown.
@@ -212,6 +215,7 @@ impl Chart {
     pub fn lines(title: impl Into<String>, x: Axis, y: Axis) -> Self {
         Self {
             title: title.into(),
+            of: String::new(),
             note: String::new(),
             kind: Kind::Lines,
             x,

@@ -31,11 +31,21 @@ fn started(time: SystemTime) -> String {
 
 /// The product and its version.
 pub(super) fn product(server: &ServerFacts) -> String {
-    match (&server.product, &server.version) {
-        (Some(product), Some(version)) => format!("{product} {version}"),
-        (Some(product), None) => product.clone(),
-        _ => "an unnamed server".to_owned(),
+    server.name().unwrap_or_else(|| "an unnamed server".to_owned())
+}
+
+/// Every server with its version, and every keystorm with its.
+pub(super) fn versions<'r>(runs: impl Iterator<Item = &'r Run>) -> Vec<String> {
+    let mut found: [Vec<String>; 2] = Default::default();
+    for run in runs {
+        let names = [product(&run.server), format!("keystorm {}", run.version)];
+        for (found, name) in found.iter_mut().zip(names) {
+            if !found.contains(&name) {
+                found.push(name);
+            }
+        }
     }
+    found.concat()
 }
 
 /// Plan, server and machine of each source.

@@ -78,6 +78,16 @@ fn figure(latency: &Latency, quantile: f64) -> String {
     ns.map_or("–".to_owned(), |ns| Unit::Nanoseconds.show_even(ns as f64))
 }
 
+/// The same of a table, whose columns say the unit.
+fn cell(latency: &Latency, quantile: f64) -> String {
+    let ns = if quantile >= 1.0 { latency.max_ns() } else { latency.quantile_ns(quantile) };
+    ns.map_or("–".to_owned(), report::msec_at_most)
+}
+
+fn mean(latency: &Latency) -> String {
+    latency.mean_ns().map_or("–".to_owned(), report::msec)
+}
+
 /// That tests are missing.
 pub(super) fn incomplete(source: &Source<'_>) -> Verdict {
     let of = if source.name.is_empty() { String::new() } else { format!(" of {}", source.name) };
@@ -148,21 +158,20 @@ pub(super) fn side_by_side(sources: &[Source<'_>], tests: &[Test<'_>]) -> Sectio
     let mut table = Table::new([
         "test",
         "requests/s",
-        "mean",
-        "p50",
-        "p95",
-        "p99",
-        "p99.9",
-        "max",
+        "avg (ms)",
+        "p50 (ms)",
+        "p95 (ms)",
+        "p99 (ms)",
+        "p99.9 (ms)",
+        "max (ms)",
         "requests",
         "errors",
         "limited by",
     ]);
     for Test { name, summary, .. } in tests {
         let all = &summary.response_times;
-        let mean = all.mean_ns().map_or("–".to_owned(), |ns| Unit::Nanoseconds.show_even(ns));
-        let mut row = vec![name.clone(), grouped(summary.throughput_rps), mean];
-        row.extend([0.5, 0.95, 0.99, 0.999, 1.0].map(|q| figure(all, q)));
+        let mut row = vec![name.clone(), grouped(summary.throughput_rps), mean(all)];
+        row.extend([0.5, 0.95, 0.99, 0.999, 1.0].map(|q| cell(all, q)));
         row.extend([grouped(summary.requests as f64), grouped(summary.errors as f64)]);
         row.push(limit(summary.run.verdict.limited_by).unwrap_or("not known").to_owned());
         table.row(row);
@@ -300,7 +309,7 @@ fn traffic(bytes: u64, per_s: f64) -> String {
 fn nodes(summary: &Summary<'_>) -> Option<Block> {
     let mut table = Table::new([
         "node", "role", "slots", "requests", "share", "errors", "moved", "asked", "retried",
-        "mean", "p50", "p99", "max",
+        "avg (ms)", "p50 (ms)", "p99 (ms)", "max (ms)",
     ]);
     for node in &summary.nodes {
         let counts = [node.errors, node.moved, node.asked, node.retried];
@@ -310,12 +319,9 @@ fn nodes(summary: &Summary<'_>) -> Option<Block> {
         let mut row = vec![node.name.clone(), role.to_owned(), grouped(f64::from(node.slots))];
         row.extend([grouped(node.requests as f64), Unit::Share.show_even(share)]);
         row.extend(counts.map(|n| grouped(n as f64)));
-        let ns = |ns: f64| match node.response.count {
-            0 => "–".to_owned(),
-            _ => Unit::Nanoseconds.show_even(ns),
-        };
-        row.push(ns(node.response.mean_ns));
-        row.extend(figures.map(|figure| ns(figure as f64)));
+        let known = |text: String| if node.response.count == 0 { "–".to_owned() } else { text };
+        row.push(known(report::msec(node.response.mean_ns)));
+        row.extend(figures.map(|ns| known(report::msec_at_most(ns))));
         table.row(row);
     }
     (!table.rows.is_empty()).then_some(Block::Table(table))
@@ -323,14 +329,25 @@ fn nodes(summary: &Summary<'_>) -> Option<Block> {
 
 /// One row for each different command of the sequence.
 fn commands(run: &Run) -> Table {
-    let mut table =
-        Table::new(["command", "values", "misses", "mean", "p50", "p95", "p99", "p99.9", "max"]);
+    let mut table = Table::new([
+        "command",
+        "values",
+        "misses",
+        "avg (ms)",
+        "p50 (ms)",
+        "p95 (ms)",
+        "p99 (ms)",
+        "p99.9 (ms)",
+        "max (ms)",
+    ]);
     let different = run.plan.different_commands().commands;
     for (spec, tally) in different.iter().zip(&run.measurement.total.commands) {
         let all = tally.response();
-        let mean = all.mean_ns().map_or("–".to_owned(), |ns| Unit::Nanoseconds.show_even(ns));
-        let mut row = vec![spec.name(), grouped(tally.ok as f64), grouped(tally.miss as f64), mean];
-        row.extend([0.5, 0.95, 0.99, 0.999, 1.0].map(|q| figure(all, q)));
+        let counts = [tally.ok, tally.miss].map(|count| grouped(count as f64));
+        let mut row = vec![spec.name()];
+        row.extend(counts);
+        row.push(mean(&all));
+        row.extend([0.5, 0.95, 0.99, 0.999, 1.0].map(|q| cell(&all, q)));
         table.row(row);
     }
     table

@@ -44,6 +44,7 @@ pub fn page(sources: &[Source<'_>]) -> Page {
     let tests = tests(sources);
     let mut page = Page { title: title(sources, &tests), ..Page::default() };
     page.byline = facts::byline(sources);
+    page.versions = facts::versions(sources.iter().flat_map(|source| source.runs));
     for source in sources.iter().filter(|source| !source.complete) {
         page.lede.push(figures::incomplete(source));
     }
@@ -76,6 +77,12 @@ pub fn about(runs: &[Run]) -> (Vec<String>, Section) {
 #[must_use]
 pub fn product(run: &Run) -> String {
     facts::product(&run.server)
+}
+
+/// The servers and the keystorm of a run, with their versions.
+#[must_use]
+pub fn versions(run: &Run) -> Vec<String> {
+    facts::versions(std::iter::once(run))
 }
 
 fn tests<'r>(sources: &[Source<'r>]) -> Vec<Test<'r>> {

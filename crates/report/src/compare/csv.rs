@@ -25,7 +25,7 @@ pub fn write_head(out: &mut dyn Write) -> io::Result<()> {
 /// As above.
 pub fn write_test(test: &TestComparison, out: &mut dyn Write) -> io::Result<()> {
     for row in &test.rows {
-        let interval = row.ratio.interval;
+        let interval = row.interval();
         let end = |end: Option<f64>| end.map_or(String::new(), |end| format!("{end:.6}"));
         let [a, b] = row.means.map(|mean| row.metric.written(mean));
         let cells = [

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use statistics::Conclusion;
 
 use super::csv::conclusion;
+use super::text::warning;
 use super::{Comparison, Limits, Regression, Row, SCHEMA, TestComparison, word};
 use crate::RecordError;
 use crate::record::steady;
@@ -40,7 +41,9 @@ pub fn to_json(comparison: &Comparison) -> Result<String, RecordError> {
 }
 
 fn test(test: &TestComparison) -> Value {
-    let TestComparison { name, pairing, runs, rows, limits: [a, b], warnings } = test;
+    let TestComparison { name, pairing, runs, rows, limits: [a, b], warnings, spoiled, .. } = test;
+    let warnings: Vec<String> =
+        warnings.iter().cloned().chain(spoiled.iter().map(|s| warning(s, *runs))).collect();
     let figures: Map<String, Value> =
         rows.iter().map(|row| (row.metric.name().to_owned(), figure(row))).collect();
     json!({
@@ -55,14 +58,15 @@ fn test(test: &TestComparison) -> Value {
 
 fn figure(row: &Row) -> Value {
     let Row { values: [of_a, of_b], means: [a, b], ratio, .. } = row;
+    let interval = row.interval();
     json!({
         "a": a,
         "b": b,
         "a_values": of_a,
         "b_values": of_b,
         "ratio": ratio.ratio,
-        "low": ratio.interval.map(|interval| interval.low),
-        "high": ratio.interval.map(|interval| interval.high),
+        "low": interval.map(|interval| interval.low),
+        "high": interval.map(|interval| interval.high),
         "significant": ratio.conclusion() == Conclusion::Differ,
         "conclusion": conclusion(row),
         "b_is_better": row.b_is_better(),

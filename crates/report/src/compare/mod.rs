@@ -12,17 +12,20 @@ mod saved;
 mod tests;
 mod text;
 
+use std::sync::Arc;
+
 use measure::Ending;
 use serde::Serialize;
 use statistics::{Conclusion, Interval, Mean, Ratio, holm};
 use workload::Endpoint;
 
-use crate::{Better, Figures, LimitedBy, Metric, Run, Summary, Warned, escape};
+use crate::warned::alike;
+use crate::{Better, Figures, LimitedBy, Metric, Run, Summary, escape};
 
 pub use csv::{write_head as write_csv_head, write_test as write_csv_test};
 pub use json::to_json;
 pub use saved::{beside, of_saved, unlike};
-pub use text::{notes, write_foot, write_head, write_test, write_warnings};
+pub use text::{notes, warning, write_foot, write_head, write_test, write_warnings};
 
 /// The name of the JSON document's layout.
 pub const SCHEMA: &str = "keystorm.compare/1";
@@ -69,10 +72,7 @@ impl Subject {
     /// The subject of a run, as the runs of `address` know it.
     #[must_use]
     pub fn of(facts: &host::ServerFacts, address: String, file: Option<String>) -> Self {
-        let server = match (&facts.product, &facts.version) {
-            (Some(product), Some(version)) => format!("{product} {version}"),
-            _ => "a server of unknown kind".to_owned(),
-        };
+        let server = facts.name().unwrap_or_else(|| "a server of unknown kind".to_owned());
         Self { server, address, file }
     }
 
@@ -101,6 +101,7 @@ pub struct Glance {
     figures: Figures,
     limited_by: LimitedBy,
     warnings: Vec<String>,
+    run: Arc<Run>,
 }
 
 impl Glance {
@@ -112,6 +113,7 @@ impl Glance {
             figures: Figures::of(&Summary::of(run)),
             limited_by: run.verdict.limited_by,
             warnings: run.warnings.clone(),
+            run: Arc::new(run.clone()),
         };
         complete.then(glance)
     }
@@ -148,6 +150,19 @@ pub struct TestComparison {
     pub limits: [Limits; 2],
     /// What to know before believing a ratio.
     pub warnings: Vec<String>,
+    /// What spoiled runs.
+    pub spoiled: Vec<Spoiled>,
+    /// Of each side the run in the middle by throughput, to look at in full.
+    pub middle: [Option<Arc<Run>>; 2],
+}
+
+/// What runs warned of. Figures in the text are those of the first that did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spoiled {
+    /// The warning.
+    pub text: String,
+    /// In how many runs of A and of B.
+    pub runs: [usize; 2],
 }
 
 impl TestComparison {
@@ -168,9 +183,15 @@ impl TestComparison {
             row(metric, pairing, resolution, a, b)
         });
         let limits = [limits(a), limits(b)];
-        let mut warnings = warnings(&limits, [a.len(), b.len()], open_loop);
-        warnings.extend(spoiled("A", a));
-        warnings.extend(spoiled("B", b));
+        let warnings = warnings(&limits, [a.len(), b.len()], open_loop);
+        let mut spoiled = Vec::new();
+        for (side, glances) in [a, b].iter().enumerate() {
+            for text in glances.iter().flat_map(|glance| &glance.warnings) {
+                let mut runs = [0, 0];
+                runs[side] = 1;
+                add(&mut spoiled, text, runs);
+            }
+        }
         Self {
             name: name.to_owned(),
             pairing,
@@ -178,6 +199,8 @@ impl TestComparison {
             rows: rows.collect(),
             limits,
             warnings,
+            spoiled,
+            middle: [middle(a), middle(b)],
         }
     }
 
@@ -188,7 +211,17 @@ impl TestComparison {
     }
 }
 
+/// An interval that goes further from its ratio than this says nothing, and is none.
+const TELLING: f64 = 10.0;
+
 impl Row {
+    /// What holds the true ratio 95 times in 100. `None` where nothing is known of it, or so little
+    /// that it could be ten times the ratio.
+    #[must_use]
+    pub fn interval(&self) -> Option<Interval> {
+        self.ratio.interval.filter(|interval| interval.high <= TELLING * self.ratio.ratio)
+    }
+
     /// Whether B is the better one by the ratio, whatever its interval. `None` where they are equal.
     #[must_use]
     pub fn b_is_better(&self) -> Option<bool> {
@@ -262,12 +295,20 @@ fn limits(side: &[Glance]) -> Limits {
     limits
 }
 
-/// What the runs of a side warn of, each once: their figures differ from run to run.
-fn spoiled(side: &str, runs: &[Glance]) -> Vec<String> {
-    let mut warned = Warned::default();
-    runs.iter().flat_map(|glance| &glance.warnings).for_each(|text| warned.add(text));
-    let all = runs.len();
-    warned.told().map(|(text, count)| format!("{side}, {count} of {all} runs: {text}")).collect()
+/// Adds what so many runs warn of: those whose texts differ in figures only are one.
+fn add(spoiled: &mut Vec<Spoiled>, text: &str, [a, b]: [usize; 2]) {
+    match spoiled.iter_mut().find(|known| alike(&known.text, text)) {
+        Some(Spoiled { runs, .. }) => *runs = [runs[0] + a, runs[1] + b],
+        None => spoiled.push(Spoiled { text: text.to_owned(), runs: [a, b] }),
+    }
+}
+
+/// The run in the middle by throughput, the lower of two.
+fn middle(side: &[Glance]) -> Option<Arc<Run>> {
+    let throughput = |glance: &Glance| glance.figures.get(Metric::Throughput).unwrap_or(0.0);
+    let mut sorted: Vec<&Glance> = side.iter().collect();
+    sorted.sort_by(|a, b| throughput(a).total_cmp(&throughput(b)));
+    Some(sorted.get(sorted.len().checked_sub(1)? / 2)?.run.clone())
 }
 
 /// The word for a limit, as in JSON.
@@ -360,6 +401,22 @@ pub struct Regressions {
 }
 
 impl Comparison {
+    /// What spoiled runs, over all tests, each once.
+    #[must_use]
+    pub fn spoiled(&self) -> Vec<Spoiled> {
+        let mut all = Vec::new();
+        for Spoiled { text, runs } in self.tests.iter().flat_map(|test| &test.spoiled) {
+            add(&mut all, text, *runs);
+        }
+        all
+    }
+
+    /// How many runs of A and of B count.
+    #[must_use]
+    pub fn runs(&self) -> [usize; 2] {
+        [0, 1].map(|side| self.tests.iter().map(|test| test.runs[side]).sum())
+    }
+
     /// Where B is worse than A by more than `percent`, of the figures in [`WATCHED`].
     #[must_use]
     pub fn regressions(&self, percent: f64) -> Regressions {
@@ -393,16 +450,28 @@ impl Comparison {
 }
 
 /// What a ratio says of B, for tables.
-fn verdict(row: &Row) -> String {
+#[must_use]
+pub fn verdict(row: &Row) -> String {
     match row.ratio.conclusion() {
         Conclusion::Single => "no interval".to_owned(),
-        Conclusion::TooWide => "too wide to conclude".to_owned(),
-        Conclusion::Alike => "no difference found".to_owned(),
+        Conclusion::TooWide => "too wide".to_owned(),
+        Conclusion::Alike => "alike".to_owned(),
         Conclusion::Differ => {
             let percent = (row.ratio.ratio - 1.0) * 100.0;
-            let way = if percent > 0.0 { "higher" } else { "lower" };
             let better = if row.b_is_better() == Some(true) { "better" } else { "worse" };
-            format!("{better}, {:.1} % {way}", percent.abs())
+            let decimals = usize::from(percent.abs() < 100.0);
+            format!("{better}, {percent:+.decimals$} %")
         }
     }
+}
+
+/// What limited the runs of a side: `server (9 of 10 runs), client (1)`.
+#[must_use]
+pub fn limited(limits: &Limits) -> String {
+    let runs: usize = limits.iter().map(|(_, count)| count).sum();
+    let part = |(at, (limit, count)): (usize, &(_, usize))| match at {
+        0 => format!("{} ({count} of {runs} runs)", word(*limit)),
+        _ => format!("{} ({count})", word(*limit)),
+    };
+    limits.iter().enumerate().map(part).collect::<Vec<_>>().join(", ")
 }

@@ -73,6 +73,21 @@ fn the_ratio_is_that_of_the_means_and_blocks_are_of_two_runs_a_side() {
 }
 
 #[test]
+fn an_interval_that_says_nothing_is_none_and_every_line_is_of_80_columns() {
+    let mut wild = glances(4, 100_000.0, 0.0, 1);
+    wild.extend(glances(2, 900.0, 0.0, 1));
+    let b = glances(6, 100_000.0, 0.0, 2);
+    let test = compared(Pairing::Blocks, &wild, &b);
+    let row = test.row(Metric::Throughput).unwrap();
+    assert!(row.ratio.interval.is_some() && row.interval().is_none(), "{row:?}");
+    assert_eq!(verdict(row), "too wide");
+    for comparison in [comparison(vec![test], None), of(Pairing::Blocks, 10, 250.0)] {
+        let text = text(&comparison);
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    }
+}
+
+#[test]
 fn a_steady_drift_cancels_out_in_blocks() {
     let (mut a, mut b) = (Vec::new(), Vec::new());
     let mut at = 0;
@@ -145,8 +160,12 @@ fn limits_of_ours_are_warned_of() {
     spoiled[0].warnings = vec!["5 keys were evicted".into()];
     spoiled[2].warnings = vec!["17 keys were evicted".into(), "\x1b[2J".into()];
     let test = compared(Pairing::None, &spoiled, &limited(&[Server]));
-    assert!(test.warnings.contains(&"A, 2 of 3 runs: 5 keys were evicted".to_owned()));
-    assert!(!text(&comparison(vec![test], None)).contains('\x1b'));
+    let json = to_json(&comparison(vec![test.clone()], None)).unwrap();
+    assert!(json.contains("A, 2 of 3 runs: 5 keys were evicted"), "{json}");
+    let said = text(&comparison(vec![test.clone(), test], None));
+    assert!(!said.contains('\x1b'));
+    assert_eq!(said.matches("keys were evicted").count(), 1, "once for all tests: {said}");
+    assert!(said.contains("warning: A, 4 of 6 runs: 5 keys were evicted"), "{said}");
     let test = compared(Pairing::None, &limited(&[Server, Client, Server]), &limited(&[Server]));
     assert!(text(&comparison(vec![test], None)).contains("server (2 of 3 runs), client (1)"));
 }

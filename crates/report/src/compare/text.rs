@@ -1,17 +1,22 @@
-//! The comparison for people: a table for each test.
+//! The comparison for people: a table for each test, in 80 columns.
 
 use std::io::{self, Write};
 
-use super::{Comparison, Limits, Metric, Regression, Row, TestComparison, verdict, word};
+use super::{Comparison, Metric, Regression, Row, Spoiled, TestComparison, limited, verdict};
 use crate::escape;
+
+/// Columns of a line that is made of words.
+const WIDTH: usize = 80;
 
 /// Who is compared, and how.
 ///
 /// # Errors
 /// What the writer fails with; likewise below.
 pub fn write_head(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
-    let [a, b] = &comparison.subjects;
-    writeln!(out, "A  {}\nB  {}\n{}", a.line(), b.line(), comparison.how)
+    for (name, subject) in ["A", "B"].iter().zip(&comparison.subjects) {
+        write_words(&format!("{name}  {}", subject.line()), 3, out)?;
+    }
+    write_words(&comparison.how, 0, out)
 }
 
 /// What to know before believing any of it. Of servers it is known after the first runs.
@@ -20,7 +25,7 @@ pub fn write_head(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()
 /// As above.
 pub fn write_warnings(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     let mut warnings = comparison.warnings.iter();
-    warnings.try_for_each(|warning| writeln!(out, "warning: {}", escape(warning)))
+    warnings.try_for_each(|text| write_words(&format!("warning: {}", escape(text)), 2, out))
 }
 
 /// The table of one test.
@@ -35,9 +40,10 @@ pub fn write_test(test: &TestComparison, out: &mut dyn Write) -> io::Result<()> 
         write_line(&cells(row), out)?;
     }
     for (name, limits) in ["A", "B"].iter().zip(&test.limits) {
-        writeln!(out, "  {name} limited by: {}", limited(limits))?;
+        write_words(&format!("  {name} limited by: {}", limited(limits)), 4, out)?;
     }
-    test.warnings.iter().try_for_each(|warning| writeln!(out, "  warning: {}", escape(warning)))
+    let mut warnings = test.warnings.iter();
+    warnings.try_for_each(|text| write_words(&format!("  warning: {}", escape(text)), 4, out))
 }
 
 /// What all tests together say.
@@ -48,22 +54,32 @@ pub fn write_foot(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()
     let rows = || comparison.tests.iter().flat_map(|test| &test.rows);
     let (with, without): (Vec<_>, Vec<_>) = rows().partition(|row| row.ratio.interval.is_some());
     writeln!(out)?;
+    for spoiled in comparison.spoiled() {
+        let text = escape(warning(&spoiled, comparison.runs()));
+        write_words(&format!("warning: {text}"), 2, out)?;
+    }
     if !with.is_empty() {
         let (lines, wrong) = (with.len(), with.len() as f64 / 20.0);
-        writeln!(
-            out,
+        let text = format!(
             "An interval holds the true ratio 95 times in 100: of these {lines}, about {wrong:.1} \
              miss it by chance."
-        )?;
+        );
+        write_words(&text, 0, out)?;
     }
     if !without.is_empty() {
-        writeln!(
-            out,
-            "With one run, or one block, a side there is no interval, and no difference is known to be more than \
-             chance; repeat with --repeat."
-        )?;
+        let text = "With one run, or one block, a side there is no interval, and no difference is \
+                    known to be more than chance; repeat with --repeat.";
+        write_words(text, 0, out)?;
     }
-    notes(comparison).iter().try_for_each(|line| writeln!(out, "{}", escape(line)))
+    notes(comparison).iter().try_for_each(|line| write_words(&escape(line), 2, out))
+}
+
+/// What spoiled runs, of so many of A and of B.
+#[must_use]
+pub fn warning(Spoiled { text, runs }: &Spoiled, of: [usize; 2]) -> String {
+    let sides = ["A", "B"].into_iter().zip(runs.iter().zip(of)).filter(|(_, (runs, _))| **runs > 0);
+    let sides = sides.map(|(side, (runs, of))| format!("{side}, {runs} of {of} runs"));
+    format!("{}: {text}", sides.collect::<Vec<_>>().join("; "))
 }
 
 /// What came of `--fail-on-regression`, a line each.
@@ -93,7 +109,7 @@ fn told(regression: &Regression, percent: f64) -> String {
 
 fn cells(row: &Row) -> [String; 6] {
     let [a, b] = row.means.map(|mean| row.metric.written(mean));
-    let interval = row.ratio.interval;
+    let interval = row.interval();
     let interval = interval.map_or("-".into(), |i| format!("{:.3} to {:.3}", i.low, i.high));
     let label = row.metric.label().to_owned();
     [label, a, b, format!("{:.3}", row.ratio.ratio), interval, verdict(row)]
@@ -103,16 +119,22 @@ fn write_line(
     [label, a, b, ratio, interval, verdict]: &[String; 6],
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let line = format!("  {label:<24} {a:>12} {b:>12} {ratio:>7}  {interval:>15}  {verdict}");
+    let line = format!("  {label:<17} {a:>9} {b:>9} {ratio:>6} {interval:>15}  {verdict}");
     writeln!(out, "{}", line.trim_end())
 }
 
-/// `server (9 of 10 runs), client (1)`.
-fn limited(limits: &Limits) -> String {
-    let runs: usize = limits.iter().map(|(_, count)| count).sum();
-    let part = |(at, (limit, count)): (usize, &(_, usize))| match at {
-        0 => format!("{} ({count} of {runs} runs)", word(*limit)),
-        _ => format!("{} ({count})", word(*limit)),
-    };
-    limits.iter().enumerate().map(part).collect::<Vec<_>>().join(", ")
+/// A text in lines of at most [`WIDTH`], those after the first with `indent` spaces before them. A
+/// word that is longer has a line of its own.
+fn write_words(text: &str, indent: usize, out: &mut dyn Write) -> io::Result<()> {
+    let (mut line, mut width) = (String::new(), 0);
+    for word in text.split_inclusive(' ') {
+        let long = word.trim_end().chars().count();
+        if width + long > WIDTH && !line.trim().is_empty() {
+            writeln!(out, "{}", line.trim_end())?;
+            (line, width) = (" ".repeat(indent), indent);
+        }
+        line += word;
+        width += word.chars().count();
+    }
+    writeln!(out, "{}", line.trim_end())
 }

@@ -5,6 +5,7 @@
 //! here and a row in [`FORMATS`].
 
 mod classic;
+mod closing;
 #[cfg(test)]
 mod golden;
 mod json;
@@ -13,12 +14,13 @@ mod redis_csv;
 mod redis_quiet;
 mod redis_text;
 mod repeats;
+mod text;
 
 use std::io::{self, Write};
 
 use crate::{LatencyFigures, Persona, Repeats, Summary, escape};
 
-pub(crate) use redis_csv::write_row;
+pub use redis_csv::write_row;
 
 /// A layout. One value serves one run of the program, which may carry out many plans.
 pub trait Format {
@@ -74,11 +76,13 @@ pub struct FormatOptions {
     pub first_byte: bool,
     /// Whether the tests are a suite, and not one command of the user's own.
     pub suite: bool,
-    /// Whether a report for people ends in what limited the run and what spoiled it. Lines of `-q`
-    /// and CSV have no room for it.
+    /// Whether layouts that are ours to change tell what limited a test: reports in a sentence, with
+    /// what spoiled it, the line of `-q` in a word.
     pub verdict: bool,
     /// Whose reports these are: by a peer's name they hold what the peer would print.
     pub persona: Persona,
+    /// Whether our own report has every step of the distributions, not a few.
+    pub full_distribution: bool,
 }
 
 /// Makes a format.
@@ -86,7 +90,8 @@ pub type Build = fn(FormatOptions) -> Box<dyn Format>;
 
 /// Every format, by the name that selects it.
 pub const FORMATS: &[(&str, Build)] = &[
-    ("text", |options| Box::new(redis_text::RedisText::new(options))),
+    ("text", |options| Box::new(text::Text::new(options))),
+    ("redis", |options| Box::new(redis_text::RedisText::new(options))),
     ("quiet", |options| Box::new(redis_quiet::RedisQuiet::new(options))),
     ("csv", |options| Box::new(redis_csv::RedisCsv::new(options))),
     ("classic", |options| Box::new(classic::Classic::new(options))),
@@ -97,6 +102,20 @@ pub const FORMATS: &[(&str, Build)] = &[
 #[must_use]
 pub fn by_name(name: &str, options: FormatOptions) -> Option<Box<dyn Format>> {
     FORMATS.iter().find(|(n, _)| *n == name).map(|(_, build)| build(options))
+}
+
+/// Whether a layout says in full what limited a test, so that it need not be said beside it.
+#[must_use]
+pub fn tells_verdicts(name: &str, options: FormatOptions) -> bool {
+    name == "json" || options.verdict && matches!(name, "text" | "classic")
+}
+
+/// A text that ends with `…` where it would be wider than that many characters.
+fn fitted(text: &str, width: usize) -> String {
+    match text.chars().count() > width {
+        true => text.chars().take(width.saturating_sub(1)).chain(['…']).collect(),
+        false => text.to_owned(),
+    }
 }
 
 /// The lines that every report for people begins with, up to `keep alive`.
@@ -166,7 +185,7 @@ fn write_verdict(wanted: bool, summary: &Summary<'_>, out: &mut dyn Write) -> io
 }
 
 /// What limited the run and what spoiled it, a line each, safe for a terminal.
-pub fn verdict_lines<'s>(summary: &'s Summary<'_>) -> impl Iterator<Item = String> + 's {
+fn verdict_lines<'s>(summary: &'s Summary<'_>) -> impl Iterator<Item = String> + 's {
     let limited = format!("limited by: {}", escape(&summary.run.verdict.text));
     let warnings =
         summary.run.warnings.iter().map(|warning| format!("warning: {}", escape(warning)));

@@ -59,7 +59,7 @@ pub(super) fn write_outages(summary: &Summary<'_>, out: &mut dyn Write) -> io::R
         let [p50, p99, max] = [delayed.p50_ns, delayed.p99_ns, delayed.max_ns].map(msec_at_most);
         writeln!(
             out,
-            "  {} requests were due meanwhile; their response time (msec): p50={p50} p99={p99} \
+            "  {} requests were due meanwhile; their response time (ms): p50={p50} p99={p99} \
              max={max}",
             delayed.count
         )?;

@@ -6,17 +6,19 @@
 use std::io::{self, Write};
 
 use crate::quantity::{COLUMNS, msec_at_most, msec_columns};
-use crate::{Format, FormatOptions, Metric, Repeats, Summary};
+use crate::{Format, FormatOptions, Repeats, Summary};
 
 /// See the file's head.
 pub(super) struct RedisCsv {
     first_byte: bool,
+    /// Tests that were carried out several times.
+    repeats: Vec<Repeats>,
 }
 
 impl RedisCsv {
     /// A table, with two more columns if the latency to the first byte is recorded.
     pub(super) fn new(options: FormatOptions) -> Self {
-        Self { first_byte: options.first_byte }
+        Self { first_byte: options.first_byte, repeats: Vec::new() }
     }
 }
 
@@ -40,37 +42,23 @@ impl Format for RedisCsv {
         write_row(&row, out)
     }
 
-    /// Three rows: the table keeps its shape, and what a row is stands in its name.
+    /// Kept until the end: no row of the table of tests is anything but a test.
     fn repeats(&mut self, repeats: &Repeats, out: &mut dyn Write) -> io::Result<()> {
-        const METRICS: [Metric; 7] = [
-            Metric::Throughput,
-            Metric::Mean,
-            Metric::Min,
-            Metric::P50,
-            Metric::P95,
-            Metric::P99,
-            Metric::Max,
-        ];
-        if repeats.count() == 0 {
-            return Ok(());
-        }
-        for (what, value) in super::repeats::ROWS {
-            let mut row = vec![format!("{} ({what})", repeats.title())];
-            row.extend(METRICS.map(|metric| {
-                let value = repeats.mean(metric).and_then(|mean| value(&mean));
-                value.map_or(String::new(), |value| metric.written(value))
-            }));
-            if self.first_byte {
-                row.extend([String::new(), String::new()]);
-            }
-            write_row(&row, out)?;
-        }
+        let _ = out;
+        self.repeats.push(repeats.clone());
         Ok(())
+    }
+
+    fn close(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        super::repeats::write_rows(&std::mem::take(&mut self.repeats), out)
     }
 }
 
-/// A row of a table, every cell quoted.
-pub(crate) fn write_row(cells: &[String], out: &mut dyn Write) -> io::Result<()> {
+/// A row of a CSV, every cell quoted: as the peers write theirs, all of ours are.
+///
+/// # Errors
+/// What the writer fails with.
+pub fn write_row(cells: &[String], out: &mut dyn Write) -> io::Result<()> {
     let quoted: Vec<String> = cells.iter().map(|cell| quote(cell)).collect();
     writeln!(out, "{}", quoted.join(","))
 }

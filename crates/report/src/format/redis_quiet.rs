@@ -5,18 +5,20 @@
 
 use std::io::{self, Write};
 
+use crate::compare::word;
 use crate::quantity::msec_at_most;
 use crate::{Format, FormatOptions, Persona, Repeats, Summary};
 
 /// See the file's head.
 #[derive(Default)]
 pub(super) struct RedisQuiet {
+    verdict: bool,
     persona: Persona,
 }
 
 impl RedisQuiet {
     pub(super) fn new(options: FormatOptions) -> Self {
-        Self { persona: options.persona }
+        Self { verdict: options.verdict, persona: options.persona }
     }
 }
 
@@ -43,6 +45,9 @@ impl Format for RedisQuiet {
         if let Some(shortfall) = summary.shortfall() {
             write!(out, " (incomplete: {shortfall})")?;
         }
+        if self.verdict {
+            write!(out, ", limited by {}", word(summary.run.verdict.limited_by))?;
+        }
         writeln!(out)
     }
 
@@ -63,11 +68,17 @@ mod tests {
     #[test]
     fn a_test_is_one_line() {
         for (name, run) in fixture::all() {
-            let mut out = Vec::new();
-            RedisQuiet::default().each(&Summary::of(&run), &mut out).unwrap();
-            let text = String::from_utf8(out).unwrap();
+            let line = |verdict| {
+                let mut out = Vec::new();
+                let mut quiet = RedisQuiet { verdict, ..RedisQuiet::default() };
+                quiet.each(&Summary::of(&run), &mut out).unwrap();
+                String::from_utf8(out).unwrap()
+            };
+            let (text, ours) = (line(false), line(true));
             assert_eq!(text.lines().count(), 1, "{name}: {text}");
             assert!(text.ends_with('\n'));
+            let added = ours.strip_prefix(text.trim_end()).unwrap();
+            assert!(added.starts_with(", limited by "), "{name}: {ours}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `text`: the default report of `redis-benchmark` and `valkey-benchmark`.
+//! `redis`: the default report of `redis-benchmark` and `valkey-benchmark`.
 //!
 //! Owns the layout, which follows Redis 6 to 8 and Valkey byte for byte. The figures are finer:
 //! microseconds instead of steps of eight, and nothing is cut off at three seconds. What those
@@ -19,13 +19,12 @@ use crate::{
 /// See the file's head.
 #[derive(Default)]
 pub(super) struct RedisText {
-    verdict: bool,
     persona: Persona,
 }
 
 impl RedisText {
     pub(super) fn new(options: FormatOptions) -> Self {
-        Self { verdict: options.verdict, persona: options.persona }
+        Self { persona: options.persona }
     }
 }
 
@@ -35,8 +34,7 @@ impl Format for RedisText {
         write_setup(summary, self.persona, out)?;
         write_rates(summary, out)?;
         write_distributions(summary, out)?;
-        write_summary(summary, self.persona, out)?;
-        super::write_verdict(self.verdict, summary, out)
+        write_summary(summary, self.persona, out)
     }
 
     fn repeats(&mut self, repeats: &Repeats, out: &mut dyn Write) -> io::Result<()> {
@@ -96,7 +94,7 @@ fn write_nodes(
 
 /// What only keystorm can be told, and so the peers' layout has no place for: said when it was
 /// told, or when an engine had to be passed over.
-fn write_placement(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write_placement(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     let (plan, measurement) = (&summary.run.plan, &summary.run.measurement);
     if !plan.fleet.cpus.is_empty() {
         writeln!(out, "  worker CPUs: {}", list(&plan.fleet.cpus))?;
@@ -170,7 +168,7 @@ fn write_summary(summary: &Summary<'_>, persona: Persona, out: &mut dyn Write) -
     super::write_errors(summary, out)?;
     if !persona.is_peer() {
         super::outages::write_pushes(summary, out)?;
-        write_node_table(&summary.nodes, out)?;
+        write_node_table(&summary.nodes, "msec", out)?;
     }
     super::write_outages(summary, out)
 }
@@ -181,7 +179,12 @@ fn write_latency(what: &str, figures: &LatencyFigures, out: &mut dyn Write) -> i
 }
 
 /// What each node of a cluster did. Redirects are no results, so they are in no other figure.
-fn write_node_table(nodes: &[NodeFigures], out: &mut dyn Write) -> io::Result<()> {
+/// Latencies are in milliseconds, which `unit` calls as the rest of the report does.
+pub(super) fn write_node_table(
+    nodes: &[NodeFigures],
+    unit: &str,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     const HEAD: [&str; 10] = [
         "role",
         "slots",
@@ -197,7 +200,7 @@ fn write_node_table(nodes: &[NodeFigures], out: &mut dyn Write) -> io::Result<()
     if nodes.is_empty() {
         return Ok(());
     }
-    writeln!(out, "  node summary (latency in msec):")?;
+    writeln!(out, "  node summary (latency in {unit}):")?;
     let width = nodes.iter().map(|node| node.name.len()).max().unwrap_or(0).max(4);
     let mut row = |name: &str, cells: [&str; 10]| {
         let cells = cells.map(|cell| format!("{cell:>9}")).join(" ");
@@ -240,7 +243,7 @@ mod tests {
 
     fn text(run: &crate::Run) -> String {
         let mut out = Vec::new();
-        RedisText::default().each(&Summary::of(run), &mut out).unwrap();
+        RedisText.each(&Summary::of(run), &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 

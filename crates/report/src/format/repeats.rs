@@ -1,11 +1,9 @@
 //! What the layouts say of tests that were carried out several times.
 //!
 //! Owns the lines that come after those of the single runs, which stand as they always do. They are
-//! alike in layouts for people; a CSV gets rows of its own columns.
+//! alike in layouts for people; a CSV gets a second table at its end.
 
 use std::io::{self, Write};
-
-use statistics::Mean;
 
 use crate::repeats::plus_minus;
 use crate::{Metric, Repeats};
@@ -53,15 +51,36 @@ pub(super) fn write_line(repeats: &Repeats, out: &mut dyn Write) -> io::Result<(
     }
 }
 
-/// A value that a mean has, if it has it.
-type OfMean = fn(&Mean) -> Option<f64>;
+/// The columns of [`write_rows`].
+const COLUMNS: [&str; 6] = ["test", "figure", "repeats", "mean", "low", "high"];
 
-/// What the rows of a CSV stand for, and the value of each.
-pub(super) const ROWS: [(&str, OfMean); 3] = [
-    ("mean", |mean| Some(mean.mean)),
-    ("95% low", |mean| mean.interval.map(|interval| interval.low)),
-    ("95% high", |mean| mean.interval.map(|interval| interval.high)),
-];
+/// A table for programs, below that of the runs and after an empty line: a row for each test and
+/// figure. Nothing where nothing was repeated.
+pub(super) fn write_rows(all: &[Repeats], out: &mut dyn Write) -> io::Result<()> {
+    let mut rows = all.iter().filter(|repeats| repeats.count() > 0).peekable();
+    if rows.peek().is_none() {
+        return Ok(());
+    }
+    writeln!(out)?;
+    super::write_row(&COLUMNS.map(str::to_owned), out)?;
+    for repeats in rows {
+        for metric in Metric::ALL {
+            let Some(mean) = repeats.mean(metric) else { continue };
+            let [low, high] = [mean.interval.map(|i| i.low), mean.interval.map(|i| i.high)]
+                .map(|end| end.map_or(String::new(), |end| metric.written(end)));
+            let cells = [
+                repeats.title(),
+                metric.name().to_owned(),
+                repeats.count().to_string(),
+                metric.written(mean.mean),
+                low,
+                high,
+            ];
+            super::write_row(&cells, out)?;
+        }
+    }
+    Ok(())
+}
 
 #[cfg(test)]
 mod tests {
@@ -81,16 +100,18 @@ mod tests {
         for repeats in gathering.end() {
             format.repeats(&repeats, &mut out).unwrap();
         }
+        format.close(&mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 
     #[test]
     fn the_runs_stand_as_ever_and_the_means_after_them() {
         for (format, _) in FORMATS.iter().filter(|(name, _)| *name != "json") {
-            let alone: String = runs(3)
+            let alone: Vec<String> = runs(3)
                 .into_iter()
                 .map(|run| rendered(format, &[Run { repeat: None, ..run }]))
                 .collect();
+            let alone = alone.join(if *format == "text" { "\n" } else { "" });
             let together = rendered(format, &runs(3));
             assert!(together.starts_with(&alone), "{format}: {together}");
             assert!(together.len() > alone.len(), "{format}");
@@ -111,7 +132,7 @@ mod tests {
         let text = rendered("text", &runs(3)[..1]);
         assert!(text.contains("SET: 1 of 3 repeats") && text.contains("none of one run"), "{text}");
         let csv = rendered("csv", &runs(3)[..1]);
-        assert!(csv.contains("\"SET (95% low)\",\"\",\"\""), "{csv}");
+        assert!(csv.contains("\"p99_ms\",\"1\",") && csv.contains(",\"\",\"\"\n"), "{csv}");
         for format in ["text", "quiet", "csv", "classic"] {
             let text = rendered(format, &runs(3)[..1]).to_lowercase();
             assert!(!text.contains("nan") && !text.contains("inf"), "{format}: {text}");

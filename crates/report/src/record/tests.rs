@@ -23,6 +23,7 @@ fn rendered(format: &str, run: &Run) -> Vec<u8> {
         first_byte: run.plan.first_byte,
         suite: true,
         verdict: true,
+        full_distribution: true,
         ..FormatOptions::default()
     };
     let mut format = crate::by_name(format, options).unwrap();

@@ -7,7 +7,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::front::PageOptions;
+use crate::front::{PageOptions, Spread};
 use clap::{ArgAction, Parser};
 
 use crate::front::MetricsAt;
@@ -299,9 +299,20 @@ pub(super) struct ResultOptions {
     /// CSV
     #[arg(long)]
     pub(super) csv: bool,
-    /// Layout: text, quiet (-q), csv (--csv), classic (redis-benchmark 2.x to 5) or json
+    /// Layout: text, quiet (-q), csv (--csv), redis (the report of redis-benchmark and
+    /// valkey-benchmark), classic (redis-benchmark 2.x to 5) or json
     #[arg(long, value_name = "NAME", value_parser = format_name, conflicts_with_all = ["quiet", "csv"])]
     pub(super) format: Option<&'static str>,
+    /// Steps of the distributions in our own report: `short`, or `full` for all [default: short]
+    #[arg(
+        long,
+        value_name = "WHAT",
+        value_enum,
+        default_value_t,
+        hide_default_value = true,
+        hide_possible_values = true
+    )]
+    pub(super) distribution: Spread,
     /// Keep the results in this file, which `keystorm show` prints and `keystorm merge` adds up;
     /// written after each test. `-` prints them as JSON instead of a report
     #[arg(long, value_name = "FILE", allow_hyphen_values = true)]

@@ -23,7 +23,7 @@ use super::values::{Threads, YesNo, count};
 use super::{dataset, rate, tls, verdict};
 use crate::cpus::cpu_list;
 use crate::front::outputs::apart;
-use crate::front::{Action, Job, Output, VerdictTo};
+use crate::front::{Action, Job, Output, Spread, VerdictTo};
 
 /// Largest value, as in the peers.
 const DATA_MAX: i64 = 1 << 30;
@@ -142,12 +142,15 @@ fn output(options: &Options, persona: Persona) -> Result<Output, String> {
     if document && (results.quiet || results.csv || results.format.is_some_and(|f| f != "json")) {
         return Err("--json -: standard output has room for one layout".into());
     }
+    // Under the peers' names standard output is theirs to the byte.
+    let ours = !persona.is_peer();
     let format = match (results.format, results.csv, results.quiet) {
         _ if document => "json",
         (Some(name), ..) => name,
         (None, true, _) => "csv",
         (None, false, true) => "quiet",
-        (None, false, false) => "text",
+        (None, false, false) if ours => "text",
+        (None, false, false) => "redis",
     };
     let environment = std::env::var_os("KEYSTORM_VERDICT");
     let verdict = verdict::place(persona, results.no_verdict, environment);
@@ -156,8 +159,9 @@ fn output(options: &Options, persona: Persona) -> Result<Output, String> {
         options: FormatOptions {
             first_byte: results.first_byte,
             suite: options.command.is_empty(),
-            verdict: verdict == VerdictTo::Report && matches!(format, "text" | "classic"),
+            verdict: verdict == VerdictTo::Report,
             persona,
+            full_distribution: results.distribution == Spread::Full,
         },
         verdict,
         live: Some(persona).filter(|_| !matches!(format, "csv" | "json")),

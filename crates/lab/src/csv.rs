@@ -1,0 +1,80 @@
+//! Experiments as tables for programs: the columns that all have in common.
+//!
+//! Names are those of [`report::Metric`], rows are quoted as every CSV of ours is.
+
+use report::{Metric, write_row};
+
+use crate::figures::{Figures, limit_name};
+
+/// What every row of a run ends in.
+const FIGURES: [&str; 10] = [
+    "throughput_rps",
+    "p50_ms",
+    "p99_ms",
+    "p99.9_ms",
+    "max_ms",
+    "client_cpu_us_per_request",
+    "bytes_per_s",
+    "requests",
+    "errors",
+    "limited_by",
+];
+
+/// A table, row by row.
+pub(crate) struct Csv(Vec<u8>);
+
+impl Csv {
+    /// A table whose first columns have these names.
+    pub(crate) fn new<'c>(columns: impl IntoIterator<Item = &'c str>) -> Self {
+        let mut table = Self(Vec::new());
+        table.write(columns.into_iter().chain(FIGURES).map(str::to_owned).collect());
+        table
+    }
+
+    /// A run; `cells` are those of the first columns.
+    pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = String>, run: &Figures) {
+        let figures = [
+            Metric::Throughput.written(run.throughput_rps),
+            report::msec_at_most(run.p50_ns),
+            report::msec_at_most(run.p99_ns),
+            report::msec_at_most(run.p999_ns),
+            report::msec_at_most(run.max_ns),
+            run.client_cpu_ns.map_or(String::new(), |ns| Metric::ClientCpu.written(ns / 1e3)),
+            format!("{:.0}", run.bytes_per_s),
+            run.requests.to_string(),
+            run.errors.to_string(),
+            limit_name(run.limited_by).to_owned(),
+        ];
+        self.write(cells.into_iter().map(report::escape).chain(figures).collect());
+    }
+
+    fn write(&mut self, cells: Vec<String>) {
+        // Memory does not fail.
+        let _ = write_row(&cells, &mut self.0);
+    }
+
+    /// All of it.
+    pub(crate) fn text(self) -> String {
+        String::from_utf8_lossy(&self.0).into_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figures::tests::figures;
+
+    #[test]
+    fn columns_are_called_as_figures_are_everywhere() {
+        let names = Metric::ALL.map(Metric::name);
+        let known = |column: &&str| names.contains(column);
+        assert_eq!(FIGURES.iter().filter(|column| known(column)).count(), 6);
+        let mut table = Csv::new(["test"]);
+        table.row(["a \"b\"".to_owned()], &figures(2.0, 1_000_001));
+        let text = table.text();
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines[0].starts_with("\"test\",\"throughput_rps\",\"p50_ms\""), "{text}");
+        assert!(lines[1].starts_with("\"a \"\"b\"\"\",\"2.00\",\"0.500\",\"1.001\""), "{text}");
+        assert_eq!(lines[0].matches("\",\"").count(), lines[1].matches("\",\"").count());
+    }
+}

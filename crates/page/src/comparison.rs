@@ -1,0 +1,186 @@
+//! A page of two servers compared: the ratios with their intervals first, then what they rest on.
+//!
+//! Ratios and what follows from them are [`report::compare`]'s; none is computed here.
+
+use report::compare::{Comparison, Row, Subject, TestComparison, limited, verdict, warning};
+use report::{Metric, Run};
+
+use crate::runs::{self, latency_over_time, spectrum, throughput_over_time};
+use crate::{Axis, Block, Chart, DataPoint, Guide, Page, Section, Series, Table, Tone, Unit};
+use crate::{Verdict, sentence};
+
+/// The page; `again` is the command line that compares anew.
+#[must_use]
+pub fn page(comparison: &Comparison, again: &str) -> Page {
+    let [a, b] = &comparison.subjects;
+    let mut page = Page {
+        title: format!("{} compared with {}", b.server, a.server),
+        byline: vec![comparison.how.clone()],
+        ..Page::default()
+    };
+    let first = comparison.tests.iter().flat_map(|test| test.middle.iter().flatten()).next();
+    if let Some(run) = first {
+        page.byline.extend(runs::about(std::slice::from_ref(&**run)).0);
+        page.versions = [&a.server, &b.server].map(Clone::clone).to_vec();
+        page.versions.push(format!("keystorm {}", run.version));
+        page.versions.dedup();
+    }
+    if !comparison.complete {
+        let text = "What is here was compared before it ended.";
+        page.lede.push(Verdict {
+            tone: Tone::Warning,
+            ..Verdict::new("Not every test was compared", text)
+        });
+    }
+    page.lede.extend(comparison.tests.iter().map(|test| lede(test, &comparison.subjects)));
+    page.sections.push(Section::new("A and B", subjects(comparison)));
+    page.sections.extend(comparison.tests.iter().map(section));
+    if let Some(run) = first {
+        page.sections.push(runs::about(std::slice::from_ref(&**run)).1);
+    }
+    page.sections.push(Section::new("Compare again", [Block::Code(again.to_owned())]));
+    page
+}
+
+/// What there is to know of a test if nothing else.
+fn lede(test: &TestComparison, [a, b]: &[Subject; 2]) -> Verdict {
+    let told = |metric: Metric, name: &str| {
+        let row = test.row(metric)?;
+        let interval = row.interval().map_or("no interval".to_owned(), |interval| {
+            format!("{:.3} to {:.3}", interval.low, interval.high)
+        });
+        Some((format!("{name}, B / A ({interval})"), format!("{:.3}", row.ratio.ratio)))
+    };
+    let figures = [(Metric::Throughput, "requests/s"), (Metric::P99, "p99")];
+    let figures: Vec<_> = figures.iter().filter_map(|(m, name)| told(*m, name)).collect();
+    let headline = match test.row(Metric::Throughput) {
+        Some(row) => format!("{}: B's throughput is {}", test.name, in_words(row)),
+        None => test.name.clone(),
+    };
+    let [limits_a, limits_b] = test.limits.each_ref().map(limited);
+    let text = format!(
+        "A is {}, B is {}. A was limited by {limits_a}; B by {limits_b}.",
+        a.line(),
+        b.line()
+    );
+    let tone = if test.warnings.is_empty() { Tone::Plain } else { Tone::Warning };
+    Verdict { headline, text, tone, figures }
+}
+
+/// The end of a sentence about a figure of B.
+fn in_words(row: &Row) -> String {
+    match verdict(row).as_str() {
+        "alike" => "like A's".to_owned(),
+        "too wide" => "not told from A's: the interval is too wide".to_owned(),
+        "no interval" => "not judged: one run a side has no interval".to_owned(),
+        found => found.to_owned(),
+    }
+}
+
+fn subjects(comparison: &Comparison) -> Vec<Block> {
+    let pairs = ["A", "B"].iter().zip(&comparison.subjects);
+    let pairs = pairs.map(|(name, subject)| ((*name).to_owned(), subject.line())).collect();
+    let spoiled = comparison.spoiled();
+    let spoiled = spoiled.iter().map(|spoiled| warning(spoiled, comparison.runs()));
+    let notes = comparison.warnings.iter().cloned().chain(spoiled);
+    let notes = notes.map(|text| Block::Note(Tone::Warning, sentence(&text)));
+    let regressions = report::compare::notes(comparison).into_iter();
+    let regressions = regressions.map(|text| Block::Note(Tone::Plain, text));
+    std::iter::once(Block::KeyValues(pairs)).chain(notes).chain(regressions).collect()
+}
+
+fn section(test: &TestComparison) -> Section {
+    let mut blocks: Vec<Block> =
+        test.warnings.iter().map(|text| Block::Note(Tone::Warning, sentence(text))).collect();
+    blocks.push(Block::Chart(ratios(test)));
+    blocks.push(Block::Table(table(test)));
+    let limits = ["A was limited by", "B was limited by"].into_iter().zip(&test.limits);
+    let limits = limits.map(|(name, limits)| (name.to_owned(), limited(limits)));
+    blocks.push(Block::KeyValues(limits.collect()));
+    let by_run = [
+        (Metric::Throughput, Axis::linear("requests per second", Unit::PerSecond), 1.0),
+        (Metric::P99, Axis::log("response time", Unit::Nanoseconds), 1e6),
+    ];
+    for (metric, axis, factor) in by_run {
+        let row = test.row(metric).filter(|row| row.values.iter().any(|side| side.len() > 1));
+        blocks.extend(row.map(|row| Block::Chart(over_runs(row, axis, factor))));
+    }
+    if let [Some(a), Some(b)] = &test.middle {
+        let sides: [(&str, &Run); 2] = [("A", a), ("B", b)];
+        let charts = [
+            overlaid(
+                "Throughput over time",
+                "answered",
+                sides.map(|(name, run)| (name, throughput_over_time("", run))),
+            ),
+            overlaid(
+                "99th percentile over time",
+                "99th percentile",
+                sides.map(|(name, run)| (name, latency_over_time("", run))),
+            ),
+        ];
+        // Of runs that were over within an interval or two there is no course to be seen.
+        let course = sides.iter().all(|(_, run)| run.measurement.timeline.points.len() > 2);
+        blocks.extend(charts.into_iter().filter(|_| course).map(Block::Chart));
+        blocks.push(Block::Chart(spectrum("Response time by percentile", &sides)));
+        let text = "Over time and by percentile: of each side the run in the middle by throughput.";
+        blocks.push(Block::Text(text.to_owned()));
+    }
+    Section::new(test.name.clone(), blocks)
+}
+
+/// A bar for each figure, with the interval of its ratio.
+fn ratios(test: &TestComparison) -> Chart {
+    let mut chart = Chart::bars(
+        "B / A with its 95 % interval",
+        test.rows.iter().map(|row| row.metric.label()),
+        Axis::linear("B / A", Unit::Ratio),
+    );
+    let point = |(at, row): (u32, &Row)| {
+        let point = DataPoint::at(f64::from(at), row.ratio.ratio).noted(verdict(row));
+        match row.interval() {
+            Some(interval) => point.within(interval.low, interval.high),
+            None => point,
+        }
+    };
+    chart.series.push(Series::of("B / A", (0..).zip(&test.rows).map(point)));
+    chart.guides.push(Guide::Y(1.0, "alike".into()));
+    chart
+}
+
+fn table(test: &TestComparison) -> Table {
+    let mut table = Table::new(["figure", "A", "B", "B / A", "95 % interval", "B is"]);
+    for row in &test.rows {
+        let [a, b] = row.means.map(|mean| row.metric.written(mean));
+        let interval = row.interval();
+        let interval = interval.map_or("–".into(), |i| format!("{:.3} to {:.3}", i.low, i.high));
+        let ratio = format!("{:.3}", row.ratio.ratio);
+        table.row([row.metric.label().to_owned(), a, b, ratio, interval, verdict(row)]);
+    }
+    table
+}
+
+/// A figure of both sides, run by run: what changed while the comparison went on.
+fn over_runs(row: &Row, y: Axis, factor: f64) -> Chart {
+    let title = match row.metric {
+        Metric::Throughput => "Throughput run by run",
+        _ => "99th percentile run by run",
+    };
+    let mut chart = Chart::lines(title, Axis::linear("run of its side", Unit::Count), y);
+    for (name, values) in ["A", "B"].into_iter().zip(&row.values) {
+        let points = (1..).zip(values).map(|(at, value)| (f64::from(at), value * factor));
+        chart.series.push(Series::new(name, points));
+    }
+    chart
+}
+
+/// One line of each side's chart.
+fn overlaid(title: &str, line: &str, sides: [(&str, Chart); 2]) -> Chart {
+    let [(_, first), _] = &sides;
+    let mut chart = Chart { title: title.to_owned(), series: Vec::new(), ..first.clone() };
+    for (name, side) in sides {
+        let found = side.series.into_iter().find(|series| series.name == line);
+        chart.series.extend(found.map(|series| Series { name: name.to_owned(), ..series }));
+    }
+    chart
+}

@@ -1,0 +1,68 @@
+//! What limited tests and what spoiled them, for layouts that have no room for it: said beside them,
+//! each once, after all tests.
+
+use crate::{Summary, Warned, escape};
+
+/// Gathers what is to be said.
+#[derive(Debug, Clone, Default)]
+pub struct Aside {
+    verdicts: Warned,
+    warnings: Warned,
+    /// The tests that were the first to have a verdict, or a warning, of each kind, in the order of
+    /// [`Warned::told`].
+    titles: [Vec<String>; 2],
+}
+
+impl Aside {
+    /// Adds a test.
+    pub fn add(&mut self, summary: &Summary<'_>) {
+        let Self { verdicts, warnings, titles: [of_verdicts, of_warnings] } = self;
+        let title = || summary.title.clone();
+        of_verdicts.extend(verdicts.add(&summary.run.verdict.text).then(title));
+        for text in &summary.run.warnings {
+            of_warnings.extend(warnings.add(text).then(title));
+        }
+    }
+
+    /// What has been gathered, a line each and safe for a terminal; from then on it is forgotten.
+    pub fn lines(&mut self) -> Vec<String> {
+        let Self { verdicts, warnings, titles: [of_verdicts, of_warnings] } = std::mem::take(self);
+        let line = |what: &'static str| {
+            move |(title, (text, tests)): (String, (&str, usize))| {
+                let like = match tests - 1 {
+                    0 => String::new(),
+                    1 => " (and the like in 1 more test)".to_owned(),
+                    more => format!(" (and the like in {more} more tests)"),
+                };
+                format!("{title}: {what}: {}{like}", escape(text))
+            }
+        };
+        let limited = of_verdicts.into_iter().zip(verdicts.told()).map(line("limited by"));
+        limited.chain(of_warnings.into_iter().zip(warnings.told()).map(line("warning"))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn what_differs_in_figures_only_is_said_once() {
+        let mut aside = Aside::default();
+        let (complete, mut limited) = (fixture::complete(), fixture::limited());
+        limited.warnings = vec!["load: 2.5 tasks".to_owned()];
+        let mut like = limited.clone();
+        like.verdict.text = like.verdict.text.replace("99 %", "97 %");
+        for run in [&complete, &limited, &like] {
+            aside.add(&Summary::of(run));
+        }
+        let lines = aside.lines();
+        assert_eq!(lines.len(), 3, "{lines:?}");
+        assert!(lines[0].starts_with("SET: limited by: not known"), "{lines:?}");
+        assert!(lines[1].starts_with("SET: limited by: server: main thread 99 %"), "{lines:?}");
+        assert!(lines[1].ends_with(" (and the like in 1 more test)"), "{lines:?}");
+        assert_eq!(lines[2], "SET: warning: load: 2.5 tasks (and the like in 1 more test)");
+        assert!(aside.lines().is_empty());
+    }
+}

@@ -1,0 +1,91 @@
+//! The end of a report of several tests: one table, and what spoiled more than one of them.
+
+use std::io::{self, Write};
+
+use crate::compare::word;
+use crate::quantity::msec_at_most;
+use crate::{LimitedBy, Metric, Repeats, Summary, Warned, escape};
+
+/// What is kept of each test until then.
+#[derive(Default)]
+pub(super) struct Closing {
+    rows: Vec<Row>,
+    warned: Warned,
+}
+
+struct Row {
+    title: String,
+    throughput: String,
+    /// p50, p99 and the greatest latency.
+    latencies: [String; 3],
+    limited_by: LimitedBy,
+    complete: bool,
+}
+
+impl Closing {
+    /// Adds a test, and gives what it warns of that no test before it did.
+    pub(super) fn add<'r>(&mut self, summary: &Summary<'r>) -> Vec<&'r str> {
+        let figures = &summary.response;
+        self.rows.push(Row {
+            title: summary.title.clone(),
+            throughput: Metric::Throughput.written(summary.throughput_rps),
+            latencies: [figures.p50_ns, figures.p99_ns, figures.max_ns].map(msec_at_most),
+            limited_by: summary.run.verdict.limited_by,
+            complete: summary.shortfall().is_none(),
+        });
+        let warnings = summary.run.warnings.iter().map(String::as_str);
+        warnings.filter(|text| self.warned.add(text)).collect()
+    }
+
+    /// The last tests were repeats of one: they have one row, of their means.
+    pub(super) fn gather(&mut self, repeats: &Repeats) {
+        let first = self.rows.len().saturating_sub(repeats.carried_out());
+        let runs = self.rows.split_off(first);
+        let Some(last) = runs.last() else { return };
+        let most = runs
+            .iter()
+            .map(|row| row.limited_by)
+            .max_by_key(|limit| runs.iter().filter(|row| row.limited_by == *limit).count());
+        let written = |metric: Metric| {
+            repeats.mean(metric).map_or("-".to_owned(), |mean| metric.written(mean.mean))
+        };
+        self.rows.push(Row {
+            title: format!("{}, mean of {}", repeats.title(), repeats.count()),
+            throughput: written(Metric::Throughput),
+            latencies: [Metric::P50, Metric::P99, Metric::Max].map(written),
+            limited_by: most.unwrap_or(last.limited_by),
+            complete: repeats.count() == repeats.carried_out(),
+        });
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// Writes the table of several tests, nothing of one, and forgets them.
+    pub(super) fn write(&mut self, warnings: bool, out: &mut dyn Write) -> io::Result<()> {
+        let Self { rows, warned } = std::mem::take(self);
+        if rows.len() < 2 {
+            return Ok(());
+        }
+        let width =
+            rows.iter().map(|row| row.title.chars().count()).max().unwrap_or(0).clamp(4, 25);
+        let all = rows.len();
+        writeln!(out, "\n====== {all} tests ======")?;
+        let mut line = |title: &str, [rps, p50, p99, max]: [&str; 4], limit: &str| {
+            let title = super::fitted(title, width);
+            writeln!(out, "  {title:<width$} {rps:>10} {p50:>8} {p99:>9} {max:>9}  {limit}")
+        };
+        line("test", ["requests/s", "p50 (ms)", "p99 (ms)", "max (ms)"], "limited by")?;
+        for row in &rows {
+            let [p50, p99, max] = row.latencies.each_ref().map(String::as_str);
+            let cut = if row.complete { "" } else { " (incomplete)" };
+            let limit = format!("{}{cut}", word(row.limited_by));
+            line(&row.title, [&row.throughput, p50, p99, max], &limit)?;
+        }
+        for (text, tests) in warned.told().filter(|(_, tests)| warnings && *tests > 1) {
+            writeln!(out, "  warning ({tests} of {all} tests): {}", escape(text))?;
+        }
+        Ok(())
+    }
+}

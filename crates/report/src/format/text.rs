@@ -1,0 +1,265 @@
+//! `text`: our own report for people.
+//!
+//! Owns its order: what a reader came for stands first and fits a screen (figures, operations, what
+//! limited the test, what spoiled it), how latencies spread comes after it, and several tests end in
+//! one table. The peers' report is in [`redis_text`](super::redis_text).
+
+use std::io::{self, Write};
+
+use super::closing::Closing;
+use super::redis_text;
+use crate::distribution::{self, Step};
+use crate::quantity::{COLUMNS, msec_at_most, msec_columns};
+use crate::{Format, FormatOptions, LatencyFigures, Repeats, Summary, escape};
+
+/// See the file's head.
+pub(super) struct Text {
+    options: FormatOptions,
+    closing: Closing,
+}
+
+impl Text {
+    pub(super) fn new(options: FormatOptions) -> Self {
+        Self { options, closing: Closing::default() }
+    }
+}
+
+impl Format for Text {
+    fn each(&mut self, summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
+        if !self.closing.is_empty() {
+            writeln!(out)?;
+        }
+        write_setup(summary, out)?;
+        write_figures(summary, out)?;
+        write_operations(summary, out)?;
+        super::write_errors(summary, out)?;
+        redis_text::write_node_table(&summary.nodes, "ms", out)?;
+        super::write_outages(summary, out)?;
+        let news = self.closing.add(summary);
+        if self.options.verdict {
+            writeln!(out, "  limited by: {}", summary.run.verdict.text)?;
+            for warning in news {
+                writeln!(out, "  warning: {}", escape(warning))?;
+            }
+        }
+        write_distributions(summary, self.options.full_distribution, out)
+    }
+
+    fn repeats(&mut self, repeats: &Repeats, out: &mut dyn Write) -> io::Result<()> {
+        self.closing.gather(repeats);
+        super::repeats::write_table(repeats, out)
+    }
+
+    fn finish(&mut self, _suite: bool, out: &mut dyn Write) -> io::Result<()> {
+        self.closing.write(self.options.verdict, out)
+    }
+
+    fn close(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        self.closing.write(self.options.verdict, out)
+    }
+}
+
+/// What was asked, of whom, and how long it took.
+fn write_setup(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let (plan, requests) = (&summary.run.plan, summary.requests);
+    writeln!(out, "====== {} ======", summary.title)?;
+    if let Some(shortfall) = summary.shortfall() {
+        writeln!(out, "  INCOMPLETE: {shortfall}")?;
+    }
+    writeln!(out, "  {requests} requests completed in {:.2} seconds", summary.elapsed_s)?;
+    let fleet = &plan.fleet;
+    let threads = if fleet.workers == 1 { "thread" } else { "threads" };
+    let kept = if fleet.keep_alive { "pipeline of" } else { "each for one pipeline of" };
+    writeln!(
+        out,
+        "  {} connections, {kept} {}, values of {} bytes, {} {threads}",
+        plan.own_connections(),
+        fleet.pipeline_depth,
+        plan.payload_bytes,
+        fleet.workers
+    )?;
+    write_server(summary, out)?;
+    redis_text::write_placement(summary, out)
+}
+
+/// Product, version and the settings that cost most; of a cluster, for its masters together.
+fn write_server(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let server = &summary.run.server;
+    let name = server.name().map_or("a server of unknown kind".to_owned(), escape);
+    let told = |config: &host::ServerConfig| {
+        format!("save \"{}\", appendonly {}", escape(&config.save), escape(&config.appendonly))
+    };
+    if server.nodes.is_empty() {
+        let settings = server.config.as_ref().map_or(String::new(), |c| format!(", {}", told(c)));
+        return writeln!(out, "  {name}{settings}");
+    }
+    let mut alike: Vec<(String, usize)> = Vec::new();
+    for node in server.nodes.iter().filter(|node| node.master) {
+        let settings = node.config.as_ref().map_or("settings not known".to_owned(), told);
+        match alike.iter_mut().find(|(known, _)| *known == settings) {
+            Some((_, count)) => *count += 1,
+            None => alike.push((settings, 1)),
+        }
+    }
+    let masters: usize = alike.iter().map(|(_, count)| count).sum();
+    let plural = if masters == 1 { "master" } else { "masters" };
+    writeln!(out, "  {name}, cluster of {masters} {plural}")?;
+    alike.iter().try_for_each(|(settings, count)| writeln!(out, "    {count} with {settings}"))
+}
+
+/// Six columns of nine characters, and what they are of: a line of at most 80.
+fn write_row(label: &str, cells: [&str; 6], out: &mut dyn Write) -> io::Result<()> {
+    let cells = cells.map(|cell| format!("{cell:>9}")).join(" ");
+    writeln!(out, "  {:<18} {cells}", super::fitted(label, 18))
+}
+
+fn write_figures(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let asked =
+        summary.target_rps().map_or(String::new(), |rate| format!(" of {rate:.2} asked for"));
+    writeln!(out, "\n  throughput: {:.2} requests/s{asked}", summary.throughput_rps)?;
+    write_row("", COLUMNS, out)?;
+    let mut latency = |label: &str, figures: &LatencyFigures| {
+        let cells = msec_columns(figures);
+        write_row(label, cells.each_ref().map(String::as_str), out)
+    };
+    match summary.target_rps() {
+        None => latency("latency (ms)", &summary.response)?,
+        Some(_) => {
+            latency("response time (ms)", &summary.response)?;
+            latency("service time (ms)", &summary.service)?;
+        }
+    }
+    if let Some(first_byte) = &summary.first_byte {
+        latency("first byte (ms)", first_byte)?;
+    }
+    if let Some(handshake) = super::handshake(summary) {
+        latency("TLS handshake (ms)", handshake)?;
+    }
+    if let Some(rates) = summary.rates {
+        let rates = [
+            rates.mean_rps,
+            rates.min_rps,
+            rates.p50_rps,
+            rates.p95_rps,
+            rates.p99_rps,
+            rates.max_rps,
+        ];
+        let cells = rates.map(|rate| format!("{rate:.0}"));
+        write_row("rate (requests/s)", cells.each_ref().map(String::as_str), out)?;
+    }
+    match &summary.schedule {
+        Some(schedule) => writeln!(out, "  schedule: {schedule}"),
+        None => Ok(()),
+    }
+}
+
+/// A line for each command of the sequence, where there is more to tell than the figures above do.
+fn write_operations(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let run = summary.run;
+    let tallies = &run.measurement.total.commands;
+    if tallies.len() < 2 {
+        return Ok(());
+    }
+    write_row("operation (ms)", ["values", "misses", "avg", "p50", "p99", "max"], out)?;
+    for (spec, tally) in run.plan.sequence.iter().zip(tallies) {
+        let [avg, _, p50, _, p99, max] = msec_columns(&LatencyFigures::of(&tally.response()));
+        let [values, misses] = [tally.ok, tally.miss].map(|count| count.to_string());
+        write_row(&escape(spec.name()), [&values, &misses, &avg, &p50, &p99, &max], out)?;
+    }
+    Ok(())
+}
+
+fn write_distributions(summary: &Summary<'_>, full: bool, out: &mut dyn Write) -> io::Result<()> {
+    let latency = &summary.response_times;
+    let [by_percentile, by_bound] = match full {
+        true => [distribution::by_percentile(latency), distribution::by_bound(latency)],
+        false => [distribution::few_percentiles(latency), distribution::few_bounds(latency)],
+    };
+    let level = |percent: f64| {
+        let text = format!("{percent:.6}");
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    };
+    write_steps("Latency by percentile", &by_percentile, level, out)?;
+    write_steps("Replies within a latency", &by_bound, |percent| format!("{percent:.3}"), out)
+}
+
+fn write_steps(
+    heading: &str,
+    steps: &[Step],
+    share: impl Fn(f64) -> String,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    if steps.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n{heading}:")?;
+    for Step { percent, at_most_ns, cumulative } in steps {
+        let (share, bound) = (share(*percent), msec_at_most(*at_most_ns));
+        writeln!(out, "{share:>11} % <= {bound:>12} ms {cumulative:>13}")?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    fn written(options: FormatOptions, runs: &[&crate::Run]) -> String {
+        let mut format = Text::new(options);
+        let mut out = Vec::new();
+        runs.iter().for_each(|run| format.each(&Summary::of(run), &mut out).unwrap());
+        format.finish(true, &mut out).unwrap();
+        format.close(&mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    const OURS: FormatOptions =
+        FormatOptions { first_byte: false, suite: true, verdict: true, full_distribution: false };
+
+    #[test]
+    fn what_matters_fits_a_screen_and_the_rest_is_short() {
+        for (name, run) in
+            fixture::all().iter().filter(|(name, _)| *name != "cluster" && *name != "four hours")
+        {
+            let text = written(OURS, &[run]);
+            let first = text.find("\nLatency by").unwrap_or(text.len());
+            let (screen, spread) = text.split_at(first);
+            assert!(screen.lines().count() <= 30, "{name}: {screen}");
+            assert!(screen.contains("\n  limited by: "), "{name}: {screen}");
+            assert!(spread.trim_start().lines().count() <= 30, "{name}: {spread}");
+            let wide = text.lines().filter(|l| l.len() > 80).find(|l| !l.contains(": "));
+            assert_eq!(wide, None, "{name}");
+        }
+    }
+
+    #[test]
+    fn all_of_the_distribution_comes_where_it_is_asked_for() {
+        let run = fixture::complete();
+        let full = FormatOptions { full_distribution: true, ..OURS };
+        let lines = |options| written(options, &[&run]).matches(" % <= ").count();
+        assert!(lines(full) > lines(OURS) && lines(OURS) > 10);
+    }
+
+    #[test]
+    fn several_tests_end_in_one_table_and_one_in_none() {
+        let (set, limited) = (fixture::complete(), fixture::limited());
+        let text = written(OURS, &[&set, &limited]);
+        let table = text.split("====== 2 tests ======\n").nth(1).unwrap();
+        assert_eq!(table.lines().count(), 3, "{table}");
+        assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
+        assert!(table.trim_end().ends_with("server"), "{table}");
+        assert!(!written(OURS, &[&set]).contains("tests ======"));
+    }
+
+    #[test]
+    fn a_warning_is_told_once_and_then_with_its_tests() {
+        let mut run = fixture::limited();
+        run.warnings = vec!["load: 1.5 tasks on 2 CPUs".to_owned()];
+        let mut other = run.clone();
+        other.warnings = vec!["load: 1.7 tasks on 2 CPUs".to_owned()];
+        let text = written(OURS, &[&run, &other]);
+        assert_eq!(text.matches("load: ").count(), 2, "{text}");
+        assert_eq!(text.matches("  warning (2 of 2 tests): load: 1.5").count(), 1, "{text}");
+    }
+}
