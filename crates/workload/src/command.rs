@@ -1,8 +1,8 @@
 //! A command as data: arguments made of literal bytes and placeholders.
 //!
 //! Owns the placeholder syntax of `valkey-benchmark` (`__rand_int__`, `__rand_1st__` …
-//! `__rand_9th__`, `__field:name__`, `{tag}` in cluster mode) and how a command line is cut into commands. How an argument
-//! becomes protocol bytes is `wire`'s business.
+//! `__rand_9th__`, `__field:name__`, `{tag}` in cluster mode), `__key__` beside it, and how a command
+//! line is cut into commands. How an argument becomes protocol bytes is `wire`'s business.
 
 use serde::{Deserialize, Serialize};
 
@@ -57,6 +57,8 @@ pub enum Slot {
     Fresh,
     /// `__rand_1st__` to `__rand_9th__` (1 to 9): one number for all occurrences in a sequence.
     Shared(u8),
+    /// `__key__`: one number for all occurrences in a sequence, which is the key that it works on.
+    Key,
     /// The three characters of a [`Piece::Tag`].
     Tag,
 }
@@ -64,10 +66,12 @@ pub enum Slot {
 /// What stands for a [`Piece::Tag`] on the command line of cluster mode.
 pub const TAG_PLACEHOLDER: &[u8] = b"{tag}";
 
-/// Characters that a number placeholder occupies, and the least digits it is replaced with.
+/// The least digits that a number placeholder is replaced with: as many characters as those of the peers
+/// have.
 pub const PLACEHOLDER_LEN: usize = 12;
 
-const NUMBER_PLACEHOLDERS: [(&str, Slot); 10] = [
+const NUMBER_PLACEHOLDERS: [(&str, Slot); 11] = [
+    ("__key__", Slot::Key),
     ("__rand_int__", Slot::Fresh),
     ("__rand_1st__", Slot::Shared(1)),
     ("__rand_2nd__", Slot::Shared(2)),
@@ -297,9 +301,9 @@ mod tests {
     }
 
     #[test]
-    fn all_ten_number_placeholders_are_twelve_characters() {
+    fn number_placeholders_of_the_peers_are_twelve_characters() {
         for (text, slot) in NUMBER_PLACEHOLDERS {
-            assert_eq!(text.len(), PLACEHOLDER_LEN);
+            assert!(text.len() == PLACEHOLDER_LEN || slot == Slot::Key);
             assert_eq!(Arg::literal(text.as_bytes()).with_numbers().pieces, [Piece::Number(slot)]);
             assert_eq!(placeholder(slot), text);
         }

@@ -12,6 +12,7 @@ pub mod command;
 pub mod dataset;
 pub mod keys;
 pub mod pace;
+pub mod parameters;
 pub mod plan;
 pub mod random;
 pub mod shard;
@@ -22,7 +23,7 @@ pub mod value;
 
 pub use command::{Arg, CommandSpec, Piece, Slot};
 pub use dataset::Dataset;
-pub use keys::{KeyDraw, KeySpace};
+pub use keys::{KeyDist, KeyDraw, KeySpace};
 pub use pace::{Arrivals, Curve, Lane, Pace, Pacer, Schedule, Stage};
 pub use plan::{
     EngineKind, Fleet, OnError, Plan, PlanError, PlanParts, ProtocolKind, Stop, Window, limits,

@@ -228,7 +228,7 @@ impl Plan {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::Piece;
+    use crate::{KeyDist, Piece};
 
     /// A small valid set of parts for tests to change one thing of.
     pub(crate) fn parts() -> PlanParts {
@@ -310,7 +310,7 @@ pub(crate) mod tests {
         parts.target.credentials = Some(odd);
         parts.pace = Pace::constant(0.1 + 0.2);
         parts.sequence.push(CommandSpec::parse([&b"SET"[..], b"k:__rand_1st__", b"\x00\xff"]));
-        parts.keys = KeySpace { range: Some(u64::MAX), draw: "sequential" };
+        parts.keys = KeySpace { range: Some(u64::MAX), draw: KeyDist::SEQUENTIAL };
         let plan = parts.build().unwrap();
         let text = serde_json::to_string(&plan).unwrap();
         let loaded: Plan = serde_json::from_str(&text).unwrap();

@@ -1,0 +1,72 @@
+//! Numbers in the parameters of distributions: `zipf:1.2`, `hotspot:80/20`, `uniform:100..4k`.
+
+use std::ops::RangeInclusive;
+
+/// Splits off k, M or G for thousands, millions and thousands of millions.
+#[must_use]
+pub fn factor(text: &str) -> (&str, u64) {
+    match text.as_bytes().last() {
+        Some(b'k' | b'K') => (&text[..text.len() - 1], 1_000),
+        Some(b'm' | b'M') => (&text[..text.len() - 1], 1_000_000),
+        Some(b'g' | b'G') => (&text[..text.len() - 1], 1_000_000_000),
+        _ => (text, 1),
+    }
+}
+
+/// A whole number, with k, M or G if you like.
+///
+/// # Errors
+/// Why it is none.
+pub fn count(text: &str) -> Result<u64, String> {
+    let (digits, factor) = factor(text);
+    let number: u64 = digits.parse().map_err(|e: std::num::ParseIntError| e.to_string())?;
+    number.checked_mul(factor).ok_or_else(|| "number too large".to_owned())
+}
+
+/// A number with a fraction within bounds; `what` names it in the error.
+pub(crate) fn number(
+    text: &str,
+    what: &str,
+    possible: RangeInclusive<f64>,
+) -> Result<f64, String> {
+    let (digits, factor) = factor(text);
+    match digits.parse::<f64>() {
+        Ok(number) if possible.contains(&(number * factor as f64)) => Ok(number * factor as f64),
+        _ => {
+            let (least, most) = (possible.start(), possible.end());
+            Err(format!("{text:?} is no {what}; a number from {least} to {most} is possible"))
+        }
+    }
+}
+
+/// Two percentages of this kind, which `separator` is between, as fractions of 1. Each is above 0
+/// and up to 100.
+pub(crate) fn shares(text: &str, separator: char, what: [&str; 2]) -> Result<[f64; 2], String> {
+    let Some((first, second)) = text.split_once(separator) else {
+        return Err(format!("{} and {} have a {separator} between them", what[0], what[1]));
+    };
+    let share = |text, what| number(text, what, PERCENT_MIN..=100.0).map(|part| part / 100.0);
+    Ok([share(first, what[0])?, share(second, what[1])?])
+}
+
+/// Least percentage: a part in a thousand million.
+const PERCENT_MIN: f64 = 1e-7;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_factors_and_bounds() {
+        assert_eq!(count("4k"), Ok(4000));
+        assert_eq!(number("1.5k", "size", 1.0..=2000.0), Ok(1500.0));
+        for bad in ["", "x", "nan", "inf", "0", "2001", "k", "1e99", "-1"] {
+            let error = number(bad, "size", 1.0..=2000.0).unwrap_err();
+            assert!(error.contains("no size") && error.contains("from 1 to 2000"), "{error}");
+        }
+        assert_eq!(shares("80/20", '/', ["share", "part"]), Ok([0.8, 0.2]));
+        for bad in ["80", "80/", "/20", "0/20", "80/101", "80:20"] {
+            assert!(shares(bad, '/', ["share", "part"]).is_err(), "{bad}");
+        }
+    }
+}
