@@ -11,7 +11,7 @@ use wire::resp::{Resp, RespDecoder};
 use wire::{Batch, Decode};
 use workload::keys::{KEY_DRAWS, Uniform};
 use workload::{
-    CommandSpec, EngineKind, Fleet, KeyDraw, KeySpace, OnError, Pace, Plan, PlanParts,
+    CommandSpec, EngineKind, Fleet, KeyDist, KeyDraw, KeySpace, OnError, Pace, Plan, PlanParts,
     ProtocolKind, Stop, Target, Turn, Window,
 };
 
@@ -62,17 +62,29 @@ fn decode_ok_16(bencher: Bencher<'_, '_>) {
 }
 
 /// One key drawn, by each distribution. Items are keys.
-#[divan::bench(args = KEY_DRAWS.iter().map(|(name, _)| *name))]
-fn draw_key(bencher: Bencher<'_, '_>, name: &str) {
-    let (_, draw) =
-        KEY_DRAWS.iter().find(|(known, _)| *known == name).expect("a name of the table");
+#[divan::bench(args = distributions())]
+fn draw_key(bencher: Bencher<'_, '_>, dist: &KeyDist) {
+    let keys = dist.over(KEYS);
     let mut index = 0;
     bencher.counter(ItemsCount::new(OPS)).bench_local(|| {
         for _ in 0..OPS {
-            black_box(draw.draw(black_box(SEED), index, black_box(KEYS)));
+            black_box(keys.draw(black_box(SEED), index));
             index += 1;
         }
     });
+}
+
+/// Draws set up, by each distribution, over the widest range that reports have seen.
+#[divan::bench(args = distributions())]
+fn set_up_keys(bencher: Bencher<'_, '_>, dist: &KeyDist) {
+    bencher.bench_local(|| dist.over(black_box(1_000_000_000)));
+}
+
+/// An example of every distribution, and exponents of zipf to either side of 1.
+fn distributions() -> impl Iterator<Item = KeyDist> {
+    let examples = KEY_DRAWS.iter().map(|row| row.example);
+    let texts = examples.chain(["zipf:0.5", "zipf:1", "zipf:1.5"]);
+    texts.map(|text| text.parse().expect("an example of the table"))
 }
 
 /// One reply recorded, as in a closed loop. Items are samples.
@@ -129,7 +141,8 @@ fn decode(bencher: Bencher<'_, '_>, input: &[u8], items: usize) {
 
 /// Latencies from 0.1 to 0.9 ms, in no order that a branch predictor could learn.
 fn latencies_ns() -> impl Iterator<Item = u64> {
-    (0..OPS as u64).map(|index| 100_000 + Uniform.draw(SEED, index, 800_000))
+    let spread = Uniform { range: 800_000 };
+    (0..OPS as u64).map(move |index| 100_000 + spread.draw(SEED, index))
 }
 
 fn set_plan(depth: u32) -> Plan {
@@ -152,7 +165,7 @@ fn set_plan(depth: u32) -> Plan {
         stop: Stop::Requests(1),
         setup: Vec::new(),
         sequence: vec![CommandSpec::parse(["SET", "key:__rand_int__", "xxx"])],
-        keys: KeySpace { range: Some(KEYS), draw: "uniform" },
+        keys: KeySpace { range: Some(KEYS), draw: KeyDist::UNIFORM },
         dataset: None,
         payload_bytes: 3,
         on_error: OnError::Stop,

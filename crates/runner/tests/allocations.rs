@@ -10,8 +10,8 @@ use std::time::Duration;
 use engine::Address;
 use runner::{Job, Observer, Snapshot, run};
 use workload::{
-    CommandSpec, EngineKind, Fleet, KeySpace, OnError, Pace, Plan, PlanParts, ProtocolKind, Stop,
-    Target, Window,
+    CommandSpec, EngineKind, Fleet, KeyDist, KeySpace, OnError, Pace, Plan, PlanParts,
+    ProtocolKind, Stop, Target, Window,
 };
 
 #[global_allocator]
@@ -52,7 +52,7 @@ fn plan(requests: u64, depth: u32, engine: EngineKind, pace: Pace) -> Plan {
         stop: Stop::Requests(requests),
         setup: vec![],
         sequence: vec![CommandSpec::parse(["SET", "key:__rand_int__", "xxx"])],
-        keys: KeySpace { range: Some(1000), draw: "uniform" },
+        keys: KeySpace { range: Some(1000), draw: KeyDist::UNIFORM },
         dataset: None,
         payload_bytes: 3,
         on_error: OnError::Stop,

@@ -44,12 +44,7 @@ impl Batch {
             image: sequence.bytes.repeat(copies),
             sequence,
             command_ends,
-            numbers: Numbers {
-                draw: plan.keys.distribution(),
-                range: plan.keys.range.unwrap_or(0).max(1),
-                seed: plan.seed,
-                fresh_per_sequence,
-            },
+            numbers: Numbers { keys: plan.keys.draws(), seed: plan.seed, fresh_per_sequence },
             dataset: plan.dataset.clone(),
         }
     }
@@ -183,10 +178,12 @@ fn fresh_among(holes: &[Hole]) -> u64 {
     holes.iter().filter(|hole| hole.slot == Slot::Fresh).count() as u64
 }
 
+/// The stream of `__key__`, after those of the nine shared slots.
+const KEY_STREAM: u64 = 10 << 56;
+
 /// Where the numbers of placeholders come from.
 pub(crate) struct Numbers {
-    draw: &'static dyn KeyDraw,
-    range: u64,
+    keys: Box<dyn KeyDraw>,
     pub(crate) seed: u64,
     /// `Fresh` occurrences in a sequence, each of which is a draw of its own.
     fresh_per_sequence: u64,
@@ -202,13 +199,11 @@ impl Numbers {
                 let first = sequence.wrapping_mul(self.fresh_per_sequence);
                 let index = first.wrapping_add(*fresh);
                 *fresh += 1;
-                self.draw.draw(self.seed, index, self.range)
+                self.keys.draw(self.seed, index)
             }
             // A stream of its own for each slot, or __rand_1st__ and __rand_2nd__ would be equal.
-            Slot::Shared(n) => {
-                let seed = self.seed.wrapping_add(u64::from(n) << 56);
-                self.draw.draw(seed, sequence, self.range)
-            }
+            Slot::Shared(n) => self.keys.draw(self.seed.wrapping_add(u64::from(n) << 56), sequence),
+            Slot::Key => self.keys.draw(self.seed.wrapping_add(KEY_STREAM), sequence),
             Slot::Tag => u64::from(slot_of_request(sequence, self.seed)),
         }
     }
@@ -282,8 +277,8 @@ mod tests {
         .unwrap()
     }
 
-    fn keys(draw: &'static str, range: u64) -> KeySpace {
-        KeySpace { range: Some(range), draw }
+    fn keys(draw: &str, range: u64) -> KeySpace {
+        KeySpace { range: Some(range), draw: draw.parse().unwrap() }
     }
 
     fn turn(first: u64, sequences: u32, commands: u32) -> Turn {
@@ -317,6 +312,21 @@ mod tests {
     }
 
     #[test]
+    fn the_key_of_a_sequence_is_one_number_with_a_stream_of_its_own() {
+        let line = "SET k:__key__ __key__ ; GET k:__key__ ; GET __rand_int__ ; GET __rand_1st__";
+        let mut batch = Batch::new::<Resp>(&plan(line, keys("zipf:0.1", 1 << 30), 2, None));
+        let sent = text(batch.fill(turn(0, 2, 8)));
+        let digits = |word: &str| word.len() >= 12;
+        let numbers: Vec<&str> =
+            sent.split(' ').map(|w| w.trim_start_matches("k:")).filter(|w| digits(w)).collect();
+        let [key, same, again, fresh, shared, next, ..] = numbers[..] else { panic!("{sent}") };
+        assert!(key == same && key == again, "{sent}");
+        assert!(key != fresh && key != shared && key != next, "{sent}");
+        let mut literal = Batch::new::<Resp>(&plan("GET __key__", KeySpace::default(), 1, None));
+        assert_eq!(text(literal.fill(turn(0, 1, 1))), "*2 $3 GET $7 __key__");
+    }
+
+    #[test]
     fn the_last_turn_may_cut_a_sequence_short() {
         let line = "SET a b ; GET a ; DEL a";
         let mut batch = Batch::new::<Resp>(&plan(line, KeySpace::default(), 2, None));
@@ -336,13 +346,14 @@ mod tests {
             "GET k:{tag}:__rand_int__",
             "GET {a}:{tag}",
             "GET k:__field:id__:__rand_int__",
+            "SET k:__key__ __rand_int__ ; GET {__key__}:__rand_int__",
             "GET __rand_int__{}{tag}",
         ];
         for (line, range) in lines.iter().flat_map(|l| [(l, None), (l, Some(1 << 20))]) {
             let data = line
                 .contains("field")
                 .then(|| Dataset::new("f".into(), vec!["id".into()], rows.clone()).unwrap());
-            let mut plan = plan(line, KeySpace { range, draw: "uniform" }, 1, data);
+            let mut plan = plan(line, KeySpace { range, draw: KeyDist::UNIFORM }, 1, data);
             plan = tagged(plan);
             let keys = vec![Some(1); plan.sequence.len()];
             let slots = Slots::new(&plan, &keys);

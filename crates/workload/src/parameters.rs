@@ -24,11 +24,7 @@ pub fn count(text: &str) -> Result<u64, String> {
 }
 
 /// A number with a fraction within bounds; `what` names it in the error.
-pub(crate) fn number(
-    text: &str,
-    what: &str,
-    possible: RangeInclusive<f64>,
-) -> Result<f64, String> {
+pub(crate) fn number(text: &str, what: &str, possible: RangeInclusive<f64>) -> Result<f64, String> {
     let (digits, factor) = factor(text);
     match digits.parse::<f64>() {
         Ok(number) if possible.contains(&(number * factor as f64)) => Ok(number * factor as f64),

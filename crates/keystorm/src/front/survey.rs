@@ -85,7 +85,7 @@ Examples:
     $ keystorm survey -h 127.0.0.1 -o reports";
 
 /// What a survey decides itself, or cannot have.
-const REFUSED: [&str; 29] = [
+const REFUSED: [&str; 30] = [
     "-c",
     "-n",
     "-P",
@@ -103,6 +103,7 @@ const REFUSED: [&str; 29] = [
     "--arrivals",
     "--window",
     "--sequential",
+    "--key-dist",
     "--csv",
     "--format",
     "--json",

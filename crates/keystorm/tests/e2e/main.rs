@@ -24,6 +24,7 @@ mod endings;
 mod errors;
 mod failures;
 mod help;
+mod keys;
 mod limits;
 mod login;
 mod metrics;

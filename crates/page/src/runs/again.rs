@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use workload::{
-    Arg, Arrivals, Endpoint, EngineKind, OnError, Piece, Plan, ProtocolKind, ReadFrom, Schedule,
-    Stage, Stop, TlsOptions, Verify, Window, command::placeholder, suite::SUITE,
+    Arg, Arrivals, Endpoint, EngineKind, KeyDist, OnError, Piece, Plan, ProtocolKind, ReadFrom,
+    Schedule, Stage, Stop, TlsOptions, Verify, Window, command::placeholder, suite::SUITE,
 };
 
 use super::Source;
@@ -102,6 +102,9 @@ fn command_line(plan: &Plan) -> (Vec<String>, Option<Names>) {
     if let Some(range) = plan.keys.range {
         option("-r", range.to_string());
     }
+    if plan.keys.draw != KeyDist::UNIFORM && plan.keys.draw != KeyDist::SEQUENTIAL {
+        option("--key-dist", plan.keys.draw.to_string());
+    }
     option("-d", plan.payload_bytes.to_string());
     option("--seed", plan.seed.to_string());
     if plan.precision != 3 {
@@ -127,7 +130,7 @@ fn command_line(plan: &Plan) -> (Vec<String>, Option<Names>) {
     }
     let flags = [
         (plan.protocol == ProtocolKind::Resp3, "-3"),
-        (plan.keys.draw == "sequential", "--sequential"),
+        (plan.keys.draw == KeyDist::SEQUENTIAL, "--sequential"),
         (plan.first_byte, "--first-byte"),
     ];
     words.extend(flags.into_iter().filter(|(on, _)| *on).map(|(_, flag)| flag.to_owned()));

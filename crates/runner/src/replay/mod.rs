@@ -19,8 +19,8 @@ use engine::{Address, Scripted};
 use measure::Measurement;
 use wire::resp::Resp;
 use workload::{
-    CommandSpec, EngineKind, Fleet, KeySpace, OnError, Pace, PlanParts, ProtocolKind, Shard, Stop,
-    Target, Window,
+    CommandSpec, EngineKind, Fleet, KeyDist, KeySpace, OnError, Pace, PlanParts, ProtocolKind,
+    Shard, Stop, Target, Window,
 };
 
 use crate::collect::{Collector, Observer, Snapshot};
@@ -56,7 +56,7 @@ pub(crate) fn parts(connections: u32, depth: u32, stop: Stop) -> PlanParts {
         stop,
         setup: vec![],
         sequence: vec![CommandSpec::parse(["SET", "key:__rand_int__", "v"])],
-        keys: KeySpace { range: Some(1000), draw: "uniform" },
+        keys: KeySpace { range: Some(1000), draw: KeyDist::UNIFORM },
         dataset: None,
         payload_bytes: 3,
         on_error: OnError::Stop,

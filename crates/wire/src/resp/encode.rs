@@ -79,7 +79,7 @@ fn fixed_len(piece: &Piece, digits: Option<usize>) -> usize {
         Piece::Fill { len, .. } => *len as usize,
         Piece::Field(_) => 0,
         Piece::Tag => command::TAG_PLACEHOLDER.len(),
-        Piece::Number(_) => digits.unwrap_or(command::PLACEHOLDER_LEN),
+        Piece::Number(slot) => digits.unwrap_or_else(|| command::placeholder(*slot).len()),
     }
 }
 

@@ -45,7 +45,11 @@ mod tests {
             shape::at_every_range(&format!("hotspot:{text}"), |range, x| {
                 // The hot part has whole keys, so on few of them it is larger than asked for.
                 let keys = (range as f64 * keys).ceil() / range as f64;
-                if x <= keys { share * x / keys } else { 1.0 - (1.0 - share) * (1.0 - x) / (1.0 - keys) }
+                if x <= keys {
+                    share * x / keys
+                } else {
+                    1.0 - (1.0 - share) * (1.0 - x) / (1.0 - keys)
+                }
             });
         }
     }

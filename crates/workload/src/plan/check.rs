@@ -1,7 +1,7 @@
 //! What a plan must keep to: every bound, in words that name the option of the classic command line.
 
 use super::{Plan, PlanError, PlanParts, Stop, limits};
-use crate::{CommandSpec, Pace, Piece, Schedule, Shard};
+use crate::{CommandSpec, KeySpace, Pace, Piece, Schedule, Shard};
 
 fn refuse(ok: bool, message: impl FnOnce() -> String) -> Result<(), PlanError> {
     if ok { Ok(()) } else { Err(PlanError(message())) }
@@ -57,6 +57,7 @@ impl PlanParts {
         refuse(self.sequence.len() <= limits::SEQUENCE_MAX, || {
             format!("a sequence holds at most {} commands, repeats included", limits::SEQUENCE_MAX)
         })?;
+        self.check_keys()?;
         self.check_shard()?;
         self.check_batch_bytes()?;
         self.check_fields()?;
@@ -89,6 +90,21 @@ impl PlanParts {
             "--rps: a ramp that ends at 0 per second may never send the last of -n requests; use \
              --duration"
                 .to_owned()
+        })
+    }
+
+    fn check_keys(&self) -> Result<(), PlanError> {
+        let KeySpace { range, draw } = &self.keys;
+        refuse(!self.keys.draws().needs_inserts(), || {
+            format!(
+                "--key-dist {draw}: it draws the newest of the keys that a run inserts, and no \
+                 command tells which these are yet; zipf draws key 0 most often"
+            )
+        })?;
+        let held = range.unwrap_or(0).max(1);
+        refuse(draw.trace_range().is_none_or(|needed| needed <= held), || {
+            let largest = draw.trace_range().unwrap_or(0).saturating_sub(1);
+            format!("--key-dist {draw}: the file has key {largest}, and -r {held} ends before it")
         })
     }
 

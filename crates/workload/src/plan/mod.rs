@@ -167,6 +167,16 @@ impl TryFrom<PlanParts> for Plan {
 }
 
 impl Plan {
+    /// What was left behind when the plan was saved, if anything was: without it the plan can be shown
+    /// and compared, and not be run.
+    #[must_use]
+    pub fn lacking(&self) -> Option<&'static str> {
+        if self.dataset.as_ref().is_some_and(|dataset| dataset.is_description()) {
+            return Some("the cells of its dataset");
+        }
+        self.keys.draw.is_description().then_some("the keys of its file")
+    }
+
     /// Connections that this share of the plan opens.
     #[must_use]
     pub fn own_connections(&self) -> u32 {
@@ -264,6 +274,10 @@ pub(crate) mod tests {
         }
     }
 
+    fn trace() -> KeyDist {
+        "file:f".parse::<KeyDist>().unwrap().with_trace(vec![0, 1]).unwrap()
+    }
+
     type Change = fn(&mut PlanParts);
 
     #[test]
@@ -273,7 +287,7 @@ pub(crate) mod tests {
 
     #[test]
     fn each_bound_is_checked_and_named() {
-        let cases: [(Change, &str); 14] = [
+        let cases: [(Change, &str); 16] = [
             (|p| p.fleet.connections = 0, "-c 0"),
             (|p| p.fleet.connections = limits::CONNECTIONS_MAX + 1, "-c 1000001"),
             (|p| p.fleet.pipeline_depth = limits::PIPELINE_MAX + 1, "-P 1000001"),
@@ -287,6 +301,8 @@ pub(crate) mod tests {
             (|p| (p.shard, p.stop) = (Shard { index: 1, of: 9 }, Stop::Requests(8)), "-n is"),
             (|p| p.timeout_ns = Some(limits::TIMEOUT_NS_MIN - 1), "--timeout"),
             (|p| p.sequence.clear(), "no command"),
+            (|p| p.keys.draw = "latest".parse().unwrap(), "--key-dist latest"),
+            (|p| p.keys.draw = trace(), "-r 1 ends"),
             (|p| p.sequence[0].args.push(Arg { pieces: vec![Piece::Field(0)] }), "--dataset"),
         ];
         for (change, expected) in cases {

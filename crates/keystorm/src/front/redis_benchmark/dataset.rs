@@ -5,6 +5,8 @@ use std::path::Path;
 use csv::{ReaderBuilder, StringRecord};
 use workload::Dataset;
 
+use super::values::delimiter;
+
 /// Reads a file with a header line: tabs between cells if its name ends in `.tsv`, commas
 /// otherwise.
 ///
@@ -12,9 +14,8 @@ use workload::Dataset;
 /// Why it cannot be read, with its name and line.
 pub(super) fn read(path: &Path, rows_max: Option<usize>) -> Result<Dataset, String> {
     let fault = |error: csv::Error| format!("--dataset {}: {error}", path.display());
-    let tabs = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("tsv"));
     let mut reader = ReaderBuilder::new()
-        .delimiter(if tabs { b'\t' } else { b',' })
+        .delimiter(delimiter(path))
         .flexible(true)
         .from_path(path)
         .map_err(fault)?;

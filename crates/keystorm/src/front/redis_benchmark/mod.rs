@@ -3,6 +3,7 @@
 //! Two stages: [`options`] holds what was typed, its [`values`] read, and [`plans`] what it means.
 
 mod dataset;
+mod keys;
 mod options;
 mod plans;
 mod rate;

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use crate::front::PageOptions;
 use clap::{ArgAction, Parser};
+use workload::KeyDist;
 
 use crate::front::MetricsAt;
 use crate::front::show::format_name;
@@ -59,8 +60,8 @@ pub(in crate::front) struct Options {
 
     /// A command to send instead of the suite; several with `;` between them, each with a repeat
     /// count before it if you like. In its arguments __rand_int__ becomes a key number (fresh each
-    /// time), __rand_1st__ to __rand_9th__ one number throughout the sequence, __data__ a value of
-    /// -d bytes, and __field:name__ a cell of the --dataset
+    /// time), __key__ one key number throughout the sequence, __rand_1st__ to __rand_9th__ nine
+    /// more, __data__ a value of -d bytes, and __field:name__ a cell of the --dataset
     #[arg(trailing_var_arg = true, value_name = "COMMAND ARGS", hide_possible_values = true)]
     pub(super) command: Vec<std::ffi::OsString>,
 }
@@ -252,8 +253,13 @@ pub(super) struct DataOptions {
     #[arg(short = 'r', value_name = "KEYSPACE", allow_hyphen_values = true)]
     pub(super) keyspace: Option<String>,
     /// Go through the keys of -r in order instead of at random
-    #[arg(long)]
+    #[arg(long, conflicts_with = "key_dist")]
     pub(super) sequential: bool,
+    /// How keys are drawn: uniform, sequential, zipf[:S], zipf-scattered[:S], hotspot:SHARE/KEYS,
+    /// gaussian[:MEAN,SD] and exponential[:PERCENTILE/SHARE] in percent, or file:PATH[#COLUMN]
+    /// [default: uniform]
+    #[arg(long, value_name = "DIST", allow_hyphen_values = true)]
+    pub(super) key_dist: Option<KeyDist>,
     /// Bytes of a value [default: 3]
     #[arg(short = 'd', value_name = "SIZE", allow_hyphen_values = true)]
     pub(super) data_size: Option<i64>,
@@ -367,6 +373,9 @@ Examples:
 
   Any command, here with a random key and 100 bytes of data:
     $ keystorm -r 10000 -n 10000 -d 100 set user:__rand_int__ __data__
+
+  Keys of which a few are hot, each read and then written:
+    $ keystorm -r 1M -n 10000 --key-dist zipf get user:__key__ ';' set user:__key__ __data__
 
   A cluster, from any of its nodes; the keys fall on the nodes that own them:
     keystorm --cluster -h 10.0.0.1 -r 1000000 set user:__rand_int__ __data__

@@ -13,14 +13,14 @@ use wire::resp::Resp;
 use workload::command::split_sequence;
 use workload::suite::{FCALL_KEYS_MAX, FUNCTIONS_MAX, SUITE, SuiteShape, SuiteTest, names};
 use workload::{
-    Arg, Arrivals, ClusterOptions, CommandSpec, Credentials, Dataset, Endpoint, Fleet, KeySpace,
-    OnError, Pace, Plan, PlanParts, ProtocolKind, ReadFrom, Schedule, Secret, Stop, Target,
-    TlsOptions, Window, limits,
+    Arg, Arrivals, ClusterOptions, CommandSpec, Credentials, Dataset, Endpoint, Fleet, OnError,
+    Pace, Plan, PlanParts, ProtocolKind, ReadFrom, Schedule, Secret, Stop, Target, TlsOptions,
+    Window, limits,
 };
 
 use super::options::{Options, ServerOptions};
-use super::values::{Threads, YesNo, count};
-use super::{dataset, rate, tls, uri};
+use super::values::{Threads, YesNo};
+use super::{dataset, keys, rate, tls, uri};
 use crate::cpus::cpu_list;
 use crate::front::{Action, Job, Output};
 
@@ -206,10 +206,7 @@ fn base(options: &Options, called_as: &str, notes: &mut Vec<String>) -> Result<P
         stop,
         setup: Vec::new(),
         sequence: Vec::new(),
-        keys: KeySpace {
-            range: data.keyspace.as_deref().map(keyspace).transpose()?,
-            draw: if data.sequential { "sequential" } else { "uniform" },
-        },
+        keys: keys::space(data)?,
         dataset: None,
         payload_bytes: u64::from(value_len(options)),
         on_error: match results.on_error {
@@ -395,14 +392,6 @@ fn precision(digits: Option<i64>) -> u8 {
         None | Some(..=0) => 3,
         Some(digits) => digits.min(4) as u8,
     }
-}
-
-/// As in the peers, a negative key space is an empty one, whose only key is 0.
-fn keyspace(text: &str) -> Result<u64, String> {
-    if text.starts_with('-') && text[1..].parse::<u64>().is_ok() {
-        return Ok(0);
-    }
-    count(text).map_err(|e| format!("-r {text}: {e}"))
 }
 
 /// CPUs that the load may use beside a server on this machine, which takes one.

@@ -3,6 +3,7 @@
 //! Owns how each is written; which option takes it is [`super::options`]'s business.
 
 use clap::ValueEnum;
+pub(in crate::front) use workload::parameters::{count, factor};
 use workload::{EngineKind, ReadFrom, Window};
 
 /// [`ReadFrom`] as an option.
@@ -134,21 +135,10 @@ impl From<OnErrorArg> for workload::OnError {
     }
 }
 
-/// Splits off k, M or G for thousands, millions and thousands of millions.
-pub(super) fn factor(text: &str) -> (&str, u64) {
-    match text.as_bytes().last() {
-        Some(b'k' | b'K') => (&text[..text.len() - 1], 1_000),
-        Some(b'm' | b'M') => (&text[..text.len() - 1], 1_000_000),
-        Some(b'g' | b'G') => (&text[..text.len() - 1], 1_000_000_000),
-        _ => (text, 1),
-    }
-}
-
-/// A whole number, with k, M or G for thousands, millions and thousands of millions if you like.
-pub(in crate::front) fn count(text: &str) -> Result<u64, String> {
-    let (digits, factor) = factor(text);
-    let number: u64 = digits.parse().map_err(|e: std::num::ParseIntError| e.to_string())?;
-    number.checked_mul(factor).ok_or_else(|| "number too large".to_owned())
+/// What separates the cells of a table: tabs if its name ends in `.tsv`, commas otherwise.
+pub(super) fn delimiter(path: &std::path::Path) -> u8 {
+    let tabs = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("tsv"));
+    if tabs { b'\t' } else { b',' }
 }
 
 pub(in crate::front) fn small_count(text: &str) -> Result<u32, String> {
