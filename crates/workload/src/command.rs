@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::value::Lcg;
+use crate::values::Lcg;
 
 /// One command: what is sent, and how it travels.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

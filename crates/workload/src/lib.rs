@@ -16,10 +16,11 @@ pub mod parameters;
 pub mod plan;
 pub mod random;
 pub mod shard;
+pub mod sizes;
 pub mod stream;
 pub mod suite;
 pub mod target;
-pub mod value;
+pub mod values;
 
 pub use command::{Arg, CommandSpec, Piece, Slot};
 pub use dataset::Dataset;
@@ -29,7 +30,9 @@ pub use plan::{
     EngineKind, Fleet, OnError, Plan, PlanError, PlanParts, ProtocolKind, Stop, Window, limits,
 };
 pub use shard::Shard;
+pub use sizes::{SizeBy, Sizes};
 pub use stream::{Budget, RequestStream, Turn};
 pub use target::{
     ClusterOptions, Credentials, Endpoint, ReadFrom, Secret, Target, TlsOptions, Verify,
 };
+pub use values::{Content, Values};

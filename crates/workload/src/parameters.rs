@@ -1,6 +1,50 @@
-//! Numbers in the parameters of distributions: `zipf:1.2`, `hotspot:80/20`, `uniform:100..4k`.
+//! Distributions as they are written: a name and parameters, such as `zipf:1.2`, `hotspot:80/20` or
+//! `uniform:100..4k`.
 
 use std::ops::RangeInclusive;
+
+/// A row of a table of distributions. `M` makes one of its parameters.
+pub struct Row<M> {
+    /// What it is called before its parameters.
+    pub name: &'static str,
+    /// How it is written, optional parameters in brackets.
+    pub form: &'static str,
+    /// One that is written in full.
+    pub example: &'static str,
+    /// Reads what stands after the colon, if there is one. Its error says what is wrong with the
+    /// parameters and what is possible.
+    pub(crate) make: M,
+}
+
+/// How each of a table is written, between commas.
+#[must_use]
+pub fn forms<M>(rows: &[Row<M>]) -> String {
+    rows.iter().map(|row| row.form).collect::<Vec<_>>().join(", ")
+}
+
+/// Finds the row that `text` names and has `make` of it called with the parameters. `what` is the
+/// table's content in the error.
+pub(crate) fn read<M, T>(
+    what: &str,
+    rows: &[Row<M>],
+    text: &str,
+    made: impl FnOnce(&M, Option<&str>) -> Result<T, String>,
+) -> Result<T, String> {
+    let (name, parameters) =
+        text.split_once(':').map_or((text, None), |(name, parameters)| (name, Some(parameters)));
+    let row = rows.iter().find(|row| row.name == name);
+    let Row { form, example, make, .. } =
+        row.ok_or_else(|| format!("there is no {what} {name:?}; there are {}", forms(rows)))?;
+    made(make, parameters).map_err(|fault| {
+        let such_as = if form == example { String::new() } else { format!(", such as {example}") };
+        format!("{text:?}: {fault}; it is written {form}{such_as}")
+    })
+}
+
+/// For what has no parameters.
+pub(crate) fn none(parameters: Option<&str>) -> Result<(), String> {
+    parameters.map_or(Ok(()), |_| Err("it has no parameters".to_owned()))
+}
 
 /// Splits off k, M or G for thousands, millions and thousands of millions.
 #[must_use]

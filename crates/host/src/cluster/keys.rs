@@ -3,7 +3,7 @@
 
 use wire::cluster::{KeyPlace, Routing, known};
 use wire::resp::Value;
-use workload::{Arg, CommandSpec, Piece, Plan, command, value::Lcg};
+use workload::{Arg, CommandSpec, Piece, Plan, command, values::Lcg};
 
 use super::{ClusterError, refused};
 use crate::{Address, Login, log_in};

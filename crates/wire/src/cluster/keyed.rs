@@ -1,6 +1,6 @@
 //! The slot of a command's key, as far as it is known before the numbers are drawn.
 
-use workload::{Arg, Dataset, Piece, Slot, command, value::Lcg};
+use workload::{Arg, Dataset, Piece, Slot, command, values::Lcg};
 
 use super::slot::{crc16, hashed, slot_of_request};
 use super::{SLOTS, slot_of, tag_of};

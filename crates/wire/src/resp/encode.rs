@@ -55,7 +55,7 @@ fn append_body(template: &mut Template, arg: &Arg, digits: Option<usize>) {
         match piece {
             Piece::Bytes(bytes) => template.bytes.extend_from_slice(bytes),
             Piece::Fill { len, skip } => {
-                workload::value::Lcg::at(*skip).fill(*len as usize, &mut template.bytes);
+                workload::values::Lcg::at(*skip).fill(*len as usize, &mut template.bytes);
             }
             Piece::Field(column) => template.inserts.push((at, Insert::Cell { column: *column })),
             Piece::Tag => {

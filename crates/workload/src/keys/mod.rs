@@ -23,6 +23,8 @@ mod zipf;
 pub use space::{KeyDist, KeySpace};
 pub use uniform::Uniform;
 
+use crate::parameters::Row;
+
 /// Draws keys from the range that it was made for.
 pub trait KeyDraw: Send + Sync {
     /// The key of draw number `index`, in the range.
@@ -41,22 +43,12 @@ pub trait KeyDraw: Send + Sync {
     }
 }
 
-/// A distribution in [`KEY_DRAWS`].
-pub struct KeyDrawRow {
-    /// What it is called before its parameters.
-    pub name: &'static str,
-    /// How it is written, optional parameters in brackets.
-    pub form: &'static str,
-    /// One that is written in full.
-    pub example: &'static str,
-    /// Reads what stands after the colon, if there is one, and sets up draws from `0..range`, which has
-    /// at least one key: in the same time and memory whatever the range. The error says what is wrong
-    /// with the parameters and what is possible.
-    make: fn(parameters: Option<&str>, range: u64) -> Result<Box<dyn KeyDraw>, String>,
-}
+/// Sets up draws from `0..range`, which has at least one key: in the same time and memory whatever the
+/// range.
+pub(crate) type Make = fn(parameters: Option<&str>, range: u64) -> Result<Box<dyn KeyDraw>, String>;
 
 /// Every distribution.
-pub const KEY_DRAWS: &[KeyDrawRow] = &[
+pub const KEY_DRAWS: &[Row<Make>] = &[
     row("uniform", "uniform", "uniform", uniform::read),
     row("sequential", "sequential", "sequential", sequential::read),
     row("zipf", "zipf[:S]", "zipf:0.99", zipf::read),
@@ -72,20 +64,9 @@ const fn row(
     name: &'static str,
     form: &'static str,
     example: &'static str,
-    make: fn(Option<&str>, u64) -> Result<Box<dyn KeyDraw>, String>,
-) -> KeyDrawRow {
-    KeyDrawRow { name, form, example, make }
-}
-
-/// How each distribution is written, between commas.
-#[must_use]
-pub fn forms() -> String {
-    KEY_DRAWS.iter().map(|row| row.form).collect::<Vec<_>>().join(", ")
-}
-
-/// For distributions without parameters.
-fn none(parameters: Option<&str>) -> Result<(), String> {
-    parameters.map_or(Ok(()), |_| Err("it has no parameters".to_owned()))
+    make: Make,
+) -> Row<Make> {
+    Row { name, form, example, make }
 }
 
 #[cfg(test)]
@@ -112,7 +93,7 @@ mod tests {
     /// A form is its name, with a colon and parameters unless these are in brackets.
     #[test]
     fn what_is_said_of_a_distribution_can_be_typed() {
-        for KeyDrawRow { name, form, .. } in KEY_DRAWS {
+        for Row { name, form, .. } in KEY_DRAWS {
             let needed = form.strip_prefix(name).unwrap();
             assert_eq!(name.parse::<KeyDist>().is_err(), needed.starts_with(':'), "{form}");
             let takes_some = !needed.is_empty();

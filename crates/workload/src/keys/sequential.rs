@@ -1,6 +1,7 @@
 //! Keys in order, over and over.
 
-use super::{KeyDraw, none};
+use super::KeyDraw;
+use crate::parameters::none;
 
 /// Draw number `i` is key `i mod range`: `range` draws cover the space exactly once, whichever
 /// threads and connections make them.

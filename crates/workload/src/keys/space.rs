@@ -8,7 +8,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::trace::Trace;
-use super::{KEY_DRAWS, KeyDraw, KeyDrawRow, forms};
+use super::{KEY_DRAWS, KeyDraw, Make};
+use crate::parameters;
 
 /// What number placeholders are replaced with.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -104,15 +105,8 @@ impl KeyDist {
 }
 
 fn made(text: &str, range: u64) -> Result<Box<dyn KeyDraw>, String> {
-    let (name, parameters) =
-        text.split_once(':').map_or((text, None), |(name, parameters)| (name, Some(parameters)));
-    let row = KEY_DRAWS.iter().find(|row| row.name == name);
-    let KeyDrawRow { form, example, make, .. } =
-        row.ok_or_else(|| format!("there is no key distribution {name:?}; there are {}", forms()))?;
-    make(parameters, range).map_err(|fault| {
-        let such_as = if form == example { String::new() } else { format!(", such as {example}") };
-        format!("{text:?}: {fault}; it is written {form}{such_as}")
-    })
+    let set_up = |make: &Make, parameters: Option<&str>| make(parameters, range);
+    parameters::read("key distribution", KEY_DRAWS, text, set_up)
 }
 
 impl FromStr for KeyDist {

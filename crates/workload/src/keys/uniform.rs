@@ -1,6 +1,7 @@
 //! Every key equally likely.
 
-use super::{KeyDraw, none};
+use super::KeyDraw;
+use crate::parameters::none;
 use crate::random;
 
 /// Draws by a counter-based generator.

@@ -98,7 +98,7 @@ impl PlanParts {
         refuse(!self.keys.draws().needs_inserts(), || {
             format!(
                 "--key-dist {draw}: it draws the newest of the keys that a run inserts, and no \
-                 command tells which these are yet; zipf draws key 0 most often"
+                 command tells which these are yet; zipf has its hottest key at the other end"
             )
         })?;
         let held = range.unwrap_or(0).max(1);
