@@ -167,6 +167,7 @@ fn set_plan(depth: u32) -> Plan {
         sequence: vec![CommandSpec::parse(["SET", "key:__rand_int__", "xxx"])],
         keys: KeySpace { range: Some(KEYS), draw: KeyDist::UNIFORM },
         dataset: None,
+        values: None,
         payload_bytes: 3,
         on_error: OnError::Stop,
         reconnect: false,

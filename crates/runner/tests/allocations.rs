@@ -54,6 +54,7 @@ fn plan(requests: u64, depth: u32, engine: EngineKind, pace: Pace) -> Plan {
         sequence: vec![CommandSpec::parse(["SET", "key:__rand_int__", "xxx"])],
         keys: KeySpace { range: Some(1000), draw: KeyDist::UNIFORM },
         dataset: None,
+        values: None,
         payload_bytes: 3,
         on_error: OnError::Stop,
         reconnect: false,

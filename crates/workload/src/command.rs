@@ -39,6 +39,8 @@ pub enum Piece {
     /// `{tag}` in cluster mode: a hash tag of three characters in its braces, the same throughout
     /// a sequence, that spreads the sequences over all slots.
     Tag,
+    /// A value of the plan's `values`: its size, its bytes or both are not the same for all requests.
+    Value,
     /// `len` bytes of the classic payload generator, beginning `skip` bytes into its stream.
     /// Kept as numbers so that a plan with a 1 GiB value stays small; see [`Lcg`].
     Fill {
@@ -115,7 +117,26 @@ impl CommandSpec {
         String::from_utf8_lossy(&bytes.collect::<Vec<_>>().concat()).to_ascii_uppercase()
     }
 
-    /// Roughly how many bytes the command takes on the wire (fields of a dataset not counted).
+    /// The same with values that vary in the place of filled ones.
+    #[must_use]
+    pub fn with_values(mut self) -> Self {
+        for piece in self.args.iter_mut().flat_map(|arg| &mut arg.pieces) {
+            if matches!(piece, Piece::Fill { .. }) {
+                *piece = Piece::Value;
+            }
+        }
+        self
+    }
+
+    /// How many values that vary are in it.
+    #[must_use]
+    pub fn values(&self) -> u64 {
+        let pieces = self.args.iter().flat_map(|arg| &arg.pieces);
+        pieces.filter(|piece| **piece == Piece::Value).count() as u64
+    }
+
+    /// Roughly how many bytes the command takes on the wire (fields of a dataset and values that vary
+    /// not counted).
     #[must_use]
     pub fn size_hint(&self) -> u64 {
         let arg = |a: &Arg| -> u64 { 8 + a.pieces.iter().map(Piece::size_hint).sum::<u64>() };
@@ -128,7 +149,7 @@ impl Piece {
         match self {
             Self::Bytes(bytes) => bytes.len() as u64,
             Self::Number(_) => PLACEHOLDER_LEN as u64,
-            Self::Field(_) => 0,
+            Self::Field(_) | Self::Value => 0,
             Self::Tag => TAG_PLACEHOLDER.len() as u64,
             Self::Fill { len, .. } => u64::from(*len),
         }
@@ -167,6 +188,12 @@ impl Arg {
         })
     }
 
+    /// Replaces every `__data__` by a value that varies.
+    #[must_use]
+    pub fn with_values(self) -> Self {
+        self.split_literals(b"__data__", || Piece::Value)
+    }
+
     /// Replaces every `__field:name__` by that column.
     ///
     /// # Errors
@@ -203,7 +230,7 @@ impl Arg {
             match piece {
                 Piece::Bytes(bytes) => out.extend_from_slice(bytes),
                 Piece::Fill { len, skip } => Lcg::at(*skip).fill(*len as usize, &mut out),
-                Piece::Number(_) | Piece::Field(_) | Piece::Tag => return None,
+                Piece::Number(_) | Piece::Field(_) | Piece::Tag | Piece::Value => return None,
             }
         }
         Some(out)

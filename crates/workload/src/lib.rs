@@ -27,7 +27,8 @@ pub use dataset::Dataset;
 pub use keys::{KeyDist, KeyDraw, KeySpace};
 pub use pace::{Arrivals, Curve, Lane, Pace, Pacer, Schedule, Stage};
 pub use plan::{
-    EngineKind, Fleet, OnError, Plan, PlanError, PlanParts, ProtocolKind, Stop, Window, limits,
+    EngineKind, Fleet, OnError, Plan, PlanError, PlanParts, ProtocolKind, Stop, ValueSpec, Window,
+    limits,
 };
 pub use shard::Shard;
 pub use sizes::{SizeBy, Sizes};

@@ -121,6 +121,7 @@ impl Asking<'_, Client> {
             match (piece, digits) {
                 (Piece::Bytes(bytes), _) => out.extend_from_slice(bytes),
                 (Piece::Fill { len, skip }, _) => Lcg::at(*skip).fill(*len as usize, &mut out),
+                (Piece::Value, _) => out.extend_from_slice(b"__data__"),
                 (Piece::Tag, _) => out.extend_from_slice(command::TAG_PLACEHOLDER),
                 (Piece::Field(column), _) => {
                     let cell = self.plan.dataset.as_ref().map(|d| d.cell(0, *column));

@@ -85,11 +85,13 @@ Examples:
     $ keystorm survey -h 127.0.0.1 -o reports";
 
 /// What a survey decides itself, or cannot have.
-const REFUSED: [&str; 30] = [
+const REFUSED: [&str; 32] = [
     "-c",
     "-n",
     "-P",
     "-d",
+    "--size-by",
+    "--content",
     "-r",
     "-t",
     "-k",

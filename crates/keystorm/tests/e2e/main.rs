@@ -49,4 +49,5 @@ mod survey;
 mod sweep;
 mod terminal;
 mod tls;
+mod values;
 mod verdict;

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use workload::{
     Arg, Arrivals, Endpoint, EngineKind, KeyDist, OnError, Piece, Plan, ProtocolKind, ReadFrom,
-    Schedule, Stage, Stop, TlsOptions, Verify, Window, command::placeholder, suite::SUITE,
+    Schedule, SizeBy, Stage, Stop, TlsOptions, ValueSpec, Verify, Window, command::placeholder,
+    suite::SUITE,
 };
 
 use super::Source;
@@ -105,7 +106,16 @@ fn command_line(plan: &Plan) -> (Vec<String>, Option<Names>) {
     if plan.keys.draw != KeyDist::UNIFORM && plan.keys.draw != KeyDist::SEQUENTIAL {
         option("--key-dist", plan.keys.draw.to_string());
     }
-    option("-d", plan.payload_bytes.to_string());
+    match &plan.values {
+        Some(ValueSpec { sizes, by, content }) => {
+            option("-d", sizes.to_string());
+            if *by == SizeBy::Request {
+                option("--size-by", "request".into());
+            }
+            option("--content", content.to_string());
+        }
+        None => option("-d", plan.payload_bytes.to_string()),
+    }
     option("--seed", plan.seed.to_string());
     if plan.precision != 3 {
         option("--precision", plan.precision.to_string());
@@ -267,7 +277,7 @@ fn argument(arg: &Arg, plan: &Plan) -> String {
     let piece = |piece: &Piece| match piece {
         Piece::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
         Piece::Number(slot) => placeholder(*slot).to_owned(),
-        Piece::Fill { .. } => "__data__".to_owned(),
+        Piece::Fill { .. } | Piece::Value => "__data__".to_owned(),
         Piece::Tag => "{tag}".to_owned(),
         Piece::Field(column) => {
             let columns = plan.dataset.as_ref().map_or(&[][..], |dataset| dataset.columns());

@@ -58,6 +58,7 @@ pub(crate) fn parts(connections: u32, depth: u32, stop: Stop) -> PlanParts {
         sequence: vec![CommandSpec::parse(["SET", "key:__rand_int__", "v"])],
         keys: KeySpace { range: Some(1000), draw: KeyDist::UNIFORM },
         dataset: None,
+        values: None,
         payload_bytes: 3,
         on_error: OnError::Stop,
         reconnect: false,

@@ -62,7 +62,7 @@ impl KeyHash {
                     }
                     None => sample.extend_from_slice(command::placeholder(*slot).as_bytes()),
                 },
-                Piece::Field(_) => return written(),
+                Piece::Field(_) | Piece::Value => return written(),
             }
         }
         let range = hashed(&sample);
@@ -130,6 +130,7 @@ fn write(
             (Piece::Field(column), _) => {
                 out.extend_from_slice(dataset.map_or(&[][..], |d| d.cell(number, *column)));
             }
+            (Piece::Value, _) => {}
             (Piece::Tag, _) => {
                 out.push(b'{');
                 out.extend_from_slice(&tag_of(slot_of_request(number, numbers.seed)));

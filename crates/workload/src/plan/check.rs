@@ -1,7 +1,7 @@
 //! What a plan must keep to: every bound, in words that name the option of the classic command line.
 
 use super::{Plan, PlanError, PlanParts, Stop, limits};
-use crate::{CommandSpec, KeySpace, Pace, Piece, Schedule, Shard};
+use crate::{KeySpace, Pace, Piece, Schedule, Shard};
 
 fn refuse(ok: bool, message: impl FnOnce() -> String) -> Result<(), PlanError> {
     if ok { Ok(()) } else { Err(PlanError(message())) }
@@ -61,6 +61,8 @@ impl PlanParts {
         self.check_shard()?;
         self.check_batch_bytes()?;
         self.check_fields()?;
+        let valued = self.values.is_some() || self.sequence.iter().all(|c| c.values() == 0);
+        refuse(valued, || "a value that varies needs -d or --content to say how".to_owned())?;
         Ok(Plan(self))
     }
 
@@ -133,9 +135,8 @@ impl PlanParts {
     }
 
     fn check_batch_bytes(&self) -> Result<(), PlanError> {
-        let one: u64 = self.sequence.iter().map(CommandSpec::size_hint).sum();
-        let depth = u64::from(self.fleet.pipeline_depth);
-        refuse(one.saturating_mul(depth) <= limits::BATCH_BYTES_MAX, || {
+        let (one, depth) = (self.sequence_bytes(), self.fleet.pipeline_depth);
+        refuse(self.batch_bytes() <= limits::BATCH_BYTES_MAX, || {
             format!(
                 "a pipeline of {depth} requests of {one} bytes is over the limit of {} bytes; \
                  lower -P or -d",

@@ -12,7 +12,10 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::{Budget, CommandSpec, Curve, Dataset, KeySpace, Pace, Pacer, Schedule, Shard, Target};
+use crate::{
+    Budget, CommandSpec, Content, Curve, Dataset, KeySpace, Pace, Pacer, Schedule, Shard, SizeBy,
+    Sizes, Target,
+};
 
 /// The protocol spoken on every connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -88,6 +91,19 @@ pub enum OnError {
     Count,
 }
 
+/// Values that differ from request to request or from key to key.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ValueSpec {
+    /// How large they are.
+    pub sizes: Sizes,
+    /// What the size is a function of.
+    #[serde(default)]
+    pub by: SizeBy,
+    /// What they are made of.
+    #[serde(default)]
+    pub content: Content,
+}
+
 /// Everything a front end decides about one test, not yet checked.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct PlanParts {
@@ -117,7 +133,10 @@ pub struct PlanParts {
     /// What the field placeholders draw from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dataset: Option<Arc<Dataset>>,
-    /// The size in bytes that the classic report calls payload.
+    /// What `__data__` is where values differ in size or are not the classic bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub values: Option<ValueSpec>,
+    /// The size in bytes that the classic report calls payload; the mean, where sizes differ.
     pub payload_bytes: u64,
     /// What an error reply does.
     pub on_error: OnError,
@@ -163,6 +182,22 @@ impl TryFrom<PlanParts> for Plan {
 
     fn try_from(parts: PlanParts) -> Result<Self, PlanError> {
         parts.build()
+    }
+}
+
+impl PlanParts {
+    /// Most bytes of one pipeline (fields of a dataset not counted).
+    #[must_use]
+    pub fn batch_bytes(&self) -> u64 {
+        let depth = u64::from(self.fleet.pipeline_depth);
+        self.sequence_bytes().saturating_mul(depth)
+    }
+
+    fn sequence_bytes(&self) -> u64 {
+        let fixed: u64 = self.sequence.iter().map(CommandSpec::size_hint).sum();
+        let values: u64 = self.sequence.iter().map(CommandSpec::values).sum();
+        let largest = self.values.as_ref().map_or(0, |values| values.sizes.largest());
+        fixed.saturating_add(values.saturating_mul(u64::from(largest)))
     }
 }
 
@@ -263,6 +298,7 @@ pub(crate) mod tests {
             sequence: vec![CommandSpec::from_words(["PING"])],
             keys: KeySpace::default(),
             dataset: None,
+            values: None,
             payload_bytes: 3,
             on_error: OnError::Stop,
             reconnect: false,

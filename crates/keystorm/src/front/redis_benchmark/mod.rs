@@ -5,6 +5,7 @@
 mod dataset;
 mod keys;
 mod options;
+mod payload;
 mod plans;
 mod rate;
 mod tls;

@@ -8,13 +8,14 @@ use std::path::PathBuf;
 
 use crate::front::PageOptions;
 use clap::{ArgAction, Parser};
-use workload::KeyDist;
+use workload::{Content, KeyDist};
 
 use crate::front::MetricsAt;
 use crate::front::show::format_name;
 
+use super::payload::{Size, size};
 use super::values::{
-    ArrivalsArg, EngineArg, OnErrorArg, RfrArg, Threads, WindowArg, YesNo, count, shard,
+    ArrivalsArg, EngineArg, OnErrorArg, RfrArg, SizeByArg, Threads, WindowArg, YesNo, count, shard,
     small_count, start_at, threads,
 };
 
@@ -260,9 +261,18 @@ pub(super) struct DataOptions {
     /// [default: uniform]
     #[arg(long, value_name = "DIST", allow_hyphen_values = true)]
     pub(super) key_dist: Option<KeyDist>,
-    /// Bytes of a value [default: 3]
-    #[arg(short = 'd', value_name = "SIZE", allow_hyphen_values = true)]
-    pub(super) data_size: Option<i64>,
+    /// Bytes of a value, or how sizes are drawn: uniform:MIN..MAX, sizes:SIZE=WEIGHT,…,
+    /// lognormal:MEDIAN,SIGMA, pareto:SCALE,SHAPE or normal:MEAN,SD, the last three with
+    /// ,MIN..MAX behind if you like [default: 3]
+    #[arg(short = 'd', value_name = "SIZE", allow_hyphen_values = true, value_parser = size)]
+    pub(super) data_size: Option<Size>,
+    /// Whether a size belongs to the key, which keeps it, or to the request [default: key]
+    #[arg(long, value_name = "BY", hide_possible_values = true)]
+    pub(super) size_by: Option<SizeByArg>,
+    /// What values are made of: classic (the bytes of redis-benchmark), random, or compressible:N
+    /// for N to 1 [default: classic; random where sizes are drawn]
+    #[arg(long, value_name = "CONTENT")]
+    pub(super) content: Option<Content>,
     /// Read the last argument of the command from standard input
     #[arg(short = 'x')]
     pub(super) stdin_arg: bool,

@@ -20,12 +20,10 @@ use workload::{
 
 use super::options::{Options, ServerOptions};
 use super::values::{Threads, YesNo};
-use super::{dataset, keys, rate, tls, uri};
+use super::{dataset, keys, payload, rate, tls, uri};
 use crate::cpus::cpu_list;
 use crate::front::{Action, Job, Output};
 
-/// Largest value, as in the peers.
-const DATA_MAX: i64 = 1 << 30;
 const REQUESTS_DEFAULT: u64 = 100_000;
 
 /// Turns options into a job. `called_as` is the name that the program goes by.
@@ -52,9 +50,10 @@ pub(super) fn job(options: Options, called_as: &str) -> Result<Job, String> {
             return Err(format!("{option} {given}: at most {most} are possible"));
         }
     }
-    let parts = if suite {
+    let value_len = base.payload_bytes as u32;
+    let parts: Vec<PlanParts> = if suite {
         let shape = SuiteShape {
-            value_len: value_len(&options),
+            value_len,
             value_skip: 0,
             randomised: base.keys.range.is_some(),
             functions: options.data.num_functions,
@@ -153,6 +152,7 @@ fn output(options: &Options, called_as: &str) -> Result<Output, String> {
 /// What all tests have in common.
 fn base(options: &Options, called_as: &str, notes: &mut Vec<String>) -> Result<PlanParts, String> {
     let (load, data, results) = (&options.load, &options.data, &options.results);
+    let (value_len, values) = payload::values(data, called_as)?;
     let arrivals = load.arrivals.map_or(Arrivals::Constant, Into::into);
     let pace = match load.rps.as_deref() {
         None => Pace::Closed,
@@ -208,7 +208,8 @@ fn base(options: &Options, called_as: &str, notes: &mut Vec<String>) -> Result<P
         sequence: Vec::new(),
         keys: keys::space(data)?,
         dataset: None,
-        payload_bytes: u64::from(value_len(options)),
+        payload_bytes: u64::from(value_len),
+        values,
         on_error: match results.on_error {
             Some(on_error) => on_error.into(),
             // Who stands an outage stands the errors of a server that has just come back.
@@ -313,10 +314,12 @@ fn chosen(tests: Option<&str>, redis: bool) -> Result<Vec<&'static SuiteTest>, S
 }
 
 fn suite_parts(base: &PlanParts, test: &SuiteTest, shape: &SuiteShape) -> PlanParts {
+    let command = test.command(shape);
+    let command = if base.values.is_some() { command.with_values() } else { command };
     PlanParts {
         name: test.title.to_owned(),
         setup: test.setup(shape).into_iter().collect(),
-        sequence: vec![test.command(shape)],
+        sequence: vec![command],
         ..base.clone()
     }
 }
@@ -334,6 +337,7 @@ fn command_parts(base: PlanParts, options: &Options) -> Result<PlanParts, String
     let dataset = dataset_of(options)?;
     let mut skip = 0;
     let mut has_field = false;
+    let (varies, value_len) = (base.values.is_some(), base.payload_bytes as u32);
     let cluster = options.server.cluster;
     let mut arg = |word: Vec<u8>| -> Result<Arg, String> {
         let arg = Arg::literal(&word);
@@ -342,7 +346,11 @@ fn command_parts(base: PlanParts, options: &Options) -> Result<PlanParts, String
             if arg.names_field() {
                 return Err("a __field:name__ placeholder needs --dataset FILE".into());
             }
-            return Ok(arg.with_data(value_len(options), &mut skip).with_numbers());
+            let arg = match varies {
+                true => arg.with_values(),
+                false => arg.with_data(value_len, &mut skip),
+            };
+            return Ok(arg.with_numbers());
         };
         if word.windows(8).any(|w| w == b"__data__") {
             return Err("__data__ placeholders cannot be used with --dataset".into());
@@ -367,7 +375,10 @@ fn command_parts(base: PlanParts, options: &Options) -> Result<PlanParts, String
                     set doc:__rand_int__ __field:title__"
             .into());
     }
-    let encoded = |command: &CommandSpec| Resp::compile(command, None).bytes.len() as u64;
+    let encoded = |command: &CommandSpec| {
+        let values = command.values() * u64::from(value_len);
+        Resp::compile(command, None).bytes.len() as u64 + values
+    };
     Ok(PlanParts {
         name,
         payload_bytes: sequence.iter().map(encoded).sum(),
@@ -380,11 +391,6 @@ fn command_parts(base: PlanParts, options: &Options) -> Result<PlanParts, String
 fn dataset_of(options: &Options) -> Result<Option<Dataset>, String> {
     let rows_max = options.data.maxdocs.and_then(|n| usize::try_from(n).ok()).filter(|n| *n > 0);
     options.data.dataset.as_deref().map(|path| dataset::read(path, rows_max)).transpose()
-}
-
-/// As in the peers, what is too small or too large becomes the nearest that is not.
-fn value_len(options: &Options) -> u32 {
-    options.data.data_size.unwrap_or(3).clamp(1, DATA_MAX) as u32
 }
 
 fn precision(digits: Option<i64>) -> u8 {

@@ -119,6 +119,22 @@ impl From<EngineArg> for EngineKind {
     }
 }
 
+/// [`workload::SizeBy`] as an option.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(super) enum SizeByArg {
+    Key,
+    Request,
+}
+
+impl From<SizeByArg> for workload::SizeBy {
+    fn from(arg: SizeByArg) -> Self {
+        match arg {
+            SizeByArg::Key => Self::Key,
+            SizeByArg::Request => Self::Request,
+        }
+    }
+}
+
 /// [`workload::OnError`] as an option.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(super) enum OnErrorArg {
