@@ -11,8 +11,8 @@ use wire::resp::{Resp, RespDecoder};
 use wire::{Batch, Decode};
 use workload::keys::{KEY_DRAWS, Uniform};
 use workload::{
-    CommandSpec, EngineKind, Fleet, KeyDist, KeyDraw, KeySpace, OnError, Pace, Plan, PlanParts,
-    ProtocolKind, Stop, Target, Turn, Window,
+    Arg, CommandSpec, Content, EngineKind, Fleet, KeyDist, KeyDraw, KeySpace, OnError, Pace, Plan,
+    PlanParts, ProtocolKind, SizeBy, Stop, Target, Turn, ValueSpec, Window,
 };
 
 /// Keys, as `-r 1000000` has them.
@@ -32,13 +32,31 @@ fn main() {
 /// `SET key:__rand_int__ xxx -r 1000000`, a pipeline at a time. Items are requests.
 #[divan::bench(args = [1, 16], sample_size = TURNS)]
 fn encode_set(bencher: Bencher<'_, '_>, depth: u32) {
-    let mut batch = Batch::new::<Resp>(&set_plan(depth));
+    encode(bencher, &set_plan(depth));
+}
+
+fn encode(bencher: Bencher<'_, '_>, plan: &Plan) {
+    let depth = plan.fleet.pipeline_depth;
+    let mut batch = Batch::new::<Resp>(plan);
     let mut first = 0;
     bencher.counter(ItemsCount::new(depth)).bench_local(|| {
         let turn = Turn { first, sequences: depth, commands: depth };
         first += u64::from(depth);
         black_box(batch.fill(turn).len())
     });
+}
+
+/// `SET key:__key__ __data__ -r 1000000 --key-dist zipf -d uniform:100..4k`, likewise.
+#[divan::bench(args = [1, 16], sample_size = TURNS)]
+fn encode_set_varied(bencher: Bencher<'_, '_>, depth: u32) {
+    let mut parts = (*set_plan(depth)).clone();
+    let words = ["SET", "key:__key__", "__data__"];
+    let args = words.map(|word| Arg::literal(word.as_bytes()).with_values().with_numbers());
+    parts.sequence = vec![CommandSpec { args: args.into(), inline: false }];
+    parts.keys.draw = "zipf".parse().expect("a distribution of keys");
+    let sizes = "uniform:100..4k".parse().expect("a distribution of sizes");
+    parts.values = Some(ValueSpec { sizes, by: SizeBy::Key, content: Content::Random });
+    encode(bencher, &parts.build().expect("a valid plan"));
 }
 
 /// The reply to `LRANGE mylist 0 599`, elements of 3 bytes. Items are elements.

@@ -121,10 +121,22 @@ fn plans_and_kept_results_name_the_distribution() {
     let keep = format!("--json {json} --html {page} -q -n 100");
     server.run(&format!("{keep} -r 50 --key-dist zipf:1.2 get __key__")).ok();
     let kept: Value = serde_json::from_slice(&std::fs::read(json).unwrap()).unwrap();
-    assert_eq!(kept["runs"][0]["plan"]["keys"]["draw"], "zipf:1.2");
+    assert_eq!(kept["plan"][0]["keys"]["draw"], "zipf:1.2");
     let page = std::fs::read_to_string(page).unwrap();
     assert!(page.contains("zipf:1.2 of 50") && page.contains("--key-dist zipf:1.2"));
     Keystorm::of(crate::server::KEYSTORM, ["show", json]).run().ok();
+}
+
+#[test]
+fn the_examples_of_the_page_run() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/workloads.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let examples: Vec<&str> = page.lines().filter_map(|l| l.strip_prefix("keystorm ")).collect();
+    assert!(examples.len() >= 3, "{examples:?}");
+    let server = Server::redis();
+    for example in examples {
+        server.run(&format!("-q -n 500 {example}")).ok();
+    }
 }
 
 #[test]
