@@ -11,8 +11,8 @@ use wire::resp::{Resp, RespDecoder};
 use wire::{Batch, Decode};
 use workload::keys::{KEY_DRAWS, Uniform};
 use workload::{
-    CommandSpec, EngineKind, Fleet, KeyDraw, KeySpace, OnError, Pace, Plan, PlanParts,
-    ProtocolKind, Stop, Target, Turn, Window,
+    Arg, CommandSpec, Content, EngineKind, Fleet, KeyDist, KeyDraw, KeySpace, OnError, Pace, Plan,
+    PlanParts, ProtocolKind, SizeBy, Stop, Target, Turn, ValueSpec, Window,
 };
 
 /// Keys, as `-r 1000000` has them.
@@ -32,13 +32,31 @@ fn main() {
 /// `SET key:__rand_int__ xxx -r 1000000`, a pipeline at a time. Items are requests.
 #[divan::bench(args = [1, 16], sample_size = TURNS)]
 fn encode_set(bencher: Bencher<'_, '_>, depth: u32) {
-    let mut batch = Batch::new::<Resp>(&set_plan(depth));
+    encode(bencher, &set_plan(depth));
+}
+
+fn encode(bencher: Bencher<'_, '_>, plan: &Plan) {
+    let depth = plan.fleet.pipeline_depth;
+    let mut batch = Batch::new::<Resp>(plan);
     let mut first = 0;
     bencher.counter(ItemsCount::new(depth)).bench_local(|| {
         let turn = Turn { first, sequences: depth, commands: depth };
         first += u64::from(depth);
         black_box(batch.fill(turn).len())
     });
+}
+
+/// `SET key:__key__ __data__ -r 1000000 --key-dist zipf -d uniform:100..4k`, likewise.
+#[divan::bench(args = [1, 16], sample_size = TURNS)]
+fn encode_set_varied(bencher: Bencher<'_, '_>, depth: u32) {
+    let mut parts = (*set_plan(depth)).clone();
+    let words = ["SET", "key:__key__", "__data__"];
+    let args = words.map(|word| Arg::literal(word.as_bytes()).with_values().with_numbers());
+    parts.sequence = vec![CommandSpec { args: args.into(), inline: false }];
+    parts.keys.draw = "zipf".parse().expect("a distribution of keys");
+    let sizes = "uniform:100..4k".parse().expect("a distribution of sizes");
+    parts.values = Some(ValueSpec { sizes, by: SizeBy::Key, content: Content::Random });
+    encode(bencher, &parts.build().expect("a valid plan"));
 }
 
 /// The reply to `LRANGE mylist 0 599`, elements of 3 bytes. Items are elements.
@@ -62,17 +80,29 @@ fn decode_ok_16(bencher: Bencher<'_, '_>) {
 }
 
 /// One key drawn, by each distribution. Items are keys.
-#[divan::bench(args = KEY_DRAWS.iter().map(|(name, _)| *name))]
-fn draw_key(bencher: Bencher<'_, '_>, name: &str) {
-    let (_, draw) =
-        KEY_DRAWS.iter().find(|(known, _)| *known == name).expect("a name of the table");
+#[divan::bench(args = distributions())]
+fn draw_key(bencher: Bencher<'_, '_>, dist: &KeyDist) {
+    let keys = dist.over(KEYS);
     let mut index = 0;
     bencher.counter(ItemsCount::new(OPS)).bench_local(|| {
         for _ in 0..OPS {
-            black_box(draw.draw(black_box(SEED), index, black_box(KEYS)));
+            black_box(keys.draw(black_box(SEED), index));
             index += 1;
         }
     });
+}
+
+/// Draws set up, by each distribution, over the widest range that reports have seen.
+#[divan::bench(args = distributions())]
+fn set_up_keys(bencher: Bencher<'_, '_>, dist: &KeyDist) {
+    bencher.bench_local(|| dist.over(black_box(1_000_000_000)));
+}
+
+/// An example of every distribution, and exponents of zipf to either side of 1.
+fn distributions() -> impl Iterator<Item = KeyDist> {
+    let examples = KEY_DRAWS.iter().map(|row| row.example);
+    let texts = examples.chain(["zipf:0.5", "zipf:1", "zipf:1.5"]);
+    texts.map(|text| text.parse().expect("an example of the table"))
 }
 
 /// One reply recorded, as in a closed loop. Items are samples.
@@ -129,7 +159,8 @@ fn decode(bencher: Bencher<'_, '_>, input: &[u8], items: usize) {
 
 /// Latencies from 0.1 to 0.9 ms, in no order that a branch predictor could learn.
 fn latencies_ns() -> impl Iterator<Item = u64> {
-    (0..OPS as u64).map(|index| 100_000 + Uniform.draw(SEED, index, 800_000))
+    let spread = Uniform { range: 800_000 };
+    (0..OPS as u64).map(move |index| 100_000 + spread.draw(SEED, index))
 }
 
 fn set_plan(depth: u32) -> Plan {
@@ -152,8 +183,9 @@ fn set_plan(depth: u32) -> Plan {
         stop: Stop::Requests(1),
         setup: Vec::new(),
         sequence: vec![CommandSpec::parse(["SET", "key:__rand_int__", "xxx"])],
-        keys: KeySpace { range: Some(KEYS), draw: "uniform" },
+        keys: KeySpace { range: Some(KEYS), draw: KeyDist::UNIFORM },
         dataset: None,
+        values: None,
         payload_bytes: 3,
         on_error: OnError::Stop,
         reconnect: false,

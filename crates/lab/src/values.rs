@@ -31,6 +31,10 @@ pub fn values(kind: Kind, text: &str) -> Result<Vec<String>, String> {
     if kind == Kind::Rate && is_schedule(text) {
         return Ok(vec![text.to_owned()]);
     }
+    // Its commas and dots are its own.
+    if kind == Kind::Whole && is_distribution(text) {
+        return Ok(vec![text.to_owned()]);
+    }
     let mut values: Vec<String> = Vec::new();
     for item in text.split(',') {
         let found = match item.split_once("..") {
@@ -52,6 +56,11 @@ pub fn values(kind: Kind, text: &str) -> Result<Vec<String>, String> {
 pub fn is_schedule(text: &str) -> bool {
     let time = text.rsplit_once('/').map(|(_, time)| time);
     time.is_some_and(|time| time.ends_with(|c: char| c.is_ascii_alphabetic()))
+}
+
+/// Whether it is a distribution of sizes, which has a name and parameters behind a colon.
+fn is_distribution(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_alphabetic()) && text.contains(':')
 }
 
 /// A number with its factor, or a time in seconds.
@@ -170,6 +179,13 @@ mod tests {
             assert_eq!(of(Kind::Rate, schedule), schedule);
         }
         assert_eq!(of(Kind::Rate, "10k,0.5"), "10000 0.5");
+    }
+
+    #[test]
+    fn a_distribution_is_one_value() {
+        for sizes in ["uniform:100..4k", "sizes:32=50,1k=30", "normal:4k,500,1..9k"] {
+            assert_eq!(of(Kind::Whole, sizes), sizes);
+        }
     }
 
     #[test]

@@ -274,6 +274,7 @@ pub(crate) fn parts() -> PlanParts {
         sequence: vec![CommandSpec::from_words(["SET", "key", "xxx"])],
         keys: KeySpace::default(),
         dataset: None,
+        values: None,
         payload_bytes: 3,
         on_error: OnError::Count,
         reconnect: false,

@@ -61,9 +61,8 @@ pub struct Job<'r> {
 /// # Errors
 /// The machine has no threads or file descriptors left.
 pub fn run(job: &Job<'_>, observer: &mut dyn Observer) -> io::Result<Measurement> {
-    if job.plan.dataset.as_ref().is_some_and(|dataset| dataset.is_description()) {
-        let lacking =
-            "the plan was loaded from a file, which does not hold the cells of its dataset";
+    if let Some(what) = job.plan.lacking() {
+        let lacking = format!("the plan was loaded from a file, which does not hold {what}");
         return Err(io::Error::new(io::ErrorKind::InvalidInput, lacking));
     }
     match job.plan.protocol {

@@ -10,8 +10,8 @@ use std::time::Duration;
 use engine::Address;
 use runner::{Job, Observer, Snapshot, run};
 use workload::{
-    CommandSpec, EngineKind, Fleet, KeySpace, OnError, Pace, Plan, PlanParts, ProtocolKind, Stop,
-    Target, Window,
+    Arg, CommandSpec, Content, EngineKind, Fleet, KeyDist, KeySpace, OnError, Pace, Plan,
+    PlanParts, ProtocolKind, SizeBy, Stop, Target, ValueSpec, Window,
 };
 
 #[global_allocator]
@@ -30,6 +30,18 @@ struct Nobody;
 
 impl Observer for Nobody {
     fn interval(&mut self, _snapshot: &Snapshot<'_>) {}
+}
+
+/// Keys by zipf, and values whose size is drawn for each.
+fn varied(requests: u64, depth: u32, engine: EngineKind) -> Plan {
+    let mut parts = (*plan(requests, depth, engine, Pace::Closed)).clone();
+    let words = ["SET", "key:__key__", "__data__"];
+    let args = words.map(|word| Arg::literal(word.as_bytes()).with_values().with_numbers());
+    parts.sequence = vec![CommandSpec { args: args.into(), inline: false }];
+    parts.keys.draw = "zipf".parse().unwrap();
+    let sizes = "uniform:1..4k".parse().unwrap();
+    parts.values = Some(ValueSpec { sizes, by: SizeBy::Request, content: Content::Random });
+    parts.build().unwrap()
 }
 
 fn plan(requests: u64, depth: u32, engine: EngineKind, pace: Pace) -> Plan {
@@ -52,8 +64,9 @@ fn plan(requests: u64, depth: u32, engine: EngineKind, pace: Pace) -> Plan {
         stop: Stop::Requests(requests),
         setup: vec![],
         sequence: vec![CommandSpec::parse(["SET", "key:__rand_int__", "xxx"])],
-        keys: KeySpace { range: Some(1000), draw: "uniform" },
+        keys: KeySpace { range: Some(1000), draw: KeyDist::UNIFORM },
         dataset: None,
+        values: None,
         payload_bytes: 3,
         on_error: OnError::Stop,
         reconnect: false,
@@ -104,10 +117,14 @@ fn requests_allocate_nothing() {
     let address = Address::Unix(socket);
     let _profiler = dhat::Profiler::builder().testing().build();
     for engine in [EngineKind::Epoll, EngineKind::Auto] {
-        for (depth, pace) in [(1, Pace::Closed), (16, Pace::Closed), (4, Pace::constant(50_000.0))]
-        {
-            let (few, short) = blocks(&plan(4_000, depth, engine, pace.clone()), &address);
-            let (many, long) = blocks(&plan(40_000, depth, engine, pace), &address);
+        let paced = Pace::constant(50_000.0);
+        for (depth, plans) in [
+            (1, [4_000, 40_000].map(|n| plan(n, 1, engine, Pace::Closed))),
+            (16, [4_000, 40_000].map(|n| plan(n, 16, engine, Pace::Closed))),
+            (4, [4_000, 40_000].map(|n| plan(n, 4, engine, paced.clone()))),
+            (16, [4_000, 40_000].map(|n| varied(n, 16, engine))),
+        ] {
+            let [(few, short), (many, long)] = plans.map(|plan| blocks(&plan, &address));
             let more = many.saturating_sub(few);
             // The collector makes a tally for each interval, beside the workers; and buffers find
             // their size in the first moments, not always in the first 4,000 requests.

@@ -10,8 +10,9 @@ use std::sync::Arc;
 use workload::{Dataset, KeyDraw, Piece, Plan, Slot, Turn};
 
 use crate::cluster::{KeyHash, slot_of_request, tag_of};
+use crate::payload::{Drawn, Payload, Value};
 use crate::template::write_digits;
-use crate::{Hole, Insert, Protocol, Template};
+use crate::{Hole, Insert, Protocol, Template, ValueAt};
 
 /// The image of a pipeline.
 pub struct Batch {
@@ -23,7 +24,11 @@ pub struct Batch {
     command_ends: Vec<usize>,
     numbers: Numbers,
     dataset: Option<Arc<Dataset>>,
+    payload: Option<Payload>,
 }
+
+/// Most bytes that are set aside ahead for requests that are written anew.
+const AHEAD_MAX: u64 = 1 << 20;
 
 impl Batch {
     /// Compiles the sequence of a plan.
@@ -40,16 +45,16 @@ impl Batch {
         // What is appended command by command, or written anew for each send, needs no image.
         let appended = plan.target.cluster.is_some() || !sequence.inserts.is_empty();
         let copies = if appended { 0 } else { plan.fleet.pipeline_depth as usize };
+        let mut image = sequence.bytes.repeat(copies);
+        if appended {
+            image.reserve(plan.batch_bytes().min(AHEAD_MAX) as usize);
+        }
         Self {
-            image: sequence.bytes.repeat(copies),
+            payload: Payload::new(plan, values_among(&sequence)),
+            image,
             sequence,
             command_ends,
-            numbers: Numbers {
-                draw: plan.keys.distribution(),
-                range: plan.keys.range.unwrap_or(0).max(1),
-                seed: plan.seed,
-                fresh_per_sequence,
-            },
+            numbers: Numbers { keys: plan.keys.draws(), seed: plan.seed, fresh_per_sequence },
             dataset: plan.dataset.clone(),
         }
     }
@@ -84,7 +89,8 @@ impl Batch {
                 let mut fresh = 0;
                 for hole in &self.sequence.holes {
                     let target = &mut target[hole.at..hole.at + hole.digits];
-                    self.numbers.write(number, hole.slot, &mut fresh, target);
+                    let drawn = self.numbers.of(number, hole.slot, &mut fresh);
+                    write_number(drawn, hole.slot, target);
                 }
             }
         }
@@ -118,6 +124,8 @@ impl Batch {
         let first_hole = holes.partition_point(|h| h.at < at);
         let first_insert = inserts.partition_point(|(place, _)| *place < at);
         let mut fresh = fresh_among(&holes[..first_hole]);
+        let mut drawn = Drawn::default();
+        let mut value = None;
         let mut holes = holes[first_hole..].iter().take_while(|h| h.at < end).peekable();
         let mut inserts = inserts[first_insert..].iter().take_while(|(at, _)| *at < end).peekable();
         while at < end {
@@ -127,26 +135,52 @@ impl Batch {
             out.extend_from_slice(&bytes[at..stop]);
             at = stop;
             if let Some((_, insert)) = inserts.next_if(|(place, _)| *place == at) {
-                self.write_insert(insert, number, out);
+                self.write_insert(insert, number, &mut drawn, &mut value, out);
             } else if let Some(hole) = holes.next_if(|h| h.at == at) {
                 let start = out.len();
                 out.resize(start + hole.digits, b'0');
-                self.numbers.write(number, hole.slot, &mut fresh, &mut out[start..]);
+                let drawn = drawn.number(&self.numbers, number, hole.slot, fresh);
+                fresh += u64::from(hole.slot == Slot::Fresh);
+                write_number(drawn, hole.slot, &mut out[start..]);
                 at += hole.digits;
             }
         }
     }
 
-    fn write_insert(&self, insert: &Insert, number: u64, out: &mut Vec<u8>) {
-        let Some(dataset) = &self.dataset else { return };
+    /// `last` is the value whose length was written last, which is the one that follows.
+    fn write_insert(
+        &self,
+        insert: &Insert,
+        number: u64,
+        drawn: &mut Drawn,
+        last: &mut Option<(ValueAt, Value)>,
+        out: &mut Vec<u8>,
+    ) {
+        let cell = |column| self.dataset.as_ref().map_or(&[][..], |d| d.cell(number, column));
+        let mut value = |at: &ValueAt| match (&self.payload, *last) {
+            (_, Some((of, value))) if of == *at => value,
+            (Some(payload), _) => {
+                let value = payload.value(at, number, &self.numbers, drawn);
+                *last = Some((*at, value));
+                value
+            }
+            (None, _) => Value { key: 0, len: 0 },
+        };
         match insert {
-            Insert::Cell { column } => out.extend_from_slice(dataset.cell(number, *column)),
-            Insert::Length { fixed, columns } => {
-                let cells: usize = columns.iter().map(|c| dataset.cell(number, *c).len()).sum();
+            Insert::Cell { column } => out.extend_from_slice(cell(*column)),
+            Insert::Value(at) => {
+                let value = value(at);
+                if let Some(payload) = &self.payload {
+                    payload.append(value, out);
+                }
+            }
+            Insert::Length { fixed, columns, values } => {
+                let cells: usize = columns.iter().map(|column| cell(*column).len()).sum();
+                let values: usize = values.iter().map(|at| value(at).len).sum();
                 let mut digits = [0; 20];
-                let value = (fixed + cells) as u64;
-                write_digits(value, &mut digits);
-                let width = value.max(1).ilog10() as usize + 1;
+                let length = (fixed + cells + values) as u64;
+                write_digits(length, &mut digits);
+                let width = length.max(1).ilog10() as usize + 1;
                 out.extend_from_slice(&digits[20 - width..]);
             }
         }
@@ -168,7 +202,8 @@ impl Slots {
         for (command, key) in plan.sequence.iter().zip(keys) {
             let mut hash = None;
             for (n, arg) in command.args.iter().enumerate() {
-                if Some(n) == *key {
+                // Where a key is a value, a redirect says where it belongs.
+                if Some(n) == *key && !arg.pieces.contains(&Piece::Value) {
                     hash = Some(KeyHash::new(arg, digits, fresh));
                 }
                 fresh += arg.pieces.iter().filter(is_fresh).count() as u64;
@@ -179,14 +214,20 @@ impl Slots {
     }
 }
 
+fn values_among(template: &Template) -> u64 {
+    template.inserts.iter().filter(|(_, insert)| matches!(insert, Insert::Value(_))).count() as u64
+}
+
 fn fresh_among(holes: &[Hole]) -> u64 {
     holes.iter().filter(|hole| hole.slot == Slot::Fresh).count() as u64
 }
 
+/// The stream of `__key__`, after those of the nine shared slots.
+const KEY_STREAM: u64 = 10 << 56;
+
 /// Where the numbers of placeholders come from.
 pub(crate) struct Numbers {
-    draw: &'static dyn KeyDraw,
-    range: u64,
+    keys: Box<dyn KeyDraw>,
     pub(crate) seed: u64,
     /// `Fresh` occurrences in a sequence, each of which is a draw of its own.
     fresh_per_sequence: u64,
@@ -202,34 +243,32 @@ impl Numbers {
                 let first = sequence.wrapping_mul(self.fresh_per_sequence);
                 let index = first.wrapping_add(*fresh);
                 *fresh += 1;
-                self.draw.draw(self.seed, index, self.range)
+                self.keys.draw(self.seed, index)
             }
             // A stream of its own for each slot, or __rand_1st__ and __rand_2nd__ would be equal.
-            Slot::Shared(n) => {
-                let seed = self.seed.wrapping_add(u64::from(n) << 56);
-                self.draw.draw(seed, sequence, self.range)
-            }
+            Slot::Shared(n) => self.keys.draw(self.seed.wrapping_add(u64::from(n) << 56), sequence),
+            Slot::Key => self.keys.draw(self.seed.wrapping_add(KEY_STREAM), sequence),
             Slot::Tag => u64::from(slot_of_request(sequence, self.seed)),
         }
     }
+}
 
-    /// Writes what goes into a hole.
-    #[inline]
-    fn write(&self, sequence: u64, slot: Slot, fresh: &mut u64, out: &mut [u8]) {
-        let value = self.of(sequence, slot, fresh);
-        if slot == Slot::Tag {
-            out.copy_from_slice(&tag_of(value as u16));
-        } else {
-            write_digits(value, out);
-        }
+/// Writes the number of a slot into its hole.
+#[inline]
+fn write_number(number: u64, slot: Slot, out: &mut [u8]) {
+    if slot == Slot::Tag {
+        out.copy_from_slice(&tag_of(number as u16));
+    } else {
+        write_digits(number, out);
     }
 }
 
 fn append(into: &mut Template, next: &Template) {
     let base = into.bytes.len();
+    let (fresh, values) = (fresh_among(&into.holes), values_among(into));
     into.bytes.extend_from_slice(&next.bytes);
     into.holes.extend(next.holes.iter().map(|h| Hole { at: base + h.at, ..*h }));
-    into.inserts.extend(next.inserts.iter().map(|(at, i)| (base + at, i.clone())));
+    into.inserts.extend(next.inserts.iter().map(|(at, i)| (base + at, i.behind(fresh, values))));
 }
 
 #[cfg(test)]
@@ -269,6 +308,7 @@ mod tests {
             sequence: sequence.collect(),
             keys,
             dataset: dataset.map(Arc::new),
+            values: None,
             payload_bytes: 3,
             on_error: OnError::Stop,
             reconnect: false,
@@ -282,8 +322,8 @@ mod tests {
         .unwrap()
     }
 
-    fn keys(draw: &'static str, range: u64) -> KeySpace {
-        KeySpace { range: Some(range), draw }
+    fn keys(draw: &str, range: u64) -> KeySpace {
+        KeySpace { range: Some(range), draw: draw.parse().unwrap() }
     }
 
     fn turn(first: u64, sequences: u32, commands: u32) -> Turn {
@@ -317,6 +357,21 @@ mod tests {
     }
 
     #[test]
+    fn the_key_of_a_sequence_is_one_number_with_a_stream_of_its_own() {
+        let line = "SET k:__key__ __key__ ; GET k:__key__ ; GET __rand_int__ ; GET __rand_1st__";
+        let mut batch = Batch::new::<Resp>(&plan(line, keys("zipf:0.1", 1 << 30), 2, None));
+        let sent = text(batch.fill(turn(0, 2, 8)));
+        let digits = |word: &str| word.len() >= 12;
+        let numbers: Vec<&str> =
+            sent.split(' ').map(|w| w.trim_start_matches("k:")).filter(|w| digits(w)).collect();
+        let [key, same, again, fresh, shared, next, ..] = numbers[..] else { panic!("{sent}") };
+        assert!(key == same && key == again, "{sent}");
+        assert!(key != fresh && key != shared && key != next, "{sent}");
+        let mut literal = Batch::new::<Resp>(&plan("GET __key__", KeySpace::default(), 1, None));
+        assert_eq!(text(literal.fill(turn(0, 1, 1))), "*2 $3 GET $7 __key__");
+    }
+
+    #[test]
     fn the_last_turn_may_cut_a_sequence_short() {
         let line = "SET a b ; GET a ; DEL a";
         let mut batch = Batch::new::<Resp>(&plan(line, KeySpace::default(), 2, None));
@@ -336,13 +391,14 @@ mod tests {
             "GET k:{tag}:__rand_int__",
             "GET {a}:{tag}",
             "GET k:__field:id__:__rand_int__",
+            "SET k:__key__ __rand_int__ ; GET {__key__}:__rand_int__",
             "GET __rand_int__{}{tag}",
         ];
         for (line, range) in lines.iter().flat_map(|l| [(l, None), (l, Some(1 << 20))]) {
             let data = line
                 .contains("field")
                 .then(|| Dataset::new("f".into(), vec!["id".into()], rows.clone()).unwrap());
-            let mut plan = plan(line, KeySpace { range, draw: "uniform" }, 1, data);
+            let mut plan = plan(line, KeySpace { range, draw: KeyDist::UNIFORM }, 1, data);
             plan = tagged(plan);
             let keys = vec![Some(1); plan.sequence.len()];
             let slots = Slots::new(&plan, &keys);
@@ -392,6 +448,77 @@ mod tests {
         let mut batch =
             Batch::new::<Resp>(&plan("GET __rand_int__", keys("sequential", range), 1, None));
         assert_eq!(text(batch.fill(turn(range - 1, 1, 1))), "*2 $3 GET $13 9999999999999");
+    }
+
+    /// The commands of a batch, each as its words.
+    fn commands(bytes: &[u8]) -> Vec<Vec<Vec<u8>>> {
+        let mut rest = bytes;
+        let mut commands = Vec::new();
+        while let Some((value, len)) = crate::resp::Value::parse(rest).unwrap() {
+            let crate::resp::Value::Array(words) = value else { panic!("{value:?}") };
+            let word = |word| match word {
+                crate::resp::Value::Bulk(bytes) => bytes,
+                other => panic!("{other:?}"),
+            };
+            commands.push(words.into_iter().map(word).collect());
+            rest = &rest[len..];
+        }
+        assert!(rest.is_empty());
+        commands
+    }
+
+    fn valued(line: &str, spec: ValueSpec) -> Plan {
+        let mut parts = (*plan(line, keys("uniform", 1 << 30), 4, None)).clone();
+        for arg in parts.sequence.iter_mut().flat_map(|c| &mut c.args) {
+            *arg = arg.clone().with_values();
+        }
+        parts.values = Some(spec);
+        parts.build().unwrap()
+    }
+
+    #[test]
+    fn values_have_the_size_and_the_bytes_that_their_key_has() {
+        let sizes: Sizes = "uniform:0..3k".parse().unwrap();
+        let spec = |by| ValueSpec { sizes: sizes.clone(), by, content: Content::Random };
+        let line = "SET k:__key__ <__data__> ; HSET __key__ __rand_int__ __data__ __data__ ; \
+                    MSET __rand_int__ __data__ __rand_int__ __data__ ; LPUSH l __data__";
+        let values = Values::new(Content::Random, 7, 3000);
+        let draws = sizes.draws();
+        for by in [SizeBy::Key, SizeBy::Request] {
+            let mut batch = Batch::new::<Resp>(&valued(line, spec(by)));
+            let mut appended = Vec::new();
+            (5..9).for_each(|n| (0..4).for_each(|c| batch.append(n, c..c + 1, &mut appended)));
+            let sent = batch.fill(turn(5, 4, 16)).to_vec();
+            assert_eq!(sent, appended, "whole or command by command");
+            for (n, command) in commands(&sent).iter().enumerate() {
+                let request = |nth: u64| (5 + n as u64 / 4) * 6 + nth;
+                let number = |word: &[u8]| -> u64 {
+                    std::str::from_utf8(word).unwrap().trim_start_matches("k:").parse().unwrap()
+                };
+                // Where each value stands, whose it is, and which of the sequence.
+                let holds = |word: &[u8], key: u64, place: u64| {
+                    let sized = if by == SizeBy::Key { key } else { request(place) };
+                    let len = workload::sizes::size_of(&*draws, 7, sized) as usize;
+                    assert_eq!(word.len(), len, "{by:?}, command {n}");
+                    assert_eq!(values.differs_at(key, 0, len, 0, word), None, "command {n}");
+                };
+                match n % 4 {
+                    0 => {
+                        let inner = &command[2][1..command[2].len() - 1];
+                        holds(inner, number(&command[1]), 0);
+                    }
+                    1 => {
+                        holds(&command[3], number(&command[1]), 1);
+                        holds(&command[4], number(&command[1]) + (1 << 56), 2);
+                    }
+                    2 => {
+                        holds(&command[2], number(&command[1]), 3);
+                        holds(&command[4], number(&command[3]), 4);
+                    }
+                    _ => holds(&command[2], request(5), 5),
+                }
+            }
+        }
     }
 
     #[test]

@@ -10,10 +10,12 @@
 
 mod batch;
 pub mod cluster;
+mod payload;
 mod protocol;
 pub mod resp;
 mod template;
 
 pub use batch::{Batch, Slots};
+pub use payload::ValueAt;
 pub use protocol::{Decode, Decoded, Protocol, ProtocolError, Reply};
 pub use template::{Hole, Insert, Template};

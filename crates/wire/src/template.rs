@@ -1,10 +1,12 @@
 //! An encoded command with holes.
 //!
 //! Protocol-neutral: a template is bytes, holes of fixed width that numbers are written into, and
-//! inserts of varying width that dataset cells (and their lengths) go into. A template with
+//! inserts of varying width that dataset cells and values (and their lengths) go into. A template with
 //! numbers alone is patched in place; one with inserts is written anew for each request.
 
 use workload::Slot;
+
+use crate::ValueAt;
 
 /// A place of fixed width for a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,12 +27,16 @@ pub enum Insert {
         /// Column.
         column: usize,
     },
-    /// In decimal: `fixed` plus the lengths of these cells.
+    /// A value.
+    Value(ValueAt),
+    /// In decimal: `fixed` plus the lengths of these cells and values.
     Length {
         /// Bytes that do not vary.
         fixed: usize,
         /// Columns whose cells add to it.
         columns: Vec<usize>,
+        /// Values that add to it.
+        values: Vec<ValueAt>,
     },
 }
 
@@ -43,6 +49,21 @@ pub struct Template {
     pub holes: Vec<Hole>,
     /// Inserts by rising offset: each goes before the byte at that offset.
     pub inserts: Vec<(usize, Insert)>,
+}
+
+impl Insert {
+    /// The same in a sequence that has so many fresh numbers and values before the command.
+    pub(crate) fn behind(&self, fresh: u64, before: u64) -> Self {
+        match self {
+            Self::Cell { column } => Self::Cell { column: *column },
+            Self::Value(at) => Self::Value(at.behind(fresh, before)),
+            Self::Length { fixed, columns, values } => Self::Length {
+                fixed: *fixed,
+                columns: columns.clone(),
+                values: values.iter().map(|at| at.behind(fresh, before)).collect(),
+            },
+        }
+    }
 }
 
 /// Writes `value` right-aligned into all of `out`, padded with zeros; digits that do not fit are

@@ -1,13 +1,13 @@
 //! A command as data: arguments made of literal bytes and placeholders.
 //!
 //! Owns the placeholder syntax of `valkey-benchmark` (`__rand_int__`, `__rand_1st__` …
-//! `__rand_9th__`, `__field:name__`, `{tag}` in cluster mode) and how a command line is cut into commands. How an argument
-//! becomes protocol bytes is `wire`'s business.
+//! `__rand_9th__`, `__field:name__`, `{tag}` in cluster mode), `__key__` beside it, and how a command
+//! line is cut into commands. How an argument becomes protocol bytes is `wire`'s business.
 
 use serde::{Deserialize, Serialize};
 
 use crate::secret::{self, SecretBytes};
-use crate::value::Lcg;
+use crate::values::Lcg;
 
 /// One command: what is sent, and how it travels.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -42,6 +42,8 @@ pub enum Piece {
     /// `{tag}` in cluster mode: a hash tag of three characters in its braces, the same throughout
     /// a sequence, that spreads the sequences over all slots.
     Tag,
+    /// A value of the plan's `values`: its size, its bytes or both are not the same for all requests.
+    Value,
     /// `len` bytes of the classic payload generator, beginning `skip` bytes into its stream.
     /// Kept as numbers so that a plan with a 1 GiB value stays small; see [`Lcg`].
     Fill {
@@ -60,6 +62,8 @@ pub enum Slot {
     Fresh,
     /// `__rand_1st__` to `__rand_9th__` (1 to 9): one number for all occurrences in a sequence.
     Shared(u8),
+    /// `__key__`: one number for all occurrences in a sequence, which is the key that it works on.
+    Key,
     /// The three characters of a [`Piece::Tag`].
     Tag,
 }
@@ -67,10 +71,12 @@ pub enum Slot {
 /// What stands for a [`Piece::Tag`] on the command line of cluster mode.
 pub const TAG_PLACEHOLDER: &[u8] = b"{tag}";
 
-/// Characters that a number placeholder occupies, and the least digits it is replaced with.
+/// The least digits that a number placeholder is replaced with: as many characters as those of the peers
+/// have.
 pub const PLACEHOLDER_LEN: usize = 12;
 
-const NUMBER_PLACEHOLDERS: [(&str, Slot); 10] = [
+const NUMBER_PLACEHOLDERS: [(&str, Slot); 11] = [
+    ("__key__", Slot::Key),
     ("__rand_int__", Slot::Fresh),
     ("__rand_1st__", Slot::Shared(1)),
     ("__rand_2nd__", Slot::Shared(2)),
@@ -133,7 +139,26 @@ impl CommandSpec {
         })
     }
 
-    /// Roughly how many bytes the command takes on the wire (fields of a dataset not counted).
+    /// The same with values that vary in the place of filled ones.
+    #[must_use]
+    pub fn with_values(mut self) -> Self {
+        for piece in self.args.iter_mut().flat_map(|arg| &mut arg.pieces) {
+            if matches!(piece, Piece::Fill { .. }) {
+                *piece = Piece::Value;
+            }
+        }
+        self
+    }
+
+    /// How many values that vary are in it.
+    #[must_use]
+    pub fn values(&self) -> u64 {
+        let pieces = self.args.iter().flat_map(|arg| &arg.pieces);
+        pieces.filter(|piece| **piece == Piece::Value).count() as u64
+    }
+
+    /// Roughly how many bytes the command takes on the wire (fields of a dataset and values that vary
+    /// not counted).
     #[must_use]
     pub fn size_hint(&self) -> u64 {
         let arg = |a: &Arg| -> u64 { 8 + a.pieces.iter().map(Piece::size_hint).sum::<u64>() };
@@ -147,7 +172,7 @@ impl Piece {
             Self::Bytes(bytes) => bytes.len() as u64,
             Self::Secret(bytes) => bytes.reveal().len() as u64,
             Self::Number(_) => PLACEHOLDER_LEN as u64,
-            Self::Field(_) => 0,
+            Self::Field(_) | Self::Value => 0,
             Self::Tag => TAG_PLACEHOLDER.len() as u64,
             Self::Fill { len, .. } => u64::from(*len),
         }
@@ -184,6 +209,12 @@ impl Arg {
             *skip += u64::from(len);
             piece
         })
+    }
+
+    /// Replaces every `__data__` by a value that varies.
+    #[must_use]
+    pub fn with_values(self) -> Self {
+        self.split_literals(b"__data__", || Piece::Value)
     }
 
     /// Replaces every `__field:name__` by that column.
@@ -223,7 +254,7 @@ impl Arg {
                 Piece::Bytes(bytes) => out.extend_from_slice(bytes),
                 Piece::Secret(bytes) => out.extend_from_slice(bytes.reveal()),
                 Piece::Fill { len, skip } => Lcg::at(*skip).fill(*len as usize, &mut out),
-                Piece::Number(_) | Piece::Field(_) | Piece::Tag => return None,
+                Piece::Number(_) | Piece::Field(_) | Piece::Tag | Piece::Value => return None,
             }
         }
         Some(out)
@@ -349,9 +380,9 @@ mod tests {
     }
 
     #[test]
-    fn all_ten_number_placeholders_are_twelve_characters() {
+    fn number_placeholders_of_the_peers_are_twelve_characters() {
         for (text, slot) in NUMBER_PLACEHOLDERS {
-            assert_eq!(text.len(), PLACEHOLDER_LEN);
+            assert!(text.len() == PLACEHOLDER_LEN || slot == Slot::Key);
             assert_eq!(Arg::literal(text.as_bytes()).with_numbers().pieces, [Piece::Number(slot)]);
             assert_eq!(placeholder(slot), text);
         }

@@ -12,25 +12,29 @@ pub mod command;
 pub mod dataset;
 pub mod keys;
 pub mod pace;
+pub mod parameters;
 pub mod plan;
 pub mod quantity;
 pub mod random;
 pub mod secret;
 pub mod shard;
+pub mod sizes;
 pub mod stream;
 pub mod suite;
 pub mod target;
-pub mod value;
+pub mod values;
 
 pub use command::{Arg, CommandSpec, Piece, Slot};
 pub use dataset::Dataset;
-pub use keys::{KeyDraw, KeySpace};
+pub use keys::{KeyDist, KeyDraw, KeySpace};
 pub use pace::{Arrivals, Curve, Lane, Pace, Pacer, Schedule, Stage};
 pub use plan::{
-    Different, EngineKind, Fleet, OnError, Plan, PlanError, PlanParts, ProtocolKind, Stop, Window,
-    limits,
+    Different, EngineKind, Fleet, OnError, Plan, PlanError, PlanParts, ProtocolKind, Stop,
+    ValueSpec, Window, limits,
 };
 pub use secret::{Secret, SecretBytes};
 pub use shard::Shard;
+pub use sizes::{SizeBy, Sizes};
 pub use stream::{Budget, RequestStream, Turn};
 pub use target::{ClusterOptions, Credentials, Endpoint, ReadFrom, Target, TlsOptions, Verify};
+pub use values::{Content, Values};

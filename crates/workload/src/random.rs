@@ -7,13 +7,15 @@
 const GOLDEN_GAMMA: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// The finalizer of `SplitMix64`: a bijection that looks random.
-fn mix(mut z: u64) -> u64 {
+#[inline]
+pub(crate) fn mix(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     z ^ (z >> 31)
 }
 
 /// Draw number `index` of the stream that belongs to `seed`: 64 bits, evenly spread.
+#[inline]
 #[must_use]
 pub fn draw(seed: u64, index: u64) -> u64 {
     // The seed is mixed first: neighbouring seeds must not give shifted copies of one stream.
@@ -23,5 +25,41 @@ pub fn draw(seed: u64, index: u64) -> u64 {
 /// Draw number `index` as a number above 0 and up to 1, of 53 bits, so that its logarithm is finite.
 #[must_use]
 pub fn draw_unit(seed: u64, index: u64) -> f64 {
-    ((draw(seed, index) >> 11) + 1) as f64 / (1u64 << 53) as f64
+    unit(draw(seed, index))
+}
+
+/// Random bits as a number above 0 and up to 1.
+#[inline]
+pub(crate) fn unit(bits: u64) -> f64 {
+    ((bits >> 11) + 1) as f64 / BELOW_ONE
+}
+
+/// Random bits as a number in `0..range`, by Lemire's multiply-shift ("Fast random integer
+/// generation in an interval", 2019), whose bias is below `range / 2^64`.
+#[inline]
+pub(crate) fn within(bits: u64, range: u64) -> u64 {
+    ((u128::from(bits) * u128::from(range)) >> 64) as u64
+}
+
+/// The place in `0..range` at this fraction of it, which is from 0 and below 1. A fraction has 53 bits
+/// and a range may need 64: `fine`, which is random bits, says where between two fractions.
+#[inline]
+pub(crate) fn place(fraction: f64, fine: u64, range: u64) -> u64 {
+    within(((fraction * BELOW_ONE) as u64) << 11 | fine >> 53, range)
+}
+
+/// 2^53: a float counts up to this one by one.
+const BELOW_ONE: f64 = (1u64 << 53) as f64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_those_of_the_fraction_to_the_last_bit_of_the_range() {
+        assert_eq!(place(0.5, 0, 10), 5);
+        assert_eq!(place(0.0, u64::MAX, 1 << 53), 0);
+        assert_eq!(place(1.0 - f64::EPSILON / 2.0, u64::MAX, u64::MAX), u64::MAX - 1);
+        assert_eq!(place(0.25, 7 << 53, 1 << 63), (1 << 61) + 3);
+    }
 }

@@ -3,7 +3,7 @@
 
 use wire::cluster::{KeyPlace, Routing, known};
 use wire::resp::Value;
-use workload::{Arg, CommandSpec, Piece, Plan, command, value::Lcg};
+use workload::{Arg, CommandSpec, Piece, Plan, command, values::Lcg};
 
 use super::{ClusterError, refused};
 use crate::{Address, Login, log_in};
@@ -122,6 +122,7 @@ impl Asking<'_, Client> {
                 (Piece::Bytes(bytes), _) => out.extend_from_slice(bytes),
                 (Piece::Secret(bytes), _) => out.extend_from_slice(bytes.reveal()),
                 (Piece::Fill { len, skip }, _) => Lcg::at(*skip).fill(*len as usize, &mut out),
+                (Piece::Value, _) => out.extend_from_slice(b"__data__"),
                 (Piece::Tag, _) => out.extend_from_slice(command::TAG_PLACEHOLDER),
                 (Piece::Field(column), _) => {
                     let cell = self.plan.dataset.as_ref().map(|d| d.cell(0, *column));

@@ -92,11 +92,13 @@ Examples:
     $ keystorm survey -h 127.0.0.1 -o reports";
 
 /// What a survey decides itself, or cannot have.
-const REFUSED: [&str; 29] = [
+const REFUSED: [&str; 32] = [
     "-c",
     "-n",
     "-P",
     "-d",
+    "--size-by",
+    "--content",
     "-r",
     "-t",
     "-k",
@@ -110,6 +112,7 @@ const REFUSED: [&str; 29] = [
     "--arrivals",
     "--window",
     "--sequential",
+    "--key-dist",
     "--csv",
     "--format",
     "--json",

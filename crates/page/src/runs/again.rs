@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use workload::{
-    Arg, Arrivals, Endpoint, EngineKind, OnError, Piece, Plan, ProtocolKind, ReadFrom, Schedule,
-    Stage, Stop, TlsOptions, Verify, Window, command::placeholder, secret::HIDDEN,
-    secret::shown_arguments, suite::SUITE,
+    Arg, Arrivals, Endpoint, EngineKind, KeyDist, OnError, Piece, Plan, ProtocolKind, ReadFrom,
+    Schedule, SizeBy, Stage, Stop, TlsOptions, ValueSpec, Verify, Window, command::placeholder,
+    secret::HIDDEN, secret::shown_arguments, suite::SUITE,
 };
 
 use super::Source;
@@ -103,7 +103,19 @@ fn command_line(plan: &Plan) -> (Vec<String>, Option<Names>) {
     if let Some(range) = plan.keys.range {
         option("-r", range.to_string());
     }
-    option("-d", plan.payload_bytes.to_string());
+    if plan.keys.draw != KeyDist::UNIFORM && plan.keys.draw != KeyDist::SEQUENTIAL {
+        option("--key-dist", plan.keys.draw.to_string());
+    }
+    match &plan.values {
+        Some(ValueSpec { sizes, by, content }) => {
+            option("-d", sizes.to_string());
+            if *by == SizeBy::Request {
+                option("--size-by", "request".into());
+            }
+            option("--content", content.to_string());
+        }
+        None => option("-d", plan.payload_bytes.to_string()),
+    }
     option("--seed", plan.seed.to_string());
     if plan.precision != 3 {
         option("--precision", plan.precision.to_string());
@@ -128,7 +140,7 @@ fn command_line(plan: &Plan) -> (Vec<String>, Option<Names>) {
     }
     let flags = [
         (plan.protocol == ProtocolKind::Resp3, "-3"),
-        (plan.keys.draw == "sequential", "--sequential"),
+        (plan.keys.draw == KeyDist::SEQUENTIAL, "--sequential"),
         (plan.first_byte, "--first-byte"),
     ];
     words.extend(flags.into_iter().filter(|(on, _)| *on).map(|(_, flag)| flag.to_owned()));
@@ -267,7 +279,7 @@ fn argument(arg: &Arg, plan: &Plan) -> String {
         Piece::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
         Piece::Secret(_) => HIDDEN.to_owned(),
         Piece::Number(slot) => placeholder(*slot).to_owned(),
-        Piece::Fill { .. } => "__data__".to_owned(),
+        Piece::Fill { .. } | Piece::Value => "__data__".to_owned(),
         Piece::Tag => "{tag}".to_owned(),
         Piece::Field(column) => {
             let columns = plan.dataset.as_ref().map_or(&[][..], |dataset| dataset.columns());

@@ -126,7 +126,13 @@ fn plan(plan: &Plan) -> Pairs {
         ),
         ("protocol", format!("{:?}", plan.protocol).to_uppercase()),
         ("engine asked for", format!("{:?}", plan.engine).to_lowercase()),
-        ("value size", Unit::Bytes.show(plan.payload_bytes as f64)),
+        (
+            "value size",
+            match &plan.values {
+                Some(values) => format!("{}, {}", values.sizes, values.content),
+                None => Unit::Bytes.show(plan.payload_bytes as f64),
+            },
+        ),
         (
             "keys",
             match plan.keys.range {

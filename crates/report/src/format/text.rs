@@ -37,7 +37,7 @@ impl Format for Text {
         super::write_outages(summary, out)?;
         let news = self.closing.add(summary);
         if self.options.verdict {
-            writeln!(out, "  limited by: {}", summary.run.verdict.text)?;
+            writeln!(out, "  limited by: {}", escape(&summary.run.verdict.text))?;
             for warning in news {
                 writeln!(out, "  warning: {}", escape(warning))?;
             }

@@ -21,8 +21,8 @@ use measure::Measurement;
 use wire::cluster::Topology;
 use wire::resp::Resp;
 use workload::{
-    CommandSpec, EngineKind, Fleet, KeySpace, OnError, Pace, PlanParts, ProtocolKind, Shard, Stop,
-    Target, Window,
+    CommandSpec, EngineKind, Fleet, KeyDist, KeySpace, OnError, Pace, PlanParts, ProtocolKind,
+    Shard, Stop, Target, Window,
 };
 
 use crate::collect::{Collector, Observer, Snapshot};
@@ -60,8 +60,9 @@ pub(crate) fn parts(connections: u32, depth: u32, stop: Stop) -> PlanParts {
         stop,
         setup: vec![],
         sequence: vec![CommandSpec::parse(["SET", "key:__rand_int__", "v"])],
-        keys: KeySpace { range: Some(1000), draw: "uniform" },
+        keys: KeySpace { range: Some(1000), draw: KeyDist::UNIFORM },
         dataset: None,
+        values: None,
         payload_bytes: 3,
         on_error: OnError::Stop,
         reconnect: false,

@@ -80,7 +80,7 @@ fn the_seed_makes_the_keys_whatever_the_fleet() {
 #[test]
 fn sequential_keys_cover_the_space_once() {
     let mut plan = parts(7, 5, Stop::Requests(1000));
-    plan.keys.draw = "sequential";
+    plan.keys.draw = workload::KeyDist::SEQUENTIAL;
     let (_, log) = replay(plan, Server::taking(10));
     let mut keys: Vec<String> = log.requests.into_iter().map(|r| r.2[1].clone()).collect();
     keys.sort();

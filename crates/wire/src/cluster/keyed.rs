@@ -1,6 +1,6 @@
 //! The slot of a command's key, as far as it is known before the numbers are drawn.
 
-use workload::{Arg, Dataset, Piece, Slot, command, value::Lcg};
+use workload::{Arg, Dataset, Piece, Slot, command, values::Lcg};
 
 use super::slot::{crc16, hashed, slot_of_request};
 use super::{SLOTS, slot_of, tag_of};
@@ -63,7 +63,7 @@ impl KeyHash {
                     }
                     None => sample.extend_from_slice(command::placeholder(*slot).as_bytes()),
                 },
-                Piece::Field(_) => return written(),
+                Piece::Field(_) | Piece::Value => return written(),
             }
         }
         let range = hashed(&sample);
@@ -132,6 +132,7 @@ fn write(
             (Piece::Field(column), _) => {
                 out.extend_from_slice(dataset.map_or(&[][..], |d| d.cell(number, *column)));
             }
+            (Piece::Value, _) => {}
             (Piece::Tag, _) => {
                 out.push(b'{');
                 out.extend_from_slice(&tag_of(slot_of_request(number, numbers.seed)));

@@ -2,7 +2,8 @@
 
 use workload::{Arg, CommandSpec, Piece, Slot, command};
 
-use crate::{Hole, Insert, Template};
+use crate::payload::places;
+use crate::{Hole, Insert, Template, ValueAt};
 
 /// Appends a command of plain arguments.
 pub fn encode_command(args: &[&[u8]], out: &mut Vec<u8>) {
@@ -17,12 +18,14 @@ pub fn encode_command(args: &[&[u8]], out: &mut Vec<u8>) {
 /// See [`crate::Protocol::compile`].
 pub(super) fn compile(command: &CommandSpec, digits: Option<usize>) -> Template {
     let mut template = Template::default();
+    let places = places(command, digits);
+    let mut values = &places[..];
     if command.inline {
         for (n, arg) in command.args.iter().enumerate() {
             if n > 0 {
                 template.bytes.push(b' ');
             }
-            append_body(&mut template, arg, digits);
+            append_body(&mut template, arg, digits, &mut values);
         }
         template.bytes.extend_from_slice(b"\r\n");
         return template;
@@ -30,35 +33,44 @@ pub(super) fn compile(command: &CommandSpec, digits: Option<usize>) -> Template 
     let count = format!("*{}\r\n", command.args.len());
     template.bytes.extend_from_slice(count.as_bytes());
     for arg in &command.args {
-        append_header(&mut template, arg, digits);
-        append_body(&mut template, arg, digits);
+        append_header(&mut template, arg, digits, values);
+        append_body(&mut template, arg, digits, &mut values);
         template.bytes.extend_from_slice(b"\r\n");
     }
     template
 }
 
-fn append_header(template: &mut Template, arg: &Arg, digits: Option<usize>) {
+/// `values` are the places for values from this argument on.
+fn append_header(template: &mut Template, arg: &Arg, digits: Option<usize>, values: &[ValueAt]) {
     let fixed = arg.pieces.iter().map(|p| fixed_len(p, digits)).sum::<usize>();
     let columns: Vec<usize> = arg.pieces.iter().filter_map(column).collect();
+    let own = arg.pieces.iter().filter(|piece| **piece == Piece::Value).count();
+    let values = values[..own].to_vec();
     template.bytes.push(b'$');
-    if columns.is_empty() {
+    if columns.is_empty() && values.is_empty() {
         template.bytes.extend_from_slice(fixed.to_string().as_bytes());
     } else {
-        template.inserts.push((template.bytes.len(), Insert::Length { fixed, columns }));
+        template.inserts.push((template.bytes.len(), Insert::Length { fixed, columns, values }));
     }
     template.bytes.extend_from_slice(b"\r\n");
 }
 
-fn append_body(template: &mut Template, arg: &Arg, digits: Option<usize>) {
+/// Takes the places of the argument's values off `values`.
+fn append_body(template: &mut Template, arg: &Arg, digits: Option<usize>, values: &mut &[ValueAt]) {
     for piece in &arg.pieces {
         let at = template.bytes.len();
         match piece {
             Piece::Bytes(bytes) => template.bytes.extend_from_slice(bytes),
             Piece::Secret(bytes) => template.bytes.extend_from_slice(bytes.reveal()),
             Piece::Fill { len, skip } => {
-                workload::value::Lcg::at(*skip).fill(*len as usize, &mut template.bytes);
+                workload::values::Lcg::at(*skip).fill(*len as usize, &mut template.bytes);
             }
             Piece::Field(column) => template.inserts.push((at, Insert::Cell { column: *column })),
+            Piece::Value => {
+                let (at_value, later) = values.split_first().expect("a place for every value");
+                template.inserts.push((at, Insert::Value(*at_value)));
+                *values = later;
+            }
             Piece::Tag => {
                 template.bytes.extend_from_slice(command::TAG_PLACEHOLDER);
                 template.holes.push(Hole { at: at + 1, digits: 3, slot: Slot::Tag });
@@ -79,9 +91,9 @@ fn fixed_len(piece: &Piece, digits: Option<usize>) -> usize {
         Piece::Bytes(bytes) => bytes.len(),
         Piece::Secret(bytes) => bytes.reveal().len(),
         Piece::Fill { len, .. } => *len as usize,
-        Piece::Field(_) => 0,
+        Piece::Field(_) | Piece::Value => 0,
         Piece::Tag => command::TAG_PLACEHOLDER.len(),
-        Piece::Number(_) => digits.unwrap_or(command::PLACEHOLDER_LEN),
+        Piece::Number(slot) => digits.unwrap_or_else(|| command::placeholder(*slot).len()),
     }
 }
 

@@ -7,74 +7,66 @@
 //!
 //! A new distribution is one file here and one row in [`KEY_DRAWS`].
 
+mod exponential;
+mod gaussian;
+mod hotspot;
+mod latest;
+mod scattered;
 mod sequential;
+#[cfg(test)]
+mod shape;
+mod space;
+mod trace;
 mod uniform;
+mod zipf;
 
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize};
-
-pub use sequential::Sequential;
+pub use space::{KeyDist, KeySpace};
 pub use uniform::Uniform;
 
-/// A distribution of keys.
+use crate::parameters::Row;
+
+/// Draws keys from the range that it was made for.
 pub trait KeyDraw: Send + Sync {
-    /// The key of draw number `index`, in `0..range`. `range` is at least 1.
-    fn draw(&self, seed: u64, index: u64, range: u64) -> u64;
-}
+    /// The key of draw number `index`, in the range.
+    fn draw(&self, seed: u64, index: u64) -> u64;
 
-/// Every distribution by its name.
-pub const KEY_DRAWS: &[(&str, &dyn KeyDraw)] =
-    &[("uniform", &Uniform), ("sequential", &Sequential)];
+    /// The same where keys are inserted in order while the test runs, and `0..present` are there: for
+    /// distributions that go by the age of a key.
+    fn draw_present(&self, seed: u64, index: u64, present: u64) -> u64 {
+        let _ = present;
+        self.draw(seed, index)
+    }
 
-/// What number placeholders are replaced with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct KeySpace {
-    /// Keys are `0..range`. `None` leaves placeholders as the text they are, as
-    /// `redis-benchmark` does without `-r`. A range of 0 means only key 0, as there.
-    pub range: Option<u64>,
-    /// The distribution, a name in [`KEY_DRAWS`].
-    pub draw: &'static str,
-}
-
-/// Written out, because the name has to be looked up in the table.
-impl<'de> Deserialize<'de> for KeySpace {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        struct Named {
-            range: Option<u64>,
-            draw: String,
-        }
-        let Named { range, draw } = Named::deserialize(deserializer)?;
-        match KEY_DRAWS.iter().find(|(name, _)| *name == draw) {
-            Some((draw, _)) => Ok(Self { range, draw }),
-            None => Err(D::Error::custom(format!("there is no key distribution {draw:?}"))),
-        }
+    /// Whether only [`draw_present`](Self::draw_present) draws what the distribution promises.
+    fn needs_inserts(&self) -> bool {
+        false
     }
 }
 
-impl Default for KeySpace {
-    fn default() -> Self {
-        Self { range: None, draw: "uniform" }
-    }
-}
+/// Sets up draws from `0..range`, which has at least one key: in the same time and memory whatever the
+/// range.
+pub(crate) type Make = fn(parameters: Option<&str>, range: u64) -> Result<Box<dyn KeyDraw>, String>;
 
-impl KeySpace {
-    /// The distribution that `draw` names.
-    ///
-    /// # Panics
-    /// When the name is not in the table, which only a slip in keystorm can cause.
-    #[must_use]
-    pub fn distribution(&self) -> &'static dyn KeyDraw {
-        let found = KEY_DRAWS.iter().find(|(name, _)| *name == self.draw);
-        found.expect("the name of a registered key distribution").1
-    }
+/// Every distribution.
+pub const KEY_DRAWS: &[Row<Make>] = &[
+    row("uniform", "uniform", "uniform", uniform::read),
+    row("sequential", "sequential", "sequential", sequential::read),
+    row("zipf", "zipf[:S]", "zipf:0.99", zipf::read),
+    row("zipf-scattered", "zipf-scattered[:S]", "zipf-scattered:0.99", scattered::read),
+    row("hotspot", "hotspot:SHARE/KEYS", "hotspot:80/20", hotspot::read),
+    row("gaussian", "gaussian[:MEAN,SD]", "gaussian:50,10", gaussian::read),
+    row("exponential", "exponential[:PERCENTILE/SHARE]", "exponential:95/85.7", exponential::read),
+    row("latest", "latest[:S]", "latest:0.99", latest::read),
+    row("file", "file:PATH[#COLUMN]", "file:keys.csv#id", trace::read),
+];
 
-    /// Digits that hold every key: 12, or more for ranges beyond 10^12.
-    #[must_use]
-    pub fn digits(&self) -> usize {
-        let largest = self.range.unwrap_or(0).saturating_sub(1);
-        crate::command::PLACEHOLDER_LEN.max(largest.max(1).ilog10() as usize + 1)
-    }
+const fn row(
+    name: &'static str,
+    form: &'static str,
+    example: &'static str,
+    make: Make,
+) -> Row<Make> {
+    Row { name, form, example, make }
 }
 
 #[cfg(test)]
@@ -84,23 +76,29 @@ mod tests {
     /// The conformance suite of the seam: what every distribution must hold.
     #[test]
     fn every_distribution_is_deterministic_and_within_bounds() {
-        for (name, draw) in KEY_DRAWS {
-            for range in [1, 2, 7, 1_000, u64::from(u32::MAX) + 1, u64::MAX] {
+        for row in KEY_DRAWS {
+            let dist: KeyDist = row.example.parse().unwrap();
+            for range in [1, 2, 7, 1_000, 1_000_000_000, 1 << 63, u64::MAX] {
+                let (keys, again) = (dist.over(range), dist.over(range));
                 for index in (0..200).chain([u64::MAX - 1, u64::MAX]) {
-                    let key = draw.draw(42, index, range);
-                    assert!(key < range, "{name}: {key} is outside 0..{range}");
-                    assert_eq!(key, draw.draw(42, index, range), "{name} repeats itself");
+                    let key = keys.draw(42, index);
+                    assert!(key < range, "{}: {key} is outside 0..{range}", row.name);
+                    assert_eq!(key, again.draw(42, index), "{} repeats itself", row.name);
+                    assert!(keys.draw_present(42, index, range) < range, "{}", row.name);
                 }
             }
         }
     }
 
+    /// A form is its name, with a colon and parameters unless these are in brackets.
     #[test]
-    fn digits_grow_only_beyond_twelve() {
-        let digits = |range| KeySpace { range: Some(range), draw: "uniform" }.digits();
-        assert_eq!(digits(0), 12);
-        assert_eq!(digits(1_000_000_000_000), 12);
-        assert_eq!(digits(1_000_000_000_001), 13);
-        assert_eq!(digits(u64::MAX), 20);
+    fn what_is_said_of_a_distribution_can_be_typed() {
+        for Row { name, form, .. } in KEY_DRAWS {
+            let needed = form.strip_prefix(name).unwrap();
+            assert_eq!(name.parse::<KeyDist>().is_err(), needed.starts_with(':'), "{form}");
+            let takes_some = !needed.is_empty();
+            let nonsense = format!("{name}:/").parse::<KeyDist>();
+            assert_eq!(nonsense.is_ok(), takes_some && *name == "file", "{form}");
+        }
     }
 }

@@ -1,15 +1,23 @@
 //! Keys in order, over and over.
 
 use super::KeyDraw;
+use crate::parameters::none;
 
 /// Draw number `i` is key `i mod range`: `range` draws cover the space exactly once, whichever
 /// threads and connections make them.
 #[derive(Debug, Clone, Copy)]
-pub struct Sequential;
+struct Sequential {
+    range: u64,
+}
+
+pub(super) fn read(parameters: Option<&str>, range: u64) -> Result<Box<dyn KeyDraw>, String> {
+    none(parameters)?;
+    Ok(Box::new(Sequential { range }))
+}
 
 impl KeyDraw for Sequential {
-    fn draw(&self, _seed: u64, index: u64, range: u64) -> u64 {
-        index % range
+    fn draw(&self, _seed: u64, index: u64) -> u64 {
+        index % self.range
     }
 }
 
@@ -19,7 +27,8 @@ mod tests {
 
     #[test]
     fn a_round_covers_the_space_once() {
-        let mut keys: Vec<u64> = (0..100).map(|i| Sequential.draw(9, i, 100)).collect();
+        let all = Sequential { range: 100 };
+        let mut keys: Vec<u64> = (0..100).map(|i| all.draw(9, i)).collect();
         keys.sort_unstable();
         assert_eq!(keys, (0..100).collect::<Vec<_>>());
     }

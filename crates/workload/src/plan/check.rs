@@ -1,7 +1,7 @@
 //! What a plan must keep to: every bound, in words that name the option of the classic command line.
 
 use super::{Plan, PlanError, PlanParts, Stop, limits};
-use crate::{CommandSpec, Pace, Piece, Schedule, Shard};
+use crate::{KeySpace, Pace, Piece, Schedule, Shard};
 
 fn refuse(ok: bool, message: impl FnOnce() -> String) -> Result<(), PlanError> {
     if ok { Ok(()) } else { Err(PlanError(message())) }
@@ -63,9 +63,12 @@ impl PlanParts {
         refuse(self.sequence.len() <= limits::SEQUENCE_MAX, || {
             format!("a sequence holds at most {} commands, repeats included", limits::SEQUENCE_MAX)
         })?;
+        self.check_keys()?;
         self.check_shard()?;
         self.check_batch_bytes()?;
         self.check_fields()?;
+        let valued = self.values.is_some() || self.sequence.iter().all(|c| c.values() == 0);
+        refuse(valued, || "a value that varies needs -d or --content to say how".to_owned())?;
         Ok(Plan(self.without_open_passwords()))
     }
 
@@ -107,6 +110,21 @@ impl PlanParts {
         })
     }
 
+    fn check_keys(&self) -> Result<(), PlanError> {
+        let KeySpace { range, draw } = &self.keys;
+        refuse(!self.keys.draws().needs_inserts(), || {
+            format!(
+                "--key-dist {draw}: it draws the newest of the keys that a run inserts, and no \
+                 command tells which these are yet; zipf has its hottest key at the other end"
+            )
+        })?;
+        let held = range.unwrap_or(0).max(1);
+        refuse(draw.trace_range().is_none_or(|needed| needed <= held), || {
+            let largest = draw.trace_range().unwrap_or(0).saturating_sub(1);
+            format!("--key-dist {draw}: the file has key {largest}, and -r {held} ends before it")
+        })
+    }
+
     fn check_shard(&self) -> Result<(), PlanError> {
         let Shard { index, of } = self.shard;
         refuse((1..=limits::SHARDS_MAX).contains(&of) && (1..=of).contains(&index), || {
@@ -132,9 +150,8 @@ impl PlanParts {
     }
 
     fn check_batch_bytes(&self) -> Result<(), PlanError> {
-        let one: u64 = self.sequence.iter().map(CommandSpec::size_hint).sum();
-        let depth = u64::from(self.fleet.pipeline_depth);
-        refuse(one.saturating_mul(depth) <= limits::BATCH_BYTES_MAX, || {
+        let (one, depth) = (self.sequence_bytes(), self.fleet.pipeline_depth);
+        refuse(self.batch_bytes() <= limits::BATCH_BYTES_MAX, || {
             format!(
                 "a pipeline of {depth} requests of {one} bytes is over the limit of {} bytes; \
                  lower -P or -d",

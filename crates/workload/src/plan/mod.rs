@@ -17,7 +17,8 @@ pub use different::Different;
 
 use crate::secret::{self, SecretBytes};
 use crate::{
-    Budget, CommandSpec, Curve, Dataset, Endpoint, KeySpace, Pace, Pacer, Schedule, Shard, Target,
+    Budget, CommandSpec, Content, Curve, Dataset, Endpoint, KeySpace, Pace, Pacer, Schedule, Shard,
+    SizeBy, Sizes, Target,
 };
 
 /// The protocol spoken on every connection.
@@ -94,6 +95,19 @@ pub enum OnError {
     Count,
 }
 
+/// Values that differ from request to request or from key to key.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ValueSpec {
+    /// How large they are.
+    pub sizes: Sizes,
+    /// What the size is a function of.
+    #[serde(default)]
+    pub by: SizeBy,
+    /// What they are made of.
+    #[serde(default)]
+    pub content: Content,
+}
+
 /// Everything a front end decides about one test, not yet checked.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct PlanParts {
@@ -123,7 +137,10 @@ pub struct PlanParts {
     /// What the field placeholders draw from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dataset: Option<Arc<Dataset>>,
-    /// The size in bytes that the classic report calls payload.
+    /// What `__data__` is where values differ in size or are not the classic bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub values: Option<ValueSpec>,
+    /// The size in bytes that the classic report calls payload; the mean, where sizes differ.
     pub payload_bytes: u64,
     /// What an error reply does.
     pub on_error: OnError,
@@ -172,6 +189,22 @@ impl TryFrom<PlanParts> for Plan {
     }
 }
 
+impl PlanParts {
+    /// Most bytes of one pipeline (fields of a dataset not counted).
+    #[must_use]
+    pub fn batch_bytes(&self) -> u64 {
+        let depth = u64::from(self.fleet.pipeline_depth);
+        self.sequence_bytes().saturating_mul(depth)
+    }
+
+    fn sequence_bytes(&self) -> u64 {
+        let fixed: u64 = self.sequence.iter().map(CommandSpec::size_hint).sum();
+        let values: u64 = self.sequence.iter().map(CommandSpec::values).sum();
+        let largest = self.values.as_ref().map_or(0, |values| values.sizes.largest());
+        fixed.saturating_add(values.saturating_mul(u64::from(largest)))
+    }
+}
+
 impl Plan {
     /// Every password that it holds, each once, to look for in what others say.
     #[must_use]
@@ -188,6 +221,16 @@ impl Plan {
         all.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         all.dedup();
         all
+    }
+
+    /// What was left behind when the plan was saved, if anything was: without it the plan can be shown
+    /// and compared, and not be run.
+    #[must_use]
+    pub fn lacking(&self) -> Option<&'static str> {
+        if self.dataset.as_ref().is_some_and(|dataset| dataset.is_description()) {
+            return Some("the cells of its dataset");
+        }
+        self.keys.draw.is_description().then_some("the keys of its file")
     }
 
     /// Connections that this share of the plan opens.
@@ -266,7 +309,7 @@ impl Plan {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::Piece;
+    use crate::{KeyDist, Piece};
 
     /// A small valid set of parts for tests to change one thing of.
     pub(crate) fn parts() -> PlanParts {
@@ -291,6 +334,7 @@ pub(crate) mod tests {
             sequence: vec![CommandSpec::from_words(["PING"])],
             keys: KeySpace::default(),
             dataset: None,
+            values: None,
             payload_bytes: 3,
             on_error: OnError::Stop,
             reconnect: false,
@@ -302,6 +346,10 @@ pub(crate) mod tests {
         }
     }
 
+    fn trace() -> KeyDist {
+        "file:f".parse::<KeyDist>().unwrap().with_trace(vec![0, 1]).unwrap()
+    }
+
     type Change = fn(&mut PlanParts);
 
     #[test]
@@ -311,7 +359,7 @@ pub(crate) mod tests {
 
     #[test]
     fn each_bound_is_checked_and_named() {
-        let cases: [(Change, &str); 14] = [
+        let cases: [(Change, &str); 16] = [
             (|p| p.fleet.connections = 0, "-c 0"),
             (|p| p.fleet.connections = limits::CONNECTIONS_MAX + 1, "-c 1000001"),
             (|p| p.fleet.pipeline_depth = limits::PIPELINE_MAX + 1, "-P 1000001"),
@@ -325,6 +373,8 @@ pub(crate) mod tests {
             (|p| (p.shard, p.stop) = (Shard { index: 1, of: 9 }, Stop::Requests(8)), "-n is"),
             (|p| p.timeout_ns = Some(limits::TIMEOUT_NS_MIN - 1), "--timeout"),
             (|p| p.sequence.clear(), "no command"),
+            (|p| p.keys.draw = "latest".parse().unwrap(), "--key-dist latest"),
+            (|p| p.keys.draw = trace(), "-r 1 ends"),
             (|p| p.sequence[0].args.push(Arg { pieces: vec![Piece::Field(0)] }), "--dataset"),
         ];
         for (change, expected) in cases {
@@ -348,7 +398,7 @@ pub(crate) mod tests {
         parts.target.credentials = Some(odd);
         parts.pace = Pace::constant(0.1 + 0.2);
         parts.sequence.push(CommandSpec::parse([&b"SET"[..], b"k:__rand_1st__", b"\x00\xff"]));
-        parts.keys = KeySpace { range: Some(u64::MAX), draw: "sequential" };
+        parts.keys = KeySpace { range: Some(u64::MAX), draw: KeyDist::SEQUENTIAL };
         let plan = parts.build().unwrap();
         let text = serde_json::to_string(&plan).unwrap();
         let loaded: Plan = serde_json::from_str(&text).unwrap();

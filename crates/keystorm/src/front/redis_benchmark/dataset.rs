@@ -7,6 +7,8 @@ use std::path::Path;
 use csv::{ReaderBuilder, StringRecord};
 use workload::Dataset;
 
+use super::values::delimiter;
+
 /// Reads a file whose name ends in `.csv`, `.tsv` or `.xml`. Another is XML if the element that
 /// makes a row is named, and CSV otherwise.
 ///
@@ -19,20 +21,20 @@ pub(super) fn read(
 ) -> Result<Dataset, String> {
     let is = |extension: &str| path.extension().is_some_and(|e| e.eq_ignore_ascii_case(extension));
     match xml_row {
-        _ if is("csv") || is("tsv") => with_header(path, is("tsv"), rows_max),
+        _ if is("csv") || is("tsv") => with_header(path, rows_max),
         Some(row) => xml::read(path, row, rows_max.unwrap_or(usize::MAX)),
         None if is("xml") => Err("XML dataset requires --xml-root-element parameter: the name of \
                                   the element that makes a row, such as doc"
             .into()),
-        None => with_header(path, false, rows_max),
+        None => with_header(path, rows_max),
     }
 }
 
 /// Reads a file with a header line.
-fn with_header(path: &Path, tabs: bool, rows_max: Option<usize>) -> Result<Dataset, String> {
+fn with_header(path: &Path, rows_max: Option<usize>) -> Result<Dataset, String> {
     let fault = |error: csv::Error| format!("--dataset {}: {error}", path.display());
     let mut reader = ReaderBuilder::new()
-        .delimiter(if tabs { b'\t' } else { b',' })
+        .delimiter(delimiter(path))
         .flexible(true)
         .from_path(path)
         .map_err(fault)?;

@@ -3,7 +3,9 @@
 //! Two stages: [`options`] holds what was typed, its [`values`] read, and [`plans`] what it means.
 
 mod dataset;
+mod keys;
 mod options;
+mod payload;
 mod persona;
 mod plans;
 mod rate;

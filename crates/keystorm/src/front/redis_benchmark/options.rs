@@ -9,14 +9,16 @@ use std::time::Duration;
 
 use crate::front::{PageOptions, Spread};
 use clap::{ArgAction, Parser};
+use workload::{Content, KeyDist};
 
 use crate::front::MetricsAt;
 use crate::front::show::format_name;
 
+use super::payload::{Size, size};
 use super::persona::PEERS;
 use super::values::{
-    ArrivalsArg, EngineArg, OnErrorArg, RfrArg, Threads, WindowArg, YesNo, count, count_in, ip,
-    milliseconds, port, seconds, shard, signed, small_count, start_at, threads,
+    ArrivalsArg, EngineArg, OnErrorArg, RfrArg, SizeByArg, Threads, WindowArg, YesNo, count,
+    count_in, ip, milliseconds, port, seconds, shard, signed, small_count, start_at, threads,
 };
 
 /// How fast is your Redis, really? Measures Redis, Valkey and whatever else speaks RESP. Takes the
@@ -64,8 +66,8 @@ pub(in crate::front) struct Options {
 
     /// A command to send instead of the suite; several with `;` between them, each with a repeat
     /// count before it if you like. In its arguments __rand_int__ becomes a key number (fresh each
-    /// time), __rand_1st__ to __rand_9th__ one number throughout the sequence, __data__ a value of
-    /// -d bytes, and __field:name__ a cell of the --dataset
+    /// time), __key__ one key number throughout the sequence, __rand_1st__ to __rand_9th__ nine
+    /// more, __data__ a value of -d bytes, and __field:name__ a cell of the --dataset
     #[arg(trailing_var_arg = true, value_name = "COMMAND ARGS", hide_possible_values = true)]
     pub(super) command: Vec<std::ffi::OsString>,
 }
@@ -260,11 +262,25 @@ pub(super) struct DataOptions {
     #[arg(short = 'r', value_name = "KEYSPACE", allow_hyphen_values = true)]
     pub(super) keyspace: Option<String>,
     /// Go through the keys of -r in order instead of at random
-    #[arg(long)]
+    #[arg(long, conflicts_with = "key_dist")]
     pub(super) sequential: bool,
-    /// Bytes of a value [default: 3]
-    #[arg(short = 'd', value_name = "SIZE", allow_hyphen_values = true, value_parser = signed)]
-    pub(super) data_size: Option<i64>,
+    /// How keys are drawn: uniform, sequential, zipf[:S], zipf-scattered[:S], hotspot:SHARE/KEYS,
+    /// gaussian[:MEAN,SD] and exponential[:PERCENTILE/SHARE] in percent, or file:PATH[#COLUMN]
+    /// [default: uniform]
+    #[arg(long, value_name = "DIST", allow_hyphen_values = true)]
+    pub(super) key_dist: Option<KeyDist>,
+    /// Bytes of a value, or how sizes are drawn: uniform:MIN..MAX, sizes:SIZE=WEIGHT,…,
+    /// lognormal:MEDIAN,SIGMA, pareto:SCALE,SHAPE or normal:MEAN,SD, the last three with
+    /// ,MIN..MAX behind if you like [default: 3]
+    #[arg(short = 'd', value_name = "SIZE", allow_hyphen_values = true, value_parser = size)]
+    pub(super) data_size: Option<Size>,
+    /// Whether a size belongs to the key, which keeps it, or to the request [default: key]
+    #[arg(long, value_name = "BY", hide_possible_values = true)]
+    pub(super) size_by: Option<SizeByArg>,
+    /// What values are made of: classic (the bytes of redis-benchmark), random, or compressible:N
+    /// for N to 1 [default: classic; random where sizes are drawn]
+    #[arg(long, value_name = "CONTENT")]
+    pub(super) content: Option<Content>,
     /// Read the last argument of the command from standard input
     #[arg(short = 'x')]
     pub(super) stdin_arg: bool,
@@ -395,6 +411,9 @@ Examples:
 
   Any command, here with a random key and 100 bytes of data:
     $ keystorm -r 10000 -n 10000 -d 100 set user:__rand_int__ __data__
+
+  Keys of which a few are hot, each read and then written:
+    $ keystorm -r 1M -n 10000 --key-dist zipf get user:__key__ ';' set user:__key__ __data__
 
   A cluster, from any of its nodes; the keys fall on the nodes that own them:
     keystorm --cluster -h 10.0.0.1 -r 1000000 set user:__rand_int__ __data__

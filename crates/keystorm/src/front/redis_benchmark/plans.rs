@@ -13,20 +13,18 @@ use wire::resp::Resp;
 use workload::command::split_sequence;
 use workload::suite::{FCALL_KEYS_MAX, FUNCTIONS_MAX, Origin, SUITE, SuiteShape, SuiteTest, names};
 use workload::{
-    Arg, Arrivals, CommandSpec, Credentials, Dataset, Endpoint, Fleet, KeySpace, OnError, Pace,
-    Plan, PlanParts, ProtocolKind, Schedule, Stop, Window, limits, secret,
+    Arg, Arrivals, CommandSpec, Credentials, Dataset, Endpoint, Fleet, OnError, Pace, Plan,
+    PlanParts, ProtocolKind, Schedule, Stop, Window, limits, secret,
 };
 
 use super::options::Options;
 use super::target::{After, Rule, target};
-use super::values::{Threads, YesNo, count};
-use super::{dataset, rate, tls, verdict};
+use super::values::{Threads, YesNo};
+use super::{dataset, keys, payload, rate, tls, verdict};
 use crate::cpus::cpu_list;
 use crate::front::outputs::apart;
 use crate::front::{Action, Job, Output, Spread, VerdictTo};
 
-/// Largest value, as in the peers.
-const DATA_MAX: i64 = 1 << 30;
 const REQUESTS_DEFAULT: u64 = 100_000;
 /// Why a dataset that nothing uses is refused.
 const FIELDS_WANTED: &str = "--dataset: Dataset mode requires a command with field placeholders, \
@@ -65,9 +63,10 @@ pub(super) fn job(options: Options, persona: Persona, after: After) -> Result<Jo
             return Err(format!("{option} {given}: at most {most} are possible"));
         }
     }
-    let parts = if suite {
+    let value_len = base.payload_bytes as u32;
+    let parts: Vec<PlanParts> = if suite {
         let shape = SuiteShape {
-            value_len: value_len(&options),
+            value_len,
             value_skip: 0,
             randomised: base.keys.range.is_some(),
             functions: options.data.num_functions,
@@ -181,6 +180,7 @@ fn base(
     notes: &mut Vec<String>,
 ) -> Result<PlanParts, String> {
     let (load, data, results) = (&options.load, &options.data, &options.results);
+    let (value_len, values) = payload::values(data, persona)?;
     let arrivals = load.arrivals.map_or(Arrivals::Constant, Into::into);
     let pace = match load.rps.as_deref() {
         None => Pace::Closed,
@@ -235,12 +235,10 @@ fn base(
         stop,
         setup: Vec::new(),
         sequence: Vec::new(),
-        keys: KeySpace {
-            range: data.keyspace.as_deref().map(keyspace).transpose()?,
-            draw: if data.sequential { "sequential" } else { "uniform" },
-        },
+        keys: keys::space(data)?,
         dataset: None,
-        payload_bytes: u64::from(value_len(options)),
+        payload_bytes: u64::from(value_len),
+        values,
         on_error: match results.on_error {
             Some(on_error) => on_error.into(),
             // Who stands an outage stands the errors of a server that has just come back.
@@ -282,10 +280,12 @@ fn chosen(tests: Option<&str>, persona: Persona) -> Result<Vec<&'static SuiteTes
 }
 
 fn suite_parts(base: &PlanParts, test: &SuiteTest, shape: &SuiteShape) -> PlanParts {
+    let command = test.command(shape);
+    let command = if base.values.is_some() { command.with_values() } else { command };
     PlanParts {
         name: test.title.to_owned(),
         setup: test.setup(shape).into_iter().collect(),
-        sequence: vec![test.command(shape)],
+        sequence: vec![command],
         ..base.clone()
     }
 }
@@ -303,6 +303,7 @@ fn command_parts(base: PlanParts, options: &Options) -> Result<PlanParts, String
     let dataset = dataset_of(options)?;
     let mut skip = 0;
     let mut has_field = false;
+    let (varies, value_len) = (base.values.is_some(), base.payload_bytes as u32);
     let cluster = options.server.cluster;
     let mut arg = |word: Vec<u8>| -> Result<Arg, String> {
         let arg = Arg::literal(&word);
@@ -311,7 +312,11 @@ fn command_parts(base: PlanParts, options: &Options) -> Result<PlanParts, String
             if arg.names_field() {
                 return Err("a __field:name__ placeholder needs --dataset FILE".into());
             }
-            return Ok(arg.with_data(value_len(options), &mut skip).with_numbers());
+            let arg = match varies {
+                true => arg.with_values(),
+                false => arg.with_data(value_len, &mut skip),
+            };
+            return Ok(arg.with_numbers());
         };
         if word.windows(8).any(|w| w == b"__data__") {
             return Err("__data__ placeholders cannot be used with --dataset option".into());
@@ -337,7 +342,10 @@ fn command_parts(base: PlanParts, options: &Options) -> Result<PlanParts, String
     if dataset.is_some() && !has_field {
         return Err(FIELDS_WANTED.into());
     }
-    let encoded = |command: &CommandSpec| Resp::compile(command, None).bytes.len() as u64;
+    let encoded = |command: &CommandSpec| {
+        let values = command.values() * u64::from(value_len);
+        Resp::compile(command, None).bytes.len() as u64 + values
+    };
     Ok(PlanParts {
         name,
         payload_bytes: sequence.iter().map(encoded).sum(),
@@ -364,24 +372,11 @@ fn dataset_of(options: &Options) -> Result<Option<Dataset>, String> {
     options.data.dataset.as_deref().map(|path| dataset::read(path, row, rows_max)).transpose()
 }
 
-/// As in the peers, what is too small or too large becomes the nearest that is not.
-fn value_len(options: &Options) -> u32 {
-    options.data.data_size.unwrap_or(3).clamp(1, DATA_MAX) as u32
-}
-
 fn precision(digits: Option<i64>) -> u8 {
     match digits {
         None | Some(..=0) => 3,
         Some(digits) => digits.min(4) as u8,
     }
-}
-
-/// As in the peers, a negative key space is an empty one, whose only key is 0.
-fn keyspace(text: &str) -> Result<u64, String> {
-    if text.starts_with('-') && text[1..].parse::<u64>().is_ok() {
-        return Ok(0);
-    }
-    count(text).map_err(|e| format!("-r {text}: {e}"))
 }
 
 /// CPUs that the load may use beside a server on this machine, which takes one.

@@ -121,6 +121,22 @@ impl From<EngineArg> for EngineKind {
     }
 }
 
+/// [`workload::SizeBy`] as an option.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(super) enum SizeByArg {
+    Key,
+    Request,
+}
+
+impl From<SizeByArg> for workload::SizeBy {
+    fn from(arg: SizeByArg) -> Self {
+        match arg {
+            SizeByArg::Key => Self::Key,
+            SizeByArg::Request => Self::Request,
+        }
+    }
+}
+
 /// [`workload::OnError`] as an option.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(super) enum OnErrorArg {
@@ -163,6 +179,12 @@ pub(in crate::front) fn signed(text: &str) -> Result<i64, String> {
     let (sign, digits) = text.strip_prefix('-').map_or((1, text), |digits| (-1, digits));
     let number = i64::try_from(count(digits)?);
     number.map(|n| sign * n).map_err(|_| format!("at most {} is possible", i64::MAX))
+}
+
+/// What separates the cells of a table: tabs if its name ends in `.tsv`, commas otherwise.
+pub(super) fn delimiter(path: &std::path::Path) -> u8 {
+    let tabs = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("tsv"));
+    if tabs { b'\t' } else { b',' }
 }
 
 /// A port.

@@ -1,6 +1,4 @@
-//! The bytes of values.
-//!
-//! Owns the payload generator of `redis-benchmark`: a linear congruential generator whose stream
+//! The payload generator of `redis-benchmark`: a linear congruential generator whose stream
 //! runs on from value to value, so that the same command line stores the same bytes with either
 //! tool (the first eight are `VXKeHogK`).
 

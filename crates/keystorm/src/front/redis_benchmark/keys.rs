@@ -1,0 +1,102 @@
+//! `-r`, `--sequential` and `--key-dist`: which keys there are and how they are drawn.
+
+use std::path::Path;
+
+use csv::{ReaderBuilder, StringRecord};
+use workload::{KeyDist, KeySpace};
+
+use super::options::DataOptions;
+use super::values::{count, delimiter};
+
+/// The key space that options describe; reads the file of `file:`.
+///
+/// # Errors
+/// What makes no sense, in words for the person who typed it.
+pub(super) fn space(options: &DataOptions) -> Result<KeySpace, String> {
+    let range = options.keyspace.as_deref().map(range).transpose()?;
+    let draw = match &options.key_dist {
+        Some(draw) => draw.clone(),
+        None if options.sequential => KeyDist::SEQUENTIAL,
+        None => return Ok(KeySpace { range, draw: KeyDist::UNIFORM }),
+    };
+    let Some((path, column)) = draw.file() else {
+        if options.key_dist.is_some() && range.is_none() {
+            return Err(format!("--key-dist {draw}: -r says how many keys there are to draw from"));
+        }
+        return Ok(KeySpace { range, draw });
+    };
+    let fault = |why: String| format!("--key-dist {draw}: {why}");
+    let keys = read(Path::new(path), column).map_err(fault)?;
+    let draw = draw.clone().with_trace(keys).map_err(fault)?;
+    Ok(KeySpace { range: range.or(draw.trace_range()), draw })
+}
+
+/// As in the peers, a negative key space is an empty one, whose only key is 0.
+fn range(text: &str) -> Result<u64, String> {
+    if text.starts_with('-') && text[1..].parse::<u64>().is_ok() {
+        return Ok(0);
+    }
+    count(text).map_err(|e| format!("-r {text}: {e}"))
+}
+
+/// The numbers in a column: the one that the header line names so, or the first, and then the first
+/// line is a header unless it is a number too.
+fn read(path: &Path, column: Option<&str>) -> Result<Vec<u64>, String> {
+    let reader = ReaderBuilder::new()
+        .delimiter(delimiter(path))
+        .flexible(true)
+        .has_headers(false)
+        .from_path(path);
+    let mut records = reader.map_err(|e| e.to_string())?.into_records();
+    let mut keys = Vec::new();
+    let mut at = 0;
+    if let Some(first) = records.next() {
+        let first = first.map_err(|e| e.to_string())?;
+        match column {
+            Some(name) => {
+                let found = first.iter().position(|cell| cell == name);
+                let columns = || first.iter().collect::<Vec<_>>().join(", ");
+                at = found.ok_or_else(|| format!("no column {name:?}; there are {}", columns()))?;
+            }
+            None => keys.extend(key(&first, 0).ok()),
+        }
+    }
+    for record in records {
+        keys.push(key(&record.map_err(|e| e.to_string())?, at)?);
+    }
+    Ok(keys)
+}
+
+fn key(record: &StringRecord, column: usize) -> Result<u64, String> {
+    let cell = record.get(column).unwrap_or_default().trim();
+    cell.parse().map_err(|_| {
+        let line = record.position().map_or(0, csv::Position::line);
+        format!(
+            "line {line} has {cell:?} where a key number is needed; keys that are text come from \
+             --dataset and __field:name__"
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_column_of_numbers_with_and_without_a_header() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = |name: &str, text: &str| {
+            let path = dir.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            path
+        };
+        let csv = file("a.csv", "time,id\n0.1,7\n0.2, 3\n0.3,7\n");
+        assert_eq!(read(&csv, Some("id")), Ok(vec![7, 3, 7]));
+        assert_eq!(read(&file("b.csv", "5\n6\n"), None), Ok(vec![5, 6]));
+        assert_eq!(read(&file("c.tsv", "id\tx\n5\ta\n"), None), Ok(vec![5]));
+        assert!(read(&csv, Some("key")).unwrap_err().contains("\"key\"; there are time, id"));
+        let text = read(&file("d.csv", "id\n1\nuser:2\n"), None).unwrap_err();
+        assert!(text.contains("line 3 has \"user:2\"") && text.contains("--dataset"), "{text}");
+        assert!(read(Path::new("/no/such"), None).unwrap_err().contains("No such file"));
+    }
+}

@@ -1,0 +1,64 @@
+//! `-d`, `--size-by` and `--content`: how large values are and what they are made of.
+
+use report::Persona;
+use workload::sizes::SIZE_MAX;
+use workload::{Content, SizeBy, Sizes, ValueSpec};
+
+use super::options::DataOptions;
+
+/// `-d`.
+#[derive(Debug, Clone)]
+pub(super) enum Size {
+    /// The same for all.
+    Fixed(u32),
+    /// A distribution.
+    Drawn(Sizes),
+}
+
+/// A number of bytes, or a distribution by its name. As in the peers, what is too small or too large
+/// becomes the nearest that is not.
+pub(super) fn size(text: &str) -> Result<Size, String> {
+    if let Ok(bytes) = text.parse::<i64>() {
+        return Ok(Size::Fixed(bytes.clamp(1, i64::from(SIZE_MAX)) as u32));
+    }
+    let sizes: Sizes = text.parse()?;
+    let largest = sizes.largest();
+    match text.starts_with(|c: char| c.is_ascii_digit()) {
+        true => Ok(Size::Fixed(largest.max(1))),
+        false => Ok(Size::Drawn(sizes)),
+    }
+}
+
+/// The size of a value, the mean where sizes differ; and how values differ, if they do.
+///
+/// # Errors
+/// An option that changes nothing.
+pub(super) fn values(
+    options: &DataOptions,
+    persona: Persona,
+) -> Result<(u32, Option<ValueSpec>), String> {
+    let DataOptions { data_size, size_by, content, .. } = options;
+    let drawn = match data_size {
+        Some(Size::Drawn(sizes)) => Some(sizes),
+        Some(Size::Fixed(_)) | None => None,
+    };
+    if size_by.is_some() && drawn.is_none() {
+        return Err("--size-by is for sizes that differ, such as -d uniform:100..4k".to_owned());
+    }
+    let fixed = match data_size {
+        Some(Size::Fixed(bytes)) => *bytes,
+        _ => 3,
+    };
+    let content = content.unwrap_or(match drawn {
+        Some(_) if !persona.is_peer() => Content::Random,
+        // By the name of a peer, and where values are those of the peers, so are their bytes.
+        _ => Content::Classic,
+    });
+    let Some(sizes) = drawn else {
+        let spec = || ValueSpec { sizes: Sizes::fixed(fixed), by: SizeBy::Key, content };
+        return Ok((fixed, (content != Content::Classic).then(spec)));
+    };
+    let mean = sizes.draws().mean().round().max(1.0) as u32;
+    let by = size_by.map_or(SizeBy::default(), Into::into);
+    Ok((mean, Some(ValueSpec { sizes: sizes.clone(), by, content })))
+}

@@ -1,0 +1,163 @@
+//! Values whose size or bytes are not the same for all requests.
+//!
+//! Which value goes where is decided when commands are compiled: the value of `__key__` if the command
+//! has one, otherwise of the number that stands before it, otherwise of the request. How large it is
+//! and what bytes it has follow from that number alone, so nothing is kept for each value.
+
+use workload::sizes::{SizeDraw, size_of};
+use workload::{CommandSpec, Piece, Plan, SizeBy, Slot, Values};
+
+use crate::batch::Numbers;
+
+/// A place for a value in a sequence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ValueAt {
+    /// The number of the key whose value it is, and how many fresh numbers come before that one.
+    pub key: Option<(Slot, u64)>,
+    /// Which value of its key it is: others may stand before it in the command.
+    pub nth: u64,
+    /// How many values come before it in the sequence.
+    pub place: u64,
+}
+
+/// The places for values in a command, in order. Without `digits` numbers are text, and keys all alike.
+pub(crate) fn places(command: &CommandSpec, digits: Option<usize>) -> Vec<ValueAt> {
+    let pieces = || command.args.iter().flat_map(|arg| &arg.pieces);
+    let numbered = digits.is_some();
+    let named = numbered && pieces().any(|piece| *piece == Piece::Number(Slot::Key));
+    let mut key = named.then_some((Slot::Key, 0));
+    let mut fresh = 0;
+    let mut places: Vec<ValueAt> = Vec::new();
+    for piece in pieces() {
+        match piece {
+            Piece::Number(slot) if numbered => {
+                if !named {
+                    key = Some((*slot, fresh));
+                }
+                fresh += u64::from(*slot == Slot::Fresh);
+            }
+            Piece::Value => {
+                let nth = places.iter().filter(|before| before.key == key).count() as u64;
+                places.push(ValueAt { key, nth, place: places.len() as u64 });
+            }
+            _ => {}
+        }
+    }
+    places
+}
+
+impl ValueAt {
+    /// The same place in a sequence that has so many fresh numbers and values before the command.
+    pub(crate) fn behind(self, fresh: u64, values: u64) -> Self {
+        let key = self.key.map(|(slot, before)| (slot, before + fresh));
+        Self { key, place: self.place + values, ..self }
+    }
+}
+
+/// What values are and how large.
+pub(crate) struct Payload {
+    values: Values,
+    sizes: Box<dyn SizeDraw>,
+    by: SizeBy,
+    seed: u64,
+    /// Values in a sequence.
+    per_sequence: u64,
+}
+
+/// A value: whose it is, and its bytes' number.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Value {
+    pub(crate) key: u64,
+    pub(crate) len: usize,
+}
+
+impl Payload {
+    /// For a plan with such values, so many in a sequence.
+    pub(crate) fn new(plan: &Plan, per_sequence: u64) -> Option<Self> {
+        let spec = plan.values.as_ref()?;
+        let values = Values::new(spec.content, plan.seed, spec.sizes.largest());
+        let sizes = spec.sizes.draws();
+        Some(Self { values, sizes, by: spec.by, seed: plan.seed, per_sequence })
+    }
+
+    /// The value at a place of sequence number `sequence`.
+    pub(crate) fn value(
+        &self,
+        at: &ValueAt,
+        sequence: u64,
+        numbers: &Numbers,
+        drawn: &mut Drawn,
+    ) -> Value {
+        let request = sequence.wrapping_mul(self.per_sequence).wrapping_add(at.place);
+        let key = match at.key {
+            Some((slot, fresh)) => drawn.number(numbers, sequence, slot, fresh),
+            None => request,
+        };
+        // Values of one key differ from each other.
+        let key = key.wrapping_add(at.nth << 56);
+        let sized = if self.by == SizeBy::Key { key } else { request };
+        Value { key, len: size_of(&*self.sizes, self.seed, sized) as usize }
+    }
+
+    pub(crate) fn append(&self, value: Value, out: &mut Vec<u8>) {
+        self.values.append(value.key, 0, value.len, out);
+    }
+}
+
+/// The number of a sequence that was drawn last: it is often asked for again at once.
+#[derive(Debug, Default)]
+pub(crate) struct Drawn(Option<(Slot, u64, u64)>);
+
+impl Drawn {
+    /// The number for a slot before which the sequence has `fresh` fresh ones.
+    #[inline]
+    pub(crate) fn number(
+        &mut self,
+        numbers: &Numbers,
+        sequence: u64,
+        slot: Slot,
+        fresh: u64,
+    ) -> u64 {
+        match self.0 {
+            Some((of, before, number))
+                if of == slot && (slot != Slot::Fresh || before == fresh) =>
+            {
+                number
+            }
+            _ => {
+                let number = numbers.of(sequence, slot, &mut fresh.clone());
+                self.0 = Some((slot, fresh, number));
+                number
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use workload::Arg;
+
+    fn of(line: &str) -> Vec<ValueAt> {
+        let args = line.split(' ').map(|w| Arg::literal(w.as_bytes()).with_values().with_numbers());
+        places(&CommandSpec { args: args.collect(), inline: false }, Some(12))
+    }
+
+    #[test]
+    fn a_value_is_that_of_the_key_that_it_is_stored_under() {
+        let at = |key, nth, place| ValueAt { key, nth, place };
+        assert_eq!(of("SET k:__rand_int__ __data__"), [at(Some((Slot::Fresh, 0)), 0, 0)]);
+        let key = Some((Slot::Key, 0));
+        assert_eq!(
+            of("HSET k:__key__ f:__rand_int__ __data__ g __data__"),
+            [at(key, 0, 0), at(key, 1, 1)]
+        );
+        assert_eq!(
+            of("MSET __rand_int__ __data__ __rand_int__ __data__"),
+            [at(Some((Slot::Fresh, 0)), 0, 0), at(Some((Slot::Fresh, 1)), 0, 1)]
+        );
+        assert_eq!(of("LPUSH l __data__"), [at(None, 0, 0)]);
+        let behind = at(Some((Slot::Fresh, 1)), 0, 1).behind(5, 2);
+        assert_eq!(behind, at(Some((Slot::Fresh, 6)), 0, 3));
+    }
+}

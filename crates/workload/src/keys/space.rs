@@ -1,0 +1,187 @@
+//! What a plan says of keys: how many, and which distribution with which parameters.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::trace::Trace;
+use super::{KEY_DRAWS, KeyDraw, Make};
+use crate::parameters;
+
+/// What number placeholders are replaced with.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct KeySpace {
+    /// Keys are `0..range`. `None` leaves placeholders as the text they are, as
+    /// `redis-benchmark` does without `-r`. A range of 0 means only key 0, as there.
+    pub range: Option<u64>,
+    /// The distribution.
+    pub draw: KeyDist,
+}
+
+impl KeySpace {
+    /// Draws of these keys.
+    #[must_use]
+    pub fn draws(&self) -> Box<dyn KeyDraw> {
+        self.draw.over(self.range.unwrap_or(0).max(1))
+    }
+
+    /// Digits that hold every key: 12, or more for ranges beyond 10^12.
+    #[must_use]
+    pub fn digits(&self) -> usize {
+        let largest = self.range.unwrap_or(0).saturating_sub(1);
+        crate::command::PLACEHOLDER_LEN.max(largest.max(1).ilog10() as usize + 1)
+    }
+}
+
+/// A distribution as it is written: a name in [`KEY_DRAWS`], and parameters after a colon.
+///
+/// As data it is that text. One of `file:` that was loaded has no keys of its own to send.
+#[derive(Clone, PartialEq, Eq)]
+pub struct KeyDist {
+    text: Cow<'static, str>,
+    trace: Option<Arc<[u64]>>,
+}
+
+impl KeyDist {
+    /// Every key equally likely.
+    pub const UNIFORM: Self = Self::named("uniform");
+    /// All keys in order.
+    pub const SEQUENTIAL: Self = Self::named("sequential");
+
+    const fn named(name: &'static str) -> Self {
+        Self { text: Cow::Borrowed(name), trace: None }
+    }
+
+    /// As it is written.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Sets up draws from `0..range`; `range` is at least 1.
+    ///
+    /// # Panics
+    /// When the text was not read by this program's table, which only a slip in keystorm can cause.
+    #[must_use]
+    pub fn over(&self, range: u64) -> Box<dyn KeyDraw> {
+        match &self.trace {
+            Some(keys) => Box::new(Trace::new(keys.clone(), range)),
+            None => made(&self.text, range).expect("a distribution is read before it is one"),
+        }
+    }
+
+    /// The file, and the name of its column if one is given, that keys are read from.
+    #[must_use]
+    pub fn file(&self) -> Option<(&str, Option<&str>)> {
+        let source = self.text.strip_prefix("file:")?;
+        Some(source.split_once('#').map_or((source, None), |(path, name)| (path, Some(name))))
+    }
+
+    /// Whether it is of a file that has not been read: it can be shown and compared, not sent.
+    #[must_use]
+    pub fn is_description(&self) -> bool {
+        self.file().is_some() && self.trace.is_none()
+    }
+
+    /// The same with the keys of its file.
+    ///
+    /// # Errors
+    /// There is no key.
+    pub fn with_trace(self, keys: Vec<u64>) -> Result<Self, String> {
+        if keys.is_empty() {
+            return Err("there is no key in it".to_owned());
+        }
+        Ok(Self { trace: Some(keys.into()), ..self })
+    }
+
+    /// The least range that holds every key of the file.
+    #[must_use]
+    pub fn trace_range(&self) -> Option<u64> {
+        self.trace.as_ref()?.iter().max().map(|largest| largest.saturating_add(1))
+    }
+}
+
+fn made(text: &str, range: u64) -> Result<Box<dyn KeyDraw>, String> {
+    let set_up = |make: &Make, parameters: Option<&str>| make(parameters, range);
+    parameters::read("key distribution", KEY_DRAWS, text, set_up)
+}
+
+impl FromStr for KeyDist {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        made(text, 1)?;
+        Ok(Self { text: Cow::Owned(text.to_owned()), trace: None })
+    }
+}
+
+impl Default for KeyDist {
+    fn default() -> Self {
+        Self::UNIFORM
+    }
+}
+
+impl fmt::Display for KeyDist {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// Not the rows of a file.
+impl fmt::Debug for KeyDist {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl Serialize for KeyDist {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.text)
+    }
+}
+
+impl<'de> Deserialize<'de> for KeyDist {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = Cow::<'de, str>::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_grow_only_beyond_twelve() {
+        let digits = |range| KeySpace { range: Some(range), draw: KeyDist::UNIFORM }.digits();
+        assert_eq!(digits(0), 12);
+        assert_eq!(digits(1_000_000_000_000), 12);
+        assert_eq!(digits(1_000_000_000_001), 13);
+        assert_eq!(digits(u64::MAX), 20);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_quoted_and_what_could_be_is_said() {
+        let fault = |text: &str| text.parse::<KeyDist>().unwrap_err();
+        assert!(fault("zip").contains("\"zip\"; there are uniform, sequential, zipf[:S], "));
+        assert!(fault("uniform:3").contains("no parameters; it is written uniform"));
+        assert!(fault("zipf:9").contains("\"zipf:9\": \"9\" is no exponent"));
+        assert!(fault("zipf:9").ends_with("it is written zipf[:S], such as zipf:0.99"));
+    }
+
+    #[test]
+    fn it_survives_being_saved() {
+        let space = KeySpace { range: Some(9), draw: "zipf:1.2".parse().unwrap() };
+        let text = serde_json::to_string(&space).unwrap();
+        assert_eq!(text, r#"{"range":9,"draw":"zipf:1.2"}"#);
+        assert_eq!(serde_json::from_str::<KeySpace>(&text).unwrap(), space);
+        let bad = serde_json::from_str::<KeySpace>(r#"{"range":9,"draw":"zigzag"}"#).unwrap_err();
+        assert!(bad.to_string().contains("zigzag"), "{bad}");
+        let file: KeyDist = "file:a#b#c".parse().unwrap();
+        assert_eq!(file.file(), Some(("a", Some("b#c"))));
+        assert!(file.is_description() && !file.with_trace(vec![1]).unwrap().is_description());
+    }
+}

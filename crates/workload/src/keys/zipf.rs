@@ -1,0 +1,178 @@
+//! A few keys are hot: key number `k` is as likely as `1 / (k + 1)^S`.
+//!
+//! Zipf's law over a finite range, exactly, with no table and no sum over the keys: rejection from the
+//! integral of the density, which is inverted in closed form (Hörmann and Derflinger,
+//! "Rejection-inversion to generate variates from monotone discrete distributions", 1996). The
+//! auxiliary functions keep their precision near `S = 1`, as those of Apache Commons RNG do.
+
+use super::KeyDraw;
+use crate::{parameters, random};
+
+/// The exponent where none is given, as in YCSB.
+const EXPONENT: f64 = 0.99;
+
+/// Keys are ranks: 0 is the hottest.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Zipf {
+    ranks: u64,
+    shape: Shape,
+    /// The integral of the density up to half a rank beyond the last.
+    total: f64,
+}
+
+/// What does not depend on how many ranks there are.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Shape {
+    exponent: f64,
+    /// Where the integral that is drawn from begins: at the weight of the first rank before 1.5.
+    first: f64,
+    /// How far a rank may be from its place to be taken without a closer look.
+    squeeze: f64,
+}
+
+pub(super) fn read(parameters: Option<&str>, range: u64) -> Result<Box<dyn KeyDraw>, String> {
+    Ok(Box::new(Zipf::new(shape(parameters)?, range)))
+}
+
+/// `S`, from 0.01 to 5.
+pub(super) fn shape(parameters: Option<&str>) -> Result<Shape, String> {
+    let exponent = parameters.map(|s| parameters::number(s, "exponent", 0.01..=5.0));
+    Ok(Shape::new(exponent.transpose()?.unwrap_or(EXPONENT)))
+}
+
+impl Shape {
+    fn new(exponent: f64) -> Self {
+        let mut shape = Self { exponent, first: 0.0, squeeze: 0.0 };
+        shape.first = shape.integral(1.5) - 1.0;
+        shape.squeeze = 2.0 - shape.inverse(shape.integral(2.5) - shape.density(2.0));
+        shape
+    }
+
+    fn density(&self, x: f64) -> f64 {
+        (-self.exponent * x.ln()).exp()
+    }
+
+    /// From 1 to `x`.
+    fn integral(&self, x: f64) -> f64 {
+        let log = x.ln();
+        expm1_ratio((1.0 - self.exponent) * log) * log
+    }
+
+    /// The `x` that has this integral.
+    fn inverse(&self, integral: f64) -> f64 {
+        // Rounding must not lead out of the logarithm's domain.
+        let t = (integral * (1.0 - self.exponent)).max(-1.0);
+        (ln1p_ratio(t) * integral).exp()
+    }
+
+    /// A rank in `0..ranks`, of which `total` is [`Self::total`].
+    #[inline]
+    fn rank(&self, seed: u64, index: u64, ranks: u64, total: f64) -> u64 {
+        let mut bits = random::draw(seed, index);
+        let mut attempt = 0;
+        loop {
+            let u = total + random::unit(bits) * (self.first - total);
+            let x = self.inverse(u);
+            // A float beyond the largest rank becomes the largest.
+            let rank = ((x + 0.5) as u64).clamp(1, ranks);
+            let near = rank > FAR || rank as f64 - x <= self.squeeze;
+            if near || u >= self.integral(rank as f64 + 0.5) - self.density(rank as f64) {
+                // A float of 53 bits skips ranks far out. Neighbours there are as good as equally
+                // likely, so any of them will do.
+                let neighbours = (rank >> 40) + 1;
+                return rank - 1 - random::within(random::mix(bits), neighbours);
+            }
+            attempt += 1;
+            bits = random::draw(bits, attempt);
+        }
+    }
+
+    fn total(&self, ranks: u64) -> f64 {
+        self.integral(ranks as f64 + 0.5)
+    }
+
+    /// A rank of as many as there are at the moment.
+    pub(super) fn rank_of(&self, seed: u64, index: u64, ranks: u64) -> u64 {
+        self.rank(seed, index, ranks, self.total(ranks))
+    }
+}
+
+impl Zipf {
+    pub(super) fn new(shape: Shape, ranks: u64) -> Self {
+        Self { ranks, shape, total: shape.total(ranks) }
+    }
+}
+
+impl KeyDraw for Zipf {
+    fn draw(&self, seed: u64, index: u64) -> u64 {
+        self.shape.rank(seed, index, self.ranks, self.total)
+    }
+}
+
+/// Beyond this rank one draw in 10^12 would be rejected, and further out the closer look would compare
+/// what rounding has left.
+const FAR: u64 = 1 << 20;
+
+/// Below this a quotient is its series' first terms to the last bit.
+const SMALL: f64 = 1e-8;
+
+/// `ln(1 + x) / x`.
+fn ln1p_ratio(x: f64) -> f64 {
+    if x.abs() > SMALL { x.ln_1p() / x } else { 1.0 - x * 0.5 }
+}
+
+/// `(e^x - 1) / x`.
+fn expm1_ratio(x: f64) -> f64 {
+    if x.abs() > SMALL { x.exp_m1() / x } else { 1.0 + x * 0.5 }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::super::shape;
+
+    /// The sum of `k^-s` over `1..=ranks`: term by term, and from there by Euler and Maclaurin.
+    pub(in super::super) fn zeta(ranks: u64, s: f64) -> f64 {
+        const TERMS: u64 = 1000;
+        let term = |k: f64| k.powf(-s);
+        let sum: f64 = (1..=ranks.min(TERMS)).map(|k| term(k as f64)).sum();
+        if ranks <= TERMS {
+            return sum;
+        }
+        let (a, b) = (TERMS as f64, ranks as f64);
+        let integral = match s {
+            1.0 => (b / a).ln(),
+            s => (b.powf(1.0 - s) - a.powf(1.0 - s)) / (1.0 - s),
+        };
+        let slope = |k: f64| -s * k.powf(-s - 1.0);
+        sum + integral + (term(b) - term(a)) / 2.0 + (slope(b) - slope(a)) / 12.0
+    }
+
+    #[test]
+    fn ranks_follow_the_law() {
+        for s in ["0.01", "0.5", "0.99", "1", "1.00001", "1.2", "2", "5"] {
+            let exponent: f64 = s.parse().unwrap();
+            for range in shape::RANGES {
+                let below = |key| zeta(key, exponent) / zeta(range, exponent);
+                shape::ranks_hold(&format!("zipf:{s}"), range, below);
+            }
+        }
+        let below = |key| zeta(key, 0.99) / zeta(1000, 0.99);
+        shape::ranks_hold("zipf", 1000, below);
+    }
+
+    #[test]
+    fn far_out_no_key_is_skipped() {
+        let keys = "zipf:0.01".parse::<super::super::KeyDist>().unwrap().over(1 << 63);
+        let mut low = [0u64; 16];
+        (0..16_000).for_each(|index| low[(keys.draw(3, index) % 16) as usize] += 1);
+        assert!(low.iter().all(|&count| (850..1150).contains(&count)), "{low:?}");
+    }
+
+    #[test]
+    fn exponents_have_bounds() {
+        for bad in ["zipf:0", "zipf:5.1", "zipf:x", "zipf:", "zipf:-1", "zipf-scattered:9"] {
+            let error = bad.parse::<super::super::KeyDist>().unwrap_err();
+            assert!(error.contains("from 0.01 to 5"), "{bad}: {error}");
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Distributions as they are written: a name and parameters, such as `zipf:1.2`, `hotspot:80/20` or
+//! `uniform:100..4k`.
+
+use std::ops::RangeInclusive;
+
+use crate::quantity;
+
+/// A row of a table of distributions. `M` makes one of its parameters.
+pub struct Row<M> {
+    /// What it is called before its parameters.
+    pub name: &'static str,
+    /// How it is written, optional parameters in brackets.
+    pub form: &'static str,
+    /// One that is written in full.
+    pub example: &'static str,
+    /// Reads what stands after the colon, if there is one. Its error says what is wrong with the
+    /// parameters and what is possible.
+    pub(crate) make: M,
+}
+
+/// How each of a table is written, between commas.
+#[must_use]
+pub fn forms<M>(rows: &[Row<M>]) -> String {
+    rows.iter().map(|row| row.form).collect::<Vec<_>>().join(", ")
+}
+
+/// Finds the row that `text` names and has `make` of it called with the parameters. `what` is the
+/// table's content in the error.
+pub(crate) fn read<M, T>(
+    what: &str,
+    rows: &[Row<M>],
+    text: &str,
+    made: impl FnOnce(&M, Option<&str>) -> Result<T, String>,
+) -> Result<T, String> {
+    let (name, parameters) =
+        text.split_once(':').map_or((text, None), |(name, parameters)| (name, Some(parameters)));
+    let row = rows.iter().find(|row| row.name == name);
+    let Row { form, example, make, .. } =
+        row.ok_or_else(|| format!("there is no {what} {name:?}; there are {}", forms(rows)))?;
+    made(make, parameters).map_err(|fault| {
+        let such_as = if form == example { String::new() } else { format!(", such as {example}") };
+        format!("{text:?}: {fault}; it is written {form}{such_as}")
+    })
+}
+
+/// For what has no parameters.
+pub(crate) fn none(parameters: Option<&str>) -> Result<(), String> {
+    parameters.map_or(Ok(()), |_| Err("it has no parameters".to_owned()))
+}
+
+/// A number with a fraction within bounds; `what` names it in the error.
+pub(crate) fn number(text: &str, what: &str, possible: RangeInclusive<f64>) -> Result<f64, String> {
+    match quantity::number(text) {
+        Some(number) if possible.contains(&number) => Ok(number),
+        _ => {
+            let (least, most) = (possible.start(), possible.end());
+            Err(format!("{text:?} is no {what}; a number from {least} to {most} is possible"))
+        }
+    }
+}
+
+/// Two percentages of this kind, which `separator` is between, as fractions of 1. Each is above 0
+/// and up to 100.
+pub(crate) fn shares(text: &str, separator: char, what: [&str; 2]) -> Result<[f64; 2], String> {
+    let Some((first, second)) = text.split_once(separator) else {
+        return Err(format!("{} and {} have a {separator} between them", what[0], what[1]));
+    };
+    let share = |text, what| number(text, what, PERCENT_MIN..=100.0).map(|part| part / 100.0);
+    Ok([share(first, what[0])?, share(second, what[1])?])
+}
+
+/// Least percentage: a part in a thousand million.
+const PERCENT_MIN: f64 = 1e-7;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_factors_and_bounds() {
+        assert_eq!(number("1.5k", "size", 1.0..=2000.0), Ok(1500.0));
+        for bad in ["", "x", "nan", "inf", "0", "2001", "k", "1e99", "-1"] {
+            let error = number(bad, "size", 1.0..=2000.0).unwrap_err();
+            assert!(error.contains("no size") && error.contains("from 1 to 2000"), "{error}");
+        }
+        assert_eq!(shares("80/20", '/', ["share", "part"]), Ok([0.8, 0.2]));
+        for bad in ["80", "80/", "/20", "0/20", "80/101", "80:20"] {
+            assert!(shares(bad, '/', ["share", "part"]).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! The sizes of values: one for all, or a distribution.
+//!
+//! A size is a pure function of the seed and a number, which is that of the key, so that a key keeps
+//! its size, or that of the request. Every distribution is drawn by the inverse of its distribution
+//! function, from one random number: bounds cut it off and pile nothing up at them, and its mean is
+//! known before a value is sent.
+//!
+//! A new distribution is one file here and one row in [`SIZE_DRAWS`].
+
+mod bounded;
+mod lognormal;
+mod normal;
+mod pareto;
+mod table;
+mod uniform;
+
+use std::borrow::Cow;
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::parameters::{self, Row};
+use crate::quantity;
+use crate::random;
+
+/// Draws sizes.
+pub trait SizeDraw: Send + Sync {
+    /// The size, in bytes, that these random bits draw. More bits never draw a smaller size.
+    fn draw(&self, bits: u64) -> u32;
+
+    /// The mean of all sizes.
+    fn mean(&self) -> f64;
+}
+
+pub(crate) type Make = fn(parameters: Option<&str>) -> Result<Box<dyn SizeDraw>, String>;
+
+/// Every distribution; a number alone is a size that all values have.
+pub const SIZE_DRAWS: &[Row<Make>] = &[
+    row("uniform", "uniform:MIN..MAX", "uniform:100..4k", uniform::read),
+    row("sizes", "sizes:SIZE=WEIGHT,…", "sizes:32=50,1k=30,16k=20", table::read),
+    row("lognormal", "lognormal:MEDIAN,SIGMA[,MIN..MAX]", "lognormal:1k,1.2", lognormal::read),
+    row("pareto", "pareto:SCALE,SHAPE[,MIN..MAX]", "pareto:214,0.35,1..100k", pareto::read),
+    row("normal", "normal:MEAN,SD[,MIN..MAX]", "normal:4k,500", normal::read),
+];
+
+const fn row(
+    name: &'static str,
+    form: &'static str,
+    example: &'static str,
+    make: Make,
+) -> Row<Make> {
+    Row { name, form, example, make }
+}
+
+/// Largest value, as in the peers: 1 GiB.
+pub const SIZE_MAX: u32 = 1 << 30;
+
+/// What a size is a function of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SizeBy {
+    /// The key: it has the same size whenever it is written.
+    #[default]
+    Key,
+    /// The request: a key has another size each time.
+    Request,
+}
+
+/// A distribution of sizes as it is written, which is how it is saved too.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sizes(Cow<'static, str>);
+
+impl Sizes {
+    /// The same size for all.
+    #[must_use]
+    pub fn fixed(size: u32) -> Self {
+        Self(Cow::Owned(size.min(SIZE_MAX).to_string()))
+    }
+
+    /// Sets up draws.
+    ///
+    /// # Panics
+    /// When the text was not read by this program's table, which only a slip in keystorm can cause.
+    #[must_use]
+    pub fn draws(&self) -> Box<dyn SizeDraw> {
+        made(&self.0).expect("sizes are read before they are sizes")
+    }
+
+    /// The largest size that is ever drawn.
+    #[must_use]
+    pub fn largest(&self) -> u32 {
+        self.draws().draw(u64::MAX)
+    }
+}
+
+/// A seed's stream of sizes, apart from its keys.
+const STREAM: u64 = 11 << 56;
+
+/// The size that belongs to a number: of a key or a request.
+#[inline]
+#[must_use]
+pub fn size_of(draws: &dyn SizeDraw, seed: u64, number: u64) -> u32 {
+    draws.draw(random::draw(seed.wrapping_add(STREAM), number))
+}
+
+fn made(text: &str) -> Result<Box<dyn SizeDraw>, String> {
+    if text.starts_with(|c: char| c.is_ascii_digit()) {
+        return Ok(Box::new(uniform::Uniform::fixed(size(text)?)));
+    }
+    parameters::read("distribution of sizes", SIZE_DRAWS, text, |make, parameters| make(parameters))
+}
+
+/// A number of bytes.
+fn size(text: &str) -> Result<u32, String> {
+    let size = quantity::count(text).ok().and_then(|size| u32::try_from(size).ok());
+    size.filter(|size| *size <= SIZE_MAX).ok_or_else(|| {
+        format!("{text:?} is no size; a whole number from 0 to {SIZE_MAX} is possible, such as 4k")
+    })
+}
+
+/// `MIN..MAX`, both included.
+fn bounds(text: &str) -> Result<(u32, u32), String> {
+    let (least, most) =
+        text.split_once("..").ok_or_else(|| format!("{text:?} is no range of sizes"))?;
+    match (size(least)?, size(most)?) {
+        (least, most) if least <= most => Ok((least, most)),
+        _ => Err(format!("{text} falls; the smaller size comes first")),
+    }
+}
+
+impl FromStr for Sizes {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        made(text)?;
+        Ok(Self(Cow::Owned(text.to_owned())))
+    }
+}
+
+impl fmt::Display for Sizes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Serialize for Sizes {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Sizes {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = Cow::<'de, str>::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Draws a million sizes and holds them to a distribution function, at sizes themselves, and to the
+    /// mean that is told.
+    pub(super) fn follows(text: &str, cdf: impl Fn(f64) -> f64) {
+        const DRAWS: u64 = 1_000_000;
+        let draws = text.parse::<Sizes>().unwrap().draws();
+        let mut sizes: Vec<u32> = (0..DRAWS).map(|n| size_of(&*draws, 4, n)).collect();
+        sizes.sort_unstable();
+        let mut furthest: f64 = 0.0;
+        for chunk in sizes.chunk_by(|a, b| a == b) {
+            let below = sizes.partition_point(|size| *size <= chunk[0]) as f64 / DRAWS as f64;
+            furthest = furthest.max((below - cdf(f64::from(chunk[0]))).abs());
+        }
+        // Kolmogorov and Smirnov: 99.9 % of samples are nearer.
+        assert!(furthest < 1.95e-3, "{text}: {furthest} off");
+        let numbers = sizes.iter().map(|size| f64::from(*size));
+        let mean = numbers.clone().sum::<f64>() / DRAWS as f64;
+        let sd = (numbers.map(|size| (size - mean).powi(2)).sum::<f64>() / DRAWS as f64).sqrt();
+        let told = draws.mean();
+        // Rounding to whole bytes may move the mean of small sizes a little.
+        let near = 4.0 * sd / (DRAWS as f64).sqrt() + 0.01 + told * 1e-4;
+        assert!((mean - told).abs() < near, "{text}: mean {mean}, told {told}");
+    }
+
+    /// The conformance suite of the seam: what every distribution must hold.
+    #[test]
+    fn every_distribution_rises_with_the_bits_within_its_limits() {
+        for row in SIZE_DRAWS {
+            let sizes: Sizes = row.example.parse().unwrap();
+            let draws = sizes.draws();
+            let steps = (0..=1000).map(|n| draws.draw((u64::MAX / 1000) * n));
+            let drawn: Vec<u32> = steps.chain([draws.draw(u64::MAX)]).collect();
+            assert!(drawn.is_sorted(), "{}", row.name);
+            assert_eq!(drawn.last(), Some(&sizes.largest()), "{}", row.name);
+            let within = f64::from(drawn[0])..=f64::from(sizes.largest());
+            assert!(within.contains(&draws.mean()), "{}", row.name);
+            assert!(sizes.largest() <= SIZE_MAX, "{}", row.name);
+        }
+    }
+
+    #[test]
+    fn a_number_is_the_size_of_all() {
+        for (text, size) in [("100", 100), ("4k", 4000), ("0", 0)] {
+            let draws = text.parse::<Sizes>().unwrap().draws();
+            assert!((0..100).all(|n| size_of(&*draws, 1, n) == size));
+            assert_eq!(draws.mean(), f64::from(size));
+        }
+        assert_eq!(Sizes::fixed(9).largest(), 9);
+    }
+
+    #[test]
+    fn what_cannot_be_read_says_what_can() {
+        for (bad, says) in [
+            ("", "there is no distribution of sizes"),
+            ("gamma:1", "\"gamma\"; there are uniform:MIN..MAX, sizes:"),
+            ("10x", "no size"),
+            ("2G", "1073741824"),
+            ("uniform", "such as uniform:100..4k"),
+            ("uniform:9..3", "falls"),
+            ("uniform:9", "no range"),
+            ("sizes:", "sizes:32=50"),
+            ("sizes:32", "SIZE=WEIGHT"),
+            ("sizes:32=0", "no weight"),
+            ("sizes:x=1", "no size"),
+            ("lognormal:1k", "lognormal:1k,1.2"),
+            ("lognormal:0,1", "no median"),
+            ("lognormal:1k,1,5", "no range"),
+            ("lognormal:1k,1,5..6,7", "lognormal:MEDIAN,SIGMA[,MIN..MAX]"),
+            ("lognormal:100M,0.1", "within 1..1000000"),
+            ("normal:1k,0", "no standard deviation"),
+            ("normal:1k,1,9k..10k", "within 9000..10000"),
+            ("pareto:10,-1", "no shape"),
+        ] {
+            let error = bad.parse::<Sizes>().unwrap_err();
+            assert!(error.contains(says), "{bad}: {error}");
+        }
+    }
+
+    #[test]
+    fn it_is_saved_as_it_is_written() {
+        let sizes: Sizes = "uniform:100..4k".parse().unwrap();
+        let text = serde_json::to_string(&sizes).unwrap();
+        assert_eq!(text, "\"uniform:100..4k\"");
+        assert_eq!(serde_json::from_str::<Sizes>(&text).unwrap(), sizes);
+        assert!(serde_json::from_str::<Sizes>("\"uniform:1\"").is_err());
+    }
+}

@@ -1,0 +1,97 @@
+//! What values are made of, as it is written.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::parameters::{self, Row, none};
+
+/// What values are made of. As data it is its text.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub enum Content {
+    /// The printable bytes of the peers, the same for every key.
+    #[default]
+    Classic,
+    /// Random bytes.
+    Random,
+    /// Bytes that compress.
+    Compressible {
+        /// To 1, about: what is spared by a compressor that finds repeats and spends little on them.
+        ratio: f64,
+    },
+}
+
+type Make = fn(Option<&str>) -> Result<Content, String>;
+
+/// Every content.
+pub const CONTENTS: &[Row<Make>] = &[
+    row("classic", "classic", "classic", |p| none(p).map(|()| Content::Classic)),
+    row("random", "random", "random", |p| none(p).map(|()| Content::Random)),
+    row("compressible", "compressible:N", "compressible:4", compressible),
+];
+
+const fn row(
+    name: &'static str,
+    form: &'static str,
+    example: &'static str,
+    make: Make,
+) -> Row<Make> {
+    Row { name, form, example, make }
+}
+
+fn compressible(parameters: Option<&str>) -> Result<Content, String> {
+    let ratio = parameters::number(parameters.unwrap_or_default(), "ratio", 1.0..=100.0)?;
+    Ok(Content::Compressible { ratio })
+}
+
+impl FromStr for Content {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        parameters::read("content", CONTENTS, text, |make, parameters| make(parameters))
+    }
+}
+
+impl fmt::Display for Content {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Classic => f.write_str("classic"),
+            Self::Random => f.write_str("random"),
+            Self::Compressible { ratio } => write!(f, "compressible:{ratio}"),
+        }
+    }
+}
+
+impl Serialize for Content {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Content {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = Cow::<'de, str>::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn contents_are_saved_as_they_are_written() {
+        for text in ["classic", "random", "compressible:2.5"] {
+            let content: Content = text.parse().unwrap();
+            let saved = serde_json::to_string(&content).unwrap();
+            assert_eq!(saved, format!("\"{text}\""));
+            assert_eq!(serde_json::from_str::<Content>(&saved).unwrap(), content);
+        }
+        for bad in ["", "zeros", "compressible", "compressible:0.5", "random:3"] {
+            let error = bad.parse::<Content>().unwrap_err();
+            assert!(error.contains("there are classic") || error.contains("written"), "{error}");
+        }
+    }
+}
