@@ -79,12 +79,12 @@ impl Flights {
     }
 
     /// Forgets all and counts those that were measured. What was sent at `overdue_ns` or before
-    /// has timed out.
+    /// has timed out; 0 is for none.
     pub(crate) fn abandon(&mut self, overdue_ns: u64) -> Abandoned {
         self.commands = 0;
         let mut abandoned = Abandoned::default();
         for flight in self.queue.drain(..).filter(|flight| flight.measured) {
-            if flight.sent_ns <= overdue_ns {
+            if overdue_ns > 0 && flight.sent_ns <= overdue_ns {
                 abandoned.timed_out += u64::from(flight.left);
             } else {
                 abandoned.lost += u64::from(flight.left);
