@@ -140,7 +140,7 @@ fn a_client_on_the_servers_cpu_is_the_limit() {
     let _alone = alone();
     let server = Server::redis();
     pin(&server, 0);
-    reads("client", &["; "], || server.run("-c 50 --duration 0.7 --cpus 0 get k"));
+    reads("contention", &["; "], || server.run("-c 50 --duration 0.7 --cpus 0 get k"));
 }
 
 #[test]
