@@ -119,7 +119,7 @@ fn watched(draws: &mut Draws, measured: &mut Measurement) -> Watched {
     };
     Watched {
         servers: if told { vec![server] } else { vec![] },
-        idle_round_trip_ns: told.then(|| MS / 20),
+        idle_round_trip_ns: told.then_some(MS / 20),
         cpus: if draws.one_in(3) { vec![0] } else { vec![0, 1, 2] },
         ..Watched::default()
     }
