@@ -186,6 +186,7 @@ fn run_rounds(
             keep.put(at, &run, at + 1 == count)?;
             printer.each(&run)?;
             match run.measurement.ending {
+                Ending::Complete if run.measurement.is_unheard() => return Ok(End::Failed),
                 Ending::Complete => {}
                 Ending::Interrupted => return Ok(End::Interrupted),
                 Ending::Failed(_) => return Ok(End::Failed),

@@ -50,6 +50,16 @@ pub enum Ending {
     Failed(String),
 }
 
+impl Measurement {
+    /// Whether requests were sent and none was answered.
+    #[must_use]
+    pub fn is_unheard(&self) -> bool {
+        let connections = &self.total.connections;
+        let sent = [connections.lost, connections.timed_out, connections.unanswered];
+        self.total.requests() == 0 && sent.iter().any(|n| *n > 0)
+    }
+}
+
 /// Everything that carrying out one plan yielded.
 #[derive(Debug, Clone)]
 pub struct Measurement {

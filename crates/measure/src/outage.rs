@@ -173,7 +173,8 @@ impl NodeLine {
         let failed_to = self.failures.last_key_value().map_or(0, |(index, _)| index + 1);
         let end = end.max(failed_to).max(self.ok.len()).min(KEPT_MAX);
         let unanswered = self.failures.values().any(|f| f.lost + f.timed_out > 0);
-        if self.ok.is_empty() && !unanswered {
+        let silent = self.failures.is_empty() && self.looks.contains(&Look::Asked);
+        if self.ok.is_empty() && !unanswered && !silent {
             return Vec::new(); // Every reply was an error: there is no success to come back to.
         }
         let Usual { due_every_ns, service_ns } = *usual;
@@ -326,6 +327,19 @@ mod tests {
         };
         assert_eq!((outage.from_ns, outage.to_ns), (2000 * MS, 3000 * MS));
         assert_eq!(outage.recovered_ns, Some(5000 * MS));
+    }
+
+    #[test]
+    fn a_server_that_never_answers_is_out_all_the_time() {
+        let mut line = SuccessLine::default();
+        (0..12).for_each(|n| line.add(n * 250 * MS, &[Slices::default()]));
+        let [outage] = line.outages(3 * SECOND, &Usual::default())[..] else { panic!("one") };
+        assert_eq!((outage.from_ns, outage.to_ns, outage.to_the_end), (0, 3 * SECOND, true));
+        let mut unasked = Slices::default();
+        unasked.ask(false);
+        let mut line = SuccessLine::default();
+        (0..12).for_each(|n| line.add(n * 250 * MS, &[unasked.clone()]));
+        assert_eq!(line.outages(3 * SECOND, &Usual::default()), []);
     }
 
     #[test]

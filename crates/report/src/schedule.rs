@@ -113,7 +113,7 @@ impl ScheduleFigures {
             late_max_ns: total.max_ns().unwrap_or_default(),
             own_late_max_ns: own.max_ns().unwrap_or_default(),
             missed_share: late.saturating_add(unsent) as f64 / due as f64,
-            fault: fault(late, beyond(own), unsent, measurement),
+            fault: fault(late, beyond(own), unsent, gone(plan, measurement)),
             missed: spans(&measurement.timeline.points, measurement.timeline.interval_ns),
             behind_ns: behind_ns(span_ns, measurement),
         })
@@ -135,16 +135,22 @@ impl ScheduleFigures {
 }
 
 /// Of the requests that left late: whether most of that was for want of room. Those never sent say
-/// nothing of it themselves.
-fn fault(late: u64, own_late: u64, unsent: u64, measurement: &Measurement) -> Option<Fault> {
-    let connections = &measurement.total.connections;
-    let gone = [connections.lost, connections.timed_out, connections.unanswered];
+/// nothing of it themselves; where they are most of it, that every connection hung does.
+fn fault(late: u64, own_late: u64, unsent: u64, hung: bool) -> Option<Fault> {
     match (late, unsent) {
         (0, 0) => None,
-        (0, _) => gone.iter().any(|n| *n > 0).then_some(Fault::NoRoom),
+        (0, _) => hung.then_some(Fault::NoRoom),
+        _ if unsent > late && hung => Some(Fault::NoRoom),
         _ if own_late.saturating_mul(2) > late => Some(Fault::Client),
         _ => Some(Fault::NoRoom),
     }
+}
+
+/// Whether as many requests went without a reply as there are connections.
+fn gone(plan: &Plan, measurement: &Measurement) -> bool {
+    let connections = &measurement.total.connections;
+    let gone = [connections.lost, connections.timed_out, connections.unanswered];
+    gone.into_iter().fold(0, u64::saturating_add) >= plan.own_connections().into()
 }
 
 /// See [`ScheduleFigures::behind_ns`].
@@ -320,6 +326,8 @@ mod tests {
         assert_eq!(text, "MISSED; of 2500 requests 500 were due and never sent");
         assert_eq!(missed(1, 20_000_000, 500).fault, Some(Fault::NoRoom));
         assert_eq!(missed(1, 0, 500).fault, Some(Fault::Client));
+        // A connection that hangs keeps requests from leaving, whatever was late before.
+        assert_eq!(fault(2, 2, 268, true), Some(Fault::NoRoom));
     }
 
     #[test]

@@ -341,6 +341,9 @@ impl<'r> Summary<'r> {
     #[must_use]
     pub fn shortfall(&self) -> Option<String> {
         let reason = match self.ending() {
+            Ending::Complete if self.run.measurement.is_unheard() => {
+                "no request was answered".to_owned()
+            }
             Ending::Complete => return None,
             Ending::Interrupted => "interrupted".to_owned(),
             Ending::Failed(why) => escape(why),

@@ -139,7 +139,8 @@ impl<M: Copy> Requests<M> {
     }
 
     /// Forgets all and counts those that were measured. What was sent at `overdue_ns` or before
-    /// has timed out. Of the oldest, `withheld` replies came that count for nothing now.
+    /// has timed out; 0 is for none. Of the oldest, `withheld` replies came that count for nothing
+    /// now.
     pub(crate) fn abandon(&mut self, overdue_ns: u64, withheld: u64) -> Abandoned {
         self.commands = 0;
         self.first_byte = (u64::MAX, 0);
@@ -150,7 +151,7 @@ impl<M: Copy> Requests<M> {
             if !request.measured {
                 continue;
             }
-            if request.handed_ns <= overdue_ns {
+            if overdue_ns > 0 && request.handed_ns <= overdue_ns {
                 abandoned.timed_out += commands;
             } else {
                 abandoned.lost += commands;

@@ -118,8 +118,8 @@ const EXAMPLE: &str = "\
 Ctrl-C prints what is known so far and ends with exit code 130.
 
 Examples:
-  What rate of GETs can I promise within a millisecond?
-    $ keystorm search --spawn --slo 'p99<1ms' -t get -r 100k --html promise.html
+  What rate of SETs can I promise within a millisecond?
+    $ keystorm search --spawn --slo 'p99<1ms' -t set -r 100k --html promise.html
 
   With a tail, over 200 connections, on a server that runs:
     $ keystorm search --slo 'p50<500us,p99.9<5ms' -c 200 -t set -d 100";

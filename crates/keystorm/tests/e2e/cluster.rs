@@ -416,7 +416,7 @@ fn a_master_dies() -> (f64, f64) {
     let (told, lines) = outage_of(&ran, port);
     assert!(lines.contains(" lost, 0 timed out, 0 errors"), "{lines}");
     assert!(!lines.contains("to the end"), "{lines}");
-    let ran = ran.prints("limited by: errors: nothing succeeded on 127.0.0.1:");
+    let ran = ran.prints("limited by: outage: nothing succeeded on 127.0.0.1:");
     let by_log = failover_took(promoted);
     eprintln!("the outage took {told} s by the report, {by_log} s by the log\n{}", ran.out);
     (told, by_log)

@@ -66,7 +66,7 @@ fn a_server_that_is_killed_and_started_again() {
         one_outage_of(&ran, gap);
         let back = ran.out.contains("back to 95 % of the ");
         holds_when_quiet("the rate comes back", back, &ran.out);
-        assert!(ran.out.contains("limited by: errors: nothing succeeded for "), "{}", ran.out);
+        assert!(ran.out.contains("limited by: outage: nothing succeeded for "), "{}", ran.out);
         // Started again it counts from 0. What was executed before, we can only know roughly.
         let executed = server.calls("incr") as f64;
         let (completed, _) = ran.completed();
@@ -96,7 +96,7 @@ fn a_server_that_stays_away_does_not_hold_a_run() {
     let soon = took < Duration::from_secs(5);
     holds_when_quiet("a server that stays away does not hold a run", soon, format!("{took:?}"));
     let ran = ran.prints("to the end at 2.5").prints("not back to 95 %");
-    let ran = ran.prints("limited by: errors: nothing succeeded for ");
+    let ran = ran.prints("limited by: outage: nothing succeeded for ");
     assert!(ran.completed().0 > 100);
     // What is kept tells the same.
     let kept: serde_json::Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
@@ -160,7 +160,7 @@ fn a_pause_shows_in_the_response_time_of_a_schedule() {
     let ran = running.wait().ok();
     one_outage_of(&ran, pause);
     let ran = ran.prints("no request failed: ");
-    let ran = ran.prints("limited by: errors: nothing succeeded for ");
+    let ran = ran.prints("limited by: outage: nothing succeeded for ");
     // A request is due each millisecond of the pause, and waits for its end.
     let delayed: f64 = {
         let line = ran.out.lines().find(|l| l.contains(" requests were due meanwhile")).unwrap();

@@ -128,23 +128,23 @@ fn trickle(mut from: TcpStream, mut to: TcpStream, bytes_per_s: u64) {
 }
 
 #[test]
-fn a_server_beside_a_busy_loop_is_the_limit() {
+fn a_server_beside_a_busy_loop_is_contended_for() {
     let _alone = alone();
     let server = Server::redis();
     prepare_heavy(&server);
     pin(&server, 0);
     let _busy = BusyLoop::on(0);
-    reads("server", &["main thread ", "waiting for a CPU"], || {
+    reads("contention", &["main thread ", "waiting for a CPU"], || {
         server.run(&format!("-c 20 --duration 0.7 {HEAVY}"))
     });
 }
 
 #[test]
-fn a_client_on_the_servers_cpu_is_the_limit() {
+fn a_client_on_the_servers_cpu_contends_for_it() {
     let _alone = alone();
     let server = Server::redis();
     pin(&server, 0);
-    reads("client", &["; "], || server.run("-c 50 --duration 0.7 --cpus 0 get k"));
+    reads("contention", &["; "], || server.run("-c 50 --duration 0.7 --cpus 0 get k"));
 }
 
 #[test]

@@ -162,10 +162,8 @@ impl<'s> Report<'s> {
         let idle = idle.iter().any(|words| self.says(words));
         never(idle && (short || client >= FULL), "an end was full, or kept from its CPU");
         never(idle && server >= FULL && !polls, "the server was full");
-        never(
-            self.says("add --threads") && client < FULL,
-            "more threads for one that had time left",
-        );
+        let left = !no_time_left(self.client());
+        never(left && self.says("add --threads"), "more threads for one that had time left");
         let busy = ["main thread", "server threads", "server process"];
         let busy = busy.iter().filter_map(|part| Some(self.text.split_once(part)?.1));
         let mut said = busy.filter_map(|rest| rest.split([';', ',', ')']).next());

@@ -6,14 +6,15 @@ mod compare;
 mod faults;
 mod order;
 mod outages;
+mod schedules;
 mod search;
+mod seeds;
 mod server;
 mod time;
 
 use std::cell::RefCell;
 use std::rc::Rc;
-use std::sync::atomic::AtomicBool;
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::time::Instant;
 
 use engine::{Address, Scripted};
@@ -93,6 +94,7 @@ pub(crate) fn replay_on(
 ) -> (Measurement, Log) {
     let plan = parts.build().unwrap();
     let log = Rc::new(RefCell::new(Log::default()));
+    let interrupted = Arc::clone(&server.interrupted);
     let engine = Scripted::new(server.logging_to(Rc::clone(&log)));
     let shape = tally_shape(&plan);
     // Nobody takes messages before the worker has ended, and room for many costs more than a run.
@@ -103,7 +105,6 @@ pub(crate) fn replay_on(
     let (full, messages) = mpsc::sync_channel((room as usize + 1_000).min(100_000));
     let (empty, ready) = mpsc::channel();
     let mut collector = Collector::new(shape, vec![empty], "scripted");
-    let interrupted = AtomicBool::new(false);
     let gate = Gate::new(1, None, &interrupted);
     let budget = plan.budget();
     let warmup = budget.for_warmup();

@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::ops::Range;
 use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use engine::{ConnId, Delivery, Script};
 use statistics::Noise;
@@ -32,6 +34,11 @@ pub(crate) struct Server {
     /// How much each request differs, and what it is drawn from.
     wavers: Option<(f64, Noise)>,
     fault: Fault,
+    /// How much later a reply is sent than it is ready, and nobody else waits for that.
+    delay_ns: u64,
+    /// When somebody asks the client to end, and the word for it.
+    interrupts_ns: u64,
+    pub(crate) interrupted: Arc<AtomicBool>,
     served: usize,
     held: BTreeMap<ConnId, Vec<u8>>,
     log: Rc<RefCell<Log>>,
@@ -62,6 +69,9 @@ impl Server {
             answer: |_, _| b"+OK\r\n".to_vec(),
             wavers: None,
             fault: Fault::None,
+            delay_ns: 0,
+            interrupts_ns: u64::MAX,
+            interrupted: Arc::default(),
             served: 0,
             held: BTreeMap::new(),
             log: Rc::default(),
@@ -89,6 +99,18 @@ impl Server {
     /// Answers a request (its words, and how many came before) with these bytes.
     pub(crate) fn answering(mut self, answer: fn(&[String], usize) -> Vec<u8>) -> Self {
         self.answer = answer;
+        self
+    }
+
+    /// Sends every reply so much later, whatever else it does.
+    pub(crate) fn delaying(mut self, delay_ns: u64) -> Self {
+        self.delay_ns = delay_ns;
+        self
+    }
+
+    /// Somebody asks the client to end when the first request after this time comes.
+    pub(crate) fn interrupted_at(mut self, ns: u64) -> Self {
+        self.interrupts_ns = ns;
         self
     }
 
@@ -161,7 +183,10 @@ impl Script for Server {
             requests += 1;
             let Value::Array(words) = request else { panic!("requests are arrays") };
             let words: Vec<String> = words.iter().map(|w| w.text().unwrap()).collect();
-            let done_ns = self.done_ns(now_ns);
+            if now_ns >= self.interrupts_ns {
+                self.interrupted.store(true, Ordering::Relaxed);
+            }
+            let done_ns = self.done_ns(now_ns) + self.delay_ns;
             let reply = (self.answer)(&words, self.served);
             self.log.borrow_mut().requests.push((now_ns, conn, words));
             self.served += 1;

@@ -406,8 +406,8 @@ Examples:
   Fill the server with a million keys, each exactly once:
     $ keystorm -t set -n 1000000 -r 1000000 --sequential -P 16 -q
 
-  A schedule of 10,000 requests per second for 2 seconds:
-    $ keystorm -t get -r 100000 --rps 10000 --duration 2
+  A schedule of 10,000 requests per second for 2 seconds, of keys that were filled so:
+    $ keystorm -t get -r 1000000 --rps 10000 --duration 2
 
   Any command, here with a random key and 100 bytes of data:
     $ keystorm -r 10000 -n 10000 -d 100 set user:__rand_int__ __data__

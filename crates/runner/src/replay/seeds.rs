@@ -1,0 +1,173 @@
+//! Runs of every kind with whatever can go wrong, from seeds: what was sent and due adds up, and the
+//! report of each agrees with itself. `KEYSTORM_SEEDS=N` runs N of them.
+
+use host::{ServerUse, Watched};
+use measure::{Ending, Measurement, WorkerUse};
+use report::{Summary, contradictions};
+use workload::{Arrivals, OnError, Pace, PlanParts, Schedule, Stage, Stop, Window};
+
+use super::schedules::run_of;
+use super::server::{Fault, Log, Server};
+use super::{MS, parts, replay};
+
+const SEEDS: u64 = 300;
+
+/// Draws of one seed: splitmix64.
+struct Draws(u64);
+
+impl Draws {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, n: u64) -> u64 {
+        self.next() % n
+    }
+
+    fn one_in(&mut self, n: u64) -> bool {
+        self.below(n) == 0
+    }
+
+    fn share(&mut self) -> f64 {
+        self.below(1001) as f64 / 1000.0
+    }
+}
+
+fn plan(draws: &mut Draws) -> PlanParts {
+    let stop = match draws.one_in(3) {
+        true => Stop::Requests(1 + draws.below(2000)),
+        false => Stop::AfterNs(MS * (300 + draws.below(2500))),
+    };
+    let mut plan = parts(1 + draws.below(20) as u32, [1, 1, 4][draws.below(3) as usize], stop);
+    if draws.one_in(2) {
+        plan.fleet.window = Window::Rolling;
+    }
+    (plan.reconnect, plan.seed) = (!draws.one_in(4), draws.next());
+    plan.on_error = if draws.one_in(4) { OnError::Stop } else { OnError::Count };
+    plan.timeout_ns = draws.one_in(3).then(|| MS * (20 + draws.below(400)));
+    plan.fleet.keep_alive = !draws.one_in(8);
+    plan.sequence = vec![plan.sequence[0].clone(); 1 + 2 * usize::from(draws.one_in(6))];
+    let rate = [50.0, 700.0, 3000.0][draws.below(3) as usize];
+    let arrivals = if draws.one_in(2) { Arrivals::Poisson } else { Arrivals::Constant };
+    let to_per_s = if draws.one_in(2) { rate } else { rate * 2.0 * draws.share() };
+    let lasts_ns = (to_per_s != rate).then(|| MS * (200 + draws.below(2000)));
+    // One that fades out would never have sent its last request.
+    let last = Stage { from_per_s: rate, to_per_s: rate, lasts_ns: None };
+    let first = Stage { from_per_s: rate, to_per_s, lasts_ns };
+    let stages = if lasts_ns.is_some() { vec![first, last] } else { vec![first] };
+    if !draws.one_in(3) {
+        plan.pace = Pace::Open(Schedule { stages, arrivals });
+    }
+    plan
+}
+
+fn server(draws: &mut Draws, plan: &PlanParts) -> Server {
+    let mut server = Server::taking([MS / 20, MS / 2, 4 * MS][draws.below(3) as usize]);
+    if draws.one_in(2) {
+        server = server.wavering(0.5, draws.next());
+    }
+    if draws.one_in(3) {
+        server = server.delaying(MS * draws.below(300));
+    }
+    let mut span = |most_ms| {
+        let from_ns = MS * draws.below(2500);
+        from_ns..from_ns + MS * draws.below(most_ms)
+    };
+    let (freeze, long, down) = (span(400), span(20_000), span(900));
+    match draws.below(5) {
+        0 => server = server.frozen(freeze),
+        1 if plan.reconnect || plan.timeout_ns.is_some() => server = server.frozen(long),
+        2 if plan.reconnect => server = server.down(down),
+        _ => {}
+    }
+    let at = draws.below(1500) as usize;
+    match draws.below(6) {
+        0 => server = server.failing(Fault::CutAt(at)),
+        1 => server = server.failing(Fault::ResetAt(at)),
+        2 => {
+            server = server.answering(|_, n| match n % 97 {
+                5 => b"-OOM command not allowed\r\n".to_vec(),
+                _ => b"$-1\r\n".to_vec(),
+            });
+        }
+        _ => {}
+    }
+    if draws.one_in(4) {
+        server = server.interrupted_at(MS * draws.below(2500));
+    }
+    server
+}
+
+/// What else there was to see, so that every rule has its turn.
+fn watched(draws: &mut Draws, measured: &mut Measurement) -> Watched {
+    let wall_ns = measured.elapsed_ns.max(1);
+    let of = |share: f64| (share * wall_ns as f64) as u64;
+    let cpu = draws.share();
+    let wait_ns = Some(of((1.0 - cpu) * draws.share()));
+    measured.workers = vec![WorkerUse { cpu_ns: of(cpu), wall_ns, wait_ns }];
+    let seconds = wall_ns as f64 / 1e9;
+    let (busy, told) = (draws.share(), !draws.one_in(4));
+    let server = ServerUse {
+        cpu_main_s: Some(busy * seconds),
+        cpu_wait_s: Some((1.0 - busy) * draws.share() * seconds),
+        cpus: vec![0],
+        ..ServerUse::default()
+    };
+    Watched {
+        servers: if told { vec![server] } else { vec![] },
+        idle_round_trip_ns: told.then_some(MS / 20),
+        cpus: if draws.one_in(3) { vec![0] } else { vec![0, 1, 2] },
+        ..Watched::default()
+    }
+}
+
+fn adds_up(parts: &PlanParts, got: &Measurement, log: &Log) {
+    let gone = &got.total.connections;
+    let ended = got.total.requests() + gone.lost + gone.timed_out + gone.unanswered;
+    assert_eq!(ended, log.requests.len() as u64, "answered, lost, timed out, unanswered");
+    let Some(lateness) = &got.total.lateness else { return };
+    assert_eq!(lateness.total.count(), ended, "sent");
+    let plan = parts.clone().build().unwrap();
+    let mut pacer = plan.pacer(0, 0, 1).unwrap();
+    let mut drawn_by = |end_ns: u64| {
+        let drawn = std::iter::from_fn(|| pacer.take(end_ns.checked_sub(1)?)).count();
+        (drawn * plan.sequence.len()) as u64
+    };
+    match (parts.stop, &got.ending) {
+        (Stop::AfterNs(ns), Ending::Complete) => assert_eq!(lateness.due, drawn_by(ns), "due"),
+        (Stop::Requests(n), Ending::Complete) => assert_eq!((lateness.due, ended), (n, n), "due"),
+        (Stop::AfterNs(ns), _) => {
+            assert!((ended..=drawn_by(ns)).contains(&lateness.due), "due {}", lateness.due);
+        }
+        (Stop::Requests(n), _) => {
+            assert!((ended..=n).contains(&lateness.due), "due {}", lateness.due);
+        }
+    }
+}
+
+fn hold(seed: u64) {
+    let mut draws = Draws(seed);
+    let parts = plan(&mut draws);
+    let server = server(&mut draws, &parts);
+    let (mut measured, log) = replay(parts.clone(), server);
+    adds_up(&parts, &measured, &log);
+    let watched = watched(&mut draws, &mut measured);
+    let workers = measured.workers.clone();
+    let mut run = run_of(parts, measured, Watched::default());
+    run.measurement.workers = workers;
+    let run = report::Run::new(run.plan, run.measurement, run.server, run.version, watched);
+    assert_eq!(contradictions(&Summary::of(&run)), [""; 0]);
+}
+
+#[test]
+fn whatever_goes_wrong_counts_add_up_and_no_two_lines_contradict() {
+    let seeds = std::env::var("KEYSTORM_SEEDS").ok().and_then(|seeds| seeds.parse().ok());
+    for seed in 0..seeds.unwrap_or(SEEDS) {
+        let held = std::panic::catch_unwind(|| hold(seed));
+        assert!(held.is_ok(), "seed {seed}, as told above");
+    }
+}
