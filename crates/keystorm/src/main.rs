@@ -76,12 +76,9 @@ fn main() -> ExitCode {
 fn told(error: &anyhow::Error) -> String {
     let mut text = report::escape(format!("{error:#}"));
     let spawn = error.chain().find_map(|cause| cause.downcast_ref::<host::SpawnError>());
-    match spawn.map(host::SpawnError::said) {
-        Some(lines @ [_, ..]) => {
-            text += ". It said last:";
-            lines.iter().for_each(|line| text += &format!("\n  {}", report::escape(line)));
-        }
-        Some([]) | None => {}
+    if let Some(lines @ [_, ..]) = spawn.map(host::SpawnError::said) {
+        text += ". It said last:";
+        lines.iter().for_each(|line| text += &format!("\n  {}", report::escape(line)));
     }
     text
 }
