@@ -117,12 +117,6 @@ pub(super) fn settled(output: LabOutput) -> Result<LabOutput, UsageError> {
     output.settled()
 }
 
-/// The words of a run's command line, taken apart.
-pub(super) fn line_of(args: Vec<OsString>) -> Line {
-    let of_run = redis_benchmark::vocabulary();
-    Line::of(args, |name| named(&of_run, name).map(takes))
-}
-
 /// What an option takes.
 fn takes(option: &Arg) -> Takes {
     match (option.get_action().takes_values(), option.is_require_equals_set()) {
@@ -200,6 +194,7 @@ mod tests {
 
     #[test]
     fn no_password_is_shown() {
+        let of_run = redis_benchmark::vocabulary();
         for line in [
             "-a hunter2 -c 1,2",
             "-ahunter2",
@@ -214,7 +209,8 @@ mod tests {
         ] {
             let word = |word: &str| OsString::from(word.trim_matches('\'').replace('_', " "));
             let words = line.split(' ').map(word).collect();
-            let shown = again("keystorm sweep", &line_of(words));
+            let shown =
+                again("keystorm sweep", &Line::of(words, |name| named(&of_run, name).map(takes)));
             assert!(!shown.contains("hun") && !shown.contains("ter2"), "{line}: {shown}");
             assert!(shown.starts_with("keystorm sweep -"), "{shown}");
         }

@@ -170,8 +170,7 @@ pub(crate) fn parse(called_as: &OsStr, mut args: Vec<OsString>) -> Result<Intent
     if first == "help" {
         return help(args.get(1).map(|word| word.to_string_lossy()).as_deref());
     }
-    let word = lab::line_of(args.clone()).rest.first().map(|word| word.to_string_lossy().into());
-    if let Some(told) = word.and_then(|word: String| near::subcommand(&word, subcommands())) {
+    if let Some(told) = near::subcommand(&first, subcommands()) {
         return Err(UsageError(told));
     }
     FRONTS[0].parse(None, args)

@@ -160,18 +160,14 @@ fn written(arg: &Arg) -> String {
     format!("{}{}", names.join(", "), value.unwrap_or_default())
 }
 
-/// What to say of a first word after options that surely is a subcommand, in the wrong place or with
-/// a slip in it; `None` for one that may be a command for the server.
+/// What to say of a first word that surely is a subcommand with a slip in it; `None` for one that may
+/// be a command for the server.
 pub(super) fn subcommand<'n>(word: &str, names: impl Iterator<Item = &'n str>) -> Option<String> {
     let lower = word.to_lowercase();
     let near = nearest(&lower, names)?;
     let word = shell_words::quote(word);
-    let told = match word == near {
-        true => format!("a subcommand goes first: keystorm {near} [OPTIONS]"),
-        false => format!("there is no subcommand '{word}'; did you mean 'keystorm {near}'?"),
-    };
     Some(format!(
-        "error: {told}\n\n\
+        "error: there is no subcommand '{word}'; did you mean 'keystorm {near}'?\n\n\
          To send it to the server as a command: keystorm [OPTIONS] -- {word} ..."
     ))
 }
