@@ -84,12 +84,9 @@ fn told(why: &str, code: u8) -> ExitCode {
 fn in_words(error: &anyhow::Error) -> String {
     let mut text = report::escape(format!("{error:#}"));
     let spawn = error.chain().find_map(|cause| cause.downcast_ref::<host::SpawnError>());
-    match spawn.map(host::SpawnError::said) {
-        Some(lines @ [_, ..]) => {
-            text += ". It said last:";
-            lines.iter().for_each(|line| text += &format!("\n  {}", report::escape(line)));
-        }
-        Some([]) | None => {}
+    if let Some(lines @ [_, ..]) = spawn.map(host::SpawnError::said) {
+        text += ". It said last:";
+        lines.iter().for_each(|line| text += &format!("\n  {}", report::escape(line)));
     }
     text
 }

@@ -250,7 +250,10 @@ fn command_lines_that_make_no_sense_are_refused_by_name() {
 fn every_example_of_its_help_runs() {
     let help = Keystorm::new("compare --help").run().ok().out;
     assert!(help.lines().all(|line| line.chars().count() <= 100), "{help}");
-    assert!(help.contains("--fail-on-regression") && help.contains("-P <NUMREQ>"), "{help}");
+    assert!(
+        help.contains("--fail-on-regression") && help.contains("-P, --pipeline <NUMREQ>"),
+        "{help}"
+    );
     let valkey = valkey_program();
     let path = format!("{}:{}", valkey.parent().unwrap().display(), std::env::var("PATH").unwrap());
     let examples: Vec<_> =

@@ -116,7 +116,10 @@ fn runs_stand_side_by_side() {
     browser::holds(&text, &charts);
     let merged = dir.path().join("m.html");
     let merged = merged.to_str().unwrap();
-    keystorm(&["merge", a, a, "--html", merged, "--format", "quiet"]).run().ok();
+    let again = dir.path().join("again.json");
+    let again = again.to_str().unwrap();
+    server.run(&format!("--json {again} -P 1 -q -n 4000 -t set,get")).ok();
+    keystorm(&["merge", a, again, "--html", merged, "--format", "quiet"]).run().ok();
     assert!(fs::read_to_string(merged).unwrap().contains("8,000"));
 }
 

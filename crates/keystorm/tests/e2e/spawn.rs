@@ -32,7 +32,9 @@ fn left_nothing(place: &TempDir, err: &str) {
 
 /// Where the server is that keystorm says it has started.
 fn address(err: &str) -> Option<Address> {
-    let line = err.lines().find(|line| line.starts_with("Started "))?;
+    // A line that is still being written has no end yet.
+    let mut lines = err.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'));
+    let line = lines.find(|line| line.starts_with("Started "))?;
     let place = line.rsplit(' ').next()?;
     Some(match place.parse::<SocketAddr>() {
         Ok(tcp) => Address::Tcp(tcp),
