@@ -335,7 +335,7 @@ mod tests {
         assert_eq!(merged.rate_while_all_ran(2500), None, "no whole interval");
         merged.all_ran = Some(0..2500);
         assert_eq!(merged.rate_while_all_ran(2500), None, "the same all the time");
-        merged.all_ran = Some(9_000..1);
+        merged.all_ran = Some(Range { start: 9_000, end: 1 });
         assert_eq!(merged.rate_while_all_ran(2500), None, "files may say anything");
     }
 

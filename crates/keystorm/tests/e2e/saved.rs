@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::Value;
 
 use crate::program::Keystorm;
-use crate::record::{json, place};
+use crate::record::{json, place, valid_by};
 use crate::server::Server;
 
 fn keystorm(args: &[&str]) -> Keystorm {
@@ -195,4 +195,45 @@ fn repeats_that_stand_for_themselves_are_read_as_one_command() {
     let shown = keystorm(&["show", path, "--format", "json"]).run().ok();
     let shown: Value = serde_json::from_str(&shown.out).unwrap();
     assert_eq!(commands(&shown), [("GET".into(), 400), ("PING".into(), 100)]);
+}
+
+#[test]
+fn shares_without_one_that_is_lost_add_up_and_every_layout_says_so() {
+    let server = Server::redis();
+    let dir = tempfile::tempdir().unwrap();
+    let of = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    let files = ["1", "3"].map(of);
+    let shares = ["1/3", "3/3"].into_iter().zip(&files).map(|(shard, file)| {
+        let line = format!("--shard {shard} -c 6 --rps 300 --duration 1 -q --json {file} get k");
+        server.keystorm(&line).start()
+    });
+    for share in shares.collect::<Vec<_>>() {
+        share.wait().ok();
+    }
+    // Alone, a share is measured by what was its own.
+    let record = report::Record::from_json(&fs::read(&files[0]).unwrap()).unwrap();
+    let run = record.load().unwrap().runs.remove(0);
+    let chart = page::runs::throughput_over_time("", &run);
+    let asked = chart.series.iter().find(|series| series.name == "asked for").unwrap();
+    assert!(asked.points.iter().all(|point| (point.y - 100.0).abs() < 1.0), "{:?}", asked.points);
+    let merge = |more: &[&str]| {
+        let args = ["merge", &files[0], &files[1]].into_iter().chain(more.iter().copied());
+        keystorm(&args.collect::<Vec<_>>()).run()
+    };
+    merge(&[]).exits(1).says("share 2/3 is missing; --missing 2 adds up the others");
+    let told = "share 2 of 3 is missing; all figures are of the others";
+    for format in ["text", "quiet", "csv", "classic", "json"] {
+        let ran = merge(&["--missing", "2", "--format", format]).ok();
+        assert!(format!("{}{}", ran.out, ran.err).contains(told), "{format}: {ran:?}");
+    }
+    let (whole, html) = (of("whole.json"), of("whole.html"));
+    merge(&["--missing", "2", "-o", &whole, "--html", &html]).ok();
+    assert!(fs::read_to_string(html).unwrap().contains(told));
+    let document = json(std::path::Path::new(&whole));
+    valid_by("keystorm.run.1.json", &document);
+    assert_eq!(document["complete"], false);
+    assert_eq!(document["plan"][0]["fleet"]["connections"], 4);
+    assert_eq!(document["tests"][0]["requests"], server.calls("get"));
+    let shown = keystorm(&["show", &whole]).run().ok();
+    shown.prints("INCOMPLETE: share 2 of 3");
 }
