@@ -346,8 +346,8 @@ fn commands(run: &Run) -> Table {
         let counts = [tally.ok, tally.miss].map(|count| grouped(count as f64));
         let mut row = vec![spec.name()];
         row.extend(counts);
-        row.push(mean(&all));
-        row.extend([0.5, 0.95, 0.99, 0.999, 1.0].map(|q| cell(&all, q)));
+        row.push(mean(all));
+        row.extend([0.5, 0.95, 0.99, 0.999, 1.0].map(|q| cell(all, q)));
         table.row(row);
     }
     table

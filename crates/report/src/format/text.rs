@@ -162,7 +162,7 @@ fn write_operations(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()
     }
     write_row("operation (ms)", ["values", "misses", "avg", "p50", "p99", "max"], out)?;
     for (spec, tally) in run.plan.sequence.iter().zip(tallies) {
-        let [avg, _, p50, _, p99, max] = msec_columns(&LatencyFigures::of(&tally.response()));
+        let [avg, _, p50, _, p99, max] = msec_columns(&LatencyFigures::of(tally.response()));
         let [values, misses] = [tally.ok, tally.miss].map(|count| count.to_string());
         write_row(&escape(spec.name()), [&values, &misses, &avg, &p50, &p99, &max], out)?;
     }
