@@ -18,6 +18,35 @@ pub struct Row<M> {
     pub(crate) make: M,
 }
 
+/// A row by its fields.
+pub(crate) const fn row<M: Copy>(
+    name: &'static str,
+    form: &'static str,
+    example: &'static str,
+    make: M,
+) -> Row<M> {
+    Row { name, form, example, make }
+}
+
+/// As data, a type is the text that it shows and that it is read from.
+macro_rules! saved_as_text {
+    ($type:ty) => {
+        impl serde::Serialize for $type {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $type {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
+                text.parse().map_err(serde::de::Error::custom)
+            }
+        }
+    };
+}
+pub(crate) use saved_as_text;
+
 /// How each of a table is written, between commas.
 #[must_use]
 pub fn forms<M>(rows: &[Row<M>]) -> String {

@@ -23,7 +23,7 @@ mod zipf;
 pub use space::{KeyDist, KeySpace};
 pub use uniform::Uniform;
 
-use crate::parameters::Row;
+use crate::parameters::{Row, row};
 
 /// Draws keys from the range that it was made for.
 pub trait KeyDraw: Send + Sync {
@@ -59,15 +59,6 @@ pub const KEY_DRAWS: &[Row<Make>] = &[
     row("latest", "latest[:S]", "latest:0.99", latest::read),
     row("file", "file:PATH[#COLUMN]", "file:keys.csv#id", trace::read),
 ];
-
-const fn row(
-    name: &'static str,
-    form: &'static str,
-    example: &'static str,
-    make: Make,
-) -> Row<Make> {
-    Row { name, form, example, make }
-}
 
 #[cfg(test)]
 mod tests {

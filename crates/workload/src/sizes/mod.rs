@@ -18,9 +18,9 @@ use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
-use crate::parameters::{self, Row};
+use crate::parameters::{self, Row, row};
 use crate::quantity;
 use crate::random;
 
@@ -43,15 +43,6 @@ pub const SIZE_DRAWS: &[Row<Make>] = &[
     row("pareto", "pareto:SCALE,SHAPE[,MIN..MAX]", "pareto:214,0.35,1..100k", pareto::read),
     row("normal", "normal:MEAN,SD[,MIN..MAX]", "normal:4k,500", normal::read),
 ];
-
-const fn row(
-    name: &'static str,
-    form: &'static str,
-    example: &'static str,
-    make: Make,
-) -> Row<Make> {
-    Row { name, form, example, make }
-}
 
 /// Largest value, as in the peers: 1 GiB.
 pub const SIZE_MAX: u32 = 1 << 30;
@@ -138,22 +129,11 @@ impl FromStr for Sizes {
     }
 }
 
+parameters::saved_as_text!(Sizes);
+
 impl fmt::Display for Sizes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
-    }
-}
-
-impl Serialize for Sizes {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.0)
-    }
-}
-
-impl<'de> Deserialize<'de> for Sizes {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = Cow::<'de, str>::deserialize(deserializer)?;
-        text.parse().map_err(serde::de::Error::custom)
     }
 }
 

@@ -1,12 +1,9 @@
 //! What values are made of, as it is written.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-use crate::parameters::{self, Row, none};
+use crate::parameters::{self, Row, none, row};
 
 /// What values are made of. As data it is its text.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -32,15 +29,6 @@ pub const CONTENTS: &[Row<Make>] = &[
     row("compressible", "compressible:N", "compressible:4", compressible),
 ];
 
-const fn row(
-    name: &'static str,
-    form: &'static str,
-    example: &'static str,
-    make: Make,
-) -> Row<Make> {
-    Row { name, form, example, make }
-}
-
 fn compressible(parameters: Option<&str>) -> Result<Content, String> {
     let ratio = parameters::number(parameters.unwrap_or_default(), "ratio", 1.0..=100.0)?;
     Ok(Content::Compressible { ratio })
@@ -54,6 +42,8 @@ impl FromStr for Content {
     }
 }
 
+parameters::saved_as_text!(Content);
+
 impl fmt::Display for Content {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -61,19 +51,6 @@ impl fmt::Display for Content {
             Self::Random => f.write_str("random"),
             Self::Compressible { ratio } => write!(f, "compressible:{ratio}"),
         }
-    }
-}
-
-impl Serialize for Content {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Content {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = Cow::<'de, str>::deserialize(deserializer)?;
-        text.parse().map_err(serde::de::Error::custom)
     }
 }
 
