@@ -88,7 +88,7 @@ fn contents_are_the_peers_random_or_compressible() {
 }
 
 #[test]
-fn values_vary_on_a_cluster_too_and_plans_are_told_again() {
+fn plans_say_how_values_vary() {
     let line = "-r 100 --seed 2 -d lognormal:300,0.5,10..900 --size-by request --content random";
     let printed = Keystorm::new(&format!("--print-plan {line} -t set")).run().ok().out;
     let plans: Value = serde_json::from_str(&printed).unwrap();
