@@ -7,6 +7,7 @@
 use measure::{Ending, Failures};
 
 use super::LimitedBy;
+use super::grounds::BLOCKING;
 use crate::{Summary, compare};
 
 /// What of the lines of this report cannot be true together; none of a report that agrees with itself.
@@ -198,6 +199,14 @@ impl<'s> Report<'s> {
         let waited = measurement.outages.iter().any(|outage| outage.to_the_end)
             && connections.unanswered > 0;
         never(none && waited && !several, "requests had no reply, and only had to wait");
+        let out_ns = measurement.outages.iter().map(|outage| outage.length_ns()).max().unwrap_or(0);
+        let long = out_ns as f64 > 0.01 * measurement.elapsed_ns as f64;
+        let mut names = self.summary.run.plan.sequence.iter().map(workload::CommandSpec::name);
+        let silent = in_outages == 0 && names.any(|name| BLOCKING.contains(&name.as_str()));
+        never(
+            long && !silent && !ran.contains(&self.class),
+            "an outage, and something else limited it",
+        );
         if self.class == LimitedBy::Outage {
             never(measurement.outages.is_empty(), "there was no outage");
             let spans = self.text.split_once(" for ").and_then(|(_, rest)| {

@@ -130,7 +130,7 @@ impl ServerSide {
 }
 
 /// Commands whose replies come when something else happens.
-const BLOCKING: [&str; 14] = [
+pub(super) const BLOCKING: [&str; 14] = [
     "BLPOP",
     "BRPOP",
     "BLMOVE",
