@@ -74,7 +74,7 @@ mod tests {
         let text = table.text();
         let lines: Vec<&str> = text.lines().collect();
         assert!(lines[0].starts_with("\"test\",\"throughput_rps\",\"p50_ms\""), "{text}");
-        assert!(lines[1].starts_with("\"a \"\"b\"\"\",\"2.00\",\"0.501\",\"1.001\""), "{text}");
+        assert!(lines[1].starts_with("\"a \"\"b\"\"\",\"2.00\",\"0.500\",\"1.001\""), "{text}");
         assert_eq!(lines[0].matches("\",\"").count(), lines[1].matches("\",\"").count());
     }
 }

@@ -46,7 +46,10 @@ pub fn page(comparison: &Comparison, again: &str) -> Page {
 fn lede(test: &TestComparison, [a, b]: &[Subject; 2]) -> Verdict {
     let told = |metric: Metric, name: &str| {
         let row = test.row(metric)?;
-        Some((format!("{name}, B / A {}", interval(row)), verdict(row)))
+        let interval = row.interval().map_or("no interval".to_owned(), |interval| {
+            format!("{:.3} to {:.3}", interval.low, interval.high)
+        });
+        Some((format!("{name}, B / A ({interval})"), format!("{:.3}", row.ratio.ratio)))
     };
     let figures = [(Metric::Throughput, "requests/s"), (Metric::P99, "p99")];
     let figures: Vec<_> = figures.iter().filter_map(|(m, name)| told(*m, name)).collect();
@@ -71,15 +74,6 @@ fn in_words(row: &Row) -> String {
         "too wide" => "not told from A's: the interval is too wide".to_owned(),
         "no interval" => "not judged: one run a side has no interval".to_owned(),
         found => found.to_owned(),
-    }
-}
-
-fn interval(row: &Row) -> String {
-    match row.interval() {
-        Some(interval) => {
-            format!("{:.3} ({:.3} to {:.3})", row.ratio.ratio, interval.low, interval.high)
-        }
-        None => format!("{:.3}", row.ratio.ratio),
     }
 }
 
@@ -113,16 +107,21 @@ fn section(test: &TestComparison) -> Section {
     }
     if let [Some(a), Some(b)] = &test.middle {
         let sides: [(&str, &Run); 2] = [("A", a), ("B", b)];
-        blocks.push(Block::Chart(overlaid(
-            "Throughput over time",
-            "answered",
-            sides.map(|(name, run)| (name, throughput_over_time("", run))),
-        )));
-        blocks.push(Block::Chart(overlaid(
-            "99th percentile over time",
-            "99th percentile",
-            sides.map(|(name, run)| (name, latency_over_time("", run))),
-        )));
+        let charts = [
+            overlaid(
+                "Throughput over time",
+                "answered",
+                sides.map(|(name, run)| (name, throughput_over_time("", run))),
+            ),
+            overlaid(
+                "99th percentile over time",
+                "99th percentile",
+                sides.map(|(name, run)| (name, latency_over_time("", run))),
+            ),
+        ];
+        // Of runs that were over within an interval or two there is no course to be seen.
+        let course = sides.iter().all(|(_, run)| run.measurement.timeline.points.len() > 2);
+        blocks.extend(charts.into_iter().filter(|_| course).map(Block::Chart));
         blocks.push(Block::Chart(spectrum("Response time by percentile", &sides)));
         let text = "Over time and by percentile: of each side the run in the middle by throughput.";
         blocks.push(Block::Text(text.to_owned()));

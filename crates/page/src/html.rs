@@ -276,6 +276,7 @@ mod tests {
         Page {
             title: HOSTILE.into(),
             byline: vec![HOSTILE.into()],
+            versions: vec![HOSTILE.into()],
             lede: vec![Verdict {
                 figures: vec![(HOSTILE.into(), HOSTILE.into())],
                 ..Verdict::new(HOSTILE, HOSTILE)
@@ -299,7 +300,8 @@ mod tests {
         for (_, chart) in page.charts() {
             let shown = chart.points_shown();
             assert!(shown == 4 || shown == 2, "{shown}");
-            let inline = [chart::WIDE, chart::NARROW].map(|w| chart::inline(chart, w, "").unwrap());
+            let inline =
+                [chart::WIDE, chart::NARROW].map(|w| chart::inline(&chart, w, "").unwrap());
             for svg in inline.into_iter().chain([chart.svg().unwrap()]) {
                 assert_eq!(svg.matches("class=\"m ").count(), shown);
                 assert!(!svg.contains("<script"), "{svg}");
@@ -322,6 +324,49 @@ mod tests {
         }
         assert_eq!(slug("../../etc/passwd"), "etc-passwd");
         assert_eq!(slug("???"), "chart");
+    }
+
+    #[test]
+    fn a_picture_says_of_what_it_is() {
+        let mut chart = Chart::lines(
+            "Rate",
+            Axis::linear("time", Unit::Seconds),
+            Axis::linear("rate", Unit::PerSecond),
+        );
+        chart.series.push(Series::new("a", [(1.0, 2.0)]));
+        let page = Page {
+            title: "2 tests on redis 7.0.15".into(),
+            versions: vec!["redis 7.0.15".into(), "keystorm 0.1.0".into()],
+            sections: vec![Section::new("SET", [Block::Chart(chart)])],
+            ..Page::default()
+        };
+        let [(_, picture)] = &page.charts()[..] else { panic!("one chart") };
+        let of = "2 tests on redis 7.0.15 · SET · keystorm 0.1.0";
+        assert!(picture.svg().unwrap().contains(of), "{}", picture.of);
+        assert!(!page.html().contains(of), "a page says it elsewhere");
+    }
+
+    #[test]
+    fn lines_are_told_apart_without_colours() {
+        let mut chart = Chart::lines(
+            "Rate",
+            Axis::linear("time", Unit::Seconds),
+            Axis::linear("rate", Unit::PerSecond),
+        );
+        for n in 0..8 {
+            chart.series.push(Series::new(n.to_string(), [(1.0, 2.0), (2.0, f64::from(n))]));
+        }
+        let svg = chart.svg().unwrap();
+        let strokes = |start: &str| -> std::collections::BTreeSet<String> {
+            let shapes = svg.lines().filter(|l| l.starts_with(start) && l.contains("s-c"));
+            let dashes = shapes.map(|l| {
+                let after = l.split("stroke-dasharray=\"").nth(1).unwrap_or_default();
+                after.split('"').next().unwrap_or_default().to_owned()
+            });
+            dashes.collect()
+        };
+        assert_eq!((strokes("<line ").len(), strokes("<polyline ").len()), (8, 8), "{svg}");
+        assert_eq!(strokes("<line "), strokes("<polyline "));
     }
 
     #[test]

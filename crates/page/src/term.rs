@@ -221,7 +221,11 @@ pub fn chart(chart: &Chart, width: usize, colour: bool) -> String {
     );
     if several {
         let names = chart.series.iter().enumerate().map(|(n, s)| {
-            painted(&format!("{} {}", MARKS[n % MARKS.len()], escape(&s.name)), SERIES[n % SERIES.len()], colour)
+            painted(
+                &format!("{} {}", MARKS[n % MARKS.len()], escape(&s.name)),
+                SERIES[n % SERIES.len()],
+                colour,
+            )
         });
         text += &format!("{}  {}\n", " ".repeat(margin), names.collect::<Vec<_>>().join("  "));
     }

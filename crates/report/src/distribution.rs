@@ -92,7 +92,8 @@ pub fn few_percentiles(latency: &Latency) -> Vec<Step> {
     let total = latency.count();
     let mut steps: Vec<Step> = Vec::new();
     let (mut cumulative, mut greatest) = (0u64, 0);
-    let mut levels = LEFT.into_iter().take_while(|left| left / 100.0 * total as f64 >= 1.0).peekable();
+    let mut levels =
+        LEFT.into_iter().take_while(|left| left / 100.0 * total as f64 >= 1.0).peekable();
     for (at_most_ns, count) in latency.recorded() {
         cumulative += count;
         greatest = at_most_ns;

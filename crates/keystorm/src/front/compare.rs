@@ -89,11 +89,7 @@ impl FrontEnd for CompareFront {
         &["compare"]
     }
 
-    fn parse(
-        &self,
-        _called_as: Option<&str>,
-        args: Vec<OsString>,
-    ) -> Result<Intent, UsageError> {
+    fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
         let (sides, args) = sides_and_rest(args);
         let own = |command: clap::Command| {
             command

@@ -44,8 +44,15 @@ struct Options {
           value_parser = format_name)]
     format: &'static str,
     /// Steps of the distributions: `short`, or `full` for all [default: short]
-    #[arg(long, value_name = "WHAT", value_enum, default_value_t, help_heading = "Results",
-          hide_default_value = true, hide_possible_values = true)]
+    #[arg(
+        long,
+        value_name = "WHAT",
+        value_enum,
+        default_value_t,
+        help_heading = "Results",
+        hide_default_value = true,
+        hide_possible_values = true
+    )]
     distribution: Spread,
     #[command(flatten)]
     pages: PageOptions,

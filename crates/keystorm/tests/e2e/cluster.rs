@@ -154,7 +154,7 @@ fn keys_fall_on_their_nodes(cluster: &Cluster) {
             assert_eq!(cluster.nodes[owner].port(), node.port(), "{key}");
         });
     }
-    let ran = ran.prints("cluster mode: yes (3 masters)").prints("node [2] configuration:");
+    let ran = ran.prints(", cluster of 3 masters\n").prints("    3 with save \"");
     ran.prints("Cluster has 3 master nodes:").prints("Master 2: ");
 }
 
@@ -485,7 +485,7 @@ fn a_cluster_in_tls_is_found_and_measured_in_tls() {
             let calls = cluster.calls("incr");
             assert_eq!((calls.iter().sum::<u64>(), ran.completed().0), (n, n), "{engine} {shape}");
             assert!(is_even(&calls), "{calls:?}");
-            assert_eq!(ran.out.contains("TLS handshake summary"), shape.contains("-k 0"));
+            assert_eq!(ran.out.contains("TLS handshake (ms)"), shape.contains("-k 0"));
             for (port, calls) in ports.iter().zip(&calls) {
                 assert_eq!(row(&ran, *port).0, *calls, "{}", ran.out);
             }
@@ -500,7 +500,7 @@ fn a_cluster_in_tls_is_found_and_measured_in_tls() {
 fn one_node_is_a_cluster_too() {
     let cluster = Cluster::new(1, 0, &[]);
     let ran = cluster.run("-n 1000 -r 100 -P 4 incr key:__rand_int__").ok();
-    ran.prints("cluster mode: yes (1 masters)");
+    ran.prints(", cluster of 1 master\n");
     assert_eq!(cluster.calls("incr"), [1000]);
     let ran = cluster.run("-n 100 -r 100 -q --rfr yes get key:__rand_int__").ok();
     ran.says("WARNING: --rfr: 1 of 1 masters have no replica that is ready");

@@ -71,7 +71,7 @@ fn a_loop_repeats_the_tests_until_ctrl_c() {
 #[test]
 fn a_thousand_connections_are_all_used() {
     let server = Server::redis();
-    let ran = server.run("-n 5000 -c 1000 -t get").ok().prints("  1000 parallel clients\n");
+    let ran = server.run("-n 5000 -c 1000 -t get").ok().prints("  1000 connections, ");
     assert_eq!(ran.completed().0, 5000);
     // A group of connections every 2 ms, not one after another: that would take half a minute when
     // the kernel has to be waited for.

@@ -52,7 +52,11 @@ fn every_example_of_the_help_runs() {
             false => server.keystorm(&line),
         };
         let ran = keystorm.run().ok();
-        let result = |l: &str| l.contains("requests per second") || l.starts_with("\"GET\"");
+        let result = |l: &str| {
+            l.contains("requests/s")
+                || l.contains("requests per second")
+                || l.starts_with("\"GET\"")
+        };
         assert!(ran.out.lines().any(result), "{example}: {ran:?}");
         assert!(ran.took < Duration::from_secs(20), "{example}: {:?}", ran.took);
     }

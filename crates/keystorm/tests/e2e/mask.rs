@@ -7,7 +7,11 @@ pub(crate) fn masked(text: &str) -> String {
     let mut out = String::new();
     let mut before = String::new();
     for line in text.split_inclusive('\n') {
-        let line = if is_row(line) { in_columns(line) } else { in_words(judgement(line)) };
+        let line = match line {
+            line if is_row(line) => in_columns(line),
+            line if is_labelled_row(line) => narrow(&in_words(line)),
+            line => in_words(&judgement(line)),
+        };
         if line != before || !line.contains('#') {
             out += &line;
         }
@@ -17,14 +21,31 @@ pub(crate) fn masked(text: &str) -> String {
 }
 
 /// What a line that judges the run is about; the judgement depends on the machine.
-fn judgement(line: &str) -> &str {
+fn judgement(line: &str) -> String {
     match line.split_once(": ") {
-        Some(("  schedule", _)) => "  schedule: ...\n",
-        Some(("  limited by", _)) => "  limited by: ...\n",
+        Some(("  schedule", _)) => "  schedule: ...\n".to_owned(),
+        Some(("  limited by", _)) => "  limited by: ...\n".to_owned(),
         // Whether there is one at all depends on the machine too.
-        Some(("  warning", _)) => "",
-        _ => line,
+        Some(("  warning", _)) => String::new(),
+        _ => match line.split_once(", limited by ") {
+            // Of a line of `-q`.
+            Some((before, word)) if word.trim_end().chars().all(char::is_alphabetic) => {
+                format!("{before}, limited by ...\n")
+            }
+            _ => line.to_owned(),
+        },
     }
+}
+
+/// A row of figures behind what they are of, or a step of a distribution.
+fn is_labelled_row(line: &str) -> bool {
+    line.starts_with(' ')
+        && [" (ms) ", " (requests/s) ", " % <= "].iter().any(|mark| line.contains(mark))
+}
+
+/// Spaces between figures depend on how long these are.
+fn narrow(line: &str) -> String {
+    format!("  {}\n", line.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 fn is_row(line: &str) -> bool {

@@ -12,15 +12,15 @@ fn layout(server: &Server, line: &str) -> String {
 fn the_quiet_layout() {
     let server = Server::redis();
     insta::assert_snapshot!(layout(&server, "-q -n 1000 -t ping,lrange_100"), @"
-    [PING_INLINE: # requests per second, p50=# msec
-    PING_MBULK: # requests per second, p50=# msec
-    LPUSH (needed to benchmark LRANGE): # requests per second, p50=# msec
-    LRANGE_100 (first # elements): # requests per second, p50=# msec
+    [PING_INLINE: # requests per second, p50=# msec, limited by ...
+    PING_MBULK: # requests per second, p50=# msec, limited by ...
+    LPUSH (needed to benchmark LRANGE): # requests per second, p50=# msec, limited by ...
+    LRANGE_100 (first # elements): # requests per second, p50=# msec, limited by ...
 
     ]
     ");
     insta::assert_snapshot!(layout(&server, "-q -n 1000 set k v"), @"
-    [set k v: # requests per second, p50=# msec
+    [set k v: # requests per second, p50=# msec, limited by ...
     ]
     ");
 }
@@ -50,6 +50,62 @@ fn the_text_layout() {
     insta::assert_snapshot!(layout(&server, "-n 1000 -c 20 -P 2 -t set"), @r##"
     [====== SET ======
       # requests completed in # seconds
+      # connections, pipeline of #, values of # bytes, # thread
+      redis #, save "", appendonly no
+
+      throughput: # requests/s
+                               avg       min       p50       p95       p99       max
+      latency (ms) # # # # # #
+      limited by: ...
+
+    Latency by percentile:
+      # % <= # ms #
+
+    Replies within a latency:
+      # % <= # ms #
+    ]
+    "##);
+    insta::assert_snapshot!(layout(&server, "-n 1000 --threads 2 -k 0 get k"), @r##"
+    [====== get k ======
+      # requests completed in # seconds
+      # connections, each for one pipeline of #, values of # bytes, # threads
+      redis #, save "", appendonly no
+
+      throughput: # requests/s
+                               avg       min       p50       p95       p99       max
+      latency (ms) # # # # # #
+      limited by: ...
+
+    Latency by percentile:
+      # % <= # ms #
+
+    Replies within a latency:
+      # % <= # ms #
+    ]
+    "##);
+}
+
+#[test]
+fn several_tests_end_in_one_table_of_80_columns() {
+    let server = Server::redis();
+    let ran = server.run("-n 500 -t set,get").ok();
+    let table: Vec<&str> =
+        ran.out.split("====== 2 tests ======\n").nth(1).unwrap().lines().collect();
+    let head = ["test", "requests/s", "p50", "(ms)", "p99", "(ms)", "max", "(ms)", "limited", "by"];
+    assert_eq!(table[0].split_whitespace().collect::<Vec<_>>(), head);
+    assert!(table[1].starts_with("  SET ") && table[2].starts_with("  GET "), "{table:?}");
+    assert!(table[..3].iter().all(|line| line.chars().count() <= 80), "{table:?}");
+    let few = ran.out.matches(" % <= ").count();
+    let ran = server.run("-n 500 -t set,get --distribution full").ok();
+    assert!(ran.out.matches(" % <= ").count() > few, "{}", ran.out);
+}
+
+#[test]
+fn the_peers_layout() {
+    let server = Server::redis();
+    insta::assert_snapshot!(layout(&server, "--format redis -n 1000 -c 20 -P 2 -t set"), @r##"
+    [====== SET ======
+      # requests completed in # seconds
       # parallel clients
       # bytes payload
       keep alive: #
@@ -68,33 +124,7 @@ fn the_text_layout() {
       latency summary (msec):
               avg       min       p50       p95       p99       max
                 #         #         #         #         #         #
-      limited by: ...
 
-    ]
-    "##);
-    insta::assert_snapshot!(layout(&server, "-n 1000 --threads 2 -k 0 get k"), @r##"
-    [====== get k ======
-      # requests completed in # seconds
-      # parallel clients
-      # bytes payload
-      keep alive: #
-      host configuration "save": 
-      host configuration "appendonly": no
-      multi-thread: yes
-      threads: #
-
-    Latency by percentile distribution:
-    #% <= # milliseconds (cumulative count #)
-
-    Cumulative distribution of latencies:
-    #% <= # milliseconds (cumulative count #)
-
-    Summary:
-      throughput summary: # requests per second
-      latency summary (msec):
-              avg       min       p50       p95       p99       max
-                #         #         #         #         #         #
-      limited by: ...
     ]
     "##);
 }
@@ -105,35 +135,22 @@ fn the_text_layout_of_a_paced_run() {
     insta::assert_snapshot!(layout(&server, "--rps 1000 --duration 1 get k"), @r##"
     [====== get k ======
       # requests completed in # seconds
-      # parallel clients
-      # bytes payload
-      keep alive: #
-      host configuration "save": 
-      host configuration "appendonly": no
-      multi-thread: no
+      # connections, pipeline of #, values of # bytes, # thread
+      redis #, save "", appendonly no
 
-    RPS Summary:
-      target RPS: #
-      RPS distribution (reqs/sec):
-              avg       min       p50       p95       p99       max
-                #         #         #         #         #         #
-
-    Latency by percentile distribution:
-    #% <= # milliseconds (cumulative count #)
-
-    Cumulative distribution of latencies:
-    #% <= # milliseconds (cumulative count #)
-
-    Summary:
-      throughput summary: # requests per second
-      latency summary (msec):
-              avg       min       p50       p95       p99       max
-                #         #         #         #         #         #
-      service time summary (msec):
-              avg       min       p50       p95       p99       max
-                #         #         #         #         #         #
+      throughput: # requests/s of # asked for
+                               avg       min       p50       p95       p99       max
+      response time (ms) # # # # # #
+      service time (ms) # # # # # #
+      rate (requests/s) # # # # # #
       schedule: ...
       limited by: ...
+
+    Latency by percentile:
+      # % <= # ms #
+
+    Replies within a latency:
+      # % <= # ms #
     ]
     "##);
 }
@@ -171,11 +188,15 @@ fn formats_have_names_as_well() {
 fn the_first_byte_adds_its_figures() {
     let server = Server::redis();
     let ran = server.run("--first-byte -n 1000 -P 4 get k").ok();
-    let ran = ran.prints("\n  latency to first byte summary (msec):\n");
-    let at = ran.out.find("latency to first byte").unwrap();
-    assert!(ran.out.find("latency summary (msec)").unwrap() < at);
+    let ran = ran.prints("\n  first byte (ms) ");
+    let at = ran.out.find("first byte (ms)").unwrap();
+    assert!(ran.out.find("  latency (ms) ").unwrap() < at);
     let quiet = server.run("--first-byte -q -n 1000 get k").ok();
-    assert!(masked(&quiet.out).ends_with("p50=# msec, first byte p50=# msec\n"), "{}", quiet.out);
+    assert!(
+        masked(&quiet.out).ends_with("p50=# msec, first byte p50=# msec, limited by ...\n"),
+        "{}",
+        quiet.out
+    );
     let csv = server.run("--first-byte --csv -n 1000 get k").ok();
     let columns: Vec<usize> = csv.out.lines().map(|line| line.split(',').count()).collect();
     assert_eq!(columns, [10, 10], "{}", csv.out);
@@ -198,7 +219,7 @@ fn a_short_run_has_no_figure_that_is_none() {
 fn latencies_are_finer_than_the_peers() {
     let server = Server::redis();
     let out = server.run("-n 5000 -c 10 -t get").ok().out;
-    let steps = out.lines().filter_map(|l| l.split("<= ").nth(1)?.split(' ').next());
+    let steps = out.lines().filter_map(|l| l.split("<= ").nth(1)?.split_whitespace().next());
     let micros = steps.filter_map(|ms| ms.replace('.', "").parse::<u64>().ok());
     assert!(micros.into_iter().any(|us| us % 8 != 7), "{out}");
 }

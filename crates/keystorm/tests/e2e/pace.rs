@@ -61,7 +61,7 @@ fn a_paced_run_of_a_count_is_exact_and_takes_its_time() {
         let ran = server.run("--rps 1000 -n 501 -c 3 get k").ok();
         let (requests, seconds) = ran.completed();
         assert_eq!((requests, server.calls("get")), (501, 501));
-        ran.prints("\nRPS Summary:\n  target RPS: 1000.00\n");
+        ran.prints(" requests/s of 1000.00 asked for\n");
         lasted(0.5, seconds)
     });
 }
@@ -143,7 +143,7 @@ fn a_ramp_and_steps_send_the_area_below_them() {
         within_three(rate, || {
             server.ask(&["CONFIG", "RESETSTAT"]);
             let ran = server.run(&format!("--rps {rate} get k")).ok();
-            ran.prints("RPS Summary:");
+            ran.prints(" requests/s of ");
             let executed = server.calls("get");
             // What is due in the last instant may stay unsent.
             if executed.abs_diff(expected) <= expected / 100 {

@@ -17,7 +17,7 @@ fn a_shown_run_is_to_the_byte_what_was_printed() {
     let server = Server::redis();
     let (_dir, file) = place();
     let path = file.to_str().unwrap();
-    let formats = ["text", "quiet", "csv", "classic", "json"];
+    let formats = ["text", "redis", "quiet", "csv", "classic", "json"];
     let loads = [
         "-n 2000 -t set,lrange_100",
         "-n 1000 --rps 3000 --first-byte --threads 2 get k",

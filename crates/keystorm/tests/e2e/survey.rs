@@ -46,6 +46,7 @@ fn a_survey_of_a_spawned_server_has_every_chapter() {
     let unix = |endpoint: &&Endpoint| matches!(endpoint, Endpoint::Spawned { unix: true, .. });
     assert_eq!(transports.filter(unix).count(), 2);
     let html = fs::read_to_string(dir.path().join("survey.html")).unwrap();
+    assert!(html.contains("<h1>How fast is Redis 7.") || html.contains("<h1>How fast is Valkey "));
     assert!(html.contains("Large values") && html.contains("limited by: "));
     let charts: Vec<page::Chart> = survey.chapters.iter().flat_map(|c| c.charts()).collect();
     assert_eq!(charts.len(), 9, "one a chapter, and two of sizes and of connections");

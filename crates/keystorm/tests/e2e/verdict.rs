@@ -75,11 +75,20 @@ fn evictions_are_a_warning_and_a_quiet_server_has_none() {
 #[test]
 fn what_scripts_read_is_left_as_it_is() {
     let server = Server::redis();
-    for format in ["-q", "--csv"] {
+    for format in ["--format redis", "--csv"] {
         let ran = server.run(&format!("{format} -n 500 -t set")).ok();
         assert!(!ran.out.contains("limited by"), "{ran:?}");
         ran.says("SET: limited by: ");
     }
+    // The line begins as ever and ends in a word; the sentence comes once, after all tests.
+    let ran = server.run("-q -n 500 -t set,set,set").ok();
+    let lines: Vec<&str> = ran.out.lines().filter(|line| !line.is_empty()).collect();
+    let told = |line: &&str| line.starts_with("SET: ") && line.contains(" msec, limited by ");
+    assert!(lines.iter().all(told), "{ran:?}");
+    let said = ran.err.lines().filter(|line| line.contains(": limited by: ")).count();
+    assert!((1..=3).contains(&said), "{ran:?}");
+    let warned = ran.err.lines().filter(|line| line.contains(": warning: load: ")).count();
+    assert!(warned <= 1, "a warning about the machine comes once: {ran:?}");
     let (_dir, link) = called("redis-benchmark");
     let ran = server.keystorm("-n 500 -t set").called(link).run().ok();
     assert!(!masked(&ran.out).contains("limited by"), "{ran:?}");

@@ -1,4 +1,4 @@
-//! How fast is Redis, here? What to measure, and what was.
+//! How fast is the server, here? What to measure, and what was.
 
 mod machine;
 mod plan;

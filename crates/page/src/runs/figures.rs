@@ -333,18 +333,24 @@ fn nodes(summary: &Summary<'_>) -> Option<Block> {
 
 /// One row a command of the sequence. A command that is sent several times is several rows.
 fn commands(run: &Run) -> Table {
-    let mut table =
-        Table::new([
-            "command", "values", "misses", "avg (ms)", "p50 (ms)", "p95 (ms)", "p99 (ms)",
-            "p99.9 (ms)", "max (ms)",
-        ]);
+    let mut table = Table::new([
+        "command",
+        "values",
+        "misses",
+        "avg (ms)",
+        "p50 (ms)",
+        "p95 (ms)",
+        "p99 (ms)",
+        "p99.9 (ms)",
+        "max (ms)",
+    ]);
     for (spec, tally) in run.plan.sequence.iter().zip(&run.measurement.total.commands) {
         let all = tally.response();
         let counts = [tally.ok, tally.miss].map(|count| grouped(count as f64));
         let mut row = vec![spec.name()];
         row.extend(counts);
-        row.push(mean(&all));
-        row.extend([0.5, 0.95, 0.99, 0.999, 1.0].map(|q| cell(&all, q)));
+        row.push(mean(all));
+        row.extend([0.5, 0.95, 0.99, 0.999, 1.0].map(|q| cell(all, q)));
         table.row(row);
     }
     table

@@ -80,6 +80,7 @@ fn every_kind_of_chart_is_drawn_whole_and_quietly() {
             Section::new("Charts", charts.iter().cloned().map(Block::Chart)),
             Section::new("Tables", [Block::Table(table), Block::Code(LONG.replace(' ', "/"))]),
         ],
+        ..Page::default()
     };
     browser::holds(&page.html(), &counts);
 }

@@ -42,9 +42,10 @@ impl Closing {
         let first = self.rows.len().saturating_sub(repeats.carried_out());
         let runs = self.rows.split_off(first);
         let Some(last) = runs.last() else { return };
-        let most = runs.iter().map(|row| row.limited_by).max_by_key(|limit| {
-            runs.iter().filter(|row| row.limited_by == *limit).count()
-        });
+        let most = runs
+            .iter()
+            .map(|row| row.limited_by)
+            .max_by_key(|limit| runs.iter().filter(|row| row.limited_by == *limit).count());
         let written = |metric: Metric| {
             repeats.mean(metric).map_or("-".to_owned(), |mean| metric.written(mean.mean))
         };
@@ -67,7 +68,8 @@ impl Closing {
         if rows.len() < 2 {
             return Ok(());
         }
-        let width = rows.iter().map(|row| row.title.chars().count()).max().unwrap_or(0).min(25);
+        let width =
+            rows.iter().map(|row| row.title.chars().count()).max().unwrap_or(0).clamp(4, 25);
         let all = rows.len();
         writeln!(out, "\n====== {all} tests ======")?;
         let mut line = |title: &str, [rps, p50, p99, max]: [&str; 4], limit: &str| {

@@ -8,7 +8,8 @@ use crate::{FORMATS, FormatOptions, Run, Summary, fixture};
 /// All that a format writes of one run in a suite.
 fn rendered(format: &str, run: &Run) -> String {
     let first_byte = run.plan.first_byte;
-    let options = FormatOptions { first_byte, suite: true, verdict: true, ..FormatOptions::default() };
+    let options =
+        FormatOptions { first_byte, suite: true, verdict: true, ..FormatOptions::default() };
     let mut format = super::by_name(format, options).unwrap();
     let mut out = Vec::new();
     format.begin(&mut out).unwrap();

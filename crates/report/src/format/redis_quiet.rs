@@ -5,8 +5,8 @@
 
 use std::io::{self, Write};
 
-use crate::quantity::msec_at_most;
 use crate::compare::word;
+use crate::quantity::msec_at_most;
 use crate::{Format, FormatOptions, Repeats, Summary};
 
 /// See the file's head.

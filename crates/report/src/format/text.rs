@@ -102,7 +102,8 @@ fn write_server(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
         }
     }
     let masters: usize = alike.iter().map(|(_, count)| count).sum();
-    writeln!(out, "  {name}, cluster of {masters} masters")?;
+    let plural = if masters == 1 { "master" } else { "masters" };
+    writeln!(out, "  {name}, cluster of {masters} {plural}")?;
     alike.iter().try_for_each(|(settings, count)| writeln!(out, "    {count} with {settings}"))
 }
 
@@ -161,18 +162,14 @@ fn write_operations(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()
     }
     write_row("operation (ms)", ["values", "misses", "avg", "p50", "p99", "max"], out)?;
     for (spec, tally) in run.plan.sequence.iter().zip(tallies) {
-        let [avg, _, p50, _, p99, max] = msec_columns(&LatencyFigures::of(&tally.response()));
+        let [avg, _, p50, _, p99, max] = msec_columns(&LatencyFigures::of(tally.response()));
         let [values, misses] = [tally.ok, tally.miss].map(|count| count.to_string());
         write_row(&escape(spec.name()), [&values, &misses, &avg, &p50, &p99, &max], out)?;
     }
     Ok(())
 }
 
-fn write_distributions(
-    summary: &Summary<'_>,
-    full: bool,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+fn write_distributions(summary: &Summary<'_>, full: bool, out: &mut dyn Write) -> io::Result<()> {
     let latency = &summary.response_times;
     let [by_percentile, by_bound] = match full {
         true => [distribution::by_percentile(latency), distribution::by_bound(latency)],
@@ -222,7 +219,9 @@ mod tests {
 
     #[test]
     fn what_matters_fits_a_screen_and_the_rest_is_short() {
-        for (name, run) in fixture::all().iter().filter(|(name, _)| *name != "cluster" && *name != "four hours") {
+        for (name, run) in
+            fixture::all().iter().filter(|(name, _)| *name != "cluster" && *name != "four hours")
+        {
             let text = written(OURS, &[run]);
             let first = text.find("\nLatency by").unwrap_or(text.len());
             let (screen, spread) = text.split_at(first);

@@ -291,8 +291,14 @@ pub(super) struct ResultOptions {
     #[arg(long, value_name = "NAME", value_parser = format_name, conflicts_with_all = ["quiet", "csv"])]
     pub(super) format: Option<&'static str>,
     /// Steps of the distributions in our own report: `short`, or `full` for all [default: short]
-    #[arg(long, value_name = "WHAT", value_enum, default_value_t, hide_default_value = true,
-          hide_possible_values = true)]
+    #[arg(
+        long,
+        value_name = "WHAT",
+        value_enum,
+        default_value_t,
+        hide_default_value = true,
+        hide_possible_values = true
+    )]
     pub(super) distribution: Spread,
     /// Keep the results in this file, which `keystorm show` prints and `keystorm merge` adds up;
     /// written after each test. `-` prints them as JSON instead of a report
