@@ -532,7 +532,7 @@ mod tests {
         let part = part();
         let twice = Loaded { runs: part.runs.clone(), suite: true, complete: true };
         let named = |loaded| ("c1.json".to_owned(), loaded);
-        let said = merge(vec![named(part), named(twice)]).unwrap_err().to_string();
+        let said = merge(vec![named(part), named(twice)], &[]).unwrap_err().to_string();
         assert!(said.contains("c1.json is given twice"), "{said}");
     }
 

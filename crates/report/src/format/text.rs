@@ -214,8 +214,13 @@ mod tests {
         String::from_utf8(out).unwrap()
     }
 
-    const OURS: FormatOptions =
-        FormatOptions { first_byte: false, suite: true, verdict: true, full_distribution: false };
+    const OURS: FormatOptions = FormatOptions {
+        first_byte: false,
+        suite: true,
+        verdict: true,
+        persona: crate::Persona::Ours,
+        full_distribution: false,
+    };
 
     #[test]
     fn what_matters_fits_a_screen_and_the_rest_is_short() {

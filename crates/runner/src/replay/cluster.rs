@@ -15,6 +15,7 @@ fn masters(count: u16) -> Topology {
     let node = |n: u16| Node {
         id: String::new(),
         host: "127.0.0.1".into(),
+        hostname: None,
         port: 7000 + n,
         address: Some(SocketAddr::from(([127, 0, 0, 1], 7000 + n))),
         role: Role::Master,

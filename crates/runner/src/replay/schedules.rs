@@ -159,7 +159,7 @@ fn shares_that_began_apart_have_sent_all_that_was_due() {
         let of_one = Loaded { runs: vec![run], suite: true, complete: true };
         loaded.push((format!("{index}.json"), of_one));
     }
-    let whole = report::merge(loaded).unwrap().runs.remove(0);
+    let whole = report::merge(loaded, &[]).unwrap().runs.remove(0);
     let summary = Summary::of(&whole);
     let figures = summary.schedule.as_ref().unwrap();
     assert_eq!((figures.due, figures.sent, figures.late, figures.unsent), (1000, 1000, 0, 0));
