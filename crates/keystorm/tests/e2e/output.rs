@@ -94,6 +94,7 @@ fn the_text_layout() {
       latency summary (msec):
               avg       min       p50       p95       p99       max
                 #         #         #         #         #         #
+      found nothing: # of # replies
       limited by: ...
     ]
     "##);
@@ -129,6 +130,7 @@ fn the_text_layout_of_a_paced_run() {
       latency summary (msec):
               avg       min       p50       p95       p99       max
                 #         #         #         #         #         #
+      found nothing: # of # replies
       service time summary (msec):
               avg       min       p50       p95       p99       max
                 #         #         #         #         #         #
