@@ -173,7 +173,8 @@ impl NodeLine {
         let failed_to = self.failures.last_key_value().map_or(0, |(index, _)| index + 1);
         let end = end.max(failed_to).max(self.ok.len()).min(KEPT_MAX);
         let unanswered = self.failures.values().any(|f| f.lost + f.timed_out > 0);
-        let silent = self.failures.is_empty() && self.looks.contains(&Look::Asked);
+        let looked = !self.looks.contains(&Look::Unknown);
+        let silent = self.failures.is_empty() && looked && self.looks.contains(&Look::Asked);
         if self.ok.is_empty() && !unanswered && !silent {
             return Vec::new(); // Every reply was an error: there is no success to come back to.
         }
