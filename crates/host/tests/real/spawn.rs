@@ -57,9 +57,10 @@ fn a_server_that_ends_at_once_says_why() {
         listen: Listen::Unix,
         guard: scripts().guard.clone(),
     };
-    let error = spawn.start().unwrap_err().to_string();
-    assert!(error.contains("ended before it was ready"), "{error}");
-    assert!(error.contains("no-such-option"), "{error}");
+    let error = spawn.start().unwrap_err();
+    assert!(error.to_string().contains("ended before it was ready"), "{error}");
+    let said = error.said().join("\n");
+    assert!(said.contains("no-such-option"), "{said}");
 }
 
 #[test]

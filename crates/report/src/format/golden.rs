@@ -47,7 +47,7 @@ fn a_peer_says_nothing_of_ours() {
         ["TLS", "handshake", "service time", "schedule", "node summary", "engine:", "limited by"];
     for persona in [Persona::Redis, Persona::Valkey] {
         let options = FormatOptions { suite: true, persona, ..FormatOptions::default() };
-        for format in ["text", "quiet", "csv"] {
+        for format in ["redis", "quiet", "csv"] {
             for (name, run) in fixture::all() {
                 let text = rendered_with(format, options, &run);
                 let ours = OURS.iter().find(|ours| text.contains(**ours));
@@ -58,7 +58,7 @@ fn a_peer_says_nothing_of_ours() {
     let cluster = fixture::cluster();
     let roles = |persona| {
         let options = FormatOptions { persona, ..FormatOptions::default() };
-        let text = rendered_with("text", options, &cluster);
+        let text = rendered_with("redis", options, &cluster);
         let line = text.lines().find(|line| line.contains("cluster mode")).map(str::to_owned);
         line.unwrap_or_default()
     };

@@ -36,6 +36,9 @@ impl Format for RedisQuiet {
                 write!(out, " handshake p50={} msec", msec_at_most(handshake.p50_ns))?;
             }
         }
+        if let Some(text) = summary.found_nothing().filter(|_| !self.persona.is_peer()) {
+            write!(out, ", {text}")?;
+        }
         match summary.errors {
             0 => {}
             1 => write!(out, ", 1 error")?,

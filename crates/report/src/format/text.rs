@@ -31,6 +31,9 @@ impl Format for Text {
         }
         write_setup(summary, out)?;
         write_figures(summary, out)?;
+        if let Some(found_nothing) = summary.found_nothing() {
+            writeln!(out, "  {found_nothing}")?;
+        }
         write_operations(summary, out)?;
         super::write_errors(summary, out)?;
         redis_text::write_node_table(&summary.nodes, "ms", out)?;
