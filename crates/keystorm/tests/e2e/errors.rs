@@ -35,7 +35,7 @@ fn errors_can_be_counted_by_kind_instead() {
     let ran = ran.prints("    ERR: 100\n");
     assert!(ran.out.contains("first: "), "{}", ran.out);
     let quiet = server.run(&format!("-q {line}")).ok();
-    assert!(quiet.out.ends_with(", 200 errors\n"), "{}", quiet.out);
+    assert!(quiet.out.ends_with(", 200 errors, limited by errors\n"), "{}", quiet.out);
     server.run(&format!("--format classic {line}")).ok().prints("WRONGTYPE: 100");
     let csv = server.run(&format!("--csv {line}")).ok();
     assert_eq!(csv.out.lines().count(), 2, "{}", csv.out);

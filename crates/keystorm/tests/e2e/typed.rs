@@ -89,7 +89,7 @@ fn errors_name_the_option_the_value_and_what_is_right() {
         ("-c abc", ["'abc' for '-c, --clients", "10k is 10000"]),
         ("-n 1.5", ["'1.5' for '-n, --requests", "10k is 10000"]),
         ("-p 99999", ["'99999' for '-p, --port", "0 to 65535"]),
-        ("-d 1x", ["'1x' for '-d <SIZE>'", "10k is 10000"]),
+        ("-d 1x", ["'1x' for '-d <SIZE>'", "such as 4k"]),
         ("--duration 2x", ["'2x' for '--duration", "500ms, 2s, 1.5m"]),
         ("--duration -1", ["'-1' for '--duration", "a number alone is seconds"]),
         ("--duration 0 get k", ["--duration 0: ", "more than 0 seconds"]),

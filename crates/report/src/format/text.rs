@@ -36,6 +36,7 @@ impl Format for Text {
         }
         write_operations(summary, out)?;
         super::write_errors(summary, out)?;
+        super::outages::write_pushes(summary, out)?;
         redis_text::write_node_table(&summary.nodes, "ms", out)?;
         super::write_outages(summary, out)?;
         let news = self.closing.add(summary);

@@ -281,12 +281,13 @@ fn shortfall(grounds: &Grounds) -> String {
     let Some(Schedule { figures, late_s }) = &grounds.schedule else { return String::new() };
     let due = count(figures.due as f64);
     let mut parts = Vec::new();
-    if figures.late > 0 {
+    // Of a rate far beyond what can be sent, how late the few were that left says little.
+    if figures.late > 0 && figures.unsent < figures.due / 2 {
         let (late, mean) = (figures.late_percent(), time(*late_s));
         parts.push(format!("{late} of {due} requests left over 10 ms late, {mean} on average"));
     }
     if figures.unsent > 0 {
-        let of = if figures.late > 0 { String::new() } else { format!(" of {due} requests") };
+        let of = if parts.is_empty() { format!(" of {due} requests") } else { String::new() };
         parts.push(format!("{}{of} were due and never sent", count(figures.unsent as f64)));
     }
     parts.join(", and ")
