@@ -204,14 +204,14 @@ impl ScheduleFigures {
         let Self { due_rps, late_p50_ns, late_p99_ns, late_max_ns, .. } = self;
         write!(
             f,
-            "kept; of {due_rps:.2} requests per second, half left within {} msec of when they were \
+            "kept; of {due_rps:.2} requests per second, half left within {} ms of when they were \
              due, 99 % within {}, all within {}",
             msec_at_most(*late_p50_ns),
             msec_at_most(*late_p99_ns),
             msec_at_most(*late_max_ns)
         )?;
         if self.late > 0 {
-            write!(f, ", {} over {} msec late", self.late_percent(), MISSED_NS / 1_000_000)?;
+            write!(f, ", {} over {} ms late", self.late_percent(), MISSED_NS / 1_000_000)?;
         }
         if self.unsent > 0 {
             write!(f, ", {} of {} never", self.unsent, self.due)?;
@@ -224,7 +224,7 @@ impl ScheduleFigures {
         if self.late > 0 {
             write!(
                 f,
-                "MISSED; {} of {} requests left over {limit} msec late, the latest by {} msec",
+                "MISSED; {} of {} requests left over {limit} ms late, the latest by {} ms",
                 self.late_percent(),
                 self.due,
                 msec_at_most(self.late_max_ns)
@@ -311,10 +311,10 @@ mod tests {
         assert_eq!((few.due, few.sent, few.late, few.unsent), (2020, 2010, 10, 10));
         let text = few.to_string();
         assert!(few.kept() && text.starts_with("kept; "), "{text}");
-        assert!(text.ends_with(", 0.50 % over 10 msec late, 10 of 2020 never"), "{text}");
+        assert!(text.ends_with(", 0.50 % over 10 ms late, 10 of 2020 never"), "{text}");
         let text = missed(500, 0, 0).to_string();
         assert!(
-            text.starts_with("MISSED; 20.00 % of 2500 requests left over 10 msec late"),
+            text.starts_with("MISSED; 20.00 % of 2500 requests left over 10 ms late"),
             "{text}"
         );
         assert!(text.ends_with(": connections had room, but keystorm was late"), "{text}");

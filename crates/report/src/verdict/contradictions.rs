@@ -222,7 +222,7 @@ impl<'s> Report<'s> {
 
 /// The shares of requests that a line says left late.
 fn shares_late(line: &str) -> Vec<String> {
-    let words = ["% of them over 10", "% over 10 msec late", "requests left over 10"];
+    let words = ["% of them over 10", "% over 10 ms late", "requests left over 10"];
     let before = words.iter().filter_map(|words| line.split_once(words)).map(|(before, _)| before);
     let share = |before: &str| {
         // `17.00 % of 2500 ` or `17.00 `, and `less than 0.01 ` likewise.

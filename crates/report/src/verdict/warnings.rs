@@ -196,7 +196,7 @@ fn others(plan: &Plan, measurement: &Measurement, watched: &Watched) -> Option<S
     let clients_of = |server: &&ServerUse| !(clustered && server.replica == Some(true));
     for command in watched.servers.iter().filter(clients_of).flat_map(|s| &s.by_command) {
         let name = command.name.split('|').next().unwrap_or_default();
-        if HOUSEKEEPING.contains(&name) {
+        if HOUSEKEEPING.contains(&name) || (clustered && name == "asking") {
             // Our own looks at the server are among them, also where the load sends the same.
             continue;
         }
@@ -211,6 +211,9 @@ fn others(plan: &Plan, measurement: &Measurement, watched: &Watched) -> Option<S
     let gone = &total.connections;
     let gone = [gone.unanswered, gone.lost, gone.timed_out];
     let mut sent = gone.into_iter().fold(total.requests(), u64::saturating_add);
+    // What a node sent elsewhere it has counted, too.
+    let redirects = measurement.nodes.iter().map(|node| node.moved + node.asked + node.retried);
+    sent += redirects.sum::<u64>() * ours.len() as u64;
     if measurement.ending != Ending::Complete {
         // What was in flight at the end was executed and not counted.
         let fleet = &plan.fleet;
