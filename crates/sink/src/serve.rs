@@ -117,7 +117,6 @@ impl<'s, E: Engine> Sink<'s, E> {
         while !stop.load(Ordering::Relaxed) {
             let now_ns = self.engine.now_ns();
             if now_ns >= look_ns {
-                self.close_faulty(now_ns);
                 if self.accept() {
                     often_until_ns = now_ns + OFTEN_FOR_NS;
                 }
@@ -126,6 +125,8 @@ impl<'s, E: Engine> Sink<'s, E> {
                 self.take_stock();
             }
             self.engine.wait(Some(look_ns))?;
+            // Behind the wait, which hands over what they are told.
+            self.close_faulty(self.engine.now_ns());
             while let Some(event) = self.engine.next() {
                 match event {
                     Event::Received(conn) => self.answer(conn),

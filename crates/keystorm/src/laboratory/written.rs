@@ -161,8 +161,8 @@ impl Written {
         let first = first.map(|key| String::from_utf8_lossy(key).into_owned());
         let first = first.or_else(|| self.foreign_libraries.iter().min().cloned())?;
         Some(format!(
-            "{} of them are there already, such as {first}: they are written to, and stay; Ctrl-C \
-             now and --dbnum N takes another database",
+            "{} of them are there already, such as {first}: the survey writes to them, takes from \
+             lists and sets, and does not remove them; Ctrl-C now and --dbnum N takes another database",
             page::chart::grouped(count as f64)
         ))
     }

@@ -89,7 +89,7 @@ fn what_a_survey_wrote_is_removed_and_nothing_else() {
     server.ask(&["SET", "precious", "1"]);
     server.ask(&["SET", "key:000000000007", "ours"]);
     server.ask(&["SET", "key:000000001000", "beyond the keys of the survey"]);
-    server.ask(&["RPUSH", "mylist", "ours"]);
+    server.ask(&["HSET", "myhash", "theirs", "1"]);
     let library = "#!lua name=others\nredis.register_function('theirs', function() return 1 end)";
     server.ask(&["FUNCTION", "LOAD", library]);
     let before = server.keys();

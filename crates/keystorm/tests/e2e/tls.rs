@@ -251,7 +251,7 @@ fn a_server_that_goes_away_ends_the_run_with_its_results() {
     running.until("sends", |_| secure.server.calls("incr") > 100);
     secure.server.kill();
     let ran = running.wait().exits(1).says("in flight");
-    assert!(ran.completed().0 > 100);
+    assert!(ran.completed().0 > 0);
 }
 
 #[test]
