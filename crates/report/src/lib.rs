@@ -46,5 +46,7 @@ pub use repeats::{Gathering, Repeat, Repeats};
 pub use run::Run;
 pub use schedule::{Fault, MISSED_NS, Missed, ScheduleFigures};
 pub use summary::{LatencyFigures, NodeFigures, RateFigures, Summary, TlsFigures};
-pub use verdict::{Evidence, LimitedBy, Verdict, Warning, WarningKind, contradictions, warnings};
+pub use verdict::{
+    EvidenceFigure, LimitedBy, Verdict, Warning, WarningKind, contradictions, warnings,
+};
 pub use warned::Warned;

@@ -7,7 +7,7 @@
 use measure::{Ending, Failures};
 
 use super::LimitedBy;
-use super::grounds::BLOCKING;
+use super::evidence::BLOCKING;
 use crate::{Summary, compare};
 
 /// What of the lines of this report cannot be true together; none of a report that agrees with itself.

@@ -1,12 +1,12 @@
 //! What limited a run, as data.
 //!
 //! Owns the words for it. The evidence is gathered by `host` and `measure`; which figures count is
-//! in [`grounds`] and [`threads`], how they are weighed in [`rules`], how it reads in [`wording`]. What
+//! in [`evidence`] and [`threads`], how they are weighed in [`rules`], how it reads in [`wording`]. What
 //! spoils a measurement is in [`warnings`]. What no two lines of a report may say at once is in
 //! [`contradictions`].
 
 mod contradictions;
-mod grounds;
+mod evidence;
 mod rules;
 mod threads;
 mod warnings;
@@ -17,7 +17,7 @@ use measure::Measurement;
 use serde::{Deserialize, Serialize};
 use workload::Plan;
 
-use grounds::Grounds;
+use evidence::Evidence;
 
 pub use contradictions::contradictions;
 pub use warnings::{Warning, WarningKind, warnings};
@@ -50,7 +50,7 @@ pub enum LimitedBy {
 
 /// One figure that a verdict rests on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Evidence {
+pub struct EvidenceFigure {
     /// What it is, such as `server_main_thread_busy`; stable, for programs.
     pub name: String,
     /// The figure.
@@ -67,15 +67,15 @@ pub struct Verdict {
     /// One line for a person: the limit, its evidence, and one sentence of advice.
     pub text: String,
     /// The figures behind it.
-    pub evidence: Vec<Evidence>,
+    pub evidence: Vec<EvidenceFigure>,
 }
 
 impl Verdict {
     /// What limited a run, from its figures and from what was watched beside it.
     #[must_use]
     pub fn of(plan: &Plan, measurement: &Measurement, watched: &Watched) -> Self {
-        let grounds = Grounds::of(plan, measurement, watched);
-        wording::verdict(rules::find(&grounds), &grounds)
+        let evidence = Evidence::of(plan, measurement, watched);
+        wording::verdict(rules::find(&evidence), &evidence)
     }
 
     /// For a run of which nothing is known.

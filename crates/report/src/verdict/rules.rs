@@ -5,7 +5,7 @@
 //! busy or taken away, a full link) to what follows from the rest. docs/measuring.md tells it in prose.
 
 use super::LimitedBy;
-use super::grounds::{Grounds, Outages, Schedule};
+use super::evidence::{Evidence, Outages, Schedule};
 use super::threads::{HELD, SATURATED, ThreadUse};
 use crate::schedule::Fault;
 
@@ -116,22 +116,22 @@ impl Finding {
 }
 
 /// Weighs the evidence.
-pub(super) fn find(grounds: &Grounds) -> Finding {
-    if let Some(finding) = spoiled(grounds) {
+pub(super) fn find(evidence: &Evidence) -> Finding {
+    if let Some(finding) = spoiled(evidence) {
         return finding;
     }
-    let schedule = grounds.schedule.as_ref();
+    let schedule = evidence.schedule.as_ref();
     if schedule.is_some_and(|s| s.figures.kept() && s.figures.behind_ns.is_none()) {
         return Finding::ScheduleKept;
     }
-    if let Some(finding) = cpu(grounds) {
+    if let Some(finding) = cpu(evidence) {
         return finding;
     }
-    if grounds.link.as_ref().is_some_and(|(share, _)| *share >= LINK_FULL) {
+    if evidence.link.as_ref().is_some_and(|(share, _)| *share >= LINK_FULL) {
         return Finding::LinkFull;
     }
     if let Some(Schedule { figures, .. }) = schedule {
-        let room = grounds.in_flight() < FULL * grounds.slots as f64;
+        let room = evidence.in_flight() < FULL * evidence.slots as f64;
         if !figures.kept() && (room || figures.fault == Some(Fault::Client)) {
             return Finding::ScheduleMissed;
         }
@@ -139,41 +139,41 @@ pub(super) fn find(grounds: &Grounds) -> Finding {
             return Finding::ScheduleBehind;
         }
     }
-    waiting(grounds)
+    waiting(evidence)
 }
 
 /// What makes the other figures mean little.
-fn spoiled(grounds: &Grounds) -> Option<Finding> {
-    if grounds.broken_off {
+fn spoiled(evidence: &Evidence) -> Option<Finding> {
+    if evidence.broken_off {
         return Some(Finding::Errors);
     }
     // Then the test was of errors, whether or not there was a time without anything else.
-    let refused = grounds.failed.saturating_sub(grounds.unanswered);
-    if refused as f64 > ERRORS_MOST * grounds.asked() as f64 {
+    let refused = evidence.failed.saturating_sub(evidence.unanswered);
+    if refused as f64 > ERRORS_MOST * evidence.asked() as f64 {
         return Some(Finding::Errors);
     }
     // It explains the errors that came with it. Commands that wait by design make silence.
     let matters = |o: &Outages| {
-        o.total_s > OUTAGE_SHARE * grounds.span_s && (o.failed > 0 || grounds.blocking.is_none())
+        o.total_s > OUTAGE_SHARE * evidence.span_s && (o.failed > 0 || evidence.blocking.is_none())
     };
-    if grounds.outages.as_ref().is_some_and(matters) {
+    if evidence.outages.as_ref().is_some_and(matters) {
         return Some(Finding::Outage);
     }
-    if grounds.failed as f64 > ERRORS_SHARE * grounds.asked() as f64 {
+    if evidence.failed as f64 > ERRORS_SHARE * evidence.asked() as f64 {
         return Some(Finding::Errors);
     }
-    if grounds.requests == 0 {
+    if evidence.requests == 0 {
         return Some(Finding::Nothing);
     }
-    (grounds.load_s < LOAD_S_MIN).then_some(Finding::Short)
+    (evidence.load_s < LOAD_S_MIN).then_some(Finding::Short)
 }
 
 /// Whether somebody's CPU was the limit: at work, or kept from it.
-fn cpu(grounds: &Grounds) -> Option<Finding> {
+fn cpu(evidence: &Evidence) -> Option<Finding> {
     let late_client = |s: &Schedule| !s.figures.kept() && s.figures.fault == Some(Fault::Client);
-    let ours = grounds.schedule.as_ref().is_some_and(late_client);
-    let client = grounds.client;
-    let server = grounds.server.map(|server| server.time);
+    let ours = evidence.schedule.as_ref().is_some_and(late_client);
+    let client = evidence.client;
+    let server = evidence.server.map(|server| server.time);
     // Each is kept waiting while the other runs.
     let takes =
         |busy: Option<ThreadUse>| busy.is_some_and(|time| time.starved() || time.cpu >= SATURATED);
@@ -181,11 +181,11 @@ fn cpu(grounds: &Grounds) -> Option<Finding> {
         |busy: Option<ThreadUse>| busy.is_some_and(|time| time.starved() && !time.by_quota());
     let (server_starves, client_starves) = (starves(server), starves(client));
     let each_other = takes(server) && takes(client) && (server_starves || client_starves);
-    if grounds.must_share && each_other && grounds.stolen < HELD {
+    if evidence.must_share && each_other && evidence.stolen < HELD {
         return Some(Finding::EachOther);
     }
     // A client that was late although connections had room was not kept waiting by the server.
-    if let Some(side) = grounds.server.filter(|side| !ours && side.time.full()) {
+    if let Some(side) = evidence.server.filter(|side| !ours && side.time.full()) {
         let time = side.time;
         // Where both are full, the one that could not wait for a CPU is the fuller.
         let polls = side.polls && !time.starved();
@@ -201,8 +201,8 @@ fn cpu(grounds: &Grounds) -> Option<Finding> {
     }
     let held = |time: ThreadUse| {
         // Some of the time matters where it is more than the way takes, or made requests late.
-        let more = grounds.on_the_way().is_none_or(|way| time.held() >= way);
-        time.full() || more || grounds.schedule.is_some()
+        let more = evidence.on_the_way().is_none_or(|way| time.held() >= way);
+        time.full() || more || evidence.schedule.is_some()
     };
     if let Some(time) = client.filter(|time| time.starved() && (ours || held(*time))) {
         // The fuller of the two is the one that is waited for.
@@ -222,37 +222,37 @@ fn cpu(grounds: &Grounds) -> Option<Finding> {
             false => Finding::ServerStarved,
         });
     }
-    let taken = |time: &ThreadUse| time.taken() + grounds.stolen >= SATURATED;
-    if grounds.stolen >= HELD && [server, client].iter().flatten().any(taken) {
+    let taken = |time: &ThreadUse| time.taken() + evidence.stolen >= SATURATED;
+    if evidence.stolen >= HELD && [server, client].iter().flatten().any(taken) {
         return Some(Finding::Stolen);
     }
     if ours {
         return None;
     }
-    let executing = grounds.executing.is_some_and(|share| share >= SATURATED);
+    let executing = evidence.executing.is_some_and(|share| share >= SATURATED);
     if executing && !server.is_some_and(|time| time.starved()) {
         return Some(Finding::ServerBlocked);
     }
     // Up to half of the time on a CPU, polling leaves room whatever part of it was work.
-    let polls = grounds.server.is_some_and(|side| side.polls && side.time.taken() >= EXPLAINED);
+    let polls = evidence.server.is_some_and(|side| side.polls && side.time.taken() >= EXPLAINED);
     polls.then_some(Finding::ServerPolls)
 }
 
 /// Nobody was busy, so requests waited: for what?
-fn waiting(grounds: &Grounds) -> Finding {
-    let starved = [grounds.client, grounds.server.map(|side| side.time)];
+fn waiting(evidence: &Evidence) -> Finding {
+    let starved = [evidence.client, evidence.server.map(|side| side.time)];
     if starved.iter().flatten().any(|time| time.starved()) {
         return Finding::Disturbed;
     }
-    let unseen = grounds.server.is_none();
+    let unseen = evidence.server.is_none();
     // Mostly on the way, or too few at each end to keep it busy.
-    let few =
-        grounds.on_the_way().is_some_and(|way| way >= EXPLAINED) || grounds.queued() <= QUEUED_MAX;
-    match grounds.explained() {
+    let few = evidence.on_the_way().is_some_and(|way| way >= EXPLAINED)
+        || evidence.queued() <= QUEUED_MAX;
+    match evidence.explained() {
         // It takes both sides to rule out both.
         Some(explained) if explained >= EXPLAINED && few => Finding::Concurrency,
-        _ if grounds.blocking.is_some() => Finding::Blocking,
-        _ if grounds.waits_for_disk => Finding::Disk,
+        _ if evidence.blocking.is_some() => Finding::Blocking,
+        _ if evidence.waits_for_disk => Finding::Disk,
         Some(explained) if explained >= EXPLAINED => Finding::Turns,
         _ if unseen => Finding::Unseen,
         Some(_) => Finding::Between,

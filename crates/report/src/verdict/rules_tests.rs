@@ -1,12 +1,12 @@
-use super::super::grounds::{Outages, ServerSide};
+use super::super::evidence::{Outages, ServerSide};
 use super::super::wording;
 use super::*;
 use crate::ScheduleFigures;
 use host::BusyPart;
 
 /// A closed loop of 50 connections over a second, in which everybody had time.
-fn idle() -> Grounds {
-    Grounds {
+fn idle() -> Evidence {
+    Evidence {
         requests: 10_000,
         span_s: 1.0,
         load_s: 1.0,
@@ -23,7 +23,7 @@ fn idle() -> Grounds {
         executing: Some(0.05),
         round_trip_s: Some(0.000_05),
         bytes_per_s: 1e6,
-        ..Grounds::default()
+        ..Evidence::default()
     }
 }
 
@@ -86,24 +86,24 @@ fn out_on(node: &str, count: usize, total_s: f64) -> Option<Outages> {
 }
 
 /// Name, evidence, finding, limit, and words of the text.
-type Case = (&'static str, Grounds, Finding, LimitedBy, &'static str);
+type Case = (&'static str, Evidence, Finding, LimitedBy, &'static str);
 
 fn cases() -> Vec<Case> {
     use Finding as F;
     use LimitedBy as L;
-    let one = Grounds { slots: 1, connections: 1, achieved_rps: 10_000.0, ..idle() };
-    let one = Grounds { service_s: Some(0.0001), ..one };
+    let one = Evidence { slots: 1, connections: 1, achieved_rps: 10_000.0, ..idle() };
+    let one = Evidence { service_s: Some(0.0001), ..one };
     vec![
         (
             "an error ended it",
-            Grounds { broken_off: true, ..idle() },
+            Evidence { broken_off: true, ..idle() },
             F::Errors,
             L::Errors,
             "ended",
         ),
         (
             "an outage, with the errors that it brought",
-            Grounds {
+            Evidence {
                 failed: 200,
                 unanswered: 200,
                 outages: out(1, 0.25).map(|outages| Outages { failed: 150, ..outages }),
@@ -115,14 +115,14 @@ fn cases() -> Vec<Case> {
         ),
         (
             "a server that froze and came back",
-            Grounds { outages: out(1, 0.6), schedule: missed(Fault::NoRoom), ..idle() },
+            Evidence { outages: out(1, 0.6), schedule: missed(Fault::NoRoom), ..idle() },
             F::Outage,
             L::Outage,
             "for 0.60 s of 1.00 s; no request failed, they only had to wait",
         ),
         (
             "a server that falls silent for good",
-            Grounds {
+            Evidence {
                 failed: 3,
                 unanswered: 3,
                 span_s: 3.0,
@@ -136,102 +136,102 @@ fn cases() -> Vec<Case> {
         ),
         (
             "commands that wait by design, and nothing else",
-            Grounds { outages: out(1, 0.9), blocking: Some("BLPOP".into()), ..idle() },
+            Evidence { outages: out(1, 0.9), blocking: Some("BLPOP".into()), ..idle() },
             F::Blocking,
             L::Unknown,
             "BLPOP may wait",
         ),
         (
             "error replies to most requests, and nothing else for a while",
-            Grounds { failed: 900_000, requests: 1_000_000, outages: out(2, 0.9), ..idle() },
+            Evidence { failed: 900_000, requests: 1_000_000, outages: out(2, 0.9), ..idle() },
             F::Errors,
             L::Errors,
             "were refused or lost",
         ),
         (
             "outages of a node",
-            Grounds { outages: out_on("n:1", 2, 0.5), ..idle() },
+            Evidence { outages: out_on("n:1", 2, 0.5), ..idle() },
             F::Outage,
             L::Outage,
             "nothing succeeded on n:1 for 0.50 s of 1.00 s, in 2 outages",
         ),
         (
             "an outage of no weight",
-            Grounds { outages: out(1, 0.009), ..idle() },
+            Evidence { outages: out(1, 0.009), ..idle() },
             F::Between,
             L::Network,
             "neither end",
         ),
         (
             "2 % lost",
-            Grounds { failed: 210, unanswered: 210, ..idle() },
+            Evidence { failed: 210, unanswered: 210, ..idle() },
             F::Errors,
             L::Errors,
             "of 10210 requests",
         ),
-        ("2 % errors", Grounds { failed: 200, ..idle() }, F::Errors, L::Errors, "2 %"),
-        ("1 % errors", Grounds { failed: 100, ..idle() }, F::Between, L::Network, "neither end"),
-        ("nothing", Grounds { requests: 0, ..idle() }, F::Nothing, L::Unknown, "nothing"),
-        ("20 ms", Grounds { load_s: 0.02, ..idle() }, F::Short, L::Unknown, "20.00 ms"),
+        ("2 % errors", Evidence { failed: 200, ..idle() }, F::Errors, L::Errors, "2 %"),
+        ("1 % errors", Evidence { failed: 100, ..idle() }, F::Between, L::Network, "neither end"),
+        ("nothing", Evidence { requests: 0, ..idle() }, F::Nothing, L::Unknown, "nothing"),
+        ("20 ms", Evidence { load_s: 0.02, ..idle() }, F::Short, L::Unknown, "20.00 ms"),
         (
             "a busy server",
-            Grounds { server: server(0.99, 0.0), client: client(0.6, 0.0), ..idle() },
+            Evidence { server: server(0.99, 0.0), client: client(0.6, 0.0), ..idle() },
             F::Server,
             L::Server,
             "main thread 99 % busy, client had 40 % to spare",
         ),
         (
             "both busy, the server more",
-            Grounds { server: server(0.98, 0.0), client: client(0.95, 0.0), ..idle() },
+            Evidence { server: server(0.98, 0.0), client: client(0.95, 0.0), ..idle() },
             F::Server,
             L::Server,
             "client had 5 % to spare",
         ),
         (
             "a server beside a busy loop",
-            Grounds { server: server(0.5, 0.48), ..idle() },
+            Evidence { server: server(0.5, 0.48), ..idle() },
             F::ServerStarved,
             L::Contention,
             "48 % of the time waiting for a CPU, which something else used",
         ),
         (
             "a server that sleeps in commands",
-            Grounds { executing: Some(0.97), ..idle() },
+            Evidence { executing: Some(0.97), ..idle() },
             F::ServerBlocked,
             L::Server,
             "97 % of the time in commands",
         ),
         (
             "a busy client",
-            Grounds { client: client(0.99, 0.0), server: server(0.62, 0.0), ..idle() },
+            Evidence { client: client(0.99, 0.0), server: server(0.62, 0.0), ..idle() },
             F::Client,
             L::Client,
             "worker 99 % busy while main thread 62 % busy; add --threads",
         ),
         (
             "a busy client without a server's word",
-            Grounds { client: client(0.99, 0.0), server: None, ..idle() },
+            Evidence { client: client(0.99, 0.0), server: None, ..idle() },
             F::Client,
             L::Client,
             "is not known",
         ),
         (
             "a busy client without a free CPU",
-            Grounds { client: client(0.99, 0.0), cpus: Some(2), ..idle() },
+            Evidence { client: client(0.99, 0.0), cpus: Some(2), ..idle() },
             F::Client,
             L::Client,
             "no CPU for another worker",
         ),
         (
             "a client beside a busy loop",
-            Grounds { client: client(0.5, 0.45), ..idle() },
+            Evidence { client: client(0.5, 0.45), ..idle() },
             F::ClientStarved,
             L::Contention,
             "which something else used",
         ),
         (
             "both on one CPU",
-            Grounds {
+            Evidence {
                 must_share: true,
                 client: client(0.45, 0.5),
                 server: server(0.5, 0.4),
@@ -243,21 +243,21 @@ fn cases() -> Vec<Case> {
         ),
         (
             "a server that waits most of the time",
-            Grounds { server: server(0.25, 0.65), ..idle() },
+            Evidence { server: server(0.25, 0.65), ..idle() },
             F::ServerStarved,
             L::Contention,
             "25 % busy and 65 % of the time waiting for a CPU, which something else used; worker",
         ),
         (
             "a worker that waits at times, with every slot full",
-            Grounds { client: client(0.24, 0.49), slots: 800, connections: 800, ..idle() },
+            Evidence { client: client(0.24, 0.49), slots: 800, connections: 800, ..idle() },
             F::ClientStarved,
             L::Contention,
             "stop what else runs on this machine",
         ),
         (
             "a worker that waits at times, far away",
-            Grounds {
+            Evidence {
                 client: client(0.05, 0.12),
                 service_s: Some(0.1),
                 round_trip_s: Some(0.09),
@@ -270,14 +270,14 @@ fn cases() -> Vec<Case> {
         ),
         (
             "a server in a quota",
-            Grounds { server: stopped(0.25, 0.7, 0.72), ..idle() },
+            Evidence { server: stopped(0.25, 0.7, 0.72), ..idle() },
             F::ServerQuota,
             L::Server,
             "72 % of the time stopped by its CPU quota; worker 20 % busy; this is what the server",
         ),
         (
             "a client in a quota, on a kernel that does not count that as waiting",
-            Grounds {
+            Evidence {
                 client: Some(ThreadUse::new(0.3, 0.0, 0.5)),
                 service_s: Some(0.0001),
                 ..idle()
@@ -288,28 +288,28 @@ fn cases() -> Vec<Case> {
         ),
         (
             "a hypervisor that gives time to others",
-            Grounds { server: server(0.7, 0.02), stolen: 0.25, ..idle() },
+            Evidence { server: server(0.7, 0.02), stolen: 0.25, ..idle() },
             F::Stolen,
             L::Contention,
             "the hypervisor gave 25 % of this machine's CPU time to others",
         ),
         (
             "a server that polls",
-            Grounds { server: polling(0.98, 0.0), ..idle() },
+            Evidence { server: polling(0.98, 0.0), ..idle() },
             F::ServerPolls,
             L::Unknown,
             "main thread 98 % of the time on a CPU, but its threads poll",
         ),
         (
             "a client that is full beside a server that polls",
-            Grounds { server: polling(0.99, 0.0), client: client(0.97, 0.0), ..idle() },
+            Evidence { server: polling(0.99, 0.0), client: client(0.97, 0.0), ..idle() },
             F::Client,
             L::Client,
             "worker 97 % busy while main thread 99 % of the time on a CPU",
         ),
         (
             "a full link",
-            Grounds { link: Some((0.93, "eth0".into())), ..idle() },
+            Evidence { link: Some((0.93, "eth0".into())), ..idle() },
             F::LinkFull,
             L::Network,
             "eth0 is 93 % full",
@@ -318,14 +318,14 @@ fn cases() -> Vec<Case> {
         ("one connection", one.clone(), F::Concurrency, L::Concurrency, "1.0 requests in flight"),
         (
             "one connection, far away",
-            Grounds { service_s: Some(0.1), round_trip_s: Some(0.1), server: None, ..one },
+            Evidence { service_s: Some(0.1), round_trip_s: Some(0.1), server: None, ..one },
             F::Concurrency,
             L::Concurrency,
             "use more connections",
         ),
         (
             "half busy both",
-            Grounds {
+            Evidence {
                 server: server(0.7, 0.0),
                 client: client(0.6, 0.0),
                 slots: 5,
@@ -339,56 +339,56 @@ fn cases() -> Vec<Case> {
         ),
         (
             "half busy both, with more in flight than they need",
-            Grounds { server: server(0.7, 0.0), client: client(0.6, 0.0), ..idle() },
+            Evidence { server: server(0.7, 0.0), client: client(0.6, 0.0), ..idle() },
             F::Turns,
             L::Unknown,
             "neither end was full with 50.0 requests in flight",
         ),
         (
             "a disk that is waited for",
-            Grounds { waits_for_disk: true, ..idle() },
+            Evidence { waits_for_disk: true, ..idle() },
             F::Disk,
             L::Unknown,
             "appendfsync always",
         ),
         (
             "commands that wait",
-            Grounds { blocking: Some("BLPOP".into()), ..idle() },
+            Evidence { blocking: Some("BLPOP".into()), ..idle() },
             F::Blocking,
             L::Unknown,
             "BLPOP may wait",
         ),
         (
             "an unknown server",
-            Grounds { server: None, unseen: Some("NOPERM".into()), ..idle() },
+            Evidence { server: None, unseen: Some("NOPERM".into()), ..idle() },
             F::Unseen,
             L::Unknown,
             "not known (NOPERM)",
         ),
         (
             "no round trip",
-            Grounds { round_trip_s: None, ..idle() },
+            Evidence { round_trip_s: None, ..idle() },
             F::Unclear,
             L::Unknown,
             "longer",
         ),
         (
             "a schedule that was kept",
-            Grounds { schedule: asked(), ..idle() },
+            Evidence { schedule: asked(), ..idle() },
             F::ScheduleKept,
             L::Schedule,
             "the 10,000/s asked for were sent and answered; main thread 20 % busy",
         ),
         (
             "a schedule of slow replies, and a long wait for the last of them",
-            Grounds { schedule: asked(), achieved_rps: 4760.0, load_s: 2.1, ..idle() },
+            Evidence { schedule: asked(), achieved_rps: 4760.0, load_s: 2.1, ..idle() },
             F::ScheduleKept,
             L::Schedule,
             "asked for were sent and answered; main thread 20 % busy; a higher rate",
         ),
         (
             "one in nine hundred late",
-            Grounds {
+            Evidence {
                 schedule: Some(Schedule {
                     figures: figures(11, 0, Some(Fault::NoRoom)),
                     late_s: 0.001,
@@ -401,56 +401,56 @@ fn cases() -> Vec<Case> {
         ),
         (
             "a schedule that somebody interrupted, with many in flight",
-            Grounds { schedule: asked(), unanswered: 800, ..idle() },
+            Evidence { schedule: asked(), unanswered: 800, ..idle() },
             F::ScheduleKept,
             L::Schedule,
             "asked for were sent; 800 had no reply yet",
         ),
         (
             "a schedule that was kept by a busy server",
-            Grounds { schedule: asked(), server: server(0.95, 0.0), ..idle() },
+            Evidence { schedule: asked(), server: server(0.95, 0.0), ..idle() },
             F::ScheduleKept,
             L::Schedule,
             "main thread 95 % busy",
         ),
         (
             "replies that fall behind a busy server's schedule",
-            Grounds { schedule: behind(), server: server(0.95, 0.0), ..idle() },
+            Evidence { schedule: behind(), server: server(0.95, 0.0), ..idle() },
             F::Server,
             L::Server,
             "so replies fell behind: the last came 8.00 s after the end, client had",
         ),
         (
             "replies that fall behind for no reason that is seen",
-            Grounds { schedule: behind(), ..idle() },
+            Evidence { schedule: behind(), ..idle() },
             F::ScheduleBehind,
             L::Schedule,
             "requests left on time, but replies fell behind",
         ),
         (
             "a schedule beyond the server",
-            Grounds { schedule: missed(Fault::NoRoom), server: server(0.97, 0.0), ..idle() },
+            Evidence { schedule: missed(Fault::NoRoom), server: server(0.97, 0.0), ..idle() },
             F::Server,
             L::Server,
             "so 80.00 % of 10,000 requests left over 10 ms late, 500.00 ms on average, and 52 were due",
         ),
         (
             "a schedule beyond the client",
-            Grounds { schedule: missed(Fault::Client), client: client(0.97, 0.0), ..idle() },
+            Evidence { schedule: missed(Fault::Client), client: client(0.97, 0.0), ..idle() },
             F::Client,
             L::Client,
             "so 80.00 % of 10,000 requests",
         ),
         (
             "a client that was late beside a busy server",
-            Grounds { schedule: missed(Fault::Client), server: server(0.97, 0.0), ..idle() },
+            Evidence { schedule: missed(Fault::Client), server: server(0.97, 0.0), ..idle() },
             F::ScheduleMissed,
             L::Schedule,
             "although connections had room",
         ),
         (
             "a client that was late because it waited for a CPU",
-            Grounds {
+            Evidence {
                 schedule: missed(Fault::Client),
                 client: client(0.3, 0.46),
                 achieved_rps: 20_000.0,
@@ -462,7 +462,7 @@ fn cases() -> Vec<Case> {
         ),
         (
             "a schedule beyond the connections",
-            Grounds {
+            Evidence {
                 schedule: missed(Fault::NoRoom),
                 service_s: Some(0.005),
                 round_trip_s: Some(0.005),
@@ -474,14 +474,14 @@ fn cases() -> Vec<Case> {
         ),
         (
             "a server that froze for a while",
-            Grounds { schedule: missed(Fault::NoRoom), service_s: Some(0.001), ..idle() },
+            Evidence { schedule: missed(Fault::NoRoom), service_s: Some(0.001), ..idle() },
             F::ScheduleMissed,
             L::Schedule,
             "since every connection was waiting for replies",
         ),
         (
             "a client that was stopped",
-            Grounds { schedule: missed(Fault::Client), service_s: Some(0.001), ..idle() },
+            Evidence { schedule: missed(Fault::Client), service_s: Some(0.001), ..idle() },
             F::ScheduleMissed,
             L::Schedule,
             "although connections had room",
@@ -491,9 +491,9 @@ fn cases() -> Vec<Case> {
 
 #[test]
 fn evidence_speaks_for_one_limit() {
-    for (name, grounds, finding, limit, words) in cases() {
-        assert_eq!(find(&grounds), finding, "{name}");
-        let verdict = wording::verdict(finding, &grounds);
+    for (name, evidence, finding, limit, words) in cases() {
+        assert_eq!(find(&evidence), finding, "{name}");
+        let verdict = wording::verdict(finding, &evidence);
         assert_eq!(verdict.limited_by, limit, "{name}");
         assert!(verdict.text.contains(words), "{name}: {}", verdict.text);
     }
@@ -501,8 +501,8 @@ fn evidence_speaks_for_one_limit() {
 
 #[test]
 fn a_text_is_one_line_that_begins_with_its_limit() {
-    for (name, grounds, finding, limit, _) in cases() {
-        let text = wording::verdict(finding, &grounds).text;
+    for (name, evidence, finding, limit, _) in cases() {
+        let text = wording::verdict(finding, &evidence).text;
         let word = match limit {
             LimitedBy::Server => "server: ",
             LimitedBy::Client => "client: ",
@@ -521,8 +521,8 @@ fn a_text_is_one_line_that_begins_with_its_limit() {
 
 #[test]
 fn evidence_is_finite_and_shares_are_shares() {
-    for (name, grounds, finding, ..) in cases() {
-        for evidence in wording::verdict(finding, &grounds).evidence {
+    for (name, evidence, finding, ..) in cases() {
+        for evidence in wording::verdict(finding, &evidence).evidence {
             assert!(evidence.value.is_finite(), "{name}: {evidence:?}");
             let share = evidence.unit == "share";
             assert!(!share || (0.0..=1.0).contains(&evidence.value), "{name}: {evidence:?}");
@@ -532,7 +532,7 @@ fn evidence_is_finite_and_shares_are_shares() {
 
 #[test]
 fn words_of_others_steer_no_terminal() {
-    let grounds = Grounds { server: None, unseen: Some("\x1b[31mno\n".into()), ..idle() };
-    let text = wording::verdict(find(&grounds), &grounds).text;
+    let evidence = Evidence { server: None, unseen: Some("\x1b[31mno\n".into()), ..idle() };
+    let text = wording::verdict(find(&evidence), &evidence).text;
     assert!(!text.contains(char::is_control), "{text:?}");
 }

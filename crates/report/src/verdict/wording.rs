@@ -3,102 +3,110 @@
 
 use host::BusyPart;
 
-use super::grounds::{Grounds, Outages, Schedule, ServerSide};
+use super::evidence::{Evidence, Outages, Schedule, ServerSide};
 use super::rules::{ERRORS_SHARE, Finding};
 use super::threads::{HELD, ThreadUse};
-use super::{Evidence, Verdict};
+use super::{EvidenceFigure, Verdict};
 use crate::escape;
 use crate::schedule::Fault;
 
 /// The verdict of a finding.
-pub(super) fn verdict(finding: Finding, grounds: &Grounds) -> Verdict {
-    let (what, advice) = (what(finding, grounds), advice(finding, grounds));
+pub(super) fn verdict(finding: Finding, evidence: &Evidence) -> Verdict {
+    let (what, advice) = (what(finding, evidence), advice(finding, evidence));
     // Names of devices and words of servers are others' text.
     let text = escape(format!("{what}; {advice}"));
-    Verdict { limited_by: finding.limit(), text, evidence: evidence(grounds) }
+    Verdict { limited_by: finding.limit(), text, evidence: figures(evidence) }
 }
 
-fn what(finding: Finding, grounds: &Grounds) -> String {
-    let (server, client) = (server(grounds), client(grounds));
+fn what(finding: Finding, evidence: &Evidence) -> String {
+    let (server, client) = (server(evidence), client(evidence));
     match finding {
-        Finding::Errors if grounds.broken_off => {
-            format!("errors: an error ended the test after {} requests", grounds.requests)
+        Finding::Errors if evidence.broken_off => {
+            format!("errors: an error ended the test after {} requests", evidence.requests)
         }
         Finding::Errors => {
-            let asked = grounds.asked();
-            let share = percent(grounds.failed as f64 / asked as f64);
+            let asked = evidence.asked();
+            let share = percent(evidence.failed as f64 / asked as f64);
             format!("errors: {share} of {asked} requests were refused or lost")
         }
-        Finding::Outage => outage(grounds),
+        Finding::Outage => outage(evidence),
         Finding::Nothing => "not known: nothing was measured".to_owned(),
-        Finding::Short => format!("not known: the load lasted {}", time(grounds.load_s)),
-        Finding::ScheduleKept => format!("schedule: {}; {server}", kept(grounds)),
+        Finding::Short => format!("not known: the load lasted {}", time(evidence.load_s)),
+        Finding::ScheduleKept => format!("schedule: {}; {server}", kept(evidence)),
         Finding::ScheduleMissed => {
-            format!("schedule: {}{}; {server}, {client}", shortfall(grounds), room(grounds))
+            format!("schedule: {}{}; {server}, {client}", shortfall(evidence), room(evidence))
         }
         Finding::ScheduleBehind => {
-            format!("schedule: requests left on time, but {}; {server}, {client}", behind(grounds))
+            format!("schedule: requests left on time, but {}; {server}, {client}", behind(evidence))
         }
         Finding::EachOther => format!(
             "contention: client and server took each other's CPU{}; {server}, {client}",
-            so(grounds)
+            so(evidence)
         ),
         Finding::ServerStarved => {
-            format!("contention: {server}, which {} used{}; {client}", others(grounds), so(grounds))
+            format!(
+                "contention: {server}, which {} used{}; {client}",
+                others(evidence),
+                so(evidence)
+            )
         }
         Finding::ClientStarved => {
-            format!("contention: {client}, which {} used{}; {server}", others(grounds), so(grounds))
+            format!(
+                "contention: {client}, which {} used{}; {server}",
+                others(evidence),
+                so(evidence)
+            )
         }
         Finding::Stolen => format!(
             "contention: the hypervisor gave {} of this machine's CPU time to others{}; {server}, \
              {client}",
-            percent(grounds.stolen),
-            so(grounds)
+            percent(evidence.stolen),
+            so(evidence)
         ),
-        Finding::Server => format!("server: {server}{}, {}", so(grounds), spare(grounds)),
-        Finding::ServerQuota => format!("server: {server}{}; {client}", so(grounds)),
+        Finding::Server => format!("server: {server}{}, {}", so(evidence), spare(evidence)),
+        Finding::ServerQuota => format!("server: {server}{}; {client}", so(evidence)),
         Finding::ServerBlocked => {
-            let executing = percent(grounds.executing.unwrap_or(0.0));
+            let executing = percent(evidence.executing.unwrap_or(0.0));
             format!(
                 "server: it spent {executing} of the time in commands, with {server}{}",
-                so(grounds)
+                so(evidence)
             )
         }
         Finding::ServerPolls => format!(
             "not known: {server}, but its threads poll and it does not tell how much of that was \
              work; {client}{}",
-            so(grounds)
+            so(evidence)
         ),
-        Finding::Client => format!("client: {client}{} while {server}", so(grounds)),
-        Finding::ClientQuota => format!("client: {client}{}; {server}", so(grounds)),
+        Finding::Client => format!("client: {client}{} while {server}", so(evidence)),
+        Finding::ClientQuota => format!("client: {client}{}; {server}", so(evidence)),
         Finding::LinkFull => {
-            let (share, device) = grounds.link.clone().unwrap_or_default();
-            format!("network: {device} is {} full{}", percent(share), so(grounds))
+            let (share, device) = evidence.link.clone().unwrap_or_default();
+            format!("network: {device} is {} full{}", percent(share), so(evidence))
         }
         Finding::Between => format!(
             "network: neither end was busy ({server}, {client}), and a reply took {} where a \
              round trip without load takes {}, at {} MB/s{}",
-            time(grounds.service_s.unwrap_or(0.0)),
-            time(grounds.round_trip_s.unwrap_or(0.0)),
-            megabytes(grounds.bytes_per_s),
-            so(grounds)
+            time(evidence.service_s.unwrap_or(0.0)),
+            time(evidence.round_trip_s.unwrap_or(0.0)),
+            megabytes(evidence.bytes_per_s),
+            so(evidence)
         ),
         Finding::Concurrency => format!(
             "concurrency: {:.1} requests in flight on average leave both ends idle at times; \
              {server}, {client}{}",
-            grounds.in_flight(),
-            so(grounds)
+            evidence.in_flight(),
+            so(evidence)
         ),
         Finding::Turns => format!(
             "not known: neither end was full with {:.1} requests in flight ({server}, {client}), as \
              if they worked by turns{}",
-            grounds.in_flight(),
-            so(grounds)
+            evidence.in_flight(),
+            so(evidence)
         ),
         Finding::Disturbed => format!(
             "not known: a CPU was waited for at times ({server}, {client}), and most of a reply's {} \
              went elsewhere",
-            time(grounds.service_s.unwrap_or(0.0))
+            time(evidence.service_s.unwrap_or(0.0))
         ),
         Finding::Disk => format!(
             "not known: no CPU was full ({server}, {client}), but the server answers a write only \
@@ -106,7 +114,7 @@ fn what(finding: Finding, grounds: &Grounds) -> String {
         ),
         Finding::Blocking => format!(
             "not known: {} may wait for something other than the server's CPU; {server}, {client}",
-            grounds.blocking.clone().unwrap_or_default()
+            evidence.blocking.clone().unwrap_or_default()
         ),
         Finding::Unseen => format!("not known: {client}, and {server}"),
         Finding::Unclear => format!("not known: {server}, {client}"),
@@ -114,14 +122,14 @@ fn what(finding: Finding, grounds: &Grounds) -> String {
 }
 
 /// What was sent and answered of a schedule that was kept.
-fn kept(grounds: &Grounds) -> String {
-    let Some(Schedule { figures, .. }) = &grounds.schedule else { return String::new() };
+fn kept(evidence: &Evidence) -> String {
+    let Some(Schedule { figures, .. }) = &evidence.schedule else { return String::new() };
     let rate = count(figures.due_rps);
     let late = match figures.late {
         0 => String::new(),
         _ => format!(" ({} of them over 10 ms late)", figures.late_percent()),
     };
-    let waiting = grounds.unanswered;
+    let waiting = evidence.unanswered;
     match waiting as f64 > ERRORS_SHARE * figures.due as f64 {
         // Only an end before its time leaves so many that are no errors.
         true => format!("the {rate}/s asked for were sent{late}; {waiting} had no reply yet"),
@@ -129,14 +137,14 @@ fn kept(grounds: &Grounds) -> String {
     }
 }
 
-fn outage(grounds: &Grounds) -> String {
-    let Some(outages) = &grounds.outages else { return String::new() };
+fn outage(evidence: &Evidence) -> String {
+    let Some(outages) = &evidence.outages else { return String::new() };
     let Outages { count, total_s, node, failed, to_the_end } = outages;
     let on = node.as_ref().map_or(String::new(), |name| format!(" on {name}"));
     let of = if *count == 1 { String::new() } else { format!(", in {count} outages") };
-    let span_s = grounds.span_s.max(*total_s);
-    let cost = match (failed, grounds.unanswered) {
-        (0, 1..) if *to_the_end => format!("{} requests had no reply", grounds.unanswered),
+    let span_s = evidence.span_s.max(*total_s);
+    let cost = match (failed, evidence.unanswered) {
+        (0, 1..) if *to_the_end => format!("{} requests had no reply", evidence.unanswered),
         (0, _) => "no request failed, they only had to wait".to_owned(),
         (1, _) => "1 request failed in it".to_owned(),
         (n, _) => format!("{n} requests failed in it"),
@@ -144,7 +152,7 @@ fn outage(grounds: &Grounds) -> String {
     format!("outage: nothing succeeded{on} for {total_s:.2} s of {span_s:.2} s{of}; {cost}")
 }
 
-fn advice(finding: Finding, grounds: &Grounds) -> String {
+fn advice(finding: Finding, evidence: &Evidence) -> String {
     match finding {
         Finding::Errors => "look at the errors first, since other figures mean little",
         Finding::Outage => {
@@ -170,7 +178,7 @@ fn advice(finding: Finding, grounds: &Grounds) -> String {
         Finding::ClientQuota => "give this client a larger CPU quota, or none",
         Finding::ServerBlocked => "see what keeps it: disk, swapping, or commands that sleep",
         Finding::ServerPolls => "Valkey from 9.1 on tells work from polling; see what it says",
-        Finding::Client => return more_client(grounds),
+        Finding::Client => return more_client(evidence),
         Finding::ClientStarved => {
             "stop what else runs on this machine, or pin the workers to free CPUs (--cpus)"
         }
@@ -193,18 +201,18 @@ fn advice(finding: Finding, grounds: &Grounds) -> String {
 }
 
 /// Who else uses a CPU that was waited for.
-fn others(grounds: &Grounds) -> &'static str {
-    if grounds.stolen >= HELD { "the hypervisor" } else { "something else" }
+fn others(evidence: &Evidence) -> &'static str {
+    if evidence.stolen >= HELD { "the hypervisor" } else { "something else" }
 }
 
 /// How to get more out of the client.
-fn more_client(grounds: &Grounds) -> String {
-    let taken = grounds.workers + usize::from(grounds.server_here);
-    match grounds.cpus {
+fn more_client(evidence: &Evidence) -> String {
+    let taken = evidence.workers + usize::from(evidence.server_here);
+    match evidence.cpus {
         Some(cpus) if cpus <= taken => "this machine has no CPU for another worker, so use deeper \
              pipelines (-P) or a second machine"
             .to_owned(),
-        _ if grounds.connections <= grounds.workers as u64 => {
+        _ if evidence.connections <= evidence.workers as u64 => {
             "add connections (-c) and --threads".to_owned()
         }
         _ => "add --threads".to_owned(),
@@ -212,14 +220,14 @@ fn more_client(grounds: &Grounds) -> String {
 }
 
 /// How busy the server was.
-fn server(grounds: &Grounds) -> String {
-    let Some(ServerSide { time, part, polls }) = grounds.server else {
-        return match &grounds.unseen {
+fn server(evidence: &Evidence) -> String {
+    let Some(ServerSide { time, part, polls }) = evidence.server else {
+        return match &evidence.unseen {
             Some(why) => format!("the server's CPU is not known ({why})"),
             None => "the server's CPU is not known (its INFO does not tell)".to_owned(),
         };
     };
-    let of = if grounds.servers > 1 { "busiest server's " } else { "" };
+    let of = if evidence.servers > 1 { "busiest server's " } else { "" };
     let part = match part {
         BusyPart::MainThread => "main thread",
         BusyPart::IoThread => "I/O thread",
@@ -235,11 +243,11 @@ fn server(grounds: &Grounds) -> String {
 }
 
 /// How busy the client was.
-fn client(grounds: &Grounds) -> String {
-    let Some(time) = grounds.client else {
+fn client(evidence: &Evidence) -> String {
+    let Some(time) = evidence.client else {
         return "the client's CPU is not known".to_owned();
     };
-    let who = if grounds.workers > 1 { "busiest worker" } else { "worker" };
+    let who = if evidence.workers > 1 { "busiest worker" } else { "worker" };
     format!("{who} {} busy{}", percent(time.cpu), held(time))
 }
 
@@ -254,31 +262,31 @@ fn held(time: ThreadUse) -> String {
     }
 }
 
-fn spare(grounds: &Grounds) -> String {
-    match grounds.client {
+fn spare(evidence: &Evidence) -> String {
+    match evidence.client {
         Some(time) => format!("client had {} to spare", percent(1.0 - time.taken())),
-        None => client(grounds),
+        None => client(evidence),
     }
 }
 
 /// `, so …` of an open loop that was not kept, and nothing of a closed one.
-fn so(grounds: &Grounds) -> String {
-    match &grounds.schedule {
-        Some(schedule) if !schedule.figures.kept() => format!(", so {}", shortfall(grounds)),
+fn so(evidence: &Evidence) -> String {
+    match &evidence.schedule {
+        Some(schedule) if !schedule.figures.kept() => format!(", so {}", shortfall(evidence)),
         Some(schedule) if schedule.figures.behind_ns.is_some() => {
-            format!(", so {}", behind(grounds))
+            format!(", so {}", behind(evidence))
         }
         _ => String::new(),
     }
 }
 
-fn behind(grounds: &Grounds) -> String {
-    grounds.schedule.as_ref().map_or(String::new(), |schedule| schedule.figures.behind())
+fn behind(evidence: &Evidence) -> String {
+    evidence.schedule.as_ref().map_or(String::new(), |schedule| schedule.figures.behind())
 }
 
 /// How many requests of a schedule left late or never: the figures of the schedule's own line.
-fn shortfall(grounds: &Grounds) -> String {
-    let Some(Schedule { figures, late_s }) = &grounds.schedule else { return String::new() };
+fn shortfall(evidence: &Evidence) -> String {
+    let Some(Schedule { figures, late_s }) = &evidence.schedule else { return String::new() };
     let due = count(figures.due as f64);
     let mut parts = Vec::new();
     // Of a rate far beyond what can be sent, how late the few were that left says little.
@@ -294,62 +302,62 @@ fn shortfall(grounds: &Grounds) -> String {
 }
 
 /// Whether connections had room meanwhile, where that is known.
-fn room(grounds: &Grounds) -> &'static str {
-    match grounds.schedule.as_ref().and_then(|schedule| schedule.figures.fault) {
+fn room(evidence: &Evidence) -> &'static str {
+    match evidence.schedule.as_ref().and_then(|schedule| schedule.figures.fault) {
         Some(Fault::Client) => ", although connections had room",
         Some(Fault::NoRoom) => ", since every connection was waiting for replies",
         None => "",
     }
 }
 
-fn evidence(grounds: &Grounds) -> Vec<Evidence> {
+fn figures(evidence: &Evidence) -> Vec<EvidenceFigure> {
     let by_quota = |time: ThreadUse| Some(time.throttled).filter(|share| *share > 0.0);
     let of = |name: &str, value: Option<f64>, unit: &str| {
-        value.filter(|value| value.is_finite()).map(|value| Evidence {
+        value.filter(|value| value.is_finite()).map(|value| EvidenceFigure {
             name: name.to_owned(),
             value,
             unit: unit.to_owned(),
         })
     };
-    let server = grounds.server.map(|side| side.time);
-    let part = match grounds.server.map(|side| (side.part, side.polls)) {
+    let server = evidence.server.map(|side| side.time);
+    let part = match evidence.server.map(|side| (side.part, side.polls)) {
         Some((_, true)) => "server_on_cpu",
         Some((BusyPart::Process, _)) => "server_process_busy",
         Some((BusyPart::Threads, _)) => "server_threads_busy",
         Some((BusyPart::IoThread, _)) => "server_io_thread_busy",
         _ => "server_main_thread_busy",
     };
-    let asked = grounds.asked() as f64;
-    let schedule = grounds.schedule.as_ref().map(|schedule| &schedule.figures);
+    let asked = evidence.asked() as f64;
+    let schedule = evidence.schedule.as_ref().map(|schedule| &schedule.figures);
     [
         of(part, server.map(|time| time.cpu), "share"),
         of(
             "server_waiting_for_cpu",
-            server.filter(|_| grounds.server_here).map(|time| time.wait),
+            server.filter(|_| evidence.server_here).map(|time| time.wait),
             "share",
         ),
         of("server_stopped_by_quota", server.and_then(by_quota), "share"),
-        of("server_executing", grounds.executing, "share"),
-        of("client_worker_busy", grounds.client.map(|time| time.cpu), "share"),
-        of("client_waiting_for_cpu", grounds.client.map(|time| time.wait), "share"),
-        of("client_stopped_by_quota", grounds.client.and_then(by_quota), "share"),
-        of("cpu_stolen", Some(grounds.stolen).filter(|share| *share > 0.0), "share"),
-        of("link_full", grounds.link.as_ref().map(|(share, _)| *share), "share"),
-        of("payload", Some(grounds.bytes_per_s), "bytes_per_second"),
-        of("service_time_mean", grounds.service_s, "seconds"),
-        of("idle_round_trip", grounds.round_trip_s, "seconds"),
-        of("service_time_explained", grounds.explained(), "share"),
-        of("in_flight_mean", Some(grounds.in_flight()), "count"),
-        of("in_flight_max", Some(grounds.slots as f64), "count"),
+        of("server_executing", evidence.executing, "share"),
+        of("client_worker_busy", evidence.client.map(|time| time.cpu), "share"),
+        of("client_waiting_for_cpu", evidence.client.map(|time| time.wait), "share"),
+        of("client_stopped_by_quota", evidence.client.and_then(by_quota), "share"),
+        of("cpu_stolen", Some(evidence.stolen).filter(|share| *share > 0.0), "share"),
+        of("link_full", evidence.link.as_ref().map(|(share, _)| *share), "share"),
+        of("payload", Some(evidence.bytes_per_s), "bytes_per_second"),
+        of("service_time_mean", evidence.service_s, "seconds"),
+        of("idle_round_trip", evidence.round_trip_s, "seconds"),
+        of("service_time_explained", evidence.explained(), "share"),
+        of("in_flight_mean", Some(evidence.in_flight()), "count"),
+        of("in_flight_max", Some(evidence.slots as f64), "count"),
         of("rate_asked", schedule.map(|s| s.due_rps), "per_second"),
-        of("rate_achieved", Some(grounds.achieved_rps), "per_second"),
+        of("rate_achieved", Some(evidence.achieved_rps), "per_second"),
         of("due", schedule.map(|s| s.due as f64), "count"),
         of("never_sent", schedule.map(|s| s.unsent as f64), "count"),
-        of("send_late_mean", grounds.schedule.as_ref().map(|s| s.late_s), "seconds"),
+        of("send_late_mean", evidence.schedule.as_ref().map(|s| s.late_s), "seconds"),
         of("sent_too_late", schedule.map(|s| s.late as f64 / s.due as f64), "share"),
-        of("failed", (asked > 0.0).then(|| grounds.failed as f64 / asked), "share"),
-        of("outages", grounds.outages.as_ref().map(|o| o.total_s), "seconds"),
-        of("load", Some(grounds.load_s), "seconds"),
+        of("failed", (asked > 0.0).then(|| evidence.failed as f64 / asked), "share"),
+        of("outages", evidence.outages.as_ref().map(|o| o.total_s), "seconds"),
+        of("load", Some(evidence.load_s), "seconds"),
     ]
     .into_iter()
     .flatten()

@@ -13,7 +13,7 @@ use crate::schedule::ScheduleFigures;
 
 /// Everything that the rules look at, and nothing else.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Grounds {
+pub(super) struct Evidence {
     /// Answered requests, error replies included.
     pub(super) requests: u64,
     /// Error replies, and requests that were given up or never answered.
@@ -147,7 +147,7 @@ pub(super) const BLOCKING: [&str; 14] = [
     "SUBSCRIBE",
 ];
 
-impl Grounds {
+impl Evidence {
     /// Puts together what is known of a run.
     pub(super) fn of(plan: &Plan, measurement: &Measurement, watched: &Watched) -> Self {
         let total = &measurement.total;
