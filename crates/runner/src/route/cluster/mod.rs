@@ -8,12 +8,12 @@
 
 mod balance;
 mod job;
-mod node_route;
 mod queues;
 mod recovery;
 mod redirect;
 mod send;
 mod slot_map;
+mod steps;
 mod topology_watch;
 
 use engine::Engine;
@@ -22,7 +22,6 @@ use wire::cluster::{KeyPlace, is_session_command};
 use wire::{Protocol, Slots};
 use workload::{Pace, Plan, ReadFrom, Window};
 
-use crate::recorder::Recorder;
 use crate::request::{Answered, Request};
 use crate::worker::{Worker, WorkerContext};
 pub use job::{ClusterJob, Refresh};
@@ -237,81 +236,5 @@ fn tally_reply(tally: &mut NodeTally, answered: &Answered, now_ns: u64) {
     if answered.measured {
         tally.ok += 1;
         tally.response.record_n(now_ns - answered.intended_ns, 1);
-    }
-}
-
-/// What a cluster's replies mean: see [`Route`](super::Route).
-impl Cluster<'_> {
-    /// Whether an error is a result. A redirect is not, nor is an `EXEC` that fails because of one.
-    fn counts_error(&mut self, place: &mut Place, request: &ClusterRequest, text: &str) -> bool {
-        if wire::cluster::Redirect::parse(text).is_some() {
-            place.away.get_or_insert_with(|| text.to_owned());
-        }
-        if place.away.is_none() {
-            self.tally(place.node).errors += u64::from(request.measured);
-        }
-        place.away.is_none()
-    }
-
-    /// Of a sequence that counts as a whole, outcomes are held until it is known to have been
-    /// carried out.
-    #[inline]
-    fn counts(
-        &mut self,
-        place: &mut Place,
-        request: &ClusterRequest,
-        (answered, outcome): (&Answered, Outcome),
-        now_ns: u64,
-    ) -> bool {
-        let single = request.mark.commands == 1;
-        if single {
-            tally_reply(self.tally(place.node), answered, now_ns);
-        } else {
-            place.held.push((*answered, outcome));
-        }
-        single
-    }
-
-    #[inline]
-    fn completed(
-        &mut self,
-        place: &mut Place,
-        request: ClusterRequest,
-        recorder: &mut Recorder,
-        now_ns: u64,
-    ) {
-        if let Some(text) = place.away.take() {
-            place.held.clear();
-            let Mark { first, commands, .. } = request.mark;
-            let whole = Request { command: first, left: commands, ..request };
-            self.turned_away.push((place.node, whole, text));
-            return;
-        }
-        for (answered, outcome) in place.held.drain(..) {
-            recorder.reply(&answered, outcome, now_ns);
-            tally_reply(&mut self.tallies[usize::from(place.node)], &answered, now_ns);
-        }
-    }
-
-    /// Counts what waited to be sent again as unanswered.
-    fn finish(mut self, recorder: &mut Recorder) -> Vec<NodeTally> {
-        let mut unanswered = Vec::new();
-        for node in 0..self.tallies.len() as u16 {
-            let resent = self.queues.drain(node).into_iter().filter(|r| r.mark.was_sent());
-            unanswered.extend(resent.map(|request| (node, request)));
-        }
-        for (_, request) in std::mem::take(&mut self.later) {
-            let node = self.map.route(request.mark.slot, request.mark.read_only);
-            unanswered.push((node, request));
-        }
-        for (node, request) in unanswered.into_iter().filter(|(_, request)| request.measured) {
-            recorder.connections().unanswered += u64::from(request.left);
-            self.tally(node).unanswered += u64::from(request.left);
-        }
-        for (number, tally) in (0..).zip(&mut self.tallies) {
-            (tally.master, tally.slots) = self.map.role(number);
-            tally.used |= self.map.is_used(number);
-        }
-        self.tallies
     }
 }

@@ -1,12 +1,13 @@
-//! The seam between a worker and a cluster's nodes: what each step of a worker means here.
+//! What each step of a worker means on a cluster: the implementation of [`Route`].
 
 use std::borrow::Cow;
 
 use engine::{Address, ConnId, Engine};
 use measure::{NodeTally, Outcome};
 use wire::Protocol;
+use wire::cluster::Redirect;
 
-use super::{Cluster, ClusterRequest, Mark, Place, balance, recovery, redirect, send};
+use super::{Cluster, ClusterRequest, Mark, Place, balance, recovery, redirect, send, tally_reply};
 use crate::Fatal;
 use crate::recorder::Recorder;
 use crate::request::{Answered, Request};
@@ -97,10 +98,19 @@ impl Route for Cluster<'_> {
         due
     }
 
+    /// A redirect is no result, nor is an `EXEC` that fails because of one.
     fn counts_error(&mut self, place: &mut Place, request: &ClusterRequest, text: &str) -> bool {
-        self.counts_error(place, request, text)
+        if Redirect::parse(text).is_some() {
+            place.away.get_or_insert_with(|| text.to_owned());
+        }
+        if place.away.is_none() {
+            self.tally(place.node).errors += u64::from(request.measured);
+        }
+        place.away.is_none()
     }
 
+    /// Of a sequence that counts as a whole, outcomes are held until it is known to have been
+    /// carried out.
     #[inline]
     fn counts(
         &mut self,
@@ -110,7 +120,13 @@ impl Route for Cluster<'_> {
         outcome: Outcome,
         now_ns: u64,
     ) -> bool {
-        self.counts(place, request, (answered, outcome), now_ns)
+        let single = request.mark.commands == 1;
+        if single {
+            tally_reply(self.tally(place.node), answered, now_ns);
+        } else {
+            place.held.push((*answered, outcome));
+        }
+        single
     }
 
     #[inline]
@@ -121,7 +137,17 @@ impl Route for Cluster<'_> {
         recorder: &mut Recorder,
         now_ns: u64,
     ) {
-        self.completed(place, request, recorder, now_ns);
+        if let Some(text) = place.away.take() {
+            place.held.clear();
+            let Mark { first, commands, .. } = request.mark;
+            let whole = Request { command: first, left: commands, ..request };
+            self.turned_away.push((place.node, whole, text));
+            return;
+        }
+        for (answered, outcome) in place.held.drain(..) {
+            recorder.reply(&answered, outcome, now_ns);
+            tally_reply(&mut self.tallies[usize::from(place.node)], &answered, now_ns);
+        }
     }
 
     #[inline]
@@ -199,7 +225,24 @@ impl Route for Cluster<'_> {
         super::note_asked(worker);
     }
 
-    fn finish(self, recorder: &mut Recorder) -> Vec<NodeTally> {
-        self.finish(recorder)
+    fn finish(mut self, recorder: &mut Recorder) -> Vec<NodeTally> {
+        let mut unanswered = Vec::new();
+        for node in 0..self.tallies.len() as u16 {
+            let resent = self.queues.drain(node).into_iter().filter(|r| r.mark.was_sent());
+            unanswered.extend(resent.map(|request| (node, request)));
+        }
+        for (_, request) in std::mem::take(&mut self.later) {
+            let node = self.map.route(request.mark.slot, request.mark.read_only);
+            unanswered.push((node, request));
+        }
+        for (node, request) in unanswered.into_iter().filter(|(_, request)| request.measured) {
+            recorder.connections().unanswered += u64::from(request.left);
+            self.tally(node).unanswered += u64::from(request.left);
+        }
+        for (number, tally) in (0..).zip(&mut self.tallies) {
+            (tally.master, tally.slots) = self.map.role(number);
+            tally.used |= self.map.is_used(number);
+        }
+        self.tallies
     }
 }
