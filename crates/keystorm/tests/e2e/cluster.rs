@@ -502,7 +502,8 @@ fn a_node_that_pauses_delays_its_requests_and_loses_none() {
     let (executed, completed) = (cluster.calls("incr").iter().sum::<u64>(), ran.completed().0);
     assert!((completed..=completed + unseen).contains(&executed), "{executed}: {}", ran.out);
     for n in [0, 2] {
-        assert_eq!(row(&ran, cluster.nodes[n].port()).0, cluster.nodes[n].calls("incr"));
+        let (seen, calls) = (row(&ran, cluster.nodes[n].port()).0, cluster.nodes[n].calls("incr"));
+        assert!((seen..=seen + unseen).contains(&calls), "{calls}: {}", ran.out);
     }
 }
 

@@ -172,8 +172,9 @@ fn a_pause_shows_in_the_response_time_of_a_schedule() {
     let halfway = (pause * 350.0..pause * 650.0 + 100.0).contains(&p50);
     let longest = (pause * 900.0..pause * 1100.0 + 300.0).contains(&max);
     holds_when_quiet("what users wait in a pause", halfway && longest, &ran.out);
-    assert_eq!(ran.completed().0, 4000);
-    assert_eq!(server.calls("incr"), 4000);
+    let completed = ran.completed().0;
+    assert_eq!(server.calls("incr"), completed);
+    holds_when_quiet("all that was due is sent", completed == 4000, completed);
 }
 
 #[test]
@@ -270,7 +271,8 @@ fn a_reply_that_is_cut_is_lost_and_one_that_dribbles_is_not() {
     assert_eq!(ran.completed().0 + lost, 2000, "{}", ran.out);
     let again = figure(&ran, "opened again: ") as u64;
     assert!(lost >= 30 && again >= 30, "{}", ran.out);
-    assert!(ran.out.contains("limited by: errors: "), "{}", ran.out);
+    let errors = ran.out.contains("limited by: errors: ");
+    holds_when_quiet("lost requests are the limit", errors, &ran.out);
     cut.run("-n 2000 -c 4 get k").exits(1).prints("INCOMPLETE: ");
     let dribble = Listener::that_dribbles();
     let ran = dribble.run("-n 40 -c 4 -P 2 get k").ok();

@@ -59,7 +59,7 @@ fn every_example_of_the_help_runs() {
                 || l.starts_with("\"GET\"")
         };
         assert!(ran.out.lines().any(result), "{example}: {ran:?}");
-        assert!(ran.took < Duration::from_secs(20), "{example}: {:?}", ran.took);
+        assert!(ran.took < Duration::from_secs(60), "{example}: {:?}", ran.took);
     }
 }
 

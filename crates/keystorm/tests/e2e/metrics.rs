@@ -81,7 +81,7 @@ fn prometheus_reads_a_run_and_its_counts_are_those_of_the_report() {
     let server = Server::redis();
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("run.json");
-    let options = "--rps 2k --duration 2 -c 6 -P 4 --threads 2 --warmup 0.3";
+    let options = "--rps 2k --duration 4 -c 6 -P 4 --threads 2 --warmup 0.3";
     let line = format!("--metrics :0 -t set,get {options} -q --json {}", file.display());
     let running = server.keystorm(&line).start();
     let seen = until(&running, "the second test is measured", |s| {
@@ -120,7 +120,7 @@ fn prometheus_reads_a_run_and_its_counts_are_those_of_the_report() {
 #[test]
 fn a_frozen_server_is_seen_while_it_is_frozen() {
     let server = Server::redis();
-    let running = server.keystorm("--metrics 0 --rps 1000 --duration 4 -c 3 -q get k").start();
+    let running = server.keystorm("--metrics 0 --rps 1000 --duration 8 -c 3 -q get k").start();
     until(&running, "load runs", |s| s.one("keystorm_requests_total", "get k") > 0.0);
     let pid = rustix::process::Pid::from_raw(server.pid() as i32).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::STOP).unwrap();
@@ -138,7 +138,7 @@ fn a_frozen_server_is_seen_while_it_is_frozen() {
 fn errors_are_told_apart_and_no_name_breaks_the_page() {
     let server = Server::redis();
     let command = r#"-- set 'a"b\c' v ';' lpush 'a"b\c' x"#;
-    let options = "--metrics 127.0.0.1:0 --on-error count --duration 2 -c 2 -q";
+    let options = "--metrics 127.0.0.1:0 --on-error count --duration 5 -c 2 -q";
     let running = server.keystorm(&format!("{options} {command}")).start();
     let name = r#"set a"b\c v ; lpush a"b\c x"#;
     let seen = until(&running, "errors", |s| s.one("keystorm_errors_total", name) > 0.0);

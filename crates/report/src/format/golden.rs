@@ -43,8 +43,16 @@ fn every_format_of_every_run() {
 /// What a peer has no words for is not said in its name of a run in which all went well.
 #[test]
 fn a_peer_says_nothing_of_ours() {
-    const OURS: [&str; 7] =
-        ["TLS", "handshake", "service time", "schedule", "node summary", "engine:", "limited by"];
+    const OURS: [&str; 8] = [
+        "TLS",
+        "handshake",
+        "service time",
+        "schedule",
+        "node summary",
+        "engine:",
+        "limited by",
+        "utage",
+    ];
     for persona in [Persona::Redis, Persona::Valkey] {
         let options = FormatOptions { suite: true, persona, ..FormatOptions::default() };
         for format in ["redis", "quiet", "csv"] {

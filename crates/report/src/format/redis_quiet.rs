@@ -44,7 +44,9 @@ impl Format for RedisQuiet {
             1 => write!(out, ", 1 error")?,
             n => write!(out, ", {n} errors")?,
         }
-        write!(out, "{}", super::trouble(summary))?;
+        if !self.persona.is_peer() {
+            write!(out, "{}", super::trouble(summary))?;
+        }
         if let Some(shortfall) = summary.shortfall() {
             write!(out, " (incomplete: {shortfall})")?;
         }

@@ -169,8 +169,9 @@ fn write_summary(summary: &Summary<'_>, persona: Persona, out: &mut dyn Write) -
     if !persona.is_peer() {
         super::outages::write_pushes(summary, out)?;
         write_node_table(&summary.nodes, "msec", out)?;
+        super::write_outages(summary, out)?;
     }
-    super::write_outages(summary, out)
+    Ok(())
 }
 
 fn write_latency(what: &str, figures: &LatencyFigures, out: &mut dyn Write) -> io::Result<()> {
