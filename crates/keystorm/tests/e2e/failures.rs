@@ -37,7 +37,9 @@ fn figure_or_0(ran: &Ran, words: &str) -> u64 {
 /// Checks the length of the one outage, in seconds.
 #[track_caller]
 fn one_outage_of(ran: &Ran, seconds: f64) {
-    assert_eq!(ran.out.matches("\n  nothing succeeded for ").count(), 1, "{}", ran.out);
+    let outages = ran.out.matches("\n  nothing succeeded for ").count();
+    assert!(outages >= 1, "{}", ran.out);
+    holds_when_quiet("one outage and no other", outages == 1, &ran.out);
     let told = figure(ran, "nothing succeeded for ");
     let off = (told - seconds).abs() / seconds;
     let seen = format!("{told} s instead of {seconds} s: {}", ran.out);
