@@ -157,7 +157,7 @@ fn write_figures(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     }
 }
 
-/// A line for each command of the sequence, where there is more to tell than the figures above do.
+/// A line for each different command of the sequence, where there is more to tell than the figures above do.
 fn write_operations(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     let run = summary.run;
     let tallies = &run.measurement.total.commands;
@@ -165,7 +165,7 @@ fn write_operations(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()
         return Ok(());
     }
     write_row("operation (ms)", ["values", "misses", "avg", "p50", "p99", "max"], out)?;
-    for (spec, tally) in run.plan.sequence.iter().zip(tallies) {
+    for (spec, tally) in run.plan.different_commands().commands.iter().zip(tallies) {
         let [avg, _, p50, _, p99, max] = msec_columns(&LatencyFigures::of(tally.response()));
         let [values, misses] = [tally.ok, tally.miss].map(|count| count.to_string());
         write_row(&escape(spec.name()), [&values, &misses, &avg, &p50, &p99, &max], out)?;

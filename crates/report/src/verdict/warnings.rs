@@ -5,7 +5,7 @@
 use host::{ServerUse, Watched};
 use measure::{Ending, Measurement};
 use serde::{Deserialize, Serialize};
-use workload::{CommandSpec, Plan};
+use workload::{CommandSpec, Piece, Plan};
 
 use super::wording::{count, percent};
 use crate::escape;
@@ -52,11 +52,11 @@ const OTHERS_MIN: u64 = 10;
 /// More replies with nothing than this are most of what the command did.
 const MISSES_SHARE: f64 = 0.5;
 /// Which test makes what these commands look for.
-const FILLERS: [(&[&str], &str); 4] = [
-    (&["GET", "GETEX", "GETDEL", "STRLEN", "EXISTS", "TTL"], "set"),
-    (&["LPOP", "RPOP", "LINDEX"], "lpush"),
-    (&["SPOP", "SRANDMEMBER"], "sadd"),
-    (&["HGET"], "hset"),
+const FILLERS: [(&[&str], &[u8], &str); 4] = [
+    (&["GET", "GETEX", "GETDEL", "STRLEN", "EXISTS", "TTL"], b"key:", "set"),
+    (&["LPOP", "RPOP", "LINDEX"], b"mylist", "lpush"),
+    (&["SPOP", "SRANDMEMBER"], b"myset", "sadd"),
+    (&["HGET"], b"myhash", "hset"),
 ];
 /// From this share of stolen CPU time on, results differ from one run to the next.
 const STOLEN_SHARE: f64 = 0.05;
@@ -88,20 +88,26 @@ pub fn warnings(plan: &Plan, measurement: &Measurement, watched: &Watched) -> Ve
 
 /// A command that mostly found nothing: its figures are those of an empty server.
 fn misses(plan: &Plan, measurement: &Measurement) -> Option<String> {
-    let tallies = plan.sequence.iter().zip(&measurement.total.commands);
+    let commands = plan.different_commands().commands;
     let mostly = |(spec, tally): (&CommandSpec, &measure::CommandTally)| {
         let replies = tally.ok.saturating_add(tally.miss);
         let share = tally.miss as f64 / replies.max(1) as f64;
-        (share > MISSES_SHARE).then(|| (spec.name().to_uppercase(), tally.miss, replies))
+        (share > MISSES_SHARE).then(|| (spec.clone(), tally.miss, replies))
     };
-    let (name, missed, replies) =
+    let tallies = commands.into_iter().zip(&measurement.total.commands);
+    let (spec, missed, replies) =
         tallies.filter_map(mostly).max_by_key(|(_, missed, _)| *missed)?;
-    let filler = FILLERS.iter().find(|(reads, _)| reads.contains(&name.as_str()));
+    let name = spec.name().to_uppercase();
+    // A test of the suite fills the keys of the suite, and nobody else's.
+    let key = spec.args.get(1).and_then(|key| key.pieces.first());
+    let is_of = |prefix| matches!(key, Some(Piece::Bytes(key)) if key.starts_with(prefix));
+    let filler =
+        FILLERS.iter().find(|(reads, prefix, _)| reads.contains(&name.as_str()) && is_of(prefix));
     let fill = match (filler, plan.keys.range) {
-        (Some((_, test)), Some(range)) if range > 1 => {
+        (Some((.., test)), Some(range)) if range > 1 => {
             format!("fill the keys first: -t {test} -r {range} --sequential -n {range}")
         }
-        (Some((_, test)), _) => format!("fill them first: -t {test}"),
+        (Some((.., test)), _) => format!("fill them first: -t {test}"),
         (None, _) => "fill what it reads first".to_owned(),
     };
     let (missed, replies) = (count(missed as f64), count(replies as f64));
@@ -196,7 +202,7 @@ fn others(plan: &Plan, measurement: &Measurement, watched: &Watched) -> Option<S
     let clients_of = |server: &&ServerUse| !(clustered && server.replica == Some(true));
     for command in watched.servers.iter().filter(clients_of).flat_map(|s| &s.by_command) {
         let name = command.name.split('|').next().unwrap_or_default();
-        if HOUSEKEEPING.contains(&name) || (clustered && name == "asking") {
+        if HOUSEKEEPING.contains(&name) {
             // Our own looks at the server are among them, also where the load sends the same.
             continue;
         }

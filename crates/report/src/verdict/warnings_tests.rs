@@ -107,6 +107,22 @@ fn what_a_script_calls_is_not_others() {
 }
 
 #[test]
+fn misses_are_of_the_command_that_missed_where_another_is_repeated() {
+    let set = || workload::CommandSpec::from_words(["SET", "k", "v"]);
+    let mut run = fixture::changed(|parts| {
+        parts.sequence = vec![set(), set(), workload::CommandSpec::from_words(["GET", "other"])];
+    });
+    let tallies = &mut run.measurement.total.commands;
+    tallies.truncate(1);
+    tallies.push(tallies[0].clone());
+    (tallies[0].ok, tallies[0].miss) = (200, 0);
+    (tallies[1].ok, tallies[1].miss) = (0, 100);
+    let told = warnings(&run.plan, &run.measurement, &Watched::default());
+    let text = told.iter().find(|warning| warning.kind == WarningKind::Misses).unwrap();
+    assert!(text.text.starts_with("100 of 100 replies to GET found nothing"), "{}", text.text);
+}
+
+#[test]
 fn our_own_looks_are_no_other_client() {
     let mut run = fixture::changed(|parts| {
         parts.sequence = vec![workload::CommandSpec::from_words(["INFO"])];
@@ -133,6 +149,7 @@ fn reads_that_find_nothing_are_told_with_the_way_to_fill_the_keys() {
     let get = ["get", "key:__rand_int__"];
     assert_eq!(of(&get, Some(100_000), 1, 1999), [(WarningKind::Misses, text.to_owned())]);
     assert_eq!(of(&get, Some(100_000), 1000, 1000), [], "as many hits");
-    assert!(of(&["SPOP", "s"], None, 1, 1999)[0].1.ends_with("fill them first: -t sadd"));
+    assert!(of(&["SPOP", "myset"], None, 1, 1999)[0].1.ends_with("fill them first: -t sadd"));
+    assert!(of(&["GET", "s"], None, 1, 1999)[0].1.ends_with("fill what it reads first"));
     assert!(of(&["JSON.GET", "s"], None, 1, 1999)[0].1.ends_with("fill what it reads first"));
 }
