@@ -143,7 +143,7 @@ fn send_next<E: Engine, P: Protocol>(worker: &mut DirectWorker<'_, '_, E, P>, co
 /// Open loop: sends whatever is due, on the connections that have room, in turn.
 fn send_due<E: Engine, P: Protocol>(worker: &mut DirectWorker<'_, '_, E, P>) {
     let now_ns = worker.engine.now_ns();
-    let (sequence_len, _) = worker.lengths();
+    let sequence_len = worker.sequence_len;
     while !worker.spent && now_ns < worker.stop_ns {
         let Some(pacer) = &worker.pacer else { return };
         if pacer.due_ns() > now_ns {

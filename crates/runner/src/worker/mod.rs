@@ -61,12 +61,13 @@ pub(crate) struct Worker<'r, E, P: Protocol, R: Route> {
     pub(crate) batch: Batch,
     pub(crate) recorder: Recorder,
     /// Commands of a sequence.
-    sequence_len: u32,
+    pub(crate) sequence_len: u32,
     /// Commands of a request: those that go to one server in one piece.
     request_len: u32,
     /// Requests that a connection may have in flight.
     depth: u32,
-    rolling: bool,
+    /// Whether room is used as soon as there is some.
+    pub(crate) rolling: bool,
     spin: Spin,
     /// The schedule of an open loop.
     pub(crate) pacer: Option<Pacer>,
@@ -210,18 +211,6 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
             self.recorder.connections().bytes_out += bytes as u64;
         }
         self.connections[conn.0 as usize].used = true;
-    }
-
-    /// Commands of a sequence, and of a request.
-    #[inline]
-    pub(crate) fn lengths(&self) -> (u32, u32) {
-        (self.sequence_len, self.request_len)
-    }
-
-    /// Requests that a connection may have in flight, and whether room is used at once.
-    #[inline]
-    pub(crate) fn pipeline(&self) -> (u32, bool) {
-        (self.depth, self.rolling)
     }
 
     /// Whether no new request is sent any more.

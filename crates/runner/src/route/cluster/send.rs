@@ -167,8 +167,7 @@ fn send_pipeline<E: Engine, P: Protocol>(
     }
     let len = route.out.len();
     worker.count_sent(conn, len, measured);
-    let (_, rolling) = worker.pipeline();
-    if rolling && worker.context.plan.fleet.keep_alive {
+    if worker.rolling && worker.context.plan.fleet.keep_alive {
         queue_up(worker, conn);
     }
     true
