@@ -108,13 +108,19 @@ fn distributions() -> impl Iterator<Item = KeyDist> {
 /// One reply recorded, as in a closed loop. Items are samples.
 #[divan::bench]
 fn record_tally(bencher: Bencher<'_, '_>) {
-    let mut tally =
-        Tally::new(&TallyShape { commands: 1, precision: 3, scheduled: false, first_byte: false });
+    let mut tally = Tally::new(&TallyShape {
+        commands: 1,
+        precision: 3,
+        scheduled: false,
+        first_byte: false,
+        operations: 0,
+    });
     let samples: Vec<Sample> = latencies_ns()
         .map(|ns| Sample {
             command: 0,
             outcome: Outcome::Ok,
             count: 1,
+            bytes: 0,
             intended_ns: 1_000,
             sent_ns: 1_000,
             first_byte_ns: 1_000 + ns,
@@ -183,6 +189,8 @@ fn set_plan(depth: u32) -> Plan {
         stop: Stop::Requests(1),
         setup: Vec::new(),
         sequence: vec![CommandSpec::parse(["SET", "key:__rand_int__", "xxx"])],
+        mix: None,
+        share: workload::Share::OneBudget,
         keys: KeySpace { range: Some(KEYS), draw: KeyDist::UNIFORM },
         dataset: None,
         values: None,

@@ -72,7 +72,9 @@ impl<'p> Live<'p> {
         let share_done = match (self.plan.stop, self.plan.own_requests()) {
             _ if snapshot.warming_up => None,
             (Stop::AfterNs(ns), _) => Some(snapshot.elapsed_ns as f64 / ns as f64),
-            (Stop::Requests(_), n) => n.map(|n| requests as f64 / n as f64),
+            (Stop::Requests(_), n) => {
+                n.map(|n| snapshot.total.operations_ended() as f64 / n as f64)
+            }
         };
         let msec = |ns: Option<f64>| ns.map(|ns| ns / 1e6);
         let quantile = |q| msec(self.recent.quantile_ns(q).map(|ns| ns as f64));

@@ -128,7 +128,7 @@ impl Watch<'_> {
     /// The test has ended: what is served is what is reported.
     pub(crate) fn ended(self, run: &Run) {
         let measured = &run.measurement;
-        let seen = Seen::of(&measured.total);
+        let seen = Seen::of(self.plan, &measured.total);
         let mut tests = self.tests.lock();
         let Some(state) = tests.last_mut() else { return };
         state.engine.clone_from(&measured.engine);
@@ -147,16 +147,16 @@ impl Watch<'_> {
 impl Observer for Watch<'_> {
     fn interval(&mut self, snapshot: &Snapshot<'_>) {
         let Snapshot { point, warming_up, total, gauges, engine, elapsed_ns, .. } = *snapshot;
-        let requests = total.requests();
         let in_flight = gauges.iter().map(|w| w.in_flight).sum();
-        let left = self.plan.own_requests().map(|n| n.saturating_sub(requests + in_flight));
+        let done = total.operations_ended();
+        let left = self.plan.own_requests().map(|n| n.saturating_sub(done + in_flight));
         let backlog = gauges.iter().map(|w| w.backlog).sum::<Option<u64>>();
         let share = match (self.plan.stop, self.plan.own_requests()) {
             (Stop::AfterNs(ns), _) => Some(elapsed_ns as f64 / ns as f64),
-            (Stop::Requests(_), n) => n.map(|n| requests as f64 / n as f64),
+            (Stop::Requests(_), n) => n.map(|n| done as f64 / n as f64),
         };
         // Outside the lock: the histograms are large.
-        let seen = if warming_up { Seen::default() } else { Seen::of(total) };
+        let seen = if warming_up { Seen::default() } else { Seen::of(self.plan, total) };
         let rate_per_s = self.recent.rate_per_s(point.requests);
         let mut tests = self.tests.lock();
         let Some(state) = tests.last_mut() else { return };

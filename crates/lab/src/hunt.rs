@@ -98,7 +98,7 @@ impl Hunt {
         let bounded = self.slo.latency();
         let trial = Trial {
             phase,
-            rate_per_s: summary.target_rps().unwrap_or(summary.throughput_rps),
+            rate_per_s: summary.target_rps().unwrap_or(summary.counted_rps()),
             judgement: self.slo.judge(&summary),
             bounded_ns: bounded
                 .map_or(summary.response.p99_ns as f64, |clause| clause.measure.of(&summary)),

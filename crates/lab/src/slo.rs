@@ -109,9 +109,10 @@ impl Slo {
                 why.push("schedule missed: every connection waited for replies".to_owned());
             } else if schedule.behind_ns.is_some() {
                 why.push(schedule.behind());
-            } else if (summary.requests as f64) < short {
-                let (answered, due) = (summary.requests, schedule.due);
-                why.push(format!("only {answered} of {due} requests were answered"));
+            } else if (summary.counted() as f64) < short {
+                let (answered, due) = (summary.counted(), schedule.due);
+                let noun = summary.counted_noun();
+                why.push(format!("only {answered} of {due} {noun} were answered"));
             }
         }
         Judgement { kept: why.is_empty(), why: why.join("; "), own_fault }

@@ -3,7 +3,7 @@
 //! Merging takes every struct apart by name, so that a field that is added and not merged does
 //! not compile; a property test holds that parts sum to the whole.
 
-use crate::{ConnectionTally, ErrorCounts, Latency, Lateness};
+use crate::{ConnectionTally, ErrorCounts, Latency, Lateness, OperationTally};
 
 /// What a reply was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,6 +24,8 @@ pub struct Sample {
     pub outcome: Outcome,
     /// How many replies, at least 1.
     pub count: u64,
+    /// Bytes of the replies, where they are counted by command.
+    pub bytes: u64,
     /// When the requests were due: by the schedule, or when they were sent in a closed loop.
     pub intended_ns: u64,
     /// When their bytes were handed to the kernel.
@@ -46,6 +48,9 @@ pub struct TallyShape {
     pub scheduled: bool,
     /// Whether the latency to the first byte is recorded.
     pub first_byte: bool,
+    /// Operations with figures of their own, beside those of their commands; 0 where commands say
+    /// it all.
+    pub operations: usize,
 }
 
 /// Counts and latencies of one command.
@@ -61,6 +66,12 @@ pub struct CommandTally {
     pub ok: u64,
     /// Replies with nothing.
     pub miss: u64,
+    /// Error replies.
+    pub errors: u64,
+    /// Bytes sent and received, where a plan has several operations to tell apart.
+    pub bytes_out: u64,
+    /// See above.
+    pub bytes_in: u64,
 }
 
 impl CommandTally {
@@ -72,6 +83,9 @@ impl CommandTally {
             first_byte: shape.first_byte.then(latency),
             ok: 0,
             miss: 0,
+            errors: 0,
+            bytes_out: 0,
+            bytes_in: 0,
         }
     }
 
@@ -83,24 +97,36 @@ impl CommandTally {
 
     /// Adds all that `other` holds.
     pub fn merge(&mut self, other: &Self) {
-        let Self { service, scheduled_response, first_byte, ok, miss } = other;
+        let Self { service, scheduled_response, first_byte, ok, miss, errors, bytes_out, bytes_in } =
+            other;
         self.service.merge(service);
         merge_optional(&mut self.scheduled_response, scheduled_response.as_ref());
         merge_optional(&mut self.first_byte, first_byte.as_ref());
         self.ok = self.ok.saturating_add(*ok);
         self.miss = self.miss.saturating_add(*miss);
+        self.errors = self.errors.saturating_add(*errors);
+        self.bytes_out = self.bytes_out.saturating_add(*bytes_out);
+        self.bytes_in = self.bytes_in.saturating_add(*bytes_in);
     }
 
     fn clear(&mut self) {
-        let Self { service, scheduled_response, first_byte, ok, miss } = self;
+        let Self { service, scheduled_response, first_byte, ok, miss, errors, bytes_out, bytes_in } =
+            self;
         service.clear();
         scheduled_response.iter_mut().for_each(Latency::clear);
         first_byte.iter_mut().for_each(Latency::clear);
-        (*ok, *miss) = (0, 0);
+        (*ok, *miss, *errors) = (0, 0, 0);
+        (*bytes_out, *bytes_in) = (0, 0);
     }
 }
 
-fn merge_optional(into: &mut Option<Latency>, from: Option<&Latency>) {
+fn all<'l>(mut latencies: impl Iterator<Item = &'l Latency>) -> Latency {
+    let mut all = latencies.next().cloned().unwrap_or_else(|| Latency::new(1));
+    latencies.for_each(|l| all.merge(l));
+    all
+}
+
+pub(crate) fn merge_optional(into: &mut Option<Latency>, from: Option<&Latency>) {
     match (into, from) {
         (Some(into), Some(from)) => into.merge(from),
         (into @ None, Some(from)) => *into = Some(from.clone()),
@@ -113,6 +139,8 @@ fn merge_optional(into: &mut Option<Latency>, from: Option<&Latency>) {
 pub struct Tally {
     /// One entry for each different command of the sequence.
     pub commands: Vec<CommandTally>,
+    /// One entry for each operation, if some have several commands; none otherwise.
+    pub operations: Vec<OperationTally>,
     /// Error replies of all commands.
     pub errors: ErrorCounts,
     /// What happened to connections.
@@ -127,6 +155,7 @@ impl Tally {
     pub fn new(shape: &TallyShape) -> Self {
         Self {
             commands: (0..shape.commands).map(|_| CommandTally::new(shape)).collect(),
+            operations: (0..shape.operations).map(|_| OperationTally::new(shape)).collect(),
             errors: ErrorCounts::default(),
             connections: ConnectionTally::new(),
             lateness: shape.scheduled.then(Lateness::default),
@@ -137,7 +166,10 @@ impl Tally {
     #[must_use]
     pub fn bytes(shape: &TallyShape) -> u64 {
         let histograms = 1 + u64::from(shape.scheduled) + u64::from(shape.first_byte);
-        (shape.commands as u64).saturating_mul(histograms * Latency::bytes(shape.precision))
+        let latency = Latency::bytes(shape.precision);
+        let commands = (shape.commands as u64).saturating_mul(histograms * latency);
+        let histograms = 1 + u64::from(shape.scheduled);
+        commands.saturating_add((shape.operations as u64).saturating_mul(histograms * latency))
     }
 
     /// Adds a sample.
@@ -156,6 +188,7 @@ impl Tally {
             Outcome::Ok => command.ok += count,
             Outcome::Miss => command.miss += count,
         }
+        command.bytes_in += sample.bytes;
     }
 
     /// Requests that were answered, errors included.
@@ -165,36 +198,48 @@ impl Tally {
         answered.fold(self.errors.total(), u64::saturating_add)
     }
 
-    /// The service times of all commands together.
+    /// Operations that ended, failed ones included: what `-n` and a rate count. Where each is a
+    /// command, the answered requests.
     #[must_use]
-    pub fn service(&self) -> Latency {
-        self.all(|c| Some(&c.service))
+    pub fn operations_ended(&self) -> u64 {
+        if self.operations.is_empty() {
+            return self.requests();
+        }
+        let ended = self.operations.iter().flat_map(|o| [o.ok, o.missed, o.failed]);
+        ended.fold(0, u64::saturating_add)
     }
 
-    /// The response times of all commands together.
+    /// The service times of all operations together; where each is a command, of all commands.
+    #[must_use]
+    pub fn service(&self) -> Latency {
+        match self.operations.is_empty() {
+            true => all(self.commands.iter().map(|c| &c.service)),
+            false => all(self.operations.iter().map(|o| &o.service)),
+        }
+    }
+
+    /// The response times of all operations together; where each is a command, of all commands.
     #[must_use]
     pub fn response(&self) -> Latency {
-        self.all(|c| Some(c.response()))
+        match self.operations.is_empty() {
+            true => all(self.commands.iter().map(CommandTally::response)),
+            false => all(self.operations.iter().map(OperationTally::response)),
+        }
     }
 
     /// The first-byte latencies of all commands together; empty when they were not asked for.
     #[must_use]
     pub fn first_byte(&self) -> Latency {
-        self.all(|c| c.first_byte.as_ref())
-    }
-
-    fn all(&self, pick: impl Fn(&CommandTally) -> Option<&Latency>) -> Latency {
-        let mut picked = self.commands.iter().filter_map(pick);
-        let mut all = picked.next().cloned().unwrap_or_else(|| Latency::new(1));
-        picked.for_each(|l| all.merge(l));
-        all
+        all(self.commands.iter().filter_map(|c| c.first_byte.as_ref()))
     }
 
     /// Adds all that `other` holds.
     pub fn merge(&mut self, other: &Self) {
-        let Self { commands, errors, connections, lateness } = other;
+        let Self { commands, operations, errors, connections, lateness } = other;
         assert_eq!(self.commands.len(), commands.len(), "tallies of one plan have its commands");
+        assert_eq!(self.operations.len(), operations.len(), "and its operations");
         self.commands.iter_mut().zip(commands).for_each(|(a, b)| a.merge(b));
+        self.operations.iter_mut().zip(operations).for_each(|(a, b)| a.merge(b));
         self.errors.merge(errors);
         self.connections.merge(connections);
         match (&mut self.lateness, lateness) {
@@ -206,7 +251,8 @@ impl Tally {
 
     /// Forgets everything and keeps the memory.
     pub fn clear(&mut self) {
-        let Self { commands, errors, connections, lateness } = self;
+        let Self { commands, operations, errors, connections, lateness } = self;
+        operations.iter_mut().for_each(OperationTally::clear);
         lateness.iter_mut().for_each(Lateness::clear);
         commands.iter_mut().for_each(CommandTally::clear);
         *errors = ErrorCounts::default();
@@ -217,10 +263,11 @@ impl Tally {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Ended;
     use proptest::prelude::*;
 
     const SHAPE: TallyShape =
-        TallyShape { commands: 2, precision: 3, scheduled: true, first_byte: true };
+        TallyShape { commands: 2, precision: 3, scheduled: true, first_byte: true, operations: 2 };
 
     fn sample() -> impl Strategy<Value = Sample> {
         (0usize..2, any::<bool>(), 1u64..20, 0u64..1000, 0u64..1000, 0u64..5_000_000).prop_map(
@@ -228,6 +275,7 @@ mod tests {
                 command,
                 outcome: if hit { Outcome::Ok } else { Outcome::Miss },
                 count,
+                bytes: 7 * count,
                 intended_ns: 10_000,
                 sent_ns: 10_000 + late,
                 first_byte_ns: 10_000 + late + first,
@@ -238,7 +286,14 @@ mod tests {
 
     fn tally(samples: &[Sample], errors: &[u8]) -> Tally {
         let mut tally = Tally::new(&SHAPE);
-        samples.iter().for_each(|s| tally.record(s));
+        for sample in samples {
+            tally.record(sample);
+            let Sample { command, intended_ns, sent_ns, done_ns, .. } = *sample;
+            let ended = if sample.count > 10 { Ended::Missed } else { Ended::Ok };
+            tally.operations[command].record(ended, intended_ns, sent_ns, done_ns);
+            tally.commands[command].errors += 1;
+            tally.commands[command].bytes_out += 2;
+        }
         for kind in errors {
             tally.errors.add(["ERR", "OOM", "WRONGTYPE"][usize::from(kind % 3)], "text");
         }
@@ -264,7 +319,14 @@ mod tests {
             for l in [&c.service, c.response(), c.first_byte.as_ref().unwrap()] {
                 text += &format!("{:?} {:?}\n", l.mean_ns(), l.recorded().collect::<Vec<_>>());
             }
-            text += &format!("{} {}\n", c.ok, c.miss);
+            text += &format!("{} {} {} ", c.ok, c.miss, c.errors);
+            text += &format!("{} {}\n", c.bytes_out, c.bytes_in);
+        }
+        for o in &tally.operations {
+            for l in [&o.service, o.response()] {
+                text += &format!("{:?} {:?}\n", l.mean_ns(), l.recorded().collect::<Vec<_>>());
+            }
+            text += &format!("{} {} {}\n", o.ok, o.missed, o.failed);
         }
         let c = &tally.connections;
         let late = &tally.lateness.as_ref().unwrap();
@@ -299,6 +361,7 @@ mod tests {
                 command: 1,
                 outcome: Outcome::Ok,
                 count: 3,
+                bytes: 9,
                 intended_ns: 1,
                 sent_ns: 2,
                 first_byte_ns: 3,

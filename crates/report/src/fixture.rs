@@ -4,12 +4,12 @@ use std::time::SystemTime;
 
 use host::{NodeFacts, ServerConfig, ServerFacts};
 use measure::{
-    Ending, Failures, Latency, Measurement, NodeTally, Outage, Outcome, Point, Sample, Tally,
-    TallyShape, Timeline,
+    Ended, Ending, Failures, Latency, Measurement, NodeTally, Outage, Outcome, Point, Sample,
+    Tally, TallyShape, Timeline,
 };
 use workload::{
-    CommandSpec, EngineKind, Fleet, KeySpace, OnError, Pace, PlanParts, ProtocolKind, Stop, Target,
-    TlsOptions, Window,
+    CommandSpec, EngineKind, Fleet, KeySpace, Mix, OnError, Operation, Pace, Pick, PlanParts,
+    ProtocolKind, Step, Stop, Target, TlsOptions, When, Window,
 };
 
 use crate::Run;
@@ -34,6 +34,7 @@ pub(crate) fn all() -> Vec<(&'static str, Run)> {
         ("outages", outages()),
         ("limited", limited()),
         ("cluster", cluster()),
+        ("mix", mix()),
     ]
 }
 
@@ -272,6 +273,8 @@ pub(crate) fn parts() -> PlanParts {
         stop: Stop::Requests(2000),
         setup: Vec::new(),
         sequence: vec![CommandSpec::from_words(["SET", "key", "xxx"])],
+        mix: None,
+        share: workload::Share::OneBudget,
         keys: KeySpace::default(),
         dataset: None,
         values: None,
@@ -286,12 +289,80 @@ pub(crate) fn parts() -> PlanParts {
     }
 }
 
+/// A mix: 90 gets, of which ten miss, and ten times look-aside with three misses and one error.
+pub(crate) fn mix() -> Run {
+    let operation = |name: &str, weight, later: Option<When>| Operation {
+        name: name.into(),
+        weight,
+        steps: std::iter::once(When::Always)
+            .chain(later)
+            .map(|when| Step { commands: 1, when })
+            .collect(),
+        keys: None,
+    };
+    let mut run = run(
+        PlanParts {
+            name: "mix".into(),
+            sequence: vec![
+                CommandSpec::from_words(["GET", "a"]),
+                CommandSpec::from_words(["GET", "b"]),
+                CommandSpec::from_words(["SET", "b", "xxx"]),
+            ],
+            mix: Some(Mix {
+                operations: vec![
+                    operation("get", 9, None),
+                    operation("look-aside", 1, Some(When::OnMiss)),
+                ],
+                pick: Pick::Drawn,
+            }),
+            stop: Stop::Requests(100),
+            ..parts()
+        },
+        &[],
+    );
+    let total = &mut run.measurement.total;
+    for (command, outcome, count, ns) in [
+        (0, Outcome::Ok, 80, 100_000),
+        (0, Outcome::Miss, 10, 90_000),
+        (1, Outcome::Ok, 6, 110_000),
+        (1, Outcome::Miss, 3, 95_000),
+        (2, Outcome::Ok, 3, 130_000),
+    ] {
+        let bytes = 20 * count;
+        let (intended_ns, sent_ns, first_byte_ns, done_ns) = (0, 0, ns, ns);
+        total.record(&Sample {
+            command,
+            outcome,
+            count,
+            bytes,
+            intended_ns,
+            sent_ns,
+            first_byte_ns,
+            done_ns,
+        });
+        total.commands[command].bytes_out += 10 * count;
+    }
+    total.commands[1].errors = 1;
+    total.errors.add("OOM", "OOM command not allowed");
+    for (ended, count, ns) in
+        [(Ended::Ok, 6, 110_000), (Ended::Missed, 3, 230_000), (Ended::Failed, 1, 0)]
+    {
+        (0..count).for_each(|_| total.operations[1].record(ended, 0, 0, ns));
+    }
+    for (ended, count, ns) in [(Ended::Ok, 80, 100_000), (Ended::Missed, 10, 90_000)] {
+        (0..count).for_each(|_| total.operations[0].record(ended, 0, 0, ns));
+    }
+    run
+}
+
 pub(crate) fn run(parts: PlanParts, service_ns: &[u64]) -> Run {
+    let operations = parts.mix.iter().flat_map(|mix| &mix.operations);
     let shape = TallyShape {
-        commands: 1,
+        commands: parts.sequence.len(),
         precision: parts.precision,
         scheduled: parts.pace != Pace::Closed,
         first_byte: parts.first_byte,
+        operations: if parts.counts_operations() { operations.count() } else { 0 },
     };
     let mut total = Tally::new(&shape);
     for &ns in service_ns {
@@ -299,6 +370,7 @@ pub(crate) fn run(parts: PlanParts, service_ns: &[u64]) -> Run {
             command: 0,
             outcome: Outcome::Ok,
             count: 1,
+            bytes: 0,
             intended_ns: 0,
             sent_ns: LATE_NS,
             first_byte_ns: LATE_NS + ns / 2,

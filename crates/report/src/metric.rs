@@ -3,7 +3,9 @@
 //! Owns their names, units and which way is better, so that repeats and comparisons speak of the
 //! same figures. The figures themselves are [`Summary`]'s.
 
-use crate::Summary;
+use measure::Latency;
+
+use crate::{OperationFigures, Summary};
 
 /// A figure of a run that can be averaged and compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -123,6 +125,17 @@ impl Figures {
         Self(Metric::ALL.map(|metric| value(metric, summary)))
     }
 
+    /// The same of one operation of its mix.
+    #[must_use]
+    pub fn of_operation(operation: &OperationFigures) -> Self {
+        let figures = Metric::ALL.map(|metric| match metric {
+            Metric::Throughput => Some(operation.rate_per_s).filter(|_| operation.count > 0),
+            Metric::ClientCpu | Metric::ServerCpu => None,
+            latency => of_latencies(latency, &operation.response_times),
+        });
+        Self(figures)
+    }
+
     /// One of them; `None` where the run does not know it.
     #[must_use]
     pub fn get(&self, metric: Metric) -> Option<f64> {
@@ -130,11 +143,11 @@ impl Figures {
     }
 }
 
-fn value(metric: Metric, summary: &Summary<'_>) -> Option<f64> {
-    let times = &summary.response_times;
+/// What is read off response times.
+fn of_latencies(metric: Metric, times: &Latency) -> Option<f64> {
     let quantile = |q| times.quantile_ns(q).map(|ns| ns as f64 / 1e6);
     match metric {
-        Metric::Throughput => Some(summary.throughput_rps).filter(|_| summary.requests > 0),
+        Metric::Throughput | Metric::ClientCpu | Metric::ServerCpu => None,
         Metric::Mean => times.mean_ns().map(|ns| ns / 1e6),
         Metric::Min => times.min_ns().map(|ns| ns as f64 / 1e6),
         Metric::P50 => quantile(0.5),
@@ -143,6 +156,12 @@ fn value(metric: Metric, summary: &Summary<'_>) -> Option<f64> {
         Metric::P99 => quantile(0.99),
         Metric::P99_9 => quantile(0.999),
         Metric::Max => times.max_ns().map(|ns| ns as f64 / 1e6),
+    }
+}
+
+fn value(metric: Metric, summary: &Summary<'_>) -> Option<f64> {
+    match metric {
+        Metric::Throughput => Some(summary.throughput_rps).filter(|_| summary.requests > 0),
         Metric::ClientCpu => {
             let workers = &summary.run.measurement.workers;
             let cpu_ns: u64 = workers.iter().map(|worker| worker.cpu_ns).sum();
@@ -155,6 +174,7 @@ fn value(metric: Metric, summary: &Summary<'_>) -> Option<f64> {
                 known.collect::<Option<Vec<f64>>>().map(|all| all.iter().sum());
             cpu_us_per_request(summary, cpu_s.filter(|s| *s > 0.0)? * 1e6)
         }
+        latency => of_latencies(latency, &summary.response_times),
     }
 }
 

@@ -14,7 +14,9 @@ use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::{Registry, Unit};
 
-use crate::escape;
+use workload::Plan;
+
+use crate::{OperationFigures, escape};
 
 /// The media type of [`openmetrics`]'s text.
 pub const OPENMETRICS_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -62,13 +64,28 @@ pub struct Seen {
     service: Buckets,
     bytes_out: u64,
     bytes_in: u64,
+    operations: Vec<SeenOperation>,
+}
+
+/// The same of one operation of a mix.
+#[derive(Debug, Clone)]
+struct SeenOperation {
+    name: String,
+    hits: u64,
+    misses: u64,
+    errors: u64,
+    bytes_out: u64,
+    bytes_in: u64,
+    response: Buckets,
 }
 
 impl Seen {
-    /// What a tally holds.
+    /// What a tally of this plan holds.
     #[must_use]
-    pub fn of(tally: &Tally) -> Self {
+    pub fn of(plan: &Plan, tally: &Tally) -> Self {
+        let operations = OperationFigures::of_plan(plan, tally, 0.0).into_iter();
         Self {
+            operations: operations.map(SeenOperation::of).collect(),
             requests: tally.requests(),
             errors: tally.errors.by_kind().to_vec(),
             response: Buckets::of(&tally.response()),
@@ -82,6 +99,18 @@ impl Seen {
     #[must_use]
     pub fn requests(&self) -> u64 {
         self.requests
+    }
+}
+
+impl SeenOperation {
+    fn of(figures: OperationFigures) -> Self {
+        let OperationFigures { name, hits, misses, errors, bytes_out, bytes_in, .. } = figures;
+        let response = Buckets::of(&figures.response_times);
+        Self { name, hits, misses, errors, bytes_out, bytes_in, response }
+    }
+
+    fn label(&self) -> (&'static str, String) {
+        ("operation", self.name.clone())
     }
 }
 
@@ -181,12 +210,13 @@ impl Family<'_, '_> {
     }
 
     fn histogram(self, figure: impl Fn(&TestState) -> &Buckets) -> fmt::Result {
-        self.each(
-            |test| vec![(vec![], figure(test).clone())],
-            |encoder, Buckets { counts, count, sum_s }| {
-                encoder.encode_histogram::<NoLabelSet>(sum_s, count, &counts, None)
-            },
-        )
+        self.histograms(|test| vec![(vec![], figure(test).clone())])
+    }
+
+    fn histograms(self, figures: impl Fn(&TestState) -> Vec<(Labels, Buckets)>) -> fmt::Result {
+        self.each(figures, |encoder, Buckets { counts, count, sum_s }| {
+            encoder.encode_histogram::<NoLabelSet>(sum_s, count, &counts, None)
+        })
     }
 }
 
@@ -258,6 +288,35 @@ impl Collector for Families {
             .counter(|test| test.seen.bytes_out)?;
         page.family("received", Some(bytes), Counter, "Bytes of replies")?
             .counter(|test| test.seen.bytes_in)?;
+        page.family("operations", None, Counter, "Operations of a mix that ended, by outcome")?
+            .counters(|test| {
+                let outcomes = |o: &SeenOperation| {
+                    let counts = [("hit", o.hits), ("miss", o.misses), ("error", o.errors)];
+                    counts.map(|(outcome, n)| (vec![o.label(), ("outcome", outcome.to_owned())], n))
+                };
+                test.seen.operations.iter().flat_map(outcomes).collect()
+            })?;
+        page.family(
+            "operation_time",
+            Some(seconds),
+            Histogram,
+            "From when an operation was due (without --rps: sent) to its last reply",
+        )?
+        .histograms(|test| {
+            let operations = test.seen.operations.iter();
+            operations.map(|o| (vec![o.label()], o.response.clone())).collect()
+        })?;
+        let sent: fn(&SeenOperation) -> u64 = |o| o.bytes_out;
+        let received: fn(&SeenOperation) -> u64 = |o| o.bytes_in;
+        for (name, help, bytes_of) in [
+            ("operation_sent", "Bytes of an operation's requests", sent),
+            ("operation_received", "Bytes of the replies to an operation", received),
+        ] {
+            page.family(name, Some(bytes), Counter, help)?.counters(|test| {
+                let operations = test.seen.operations.iter();
+                operations.map(|o| (vec![o.label()], bytes_of(o))).collect()
+            })?;
+        }
         page.family("test_elapsed", Some(seconds), Gauge, "Time since measuring began")?
             .gauge(|test| Some(test.elapsed_s))?;
         page.family("test_progress", Some(&ratio), Gauge, "Share of the test that is done")?
@@ -275,7 +334,13 @@ mod tests {
     use measure::{Outcome, Sample, TallyShape};
 
     fn tally() -> Tally {
-        let shape = TallyShape { commands: 1, precision: 3, scheduled: true, first_byte: false };
+        let shape = TallyShape {
+            commands: 1,
+            precision: 3,
+            scheduled: true,
+            first_byte: false,
+            operations: 0,
+        };
         let mut tally = Tally::new(&shape);
         for (service_ns, count) in [(9_000, 2), (1_499_000, 3), (250_000_000_000, 1)] {
             let (sent_ns, done_ns) = (500_000_000, 500_000_000 + service_ns);
@@ -285,6 +350,7 @@ mod tests {
                 command,
                 outcome,
                 count,
+                bytes: 0,
                 intended_ns,
                 sent_ns,
                 first_byte_ns,
@@ -297,7 +363,8 @@ mod tests {
 
     fn text() -> String {
         let name = "a\"b\\c\n\x1b[2J".to_owned();
-        let (engine, seen) = ("epoll".to_owned(), Seen::of(&tally()));
+        let (engine, seen) =
+            ("epoll".to_owned(), Seen::of(&crate::fixture::complete().plan, &tally()));
         let state = TestState { name, engine, seen, cpu_s: vec![0.5, 1.25], ..Default::default() };
         openmetrics("1.2.3", vec![state]).unwrap()
     }

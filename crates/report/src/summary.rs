@@ -12,7 +12,7 @@ use measure::{
 };
 use workload::{Pace, TlsOptions};
 
-use crate::{Run, ScheduleFigures, escape};
+use crate::{OperationFigures, Run, ScheduleFigures, escape};
 
 /// The figures of one run.
 #[derive(Debug)]
@@ -21,9 +21,12 @@ pub struct Summary<'r> {
     pub run: &'r Run,
     /// The plan's name, safe for a terminal.
     pub title: String,
-    /// Requests that were answered, error replies included.
+    /// Requests that were answered, error replies included. Where operations have several commands,
+    /// each command is one; see [`counted`](Self::counted).
     pub requests: u64,
-    /// Error replies among them.
+    /// The operations of a mix; none without one.
+    pub operations: Vec<OperationFigures>,
+    /// Error replies among the requests.
     pub errors: u64,
     /// Length of the measured part in seconds.
     pub elapsed_s: f64,
@@ -237,6 +240,7 @@ impl<'r> Summary<'r> {
             run,
             title: escape(&plan.name),
             requests,
+            operations: OperationFigures::of_plan(plan, total, elapsed_s),
             errors: total.errors.total(),
             elapsed_s,
             throughput_rps: match timeline.rate_while_all_ran(measurement.elapsed_ns) {
@@ -275,6 +279,34 @@ impl<'r> Summary<'r> {
     #[must_use]
     pub fn ending(&self) -> &Ending {
         &self.run.measurement.ending
+    }
+
+    /// What `-n` and a rate count of what was answered: operations, each of which may have several
+    /// commands, or requests.
+    #[must_use]
+    pub fn counted(&self) -> u64 {
+        self.run.measurement.total.operations_ended()
+    }
+
+    /// The same per second.
+    #[must_use]
+    pub fn counted_rps(&self) -> f64 {
+        match self.counts_operations() {
+            true => self.throughput_rps * self.counted() as f64 / self.requests.max(1) as f64,
+            false => self.throughput_rps,
+        }
+    }
+
+    /// Whether operations have several commands, so that they and requests are different things.
+    #[must_use]
+    pub fn counts_operations(&self) -> bool {
+        self.run.plan.counts_operations()
+    }
+
+    /// What is counted, by name.
+    #[must_use]
+    pub fn counted_noun(&self) -> &'static str {
+        if self.counts_operations() { "operations" } else { "requests" }
     }
 
     /// The error replies by kind, unescaped.
@@ -319,7 +351,8 @@ impl<'r> Summary<'r> {
         (self.misses > 0).then(|| format!("found nothing: {} of {replies} replies", self.misses))
     }
 
-    /// How many requests the plan asks for (this share of it); `None` when it asks for a time.
+    /// How many requests, or operations, the plan asks for (this share of it); `None` when it asks
+    /// for a time.
     #[must_use]
     pub fn requests_planned(&self) -> Option<u64> {
         self.run.plan.own_requests()
@@ -349,7 +382,7 @@ impl<'r> Summary<'r> {
             Ending::Failed(why) => escape(why),
         };
         let of = self.requests_planned().map_or(String::new(), |n| format!(" of {n}"));
-        Some(format!("{reason}; {}{of} requests", self.requests))
+        Some(format!("{reason}; {}{of} {}", self.counted(), self.counted_noun()))
     }
 }
 

@@ -68,16 +68,21 @@ impl<D: Default, M: Copy, C> Connection<D, M, C> {
         self.used && self.requests.commands() == 0
     }
 
-    /// Requests of `request_len` commands that may be sent now, if `depth` may be in flight:
-    /// with `rolling` at any time, otherwise when all are answered.
+    /// Requests that may be sent now, if `depth` may be in flight: with `rolling` at any time,
+    /// otherwise when all are answered. They have `request_len` commands each; `None` where that
+    /// differs, and each is sent by itself.
     #[inline]
-    pub(crate) fn room(&self, depth: u32, rolling: bool, request_len: u32) -> u32 {
+    pub(crate) fn room(&self, depth: u32, rolling: bool, request_len: Option<u32>) -> u32 {
         if self.state != State::Ready {
             return 0;
         }
         match self.requests.commands() {
             0 => depth,
-            in_flight if rolling => depth.saturating_sub(in_flight.div_ceil(request_len)),
+            commands if rolling => {
+                let in_flight =
+                    request_len.map_or(self.requests.len(), |len| commands.div_ceil(len));
+                depth.saturating_sub(in_flight)
+            }
             _ => 0,
         }
     }

@@ -149,20 +149,20 @@ fn run_with<E: Engine, P: wire::Protocol>(
         let cpus = thread::available_parallelism().map_or(1, usize::from);
         let may_spin = cpus > usize::from(workers);
         for (worker, recorder) in (0..).zip(recorders) {
+            let own = share(connections, worker, workers);
+            let first = (0..worker).map(|before| share(connections, before, workers)).sum();
             let context = WorkerContext {
                 plan,
                 destination: &destination,
                 gate: &gate,
                 worker,
                 workers,
-                connections: share(connections, worker, workers),
-                connections_max: share(connections, worker, workers) + room,
-                first_connection: (0..worker)
-                    .map(|before| share(connections, before, workers))
-                    .sum(),
+                connections: own,
+                connections_max: own + room,
+                first_connection: first,
                 origins: &origins,
-                stream: budget.stream(),
-                warmup: warmup.stream(),
+                stream: budget.stream(first..first + own),
+                warmup: warmup.stream(first..first + own),
                 may_spin,
             };
             let (full, make_engine) = (full.clone(), &make_engine);
@@ -302,6 +302,7 @@ pub(crate) fn tally_shape(plan: &Plan) -> TallyShape {
         precision: plan.precision,
         scheduled: matches!(plan.pace, Pace::Open(_)),
         first_byte: plan.first_byte,
+        operations: if plan.counts_operations() { plan.operation_names().count() } else { 0 },
     }
 }
 

@@ -8,11 +8,11 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError};
 use std::time::Duration;
 
-use measure::{Failures, Interval, Latency, Outcome, Sample, Slices, Tally, TallyShape};
+use measure::{Ended, Failures, Interval, Latency, Sample, Slices, Tally, TallyShape};
 
 use crate::collect::Message;
 use crate::launch::thread_cpu;
-use crate::request::{Abandoned, Answered};
+use crate::request::{Abandoned, Answer, Answered, Progress, Request};
 use crate::{Gauges, INTERVAL_NS};
 
 pub(crate) struct Recorder {
@@ -195,8 +195,10 @@ impl Recorder {
 
     /// Adds one reply that was settled at `now_ns`.
     #[inline]
-    pub(crate) fn reply(&mut self, answered: &Answered, outcome: Outcome, now_ns: u64) {
-        if !self.counts(answered) {
+    pub(crate) fn reply(&mut self, answer: &Answer, now_ns: u64) {
+        let Answer { answered, outcome, bytes } = answer;
+        let (outcome, bytes) = (*outcome, *bytes);
+        if !self.counts(answered.measured) {
             return;
         }
         if self.fresh == 0 {
@@ -212,6 +214,7 @@ impl Recorder {
                 && group.intended_ns == answered.intended_ns
             {
                 group.count += 1;
+                group.bytes += bytes;
                 return;
             }
             self.tally.record(group);
@@ -221,6 +224,7 @@ impl Recorder {
             command,
             outcome,
             count: 1,
+            bytes,
             intended_ns: answered.intended_ns,
             sent_ns: answered.sent_ns,
             first_byte_ns: answered.first_byte_ns,
@@ -228,10 +232,19 @@ impl Recorder {
         });
     }
 
-    /// Adds one error reply.
-    pub(crate) fn error(&mut self, answered: &Answered, kind: &str, text: &str, now_ns: u64) {
-        if self.counts(answered) {
+    /// Adds one error reply, of that kind and text and so many bytes where they are counted.
+    pub(crate) fn error(
+        &mut self,
+        answered: &Answered,
+        (kind, text): (&str, &str),
+        bytes: u64,
+        now_ns: u64,
+    ) {
+        if self.counts(answered.measured) {
             self.tally.errors.add(kind, text);
+            let command = self.tallies[answered.command as usize] as usize;
+            self.tally.commands[command].errors += 1;
+            self.tally.commands[command].bytes_in += bytes;
             self.failed(&Failures { errors: 1, ..Failures::default() }, now_ns);
             self.last_end_ns = now_ns;
         }
@@ -248,6 +261,32 @@ impl Recorder {
         }
     }
 
+    /// Adds an operation that ended at `now_ns`, if operations have figures of their own.
+    #[inline]
+    pub(crate) fn operation<M>(&mut self, last: &Request<M>, now_ns: u64) {
+        let Request { progress, intended_ns, sent_ns, measured, .. } = *last;
+        if !self.counts(measured) {
+            return;
+        }
+        if let Some(tally) = self.tally.operations.get_mut(progress.operation as usize) {
+            let ended = match progress {
+                Progress { failed: true, .. } => Ended::Failed,
+                progress if progress.has_missed() => Ended::Missed,
+                _ => Ended::Ok,
+            };
+            tally.record(ended, intended_ns, sent_ns, now_ns);
+        }
+    }
+
+    /// Adds bytes that were sent of a command, where they are counted by command.
+    #[inline]
+    pub(crate) fn sent_bytes(&mut self, command: u32, bytes: usize, measured: bool) {
+        if measured {
+            let command = self.tallies[command as usize] as usize;
+            self.tally.commands[command].bytes_out += bytes as u64;
+        }
+    }
+
     fn failed(&mut self, failures: &Failures, now_ns: u64) {
         self.silences[self.node].failing = true;
         let since_ns = now_ns.saturating_sub(self.interval_from_ns);
@@ -256,8 +295,8 @@ impl Recorder {
 
     /// A request of the warm-up counts while warming up, and never after.
     #[inline]
-    fn counts(&self, answered: &Answered) -> bool {
-        answered.measured || matches!(self.phase, Phase::Warmup { .. })
+    fn counts(&self, measured: bool) -> bool {
+        measured || matches!(self.phase, Phase::Warmup { .. })
     }
 
     /// Everything that a read at `now_ns` delivered was added.

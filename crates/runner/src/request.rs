@@ -2,15 +2,19 @@
 
 use std::collections::VecDeque;
 
+use measure::Outcome;
+
 /// Requests that were sent together on one connection and are answered in order. `M` is what the
 /// route notes of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Request<M> {
     /// Number of the first sequence: its bytes follow from it, so they can be made again.
     pub(crate) number: u64,
-    /// When they were due; when they were first sent in a closed loop.
+    /// When they were due; when they were first sent in a closed loop. Of a later step, when its
+    /// operation was.
     pub(crate) intended_ns: u64,
-    /// When they were first handed to the kernel; 0 before.
+    /// When they were first handed to the kernel; 0 before. Of a later step, when that of its
+    /// operation was that came first.
     pub(crate) sent_ns: u64,
     /// When they were last: later than `sent_ns` if they were sent again, elsewhere.
     pub(crate) handed_ns: u64,
@@ -20,8 +24,49 @@ pub(crate) struct Request<M> {
     pub(crate) left: u32,
     /// Sent in the measured part, not in the warm-up.
     pub(crate) measured: bool,
+    /// How far its operation has come.
+    pub(crate) progress: Progress,
     /// See `M`.
     pub(crate) mark: M,
+}
+
+/// How far an operation has come, of a plan that has a mix of them.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Progress {
+    /// Which operation of the mix.
+    pub(crate) operation: u32,
+    /// Which of its steps.
+    pub(crate) step: u16,
+    /// A reply of this step said that there was nothing.
+    pub(crate) missed: bool,
+    /// One of an earlier step did.
+    pub(crate) missed_before: bool,
+    /// A reply was an error.
+    pub(crate) failed: bool,
+    /// When the commands of a later step were first handed to the kernel; 0 before.
+    pub(crate) step_ns: u64,
+}
+
+impl Progress {
+    /// Of an operation that begins.
+    pub(crate) fn of(operation: u32) -> Self {
+        Self { operation, ..Self::default() }
+    }
+
+    /// Of the same operation in a later step.
+    pub(crate) fn then(self, step: u16) -> Self {
+        Self {
+            operation: self.operation,
+            step,
+            missed_before: self.has_missed(),
+            ..Self::default()
+        }
+    }
+
+    /// Whether any reply so far said that there was nothing.
+    pub(crate) fn has_missed(self) -> bool {
+        self.missed || self.missed_before
+    }
 }
 
 /// One command that was answered, as the recorder knows it.
@@ -39,13 +84,47 @@ pub(crate) struct Answered {
     pub(crate) measured: bool,
 }
 
+/// A command that was answered without an error, and with what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Answer {
+    pub(crate) answered: Answered,
+    pub(crate) outcome: Outcome,
+    /// Bytes of the reply, where they are counted by command.
+    pub(crate) bytes: u64,
+}
+
 impl<M> Request<M> {
+    /// Notes that it was handed to the kernel, in a closed loop unless it was due before. Whether it
+    /// is the first of its operation that was.
+    #[inline]
+    pub(crate) fn handed(&mut self, sent_ns: u64, closed_loop: bool) -> bool {
+        self.handed_ns = sent_ns;
+        if self.progress.step > 0 {
+            self.progress.step_ns = sent_ns;
+            return false;
+        }
+        self.sent_ns = sent_ns;
+        if closed_loop {
+            self.intended_ns = sent_ns;
+        }
+        true
+    }
+
+    /// When its commands were first handed to the kernel; 0 before.
+    #[inline]
+    pub(crate) fn first_handed_ns(&self) -> u64 {
+        if self.progress.step == 0 { self.sent_ns } else { self.progress.step_ns }
+    }
+
     /// The command that the next reply answers.
     #[inline]
     pub(crate) fn answered(&self, first_byte_ns: u64) -> Answered {
+        // A later step is due when it can be sent.
+        let sent_ns = self.first_handed_ns();
+        let intended_ns = if self.progress.step == 0 { self.intended_ns } else { sent_ns };
         Answered {
-            intended_ns: self.intended_ns,
-            sent_ns: self.sent_ns,
+            intended_ns,
+            sent_ns,
             first_byte_ns,
             command: self.command,
             measured: self.measured,
@@ -126,6 +205,12 @@ impl<M: Copy> Requests<M> {
         Some(self.first_byte.1)
     }
 
+    /// How many there are.
+    #[inline]
+    pub(crate) fn len(&self) -> u32 {
+        self.queue.len() as u32
+    }
+
     /// Commands without a reply.
     #[inline]
     pub(crate) fn commands(&self) -> u32 {
@@ -190,6 +275,7 @@ mod tests {
             command: 0,
             left,
             measured: true,
+            progress: Progress::default(),
             mark: (),
         }
     }

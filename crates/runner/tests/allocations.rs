@@ -64,6 +64,8 @@ fn plan(requests: u64, depth: u32, engine: EngineKind, pace: Pace) -> Plan {
         stop: Stop::Requests(requests),
         setup: vec![],
         sequence: vec![CommandSpec::parse(["SET", "key:__rand_int__", "xxx"])],
+        mix: None,
+        share: workload::Share::OneBudget,
         keys: KeySpace { range: Some(1000), draw: KeyDist::UNIFORM },
         dataset: None,
         values: None,

@@ -7,11 +7,11 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use workload::{Dataset, KeyDraw, Piece, Plan, Slot, Turn};
+use workload::{Dataset, KeyDraw, KeySpace, Piece, Plan, Slot, Turn};
 
 use crate::cluster::{KeyHash, slot_of_request, tag_of};
 use crate::payload::{Drawn, Payload, Value};
-use crate::template::write_digits;
+use crate::template::{append_decimal, decimal_width, write_digits};
 use crate::{Hole, Insert, Protocol, Template, ValueAt};
 
 /// The image of a pipeline.
@@ -20,11 +20,26 @@ pub struct Batch {
     image: Vec<u8>,
     /// The templates of one sequence, joined.
     sequence: Template,
-    /// Offsets in the joined template at which each of its commands ends.
-    command_ends: Vec<usize>,
-    numbers: Numbers,
+    /// Where each of its commands stands in the joined template.
+    commands: Vec<CommandAt>,
+    /// Of each operation.
+    numbers: Vec<Numbers>,
     dataset: Option<Arc<Dataset>>,
     payload: Option<Payload>,
+}
+
+/// A command in the joined template.
+#[derive(Debug, Clone, Copy)]
+struct CommandAt {
+    start: usize,
+    end: usize,
+    /// The first of its holes and of its inserts, or where they would stand.
+    first_hole: usize,
+    first_insert: usize,
+    /// Fresh numbers before it in its operation.
+    fresh: u64,
+    /// Which operation it belongs to.
+    operation: usize,
 }
 
 /// Most bytes that are set aside ahead for requests that are written anew.
@@ -34,27 +49,41 @@ impl Batch {
     /// Compiles the sequence of a plan.
     #[must_use]
     pub fn new<P: Protocol>(plan: &Plan) -> Self {
-        let digits = plan.keys.range.map(|_| plan.keys.digits());
         let mut sequence = Template::default();
-        let mut command_ends = Vec::new();
-        for command in &plan.sequence {
-            append(&mut sequence, &P::compile(command, digits));
-            command_ends.push(sequence.bytes.len());
+        let mut commands = Vec::new();
+        let mut values = 0;
+        for (operation, (span, keys)) in plan.key_spaces().enumerate() {
+            let mut fresh = 0;
+            for command in &plan.sequence[span] {
+                let next = P::compile(command, digits_of(keys));
+                let at = CommandAt {
+                    start: sequence.bytes.len(),
+                    end: 0,
+                    first_hole: sequence.holes.len(),
+                    first_insert: sequence.inserts.len(),
+                    fresh,
+                    operation,
+                };
+                append(&mut sequence, &next, fresh, values);
+                fresh += fresh_among(&next.holes);
+                values += values_among(&next);
+                commands.push(CommandAt { end: sequence.bytes.len(), ..at });
+            }
         }
-        let fresh_per_sequence = fresh_among(&sequence.holes);
         // What is appended command by command, or written anew for each send, needs no image.
-        let appended = plan.target.cluster.is_some() || !sequence.inserts.is_empty();
+        let appended =
+            plan.target.cluster.is_some() || plan.mix.is_some() || !sequence.inserts.is_empty();
         let copies = if appended { 0 } else { plan.fleet.pipeline_depth as usize };
         let mut image = sequence.bytes.repeat(copies);
         if appended {
             image.reserve(plan.batch_bytes().min(AHEAD_MAX) as usize);
         }
         Self {
-            payload: Payload::new(plan, values_among(&sequence)),
+            payload: Payload::new(plan, values),
             image,
             sequence,
-            command_ends,
-            numbers: Numbers { keys: plan.keys.draws(), seed: plan.seed, fresh_per_sequence },
+            commands,
+            numbers: Numbers::of_operations(plan),
             dataset: plan.dataset.clone(),
         }
     }
@@ -76,12 +105,15 @@ impl Batch {
         scratch: &mut Vec<u8>,
     ) -> Option<u16> {
         let hash = slots.0[command].as_ref()?;
-        Some(hash.slot(number, &self.numbers, self.dataset.as_deref(), scratch))
+        let numbers = &self.numbers[self.commands[command].operation];
+        Some(hash.slot(number, numbers, self.dataset.as_deref(), scratch))
     }
 
     /// Overwrites the holes of as many copies as the turn has.
     fn patch(&mut self, turn: Turn) -> &[u8] {
         let len = self.sequence.bytes.len();
+        // What is patched is one operation.
+        let numbers = &self.numbers[0];
         if !self.sequence.holes.is_empty() {
             for copy in 0..turn.sequences as usize {
                 let number = turn.first.wrapping_add(copy as u64);
@@ -89,15 +121,15 @@ impl Batch {
                 let mut fresh = 0;
                 for hole in &self.sequence.holes {
                     let target = &mut target[hole.at..hole.at + hole.digits];
-                    let drawn = self.numbers.of(number, hole.slot, &mut fresh);
+                    let drawn = numbers.of(number, hole.slot, &mut fresh);
                     write_number(drawn, hole.slot, target);
                 }
             }
         }
-        let commands_per_sequence = self.command_ends.len();
+        let commands_per_sequence = self.commands.len();
         let whole = turn.commands as usize / commands_per_sequence;
         let cut = turn.commands as usize % commands_per_sequence;
-        let end = whole * len + cut.checked_sub(1).map_or(0, |last| self.command_ends[last]);
+        let end = whole * len + cut.checked_sub(1).map_or(0, |last| self.commands[last].end);
         &self.image[..end]
     }
 
@@ -105,7 +137,7 @@ impl Batch {
     fn write(&mut self, turn: Turn) -> &[u8] {
         let mut image = std::mem::take(&mut self.image);
         image.clear();
-        let commands_per_sequence = self.command_ends.len() as u32;
+        let commands_per_sequence = self.commands.len() as u32;
         for copy in 0..turn.sequences {
             let left = turn.commands - copy * commands_per_sequence;
             let commands = left.min(commands_per_sequence) as usize;
@@ -115,15 +147,14 @@ impl Batch {
         &self.image
     }
 
-    /// Appends these commands of sequence number `number`. For what does not go out in whole
-    /// pipelines: [`fill`](Self::fill) is faster.
+    /// Appends these commands, which are of one operation, of request number `number`. For what does
+    /// not go out in whole pipelines: [`fill`](Self::fill) is faster.
     pub fn append(&self, number: u64, commands: Range<usize>, out: &mut Vec<u8>) {
         let Template { bytes, holes, inserts } = &self.sequence;
-        let mut at = commands.start.checked_sub(1).map_or(0, |before| self.command_ends[before]);
-        let end = self.command_ends[commands.end - 1];
-        let first_hole = holes.partition_point(|h| h.at < at);
-        let first_insert = inserts.partition_point(|(place, _)| *place < at);
-        let mut fresh = fresh_among(&holes[..first_hole]);
+        let CommandAt { start, first_hole, first_insert, mut fresh, operation, .. } =
+            self.commands[commands.start];
+        let numbers = &self.numbers[operation];
+        let (mut at, end) = (start, self.commands[commands.end - 1].end);
         let mut drawn = Drawn::default();
         let mut value = None;
         let mut holes = holes[first_hole..].iter().take_while(|h| h.at < end).peekable();
@@ -135,11 +166,11 @@ impl Batch {
             out.extend_from_slice(&bytes[at..stop]);
             at = stop;
             if let Some((_, insert)) = inserts.next_if(|(place, _)| *place == at) {
-                self.write_insert(insert, number, &mut drawn, &mut value, out);
+                self.write_insert(insert, number, numbers, &mut drawn, &mut value, out);
             } else if let Some(hole) = holes.next_if(|h| h.at == at) {
                 let start = out.len();
                 out.resize(start + hole.digits, b'0');
-                let drawn = drawn.number(&self.numbers, number, hole.slot, fresh);
+                let drawn = drawn.number(numbers, number, hole.slot, fresh);
                 fresh += u64::from(hole.slot == Slot::Fresh);
                 write_number(drawn, hole.slot, &mut out[start..]);
                 at += hole.digits;
@@ -152,6 +183,7 @@ impl Batch {
         &self,
         insert: &Insert,
         number: u64,
+        numbers: &Numbers,
         drawn: &mut Drawn,
         last: &mut Option<(ValueAt, Value)>,
         out: &mut Vec<u8>,
@@ -160,7 +192,7 @@ impl Batch {
         let mut value = |at: &ValueAt| match (&self.payload, *last) {
             (_, Some((of, value))) if of == *at => value,
             (Some(payload), _) => {
-                let value = payload.value(at, number, &self.numbers, drawn);
+                let value = payload.value(at, number, numbers, drawn);
                 *last = Some((*at, value));
                 value
             }
@@ -174,14 +206,13 @@ impl Batch {
                     payload.append(value, out);
                 }
             }
-            Insert::Length { fixed, columns, values } => {
+            Insert::Lifetime(lifetime) => append_decimal(lifetime.of(numbers.seed, number), out),
+            Insert::Length { fixed, columns, values, lifetimes } => {
                 let cells: usize = columns.iter().map(|column| cell(*column).len()).sum();
                 let values: usize = values.iter().map(|at| value(at).len).sum();
-                let mut digits = [0; 20];
-                let length = (fixed + cells + values) as u64;
-                write_digits(length, &mut digits);
-                let width = length.max(1).ilog10() as usize + 1;
-                out.extend_from_slice(&digits[20 - width..]);
+                let lifetimes =
+                    lifetimes.iter().map(|of| decimal_width(of.of(numbers.seed, number)));
+                append_decimal((fixed + cells + values + lifetimes.sum::<usize>()) as u64, out);
             }
         }
     }
@@ -195,23 +226,29 @@ impl Slots {
     /// For a plan whose commands have their keys at these arguments.
     #[must_use]
     pub fn new(plan: &Plan, keys: &[Option<usize>]) -> Self {
-        let digits = plan.keys.range.map(|_| plan.keys.digits());
         let is_fresh = |piece: &&Piece| **piece == Piece::Number(Slot::Fresh);
-        let mut fresh = 0;
         let mut hashes = Vec::new();
-        for (command, key) in plan.sequence.iter().zip(keys) {
-            let mut hash = None;
-            for (n, arg) in command.args.iter().enumerate() {
-                // Where a key is a value, a redirect says where it belongs.
-                if Some(n) == *key && !arg.pieces.contains(&Piece::Value) {
-                    hash = Some(KeyHash::new(arg, digits, fresh));
+        for (span, space) in plan.key_spaces() {
+            let mut fresh = 0;
+            for at in span {
+                let mut hash = None;
+                for (n, arg) in plan.sequence[at].args.iter().enumerate() {
+                    // Where a key is a value, a redirect says where it belongs.
+                    if Some(n) == keys[at] && !arg.pieces.contains(&Piece::Value) {
+                        hash = Some(KeyHash::new(arg, digits_of(space), fresh));
+                    }
+                    fresh += arg.pieces.iter().filter(is_fresh).count() as u64;
                 }
-                fresh += arg.pieces.iter().filter(is_fresh).count() as u64;
+                hashes.push(hash);
             }
-            hashes.push(hash);
         }
         Self(hashes)
     }
+}
+
+/// The digits of the numbers of a key space; `None` where placeholders stay as they are.
+fn digits_of(keys: &KeySpace) -> Option<usize> {
+    keys.range.map(|_| keys.digits())
 }
 
 fn values_among(template: &Template) -> u64 {
@@ -229,18 +266,31 @@ const KEY_STREAM: u64 = 10 << 56;
 pub(crate) struct Numbers {
     keys: Box<dyn KeyDraw>,
     pub(crate) seed: u64,
-    /// `Fresh` occurrences in a sequence, each of which is a draw of its own.
-    fresh_per_sequence: u64,
+    /// `Fresh` occurrences in a request, each of which is a draw of its own.
+    fresh_per_request: u64,
 }
 
 impl Numbers {
+    /// Those of each operation of a plan.
+    fn of_operations(plan: &Plan) -> Vec<Self> {
+        let fresh = |span: Range<usize>| {
+            let pieces = plan.sequence[span].iter().flat_map(|c| &c.args).flat_map(|a| &a.pieces);
+            pieces.filter(|piece| **piece == Piece::Number(Slot::Fresh)).count() as u64
+        };
+        // As many as the operation with the most of them has: no draw is of two requests.
+        let most = plan.key_spaces().map(|(span, _)| fresh(span)).max().unwrap_or(0);
+        let of =
+            |keys: &KeySpace| Self { keys: keys.draws(), seed: plan.seed, fresh_per_request: most };
+        plan.key_spaces().map(|(_, keys)| of(keys)).collect()
+    }
+
     /// The number for a slot in sequence number `sequence`, of which `fresh` counts the `Fresh`
     /// occurrences so far.
     #[inline]
     pub(crate) fn of(&self, sequence: u64, slot: Slot, fresh: &mut u64) -> u64 {
         match slot {
             Slot::Fresh => {
-                let first = sequence.wrapping_mul(self.fresh_per_sequence);
+                let first = sequence.wrapping_mul(self.fresh_per_request);
                 let index = first.wrapping_add(*fresh);
                 *fresh += 1;
                 self.keys.draw(self.seed, index)
@@ -263,9 +313,9 @@ fn write_number(number: u64, slot: Slot, out: &mut [u8]) {
     }
 }
 
-fn append(into: &mut Template, next: &Template) {
+/// `fresh` numbers stand before it in its operation, and so many values in the sequence.
+fn append(into: &mut Template, next: &Template, fresh: u64, values: u64) {
     let base = into.bytes.len();
-    let (fresh, values) = (fresh_among(&into.holes), values_among(into));
     into.bytes.extend_from_slice(&next.bytes);
     into.holes.extend(next.holes.iter().map(|h| Hole { at: base + h.at, ..*h }));
     into.inserts.extend(next.inserts.iter().map(|(at, i)| (base + at, i.behind(fresh, values))));
@@ -275,13 +325,16 @@ fn append(into: &mut Template, next: &Template) {
 mod tests {
     use super::*;
     use crate::resp::Resp;
-    use workload::command::split_sequence;
+    use workload::command_line::split_operations;
     use workload::*;
 
     fn plan(line: &str, keys: KeySpace, depth: u32, dataset: Option<Dataset>) -> Plan {
         let words: Vec<Vec<u8>> = line.split(' ').map(|w| w.as_bytes().to_vec()).collect();
         let columns = dataset.as_ref().map_or(vec![], |d| d.columns().to_vec());
-        let sequence = split_sequence(&words, 100).unwrap().into_iter().map(|command| {
+        let [operation] = &split_operations(&words, false, false, 100).unwrap()[..] else {
+            panic!()
+        };
+        let sequence = operation.steps[0].commands.iter().map(|command| {
             let args = command
                 .iter()
                 .map(|w| Arg::literal(w).with_fields(&columns).unwrap().with_numbers());
@@ -306,6 +359,8 @@ mod tests {
             stop: Stop::Requests(1),
             setup: vec![],
             sequence: sequence.collect(),
+            mix: None,
+            share: workload::Share::OneBudget,
             keys,
             dataset: dataset.map(Arc::new),
             values: None,

@@ -4,7 +4,7 @@
 //! inserts of varying width that dataset cells and values (and their lengths) go into. A template with
 //! numbers alone is patched in place; one with inserts is written anew for each request.
 
-use workload::Slot;
+use workload::{Lifetime, Slot};
 
 use crate::ValueAt;
 
@@ -29,7 +29,9 @@ pub enum Insert {
     },
     /// A value.
     Value(ValueAt),
-    /// In decimal: `fixed` plus the lengths of these cells and values.
+    /// A number of seconds in decimal.
+    Lifetime(Lifetime),
+    /// In decimal: `fixed` plus the lengths of these cells, values and lifetimes.
     Length {
         /// Bytes that do not vary.
         fixed: usize,
@@ -37,6 +39,8 @@ pub enum Insert {
         columns: Vec<usize>,
         /// Values that add to it.
         values: Vec<ValueAt>,
+        /// Lifetimes whose digits add to it.
+        lifetimes: Vec<Lifetime>,
     },
 }
 
@@ -57,10 +61,12 @@ impl Insert {
         match self {
             Self::Cell { column } => Self::Cell { column: *column },
             Self::Value(at) => Self::Value(at.behind(fresh, before)),
-            Self::Length { fixed, columns, values } => Self::Length {
+            Self::Lifetime(lifetime) => Self::Lifetime(*lifetime),
+            Self::Length { fixed, columns, values, lifetimes } => Self::Length {
                 fixed: *fixed,
                 columns: columns.clone(),
                 values: values.iter().map(|at| at.behind(fresh, before)).collect(),
+                lifetimes: lifetimes.clone(),
             },
         }
     }
@@ -82,6 +88,18 @@ pub(crate) fn write_digits(mut value: u64, out: &mut [u8]) {
             _ => {}
         }
     }
+}
+
+/// Digits of a number in decimal.
+pub(crate) fn decimal_width(number: u64) -> usize {
+    number.max(1).ilog10() as usize + 1
+}
+
+/// Writes a number in decimal, without zeros before it.
+pub(crate) fn append_decimal(number: u64, out: &mut Vec<u8>) {
+    let mut digits = [0; 20];
+    write_digits(number, &mut digits);
+    out.extend_from_slice(&digits[20 - decimal_width(number)..]);
 }
 
 /// "00" to "99": two digits for one division.

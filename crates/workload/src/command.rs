@@ -1,11 +1,11 @@
 //! A command as data: arguments made of literal bytes and placeholders.
 //!
 //! Owns the placeholder syntax of `valkey-benchmark` (`__rand_int__`, `__rand_1st__` …
-//! `__rand_9th__`, `__field:name__`, `{tag}` in cluster mode), `__key__` beside it, and how a command
-//! line is cut into commands. How an argument becomes protocol bytes is `wire`'s business.
+//! `__rand_9th__`, `__field:name__`, `{tag}` in cluster mode), with `__key__` and `__ttl__` beside it. How an argument becomes protocol bytes is `wire`'s business.
 
 use serde::{Deserialize, Serialize};
 
+use crate::Lifetime;
 use crate::secret::{self, SecretBytes};
 use crate::values::Lcg;
 
@@ -44,6 +44,8 @@ pub enum Piece {
     Tag,
     /// A value of the plan's `values`: its size, its bytes or both are not the same for all requests.
     Value,
+    /// How many seconds a key lives, drawn for each request.
+    Lifetime(Lifetime),
     /// `len` bytes of the classic payload generator, beginning `skip` bytes into its stream.
     /// Kept as numbers so that a plan with a 1 GiB value stays small; see [`Lcg`].
     Fill {
@@ -70,6 +72,9 @@ pub enum Slot {
 
 /// What stands for a [`Piece::Tag`] on the command line of cluster mode.
 pub const TAG_PLACEHOLDER: &[u8] = b"{tag}";
+
+/// What stands for a lifetime on the command line.
+const LIFETIME_PLACEHOLDER: &[u8] = b"__ttl__";
 
 /// The least digits that a number placeholder is replaced with: as many characters as those of the peers
 /// have.
@@ -139,6 +144,21 @@ impl CommandSpec {
         })
     }
 
+    /// The same with a lifetime, if it is a `SET` that says nothing of how long its key lives.
+    #[must_use]
+    pub fn with_lifetime(mut self, lifetime: Lifetime) -> Self {
+        let said = ["EX", "PX", "EXAT", "PXAT", "KEEPTTL"];
+        let says = |arg: &Arg| {
+            arg.fixed_bytes()
+                .is_some_and(|word| said.iter().any(|s| s.as_bytes().eq_ignore_ascii_case(&word)))
+        };
+        if self.name() == "SET" && !self.args.iter().skip(3).any(says) {
+            self.args.push(Arg::literal(b"EX"));
+            self.args.push(Arg::literal(LIFETIME_PLACEHOLDER).with_lifetimes(lifetime));
+        }
+        self
+    }
+
     /// The same with values that vary in the place of filled ones.
     #[must_use]
     pub fn with_values(mut self) -> Self {
@@ -174,6 +194,7 @@ impl Piece {
             Self::Number(_) => PLACEHOLDER_LEN as u64,
             Self::Field(_) | Self::Value => 0,
             Self::Tag => TAG_PLACEHOLDER.len() as u64,
+            Self::Lifetime(_) => PLACEHOLDER_LEN as u64,
             Self::Fill { len, .. } => u64::from(*len),
         }
     }
@@ -217,6 +238,22 @@ impl Arg {
         self.split_literals(b"__data__", || Piece::Value)
     }
 
+    /// Replaces every `__ttl__` by a lifetime.
+    #[must_use]
+    pub fn with_lifetimes(self, lifetime: Lifetime) -> Self {
+        self.split_literals(LIFETIME_PLACEHOLDER, || match lifetime.fixed() {
+            Some(seconds) => Piece::Bytes(seconds.to_string().into_bytes()),
+            None => Piece::Lifetime(lifetime),
+        })
+    }
+
+    /// Whether a `__ttl__` stands in it.
+    #[must_use]
+    pub fn names_lifetime(&self) -> bool {
+        let named = |bytes: &Vec<u8>| find(bytes, LIFETIME_PLACEHOLDER).is_some();
+        self.pieces.iter().any(|piece| matches!(piece, Piece::Bytes(bytes) if named(bytes)))
+    }
+
     /// Replaces every `__field:name__` by that column.
     ///
     /// # Errors
@@ -254,7 +291,11 @@ impl Arg {
                 Piece::Bytes(bytes) => out.extend_from_slice(bytes),
                 Piece::Secret(bytes) => out.extend_from_slice(bytes.reveal()),
                 Piece::Fill { len, skip } => Lcg::at(*skip).fill(*len as usize, &mut out),
-                Piece::Number(_) | Piece::Field(_) | Piece::Tag | Piece::Value => return None,
+                Piece::Number(_)
+                | Piece::Field(_)
+                | Piece::Tag
+                | Piece::Value
+                | Piece::Lifetime(_) => return None,
             }
         }
         Some(out)
@@ -327,43 +368,9 @@ fn next_field(bytes: &[u8]) -> Option<(Vec<u8>, String, Vec<u8>)> {
     Some((bytes[..start].to_vec(), name, bytes[name_at + name_len + 2..].to_vec()))
 }
 
-/// Cuts `[N] command args [';' [N] command args …]` into words of commands, each repeated N
-/// times, as `valkey-benchmark` does. Empty commands are skipped.
-///
-/// # Errors
-/// A repeat count that is no number, or that makes more than `limit` commands.
-pub fn split_sequence(words: &[Vec<u8>], limit: usize) -> Result<Vec<Vec<Vec<u8>>>, String> {
-    let mut commands = Vec::new();
-    for group in words.split(|w| w == b";") {
-        let Some(first) = group.first() else { continue };
-        let counted = first.first().is_some_and(|b| (b'1'..=b'9').contains(b));
-        let (repeat, command) = if counted {
-            let text = String::from_utf8_lossy(first);
-            let repeat: usize = text
-                .parse()
-                .map_err(|_| format!("{text:?} stands where a command begins and is no count"))?;
-            (repeat, &group[1..])
-        } else {
-            (1, group)
-        };
-        if command.is_empty() {
-            continue;
-        }
-        if repeat > limit || commands.len() + repeat > limit {
-            return Err(format!("a sequence holds at most {limit} commands, repeats included"));
-        }
-        commands.extend(std::iter::repeat_n(command.to_vec(), repeat));
-    }
-    Ok(commands)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn words(line: &str) -> Vec<Vec<u8>> {
-        line.split(' ').map(|w| w.as_bytes().to_vec()).collect()
-    }
 
     #[test]
     fn placeholders_become_pieces() {
@@ -412,18 +419,5 @@ mod tests {
         assert_eq!(arg.pieces[1], Piece::Field(1));
         assert_eq!(Arg::literal(b"__field:no__").with_fields(&columns), Err("no".to_owned()));
         assert!(!Arg::literal(b"__field:").names_field());
-    }
-
-    #[test]
-    fn sequences_are_cut_at_semicolons_and_repeated() {
-        let got = split_sequence(&words("2 SET a b ; GET a ; ; 3 PING"), 100).unwrap();
-        let names: Vec<_> = got.iter().map(|c| String::from_utf8_lossy(&c[0])).collect();
-        assert_eq!(names, ["SET", "SET", "GET", "PING", "PING", "PING"]);
-    }
-
-    #[test]
-    fn a_bad_or_absurd_repeat_count_is_an_error() {
-        assert!(split_sequence(&words("2x SET a b"), 100).unwrap_err().contains("2x"));
-        assert!(split_sequence(&words("101 PING"), 100).is_err());
     }
 }

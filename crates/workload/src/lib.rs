@@ -9,8 +9,10 @@
 
 mod bytes;
 pub mod command;
+pub mod command_line;
 pub mod dataset;
 pub mod keys;
+pub mod lifetime;
 pub mod pace;
 pub mod parameters;
 pub mod plan;
@@ -27,10 +29,11 @@ pub mod values;
 pub use command::{Arg, CommandSpec, Piece, Slot};
 pub use dataset::Dataset;
 pub use keys::{KeyDist, KeyDraw, KeySpace};
+pub use lifetime::Lifetime;
 pub use pace::{Arrivals, Curve, Lane, Pace, Pacer, Schedule, Stage};
 pub use plan::{
-    Different, EngineKind, Fleet, OnError, Plan, PlanError, PlanParts, ProtocolKind, Stop,
-    ValueSpec, Window, limits,
+    Different, EngineKind, Fleet, Mix, OnError, Operation, Operations, Pick, Plan, PlanError,
+    PlanParts, ProtocolKind, Share, Step, Stop, ValueSpec, When, Window, limits,
 };
 pub use secret::{Secret, SecretBytes};
 pub use shard::Shard;

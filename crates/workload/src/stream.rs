@@ -2,8 +2,10 @@
 //!
 //! Owns the one number that workers share: the budget they claim request numbers from, in chunks
 //! so that it is rarely touched. The total claimed is exact for every pipeline depth, thread
-//! count and sequence length. What a request number turns into is the batch's business in `wire`.
+//! count and sequence length. Where each connection has a budget of its own, owns those. What a
+//! request number turns into is the batch's business in `wire`.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::Shard;
@@ -18,7 +20,14 @@ pub struct Budget {
     sequence_len: u64,
     /// Sequences claimed at once; 0 for just what is wanted.
     chunk: u64,
+    /// The connections of this share, in the numbering of all, where each has such a budget of its
+    /// own.
+    connections: Option<Range<u64>>,
 }
+
+/// How far the numbers of connections with budgets of their own but without an end are apart: two
+/// weeks at a million a second.
+pub(crate) const CONNECTIONS_APART: u64 = 1 << 40;
 
 /// Sequences claimed at once when nothing asks for less.
 const CHUNK: u64 = 256;
@@ -34,7 +43,14 @@ impl Budget {
         // A multiple of the depth, or pipelines in the middle of a run would come out short.
         let chunk = if paced { 0 } else { CHUNK.div_ceil(depth) * depth };
         let claimed = AtomicU64::new(0);
-        Self { claimed, first: 0, commands_total, sequence_len: sequence_len as u64, chunk }
+        let sequence_len = sequence_len as u64;
+        Self { claimed, first: 0, commands_total, sequence_len, chunk, connections: None }
+    }
+
+    /// The same for each of these connections.
+    #[must_use]
+    pub fn for_each_connection(self, connections: Range<u64>) -> Self {
+        Self { connections: Some(connections), ..self }
     }
 
     /// The same as one share of several: its requests, under its numbers. `range` is how many keys
@@ -60,13 +76,15 @@ impl Budget {
             commands_total: None,
             sequence_len: self.sequence_len,
             chunk: self.chunk,
+            connections: self.connections.clone(),
         }
     }
 
     /// Commands in all, if there is an end.
     #[must_use]
     pub fn commands(&self) -> Option<u64> {
-        self.commands_total
+        let connections = self.connections.as_ref().map_or(1, |own| own.end - own.start);
+        self.commands_total.map(|commands| commands.saturating_mul(connections))
     }
 
     /// Sequences in all; the last one may be cut short.
@@ -74,10 +92,24 @@ impl Budget {
         self.commands_total.map_or(u64::MAX, |n| n.div_ceil(self.sequence_len))
     }
 
-    /// A worker's view of the budget.
+    /// How many commands so many sequences have from number `first` of this budget on.
+    fn commands_of(&self, first: u64, sequences: u64) -> u32 {
+        let mut commands = sequences * self.sequence_len;
+        if let Some(total) = self.commands_total {
+            commands = commands.min(total - first * self.sequence_len);
+        }
+        commands as u32
+    }
+
+    /// The view of a worker that has these connections of this share.
     #[must_use]
-    pub fn stream(&self) -> RequestStream<'_> {
-        RequestStream { budget: self, next: 0, end: 0 }
+    pub fn stream(&self, connections: Range<u32>) -> RequestStream<'_> {
+        let own = self.connections.as_ref().map(|all| Own {
+            taken: vec![0; connections.len()],
+            unspent: connections.len(),
+            first: all.start + u64::from(connections.start),
+        });
+        RequestStream { budget: self, next: 0, end: 0, own }
     }
 }
 
@@ -99,28 +131,73 @@ pub struct RequestStream<'b> {
     budget: &'b Budget,
     next: u64,
     end: u64,
+    /// Where connections have budgets of their own.
+    own: Option<Own>,
+}
+
+/// What the connections of one worker have taken of budgets of their own.
+#[derive(Debug)]
+struct Own {
+    /// Sequences, by connection.
+    taken: Vec<u64>,
+    /// Connections that may take more.
+    unspent: usize,
+    /// The number of the first in the numbering of all.
+    first: u64,
 }
 
 impl RequestStream<'_> {
-    /// The next up to `sequences_max` sequences, or `None` when the budget is spent.
-    pub fn take(&mut self, sequences_max: u32) -> Option<Turn> {
+    /// The next up to `sequences_max` sequences for connection number `connection` of the worker, or
+    /// `None` when the budget is spent.
+    #[inline]
+    pub fn take(&mut self, connection: u32, sequences_max: u32) -> Option<Turn> {
+        if self.own.is_some() {
+            return self.take_own(connection as usize, sequences_max);
+        }
         if self.next == self.end {
             self.claim(u64::from(sequences_max))?;
         }
         let sequences = u64::from(sequences_max).min(self.end - self.next);
         let first = self.next;
         self.next += sequences;
-        let mut commands = sequences * self.budget.sequence_len;
-        if let Some(total) = self.budget.commands_total {
-            commands = commands.min(total - first * self.budget.sequence_len);
-        }
+        let commands = self.budget.commands_of(first, sequences);
         let first = self.budget.first.wrapping_add(first);
-        Some(Turn { first, sequences: sequences as u32, commands: commands as u32 })
+        Some(Turn { first, sequences: sequences as u32, commands })
+    }
+
+    fn take_own(&mut self, connection: usize, sequences_max: u32) -> Option<Turn> {
+        let (budget, own) = (self.budget, self.own.as_mut()?);
+        let each = budget.sequences_total();
+        let taken = own.taken[connection];
+        let sequences = u64::from(sequences_max).min(each - taken);
+        if sequences == 0 {
+            return None;
+        }
+        own.taken[connection] += sequences;
+        own.unspent -= usize::from(taken + sequences == each);
+        let apart = if each == u64::MAX { CONNECTIONS_APART } else { each };
+        let base = (own.first + connection as u64).wrapping_mul(apart);
+        let first = budget.first.wrapping_add(base).wrapping_add(taken);
+        let commands = budget.commands_of(taken, sequences);
+        Some(Turn { first, sequences: sequences as u32, commands })
+    }
+
+    /// How many sequences a connection may still take, at most `wanted`, as far as its own budget
+    /// says.
+    #[inline]
+    #[must_use]
+    pub fn left(&self, connection: u32, wanted: u32) -> u32 {
+        let own = self.own.as_ref().and_then(|own| own.taken.get(connection as usize));
+        let left = own.map(|taken| self.budget.sequences_total() - taken);
+        left.map_or(wanted, |left| u64::from(wanted).min(left) as u32)
     }
 
     /// Whether nothing is left to take; other workers may take the last before this one does.
     #[must_use]
     pub fn is_spent(&self) -> bool {
+        if let Some(own) = &self.own {
+            return own.unspent == 0;
+        }
         let claimed = self.budget.claimed.load(Ordering::Relaxed);
         self.next == self.end && claimed >= self.budget.sequences_total()
     }
@@ -158,14 +235,14 @@ mod tests {
             paced: bool,
         ) {
             let budget = Budget::new(Some(total), sequence_len, depth, paced);
-            let mut streams: Vec<_> = (0..workers).map(|_| budget.stream()).collect();
+            let mut streams: Vec<_> = (0..workers).map(|_| budget.stream(0..1)).collect();
             let mut sent = 0u64;
             let mut seen = std::collections::HashSet::new();
             let mut live = true;
             while live {
                 live = false;
                 for stream in &mut streams {
-                    if let Some(turn) = stream.take(depth) {
+                    if let Some(turn) = stream.take(0, depth) {
                         live = true;
                         prop_assert!(turn.commands >= 1 && turn.sequences <= depth);
                         sent += u64::from(turn.commands);
@@ -193,8 +270,8 @@ mod tests {
             for index in 1..=of {
                 let whole = Budget::new(Some(total), sequence_len, depth, false);
                 let budget = whole.shard(Shard { index, of }, 10);
-                let mut stream = budget.stream();
-                while let Some(turn) = stream.take(depth) {
+                let mut stream = budget.stream(0..1);
+                while let Some(turn) = stream.take(0, depth) {
                     prop_assert_eq!(turn.first, next);
                     next += u64::from(turn.sequences);
                     sent += u64::from(turn.commands);
@@ -209,8 +286,9 @@ mod tests {
     #[test]
     fn pipelines_in_the_middle_are_full() {
         let budget = Budget::new(Some(10_000), 1, 48, false);
-        let mut stream = budget.stream();
-        let turns: Vec<u32> = std::iter::from_fn(|| stream.take(48)).map(|t| t.sequences).collect();
+        let mut stream = budget.stream(0..1);
+        let turns: Vec<u32> =
+            std::iter::from_fn(|| stream.take(0, 48)).map(|t| t.sequences).collect();
         let (last, full) = turns.split_last().unwrap();
         assert!(full.iter().all(|&s| s == 48));
         assert_eq!(*last, 10_000 % 48);
@@ -219,7 +297,40 @@ mod tests {
     #[test]
     fn warmup_numbers_are_apart() {
         let budget = Budget::new(Some(1), 1, 1, false);
-        assert_eq!(budget.for_warmup().stream().take(1).unwrap().first, WARMUP_FIRST);
-        assert_eq!(budget.stream().take(1).unwrap().first, 0);
+        assert_eq!(budget.for_warmup().stream(0..1).take(0, 1).unwrap().first, WARMUP_FIRST);
+        assert_eq!(budget.stream(0..1).take(0, 1).unwrap().first, 0);
+    }
+
+    proptest! {
+        /// Each connection sends its own count, under numbers that no other has.
+        #[test]
+        fn connections_with_budgets_of_their_own_send_them_to_the_last(
+            each in 1u64..500,
+            sequence_len in 1usize..6,
+            depth in 1u32..60,
+            connections in 1u32..9,
+        ) {
+            let budget = Budget::new(Some(each), sequence_len, depth, false)
+                .for_each_connection(3..3 + u64::from(connections));
+            prop_assert_eq!(budget.commands(), Some(each * u64::from(connections)));
+            let mut stream = budget.stream(0..connections);
+            let mut seen = std::collections::HashSet::new();
+            let mut sent = vec![0u64; connections as usize];
+            while !stream.is_spent() {
+                for connection in 0..connections {
+                    let left = stream.left(connection, depth);
+                    let Some(turn) = stream.take(connection, depth) else {
+                        prop_assert_eq!(left, 0);
+                        continue;
+                    };
+                    prop_assert_eq!(left, turn.sequences);
+                    sent[connection as usize] += u64::from(turn.commands);
+                    for n in 0..u64::from(turn.sequences) {
+                        prop_assert!(seen.insert(turn.first + n));
+                    }
+                }
+            }
+            prop_assert!(sent.iter().all(|n| *n == each), "{:?}", sent);
+        }
     }
 }

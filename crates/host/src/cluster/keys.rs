@@ -123,6 +123,9 @@ impl Asking<'_, Client> {
                 (Piece::Secret(bytes), _) => out.extend_from_slice(bytes.reveal()),
                 (Piece::Fill { len, skip }, _) => Lcg::at(*skip).fill(*len as usize, &mut out),
                 (Piece::Value, _) => out.extend_from_slice(b"__data__"),
+                (Piece::Lifetime(lifetime), _) => {
+                    out.extend_from_slice(lifetime.least_s.to_string().as_bytes());
+                }
                 (Piece::Tag, _) => out.extend_from_slice(command::TAG_PLACEHOLDER),
                 (Piece::Field(column), _) => {
                     let cell = self.plan.dataset.as_ref().map(|d| d.cell(0, *column));

@@ -30,6 +30,7 @@ mod keys;
 mod limits;
 mod login;
 mod metrics;
+mod mix;
 mod output;
 mod pace;
 mod pages;

@@ -22,6 +22,7 @@ fn a_shown_run_is_to_the_byte_what_was_printed() {
         "-n 2000 -t set,lrange_100",
         "-n 1000 --rps 3000 --first-byte --threads 2 get k",
         "-n 900 --on-error count incr a ';' lpush a b ';' set s 5",
+        "-n 500 --rps 3000 --mix -r 9 -- 3 get m:__key__ ';?' set m:__key__ v ';' 1 incr n",
     ];
     for load in loads {
         for format in formats {

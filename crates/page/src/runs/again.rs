@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use workload::{
     Arg, Arrivals, Endpoint, EngineKind, KeyDist, OnError, Piece, Plan, ProtocolKind, ReadFrom,
-    Schedule, SizeBy, Stage, Stop, TlsOptions, ValueSpec, Verify, Window, command::placeholder,
-    secret::HIDDEN, secret::shown_arguments, suite::SUITE,
+    Schedule, SizeBy, Stage, Stop, TlsOptions, ValueSpec, Verify, When, Window,
+    command::placeholder, secret::HIDDEN, secret::shown_arguments, suite::SUITE,
 };
 
 use super::Source;
@@ -115,6 +115,13 @@ fn command_line(plan: &Plan) -> (Vec<String>, Option<Names>) {
             option("--content", content.to_string());
         }
         None => option("-d", plan.payload_bytes.to_string()),
+    }
+    let lifetime = plan.pieces().find_map(|piece| match piece {
+        Piece::Lifetime(lifetime) => Some(lifetime),
+        _ => None,
+    });
+    if let Some(lifetime) = lifetime {
+        option("--ttl", lifetime.to_string());
     }
     option("--seed", plan.seed.to_string());
     if plan.precision != 3 {
@@ -263,14 +270,33 @@ fn functions(plan: &Plan) -> Option<[String; 2]> {
     (given != default).then(|| [option.to_owned(), given])
 }
 
-/// The commands of a sequence, each after `;` but the first.
+/// The commands: of a sequence each after `;` but the first, of a mix as its operations are typed.
 fn command(plan: &Plan, words: &mut Vec<String>) {
+    let mixed = plan.mix.as_ref().is_some_and(|mix| mix.operations.len() > 1);
+    words.extend(mixed.then(|| "--mix".to_owned()));
     words.push("--".into());
-    for (number, spec) in plan.sequence.iter().enumerate() {
+    let mut commands = plan.sequence.iter();
+    let mut send = |sign: &str, count: usize, words: &mut Vec<String>| {
+        for (number, spec) in commands.by_ref().take(count).enumerate() {
+            let sign = if number > 0 { ";" } else { sign };
+            words.extend(Some(sign).filter(|sign| !sign.is_empty()).map(str::to_owned));
+            words.extend(spec.args.iter().map(|arg| argument(arg, plan)));
+        }
+    };
+    let Some(mix) = &plan.mix else { return send("", plan.sequence.len(), words) };
+    for (number, operation) in mix.operations.iter().enumerate() {
         if number > 0 {
             words.push(";".into());
         }
-        words.extend(spec.args.iter().map(|arg| argument(arg, plan)));
+        words.extend(mixed.then(|| operation.weight.to_string()));
+        for (at, step) in operation.steps.iter().enumerate() {
+            let sign = match (at, step.when) {
+                (0, _) => "",
+                (_, When::Always) => ";>",
+                (_, When::OnMiss) => ";?",
+            };
+            send(sign, step.commands as usize, words);
+        }
     }
 }
 
@@ -280,6 +306,7 @@ fn argument(arg: &Arg, plan: &Plan) -> String {
         Piece::Secret(_) => HIDDEN.to_owned(),
         Piece::Number(slot) => placeholder(*slot).to_owned(),
         Piece::Fill { .. } | Piece::Value => "__data__".to_owned(),
+        Piece::Lifetime(_) => "__ttl__".to_owned(),
         Piece::Tag => "{tag}".to_owned(),
         Piece::Field(column) => {
             let columns = plan.dataset.as_ref().map_or(&[][..], |dataset| dataset.columns());

@@ -255,7 +255,8 @@ pub(super) fn notes(Test { summary, .. }: &Test<'_>, tests: &[Test<'_>]) -> Vec<
 pub(super) fn tables(summary: &Summary<'_>) -> Vec<Block> {
     let run = summary.run;
     let total = &run.measurement.total;
-    let mut blocks = vec![Block::Table(commands(run))];
+    let mut blocks: Vec<Block> = operations(summary).map(Block::Table).into_iter().collect();
+    blocks.push(Block::Table(commands(run)));
     blocks.extend(nodes(summary));
     if summary.errors > 0 {
         let mut errors = Table::new(["kind of error", "replies", "share of requests"]);
@@ -325,6 +326,38 @@ fn nodes(summary: &Summary<'_>) -> Option<Block> {
         table.row(row);
     }
     (!table.rows.is_empty()).then_some(Block::Table(table))
+}
+
+/// One row for each operation of a mix.
+fn operations(summary: &Summary<'_>) -> Option<Table> {
+    let mut table = Table::new([
+        "operation",
+        "count",
+        "per second",
+        "hits",
+        "misses",
+        "errors",
+        "avg (ms)",
+        "p50 (ms)",
+        "p95 (ms)",
+        "p99 (ms)",
+        "p99.9 (ms)",
+        "max (ms)",
+        "bytes sent",
+        "bytes received",
+    ]);
+    for operation in &summary.operations {
+        let all = &operation.response_times;
+        let mut row = vec![operation.name.clone()];
+        row.extend([grouped(operation.count as f64), grouped(operation.rate_per_s)]);
+        let counts = [operation.hits, operation.misses, operation.errors];
+        row.extend(counts.map(|count| grouped(count as f64)));
+        row.push(mean(all));
+        row.extend([0.5, 0.95, 0.99, 0.999, 1.0].map(|q| cell(all, q)));
+        row.extend([operation.bytes_out, operation.bytes_in].map(|n| grouped(n as f64)));
+        table.row(row);
+    }
+    (!table.rows.is_empty()).then_some(table)
 }
 
 /// One row for each different command of the sequence.

@@ -39,7 +39,18 @@ impl Format for RedisCsv {
             let figures = summary.first_byte.unwrap_or_default();
             row.extend([figures.p50_ns, figures.p99_ns].map(msec_at_most));
         }
-        write_row(&row, out)
+        write_row(&row, out)?;
+        for operation in &summary.operations {
+            let name = format!("{}: {}", summary.title, operation.name);
+            let mut row = vec![name, format!("{:.2}", operation.rate_per_s)];
+            row.extend(msec_columns(&operation.response));
+            if self.first_byte {
+                // It is of what was sent together, whichever operations that were.
+                row.extend([String::new(), String::new()]);
+            }
+            write_row(&row, out)?;
+        }
+        Ok(())
     }
 
     /// Kept until the end: no row of the table of tests is anything but a test.
@@ -98,7 +109,9 @@ mod tests {
     fn every_row_has_the_columns_of_the_header() {
         for (first_byte, columns) in [(false, 8), (true, 10)] {
             let rows = table(first_byte);
-            assert_eq!(rows.len(), fixture::all().len() + 1);
+            let operations = |(_, run): &(_, _)| Summary::of(run).operations.len();
+            let more: usize = fixture::all().iter().map(operations).sum();
+            assert_eq!(rows.len(), fixture::all().len() + more + 1);
             for row in rows {
                 assert_eq!(row.matches("\",\"").count() + 1, columns, "{row}");
             }

@@ -1,6 +1,6 @@
-//! `quiet`: one line a test, as `redis-benchmark -q` prints.
+//! `quiet`: one line a test, as `redis-benchmark -q` prints, and one for each operation of a mix.
 //!
-//! Owns that line. What the tool does not know follows its text, so that a script that reads the
+//! Owns those lines. What the tool does not know follows its text, so that a script that reads the
 //! beginning finds it unchanged; by the tool's own name, only what went wrong does.
 
 use std::io::{self, Write};
@@ -24,9 +24,9 @@ impl RedisQuiet {
 
 impl Format for RedisQuiet {
     fn each(&mut self, summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
-        let (title, rps) = (&summary.title, summary.throughput_rps);
-        let p50 = msec_at_most(summary.response.p50_ns);
-        write!(out, "{title}: {rps:.2} requests per second, p50={p50} msec")?;
+        let (title, rps) = (&summary.title, summary.counted_rps());
+        let (noun, p50) = (summary.counted_noun(), msec_at_most(summary.response.p50_ns));
+        write!(out, "{title}: {rps:.2} {noun} per second, p50={p50} msec")?;
         if let Some(first_byte) = &summary.first_byte {
             write!(out, ", first byte p50={} msec", msec_at_most(first_byte.p50_ns))?;
         }
@@ -53,7 +53,18 @@ impl Format for RedisQuiet {
         if self.verdict {
             write!(out, ", limited by {}", word(summary.run.verdict.limited_by))?;
         }
-        writeln!(out)
+        writeln!(out)?;
+        for operation in &summary.operations {
+            let (name, rate) = (&operation.name, operation.rate_per_s);
+            let p50 = msec_at_most(operation.response.p50_ns);
+            write!(out, "  {name}: {rate:.2} per second, p50={p50} msec")?;
+            let counts = [(operation.misses, "misses"), (operation.errors, "errors")];
+            for (count, what) in counts.into_iter().filter(|(count, _)| *count > 0) {
+                write!(out, ", {what}: {count}")?;
+            }
+            writeln!(out)?;
+        }
+        Ok(())
     }
 
     fn repeats(&mut self, repeats: &Repeats, out: &mut dyn Write) -> io::Result<()> {
@@ -80,9 +91,11 @@ mod tests {
                 String::from_utf8(out).unwrap()
             };
             let (text, ours) = (line(false), line(true));
-            assert_eq!(text.lines().count(), 1, "{name}: {text}");
+            let operations = Summary::of(&run).operations.len();
+            assert_eq!(text.lines().count(), 1 + operations, "{name}: {text}");
             assert!(text.ends_with('\n'));
-            let added = ours.strip_prefix(text.trim_end()).unwrap();
+            let (text, ours) = (text.lines().next().unwrap(), ours.lines().next().unwrap());
+            let added = ours.strip_prefix(text).unwrap();
             assert!(added.starts_with(", limited by "), "{name}: {ours}");
         }
     }

@@ -10,7 +10,7 @@ use super::closing::Closing;
 use super::redis_text;
 use crate::distribution::{self, Step};
 use crate::quantity::{COLUMNS, msec_at_most, msec_columns};
-use crate::{Format, FormatOptions, LatencyFigures, Repeats, Summary, escape};
+use crate::{CommandFigures, Format, FormatOptions, LatencyFigures, Repeats, Summary, escape};
 
 /// See the file's head.
 pub(super) struct Text {
@@ -70,7 +70,11 @@ fn write_setup(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     if let Some(shortfall) = summary.shortfall() {
         writeln!(out, "  INCOMPLETE: {shortfall}")?;
     }
-    writeln!(out, "  {requests} requests completed in {:.2} seconds", summary.elapsed_s)?;
+    match summary.counts_operations() {
+        true => write!(out, "  {} operations ({requests} requests)", summary.counted())?,
+        false => write!(out, "  {requests} requests")?,
+    }
+    writeln!(out, " completed in {:.2} seconds", summary.elapsed_s)?;
     let fleet = &plan.fleet;
     let threads = if fleet.workers == 1 { "thread" } else { "threads" };
     let kept = if fleet.keep_alive { "pipeline of" } else { "each for one pipeline of" };
@@ -120,7 +124,12 @@ fn write_row(label: &str, cells: [&str; 6], out: &mut dyn Write) -> io::Result<(
 fn write_figures(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     let asked =
         summary.target_rps().map_or(String::new(), |rate| format!(" of {rate:.2} asked for"));
-    writeln!(out, "\n  throughput: {:.2} requests/s{asked}", summary.throughput_rps)?;
+    let noun = summary.counted_noun();
+    write!(out, "\n  throughput: {:.2} {noun}/s{asked}", summary.counted_rps())?;
+    match summary.counts_operations() {
+        true => writeln!(out, ", {:.2} requests/s", summary.throughput_rps)?,
+        false => writeln!(out)?,
+    }
     write_row("", COLUMNS, out)?;
     let mut latency = |label: &str, figures: &LatencyFigures| {
         let cells = msec_columns(figures);
@@ -157,18 +166,52 @@ fn write_figures(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     }
 }
 
-/// A line for each different command of the sequence, where there is more to tell than the figures above do.
+/// A line for each operation of a mix, or each different command of a sequence, where there is more to
+/// tell than the figures above do.
 fn write_operations(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     let run = summary.run;
-    let tallies = &run.measurement.total.commands;
-    if tallies.len() < 2 {
+    if !summary.operations.is_empty() {
+        return write_mix(summary, out);
+    }
+    let commands = CommandFigures::of_plan(&run.plan, &run.measurement.total);
+    if commands.len() < 2 {
         return Ok(());
     }
-    write_row("operation (ms)", ["values", "misses", "avg", "p50", "p99", "max"], out)?;
-    for (spec, tally) in run.plan.different_commands().commands.iter().zip(tallies) {
-        let [avg, _, p50, _, p99, max] = msec_columns(&LatencyFigures::of(tally.response()));
-        let [values, misses] = [tally.ok, tally.miss].map(|count| count.to_string());
-        write_row(&escape(spec.name()), [&values, &misses, &avg, &p50, &p99, &max], out)?;
+    write_row("command (ms)", ["values", "misses", "avg", "p50", "p99", "max"], out)?;
+    commands.iter().try_for_each(|command| write_command(&command.name, command, out))
+}
+
+fn write_command(label: &str, command: &CommandFigures, out: &mut dyn Write) -> io::Result<()> {
+    let [avg, _, p50, _, p99, max] = msec_columns(&command.response);
+    let [values, misses] = [command.values, command.misses].map(|count| count.to_string());
+    write_row(label, [&values, &misses, &avg, &p50, &p99, &max], out)
+}
+
+/// Each operation, and the commands of those that have several.
+fn write_mix(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let share =
+        |count: u64| format!("{:.1} %", 100.0 * count as f64 / summary.counted().max(1) as f64);
+    write_row("operation (ms)", ["share", "per s", "misses", "p50", "p99", "max"], out)?;
+    for operation in &summary.operations {
+        let [_, _, p50, _, p99, max] = msec_columns(&operation.response);
+        let cells = [share(operation.count), format!("{:.0}", operation.rate_per_s)];
+        let [share, rate] = cells.each_ref().map(String::as_str);
+        let misses = operation.misses.to_string();
+        write_row(&operation.name, [share, rate, &misses, &p50, &p99, &max], out)?;
+        if operation.errors > 0 {
+            writeln!(out, "    {} of {} with an error", operation.errors, operation.count)?;
+        }
+    }
+    let several = summary.operations.iter().any(|operation| !operation.commands.is_empty());
+    if !several {
+        return Ok(());
+    }
+    write_row("command (ms)", ["values", "misses", "avg", "p50", "p99", "max"], out)?;
+    for operation in &summary.operations {
+        for command in &operation.commands {
+            let label = format!("{}: {}", operation.name, command.name);
+            write_command(&label, command, out)?;
+        }
     }
     Ok(())
 }

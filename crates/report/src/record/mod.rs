@@ -10,6 +10,7 @@
 mod counts;
 mod latency;
 mod node;
+mod operation;
 mod outages;
 mod repeats;
 mod test;

@@ -15,6 +15,7 @@ use workload::Plan;
 use super::counts::ErrorRecord;
 use super::latency::LatencyRecord;
 use super::node::NodeRecord;
+use super::operation::OperationRecord;
 use super::outages::OutageRecord;
 use super::timeline::{self, PointRecord};
 use super::{Common, RecordError};
@@ -32,6 +33,9 @@ pub(super) struct TestRecord {
     throughput_rps: f64,
     latency_ms: Latencies,
     commands: Vec<CommandRecord>,
+    /// The operations of a mix.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    operations: Vec<OperationRecord>,
     connections: ConnectionRecord,
     /// The nodes of a cluster.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -86,7 +90,18 @@ struct CommandRecord {
     name: String,
     ok: u64,
     miss: u64,
+    #[serde(default)]
+    errors: u64,
+    /// Where there is a mix of operations.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    bytes_out: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    bytes_in: u64,
     latency_ms: CommandLatencies,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -214,7 +229,7 @@ impl TestRecord {
             nodes,
             ending,
         } = measurement;
-        let Tally { commands, errors, connections, lateness } = total;
+        let Tally { commands, operations: _, errors, connections, lateness } = total;
         let Timeline { interval_ns, all_ran, .. } = timeline;
         let summary = Summary::of(run);
         let different = plan.different_commands().commands;
@@ -241,6 +256,7 @@ impl TestRecord {
                 .zip(commands)
                 .map(|(name, tally)| CommandRecord::of(name, tally))
                 .collect::<Result<_, _>>()?,
+            operations: OperationRecord::of_run(&summary)?,
             connections: ConnectionRecord::of(connections)?,
             nodes: nodes.iter().map(NodeRecord::of).collect::<Result<_, _>>()?,
             lateness_ms: lateness.as_ref().map(LatenessRecord::of).transpose()?,
@@ -289,8 +305,18 @@ impl TestRecord {
                 None => commands.push(tally),
             }
         }
+        if plan.counts_operations() && self.operations.len() != plan.operation_names().count() {
+            return Err(RecordError::wrong(format!(
+                "the test {} has {} operations and its plan {}",
+                self.name,
+                self.operations.len(),
+                plan.operation_names().count()
+            )));
+        }
+        let operations = self.operations.iter().filter(|_| plan.counts_operations());
         let total = Tally {
             commands,
+            operations: operations.map(OperationRecord::tally).collect::<Result<_, _>>()?,
             errors: self.errors.counts(),
             connections: self.connections.tally()?,
             lateness: self.lateness_ms.as_ref().map(LatenessRecord::lateness).transpose()?,
@@ -350,11 +376,23 @@ fn written(time: SystemTime) -> String {
 
 impl CommandRecord {
     fn of(name: String, tally: &CommandTally) -> Result<Self, RecordError> {
-        let CommandTally { service, scheduled_response, first_byte, ok, miss } = tally;
+        let CommandTally {
+            service,
+            scheduled_response,
+            first_byte,
+            ok,
+            miss,
+            errors,
+            bytes_out,
+            bytes_in,
+        } = tally;
         Ok(Self {
             name,
             ok: *ok,
             miss: *miss,
+            errors: *errors,
+            bytes_out: *bytes_out,
+            bytes_in: *bytes_in,
             latency_ms: CommandLatencies {
                 service: LatencyRecord::of(service)?,
                 response: scheduled_response.as_ref().map(LatencyRecord::of).transpose()?,
@@ -373,6 +411,9 @@ impl CommandRecord {
             first_byte: latency(first_byte)?,
             ok: self.ok,
             miss: self.miss,
+            errors: self.errors,
+            bytes_out: self.bytes_out,
+            bytes_in: self.bytes_in,
         })
     }
 }

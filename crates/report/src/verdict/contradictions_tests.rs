@@ -163,6 +163,7 @@ impl Story {
                     command: 0,
                     outcome: Outcome::Ok,
                     count,
+                    bytes: 0,
                     intended_ns: 0,
                     sent_ns: 0,
                     first_byte_ns: grown,

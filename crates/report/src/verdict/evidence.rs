@@ -182,12 +182,12 @@ impl Evidence {
             broken_off: matches!(measurement.ending, Ending::Failed(_)),
             span_s,
             load_s,
-            achieved_rps: per_s(requests as f64),
+            achieved_rps: per_s(total.operations_ended() as f64),
             schedule,
             connections: plan.own_connections().into(),
             slots: u64::from(plan.own_connections())
                 * u64::from(fleet.pipeline_depth)
-                * plan.sequence.len() as u64,
+                * plan.requests_per_number() as u64,
             service_s: total.service().mean_ns().map(|ns| ns / 1e9),
             client: workers.max_by(|a, b| a.taken().total_cmp(&b.taken())),
             workers: measurement.workers.len(),

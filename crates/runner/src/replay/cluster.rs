@@ -10,7 +10,7 @@ use super::server::Server;
 use super::{MS, SECOND, parts, replay_on};
 
 /// Masters with an equal share of the slots each.
-fn masters(count: u16) -> Topology {
+pub(super) fn masters(count: u16) -> Topology {
     let bound = |n: u16| (16_384 * u32::from(n) / u32::from(count)) as u16;
     let node = |n: u16| Node {
         id: String::new(),

@@ -4,6 +4,7 @@
 mod cluster;
 mod compare;
 mod faults;
+mod operations;
 mod order;
 mod outages;
 mod schedules;
@@ -61,6 +62,8 @@ pub(crate) fn parts(connections: u32, depth: u32, stop: Stop) -> PlanParts {
         stop,
         setup: vec![],
         sequence: vec![CommandSpec::parse(["SET", "key:__rand_int__", "v"])],
+        mix: None,
+        share: workload::Share::OneBudget,
         keys: KeySpace { range: Some(1000), draw: KeyDist::UNIFORM },
         dataset: None,
         values: None,
@@ -119,8 +122,8 @@ pub(crate) fn replay_on(
         connections_max: plan.own_connections() + 8,
         first_connection: 0,
         origins: &Origins::new(&plan.target, plan.fleet.connections, None),
-        stream: budget.stream(),
-        warmup: warmup.stream(),
+        stream: budget.stream(0..plan.own_connections()),
+        warmup: warmup.stream(0..plan.own_connections()),
         // Its time passes only in sleep.
         may_spin: false,
     };

@@ -13,8 +13,8 @@ use workload::Turn;
 use super::Route;
 use crate::connection::State;
 use crate::destination::Destination;
-use crate::request::Request;
-use crate::worker::Worker;
+use crate::request::{Progress, Request};
+use crate::worker::{Worker, operations};
 
 /// See the module.
 pub(crate) struct Direct<'r> {
@@ -28,6 +28,8 @@ pub(crate) struct Direct<'r> {
     room_ns: u64,
     /// When the requests of the pipeline being put together were due.
     due_ns: Vec<u64>,
+    /// The operations of a mix that are sent together.
+    out: Vec<u8>,
 }
 
 impl<'r> Direct<'r> {
@@ -41,6 +43,7 @@ impl<'r> Direct<'r> {
             queue: VecDeque::with_capacity(connections as usize),
             room_ns: 0,
             due_ns: Vec::with_capacity(depth as usize),
+            out: Vec::new(),
         }
     }
 }
@@ -85,6 +88,24 @@ impl Route for Direct<'_> {
         !self.queue.is_empty()
     }
 
+    /// On the same connection, together.
+    #[inline]
+    fn follow<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>, conn: ConnId) {
+        let Worker { connections, followers, recorder, batch, route, in_flight, .. } = worker;
+        let connection = &mut connections[conn.0 as usize];
+        if connection.state != State::Ready {
+            return followers.clear(); // Their operations are lost with it.
+        }
+        route.out.clear();
+        let count = followers.len();
+        for request in followers.drain(..) {
+            operations::append(&request, batch, recorder, &mut route.out);
+            *in_flight += u64::from(request.left);
+            connection.requests.push(request);
+        }
+        send_operations(worker, conn, count);
+    }
+
     /// The server is elsewhere now: every connection to where it was is of no more use.
     fn take_news<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>) {
         let destination = worker.route.destination;
@@ -124,9 +145,12 @@ fn send_next<E: Engine, P: Protocol>(worker: &mut DirectWorker<'_, '_, E, P>, co
     if room == 0 {
         return;
     }
-    let Some((turn, measured)) = worker.draw(now_ns, room) else {
+    let Some((turn, measured)) = worker.draw(now_ns, conn, room) else {
         return;
     };
+    if worker.operations.is_some() {
+        return begin_operations(worker, conn, turn, measured);
+    }
     let sent_ns = send(worker, conn, turn, measured);
     worker.connections[conn.0 as usize].requests.push(Request {
         number: turn.first,
@@ -136,6 +160,7 @@ fn send_next<E: Engine, P: Protocol>(worker: &mut DirectWorker<'_, '_, E, P>, co
         command: 0,
         left: turn.commands,
         measured,
+        progress: Progress::default(),
         mark: (),
     });
 }
@@ -154,6 +179,7 @@ fn send_due<E: Engine, P: Protocol>(worker: &mut DirectWorker<'_, '_, E, P>) {
         };
         worker.connections[conn.0 as usize].queued = false;
         let room = worker.room(conn);
+        let room = worker.left(now_ns, conn, room);
         if room == 0 {
             continue;
         }
@@ -165,9 +191,14 @@ fn send_due<E: Engine, P: Protocol>(worker: &mut DirectWorker<'_, '_, E, P>) {
             route.due_ns.push(due_ns);
         }
         let sequences = route.due_ns.len() as u32;
-        let Some((turn, measured)) = worker.draw(now_ns, sequences) else {
+        let Some((turn, measured)) = worker.draw(now_ns, conn, sequences) else {
             return;
         };
+        if worker.operations.is_some() {
+            begin_operations(worker, conn, turn, measured);
+            queue_up(worker, conn);
+            continue;
+        }
         let sent_ns = send(worker, conn, turn, measured);
         let Worker { connections, recorder, route, .. } = worker;
         let requests = &mut connections[conn.0 as usize].requests;
@@ -186,6 +217,7 @@ fn send_due<E: Engine, P: Protocol>(worker: &mut DirectWorker<'_, '_, E, P>) {
                 command: 0,
                 left: commands,
                 measured,
+                progress: Progress::default(),
                 mark: (),
             });
         }
@@ -222,4 +254,41 @@ fn send<E: Engine, P: Protocol>(
     worker.count_sent(conn, len, measured);
     worker.in_flight += u64::from(turn.commands);
     sent_ns
+}
+
+/// Sends the first steps of the operations of a turn; those of a schedule were due when the route
+/// says.
+#[inline]
+fn begin_operations<E: Engine, P: Protocol>(
+    worker: &mut DirectWorker<'_, '_, E, P>,
+    conn: ConnId,
+    turn: Turn,
+    measured: bool,
+) {
+    let Worker { connections, operations, recorder, batch, route, pacer, in_flight, .. } = worker;
+    let Some(operations) = operations else { return };
+    let requests = &mut connections[conn.0 as usize].requests;
+    route.out.clear();
+    for n in 0..turn.sequences {
+        let number = turn.first.wrapping_add(u64::from(n));
+        let due_ns = if pacer.is_some() { route.due_ns[n as usize] } else { 0 };
+        let request = Request::of_operation(operations, number, due_ns, measured, |_, _| ());
+        operations::append(&request, batch, recorder, &mut route.out);
+        *in_flight += u64::from(request.left);
+        requests.push(request);
+    }
+    send_operations(worker, conn, turn.sequences as usize);
+}
+
+/// Sends what was put together of the last `count` requests of a connection.
+#[inline]
+fn send_operations<E: Engine, P: Protocol>(
+    worker: &mut DirectWorker<'_, '_, E, P>,
+    conn: ConnId,
+    count: usize,
+) {
+    let bytes = &worker.route.out;
+    let sent_ns = worker.engine.send(conn, bytes);
+    let (len, room_ns) = (bytes.len(), worker.route.room_ns);
+    worker.note_handed(conn, (count, len), (room_ns, sent_ns));
 }

@@ -11,7 +11,7 @@ mod direct;
 use std::borrow::Cow;
 
 use engine::{Address, ConnId, Engine};
-use measure::{NodeTally, Outcome};
+use measure::NodeTally;
 use wire::Protocol;
 
 pub(crate) use cluster::Cluster;
@@ -19,7 +19,7 @@ pub(crate) use direct::Direct;
 
 use crate::Fatal;
 use crate::recorder::Recorder;
-use crate::request::{Answered, Request};
+use crate::request::{Answer, Request};
 use crate::worker::Worker;
 
 /// See the module.
@@ -103,22 +103,25 @@ pub(crate) trait Route: Sized {
         &mut self,
         _place: &mut Self::Place,
         _request: &Request<Self::Mark>,
-        _answered: &Answered,
-        _outcome: Outcome,
+        _answer: &Answer,
         _now_ns: u64,
     ) -> bool {
         true
     }
 
-    /// The last reply to a request was settled.
+    /// The last reply to a request was settled. Whether it was carried out; if not, it is sent again.
     fn completed(
         &mut self,
         _place: &mut Self::Place,
         _request: Request<Self::Mark>,
         _recorder: &mut Recorder,
         _now_ns: u64,
-    ) {
+    ) -> bool {
+        true
     }
+
+    /// Sends the worker's `followers`, which the replies on a connection have made due.
+    fn follow<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>, conn: ConnId);
 
     /// All that one read delivered was settled.
     fn after_read<E: Engine, P: Protocol>(

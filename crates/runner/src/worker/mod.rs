@@ -1,18 +1,19 @@
 //! The loop of one worker: open connections, send what is due, settle what arrived.
 //!
-//! This file is the loop. [`open`] opens the connections, [`receive`] settles replies, [`recovery`]
-//! deals with what goes wrong. Which connection a request may take is the [`Route`]'s business. On
+//! This file is the loop. [`open`] opens the connections, [`receive`] settles replies, [`operations`]
+//! knows what a mix sends next, [`recovery`] deals with what goes wrong. Which connection a request may take is the [`Route`]'s business. On
 //! the path of a request nothing is allocated, locked or formatted, and the kernel is asked for
 //! nothing but to send, to receive and to wait.
 
 mod open;
+pub(crate) mod operations;
 mod receive;
 pub(crate) mod recovery;
 
 use engine::{ConnId, Engine};
 use measure::NodeTally;
 use wire::{Batch, Protocol};
-use workload::{Pacer, Plan, RequestStream, Stop, Turn, Window};
+use workload::{Operations, Pacer, Plan, RequestStream, Stop, Turn, Window};
 
 use crate::connection::Connection;
 use crate::destination::Destination;
@@ -20,6 +21,7 @@ use crate::gate::Gate;
 use crate::handshake::Handshake;
 use crate::opening::Origins;
 use crate::recorder::Recorder;
+use crate::request::Request;
 use crate::route::Route;
 use crate::spin::Spin;
 use crate::{Fatal, Gauges};
@@ -60,10 +62,16 @@ pub(crate) struct Worker<'r, E, P: Protocol, R: Route> {
     handshake: Handshake,
     pub(crate) batch: Batch,
     pub(crate) recorder: Recorder,
+    /// What is sent, where it is not always the whole sequence.
+    pub(crate) operations: Option<Operations>,
+    /// Later steps that the replies of one read have made due.
+    pub(crate) followers: Vec<Request<R::Mark>>,
     /// Commands of a sequence.
     pub(crate) sequence_len: u32,
-    /// Commands of a request: those that go to one server in one piece.
-    request_len: u32,
+    /// What a request number counts as in a schedule.
+    per_number: u64,
+    /// Commands of a request: those that go to one server in one piece. `None` if requests differ.
+    request_len: Option<u32>,
     /// Requests that a connection may have in flight.
     depth: u32,
     /// Whether room is used as soon as there is some.
@@ -88,7 +96,9 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
     pub(crate) fn new(engine: E, context: WorkerContext<'r>, recorder: Recorder, route: R) -> Self {
         let plan = context.plan;
         let sequence_len = plan.sequence.len() as u32;
-        let request_len = if route.splits_sequences() { 1 } else { sequence_len };
+        let operations = plan.operations();
+        let whole = if route.splits_sequences() { 1 } else { sequence_len };
+        let request_len = operations.is_none().then_some(whole);
         let places = route.places(context.connections);
         let mut worker = Self {
             engine,
@@ -97,9 +107,13 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
             handshake: Handshake::new::<P>(plan),
             batch: Batch::new::<P>(plan),
             recorder,
+            operations,
+            followers: Vec::new(),
             sequence_len,
+            per_number: plan.requests_per_number() as u64,
             request_len,
-            depth: plan.fleet.pipeline_depth.saturating_mul(sequence_len / request_len),
+            depth: (plan.fleet.pipeline_depth)
+                .saturating_mul(request_len.map_or(1, |len| sequence_len / len)),
             rolling: plan.fleet.window == Window::Rolling,
             spin: Spin::new(context.may_spin),
             pacer: None,
@@ -193,13 +207,27 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
         connection.room(self.depth, self.rolling, self.request_len)
     }
 
-    /// The next up to `sequences_max` sequences, and whether they are measured.
+    /// Sequences that a connection may still send, at most `wanted`, as far as its own budget says.
     #[inline]
-    pub(crate) fn draw(&mut self, now_ns: u64, sequences_max: u32) -> Option<(Turn, bool)> {
+    pub(crate) fn left(&mut self, now_ns: u64, conn: ConnId, wanted: u32) -> u32 {
+        let measured = self.recorder.measuring(now_ns);
+        let context = &self.context;
+        let stream = if measured { &context.stream } else { &context.warmup };
+        stream.left(conn.0, wanted)
+    }
+
+    /// The next up to `sequences_max` sequences for a connection, and whether they are measured.
+    #[inline]
+    pub(crate) fn draw(
+        &mut self,
+        now_ns: u64,
+        conn: ConnId,
+        sequences_max: u32,
+    ) -> Option<(Turn, bool)> {
         let measured = self.recorder.measuring(now_ns);
         let context = &mut self.context;
         let stream = if measured { &mut context.stream } else { &mut context.warmup };
-        let turn = stream.take(sequences_max);
+        let turn = stream.take(conn.0, sequences_max);
         self.spent = stream.is_spent();
         turn.map(|turn| (turn, measured))
     }
@@ -224,10 +252,10 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
     fn turn(&mut self) {
         let now_ns = self.engine.now_ns();
         let over = self.is_over();
-        let Self { recorder, pacer, route, in_flight, ready, sequence_len, .. } = self;
+        let Self { recorder, pacer, route, in_flight, ready, per_number, .. } = self;
         recorder.turn(now_ns, || {
             let due = |pacer: &Pacer| if over { 0 } else { pacer.backlog(now_ns) };
-            let backlog = |pacer| due(pacer) * u64::from(*sequence_len) + route.waiting();
+            let backlog = |pacer| due(pacer) * *per_number + route.waiting();
             Gauges {
                 in_flight: *in_flight,
                 backlog: pacer.as_ref().map(backlog),
@@ -275,7 +303,7 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
         R::note_asked(&mut self);
         if let Some(pacer) = &self.pacer {
             let due = pacer.due_before(self.stop_ns.min(self.engine.now_ns()));
-            self.recorder.due(due.saturating_mul(self.sequence_len.into()));
+            self.recorder.due(due.saturating_mul(self.per_number));
         }
         for connection in &mut self.connections {
             let withheld = R::withheld(&mut connection.place);

@@ -6,7 +6,9 @@ use wire::{Decode, Protocol, Reply};
 use workload::OnError;
 
 use super::Worker;
+use super::operations::next_step;
 use crate::connection::State;
+use crate::request::Answer;
 use crate::route::Route;
 use crate::{Fatal, explain};
 
@@ -23,6 +25,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         let inbox = self.engine.inbox();
         let before = connection.requests.commands();
         let (mut at, mut settled_at) = (0, 0);
+        let by_command = self.operations.is_some();
         let mut turned_away = false;
         let outcome = loop {
             let step = match connection.decoder.decode(&inbox[at..]) {
@@ -33,15 +36,21 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
             let Some(reply) = step.reply else {
                 break Ok(());
             };
+            let bytes = if by_command { (at - settled_at) as u64 } else { 0 };
             settled_at = at;
             if reply == Reply::Push {
                 self.recorder.connections().pushes += 1;
                 continue;
             }
-            if let Some(oldest) = connection.requests.oldest_mut()
-                && self.route.passes_over(oldest)
-            {
-                continue;
+            if let Some(oldest) = connection.requests.oldest_mut() {
+                if self.route.passes_over(oldest) {
+                    continue;
+                }
+                match reply {
+                    Reply::Miss => oldest.progress.missed = true,
+                    Reply::Error(_) => oldest.progress.failed = true,
+                    Reply::Done | Reply::Push => {}
+                }
             }
             let Some((answered, request)) = connection.requests.settle(now_ns, self.sequence_len)
             else {
@@ -54,20 +63,28 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
                 Reply::Error(text) => {
                     let text = self.handshake.masked(explain::text(text));
                     if self.route.counts_error(place, &request, &text) {
-                        self.recorder.error(&answered, explain::kind(&text), &text, now_ns);
+                        let said = (explain::kind(&text), &*text);
+                        self.recorder.error(&answered, said, bytes, now_ns);
                         refusal =
                             Some(text).filter(|_| self.context.plan.on_error == OnError::Stop);
                     }
                 }
                 Reply::Done | Reply::Miss | Reply::Push => {
                     let outcome = if reply == Reply::Miss { Outcome::Miss } else { Outcome::Ok };
-                    if self.route.counts(place, &request, &answered, outcome, now_ns) {
-                        self.recorder.reply(&answered, outcome, now_ns);
+                    let answer = Answer { answered, outcome, bytes };
+                    if self.route.counts(place, &request, &answer, now_ns) {
+                        self.recorder.reply(&answer, now_ns);
                     }
                 }
             }
-            if request.left == 0 {
-                self.route.completed(place, request, &mut self.recorder, now_ns);
+            if request.left == 0
+                && self.route.completed(place, request, &mut self.recorder, now_ns)
+                && let Some(operations) = &self.operations
+            {
+                match next_step(operations, &request) {
+                    Some(next) => self.followers.push(next),
+                    None => self.recorder.operation(&request, now_ns),
+                }
             }
             if let Some(text) = refusal {
                 break Err(Fatal(explain::error_reply(&text)));
@@ -85,6 +102,9 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
             self.hang_up(conn, 0);
         } else {
             outcome?;
+        }
+        if !self.followers.is_empty() {
+            R::follow(self, conn);
         }
         R::after_read(self)?;
         Ok((settled > 0 && !gone).then_some(conn))

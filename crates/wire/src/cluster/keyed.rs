@@ -5,7 +5,7 @@ use workload::{Arg, Dataset, Piece, Slot, command, values::Lcg};
 use super::slot::{crc16, hashed, slot_of_request};
 use super::{SLOTS, slot_of, tag_of};
 use crate::batch::Numbers;
-use crate::template::write_digits;
+use crate::template::{append_decimal, write_digits};
 
 /// How to find the slot of one command for any request number.
 #[derive(Debug, Clone)]
@@ -63,7 +63,7 @@ impl KeyHash {
                     }
                     None => sample.extend_from_slice(command::placeholder(*slot).as_bytes()),
                 },
-                Piece::Field(_) | Piece::Value => return written(),
+                Piece::Field(_) | Piece::Value | Piece::Lifetime(_) => return written(),
             }
         }
         let range = hashed(&sample);
@@ -133,6 +133,9 @@ fn write(
                 out.extend_from_slice(dataset.map_or(&[][..], |d| d.cell(number, *column)));
             }
             (Piece::Value, _) => {}
+            (Piece::Lifetime(lifetime), _) => {
+                append_decimal(lifetime.of(numbers.seed, number), out);
+            }
             (Piece::Tag, _) => {
                 out.push(b'{');
                 out.extend_from_slice(&tag_of(slot_of_request(number, numbers.seed)));

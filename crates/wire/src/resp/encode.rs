@@ -1,6 +1,6 @@
 //! Commands to RESP: an array of bulk strings, or a plain line for inline commands.
 
-use workload::{Arg, CommandSpec, Piece, Slot, command};
+use workload::{Arg, CommandSpec, Lifetime, Piece, Slot, command};
 
 use crate::payload::places;
 use crate::{Hole, Insert, Template, ValueAt};
@@ -47,10 +47,12 @@ fn append_header(template: &mut Template, arg: &Arg, digits: Option<usize>, valu
     let own = arg.pieces.iter().filter(|piece| **piece == Piece::Value).count();
     let values = values[..own].to_vec();
     template.bytes.push(b'$');
-    if columns.is_empty() && values.is_empty() {
+    let lifetimes: Vec<_> = arg.pieces.iter().filter_map(lifetime).collect();
+    if columns.is_empty() && values.is_empty() && lifetimes.is_empty() {
         template.bytes.extend_from_slice(fixed.to_string().as_bytes());
     } else {
-        template.inserts.push((template.bytes.len(), Insert::Length { fixed, columns, values }));
+        let length = Insert::Length { fixed, columns, values, lifetimes };
+        template.inserts.push((template.bytes.len(), length));
     }
     template.bytes.extend_from_slice(b"\r\n");
 }
@@ -66,6 +68,9 @@ fn append_body(template: &mut Template, arg: &Arg, digits: Option<usize>, values
                 workload::values::Lcg::at(*skip).fill(*len as usize, &mut template.bytes);
             }
             Piece::Field(column) => template.inserts.push((at, Insert::Cell { column: *column })),
+            Piece::Lifetime(lifetime) => {
+                template.inserts.push((at, Insert::Lifetime(*lifetime)));
+            }
             Piece::Value => {
                 let (at_value, later) = values.split_first().expect("a place for every value");
                 template.inserts.push((at, Insert::Value(*at_value)));
@@ -91,7 +96,7 @@ fn fixed_len(piece: &Piece, digits: Option<usize>) -> usize {
         Piece::Bytes(bytes) => bytes.len(),
         Piece::Secret(bytes) => bytes.reveal().len(),
         Piece::Fill { len, .. } => *len as usize,
-        Piece::Field(_) | Piece::Value => 0,
+        Piece::Field(_) | Piece::Value | Piece::Lifetime(_) => 0,
         Piece::Tag => command::TAG_PLACEHOLDER.len(),
         Piece::Number(slot) => digits.unwrap_or_else(|| command::placeholder(*slot).len()),
     }
@@ -100,6 +105,13 @@ fn fixed_len(piece: &Piece, digits: Option<usize>) -> usize {
 fn column(piece: &Piece) -> Option<usize> {
     match piece {
         Piece::Field(column) => Some(*column),
+        _ => None,
+    }
+}
+
+fn lifetime(piece: &Piece) -> Option<Lifetime> {
+    match piece {
+        Piece::Lifetime(lifetime) => Some(*lifetime),
         _ => None,
     }
 }

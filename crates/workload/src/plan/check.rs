@@ -1,6 +1,6 @@
 //! What a plan must keep to: every bound, in words that name the option of the classic command line.
 
-use super::{Plan, PlanError, PlanParts, Stop, limits};
+use super::{Operation, Plan, PlanError, PlanParts, Share, Stop, When, limits};
 use crate::{KeySpace, Pace, Piece, Schedule, Shard};
 
 fn refuse(ok: bool, message: impl FnOnce() -> String) -> Result<(), PlanError> {
@@ -63,7 +63,8 @@ impl PlanParts {
         refuse(self.sequence.len() <= limits::SEQUENCE_MAX, || {
             format!("a sequence holds at most {} commands, repeats included", limits::SEQUENCE_MAX)
         })?;
-        self.check_keys()?;
+        self.check_mix()?;
+        self.key_spaces().try_for_each(|(_, keys)| check_keys(keys))?;
         self.check_shard()?;
         self.check_batch_bytes()?;
         self.check_fields()?;
@@ -110,18 +111,35 @@ impl PlanParts {
         })
     }
 
-    fn check_keys(&self) -> Result<(), PlanError> {
-        let KeySpace { range, draw } = &self.keys;
-        refuse(!self.keys.draws().needs_inserts(), || {
-            format!(
-                "--key-dist {draw}: it draws the newest of the keys that a run inserts, and no \
-                 command tells which these are yet; zipf has its hottest key at the other end"
-            )
-        })?;
-        let held = range.unwrap_or(0).max(1);
-        refuse(draw.trace_range().is_none_or(|needed| needed <= held), || {
-            let largest = draw.trace_range().unwrap_or(0).saturating_sub(1);
-            format!("--key-dist {draw}: the file has key {largest}, and -r {held} ends before it")
+    fn check_mix(&self) -> Result<(), PlanError> {
+        if self.share == Share::PerConnection
+            && let Stop::Requests(n) = self.stop
+        {
+            let all = n.checked_mul(self.fleet.connections.into());
+            refuse(all.is_some_and(|all| all <= limits::REQUESTS_MAX), || {
+                format!("-n {n} of each connection is more than a test can count")
+            })?;
+        }
+        let Some(mix) = &self.mix else { return Ok(()) };
+        refuse(!mix.operations.is_empty(), || "a mix of no operation".to_owned())?;
+        for Operation { name, weight, steps, .. } in &mix.operations {
+            refuse(*weight > 0, || {
+                format!("{name}: the weight of an operation is a whole number from 1 on")
+            })?;
+            refuse(!steps.is_empty() && steps.iter().all(|step| step.commands > 0), || {
+                format!("{name}: an operation has a step, and a step has a command")
+            })?;
+            refuse(steps.len() <= limits::STEPS_MAX, || {
+                format!("{name}: at most {} steps are possible", limits::STEPS_MAX)
+            })?;
+            refuse(steps[0].when == When::Always, || {
+                format!("{name}: the first step has no step before it that could miss")
+            })?;
+        }
+        let commands: usize = mix.operations.iter().map(Operation::commands).sum();
+        refuse(commands == self.sequence.len(), || {
+            let given = self.sequence.len();
+            format!("the operations have {commands} commands, and {given} are given")
         })
     }
 
@@ -141,7 +159,7 @@ impl PlanParts {
             )
         })?;
         let enough = match self.stop {
-            Stop::Requests(n) => n.div_ceil(self.sequence.len() as u64) >= u64::from(of),
+            Stop::Requests(n) => n.div_ceil(self.requests_per_number() as u64) >= u64::from(of),
             Stop::AfterNs(_) => true,
         };
         refuse(enough, || {
@@ -162,8 +180,7 @@ impl PlanParts {
 
     fn check_fields(&self) -> Result<(), PlanError> {
         let columns = self.dataset.as_ref().map_or(0, |d| d.columns().len());
-        let pieces = self.sequence.iter().flat_map(|c| &c.args).flat_map(|a| &a.pieces);
-        for piece in pieces {
+        for piece in self.pieces() {
             if let Piece::Field(column) = piece {
                 refuse(*column < columns, || {
                     "a __field:name__ placeholder needs --dataset FILE with that column".to_owned()
@@ -176,3 +193,18 @@ impl PlanParts {
 
 /// Stands in for the stage that an empty schedule does not have.
 const LASTING: crate::Stage = crate::Stage { from_per_s: 0.0, to_per_s: 0.0, lasts_ns: None };
+
+fn check_keys(keys: &KeySpace) -> Result<(), PlanError> {
+    let KeySpace { range, draw } = keys;
+    refuse(!keys.draws().needs_inserts(), || {
+        format!(
+            "--key-dist {draw}: it draws the newest of the keys that a run inserts, and no \
+             command tells which these are yet; zipf has its hottest key at the other end"
+        )
+    })?;
+    let held = range.unwrap_or(0).max(1);
+    refuse(draw.trace_range().is_none_or(|needed| needed <= held), || {
+        let largest = draw.trace_range().unwrap_or(0).saturating_sub(1);
+        format!("--key-dist {draw}: the file has key {largest}, and -r {held} ends before it")
+    })
+}

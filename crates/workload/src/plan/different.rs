@@ -22,15 +22,18 @@ impl Plan {
     /// it is drawn from one stream, and so differs in every command.
     #[must_use]
     pub fn different_commands(&self) -> Different<'_> {
-        let mut known: HashMap<CommandSpec, u32> = HashMap::new();
+        let mut known: HashMap<(usize, CommandSpec), u32> = HashMap::new();
         let mut different = Different { commands: Vec::new(), of: Vec::new() };
-        for command in &self.sequence {
-            let next = different.commands.len() as u32;
-            let which = *known.entry(without_data(command)).or_insert(next);
-            if which == next {
-                different.commands.push(command);
+        // The same command in two operations is two: each operation has figures of its own.
+        for (operation, (commands, _)) in self.key_spaces().enumerate() {
+            for command in &self.sequence[commands] {
+                let next = different.commands.len() as u32;
+                let which = *known.entry((operation, without_data(command))).or_insert(next);
+                if which == next {
+                    different.commands.push(command);
+                }
+                different.of.push(which);
             }
-            different.of.push(which);
         }
         different
     }

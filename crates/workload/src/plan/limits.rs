@@ -13,6 +13,8 @@ pub const REQUESTS_MAX: u64 = i64::MAX as u64;
 pub const DURATION_NS_MAX: u64 = 366 * 86_400 * 1_000_000_000;
 /// Most commands in one sequence, repeats included.
 pub const SEQUENCE_MAX: usize = 65_536;
+/// Most steps of an operation.
+pub const STEPS_MAX: usize = 1_000;
 /// Most bytes of one pipeline of one connection: every worker keeps one such image.
 pub const BATCH_BYTES_MAX: u64 = 4 << 30;
 /// Highest rate of an open loop, in requests per second.

@@ -7,6 +7,7 @@
 mod check;
 mod different;
 pub mod limits;
+mod mix;
 
 use std::sync::Arc;
 
@@ -14,11 +15,12 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 pub use different::Different;
+pub use mix::{Mix, Operation, Operations, Pick, Share, Step, When};
 
 use crate::secret::{self, SecretBytes};
 use crate::{
-    Budget, CommandSpec, Content, Curve, Dataset, Endpoint, KeySpace, Pace, Pacer, Schedule, Shard,
-    SizeBy, Sizes, Target,
+    Budget, CommandSpec, Content, Curve, Dataset, Endpoint, KeySpace, Pace, Pacer, Piece, Schedule,
+    Shard, SizeBy, Sizes, Target, stream,
 };
 
 /// The protocol spoken on every connection.
@@ -130,8 +132,14 @@ pub struct PlanParts {
     /// Commands sent once on a connection of their own before the test, such as the
     /// `FUNCTION LOAD` that `FCALL` needs. Not measured.
     pub setup: Vec<CommandSpec>,
-    /// The commands, sent in this order over and over.
+    /// The commands, sent in this order over and over; with a `mix` those of its operations.
     pub sequence: Vec<CommandSpec>,
+    /// Which operations the commands belong to, of which one is sent at a time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mix: Option<Mix>,
+    /// How requests are shared out among connections.
+    #[serde(default, skip_serializing_if = "Share::is_one_budget")]
+    pub share: Share,
     /// What the number placeholders draw from.
     pub keys: KeySpace,
     /// What the field placeholders draw from.
@@ -190,6 +198,11 @@ impl TryFrom<PlanParts> for Plan {
 }
 
 impl PlanParts {
+    /// Every piece of every command that is sent over and over.
+    pub fn pieces(&self) -> impl Iterator<Item = &Piece> {
+        self.sequence.iter().flat_map(|command| &command.args).flat_map(|arg| &arg.pieces)
+    }
+
     /// Most bytes of one pipeline (fields of a dataset not counted).
     #[must_use]
     pub fn batch_bytes(&self) -> u64 {
@@ -285,13 +298,30 @@ impl Plan {
     /// The requests of this share, to claim from.
     #[must_use]
     pub fn budget(&self) -> Budget {
-        let total = match self.stop {
+        let given = match self.stop {
             Stop::Requests(n) => Some(n),
             Stop::AfterNs(_) => None,
         };
         let paced = matches!(self.pace, Pace::Open(_));
-        Budget::new(total, self.sequence.len(), self.fleet.pipeline_depth, paced)
-            .shard(self.shard, self.keys.range.unwrap_or(1))
+        let (depth, connections) = (self.fleet.pipeline_depth, u64::from(self.fleet.connections));
+        let one = |total| Budget::new(total, self.requests_per_number(), depth, paced);
+        if self.share == Share::OneBudget {
+            return one(given).shard(self.shard, self.keys.range.unwrap_or(1));
+        }
+        // On a cluster no connection has a place of its own.
+        if self.target.cluster.is_some() {
+            let all = given.map(|each| each.saturating_mul(connections));
+            return one(all).shard(self.shard, self.keys.range.unwrap_or(1));
+        }
+        one(given).for_each_connection(self.shard.part(connections))
+    }
+
+    /// Numbers after which another connection's begin.
+    fn connection_round(&self) -> u64 {
+        match self.stop {
+            Stop::Requests(n) if self.share == Share::PerConnection => n,
+            _ => stream::CONNECTIONS_APART,
+        }
     }
 
     /// What worker `worker` of `workers` sends when, counted in sequences, from `start_ns` on;
@@ -299,7 +329,7 @@ impl Plan {
     #[must_use]
     pub fn pacer(&self, start_ns: u64, worker: u16, workers: u16) -> Option<Pacer> {
         let schedule = self.pace.schedule()?;
-        let curve = Curve::of(schedule, 1.0 / self.sequence.len() as f64, self.warmup_ns);
+        let curve = Curve::of(schedule, 1.0 / self.requests_per_number() as f64, self.warmup_ns);
         let lane = self.shard.lane(worker, workers);
         let pacer = Pacer::new(start_ns, curve, schedule.arrivals, lane, self.seed);
         Some(pacer.counting_from(start_ns.saturating_add(self.warmup_ns)))
@@ -309,7 +339,7 @@ impl Plan {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::{KeyDist, Piece};
+    use crate::KeyDist;
 
     /// A small valid set of parts for tests to change one thing of.
     pub(crate) fn parts() -> PlanParts {
@@ -332,6 +362,8 @@ pub(crate) mod tests {
             stop: Stop::Requests(1000),
             setup: Vec::new(),
             sequence: vec![CommandSpec::from_words(["PING"])],
+            mix: None,
+            share: Share::OneBudget,
             keys: KeySpace::default(),
             dataset: None,
             values: None,

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::front::{PageOptions, Spread};
 use clap::{ArgAction, Parser};
-use workload::{Content, KeyDist};
+use workload::{Content, KeyDist, Lifetime};
 
 use crate::front::MetricsAt;
 use crate::front::show::format_name;
@@ -65,7 +65,8 @@ pub(in crate::front) struct Options {
     called: Option<String>,
 
     /// A command to send instead of the suite; several with `;` between them, each with a repeat
-    /// count before it if you like. In its arguments __rand_int__ becomes a key number (fresh each
+    /// count before it if you like. After `;>` stands what is sent once the replies to what is before
+    /// it are in, after `;?` what is sent only if one of them was a miss. In its arguments __rand_int__ becomes a key number (fresh each
     /// time), __key__ one key number throughout the sequence, __rand_1st__ to __rand_9th__ nine
     /// more, __data__ a value of -d bytes, and __field:name__ a cell of the --dataset
     #[arg(trailing_var_arg = true, value_name = "COMMAND ARGS", hide_possible_values = true)]
@@ -281,6 +282,14 @@ pub(super) struct DataOptions {
     /// for N to 1 [default: classic; random where sizes are drawn]
     #[arg(long, value_name = "CONTENT")]
     pub(super) content: Option<Content>,
+    /// How long keys that a SET writes live, in seconds, or from..to for a random time in between;
+    /// __ttl__ stands for it in other commands
+    #[arg(long, value_name = "TIME")]
+    pub(super) ttl: Option<Lifetime>,
+    /// The commands between `;` are operations, of which one is drawn at a time; the number before
+    /// each is its weight
+    #[arg(long)]
+    pub(super) mix: bool,
     /// Read the last argument of the command from standard input
     #[arg(short = 'x')]
     pub(super) stdin_arg: bool,
@@ -414,6 +423,10 @@ Examples:
 
   Keys of which a few are hot, each read and then written:
     $ keystorm -r 1M -n 10000 --key-dist zipf get user:__key__ ';' set user:__key__ __data__
+
+  Nine reads to one write, drawn at random; and a cache that is filled on a miss:
+    $ keystorm --mix -r 1M -n 10000 -- 9 get user:__key__ ';' 1 set user:__key__ __data__
+    $ keystorm -r 1000 -n 10000 get user:__key__ ';?' set user:__key__ __data__
 
   A cluster, from any of its nodes; the keys fall on the nodes that own them:
     keystorm --cluster -h 10.0.0.1 -r 1000000 set user:__rand_int__ __data__

@@ -1,34 +1,25 @@
 //! What was typed, as plans: one for each test.
 
-use std::io::Read;
 use std::net::IpAddr;
-use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use report::{FormatOptions, Persona};
-use wire::Protocol;
-use wire::resp::Resp;
-use workload::command::split_sequence;
 use workload::suite::{FCALL_KEYS_MAX, FUNCTIONS_MAX, Origin, SUITE, SuiteShape, SuiteTest, names};
 use workload::{
-    Arg, Arrivals, CommandSpec, Credentials, Dataset, Endpoint, Fleet, OnError, Pace, Plan,
-    PlanParts, ProtocolKind, Schedule, Stop, Window, limits, secret,
+    Arrivals, Endpoint, Fleet, Lifetime, OnError, Pace, Plan, PlanParts, ProtocolKind, Schedule,
+    Stop, Window, limits,
 };
 
 use super::options::Options;
 use super::target::{After, Rule, target};
 use super::values::{Threads, YesNo};
-use super::{dataset, keys, payload, rate, tls, verdict};
+use super::{commands, keys, payload, rate, tls, verdict};
 use crate::cpus::cpu_list;
 use crate::front::outputs::apart;
 use crate::front::{Action, Job, Output, Spread, VerdictTo};
 
 const REQUESTS_DEFAULT: u64 = 100_000;
-/// Why a dataset that nothing uses is refused.
-const FIELDS_WANTED: &str = "--dataset: Dataset mode requires a command with field placeholders, \
-                             such as: set doc:__rand_int__ __field:title__";
 
 /// Turns options into a job, by that name. `after` tells which options stand after `-u`.
 ///
@@ -53,7 +44,14 @@ pub(super) fn job(options: Options, persona: Persona, after: After) -> Result<Jo
     let base = base(&options, persona, after, &mut notes)?;
     let suite = options.command.is_empty();
     if suite && options.data.dataset.is_some() {
-        return Err(FIELDS_WANTED.into());
+        return Err(commands::FIELDS_WANTED.into());
+    }
+    if suite && options.data.mix {
+        return Err(
+            "--mix: the operations of a mix are given as commands, such as: --mix -r 1M -- \
+                    9 get k:__key__ ';' 1 set k:__key__ __data__"
+                .into(),
+        );
     }
     for (option, given, most) in [
         ("--num-functions", options.data.num_functions, FUNCTIONS_MAX),
@@ -75,9 +73,9 @@ pub(super) fn job(options: Options, persona: Persona, after: After) -> Result<Jo
             cluster: options.server.cluster,
         };
         let tests = chosen(options.data.tests.as_deref(), persona)?;
-        tests.into_iter().map(|test| suite_parts(&base, test, &shape)).collect()
+        tests.into_iter().map(|test| suite_parts(&base, test, &shape, options.data.ttl)).collect()
     } else {
-        vec![command_parts(base, &options)?]
+        vec![commands::parts(base, &options, persona)?]
     };
     let plans: Result<Vec<Plan>, _> = parts.into_iter().map(PlanParts::build).collect();
     let plans = plans.map_err(|e| e.to_string())?;
@@ -235,6 +233,8 @@ fn base(
         stop,
         setup: Vec::new(),
         sequence: Vec::new(),
+        mix: None,
+        share: workload::Share::OneBudget,
         keys: keys::space(data)?,
         dataset: None,
         payload_bytes: u64::from(value_len),
@@ -279,97 +279,24 @@ fn chosen(tests: Option<&str>, persona: Persona) -> Result<Vec<&'static SuiteTes
     Ok(SUITE.iter().filter(|t| t.names.iter().any(|n| asked.contains(n))).collect())
 }
 
-fn suite_parts(base: &PlanParts, test: &SuiteTest, shape: &SuiteShape) -> PlanParts {
+fn suite_parts(
+    base: &PlanParts,
+    test: &SuiteTest,
+    shape: &SuiteShape,
+    lifetime: Option<Lifetime>,
+) -> PlanParts {
     let command = test.command(shape);
     let command = if base.values.is_some() { command.with_values() } else { command };
+    let command = match lifetime {
+        Some(lifetime) => command.with_lifetime(lifetime),
+        None => command,
+    };
     PlanParts {
         name: test.title.to_owned(),
         setup: test.setup(shape).into_iter().collect(),
         sequence: vec![command],
         ..base.clone()
     }
-}
-
-/// The plan of a command given on the command line.
-fn command_parts(base: PlanParts, options: &Options) -> Result<PlanParts, String> {
-    let mut words: Vec<Vec<u8>> = options.command.iter().map(|w| w.clone().into_vec()).collect();
-    let name = title(&words, base.target.credentials.as_ref());
-    if options.data.stdin_arg {
-        let mut last = Vec::new();
-        let read = std::io::stdin().lock().read_to_end(&mut last);
-        read.map_err(|e| format!("-x: reading the last argument from standard input: {e}"))?;
-        words.push(last);
-    }
-    let dataset = dataset_of(options)?;
-    let mut skip = 0;
-    let mut has_field = false;
-    let (varies, value_len) = (base.values.is_some(), base.payload_bytes as u32);
-    let cluster = options.server.cluster;
-    let mut arg = |word: Vec<u8>| -> Result<Arg, String> {
-        let arg = Arg::literal(&word);
-        let arg = if cluster { arg.with_tags() } else { arg };
-        let Some(dataset) = &dataset else {
-            if arg.names_field() {
-                return Err("a __field:name__ placeholder needs --dataset FILE".into());
-            }
-            let arg = match varies {
-                true => arg.with_values(),
-                false => arg.with_data(value_len, &mut skip),
-            };
-            return Ok(arg.with_numbers());
-        };
-        if word.windows(8).any(|w| w == b"__data__") {
-            return Err("__data__ placeholders cannot be used with --dataset option".into());
-        }
-        has_field |= arg.names_field();
-        let with_fields = arg.with_fields(dataset.columns()).map_err(|field| {
-            let columns = dataset.columns().join(", ");
-            format!(
-                "Field placeholder '__field:{field}__' not found in dataset fields; there are \
-                 {columns}"
-            )
-        });
-        Ok(with_fields?.with_numbers())
-    };
-    let sequence: Result<Vec<CommandSpec>, String> = split_sequence(&words, limits::SEQUENCE_MAX)?
-        .into_iter()
-        .map(|command| {
-            let args: Result<Vec<Arg>, String> = command.into_iter().map(&mut arg).collect();
-            Ok(CommandSpec { args: args?, inline: false })
-        })
-        .collect();
-    let sequence = sequence?;
-    if dataset.is_some() && !has_field {
-        return Err(FIELDS_WANTED.into());
-    }
-    let encoded = |command: &CommandSpec| {
-        let values = command.values() * u64::from(value_len);
-        Resp::compile(command, None).bytes.len() as u64 + values
-    };
-    Ok(PlanParts {
-        name,
-        payload_bytes: sequence.iter().map(encoded).sum(),
-        sequence,
-        dataset: dataset.map(Arc::new),
-        ..base
-    })
-}
-
-/// A command line without passwords, as its results are titled.
-fn title(words: &[Vec<u8>], login: Option<&Credentials>) -> String {
-    let mut shown = secret::shown_sequence(words);
-    let known = login.map(|login| login.password.reveal()).filter(|known| !known.is_empty());
-    for word in shown.iter_mut().skip(1).filter(|word| Some(&word[..]) == known.map(str::as_bytes))
-    {
-        *word = secret::HIDDEN.into();
-    }
-    shown.iter().map(|word| String::from_utf8_lossy(word)).collect::<Vec<_>>().join(" ")
-}
-
-fn dataset_of(options: &Options) -> Result<Option<Dataset>, String> {
-    let row = options.data.xml_root_element.as_deref();
-    let rows_max = options.data.maxdocs.and_then(|n| usize::try_from(n).ok()).filter(|n| *n > 0);
-    options.data.dataset.as_deref().map(|path| dataset::read(path, row, rows_max)).transpose()
 }
 
 fn precision(digits: Option<i64>) -> u8 {

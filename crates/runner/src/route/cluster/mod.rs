@@ -17,12 +17,12 @@ mod steps;
 mod topology_watch;
 
 use engine::Engine;
-use measure::{NodeTally, Outcome};
+use measure::NodeTally;
 use wire::cluster::{KeyPlace, is_session_command};
 use wire::{Protocol, Slots};
 use workload::{Pace, Plan, ReadFrom, Window};
 
-use crate::request::{Answered, Request};
+use crate::request::{Answer, Answered, Request};
 use crate::worker::{Worker, WorkerContext};
 pub use job::{ClusterJob, Refresh};
 use queues::NodeQueues;
@@ -85,6 +85,12 @@ pub(crate) struct Mark {
 }
 
 impl Mark {
+    /// Of these commands of the sequence, not sent yet.
+    #[inline]
+    fn of(first: u32, commands: u32) -> Self {
+        Self { first, commands, tries: 0, slot: None, read_only: false, asking: false, asked: 0 }
+    }
+
     /// Whether it was sent before and came back to be sent elsewhere or again.
     #[inline]
     fn was_sent(&self) -> bool {
@@ -97,8 +103,8 @@ impl Mark {
 pub(crate) struct Place {
     /// The node that it belongs to.
     node: u16,
-    /// Outcomes of a sequence that counts as a whole, until its last reply is in.
-    held: Vec<(Answered, Outcome)>,
+    /// Answers to a sequence that counts as a whole, until its last reply is in.
+    held: Vec<Answer>,
     /// The redirect that the oldest request was answered with, until its last reply is in.
     away: Option<String>,
 }
@@ -107,8 +113,10 @@ pub(crate) struct Place {
 struct Commands {
     slots: Slots,
     read_only: Vec<bool>,
-    /// The sequence is one request, sent to the node of this command's key.
-    whole: Option<usize>,
+    /// The sequence is one request.
+    whole: bool,
+    /// The command by whose key a request finds its node, if it is sent from this command on.
+    keyed: Vec<u32>,
     /// Before which of them `ASKING` must stand to reach a slot that is being imported. It holds
     /// for one command, and from `MULTI` to `EXEC`.
     asks: Vec<bool>,
@@ -135,12 +143,24 @@ impl Commands {
                     && !["EXEC", "DISCARD"].iter().any(|n| n.eq_ignore_ascii_case(name));
             asks
         });
+        let key_from = |first: usize| {
+            let has_key = |at: &usize| keys[*at].is_some();
+            (first..keys.len()).find(has_key).unwrap_or(first) as u32
+        };
         Self {
             slots: Slots::new(plan, &keys),
             read_only: job.routings.iter().map(|r| r.read_only && !bound).collect(),
-            whole: bound.then(|| keys.iter().position(Option::is_some).unwrap_or(0)),
+            whole: bound && plan.mix.is_none(),
+            keyed: (0..keys.len()).map(key_from).collect(),
             asks: asks.collect(),
         }
+    }
+
+    /// The command by whose key so many commands from `first` on find their node.
+    #[inline]
+    fn key_of(&self, first: u32, commands: u32) -> usize {
+        let keyed = self.keyed[first as usize];
+        if keyed < first + commands { keyed as usize } else { first as usize }
     }
 }
 
@@ -160,7 +180,8 @@ impl<'r> Cluster<'r> {
         let used = map.used().len();
         let connections = context.connections as usize;
         // A pipeline is as deep in commands as to one server.
-        let parts = if commands.whole.is_some() { 1 } else { plan.sequence.len() };
+        let together = commands.whole || plan.mix.is_some();
+        let parts = if together { 1 } else { plan.sequence.len() };
         let depth = plan.fleet.pipeline_depth as usize * parts;
         let rolling = plan.fleet.window == Window::Rolling;
         let open = matches!(plan.pace, Pace::Open(_));

@@ -29,8 +29,9 @@ pub(super) fn drop_overdue<E: Engine, P: Protocol>(
     worker: &mut ClusterWorker<'_, '_, E, P>,
     overdue_ns: u64,
 ) -> Option<String> {
-    let overdue =
-        |request: &ClusterRequest| request.mark.was_sent() && request.sent_ns <= overdue_ns;
+    let overdue = |request: &ClusterRequest| {
+        request.mark.was_sent() && request.first_handed_ns() <= overdue_ns
+    };
     let route = &mut worker.route;
     let mut dropped = Vec::new();
     for node in 0..route.map.nodes().len() as u16 {

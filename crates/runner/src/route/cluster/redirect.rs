@@ -10,7 +10,7 @@ use wire::cluster::Redirect;
 use workload::OnError;
 
 use super::{ClusterRequest, ClusterWorker, balance, know_nodes};
-use crate::request::Answered;
+use crate::request::{Answered, Progress, Request};
 use crate::{Fatal, explain};
 
 /// So often a request is sent elsewhere at once. Beyond it nodes do not agree, and get time to.
@@ -78,7 +78,7 @@ fn redirect_one<E: Engine, P: Protocol>(
             None
         }
     };
-    if now_ns.saturating_sub(request.sent_ns) > PATIENCE_NS {
+    if now_ns.saturating_sub(request.first_handed_ns()) > PATIENCE_NS {
         return refuse(worker, from, &request, text);
     }
     match target {
@@ -109,7 +109,11 @@ fn refuse<E: Engine, P: Protocol>(
     worker.recorder.of_node(worker.route.number(node));
     for command in request.command..request.command + request.left {
         let answered = Answered { command, ..request.answered(now_ns) };
-        worker.recorder.error(&answered, explain::kind(text), text, now_ns);
+        worker.recorder.error(&answered, (explain::kind(text), text), 0, now_ns);
+    }
+    if worker.operations.is_some() {
+        let progress = Progress { failed: true, ..request.progress };
+        worker.recorder.operation(&Request { progress, ..*request }, now_ns);
     }
     let errors = if request.measured { u64::from(request.left) } else { 0 };
     worker.route.tally(node).errors += errors;

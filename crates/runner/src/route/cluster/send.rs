@@ -5,8 +5,8 @@ use wire::{Batch, Protocol};
 use workload::Turn;
 
 use super::{Cluster, ClusterRequest, ClusterWorker, Mark};
-use crate::request::Request;
-use crate::worker::Worker;
+use crate::request::{Progress, Request};
+use crate::worker::{Worker, operations};
 
 /// Puts a connection behind the others of its node that have room.
 #[inline]
@@ -60,14 +60,16 @@ fn draw<E: Engine, P: Protocol>(worker: &mut ClusterWorker<'_, '_, E, P>) -> boo
             None => return false,
         },
     };
-    let Some((turn, measured)) = worker.draw(now_ns, 1) else { return false };
-    if let Some(command) = worker.route.commands.whole {
-        let request = request(turn, 0, turn.commands, intended_ns, measured);
-        enqueue(worker, request, command);
+    let Some((turn, measured)) = worker.draw(now_ns, ConnId(0), 1) else { return false };
+    if let Some(operations) = &worker.operations {
+        let number = turn.first;
+        let request = Request::of_operation(operations, number, intended_ns, measured, Mark::of);
+        enqueue(worker, request);
+    } else if worker.route.commands.whole {
+        enqueue(worker, request(turn, 0, turn.commands, intended_ns, measured));
     } else {
         for command in 0..turn.commands {
-            let request = request(turn, command, 1, intended_ns, measured);
-            enqueue(worker, request, command as usize);
+            enqueue(worker, request(turn, command, 1, intended_ns, measured));
         }
     }
     true
@@ -82,8 +84,6 @@ fn request(
     intended_ns: u64,
     measured: bool,
 ) -> ClusterRequest {
-    let mark =
-        Mark { first, commands, tries: 0, slot: None, read_only: false, asking: false, asked: 0 };
     Request {
         number: turn.first,
         intended_ns,
@@ -92,18 +92,19 @@ fn request(
         command: first,
         left: commands,
         measured,
-        mark,
+        progress: Progress::default(),
+        mark: Mark::of(first, commands),
     }
 }
 
-/// Puts a new request into the queue of the node that owns the key of a command.
+/// Puts a new request into the queue of the node that owns its key.
 #[inline]
-fn enqueue<E: Engine, P: Protocol>(
+pub(super) fn enqueue<E: Engine, P: Protocol>(
     worker: &mut ClusterWorker<'_, '_, E, P>,
     mut request: ClusterRequest,
-    command: usize,
 ) {
     let route = &mut worker.route;
+    let command = route.commands.key_of(request.command, request.left);
     let slots = &route.commands.slots;
     request.mark.slot = worker.batch.slot(slots, request.number, command, &mut route.key);
     request.mark.read_only = route.commands.read_only[command];
@@ -124,6 +125,7 @@ fn send_pipeline<E: Engine, P: Protocol>(
     // After the end only what was sent before is sent again.
     let over = now_ns >= worker.stop_ns;
     let Worker { engine, connections, route, batch, recorder, pacer, in_flight, .. } = worker;
+    let by_operation = worker.operations.is_some();
     let requests = &mut connections[conn.0 as usize].requests;
     route.out.clear();
     let (mut count, mut measured) = (0, false);
@@ -131,19 +133,26 @@ fn send_pipeline<E: Engine, P: Protocol>(
         let Some(next) = route.queues.peek(node) else { break };
         // What was sent before is in flight all the while.
         let (is_new, commands) = (!next.mark.was_sent(), u64::from(next.left));
+        let begins = next.progress.step == 0;
         if is_new {
             let full = *in_flight + commands > route.in_flight_max;
             if full {
                 // Whatever room there was is taken by what is in flight elsewhere.
                 route.queues.no_room_before(node, now_ns);
             }
-            if full || over {
+            // An operation that has begun goes on to its end.
+            if full || over && begins {
                 break;
             }
             *in_flight += commands;
         }
         let Some(request) = route.queues.pop(node) else { break };
-        append(&request, route, batch);
+        let asking = request.mark.asking;
+        if by_operation && !asking {
+            operations::append(&request, batch, recorder, &mut route.out);
+        } else {
+            append(&request, route, batch);
+        }
         measured |= request.measured;
         requests.push(request);
         count += 1;
@@ -155,14 +164,11 @@ fn send_pipeline<E: Engine, P: Protocol>(
     let sent_ns = engine.send(conn, &route.out);
     let room_ns = route.queues.room_ns(node);
     for request in requests.newest_mut(count) {
+        let due = !request.mark.was_sent() && request.handed(sent_ns, pacer.is_none());
         request.handed_ns = sent_ns;
-        if !request.mark.was_sent() {
-            request.sent_ns = sent_ns;
-            if pacer.is_none() {
-                request.intended_ns = sent_ns;
-            } else if request.measured {
-                recorder.sent(request.intended_ns, room_ns, sent_ns, u64::from(request.left));
-            }
+        if due && pacer.is_some() && request.measured {
+            let counted = if by_operation { 1 } else { request.left };
+            recorder.sent(request.intended_ns, room_ns, sent_ns, u64::from(counted));
         }
     }
     let len = route.out.len();

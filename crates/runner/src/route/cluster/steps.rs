@@ -3,14 +3,14 @@
 use std::borrow::Cow;
 
 use engine::{Address, ConnId, Engine};
-use measure::{NodeTally, Outcome};
+use measure::NodeTally;
 use wire::Protocol;
 use wire::cluster::Redirect;
 
 use super::{Cluster, ClusterRequest, Mark, Place, balance, recovery, redirect, send, tally_reply};
 use crate::Fatal;
 use crate::recorder::Recorder;
-use crate::request::{Answered, Request};
+use crate::request::{Answer, Progress, Request};
 use crate::route::Route;
 use crate::worker::Worker;
 
@@ -37,7 +37,7 @@ impl Route for Cluster<'_> {
     }
 
     fn splits_sequences(&self) -> bool {
-        self.commands.whole.is_none()
+        !self.commands.whole
     }
 
     fn prepare<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>) {
@@ -116,15 +116,14 @@ impl Route for Cluster<'_> {
         &mut self,
         place: &mut Place,
         request: &ClusterRequest,
-        answered: &Answered,
-        outcome: Outcome,
+        answer: &Answer,
         now_ns: u64,
     ) -> bool {
         let single = request.mark.commands == 1;
         if single {
-            tally_reply(self.tally(place.node), answered, now_ns);
+            tally_reply(self.tally(place.node), &answer.answered, now_ns);
         } else {
-            place.held.push((*answered, outcome));
+            place.held.push(*answer);
         }
         single
     }
@@ -136,18 +135,31 @@ impl Route for Cluster<'_> {
         request: ClusterRequest,
         recorder: &mut Recorder,
         now_ns: u64,
-    ) {
+    ) -> bool {
         if let Some(text) = place.away.take() {
             place.held.clear();
             let Mark { first, commands, .. } = request.mark;
-            let whole = Request { command: first, left: commands, ..request };
+            let progress = Progress { missed: false, failed: false, ..request.progress };
+            let whole = Request { command: first, left: commands, progress, ..request };
             self.turned_away.push((place.node, whole, text));
-            return;
+            return false;
         }
-        for (answered, outcome) in place.held.drain(..) {
-            recorder.reply(&answered, outcome, now_ns);
-            tally_reply(&mut self.tallies[usize::from(place.node)], &answered, now_ns);
+        for answer in place.held.drain(..) {
+            recorder.reply(&answer, now_ns);
+            tally_reply(&mut self.tallies[usize::from(place.node)], &answer.answered, now_ns);
         }
+        true
+    }
+
+    /// On whatever connection of the node that has their keys.
+    #[inline]
+    fn follow<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>, _conn: ConnId) {
+        let mut followers = std::mem::take(&mut worker.followers);
+        for request in followers.drain(..) {
+            let mark = Mark::of(request.command, request.left);
+            send::enqueue(worker, Request { mark, ..request });
+        }
+        worker.followers = followers;
     }
 
     #[inline]

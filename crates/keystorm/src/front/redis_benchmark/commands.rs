@@ -1,0 +1,203 @@
+//! The commands that were typed, as the sequence of a plan or as the operations of a mix.
+
+use std::io::Read;
+use std::os::unix::ffi::OsStringExt;
+use std::sync::Arc;
+
+use report::Persona;
+use wire::Protocol;
+use wire::resp::Resp;
+use workload::command_line::{TypedOperation, TypedStep, split_operations};
+use workload::{
+    Arg, CommandSpec, Credentials, Dataset, Mix, Operation, Pick, PlanParts, Step, When, limits,
+    secret,
+};
+
+use super::dataset;
+use super::options::Options;
+
+/// Why a dataset that nothing uses is refused.
+pub(super) const FIELDS_WANTED: &str = "--dataset: Dataset mode requires a command with field placeholders, \
+     such as: set doc:__rand_int__ __field:title__";
+
+/// The plan of commands given on the command line.
+pub(super) fn parts(
+    base: PlanParts,
+    options: &Options,
+    persona: Persona,
+) -> Result<PlanParts, String> {
+    let mut words: Vec<Vec<u8>> = options.command.iter().map(|w| w.clone().into_vec()).collect();
+    let name = title(&words, base.target.credentials.as_ref());
+    if options.data.stdin_arg {
+        let mut last = Vec::new();
+        let read = std::io::stdin().lock().read_to_end(&mut last);
+        read.map_err(|e| format!("-x: reading the last argument from standard input: {e}"))?;
+        words.push(last);
+    }
+    let mixed = options.data.mix;
+    // To the peers `;>` and `;?` are arguments like others.
+    let stepped = mixed || !persona.is_peer();
+    let typed = split_operations(&words, mixed, stepped, limits::SEQUENCE_MAX)?;
+    let dataset = dataset_of(options)?;
+    let mut reading = Reading {
+        options,
+        dataset: dataset.as_ref(),
+        varies: base.values.is_some(),
+        value_len: base.payload_bytes as u32,
+        skip: 0,
+        has_field: false,
+    };
+    let mut sequence = Vec::new();
+    let mut sizes = Vec::new();
+    for operation in &typed {
+        let first = sequence.len();
+        for words in operation.steps.iter().flat_map(|step| &step.commands) {
+            sequence.push(reading.command(words)?);
+        }
+        let size = |command: &CommandSpec| {
+            let values = command.values() * u64::from(reading.value_len);
+            Resp::compile(command, None).bytes.len() as u64 + values
+        };
+        let step = operation.steps.first().map_or(0, |step| step.commands.len());
+        sizes.push(sequence[first..first + step].iter().map(size).sum::<u64>());
+    }
+    if dataset.is_some() && !reading.has_field {
+        return Err(FIELDS_WANTED.into());
+    }
+    let weights = typed.iter().map(|operation| u64::from(operation.weight));
+    let sum = typed.iter().zip(sizes).map(|(o, size)| u64::from(o.weight) * size).sum::<u64>();
+    let several = mixed || typed.iter().any(|operation| operation.steps.len() > 1);
+    Ok(PlanParts {
+        name,
+        payload_bytes: sum / weights.sum::<u64>().max(1),
+        sequence,
+        mix: several.then(|| mix(&typed)),
+        dataset: dataset.map(Arc::new),
+        ..base
+    })
+}
+
+/// Turns words into commands.
+struct Reading<'o> {
+    options: &'o Options,
+    dataset: Option<&'o Dataset>,
+    /// Whether values are drawn, or else of which length they are and how many bytes of the stream
+    /// of the peers were used up.
+    varies: bool,
+    value_len: u32,
+    skip: u64,
+    has_field: bool,
+}
+
+impl Reading<'_> {
+    fn command(&mut self, words: &[Vec<u8>]) -> Result<CommandSpec, String> {
+        let args: Result<Vec<Arg>, String> = words.iter().map(|word| self.arg(word)).collect();
+        let command = CommandSpec { args: args?, inline: false };
+        Ok(match self.options.data.ttl {
+            Some(lifetime) => command.with_lifetime(lifetime),
+            None => command,
+        })
+    }
+
+    fn arg(&mut self, word: &[u8]) -> Result<Arg, String> {
+        let arg = Arg::literal(word);
+        let arg = if self.options.server.cluster { arg.with_tags() } else { arg };
+        let arg = match self.options.data.ttl {
+            Some(lifetime) => arg.with_lifetimes(lifetime),
+            None if arg.names_lifetime() => {
+                return Err("__ttl__ needs --ttl to say how long".into());
+            }
+            None => arg,
+        };
+        let Some(dataset) = self.dataset else {
+            if arg.names_field() {
+                return Err("a __field:name__ placeholder needs --dataset FILE".into());
+            }
+            let arg = match self.varies {
+                true => arg.with_values(),
+                false => arg.with_data(self.value_len, &mut self.skip),
+            };
+            return Ok(arg.with_numbers());
+        };
+        if word.windows(8).any(|w| w == b"__data__") {
+            return Err("__data__ placeholders cannot be used with --dataset option".into());
+        }
+        self.has_field |= arg.names_field();
+        let with_fields = arg.with_fields(dataset.columns()).map_err(|field| {
+            let columns = dataset.columns().join(", ");
+            format!(
+                "Field placeholder '__field:{field}__' not found in dataset fields; there are \
+                 {columns}"
+            )
+        });
+        Ok(with_fields?.with_numbers())
+    }
+}
+
+/// The operations, whose commands are those of the sequence.
+fn mix(typed: &[TypedOperation]) -> Mix {
+    let names = operation_names(typed);
+    let operations = typed.iter().zip(names).map(|(operation, name)| {
+        let steps = operation.steps.iter().map(|TypedStep { when, commands }| Step {
+            commands: commands.len() as u32,
+            when: *when,
+        });
+        Operation { name, weight: operation.weight, steps: steps.collect(), keys: None }
+    });
+    Mix { operations: operations.collect(), pick: Pick::Drawn }
+}
+
+/// What operations are called in reports: their commands; of those that have the same, the whole
+/// line, and a number if even that is the same.
+fn operation_names(typed: &[TypedOperation]) -> Vec<String> {
+    let joined = |operation: &TypedOperation, command: &dyn Fn(&[Vec<u8>]) -> String| {
+        let mut name = String::new();
+        for (at, TypedStep { when, commands }) in operation.steps.iter().enumerate() {
+            name += match (at, when) {
+                (0, _) => "",
+                (_, When::Always) => " ;> ",
+                (_, When::OnMiss) => " ;? ",
+            };
+            name += &commands.iter().map(|words| command(words)).collect::<Vec<_>>().join(" ; ");
+        }
+        name
+    };
+    let word = |word: &[u8]| String::from_utf8_lossy(word).into_owned();
+    let short = |words: &[Vec<u8>]| words.first().map_or(String::new(), |w| word(w).to_lowercase());
+    let long = |words: &[Vec<u8>]| {
+        secret::shown_sequence(words).iter().map(|w| word(w)).collect::<Vec<_>>().join(" ")
+    };
+    let shorts: Vec<String> = typed.iter().map(|o| joined(o, &short)).collect();
+    let times = |names: &[String], name: &String| names.iter().filter(|n| *n == name).count();
+    let mut names: Vec<String> = Vec::new();
+    for (operation, name) in typed.iter().zip(&shorts) {
+        let mut name =
+            if times(&shorts, name) == 1 { name.clone() } else { joined(operation, &long) };
+        let base = name.clone();
+        for number in 2.. {
+            if !names.contains(&name) {
+                break;
+            }
+            name = format!("{base} #{number}");
+        }
+        names.push(name);
+    }
+    names
+}
+
+/// A command line without passwords, as its results are titled.
+fn title(words: &[Vec<u8>], login: Option<&Credentials>) -> String {
+    let mut shown = secret::shown_sequence(words);
+    let known = login.map(|login| login.password.reveal()).filter(|known| !known.is_empty());
+    for word in shown.iter_mut().skip(1).filter(|word| Some(&word[..]) == known.map(str::as_bytes))
+    {
+        *word = secret::HIDDEN.into();
+    }
+    shown.iter().map(|word| String::from_utf8_lossy(word)).collect::<Vec<_>>().join(" ")
+}
+
+fn dataset_of(options: &Options) -> Result<Option<Dataset>, String> {
+    let row = options.data.xml_root_element.as_deref();
+    let rows_max = options.data.maxdocs.and_then(|n| usize::try_from(n).ok()).filter(|n| *n > 0);
+    options.data.dataset.as_deref().map(|path| dataset::read(path, row, rows_max)).transpose()
+}

@@ -1,0 +1,126 @@
+//! `--mix`, `;>` and `;?`: operations as the server saw them, and as reports tell of them.
+
+use serde_json::Value;
+
+use crate::record::{json, place};
+use crate::server::{Server, called, calls};
+
+#[test]
+fn a_mix_is_drawn_by_weight_whatever_carries_it() {
+    let server = Server::redis();
+    let line = "-q --mix -n 20000 -r 1000 --seed 3";
+    let mix = "-- 9 get k:__key__ ';' 1 set k:__key__ __data__";
+    let sent = |options: &str| {
+        server.reset();
+        server.run(&format!("{line} {options} {mix}")).ok();
+        server.counts()
+    };
+    let first = sent("-c 1");
+    assert_eq!(first["get"] + first["set"], 20_000, "-n counts operations");
+    // Five standard deviations of a draw of one in ten are 212.
+    assert!((1_788..=2_212).contains(&first["set"]), "{first:?}");
+    for same in ["-c 9 -P 16", "--threads 3 -c 9", "--engine epoll --window rolling -P 4"] {
+        assert_eq!(sent(same), first, "{same}");
+    }
+}
+
+#[test]
+fn a_cache_is_filled_on_its_misses_and_both_sides_count_them_alike() {
+    let server = Server::valkey();
+    let (_dir, file) = place();
+    let aside = "get k:__key__ ';?' set k:__key__ __data__";
+    let ran = server.run(&format!("-n 5000 -r 100 -P 4 --json {} {aside}", file.display())).ok();
+    assert!(ran.out.contains("5000 operations ("), "{}", ran.out);
+    let (hits, misses) = (server.info("keyspace_hits"), server.info("keyspace_misses"));
+    assert_eq!((server.calls("get"), server.calls("set")), (5_000, misses));
+    assert!(misses >= 100, "every key was missed once");
+    let saved = json(&file);
+    assert_eq!(valid_by("keystorm.run.1.json", &saved), Ok(()));
+    let test = &saved["tests"][0];
+    let operation = &test["operations"][0];
+    assert_eq!(operation["name"], "get ;? set");
+    let count = |of: &Value, field: &str| of[field].as_u64().unwrap();
+    assert_eq!((count(operation, "hits"), count(operation, "misses")), (hits, misses));
+    assert_eq!(count(operation, "count"), 5_000);
+    assert_eq!(count(test, "requests"), 5_000 + misses);
+    let [get, set] = [0, 1].map(|n| &test["commands"][n]);
+    assert_eq!((count(get, "ok"), count(get, "miss"), count(set, "ok")), (hits, misses, misses));
+    for direction in ["bytes_out", "bytes_in"] {
+        let whole = count(&test["connections"], direction);
+        assert_eq!(count(get, direction) + count(set, direction), whole);
+        assert_eq!(count(operation, direction), whole);
+    }
+}
+
+#[test]
+fn every_layout_has_a_row_for_each_operation_and_one_for_the_whole() {
+    let server = Server::redis();
+    let mix = "--mix -n 2000 -r 10 -- 3 get k:__key__ ';' 1 set k:__key__ v ';>' del k:__key__";
+    let csv = server.run(&format!("--csv {mix}")).ok().out;
+    let names: Vec<&str> = csv.lines().skip(1).filter_map(|row| row.split('"').nth(1)).collect();
+    let [whole, get, write] = names[..] else { panic!("{csv}") };
+    assert_eq!((get, write), (&*format!("{whole}: get"), &*format!("{whole}: set ;> del")));
+    let quiet = server.run(&format!("-q {mix}")).ok().out;
+    assert!(quiet.contains("\n  get: ") && quiet.contains("\n  set ;> del: "), "{quiet}");
+    let text = server.run(mix).ok().out;
+    for row in ["operation (ms)", "\n  get  ", "set ;> del: SET", "set ;> del: DEL"] {
+        assert!(text.contains(row), "{row}: {text}");
+    }
+    let (_dir, file) = place();
+    let page = file.with_extension("html");
+    server.run(&format!("--html {} -q {mix}", page.display())).ok();
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.contains("set ;&gt; del") && page.contains("bytes received"));
+}
+
+#[test]
+fn a_schedule_is_of_operations() {
+    let server = Server::redis();
+    let line = "--rps 500 -n 500 -r 10 -q get k:__key__ ';>' set k:__key__ v ';>' get k:__key__";
+    let ran = server.run(line).ok();
+    assert!(ran.out.contains("operations per second"), "{}", ran.out);
+    assert_eq!(server.counts(), calls([("get", 1000), ("set", 500)]));
+}
+
+#[test]
+fn what_is_no_mix_is_a_usage_error() {
+    let server = Server::redis();
+    for (line, why) in [
+        ("--mix", "--mix"),
+        ("--mix -- 0 get k", "whole number from 1 on"),
+        ("--mix -- -3 get k", "whole number from 1 on"),
+        ("--mix -- ';'", "no operation"),
+        ("get k ';>'", "stands between two commands"),
+        ("-- ';?' get k", "stands between two commands"),
+        ("set k v EX __ttl__", "--ttl"),
+        ("--ttl 0 set k v", "1 second"),
+    ] {
+        server.run(&format!("-q -n 10 {line}")).exits(2).says(why);
+    }
+    assert_eq!(server.counts(), calls([]));
+    // To the peers these are words like others.
+    let (_dir, link) = called("redis-benchmark");
+    let words = ["-p", &server.port().to_string(), "-n", "10", "-q", "echo", ";>"];
+    crate::program::Keystorm::of(link, words.map(str::to_owned)).run().ok();
+    assert_eq!(server.calls("echo"), 10);
+}
+
+#[test]
+fn keys_live_as_long_as_they_are_told() {
+    let server = Server::redis();
+    let keys = "-q -n 200 -r 200 --sequential";
+    server.run(&format!("{keys} --ttl 100..200 set k:__rand_int__ v")).ok();
+    server.run(&format!("{keys} --ttl 1h -t set")).ok();
+    server.run(&format!("{keys} --ttl 100..200 setex s:__rand_int__ __ttl__ v")).ok();
+    let ttl = |key: String| server.number(&["TTL", &key]);
+    let keys = server.keys();
+    assert_eq!(keys.len(), 600);
+    let mut seen = std::collections::BTreeSet::new();
+    for key in keys {
+        let (own, left) = (key.starts_with("key:"), ttl(key));
+        let range = if own { 3_500..=3_600 } else { 40..=200 };
+        assert!(range.contains(&left), "{left}");
+        seen.insert(left);
+    }
+    assert!(seen.len() > 20, "{seen:?}");
+}

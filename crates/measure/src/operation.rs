@@ -1,0 +1,92 @@
+//! Counts and latencies of one operation that has several commands.
+//!
+//! An operation of one command needs none: what is counted of the command says it all.
+
+use crate::Latency;
+use crate::tally::{TallyShape, merge_optional};
+
+/// How an operation ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// Every reply was a value, a status or a collection.
+    Ok,
+    /// There was nothing at a key that it asked for.
+    Missed,
+    /// A reply was an error; later steps were not sent.
+    Failed,
+}
+
+/// See the module.
+#[derive(Debug, Clone)]
+pub struct OperationTally {
+    /// From when its first step was sent to its last reply.
+    pub service: Latency,
+    /// From when it was due to its last reply, where operations are due at times of their own.
+    pub scheduled_response: Option<Latency>,
+    /// How many ended with values alone.
+    pub ok: u64,
+    /// With a miss among the replies.
+    pub missed: u64,
+    /// With an error.
+    pub failed: u64,
+}
+
+impl OperationTally {
+    pub(crate) fn new(shape: &TallyShape) -> Self {
+        let latency = || Latency::new(shape.precision);
+        Self {
+            service: latency(),
+            scheduled_response: shape.scheduled.then(latency),
+            ok: 0,
+            missed: 0,
+            failed: 0,
+        }
+    }
+
+    /// From due to its last reply: what a user of the server would have waited.
+    #[must_use]
+    pub fn response(&self) -> &Latency {
+        self.scheduled_response.as_ref().unwrap_or(&self.service)
+    }
+
+    /// How many ended.
+    #[must_use]
+    pub fn ended(&self) -> u64 {
+        self.ok.saturating_add(self.missed).saturating_add(self.failed)
+    }
+
+    /// Adds one that was due and first sent at these times and ended at that. One that failed has
+    /// no latency, as a command has none that does.
+    #[inline]
+    pub fn record(&mut self, ended: Ended, intended_ns: u64, sent_ns: u64, done_ns: u64) {
+        match ended {
+            Ended::Ok => self.ok += 1,
+            Ended::Missed => self.missed += 1,
+            Ended::Failed => {
+                self.failed += 1;
+                return;
+            }
+        }
+        self.service.record_n(done_ns.saturating_sub(sent_ns), 1);
+        if let Some(response) = &mut self.scheduled_response {
+            response.record_n(done_ns.saturating_sub(intended_ns), 1);
+        }
+    }
+
+    /// Adds all that `other` holds.
+    pub fn merge(&mut self, other: &Self) {
+        let Self { service, scheduled_response, ok, missed, failed } = other;
+        self.service.merge(service);
+        merge_optional(&mut self.scheduled_response, scheduled_response.as_ref());
+        self.ok = self.ok.saturating_add(*ok);
+        self.missed = self.missed.saturating_add(*missed);
+        self.failed = self.failed.saturating_add(*failed);
+    }
+
+    pub(crate) fn clear(&mut self) {
+        let Self { service, scheduled_response, ok, missed, failed } = self;
+        service.clear();
+        scheduled_response.iter_mut().for_each(Latency::clear);
+        (*ok, *missed, *failed) = (0, 0, 0);
+    }
+}

@@ -1,0 +1,151 @@
+//! The figures of each operation of a mix, and of the commands that it is made of.
+//!
+//! Where an operation is one command, its figures are that command's; where it has several, they are
+//! counted by themselves. Either way every layout takes them from here.
+
+use measure::{CommandTally, Latency, Tally};
+use workload::Plan;
+
+use crate::{LatencyFigures, escape};
+
+/// What is said of one operation.
+#[derive(Debug, Clone)]
+pub struct OperationFigures {
+    /// Its name, safe for a terminal.
+    pub name: String,
+    /// Its share of the mix by the plan, 0 to 1.
+    pub weight_share: f64,
+    /// How many ended, failed ones included.
+    pub count: u64,
+    /// How many of them ended in a second.
+    pub rate_per_s: f64,
+    /// Those without a miss or an error among the replies.
+    pub hits: u64,
+    /// Those with a miss.
+    pub misses: u64,
+    /// Those with an error.
+    pub errors: u64,
+    /// Bytes of its requests and of the replies to them.
+    pub bytes_out: u64,
+    /// See above.
+    pub bytes_in: u64,
+    /// From when it was due to its last reply; in a closed loop the same as `service`.
+    pub response: LatencyFigures,
+    /// From when its first command was sent to its last reply.
+    pub service: LatencyFigures,
+    /// All response times, of which `response` is taken.
+    pub response_times: Latency,
+    /// Its different commands, where there are several.
+    pub commands: Vec<CommandFigures>,
+}
+
+/// What is said of one command.
+#[derive(Debug, Clone)]
+pub struct CommandFigures {
+    /// Its name, safe for a terminal.
+    pub name: String,
+    /// Replies with a value, a status or a collection.
+    pub values: u64,
+    /// Replies that said that there was nothing.
+    pub misses: u64,
+    /// Error replies.
+    pub errors: u64,
+    /// From when it was due to its reply.
+    pub response: LatencyFigures,
+}
+
+impl CommandFigures {
+    fn of(name: &str, tally: &CommandTally) -> Self {
+        Self {
+            name: escape(name),
+            values: tally.ok,
+            misses: tally.miss,
+            errors: tally.errors,
+            response: LatencyFigures::of(tally.response()),
+        }
+    }
+
+    /// Of each different command of a plan.
+    #[must_use]
+    pub fn of_plan(plan: &Plan, total: &Tally) -> Vec<Self> {
+        let different = plan.different_commands();
+        let named = different.commands.iter().map(|command| command.name());
+        named.zip(&total.commands).map(|(name, tally)| Self::of(&name, tally)).collect()
+    }
+}
+
+impl OperationFigures {
+    /// Of each operation of a plan's mix, in a run of so many seconds; none without a mix.
+    #[must_use]
+    pub fn of_plan(plan: &Plan, total: &Tally, elapsed_s: f64) -> Vec<Self> {
+        let Some(mix) = &plan.mix else { return Vec::new() };
+        let weights: f64 = mix.operations.iter().map(|operation| f64::from(operation.weight)).sum();
+        let different = plan.different_commands();
+        let figures = mix.spans().enumerate().map(|(at, (operation, span))| {
+            // The different commands of an operation are neighbours, and no other has them.
+            let which = &different.of[span];
+            let (first, last) = (which.iter().min(), which.iter().max());
+            let own =
+                first.map_or(0..0, |first| *first as usize..*last.unwrap_or(first) as usize + 1);
+            let tallies = &total.commands[own.clone()];
+            let sum = |pick: fn(&CommandTally) -> u64| {
+                tallies.iter().map(pick).fold(0, u64::saturating_add)
+            };
+            let whole = total.operations.get(at);
+            let (hits, misses, errors) = match whole {
+                Some(whole) => (whole.ok, whole.missed, whole.failed),
+                None => (sum(|c| c.ok), sum(|c| c.miss), sum(|c| c.errors)),
+            };
+            let merged = |pick: fn(&CommandTally) -> &Latency| {
+                let mut all = Latency::new(plan.precision);
+                tallies.iter().for_each(|tally| all.merge(pick(tally)));
+                all
+            };
+            let response = whole
+                .map_or_else(|| merged(CommandTally::response), |whole| whole.response().clone());
+            let service = whole.map_or_else(
+                || LatencyFigures::of(&merged(|c| &c.service)),
+                |whole| LatencyFigures::of(&whole.service),
+            );
+            let count = [hits, misses, errors].into_iter().fold(0, u64::saturating_add);
+            let commands = different.commands[own].iter().zip(tallies);
+            let commands = commands.map(|(c, tally)| CommandFigures::of(&c.name(), tally));
+            Self {
+                name: escape(&operation.name),
+                weight_share: f64::from(operation.weight) / weights,
+                count,
+                rate_per_s: if elapsed_s > 0.0 { count as f64 / elapsed_s } else { 0.0 },
+                hits,
+                misses,
+                errors,
+                bytes_out: sum(|c| c.bytes_out),
+                bytes_in: sum(|c| c.bytes_in),
+                response: LatencyFigures::of(&response),
+                service,
+                response_times: response,
+                commands: if operation.commands() > 1 { commands.collect() } else { Vec::new() },
+            }
+        });
+        figures.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Summary, fixture};
+
+    #[test]
+    fn an_operation_of_one_command_has_the_figures_of_that() {
+        let run = fixture::mix();
+        let summary = Summary::of(&run);
+        let [get, aside] = &summary.operations[..] else { panic!("{:?}", summary.operations) };
+        assert_eq!((get.name.as_str(), get.count, get.misses), ("get", 90, 10));
+        assert_eq!((get.bytes_out, get.bytes_in, get.commands.len()), (900, 1800, 0));
+        assert_eq!((aside.count, aside.hits, aside.misses, aside.errors), (10, 6, 3, 1));
+        assert_eq!(aside.commands.len(), 2);
+        assert_eq!(summary.requests, 90 + 10 + 3, "commands, one of which was refused");
+        assert_eq!(summary.counted(), 100, "operations");
+        let shares: Vec<f64> = summary.operations.iter().map(|o| o.weight_share).collect();
+        assert_eq!(shares, [0.9, 0.1]);
+    }
+}

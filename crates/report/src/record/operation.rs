@@ -1,0 +1,71 @@
+//! One operation of a mix in a saved run.
+
+use measure::OperationTally;
+use serde::{Deserialize, Serialize};
+
+use super::RecordError;
+use super::latency::LatencyRecord;
+use crate::{OperationFigures, Summary};
+
+/// One operation. Loading takes counts and latencies where it has several commands; of one with a
+/// single command they are that command's.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct OperationRecord {
+    name: String,
+    /// Its share of the mix by the plan, 0 to 1.
+    weight_share: f64,
+    count: u64,
+    rate_per_s: f64,
+    hits: u64,
+    misses: u64,
+    errors: u64,
+    bytes_out: u64,
+    bytes_in: u64,
+    latency_ms: Latencies,
+}
+
+/// Without a `response` of its own, response time is service time. A service time that only its
+/// command knows is not written twice.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Latencies {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    service: Option<LatencyRecord>,
+    response: LatencyRecord,
+}
+
+impl OperationRecord {
+    pub(super) fn of_run(summary: &Summary<'_>) -> Result<Vec<Self>, RecordError> {
+        let tallies = &summary.run.measurement.total.operations;
+        let record = |(at, figures): (usize, &OperationFigures)| {
+            let service = tallies.get(at).filter(|tally| tally.scheduled_response.is_some());
+            Ok(Self {
+                name: summary.run.plan.operation_names().nth(at).unwrap_or_default().to_owned(),
+                weight_share: figures.weight_share,
+                count: figures.count,
+                rate_per_s: figures.rate_per_s,
+                hits: figures.hits,
+                misses: figures.misses,
+                errors: figures.errors,
+                bytes_out: figures.bytes_out,
+                bytes_in: figures.bytes_in,
+                latency_ms: Latencies {
+                    service: service.map(|tally| LatencyRecord::of(&tally.service)).transpose()?,
+                    response: LatencyRecord::of(&figures.response_times)?,
+                },
+            })
+        };
+        summary.operations.iter().enumerate().map(record).collect()
+    }
+
+    pub(super) fn tally(&self) -> Result<OperationTally, RecordError> {
+        let response = self.latency_ms.response.latency()?;
+        let service = self.latency_ms.service.as_ref().map(LatencyRecord::latency).transpose()?;
+        Ok(OperationTally {
+            scheduled_response: service.is_some().then(|| response.clone()),
+            service: service.unwrap_or(response),
+            ok: self.hits,
+            missed: self.misses,
+            failed: self.errors,
+        })
+    }
+}

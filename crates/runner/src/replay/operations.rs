@@ -1,0 +1,189 @@
+//! Operations of a mix: which are sent, what follows on which reply, and what their times are of.
+
+use std::collections::BTreeMap;
+
+use engine::ConnId;
+use measure::Ending;
+use workload::{
+    ClusterOptions, CommandSpec, KeyDist, Mix, OnError, Operation, Pace, Pick, PlanParts, Share,
+    Step, Stop, When,
+};
+
+use super::cluster::masters;
+use super::server::Server;
+use super::{MS, SECOND, parts, replay, replay_on};
+
+fn operation(name: &str, weight: u32, steps: &[When]) -> Operation {
+    let steps = steps.iter().map(|when| Step { commands: 1, when: *when });
+    Operation { name: name.into(), weight, steps: steps.collect(), keys: None }
+}
+
+/// Nine times a `PING`, and once a `GET` of a key, of which one in two misses and is then set.
+fn mixed(connections: u32, depth: u32, stop: Stop) -> PlanParts {
+    PlanParts {
+        sequence: vec![
+            CommandSpec::parse(["PING", "x"]),
+            CommandSpec::parse(["GET", "k:__key__"]),
+            CommandSpec::parse(["SET", "k:__key__", "v"]),
+        ],
+        mix: Some(Mix {
+            operations: vec![
+                operation("ping", 9, &[When::Always]),
+                operation("look-aside", 1, &[When::Always, When::OnMiss]),
+            ],
+            pick: Pick::Drawn,
+        }),
+        ..parts(connections, depth, stop)
+    }
+}
+
+/// `GET`s of even keys miss.
+fn half_missing(words: &[String], _: usize) -> Vec<u8> {
+    match words[0].as_str() {
+        "GET" if words[1].ends_with(['0', '2', '4', '6', '8']) => b"$-1\r\n".to_vec(),
+        "GET" => b"$1\r\nv\r\n".to_vec(),
+        _ => b"+OK\r\n".to_vec(),
+    }
+}
+
+#[test]
+fn a_step_follows_its_reply_on_its_connection_and_misses_decide() {
+    for (connections, depth, clustered) in
+        [(1, 1, false), (7, 1, false), (3, 16, false), (6, 4, true)]
+    {
+        let mut plan = mixed(connections, depth, Stop::Requests(2_000));
+        let topology = clustered.then(|| masters(3));
+        plan.target.cluster = clustered.then(ClusterOptions::default);
+        let server = Server::taking(MS / 10).answering(half_missing);
+        let (got, log) = replay_on(plan, server, topology.as_ref());
+        assert_eq!(got.ending, Ending::Complete);
+        let mut gets: BTreeMap<String, Vec<ConnId>> = BTreeMap::new();
+        let mut counts = [0u64; 3];
+        for (_, conn, words) in &log.requests {
+            match words[0].as_str() {
+                "PING" => counts[0] += 1,
+                "GET" => {
+                    counts[1] += 1;
+                    gets.entry(words[1].clone()).or_default().push(*conn);
+                }
+                _ => {
+                    counts[2] += 1;
+                    let before = gets.get_mut(&words[1]).expect("a SET comes after its GET");
+                    let same = before.iter().position(|before| before == conn || clustered);
+                    before.remove(same.expect("on the same connection"));
+                }
+            }
+        }
+        let [pings, looks, sets] = counts;
+        assert_eq!(pings + looks, 2_000, "-n counts operations");
+        assert!((150..250).contains(&looks), "{looks}");
+        let left: usize = gets
+            .iter()
+            .filter(|(key, _)| half_missing(&["GET".into(), (*key).clone()], 0) == b"$-1\r\n")
+            .map(|(_, conns)| conns.len())
+            .sum();
+        assert_eq!(left, 0, "every miss was followed by a SET");
+        let total = got.total;
+        assert_eq!((total.requests(), total.operations_ended()), (2_000 + sets, 2_000));
+        let [ping, look] = &total.operations[..] else { panic!() };
+        assert_eq!((ping.ok, look.missed, look.ok), (pings, sets, looks - sets));
+        let bytes = |n: usize| total.commands[n].bytes_out / [pings, looks, sets][n];
+        assert_eq!([bytes(0), bytes(1), bytes(2)], [21, 34, 41]);
+        assert_eq!(total.commands[2].bytes_in, sets * 5);
+        let sent: u64 = total.commands.iter().map(|c| c.bytes_out).sum();
+        assert_eq!(sent, total.connections.bytes_out);
+    }
+}
+
+#[test]
+fn an_operations_time_spans_its_steps_and_each_command_has_its_own() {
+    let mut plan = mixed(4, 1, Stop::AfterNs(4 * SECOND));
+    plan.pace = Pace::constant(100.0);
+    plan.keys.draw = KeyDist::SEQUENTIAL;
+    let server = Server::taking(MS).answering(|words, _| match words[0].as_str() {
+        "GET" => b"$-1\r\n".to_vec(),
+        _ => b"+OK\r\n".to_vec(),
+    });
+    let (got, _) = replay(plan, server);
+    let total = got.total;
+    let lateness = total.lateness.as_ref().unwrap();
+    assert_eq!((lateness.due, lateness.total.count()), (400, 400), "a schedule is of operations");
+    assert_eq!(total.operations_ended(), 400);
+    let [ping, look] = &total.operations[..] else { panic!() };
+    assert_eq!((ping.response().max_ns(), look.response().min_ns()), (Some(MS), Some(2 * MS)));
+    assert_eq!(look.response().max_ns(), Some(2 * MS));
+    for command in &total.commands {
+        assert_eq!(
+            (command.response().min_ns(), command.response().max_ns()),
+            (Some(MS), Some(MS))
+        );
+    }
+}
+
+#[test]
+fn an_error_ends_its_operation_and_nothing_else() {
+    let mut plan = mixed(3, 4, Stop::Requests(500));
+    plan.on_error = OnError::Count;
+    if let Some(mix) = &mut plan.mix {
+        mix.operations[1].steps[1].when = When::Always;
+    }
+    let server = Server::taking(MS / 10).answering(|words, _| match words[0].as_str() {
+        "GET" => b"-OOM no room\r\n".to_vec(),
+        _ => b"+OK\r\n".to_vec(),
+    });
+    let (got, log) = replay(plan, server);
+    assert!(log.requests.iter().all(|(.., words)| words[0] != "SET"));
+    let look = &got.total.operations[1];
+    assert_eq!(
+        (look.failed, look.ok, got.total.operations_ended()),
+        (got.total.errors.total(), 0, 500)
+    );
+    assert_eq!(got.total.commands[1].errors, look.failed);
+}
+
+#[test]
+fn an_operation_that_began_in_time_is_finished() {
+    let mut plan = mixed(2, 1, Stop::AfterNs(SECOND));
+    plan.mix =
+        Some(Mix { operations: vec![operation("o", 1, &[When::Always; 3])], pick: Pick::Drawn });
+    let (got, log) = replay(plan, Server::taking(300 * MS));
+    assert_eq!(log.requests.len() % 3, 0, "{}", log.requests.len());
+    assert_eq!(got.total.operations_ended() * 3, got.total.requests());
+    assert_eq!(got.total.connections.unanswered, 0);
+}
+
+#[test]
+fn each_connection_can_have_a_count_and_an_order_of_its_own() {
+    for (pace, depth) in [(Pace::Closed, 1), (Pace::Closed, 3), (Pace::constant(1_000.0), 1)] {
+        let mut plan = mixed(5, depth, Stop::Requests(22));
+        plan.pace = pace;
+        plan.share = Share::PerConnection;
+        plan.sequence.truncate(2);
+        plan.mix = Some(Mix {
+            operations: vec![
+                operation("set", 1, &[When::Always]),
+                operation("get", 10, &[When::Always]),
+            ],
+            pick: Pick::InOrder,
+        });
+        let (got, log) = replay(plan, Server::taking(MS / 10));
+        assert_eq!((got.ending, got.total.requests()), (Ending::Complete, 110));
+        let mut per_connection: BTreeMap<ConnId, Vec<bool>> = BTreeMap::new();
+        for (_, conn, words) in &log.requests {
+            per_connection.entry(*conn).or_default().push(words[0] == "PING");
+        }
+        let once: Vec<bool> = (0..22).map(|n| n % 11 == 0).collect();
+        assert!(per_connection.into_values().all(|sent| sent == once));
+    }
+}
+
+#[test]
+fn operations_that_are_lost_leave_no_step_behind() {
+    let mut plan = mixed(4, 2, Stop::AfterNs(3 * SECOND));
+    (plan.reconnect, plan.on_error) = (true, OnError::Count);
+    let server = Server::taking(MS).answering(half_missing).down(SECOND..2 * SECOND);
+    let (got, log) = replay(plan, server);
+    let lost = got.total.connections.lost;
+    assert!((1..=8).contains(&lost), "{lost}");
+    assert_eq!(log.requests.len() as u64, got.total.requests() + lost);
+}

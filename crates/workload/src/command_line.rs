@@ -1,0 +1,163 @@
+//! How a line of words is cut into operations, their steps and their commands.
+//!
+//! Owns the separators: `;` as in `valkey-benchmark`, and `;>` and `;?` before a later step. What the
+//! words of a command mean is [`command`](crate::command)'s business.
+
+use crate::When;
+
+/// An operation as it was typed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TypedOperation {
+    /// How often it is picked, beside the others.
+    pub weight: u32,
+    /// Its steps, each with a command at least.
+    pub steps: Vec<TypedStep>,
+}
+
+/// Commands that are sent together, as words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TypedStep {
+    /// When they are sent.
+    pub when: When,
+    /// The commands.
+    pub commands: Vec<Vec<Vec<u8>>>,
+}
+
+/// Cuts `[N] command args [';' [N] command args …]` into operations. With `mixed` each is one, and N
+/// is its weight; without, all are one operation, and N repeats a command. With `stepped` a command
+/// after `;>` or `;?` belongs to a later step. Empty commands are skipped, as in `valkey-benchmark`.
+///
+/// # Errors
+/// A count that is no number, a weight of 0, a later step of nothing, or more than `limit` commands;
+/// in words for the person at the command line.
+pub fn split_operations(
+    words: &[Vec<u8>],
+    mixed: bool,
+    stepped: bool,
+    limit: usize,
+) -> Result<Vec<TypedOperation>, String> {
+    let mut operations: Vec<TypedOperation> = Vec::new();
+    let mut commands = 0;
+    let mut start = 0;
+    // What stood before the words at hand.
+    let mut separator = &b";"[..];
+    for end in 0..=words.len() {
+        let word = words.get(end).map(Vec::as_slice);
+        let ends = match word {
+            None | Some(b";") => true,
+            Some(b";>" | b";?") => stepped,
+            Some(_) => false,
+        };
+        if !ends {
+            continue;
+        }
+        let group = &words[start..end];
+        start = end + 1;
+        let before = std::mem::replace(&mut separator, word.unwrap_or_default());
+        let begins = operations.is_empty() || mixed && before == b";";
+        let (count, command) = counted(group, mixed && begins)?;
+        if before != b";" && (command.is_empty() || operations.is_empty()) {
+            let sign = String::from_utf8_lossy(before);
+            return Err(format!(
+                "{sign} stands between two commands, of which the second is sent \
+                                after the reply to the first"
+            ));
+        }
+        if command.is_empty() {
+            continue;
+        }
+        let (weight, repeat) = if mixed && begins { (count, 1) } else { (1, count) };
+        commands += repeat;
+        if commands > limit {
+            return Err(format!("a sequence holds at most {limit} commands, repeats included"));
+        }
+        if begins {
+            let weight = u32::try_from(weight)
+                .map_err(|_| format!("the weight {weight} is above {}", u32::MAX))?;
+            operations.push(TypedOperation { weight, steps: Vec::new() });
+        }
+        let Some(operation) = operations.last_mut() else { continue };
+        let when = if before == b";?" { When::OnMiss } else { When::Always };
+        if before != b";" || operation.steps.is_empty() {
+            operation.steps.push(TypedStep { when, commands: Vec::new() });
+        }
+        if let Some(step) = operation.steps.last_mut() {
+            step.commands.extend(std::iter::repeat_n(command.to_vec(), repeat));
+        }
+    }
+    if mixed && operations.is_empty() {
+        return Err("--mix: there is no operation to draw from".to_owned());
+    }
+    Ok(operations)
+}
+
+/// The number before a command, 1 without one, and the command.
+fn counted(group: &[Vec<u8>], weight: bool) -> Result<(usize, &[Vec<u8>]), String> {
+    let Some(first) = group.first() else { return Ok((1, group)) };
+    let text = String::from_utf8_lossy(first);
+    let begins = |digits: std::ops::RangeInclusive<char>| text.starts_with(|c| digits.contains(&c));
+    if weight && (begins('0'..='9') || text.parse::<f64>().is_ok()) {
+        let weight = text.parse().ok().filter(|weight| *weight > 0);
+        let fault =
+            || format!("{text:?} is no weight of an operation, which is a whole number from 1 on");
+        return Ok((weight.ok_or_else(fault)?, &group[1..]));
+    }
+    if begins('1'..='9') {
+        let fault = |_| format!("{text:?} stands where a command begins and is no count");
+        return Ok((text.parse().map_err(fault)?, &group[1..]));
+    }
+    Ok((1, group))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cut(line: &str, mixed: bool, stepped: bool) -> Result<String, String> {
+        let words: Vec<Vec<u8>> = line.split(' ').map(|w| w.as_bytes().to_vec()).collect();
+        let text = |command: &Vec<Vec<u8>>| String::from_utf8(command.join(&b' ')).unwrap();
+        let step = |step: &TypedStep| {
+            let commands: Vec<String> = step.commands.iter().map(text).collect();
+            format!("{}{}", if step.when == When::OnMiss { "?" } else { "" }, commands.join("|"))
+        };
+        let operations = split_operations(&words, mixed, stepped, 100)?.into_iter().map(|o| {
+            format!("{}:{}", o.weight, o.steps.iter().map(step).collect::<Vec<_>>().join(">"))
+        });
+        Ok(operations.collect::<Vec<_>>().join(" "))
+    }
+
+    #[test]
+    fn sequences_are_cut_at_semicolons_and_repeated() {
+        let line = "2 SET a b ; GET a ; ; 3 PING";
+        assert_eq!(cut(line, false, true).unwrap(), "1:SET a b|SET a b|GET a|PING|PING|PING");
+        assert_eq!(cut("", false, false).unwrap_or_default(), "1:");
+        assert_eq!(cut("ECHO ;> ;?", false, false).unwrap(), "1:ECHO ;> ;?", "the peers' words");
+    }
+
+    #[test]
+    fn in_a_mix_each_command_is_an_operation_and_the_number_its_weight() {
+        assert_eq!(cut("9 GET a ; SET a b ;", true, true).unwrap(), "9:GET a 1:SET a b");
+        let line = "9 GET a ;? SET a b ;> 2 PING ; 1 DEL a";
+        assert_eq!(cut(line, true, true).unwrap(), "9:GET a>?SET a b>PING|PING 1:DEL a");
+    }
+
+    #[test]
+    fn steps_gather_the_commands_between_them() {
+        assert_eq!(cut("A ; B ;> C ; D ;? E", false, true).unwrap(), "1:A|B>C|D>?E");
+    }
+
+    #[test]
+    fn what_is_no_line_is_refused() {
+        let fault = |line: &str, mixed| cut(line, mixed, true).unwrap_err();
+        assert!(fault("2x SET a b", false).contains("2x"));
+        assert!(fault("101 PING", false).contains("at most 100"));
+        for line in ["0 GET a", "-1 GET a", "1.5 GET a", "9 GET a ; 0 SET a b"] {
+            assert!(fault(line, true).contains("whole number from 1 on"), "{line}");
+        }
+        assert!(fault("5000000000 GET a", true).contains("above 4294967295"));
+        assert!(fault(";", true).contains("no operation"));
+        for line in [";> GET a", "GET a ;>", "GET a ;> ; SET a b", "GET a ;? ;> SET a b"] {
+            assert!(fault(line, false).contains("stands between two commands"), "{line}");
+        }
+    }
+}

@@ -1,0 +1,315 @@
+//! Operations of which one is drawn at a time, and their steps.
+//!
+//! A plan without a [`Mix`] is one operation of one step: its sequence, sent whole. With one, the
+//! commands of the sequence belong to operations, in order, and every request number is one
+//! operation. Which one it is, like everything else of it, follows from the seed and the number.
+
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Plan, PlanParts};
+use crate::{KeySpace, random};
+
+/// What the commands of a sequence are operations of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mix {
+    /// At least one.
+    pub operations: Vec<Operation>,
+    /// Which is next.
+    #[serde(default)]
+    pub pick: Pick,
+}
+
+/// One operation: what a user of the server would call a request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Operation {
+    /// What reports call it.
+    pub name: String,
+    /// How often it is picked, beside the weights of the others; at least 1.
+    pub weight: u32,
+    /// Its steps, of which the first is always sent.
+    pub steps: Vec<Step>,
+    /// Its own key space; that of the plan if it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keys: Option<KeySpace>,
+}
+
+/// Commands that are sent together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Step {
+    /// How many of the sequence's commands they are, behind those of the step before; at least 1.
+    pub commands: u32,
+    /// Whether they are sent.
+    #[serde(default)]
+    pub when: When,
+}
+
+/// When a step is sent: once the replies to the one before are in, and none is an error.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum When {
+    /// Whatever the replies are.
+    #[default]
+    Always,
+    /// If one of them is a miss. If not, the step after it is looked at.
+    OnMiss,
+}
+
+/// Which operation is next.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pick {
+    /// One drawn at random, by weight.
+    #[default]
+    Drawn,
+    /// Each as often in a row as its weight says, one after another.
+    InOrder,
+}
+
+/// How requests are shared out among connections.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Share {
+    /// One budget for all, of which each takes what it has room for.
+    #[default]
+    OneBudget,
+    /// Each connection sends as many as the plan says, numbered for itself, as in
+    /// `memtier_benchmark`.
+    PerConnection,
+}
+
+impl Share {
+    pub(super) fn is_one_budget(&self) -> bool {
+        *self == Self::OneBudget
+    }
+}
+
+impl Operation {
+    /// How many commands it has, in all steps.
+    #[must_use]
+    pub fn commands(&self) -> usize {
+        self.steps.iter().map(|step| step.commands as usize).sum()
+    }
+}
+
+impl Mix {
+    /// Each operation, and which commands of the sequence are its own.
+    pub fn spans(&self) -> impl Iterator<Item = (&Operation, Range<usize>)> {
+        let mut end = 0;
+        self.operations.iter().map(move |operation| {
+            let start = end;
+            end += operation.commands();
+            (operation, start..end)
+        })
+    }
+}
+
+impl PlanParts {
+    /// Each operation's commands in the sequence, and its keys; without a mix one for all.
+    pub fn key_spaces(&self) -> impl Iterator<Item = (Range<usize>, &KeySpace)> {
+        let all = self.mix.is_none().then_some((0..self.sequence.len(), &self.keys));
+        let spans = self.mix.iter().flat_map(Mix::spans);
+        let own =
+            spans.map(|(operation, span)| (span, operation.keys.as_ref().unwrap_or(&self.keys)));
+        all.into_iter().chain(own)
+    }
+
+    /// How many requests a request number counts as in `-n` and in a rate: the commands of the
+    /// sequence, or one operation.
+    #[must_use]
+    pub fn requests_per_number(&self) -> usize {
+        if self.mix.is_some() { 1 } else { self.sequence.len() }
+    }
+
+    /// Whether some operation has several commands, so that operations and commands are different
+    /// things to count.
+    #[must_use]
+    pub fn counts_operations(&self) -> bool {
+        self.mix.as_ref().is_some_and(|mix| mix.operations.iter().any(|o| o.commands() > 1))
+    }
+
+    /// The name of each operation that is picked; none without a mix.
+    pub fn operation_names(&self) -> impl Iterator<Item = &str> {
+        self.mix.iter().flat_map(|mix| &mix.operations).map(|operation| operation.name.as_str())
+    }
+}
+
+impl Plan {
+    /// The mix, ready to pick from.
+    #[must_use]
+    pub fn operations(&self) -> Option<Operations> {
+        let mix = self.mix.as_ref()?;
+        let (mut steps, mut operations) = (Vec::new(), Vec::new());
+        let mut first = 0;
+        for operation in &mix.operations {
+            operations.push(steps.len() as u32);
+            for step in &operation.steps {
+                steps.push((first..first + step.commands, step.when));
+                first += step.commands;
+            }
+        }
+        operations.push(steps.len() as u32);
+        let weights = mix.operations.iter().map(|operation| u64::from(operation.weight));
+        let bounds = weights.scan(0, |sum, weight| {
+            *sum += weight;
+            Some(*sum)
+        });
+        let drawn = mix.pick == Pick::Drawn;
+        Some(Operations {
+            bounds: bounds.collect(),
+            draws: drawn.then_some(self.seed.wrapping_add(PICK_STREAM)),
+            round: self.connection_round(),
+            operations,
+            steps,
+        })
+    }
+}
+
+/// The stream that operations are picked by, after those of the numbers in commands.
+const PICK_STREAM: u64 = 11 << 56;
+
+/// The operations of a mix: which one a request number is, and which commands of the sequence its
+/// steps are.
+#[derive(Debug, Clone)]
+pub struct Operations {
+    /// The sums of the weights up to each operation and its own.
+    bounds: Vec<u64>,
+    /// The seed of the draws, where they are drawn.
+    draws: Option<u64>,
+    /// Numbers after which another connection's begin.
+    round: u64,
+    /// The first step of each, and one more than the last of all.
+    operations: Vec<u32>,
+    steps: Vec<(Range<u32>, When)>,
+}
+
+impl Operations {
+    /// Which operation request number `number` is.
+    #[inline]
+    #[must_use]
+    pub fn pick(&self, number: u64) -> u32 {
+        let total = self.bounds.last().copied().unwrap_or(1);
+        let at = match self.draws {
+            Some(seed) => random::within(random::draw(seed, number), total),
+            None => (number % self.round) % total,
+        };
+        // A handful: searching them in order is the fastest way.
+        match self.bounds.len() {
+            ..=16 => self.bounds.iter().take_while(|bound| **bound <= at).count() as u32,
+            _ => self.bounds.partition_point(|bound| *bound <= at) as u32,
+        }
+    }
+
+    /// The commands of an operation's first step.
+    #[inline]
+    #[must_use]
+    pub fn first_step(&self, operation: u32) -> Range<u32> {
+        self.steps[self.operations[operation as usize] as usize].0.clone()
+    }
+
+    /// The step that is sent after step number `step` of an operation, and its commands; `None` if
+    /// the operation has ended.
+    #[inline]
+    #[must_use]
+    pub fn next_step(&self, operation: u32, step: u16, missed: bool) -> Option<(u16, Range<u32>)> {
+        let [first, end] = [0, 1].map(|n| self.operations[operation as usize + n]);
+        let later = first + u32::from(step) + 1..end;
+        let mut sent = later.filter(|at| missed || self.steps[*at as usize].1 == When::Always);
+        let at = sent.next()?;
+        Some(((at - first) as u16, self.steps[at as usize].0.clone()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::parts;
+    use super::*;
+    use crate::{CommandSpec, Stop};
+
+    fn operation(name: &str, weight: u32, steps: &[(u32, When)]) -> Operation {
+        let steps = steps.iter().map(|(commands, when)| Step { commands: *commands, when: *when });
+        Operation { name: name.into(), weight, steps: steps.collect(), keys: None }
+    }
+
+    fn plan(operations: Vec<Operation>, pick: Pick) -> PlanParts {
+        let commands = operations.iter().map(Operation::commands).sum();
+        PlanParts {
+            sequence: vec![CommandSpec::from_words(["PING"]); commands],
+            mix: Some(Mix { operations, pick }),
+            ..parts()
+        }
+    }
+
+    const ONE: &[(u32, When)] = &[(1, When::Always)];
+
+    #[test]
+    fn picks_follow_the_weights() {
+        let many = (1..40).map(|weight| operation("o", weight, ONE)).collect();
+        for operations in [vec![operation("get", 9, ONE), operation("set", 1, ONE)], many] {
+            let table =
+                plan(operations.clone(), Pick::Drawn).build().unwrap().operations().unwrap();
+            let mut counts = vec![0u32; operations.len()];
+            let draws = 400_000;
+            (0..draws).for_each(|number| counts[table.pick(number) as usize] += 1);
+            let total: u32 = operations.iter().map(|o| o.weight).sum();
+            let chi_square: f64 = operations
+                .iter()
+                .zip(&counts)
+                .map(|(o, count)| {
+                    let expected = draws as f64 * f64::from(o.weight) / f64::from(total);
+                    (f64::from(*count) - expected).powi(2) / expected
+                })
+                .sum();
+            // The 99.9th percentile for 38 degrees of freedom is 70.7, for 1 it is 10.8.
+            let most = if counts.len() == 2 { 10.8 } else { 70.7 };
+            assert!(chi_square < most, "{chi_square} of {counts:?}");
+        }
+    }
+
+    #[test]
+    fn in_order_each_comes_as_often_in_a_row_as_it_weighs() {
+        let operations = vec![operation("set", 1, ONE), operation("get", 3, ONE)];
+        let mut plan = plan(operations, Pick::InOrder);
+        let picked = |plan: PlanParts| -> Vec<u32> {
+            let table = plan.build().unwrap().operations().unwrap();
+            (0..8).map(|number| table.pick(number)).collect()
+        };
+        assert_eq!(picked(plan.clone()), [0, 1, 1, 1, 0, 1, 1, 1]);
+        (plan.share, plan.stop) = (Share::PerConnection, Stop::Requests(3));
+        assert_eq!(picked(plan), [0, 1, 1, 0, 1, 1, 0, 1], "each connection begins anew");
+    }
+
+    #[test]
+    fn steps_follow_each_other_and_misses_decide() {
+        let look_aside = [(1, When::Always), (1, When::OnMiss), (2, When::Always)];
+        let operations = vec![operation("ping", 1, ONE), operation("get", 1, &look_aside)];
+        let plan = plan(operations, Pick::Drawn).build().unwrap();
+        let table = plan.operations().unwrap();
+        assert_eq!(table.first_step(0), 0..1);
+        assert_eq!(table.next_step(0, 0, true), None);
+        assert_eq!(table.first_step(1), 1..2);
+        assert_eq!(table.next_step(1, 0, true), Some((1, 2..3)));
+        assert_eq!(table.next_step(1, 0, false), Some((2, 3..5)));
+        assert_eq!(table.next_step(1, 1, false), Some((2, 3..5)));
+        assert_eq!(table.next_step(1, 2, true), None);
+        assert!(plan.counts_operations());
+        assert_eq!((plan.requests_per_number(), plan.own_requests()), (1, Some(1000)));
+    }
+
+    #[test]
+    fn what_is_no_mix_is_refused() {
+        let cases: [(Vec<Operation>, &str); 4] = [
+            (vec![], "no operation"),
+            (vec![operation("get", 0, ONE)], "weight"),
+            (vec![operation("get", 1, &[])], "get: an operation has a step"),
+            (vec![operation("get", 1, &[(1, When::OnMiss)])], "first step"),
+        ];
+        for (operations, expected) in cases {
+            let mut parts = plan(operations, Pick::Drawn);
+            parts.sequence.resize(1, CommandSpec::from_words(["PING"]));
+            let error = parts.build().unwrap_err().to_string();
+            assert!(error.contains(expected), "{error:?} should contain {expected:?}");
+        }
+    }
+}
