@@ -22,6 +22,8 @@ pub struct Batch {
     sequence: Template,
     /// Offsets in the joined template at which each of its commands ends.
     command_ends: Vec<usize>,
+    /// How many of its inserts stand before each of these ends, or at it and belong to the command.
+    insert_ends: Vec<usize>,
     numbers: Numbers,
     dataset: Option<Arc<Dataset>>,
     payload: Option<Payload>,
@@ -36,10 +38,11 @@ impl Batch {
     pub fn new<P: Protocol>(plan: &Plan) -> Self {
         let digits = plan.keys.range.map(|_| plan.keys.digits());
         let mut sequence = Template::default();
-        let mut command_ends = Vec::new();
+        let (mut command_ends, mut insert_ends) = (Vec::new(), Vec::new());
         for command in &plan.sequence {
             append(&mut sequence, &P::compile(command, digits));
             command_ends.push(sequence.bytes.len());
+            insert_ends.push(sequence.inserts.len());
         }
         let fresh_per_sequence = fresh_among(&sequence.holes);
         // What is appended command by command, or written anew for each send, needs no image.
@@ -54,6 +57,7 @@ impl Batch {
             image,
             sequence,
             command_ends,
+            insert_ends,
             numbers: Numbers { keys: plan.keys.draws(), seed: plan.seed, fresh_per_sequence },
             dataset: plan.dataset.clone(),
         }
@@ -119,16 +123,18 @@ impl Batch {
     /// pipelines: [`fill`](Self::fill) is faster.
     pub fn append(&self, number: u64, commands: Range<usize>, out: &mut Vec<u8>) {
         let Template { bytes, holes, inserts } = &self.sequence;
-        let mut at = commands.start.checked_sub(1).map_or(0, |before| self.command_ends[before]);
+        let before = |ends: &[usize]| commands.start.checked_sub(1).map_or(0, |last| ends[last]);
+        let mut at = before(&self.command_ends);
         let end = self.command_ends[commands.end - 1];
         let first_hole = holes.partition_point(|h| h.at < at);
-        let first_insert = inserts.partition_point(|(place, _)| *place < at);
+        // What varies may be the last of a command: its place alone does not tell whose it is.
+        let inserts = &inserts[before(&self.insert_ends)..self.insert_ends[commands.end - 1]];
         let mut fresh = fresh_among(&holes[..first_hole]);
         let mut drawn = Drawn::default();
         let mut value = None;
         let mut holes = holes[first_hole..].iter().take_while(|h| h.at < end).peekable();
-        let mut inserts = inserts[first_insert..].iter().take_while(|(at, _)| *at < end).peekable();
-        while at < end {
+        let mut inserts = inserts.iter().peekable();
+        while at < end || inserts.peek().is_some() {
             let next_hole = holes.peek().map_or(end, |h| h.at);
             let next_insert = inserts.peek().map_or(end, |(at, _)| *at);
             let stop = next_hole.min(next_insert);
@@ -174,14 +180,10 @@ impl Batch {
                     payload.append(value, out);
                 }
             }
-            Insert::Length { fixed, columns, values } => {
+            Insert::Length { form, fixed, columns, values } => {
                 let cells: usize = columns.iter().map(|column| cell(*column).len()).sum();
                 let values: usize = values.iter().map(|at| value(at).len).sum();
-                let mut digits = [0; 20];
-                let length = (fixed + cells + values) as u64;
-                write_digits(length, &mut digits);
-                let width = length.max(1).ilog10() as usize + 1;
-                out.extend_from_slice(&digits[20 - width..]);
+                form.write((fixed + cells + values) as u64, out);
             }
         }
     }
@@ -536,5 +538,36 @@ mod tests {
                 "*3 $3 SET $16 d:1:000000000002 $5 <one> *3 $3 SET $17 d:22:000000000003 $122 <{x}>"
             )
         );
+    }
+
+    #[test]
+    fn a_value_that_ends_a_command_is_no_part_of_the_next() {
+        use crate::memcache::Binary;
+        let args = |line: &str| {
+            let arg = |word: &str| Arg::literal(word.as_bytes()).with_values().with_numbers();
+            CommandSpec { args: line.split(' ').map(arg).collect(), inline: false }
+        };
+        let mut parts = PlanParts::clone(&plan("PING", keys("sequential", 50), 3, None));
+        parts.protocol = ProtocolKind::MemcacheBinary;
+        parts.sequence = vec![args("set a:__key__ 0 0 __data__"), args("get b:__key__")];
+        let sizes = "uniform:1..9".parse().unwrap();
+        parts.values = Some(ValueSpec { sizes, by: SizeBy::Key, content: Content::default() });
+        let mut batch = Batch::new::<Binary>(&parts.build().unwrap());
+        let mut sent = batch.fill(turn(4, 3, 6));
+        for number in 4..7 {
+            for (opcode, extras, key) in [(1, 8, b'a'), (0, 0, b'b')] {
+                let body = u32::from_be_bytes(sent[8..12].try_into().unwrap()) as usize;
+                let (request, rest) = sent.split_at(24 + body);
+                assert_eq!((request[1], request[4]), (opcode, extras));
+                let named = &request[24 + usize::from(extras)..][..14];
+                assert_eq!(named, format!("{}:{number:012}", key as char).as_bytes());
+                assert_eq!(body > 14 + usize::from(extras), opcode == 1, "only set has a value");
+                sent = rest;
+            }
+        }
+        assert!(sent.is_empty());
+        let mut alone = Vec::new();
+        batch.append(4, 1..2, &mut alone);
+        assert_eq!((alone[1], alone.len()), (0, 24 + 14));
     }
 }

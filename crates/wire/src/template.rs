@@ -29,8 +29,10 @@ pub enum Insert {
     },
     /// A value.
     Value(ValueAt),
-    /// In decimal: `fixed` plus the lengths of these cells and values.
+    /// `fixed` plus the lengths of these cells and values.
     Length {
+        /// How it is written.
+        form: LengthForm,
         /// Bytes that do not vary.
         fixed: usize,
         /// Columns whose cells add to it.
@@ -38,6 +40,33 @@ pub enum Insert {
         /// Values that add to it.
         values: Vec<ValueAt>,
     },
+}
+
+/// How a length is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LengthForm {
+    /// In decimal digits.
+    Decimal,
+    /// In two bytes, the higher one first.
+    U16,
+    /// In four bytes, the highest one first.
+    U32,
+}
+
+impl LengthForm {
+    /// Appends a length.
+    pub(crate) fn write(self, length: u64, out: &mut Vec<u8>) {
+        match self {
+            Self::Decimal => {
+                let mut digits = [0; 20];
+                write_digits(length, &mut digits);
+                let width = length.max(1).ilog10() as usize + 1;
+                out.extend_from_slice(&digits[20 - width..]);
+            }
+            Self::U16 => out.extend_from_slice(&(length as u16).to_be_bytes()),
+            Self::U32 => out.extend_from_slice(&(length as u32).to_be_bytes()),
+        }
+    }
 }
 
 /// One encoded command.
@@ -57,7 +86,8 @@ impl Insert {
         match self {
             Self::Cell { column } => Self::Cell { column: *column },
             Self::Value(at) => Self::Value(at.behind(fresh, before)),
-            Self::Length { fixed, columns, values } => Self::Length {
+            Self::Length { form, fixed, columns, values } => Self::Length {
+                form: *form,
                 fixed: *fixed,
                 columns: columns.clone(),
                 values: values.iter().map(|at| at.behind(fresh, before)).collect(),
