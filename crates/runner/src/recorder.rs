@@ -228,6 +228,14 @@ impl Recorder {
         });
     }
 
+    /// Adds keys that a request asked for, and those of them that were there.
+    #[inline]
+    pub(crate) fn keys(&mut self, answered: &Answered, asked: u32, hits: u32) {
+        if asked > 0 && self.counts(answered) {
+            self.tally.keys.add(u64::from(asked), u64::from(hits));
+        }
+    }
+
     /// Adds one error reply.
     pub(crate) fn error(&mut self, answered: &Answered, kind: &str, text: &str, now_ns: u64) {
         if self.counts(answered) {

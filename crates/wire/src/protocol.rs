@@ -101,6 +101,21 @@ pub enum Reply<'b> {
     Push,
 }
 
+impl Reply<'_> {
+    /// The same without the bytes that it borrows; `None` of an error, which is its text.
+    #[inline]
+    #[must_use]
+    pub fn without_text(self) -> Option<Reply<'static>> {
+        Some(match self {
+            Self::Done => Reply::Done,
+            Self::Found(hits) => Reply::Found(hits),
+            Self::Miss => Reply::Miss,
+            Self::Push => Reply::Push,
+            Self::Error(_) => return None,
+        })
+    }
+}
+
 /// Bytes that cannot be a reply.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("the server sent bytes that are not {protocol}: {why} (near \"{excerpt}\")")]

@@ -6,6 +6,7 @@
 //! nothing but to send, to receive and to wait.
 
 mod open;
+mod quiet;
 mod receive;
 pub(crate) mod recovery;
 
@@ -23,6 +24,7 @@ use crate::recorder::Recorder;
 use crate::route::Route;
 use crate::spin::Spin;
 use crate::{Fatal, Gauges};
+use quiet::Answers;
 use recovery::Recovery;
 
 /// How long the replies to the last requests of a run by time are waited for.
@@ -58,6 +60,7 @@ pub(crate) struct Worker<'r, E, P: Protocol, R: Route> {
     pub(crate) connections: Vec<ConnectionOf<P, R>>,
     pub(crate) route: R,
     handshake: Handshake,
+    answers: Answers,
     pub(crate) batch: Batch,
     pub(crate) recorder: Recorder,
     /// Commands of a sequence.
@@ -95,6 +98,7 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
             connections: places.into_iter().map(Connection::new).collect(),
             route,
             handshake: Handshake::new::<P>(plan),
+            answers: Answers::of::<P>(plan),
             batch: Batch::new::<P>(plan),
             recorder,
             sequence_len,

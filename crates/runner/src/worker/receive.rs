@@ -23,14 +23,14 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         let inbox = self.engine.inbox();
         let before = connection.requests.commands();
         let (mut at, mut settled_at) = (0, 0);
-        let mut turned_away = false;
+        let (mut turned_away, mut uncertain) = (false, false);
         let outcome = loop {
             let step = match connection.decoder.decode(&inbox[at..]) {
                 Ok(step) => step,
                 Err(error) => break Err(Fatal(error.to_string())),
             };
             at += step.consumed;
-            let Some(reply) = step.reply else {
+            let Some(mut reply) = step.reply else {
                 break Ok(());
             };
             settled_at = at;
@@ -43,6 +43,18 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
             {
                 continue;
             }
+            if P::QUIET
+                && self.answers.may_be_missing()
+                && let Some(kept) = reply.without_text()
+            {
+                reply = kept;
+                let mark = connection.decoder.mark();
+                let seen = (&mut self.route, &mut self.recorder);
+                let settled = self.answers.settle_silent(mark, connection, seen, now_ns);
+                if let Err(fatal) = settled {
+                    break Err(fatal);
+                }
+            }
             let Some((answered, request)) = connection.requests.settle(now_ns, self.sequence_len)
             else {
                 turned_away = explain::is_farewell(&reply);
@@ -52,6 +64,11 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
             let mut refusal = None;
             match reply {
                 Reply::Error(text) => {
+                    // Of those that may keep silent nobody knows which it answers.
+                    let command = &self.context.plan.sequence[answered.command as usize];
+                    let alone = connection.requests.commands() == 0;
+                    uncertain = P::QUIET && self.answers.may_be_missing()
+                        || P::is_last_words(command, text, alone);
                     let text = self.handshake.masked(explain::text(text));
                     if self.route.counts_error(place, &request, &text) {
                         self.recorder.error(&answered, explain::kind(&text), &text, now_ns);
@@ -59,10 +76,13 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
                             Some(text).filter(|_| self.context.plan.on_error == OnError::Stop);
                     }
                 }
-                Reply::Done | Reply::Miss | Reply::Push => {
+                Reply::Done | Reply::Found(_) | Reply::Miss | Reply::Push => {
                     let outcome = if reply == Reply::Miss { Outcome::Miss } else { Outcome::Ok };
                     if self.route.counts(place, &request, &answered, outcome, now_ns) {
                         self.recorder.reply(&answered, outcome, now_ns);
+                        let hits = if let Reply::Found(hits) = reply { hits } else { 0 };
+                        let asked = self.answers.keys(answered.command);
+                        self.recorder.keys(&answered, asked, hits);
                     }
                 }
             }
@@ -72,6 +92,9 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
             if let Some(text) = refusal {
                 break Err(Fatal(explain::error_reply(&text)));
             }
+            if uncertain {
+                break Ok(());
+            }
         };
         if inbox.len() > settled_at {
             connection.requests.reply_begun(now_ns);
@@ -80,7 +103,9 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         let settled = before - connection.requests.commands();
         self.engine.consume(at);
         self.in_flight -= u64::from(settled);
-        let gone = turned_away && self.reconnects();
+        // After such an error replies cannot be told apart any more, so that connection ends here; the
+        // run goes on with another in its place.
+        let gone = turned_away && self.reconnects() || uncertain && outcome.is_ok();
         if gone {
             self.hang_up(conn, 0);
         } else {
