@@ -11,6 +11,7 @@ mod bytes;
 pub mod command;
 pub mod dataset;
 pub mod keys;
+pub mod memcache_suite;
 pub mod pace;
 pub mod parameters;
 pub mod plan;

@@ -19,6 +19,7 @@ pub(super) struct ErrorRecord {
 /// Keys of requests whose replies tell how many of theirs were there.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(super) struct KeyRecord {
+    requests: u64,
     asked: u64,
     found: u64,
 }
@@ -26,12 +27,12 @@ pub(super) struct KeyRecord {
 impl KeyRecord {
     /// `None` where no reply told.
     pub(super) fn of(keys: &KeyCounts) -> Option<Self> {
-        let KeyCounts { asked, found } = *keys;
-        (asked > 0).then_some(Self { asked, found })
+        let KeyCounts { requests, asked, found } = *keys;
+        (asked > 0).then_some(Self { requests, asked, found })
     }
 
     pub(super) fn counts(self) -> KeyCounts {
-        KeyCounts { asked: self.asked, found: self.found }
+        KeyCounts { requests: self.requests, asked: self.asked, found: self.found }
     }
 }
 
