@@ -15,7 +15,7 @@ fn decode(input: &[u8], piece: usize) -> (Vec<u8>, bool) {
             let Ok(step) = decoder.decode(&held) else { return (kinds, true) };
             let over = step.reply.is_none();
             kinds.extend(step.reply.map(|reply| match reply {
-                Reply::Done => b'd',
+                Reply::Done | Reply::Found(_) => b'd',
                 Reply::Miss => b'm',
                 Reply::Error(_) => b'e',
                 Reply::Push => b'p',

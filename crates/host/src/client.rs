@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use engine::{TlsContext, TlsStream};
 use thiserror::Error;
+use wire::ProtocolError;
 use wire::resp::{Value, encode_command};
 
 use crate::{Address, Plain, Transport};
@@ -87,6 +88,23 @@ pub enum ClientError {
         excerpt: String,
         /// What may be the matter.
         hint: &'static str,
+    },
+    /// What came back is not memcached's.
+    #[error(
+        "{address} does not speak {protocol}: it answered {command} with \"{excerpt}\"; {why}, and \
+         check -h and -p"
+    )]
+    NotMemcache {
+        /// Where.
+        address: Address,
+        /// The protocol that was spoken to it.
+        protocol: &'static str,
+        /// The name of the command.
+        command: String,
+        /// The beginning of the answer, escaped for a terminal.
+        excerpt: String,
+        /// What may be the matter.
+        why: &'static str,
     },
     /// The reply is beyond what any question of ours brings.
     #[error("{address} answered {command} with more than {REPLY_BYTES_MAX} bytes")]
@@ -208,8 +226,25 @@ impl<T: Read + Write> Client<T> {
         let command = name.escape_ascii().to_string();
         let mut request = Vec::new();
         encode_command(args, &mut request);
-        let sent = self.transport.write_all(&request).and_then(|()| self.transport.flush());
-        let reply = self.reply(&command);
+        loop {
+            let value = self.exchange(&command, &request, Value::parse)?;
+            if !matches!(value, Value::Push(_)) {
+                return Ok(value);
+            }
+            request.clear();
+        }
+    }
+
+    /// Sends bytes, the command of that name in whichever protocol, and waits for what `parse` makes of
+    /// the answer.
+    pub(crate) fn exchange<V>(
+        &mut self,
+        command: &str,
+        request: &[u8],
+        parse: impl Fn(&[u8]) -> Result<Option<(V, usize)>, ProtocolError>,
+    ) -> Result<V, ClientError> {
+        let sent = self.transport.write_all(request).and_then(|()| self.transport.flush());
+        let reply = self.reply(command, parse);
         match (sent, reply) {
             // A server that turns a client away says why and closes; the reason may be there to
             // read although it took no command.
@@ -218,14 +253,16 @@ impl<T: Read + Write> Client<T> {
         }
     }
 
-    fn reply(&mut self, command: &str) -> Result<Value, ClientError> {
+    fn reply<V>(
+        &mut self,
+        command: &str,
+        parse: impl Fn(&[u8]) -> Result<Option<(V, usize)>, ProtocolError>,
+    ) -> Result<V, ClientError> {
         let deadline = Instant::now() + self.reply_patience;
         let mut chunk = vec![0; 64 << 10];
         loop {
-            while let Some(value) = self.take(command)? {
-                if !matches!(value, Value::Push(_)) {
-                    return Ok(value);
-                }
+            if let Some(value) = self.take(command, &parse)? {
+                return Ok(value);
             }
             let (address, command) = (self.address.clone(), command.to_owned());
             if self.inbox.len() > REPLY_BYTES_MAX {
@@ -254,20 +291,30 @@ impl<T: Read + Write> Client<T> {
     }
 
     /// Takes the first whole reply out of the inbox.
-    fn take(&mut self, command: &str) -> Result<Option<Value>, ClientError> {
+    fn take<V>(
+        &mut self,
+        command: &str,
+        parse: impl Fn(&[u8]) -> Result<Option<(V, usize)>, ProtocolError>,
+    ) -> Result<Option<V>, ClientError> {
         if self.inbox.is_empty() {
             return Ok(None);
         }
-        let parsed = Value::parse(&self.inbox).map_err(|e| ClientError::NotResp {
-            address: self.address.clone(),
-            command: command.to_owned(),
-            excerpt: e.excerpt,
-            hint: hint(&self.inbox),
-        })?;
+        let parsed = parse(&self.inbox).map_err(|error| self.stranger(command, error))?;
         Ok(parsed.map(|(value, len)| {
             self.inbox.drain(..len);
             value
         }))
+    }
+
+    /// What came is of another protocol than was asked in.
+    fn stranger(&self, command: &str, error: ProtocolError) -> ClientError {
+        let (address, command) = (self.address.clone(), command.to_owned());
+        let ProtocolError { protocol, why, excerpt } = error;
+        if protocol == "RESP" {
+            ClientError::NotResp { address, command, excerpt, hint: hint(&self.inbox) }
+        } else {
+            ClientError::NotMemcache { address, protocol, command, excerpt, why }
+        }
     }
 
     fn closed(&self, command: String) -> ClientError {
@@ -286,6 +333,10 @@ fn hint(bytes: &[u8]) -> &'static str {
     match bytes {
         // A TLS alert record: <https://www.rfc-editor.org/rfc/rfc8446#section-5.1>
         [0x15, 0x03, ..] => "it expects TLS: add --tls",
+        [b'E', b'R', b'R', b'O', b'R', ..] => "this may be memcached: use --protocol memcache",
+        [b'C', b'L', b'I', b'E', b'N', b'T', b'_', ..] => {
+            "this may be memcached: use --protocol memcache"
+        }
         [b'H', b'T', b'T', b'P', ..] => "it is a web server; check -h and -p",
         [b'S', b'S', b'H', ..] => "it is an SSH server; check -h and -p",
         _ => "check -h and -p",

@@ -9,6 +9,7 @@ mod facts;
 pub mod guard;
 mod limits;
 pub mod machine;
+pub mod memcache;
 mod plain;
 mod probe;
 mod spawn;
@@ -27,10 +28,10 @@ pub use limits::{
 pub use machine::HostFacts;
 pub use plain::Plain;
 pub use probe::{Login, ProbeError, log_in, log_in_within, probe};
-pub use spawn::{Listen, Spawn, SpawnError, SpawnedServer};
+pub use spawn::{Kind as SpawnKind, Listen, Spawn, SpawnError, SpawnedServer};
 pub use text::printable;
 pub use transport::Transport;
 pub use watch::{
     Begun, BusyPart, CommandUse, Connect, LinkUse, Polling, SAMPLES_MAX, ServerBusy, ServerSample,
-    ServerUse, Setting, Watch, Watched,
+    ServerUse, Setting, Subject, Watch, Watched,
 };

@@ -109,7 +109,7 @@ pub enum ProbeError {
     /// The server has all the clients that it allows.
     #[error(
         "Error from server: {reply}. {address} takes no more clients: raise its `maxclients` \
-         setting or close other connections to it"
+         setting (memcached's option -c) or close other connections to it"
     )]
     TooManyClients {
         /// Where.
@@ -198,6 +198,20 @@ pub fn log_in_within(
     Asking::begin(address, login, patience).map(|asking| asking.client)
 }
 
+/// A connection on which nothing was said yet.
+pub(crate) fn connected(
+    address: &Address,
+    login: Login<'_>,
+    patience: Patience,
+) -> Result<Client<Transport>, ProbeError> {
+    let client = Client::reach(address, login.tls, login.sources, patience);
+    client.map_err(|error| match error {
+        ClientError::Connect { ours: true, .. } => ProbeError::NoPort(error),
+        ClientError::Connect { .. } => ProbeError::Unreachable(error),
+        _ => ProbeError::Broken(error),
+    })
+}
+
 /// One conversation.
 struct Asking<'a> {
     client: Client<Transport>,
@@ -212,12 +226,7 @@ impl<'a> Asking<'a> {
         login: Login<'a>,
         patience: Patience,
     ) -> Result<Self, ProbeError> {
-        let client = Client::reach(address, login.tls, login.sources, patience);
-        let client = client.map_err(|error| match error {
-            ClientError::Connect { ours: true, .. } => ProbeError::NoPort(error),
-            ClientError::Connect { .. } => ProbeError::Unreachable(error),
-            _ => ProbeError::Broken(error),
-        })?;
+        let client = connected(address, login, patience)?;
         let mut asking = Self { client, address, login };
         asking.log_in()?;
         asking.select()?;

@@ -11,6 +11,7 @@ use doctor::{Area, Evidence, Finding, Level};
 use crate::execute::{self, End};
 use crate::front::Checkup;
 use crate::server::Server;
+use workload::ProtocolKind;
 
 /// Looks, and prints.
 ///
@@ -32,7 +33,7 @@ pub(crate) fn check(job: &Checkup) -> Result<End> {
 /// The evidence, and what it is about in words.
 fn look(job: &Checkup) -> (Evidence, String) {
     let patience = Duration::from_secs_f64(job.seconds);
-    let reached = Server::reach(&job.target, job.load.connections)
+    let reached = Server::reach(&job.target, ProtocolKind::Resp2, job.load.connections)
         .and_then(|server| server.client(&job.target).map(|client| (server, client)));
     match reached {
         Ok((server, mut client)) => {

@@ -60,7 +60,7 @@ fn carry_out(job: &Job) -> Result<End> {
     let serve = |at| Metrics::serve(at, &asides.remarks);
     let metrics = job.output.metrics.as_ref().map(serve).transpose()?;
     let interrupted = signals::interrupted().context("asking to be told of Ctrl-C")?;
-    let mut rig = Rig::reach(&first.target, first.own_connections(), &interrupted)?;
+    let mut rig = Rig::reach(&first.target, first.protocol, first.own_connections(), &interrupted)?;
     rig.sample = job.output.sample;
     tell_about(&rig.server, first, &asides.remarks)?;
     introduce_cluster(job, &rig.server, &asides.remarks)?;
@@ -81,7 +81,7 @@ pub(crate) fn tell_about(server: &Server, plan: &Plan, remarks: &Aside) -> Resul
     if let Some(spawned) = server.spawned() {
         remarks.say(format_args!("Started {}", report::escape(spawned)))?;
     }
-    if server.facts.config.is_none() {
+    if server.facts.config.is_none() && !plan.protocol.is_memcache() {
         // The peers say so, too.
         aside::say("WARNING: Could not fetch server CONFIG")?;
     }

@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use host::HostFacts;
 use report::Run;
 use runner::Observer;
-use workload::{Plan, Target};
+use workload::{Plan, ProtocolKind, Target};
 
 use crate::server::Server;
 
@@ -36,12 +36,13 @@ impl<'r> Rig<'r> {
     /// It cannot be reached or started, or this process may not open so many files.
     pub(crate) fn reach(
         target: &Target,
+        protocol: ProtocolKind,
         connections: u32,
         interrupted: &'r AtomicBool,
     ) -> Result<Self> {
         host::allow_open_files(u64::from(connections), OTHER_FILES)?;
         host::check_sources(&target.sources)?;
-        let server = Server::reach(target, connections)?;
+        let server = Server::reach(target, protocol, connections)?;
         Ok(Self { server, connections, machine: machine(), interrupted, sample: false })
     }
 
@@ -53,7 +54,7 @@ impl<'r> Rig<'r> {
     /// It cannot be started again.
     pub(crate) fn restart(&mut self, target: &Target) -> Result<()> {
         if self.server.stop() {
-            self.server = Server::reach(target, self.connections)?;
+            self.server = Server::reach(target, self.server.protocol(), self.connections)?;
         }
         Ok(())
     }
@@ -73,7 +74,7 @@ impl<'r> Rig<'r> {
         start_at: Option<SystemTime>,
         observer: &mut dyn Observer,
     ) -> Result<Run> {
-        self.server.prepare(&plan.target, &plan.setup)?;
+        self.server.prepare(plan)?;
         let watch = self.server.watch(&plan.target, self.sample);
         let begun = watch.begin();
         let measurement = self.server.with_cluster(plan, |cluster| {

@@ -4,10 +4,13 @@ use std::net::{SocketAddr, ToSocketAddrs};
 
 use anyhow::{Context, Result, anyhow, bail};
 use engine::{TlsContext, TlsSettings};
-use host::{Listen, Login, NodeFacts, ServerFacts, Spawn, SpawnedServer, Watch};
+use host::{
+    Listen, Login, NodeFacts, ProbeError, ServerFacts, Spawn, SpawnKind, SpawnedServer, Subject,
+    Watch,
+};
 use runner::ClusterJob;
 use wire::cluster::{Role, Topology};
-use workload::{CommandSpec, Credentials, Endpoint, Plan, Target, TlsOptions, Verify};
+use workload::{Credentials, Endpoint, Plan, ProtocolKind, Target, TlsOptions, Verify};
 
 use crate::sentinel::Sentinels;
 
@@ -18,6 +21,7 @@ pub(crate) struct Server {
     /// What every connection to it speaks TLS by, if it does.
     pub(crate) tls: Option<TlsContext>,
     pub(crate) cluster: Option<Topology>,
+    protocol: ProtocolKind,
     spawned: Option<SpawnedServer>,
     sentinels: Option<Sentinels>,
 }
@@ -25,7 +29,7 @@ pub(crate) struct Server {
 impl Server {
     /// Finds or starts the server of a target and asks what it is.
     /// `connections` is how many the load will open.
-    pub(crate) fn reach(target: &Target, connections: u32) -> Result<Self> {
+    pub(crate) fn reach(target: &Target, protocol: ProtocolKind, connections: u32) -> Result<Self> {
         // Before anything is started, so that a wrong file is told at once.
         let tls = target.tls.as_ref().map(|options| tls(options, &target.endpoint)).transpose()?;
         let mut sentinels = None;
@@ -37,7 +41,8 @@ impl Server {
                 (vec![asked.primary().map_err(anyhow::Error::msg)?], None)
             }
             Endpoint::Spawned { program, args, unix, cpus } => {
-                let spawn = || spawn(program.clone(), args, connections, *unix);
+                let kind = kind(protocol);
+                let spawn = || spawn(kind, program.clone(), args, connections, *unix);
                 let spawned = pinned(cpus, spawn)?;
                 (vec![spawned.address().clone()], Some(spawned))
             }
@@ -47,11 +52,11 @@ impl Server {
         // A name may stand for several addresses, of which the first that answers is used.
         let mut failure = anyhow!("{} stands for no address", target.endpoint);
         for address in addresses {
-            match host::probe(&address, login) {
+            match look(&address, login, protocol) {
                 Ok(mut facts) => {
                     let cluster = target.cluster.map(|_| discover(&address, login, &mut facts));
                     let cluster = cluster.transpose()?;
-                    return Ok(Self { address, facts, tls, cluster, spawned, sentinels });
+                    return Ok(Self { address, facts, tls, cluster, protocol, spawned, sentinels });
                 }
                 Err(error) => failure = error.into(),
             }
@@ -62,6 +67,11 @@ impl Server {
     /// Ends it if it was started for the run, and says whether it was.
     pub(crate) fn stop(&mut self) -> bool {
         self.spawned.take().is_some()
+    }
+
+    /// What it is spoken to in.
+    pub(crate) fn protocol(&self) -> ProtocolKind {
+        self.protocol
     }
 
     /// Whether it was started for the run.
@@ -90,13 +100,24 @@ impl Server {
 
     /// Somebody who looks at it before and after a test, and with `sample` in between.
     pub(crate) fn watch<'a>(&'a self, target: &'a Target, sample: bool) -> Watch<'a> {
-        let connect =
-            |address: &host::Address| host::log_in(address, login(target, self.tls.as_ref()));
+        let connect = |address: &host::Address| self.subject(address, target);
         Watch::new(self.addresses(), sample, connect)
     }
 
-    /// A connection of its own for whoever has more to ask.
+    /// A connection for whoever wants to know what a server counts and uses.
+    fn subject(&self, address: &host::Address, target: &Target) -> Result<Subject, ProbeError> {
+        let login = login(target, self.tls.as_ref());
+        if self.protocol.is_memcache() {
+            return host::memcache::log_in(address, login, self.protocol).map(Subject::Memcache);
+        }
+        host::log_in(address, login).map(Subject::Resp)
+    }
+
+    /// A connection of its own for whoever has more to ask of a server that speaks RESP.
     pub(crate) fn client(&self, target: &Target) -> Result<host::Client<host::Transport>> {
+        if self.protocol.is_memcache() {
+            bail!("{}: this is asked of Redis and Valkey only, not of memcached", self.address);
+        }
         Ok(host::log_in(&self.address, login(target, self.tls.as_ref()))?)
     }
 
@@ -129,9 +150,16 @@ impl Server {
     }
 
     /// Sends commands that must come before a test, and fails if one is refused.
-    pub(crate) fn prepare(&self, target: &Target, commands: &[CommandSpec]) -> Result<()> {
+    pub(crate) fn prepare(&self, plan: &Plan) -> Result<()> {
+        let (target, commands) = (&plan.target, &plan.setup);
         if commands.is_empty() {
             return Ok(());
+        }
+        if self.protocol.is_memcache() {
+            let login = login(target, self.tls.as_ref());
+            let mut client = host::memcache::log_in(&self.address, login, self.protocol)?;
+            let filled = host::memcache::fill(&mut client, plan);
+            return filled.map_err(|why| anyhow!("filling {} for the test: {why}", self.address));
         }
         // On a cluster every master needs what is loaded into one of them.
         let masters = self.masters();
@@ -152,6 +180,23 @@ impl Server {
         }
         Ok(())
     }
+}
+
+/// Asks a server what it is.
+fn look(
+    address: &host::Address,
+    login: Login<'_>,
+    protocol: ProtocolKind,
+) -> Result<ServerFacts, ProbeError> {
+    match protocol.is_memcache() {
+        true => host::memcache::probe(address, login, protocol),
+        false => host::probe(address, login),
+    }
+}
+
+/// Which servers speak a protocol.
+fn kind(protocol: ProtocolKind) -> SpawnKind {
+    if protocol.is_memcache() { SpawnKind::Memcached } else { SpawnKind::Redis }
 }
 
 /// Finds the nodes of a cluster, and notes what is to be said of them.
@@ -263,6 +308,7 @@ fn pinned(cpus: &[usize], spawn: impl FnOnce() -> Result<SpawnedServer>) -> Resu
 }
 
 fn spawn(
+    kind: SpawnKind,
     program: Option<String>,
     args: &[String],
     connections: u32,
@@ -272,13 +318,19 @@ fn spawn(
     let listen = if unix { Listen::Unix } else { Listen::Loopback };
     let mut args = args.to_vec();
     // A server takes 10,000 clients unless told otherwise; what the user says comes last and wins.
-    if connections > CLIENTS_DEFAULT {
+    let (option, default) = match kind {
+        SpawnKind::Redis => ("--maxclients", CLIENTS_DEFAULT),
+        // It counts file descriptors by their numbers, of which others are taken before.
+        SpawnKind::Memcached => ("-c", MEMCACHED_CLIENTS_DEFAULT),
+    };
+    if connections > default {
         let clients = u64::from(connections) + u64::from(CLIENTS_SPARE);
-        args.splice(0..0, ["--maxclients".to_owned(), clients.to_string()]);
+        args.splice(0..0, [option.to_owned(), clients.to_string()]);
     }
-    Ok(Spawn { program, args, listen, guard }.start()?)
+    Ok(Spawn { kind, program, args, listen, guard }.start()?)
 }
 
 /// Clients that a server takes by default, less some for those who only look.
 const CLIENTS_DEFAULT: u32 = 10_000 - CLIENTS_SPARE;
+const MEMCACHED_CLIENTS_DEFAULT: u32 = 1024 - CLIENTS_SPARE;
 const CLIENTS_SPARE: u32 = 64;

@@ -3,7 +3,7 @@
 //! Merging takes every struct apart by name, so that a field that is added and not merged does
 //! not compile; a property test holds that parts sum to the whole.
 
-use crate::{ConnectionTally, ErrorCounts, Latency, Lateness, OperationTally};
+use crate::{ConnectionTally, ErrorCounts, KeyCounts, Latency, Lateness, OperationTally};
 
 /// What a reply was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -143,6 +143,8 @@ pub struct Tally {
     pub operations: Vec<OperationTally>,
     /// Error replies of all commands.
     pub errors: ErrorCounts,
+    /// Keys of requests that may ask for several.
+    pub keys: KeyCounts,
     /// What happened to connections.
     pub connections: ConnectionTally,
     /// How late requests were sent, where they are due at times of their own.
@@ -157,6 +159,7 @@ impl Tally {
             commands: (0..shape.commands).map(|_| CommandTally::new(shape)).collect(),
             operations: (0..shape.operations).map(|_| OperationTally::new(shape)).collect(),
             errors: ErrorCounts::default(),
+            keys: KeyCounts::default(),
             connections: ConnectionTally::new(),
             lateness: shape.scheduled.then(Lateness::default),
         }
@@ -235,12 +238,13 @@ impl Tally {
 
     /// Adds all that `other` holds.
     pub fn merge(&mut self, other: &Self) {
-        let Self { commands, operations, errors, connections, lateness } = other;
+        let Self { commands, operations, errors, keys, connections, lateness } = other;
         assert_eq!(self.commands.len(), commands.len(), "tallies of one plan have its commands");
         assert_eq!(self.operations.len(), operations.len(), "and its operations");
         self.commands.iter_mut().zip(commands).for_each(|(a, b)| a.merge(b));
         self.operations.iter_mut().zip(operations).for_each(|(a, b)| a.merge(b));
         self.errors.merge(errors);
+        self.keys.merge(keys);
         self.connections.merge(connections);
         match (&mut self.lateness, lateness) {
             (Some(into), Some(from)) => into.merge(from),
@@ -251,8 +255,9 @@ impl Tally {
 
     /// Forgets everything and keeps the memory.
     pub fn clear(&mut self) {
-        let Self { commands, operations, errors, connections, lateness } = self;
+        let Self { commands, operations, errors, keys, connections, lateness } = self;
         operations.iter_mut().for_each(OperationTally::clear);
+        *keys = KeyCounts::default();
         lateness.iter_mut().for_each(Lateness::clear);
         commands.iter_mut().for_each(CommandTally::clear);
         *errors = ErrorCounts::default();

@@ -5,6 +5,8 @@ use std::io;
 use engine::{Address, Reason};
 use wire::Reply;
 
+/// What memcached says to clients beyond its option -c, before it hangs up.
+const MEMCACHED_IS_FULL: &str = "ERROR Too many open connections";
 /// Longest part of a server's text that is kept.
 const TEXT_MAX: usize = 300;
 
@@ -17,9 +19,11 @@ pub(crate) fn text(bytes: &[u8]) -> String {
     text
 }
 
-/// The first word of an error reply, by which servers tell errors apart.
+/// What servers tell errors apart by: the first word of an error reply. memcached's says only whose
+/// fault it is, and what follows is always the same words.
 pub(crate) fn kind(text: &str) -> &str {
-    text.split(' ').next().unwrap_or_default()
+    let first = text.split(' ').next().unwrap_or_default();
+    if matches!(first, "CLIENT_ERROR" | "SERVER_ERROR") { text } else { first }
 }
 
 /// Why an error reply ends the run.
@@ -37,6 +41,18 @@ pub(crate) fn hint(text: &str) -> Option<&'static str> {
     }
     if text.contains("max number of clients") {
         return Some("lower -c, or raise the server's maxclients");
+    }
+    if text.starts_with(MEMCACHED_IS_FULL) {
+        return Some("lower -c, or start memcached with a higher -c");
+    }
+    if text == "ERROR" {
+        return Some("memcached knows no such command, or not with so many words");
+    }
+    if text.starts_with("CLIENT_ERROR unauthenticated") {
+        return Some("the server asks for a login: use --user and -a");
+    }
+    if text.starts_with("SERVER_ERROR object too large") {
+        return Some("values are over the server's limit, its option -I: use a smaller -d");
     }
     Some(match kind(text) {
         "MOVED" | "ASK" | "CLUSTERDOWN" | "CROSSSLOT" => {
@@ -81,6 +97,7 @@ pub(crate) fn unasked(reply: &Reply<'_>) -> String {
 /// Whether an error reply says that the server cannot serve at present and soon may.
 pub(crate) fn is_passing(text: &str) -> bool {
     text.contains("max number of clients")
+        || text.starts_with(MEMCACHED_IS_FULL)
         || matches!(
             kind(text),
             "LOADING" | "MASTERDOWN" | "CLUSTERDOWN" | "TRYAGAIN" | "BUSY" | "READONLY"

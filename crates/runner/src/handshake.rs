@@ -44,6 +44,17 @@ impl Handshake {
             handshake.steps.push(step);
         };
         let target = &plan.target;
+        if plan.protocol.is_memcache() {
+            let login = target.credentials.as_ref().map(|login| {
+                let user = login.user.as_deref().unwrap_or_default();
+                memcache_login(plan.protocol, user, login.password.reveal())
+            });
+            if let Some(words) = login {
+                add(Step::Auth, &words.iter().map(String::as_str).collect::<Vec<_>>());
+            }
+            handshake.secrets = plan.secrets().into_iter().map(Secret::new).collect();
+            return handshake;
+        }
         if let Some(login) = &target.credentials {
             match &login.user {
                 Some(user) => add(Step::Auth, &["AUTH", user, login.password.reveal()]),
@@ -107,6 +118,19 @@ impl Handshake {
     /// What a server said, without the passwords that it quotes.
     pub(crate) fn masked(&self, text: String) -> String {
         secret::masked(text, self.secrets.iter().map(Secret::reveal))
+    }
+}
+
+/// What logs in to memcached: a `set` whose data are user and password, or SASL PLAIN (RFC 4616).
+/// <https://docs.memcached.org/features/authentication/>
+fn memcache_login(protocol: ProtocolKind, user: &str, password: &str) -> Vec<String> {
+    match protocol {
+        ProtocolKind::MemcacheBinary => {
+            vec!["sasl_auth".into(), "PLAIN".into(), format!("\0{user}\0{password}")]
+        }
+        _ => {
+            vec!["set".into(), "login".into(), "0".into(), "0".into(), format!("{user} {password}")]
+        }
     }
 }
 

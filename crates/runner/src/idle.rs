@@ -6,9 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use engine::{Address, ConnId, Engine, Epoll, Event, Tls, TlsContext};
+use wire::memcache::{Binary, Text};
 use wire::resp::Resp;
 use wire::{Decode, Protocol, Reply};
-use workload::Plan;
+use workload::{Plan, ProtocolKind};
 
 use crate::handshake::Handshake;
 use crate::opening::{Opening, Origins};
@@ -32,10 +33,32 @@ pub fn hold_idle(
     let engine = Epoll::new(Instant::now()).map_err(|e| e.to_string())?;
     let origins = Origins::new(&plan.target, plan.own_connections(), local_ports);
     match tls {
-        None => hold::<_, Resp>(engine, plan, address, &origins, interrupted, live),
+        None => hold_in(engine, plan, address, &origins, interrupted, live),
         Some(tls) => {
             let engine = Tls::new(engine, tls.clone());
-            hold::<_, Resp>(engine, plan, address, &origins, interrupted, live)
+            hold_in(engine, plan, address, &origins, interrupted, live)
+        }
+    }
+}
+
+/// In the plan's protocol.
+fn hold_in<E: Engine>(
+    engine: E,
+    plan: &Plan,
+    address: &Address,
+    origins: &Origins,
+    interrupted: &AtomicBool,
+    live: &mut dyn FnMut(u32),
+) -> Result<(), String> {
+    match plan.protocol {
+        ProtocolKind::Resp2 | ProtocolKind::Resp3 => {
+            hold::<_, Resp>(engine, plan, address, origins, interrupted, live)
+        }
+        ProtocolKind::MemcacheText | ProtocolKind::MemcacheMeta => {
+            hold::<_, Text>(engine, plan, address, origins, interrupted, live)
+        }
+        ProtocolKind::MemcacheBinary => {
+            hold::<_, Binary>(engine, plan, address, origins, interrupted, live)
         }
     }
 }

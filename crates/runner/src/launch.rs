@@ -12,6 +12,7 @@ use std::time::{Duration, Instant, SystemTime};
 use engine::Uring;
 use engine::{Address, Engine, Epoll, Tls, TlsContext};
 use measure::{Ending, Measurement, NodeTally, TallyShape, Usual, WorkerUse};
+use wire::memcache::{Binary, Text};
 use wire::resp::Resp;
 use workload::{Pace, Plan, ProtocolKind, Stop};
 
@@ -65,8 +66,16 @@ pub fn run(job: &Job<'_>, observer: &mut dyn Observer) -> io::Result<Measurement
         let lacking = format!("the plan was loaded from a file, which does not hold {what}");
         return Err(io::Error::new(io::ErrorKind::InvalidInput, lacking));
     }
+    // Nothing but a front end checks what was loaded.
+    let digits = job.plan.keys.range.map(|_| job.plan.keys.digits());
+    for command in &job.plan.sequence {
+        let checked = wire::check(job.plan.protocol, command, digits);
+        checked.map_err(|why| io::Error::new(io::ErrorKind::InvalidInput, why))?;
+    }
     match job.plan.protocol {
         ProtocolKind::Resp2 | ProtocolKind::Resp3 => run_over::<Resp>(job, observer),
+        ProtocolKind::MemcacheText | ProtocolKind::MemcacheMeta => run_over::<Text>(job, observer),
+        ProtocolKind::MemcacheBinary => run_over::<Binary>(job, observer),
     }
 }
 

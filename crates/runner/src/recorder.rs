@@ -232,6 +232,14 @@ impl Recorder {
         });
     }
 
+    /// Adds keys that a request asked for, and those of them that were there.
+    #[inline]
+    pub(crate) fn keys(&mut self, answered: &Answered, asked: u32, hits: u32) {
+        if asked > 0 && self.counts(answered.measured) {
+            self.tally.keys.add(u64::from(asked), u64::from(hits));
+        }
+    }
+
     /// Adds one error reply, of that kind and text and so many bytes where they are counted.
     pub(crate) fn error(
         &mut self,

@@ -33,9 +33,10 @@ pub struct Batch {
 struct CommandAt {
     start: usize,
     end: usize,
-    /// The first of its holes and of its inserts, or where they would stand.
+    /// The first of its holes, or where it would stand.
     first_hole: usize,
-    first_insert: usize,
+    /// The first of its inserts, or where it would stand, and one more than its last.
+    inserts: [usize; 2],
     /// Fresh numbers before it in its operation.
     fresh: u64,
     /// Which operation it belongs to.
@@ -60,14 +61,15 @@ impl Batch {
                     start: sequence.bytes.len(),
                     end: 0,
                     first_hole: sequence.holes.len(),
-                    first_insert: sequence.inserts.len(),
+                    inserts: [sequence.inserts.len(), 0],
                     fresh,
                     operation,
                 };
                 append(&mut sequence, &next, fresh, values);
                 fresh += fresh_among(&next.holes);
                 values += values_among(&next);
-                commands.push(CommandAt { end: sequence.bytes.len(), ..at });
+                let inserts = [at.inserts[0], sequence.inserts.len()];
+                commands.push(CommandAt { end: sequence.bytes.len(), inserts, ..at });
             }
         }
         // What is appended command by command, or written anew for each send, needs no image.
@@ -151,15 +153,18 @@ impl Batch {
     /// not go out in whole pipelines: [`fill`](Self::fill) is faster.
     pub fn append(&self, number: u64, commands: Range<usize>, out: &mut Vec<u8>) {
         let Template { bytes, holes, inserts } = &self.sequence;
-        let CommandAt { start, first_hole, first_insert, mut fresh, operation, .. } =
+        let CommandAt { start, first_hole, mut fresh, operation, .. } =
             self.commands[commands.start];
         let numbers = &self.numbers[operation];
-        let (mut at, end) = (start, self.commands[commands.end - 1].end);
+        let last = self.commands[commands.end - 1];
+        let (mut at, end) = (start, last.end);
+        // What varies may be the last of a command: its place alone does not tell whose it is.
+        let inserts = &inserts[self.commands[commands.start].inserts[0]..last.inserts[1]];
         let mut drawn = Drawn::default();
         let mut value = None;
         let mut holes = holes[first_hole..].iter().take_while(|h| h.at < end).peekable();
-        let mut inserts = inserts[first_insert..].iter().take_while(|(at, _)| *at < end).peekable();
-        while at < end {
+        let mut inserts = inserts.iter().peekable();
+        while at < end || inserts.peek().is_some() {
             let next_hole = holes.peek().map_or(end, |h| h.at);
             let next_insert = inserts.peek().map_or(end, |(at, _)| *at);
             let stop = next_hole.min(next_insert);
@@ -207,12 +212,12 @@ impl Batch {
                 }
             }
             Insert::Lifetime(lifetime) => append_decimal(lifetime.of(numbers.seed, number), out),
-            Insert::Length { fixed, columns, values, lifetimes } => {
+            Insert::Length { form, fixed, columns, values, lifetimes } => {
                 let cells: usize = columns.iter().map(|column| cell(*column).len()).sum();
                 let values: usize = values.iter().map(|at| value(at).len).sum();
                 let lifetimes =
                     lifetimes.iter().map(|of| decimal_width(of.of(numbers.seed, number)));
-                append_decimal((fixed + cells + values + lifetimes.sum::<usize>()) as u64, out);
+                form.write((fixed + cells + values + lifetimes.sum::<usize>()) as u64, out);
             }
         }
     }
@@ -591,5 +596,36 @@ mod tests {
                 "*3 $3 SET $16 d:1:000000000002 $5 <one> *3 $3 SET $17 d:22:000000000003 $122 <{x}>"
             )
         );
+    }
+
+    #[test]
+    fn a_value_that_ends_a_command_is_no_part_of_the_next() {
+        use crate::memcache::Binary;
+        let args = |line: &str| {
+            let arg = |word: &str| Arg::literal(word.as_bytes()).with_values().with_numbers();
+            CommandSpec { args: line.split(' ').map(arg).collect(), inline: false }
+        };
+        let mut parts = PlanParts::clone(&plan("PING", keys("sequential", 50), 3, None));
+        parts.protocol = ProtocolKind::MemcacheBinary;
+        parts.sequence = vec![args("set a:__key__ 0 0 __data__"), args("get b:__key__")];
+        let sizes = "uniform:1..9".parse().unwrap();
+        parts.values = Some(ValueSpec { sizes, by: SizeBy::Key, content: Content::default() });
+        let mut batch = Batch::new::<Binary>(&parts.build().unwrap());
+        let mut sent = batch.fill(turn(4, 3, 6));
+        for number in 4..7 {
+            for (opcode, extras, key) in [(1, 8, b'a'), (0, 0, b'b')] {
+                let body = u32::from_be_bytes(sent[8..12].try_into().unwrap()) as usize;
+                let (request, rest) = sent.split_at(24 + body);
+                assert_eq!((request[1], request[4]), (opcode, extras));
+                let named = &request[24 + usize::from(extras)..][..14];
+                assert_eq!(named, format!("{}:{number:012}", key as char).as_bytes());
+                assert_eq!(body > 14 + usize::from(extras), opcode == 1, "only set has a value");
+                sent = rest;
+            }
+        }
+        assert!(sent.is_empty());
+        let mut alone = Vec::new();
+        batch.append(4, 1..2, &mut alone);
+        assert_eq!((alone[1], alone.len()), (0, 24 + 14));
     }
 }

@@ -8,14 +8,18 @@
 //! Knows no socket, clock or histogram. A new protocol is one folder here and one arm in the
 //! runner's launch.
 
+mod argument;
 mod batch;
 pub mod cluster;
+mod kind;
+pub mod memcache;
 mod payload;
 mod protocol;
 pub mod resp;
 mod template;
 
 pub use batch::{Batch, Slots};
+pub use kind::{check, encoded_len};
 pub use payload::ValueAt;
-pub use protocol::{Decode, Decoded, Protocol, ProtocolError, Reply};
-pub use template::{Hole, Insert, Template};
+pub use protocol::{Decode, Decoded, Protocol, ProtocolError, Reply, Silence};
+pub use template::{Hole, Insert, LengthForm, Template};

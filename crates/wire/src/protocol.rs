@@ -16,6 +16,44 @@ pub trait Protocol {
 
     /// Appends a command of plain arguments, for what is sent before the load.
     fn encode(args: &[&[u8]], out: &mut Vec<u8>);
+
+    /// Whether a command can be written in this protocol. [`compile`](Self::compile) cannot fail, so
+    /// this is asked before.
+    ///
+    /// # Errors
+    /// Why not, and what to write instead, in words for the person who typed it.
+    fn check(_command: &CommandSpec, _digits: Option<usize>) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Whether there are commands whose reply may be left out. Where there are none, nothing that
+    /// deals with them is compiled.
+    const QUIET: bool = false;
+
+    /// What the lack of a reply to this command means, if its reply may be left out.
+    fn silence(_command: &CommandSpec) -> Option<Silence> {
+        None
+    }
+
+    /// Keys that this command asks for, where a reply tells how many of them were there.
+    fn keys_asked(_command: &CommandSpec) -> u32 {
+        0
+    }
+
+    /// Whether this error leaves it open where the next reply begins, or whose it is. `alone` says that
+    /// nothing else was in flight on the connection.
+    fn is_last_words(_command: &CommandSpec, _error: &[u8], _alone: bool) -> bool {
+        false
+    }
+}
+
+/// What it means that a command has no reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Silence {
+    /// It did what it should.
+    Done,
+    /// There was nothing there.
+    Miss,
 }
 
 /// Reads the replies of one connection from bytes that arrive in any pieces.
@@ -30,6 +68,12 @@ pub trait Decode {
     /// # Errors
     /// The bytes are not of this protocol. The connection is of no more use.
     fn decode<'b>(&'b mut self, input: &'b [u8]) -> Result<Decoded<'b>, ProtocolError>;
+
+    /// The mark that the request of the last reply had and that came back with it, in protocols that
+    /// have such marks: the place of a command in its sequence.
+    fn mark(&self) -> Option<u32> {
+        None
+    }
 }
 
 /// What [`Decode::decode`] found.
@@ -46,13 +90,30 @@ pub struct Decoded<'b> {
 pub enum Reply<'b> {
     /// A value, a status or a collection.
     Done,
-    /// A null: nothing there.
+    /// Values of so many of the keys that were asked for, at least one.
+    Found(u32),
+    /// A null: nothing there, or a condition that did not hold.
     Miss,
     /// An error reply; its text without framing, such as `ERR unknown command`, or the beginning
     /// of one that is long.
     Error(&'b [u8]),
     /// A message that answers no request.
     Push,
+}
+
+impl Reply<'_> {
+    /// The same without the bytes that it borrows; `None` of an error, which is its text.
+    #[inline]
+    #[must_use]
+    pub fn without_text(self) -> Option<Reply<'static>> {
+        Some(match self {
+            Self::Done => Reply::Done,
+            Self::Found(hits) => Reply::Found(hits),
+            Self::Miss => Reply::Miss,
+            Self::Push => Reply::Push,
+            Self::Error(_) => return None,
+        })
+    }
 }
 
 /// Bytes that cannot be a reply.

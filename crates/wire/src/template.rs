@@ -31,8 +31,10 @@ pub enum Insert {
     Value(ValueAt),
     /// A number of seconds in decimal.
     Lifetime(Lifetime),
-    /// In decimal: `fixed` plus the lengths of these cells, values and lifetimes.
+    /// `fixed` plus the lengths of these cells, values and lifetimes.
     Length {
+        /// How it is written.
+        form: LengthForm,
         /// Bytes that do not vary.
         fixed: usize,
         /// Columns whose cells add to it.
@@ -42,6 +44,33 @@ pub enum Insert {
         /// Lifetimes whose digits add to it.
         lifetimes: Vec<Lifetime>,
     },
+}
+
+/// How a length is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LengthForm {
+    /// In decimal digits.
+    Decimal,
+    /// In two bytes, the higher one first.
+    U16,
+    /// In four bytes, the highest one first.
+    U32,
+}
+
+impl LengthForm {
+    /// Appends a length.
+    pub(crate) fn write(self, length: u64, out: &mut Vec<u8>) {
+        match self {
+            Self::Decimal => {
+                let mut digits = [0; 20];
+                write_digits(length, &mut digits);
+                let width = length.max(1).ilog10() as usize + 1;
+                out.extend_from_slice(&digits[20 - width..]);
+            }
+            Self::U16 => out.extend_from_slice(&(length as u16).to_be_bytes()),
+            Self::U32 => out.extend_from_slice(&(length as u32).to_be_bytes()),
+        }
+    }
 }
 
 /// One encoded command.
@@ -62,7 +91,8 @@ impl Insert {
             Self::Cell { column } => Self::Cell { column: *column },
             Self::Value(at) => Self::Value(at.behind(fresh, before)),
             Self::Lifetime(lifetime) => Self::Lifetime(*lifetime),
-            Self::Length { fixed, columns, values, lifetimes } => Self::Length {
+            Self::Length { form, fixed, columns, values, lifetimes } => Self::Length {
+                form: *form,
                 fixed: *fixed,
                 columns: columns.clone(),
                 values: values.iter().map(|at| at.behind(fresh, before)).collect(),

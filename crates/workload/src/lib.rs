@@ -13,6 +13,7 @@ pub mod command_line;
 pub mod dataset;
 pub mod keys;
 pub mod lifetime;
+pub mod memcache_suite;
 pub mod pace;
 pub mod parameters;
 pub mod plan;

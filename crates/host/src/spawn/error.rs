@@ -13,10 +13,13 @@ use crate::Address;
 pub enum SpawnError {
     /// There is no server to be found.
     #[error(
-        "--spawn: there is no valkey-server or redis-server on the PATH; `make setup` installs \
-         one, or name one with --spawn=PATH"
+        "--spawn: there is no {programs} on the PATH; `make setup` installs \
+         a server, or name one with --spawn=PATH"
     )]
-    NoServer,
+    NoServer {
+        /// What was looked for.
+        programs: String,
+    },
     /// There is no program of that name.
     #[error("--spawn={name}: there is no such program on the PATH; give the path to it")]
     NotOnPath {

@@ -5,9 +5,9 @@
 
 mod error;
 mod home;
+mod options;
 mod program;
 
-use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
@@ -22,9 +22,10 @@ use workload::secret;
 use crate::facts::info_field;
 use crate::guard::GUARD_ARG;
 use crate::text::printable;
-use crate::{Address, Client, Patience, ServerFacts};
+use crate::{Address, Client, Patience, ServerFacts, memcache};
 pub use error::SpawnError;
 use home::Home;
+pub use options::Kind;
 
 /// Where a spawned server listens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -39,8 +40,10 @@ pub enum Listen {
 /// A server to start.
 #[derive(Debug, Clone)]
 pub struct Spawn {
-    /// A name to look up on the PATH, or a path; `None` for `valkey-server` or `redis-server`,
-    /// whichever is there. A script must `exec` the server, or the server would outlive keystorm.
+    /// Whose options it takes, and how it is asked whether it is there.
+    pub kind: Kind,
+    /// A name to look up on the PATH, or a path; `None` for the one of its kind that is there, of
+    /// `valkey-server` and `redis-server` whichever. A script must `exec` the server, or the server would outlive keystorm.
     pub program: Option<String>,
     /// Arguments for the server, after keystorm's own. Where the first is no option it is a
     /// configuration file, which servers want first.
@@ -59,8 +62,6 @@ const END_WITHIN: Duration = Duration::from_secs(2);
 const PORTS_TRIED: u32 = 5;
 /// Longest path of a socket: 104 bytes with the final zero on macOS, 108 on Linux.
 const SOCKET_PATH_MAX: usize = 103;
-/// What keystorm decides about a server, since it must find it, read its output and end it.
-const RESERVED: [&str; 5] = ["--port", "--unixsocket", "--daemonize", "--logfile", "--dir"];
 
 impl Spawn {
     /// Starts the server and waits up to ten seconds until it answers. Keeps nothing on disk but
@@ -72,11 +73,10 @@ impl Spawn {
     /// # Errors
     /// See [`SpawnError`]; nothing is left running.
     pub fn start(&self) -> Result<SpawnedServer, SpawnError> {
-        let reserved = |arg: &&String| RESERVED.iter().any(|r| arg.eq_ignore_ascii_case(r));
-        if let Some(arg) = self.args.iter().find(reserved) {
+        if let Some(arg) = self.args.iter().find(|arg| self.kind.reserves(arg)) {
             return Err(SpawnError::Reserved { arg: arg.clone() });
         }
-        let program = program::find(self.program.as_deref())?;
+        let program = program::find(self.program.as_deref(), self.kind)?;
         let place = std::env::temp_dir();
         let home = Home::make_in(&place).map_err(|cause| SpawnError::Home { place, cause })?;
         let mut tries = 0;
@@ -116,7 +116,7 @@ impl Spawn {
             .arg(GUARD_ARG)
             .arg(std::process::id().to_string())
             .arg(program)
-            .args(self.server_args(&address, home))
+            .args(self.kind.arguments(&self.args, &address, home.path()))
             .stdin(Stdio::null())
             .stdout(log.try_clone().map_err(start)?)
             .stderr(log)
@@ -142,7 +142,7 @@ impl Spawn {
                     log: self.last_words(log),
                 });
             }
-            if let Some(facts) = look(address, child.0.id()) {
+            if let Some(facts) = look(self.kind, address, child.0.id()) {
                 return Ok(facts);
             }
             if Instant::now() >= deadline {
@@ -164,32 +164,6 @@ impl Spawn {
         let masked = |line| secret::masked(line, secrets.iter().map(String::as_str));
         last_words(log).into_iter().map(masked).collect()
     }
-
-    fn server_args(&self, address: &Address, home: &Home) -> Vec<OsString> {
-        let (file, options) = match self.args.split_first() {
-            Some((first, rest)) if !first.starts_with('-') => (Some(first), rest),
-            _ => (None, &self.args[..]),
-        };
-        let mut args: Vec<OsString> = file.into_iter().map(OsString::from).collect();
-        match address {
-            Address::Tcp(tcp) => {
-                args.extend(["--bind".into(), tcp.ip().to_string().into()]);
-                args.extend(["--port".into(), tcp.port().to_string().into()]);
-            }
-            Address::Unix(path) => {
-                args.extend(["--port", "0", "--unixsocket"].map(OsString::from));
-                args.push(path.into());
-            }
-        }
-        // An empty log file is the standard output, so that what a server says before it has read
-        // its options and what it says after them end up in one place.
-        let fixed = ["--save", "", "--appendonly", "no", "--daemonize", "no"];
-        args.extend(fixed.map(OsString::from));
-        args.extend(["--logfile", "", "--dir"].map(OsString::from));
-        args.push(home.path().into());
-        args.extend(options.iter().map(OsString::from));
-        args
-    }
 }
 
 /// A port of 127.0.0.1 that was free a moment ago. After a run of many connections those that the
@@ -210,8 +184,11 @@ fn free_port() -> io::Result<SocketAddr> {
 
 /// What the server says of itself, if it is there, is the one with this pid, and has its data.
 /// Asks by `INFO` and not by `PING`, so that the server's count of PINGs is the run's alone.
-fn look(address: &Address, pid: u32) -> Option<ServerFacts> {
+fn look(kind: Kind, address: &Address, pid: u32) -> Option<ServerFacts> {
     let patience = Patience { connect: Duration::from_secs(1), reply: Duration::from_secs(1) };
+    if kind == Kind::Memcached {
+        return memcache::is_there(address, pid, patience);
+    }
     let mut client = Client::connect(address, patience).ok()?;
     match client.ask(&[b"INFO"]).ok()? {
         // It has a password, or another rule that arguments gave it: whoever set that knows.
@@ -319,6 +296,7 @@ mod tests {
 
     fn spawn(args: &[&str], listen: Listen) -> Spawn {
         Spawn {
+            kind: Kind::Redis,
             program: None,
             args: args.iter().map(|&a| a.into()).collect(),
             listen,
@@ -331,18 +309,6 @@ mod tests {
         let error = spawn(&["--maxclients", "5", "--Port", "1"], Listen::Loopback).start();
         let error = error.unwrap_err().to_string();
         assert!(error.contains("--spawn-args --Port"), "{error}");
-    }
-
-    #[test]
-    fn a_configuration_file_goes_first_and_options_last() {
-        let place = tempfile::tempdir().unwrap();
-        let home = Home::make_in(place.path()).unwrap();
-        let spawn = spawn(&["my.conf", "--maxclients", "5"], Listen::Unix);
-        let args = spawn.server_args(&Address::Unix(home.socket()), &home);
-        let args: Vec<&str> = args.iter().map(|a| a.to_str().unwrap()).collect();
-        assert_eq!(args[..4], ["my.conf", "--port", "0", "--unixsocket"]);
-        assert_eq!(args[args.len() - 2..], ["--maxclients", "5"]);
-        assert!(args.windows(2).any(|pair| pair == ["--save", ""]));
     }
 
     #[test]

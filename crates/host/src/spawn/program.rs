@@ -5,26 +5,30 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, access};
 
-use super::SpawnError;
-
-/// What is taken when nobody says: a free licence first.
-const SERVERS: [&str; 2] = ["valkey-server", "redis-server"];
+use super::{Kind, SpawnError};
 
 /// Finds the program: a path if the name has a slash, else the first on the PATH; without a name,
-/// the first of [`SERVERS`].
+/// the first of its kind.
 ///
 /// # Errors
 /// It is not there, or nobody may execute it.
-pub(super) fn find(name: Option<&str>) -> Result<PathBuf, SpawnError> {
-    find_on(name, &env::var_os("PATH").unwrap_or_default())
+pub(super) fn find(name: Option<&str>, kind: Kind) -> Result<PathBuf, SpawnError> {
+    find_on(name, kind, &env::var_os("PATH").unwrap_or_default())
 }
 
-fn find_on(name: Option<&str>, search: &std::ffi::OsStr) -> Result<PathBuf, SpawnError> {
+fn find_on(
+    name: Option<&str>,
+    kind: Kind,
+    search: &std::ffi::OsStr,
+) -> Result<PathBuf, SpawnError> {
     let on_path = |name: &str| {
         env::split_paths(search).map(|dir| dir.join(name)).find(|path| is_program(path))
     };
     match name {
-        None => SERVERS.into_iter().find_map(on_path).ok_or(SpawnError::NoServer),
+        None => {
+            let found = kind.programs().iter().find_map(|name| on_path(name));
+            found.ok_or_else(|| SpawnError::NoServer { programs: kind.programs().join(" or ") })
+        }
         Some(path) if path.contains('/') => {
             let path = PathBuf::from(path);
             let found = is_program(&path).then(|| path.clone());
@@ -48,8 +52,8 @@ mod tests {
     fn valkey_goes_first_and_only_programs_count() {
         let dir = tempfile::tempdir().unwrap();
         let search = dir.path().as_os_str();
-        let found = |name| find_on(name, search);
-        assert!(matches!(found(None), Err(SpawnError::NoServer)));
+        let found = |name| find_on(name, Kind::Redis, search);
+        assert!(matches!(found(None), Err(SpawnError::NoServer { .. })));
         let make = |name: &str, mode| {
             let path = dir.path().join(name);
             fs::write(&path, "").unwrap();

@@ -14,6 +14,12 @@ pub(super) struct Calls {
     pub(super) usec: u64,
 }
 
+impl FromIterator<(String, String)> for Info {
+    fn from_iter<I: IntoIterator<Item = (String, String)>>(fields: I) -> Self {
+        Self(fields.into_iter().collect())
+    }
+}
+
 impl Info {
     pub(super) fn parse(text: &str) -> Self {
         let fields = text.lines().filter_map(|line| line.trim().split_once(':'));
@@ -70,6 +76,11 @@ impl Info {
     /// Whether it is Valkey, which names its own version beside that of Redis.
     pub(super) fn is_valkey(&self) -> bool {
         self.text("valkey_version").is_some() || self.text("server_name") == Some("valkey")
+    }
+
+    /// Whether it is memcached, whose first thread only takes connections.
+    pub(super) fn is_memcached(&self) -> bool {
+        self.text("memcached_version").is_some()
     }
 
     /// The first number of the version of Redis that it is, or is compatible with.

@@ -10,6 +10,8 @@ mod local;
 mod quota;
 mod sample;
 mod server_use;
+mod stats;
+mod subject;
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -18,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use wire::resp::Value;
 
 use crate::machine::{self, CpuTimes};
-use crate::{Address, Client, ProbeError, Transport, printable};
+use crate::{Address, Client, ProbeError, Transport};
 use info::Info;
 use link::Link;
 use sample::Sampler;
@@ -27,6 +29,7 @@ use server_use::Snapshot;
 pub use link::LinkUse;
 pub use sample::{SAMPLES_MAX, ServerSample};
 pub use server_use::{BusyPart, CommandUse, Polling, ServerBusy, ServerUse, Setting};
+pub use subject::Subject;
 
 /// Everything that was observed beside the load.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -50,7 +53,7 @@ pub struct Watched {
 }
 
 /// Connects to one of the servers and logs in anew.
-pub type Connect<'a> = dyn Fn(&Address) -> Result<Client<Transport>, ProbeError> + 'a;
+pub type Connect<'a> = dyn Fn(&Address) -> Result<Subject, ProbeError> + 'a;
 
 /// Somebody who looks at the servers of a run.
 pub struct Watch<'a> {
@@ -94,7 +97,7 @@ impl<'a> Watch<'a> {
     pub fn new(
         addresses: Vec<Address>,
         sample: bool,
-        connect: impl Fn(&Address) -> Result<Client<Transport>, ProbeError> + 'a,
+        connect: impl Fn(&Address) -> Result<Subject, ProbeError> + 'a,
     ) -> Self {
         Self { addresses, connect: Box::new(connect), sample }
     }
@@ -174,7 +177,7 @@ impl<'a> Watch<'a> {
         watched
     }
 
-    fn client(&self, address: &Address) -> Result<Client<Transport>, String> {
+    fn client(&self, address: &Address) -> Result<Subject, String> {
         let deadline = Instant::now() + TURNED_AWAY_FOR;
         loop {
             match (self.connect)(address) {
@@ -188,22 +191,11 @@ impl<'a> Watch<'a> {
     }
 }
 
-/// Looks at a server: `INFO`, then what else it allows.
-fn look(
-    client: &mut Client<Transport>,
-    local: Option<local::LocalUse>,
-) -> Result<Snapshot, String> {
-    // `all` has commandstats and is known to every version.
-    let info = match client.ask(&[b"INFO", b"all"]) {
-        Ok(Value::Error(text)) => {
-            let text = printable(&String::from_utf8_lossy(&text));
-            return Err(format!("the server does not answer INFO: {text}"));
-        }
-        Ok(reply) => Info::parse(&reply.text().unwrap_or_default()),
-        Err(error) => return Err(error.to_string()),
-    };
-    let settings = settings(client);
-    let monitors = monitors(client, &info);
+/// Looks at a server: what it counts, then what else it allows.
+fn look(subject: &mut Subject, local: Option<local::LocalUse>) -> Result<Snapshot, String> {
+    let info = subject.info(true)?;
+    let settings = subject.settings();
+    let monitors = subject.monitors(&info);
     Ok(Snapshot { info, settings, monitors, local })
 }
 
@@ -252,16 +244,12 @@ fn monitors(client: &mut Client<Transport>, info: &Info) -> Option<u64> {
 }
 
 /// The median time of a command that does nothing, as a client alone on the server sees it.
-///
-/// Asks for a section of `INFO` that there is not, so that the counts of `PING` are the load's;
-/// where `INFO` is refused it is `PING` after all.
-fn round_trip_ns(client: &mut Client<Transport>, info: bool) -> Option<u64> {
-    let words: &[&[u8]] = if info { &[b"INFO", b"nothing"] } else { &[b"PING"] };
+fn round_trip_ns(subject: &mut Subject, info: bool) -> Option<u64> {
     let began = Instant::now();
     let mut trips = Vec::with_capacity(ROUND_TRIPS_MAX);
     while trips.len() < ROUND_TRIPS_MAX && (trips.len() < 3 || began.elapsed() < ROUND_TRIPS_FOR) {
         let sent = Instant::now();
-        client.ask(words).ok()?;
+        subject.nothing(info)?;
         trips.push(sent.elapsed().as_nanos() as u64);
     }
     trips.sort_unstable();

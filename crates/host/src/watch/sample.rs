@@ -8,10 +8,9 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
-use wire::resp::Value;
 
 use super::info::Info;
-use crate::{Client, Transport};
+use super::subject::Subject;
 
 /// Most samples kept of one test: a day.
 pub const SAMPLES_MAX: usize = 86_400;
@@ -69,7 +68,7 @@ pub(super) struct Sampler {
 
 impl Sampler {
     /// Begins to look over a connection of its own. `None` if there are no threads left.
-    pub(super) fn start(client: Client<Transport>) -> Option<Self> {
+    pub(super) fn start(client: Subject) -> Option<Self> {
         let (stop, stopped) = channel::<()>();
         let look = move || {
             let (mut client, began) = (client, Instant::now());
@@ -80,13 +79,11 @@ impl Sampler {
                     break;
                 }
                 // A server that stopped answering ends the samples; the load says why.
-                let Ok(reply) = client.ask(&[b"INFO"]) else { break };
-                let (Value::Bulk(text) | Value::Verbatim(text)) = reply else { break };
+                let Ok(info) = client.info(false) else { break };
                 if samples.len() == SAMPLES_MAX {
                     dropped += 1;
                     continue;
                 }
-                let info = Info::parse(&String::from_utf8_lossy(&text));
                 samples.push(ServerSample::of(&info, began.elapsed().as_secs_f64()));
             }
             (samples, dropped)

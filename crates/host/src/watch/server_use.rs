@@ -204,7 +204,8 @@ impl ServerUse {
             name == "exec" || name.starts_with("eval") || name.starts_with("fcall")
         });
         let sum = |commands: Vec<&CommandUse>| commands.iter().map(|c| c.usec).sum::<u64>();
-        (!self.by_command.is_empty()).then(|| sum(outer).max(sum(inner)) as f64 / 1e6)
+        // memcached counts commands and does not time them.
+        Some(sum(outer).max(sum(inner)) as f64 / 1e6).filter(|seconds| *seconds > 0.0)
     }
 
     /// The value of a setting, if it is known.
@@ -230,8 +231,10 @@ impl ServerUse {
         }
         let seconds = |old: Option<f64>, new: Option<f64>| Some((new? - old?).max(0.0));
         let local = before.local.as_ref().zip(after.local.as_ref());
+        // What the kernel says of the first thread is of no use where others do the work.
+        let first = local.filter(|_| !new.is_memcached());
         let local_s = |pick: fn(&LocalUse) -> u64| {
-            local.map(|(old, new)| pick(new).saturating_sub(pick(old)) as f64 / 1e9)
+            first.map(|(old, new)| pick(new).saturating_sub(pick(old)) as f64 / 1e9)
         };
         let throttled = local.and_then(|(old, new)| old.throttled_ns.zip(new.throttled_ns));
         let threads = threads(after);

@@ -43,6 +43,7 @@ fn script(name: &str, body: &str) -> PathBuf {
 /// A real redis-server with these arguments, ended when dropped.
 pub(crate) fn redis(args: &[&str], listen: Listen) -> SpawnedServer {
     let spawn = Spawn {
+        kind: host::SpawnKind::Redis,
         program: Some("redis-server".into()),
         args: args.iter().map(|&arg| arg.into()).collect(),
         listen,

@@ -52,6 +52,7 @@ fn a_configuration_file_is_read_and_does_not_decide_where() {
 #[test]
 fn a_server_that_ends_at_once_says_why() {
     let spawn = Spawn {
+        kind: host::SpawnKind::Redis,
         program: Some("redis-server".into()),
         args: vec!["--no-such-option".into(), "1".into()],
         listen: Listen::Unix,
@@ -67,6 +68,7 @@ fn a_server_that_ends_at_once_says_why() {
 fn a_lost_port_is_tried_again() {
     let program = scripts().unlucky_server.to_str().unwrap();
     let spawn = Spawn {
+        kind: host::SpawnKind::Redis,
         program: Some(program.into()),
         args: Vec::new(),
         listen: Listen::Loopback,
@@ -78,6 +80,7 @@ fn a_lost_port_is_tried_again() {
 #[test]
 fn a_guard_that_is_not_there_is_an_error() {
     let spawn = Spawn {
+        kind: host::SpawnKind::Redis,
         program: Some("redis-server".into()),
         args: Vec::new(),
         listen: Listen::Unix,

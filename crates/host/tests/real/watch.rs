@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use host::{BusyPart, Listen, Login, Watch, log_in};
+use host::{BusyPart, Listen, Login, Subject, Watch, log_in};
 use wire::resp::Value;
 
 use crate::servers::redis;
@@ -14,8 +14,9 @@ const NOBODY: Login<'_> = Login { user: None, password: None, db: 0, tls: None, 
 fn what_a_server_did_between_two_looks_is_known() {
     for listen in [Listen::Loopback, Listen::Unix] {
         let server = redis(&[], listen);
-        let watch =
-            Watch::new(vec![server.address().clone()], true, |address| log_in(address, NOBODY));
+        let watch = Watch::new(vec![server.address().clone()], true, |address| {
+            log_in(address, NOBODY).map(Subject::Resp)
+        });
         let begun = watch.begin();
         let mut client = log_in(server.address(), NOBODY).unwrap();
         for _ in 0..500 {
@@ -48,7 +49,9 @@ fn what_a_server_did_between_two_looks_is_known() {
 fn a_server_that_forbids_all_of_it_is_said_to() {
     let server = redis(&[], Listen::Unix);
     let mut admin = log_in(server.address(), NOBODY).unwrap();
-    let watch = Watch::new(vec![server.address().clone()], true, |address| log_in(address, NOBODY));
+    let watch = Watch::new(vec![server.address().clone()], true, |address| {
+        log_in(address, NOBODY).map(Subject::Resp)
+    });
     let rules = ["ACL", "SETUSER", "default", "-info", "-config", "-client|list"];
     let rules: Vec<&[u8]> = rules.iter().map(|word| word.as_bytes()).collect();
     assert_eq!(admin.ask(&rules).unwrap(), Value::Simple(b"OK".into()));
@@ -62,7 +65,9 @@ fn a_server_that_forbids_all_of_it_is_said_to() {
 fn a_server_that_is_gone_is_said_to() {
     let server = redis(&[], Listen::Unix);
     let address = server.address().clone();
-    let watch = Watch::new(vec![address.clone()], false, |address| log_in(address, NOBODY));
+    let watch = Watch::new(vec![address.clone()], false, |address| {
+        log_in(address, NOBODY).map(Subject::Resp)
+    });
     let begun = watch.begin();
     drop(server);
     let watched = watch.end(begun);

@@ -10,7 +10,7 @@ use workload::Target;
 
 use super::near::explained;
 use super::redis_benchmark::{
-    Rule, ServerOptions, count, port, seconds, seconds_in, signed, small_count, target,
+    Rule, ServerOptions, count, port, protocol, seconds, seconds_in, signed, small_count, target,
 };
 use super::{FrontEnd, Intent, UsageError};
 
@@ -139,6 +139,13 @@ impl FrontEnd for DoctorFront {
             keep_alive: options.keep_alive != 0,
         };
         let target = target(&options.server, Rule::Agree).map_err(UsageError)?;
+        let protocol = protocol(&options.server).map_err(UsageError)?;
+        if protocol.is_memcache() {
+            return Err(UsageError(
+                "keystorm doctor asks Redis and Valkey; it knows no questions to memcached yet"
+                    .into(),
+            ));
+        }
         let json = options.json;
         Ok(Intent::Doctor(Box::new(Checkup { target, named, load, seconds, json })))
     }

@@ -13,7 +13,7 @@ use super::UsageError;
 
 /// Words of other tools, and options of ours for the same thing, of which the first that a command
 /// has is told. Hyphens do not count.
-const MEANINGS: [(&[&str], &[&str]); 31] = [
+const MEANINGS: [(&[&str], &[&str]); 32] = [
     (&["connections", "connection", "conns", "concurrency", "concurrent", "parallel"], &["-c"]),
     (&["client", "numclients"], &["-c"]),
     (
@@ -51,7 +51,8 @@ const MEANINGS: [(&[&str], &[&str]); 31] = [
     (&["socket", "unix", "unixsocket"], &["-s"]),
     (&["uri", "url"], &["-u"]),
     (&["db", "database", "selectdb"], &["--dbnum"]),
-    (&["resp3", "hello3", "protocol"], &["-3"]),
+    (&["resp3", "hello3"], &["-3"]),
+    (&["memcached", "memcache", "speak"], &["--protocol"]),
     (&["pipelining", "pipelines", "depth", "batch", "batchsize"], &["-P"]),
     (&["thread", "workers", "numthreads", "cores"], &["--threads"]),
     (&["keepalive", "reuse"], &["-k"]),

@@ -9,7 +9,7 @@ use lab::survey::{Chapter, Machine, Plan, Station, Wish};
 use measure::Ending;
 use report::Run;
 use runner::{Observer, Snapshot};
-use workload::Target;
+use workload::{ProtocolKind, Target};
 
 use super::files::Files;
 use super::progress::{Progress, planned_s};
@@ -39,7 +39,7 @@ pub(crate) fn survey(job: &SurveyJob) -> Result<End> {
     let mut wish = job.wish.clone();
     let mut rig = None;
     if !wish.spawned {
-        let reached = Rig::reach(&first.target, 1, &interrupted)?;
+        let reached = Rig::reach(&first.target, first.protocol, 1, &interrupted)?;
         wish.clients_max = clients_max(&reached, &first.target);
         rig = Some(reached);
     }
@@ -47,7 +47,7 @@ pub(crate) fn survey(job: &SurveyJob) -> Result<End> {
     host::allow_open_files(plan.connections, 64)?;
     let rig = match rig {
         Some(rig) => rig,
-        None => Rig::reach(&first.target, plan.connections as u32, &interrupted)?,
+        None => Rig::reach(&first.target, first.protocol, plan.connections as u32, &interrupted)?,
     };
     tell_about(&rig.server, first, &Aside::Stderr)?;
     let written = if wish.spawned { None } else { written(&plan, &rig, &first.target, job.keep)? };
@@ -223,9 +223,11 @@ impl Surveying<'_> {
         let mut own: Vec<Rig<'_>> = Vec::new();
         let targets: Vec<&Target> =
             jobs.iter().filter_map(|job| Some(&job.plans.first()?.target)).collect();
+        let protocol = jobs.iter().find_map(|job| Some(job.plans.first()?.protocol));
+        let protocol = protocol.unwrap_or(ProtocolKind::Resp2);
         if jobs.len() > 1 || targets.iter().any(|target| **target != self.main.0) {
             for target in targets {
-                own.push(Rig::reach(target, 64, self.interrupted)?);
+                own.push(Rig::reach(target, protocol, 64, self.interrupted)?);
             }
         }
         let (alone, many) = (jobs.len() == 1, jobs.len());

@@ -145,6 +145,15 @@ fn command_line(plan: &Plan) -> (Vec<String>, Option<Names>) {
     if !fleet.keep_alive {
         option("-k", "0".into());
     }
+    let protocol = match plan.protocol {
+        ProtocolKind::Resp2 | ProtocolKind::Resp3 => None,
+        ProtocolKind::MemcacheText => Some("memcache"),
+        ProtocolKind::MemcacheMeta => Some("memcache-meta"),
+        ProtocolKind::MemcacheBinary => Some("memcache-binary"),
+    };
+    if let Some(protocol) = protocol {
+        option("--protocol", protocol.into());
+    }
     let flags = [
         (plan.protocol == ProtocolKind::Resp3, "-3"),
         (plan.keys.draw == KeyDist::SEQUENTIAL, "--sequential"),

@@ -34,6 +34,7 @@ impl Format for Text {
         if let Some(found_nothing) = summary.found_nothing() {
             writeln!(out, "  {found_nothing}")?;
         }
+        write_keys(summary, out)?;
         write_operations(summary, out)?;
         super::write_errors(summary, out)?;
         super::outages::write_pushes(summary, out)?;
@@ -61,6 +62,17 @@ impl Format for Text {
     fn close(&mut self, out: &mut dyn Write) -> io::Result<()> {
         self.closing.write(self.options.verdict, out)
     }
+}
+
+/// How many keys were there, where requests ask for several.
+fn write_keys(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let measure::KeyCounts { requests, asked, found } = summary.run.measurement.total.keys;
+    if asked == requests {
+        return Ok(());
+    }
+    let share = found as f64 / asked as f64 * 100.0;
+    let per_s = asked as f64 / summary.elapsed_s;
+    writeln!(out, "  keys: {found} of {asked} found ({share:.2} %), {per_s:.0} keys/s asked for")
 }
 
 /// What was asked, of whom, and how long it took.

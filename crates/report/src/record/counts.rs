@@ -1,8 +1,8 @@
-//! Errors in a saved run: how many of which kind.
+//! Counts in a saved run: errors of each kind, and keys that were asked for.
 
 use std::fmt;
 
-use measure::ErrorCounts;
+use measure::{ErrorCounts, KeyCounts};
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -14,6 +14,26 @@ pub(super) struct ErrorRecord {
     /// The first few different texts, as the server sent them.
     #[serde(default)]
     examples: Vec<String>,
+}
+
+/// Keys of requests whose replies tell how many of theirs were there.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(super) struct KeyRecord {
+    requests: u64,
+    asked: u64,
+    found: u64,
+}
+
+impl KeyRecord {
+    /// `None` where no reply told.
+    pub(super) fn of(keys: &KeyCounts) -> Option<Self> {
+        let KeyCounts { requests, asked, found } = *keys;
+        (asked > 0).then_some(Self { requests, asked, found })
+    }
+
+    pub(super) fn counts(self) -> KeyCounts {
+        KeyCounts { requests: self.requests, asked: self.asked, found: self.found }
+    }
 }
 
 /// An object of kinds, in the order in which they first came.

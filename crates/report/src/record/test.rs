@@ -12,7 +12,7 @@ use measure::{
 use serde::{Deserialize, Serialize};
 use workload::Plan;
 
-use super::counts::ErrorRecord;
+use super::counts::{ErrorRecord, KeyRecord};
 use super::latency::LatencyRecord;
 use super::node::NodeRecord;
 use super::operation::OperationRecord;
@@ -29,6 +29,8 @@ pub(super) struct TestRecord {
     repeat: Option<Repeat>,
     requests: u64,
     errors: ErrorRecord,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    keys: Option<KeyRecord>,
     elapsed_s: f64,
     throughput_rps: f64,
     latency_ms: Latencies,
@@ -229,7 +231,7 @@ impl TestRecord {
             nodes,
             ending,
         } = measurement;
-        let Tally { commands, operations: _, errors, connections, lateness } = total;
+        let Tally { commands, operations: _, errors, keys, connections, lateness } = total;
         let Timeline { interval_ns, all_ran, .. } = timeline;
         let summary = Summary::of(run);
         let different = plan.different_commands().commands;
@@ -245,6 +247,7 @@ impl TestRecord {
             repeat: *repeat,
             requests: summary.requests,
             errors: ErrorRecord::of(errors),
+            keys: KeyRecord::of(keys),
             elapsed_s: summary.elapsed_s,
             throughput_rps: summary.throughput_rps,
             latency_ms: Latencies {
@@ -318,6 +321,7 @@ impl TestRecord {
             commands,
             operations: operations.map(OperationRecord::tally).collect::<Result<_, _>>()?,
             errors: self.errors.counts(),
+            keys: self.keys.map(KeyRecord::counts).unwrap_or_default(),
             connections: self.connections.tally()?,
             lateness: self.lateness_ms.as_ref().map(LatenessRecord::lateness).transpose()?,
         };

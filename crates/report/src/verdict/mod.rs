@@ -7,6 +7,7 @@
 
 mod contradictions;
 mod evidence;
+mod memcache;
 mod rules;
 mod threads;
 mod warnings;

@@ -7,6 +7,7 @@ use measure::{Ending, Measurement};
 use serde::{Deserialize, Serialize};
 use workload::{CommandSpec, Piece, Plan};
 
+use super::memcache;
 use super::wording::{count, percent};
 use crate::escape;
 
@@ -191,6 +192,9 @@ fn swapped(server: &ServerUse) -> Option<String> {
 
 /// What other clients did, if it is enough to matter.
 fn others(plan: &Plan, measurement: &Measurement, watched: &Watched) -> Option<String> {
+    if plan.protocol.is_memcache() {
+        return memcache::others(plan, measurement, watched, (OTHERS_MIN, OTHERS_SHARE));
+    }
     let ours: Vec<String> = plan.sequence.iter().map(|c| c.name().to_lowercase()).collect();
     // The commands of a script are counted by their own names.
     if ours.iter().any(|name| name.starts_with("eval") || name.starts_with("fcall")) {

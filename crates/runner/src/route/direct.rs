@@ -91,14 +91,14 @@ impl Route for Direct<'_> {
     /// On the same connection, together.
     #[inline]
     fn follow<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>, conn: ConnId) {
-        let Worker { connections, followers, recorder, batch, route, in_flight, .. } = worker;
+        let Worker { connections, steps, recorder, batch, route, in_flight, .. } = worker;
         let connection = &mut connections[conn.0 as usize];
         if connection.state != State::Ready {
-            return followers.clear(); // Their operations are lost with it.
+            return steps.due.clear(); // Their operations are lost with it.
         }
         route.out.clear();
-        let count = followers.len();
-        for request in followers.drain(..) {
+        let count = steps.due.len();
+        for request in steps.due.drain(..) {
             operations::append(&request, batch, recorder, &mut route.out);
             *in_flight += u64::from(request.left);
             connection.requests.push(request);
@@ -148,7 +148,7 @@ fn send_next<E: Engine, P: Protocol>(worker: &mut DirectWorker<'_, '_, E, P>, co
     let Some((turn, measured)) = worker.draw(now_ns, conn, room) else {
         return;
     };
-    if worker.operations.is_some() {
+    if worker.steps.operations.is_some() {
         return begin_operations(worker, conn, turn, measured);
     }
     let sent_ns = send(worker, conn, turn, measured);
@@ -194,7 +194,7 @@ fn send_due<E: Engine, P: Protocol>(worker: &mut DirectWorker<'_, '_, E, P>) {
         let Some((turn, measured)) = worker.draw(now_ns, conn, sequences) else {
             return;
         };
-        if worker.operations.is_some() {
+        if worker.steps.operations.is_some() {
             begin_operations(worker, conn, turn, measured);
             queue_up(worker, conn);
             continue;
@@ -265,8 +265,8 @@ fn begin_operations<E: Engine, P: Protocol>(
     turn: Turn,
     measured: bool,
 ) {
-    let Worker { connections, operations, recorder, batch, route, pacer, in_flight, .. } = worker;
-    let Some(operations) = operations else { return };
+    let Worker { connections, steps, recorder, batch, route, pacer, in_flight, .. } = worker;
+    let Some(operations) = &steps.operations else { return };
     let requests = &mut connections[conn.0 as usize].requests;
     route.out.clear();
     for n in 0..turn.sequences {

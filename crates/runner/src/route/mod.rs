@@ -120,7 +120,7 @@ pub(crate) trait Route: Sized {
         true
     }
 
-    /// Sends the worker's `followers`, which the replies on a connection have made due.
+    /// Sends the steps that the replies on a connection have made due.
     fn follow<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>, conn: ConnId);
 
     /// All that one read delivered was settled.

@@ -7,13 +7,14 @@
 
 mod open;
 pub(crate) mod operations;
+mod quiet;
 mod receive;
 pub(crate) mod recovery;
 
 use engine::{ConnId, Engine};
 use measure::NodeTally;
 use wire::{Batch, Protocol};
-use workload::{Operations, Pacer, Plan, RequestStream, Stop, Turn, Window};
+use workload::{Pacer, Plan, RequestStream, Stop, Turn, Window};
 
 use crate::connection::Connection;
 use crate::destination::Destination;
@@ -21,10 +22,11 @@ use crate::gate::Gate;
 use crate::handshake::Handshake;
 use crate::opening::Origins;
 use crate::recorder::Recorder;
-use crate::request::Request;
 use crate::route::Route;
 use crate::spin::Spin;
 use crate::{Fatal, Gauges};
+use operations::Steps;
+use quiet::Answers;
 use recovery::Recovery;
 
 /// How long the replies to the last requests of a run by time are waited for.
@@ -60,12 +62,10 @@ pub(crate) struct Worker<'r, E, P: Protocol, R: Route> {
     pub(crate) connections: Vec<ConnectionOf<P, R>>,
     pub(crate) route: R,
     handshake: Handshake,
+    answers: Answers,
     pub(crate) batch: Batch,
     pub(crate) recorder: Recorder,
-    /// What is sent, where it is not always the whole sequence.
-    pub(crate) operations: Option<Operations>,
-    /// Later steps that the replies of one read have made due.
-    pub(crate) followers: Vec<Request<R::Mark>>,
+    pub(crate) steps: Steps<R::Mark>,
     /// Commands of a sequence.
     pub(crate) sequence_len: u32,
     /// What a request number counts as in a schedule.
@@ -96,19 +96,19 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
     pub(crate) fn new(engine: E, context: WorkerContext<'r>, recorder: Recorder, route: R) -> Self {
         let plan = context.plan;
         let sequence_len = plan.sequence.len() as u32;
-        let operations = plan.operations();
+        let steps = Steps::of(plan);
         let whole = if route.splits_sequences() { 1 } else { sequence_len };
-        let request_len = operations.is_none().then_some(whole);
+        let request_len = steps.operations.is_none().then_some(whole);
         let places = route.places(context.connections);
         let mut worker = Self {
             engine,
             connections: places.into_iter().map(Connection::new).collect(),
             route,
             handshake: Handshake::new::<P>(plan),
+            answers: Answers::of::<P>(plan),
             batch: Batch::new::<P>(plan),
             recorder,
-            operations,
-            followers: Vec::new(),
+            steps,
             sequence_len,
             per_number: plan.requests_per_number() as u64,
             request_len,

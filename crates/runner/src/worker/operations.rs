@@ -4,7 +4,7 @@
 
 use engine::{ConnId, Engine};
 use wire::{Batch, Protocol};
-use workload::Operations;
+use workload::{Operations, Plan};
 
 use super::Worker;
 use crate::recorder::Recorder;
@@ -39,26 +39,37 @@ impl<M: Copy> Request<M> {
     }
 }
 
-/// The step that follows one whose last reply has come, not sent yet; `None` if its operation has
-/// ended.
-#[inline]
-pub(super) fn next_step<M: Copy>(
-    operations: &Operations,
-    ended: &Request<M>,
-) -> Option<Request<M>> {
-    let progress = ended.progress;
-    if progress.failed {
-        return None;
+/// The operations of a mix, if there is one, and those of their later steps that are to be sent.
+#[derive(Debug)]
+pub(crate) struct Steps<M> {
+    /// What is sent, where it is not always the whole sequence.
+    pub(crate) operations: Option<Operations>,
+    /// Steps that the replies of one read have made due.
+    pub(crate) due: Vec<Request<M>>,
+}
+
+impl<M: Copy> Steps<M> {
+    pub(super) fn of(plan: &Plan) -> Self {
+        Self { operations: plan.operations(), due: Vec::new() }
     }
-    let (step, commands) =
-        operations.next_step(progress.operation, progress.step, progress.missed)?;
-    Some(Request {
-        handed_ns: 0,
-        command: commands.start,
-        left: commands.end - commands.start,
-        progress: progress.then(step),
-        ..*ended
-    })
+
+    /// The last reply to a request has come: its operation goes on or has ended.
+    #[inline]
+    pub(super) fn ended(&mut self, request: &Request<M>, recorder: &mut Recorder, now_ns: u64) {
+        let Some(operations) = &self.operations else { return };
+        let Progress { operation, step, missed, failed, .. } = request.progress;
+        let next = operations.next_step(operation, step, missed).filter(|_| !failed);
+        let Some((step, commands)) = next else {
+            return recorder.operation(request, now_ns);
+        };
+        self.due.push(Request {
+            handed_ns: 0,
+            command: commands.start,
+            left: commands.end - commands.start,
+            progress: request.progress.then(step),
+            ..*request
+        });
+    }
 }
 
 /// Writes the commands of a request of a mix, and counts their bytes.

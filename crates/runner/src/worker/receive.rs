@@ -6,7 +6,6 @@ use wire::{Decode, Protocol, Reply};
 use workload::OnError;
 
 use super::Worker;
-use super::operations::next_step;
 use crate::connection::State;
 use crate::request::Answer;
 use crate::route::Route;
@@ -25,15 +24,15 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         let inbox = self.engine.inbox();
         let before = connection.requests.commands();
         let (mut at, mut settled_at) = (0, 0);
-        let by_command = self.operations.is_some();
-        let mut turned_away = false;
+        let by_command = self.steps.operations.is_some();
+        let (mut turned_away, mut uncertain) = (false, false);
         let outcome = loop {
             let step = match connection.decoder.decode(&inbox[at..]) {
                 Ok(step) => step,
                 Err(error) => break Err(Fatal(error.to_string())),
             };
             at += step.consumed;
-            let Some(reply) = step.reply else {
+            let Some(mut reply) = step.reply else {
                 break Ok(());
             };
             let bytes = if by_command { (at - settled_at) as u64 } else { 0 };
@@ -42,14 +41,28 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
                 self.recorder.connections().pushes += 1;
                 continue;
             }
-            if let Some(oldest) = connection.requests.oldest_mut() {
-                if self.route.passes_over(oldest) {
-                    continue;
+            if let Some(oldest) = connection.requests.oldest_mut()
+                && self.route.passes_over(oldest)
+            {
+                continue;
+            }
+            if P::QUIET
+                && self.answers.may_be_missing()
+                && let Some(kept) = reply.without_text()
+            {
+                reply = kept;
+                let mark = connection.decoder.mark();
+                let seen = (&mut self.route, &mut self.recorder, &mut self.steps);
+                let settled = self.answers.settle_silent(mark, connection, seen, now_ns);
+                if let Err(fatal) = settled {
+                    break Err(fatal);
                 }
+            }
+            if let Some(oldest) = connection.requests.oldest_mut() {
                 match reply {
                     Reply::Miss => oldest.progress.missed = true,
                     Reply::Error(_) => oldest.progress.failed = true,
-                    Reply::Done | Reply::Push => {}
+                    Reply::Done | Reply::Found(_) | Reply::Push => {}
                 }
             }
             let Some((answered, request)) = connection.requests.settle(now_ns, self.sequence_len)
@@ -61,6 +74,11 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
             let mut refusal = None;
             match reply {
                 Reply::Error(text) => {
+                    // Of those that may keep silent nobody knows which it answers.
+                    let command = &self.context.plan.sequence[answered.command as usize];
+                    let alone = connection.requests.commands() == 0;
+                    uncertain = P::QUIET && self.answers.may_be_missing()
+                        || P::is_last_words(command, text, alone);
                     let text = self.handshake.masked(explain::text(text));
                     if self.route.counts_error(place, &request, &text) {
                         let said = (explain::kind(&text), &*text);
@@ -69,25 +87,26 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
                             Some(text).filter(|_| self.context.plan.on_error == OnError::Stop);
                     }
                 }
-                Reply::Done | Reply::Miss | Reply::Push => {
+                Reply::Done | Reply::Found(_) | Reply::Miss | Reply::Push => {
                     let outcome = if reply == Reply::Miss { Outcome::Miss } else { Outcome::Ok };
                     let answer = Answer { answered, outcome, bytes };
                     if self.route.counts(place, &request, &answer, now_ns) {
                         self.recorder.reply(&answer, now_ns);
+                        let hits = if let Reply::Found(hits) = reply { hits } else { 0 };
+                        let asked = self.answers.keys(answered.command);
+                        self.recorder.keys(&answered, asked, hits);
                     }
                 }
             }
-            if request.left == 0
-                && self.route.completed(place, request, &mut self.recorder, now_ns)
-                && let Some(operations) = &self.operations
+            if request.left == 0 && self.route.completed(place, request, &mut self.recorder, now_ns)
             {
-                match next_step(operations, &request) {
-                    Some(next) => self.followers.push(next),
-                    None => self.recorder.operation(&request, now_ns),
-                }
+                self.steps.ended(&request, &mut self.recorder, now_ns);
             }
             if let Some(text) = refusal {
                 break Err(Fatal(explain::error_reply(&text)));
+            }
+            if uncertain {
+                break Ok(());
             }
         };
         if inbox.len() > settled_at {
@@ -97,13 +116,15 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         let settled = before - connection.requests.commands();
         self.engine.consume(at);
         self.in_flight -= u64::from(settled);
-        let gone = turned_away && self.reconnects();
+        // After such an error replies cannot be told apart any more, so that connection ends here; the
+        // run goes on with another in its place.
+        let gone = turned_away && self.reconnects() || uncertain && outcome.is_ok();
         if gone {
             self.hang_up(conn, 0);
         } else {
             outcome?;
         }
-        if !self.followers.is_empty() {
+        if !self.steps.due.is_empty() {
             R::follow(self, conn);
         }
         R::after_read(self)?;

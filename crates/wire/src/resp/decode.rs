@@ -316,7 +316,7 @@ mod tests {
                     return said;
                 };
                 said.extend(step.reply.map(|reply| match reply {
-                    Reply::Done => Said::Done,
+                    Reply::Done | Reply::Found(_) => Said::Done,
                     Reply::Miss => Said::Miss,
                     Reply::Error(text) => Said::Error(text.to_vec()),
                     Reply::Push => Said::Push,

@@ -31,6 +31,25 @@ pub enum ProtocolKind {
     Resp2,
     /// RESP version 3, asked for with `HELLO 3`.
     Resp3,
+    /// memcached's text protocol. <https://docs.memcached.org/protocols/basic/>
+    MemcacheText,
+    /// The same connection and the same lines, spoken in meta commands where there is a choice.
+    /// <https://docs.memcached.org/protocols/meta/>
+    MemcacheMeta,
+    /// memcached's binary protocol, which it has deprecated.
+    /// <https://docs.memcached.org/protocols/binary/>
+    MemcacheBinary,
+}
+
+impl ProtocolKind {
+    /// Whether servers that speak it are memcached, or stand in for it.
+    #[must_use]
+    pub fn is_memcache(self) -> bool {
+        match self {
+            Self::Resp2 | Self::Resp3 => false,
+            Self::MemcacheText | Self::MemcacheMeta | Self::MemcacheBinary => true,
+        }
+    }
 }
 
 /// The I/O engine that moves the bytes.

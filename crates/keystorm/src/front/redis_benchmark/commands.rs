@@ -5,8 +5,6 @@ use std::os::unix::ffi::OsStringExt;
 use std::sync::Arc;
 
 use report::Persona;
-use wire::Protocol;
-use wire::resp::Resp;
 use workload::command_line::{TypedOperation, TypedStep, split_operations};
 use workload::{
     Arg, CommandSpec, Credentials, Dataset, Mix, Operation, Pick, PlanParts, Step, When, limits,
@@ -56,7 +54,7 @@ pub(super) fn parts(
         }
         let size = |command: &CommandSpec| {
             let values = command.values() * u64::from(reading.value_len);
-            Resp::compile(command, None).bytes.len() as u64 + values
+            wire::encoded_len(base.protocol, command) + values
         };
         let step = operation.steps.first().map_or(0, |step| step.commands.len());
         sizes.push(sequence[first..first + step].iter().map(size).sum::<u64>());

@@ -5,6 +5,7 @@
 mod commands;
 mod dataset;
 mod keys;
+mod memcache;
 mod options;
 mod payload;
 mod persona;
@@ -31,7 +32,7 @@ use target::After;
 
 // What other front ends ask of a server and of numbers is asked in these words too.
 pub(super) use options::ServerOptions;
-pub(super) use target::{Rule, target};
+pub(super) use target::{Rule, protocol, target};
 pub(super) use values::{
     count, count_in, ip, percent, port, seconds, seconds_in, signed, small_count,
 };

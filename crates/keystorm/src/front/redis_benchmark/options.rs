@@ -17,8 +17,9 @@ use crate::front::show::format_name;
 use super::payload::{Size, size};
 use super::persona::PEERS;
 use super::values::{
-    ArrivalsArg, EngineArg, OnErrorArg, RfrArg, SizeByArg, Threads, WindowArg, YesNo, count,
-    count_in, ip, milliseconds, port, seconds, shard, signed, small_count, start_at, threads,
+    ArrivalsArg, EngineArg, OnErrorArg, ProtocolArg, RfrArg, SizeByArg, Threads, WindowArg, YesNo,
+    count, count_in, ip, milliseconds, port, seconds, shard, signed, small_count, start_at,
+    threads,
 };
 
 /// How fast is your Redis, really? Measures Redis, Valkey and whatever else speaks RESP. Takes the
@@ -78,7 +79,10 @@ pub(in crate::front) struct ServerOptions {
     /// Server hostname [default: 127.0.0.1]
     #[arg(short = 'h', long, value_name = "HOST", allow_hyphen_values = true)]
     pub(in crate::front) host: Option<String>,
-    /// Server port [default: 6379]
+    /// What the server speaks; -u memcache:// and --spawn=memcached say it, too [default: resp]
+    #[arg(long, value_name = "PROTOCOL")]
+    pub(in crate::front) protocol: Option<ProtocolArg>,
+    /// Server port [default: 6379, of memcached 11211]
     #[arg(short = 'p', long, value_name = "PORT", allow_hyphen_values = true,
           value_parser = port)]
     pub(in crate::front) port: Option<u16>,
@@ -86,7 +90,7 @@ pub(in crate::front) struct ServerOptions {
     #[arg(short = 's', value_name = "PATH", allow_hyphen_values = true)]
     pub(in crate::front) socket: Option<PathBuf>,
     /// Server address: redis://[[user]:password@]host[:port][/db], likewise valkey://, in TLS
-    /// rediss:// and valkeys://, or unix:///path?db=N, or the primary that sentinels watch:
+    /// rediss:// and valkeys://, or memcache:// and memcaches://, or unix:///path?db=N, or the primary that sentinels watch:
     /// redis-sentinel://[[user:]password@]host[:26379][,host...]/NAME[/db]. Percent-encoded where
     /// needed, IPv6 in brackets
     #[arg(short = 'u', value_name = "URI", allow_hyphen_values = true)]
@@ -119,7 +123,7 @@ pub(in crate::front) struct ServerOptions {
     #[arg(long, value_name = "WHO")]
     pub(super) rfr: Option<RfrArg>,
     /// Start a private server for this run, without persistence, and stop it afterwards:
-    /// valkey-server or redis-server, whichever is installed, or the one named
+    /// valkey-server or redis-server, whichever is installed, or the one named, such as memcached
     #[arg(long, value_name = "PROGRAM", num_args = 0..=1, require_equals = true,
           conflicts_with_all = ["host", "port", "socket", "uri"])]
     pub(in crate::front) spawn: Option<Option<String>>,

@@ -7,14 +7,14 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use report::{FormatOptions, Persona};
 use workload::suite::{FCALL_KEYS_MAX, FUNCTIONS_MAX, Origin, SUITE, SuiteShape, SuiteTest, names};
 use workload::{
-    Arrivals, Endpoint, Fleet, Lifetime, OnError, Pace, Plan, PlanParts, ProtocolKind, Schedule,
-    Stop, Window, limits,
+    Arrivals, Endpoint, Fleet, Lifetime, OnError, Pace, Plan, PlanParts, Schedule, Stop, Window,
+    limits,
 };
 
 use super::options::Options;
-use super::target::{After, Rule, target};
+use super::target::{After, Rule, protocol, target};
 use super::values::{Threads, YesNo};
-use super::{commands, keys, payload, rate, tls, verdict};
+use super::{commands, keys, memcache, payload, rate, tls, verdict};
 use crate::cpus::cpu_list;
 use crate::front::outputs::apart;
 use crate::front::{Action, Job, Output, Spread, VerdictTo};
@@ -62,7 +62,11 @@ pub(super) fn job(options: Options, persona: Persona, after: After) -> Result<Jo
         }
     }
     let value_len = base.payload_bytes as u32;
-    let parts: Vec<PlanParts> = if suite {
+    let requests_given = options.load.requests.is_some();
+    let is_memcache = base.protocol.is_memcache();
+    let mut parts: Vec<PlanParts> = if suite && is_memcache {
+        memcache::suite(&base, &options)?
+    } else if suite {
         let shape = SuiteShape {
             value_len,
             value_skip: 0,
@@ -77,6 +81,10 @@ pub(super) fn job(options: Options, persona: Persona, after: After) -> Result<Jo
     } else {
         vec![commands::parts(base, &options, persona)?]
     };
+    if is_memcache {
+        let given = requests_given;
+        parts.iter_mut().try_for_each(|parts| memcache::complete(parts, given))?;
+    }
     let plans: Result<Vec<Plan>, _> = parts.into_iter().map(PlanParts::build).collect();
     let plans = plans.map_err(|e| e.to_string())?;
     plans.iter().try_for_each(runner::check_memory)?;
@@ -217,7 +225,7 @@ fn base(
     Ok(PlanParts {
         name: String::new(),
         target,
-        protocol: if options.server.resp3 { ProtocolKind::Resp3 } else { ProtocolKind::Resp2 },
+        protocol: protocol(&options.server)?,
         engine: load.engine.into(),
         fleet: Fleet {
             workers: threads.clamp(1, i64::from(limits::WORKERS_MAX)) as u16,

@@ -5,14 +5,22 @@
 //! worse than a line to be typed again, so by our own name two that differ are refused.
 
 use clap::ArgMatches;
-use workload::{ClusterOptions, Credentials, Endpoint, ReadFrom, Secret, Target, TlsOptions};
+use workload::{
+    ClusterOptions, Credentials, Endpoint, ProtocolKind, ReadFrom, Secret, Target, TlsOptions,
+};
 
+use super::memcache;
 use super::options::ServerOptions;
 use super::uri::{self, Parsed};
+use super::values::ProtocolArg;
 use crate::cpus::cpu_list;
 
 const HOST_DEFAULT: &str = "127.0.0.1";
-const PORT_DEFAULT: u16 = 6379;
+
+/// The port that servers of a protocol listen on.
+fn port_default(protocol: ProtocolKind) -> u16 {
+    if protocol.is_memcache() { 11211 } else { 6379 }
+}
 
 /// What holds where `-u` and another option say the same.
 #[derive(Debug, Clone, Copy)]
@@ -71,6 +79,37 @@ impl Rule {
     }
 }
 
+/// What the server that options name speaks.
+///
+/// # Errors
+/// Two of them contradict each other.
+pub(in crate::front) fn protocol(server: &ServerOptions) -> Result<ProtocolKind, String> {
+    let of_uri = match server.uri.as_deref().map(uri::parse).transpose()? {
+        Some(parsed) => parsed.memcache,
+        None => None,
+    };
+    let program = server.spawn.as_ref().and_then(Option::as_deref);
+    let program = program.and_then(|path| std::path::Path::new(path).file_name()?.to_str());
+    let spawned = program.is_some_and(|name| name.starts_with("memcached")).then_some(true);
+    let resp = if server.resp3 { ProtocolKind::Resp3 } else { ProtocolKind::Resp2 };
+    let asked = match server.protocol {
+        None if of_uri.or(spawned) == Some(true) => return Ok(ProtocolKind::MemcacheText),
+        None | Some(ProtocolArg::Resp) => resp,
+        Some(ProtocolArg::Memcache) => ProtocolKind::MemcacheText,
+        Some(ProtocolArg::MemcacheMeta) => ProtocolKind::MemcacheMeta,
+        Some(ProtocolArg::MemcacheBinary) => ProtocolKind::MemcacheBinary,
+    };
+    let named = [("-u", of_uri), ("--spawn", spawned)];
+    if let Some((option, is_memcache)) =
+        named.into_iter().find(|(_, is)| is.is_some_and(|is| is != asked.is_memcache()))
+    {
+        let named =
+            if is_memcache == Some(true) { "memcached" } else { "a server that speaks RESP" };
+        return Err(format!("--protocol: {option} names {named}; leave one of the two out"));
+    }
+    Ok(asked)
+}
+
 /// The server that options name, and who logs in there.
 ///
 /// # Errors
@@ -87,7 +126,13 @@ pub(in crate::front) fn target(server: &ServerOptions, rule: Rule) -> Result<Tar
         }
     }
     let uri = server.uri.as_deref().map(uri::parse).transpose()?;
-    let endpoint = endpoint(server, uri.as_ref(), rule)?;
+    let protocol = protocol(server)?;
+    if protocol.is_memcache() {
+        let db = server.dbnum.or(uri.as_ref().and_then(|uri| uri.db));
+        memcache::refuse(server, db.is_some())?;
+    }
+    let port_default = port_default(protocol);
+    let endpoint = endpoint(server, uri.as_ref(), rule, port_default)?;
     if server.mptcp && !matches!(endpoint, Endpoint::Tcp { .. }) {
         return Err("Options --mptcp is only supported by TCP".into());
     }
@@ -112,7 +157,7 @@ pub(in crate::front) fn target(server: &ServerOptions, rule: Rule) -> Result<Tar
     )?;
     Ok(Target {
         endpoint,
-        credentials: credentials(server, user, password, rule)?,
+        credentials: credentials(server, user, password, rule, protocol)?,
         // What else there is to say of it the options do.
         tls: secure.then(TlsOptions::default),
         db: db.unwrap_or(0),
@@ -123,7 +168,12 @@ pub(in crate::front) fn target(server: &ServerOptions, rule: Rule) -> Result<Tar
     })
 }
 
-fn endpoint(server: &ServerOptions, uri: Option<&Parsed>, rule: Rule) -> Result<Endpoint, String> {
+fn endpoint(
+    server: &ServerOptions,
+    uri: Option<&Parsed>,
+    rule: Rule,
+    port_default: u16,
+) -> Result<Endpoint, String> {
     if let Some(program) = &server.spawn {
         let args = server.spawn_args.as_deref().unwrap_or_default();
         return Ok(Endpoint::Spawned {
@@ -145,7 +195,7 @@ fn endpoint(server: &ServerOptions, uri: Option<&Parsed>, rule: Rule) -> Result<
     let (host, port) = (server.host.clone(), server.port);
     let Some(uri) = uri else {
         let host = host.unwrap_or_else(|| HOST_DEFAULT.to_owned());
-        return Ok(Endpoint::Tcp { host, port: port.unwrap_or(PORT_DEFAULT) });
+        return Ok(Endpoint::Tcp { host, port: port.unwrap_or(port_default) });
     };
     let Endpoint::Tcp { host: of_uri, .. } = &uri.endpoint else {
         return match (rule, &host, port) {
@@ -168,15 +218,19 @@ fn endpoint(server: &ServerOptions, uri: Option<&Parsed>, rule: Rule) -> Result<
         |port, _| contradicts(&format!("-p {port}"), uri, Some(meant(of_uri))),
     )?;
     let host = host.unwrap_or_else(|| HOST_DEFAULT.to_owned());
-    Ok(Endpoint::Tcp { host, port: port.unwrap_or(PORT_DEFAULT) })
+    Ok(Endpoint::Tcp { host, port: port.unwrap_or(port_default) })
 }
 
 /// How an option and `-u` contradict, and what to write if it is `meant` that counts. A login is
 /// not shown.
 fn contradicts(option: &str, uri: &Parsed, meant: Option<(String, Option<u16>)>) -> String {
     let instead = meant.map_or(String::new(), |(host, port)| {
-        let meant = Endpoint::Tcp { host, port: port.unwrap_or(PORT_DEFAULT) };
-        format!(", or write -u {}://{meant}", if uri.tls { "rediss" } else { "redis" })
+        let (scheme, protocol) = match uri.memcache {
+            Some(true) => ("memcache", ProtocolKind::MemcacheText),
+            _ => ("redis", ProtocolKind::Resp2),
+        };
+        let meant = Endpoint::Tcp { host, port: port.unwrap_or(port_default(protocol)) };
+        format!(", or write -u {scheme}{}://{meant}", if uri.tls { "s" } else { "" })
     });
     format!("{option}: -u names {}; leave one of the two out{instead}", uri.endpoint)
 }
@@ -186,6 +240,7 @@ fn credentials(
     user: Option<String>,
     password: Option<String>,
     rule: Rule,
+    protocol: ProtocolKind,
 ) -> Result<Option<Credentials>, String> {
     let differ = |option: &'static str, what: &'static str| {
         move |_: &String, _: &String| format!("{option}: -u has another {what}; leave one out")
@@ -195,6 +250,15 @@ fn credentials(
     let password =
         rule.choose(own_password, password, |at| at.password, differ("-a", "password"))?;
     let from_environment = || std::env::var("REDISCLI_AUTH").ok().filter(|p| !p.is_empty());
+    if protocol.is_memcache() {
+        return match (user, password) {
+            (Some(user), Some(password)) => {
+                Ok(Some(Credentials { user: Some(user), password: Secret::new(password) }))
+            }
+            (None, None) => Ok(None),
+            _ => Err("memcached's login takes both a user and a password: --user and -a".into()),
+        };
+    }
     match (user, password.or_else(from_environment)) {
         (user, Some(password)) => Ok(Some(Credentials { user, password: Secret::new(password) })),
         (Some(_), None) => Err("--user: a user needs a password, by -a or REDISCLI_AUTH".into()),

@@ -15,12 +15,14 @@ pub(super) struct Parsed {
     /// The port, where one is named.
     pub(super) port: Option<u16>,
     pub(super) tls: bool,
+    /// Whether the scheme is memcached's; `None` where it leaves that open.
+    pub(super) memcache: Option<bool>,
     pub(super) user: Option<String>,
     pub(super) password: Option<String>,
     pub(super) db: Option<u32>,
 }
 
-/// Reads `redis://`, `valkey://`, `rediss://`, `valkeys://` and `unix://` addresses. As with the peers, what stands alone
+/// Reads `redis://`, `valkey://`, `memcache://`, those with an s more, and `unix://` addresses. As with the peers, what stands alone
 /// before the `@` is a password.
 ///
 /// # Errors
@@ -31,16 +33,22 @@ pub(super) fn parse(text: &str) -> Result<Parsed, String> {
     }
     let url = Url::parse(text).map_err(|e| format!("-u: {e}"))?;
     let unix = match url.scheme() {
-        "redis" | "valkey" | "rediss" | "valkeys" => false,
+        "redis" | "valkey" | "rediss" | "valkeys" | "memcache" | "memcaches" => false,
         "unix" | "redis+unix" | "valkey+unix" | "redis-socket" | "valkey-socket" => true,
         other => {
             return Err(format!(
                 "-u: the scheme {other:?} is unknown; there are redis, valkey, rediss, \
-                 valkeys, unix and redis-sentinel"
+                 valkeys, memcache, memcaches, unix and redis-sentinel"
             ));
         }
     };
-    let tls = matches!(url.scheme(), "rediss" | "valkeys");
+    let tls = matches!(url.scheme(), "rediss" | "valkeys" | "memcaches");
+    let memcache = match url.scheme() {
+        "memcache" | "memcaches" => Some(true),
+        "unix" => None,
+        _ => Some(false),
+    };
+    let port_default = if memcache == Some(true) { 11211 } else { 6379 };
     let user = decoded(url.username())?;
     let (user, password) = match url.password() {
         Some(password) => (Some(user).filter(|u| !u.is_empty()), Some(decoded(password)?)),
@@ -58,10 +66,10 @@ pub(super) fn parse(text: &str) -> Result<Parsed, String> {
         }
         Endpoint::Unix(decoded(url.path())?.into())
     } else {
-        Endpoint::Tcp { host: host(&url)?, port: url.port().unwrap_or(6379) }
+        Endpoint::Tcp { host: host(&url)?, port: url.port().unwrap_or(port_default) }
     };
     let port = url.port();
-    Ok(Parsed { endpoint, port, tls, user, password, db: db.transpose()? })
+    Ok(Parsed { endpoint, port, tls, memcache, user, password, db: db.transpose()? })
 }
 
 fn host(url: &Url) -> Result<String, String> {
@@ -104,6 +112,7 @@ mod tests {
                 endpoint: tcp("10.0.0.1", 6379),
                 port: None,
                 tls: false,
+                memcache: Some(false),
                 user: None,
                 password: None,
                 db: None
@@ -121,6 +130,16 @@ mod tests {
             let got = parse(&format!("{scheme}://h:7000/1")).unwrap();
             assert_eq!((got.tls, got.endpoint, got.db), (tls, tcp("h", 7000), Some(1)));
         }
+    }
+
+    #[test]
+    fn memcached_has_schemes_and_a_port_of_its_own() {
+        for (scheme, tls) in [("memcache", false), ("memcaches", true)] {
+            let got = parse(&format!("{scheme}://u:p@h")).unwrap();
+            assert_eq!((got.memcache, got.tls, got.endpoint), (Some(true), tls, tcp("h", 11211)));
+            assert_eq!(got.user.as_deref(), Some("u"));
+        }
+        assert_eq!(parse("unix:///s").unwrap().memcache, None);
     }
 
     #[test]

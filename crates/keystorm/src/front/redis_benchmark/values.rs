@@ -103,6 +103,19 @@ pub(super) fn threads(text: &str) -> Result<Threads, String> {
     signed(text).map(Threads::Number).map_err(|_| "it is a number or `auto`".to_owned())
 }
 
+/// [`workload::ProtocolKind`] as an option.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(in crate::front) enum ProtocolArg {
+    /// Redis and Valkey
+    Resp,
+    /// memcached, in lines
+    Memcache,
+    /// The same, with the suite's meta commands
+    MemcacheMeta,
+    /// memcached's deprecated binary protocol
+    MemcacheBinary,
+}
+
 /// [`EngineKind`] as an option.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(super) enum EngineArg {

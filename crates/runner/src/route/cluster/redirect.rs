@@ -111,7 +111,7 @@ fn refuse<E: Engine, P: Protocol>(
         let answered = Answered { command, ..request.answered(now_ns) };
         worker.recorder.error(&answered, (explain::kind(text), text), 0, now_ns);
     }
-    if worker.operations.is_some() {
+    if worker.steps.operations.is_some() {
         let progress = Progress { failed: true, ..request.progress };
         worker.recorder.operation(&Request { progress, ..*request }, now_ns);
     }

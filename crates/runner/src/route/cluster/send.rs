@@ -61,7 +61,7 @@ fn draw<E: Engine, P: Protocol>(worker: &mut ClusterWorker<'_, '_, E, P>) -> boo
         },
     };
     let Some((turn, measured)) = worker.draw(now_ns, ConnId(0), 1) else { return false };
-    if let Some(operations) = &worker.operations {
+    if let Some(operations) = &worker.steps.operations {
         let number = turn.first;
         let request = Request::of_operation(operations, number, intended_ns, measured, Mark::of);
         enqueue(worker, request);
@@ -125,7 +125,7 @@ fn send_pipeline<E: Engine, P: Protocol>(
     // After the end only what was sent before is sent again.
     let over = now_ns >= worker.stop_ns;
     let Worker { engine, connections, route, batch, recorder, pacer, in_flight, .. } = worker;
-    let by_operation = worker.operations.is_some();
+    let by_operation = worker.steps.operations.is_some();
     let requests = &mut connections[conn.0 as usize].requests;
     route.out.clear();
     let (mut count, mut measured) = (0, false);

@@ -154,12 +154,12 @@ impl Route for Cluster<'_> {
     /// On whatever connection of the node that has their keys.
     #[inline]
     fn follow<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>, _conn: ConnId) {
-        let mut followers = std::mem::take(&mut worker.followers);
-        for request in followers.drain(..) {
+        let mut due = std::mem::take(&mut worker.steps.due);
+        for request in due.drain(..) {
             let mark = Mark::of(request.command, request.left);
             send::enqueue(worker, Request { mark, ..request });
         }
-        worker.followers = followers;
+        worker.steps.due = due;
     }
 
     #[inline]

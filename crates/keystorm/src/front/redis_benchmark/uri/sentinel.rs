@@ -44,7 +44,7 @@ pub(super) fn parse(rest: &str) -> Result<Parsed, String> {
     }
     let endpoint = Endpoint::Sentinel { sentinels, name };
     let user = user.filter(|u| !u.is_empty());
-    Ok(Parsed { endpoint, port: None, user, password, db, tls: false })
+    Ok(Parsed { endpoint, port: None, user, password, db, tls: false, memcache: Some(false) })
 }
 
 /// Reads `host`, `host:port`, `[ipv6]` or `[ipv6]:port`.

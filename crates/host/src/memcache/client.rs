@@ -1,0 +1,130 @@
+//! A small blocking client of memcached: one command out, one whole answer in.
+
+use wire::memcache::stats::{self, Answer, Stats};
+use wire::memcache::{Binary, Text};
+use wire::{Decode, Protocol, ProtocolError, Reply};
+use workload::ProtocolKind;
+
+use crate::{Client, ClientError, Transport, printable};
+
+/// In which of its protocols a server is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    /// Lines.
+    Text,
+    /// Binary requests.
+    Binary,
+}
+
+impl Dialect {
+    pub(crate) fn of(protocol: ProtocolKind) -> Self {
+        match protocol {
+            ProtocolKind::MemcacheBinary => Self::Binary,
+            _ => Self::Text,
+        }
+    }
+}
+
+/// A connection to memcached, logged in where that was asked for.
+#[derive(Debug)]
+pub struct MemcacheClient {
+    client: Client<Transport>,
+    dialect: Dialect,
+}
+
+impl MemcacheClient {
+    pub(crate) fn new(client: Client<Transport>, dialect: Dialect) -> Self {
+        Self { client, dialect }
+    }
+
+    /// The statistics of this kind; without one the general ones.
+    ///
+    /// # Errors
+    /// The server refuses, or does not answer; in words for a person.
+    pub fn stats(&mut self, which: Option<&str>) -> Result<Stats, String> {
+        let words: Vec<&[u8]> =
+            [&b"stats"[..]].into_iter().chain(which.map(str::as_bytes)).collect();
+        let request = self.encoded(&words);
+        let answer: Result<Answer, ClientError> = match self.dialect {
+            Dialect::Text => self.client.exchange("stats", &request, stats::parse_text),
+            Dialect::Binary => self.client.exchange("stats", &request, stats::parse_binary),
+        };
+        let answer = answer.map_err(|error| error.to_string())?;
+        answer.map_err(|refusal| format!("the server refused stats: {}", printable(&refusal)))
+    }
+
+    /// Sends a command: the error that it is answered with, if it is. Values are left out.
+    pub(crate) fn ask(&mut self, words: &[&[u8]]) -> Result<Result<(), String>, ClientError> {
+        let request = self.encoded(words);
+        let name = words.first().map(|word| String::from_utf8_lossy(word).into_owned());
+        self.send(&name.unwrap_or_default(), &request, 1)
+    }
+
+    /// Sends encoded commands that have so many replies: the first error among them, if there is one.
+    pub(crate) fn send(
+        &mut self,
+        name: &str,
+        request: &[u8],
+        replies: usize,
+    ) -> Result<Result<(), String>, ClientError> {
+        match self.dialect {
+            Dialect::Text => self.client.exchange(name, request, |b| answered::<Text>(b, replies)),
+            Dialect::Binary => {
+                self.client.exchange(name, request, |b| answered::<Binary>(b, replies))
+            }
+        }
+    }
+
+    /// The version that the server gives, or the error in its place.
+    pub(crate) fn version(&mut self) -> Result<Result<String, String>, ClientError> {
+        let request = self.encoded(&[b"version"]);
+        match self.dialect {
+            Dialect::Text => self.client.exchange("version", &request, |bytes| {
+                let whole = answered::<Text>(bytes, 1)?;
+                Ok(whole.map(|(result, len)| {
+                    let line = String::from_utf8_lossy(&bytes[..len]);
+                    let said = line.trim_end();
+                    (result.map(|()| said.trim_start_matches("VERSION ").to_owned()), len)
+                }))
+            }),
+            Dialect::Binary => self.client.exchange("version", &request, |bytes| {
+                const HEADER: usize = 24;
+                let whole = answered::<Binary>(bytes, 1)?;
+                Ok(whole.map(|(result, len)| {
+                    let said = String::from_utf8_lossy(&bytes[HEADER.min(len)..len]).into_owned();
+                    (result.map(|()| said), len)
+                }))
+            }),
+        }
+    }
+
+    fn encoded(&self, words: &[&[u8]]) -> Vec<u8> {
+        let mut out = Vec::new();
+        match self.dialect {
+            Dialect::Text => Text::encode(words, &mut out),
+            Dialect::Binary => Binary::encode(words, &mut out),
+        }
+        out
+    }
+}
+
+/// What so many replies at the start of `bytes` say, and their length; `None` if more is to come.
+fn answered<P: Protocol>(
+    bytes: &[u8],
+    replies: usize,
+) -> Result<Option<(Result<(), String>, usize)>, ProtocolError> {
+    let mut decoder = P::Decoder::default();
+    let (mut at, mut result) = (0, Ok(()));
+    for _ in 0..replies {
+        let step = decoder.decode(&bytes[at..])?;
+        at += step.consumed;
+        match step.reply {
+            None => return Ok(None),
+            Some(Reply::Error(text)) if result.is_ok() => {
+                result = Err(printable(&String::from_utf8_lossy(text)));
+            }
+            Some(_) => {}
+        }
+    }
+    Ok(Some((result, at)))
+}

@@ -1,0 +1,74 @@
+//! Whom a look asks: a server that answers `INFO`, or one that answers `stats`.
+//!
+//! Either way a look ends in [`Info`] and settings; whoever works with them need not know which it was.
+
+use wire::resp::Value;
+
+use super::info::Info;
+use super::stats;
+use super::{monitors, settings};
+use crate::memcache::MemcacheClient;
+use crate::{Client, Transport, printable};
+
+/// A connection to a server that tells about itself.
+#[derive(Debug)]
+pub enum Subject {
+    /// Redis, Valkey, and others that speak RESP.
+    Resp(Client<Transport>),
+    /// memcached.
+    Memcache(MemcacheClient),
+}
+
+impl Subject {
+    /// What it counts and uses; with `all` by command, too.
+    pub(super) fn info(&mut self, all: bool) -> Result<Info, String> {
+        match self {
+            Self::Resp(client) => {
+                // `all` has commandstats and is known to every version.
+                let words: &[&[u8]] = if all { &[b"INFO", b"all"] } else { &[b"INFO"] };
+                match client.ask(words) {
+                    Ok(Value::Error(text)) => {
+                        let text = printable(&String::from_utf8_lossy(&text));
+                        Err(format!("the server does not answer INFO: {text}"))
+                    }
+                    Ok(reply) => Ok(Info::parse(&reply.text().unwrap_or_default())),
+                    Err(error) => Err(error.to_string()),
+                }
+            }
+            Self::Memcache(client) => client.stats(None).map(|said| stats::info(&said)),
+        }
+    }
+
+    /// Settings that bear on speed, as far as they are shown.
+    pub(super) fn settings(&mut self) -> Vec<(String, String)> {
+        match self {
+            Self::Resp(client) => settings(client),
+            Self::Memcache(client) => {
+                let said = client.stats(Some("settings"));
+                said.map(stats::settings).unwrap_or_default()
+            }
+        }
+    }
+
+    /// How many clients watch every command.
+    pub(super) fn monitors(&mut self, info: &Info) -> Option<u64> {
+        match self {
+            Self::Resp(client) => monitors(client, info),
+            // Its watchers are no clients that it lists.
+            Self::Memcache(_) => None,
+        }
+    }
+
+    /// Asks for something that is answered at once and counted nowhere that matters: a section of
+    /// `INFO` that there is not, so that the counts of `PING` are the load's. Where `INFO` is refused
+    /// it is `PING` after all.
+    pub(super) fn nothing(&mut self, info: bool) -> Option<()> {
+        match self {
+            Self::Resp(client) => {
+                let words: &[&[u8]] = if info { &[b"INFO", b"nothing"] } else { &[b"PING"] };
+                client.ask(words).ok().map(drop)
+            }
+            Self::Memcache(client) => client.ask(&[b"version"]).ok().map(drop),
+        }
+    }
+}

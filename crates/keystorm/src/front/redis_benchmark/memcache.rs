@@ -1,0 +1,119 @@
+//! What the command line means where memcached is spoken: which options are Redis's alone, its suite,
+//! and commands that cannot be sent.
+
+use workload::memcache_suite::{KEYS_DEFAULT, MEMCACHE_SUITE, MemcacheShape, MemcacheTest};
+use workload::{PlanParts, ProtocolKind, Stop};
+
+use super::options::{Options, ServerOptions};
+
+/// Most keys that are stored before a test of the suite.
+const FILLED_MAX: u64 = 10_000_000;
+
+/// Refuses the options that mean nothing to memcached.
+///
+/// # Errors
+/// The first of them, and what to use instead.
+pub(super) fn refuse(server: &ServerOptions, names_database: bool) -> Result<(), String> {
+    let refused = [
+        ("--dbnum", names_database, "memcached has no databases; let keys begin differently"),
+        ("-3", server.resp3, "RESP3 is for Redis and Valkey; leave it out"),
+        ("--enable-tracking", server.enable_tracking, "memcached tells clients of no changes"),
+        (
+            "--cluster",
+            server.cluster,
+            "memcached servers know nothing of each other; measure one, by -h and -p",
+        ),
+        ("--rfr", server.rfr.is_some(), "memcached has no replicas"),
+    ];
+    match refused.into_iter().find(|(_, given, _)| *given) {
+        Some((option, _, why)) => Err(format!("{option}: with memcached {why}")),
+        None => Ok(()),
+    }
+}
+
+/// The tests that `-t` names, or all that the protocol has, as plans.
+pub(super) fn suite(base: &PlanParts, options: &Options) -> Result<Vec<PlanParts>, String> {
+    let tests = chosen(options.data.tests.as_deref(), base.protocol)?;
+    let shape = MemcacheShape {
+        value_len: base.payload_bytes as u32,
+        requests: match base.stop {
+            Stop::Requests(n) => Some(n),
+            Stop::AfterNs(_) => None,
+        },
+        seed: base.seed,
+    };
+    let filled = base.keys.range.unwrap_or(KEYS_DEFAULT);
+    if filled > FILLED_MAX && tests.iter().any(|test| test.fill(&shape).is_some()) {
+        return Err(format!(
+            "-r {filled}: the tests of memcached store every key before they read it, up to {FILLED_MAX}; \
+             give a command instead, such as: get key:__rand_int__"
+        ));
+    }
+    Ok(tests.into_iter().map(|test| parts(base, test, &shape)).collect())
+}
+
+fn parts(base: &PlanParts, test: &MemcacheTest, shape: &MemcacheShape) -> PlanParts {
+    let varies = base.values.is_some();
+    let valued = |command: workload::CommandSpec| match varies {
+        true => command.with_values(),
+        false => command,
+    };
+    PlanParts {
+        name: test.title.to_owned(),
+        setup: test.fill(shape).map(valued).into_iter().collect(),
+        sequence: vec![valued(test.command(shape))],
+        keys: test.keys(&base.keys, shape),
+        ..base.clone()
+    }
+}
+
+fn chosen(
+    asked: Option<&str>,
+    protocol: ProtocolKind,
+) -> Result<Vec<&'static MemcacheTest>, String> {
+    let all: Vec<&MemcacheTest> =
+        MEMCACHE_SUITE.iter().filter(|test| test.is_spoken(protocol)).collect();
+    let Some(asked) = asked else { return Ok(all) };
+    let asked = asked.to_lowercase();
+    let asked: Vec<&str> = asked.split(',').map(str::trim).filter(|t| !t.is_empty()).collect();
+    let known = || all.iter().map(|test| test.name).collect::<Vec<_>>().join(", ");
+    if let Some(unknown) = asked.iter().find(|name| !all.iter().any(|test| test.name == **name)) {
+        let elsewhere = MEMCACHE_SUITE.iter().any(|test| test.name == *unknown);
+        let hint = if elsewhere { " in this protocol" } else { "" };
+        return Err(format!("-t: there is no test {unknown:?}{hint}; there are {}", known()));
+    }
+    if asked.is_empty() {
+        return Err(format!("-t: no test is named; there are {}", known()));
+    }
+    Ok(all.into_iter().filter(|test| asked.contains(&test.name)).collect())
+}
+
+/// Checks and completes the commands of a plan: those that may keep silent are numbered, and a
+/// sequence with such is sent in whole.
+///
+/// # Errors
+/// What cannot be sent, in words for the person who typed it.
+pub(super) fn complete(parts: &mut PlanParts, requests_given: bool) -> Result<(), String> {
+    let digits = parts.keys.range.map(|_| parts.keys.digits());
+    for command in &parts.sequence {
+        wire::check(parts.protocol, command, digits)?;
+    }
+    if parts.protocol == ProtocolKind::MemcacheBinary {
+        return Ok(());
+    }
+    let quiet = wire::memcache::number_quiet(&mut parts.sequence)?;
+    let len = parts.sequence.len() as u64;
+    if let (true, Stop::Requests(n)) = (quiet, parts.stop)
+        && n % len != 0
+    {
+        let whole = n.div_ceil(len) * len;
+        if requests_given {
+            return Err(format!(
+                "-n {n}: a sequence with quiet commands (flag q) is sent in whole, and this has {len}; \
+                 use -n {whole}"
+            ));
+        }
+        parts.stop = Stop::Requests(whole);
+    }
+    Ok(())
+}

@@ -1,0 +1,30 @@
+//! Keys that were asked for, and those that were there: one request may ask for many.
+
+/// Counts of keys.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct KeyCounts {
+    /// Requests that asked for keys, where their replies tell how many were there.
+    pub requests: u64,
+    /// Keys that they asked for.
+    pub asked: u64,
+    /// Those of them that were there.
+    pub found: u64,
+}
+
+impl KeyCounts {
+    /// Adds the keys of a request.
+    #[inline]
+    pub fn add(&mut self, asked: u64, found: u64) {
+        self.requests = self.requests.saturating_add(1);
+        self.asked = self.asked.saturating_add(asked);
+        self.found = self.found.saturating_add(found);
+    }
+
+    /// Adds all that `other` holds.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        let Self { requests, asked, found } = other;
+        self.requests = self.requests.saturating_add(*requests);
+        self.asked = self.asked.saturating_add(*asked);
+        self.found = self.found.saturating_add(*found);
+    }
+}

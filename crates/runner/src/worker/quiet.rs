@@ -1,0 +1,93 @@
+//! Commands that may have no reply: the next reply tells that they had none.
+//!
+//! A reply that brings a mark answers the command of that place in the sequence, one without a mark
+//! the oldest command that must be answered. Whatever was sent before it and may keep silent has kept
+//! silent, and is settled then: its latency is that of the reply that told.
+
+use measure::Outcome;
+use wire::{Protocol, Silence};
+use workload::Plan;
+
+use super::operations::Steps;
+use crate::Fatal;
+use crate::connection::Connection;
+use crate::recorder::Recorder;
+use crate::request::Answer;
+use crate::route::Route;
+
+/// What is known of each command of a sequence about its reply.
+#[derive(Debug)]
+pub(super) struct Answers {
+    /// What silence means; empty if no command may keep silent.
+    silences: Vec<Option<Silence>>,
+    /// Keys that it asks for; empty if no reply tells how many were there.
+    keys: Vec<u32>,
+}
+
+impl Answers {
+    pub(super) fn of<P: Protocol>(plan: &Plan) -> Self {
+        let silences: Vec<_> = plan.sequence.iter().map(P::silence).collect();
+        let keys: Vec<u32> = plan.sequence.iter().map(P::keys_asked).collect();
+        Self {
+            silences: if silences.iter().any(Option::is_some) { silences } else { Vec::new() },
+            keys: if keys.iter().any(|keys| *keys > 0) { keys } else { Vec::new() },
+        }
+    }
+
+    /// Whether a command may keep silent.
+    #[inline]
+    pub(super) fn may_be_missing(&self) -> bool {
+        !self.silences.is_empty()
+    }
+
+    /// Keys that this command asks for, if its reply tells how many were there.
+    #[inline]
+    pub(super) fn keys(&self, command: u32) -> u32 {
+        self.keys.get(command as usize).copied().unwrap_or(0)
+    }
+
+    /// Settles what kept silent before a reply with this mark.
+    ///
+    /// # Errors
+    /// No command in flight has that mark.
+    pub(super) fn settle_silent<D: Default, R: Route>(
+        &self,
+        mark: Option<u32>,
+        connection: &mut Connection<D, R::Mark, R::Place>,
+        (route, recorder, steps): (&mut R, &mut Recorder, &mut Steps<R::Mark>),
+        now_ns: u64,
+    ) -> Result<(), Fatal> {
+        let sequence_len = self.silences.len() as u32;
+        while let Some(oldest) = connection.requests.oldest_mut() {
+            let command = oldest.command;
+            let silence = self.silences[command as usize];
+            let (false, Some(silence)) = (mark == Some(command), silence) else {
+                return match mark {
+                    Some(mark) if mark != command => Err(Fatal(format!(
+                        "the server answered a command (opaque O{mark}) that was not asked, or was \
+                         answered before"
+                    ))),
+                    _ => Ok(()),
+                };
+            };
+            let outcome = match silence {
+                Silence::Done => Outcome::Ok,
+                Silence::Miss => Outcome::Miss,
+            };
+            oldest.progress.missed |= outcome == Outcome::Miss;
+            let Some((answered, request)) = connection.requests.settle(now_ns, sequence_len) else {
+                break;
+            };
+            let place = &mut connection.place;
+            let answer = Answer { answered, outcome, bytes: 0 };
+            if route.counts(place, &request, &answer, now_ns) {
+                recorder.reply(&answer, now_ns);
+                recorder.keys(&answered, self.keys(command), 0);
+            }
+            if request.left == 0 && route.completed(place, request, recorder, now_ns) {
+                steps.ended(&request, recorder, now_ns);
+            }
+        }
+        Ok(())
+    }
+}

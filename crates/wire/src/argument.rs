@@ -1,0 +1,121 @@
+//! One argument of a command as bytes, holes and inserts, and how long it will be: the same in every
+//! protocol.
+
+use workload::{Arg, Lifetime, Piece, Slot, command};
+
+use crate::{Hole, Insert, LengthForm, Template, ValueAt};
+
+/// How long arguments are together: a number, and what adds to it where it varies.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Length {
+    pub(crate) fixed: usize,
+    columns: Vec<usize>,
+    values: Vec<ValueAt>,
+    lifetimes: Vec<Lifetime>,
+}
+
+impl Length {
+    /// Of an argument. `values` are the places for values from it on.
+    pub(crate) fn of(arg: &Arg, digits: Option<usize>, values: &[ValueAt]) -> Self {
+        Self {
+            fixed: arg.pieces.iter().map(|piece| fixed_len(piece, digits)).sum(),
+            columns: arg.pieces.iter().filter_map(column).collect(),
+            values: values[..values_in(arg)].to_vec(),
+            lifetimes: arg.pieces.iter().filter_map(lifetime).collect(),
+        }
+    }
+
+    /// Whether it is the same for all requests.
+    pub(crate) fn is_fixed(&self) -> bool {
+        self.columns.is_empty() && self.values.is_empty() && self.lifetimes.is_empty()
+    }
+
+    /// Of both together, and so many bytes.
+    pub(crate) fn plus(mut self, other: &Self, bytes: usize) -> Self {
+        self.fixed += other.fixed + bytes;
+        self.columns.extend(&other.columns);
+        self.values.extend(&other.values);
+        self.lifetimes.extend(&other.lifetimes);
+        self
+    }
+
+    /// Appends it as a number.
+    pub(crate) fn append(self, form: LengthForm, template: &mut Template) {
+        if self.is_fixed() {
+            form.write(self.fixed as u64, &mut template.bytes);
+        } else {
+            let Self { fixed, columns, values, lifetimes } = self;
+            let insert = Insert::Length { form, fixed, columns, values, lifetimes };
+            template.inserts.push((template.bytes.len(), insert));
+        }
+    }
+}
+
+/// Values that vary in an argument.
+pub(crate) fn values_in(arg: &Arg) -> usize {
+    arg.pieces.iter().filter(|piece| **piece == Piece::Value).count()
+}
+
+/// Takes the places of the argument's values off `values`.
+pub(crate) fn append_body(
+    template: &mut Template,
+    arg: &Arg,
+    digits: Option<usize>,
+    values: &mut &[ValueAt],
+) {
+    for piece in &arg.pieces {
+        let at = template.bytes.len();
+        match piece {
+            Piece::Bytes(bytes) => template.bytes.extend_from_slice(bytes),
+            Piece::Secret(bytes) => template.bytes.extend_from_slice(bytes.reveal()),
+            Piece::Fill { len, skip } => {
+                workload::values::Lcg::at(*skip).fill(*len as usize, &mut template.bytes);
+            }
+            Piece::Field(column) => template.inserts.push((at, Insert::Cell { column: *column })),
+            Piece::Lifetime(lifetime) => {
+                template.inserts.push((at, Insert::Lifetime(*lifetime)));
+            }
+            Piece::Value => {
+                let (at_value, later) = values.split_first().expect("a place for every value");
+                template.inserts.push((at, Insert::Value(*at_value)));
+                *values = later;
+            }
+            Piece::Tag => {
+                template.bytes.extend_from_slice(command::TAG_PLACEHOLDER);
+                template.holes.push(Hole { at: at + 1, digits: 3, slot: Slot::Tag });
+            }
+            Piece::Number(slot) => match digits {
+                Some(digits) => {
+                    template.holes.push(Hole { at, digits, slot: *slot });
+                    template.bytes.resize(at + digits, b'0');
+                }
+                None => template.bytes.extend_from_slice(command::placeholder(*slot).as_bytes()),
+            },
+        }
+    }
+}
+
+fn fixed_len(piece: &Piece, digits: Option<usize>) -> usize {
+    match piece {
+        Piece::Bytes(bytes) => bytes.len(),
+        Piece::Secret(bytes) => bytes.reveal().len(),
+        Piece::Fill { len, .. } => *len as usize,
+        Piece::Field(_) | Piece::Value | Piece::Lifetime(_) => 0,
+        Piece::Tag => command::TAG_PLACEHOLDER.len(),
+        Piece::Number(slot) => digits.unwrap_or_else(|| command::placeholder(*slot).len()),
+    }
+}
+
+fn column(piece: &Piece) -> Option<usize> {
+    match piece {
+        Piece::Field(column) => Some(*column),
+        _ => None,
+    }
+}
+
+fn lifetime(piece: &Piece) -> Option<Lifetime> {
+    match piece {
+        Piece::Lifetime(lifetime) => Some(*lifetime),
+        _ => None,
+    }
+}

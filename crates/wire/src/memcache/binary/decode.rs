@@ -1,0 +1,103 @@
+//! Replies of the binary protocol, framed and not parsed: their bodies are skipped by their length.
+
+use super::header::{Header, LEN, STAT};
+use crate::memcache::ERROR_KEPT;
+use crate::memcache::fault::{BINARY, fault, stranger};
+use crate::{Decode, Decoded, ProtocolError, Reply};
+
+/// The state of one connection between pieces of input.
+#[derive(Debug, Default)]
+pub struct BinaryDecoder {
+    /// Bytes still to come of the body of the reply being read.
+    body: u32,
+    /// What to say when it ends; `None` between replies.
+    ending: Option<Ending>,
+    /// The beginning of an error's text.
+    kept: Vec<u8>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    Done,
+    Found,
+    Miss,
+    Error,
+    /// One of several statistics: the reply goes on.
+    Statistic,
+}
+
+impl Decode for BinaryDecoder {
+    fn decode<'b>(&'b mut self, input: &'b [u8]) -> Result<Decoded<'b>, ProtocolError> {
+        let mut at = 0;
+        loop {
+            if self.ending.is_none() {
+                if input.len() > at && input[at] != 0x81 {
+                    return Err(stranger(BINARY, &input[at..]));
+                }
+                let Some(header) = input[at..].first_chunk::<LEN>() else {
+                    return Ok(Decoded { consumed: at, reply: None });
+                };
+                self.begin(header)?;
+                at += LEN;
+            }
+            let step = (self.body as usize).min(input.len() - at);
+            if self.ending == Some(Ending::Error) {
+                let room = ERROR_KEPT - self.kept.len();
+                self.kept.extend_from_slice(&input[at..at + step.min(room)]);
+            }
+            at += step;
+            self.body -= step as u32;
+            if self.body > 0 {
+                return Ok(Decoded { consumed: at, reply: None });
+            }
+            let reply = match self.ending.take() {
+                Some(Ending::Statistic) | None => continue,
+                Some(Ending::Done) => Reply::Done,
+                Some(Ending::Found) => Reply::Found(1),
+                Some(Ending::Miss) => Reply::Miss,
+                Some(Ending::Error) => Reply::Error(&self.kept),
+            };
+            return Ok(Decoded { consumed: at, reply: Some(reply) });
+        }
+    }
+}
+
+impl BinaryDecoder {
+    fn begin(&mut self, bytes: &[u8; LEN]) -> Result<(), ProtocolError> {
+        let Some(header) = Header::read(bytes) else {
+            return Err(fault(BINARY, "a header whose lengths contradict each other", bytes));
+        };
+        self.body = header.body;
+        self.ending = Some(match header.status {
+            0 if header.opcode == STAT && header.key > 0 => Ending::Statistic,
+            0 if is_read(header.opcode) => Ending::Found,
+            0 => Ending::Done,
+            1 | 2 | 5 => Ending::Miss,
+            status => {
+                self.kept.clear();
+                self.kept.extend_from_slice(name(status).as_bytes());
+                Ending::Error
+            }
+        });
+        Ok(())
+    }
+}
+
+/// GET, GETK, GAT, GATK.
+fn is_read(opcode: u8) -> bool {
+    matches!(opcode, 0x00 | 0x0c | 0x1d | 0x23)
+}
+
+/// The kind of an error, and the space before its text.
+fn name(status: u16) -> &'static str {
+    match status {
+        0x03 => "TOO_LARGE ",
+        0x04 => "INVALID ",
+        0x06 => "NOT_A_NUMBER ",
+        0x20 => "AUTH_ERROR ",
+        0x21 => "AUTH_CONTINUE ",
+        0x81 => "UNKNOWN_COMMAND ",
+        0x82 => "OUT_OF_MEMORY ",
+        _ => "STATUS ",
+    }
+}

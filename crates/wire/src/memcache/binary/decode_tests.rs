@@ -1,0 +1,110 @@
+//! Every kind of reply, whole and split at every byte; and bytes that are none.
+
+use proptest::prelude::*;
+
+use super::BinaryDecoder;
+use crate::{Decode, Reply};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Said {
+    Done,
+    Found,
+    Miss,
+    Error(String),
+    Fault,
+}
+
+fn decode_pieces<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Said> {
+    let mut decoder = BinaryDecoder::default();
+    let (mut said, mut held) = (Vec::new(), Vec::new());
+    for piece in pieces {
+        held.extend_from_slice(piece);
+        loop {
+            let Ok(step) = decoder.decode(&held) else {
+                said.push(Said::Fault);
+                return said;
+            };
+            let (consumed, over) = (step.consumed, step.reply.is_none());
+            said.extend(step.reply.map(|reply| match reply {
+                Reply::Done => Said::Done,
+                Reply::Found(1) => Said::Found,
+                Reply::Miss => Said::Miss,
+                Reply::Error(text) => Said::Error(String::from_utf8_lossy(text).into_owned()),
+                other => panic!("{other:?}"),
+            }));
+            held.drain(..consumed);
+            if over {
+                break;
+            }
+        }
+    }
+    assert!(held.len() < 24, "only an unfinished header is ever held");
+    said
+}
+
+/// A reply with these parts.
+fn reply(opcode: u8, status: u16, extras: &[u8], key: &[u8], value: &[u8]) -> Vec<u8> {
+    let body = (extras.len() + key.len() + value.len()) as u32;
+    let mut out = vec![0x81, opcode];
+    out.extend((key.len() as u16).to_be_bytes());
+    out.extend([extras.len() as u8, 0]);
+    out.extend(status.to_be_bytes());
+    out.extend(body.to_be_bytes());
+    out.extend([0; 12]);
+    [&out[..], extras, key, value].concat()
+}
+
+fn stream() -> (Vec<u8>, Vec<Said>) {
+    let replies = [
+        (reply(0x01, 0, &[], &[], &[]), Some(Said::Done)),
+        (reply(0x00, 0, &[0; 4], &[], b"value"), Some(Said::Found)),
+        (reply(0x0c, 0, &[0; 4], b"key", b""), Some(Said::Found)),
+        (reply(0x00, 1, &[], &[], b"Not found"), Some(Said::Miss)),
+        (reply(0x01, 2, &[], &[], b"Data exists for key."), Some(Said::Miss)),
+        (reply(0x0e, 5, &[], &[], b"Not stored."), Some(Said::Miss)),
+        (reply(0x05, 0, &[], &[], &7u64.to_be_bytes()), Some(Said::Done)),
+        (reply(0x01, 3, &[], &[], b"Too large."), Some(Said::Error("TOO_LARGE Too large.".into()))),
+        (reply(0x21, 0x20, &[], &[], b""), Some(Said::Error("AUTH_ERROR ".into()))),
+        (reply(0x10, 0, &[], b"pid", b"1"), None),
+        (reply(0x10, 0, &[], b"version", b"1.6"), None),
+        (reply(0x10, 0, &[], &[], &[]), Some(Said::Done)),
+        (reply(0x0b, 0, &[], &[], b"1.6.18"), Some(Said::Done)),
+    ];
+    let said = replies.iter().filter_map(|(_, said)| said.clone()).collect();
+    (replies.into_iter().flat_map(|(bytes, _)| bytes).collect(), said)
+}
+
+#[test]
+fn every_kind_of_reply_split_at_any_byte() {
+    let (bytes, expected) = stream();
+    assert_eq!(decode_pieces([&bytes[..]]), expected);
+    for at in 0..=bytes.len() {
+        assert_eq!(decode_pieces([&bytes[..at], &bytes[at..]]), expected, "split at {at}");
+    }
+}
+
+#[test]
+fn what_is_no_reply_is_a_fault() {
+    let mut contradicting = reply(0, 0, &[0; 4], b"key", b"");
+    contradicting[11] = 3;
+    for bytes in [&b"ERROR\r\n"[..], b"+", b"\x80", &contradicting] {
+        assert_eq!(decode_pieces([bytes]), [Said::Fault], "{}", bytes.escape_ascii());
+    }
+}
+
+proptest! {
+    #[test]
+    fn random_bytes_decode_alike_however_they_arrive(
+        heads in prop::collection::vec((0u8..0x25, 0u16..8, 0u8..9, 0u32..40), 0..5),
+        noise in prop::collection::vec(any::<u8>(), 0..80),
+        piece in 1usize..30,
+    ) {
+        let mut input = Vec::new();
+        for (opcode, status, extras, body) in heads {
+            let value = vec![b'x'; body as usize];
+            input.extend(reply(opcode, status, &vec![0; usize::from(extras)], b"k", &value));
+        }
+        input.extend(noise);
+        prop_assert_eq!(decode_pieces(input.chunks(piece)), decode_pieces([&input[..]]));
+    }
+}

@@ -1,0 +1,33 @@
+//! The header that requests and replies begin with.
+
+/// Its length.
+pub(crate) const LEN: usize = 24;
+/// The first byte of a request and of a reply.
+pub(crate) const REQUEST: u8 = 0x80;
+const REPLY: u8 = 0x81;
+
+/// The opcode of statistics, whose replies end with an empty one.
+pub(crate) const STAT: u8 = 0x10;
+
+/// The header of a reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Header {
+    pub(crate) opcode: u8,
+    pub(crate) key: u16,
+    pub(crate) extras: u8,
+    pub(crate) status: u16,
+    /// Extras, key and value together.
+    pub(crate) body: u32,
+}
+
+impl Header {
+    /// Reads the header of a reply; `None` of what is none.
+    pub(crate) fn read(bytes: &[u8; LEN]) -> Option<Self> {
+        let u16_at = |at: usize| u16::from_be_bytes([bytes[at], bytes[at + 1]]);
+        let body = u32::from_be_bytes([bytes[8], bytes[9], bytes[10], bytes[11]]);
+        let header =
+            Self { opcode: bytes[1], key: u16_at(2), extras: bytes[4], status: u16_at(6), body };
+        let parts = u32::from(header.key) + u32::from(header.extras);
+        (bytes[0] == REPLY && parts <= body).then_some(header)
+    }
+}

@@ -1,0 +1,25 @@
+//! Bytes that are no reply of memcached's.
+
+use crate::ProtocolError;
+
+/// What errors call the protocols.
+pub(super) const TEXT: &str = "memcached's text protocol";
+pub(super) const BINARY: &str = "memcached's binary protocol";
+
+/// An error about the bytes at the start of `input`.
+#[cold]
+pub(super) fn fault(protocol: &'static str, why: &'static str, input: &[u8]) -> ProtocolError {
+    ProtocolError::new(protocol, why, input)
+}
+
+/// Why the first byte of a reply cannot be one: most likely the server speaks something else.
+#[cold]
+pub(super) fn stranger(protocol: &'static str, input: &[u8]) -> ProtocolError {
+    let why = match input.first() {
+        Some(b'+' | b'-' | b':' | b'$' | b'*') => "this answers RESP; leave out --protocol",
+        Some(0x81) => "this answers in the binary protocol; use --protocol memcache-binary",
+        Some(0x15 | 0x16) => "it expects TLS: add --tls",
+        _ => "no reply begins like this",
+    };
+    fault(protocol, why, input)
+}

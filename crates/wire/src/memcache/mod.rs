@@ -1,0 +1,23 @@
+//! memcached: its text protocol with the meta commands, and its binary protocol.
+//! <https://docs.memcached.org/protocols/>
+//!
+//! Classic and meta commands are lines on the same connection and may take turns, so one type serves
+//! both; which of them a plan prefers is the plan's business. Commands are memcached's own words, as
+//! people type them, without the count of bytes: [`words`] knows where the key and the data stand.
+
+mod binary;
+mod fault;
+mod quiet;
+pub mod stats;
+mod text;
+mod words;
+
+pub use binary::{Binary, BinaryDecoder};
+pub use quiet::number_quiet;
+pub use text::{Text, TextDecoder};
+
+/// Longest key that a server takes, in bytes.
+pub const KEY_MAX: usize = 250;
+
+/// Most bytes of an error's text that are handed out.
+const ERROR_KEPT: usize = 1024;

@@ -1,0 +1,244 @@
+//! Replies of memcached's text protocol, framed and not parsed.
+//!
+//! Which command was asked need not be known: a reply tells by its first word what it is. `VALUE`
+//! lines with their data up to `END` are one reply, and so are the lines of `stats`; `VA` has one
+//! block of data; everything else is one line. Data is skipped by its length, whatever stands in it.
+
+use memchr::memchr;
+
+use crate::memcache::ERROR_KEPT;
+use crate::memcache::fault::{TEXT, fault, stranger};
+use crate::{Decode, Decoded, ProtocolError, Reply};
+
+/// Longest line that is waited for. What a server writes is far below it.
+const LINE_MAX: usize = 64 * 1024;
+/// Longest block of data: far above what a server allows, low enough that no sum overflows.
+const DATA_MAX: u64 = 1 << 40;
+
+/// The state of one connection between pieces of input.
+#[derive(Debug, Default)]
+pub struct TextDecoder {
+    /// Bytes still to come of a block of data, its line end included; 0 between blocks.
+    block: u64,
+    open: Open,
+    /// See [`Decode::mark`].
+    mark: Option<u32>,
+    /// The reply before was an error: newer servers put an empty line after some.
+    erred: bool,
+}
+
+/// The reply of several lines that has begun.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Open {
+    /// None has.
+    #[default]
+    None,
+    /// So many values came; `END` follows.
+    Values(u32),
+    /// Lines of statistics came; `END` follows.
+    Lines,
+    /// A meta command's value, or what stands in for one, whose data is under way.
+    Meta { found: bool },
+}
+
+impl Decode for TextDecoder {
+    #[inline]
+    fn decode<'b>(&'b mut self, input: &'b [u8]) -> Result<Decoded<'b>, ProtocolError> {
+        // What nearly every write is answered with.
+        if self.open == Open::None && input.starts_with(b"STORED\r\n") {
+            (self.mark, self.erred) = (None, false);
+            return Ok(Decoded { consumed: 8, reply: Some(Reply::Done) });
+        }
+        self.read(input)
+    }
+
+    #[inline]
+    fn mark(&self) -> Option<u32> {
+        self.mark
+    }
+}
+
+impl TextDecoder {
+    fn read<'b>(&mut self, input: &'b [u8]) -> Result<Decoded<'b>, ProtocolError> {
+        let mut at = 0;
+        loop {
+            if self.block > 0 {
+                at += self.skip(&input[at..])?;
+                if self.block > 0 {
+                    return Ok(Decoded { consumed: at, reply: None });
+                }
+                if let Open::Meta { found } = self.open {
+                    self.open = Open::None;
+                    let reply = if found { Reply::Found(1) } else { Reply::Miss };
+                    return Ok(Decoded { consumed: at, reply: Some(reply) });
+                }
+            }
+            let Some((line, after)) = line(&input[at..], self.erred)? else {
+                return Ok(Decoded { consumed: at, reply: None });
+            };
+            let reply = self.header(line)?;
+            at += after;
+            if reply.is_some() {
+                return Ok(Decoded { consumed: at, reply });
+            }
+        }
+    }
+
+    /// Skips what is there of a block of data and of its line end. Returns the bytes skipped.
+    #[inline]
+    fn skip(&mut self, input: &[u8]) -> Result<usize, ProtocolError> {
+        let step = (self.block - 2).min(input.len() as u64);
+        self.block -= step;
+        let at = step as usize;
+        if self.block > 2 || input.len() - at < 2 {
+            return Ok(at);
+        }
+        if &input[at..at + 2] != b"\r\n" {
+            return Err(fault(TEXT, "data that does not end where its length says", &input[at..]));
+        }
+        self.block = 0;
+        Ok(at + 2)
+    }
+
+    /// Takes a line; a reply if it ends there.
+    #[inline]
+    fn header<'b>(&mut self, line: &'b [u8]) -> Result<Option<Reply<'b>>, ProtocolError> {
+        if let Some(fields) = line.strip_prefix(b"VALUE ")
+            && let Open::None | Open::Values(_) = self.open
+        {
+            let hits = if let Open::Values(hits) = self.open { hits } else { 0 };
+            self.block = value_length(fields, line)? + 2;
+            self.open = Open::Values(hits.saturating_add(1));
+            return Ok(None);
+        }
+        if line == b"END" {
+            (self.mark, self.erred) = (None, false);
+            return Ok(Some(match std::mem::take(&mut self.open) {
+                Open::None => Reply::Miss,
+                Open::Values(hits) => Reply::Found(hits),
+                Open::Lines | Open::Meta { .. } => Reply::Done,
+            }));
+        }
+        self.other(line)
+    }
+
+    fn other<'b>(&mut self, line: &'b [u8]) -> Result<Option<Reply<'b>>, ProtocolError> {
+        let word = &line[..memchr(b' ', line).unwrap_or(line.len())];
+        if is_error(word) {
+            // It ends whatever has begun.
+            (self.open, self.mark, self.erred) = (Open::None, None, true);
+            return Ok(Some(Reply::Error(&line[..line.len().min(ERROR_KEPT)])));
+        }
+        if line.is_empty() && self.erred && self.open == Open::None {
+            self.erred = false;
+            return Ok(None);
+        }
+        let statistic = matches!(word, b"STAT" | b"ITEM" | b"PREFIX");
+        match self.open {
+            Open::None | Open::Lines if statistic => {
+                self.open = Open::Lines;
+                return Ok(None);
+            }
+            // `stats reset` and the like end without more.
+            Open::None => {}
+            _ => return Err(fault(TEXT, "a line that is no part of the reply before it", line)),
+        }
+        (self.mark, self.erred) = (mark(line), false);
+        Ok(Some(match word {
+            b"VA" => {
+                let (length, flags) = meta_length(line)?;
+                self.block = length + 2;
+                // Who is to fill an item that is not there gets an empty one, and so do those who come
+                // meanwhile.
+                let stub =
+                    length == 0 && flags.split(|b| *b == b' ').any(|f| matches!(f, b"W" | b"Z"));
+                self.open = Open::Meta { found: !stub };
+                return Ok(None);
+            }
+            b"HD" | b"STORED" | b"DELETED" | b"TOUCHED" | b"OK" | b"MN" | b"VERSION" | b"RESET"
+            | b"ME" => Reply::Done,
+            b"EN" | b"NF" | b"NS" | b"EX" | b"NOT_STORED" | b"EXISTS" | b"NOT_FOUND" => Reply::Miss,
+            // What incr and decr leave, which old servers pad.
+            number if number.iter().all(u8::is_ascii_digit) && !number.is_empty() => Reply::Done,
+            _ => return Err(fault(TEXT, "no reply begins like this", line)),
+        }))
+    }
+}
+
+/// Whether a line that begins so is an error. Those of administration say by their first word what is
+/// the matter.
+fn is_error(word: &[u8]) -> bool {
+    const ADMINISTRATION: [&[u8]; 6] =
+        [b"BUSY", b"BADCLASS", b"NOSPARE", b"NOTFULL", b"UNSAFE", b"SAME"];
+    let prefixes: [&[u8]; 5] =
+        [b"ERROR", b"CLIENT_ERROR", b"SERVER_ERROR", b"MEMLIMIT_", b"WATCHER_"];
+    prefixes.iter().any(|prefix| word.starts_with(prefix)) || ADMINISTRATION.contains(&word)
+}
+
+/// The line at the start of `input` without its end, and where the next begins.
+#[inline]
+fn line(input: &[u8], may_be_empty: bool) -> Result<Option<(&[u8], usize)>, ProtocolError> {
+    let begins = |b: &u8| b.is_ascii_uppercase() || b.is_ascii_digit();
+    let empty = may_be_empty && input.first() == Some(&b'\r');
+    if !empty && !input.first().is_none_or(begins) {
+        return Err(stranger(TEXT, input));
+    }
+    let Some(end) = memchr(b'\n', input) else {
+        return match input.len() <= LINE_MAX {
+            true => Ok(None),
+            false => Err(fault(TEXT, "a line without an end", input)),
+        };
+    };
+    match input[..end].strip_suffix(b"\r") {
+        Some(line) if line.len() <= LINE_MAX => Ok(Some((line, end + 1))),
+        Some(_) => Err(fault(TEXT, "a line without an end", input)),
+        None => Err(fault(TEXT, "a line that does not end in CR LF", input)),
+    }
+}
+
+/// The length in `key flags length[ cas]`.
+#[inline]
+fn value_length(fields: &[u8], line: &[u8]) -> Result<u64, ProtocolError> {
+    let after = |rest: &[u8]| memchr(b' ', rest).map(|space| space + 1);
+    let flags = after(fields).unwrap_or(fields.len());
+    let length = flags + after(&fields[flags..]).unwrap_or(fields.len() - flags);
+    number(&fields[length..], line).map(|(length, _)| length)
+}
+
+/// The length in `VA length[ flags]`, and the flags.
+fn meta_length(line: &[u8]) -> Result<(u64, &[u8]), ProtocolError> {
+    number(line.get(3..).unwrap_or_default(), line)
+}
+
+/// The number that `digits` begins with, and what stands after the space behind it.
+#[inline]
+fn number<'l>(digits: &'l [u8], line: &[u8]) -> Result<(u64, &'l [u8]), ProtocolError> {
+    let mut value = 0u64;
+    let mut rest = digits;
+    while let Some((digit @ b'0'..=b'9', after)) = rest.split_first() {
+        value = value * 10 + u64::from(digit - b'0');
+        rest = after;
+        if value > DATA_MAX {
+            return Err(fault(TEXT, "a length beyond any server's limit", line));
+        }
+    }
+    match rest.split_first() {
+        _ if rest.len() == digits.len() => Err(fault(TEXT, "a length that is no number", line)),
+        None => Ok((value, rest)),
+        Some((b' ', flags)) => Ok((value, flags)),
+        Some(_) => Err(fault(TEXT, "a length that is no number", line)),
+    }
+}
+
+/// The number in the flag `O` of a meta reply.
+#[inline]
+fn mark(line: &[u8]) -> Option<u32> {
+    // `HD` alone, which is most of what comes.
+    if line.len() < 4 {
+        return None;
+    }
+    let mut flags = line.split(|byte| *byte == b' ').skip(1);
+    let digits = flags.find_map(|flag| flag.strip_prefix(b"O"))?;
+    let decimal = !digits.is_empty() && digits.len() <= 9 && digits.iter().all(u8::is_ascii_digit);
+    decimal.then(|| digits.iter().fold(0, |value, digit| value * 10 + u32::from(digit - b'0')))
+}

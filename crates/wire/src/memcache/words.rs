@@ -1,0 +1,178 @@
+//! The grammar of memcached's commands as people type them: what each takes, and what cannot be sent.
+//!
+//! One table for all three protocols. The count of bytes of a value is not typed: it follows from the
+//! value, which is always the last word.
+
+use workload::{Arg, CommandSpec, Piece};
+
+use super::KEY_MAX;
+use crate::argument::Length;
+
+/// What a command is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// A line; its keys, if it has any, from this word on, of at most so many words.
+    Line { keys_from: usize, keys_max: usize },
+    /// A line and a block of data; the length of that goes before this word.
+    Storage { words: usize, length_at: usize },
+}
+
+const NONE: Shape = Shape::Line { keys_from: usize::MAX, keys_max: 0 };
+const ONE: Shape = Shape::Line { keys_from: 1, keys_max: 1 };
+const STORE: Shape = Shape::Storage { words: 5, length_at: 4 };
+
+/// What is known of a command by its first word.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Grammar {
+    pub(super) name: &'static str,
+    pub(super) shape: Shape,
+    /// Fewest words.
+    pub(super) least: usize,
+    /// How it is written, for errors.
+    pub(super) usage: &'static str,
+}
+
+const fn of(name: &'static str, shape: Shape, least: usize, usage: &'static str) -> Grammar {
+    Grammar { name, shape, least, usage }
+}
+
+/// Every command whose words are checked. Others are sent as they are typed.
+pub(super) const GRAMMAR: &[Grammar] = &[
+    of("get", Shape::Line { keys_from: 1, keys_max: usize::MAX }, 2, "get KEY..."),
+    of("gets", Shape::Line { keys_from: 1, keys_max: usize::MAX }, 2, "gets KEY..."),
+    of("gat", Shape::Line { keys_from: 2, keys_max: usize::MAX }, 3, "gat TTL KEY..."),
+    of("gats", Shape::Line { keys_from: 2, keys_max: usize::MAX }, 3, "gats TTL KEY..."),
+    of("set", STORE, 5, "set KEY FLAGS TTL DATA"),
+    of("add", STORE, 5, "add KEY FLAGS TTL DATA"),
+    of("replace", STORE, 5, "replace KEY FLAGS TTL DATA"),
+    of("append", STORE, 5, "append KEY FLAGS TTL DATA"),
+    of("prepend", STORE, 5, "prepend KEY FLAGS TTL DATA"),
+    of("cas", Shape::Storage { words: 6, length_at: 4 }, 6, "cas KEY FLAGS TTL CAS DATA"),
+    of("incr", ONE, 3, "incr KEY N"),
+    of("decr", ONE, 3, "decr KEY N"),
+    of("touch", ONE, 3, "touch KEY TTL"),
+    of("delete", ONE, 2, "delete KEY"),
+    of("mg", ONE, 2, "mg KEY FLAGS..."),
+    of("ms", Shape::Storage { words: usize::MAX, length_at: 2 }, 3, "ms KEY FLAGS... DATA"),
+    of("md", ONE, 2, "md KEY FLAGS..."),
+    of("ma", ONE, 2, "ma KEY FLAGS..."),
+    of("me", ONE, 2, "me KEY"),
+    of("mn", NONE, 1, "mn"),
+    of("getk", ONE, 2, "getk KEY"),
+    of("noop", NONE, 1, "noop"),
+    of("version", NONE, 1, "version"),
+    of("flush_all", NONE, 1, "flush_all [DELAY]"),
+    of("stats", NONE, 1, "stats [WHICH]"),
+];
+
+/// Commands after which a connection carries no replies that could be counted.
+const UNANSWERED: &[&str] = &["quit", "watch", "shutdown"];
+
+/// The literal bytes of a word; `None` if a placeholder stands in it.
+pub(super) fn literal(arg: &Arg) -> Option<Vec<u8>> {
+    arg.fixed_bytes()
+}
+
+/// The first word.
+pub(super) fn name(command: &CommandSpec) -> Vec<u8> {
+    command.args.first().and_then(literal).unwrap_or_default()
+}
+
+/// What is known of a command.
+pub(super) fn grammar(command: &CommandSpec) -> Option<&'static Grammar> {
+    let name = name(command);
+    GRAMMAR.iter().find(|known| known.name.as_bytes() == name)
+}
+
+/// Whether it has a block of data, and is complete.
+pub(super) fn storage(command: &CommandSpec) -> Option<usize> {
+    let grammar = grammar(command)?;
+    match grammar.shape {
+        Shape::Storage { length_at, .. } if command.args.len() >= grammar.least => Some(length_at),
+        _ => None,
+    }
+}
+
+/// The keys of a command.
+pub(super) fn keys(command: &CommandSpec) -> &[Arg] {
+    let (from, max) = match grammar(command).map(|grammar| grammar.shape) {
+        Some(Shape::Line { keys_from, keys_max }) => (keys_from, keys_max),
+        Some(Shape::Storage { .. }) => (1, 1),
+        None => return &[],
+    };
+    let after = command.args.get(from..).unwrap_or_default();
+    &after[..after.len().min(max)]
+}
+
+/// Whether it reads, and tells by its reply how many of its keys were there.
+pub(super) fn reads(name: &[u8]) -> bool {
+    matches!(name, b"get" | b"gets" | b"gat" | b"gats" | b"mg" | b"getk")
+}
+
+/// Checks what all protocols of memcached have in common.
+///
+/// # Errors
+/// What cannot be sent, and what to write instead.
+pub(super) fn check(command: &CommandSpec, digits: Option<usize>) -> Result<(), String> {
+    let name = name(command);
+    let shown = String::from_utf8_lossy(&name).into_owned();
+    if name.is_empty() {
+        return Err("a command of memcached begins with its name".to_owned());
+    }
+    if UNANSWERED.iter().any(|word| word.as_bytes() == name) {
+        return Err(format!("{shown}: it has no reply that could be measured"));
+    }
+    let Some(grammar) = grammar(command) else {
+        let lower = shown.to_ascii_lowercase();
+        let known = GRAMMAR.iter().any(|known| known.name == lower);
+        return match known {
+            true => Err(format!("{shown}: memcached's commands are lower case: {lower}")),
+            false => Ok(()),
+        };
+    };
+    let usage = grammar.usage;
+    if command.args.len() < grammar.least {
+        return Err(format!("{shown}: too few words; it is written {usage}"));
+    }
+    if let Shape::Storage { words, .. } = grammar.shape
+        && command.args.len() > words
+    {
+        return Err(format!(
+            "{shown}: too many words; it is written {usage}, and the count of bytes is left out"
+        ));
+    }
+    if command.args.iter().any(|arg| literal(arg).is_some_and(|word| word == b"noreply")) {
+        return Err(format!(
+            "{shown}: noreply cannot be measured: the server is as silent about what it refuses"
+        ));
+    }
+    keys(command).iter().try_for_each(|key| check_key(&shown, key, digits))
+}
+
+fn check_key(name: &str, key: &Arg, digits: Option<usize>) -> Result<(), String> {
+    if key.pieces.contains(&Piece::Value) {
+        return Err(format!("{name}: a key cannot be a value (__data__) whose size varies"));
+    }
+    let length = Length::of(key, digits, &[]);
+    if length.fixed > KEY_MAX {
+        let len = length.fixed;
+        return Err(format!("{name}: a key of {len} bytes; memcached takes {KEY_MAX} at most"));
+    }
+    if length.fixed == 0 && length.is_fixed() {
+        return Err(format!("{name}: the key is empty"));
+    }
+    let bad = |piece: &Piece| match piece {
+        Piece::Bytes(bytes) => bytes.iter().any(|byte| !is_of_word(*byte)),
+        Piece::Secret(bytes) => bytes.reveal().iter().any(|byte| !is_of_word(*byte)),
+        _ => false,
+    };
+    if key.pieces.iter().any(bad) {
+        return Err(format!("{name}: a key with spaces or control characters"));
+    }
+    Ok(())
+}
+
+/// Whether a byte may stand within a word of a line.
+pub(super) fn is_of_word(byte: u8) -> bool {
+    byte > b' ' && byte != 0x7f
+}

@@ -1,0 +1,237 @@
+//! The tests of memcached that run when no command is given, as data.
+//!
+//! Owns their names, order, titles, commands, and what each must find: unlike in the suite of Redis,
+//! keys that are read exist, and those that are created do not. Which of them run is the front end's
+//! decision.
+
+use crate::{Arg, CommandSpec, KeyDist, KeySpace, Piece, ProtocolKind};
+
+/// What the commands of the suite depend on.
+#[derive(Debug, Clone, Copy)]
+pub struct MemcacheShape {
+    /// Bytes of every value.
+    pub value_len: u32,
+    /// Requests of each test, where it ends by number.
+    pub requests: Option<u64>,
+    /// Tells the keys that this run creates from those of others.
+    pub seed: u64,
+}
+
+/// Keys that tests read and write without `-r`.
+pub const KEYS_DEFAULT: u64 = 10_000;
+/// Most keys that are deleted, each of which must be stored before.
+const DELETED_MAX: u64 = 1_000_000;
+/// Keys that can be created, each once: more than any run has requests.
+const CREATED: u64 = 1_000_000_000_000;
+
+/// Which keys a test takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Keys {
+    /// Those of `-r`, drawn as asked for.
+    Drawn,
+    /// Each once, in order, none of which is there.
+    Fresh,
+    /// Each once, in order, all of which are there.
+    Once,
+}
+
+/// In which protocols a test can be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Spoken {
+    Everywhere,
+    Text,
+    Meta,
+}
+
+/// One test of the suite.
+#[derive(Debug, Clone, Copy)]
+pub struct MemcacheTest {
+    /// The name of `-t` that selects it.
+    pub name: &'static str,
+    /// The title that reports print.
+    pub title: &'static str,
+    keys: Keys,
+    spoken: Spoken,
+    command: fn(&MemcacheShape) -> CommandSpec,
+    /// What every key holds before, if anything.
+    fill: Option<fn(&MemcacheShape) -> CommandSpec>,
+}
+
+impl MemcacheTest {
+    /// Whether it can be written in this protocol.
+    #[must_use]
+    pub fn is_spoken(&self, protocol: ProtocolKind) -> bool {
+        match self.spoken {
+            Spoken::Everywhere => true,
+            Spoken::Text => protocol != ProtocolKind::MemcacheBinary,
+            Spoken::Meta => protocol == ProtocolKind::MemcacheMeta,
+        }
+    }
+
+    /// The command that the test repeats.
+    #[must_use]
+    pub fn command(&self, shape: &MemcacheShape) -> CommandSpec {
+        (self.command)(shape)
+    }
+
+    /// The command that must be sent once for every key before it, if any.
+    #[must_use]
+    pub fn fill(&self, shape: &MemcacheShape) -> Option<CommandSpec> {
+        self.fill.map(|fill| fill(shape))
+    }
+
+    /// The keys that it takes, where those of the command line are `drawn`.
+    #[must_use]
+    pub fn keys(&self, drawn: &KeySpace, shape: &MemcacheShape) -> KeySpace {
+        let range = match self.keys {
+            Keys::Drawn => {
+                let range = drawn.range.unwrap_or(KEYS_DEFAULT);
+                return KeySpace { range: Some(range), draw: drawn.draw.clone() };
+            }
+            Keys::Fresh => CREATED,
+            Keys::Once => shape.requests.unwrap_or(DELETED_MAX).clamp(1, DELETED_MAX),
+        };
+        KeySpace { range: Some(range), draw: KeyDist::SEQUENTIAL }
+    }
+}
+
+const fn test(
+    name: &'static str,
+    title: &'static str,
+    command: fn(&MemcacheShape) -> CommandSpec,
+    fill: Option<fn(&MemcacheShape) -> CommandSpec>,
+) -> MemcacheTest {
+    MemcacheTest { name, title, keys: Keys::Drawn, spoken: Spoken::Everywhere, command, fill }
+}
+
+const fn text(test: MemcacheTest) -> MemcacheTest {
+    MemcacheTest { spoken: Spoken::Text, ..test }
+}
+
+const fn meta(test: MemcacheTest) -> MemcacheTest {
+    MemcacheTest { spoken: Spoken::Meta, ..test }
+}
+
+/// Lifetime that is renewed: longer than a run, and below the 30 days from which on it is a date.
+const TTL: &str = "86400";
+
+/// Every test in the order in which it runs.
+pub const MEMCACHE_SUITE: &[MemcacheTest] = &[
+    test("set", "set", |s| stores("set", "key:__rand_int__", s), None),
+    test("get", "get", |_| CommandSpec::parse(["get", "key:__rand_int__"]), Some(filled)),
+    text(test("gets", "gets", |_| CommandSpec::parse(["gets", "key:__rand_int__"]), Some(filled))),
+    text(test("mget10", "get (10 keys)", |_| get_many(10), Some(filled))),
+    text(test("mget100", "get (100 keys)", |_| get_many(100), Some(filled))),
+    MemcacheTest { keys: Keys::Fresh, ..test("add", "add (new keys)", add, None) },
+    test("replace", "replace", |s| stores("replace", "key:__rand_int__", s), Some(filled)),
+    test("append", "append", |s| stores("append", "grow:__rand_int__", s), Some(grown)),
+    test(
+        "incr",
+        "incr",
+        |_| CommandSpec::parse(["incr", "count:__rand_int__", "1"]),
+        Some(counted),
+    ),
+    test(
+        "touch",
+        "touch",
+        |_| CommandSpec::parse(["touch", "key:__rand_int__", TTL]),
+        Some(filled),
+    ),
+    test("gat", "gat", |_| CommandSpec::parse(["gat", TTL, "key:__rand_int__"]), Some(filled)),
+    MemcacheTest {
+        keys: Keys::Once,
+        ..test(
+            "delete",
+            "delete (each key once)",
+            |_| CommandSpec::parse(["delete", "gone:__rand_int__"]),
+            Some(|s| stores("set", "gone:__rand_int__", s)),
+        )
+    },
+    meta(test("mg", "mg", |_| CommandSpec::parse(["mg", "key:__rand_int__", "v"]), Some(filled))),
+    meta(test("ms", "ms", |s| with_value(&["ms", "key:__rand_int__"], s), None)),
+    meta(MemcacheTest {
+        keys: Keys::Once,
+        ..test(
+            "md",
+            "md (each key once)",
+            |_| CommandSpec::parse(["md", "gone:__rand_int__"]),
+            Some(|s| stores("set", "gone:__rand_int__", s)),
+        )
+    }),
+    meta(test("ma", "ma", |_| CommandSpec::parse(["ma", "count:__rand_int__"]), Some(counted))),
+];
+
+fn with_value(words: &[&str], shape: &MemcacheShape) -> CommandSpec {
+    let mut command = CommandSpec::parse(words);
+    let value = Piece::Fill { len: shape.value_len, skip: 0 };
+    command.args.push(Arg { pieces: vec![value] });
+    command
+}
+
+fn stores(command: &str, key: &str, shape: &MemcacheShape) -> CommandSpec {
+    with_value(&[command, key, "0", "0"], shape)
+}
+
+fn filled(shape: &MemcacheShape) -> CommandSpec {
+    stores("set", "key:__rand_int__", shape)
+}
+
+/// Values that are appended to begin small, whatever an earlier run has left.
+fn grown(shape: &MemcacheShape) -> CommandSpec {
+    stores("set", "grow:__rand_int__", shape)
+}
+
+/// Numbers of as many digits after the run as before it, so that they are written in place.
+fn counted(_: &MemcacheShape) -> CommandSpec {
+    CommandSpec::parse(["set", "count:__rand_int__", "0", "0", "100000000000000"])
+}
+
+fn add(shape: &MemcacheShape) -> CommandSpec {
+    stores("add", &format!("new:{:x}:__rand_int__", shape.seed), shape)
+}
+
+fn get_many(keys: usize) -> CommandSpec {
+    CommandSpec::parse(std::iter::once("get").chain(std::iter::repeat_n("key:__rand_int__", keys)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHAPE: MemcacheShape = MemcacheShape { value_len: 3, requests: Some(500), seed: 7 };
+
+    #[test]
+    fn names_are_those_of_the_commands_and_differ() {
+        for test in MEMCACHE_SUITE {
+            let command = test.command(&SHAPE).name().to_lowercase();
+            let named = if test.name.starts_with("mget") { "get" } else { test.name };
+            assert_eq!(command, named);
+        }
+        let names: std::collections::HashSet<_> = MEMCACHE_SUITE.iter().map(|t| t.name).collect();
+        assert_eq!(names.len(), MEMCACHE_SUITE.len());
+    }
+
+    #[test]
+    fn each_protocol_has_its_tests() {
+        let has = |protocol| {
+            let spoken = MEMCACHE_SUITE.iter().filter(|test| test.is_spoken(protocol));
+            spoken.map(|test| test.name).collect::<Vec<_>>()
+        };
+        assert!(!has(ProtocolKind::MemcacheText).contains(&"mg"));
+        assert!(has(ProtocolKind::MemcacheMeta).contains(&"mg"));
+        assert!(!has(ProtocolKind::MemcacheBinary).contains(&"mget10"));
+    }
+
+    #[test]
+    fn keys_that_are_created_or_deleted_are_taken_once() {
+        let drawn = KeySpace::default();
+        let range = |name: &str| {
+            let test = MEMCACHE_SUITE.iter().find(|test| test.name == name).unwrap();
+            let keys = test.keys(&drawn, &SHAPE);
+            (keys.range.unwrap(), keys.draw == KeyDist::SEQUENTIAL)
+        };
+        assert_eq!(range("get"), (KEYS_DEFAULT, false));
+        assert_eq!(range("add"), (CREATED, true));
+        assert_eq!(range("delete"), (500, true));
+    }
+}
