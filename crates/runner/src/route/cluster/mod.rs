@@ -189,6 +189,13 @@ impl<'r> Cluster<'r> {
         }
     }
 
+    /// Whether nothing more may be drawn while there are fewer connections to fill than nodes, so
+    /// many commands being in flight.
+    #[inline]
+    fn is_full(&self, in_flight: u64) -> bool {
+        self.scarce && in_flight + self.queues.waiting() as u64 >= self.in_flight_max
+    }
+
     /// The number that all workers know a node by: its own, or that of the one whose place it took.
     #[inline]
     fn number(&self, node: u16) -> u16 {

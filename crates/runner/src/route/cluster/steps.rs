@@ -69,8 +69,8 @@ impl Route for Cluster<'_> {
         send::dispatch(worker);
     }
 
-    fn has_room(&self) -> bool {
-        self.queues.wants_more()
+    fn has_room(&self, in_flight: u64) -> bool {
+        self.queues.wants_more() && !self.is_full(in_flight)
     }
 
     fn waiting(&self) -> u64 {
