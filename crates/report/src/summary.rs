@@ -312,6 +312,12 @@ impl<'r> Summary<'r> {
         (self.requests > 0 && cpu_ns > 0.0).then(|| cpu_ns / self.requests as f64)
     }
 
+    /// Replies that were neither an error nor said that there was nothing.
+    #[must_use]
+    pub fn hits(&self) -> u64 {
+        self.requests.saturating_sub(self.errors).saturating_sub(self.misses)
+    }
+
     /// How many replies said that there was nothing, in words; `None` if none did.
     #[must_use]
     pub fn found_nothing(&self) -> Option<String> {

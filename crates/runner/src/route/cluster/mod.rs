@@ -101,6 +101,8 @@ pub(crate) struct Place {
     held: Vec<(Answered, Outcome)>,
     /// The redirect that the oldest request was answered with, until its last reply is in.
     away: Option<String>,
+    /// Error replies to it that are no result because of that.
+    passed_over: u64,
 }
 
 /// What is known of the commands of the sequence.

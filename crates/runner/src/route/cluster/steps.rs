@@ -103,10 +103,13 @@ impl Route for Cluster<'_> {
         if Redirect::parse(text).is_some() {
             place.away.get_or_insert_with(|| text.to_owned());
         }
-        if place.away.is_none() {
+        let counts = place.away.is_none();
+        if counts {
             self.tally(place.node).errors += u64::from(request.measured);
+        } else {
+            place.passed_over += 1;
         }
-        place.away.is_none()
+        counts
     }
 
     /// Of a sequence that counts as a whole, outcomes are held until it is known to have been
@@ -139,6 +142,7 @@ impl Route for Cluster<'_> {
     ) {
         if let Some(text) = place.away.take() {
             place.held.clear();
+            place.passed_over = 0;
             let Mark { first, commands, .. } = request.mark;
             let whole = Request { command: first, left: commands, ..request };
             self.turned_away.push((place.node, whole, text));
@@ -171,7 +175,7 @@ impl Route for Cluster<'_> {
 
     fn withheld(place: &mut Place) -> u64 {
         place.away = None;
-        place.held.drain(..).count() as u64
+        place.held.drain(..).count() as u64 + std::mem::take(&mut place.passed_over)
     }
 
     fn count_unanswered(&mut self, place: &Place, commands: u64) {
