@@ -29,4 +29,4 @@ pub use node::{NodeTally, merge_nodes};
 pub use outage::{Outage, SuccessLine, Usual};
 pub use slices::{Failures, SLICE_NS, Slices};
 pub use tally::{CommandTally, Outcome, Sample, Tally, TallyShape};
-pub use timeline::{Interval, Point, Timeline};
+pub use timeline::{AllRan, Interval, Point, Timeline};

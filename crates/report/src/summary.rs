@@ -12,7 +12,7 @@ use measure::{
 };
 use workload::{Pace, TlsOptions};
 
-use crate::{Run, ScheduleFigures, escape};
+use crate::{Run, ScheduleFigures, Together, escape};
 
 /// The figures of one run.
 #[derive(Debug)]
@@ -29,6 +29,8 @@ pub struct Summary<'r> {
     pub elapsed_s: f64,
     /// Answered requests per second; 0 of a run that took no time.
     pub throughput_rps: f64,
+    /// Of several clients' runs as one, the part that throughput and response times are of.
+    pub together: Option<Together>,
     /// From when a request was due to its reply; in a closed loop the same as `service`.
     pub response: LatencyFigures,
     /// From when a request was sent to its reply.
@@ -227,10 +229,11 @@ impl<'r> Summary<'r> {
     #[must_use]
     pub fn of(run: &'r Run) -> Self {
         let (plan, measurement) = (&run.plan, &run.measurement);
-        let (total, timeline) = (&measurement.total, &measurement.timeline);
+        let total = &measurement.total;
         let requests = total.requests();
         let elapsed_s = measurement.elapsed_ns as f64 / 1e9;
-        let response_times = total.response();
+        let (together, kept) = Together::of(measurement).unzip();
+        let response_times = kept.flatten().unwrap_or_else(|| total.response());
         let response = LatencyFigures::of(&response_times);
         let open = matches!(plan.pace, Pace::Open(_));
         Self {
@@ -239,11 +242,12 @@ impl<'r> Summary<'r> {
             requests,
             errors: total.errors.total(),
             elapsed_s,
-            throughput_rps: match timeline.rate_while_all_ran(measurement.elapsed_ns) {
-                Some(rate) => rate,
+            throughput_rps: match &together {
+                Some(together) => together.rate(),
                 None if elapsed_s > 0.0 => requests as f64 / elapsed_s,
                 None => 0.0,
             },
+            together,
             response,
             service: if open { LatencyFigures::of(&total.service()) } else { response },
             first_byte: plan.first_byte.then(|| LatencyFigures::of(&total.first_byte())),
