@@ -12,9 +12,9 @@ use crate::{Address, ConnId, ConnectOptions, Engine, Event, Reason, Socket};
 
 /// The server's part.
 pub trait Script {
-    /// Somebody connects. What to deliver, beginning with the answer to that:
+    /// Somebody connects to this address. What to deliver, beginning with the answer to that:
     /// [`Delivery::Accept`] or [`Delivery::Fail`].
-    fn connected(&mut self, conn: ConnId, now_ns: u64) -> Vec<(u64, Delivery)>;
+    fn connected(&mut self, conn: ConnId, to: &Address, now_ns: u64) -> Vec<(u64, Delivery)>;
 
     /// Bytes were sent. What to deliver when; each time is at or after `now_ns`.
     fn received(&mut self, conn: ConnId, bytes: &[u8], now_ns: u64) -> Vec<(u64, Delivery)>;
@@ -43,7 +43,12 @@ pub struct Scripted<S> {
     happened: VecDeque<(ConnId, u32, Delivery)>,
     connections: Vec<Connection>,
     current: Option<ConnId>,
+    /// Waits since time moved or something happened.
+    idle_waits: u32,
 }
+
+/// A worker that waits so often for a time that has come would do so for ever.
+const IDLE_WAITS_MAX: u32 = 10_000;
 
 #[derive(Default)]
 struct Connection {
@@ -66,6 +71,7 @@ impl<S: Script> Scripted<S> {
             happened: VecDeque::new(),
             connections: Vec::new(),
             current: None,
+            idle_waits: 0,
         }
     }
 
@@ -104,7 +110,7 @@ impl<S: Script> Engine for Scripted<S> {
         self.now_ns
     }
 
-    fn open(&mut self, conn: ConnId, _to: &Address, _options: &ConnectOptions) {
+    fn open(&mut self, conn: ConnId, to: &Address, _options: &ConnectOptions) {
         let index = conn.0 as usize;
         if self.connections.len() <= index {
             self.connections.resize_with(index + 1, Connection::default);
@@ -113,7 +119,7 @@ impl<S: Script> Engine for Scripted<S> {
         assert!(!connection.begun, "an open connection is closed before it is opened");
         connection.begun = true;
         connection.generation += 1;
-        let deliveries = self.script.connected(conn, self.now_ns);
+        let deliveries = self.script.connected(conn, to, self.now_ns);
         self.schedule(conn, deliveries);
     }
 
@@ -152,12 +158,17 @@ impl<S: Script> Engine for Scripted<S> {
         self.current = None;
         self.take_due();
         if !self.happened.is_empty() {
+            self.idle_waits = 0;
             return Ok(());
         }
         let next = self.due.peek().map(|Reverse((at_ns, _))| *at_ns);
         let Some(wake_ns) = next.into_iter().chain(until_ns).min() else {
             return Err(io::Error::other("nothing is due and nothing ever will be"));
         };
+        self.idle_waits = if wake_ns > self.now_ns { 0 } else { self.idle_waits + 1 };
+        if self.idle_waits > IDLE_WAITS_MAX {
+            return Err(io::Error::other("time stands still: it waits for what has come already"));
+        }
         self.now_ns = self.now_ns.max(wake_ns);
         self.take_due();
         Ok(())

@@ -65,16 +65,17 @@ fn carry_out(job: &Job) -> Result<End> {
     tell_about(&rig.server, first, &asides.remarks)?;
     introduce_cluster(job, &rig.server, &asides.remarks)?;
     if job.repeats > 1 && !rig.server.is_own() {
-        asides.remarks.say(
-            "NOTE: --repeat: all repeats are of one start of the server; what differs from start to \
-             start is in no interval (with --spawn it is)",
-        )?;
+        asides.remarks.say(OF_ONE_START)?;
     }
     match job.action {
         Action::Idle => idle(first, &rig),
         Action::Run { repeat } => run_all(job, &mut rig, repeat, keep, metrics.as_ref(), &asides),
     }
 }
+
+/// Where a server was given, repeats do not differ in what a start decides.
+pub(crate) const OF_ONE_START: &str = "NOTE: --repeat: all repeats are of one start of the server; \
+     what differs from start to start is in no interval (with --spawn it is)";
 
 /// Says what a person should know before the figures come.
 pub(crate) fn tell_about(server: &Server, plan: &Plan, remarks: &Aside) -> Result<()> {

@@ -121,6 +121,22 @@ impl Server {
         Ok(host::log_in(&self.address, login(target, self.tls.as_ref()))?)
     }
 
+    /// A connection to each master that the cluster has now; `None` without a cluster.
+    pub(crate) fn master_clients(
+        &self,
+        target: &Target,
+    ) -> Result<Option<Vec<host::Client<host::Transport>>>> {
+        let Some(before) = &self.cluster else { return Ok(None) };
+        let login = login(target, self.tls.as_ref());
+        let nodes: Vec<SocketAddr> = before.nodes.iter().filter_map(|node| node.address).collect();
+        let now = host::cluster::refresh(&nodes, login, login.tls.is_some());
+        let now = now.as_ref().unwrap_or(before);
+        let masters = now.nodes.iter().take(now.masters()).filter_map(|node| node.address);
+        let clients: Result<Vec<_>, _> =
+            masters.map(|at| host::log_in(&host::Address::Tcp(at), login)).collect();
+        Ok(Some(clients?))
+    }
+
     /// Where each command of a plan has its key, and how the cluster is looked at again while it
     /// runs; `None` without a cluster.
     pub(crate) fn with_cluster<T>(

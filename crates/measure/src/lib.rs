@@ -33,4 +33,4 @@ pub use operation::{Ended, OperationTally};
 pub use outage::{Outage, SuccessLine, Usual};
 pub use slices::{Failures, SLICE_NS, Slices};
 pub use tally::{CommandTally, Outcome, Sample, Tally, TallyShape};
-pub use timeline::{Interval, Point, Timeline};
+pub use timeline::{AllRan, Interval, Point, Timeline};

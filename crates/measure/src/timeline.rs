@@ -101,6 +101,17 @@ impl Point {
     }
 }
 
+/// What several clients did together: within the whole intervals in which all of them ran.
+#[derive(Debug)]
+pub struct AllRan {
+    /// Replies, errors included.
+    pub requests: u64,
+    /// How long that was, in seconds; more than 0.
+    pub span_s: f64,
+    /// Their response times; `None` if a point has no histogram of them, or nothing was answered.
+    pub response: Option<Latency>,
+}
+
 /// The points of a run, in order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Timeline {
@@ -165,16 +176,27 @@ impl Timeline {
         first..(end.min(elapsed_ns) / self.interval_ns).max(first)
     }
 
-    /// Requests per second while all clients ran, where that was not all the time and lasted for an
+    /// What was answered while all clients ran, where that was not all the time and lasted for an
     /// interval at least.
     #[must_use]
-    pub fn rate_while_all_ran(&self, elapsed_ns: u64) -> Option<f64> {
+    pub fn while_all_ran(&self, elapsed_ns: u64) -> Option<AllRan> {
         self.all_ran.as_ref().filter(|span| **span != (0..elapsed_ns))?;
         let full = self.full_intervals(elapsed_ns);
-        let within = self.points.iter().filter(|point| full.contains(&u64::from(point.index)));
-        let requests = within.fold(0, |sum: u64, point| sum.saturating_add(point.requests));
+        let within = || self.points.iter().filter(|point| full.contains(&u64::from(point.index)));
+        let requests = within().fold(0, |sum: u64, point| sum.saturating_add(point.requests));
         let span_s = (full.end - full.start) as f64 * self.interval_ns as f64 / 1e9;
-        (span_s > 0.0).then(|| requests as f64 / span_s)
+        let response = || {
+            let mut response: Option<Latency> = None;
+            for point in within().filter(|point| point.requests > point.errors) {
+                let decoded = point.response.as_ref()?.decode().ok()?;
+                match &mut response {
+                    Some(response) => response.merge(&decoded),
+                    None => response = Some(decoded),
+                }
+            }
+            response
+        };
+        (span_s > 0.0).then(|| AllRan { requests, span_s, response: response() })
     }
 
     /// Several timelines as one. Each begins so many nanoseconds after the merged one does. A point
@@ -326,17 +348,26 @@ mod tests {
     fn the_rate_is_of_what_all_clients_did_together() {
         let (a, b) = (timeline(0..8), timeline(0..8));
         let mut merged = Timeline::merged(&[(0, &a), (500, &b)]).unwrap();
-        assert_eq!(merged.rate_while_all_ran(2500), None, "one client all the time");
+        let rate = |merged: &Timeline| {
+            merged.while_all_ran(2500).map(|all_ran| all_ran.requests as f64 / all_ran.span_s)
+        };
+        assert_eq!(rate(&merged), None, "one client all the time");
         merged.all_ran = Some(500..2000);
         assert_eq!(merged.full_intervals(2500), 2..8);
         // Six replies in each interval of 250 ns.
-        assert_eq!(merged.rate_while_all_ran(2500), Some(6.0 / 250e-9));
+        assert_eq!(rate(&merged), Some(6.0 / 250e-9));
+        // Each point has two values of each client, and the first intervals of one are not among them.
+        let response = merged.while_all_ran(2500).unwrap().response.unwrap();
+        assert_eq!((response.count(), response.min_ns()), (6 * 4, Some(1)));
+        merged.points[3].response = None;
+        assert!(merged.while_all_ran(2500).unwrap().response.is_none(), "one is not known");
+        merged.points.truncate(3);
         merged.all_ran = Some(600..700);
-        assert_eq!(merged.rate_while_all_ran(2500), None, "no whole interval");
+        assert_eq!(rate(&merged), None, "no whole interval");
         merged.all_ran = Some(0..2500);
-        assert_eq!(merged.rate_while_all_ran(2500), None, "the same all the time");
+        assert_eq!(rate(&merged), None, "the same all the time");
         merged.all_ran = Some(Range { start: 9_000, end: 1 });
-        assert_eq!(merged.rate_while_all_ran(2500), None, "files may say anything");
+        assert_eq!(rate(&merged), None, "files may say anything");
     }
 
     #[test]

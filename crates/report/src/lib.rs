@@ -26,6 +26,7 @@ mod repeats;
 mod run;
 mod schedule;
 mod summary;
+mod together;
 mod verdict;
 mod warned;
 
@@ -48,6 +49,7 @@ pub use repeats::{Gathering, Repeat, Repeats};
 pub use run::Run;
 pub use schedule::{Fault, MISSED_NS, Missed, ScheduleFigures};
 pub use summary::{LatencyFigures, NodeFigures, RateFigures, Summary, TlsFigures};
+pub use together::Together;
 pub use verdict::{
     EvidenceFigure, LimitedBy, Verdict, Warning, WarningKind, contradictions, warnings,
 };

@@ -12,7 +12,7 @@ use measure::{
 };
 use workload::{Pace, TlsOptions};
 
-use crate::{OperationFigures, Run, ScheduleFigures, escape};
+use crate::{OperationFigures, Run, ScheduleFigures, Together, escape};
 
 /// The figures of one run.
 #[derive(Debug)]
@@ -32,6 +32,8 @@ pub struct Summary<'r> {
     pub elapsed_s: f64,
     /// Answered requests per second; 0 of a run that took no time.
     pub throughput_rps: f64,
+    /// Of several clients' runs as one, the part that throughput and response times are of.
+    pub together: Option<Together>,
     /// From when a request was due to its reply; in a closed loop the same as `service`.
     pub response: LatencyFigures,
     /// From when a request was sent to its reply.
@@ -230,10 +232,11 @@ impl<'r> Summary<'r> {
     #[must_use]
     pub fn of(run: &'r Run) -> Self {
         let (plan, measurement) = (&run.plan, &run.measurement);
-        let (total, timeline) = (&measurement.total, &measurement.timeline);
+        let total = &measurement.total;
         let requests = total.requests();
         let elapsed_s = measurement.elapsed_ns as f64 / 1e9;
-        let response_times = total.response();
+        let (together, kept) = Together::of(measurement).unzip();
+        let response_times = kept.flatten().unwrap_or_else(|| total.response());
         let response = LatencyFigures::of(&response_times);
         let open = matches!(plan.pace, Pace::Open(_));
         Self {
@@ -243,11 +246,12 @@ impl<'r> Summary<'r> {
             operations: OperationFigures::of_plan(plan, total, elapsed_s),
             errors: total.errors.total(),
             elapsed_s,
-            throughput_rps: match timeline.rate_while_all_ran(measurement.elapsed_ns) {
-                Some(rate) => rate,
+            throughput_rps: match &together {
+                Some(together) => together.rate(),
                 None if elapsed_s > 0.0 => requests as f64 / elapsed_s,
                 None => 0.0,
             },
+            together,
             response,
             service: if open { LatencyFigures::of(&total.service()) } else { response },
             first_byte: plan.first_byte.then(|| LatencyFigures::of(&total.first_byte())),
@@ -342,6 +346,12 @@ impl<'r> Summary<'r> {
         let busy: f64 = self.run.measurement.workers.iter().map(measure::WorkerUse::busy).sum();
         let cpu_ns = busy * self.run.measurement.elapsed_ns as f64;
         (self.requests > 0 && cpu_ns > 0.0).then(|| cpu_ns / self.requests as f64)
+    }
+
+    /// Replies that were neither an error nor said that there was nothing.
+    #[must_use]
+    pub fn hits(&self) -> u64 {
+        self.requests.saturating_sub(self.errors).saturating_sub(self.misses)
     }
 
     /// How many replies said that there was nothing, in words; `None` if none did.

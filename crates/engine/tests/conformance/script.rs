@@ -2,7 +2,7 @@
 
 use std::io::ErrorKind;
 
-use engine::{ConnId, Delivery, Script};
+use engine::{Address, ConnId, Delivery, Script};
 
 use crate::peer::Behaviour;
 
@@ -20,7 +20,7 @@ impl Play {
 }
 
 impl Script for Play {
-    fn connected(&mut self, _conn: ConnId, now_ns: u64) -> Vec<(u64, Delivery)> {
+    fn connected(&mut self, _conn: ConnId, _to: &Address, now_ns: u64) -> Vec<(u64, Delivery)> {
         let at = now_ns + TRIP_NS;
         match self.behaviour {
             Behaviour::Refuse => vec![(at, Delivery::Fail(ErrorKind::ConnectionRefused))],

@@ -127,7 +127,7 @@ impl Server {
 }
 
 impl Script for Server {
-    fn connected(&mut self, _conn: ConnId, now_ns: u64) -> Vec<(u64, Delivery)> {
+    fn connected(&mut self, _conn: ConnId, _to: &Address, now_ns: u64) -> Vec<(u64, Delivery)> {
         vec![(now_ns, Delivery::Accept)]
     }
 

@@ -3,6 +3,7 @@
 //! Owns the way from a plan over the [`Rig`](crate::rig::Rig) into an experiment's results and from
 //! there to a terminal and files. What is run when, and what it says, is `lab`'s business.
 
+mod families;
 mod files;
 mod progress;
 mod search;

@@ -14,7 +14,7 @@ use workload::{ProtocolKind, Target};
 use super::files::Files;
 use super::progress::{Progress, planned_s};
 use super::terminal::Terminal;
-use super::written::Written;
+use super::written::{Holders, Written};
 use crate::aside::{self, Aside};
 use crate::calibrate::place::siblings;
 use crate::execute::{End, tell_about};
@@ -50,7 +50,8 @@ pub(crate) fn survey(job: &SurveyJob) -> Result<End> {
         None => Rig::reach(&first.target, first.protocol, plan.connections as u32, &interrupted)?,
     };
     tell_about(&rig.server, first, &Aside::Stderr)?;
-    let written = if wish.spawned { None } else { written(&plan, &rig, &first.target, job.keep)? };
+    let written =
+        if wish.spawned { None } else { Some(written(&plan, &rig, &first.target, job.keep)?) };
     let survey = Survey::new(wish.quick, plan.seconds);
     let mut surveying = Surveying {
         wish: &wish,
@@ -96,12 +97,7 @@ impl<E: Into<Error>> From<E> for Stop {
 }
 
 /// Says what the survey writes into a server that was given, and finds what of it is there already.
-/// `None` where that cannot be told.
-fn written(plan: &Plan, rig: &Rig<'_>, target: &Target, keep: bool) -> Result<Option<Written>> {
-    if rig.server.cluster.is_some() {
-        aside::say("WARNING: the keys that a survey writes into a cluster stay there")?;
-        return Ok(None);
-    }
+fn written(plan: &Plan, rig: &Rig<'_>, target: &Target, keep: bool) -> Result<Written> {
     let lines = plan.chapters.iter().flat_map(|chapter| {
         chapter.fill.iter().chain(chapter.stations.iter().flat_map(|station| &station.lines))
     });
@@ -109,9 +105,10 @@ fn written(plan: &Plan, rig: &Rig<'_>, target: &Target, keep: bool) -> Result<Op
         lines.map(|line| job("keystorm survey", line.clone())).collect();
     let jobs = jobs.map_err(said)?;
     let mut written = Written::by(jobs.iter().flat_map(|job| &job.plans));
-    let mut client = rig.server.client(target)?;
-    written.look(&mut client).context("looking for keys that are there already")?;
+    let looked = holders(rig, target).and_then(|mut holders| written.look(&mut holders));
+    looked.context("looking for keys that are there already")?;
     let place = match target.db {
+        _ if rig.server.cluster.is_some() => format!("the cluster of {}", rig.server.address),
         0 => rig.server.address.to_string(),
         db => format!("database {db} of {}", rig.server.address),
     };
@@ -119,13 +116,21 @@ fn written(plan: &Plan, rig: &Rig<'_>, target: &Target, keep: bool) -> Result<Op
     if let Some(overwritten) = written.overwritten() {
         aside::say(format_args!("WARNING: {}", report::escape(overwritten)))?;
     }
-    Ok(Some(written))
+    Ok(written)
+}
+
+/// Whom to ask for keys.
+fn holders(rig: &Rig<'_>, target: &Target) -> Result<Holders> {
+    Ok(match rig.server.master_clients(target)? {
+        Some(clients) => Holders::Masters(clients),
+        None => Holders::One(Box::new(rig.server.client(target)?)),
+    })
 }
 
 /// Removes what the survey wrote.
 fn tidy(written: Option<&Written>, rig: &Rig<'_>, target: &Target) -> Result<()> {
     let Some(written) = written else { return Ok(()) };
-    let removed = rig.server.client(target).and_then(|mut client| written.remove(&mut client));
+    let removed = holders(rig, target).and_then(|mut holders| written.remove(&mut holders));
     let removed = removed.context("removing the keys of the survey; they may still be there")?;
     let keys = page::chart::grouped(removed as f64);
     aside::say(format_args!("Removed {keys} keys again."))?;

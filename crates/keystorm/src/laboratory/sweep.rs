@@ -6,13 +6,13 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use lab::Sweep;
 use measure::Ending;
-use workload::Plan;
+use workload::{Plan, Target};
 
 use super::files::Files;
 use super::progress::{Progress, planned_s};
 use super::terminal::Terminal;
 use crate::aside::{self, Aside};
-use crate::execute::{End, say, tell_about};
+use crate::execute::{End, OF_ONE_START, say, tell_about};
 use crate::front::SweepJob;
 use crate::rig::Rig;
 use crate::signals;
@@ -38,8 +38,11 @@ pub(crate) fn sweep(job: &SweepJob) -> Result<End> {
         Rig::reach(&widest.target, widest.protocol, widest.own_connections(), &interrupted)?;
     rig.sample = job.points.iter().any(|(_, job)| job.output.sample);
     tell_about(&rig.server, widest, &Aside::Stderr)?;
+    if job.repeat > 1 && !rig.server.is_own() {
+        aside::say(OF_ONE_START)?;
+    }
     let mut sweep = Sweep::new(job.axes.clone());
-    let ended = measure(job, &rig, &mut sweep, &mut files);
+    let ended = measure(job, &widest.target, &mut rig, &mut sweep, &mut files);
     if matches!(ended, Ok(End::Complete)) {
         sweep.set_complete();
     }
@@ -54,17 +57,25 @@ pub(crate) fn sweep(job: &SweepJob) -> Result<End> {
 /// turn the next away.
 const RECOVERY: Duration = Duration::from_secs(1);
 
-/// Carries out every run, round by round.
-fn measure(job: &SweepJob, rig: &Rig<'_>, sweep: &mut Sweep, files: &mut Files) -> Result<End> {
+/// Carries out every run, round by round; each round has a start of the server of its own, if that is
+/// ours to start.
+fn measure(
+    job: &SweepJob,
+    target: &Target,
+    rig: &mut Rig<'_>,
+    sweep: &mut Sweep,
+    files: &mut Files,
+) -> Result<End> {
     let mut progress = Progress::new();
-    let ended = rounds(job, rig, sweep, files, &mut progress);
+    let ended = rounds(job, target, rig, sweep, files, &mut progress);
     progress.clear();
     ended
 }
 
 fn rounds(
     job: &SweepJob,
-    rig: &Rig<'_>,
+    target: &Target,
+    rig: &mut Rig<'_>,
     sweep: &mut Sweep,
     files: &mut Files,
     progress: &mut Progress,
@@ -72,7 +83,10 @@ fn rounds(
     let round_s: f64 = job.points.iter().flat_map(|(_, job)| &job.plans).map(planned_s).sum();
     let mut left_s = round_s * f64::from(job.repeat);
     let (mut in_a_row, mut failed) = (0, false);
-    for _ in 0..job.repeat {
+    for round in 0..job.repeat {
+        if round > 0 {
+            rig.restart(target)?;
+        }
         for (settings, point) in &job.points {
             for plan in &point.plans {
                 let this_s = planned_s(plan);

@@ -1,79 +1,33 @@
 //! What a survey writes into a server that was given, and its removal.
 //!
-//! Owns the names: which keys and function libraries plans write, and which of them were there
+//! Owns which keys and function libraries plans write, how much that is, and what of it was there
 //! before. Those are never removed, whatever becomes of the survey.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use anyhow::{Result, bail};
 use host::{Client, Transport};
-use wire::cluster::{KeyPlace, known};
+use wire::cluster::{KeyPlace, known, slot_of};
 use wire::resp::Value;
 use workload::{Arg, CommandSpec, Piece, Plan};
+
+use super::families::Family;
 
 /// Keys that are asked for, or removed, by one command.
 const AT_ONCE: usize = 1000;
 
-/// Keys of one shape.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Family {
-    before: Vec<u8>,
-    /// How many numbers stand between the two, and their digits; none if the key has no number.
-    numbers: Option<(u64, usize)>,
-    after: Vec<u8>,
-}
-
-impl Family {
-    /// The keys of an argument; `None` if they cannot be told from the plan.
-    fn of(key: &Arg, plan: &Plan) -> Option<Self> {
-        let mut family = Self { before: Vec::new(), numbers: None, after: Vec::new() };
-        for piece in &key.pieces {
-            match (piece, plan.keys.range) {
-                (Piece::Number(_), Some(range)) if family.numbers.is_none() => {
-                    family.numbers = Some((range.max(1), plan.keys.digits()));
-                }
-                (Piece::Bytes(bytes), _) if family.numbers.is_none() => {
-                    family.before.extend_from_slice(bytes);
-                }
-                (Piece::Bytes(bytes), _) => family.after.extend_from_slice(bytes),
-                (Piece::Number(slot), None) => {
-                    family
-                        .before
-                        .extend_from_slice(workload::command::placeholder(*slot).as_bytes());
-                }
-                _ => return None,
-            }
-        }
-        Some(family)
-    }
-
-    fn count(&self) -> u64 {
-        self.numbers.map_or(1, |(count, _)| count)
-    }
-
-    fn key(&self, number: u64) -> Vec<u8> {
-        let mut key = self.before.clone();
-        if let Some((_, digits)) = self.numbers {
-            key.extend_from_slice(format!("{number:0digits$}").as_bytes());
-        }
-        key.extend_from_slice(&self.after);
-        key
-    }
-
-    /// For a person: the key, or the first and the last.
-    fn told(&self) -> String {
-        let key = |number| String::from_utf8_lossy(&self.key(number)).into_owned();
-        match self.count() {
-            1 => key(0),
-            count => format!("{} to {}", key(0), key(count - 1)),
-        }
-    }
-}
+/// What a server keeps of a key beside its bytes and those of its value, as Redis 7 does of short ones.
+const OVERHEAD_BYTES: u64 = 70;
+/// What grows with every request, as fast as the server is.
+const GROWING: [&str; 3] = ["LPUSH", "RPUSH", "XADD"];
 
 /// What plans write.
 #[derive(Debug, Default)]
 pub(super) struct Written {
-    families: BTreeSet<Family>,
+    /// Keys, and the bytes of all their values.
+    families: BTreeMap<Family, u64>,
+    /// Some of them grow as long as they are written to.
+    grows: bool,
     libraries: BTreeSet<String>,
     /// What of it was there before.
     foreign: HashSet<Vec<u8>>,
@@ -92,28 +46,63 @@ impl Written {
                 let routing = known(&command.name(), sub.as_deref());
                 if let Some(KeyPlace::Arg(place)) = routing.map(|routing| routing.key)
                     && let Some(key) = command.args.get(place)
+                    && let Some(family) = Family::of(key, plan)
                 {
-                    written.families.extend(Family::of(key, plan));
+                    let grows = GROWING.contains(&command.name().as_str());
+                    written.grows |= grows;
+                    let value = if grows { 0 } else { value_bytes(command, place, plan) };
+                    let largest = written.families.entry(family).or_default();
+                    *largest = value.max(*largest);
                 }
             }
         }
-        // Keys with a smaller range are among those of the larger.
-        let all = written.families.clone();
-        written.families.retain(|family| {
-            !all.iter().any(|other| {
-                (&other.before, &other.after) == (&family.before, &family.after)
-                    && other.numbers > family.numbers
-                    && family.numbers.is_some()
-            })
-        });
+        written.join();
         written
+    }
+
+    /// Puts keys with a smaller range to those of the larger, among which they are.
+    fn join(&mut self) {
+        let all = std::mem::take(&mut self.families);
+        for (family, value) in &all {
+            let covering = all.keys().filter(|other| other.covers(family));
+            let whole = covering.max_by_key(|other| other.count()).unwrap_or(family);
+            // So many of the larger have such values, where not all of them do.
+            let values = self.families.entry(whole.clone()).or_default();
+            *values = values.saturating_add(family.count().saturating_mul(*value));
+        }
     }
 
     /// Asks which of it is there already.
     ///
     /// # Errors
     /// The server does not answer.
-    pub(super) fn look(&mut self, client: &mut Client<Transport>) -> Result<()> {
+    pub(super) fn look(&mut self, holders: &mut Holders) -> Result<()> {
+        self.foreign = match holders {
+            Holders::One(client) => self.present(client)?,
+            Holders::Masters(clients) => {
+                let mut found = HashSet::new();
+                for client in clients {
+                    found.extend(self.scanned(client)?);
+                }
+                found
+            }
+        };
+        for client in holders.clients() {
+            for library in &self.libraries {
+                let words: [&[u8]; 4] = [b"FUNCTION", b"LIST", b"LIBRARYNAME", library.as_bytes()];
+                // A server that knows no functions will not be given any.
+                if let Value::Array(found) = client.ask(&words)?
+                    && !found.is_empty()
+                {
+                    self.foreign_libraries.insert(library.clone());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The keys that one server has, each asked for by name.
+    fn present(&self, client: &mut Client<Transport>) -> Result<HashSet<Vec<u8>>> {
         let mut foreign = HashSet::new();
         self.in_batches(|keys| {
             // Most often there is none, which one answer for all says.
@@ -126,30 +115,59 @@ impl Written {
             }
             Ok(())
         })?;
-        self.foreign = foreign;
-        for library in &self.libraries {
-            let words: [&[u8]; 4] = [b"FUNCTION", b"LIST", b"LIBRARYNAME", library.as_bytes()];
-            // A server that knows no functions will not be given any.
-            if let Value::Array(found) = client.ask(&words)?
-                && !found.is_empty()
-            {
-                self.foreign_libraries.insert(library.clone());
+        Ok(foreign)
+    }
+
+    /// The keys that a master of a cluster has: with tags there are too many names to ask for each.
+    fn scanned(&self, client: &mut Client<Transport>) -> Result<Vec<Vec<u8>>> {
+        let (mut found, mut cursor) = (Vec::new(), b"0".to_vec());
+        loop {
+            let count = AT_ONCE.to_string();
+            let (next, keys) = match client.ask(&[b"SCAN", &cursor, b"COUNT", count.as_bytes()])? {
+                Value::Array(page) => match <[Value; 2]>::try_from(page) {
+                    Ok([Value::Bulk(next), Value::Array(keys)]) => (next, keys),
+                    _ => bail!("an answer to SCAN that is no page of keys"),
+                },
+                Value::Error(text) => bail!("{}", String::from_utf8_lossy(&text)),
+                _ => bail!("an answer to SCAN that is no page of keys"),
+            };
+            found.extend(keys.into_iter().filter_map(|key| match key {
+                Value::Bulk(key) => Some(key).filter(|key| self.is_written(key)),
+                _ => None,
+            }));
+            if next == b"0" {
+                return Ok(found);
             }
+            cursor = next;
         }
-        Ok(())
+    }
+
+    fn is_written(&self, key: &[u8]) -> bool {
+        self.families.keys().any(|family| family.matches(key))
     }
 
     /// What will be written, in a sentence.
     pub(super) fn told(&self, place: &str, keep: bool) -> String {
-        let keys: u64 = self.families.iter().map(Family::count).sum();
-        let names: Vec<String> = self.families.iter().map(Family::told).collect();
+        let keys: u64 = self.families.keys().map(Family::count).sum();
+        let bytes = self.families.iter().map(|(family, values)| {
+            let key_bytes = family.key(0).len() as u64 + OVERHEAD_BYTES;
+            family.count().saturating_mul(key_bytes).saturating_add(*values)
+        });
+        let mb = bytes.fold(0, u64::saturating_add).div_ceil(1_000_000);
+        let names: Vec<String> = self.families.keys().map(Family::told).collect();
+        let tags = match self.families.keys().any(Family::has_tags) {
+            true => ", and more keys as {tag} differs",
+            false => "",
+        };
+        let growth = if self.grows { ", and more as lists and streams grow" } else { "" };
         let end = match keep {
             true => "--keep leaves all of it there",
             false => "what was not there before is removed at the end (--keep leaves it)",
         };
         format!(
-            "This writes up to {} keys into {place}: {}; {end}.",
+            "This writes up to {} keys, some {} MB, into {place}{tags}{growth}: {}; {end}.",
             page::chart::grouped(keys as f64),
+            page::chart::grouped(mb as f64),
             names.join(", ")
         )
     }
@@ -171,32 +189,59 @@ impl Written {
     ///
     /// # Errors
     /// The server does not answer, or refuses.
-    pub(super) fn remove(&self, client: &mut Client<Transport>) -> Result<u64> {
-        let mut removed = 0;
-        self.in_batches(|keys| {
-            let own: Vec<Vec<u8>> =
-                keys.iter().filter(|key| !self.foreign.contains(*key)).cloned().collect();
-            if own.is_empty() {
-                return Ok(());
+    pub(super) fn remove(&self, holders: &mut Holders) -> Result<u64> {
+        let removed = match holders {
+            Holders::One(client) => {
+                let mut removed = 0;
+                self.in_batches(|keys| {
+                    removed += self.unlink(client, keys)?;
+                    Ok(())
+                })?;
+                removed
             }
-            let reply = match ask(client, b"UNLINK", &own)? {
-                // Servers before Redis 4, and users who may not.
-                Value::Error(_) => ask(client, b"DEL", &own)?,
-                reply => reply,
-            };
-            removed += number(&reply)?;
-            Ok(())
-        })?;
-        for library in self.libraries.difference(&self.foreign_libraries.iter().cloned().collect())
-        {
-            // It is there only if the chapter that loads it was reached.
-            client.ask(&[b"FUNCTION", b"DELETE", library.as_bytes()])?;
+            Holders::Masters(clients) => {
+                let mut removed = 0;
+                for client in clients {
+                    // One command of a cluster has keys of one slot.
+                    let mut by_slot: BTreeMap<u16, Vec<Vec<u8>>> = BTreeMap::new();
+                    for key in self.scanned(client)? {
+                        by_slot.entry(slot_of(&key)).or_default().push(key);
+                    }
+                    for keys in by_slot.values().flat_map(|keys| keys.chunks(AT_ONCE)) {
+                        removed += self.unlink(client, keys)?;
+                    }
+                }
+                removed
+            }
+        };
+        for client in holders.clients() {
+            for library in &self.libraries {
+                if !self.foreign_libraries.contains(library) {
+                    // It is there only if the chapter that loads it was reached.
+                    client.ask(&[b"FUNCTION", b"DELETE", library.as_bytes()])?;
+                }
+            }
         }
         Ok(removed)
     }
 
+    /// Removes those of these keys that were not there before.
+    fn unlink(&self, client: &mut Client<Transport>, keys: &[Vec<u8>]) -> Result<u64> {
+        let own: Vec<Vec<u8>> =
+            keys.iter().filter(|key| !self.foreign.contains(*key)).cloned().collect();
+        if own.is_empty() {
+            return Ok(0);
+        }
+        let reply = match ask(client, b"UNLINK", &own)? {
+            // Servers before Redis 4, and users who may not.
+            Value::Error(_) => ask(client, b"DEL", &own)?,
+            reply => reply,
+        };
+        number(&reply)
+    }
+
     fn in_batches(&self, mut each: impl FnMut(&[Vec<u8>]) -> Result<()>) -> Result<()> {
-        for family in &self.families {
+        for family in self.families.keys() {
             let mut next = 0;
             while next < family.count() {
                 let end = family.count().min(next + AT_ONCE as u64);
@@ -207,6 +252,36 @@ impl Written {
         }
         Ok(())
     }
+}
+
+/// Who has the keys.
+pub(super) enum Holders {
+    /// One server.
+    One(Box<Client<Transport>>),
+    /// The masters of a cluster.
+    Masters(Vec<Client<Transport>>),
+}
+
+impl Holders {
+    fn clients(&mut self) -> &mut [Client<Transport>] {
+        match self {
+            Self::One(client) => std::slice::from_mut(client),
+            Self::Masters(clients) => clients,
+        }
+    }
+}
+
+/// The bytes of a command behind its key.
+fn value_bytes(command: &CommandSpec, key: usize, plan: &Plan) -> u64 {
+    let pieces = command.args.iter().skip(key + 1).flat_map(|arg| &arg.pieces);
+    let bytes = pieces.map(|piece| match piece {
+        Piece::Bytes(bytes) => bytes.len() as u64,
+        Piece::Number(_) => plan.keys.digits() as u64,
+        Piece::Fill { len, .. } => u64::from(*len),
+        Piece::Value => plan.payload_bytes,
+        Piece::Secret(_) | Piece::Field(_) | Piece::Tag => 0,
+    });
+    bytes.sum()
 }
 
 /// The name of the library that a command loads.

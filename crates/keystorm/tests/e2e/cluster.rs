@@ -138,6 +138,7 @@ fn load_on_a_cluster_goes_to_the_nodes_that_own_it() {
     replicas_are_read_from(&cluster);
     a_user_needs_few_permissions(&cluster);
     a_schedule_is_kept(&cluster);
+    a_survey_takes_its_keys_away(&cluster);
     by_the_name_of_a_peer_the_words_are_its(&cluster);
     slots_move_while_load_runs(&cluster);
 }
@@ -229,6 +230,30 @@ fn the_suite_stays_in_one_slot(cluster: &Cluster) {
         assert!(masters >= expected, "{command}: {calls:?}");
         assert!(calls[..3].iter().all(|n| *n > 0), "{command}: {calls:?}");
     }
+}
+
+fn a_survey_takes_its_keys_away(cluster: &Cluster) {
+    cluster.reset();
+    let dir = tempfile::tempdir().unwrap();
+    cluster.run("-q -n 300 -r 300 --sequential set key:__rand_int__ theirs").ok();
+    // As one of a survey, with a tag, and one that is beyond its keys.
+    cluster.run("-q -n 1 set 'key:{abc}:000000000001' theirs").ok();
+    cluster.run("-q -n 1 set key:{abc}:000000001000 theirs").ok();
+    let sizes =
+        || -> Vec<i64> { cluster.masters().iter().map(|n| n.number(&["DBSIZE"])).collect() };
+    let before = sizes();
+    assert_eq!(before.iter().sum::<i64>(), 302);
+    let line = format!(
+        "survey -p {} --cluster --quick --seconds 0.02 --keys 1000 -o {}",
+        cluster.nodes[0].port(),
+        dir.path().display()
+    );
+    let ran = Keystorm::new(&line).run().ok();
+    ran.says("into the cluster of 127.0.0.1:").says("such as key:").says("Removed ");
+    assert_eq!(sizes(), before);
+    let ran = Keystorm::new(&format!("{line} --keep")).run().ok();
+    ran.says("--keep leaves all of it there");
+    assert!(sizes().iter().sum::<i64>() > 1000);
 }
 
 fn a_transaction_stays_on_one_connection(cluster: &Cluster) {

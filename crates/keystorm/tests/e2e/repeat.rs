@@ -56,7 +56,7 @@ fn lines_of_the_runs_stay_as_they_are() {
     let (tests, means) = ran.out.split_once("\n\n").unwrap();
     let names: Vec<_> = tests.lines().map(|l| l.split(',').next().unwrap()).collect();
     assert_eq!(names, ["\"test\"", "\"SET\"", "\"SET\""]);
-    assert!(tests.lines().all(|line| line.split(',').count() == 8), "{}", ran.out);
+    assert!(tests.lines().all(|line| line.split(',').count() == 10), "{}", ran.out);
     let mut means = means.lines();
     let head = "\"test\",\"figure\",\"repeats\",\"mean\",\"low\",\"high\"";
     assert_eq!(means.next(), Some(head));

@@ -77,7 +77,11 @@ fn a_given_server_is_measured_where_it_is() {
     };
     assert_eq!(labels("connections"), ["1", "10", "100", "300"], "200 are left to others");
     assert!(labels("placement").is_empty() && labels("instances").is_empty());
-    ran.says("This writes up to ").says("key:000000000000 to key:000000000999").says("mylist");
+    ran.says("This writes up to 1,0")
+        .says(" keys, some 11 MB, into ")
+        .says("and more as lists and streams grow: ")
+        .says("key:000000000000 to key:000000000999")
+        .says("mylist");
     assert!(server.calls("set") >= 1000, "the keys were filled");
     assert_eq!(server.number(&["DBSIZE"]), 0, "{:?}", server.keys());
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::browser;
 use crate::program::Keystorm;
-use crate::server::{Server, calls};
+use crate::server::{Counted, Server, calls};
 
 fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|e| panic!("{e}: {text}"))
@@ -41,6 +41,20 @@ fn values_of_a_range_reach_the_server() {
     let sizes: Vec<&str> = ran.out.lines().filter_map(|line| line.split(',').next()).collect();
     let expected = ["-d", "10", "20", "50", "100", "200", "500", "1000"];
     assert_eq!(sizes, expected.map(|size| format!("\"{size}\"")));
+}
+
+#[test]
+fn each_round_on_a_server_of_our_own_has_a_start_of_its_own() {
+    let dir = tempfile::tempdir().unwrap();
+    let counted = Counted::new(dir.path(), "server");
+    let rest = "-t set -c 1,2 -n 50 --repeat 3 -q";
+    let ran = Keystorm::new(&format!("sweep --spawn={} {rest}", counted.program())).run().ok();
+    assert_eq!(counted.starts(), 3);
+    assert!(!ran.err.contains("no interval"), "{}", ran.err);
+    let given = Server::redis();
+    let ran = Keystorm::new(&format!("sweep -p {} {rest}", given.port())).run().ok();
+    ran.says("what differs from start to start is in no interval");
+    assert_eq!(given.counts(), calls([("set", 300)]));
 }
 
 #[test]

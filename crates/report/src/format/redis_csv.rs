@@ -1,4 +1,4 @@
-//! `csv`: the table of `redis-benchmark --csv`.
+//! `csv`: the table of `redis-benchmark --csv`, and by our own name what replies found behind it.
 //!
 //! Owns its columns and the quoting. Every row has the header's columns and no more, so an early
 //! end or error replies are not in it: the caller says those where a person sees them.
@@ -6,19 +6,22 @@
 use std::io::{self, Write};
 
 use crate::quantity::{COLUMNS, msec_at_most, msec_columns};
-use crate::{Format, FormatOptions, Repeats, Summary};
+use crate::{Format, FormatOptions, Persona, Repeats, Summary};
 
 /// See the file's head.
 pub(super) struct RedisCsv {
     first_byte: bool,
+    persona: Persona,
     /// Tests that were carried out several times.
     repeats: Vec<Repeats>,
 }
 
 impl RedisCsv {
-    /// A table, with two more columns if the latency to the first byte is recorded.
+    /// A table, with two more columns if the latency to the first byte is recorded, and two by our
+    /// own name.
     pub(super) fn new(options: FormatOptions) -> Self {
-        Self { first_byte: options.first_byte, repeats: Vec::new() }
+        let FormatOptions { first_byte, persona, .. } = options;
+        Self { first_byte, persona, repeats: Vec::new() }
     }
 }
 
@@ -28,6 +31,9 @@ impl Format for RedisCsv {
         header.extend(COLUMNS.map(|column| format!("{column}_latency_ms")));
         if self.first_byte {
             header.extend(["first_byte_p50_ms", "first_byte_p99_ms"].map(str::to_owned));
+        }
+        if !self.persona.is_peer() {
+            header.extend(["hits", "misses"].map(str::to_owned));
         }
         write_row(&header, out)
     }
@@ -39,6 +45,10 @@ impl Format for RedisCsv {
             let figures = summary.first_byte.unwrap_or_default();
             row.extend([figures.p50_ns, figures.p99_ns].map(msec_at_most));
         }
+        let ours = !self.persona.is_peer();
+        if ours {
+            row.extend([summary.hits(), summary.misses].map(|count| count.to_string()));
+        }
         write_row(&row, out)?;
         for operation in &summary.operations {
             let name = format!("{}: {}", summary.title, operation.name);
@@ -47,6 +57,9 @@ impl Format for RedisCsv {
             if self.first_byte {
                 // It is of what was sent together, whichever operations that were.
                 row.extend([String::new(), String::new()]);
+            }
+            if ours {
+                row.extend([operation.hits, operation.misses].map(|count| count.to_string()));
             }
             write_row(&row, out)?;
         }
@@ -84,8 +97,9 @@ mod tests {
     use super::*;
     use crate::fixture;
 
-    fn table(first_byte: bool) -> Vec<String> {
-        let options = FormatOptions { first_byte, suite: true, ..FormatOptions::default() };
+    fn table(first_byte: bool, persona: Persona) -> Vec<String> {
+        let options =
+            FormatOptions { first_byte, persona, suite: true, ..FormatOptions::default() };
         let mut format = RedisCsv::new(options);
         let mut out = Vec::new();
         format.begin(&mut out).unwrap();
@@ -97,9 +111,9 @@ mod tests {
     }
 
     #[test]
-    fn the_header_is_the_peers() {
+    fn by_a_peers_name_the_header_is_the_peers() {
         assert_eq!(
-            table(false)[0],
+            table(false, Persona::Redis)[0],
             "\"test\",\"rps\",\"avg_latency_ms\",\"min_latency_ms\",\"p50_latency_ms\",\
              \"p95_latency_ms\",\"p99_latency_ms\",\"max_latency_ms\""
         );
@@ -107,14 +121,29 @@ mod tests {
 
     #[test]
     fn every_row_has_the_columns_of_the_header() {
-        for (first_byte, columns) in [(false, 8), (true, 10)] {
-            let rows = table(first_byte);
+        let (ours, peer) = (Persona::Ours, Persona::Valkey);
+        for (first_byte, persona, columns) in
+            [(false, ours, 10), (true, ours, 12), (false, peer, 8), (true, peer, 10)]
+        {
+            let rows = table(first_byte, persona);
             let operations = |(_, run): &(_, _)| Summary::of(run).operations.len();
             let more: usize = fixture::all().iter().map(operations).sum();
             assert_eq!(rows.len(), fixture::all().len() + more + 1);
             for row in rows {
                 assert_eq!(row.matches("\",\"").count() + 1, columns, "{row}");
             }
+        }
+    }
+
+    #[test]
+    fn what_replies_found_stands_at_the_end() {
+        let rows = table(false, Persona::Ours);
+        assert!(rows[0].ends_with(",\"max_latency_ms\",\"hits\",\"misses\""), "{}", rows[0]);
+        for (row, (name, run)) in rows[1..].iter().zip(fixture::all()) {
+            let summary = Summary::of(&run);
+            let found = summary.requests - summary.errors - summary.misses;
+            let end = format!(",\"{found}\",\"{}\"", summary.misses);
+            assert!(row.ends_with(&end), "{name}: {row}");
         }
     }
 

@@ -87,6 +87,9 @@ fn write_setup(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
         false => write!(out, "  {requests} requests")?,
     }
     writeln!(out, " completed in {:.2} seconds", summary.elapsed_s)?;
+    if let Some(together) = summary.together {
+        writeln!(out, "  {together}")?;
+    }
     let fleet = &plan.fleet;
     let threads = if fleet.workers == 1 { "thread" } else { "threads" };
     let kept = if fleet.keep_alive { "pipeline of" } else { "each for one pipeline of" };

@@ -24,7 +24,7 @@ pub(super) fn masters(count: u16) -> Topology {
     Topology { nodes: (0..count).map(node).collect() }
 }
 
-fn on_cluster(connections: u32, depth: u32, stop: Stop) -> PlanParts {
+pub(super) fn on_cluster(connections: u32, depth: u32, stop: Stop) -> PlanParts {
     let mut parts = parts(connections, depth, stop);
     parts.target.cluster = Some(ClusterOptions::default());
     parts.keys.range = Some(100_000);
@@ -64,6 +64,16 @@ fn a_rate_beyond_the_server_is_late_by_the_servers_fault() {
     assert!(lateness.total.max_ns().unwrap() > 3 * SECOND, "{:?}", lateness.total.max_ns());
     let own_ns = lateness.own.max_ns().unwrap();
     assert!(own_ns <= MS, "no connection had room for it earlier: {own_ns}");
+}
+
+/// What is due and finds every slot taken waits for a reply, not for a time that has come.
+#[test]
+fn with_fewer_connections_than_nodes_a_schedule_sleeps_until_there_is_room() {
+    let mut plan = on_cluster(1, 1, Stop::AfterNs(2 * SECOND));
+    plan.pace = Pace::constant(1000.0);
+    let (got, log) = replay_on(plan, Server::taking(5 * MS), Some(&masters(4)));
+    assert_eq!((got.ending, log.requests.len()), (Ending::Complete, 400));
+    assert_eq!(got.total.lateness.unwrap().due, 2000);
 }
 
 /// `MULTI` is asked for once at the node that imports the slot; its commands need no `ASKING`.

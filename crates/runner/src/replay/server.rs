@@ -2,14 +2,14 @@
 //! known while.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use engine::{ConnId, Delivery, Script};
+use engine::{Address, ConnId, Delivery, Script};
 use statistics::Noise;
 use wire::resp::Value;
 
@@ -30,6 +30,10 @@ pub(crate) struct Server {
     free_ns: u64,
     freezes: Vec<Range<u64>>,
     downs: Vec<Range<u64>>,
+    /// The node of a cluster that freezes or goes down alone, by its port.
+    node: Option<u16>,
+    /// The connections to that node.
+    of_node: BTreeSet<ConnId>,
     answer: fn(&[String], usize) -> Vec<u8>,
     /// How much each request differs, and what it is drawn from.
     wavers: Option<(f64, Noise)>,
@@ -66,6 +70,8 @@ impl Server {
             free_ns: 0,
             freezes: vec![],
             downs: vec![],
+            node: None,
+            of_node: BTreeSet::new(),
             answer: |_, _| b"+OK\r\n".to_vec(),
             wavers: None,
             fault: Fault::None,
@@ -93,6 +99,12 @@ impl Server {
     /// Is not there in this span: connections end when it begins, and new ones are refused.
     pub(crate) fn down(mut self, span: Range<u64>) -> Self {
         self.downs.push(span);
+        self
+    }
+
+    /// Only the node at this port freezes and goes down, and keeps no other waiting.
+    pub(crate) fn at_node(mut self, port: u16) -> Self {
+        self.node = Some(port);
         self
     }
 
@@ -133,30 +145,44 @@ impl Server {
         }
     }
 
+    /// Whether what freezes and goes down is at the other end of this connection.
+    fn is_afflicted(&self, conn: ConnId) -> bool {
+        self.node.is_none() || self.of_node.contains(&conn)
+    }
+
     /// When a request that came at `now_ns` is done.
-    fn done_ns(&mut self, now_ns: u64) -> u64 {
+    fn done_ns(&mut self, conn: ConnId, now_ns: u64) -> u64 {
         let factor =
             self.wavers.as_mut().map_or(1.0, |(spread, noise)| (*spread * noise.normal()).exp());
         let service_ns = (self.service_ns as f64 * factor) as u64;
         let mut done_ns = self.free_ns.max(now_ns) + service_ns;
-        for freeze in &self.freezes {
+        let mut free_ns = done_ns;
+        for freeze in self.freezes.iter().filter(|_| self.is_afflicted(conn)) {
             if freeze.contains(&done_ns) {
                 done_ns = freeze.end;
             }
         }
-        self.free_ns = done_ns;
+        if self.node.is_none() {
+            free_ns = done_ns;
+        }
+        self.free_ns = free_ns;
         done_ns
     }
 }
 
 impl Script for Server {
-    fn connected(&mut self, conn: ConnId, now_ns: u64) -> Vec<(u64, Delivery)> {
+    fn connected(&mut self, conn: ConnId, to: &Address, now_ns: u64) -> Vec<(u64, Delivery)> {
         self.log.borrow_mut().connects += 1;
-        if self.downs.iter().any(|span| span.contains(&now_ns)) {
+        match to {
+            Address::Tcp(to) if Some(to.port()) == self.node => self.of_node.insert(conn),
+            _ => self.of_node.remove(&conn),
+        };
+        let downs: &[Range<u64>] = if self.is_afflicted(conn) { &self.downs } else { &[] };
+        if downs.iter().any(|span| span.contains(&now_ns)) {
             return vec![(now_ns, Delivery::Fail(ErrorKind::ConnectionRefused))];
         }
         self.held.remove(&conn);
-        if let Some(next) = self.downs.iter().find(|span| span.start > now_ns) {
+        if let Some(next) = downs.iter().find(|span| span.start > now_ns) {
             self.free_ns = self.free_ns.min(now_ns);
             let end = (next.start, Delivery::Fail(ErrorKind::ConnectionReset));
             return vec![(now_ns, Delivery::Accept), end];
@@ -186,7 +212,7 @@ impl Script for Server {
             if now_ns >= self.interrupts_ns {
                 self.interrupted.store(true, Ordering::Relaxed);
             }
-            let done_ns = self.done_ns(now_ns) + self.delay_ns;
+            let done_ns = self.done_ns(conn, now_ns) + self.delay_ns;
             let reply = (self.answer)(&words, self.served);
             self.log.borrow_mut().requests.push((now_ns, conn, words));
             self.served += 1;

@@ -84,7 +84,7 @@ impl Route for Direct<'_> {
         }
     }
 
-    fn has_room(&self) -> bool {
+    fn has_room(&self, _in_flight: u64) -> bool {
         !self.queue.is_empty()
     }
 

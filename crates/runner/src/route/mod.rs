@@ -64,8 +64,8 @@ pub(crate) trait Route: Sized {
     /// Sends what can be sent. Called once a turn.
     fn dispatch<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>);
 
-    /// Whether a request that became due could be sent.
-    fn has_room(&self) -> bool;
+    /// Whether a request that became due could be sent, while so many commands are in flight.
+    fn has_room(&self, in_flight: u64) -> bool;
 
     /// Commands that were drawn and wait for a connection.
     fn waiting(&self) -> u64 {

@@ -267,7 +267,7 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
 
     /// When a request is due that could be sent.
     fn due_ns(&self) -> u64 {
-        let waits = self.is_over() || !self.route.has_room();
+        let waits = self.is_over() || !self.route.has_room(self.in_flight);
         self.pacer.as_ref().filter(|_| !waits).map_or(u64::MAX, Pacer::due_ns)
     }
 

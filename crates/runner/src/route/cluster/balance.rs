@@ -9,7 +9,7 @@ use crate::connection::{Connection, State};
 impl Place {
     /// A connection of this node.
     pub(super) fn of(node: u16) -> Self {
-        Self { node, held: Vec::new(), away: None }
+        Self { node, held: Vec::new(), away: None, passed_over: 0 }
     }
 }
 

@@ -107,6 +107,8 @@ pub(crate) struct Place {
     held: Vec<Answer>,
     /// The redirect that the oldest request was answered with, until its last reply is in.
     away: Option<String>,
+    /// Error replies to it that are no result because of that.
+    passed_over: u64,
 }
 
 /// What is known of the commands of the sequence.
@@ -208,6 +210,13 @@ impl<'r> Cluster<'r> {
             turned_away: Vec::new(),
             later: Vec::new(),
         }
+    }
+
+    /// Whether nothing more may be drawn while there are fewer connections to fill than nodes, so
+    /// many commands being in flight.
+    #[inline]
+    fn is_full(&self, in_flight: u64) -> bool {
+        self.scarce && in_flight + self.queues.waiting() as u64 >= self.in_flight_max
     }
 
     /// The number that all workers know a node by: its own, or that of the one whose place it took.

@@ -49,8 +49,7 @@ fn draw<E: Engine, P: Protocol>(worker: &mut ClusterWorker<'_, '_, E, P>) -> boo
         return false;
     }
     let now_ns = worker.engine.now_ns();
-    let route = &worker.route;
-    if route.scarce && worker.in_flight + route.queues.waiting() as u64 >= route.in_flight_max {
+    if worker.route.is_full(worker.in_flight) {
         return false;
     }
     let intended_ns = match &mut worker.pacer {

@@ -69,8 +69,8 @@ impl Route for Cluster<'_> {
         send::dispatch(worker);
     }
 
-    fn has_room(&self) -> bool {
-        self.queues.wants_more()
+    fn has_room(&self, in_flight: u64) -> bool {
+        self.queues.wants_more() && !self.is_full(in_flight)
     }
 
     fn waiting(&self) -> u64 {
@@ -103,10 +103,13 @@ impl Route for Cluster<'_> {
         if Redirect::parse(text).is_some() {
             place.away.get_or_insert_with(|| text.to_owned());
         }
-        if place.away.is_none() {
+        let counts = place.away.is_none();
+        if counts {
             self.tally(place.node).errors += u64::from(request.measured);
+        } else {
+            place.passed_over += 1;
         }
-        place.away.is_none()
+        counts
     }
 
     /// Of a sequence that counts as a whole, outcomes are held until it is known to have been
@@ -138,6 +141,7 @@ impl Route for Cluster<'_> {
     ) -> bool {
         if let Some(text) = place.away.take() {
             place.held.clear();
+            place.passed_over = 0;
             let Mark { first, commands, .. } = request.mark;
             let progress = Progress { missed: false, failed: false, ..request.progress };
             let whole = Request { command: first, left: commands, progress, ..request };
@@ -183,7 +187,7 @@ impl Route for Cluster<'_> {
 
     fn withheld(place: &mut Place) -> u64 {
         place.away = None;
-        place.held.drain(..).count() as u64
+        place.held.drain(..).count() as u64 + std::mem::take(&mut place.passed_over)
     }
 
     fn count_unanswered(&mut self, place: &Place, commands: u64) {

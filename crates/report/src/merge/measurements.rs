@@ -1,0 +1,105 @@
+//! What several clients measured, as one measurement.
+
+use std::ops::Range;
+use std::time::{Duration, SystemTime};
+
+use measure::{Ending, Measurement, Outage, Timeline};
+
+use super::remarks::joined;
+use crate::RecordError;
+
+/// Counts and histograms add up, and so do timelines, by wall clock.
+pub(super) fn measurement(
+    names: &[String],
+    shares: Vec<Measurement>,
+) -> Result<Measurement, RecordError> {
+    let start = shares.iter().map(|share| share.started_at).min();
+    let start = start.unwrap_or(SystemTime::UNIX_EPOCH);
+    let offset_ns = |share: &Measurement| -> u64 {
+        let since = share.started_at.duration_since(start).unwrap_or(Duration::ZERO);
+        u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+    };
+    let end_ns = |share: &Measurement| offset_ns(share).saturating_add(share.elapsed_ns);
+    let elapsed_ns = shares.iter().map(end_ns).max().unwrap_or_default();
+    let outages = outages(&shares, offset_ns);
+    let timelines: Vec<_> = shares.iter().map(|s| (offset_ns(s), &s.timeline)).collect();
+    let mut timeline = Timeline::merged(&timelines)?;
+    if shares.len() > 1 {
+        timeline.all_ran = Some(all_ran(&shares, offset_ns));
+    }
+    let engine = joined(shares.iter().map(|share| share.engine.as_str()));
+    let ending = ending(names, &shares);
+    let engine_note = shares.iter().find_map(|share| share.engine_note.clone());
+    let mut shares = shares.into_iter();
+    let Some(first) = shares.next() else {
+        return Err(RecordError::wrong("there is nothing to merge"));
+    };
+    let Measurement { mut total, mut workers, mut nodes, mut delayed, .. } = first;
+    for share in shares {
+        total.merge(&share.total);
+        workers.extend(share.workers);
+        if let (Some(delayed), Some(more)) = (&mut delayed, &share.delayed) {
+            delayed.merge(more);
+        }
+        measure::merge_nodes(&mut nodes, share.nodes);
+    }
+    Ok(Measurement {
+        total,
+        timeline,
+        outages,
+        delayed,
+        started_at: start,
+        elapsed_ns,
+        workers,
+        engine,
+        engine_note,
+        nodes,
+        ending,
+    })
+}
+
+/// From when to when all ran; of those who never did, where the last began.
+fn all_ran(shares: &[Measurement], offset_ns: impl Fn(&Measurement) -> u64) -> Range<u64> {
+    let span = |share: &Measurement| {
+        let offset_ns = offset_ns(share);
+        let Range { start, end } = share.timeline.all_ran.clone().unwrap_or(0..share.elapsed_ns);
+        offset_ns.saturating_add(start)..offset_ns.saturating_add(end)
+    };
+    let start = shares.iter().map(|share| span(share).start).max().unwrap_or_default();
+    let end = shares.iter().map(|share| span(share).end).min().unwrap_or_default();
+    start..end.max(start)
+}
+
+/// The outages that all saw, by index of the node in the merged nodes.
+fn outages(shares: &[Measurement], offset_ns: impl Fn(&Measurement) -> u64) -> Vec<Outage> {
+    let mut names: Vec<&str> = Vec::new();
+    for node in shares.iter().flat_map(|share| &share.nodes) {
+        if !names.contains(&node.name.as_str()) {
+            names.push(&node.name);
+        }
+    }
+    let merged = |share: &Measurement, outage: &Outage| {
+        let name = share.nodes.get(usize::from(outage.node)).map(|node| node.name.as_str());
+        let index = names.iter().position(|known| Some(*known) == name);
+        Outage { node: index.map_or(outage.node, |index| index as u16), ..*outage }
+    };
+    let seen: Vec<(u64, Vec<Outage>)> = shares
+        .iter()
+        .map(|s| (offset_ns(s), s.outages.iter().map(|outage| merged(s, outage)).collect()))
+        .collect();
+    let seen: Vec<_> = seen.iter().map(|(offset_ns, seen)| (*offset_ns, &seen[..])).collect();
+    crate::outages::common(&seen)
+}
+
+/// Complete if all were; else what kept one from it, a failure before an interruption.
+fn ending(names: &[String], shares: &[Measurement]) -> Ending {
+    let mut failures = names.iter().zip(shares).filter_map(|(name, share)| match &share.ending {
+        Ending::Failed(why) => Some(format!("{name}: {why}")),
+        Ending::Complete | Ending::Interrupted => None,
+    });
+    match failures.next() {
+        Some(failure) => Ending::Failed(failure),
+        None if shares.iter().all(|s| s.ending == Ending::Complete) => Ending::Complete,
+        None => Ending::Interrupted,
+    }
+}

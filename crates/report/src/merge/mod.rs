@@ -1,0 +1,139 @@
+//! Runs of several clients as one.
+//!
+//! Owns which documents add up, test by test. What the plans are together is [`plans`]'s job, what was
+//! measured [`measurements`]'s: counts and histograms without loss, timelines by wall clock, time from
+//! the earliest start to the latest end; what is said of all [`remarks`]'s. What is merged may be merged
+//! again.
+
+mod measurements;
+mod plans;
+mod remarks;
+#[cfg(test)]
+mod tests;
+
+use measure::Ending;
+
+use crate::{LimitedBy, Loaded, RecordError, Run, Verdict};
+use measurements::measurement;
+use plans::{lacking, merged_plan};
+use remarks::{joined, verdict, warnings};
+
+/// Adds up what several clients saw, each by the name that it goes by in errors. Of one plan's shares
+/// those in `missing` may lack: the sum is then of the others, and a test that is not complete.
+///
+/// # Errors
+/// In what they differ that one run has in common, or why the sum is none.
+pub fn merge(parts: Vec<(String, Loaded)>, missing: &[u32]) -> Result<Loaded, RecordError> {
+    let names: Vec<String> = parts.iter().map(|(name, _)| name.clone()).collect();
+    let Some((first, Loaded { suite, runs, .. })) = parts.first() else {
+        return Err(RecordError::wrong("there is nothing to merge"));
+    };
+    let (suite, count) = (*suite, runs.len());
+    if let Some((other, loaded)) = parts.iter().find(|(_, loaded)| loaded.runs.len() != count) {
+        let theirs = loaded.runs.len();
+        return Err(RecordError::wrong(format!(
+            "{first} has {count} tests and {other} has {theirs}; only runs of the same tests add up"
+        )));
+    }
+    each_once(&parts)?;
+    let complete = missing.is_empty() && parts.iter().all(|(_, loaded)| loaded.complete);
+    let mut columns: Vec<_> = parts.into_iter().map(|(_, l)| l.runs.into_iter()).collect();
+    let mut runs = Vec::with_capacity(count);
+    for _ in 0..count {
+        let shares: Vec<Run> = columns.iter_mut().filter_map(Iterator::next).collect();
+        runs.push(merge_test(&names, shares, missing)?);
+    }
+    Ok(Loaded { runs, suite, complete })
+}
+
+/// Refuses a run that stands twice among the parts, whatever its files are called: it would count
+/// twice.
+fn each_once(parts: &[(String, Loaded)]) -> Result<(), RecordError> {
+    for (at, (name, loaded)) in parts.iter().enumerate() {
+        let same = |other: &Loaded| {
+            !loaded.runs.is_empty()
+                && loaded.runs.iter().zip(&other.runs).all(|(a, b)| is_same(a, b))
+        };
+        if let Some((before, _)) = parts[..at].iter().find(|(_, other)| same(other)) {
+            return Err(RecordError::wrong(match before == name {
+                true => format!("{name} is given twice, and its requests would count twice"),
+                false => format!(
+                    "{before} and {name} hold the same run, whose requests would count twice"
+                ),
+            }));
+        }
+    }
+    Ok(())
+}
+
+/// Whether two are one: no other run begins and ends in the same nanoseconds and takes the same
+/// nanoseconds of CPU.
+fn is_same(a: &Run, b: &Run) -> bool {
+    let shard = a.plan.shard == b.plan.shard;
+    let (a, b) = (&a.measurement, &b.measurement);
+    shard
+        && a.started_at == b.started_at
+        && a.elapsed_ns == b.elapsed_ns
+        && a.total.requests() == b.total.requests()
+        && a.workers == b.workers
+}
+
+/// One test of all clients.
+fn merge_test(names: &[String], shares: Vec<Run>, missing: &[u32]) -> Result<Run, RecordError> {
+    let plan = merged_plan(names, &shares, missing)?;
+    let Some(first) = shares.first() else {
+        return Err(RecordError::wrong("there is nothing to merge"));
+    };
+    for (name, share) in names.iter().zip(&shares) {
+        let server = |run: &Run| (run.server.product.clone(), run.server.version.clone());
+        if server(share) != server(first) {
+            let said = |run: &Run| match server(run) {
+                (Some(product), Some(version)) => format!("{product} {version}"),
+                _ => "a server of unknown kind".to_owned(),
+            };
+            return Err(RecordError::wrong(format!(
+                "{} was of {} and {name} of {}; only runs against one server add up",
+                names[0],
+                said(first),
+                said(share)
+            )));
+        }
+    }
+    let repeat = first.repeat.filter(|_| shares.iter().all(|s| s.repeat == first.repeat));
+    let server = first.server.clone();
+    let limits: Vec<LimitedBy> = shares.iter().map(|share| share.verdict.limited_by).collect();
+    let version = joined(shares.iter().map(|share| share.version.as_str()));
+    let mut hosts = Vec::new();
+    for host in shares.iter().flat_map(|s| s.host.iter().chain(&s.other_hosts)) {
+        if !hosts.iter().any(|h: &host::HostFacts| h.hostname == host.hostname) {
+            hosts.push(host.clone());
+        }
+    }
+    let other_hosts = hosts.split_off(hosts.len().min(1));
+    let warnings = warnings(names, &shares);
+    let verdict_of_one = first.verdict.clone();
+    // All watched one server at one time; what the first saw is what there was to see.
+    let watched = first.watched.clone();
+    let of = shares.first().map_or(1, |share| share.plan.shard.of);
+    let mut measurement = measurement(names, shares.into_iter().map(|s| s.measurement).collect())?;
+    if let (Some(lack), Ending::Complete) = (lacking(missing, of), &measurement.ending) {
+        measurement.ending = Ending::Failed(lack);
+    }
+    let verdict = match limits.as_slice() {
+        [_] => verdict_of_one,
+        limits => verdict(names, limits, Verdict::of(&plan, &measurement, &watched)),
+    };
+    let host = hosts.pop();
+    Ok(Run {
+        plan,
+        repeat,
+        measurement,
+        host,
+        other_hosts,
+        server,
+        version,
+        watched,
+        verdict,
+        warnings,
+    })
+}

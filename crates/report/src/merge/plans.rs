@@ -1,0 +1,134 @@
+//! The plan of runs that add up: what must agree, and what the shares of one plan are together.
+
+use workload::{Pace, Plan, PlanParts, Shard, Stop, limits};
+
+use crate::differ::{Difference, differences};
+use crate::{RecordError, Run};
+
+/// Where plans may differ whose runs add up, by path: what is of one machine.
+const OF_MACHINES: [&str; 5] =
+    ["fleet.workers", "fleet.multi_thread", "fleet.cpus", "target.sources", "shard"];
+
+/// The same for plans that are no shares of one, but add up to one.
+fn adds_up(path: &str) -> bool {
+    let rate = path.starts_with("pace.open.stages.") && path.ends_with("_per_s");
+    rate || ["fleet.connections", "stop.requests", "seed"].contains(&path)
+}
+
+/// The plan of the whole, or of what there is of it.
+pub(super) fn merged_plan(
+    names: &[String],
+    shares: &[Run],
+    missing: &[u32],
+) -> Result<Plan, RecordError> {
+    let fault = |e: String| RecordError::wrong(e);
+    let Some(first) = shares.first() else { return Err(fault("there is no plan".into())) };
+    let sharded = all_shards(names, shares, missing)?;
+    let whole = sharded && missing.is_empty();
+    let passed_over = |path: &str| OF_MACHINES.contains(&path) || (!sharded && adds_up(path));
+    for (name, share) in names.iter().zip(shares).skip(1) {
+        let found = differences(&first.plan, &share.plan, &passed_over)?;
+        if let Some(Difference { path, ours, theirs }) = found.first() {
+            return Err(fault(format!(
+                "the plans of the test {} differ in {path}: {ours} in {} and {theirs} in {name}",
+                first.plan.name, names[0]
+            )));
+        }
+    }
+    let part = |plan: &Plan| if whole { PlanParts::clone(plan) } else { alone(plan) };
+    let mut parts = part(&first.plan);
+    for share in &shares[1..] {
+        let share = part(&share.plan);
+        let fleet = &share.fleet;
+        let workers = parts.fleet.workers.saturating_add(fleet.workers);
+        parts.fleet.workers = workers.min(limits::WORKERS_MAX);
+        parts.fleet.multi_thread |= fleet.multi_thread;
+        if parts.fleet.cpus != fleet.cpus {
+            parts.fleet.cpus.clear();
+        }
+        if whole {
+            // Each has the plan of the whole already.
+            continue;
+        }
+        parts.fleet.connections = parts.fleet.connections.saturating_add(fleet.connections);
+        if let (Stop::Requests(sum), Stop::Requests(more)) = (&mut parts.stop, share.stop) {
+            *sum = sum.saturating_add(more);
+        }
+        if let (Pace::Open(sum), Pace::Open(more)) = (&mut parts.pace, &share.pace) {
+            for (sum, more) in sum.stages.iter_mut().zip(&more.stages) {
+                sum.from_per_s += more.from_per_s;
+                sum.to_per_s += more.to_per_s;
+            }
+        }
+    }
+    parts.shard = Shard::WHOLE;
+    parts.build().map_err(|e| fault(format!("the plans together are none: {e}")))
+}
+
+/// The plan of a share as one of its own, to be added to those of others.
+fn alone(share: &Plan) -> PlanParts {
+    let mut parts: PlanParts = (**share).clone();
+    parts.fleet.connections = share.own_connections();
+    if let Some(requests) = share.own_requests() {
+        parts.stop = Stop::Requests(requests);
+    }
+    if let Pace::Open(schedule) = &mut parts.pace {
+        for stage in &mut schedule.stages {
+            stage.from_per_s = share.own_rate_per_s(stage.from_per_s);
+            stage.to_per_s = share.own_rate_per_s(stage.to_per_s);
+        }
+    }
+    parts.shard = Shard::WHOLE;
+    parts
+}
+
+/// Whether these are the shares of one plan: every one of them but those in `missing`, each once.
+fn all_shards(names: &[String], shares: &[Run], missing: &[u32]) -> Result<bool, RecordError> {
+    if shares.iter().all(|share| share.plan.shard.is_whole()) {
+        return match missing.first() {
+            None => Ok(false),
+            Some(_) => Err(RecordError::wrong("--missing is for the shares of one plan (--shard)")),
+        };
+    }
+    let of = shares.iter().map(|share| share.plan.shard.of).max().unwrap_or(1);
+    let mut owners: Vec<Option<&String>> = vec![None; of as usize];
+    for (name, share) in names.iter().zip(shares) {
+        let shard = share.plan.shard;
+        if shard.of != of {
+            return Err(RecordError::wrong(format!(
+                "{name} is share {}/{}, and another is one of {of}",
+                shard.index, shard.of
+            )));
+        }
+        if let Some(Some(owner)) = owners.get(shard.index as usize - 1) {
+            return Err(RecordError::wrong(format!(
+                "{owner} and {name} are both share {}/{of}",
+                shard.index
+            )));
+        }
+        if let Some(owner) = owners.get_mut(shard.index as usize - 1) {
+            *owner = Some(name);
+        }
+    }
+    let is_there = |n: &u32| shares.iter().any(|share| share.plan.shard.index == *n);
+    if let Some(n) = missing.iter().find(|n| **n == 0 || **n > of || is_there(n)) {
+        let why = if is_there(n) { "it is there" } else { "there are so many and no more" };
+        return Err(RecordError::wrong(format!("--missing {n}: of {of} shares {why}")));
+    }
+    match (1..=of).find(|n| !is_there(n) && !missing.contains(n)) {
+        Some(n) => Err(RecordError::wrong(format!(
+            "share {n}/{of} is missing; --missing {n} adds up the others"
+        ))),
+        None => Ok(true),
+    }
+}
+
+/// What is said of a sum without these shares; `None` if there are none.
+pub(super) fn lacking(missing: &[u32], of: u32) -> Option<String> {
+    let numbers = missing.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
+    match missing {
+        [] => None,
+        [_] => Some(format!("share {numbers} of {of} is missing; all figures are of the others")),
+        _ => Some(format!("shares {numbers} of {of} are missing; all figures are of the others")),
+    }
+}
