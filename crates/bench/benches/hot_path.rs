@@ -194,6 +194,8 @@ fn set_plan(depth: u32) -> Plan {
         keys: KeySpace { range: Some(KEYS), draw: KeyDist::UNIFORM },
         dataset: None,
         values: None,
+        fill: None,
+        verify: false,
         payload_bytes: 3,
         on_error: OnError::Stop,
         reconnect: false,

@@ -62,6 +62,7 @@ fn carry_out(job: &Job) -> Result<End> {
     let interrupted = signals::interrupted().context("asking to be told of Ctrl-C")?;
     let mut rig = Rig::reach(&first.target, first.protocol, first.own_connections(), &interrupted)?;
     rig.sample = job.output.sample;
+    rig.tells = !job.output.options.persona.is_peer();
     tell_about(&rig.server, first, &asides.remarks)?;
     introduce_cluster(job, &rig.server, &asides.remarks)?;
     if job.repeats > 1 && !rig.server.is_own() {
@@ -166,6 +167,7 @@ fn run_rounds(
     keep: &mut Keep,
     metrics: Option<&Metrics>,
 ) -> Result<End> {
+    let mut failed = false;
     loop {
         let times = job.repeats;
         let all = order(&job.plans, times, rig.server.is_own());
@@ -188,6 +190,7 @@ fn run_rounds(
             printer.each(&run)?;
             match run.measurement.ending {
                 Ending::Complete if run.measurement.is_unheard() => return Ok(End::Failed),
+                Ending::Complete if run.measurement.corrupt() > 0 => failed = true,
                 Ending::Complete => {}
                 Ending::Interrupted => return Ok(End::Interrupted),
                 Ending::Failed(_) => return Ok(End::Failed),
@@ -195,7 +198,7 @@ fn run_rounds(
         }
         printer.finish()?;
         if !repeat {
-            return Ok(End::Complete);
+            return Ok(if failed { End::Failed } else { End::Complete });
         }
     }
 }

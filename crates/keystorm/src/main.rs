@@ -11,6 +11,7 @@ mod checkup;
 mod compare;
 mod cpus;
 mod execute;
+mod fill;
 mod front;
 mod http;
 mod keep;

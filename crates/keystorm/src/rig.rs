@@ -13,6 +13,7 @@ use report::Run;
 use runner::Observer;
 use workload::{Plan, ProtocolKind, Target};
 
+use crate::fill::{Filled, fill};
 use crate::server::Server;
 
 /// Files open beside the connections: standard streams, pollers, timers, libraries.
@@ -27,6 +28,9 @@ pub(crate) struct Rig<'r> {
     interrupted: &'r AtomicBool,
     /// Whether the server is looked at once a second while load runs.
     pub(crate) sample: bool,
+    /// What the server was filled with, and whether that is told.
+    pub(crate) filled: Filled,
+    pub(crate) tells: bool,
 }
 
 impl<'r> Rig<'r> {
@@ -43,7 +47,15 @@ impl<'r> Rig<'r> {
         host::allow_open_files(u64::from(connections), OTHER_FILES)?;
         host::check_sources(&target.sources)?;
         let server = Server::reach(target, protocol, connections)?;
-        Ok(Self { server, connections, machine: machine(), interrupted, sample: false })
+        Ok(Self {
+            server,
+            connections,
+            machine: machine(),
+            interrupted,
+            sample: false,
+            filled: Filled::default(),
+            tells: true,
+        })
     }
 
     /// Ends a server that was started for the run, and starts another: what differs from start to
@@ -55,6 +67,7 @@ impl<'r> Rig<'r> {
     pub(crate) fn restart(&mut self, target: &Target) -> Result<()> {
         if self.server.stop() {
             self.server = Server::reach(target, self.server.protocol(), self.connections)?;
+            self.filled.forget();
         }
         Ok(())
     }
@@ -74,6 +87,7 @@ impl<'r> Rig<'r> {
         start_at: Option<SystemTime>,
         observer: &mut dyn Observer,
     ) -> Result<Run> {
+        fill(self, plan)?;
         self.server.prepare(plan)?;
         let watch = self.server.watch(&plan.target, self.sample);
         let begun = watch.begin();

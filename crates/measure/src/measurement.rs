@@ -51,6 +51,13 @@ pub enum Ending {
 }
 
 impl Measurement {
+    /// Values that came back and were not those that were written.
+    #[must_use]
+    pub fn corrupt(&self) -> u64 {
+        let kinds = self.total.errors.by_kind().iter();
+        kinds.filter(|(kind, _)| kind == CORRUPT).map(|(_, count)| count).sum()
+    }
+
     /// Whether requests were sent and none was answered.
     #[must_use]
     pub fn is_unheard(&self) -> bool {
@@ -59,6 +66,9 @@ impl Measurement {
         self.total.requests() == 0 && sent.iter().any(|n| *n > 0)
     }
 }
+
+/// The kind of error that a value is which is not the one that was written.
+pub const CORRUPT: &str = "corrupt";
 
 /// Everything that carrying out one plan yielded.
 #[derive(Debug, Clone)]

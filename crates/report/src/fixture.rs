@@ -278,6 +278,8 @@ pub(crate) fn parts() -> PlanParts {
         keys: KeySpace::default(),
         dataset: None,
         values: None,
+        fill: None,
+        verify: false,
         payload_bytes: 3,
         on_error: OnError::Count,
         reconnect: false,

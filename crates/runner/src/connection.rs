@@ -3,6 +3,7 @@
 //! Owns no socket and reads no clock: bytes come from the engine, through the worker.
 
 use crate::request::Requests;
+use crate::worker::verify::Comparison;
 
 /// One connection of a worker. `M` is what its route notes of requests, `C` of connections.
 #[derive(Debug)]
@@ -10,6 +11,8 @@ pub(crate) struct Connection<D, M, C> {
     pub(crate) state: State,
     pub(crate) decoder: D,
     pub(crate) requests: Requests<M>,
+    /// How far the reply that is coming in has been compared with what it must be.
+    pub(crate) comparison: Comparison,
     /// When it was asked for.
     pub(crate) asked_ns: u64,
     /// Whether it has carried load since it was opened.
@@ -45,6 +48,7 @@ impl<D: Default, M: Copy, C> Connection<D, M, C> {
             state: State::Closed,
             decoder: D::default(),
             requests: Requests::default(),
+            comparison: Comparison::default(),
             asked_ns: 0,
             used: false,
             attempts: 0,
@@ -58,6 +62,7 @@ impl<D: Default, M: Copy, C> Connection<D, M, C> {
     pub(crate) fn reopen(&mut self, now_ns: u64) {
         self.state = State::Opening;
         self.decoder = D::default();
+        self.comparison = Comparison::default();
         self.asked_ns = now_ns;
         self.used = false;
     }

@@ -8,7 +8,8 @@ use measure::Outcome;
 /// route notes of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Request<M> {
-    /// Number of the first sequence: its bytes follow from it, so they can be made again.
+    /// Number of the sequence that the next reply belongs to: its bytes follow from it, so they can be
+    /// made again.
     pub(crate) number: u64,
     /// When they were due; when they were first sent in a closed loop. Of a later step, when its
     /// operation was.
@@ -189,6 +190,7 @@ impl<M: Copy> Requests<M> {
             oldest.command += 1;
             if oldest.command == sequence_len {
                 oldest.command = 0;
+                oldest.number = oldest.number.wrapping_add(1);
             }
         }
         Some((answered, request))

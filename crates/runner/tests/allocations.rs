@@ -69,6 +69,8 @@ fn plan(requests: u64, depth: u32, engine: EngineKind, pace: Pace) -> Plan {
         keys: KeySpace { range: Some(1000), draw: KeyDist::UNIFORM },
         dataset: None,
         values: None,
+        fill: None,
+        verify: false,
         payload_bytes: 3,
         on_error: OnError::Stop,
         reconnect: false,

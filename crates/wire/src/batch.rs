@@ -10,6 +10,7 @@ use std::sync::Arc;
 use workload::{Dataset, KeyDraw, KeySpace, Piece, Plan, Slot, Turn};
 
 use crate::cluster::{KeyHash, slot_of_request, tag_of};
+use crate::expected::Asked;
 use crate::payload::{Drawn, Payload, Value};
 use crate::template::{append_decimal, decimal_width, write_digits};
 use crate::{Hole, Insert, Protocol, Template, ValueAt};
@@ -25,7 +26,9 @@ pub struct Batch {
     /// Of each operation.
     numbers: Vec<Numbers>,
     dataset: Option<Arc<Dataset>>,
-    payload: Option<Payload>,
+    pub(crate) payload: Option<Payload>,
+    /// What replies are compared with, if they are.
+    pub(crate) asked: Asked,
 }
 
 /// A command in the joined template.
@@ -82,12 +85,18 @@ impl Batch {
         }
         Self {
             payload: Payload::new(plan, values),
+            asked: Asked::of(plan, |command| commands[command].fresh),
             image,
             sequence,
             commands,
             numbers: Numbers::of_operations(plan),
             dataset: plan.dataset.clone(),
         }
+    }
+
+    /// The numbers of the operation that a command belongs to.
+    pub(crate) fn numbers_of(&self, command: usize) -> &Numbers {
+        &self.numbers[self.commands[command].operation]
     }
 
     /// The bytes of the commands of this turn.
@@ -107,7 +116,7 @@ impl Batch {
         scratch: &mut Vec<u8>,
     ) -> Option<u16> {
         let hash = slots.0[command].as_ref()?;
-        let numbers = &self.numbers[self.commands[command].operation];
+        let numbers = self.numbers_of(command);
         Some(hash.slot(number, numbers, self.dataset.as_deref(), scratch))
     }
 
@@ -369,6 +378,8 @@ mod tests {
             keys,
             dataset: dataset.map(Arc::new),
             values: None,
+            fill: None,
+            verify: false,
             payload_bytes: 3,
             on_error: OnError::Stop,
             reconnect: false,

@@ -11,6 +11,7 @@
 mod argument;
 mod batch;
 pub mod cluster;
+mod expected;
 mod kind;
 pub mod memcache;
 mod payload;
@@ -19,7 +20,8 @@ pub mod resp;
 mod template;
 
 pub use batch::{Batch, Slots};
+pub use expected::Expected;
 pub use kind::{check, encoded_len};
 pub use payload::ValueAt;
-pub use protocol::{Decode, Decoded, Protocol, ProtocolError, Reply, Silence};
+pub use protocol::{Decode, Decoded, Look, Protocol, ProtocolError, Reply, Silence};
 pub use template::{Hole, Insert, LengthForm, Template};

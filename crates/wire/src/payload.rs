@@ -7,6 +7,7 @@
 use workload::sizes::{SizeDraw, size_of};
 use workload::{CommandSpec, Piece, Plan, SizeBy, Slot, Values};
 
+use crate::Expected;
 use crate::batch::Numbers;
 
 /// A place for a value in a sequence.
@@ -97,6 +98,20 @@ impl Payload {
         let key = key.wrapping_add(at.nth << 56);
         let sized = if self.by == SizeBy::Key { key } else { request };
         Value { key, len: size_of(&*self.sizes, self.seed, sized) as usize }
+    }
+
+    /// The length of the first value of a key, where it belongs to the key.
+    pub(crate) fn len_of(&self, key: u64) -> usize {
+        size_of(&*self.sizes, self.seed, key) as usize
+    }
+
+    /// See [`Values::differs_at`].
+    pub(crate) fn differs_at(&self, value: Expected, from: usize, part: &[u8]) -> Option<usize> {
+        self.values.differs_at(value.key, 0, value.len, from, part)
+    }
+
+    pub(crate) fn append_of(&self, value: Expected, out: &mut Vec<u8>) {
+        self.values.append(value.key, 0, value.len, out);
     }
 
     pub(crate) fn append(&self, value: Value, out: &mut Vec<u8>) {

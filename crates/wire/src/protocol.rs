@@ -14,6 +14,9 @@ pub trait Protocol {
     /// `None` number placeholders stay as the text they are.
     fn compile(command: &CommandSpec, digits: Option<usize>) -> Template;
 
+    /// Whether its decoder shows the strings of replies as they pass.
+    const SHOWS: bool = false;
+
     /// Appends a command of plain arguments, for what is sent before the load.
     fn encode(args: &[&[u8]], out: &mut Vec<u8>);
 
@@ -69,11 +72,48 @@ pub trait Decode {
     /// The bytes are not of this protocol. The connection is of no more use.
     fn decode<'b>(&'b mut self, input: &'b [u8]) -> Result<Decoded<'b>, ProtocolError>;
 
+    /// The same, showing the strings of the reply as they pass, where [`Protocol::SHOWS`].
+    ///
+    /// # Errors
+    /// As above.
+    fn decode_shown<'b, L: Look>(
+        &'b mut self,
+        input: &'b [u8],
+        _look: &mut L,
+    ) -> Result<Decoded<'b>, ProtocolError> {
+        self.decode(input)
+    }
+
     /// The mark that the request of the last reply had and that came back with it, in protocols that
     /// have such marks: the place of a command in its sequence.
     fn mark(&self) -> Option<u32> {
         None
     }
+}
+
+/// Whom the strings of a reply are shown to, in the order in which they stand in it.
+pub trait Look {
+    /// Whether it looks at all. If not, nothing that shows is compiled.
+    const SEES: bool = true;
+
+    /// A string of so many bytes begins, or a null stands in its place.
+    fn begin(&mut self, len: Option<u64>);
+
+    /// The next bytes of that string.
+    fn bytes(&mut self, part: &[u8]);
+}
+
+/// Who does not look.
+pub(crate) struct Unseen;
+
+impl Look for Unseen {
+    const SEES: bool = false;
+
+    #[inline]
+    fn begin(&mut self, _len: Option<u64>) {}
+
+    #[inline]
+    fn bytes(&mut self, _part: &[u8]) {}
 }
 
 /// What [`Decode::decode`] found.

@@ -26,6 +26,7 @@ pub mod stream;
 pub mod suite;
 pub mod target;
 pub mod values;
+pub mod verify;
 
 pub use command::{Arg, CommandSpec, Piece, Slot};
 pub use dataset::Dataset;
@@ -33,7 +34,7 @@ pub use keys::{KeyDist, KeyDraw, KeySpace};
 pub use lifetime::Lifetime;
 pub use pace::{Arrivals, Curve, Lane, Pace, Pacer, Schedule, Stage};
 pub use plan::{
-    Different, EngineKind, Fleet, Mix, OnError, Operation, Operations, Pick, Plan, PlanError,
+    Different, EngineKind, Fill, Fleet, Mix, OnError, Operation, Operations, Pick, Plan, PlanError,
     PlanParts, ProtocolKind, Share, Step, Stop, ValueSpec, When, Window, limits,
 };
 pub use secret::{Secret, SecretBytes};

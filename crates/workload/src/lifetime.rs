@@ -16,7 +16,7 @@ pub struct Lifetime {
 }
 
 /// The stream that lifetimes are drawn from, after those of keys and operations.
-const STREAM: u64 = 12 << 56;
+const STREAM: u64 = 13 << 56;
 /// A hundred years: what every server takes.
 const MOST_S: u64 = 36_525 * 86_400;
 

@@ -44,6 +44,10 @@ impl Format for RedisQuiet {
             1 => write!(out, ", 1 error")?,
             n => write!(out, ", {n} errors")?,
         }
+        match summary.run.measurement.corrupt() {
+            0 => {}
+            n => write!(out, " (corrupt values: {n})")?,
+        }
         if !self.persona.is_peer() {
             write!(out, "{}", super::trouble(summary))?;
         }

@@ -67,6 +67,8 @@ pub(crate) fn parts(connections: u32, depth: u32, stop: Stop) -> PlanParts {
         keys: KeySpace { range: Some(1000), draw: KeyDist::UNIFORM },
         dataset: None,
         values: None,
+        fill: None,
+        verify: false,
         payload_bytes: 3,
         on_error: OnError::Stop,
         reconnect: false,

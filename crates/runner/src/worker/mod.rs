@@ -10,6 +10,7 @@ pub(crate) mod operations;
 mod quiet;
 mod receive;
 pub(crate) mod recovery;
+pub(crate) mod verify;
 
 use engine::{ConnId, Engine};
 use measure::NodeTally;
@@ -66,6 +67,8 @@ pub(crate) struct Worker<'r, E, P: Protocol, R: Route> {
     pub(crate) batch: Batch,
     pub(crate) recorder: Recorder,
     pub(crate) steps: Steps<R::Mark>,
+    /// Whether values that come back are compared.
+    verifies: bool,
     /// Commands of a sequence.
     pub(crate) sequence_len: u32,
     /// What a request number counts as in a schedule.
@@ -109,6 +112,7 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
             batch: Batch::new::<P>(plan),
             recorder,
             steps,
+            verifies: P::SHOWS && plan.verify,
             sequence_len,
             per_number: plan.requests_per_number() as u64,
             request_len,

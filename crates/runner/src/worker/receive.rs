@@ -1,11 +1,12 @@
 //! What arrived: replies become settled requests.
 
 use engine::{ConnId, Engine};
-use measure::Outcome;
+use measure::{CORRUPT, Outcome};
 use wire::{Decode, Protocol, Reply};
 use workload::OnError;
 
 use super::Worker;
+use super::verify::Checker;
 use crate::connection::State;
 use crate::request::Answer;
 use crate::route::Route;
@@ -27,7 +28,16 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         let by_command = self.steps.operations.is_some();
         let (mut turned_away, mut uncertain) = (false, false);
         let outcome = loop {
-            let step = match connection.decoder.decode(&inbox[at..]) {
+            let decoded = match (self.verifies, connection.requests.oldest_mut()) {
+                (true, Some(oldest)) => {
+                    let (number, command) = (oldest.number, oldest.command);
+                    let comparison = &mut connection.comparison;
+                    let mut checker = Checker { batch: &self.batch, number, command, comparison };
+                    connection.decoder.decode_shown(&inbox[at..], &mut checker)
+                }
+                _ => connection.decoder.decode(&inbox[at..]),
+            };
+            let step = match decoded {
                 Ok(step) => step,
                 Err(error) => break Err(Fatal(error.to_string())),
             };
@@ -58,7 +68,12 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
                     break Err(fatal);
                 }
             }
+            let mut corrupt = None;
             if let Some(oldest) = connection.requests.oldest_mut() {
+                if self.verifies {
+                    corrupt = connection.comparison.ended(&self.batch, oldest);
+                    oldest.progress.failed |= corrupt.is_some();
+                }
                 match reply {
                     Reply::Miss => oldest.progress.missed = true,
                     Reply::Error(_) => oldest.progress.failed = true,
@@ -85,6 +100,11 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
                         self.recorder.error(&answered, said, bytes, now_ns);
                         refusal =
                             Some(text).filter(|_| self.context.plan.on_error == OnError::Stop);
+                    }
+                }
+                _ if let Some(text) = &corrupt => {
+                    if self.route.counts_error(place, &request, text) {
+                        self.recorder.error(&answered, (CORRUPT, text), bytes, now_ns);
                     }
                 }
                 Reply::Done | Reply::Found(_) | Reply::Miss | Reply::Push => {

@@ -8,7 +8,8 @@
 use memchr::memchr;
 
 use super::NAME;
-use crate::{Decode, Decoded, ProtocolError, Reply};
+use crate::protocol::Unseen;
+use crate::{Decode, Decoded, Look, ProtocolError, Reply};
 
 /// Longest line that is waited for in whole. What is longer can only be text, and is skipped as it
 /// comes.
@@ -61,20 +62,37 @@ impl Decode for RespDecoder {
         if self.elements == 0 && input.starts_with(b"+OK\r\n") {
             return Ok(Decoded { consumed: 5, reply: Some(Reply::Done) });
         }
-        self.read(input)
+        self.read(input, &mut Unseen)
+    }
+
+    fn decode_shown<'b, L: Look>(
+        &'b mut self,
+        input: &'b [u8],
+        look: &mut L,
+    ) -> Result<Decoded<'b>, ProtocolError> {
+        self.read(input, look)
     }
 }
 
 impl RespDecoder {
-    fn read<'b>(&'b mut self, input: &'b [u8]) -> Result<Decoded<'b>, ProtocolError> {
+    fn read<'b, L: Look>(
+        &'b mut self,
+        input: &'b [u8],
+        look: &mut L,
+    ) -> Result<Decoded<'b>, ProtocolError> {
         let mut at = 0;
         loop {
             if self.skip > 0 {
                 let step = self.skip.min((input.len() - at) as u64);
-                if self.ending == Ending::Error {
+                if L::SEES || self.ending == Ending::Error {
                     // The line end after the text is no part of it.
                     let text = step.min(self.skip.saturating_sub(2));
-                    self.keep(&input[at..at + text as usize]);
+                    let text = &input[at..at + text as usize];
+                    match self.ending {
+                        Ending::Error => self.keep(text),
+                        Ending::Done => look.bytes(text),
+                        Ending::Push | Ending::Attribute => {}
+                    }
                 }
                 at += step as usize;
                 self.skip -= step;
@@ -88,7 +106,9 @@ impl RespDecoder {
                 if let Some(reply) = self.element_ended() {
                     return Ok(Decoded { consumed: at, reply: Some(reply) });
                 }
-                at += self.skip_equals(&input[at..]);
+                if !L::SEES {
+                    at += self.skip_equals(&input[at..]);
+                }
             }
             if let Some(long) = self.long {
                 let Some(after) = self.skip_line(long, &input[at..])? else {
@@ -110,6 +130,9 @@ impl RespDecoder {
                 self.begin_line(&input[at..])?;
                 continue;
             };
+            if L::SEES && self.ending == Ending::Done {
+                show_header(line, look)?;
+            }
             let reply = self.header(line)?;
             at += after;
             if reply.is_some() {
@@ -245,6 +268,16 @@ impl RespDecoder {
         self.elements -= skipped as u64;
         skipped * stride
     }
+}
+
+/// Shows that a string begins, or that a null stands there.
+fn show_header(line: &[u8], look: &mut impl Look) -> Result<(), ProtocolError> {
+    match line.split_first() {
+        Some((b'$' | b'=', rest)) => look.begin(length(rest, line)?),
+        Some((b'_', _)) => look.begin(None),
+        _ => {}
+    }
+    Ok(())
 }
 
 /// The line at the start of `input` without its end, and where the next begins.
@@ -513,6 +546,47 @@ mod tests {
             input[at] = byte;
             let said = whole(&input);
             prop_assert_eq!(decode_pieces(input.chunks(1)), said);
+        }
+    }
+
+    /// What is shown, owned: each string, `None` for a null.
+    #[derive(Default)]
+    struct Seen(Vec<Option<Vec<u8>>>);
+
+    impl Look for Seen {
+        fn begin(&mut self, len: Option<u64>) {
+            self.0.push(len.map(|_| Vec::new()));
+        }
+
+        fn bytes(&mut self, part: &[u8]) {
+            if let Some(Some(last)) = self.0.last_mut() {
+                last.extend_from_slice(part);
+            }
+        }
+    }
+
+    #[test]
+    fn strings_are_shown_as_they_pass_however_they_are_cut() {
+        let input = b"$3\r\nabc\r\n$-1\r\n+OK\r\n>2\r\n$3\r\nmsg\r\n$1\r\nx\r\n_\r\n\
+            *4\r\n$1\r\na\r\n$-1\r\n:5\r\n$0\r\n\r\n$2\r\n\r\n\r\n";
+        let text = |t: &str| Some(t.as_bytes().to_vec());
+        let expected = [text("abc"), None, None, text("a"), None, text(""), text("\r\n")];
+        for size in 1..=input.len() {
+            let (mut decoder, mut seen) = (RespDecoder::default(), Seen::default());
+            let (mut held, mut replies) = (Vec::new(), 0);
+            for piece in input.chunks(size) {
+                held.extend_from_slice(piece);
+                loop {
+                    let step = decoder.decode_shown(&held, &mut seen).unwrap();
+                    let (consumed, over) = (step.consumed, step.reply.is_none());
+                    replies += usize::from(!over);
+                    held.drain(..consumed);
+                    if over {
+                        break;
+                    }
+                }
+            }
+            assert_eq!((replies, seen.0), (7, expected.to_vec()), "pieces of {size}");
         }
     }
 }

@@ -23,6 +23,8 @@ pub struct Resp;
 impl Protocol for Resp {
     type Decoder = RespDecoder;
 
+    const SHOWS: bool = true;
+
     fn compile(command: &CommandSpec, digits: Option<usize>) -> Template {
         encode::compile(command, digits)
     }

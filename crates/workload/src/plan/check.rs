@@ -1,7 +1,7 @@
 //! What a plan must keep to: every bound, in words that name the option of the classic command line.
 
 use super::{Operation, Plan, PlanError, PlanParts, Share, Stop, When, limits};
-use crate::{KeySpace, Pace, Piece, Schedule, Shard};
+use crate::{KeySpace, Pace, Piece, Schedule, Shard, SizeBy, verify};
 
 fn refuse(ok: bool, message: impl FnOnce() -> String) -> Result<(), PlanError> {
     if ok { Ok(()) } else { Err(PlanError(message())) }
@@ -70,13 +70,16 @@ impl PlanParts {
         self.check_fields()?;
         let valued = self.values.is_some() || self.sequence.iter().all(|c| c.values() == 0);
         refuse(valued, || "a value that varies needs -d or --content to say how".to_owned())?;
+        self.check_verify()?;
         Ok(Plan(self.without_open_passwords()))
     }
 
     /// The same with every password in its commands as a secret.
     fn without_open_passwords(mut self) -> Self {
         let known = self.target.credentials.as_ref().map(|login| login.password.reveal());
-        for command in self.setup.iter_mut().chain(&mut self.sequence) {
+        for command in
+            self.setup.iter_mut().chain(&mut self.sequence).chain(self.fill.iter_mut().flatten())
+        {
             command.hide_passwords(known);
         }
         self
@@ -140,6 +143,30 @@ impl PlanParts {
         refuse(commands == self.sequence.len(), || {
             let given = self.sequence.len();
             format!("the operations have {commands} commands, and {given} are given")
+        })
+    }
+
+    fn check_verify(&self) -> Result<(), PlanError> {
+        if !self.verify {
+            return Ok(());
+        }
+        let Some(values) = &self.values else {
+            return Err(PlanError("--verify: -d or --content says what values are".to_owned()));
+        };
+        refuse(values.by == SizeBy::Key, || {
+            "--verify: with --size-by request nobody knows how long the value of a key is"
+                .to_owned()
+        })?;
+        refuse(self.key_spaces().all(|(_, keys)| keys.range.is_some()), || {
+            "--verify: -r says which keys there are, such as -r 1M".to_owned()
+        })?;
+        let known = self.sequence.iter().any(|command| !verify::keys_asked(command).is_empty());
+        refuse(known, || {
+            let names = verify::names().collect::<Vec<_>>().join(", ");
+            format!(
+                "--verify: no command asks for values by the number of their key; {names} do, such \
+                 as: get key:__rand_int__"
+            )
         })
     }
 

@@ -6,6 +6,7 @@
 
 mod check;
 mod different;
+mod fill;
 pub mod limits;
 mod mix;
 
@@ -15,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 pub use different::Different;
+pub use fill::Fill;
 pub use mix::{Mix, Operation, Operations, Pick, Share, Step, When};
 
 use crate::secret::{self, SecretBytes};
@@ -167,6 +169,13 @@ pub struct PlanParts {
     /// What `__data__` is where values differ in size or are not the classic bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub values: Option<ValueSpec>,
+    /// Whether what the plan reads is written before it runs, and the commands that do so; with none,
+    /// `SET`s do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fill: Option<Vec<CommandSpec>>,
+    /// Whether values that come back are compared with what was written.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub verify: bool,
     /// The size in bytes that the classic report calls payload; the mean, where sizes differ.
     pub payload_bytes: u64,
     /// What an error reply does.
@@ -242,7 +251,9 @@ impl Plan {
     #[must_use]
     pub fn secrets(&self) -> Vec<String> {
         let login = self.target.credentials.iter().map(|login| login.password.reveal().to_owned());
-        let commands = self.setup.iter().chain(&self.sequence).flat_map(CommandSpec::secrets);
+        let filling = self.fill.iter().flatten();
+        let commands = self.setup.iter().chain(&self.sequence).chain(filling);
+        let commands = commands.flat_map(CommandSpec::secrets);
         let text = |secret: &SecretBytes| String::from_utf8_lossy(secret.reveal()).into_owned();
         let mut all: Vec<String> = login.chain(commands.map(text)).collect();
         if let Endpoint::Spawned { args, .. } = &self.target.endpoint {
@@ -386,6 +397,8 @@ pub(crate) mod tests {
             keys: KeySpace::default(),
             dataset: None,
             values: None,
+            fill: None,
+            verify: false,
             payload_bytes: 3,
             on_error: OnError::Stop,
             reconnect: false,

@@ -290,6 +290,19 @@ pub(super) struct DataOptions {
     /// __ttl__ stands for it in other commands
     #[arg(long, value_name = "TIME")]
     pub(super) ttl: Option<Lifetime>,
+    /// Write every key that the commands read before the tests, each once with the value that it must
+    /// have, by SET or what --fill-with says
+    #[arg(long)]
+    pub(super) fill: bool,
+    /// The command that --fill writes a key with, where it is no string, such as
+    /// 'hset user:__key__ name __data__'; several with `;` between them
+    #[arg(long, value_name = "COMMAND", requires = "fill")]
+    pub(super) fill_with: Option<String>,
+    /// Compare every value that get, getex, getdel, mget or hget brings with what was written under
+    /// its key, by this process or another with the same --seed, -r, -d and --content (random, unless
+    /// that says otherwise): a wrong one is an error, and the exit code is 1
+    #[arg(long)]
+    pub(super) verify: bool,
     /// The commands between `;` are operations, of which one is drawn at a time; the number before
     /// each is its weight
     #[arg(long)]

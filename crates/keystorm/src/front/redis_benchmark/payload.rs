@@ -51,12 +51,17 @@ pub(super) fn values(
     };
     let content = content.unwrap_or(match drawn {
         Some(_) if !persona.is_peer() => Content::Random,
+        // Those of the peers are the same for every key, so one could not be told from another.
+        None if options.verify => Content::Random,
         // By the name of a peer, and where values are those of the peers, so are their bytes.
         _ => Content::Classic,
     });
     let Some(sizes) = drawn else {
         let spec = || ValueSpec { sizes: Sizes::fixed(fixed), by: SizeBy::Key, content };
-        return Ok((fixed, (content != Content::Classic).then(spec)));
+        return Ok((
+            fixed,
+            (content != Content::Classic || options.verify || options.fill).then(spec),
+        ));
     };
     let mean = sizes.draws().mean().round().max(1.0) as u32;
     let by = size_by.map_or(SizeBy::default(), Into::into);

@@ -64,6 +64,7 @@ pub(super) fn job(options: Options, persona: Persona, after: After) -> Result<Jo
     let value_len = base.payload_bytes as u32;
     let requests_given = options.load.requests.is_some();
     let is_memcache = base.protocol.is_memcache();
+    let varies = base.values.is_some();
     let mut parts: Vec<PlanParts> = if suite && is_memcache {
         memcache::suite(&base, &options)?
     } else if suite {
@@ -84,6 +85,16 @@ pub(super) fn job(options: Options, persona: Persona, after: After) -> Result<Jo
     if is_memcache {
         let given = requests_given;
         parts.iter_mut().try_for_each(|parts| memcache::complete(parts, given))?;
+    }
+    if options.data.fill {
+        if is_memcache {
+            return Err(
+                "--fill and --verify do not speak memcached yet; its suite stores its keys \
+                        itself, and set key:__key__ 0 0 __data__ with --sequential stores others"
+                    .into(),
+            );
+        }
+        commands::fill(&mut parts, &options, (varies, value_len))?;
     }
     let plans: Result<Vec<Plan>, _> = parts.into_iter().map(PlanParts::build).collect();
     let plans = plans.map_err(|e| e.to_string())?;
@@ -247,6 +258,8 @@ fn base(
         dataset: None,
         payload_bytes: u64::from(value_len),
         values,
+        fill: None,
+        verify: data.verify,
         on_error: match results.on_error {
             Some(on_error) => on_error.into(),
             // Who stands an outage stands the errors of a server that has just come back.

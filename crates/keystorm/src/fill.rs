@@ -1,0 +1,69 @@
+//! `--fill`: what a plan reads is written before it runs, as fast as it can be, unmeasured.
+//!
+//! Stands behind [`Rig::run`], so that every experiment has it, and fills a server once with the same,
+//! however many plans read it.
+
+use std::collections::HashSet;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use anyhow::{Result, bail};
+use measure::Ending;
+use report::Persona;
+use workload::{Plan, PlanParts};
+
+use crate::aside::say;
+use crate::live::Live;
+use crate::rig::Rig;
+
+/// What a server was filled with.
+#[derive(Debug, Default)]
+pub(crate) struct Filled(Mutex<HashSet<String>>);
+
+impl Filled {
+    fn lock(&self) -> MutexGuard<'_, HashSet<String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The server is another.
+    pub(crate) fn forget(&self) {
+        self.lock().clear();
+    }
+
+    /// Whether a server is yet to be filled so.
+    fn is_new(&self, parts: &PlanParts) -> Result<bool> {
+        let PlanParts { sequence, keys, values, seed, shard, .. } = parts;
+        let what = serde_json::to_string(&(sequence, keys, values, seed, shard))?;
+        Ok(self.lock().insert(what))
+    }
+}
+
+/// Writes what a plan reads, unless that was done.
+///
+/// # Errors
+/// A key could not be written. Whoever interrupts it interrupts what comes after it too.
+pub(crate) fn fill(rig: &Rig<'_>, plan: &Plan) -> Result<()> {
+    for parts in plan.filled_by().parts {
+        if !rig.filled.is_new(&parts)? {
+            continue;
+        }
+        let fill = parts.build()?;
+        let mut live = Live::new(&fill, 1, 1, Some(Persona::Ours));
+        let run = rig.run(&fill, None, &mut live)?;
+        live.clear();
+        let measured = &run.measurement;
+        match &measured.ending {
+            Ending::Failed(why) => bail!("--fill: {why}"),
+            Ending::Interrupted => return Ok(()),
+            Ending::Complete => {}
+        }
+        if rig.tells {
+            let keys = fill.keys.range.unwrap_or(1);
+            let (mb, s) = (
+                measured.total.connections.bytes_out as f64 / 1e6,
+                measured.elapsed_ns as f64 / 1e9,
+            );
+            say(format_args!("filled {keys} keys: {mb:.1} MB written in {s:.2} s"))?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,88 @@
+//! `--fill` and `--verify`: what is written before a test, and whether it is what comes back.
+
+use crate::server::{Server, calls};
+
+#[test]
+fn every_key_that_is_read_is_written_once_before_the_test() {
+    let server = Server::redis();
+    let line = "-q -n 2000 -r 500 -d uniform:10..2k --seed 7 --fill";
+    server.run(&format!("{line} --mix -- 9 get a:__key__ ';' 1 set b:__key__ __data__")).ok();
+    let counts = server.counts();
+    assert_eq!(counts["get"] + counts["set"], 2_500, "{counts:?}");
+    assert_eq!((server.info("keyspace_misses"), server.info("keyspace_hits")), (0, counts["get"]));
+    let filled = server.keys().into_iter().filter(|key| key.starts_with("a:")).count();
+    assert_eq!(filled, 500);
+    // The tests of the suite read keys too.
+    server.reset();
+    let ran = server.run("-q -n 100 -r 50 --fill -t get,mset").ok();
+    assert_eq!(server.counts(), calls([("set", 50), ("get", 100), ("mset", 100)]));
+    assert!(ran.err.contains("filled 50 keys: 0.0 MB written"), "{}", ran.err);
+}
+
+#[test]
+fn what_set_cannot_write_is_written_as_it_is_told() {
+    let server = Server::valkey();
+    let line = "-q -n 100 -r 50 --fill hgetall h:__key__";
+    server.run(line).exits(2).says("--fill-with");
+    server.run("-q -n 100 -r 50 --fill incr h:__key__").exits(2).says("no command reads");
+    let with = "--fill-with 'hset h:__key__ name __data__ ; expire h:__key__ 100'";
+    server.run(&format!("-q -n 100 -r 50 --fill {with} hgetall h:__key__")).ok();
+    assert_eq!(server.counts(), calls([("hset", 50), ("expire", 50), ("hgetall", 100)]));
+    assert_eq!(server.keys().len(), 50);
+}
+
+#[test]
+fn what_comes_back_is_what_another_process_wrote() {
+    let server = Server::redis();
+    let values = "-q -r 300 --seed 5 -d uniform:0..3k";
+    server
+        .run(&format!("{values} -n 300 --sequential --content random set k:__rand_int__ __data__"))
+        .ok();
+    let read = |options: &str, command: &str| {
+        server.run(&format!("{values} -n 2000 --verify {options} {command}"))
+    };
+    for options in ["-P 16", "--threads 2 -c 7 --engine epoll", "--content random -3"] {
+        read(options, "get k:__key__").ok();
+        read(options, "mget k:__rand_int__ k:__rand_int__ other k:__rand_int__").ok();
+    }
+    // Another seed has other values.
+    let other = server.run("-q -r 300 --seed 6 -d uniform:0..3k -n 10 --verify get k:__key__");
+    other.exits(1).prints("corrupt");
+}
+
+#[test]
+fn one_byte_that_was_changed_is_found_and_quoted() {
+    let server = Server::redis();
+    let values = "-r 100 --seed 5 -d 200";
+    server.run(&format!("-q {values} -n 100 --fill --verify get k:__key__")).ok();
+    server.ask(&["SETRANGE", "k:000000000042", "150", "!"]);
+    let line = format!("{values} -n 300 -P 4 --sequential --verify get k:__rand_int__");
+    let ran = server.run(&line).exits(1);
+    let wrong = "get k:000000000042: byte 150 of 200 is not what was written: \"!";
+    assert!(ran.out.contains("corrupt: 3") && ran.out.contains(wrong), "{}", ran.out);
+    // One that another client wrote, and one that lost its end.
+    server.ask(&["SET", "k:000000000042", "hello"]);
+    let ran = server.run(&line).exits(1);
+    assert!(
+        ran.out.contains("5 bytes came, and 200 were written") || ran.out.contains("\"hello\""),
+        "{}",
+        ran.out
+    );
+    // One that is not there is missing, and not wrong.
+    server.ask(&["DEL", "k:000000000042"]);
+    server.run(&line).ok().prints("found nothing: 3 of 300 replies");
+}
+
+#[test]
+fn what_cannot_be_verified_is_a_usage_error() {
+    let server = Server::redis();
+    for (line, why) in [
+        ("-r 10 --verify set k:__key__ __data__", "no command asks for values"),
+        ("--verify get k:__key__", "-r says which keys"),
+        ("-r 10 -d uniform:1..9 --size-by request --verify get k:__key__", "--size-by request"),
+        ("-r 10 --fill-with 'set a b' get k", "--fill"),
+    ] {
+        server.run(&format!("-q -n 10 {line}")).exits(2).says(why);
+    }
+    assert_eq!(server.counts(), calls([]));
+}

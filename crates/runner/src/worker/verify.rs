@@ -1,0 +1,130 @@
+//! Values that come back, compared as they pass with what was written.
+//!
+//! What they must be follows from the number of the request, so nothing that was sent is remembered. A
+//! value that is another is an error of its request, of a kind of its own.
+
+use measure::CORRUPT;
+use wire::{Batch, Expected, Look};
+
+use crate::request::Request;
+
+/// Bytes of both sides that are quoted.
+const QUOTED: usize = 16;
+
+/// How far the reply that is coming in has been compared.
+#[derive(Debug, Default)]
+pub(crate) struct Comparison {
+    /// Strings of it that have begun.
+    strings: usize,
+    /// What the one at hand must be, and how much of it has come.
+    expected: Option<Expected>,
+    passed: usize,
+    /// The first that was wrong.
+    fault: Option<Box<Fault>>,
+}
+
+/// A wrong value.
+#[derive(Debug)]
+struct Fault {
+    expected: Expected,
+    /// The place of the first wrong byte.
+    at: usize,
+    /// What came from there on; how long the value is if it is only that.
+    came: Came,
+}
+
+#[derive(Debug)]
+enum Came {
+    Bytes(Vec<u8>),
+    Length(u64),
+}
+
+/// Compares the strings of the reply to a request.
+pub(super) struct Checker<'c> {
+    pub(super) batch: &'c Batch,
+    /// Number of the request, and the command of the sequence.
+    pub(super) number: u64,
+    pub(super) command: u32,
+    pub(super) comparison: &'c mut Comparison,
+}
+
+impl Look for Checker<'_> {
+    fn begin(&mut self, len: Option<u64>) {
+        let Comparison { strings, expected, passed, fault } = self.comparison;
+        // A null has no bytes to compare: it is a miss.
+        *expected = len.and_then(|_| self.batch.expected(self.number, self.command, *strings));
+        *strings += 1;
+        *passed = 0;
+        if let (Some(expected), Some(len), None) = (*expected, len, &fault)
+            && len < expected.len as u64
+        {
+            let at = len as usize;
+            *fault = Some(Box::new(Fault { expected, at, came: Came::Length(len) }));
+        }
+    }
+
+    fn bytes(&mut self, part: &[u8]) {
+        let Comparison { expected, passed, fault, .. } = self.comparison;
+        let Some(expected) = *expected else { return };
+        let from = std::mem::replace(passed, *passed + part.len());
+        // A wrong byte tells more than a wrong length.
+        if !fault.as_ref().is_none_or(|fault| matches!(fault.came, Came::Length(_))) {
+            return;
+        }
+        if let Some(at) = self.batch.differs_at(expected, from, part) {
+            let came = part.iter().skip(at - from).take(QUOTED).copied().collect();
+            *fault = Some(Box::new(Fault { expected, at, came: Came::Bytes(came) }));
+        }
+    }
+}
+
+impl Comparison {
+    /// The reply has ended. What was wrong with it, in words for a person, if anything was.
+    #[inline]
+    pub(super) fn ended<M>(&mut self, batch: &Batch, request: &Request<M>) -> Option<String> {
+        self.strings = 0;
+        self.expected = None;
+        let fault = self.fault.take()?;
+        Some(fault.told(batch, request))
+    }
+}
+
+impl Fault {
+    #[cold]
+    fn told<M>(&self, batch: &Batch, request: &Request<M>) -> String {
+        let Self { expected, at, came } = self;
+        let mut bytes = Vec::new();
+        let command = request.command as usize;
+        batch.append(request.number, command..command + 1, &mut bytes);
+        let asked = words(&bytes);
+        let quoted = |bytes: &[u8]| bytes.escape_ascii().to_string();
+        let len = expected.len;
+        let wrong = match came {
+            Came::Length(came) => format!("{came} bytes came, and {len} were written"),
+            Came::Bytes(came) if *at >= len => {
+                format!("more than the {len} bytes that were written came: \"{}\"", quoted(came))
+            }
+            Came::Bytes(came) => {
+                let written = batch.part_of(*expected, *at, came.len());
+                format!(
+                    "byte {at} of {len} is not what was written: \"{}\" came instead of \"{}\"",
+                    quoted(came),
+                    quoted(&written)
+                )
+            }
+        };
+        format!("{CORRUPT}: {asked}: {wrong}")
+    }
+}
+
+/// A request as it would be typed.
+fn words(request: &[u8]) -> String {
+    let Ok(Some((wire::resp::Value::Array(words), _))) = wire::resp::Value::parse(request) else {
+        return request.escape_ascii().to_string();
+    };
+    let text = |word: &wire::resp::Value| match word {
+        wire::resp::Value::Bulk(bytes) => bytes.escape_ascii().to_string(),
+        _ => String::new(),
+    };
+    words.iter().map(text).collect::<Vec<_>>().join(" ")
+}
