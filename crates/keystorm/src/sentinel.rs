@@ -4,10 +4,10 @@
 //! (`SENTINEL GET-MASTER-ADDR-BY-NAME`), and whoever is there for its `ROLE`, since a sentinel may
 //! be behind. <https://redis.io/docs/latest/develop/reference/sentinel-clients/>
 
-use std::net::ToSocketAddrs;
+use std::net::{IpAddr, ToSocketAddrs};
 use std::time::Duration;
 
-use host::{Address, Client, Patience, Plain};
+use host::{Address, Client, Patience, Transport};
 use wire::resp::Value;
 use workload::{Credentials, Target};
 
@@ -21,12 +21,15 @@ pub(crate) struct Sentinels {
     hosts: Vec<(String, u16)>,
     name: String,
     credentials: Option<Credentials>,
+    /// The addresses of this machine to ask from, as load is sent from them.
+    sources: Vec<IpAddr>,
 }
 
 impl Sentinels {
     pub(crate) fn new(hosts: &[(String, u16)], name: &str, target: &Target) -> Self {
         let credentials = target.credentials.clone();
-        Self { hosts: hosts.to_vec(), name: name.to_owned(), credentials }
+        let sources = target.sources.clone();
+        Self { hosts: hosts.to_vec(), name: name.to_owned(), credentials, sources }
     }
 
     /// The address of the primary, by the first sentinel whose answer holds.
@@ -46,7 +49,7 @@ impl Sentinels {
     }
 
     fn primary_by(&self, host: &str, port: u16) -> Result<Address, String> {
-        let mut sentinel = connect(host, port)?;
+        let mut sentinel = self.connect(host, port)?;
         let question = [b"SENTINEL", b"GET-MASTER-ADDR-BY-NAME".as_slice(), self.name.as_bytes()];
         let mut answer = ask(&mut sentinel, &question)?;
         if matches!(&answer, Value::Error(text) if text.starts_with(b"NOAUTH")) {
@@ -69,7 +72,7 @@ impl Sentinels {
 
     fn check_role(&self, host: &str, port: u16) -> Result<(), String> {
         let at = |why: String| format!("the primary should be {host}:{port}, but {why}");
-        let mut server = connect(host, port).map_err(at)?;
+        let mut server = self.connect(host, port).map_err(at)?;
         self.log_in(&mut server).map_err(at)?;
         match ask(&mut server, &[b"ROLE"]).map_err(at)? {
             Value::Array(items) => match items.first().and_then(Value::text).as_deref() {
@@ -85,7 +88,18 @@ impl Sentinels {
         }
     }
 
-    fn log_in(&self, client: &mut Client<Plain>) -> Result<(), String> {
+    fn connect(&self, host: &str, port: u16) -> Result<Client<Transport>, String> {
+        let mut failure = format!("{host} stands for no address");
+        for address in addresses(host, port)? {
+            match Client::reach(&address, None, &self.sources, PATIENCE) {
+                Ok(client) => return Ok(client),
+                Err(error) => failure = error.to_string(),
+            }
+        }
+        Err(failure)
+    }
+
+    fn log_in(&self, client: &mut Client<Transport>) -> Result<(), String> {
         let Some(Credentials { user, password }) = &self.credentials else { return Ok(()) };
         let mut words: Vec<&[u8]> = vec![b"AUTH"];
         words.extend(user.as_deref().map(str::as_bytes));
@@ -108,17 +122,26 @@ fn addresses(host: &str, port: u16) -> Result<Vec<Address>, String> {
     Ok(found.map(Address::Tcp).collect())
 }
 
-fn connect(host: &str, port: u16) -> Result<Client<Plain>, String> {
-    let mut failure = format!("{host} stands for no address");
-    for address in addresses(host, port)? {
-        match Client::connect(&address, PATIENCE) {
-            Ok(client) => return Ok(client),
-            Err(error) => failure = error.to_string(),
-        }
-    }
-    Err(failure)
+fn ask(client: &mut Client<Transport>, words: &[&[u8]]) -> Result<Value, String> {
+    client.ask(words).map_err(|e| e.to_string())
 }
 
-fn ask(client: &mut Client<Plain>, words: &[&[u8]]) -> Result<Value, String> {
-    client.ask(words).map_err(|e| e.to_string())
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::net::TcpListener;
+    use std::thread;
+
+    use super::*;
+
+    #[test]
+    fn sentinels_are_asked_from_where_load_is_sent() {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let from: IpAddr = [127, 0, 0, 9].into();
+        let target = Target { sources: vec![from], ..Target::default() };
+        let asked_from = thread::spawn(move || listener.accept().unwrap().1.ip());
+        let sentinels = Sentinels::new(&[("127.0.0.1".to_owned(), port)], "mine", &target);
+        assert!(sentinels.primary().is_err(), "it says nothing");
+        assert_eq!(asked_from.join().unwrap(), from);
+    }
 }

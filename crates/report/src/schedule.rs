@@ -77,6 +77,8 @@ pub struct Missed {
 pub enum Fault {
     /// Every connection was full: its replies had not come.
     NoRoom,
+    /// Nothing succeeded any more, and no connection was left to wait for a reply.
+    Outage,
     /// Connections had room, and keystorm was late.
     Client,
 }
@@ -135,22 +137,29 @@ impl ScheduleFigures {
 }
 
 /// Of the requests that left late: whether most of that was for want of room. Those never sent say
-/// nothing of it themselves; where they are most of it, that every connection hung does.
-fn fault(late: u64, own_late: u64, unsent: u64, hung: bool) -> Option<Fault> {
+/// nothing of it themselves; where they are most of it, what became of the connections does.
+fn fault(late: u64, own_late: u64, unsent: u64, gone: Option<Fault>) -> Option<Fault> {
     match (late, unsent) {
         (0, 0) => None,
-        (0, _) => hung.then_some(Fault::NoRoom),
-        _ if unsent > late && hung => Some(Fault::NoRoom),
+        (0, _) => gone,
+        _ if unsent > late && gone.is_some() => gone,
         _ if own_late.saturating_mul(2) > late => Some(Fault::Client),
         _ => Some(Fault::NoRoom),
     }
 }
 
-/// Whether as many requests went without a reply as there are connections.
-fn gone(plan: &Plan, measurement: &Measurement) -> bool {
+/// What kept the last requests of a schedule from leaving: as many went without a reply as there are
+/// connections, or nothing succeeded to the end.
+fn gone(plan: &Plan, measurement: &Measurement) -> Option<Fault> {
     let connections = &measurement.total.connections;
     let gone = [connections.lost, connections.timed_out, connections.unanswered];
-    gone.into_iter().fold(0, u64::saturating_add) >= plan.own_connections().into()
+    let hung = gone.into_iter().fold(0, u64::saturating_add) >= plan.own_connections().into();
+    let out = measurement.outages.iter().any(|outage| outage.to_the_end);
+    match (hung, out) {
+        (true, _) => Some(Fault::NoRoom),
+        (false, true) => Some(Fault::Outage),
+        (false, false) => None,
+    }
 }
 
 /// See [`ScheduleFigures::behind_ns`].
@@ -245,6 +254,7 @@ impl ScheduleFigures {
         }
         f.write_str(match self.fault {
             Some(Fault::NoRoom) => ": every connection was waiting for replies",
+            Some(Fault::Outage) => ": nothing succeeded any more",
             Some(Fault::Client) => ": connections had room, but keystorm was late",
             None => "",
         })
@@ -327,7 +337,10 @@ mod tests {
         assert_eq!(missed(1, 20_000_000, 500).fault, Some(Fault::NoRoom));
         assert_eq!(missed(1, 0, 500).fault, Some(Fault::Client));
         // A connection that hangs keeps requests from leaving, whatever was late before.
-        assert_eq!(fault(2, 2, 268, true), Some(Fault::NoRoom));
+        let (hung, out) = (Some(Fault::NoRoom), Some(Fault::Outage));
+        assert_eq!(fault(2, 2, 268, hung), hung);
+        assert_eq!((fault(2, 2, 268, out), fault(0, 0, 9, out)), (out, out), "idle ones were lost");
+        assert_eq!(fault(2, 2, 1, out), Some(Fault::Client));
     }
 
     #[test]

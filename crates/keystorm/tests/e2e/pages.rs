@@ -30,7 +30,8 @@ fn over_time(test: &Value) -> (usize, usize) {
     let rates = (last_s / INTERVAL_S).round() as usize + 1;
     let whole = rates == 1 || test["elapsed_s"].as_f64().unwrap() - last_s >= 0.2 * INTERVAL_S;
     let cut = usize::from(!whole);
-    (rates - cut, points.len() - cut)
+    let replied = |point: &&Value| point["p50"].is_number();
+    (rates - cut, points[..points.len() - cut].iter().filter(replied).count())
 }
 
 /// How many points a spectrum has: ten in each factor of ten, and the greatest.

@@ -88,6 +88,15 @@ fn mean(latency: &Latency) -> String {
     latency.mean_ns().map_or("–".to_owned(), report::msec)
 }
 
+/// The columns of a distribution in every table of runs, and its cells.
+const LATENCIES: [&str; 6] =
+    ["avg (ms)", "p50 (ms)", "p95 (ms)", "p99 (ms)", "p99.9 (ms)", "max (ms)"];
+
+fn latencies(latency: &Latency) -> [String; 6] {
+    let at = |quantile| cell(latency, quantile);
+    [mean(latency), at(0.5), at(0.95), at(0.99), at(0.999), at(1.0)]
+}
+
 /// That tests are missing.
 pub(super) fn incomplete(source: &Source<'_>) -> Verdict {
     let of = if source.name.is_empty() { String::new() } else { format!(" of {}", source.name) };
@@ -155,23 +164,11 @@ fn shared<'t>(tests: &'t [Test<'_>]) -> Vec<&'t String> {
 
 /// All tests in one table, and in charts where a picture says more.
 pub(super) fn side_by_side(sources: &[Source<'_>], tests: &[Test<'_>]) -> Section {
-    let mut table = Table::new([
-        "test",
-        "requests/s",
-        "avg (ms)",
-        "p50 (ms)",
-        "p95 (ms)",
-        "p99 (ms)",
-        "p99.9 (ms)",
-        "max (ms)",
-        "requests",
-        "errors",
-        "limited by",
-    ]);
+    let columns = ["test", "requests/s"].into_iter().chain(LATENCIES);
+    let mut table = Table::new(columns.chain(["requests", "errors", "limited by"]));
     for Test { name, summary, .. } in tests {
-        let all = &summary.response_times;
-        let mut row = vec![name.clone(), grouped(summary.throughput_rps), mean(all)];
-        row.extend([0.5, 0.95, 0.99, 0.999, 1.0].map(|q| cell(all, q)));
+        let mut row = vec![name.clone(), grouped(summary.throughput_rps)];
+        row.extend(latencies(&summary.response_times));
         row.extend([grouped(summary.requests as f64), grouped(summary.errors as f64)]);
         row.push(limit(summary.run.verdict.limited_by).unwrap_or("not known").to_owned());
         table.row(row);
@@ -362,25 +359,13 @@ fn operations(summary: &Summary<'_>) -> Option<Table> {
 
 /// One row for each different command of the sequence.
 fn commands(run: &Run) -> Table {
-    let mut table = Table::new([
-        "command",
-        "values",
-        "misses",
-        "avg (ms)",
-        "p50 (ms)",
-        "p95 (ms)",
-        "p99 (ms)",
-        "p99.9 (ms)",
-        "max (ms)",
-    ]);
+    let mut table = Table::new(["command", "values", "misses"].into_iter().chain(LATENCIES));
     let different = run.plan.different_commands().commands;
     for (spec, tally) in different.iter().zip(&run.measurement.total.commands) {
-        let all = tally.response();
         let counts = [tally.ok, tally.miss].map(|count| grouped(count as f64));
         let mut row = vec![spec.name()];
         row.extend(counts);
-        row.push(mean(all));
-        row.extend([0.5, 0.95, 0.99, 0.999, 1.0].map(|q| cell(all, q)));
+        row.extend(latencies(tally.response()));
         table.row(row);
     }
     table

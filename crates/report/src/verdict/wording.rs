@@ -305,6 +305,7 @@ fn shortfall(evidence: &Evidence) -> String {
 fn room(evidence: &Evidence) -> &'static str {
     match evidence.schedule.as_ref().and_then(|schedule| schedule.figures.fault) {
         Some(Fault::Client) => ", although connections had room",
+        Some(Fault::Outage) => ", since nothing succeeded any more",
         Some(Fault::NoRoom) => ", since every connection was waiting for replies",
         None => "",
     }
