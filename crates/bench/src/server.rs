@@ -27,6 +27,7 @@ impl Server {
     /// It did not start, or did not take its data.
     pub(crate) fn start(program: &str, case: &Case) -> Result<Self> {
         let spawn = Spawn {
+            kind: host::SpawnKind::Redis,
             program: Some(program.to_owned()),
             args: vec!["--maxclients".to_owned(), CLIENTS_MAX.to_owned()],
             listen: if case.unix { Listen::Unix } else { Listen::Loopback },

@@ -235,6 +235,15 @@ fn logins_are_those_of_lines_and_of_sasl() {
 }
 
 #[test]
+fn pipelines_that_the_server_cuts_are_told() {
+    let (short, long) = (Memcached::new(), Memcached::with(&["-R", "64"]));
+    let deep = "-n 2000 -c 2 -P 64 set k 0 0 __data__";
+    short.run(deep).ok().prints("pipelines of 64 commands are cut").prints("-R 64");
+    let ran = long.run(deep).ok();
+    assert!(!ran.out.contains("are cut"), "{}", ran.out);
+}
+
+#[test]
 fn tls_is_spoken_where_it_is_asked_for() {
     let dir = tempfile::tempdir().unwrap();
     let ca = Identity::authority("test CA");
