@@ -57,6 +57,46 @@ fn each_test_of_the_suite_is_what_the_server_counts() {
 }
 
 #[test]
+fn counts_are_exact_with_every_engine_and_shape() {
+    let mut server = Memcached::new();
+    server.say("set n 0 0 1\n0\n");
+    for engine in ["epoll", "uring"] {
+        for (n, shape) in [
+            (1000, "-c 7"),
+            (1003, "-c 10 -P 16 --threads 3"),
+            (2000, "-c 5 -P 8 --window rolling --protocol memcache-meta"),
+            (500, "-c 4 --rps 2000"),
+            (203, "-c 5 -k 0 -P 4 --threads 2"),
+            (1003, "-c 10 -P 16 --threads 3 --protocol memcache-binary"),
+        ] {
+            server.reset();
+            let ran = server.run(&format!("--engine {engine} -n {n} {shape} incr n 1")).ok();
+            assert_eq!(server.grown(&["incr_hits"]), n, "{engine} {shape}");
+            assert_eq!(ran.completed().0, n as u64);
+        }
+    }
+}
+
+#[test]
+fn clients_beyond_the_servers_limit_are_told() {
+    let server = Memcached::with(&["-c", "40", "-t", "1"]);
+    let ran = server.run("-c 60 -n 1000 get k").exits(1);
+    ran.says("Too many open connections").says("start memcached with a higher -c");
+}
+
+#[test]
+fn idle_connections_are_held() {
+    let mut server = Memcached::new();
+    server.reset();
+    let line = format!("-p {} --protocol memcache -I -c 9", server.port());
+    let running = Keystorm::new(&line).start();
+    running.until("holds them", |running| running.out().contains("clients: 9"));
+    assert_eq!(server.grown(&["curr_connections"]), 9);
+    running.interrupt();
+    running.wait().exits(130);
+}
+
+#[test]
 fn the_whole_suite_runs_in_every_layout() {
     let server = Memcached::new();
     for format in ["text", "redis", "quiet", "csv"] {
@@ -165,8 +205,10 @@ fn errors_end_what_they_make_uncertain_and_nothing_else() {
 #[test]
 fn who_speaks_another_protocol_is_named() {
     let (memcached, redis) = (Memcached::new(), Server::redis());
-    let ran = redis.run("--protocol memcache get k").exits(1);
-    ran.says("this answers RESP; leave out --protocol");
+    for protocol in ["memcache", "memcache-meta", "memcache-binary"] {
+        let ran = redis.run(&format!("--protocol {protocol} get k")).exits(1);
+        ran.says("this answers RESP; leave out --protocol");
+    }
     Keystorm::new(&format!("-p {} get k", memcached.port()))
         .run()
         .exits(1)
