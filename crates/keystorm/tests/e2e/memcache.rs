@@ -130,6 +130,31 @@ fn keys_are_counted_beside_requests() {
 }
 
 #[test]
+fn what_the_server_says_of_itself_is_kept() {
+    let server = Memcached::with(&["-t", "3"]);
+    for protocol in ["memcache", "memcache-binary"] {
+        let (_dir, file) = record::place();
+        let line = format!("--json {} --sample --protocol {protocol}", file.display());
+        server.run(&format!("{line} --duration 1.2 -t gat -r 10 -q")).ok();
+        let document = record::json(&file);
+        assert_eq!(document["server"]["product"], "memcached");
+        let test = &document["tests"][0];
+        let seen = &test["watched"]["servers"][0];
+        // What fills the keys comes before, and our own looks are counted nowhere.
+        let (requests, commands) = (test["requests"].as_u64(), seen["commands"].as_u64());
+        assert_eq!(requests, commands, "{protocol}");
+        assert_eq!((seen["hits"].as_u64(), seen["misses"].as_u64()), (requests, Some(0)));
+        assert_eq!(seen["by_command"][0]["name"], "touch", "gat is among the touches");
+        assert_eq!(seen["worker_cpu_s"].as_array().map(Vec::len), Some(3), "{seen}");
+        assert_eq!(seen["threads"], 3);
+        assert!(seen["cpu_process_s"].as_f64().is_some_and(|seconds| seconds > 0.0));
+        let settings = seen["settings"].as_array().unwrap();
+        assert!(settings.iter().any(|s| s["name"] == "reqs_per_event" && s["value"] == "20"));
+        assert!(!seen["samples"].as_array().unwrap().is_empty());
+    }
+}
+
+#[test]
 fn commands_are_memcacheds_own_words() {
     let mut server = Memcached::new();
     server.reset();
