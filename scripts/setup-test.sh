@@ -1,8 +1,8 @@
 #!/bin/sh
 # Installs what the tests need: formatter and linter, redis-server with redis-benchmark and
-# redis-cli to compare with, Chromium to open pages in, and in target/test-servers, where the tests
-# look for them, a real valkey-server and Prometheus's own reader of metrics. Says nothing when all
-# is there.
+# redis-cli to compare with, memcached, Chromium to open pages in, and in target/test-servers, where
+# the tests look for them, a real valkey-server and Prometheus's own reader of metrics. Says nothing
+# when all is there.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 . "$root/scripts/install.sh"
@@ -30,6 +30,7 @@ want_build_tools
 want redis-server redis-server redis redis redis
 want redis-cli redis-tools redis redis redis
 want redis-benchmark redis-tools redis redis redis
+want memcached memcached memcached memcached memcached
 # A browser to open pages in, by any of its names.
 if ! have chromium-browser && ! have google-chrome && [ ! -d /Applications/Chromium.app ]; then
     want chromium chromium chromium chromium chromium

@@ -150,3 +150,28 @@ impl Step {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::memcache_login;
+    use wire::Protocol;
+    use wire::memcache::{Binary, Text};
+    use workload::ProtocolKind;
+
+    fn sent<P: Protocol>(protocol: ProtocolKind) -> Vec<u8> {
+        let words = memcache_login(protocol, "ann", "pw");
+        let words: Vec<&[u8]> = words.iter().map(|word| word.as_bytes()).collect();
+        let mut out = Vec::new();
+        P::encode(&words, &mut out);
+        out
+    }
+
+    #[test]
+    fn memcached_is_logged_in_to_by_data_or_by_sasl() {
+        let lines = sent::<Text>(ProtocolKind::MemcacheMeta);
+        assert_eq!(lines, b"set login 0 0 6\r\nann pw\r\n");
+        let binary = sent::<Binary>(ProtocolKind::MemcacheBinary);
+        assert_eq!((binary[1], &binary[2..4], binary[11]), (0x21, &[0, 5][..], 12));
+        assert_eq!(&binary[24..], b"PLAIN\0ann\0pw");
+    }
+}

@@ -25,6 +25,9 @@ impl Dialect {
     }
 }
 
+/// Whether commands went well; the error that one was answered with.
+type Outcome = Result<(), String>;
+
 /// A connection to memcached, logged in where that was asked for.
 #[derive(Debug)]
 pub struct MemcacheClient {
@@ -54,7 +57,7 @@ impl MemcacheClient {
     }
 
     /// Sends a command: the error that it is answered with, if it is. Values are left out.
-    pub(crate) fn ask(&mut self, words: &[&[u8]]) -> Result<Result<(), String>, ClientError> {
+    pub(crate) fn ask(&mut self, words: &[&[u8]]) -> Result<Outcome, ClientError> {
         let request = self.encoded(words);
         let name = words.first().map(|word| String::from_utf8_lossy(word).into_owned());
         self.send(&name.unwrap_or_default(), &request, 1)
@@ -66,7 +69,7 @@ impl MemcacheClient {
         name: &str,
         request: &[u8],
         replies: usize,
-    ) -> Result<Result<(), String>, ClientError> {
+    ) -> Result<Outcome, ClientError> {
         match self.dialect {
             Dialect::Text => self.client.exchange(name, request, |b| answered::<Text>(b, replies)),
             Dialect::Binary => {
@@ -112,7 +115,7 @@ impl MemcacheClient {
 fn answered<P: Protocol>(
     bytes: &[u8],
     replies: usize,
-) -> Result<Option<(Result<(), String>, usize)>, ProtocolError> {
+) -> Result<Option<(Outcome, usize)>, ProtocolError> {
     let mut decoder = P::Decoder::default();
     let (mut at, mut result) = (0, Ok(()));
     for _ in 0..replies {

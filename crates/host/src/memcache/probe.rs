@@ -4,7 +4,7 @@ use workload::ProtocolKind;
 
 use super::{Dialect, MemcacheClient};
 use crate::probe::connected;
-use crate::{Address, Client, Login, Patience, ProbeError, ServerFacts, Transport};
+use crate::{Address, Client, ClientError, Login, Patience, ProbeError, ServerFacts, Transport};
 
 /// Logs in and asks what the server is. Takes as long as [`crate::probe()`] at most.
 ///
@@ -91,7 +91,10 @@ fn begin(
         let plain = format!("\0{user}\0{password}");
         log_in(&mut client, &[b"sasl_auth", b"PLAIN", plain.as_bytes()])?;
     }
-    let mut version = client.version().map_err(ProbeError::Broken)?;
+    let mut version = client.version().map_err(|error| match dialect {
+        Dialect::Text => ProbeError::Broken(error),
+        Dialect::Binary => ProbeError::Broken(in_lines(address, login).unwrap_or(error)),
+    })?;
     match (dialect, credentials, &version) {
         // What logs in to a server with a password would store the password in one without.
         (Dialect::Text, Some(_), Ok(_)) => {
@@ -113,4 +116,11 @@ fn begin(
         refused("version", reply, hint)
     })?;
     Ok((client, version))
+}
+
+/// What a server says that does not answer in binary: others than memcached wait for the end of a line.
+fn in_lines(address: &Address, login: Login<'_>) -> Option<ClientError> {
+    let client = connected(address, login, Patience::default()).ok()?;
+    let error = MemcacheClient::new(client, Dialect::Text).version().err()?;
+    matches!(error, ClientError::NotMemcache { .. }).then_some(error)
 }

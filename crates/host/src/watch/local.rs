@@ -7,6 +7,7 @@ use std::fs;
 
 use super::info::Info;
 use super::quota;
+use super::workers::{self, Workers};
 use crate::machine;
 
 /// What the kernel knows of a server's main thread and process.
@@ -22,6 +23,8 @@ pub(super) struct LocalUse {
     pub(super) swap_bytes: Option<u64>,
     /// CPUs that the main thread may run on.
     pub(super) cpus: Vec<usize>,
+    /// The threads that serve, where they can be told.
+    pub(super) workers: Workers,
 }
 
 /// How far apart two statements of one process's age, or of its CPU time, may be.
@@ -57,7 +60,8 @@ pub(super) fn read(pid: u32) -> Option<LocalUse> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let (swap_bytes, cpus) = (swapped(&status), allowed(&status));
     let throttled_ns = quota::throttled_ns(&pid.to_string());
-    Some(LocalUse { run_ns, wait_ns, throttled_ns, swap_bytes, cpus })
+    let workers = workers::read(pid);
+    Some(LocalUse { run_ns, wait_ns, throttled_ns, swap_bytes, cpus, workers })
 }
 
 /// The CPUs that this program may run on; empty where the kernel does not say.

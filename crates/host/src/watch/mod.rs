@@ -12,6 +12,7 @@ mod sample;
 mod server_use;
 mod stats;
 mod subject;
+mod workers;
 
 use std::thread;
 use std::time::{Duration, Instant};

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::info::{Calls, Info};
 use super::local::LocalUse;
 use super::sample::ServerSample;
+use super::workers;
 
 /// One look at a server.
 #[derive(Debug, Clone, Default)]
@@ -29,6 +30,10 @@ pub struct ServerUse {
     pub address: String,
     /// CPU seconds of the thread that executes commands.
     pub cpu_main_s: Option<f64>,
+    /// CPU seconds of each thread that serves connections, the busiest first; only of memcached on this
+    /// machine.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub worker_cpu_s: Vec<f64>,
     /// CPU seconds of the whole process, without children that save.
     pub cpu_process_s: Option<f64>,
     /// Seconds in which that thread could have run and had no CPU; only of a server on this
@@ -151,6 +156,8 @@ pub enum BusyPart {
     MainThread,
     /// The I/O thread that had most to do.
     IoThread,
+    /// The one that had most to do of several that serve.
+    Worker,
     /// The whole process, whose threads cannot be told apart.
     Process,
     /// All threads that serve clients, on average.
@@ -172,6 +179,9 @@ impl ServerUse {
         // One thread of several may idle while the others are full, so the fuller view decides.
         let others = match threads {
             _ if main_s.is_some() => self.active_io_s.map(|s| (s, BusyPart::IoThread)),
+            _ if !self.worker_cpu_s.is_empty() => {
+                self.worker_cpu_s.first().map(|s| (*s, BusyPart::Worker))
+            }
             // All of their CPU time says nothing of their work.
             Some(_) if self.polling.is_some() && main.is_some() => None,
             Some(threads) => {
@@ -236,6 +246,9 @@ impl ServerUse {
         let local_s = |pick: fn(&LocalUse) -> u64| {
             first.map(|(old, new)| pick(new).saturating_sub(pick(old)) as f64 / 1e9)
         };
+        let (worker_cpu_s, worker_wait_s) = local
+            .map(|(old, new)| workers::between(&old.workers, &new.workers))
+            .unwrap_or_default();
         let throttled = local.and_then(|(old, new)| old.throttled_ns.zip(new.throttled_ns));
         let threads = threads(after);
         let (active_before, active_after) = (old.active_io_s(), new.active_io_s());
@@ -249,7 +262,8 @@ impl ServerUse {
             cpu_main_s: seconds(old.cpu_main_s(), new.cpu_main_s())
                 .or_else(|| local_s(|used| used.run_ns)),
             cpu_process_s: seconds(old.cpu_process_s(), new.cpu_process_s()),
-            cpu_wait_s: local_s(|used| used.wait_ns),
+            cpu_wait_s: local_s(|used| used.wait_ns).or(worker_wait_s),
+            worker_cpu_s,
             cpu_throttled_s: throttled.map(|(old, new)| new.saturating_sub(old) as f64 / 1e9),
             active_main_s: seconds(old.active_main_s(), new.active_main_s()),
             active_io_s: active_io_s.max_by(f64::total_cmp),

@@ -176,7 +176,8 @@ fn io_threads_of_an_old_redis_poll_and_those_of_a_new_one_sleep() {
 fn a_process_here_tells_what_info_does_not() {
     let local = |run_ns, wait_ns| {
         let (throttled_ns, swap_bytes) = (Some(wait_ns / 2), Some(wait_ns));
-        Some(LocalUse { run_ns, wait_ns, throttled_ns, swap_bytes, cpus: vec![1] })
+        let workers = crate::watch::workers::Workers::new();
+        Some(LocalUse { run_ns, wait_ns, throttled_ns, swap_bytes, cpus: vec![1], workers })
     };
     let mut before = look("run_id:1", &[]);
     let mut after = before.clone();

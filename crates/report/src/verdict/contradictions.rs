@@ -68,8 +68,14 @@ impl<'s> Report<'s> {
 
     /// The busy share of an end, and the share in which it was kept from a CPU.
     fn server(&self) -> (f64, f64) {
-        let parts =
-            ["main_thread_busy", "io_thread_busy", "process_busy", "threads_busy", "on_cpu"];
+        let parts = [
+            "main_thread_busy",
+            "io_thread_busy",
+            "worker_busy",
+            "process_busy",
+            "threads_busy",
+            "on_cpu",
+        ];
         let busy = parts.iter().map(|part| self.known(&format!("server_{part}"))).sum();
         let held = self.known("server_waiting_for_cpu").max(self.known("server_stopped_by_quota"));
         (busy, held)

@@ -33,3 +33,16 @@ pub(super) fn others(
         )
     })
 }
+
+/// Pipelines that the server cuts: it serves so many requests of a connection, and then others first.
+pub(super) fn cut(plan: &Plan, watched: &Watched) -> Option<String> {
+    let depth = u64::from(plan.fleet.pipeline_depth).saturating_mul(plan.sequence.len() as u64);
+    let limit = |server: &host::ServerUse| server.setting("reqs_per_event")?.parse::<u64>().ok();
+    let most = watched.servers.iter().filter_map(limit).min()?;
+    (depth > most).then(|| {
+        format!(
+            "pipelines of {depth} commands are cut: memcached serves {most} of a connection at a time, \
+             its option -R; start it with -R {depth} to measure whole ones"
+        )
+    })
+}

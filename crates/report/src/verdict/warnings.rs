@@ -35,6 +35,8 @@ pub enum WarningKind {
     Stolen,
     /// Most replies of a command said that there was nothing.
     Misses,
+    /// The server serves fewer requests of a connection at a time than a pipeline has.
+    PipelineCut,
 }
 
 /// One thing that spoiled a measurement.
@@ -84,6 +86,10 @@ pub fn warnings(plan: &Plan, measurement: &Measurement, watched: &Watched) -> Ve
         found.push(warning(WarningKind::Stolen, text));
     }
     found.extend(misses(plan, measurement).map(|text| warning(WarningKind::Misses, text)));
+    if plan.protocol.is_memcache() {
+        let cut = memcache::cut(plan, watched);
+        found.extend(cut.map(|text| warning(WarningKind::PipelineCut, text)));
+    }
     found
 }
 

@@ -231,6 +231,7 @@ fn server(evidence: &Evidence) -> String {
     let part = match part {
         BusyPart::MainThread => "main thread",
         BusyPart::IoThread => "I/O thread",
+        BusyPart::Worker => "busiest worker thread",
         BusyPart::Process => "server process",
         BusyPart::Threads => "server threads",
     };
@@ -326,6 +327,7 @@ fn figures(evidence: &Evidence) -> Vec<EvidenceFigure> {
         Some((BusyPart::Process, _)) => "server_process_busy",
         Some((BusyPart::Threads, _)) => "server_threads_busy",
         Some((BusyPart::IoThread, _)) => "server_io_thread_busy",
+        Some((BusyPart::Worker, _)) => "server_worker_busy",
         _ => "server_main_thread_busy",
     };
     let asked = evidence.asked() as f64;

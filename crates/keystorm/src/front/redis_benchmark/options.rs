@@ -79,7 +79,9 @@ pub(in crate::front) struct ServerOptions {
     /// Server hostname [default: 127.0.0.1]
     #[arg(short = 'h', long, value_name = "HOST", allow_hyphen_values = true)]
     pub(in crate::front) host: Option<String>,
-    /// What the server speaks; -u memcache:// and --spawn=memcached say it, too [default: resp]
+    /// What the server speaks: RESP, which is Redis and Valkey, or memcached's text protocol, the
+    /// same with meta commands in the suite, or its binary one; -u memcache:// and --spawn=memcached
+    /// say the second, too [default: resp]
     #[arg(long, value_name = "PROTOCOL")]
     pub(in crate::front) protocol: Option<ProtocolArg>,
     /// Server port [default: 6379, of memcached 11211]

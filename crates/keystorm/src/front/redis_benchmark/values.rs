@@ -106,13 +106,9 @@ pub(super) fn threads(text: &str) -> Result<Threads, String> {
 /// [`workload::ProtocolKind`] as an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(in crate::front) enum ProtocolArg {
-    /// Redis and Valkey
     Resp,
-    /// memcached, in lines
     Memcache,
-    /// The same, with the suite's meta commands
     MemcacheMeta,
-    /// memcached's deprecated binary protocol
     MemcacheBinary,
 }
 

@@ -1,0 +1,119 @@
+//! A real memcached for tests, and what it counted: asked of the server itself, over a connection that
+//! shares no code with the program.
+
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+use crate::program::{Keystorm, Ran, within};
+use crate::server::{free_port, guarded, start};
+
+/// A running memcached. Ended when dropped.
+pub(crate) struct Memcached {
+    child: Child,
+    port: u16,
+    args: Vec<String>,
+    before: BTreeMap<String, i64>,
+}
+
+impl Drop for Memcached {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+impl Memcached {
+    pub(crate) fn new() -> Self {
+        Self::with(&[])
+    }
+
+    /// With more arguments.
+    pub(crate) fn with(args: &[&str]) -> Self {
+        let args: Vec<String> = args.iter().map(|arg| (*arg).to_owned()).collect();
+        // Somebody else may snatch the free port before the server has it.
+        for _ in 0..5 {
+            let port = free_port();
+            if let Some(child) = begin(port, &args) {
+                return Self { child, port, args, before: BTreeMap::new() };
+            }
+        }
+        panic!("memcached {args:?} does not start; `make setup-test` installs it");
+    }
+
+    /// Ends it as no server expects it.
+    pub(crate) fn kill(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    /// Starts it again after [`kill`](Self::kill), in the same place.
+    pub(crate) fn restart(&mut self) {
+        self.child = begin(self.port, &self.args).expect("memcached, again");
+    }
+
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Sends lines, and returns all that comes until the server hangs up.
+    pub(crate) fn say(&self, lines: &str) -> String {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        stream.write_all(lines.replace('\n', "\r\n").as_bytes()).unwrap();
+        stream.write_all(b"quit\r\n").unwrap();
+        let mut said = Vec::new();
+        stream.read_to_end(&mut said).unwrap();
+        String::from_utf8_lossy(&said).into_owned()
+    }
+
+    fn stats(&self) -> BTreeMap<String, i64> {
+        let said = self.say("stats\n");
+        let pair = |line: &str| {
+            let (name, value) = line.strip_prefix("STAT ")?.split_once(' ')?;
+            Some((name.to_owned(), value.parse().ok()?))
+        };
+        said.lines().filter_map(pair).collect()
+    }
+
+    /// Counts from now on.
+    pub(crate) fn reset(&mut self) {
+        self.before = self.stats();
+    }
+
+    /// By how much the sum of these counts has grown since then.
+    pub(crate) fn grown(&self, names: &[&str]) -> i64 {
+        let now = self.stats();
+        let grown = |name: &&str| now[*name] - self.before.get(*name).copied().unwrap_or_default();
+        names.iter().map(grown).sum()
+    }
+
+    /// Runs keystorm against it.
+    pub(crate) fn run(&self, line: &str) -> Ran {
+        let protocol = if line.contains("--protocol") { "" } else { "--protocol memcache" };
+        Keystorm::new(&format!("-p {} {protocol} {line}", self.port)).run()
+    }
+}
+
+/// Starts one on a port; `None` if it ends before it takes connections.
+fn begin(port: u16, args: &[String]) -> Option<Child> {
+    let mut command = guarded("memcached");
+    command.args(["-l", "127.0.0.1", "-U", "0", "-p", &port.to_string()]);
+    if rustix::process::getuid().is_root() {
+        command.args(["-u", "root"]);
+    }
+    command.args(args).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = start(command).expect("memcached; `make setup-test` installs it");
+    let mut ended = false;
+    let there = within(Duration::from_secs(30), || {
+        ended = child.try_wait().is_ok_and(|status| status.is_some());
+        ended || TcpStream::connect(("127.0.0.1", port)).is_ok()
+    });
+    if there && !ended {
+        return Some(child);
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+    None
+}
