@@ -10,6 +10,7 @@
 mod bytes;
 pub mod command;
 pub mod dataset;
+mod in_full;
 pub mod keys;
 pub mod pace;
 pub mod parameters;
@@ -26,6 +27,7 @@ pub mod values;
 
 pub use command::{Arg, CommandSpec, Piece, Slot};
 pub use dataset::Dataset;
+pub use in_full::in_full;
 pub use keys::{KeyDist, KeyDraw, KeySpace};
 pub use pace::{Arrivals, Curve, Lane, Pace, Pacer, Schedule, Stage};
 pub use plan::{
