@@ -12,6 +12,7 @@ mod compare;
 mod cpus;
 mod execute;
 mod front;
+mod hold;
 mod http;
 mod keep;
 mod laboratory;
@@ -29,6 +30,7 @@ mod signals;
 use std::process::ExitCode;
 
 use aside::Unread;
+use fleet::Unfit;
 use front::{Intent, UsageError};
 
 /// A run that failed.
@@ -60,6 +62,7 @@ fn main() -> ExitCode {
         Ok(Intent::Sweep(job)) => laboratory::sweep(&job),
         Ok(Intent::Search(job)) => laboratory::search(&job),
         Ok(Intent::Survey(job)) => laboratory::survey(&job),
+        Ok(Intent::Hold) => hold::hold(),
         Err(UsageError(text)) => return told(text.trim_end(), USAGE),
     };
     match outcome {
@@ -68,6 +71,7 @@ fn main() -> ExitCode {
         Ok(execute::End::Failed) => ExitCode::from(FAILED),
         Ok(execute::End::Regressed) => ExitCode::from(REGRESSED),
         Err(error) if error.is::<Unread>() => signals::end_of_pipe(),
+        Err(error) if error.is::<Unfit>() => told(&in_words(&error), USAGE),
         Err(error) => told(&in_words(&error), FAILED),
     }
 }

@@ -1,17 +1,22 @@
 //! Where plans are carried out: a server, this machine, and the word to stop.
 //!
 //! One way for a test of the command line and for a point of an experiment, so that both are
-//! prepared, watched and weighed alike. What to do with a run is left to the caller.
+//! prepared, watched and weighed alike, whether this process puts on the load or several clients do.
+//! What to do with a run is left to the caller.
 
-use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::SystemTime;
 
 use anyhow::{Context, Result};
-use host::HostFacts;
-use report::Run;
-use runner::Observer;
-use workload::{Plan, Target};
+use fleet::{Fleet, Gathered, Unfit};
+use host::{HostFacts, Watched};
+use measure::Measurement;
+use report::{Run, Verdict, WarningKind};
+use runner::{Barrier, Observer, Start};
+use workload::{Endpoint, Plan, PlanParts, Target};
+
+use crate::front::Several;
 
 use crate::server::Server;
 
@@ -25,24 +30,77 @@ pub(crate) struct Rig<'r> {
     connections: u32,
     machine: &'static HostFacts,
     interrupted: &'r AtomicBool,
+    /// The clients that put on the load, if this process does not.
+    fleet: Option<Mutex<Fleet>>,
     /// Whether the server is looked at once a second while load runs.
     pub(crate) sample: bool,
 }
 
 impl<'r> Rig<'r> {
-    /// Finds or starts the server, for plans of up to `connections`.
+    /// Finds or starts the server, for plans of up to `connections`, and places the clients, if they
+    /// are several.
     ///
     /// # Errors
-    /// It cannot be reached or started, or this process may not open so many files.
+    /// It cannot be reached or started, a client cannot be placed, or this process may not open so
+    /// many files.
     pub(crate) fn reach(
         target: &Target,
         connections: u32,
+        several: Option<&Several>,
         interrupted: &'r AtomicBool,
     ) -> Result<Self> {
-        host::allow_open_files(u64::from(connections), OTHER_FILES)?;
-        host::check_sources(&target.sources)?;
+        let gather = |Several { on, on_loss }: &Several| {
+            Fleet::gather(on, env!("CARGO_PKG_VERSION"), *on_loss, interrupted)
+        };
+        let machine = machine();
+        let fleet = several.map(gather).transpose()?.map(Mutex::new);
+        if fleet.is_none() {
+            host::allow_open_files(u64::from(connections), OTHER_FILES)?;
+            host::check_sources(&target.sources)?;
+        }
         let server = Server::reach(target, connections)?;
-        Ok(Self { server, connections, machine: machine(), interrupted, sample: false })
+        Ok(Self { server, connections, machine, interrupted, fleet, sample: false })
+    }
+
+    /// The same, for plans of which the widest has `connections`, and every client gets one.
+    ///
+    /// # Errors
+    /// As above, or there are more clients.
+    pub(crate) fn reach_for(
+        target: &Target,
+        connections: u32,
+        several: Option<&Several>,
+        interrupted: &'r AtomicBool,
+    ) -> Result<Self> {
+        let too_many = |count: u32| {
+            Unfit(format!(
+                "--on: {count} clients cannot share -c {connections} connections; raise -c to {count}, or \
+             take fewer clients"
+            ))
+        };
+        let count = several.and_then(|several| several.on.count());
+        if let Some(count) = count.filter(|count| *count > connections) {
+            return Err(too_many(count).into());
+        }
+        let rig = Self::reach(target, connections, several, interrupted)?;
+        match rig.clients().filter(|count| *count > connections) {
+            Some(count) => Err(too_many(count).into()),
+            None => Ok(rig),
+        }
+    }
+
+    /// How many clients put on the load, if they are several.
+    fn clients(&self) -> Option<u32> {
+        let fleet = self.fleet.as_ref()?;
+        Some(fleet.lock().unwrap_or_else(PoisonError::into_inner).count())
+    }
+
+    /// Makes sure that this process may open so many.
+    ///
+    /// # Errors
+    /// It may not.
+    pub(crate) fn allow_connections(&self, connections: u32) -> Result<()> {
+        Ok(host::allow_open_files(u64::from(connections), OTHER_FILES)?)
     }
 
     /// Ends a server that was started for the run, and starts another: what differs from start to
@@ -76,26 +134,106 @@ impl<'r> Rig<'r> {
         self.server.prepare(&plan.target, &plan.setup)?;
         let watch = self.server.watch(&plan.target, self.sample);
         let begun = watch.begin();
-        let measurement = self.server.with_cluster(plan, |cluster| {
+        let Some(fleet) = &self.fleet else {
+            let measurement =
+                self.load(plan, start_at.map_or(Start::Ready, Start::At), observer)?;
+            let mut run = self.run_of(plan.clone(), measurement, watch.end(begun));
+            run.warnings.extend(self.unfit(plan));
+            return Ok(run);
+        };
+        let mut fleet = fleet.lock().unwrap_or_else(PoisonError::into_inner);
+        let gathered = fleet.carry_out(&self.reached(plan)?, self.interrupted, observer)?;
+        self.whole(plan, gathered, watch.end(begun))
+    }
+
+    /// Carries out a share of a plan, for a coordinator that prepares and watches the server.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub(crate) fn run_share(
+        &self,
+        plan: &Plan,
+        barrier: &Barrier,
+        observer: &mut dyn Observer,
+    ) -> Result<Run> {
+        let watch = host::Watch::of_this_machine(self.server.address.clone());
+        let begun = watch.begin();
+        let measurement = self.load(plan, Start::Released(barrier), observer)?;
+        let mut run = self.run_of(plan.clone(), measurement, watch.end(begun));
+        // What else there is to warn of follows from what all shares are together.
+        run.warnings = self.unfit(plan);
+        Ok(run)
+    }
+
+    /// Puts on the load.
+    fn load(
+        &self,
+        plan: &Plan,
+        start: Start<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<Measurement> {
+        self.server.with_cluster(plan, |cluster| {
             let load = runner::Job {
                 plan,
                 address: &self.server.address_now(),
                 resolver: self.server.resolver().filter(|_| plan.reconnect),
                 tls: self.server.tls.as_ref(),
                 local_ports: host::local_ports(),
-                start_at,
+                start,
                 cluster,
                 interrupted: self.interrupted,
             };
             let run = runner::run(&load, observer);
             run.with_context(|| format!("starting the test {}", plan.name))
-        })?;
-        let watched = watch.end(begun);
+        })
+    }
+
+    fn run_of(&self, plan: Plan, measurement: Measurement, watched: Watched) -> Run {
         let facts = self.server.facts.clone();
         let version = env!("CARGO_PKG_VERSION").to_owned();
-        let mut run = Run::new(plan.clone(), measurement, facts, version, watched);
-        run.warnings.extend(self.unfit(plan));
+        let mut run = Run::new(plan, measurement, facts, version, watched);
         run.host = Some(self.machine.clone());
+        run
+    }
+
+    /// The plan for clients of ours: a server that was started for the run is to them one that is
+    /// there.
+    fn reached(&self, plan: &Plan) -> Result<Plan> {
+        let mut parts: PlanParts = (**plan).clone();
+        if matches!(parts.target.endpoint, Endpoint::Spawned { .. }) {
+            parts.target.endpoint = match &self.server.address {
+                host::Address::Tcp(address) => {
+                    Endpoint::Tcp { host: address.ip().to_string(), port: address.port() }
+                }
+                host::Address::Unix(path) => Endpoint::Unix(path.clone()),
+            };
+        }
+        Ok(parts.build()?)
+    }
+
+    /// The run of all clients together.
+    fn whole(&self, plan: &Plan, gathered: Gathered, ours: Watched) -> Result<Run> {
+        let watched = gathered.watched_with(ours);
+        let Gathered { measurement, workers, clients, hosts, here, warnings, lost, .. } = gathered;
+        let mut parts: PlanParts = (**plan).clone();
+        parts.fleet.workers = workers;
+        parts.fleet.multi_thread |= workers > 1;
+        let mut run = self.run_of(parts.build()?, measurement, watched);
+        let found = report::warnings(&run.plan, &run.measurement, &run.watched);
+        // What a client sent in the last second before it was lost is in no count of ours.
+        let known = found.into_iter().filter(|w| !lost || w.kind != WarningKind::OtherClients);
+        run.warnings = known.map(|warning| warning.text).chain(warnings).collect();
+        if here {
+            run.warnings.extend(self.unfit(plan));
+        }
+        let mut hosts = hosts.into_iter();
+        run.host = if here { run.host } else { hosts.next() };
+        run.other_hosts = hosts.collect();
+        run.verdict = match clients.rows.iter().position(|row| row.lost.is_some()) {
+            Some(lost) => Verdict::unknown(&format!("{} was lost", clients.called(lost))),
+            None => Verdict::of_clients(&run.plan, &run.measurement, &run.watched, &clients),
+        };
+        run.clients = Some(clients);
         Ok(run)
     }
 

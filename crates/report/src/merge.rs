@@ -134,6 +134,7 @@ fn merge_test(names: &[String], shares: Vec<Run>, missing: &[u32]) -> Result<Run
         measurement,
         host,
         other_hosts,
+        clients: None,
         server,
         version,
         watched,

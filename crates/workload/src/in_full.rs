@@ -44,8 +44,7 @@ mod tests {
             unix: false,
             cpus: vec![],
         };
-        parts.sequence =
-            vec![CommandSpec::parse([&b"acl"[..], b"setuser", b"u", b">hunter2\xff"])];
+        parts.sequence = vec![CommandSpec::parse([&b"acl"[..], b"setuser", b"u", b">hunter2\xff"])];
         let rows = vec![vec![b"\xff".to_vec()], vec![b"2".to_vec()]];
         let data = Dataset::new("f".into(), vec!["a".into()], rows).unwrap();
         parts.dataset = Some(data.into());

@@ -34,7 +34,12 @@ pub(crate) fn sweep(job: &SweepJob) -> Result<End> {
     notes.iter().try_for_each(aside::say)?;
     let mut files = Files::open(job.output.json_place()?, &job.output.pages)?;
     let interrupted = signals::interrupted().context("asking to be told of Ctrl-C")?;
-    let mut rig = Rig::reach(&widest.target, widest.own_connections(), &interrupted)?;
+    let mut rig = Rig::reach_for(
+        &widest.target,
+        widest.own_connections(),
+        job.points.first().and_then(|(_, job)| job.several.as_ref()),
+        &interrupted,
+    )?;
     rig.sample = job.points.iter().any(|(_, job)| job.output.sample);
     tell_about(&rig.server, widest, &Aside::Stderr)?;
     let mut sweep = Sweep::new(job.axes.clone());

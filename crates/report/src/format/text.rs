@@ -31,6 +31,7 @@ impl Format for Text {
         }
         write_setup(summary, out)?;
         write_figures(summary, out)?;
+        super::clients::write_clients(summary, out)?;
         if let Some(found_nothing) = summary.found_nothing() {
             writeln!(out, "  {found_nothing}")?;
         }

@@ -8,6 +8,7 @@
 //! The layout is explained in `docs/results.md` and fixed by `docs/schema/keystorm.run.1.json`.
 
 mod counts;
+mod growth;
 mod latency;
 mod node;
 mod outages;
@@ -22,6 +23,7 @@ use thiserror::Error;
 use workload::Plan;
 
 use crate::{Figures, Repeat, Run, Summary};
+pub use growth::Growth;
 use repeats::RepeatsRecord;
 use test::{TestRecord, WorkerRecord};
 

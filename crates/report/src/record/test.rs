@@ -18,7 +18,7 @@ use super::node::NodeRecord;
 use super::outages::OutageRecord;
 use super::timeline::{self, PointRecord};
 use super::{Common, RecordError};
-use crate::{Repeat, Run, Summary, Verdict};
+use crate::{Clients, Repeat, Run, Summary, Verdict};
 
 /// One test.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -58,6 +58,9 @@ pub(super) struct TestRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     failure: Option<String>,
     client: ClientRecord,
+    /// Several clients that carried it out together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    clients: Option<Clients>,
     exact: Exact,
 }
 
@@ -82,7 +85,7 @@ struct Latencies {
 
 /// One of the different commands of the sequence. Without a `response` of its own, response time is service time.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct CommandRecord {
+pub(super) struct CommandRecord {
     name: String,
     ok: u64,
     miss: u64,
@@ -99,7 +102,7 @@ struct CommandLatencies {
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct ConnectionRecord {
+pub(super) struct ConnectionRecord {
     connect_ms: LatencyRecord,
     dropped: u64,
     #[serde(default)]
@@ -135,7 +138,7 @@ struct NegotiatedRecord {
 
 /// How late requests of an open loop were sent.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct LatenessRecord {
+pub(super) struct LatenessRecord {
     /// From due to sent.
     total: LatencyRecord,
     /// The part of it for which a connection had room.
@@ -146,12 +149,12 @@ struct LatenessRecord {
 }
 
 impl LatenessRecord {
-    fn of(lateness: &Lateness) -> Result<Self, RecordError> {
+    pub(super) fn of(lateness: &Lateness) -> Result<Self, RecordError> {
         let Lateness { total, own, due } = lateness;
         Ok(Self { total: LatencyRecord::of(total)?, own: LatencyRecord::of(own)?, due: Some(*due) })
     }
 
-    fn lateness(&self) -> Result<Lateness, RecordError> {
+    pub(super) fn lateness(&self) -> Result<Lateness, RecordError> {
         let total = self.total.latency()?;
         let due = self.due.unwrap_or(total.count());
         Ok(Lateness { total, own: self.own.latency()?, due })
@@ -199,7 +202,7 @@ impl WorkerRecord {
 impl TestRecord {
     pub(super) fn of(run: &Run) -> Result<Self, RecordError> {
         // What all tests have in common stands in the document.
-        let Run { plan, repeat, measurement, watched, verdict, warnings, .. } = run;
+        let Run { plan, repeat, measurement, clients, watched, verdict, warnings, .. } = run;
         let Run { host: _, other_hosts: _, server: _, version: _, .. } = run;
         let Measurement {
             total,
@@ -259,6 +262,7 @@ impl TestRecord {
                 engine_note: engine_note.clone(),
                 workers: workers.iter().map(WorkerRecord::of).collect(),
             },
+            clients: clients.clone(),
             exact: Exact {
                 elapsed_ns: *elapsed_ns,
                 timeline_interval_ns: *interval_ns,
@@ -322,6 +326,7 @@ impl TestRecord {
             measurement,
             host: common.host.clone(),
             other_hosts: common.other_hosts.clone(),
+            clients: self.clients,
             server: common.server.clone(),
             version: common.version.clone(),
             watched: self.watched,
@@ -349,7 +354,7 @@ fn written(time: SystemTime) -> String {
 }
 
 impl CommandRecord {
-    fn of(name: String, tally: &CommandTally) -> Result<Self, RecordError> {
+    pub(super) fn of(name: String, tally: &CommandTally) -> Result<Self, RecordError> {
         let CommandTally { service, scheduled_response, first_byte, ok, miss } = tally;
         Ok(Self {
             name,
@@ -363,7 +368,7 @@ impl CommandRecord {
         })
     }
 
-    fn tally(&self) -> Result<CommandTally, RecordError> {
+    pub(super) fn tally(&self) -> Result<CommandTally, RecordError> {
         let CommandLatencies { service, response, first_byte } = &self.latency_ms;
         let latency =
             |l: &Option<LatencyRecord>| l.as_ref().map(LatencyRecord::latency).transpose();
@@ -378,7 +383,7 @@ impl CommandRecord {
 }
 
 impl ConnectionRecord {
-    fn of(tally: &ConnectionTally) -> Result<Self, RecordError> {
+    pub(super) fn of(tally: &ConnectionTally) -> Result<Self, RecordError> {
         let ConnectionTally {
             connect,
             tls,
@@ -405,7 +410,7 @@ impl ConnectionRecord {
         })
     }
 
-    fn tally(&self) -> Result<ConnectionTally, RecordError> {
+    pub(super) fn tally(&self) -> Result<ConnectionTally, RecordError> {
         Ok(ConnectionTally {
             connect: self.connect_ms.latency()?,
             tls: self.tls.as_ref().map(TlsRecord::tally).transpose()?.unwrap_or_default(),

@@ -2,6 +2,7 @@
 //!
 //! Two stages: [`options`] holds what was typed, its [`values`] read, and [`plans`] what it means.
 
+mod clients;
 mod dataset;
 mod keys;
 mod options;

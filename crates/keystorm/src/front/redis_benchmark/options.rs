@@ -14,6 +14,7 @@ use workload::{Content, KeyDist};
 use crate::front::MetricsAt;
 use crate::front::show::format_name;
 
+use super::clients::ClientOptions;
 use super::payload::{Size, size};
 use super::persona::PEERS;
 use super::values::{
@@ -40,6 +41,8 @@ pub(in crate::front) struct Options {
     pub(super) tls: TlsArgs,
     #[command(flatten, next_help_heading = "Load")]
     pub(super) load: LoadOptions,
+    #[command(flatten, next_help_heading = "Several clients")]
+    pub(super) clients: ClientOptions,
     #[command(flatten, next_help_heading = "Commands, keys and values")]
     pub(super) data: DataOptions,
     #[command(flatten, next_help_heading = "Results")]

@@ -90,7 +90,8 @@ pub(super) fn job(options: Options, persona: Persona, after: After) -> Result<Jo
         ));
     }
     let repeats = options.load.repeats.unwrap_or(1);
-    Ok(Job { plans, action, repeats, output, notes, start_at })
+    let several = options.clients.several(&plans)?;
+    Ok(Job { plans, action, repeats, output, notes, start_at, several })
 }
 
 /// Warnings in the peers' words.
