@@ -10,8 +10,9 @@ use runner::tally_shape;
 use workload::Plan;
 
 use crate::clock::{self, Offset};
+use crate::fleet::Fleet;
 use crate::round::{Part, Round};
-use crate::{Broken, fleet::Fleet};
+use crate::{Broken, OnLoss};
 
 /// What several clients saw, added up.
 #[derive(Debug)]
@@ -37,6 +38,9 @@ pub struct Gathered {
 impl Gathered {
     pub(crate) fn of(round: Round<'_>) -> Result<Self, Broken> {
         let Round { fleet, shares, parts, start, .. } = round;
+        let Some(whole) = shares.first().cloned() else {
+            return Err(Broken("there is no client".to_owned()));
+        };
         let begun: Vec<(f64, f64)> = parts.iter().map(|part| began(part, start)).collect();
         let (skew_ns, bound_ns) = clock::spread(&begun);
         let first_ns = begun.iter().map(|(ns, _)| *ns).fold(f64::INFINITY, f64::min);
@@ -73,6 +77,9 @@ impl Gathered {
         let Some(Run { plan, measurement, .. }) = merged.runs.into_iter().next() else {
             return Err(Broken("no client told anything".to_owned()));
         };
+        if lost && fleet.on_loss == OnLoss::GoOn {
+            warnings.push(left(&whole, &rows));
+        }
         let clients =
             Clients { start_skew_us: skew_ns / 1e3, start_skew_bound_us: bound_ns / 1e3, rows };
         let workers = plan.fleet.workers;
@@ -110,6 +117,21 @@ fn began(part: &Part, start: Option<(u64, std::time::SystemTime)>) -> (f64, f64)
     match (part.offset, part.begun_ns) {
         (Some(offset), Some(begun_ns)) => (offset.ours_ns(begun_ns), offset.bound_ns),
         (offset, _) => (planned_ns, offset.map_or(0.0, |offset| offset.bound_ns)),
+    }
+}
+
+/// What load was left of the whole when clients were lost and the others went on.
+fn left(whole: &Plan, rows: &[ClientRow]) -> String {
+    let kept = rows.iter().filter(|row| row.lost.is_none()).count();
+    let of = rows.len();
+    let schedule = whole.pace.schedule();
+    match schedule.map(|s| s.rate_per_s().unwrap_or_else(|| s.peak_per_s())) {
+        Some(rate) => format!(
+            "after the loss the load was {:.0} of the {rate:.0} requests per second that were asked \
+             for",
+            rate * kept as f64 / of as f64
+        ),
+        None => format!("after the loss the load was that of {kept} of {of} clients"),
     }
 }
 

@@ -86,7 +86,8 @@ impl<'f> Round<'f> {
             let why = client.lost.clone().unwrap_or_default();
             return Err(Broken(format!("{} is lost ({why}), so nothing starts", client.called)));
         }
-        let of = fleet.count();
+        // Of an experiment, a plan may have fewer connections than there are clients.
+        let of = fleet.count().min(plan.fleet.connections);
         let share = |client: usize| {
             share_of(plan, Shard { index: client as u32 + 1, of }, fleet.is_here(client))
         };
@@ -153,7 +154,9 @@ impl<'f> Round<'f> {
         if self.interrupted.load(Ordering::Relaxed) {
             self.stop("interrupted");
         }
-        if let Some((client, at, News::Said(said))) = self.fleet.hear(patience, true) {
+        if let Some((client, at, News::Said(said))) = self.fleet.hear(patience, true)
+            && client < self.parts.len()
+        {
             self.take(client, at, *said);
         }
         self.count_the_lost();

@@ -25,6 +25,7 @@ mod saved;
 mod sentinel;
 mod serve;
 mod server;
+mod server_clock;
 mod signals;
 
 use std::process::ExitCode;

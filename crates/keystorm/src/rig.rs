@@ -19,6 +19,7 @@ use workload::{Endpoint, Plan, PlanParts, Target};
 use crate::front::Several;
 
 use crate::server::Server;
+use crate::server_clock::ServerClock;
 
 /// Files open beside the connections: standard streams, pollers, timers, libraries.
 const OTHER_FILES: u64 = 32;
@@ -34,6 +35,8 @@ pub(crate) struct Rig<'r> {
     fleet: Option<Mutex<Fleet>>,
     /// Whether the server is looked at once a second while load runs.
     pub(crate) sample: bool,
+    /// Whether times are those of the server's clock.
+    pub(crate) server_clock: bool,
 }
 
 impl<'r> Rig<'r> {
@@ -59,7 +62,15 @@ impl<'r> Rig<'r> {
             host::check_sources(&target.sources)?;
         }
         let server = Server::reach(target, connections)?;
-        Ok(Self { server, connections, machine, interrupted, fleet, sample: false })
+        Ok(Self {
+            server,
+            connections,
+            machine,
+            interrupted,
+            fleet,
+            sample: false,
+            server_clock: false,
+        })
     }
 
     /// The same, for plans of which the widest has `connections`, and every client gets one.
@@ -135,15 +146,43 @@ impl<'r> Rig<'r> {
         let watch = self.server.watch(&plan.target, self.sample);
         let begun = watch.begin();
         let Some(fleet) = &self.fleet else {
-            let measurement =
-                self.load(plan, start_at.map_or(Start::Ready, Start::At), observer)?;
+            let clock = self.server_clock.then(|| self.ask_clock(plan)).transpose()?;
+            let start_at = match (&clock, start_at) {
+                (Some(clock), Some(at)) if clock.agrees => Some(clock.here(at)),
+                (_, at) => at,
+            };
+            let start = start_at.map_or(Start::Ready, Start::At);
+            let measurement = self.load(plan, start, observer)?;
             let mut run = self.run_of(plan.clone(), measurement, watch.end(begun));
             run.warnings.extend(self.unfit(plan));
+            if let Some(clock) = clock {
+                self.stamp(&mut run, &clock);
+            }
             return Ok(run);
         };
         let mut fleet = fleet.lock().unwrap_or_else(PoisonError::into_inner);
         let gathered = fleet.carry_out(&self.reached(plan)?, self.interrupted, observer)?;
         self.whole(plan, gathered, watch.end(begun))
+    }
+
+    fn ask_clock(&self, plan: &Plan) -> Result<ServerClock> {
+        ServerClock::ask(&mut self.server.clock(&plan.target)?)
+    }
+
+    /// Gives a run the times of the server's clock, if that is one.
+    fn stamp(&self, run: &mut Run, clock: &ServerClock) {
+        if !clock.agrees {
+            run.warnings.push(
+                "--clock server: the answers to TIME contradict each other: several servers answer, \
+                 or the clock was set; times are this machine's"
+                    .to_owned(),
+            );
+            return;
+        }
+        run.measurement.started_at = clock.there(run.measurement.started_at);
+        // A server that has gone tells no time, and the run says so.
+        let later = self.ask_clock(&run.plan).ok();
+        run.clock = Some(clock.kept(later.as_ref()));
     }
 
     /// Carries out a share of a plan, for a coordinator that prepares and watches the server.

@@ -19,6 +19,20 @@ pub struct Clients {
     pub rows: Vec<ClientRow>,
 }
 
+/// A clock that a run's times are of, where it is not the host's.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Clock {
+    /// Whose it is: `server`.
+    pub by: String,
+    /// By how much it was ahead of the host's, in microseconds.
+    pub ahead_us: f64,
+    /// By how much that may be wrong.
+    pub bound_us: f64,
+    /// By how much the two moved against each other until the end of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drift_us: Option<f64>,
+}
+
 /// What is said of one client.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ClientRow {
@@ -101,6 +115,30 @@ impl ClientRow {
 }
 
 impl Clients {
+    /// The clients that these runs are of, each by its name; `None` unless all their times are of one
+    /// clock, so that it is known how far apart they began.
+    pub(crate) fn of_merged(names: &[String], shares: &[Run]) -> Option<Self> {
+        let first = shares.iter().map(|share| share.measurement.started_at).min()?;
+        let mut bounds = Vec::new();
+        let mut rows = Vec::new();
+        for ((name, share), number) in names.iter().zip(shares).zip(1..) {
+            let clock = share.clock.as_ref()?;
+            let late = share.measurement.started_at.duration_since(first).unwrap_or_default();
+            bounds.push(clock.bound_us);
+            rows.push(ClientRow {
+                hostname: share.host.as_ref().and_then(|host| host.hostname.clone()),
+                began_us: late.as_secs_f64() * 1e6,
+                clock_bound_us: clock.bound_us,
+                clock_drift_us: clock.drift_us,
+                ..ClientRow::of(number, name, share)
+            });
+        }
+        bounds.sort_by(|a, b| b.total_cmp(a));
+        let start_skew_us = rows.iter().map(|row| row.began_us).fold(0.0, f64::max);
+        let start_skew_bound_us = bounds.iter().take(2).sum();
+        (rows.len() > 1).then_some(Self { start_skew_us, start_skew_bound_us, rows })
+    }
+
     /// `client 3 of 4 (NAME)`, of the row with this index.
     #[must_use]
     pub fn called(&self, index: usize) -> String {

@@ -10,7 +10,7 @@ use measure::{Ending, Measurement, Outage, Timeline};
 use workload::{Pace, Plan, PlanParts, Shard, Stop, limits};
 
 use crate::differ::{Difference, differences};
-use crate::{LimitedBy, Loaded, RecordError, Run, Verdict, escape};
+use crate::{Clients, LimitedBy, Loaded, RecordError, Run, Verdict, escape};
 
 /// Where plans may differ whose runs add up, by path: what is of one machine.
 const OF_MACHINES: [&str; 5] =
@@ -115,6 +115,7 @@ fn merge_test(names: &[String], shares: Vec<Run>, missing: &[u32]) -> Result<Run
     }
     let other_hosts = hosts.split_off(hosts.len().min(1));
     let warnings = warnings(names, &shares);
+    let clients = Clients::of_merged(names, &shares);
     let verdict_of_one = first.verdict.clone();
     // All watched one server at one time; what the first saw is what there was to see.
     let watched = first.watched.clone();
@@ -134,7 +135,8 @@ fn merge_test(names: &[String], shares: Vec<Run>, missing: &[u32]) -> Result<Run
         measurement,
         host,
         other_hosts,
-        clients: None,
+        clients,
+        clock: None,
         server,
         version,
         watched,

@@ -7,7 +7,7 @@ use host::{HostFacts, ServerFacts, Watched};
 use measure::Measurement;
 use workload::Plan;
 
-use crate::{Clients, Repeat, Verdict, warnings};
+use crate::{Clients, Clock, Repeat, Verdict, warnings};
 
 /// One plan carried out.
 #[derive(Debug, Clone)]
@@ -24,6 +24,8 @@ pub struct Run {
     pub other_hosts: Vec<HostFacts>,
     /// The clients that carried it out together, if they were several.
     pub clients: Option<Clients>,
+    /// The clock that its times are of, where that is not the host's.
+    pub clock: Option<Clock>,
     /// Who answered.
     pub server: ServerFacts,
     /// The version of keystorm that carried it out.
@@ -57,6 +59,7 @@ impl Run {
             host,
             other_hosts,
             clients,
+            clock: None,
             server,
             version,
             watched,

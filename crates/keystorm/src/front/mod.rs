@@ -120,6 +120,8 @@ pub(crate) struct Job {
     pub(crate) start_at: Option<SystemTime>,
     /// The clients that carry it out, if they are several.
     pub(crate) several: Option<Several>,
+    /// Whether times are those of the server's clock.
+    pub(crate) server_clock: bool,
 }
 
 /// Several clients that put on one load.

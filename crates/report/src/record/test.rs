@@ -18,7 +18,7 @@ use super::node::NodeRecord;
 use super::outages::OutageRecord;
 use super::timeline::{self, PointRecord};
 use super::{Common, RecordError};
-use crate::{Clients, Repeat, Run, Summary, Verdict};
+use crate::{Clients, Clock, Repeat, Run, Summary, Verdict};
 
 /// One test.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -61,6 +61,9 @@ pub(super) struct TestRecord {
     /// Several clients that carried it out together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     clients: Option<Clients>,
+    /// The clock that its times are of, where that is not the host's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    clock: Option<Clock>,
     exact: Exact,
 }
 
@@ -202,7 +205,7 @@ impl WorkerRecord {
 impl TestRecord {
     pub(super) fn of(run: &Run) -> Result<Self, RecordError> {
         // What all tests have in common stands in the document.
-        let Run { plan, repeat, measurement, clients, watched, verdict, warnings, .. } = run;
+        let Run { plan, repeat, measurement, clients, clock, watched, verdict, warnings, .. } = run;
         let Run { host: _, other_hosts: _, server: _, version: _, .. } = run;
         let Measurement {
             total,
@@ -263,6 +266,7 @@ impl TestRecord {
                 workers: workers.iter().map(WorkerRecord::of).collect(),
             },
             clients: clients.clone(),
+            clock: clock.clone(),
             exact: Exact {
                 elapsed_ns: *elapsed_ns,
                 timeline_interval_ns: *interval_ns,
@@ -327,6 +331,7 @@ impl TestRecord {
             host: common.host.clone(),
             other_hosts: common.other_hosts.clone(),
             clients: self.clients,
+            clock: self.clock,
             server: common.server.clone(),
             version: common.version.clone(),
             watched: self.watched,

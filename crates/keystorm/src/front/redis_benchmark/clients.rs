@@ -13,9 +13,19 @@ pub(super) struct ClientOptions {
     /// keystorm-on-NAME, such as ray. Requests, rate and connections are those of all together
     #[arg(long, value_name = "WHERE", conflicts_with_all = ["shard", "start_at", "idle"])]
     pub(super) on: Option<On>,
+    /// Whose clock --start-at is of, and the times in results: `server` for the server's (TIME), which
+    /// all that load it reach [default: this machine's]
+    #[arg(long, value_name = "WHOSE", conflicts_with = "on")]
+    pub(super) clock: Option<ClockArg>,
     /// When a client of --on is lost: `stop` the others, or `go-on` with theirs [default: stop]
     #[arg(long, value_name = "WHAT", requires = "on")]
     pub(super) on_loss: Option<OnLossArg>,
+}
+
+/// `--clock`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum ClockArg {
+    Server,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

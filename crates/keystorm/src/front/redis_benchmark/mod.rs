@@ -9,6 +9,7 @@ mod options;
 mod payload;
 mod persona;
 mod plans;
+mod rank;
 mod rate;
 mod target;
 mod tls;

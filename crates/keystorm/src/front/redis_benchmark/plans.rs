@@ -90,8 +90,9 @@ pub(super) fn job(options: Options, persona: Persona, after: After) -> Result<Jo
         ));
     }
     let repeats = options.load.repeats.unwrap_or(1);
+    let server_clock = options.clients.clock.is_some();
     let several = options.clients.several(&plans)?;
-    Ok(Job { plans, action, repeats, output, notes, start_at, several })
+    Ok(Job { plans, action, repeats, output, notes, start_at, several, server_clock })
 }
 
 /// Warnings in the peers' words.
