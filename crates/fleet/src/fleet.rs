@@ -152,7 +152,8 @@ impl Fleet {
         said
     }
 
-    /// Carries out a plan, of which each client gets its share.
+    /// Carries out a plan, of which each client gets its share. `started` is told when load begins,
+    /// a little before.
     ///
     /// # Errors
     /// It came to nothing: a client could not begin, or was lost before the start.
@@ -161,8 +162,9 @@ impl Fleet {
         plan: &Plan,
         interrupted: &AtomicBool,
         observer: &mut dyn Observer,
+        started: &mut dyn FnMut(Instant),
     ) -> Result<Gathered, Broken> {
-        Round::begin(self, plan, interrupted, observer)?.carry_out()
+        Round::begin(self, plan, interrupted, observer, started)?.carry_out()
     }
 
     /// What is said or becomes of a client next, within so long. With `watched` a client that is silent

@@ -68,6 +68,7 @@ pub(crate) struct Round<'f> {
     pub(crate) start: Option<(u64, SystemTime)>,
     seconds: Seconds,
     observer: &'f mut dyn Observer,
+    started: &'f mut dyn FnMut(Instant),
     interrupted: &'f AtomicBool,
     /// Since when clients have been told to stop.
     stopping: Option<Instant>,
@@ -81,6 +82,7 @@ impl<'f> Round<'f> {
         plan: &Plan,
         interrupted: &'f AtomicBool,
         observer: &'f mut dyn Observer,
+        started: &'f mut dyn FnMut(Instant),
     ) -> Result<Self, Broken> {
         if let Some(client) = fleet.clients.iter().find(|client| client.lost.is_some()) {
             let why = client.lost.clone().unwrap_or_default();
@@ -105,6 +107,7 @@ impl<'f> Round<'f> {
             start: None,
             seconds,
             observer,
+            started,
             interrupted,
             stopping: None,
             pinged: 0,
@@ -249,6 +252,7 @@ impl<'f> Round<'f> {
         let lead = (began.elapsed() * 3).clamp(LEAD_MIN, LEAD_MAX);
         let start_ns = self.fleet.on_clock(Instant::now() + lead);
         self.start = Some((start_ns, SystemTime::now() + lead));
+        (self.started)(self.fleet.epoch + Duration::from_nanos(start_ns));
         for client in 0..self.parts.len() {
             let part = &mut self.parts[client];
             part.offset = Offset::of(&part.pings);

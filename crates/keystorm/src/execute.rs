@@ -64,7 +64,7 @@ fn carry_out(job: &Job) -> Result<End> {
     let mut rig =
         Rig::reach_for(&first.target, first.own_connections(), job.several.as_ref(), &interrupted)?;
     rig.sample = job.output.sample;
-    rig.server_clock = job.server_clock;
+    (rig.server_clock, rig.probe) = (job.server_clock, job.probe);
     tell_about(&rig.server, first, &asides.remarks)?;
     introduce_cluster(job, &rig.server, &asides.remarks)?;
     if job.repeats > 1 && !rig.server.is_own() {

@@ -19,6 +19,7 @@ mod laboratory;
 mod live;
 mod metrics;
 mod print;
+mod probe;
 mod reported;
 mod rig;
 mod saved;

@@ -5,8 +5,8 @@
 //! What to do with a run is left to the caller.
 
 use std::sync::atomic::AtomicBool;
-use std::sync::{Mutex, OnceLock, PoisonError};
-use std::time::SystemTime;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Instant, SystemTime};
 
 use anyhow::{Context, Result};
 use fleet::{Fleet, Gathered, Unfit};
@@ -17,6 +17,7 @@ use runner::{Barrier, Observer, Start};
 use workload::{Endpoint, Plan, PlanParts, Target};
 
 use crate::front::Several;
+use crate::probe;
 
 use crate::server::Server;
 use crate::server_clock::ServerClock;
@@ -37,6 +38,8 @@ pub(crate) struct Rig<'r> {
     pub(crate) sample: bool,
     /// Whether times are those of the server's clock.
     pub(crate) server_clock: bool,
+    /// The rate of a probe beside the load, if one is wanted.
+    pub(crate) probe: Option<f64>,
 }
 
 impl<'r> Rig<'r> {
@@ -70,6 +73,7 @@ impl<'r> Rig<'r> {
             fleet,
             sample: false,
             server_clock: false,
+            probe: None,
         })
     }
 
@@ -143,6 +147,28 @@ impl<'r> Rig<'r> {
         observer: &mut dyn Observer,
     ) -> Result<Run> {
         self.server.prepare(&plan.target, &plan.setup)?;
+        let Some(rate_per_s) = self.probe else {
+            return self.run_without_probe(plan, start_at, None, observer);
+        };
+        let load = |barrier: &Arc<Barrier>| {
+            self.run_without_probe(plan, start_at, Some(barrier), observer)
+        };
+        let (mut run, probe) = probe::beside(self, plan, rate_per_s, load)?;
+        match probe {
+            Ok(probe) => run.probe = Some(probe),
+            Err(error) => run.warnings.push(report::escape(format!("the probe failed: {error:#}"))),
+        }
+        Ok(run)
+    }
+
+    /// The same, and releases a probe's barrier when load begins.
+    fn run_without_probe(
+        &self,
+        plan: &Plan,
+        start_at: Option<SystemTime>,
+        probe: Option<&Arc<Barrier>>,
+        observer: &mut dyn Observer,
+    ) -> Result<Run> {
         let watch = self.server.watch(&plan.target, self.sample);
         let begun = watch.begin();
         let Some(fleet) = &self.fleet else {
@@ -151,9 +177,21 @@ impl<'r> Rig<'r> {
                 (Some(clock), Some(at)) if clock.agrees => Some(clock.here(at)),
                 (_, at) => at,
             };
-            let start = start_at.map_or(Start::Ready, Start::At);
-            let measurement = self.load(plan, start, observer)?;
+            let both = probe.map(probe::with);
+            let start = match (start_at, &both) {
+                (Some(at), _) => {
+                    let ahead = at.duration_since(SystemTime::now()).unwrap_or_default();
+                    if let Some(barrier) = probe {
+                        barrier.release(Instant::now() + ahead);
+                    }
+                    Start::At(at)
+                }
+                (None, Some(both)) => Start::Released(both),
+                (None, None) => Start::Ready,
+            };
+            let measurement = self.load(plan, start, self.interrupted, observer)?;
             let mut run = self.run_of(plan.clone(), measurement, watch.end(begun));
+            run.warnings = Self::found(&run, probe.is_some()).collect();
             run.warnings.extend(self.unfit(plan));
             if let Some(clock) = clock {
                 self.stamp(&mut run, &clock);
@@ -161,8 +199,24 @@ impl<'r> Rig<'r> {
             return Ok(run);
         };
         let mut fleet = fleet.lock().unwrap_or_else(PoisonError::into_inner);
-        let gathered = fleet.carry_out(&self.reached(plan)?, self.interrupted, observer)?;
-        self.whole(plan, gathered, watch.end(begun))
+        let mut started = |at| {
+            if let Some(barrier) = probe {
+                barrier.release(at);
+            }
+        };
+        let plan_there = self.reached(plan)?;
+        let gathered = fleet.carry_out(&plan_there, self.interrupted, observer, &mut started)?;
+        self.whole(plan, gathered, probe.is_some(), watch.end(begun))
+    }
+
+    /// What spoiled a run. What a probe of ours sends, and a client in the last second before it was
+    /// lost, is in no count of the run's: with `strangers_unknown` nothing is said of other clients.
+    fn found(run: &Run, strangers_unknown: bool) -> impl Iterator<Item = String> + use<> {
+        let found = report::warnings(&run.plan, &run.measurement, &run.watched).into_iter();
+        let known = move |warning: &report::Warning| {
+            !strangers_unknown || warning.kind != WarningKind::OtherClients
+        };
+        found.filter(known).map(|warning| warning.text)
     }
 
     fn ask_clock(&self, plan: &Plan) -> Result<ServerClock> {
@@ -197,7 +251,7 @@ impl<'r> Rig<'r> {
     ) -> Result<Run> {
         let watch = host::Watch::of_this_machine(self.server.address.clone());
         let begun = watch.begin();
-        let measurement = self.load(plan, Start::Released(barrier), observer)?;
+        let measurement = self.load(plan, Start::Released(barrier), self.interrupted, observer)?;
         let mut run = self.run_of(plan.clone(), measurement, watch.end(begun));
         // What else there is to warn of follows from what all shares are together.
         run.warnings = self.unfit(plan);
@@ -205,10 +259,14 @@ impl<'r> Rig<'r> {
     }
 
     /// Puts on the load.
-    fn load(
+    ///
+    /// # Errors
+    /// It could not be started.
+    pub(crate) fn load(
         &self,
         plan: &Plan,
         start: Start<'_>,
+        interrupted: &AtomicBool,
         observer: &mut dyn Observer,
     ) -> Result<Measurement> {
         self.server.with_cluster(plan, |cluster| {
@@ -220,7 +278,7 @@ impl<'r> Rig<'r> {
                 local_ports: host::local_ports(),
                 start,
                 cluster,
-                interrupted: self.interrupted,
+                interrupted,
             };
             let run = runner::run(&load, observer);
             run.with_context(|| format!("starting the test {}", plan.name))
@@ -251,17 +309,14 @@ impl<'r> Rig<'r> {
     }
 
     /// The run of all clients together.
-    fn whole(&self, plan: &Plan, gathered: Gathered, ours: Watched) -> Result<Run> {
+    fn whole(&self, plan: &Plan, gathered: Gathered, probed: bool, ours: Watched) -> Result<Run> {
         let watched = gathered.watched_with(ours);
         let Gathered { measurement, workers, clients, hosts, here, warnings, lost, .. } = gathered;
         let mut parts: PlanParts = (**plan).clone();
         parts.fleet.workers = workers;
         parts.fleet.multi_thread |= workers > 1;
         let mut run = self.run_of(parts.build()?, measurement, watched);
-        let found = report::warnings(&run.plan, &run.measurement, &run.watched);
-        // What a client sent in the last second before it was lost is in no count of ours.
-        let known = found.into_iter().filter(|w| !lost || w.kind != WarningKind::OtherClients);
-        run.warnings = known.map(|warning| warning.text).chain(warnings).collect();
+        run.warnings = Self::found(&run, lost || probed).chain(warnings).collect();
         if here {
             run.warnings.extend(self.unfit(plan));
         }

@@ -115,6 +115,8 @@ fn merge_test(names: &[String], shares: Vec<Run>, missing: &[u32]) -> Result<Run
     }
     let other_hosts = hosts.split_off(hosts.len().min(1));
     let warnings = warnings(names, &shares);
+    // One client has it.
+    let probe = shares.iter().find_map(|share| share.probe.clone());
     let clients = Clients::of_merged(names, &shares);
     let verdict_of_one = first.verdict.clone();
     // All watched one server at one time; what the first saw is what there was to see.
@@ -136,6 +138,7 @@ fn merge_test(names: &[String], shares: Vec<Run>, missing: &[u32]) -> Result<Run
         host,
         other_hosts,
         clients,
+        probe,
         clock: None,
         server,
         version,

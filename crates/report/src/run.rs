@@ -7,7 +7,7 @@ use host::{HostFacts, ServerFacts, Watched};
 use measure::Measurement;
 use workload::Plan;
 
-use crate::{Clients, Clock, Repeat, Verdict, warnings};
+use crate::{Clients, Clock, Probe, Repeat, Verdict, warnings};
 
 /// One plan carried out.
 #[derive(Debug, Clone)]
@@ -24,6 +24,8 @@ pub struct Run {
     pub other_hosts: Vec<HostFacts>,
     /// The clients that carried it out together, if they were several.
     pub clients: Option<Clients>,
+    /// What a quiet client saw beside the load, if there was one.
+    pub probe: Option<Probe>,
     /// The clock that its times are of, where that is not the host's.
     pub clock: Option<Clock>,
     /// Who answered.
@@ -59,6 +61,7 @@ impl Run {
             host,
             other_hosts,
             clients,
+            probe: None,
             clock: None,
             server,
             version,

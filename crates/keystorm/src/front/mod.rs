@@ -122,6 +122,8 @@ pub(crate) struct Job {
     pub(crate) several: Option<Several>,
     /// Whether times are those of the server's clock.
     pub(crate) server_clock: bool,
+    /// The rate of a probe beside the load, if one is wanted.
+    pub(crate) probe: Option<f64>,
 }
 
 /// Several clients that put on one load.

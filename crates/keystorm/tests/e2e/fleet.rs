@@ -111,6 +111,34 @@ fn experiments_are_carried_out_by_the_clients() {
     assert_eq!(server.calls("ping"), 400);
 }
 
+#[test]
+fn a_probe_measures_beside_the_load_and_stands_first() {
+    let (server, (_dir, file)) = (Server::redis(), place());
+    for (on, conns) in [("", 4), ("--on local:2", 4)] {
+        server.reset();
+        let line =
+            format!("-t get --duration 1 -c {conns} --probe 200 {on} --json {}", file.display());
+        let ran = server.run(&line).ok();
+        let rows: Vec<&str> = ran.out.lines().filter(|line| line.contains(" (ms)  ")).collect();
+        assert!(rows[0].starts_with("  probe (ms) ") && rows[1].starts_with("  latency (ms) "));
+        let document = json(&file);
+        valid_by("keystorm.run.1.json", &document);
+        let test = &document["tests"][0];
+        let probed = test["probe"]["requests"].as_u64().unwrap();
+        assert!((1..=201).contains(&probed), "{probed}");
+        let executed = server.calls("get");
+        assert_eq!(test["requests"].as_u64().unwrap() + probed, executed, "{on}");
+        let strangers = |w: &&Value| w.as_str().unwrap().contains("other clients");
+        assert_eq!(test["warnings"].as_array().unwrap().iter().find(strangers), None);
+        let shown = Keystorm::of(crate::server::KEYSTORM, ["show".into(), file.clone()]).run().ok();
+        assert_eq!(shown.out, ran.out);
+    }
+    // By count the probe ends with the load.
+    server.run("-t get -n 500 --probe 1k").ok().prints("  probe: 4 quiet connections ");
+    server.run("-t get --probe 0").exits(2).says("--probe");
+    Keystorm::new("sweep --probe 1k -t get --spawn").run().exits(2).says("--probe is for runs");
+}
+
 /// The processes that another has started.
 pub(crate) fn children(of: u32) -> Vec<u32> {
     let parent = |pid: u32| {

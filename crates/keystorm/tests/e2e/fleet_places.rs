@@ -2,11 +2,13 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
 
 use tempfile::TempDir;
 
 use crate::fleet::rows;
 use crate::program::Keystorm;
+use crate::real_clock::skip;
 use crate::record::{json, place};
 use crate::server::{KEYSTORM, Server};
 
@@ -66,6 +68,32 @@ fn hosts_are_reached_over_ssh() {
     assert_eq!(names, ["load1", "me@load2"]);
     let one = "client 1 of 2 (load1) and client 2 of 2 (me@load2) are on one machine";
     assert!(ran.out.contains(one), "{}", ran.out);
+}
+
+/// What stands in for ssh to a host whose clocks began an hour before those of this machine.
+const LATE: &str = r#"
+while [ $# -gt 2 ]; do shift; done
+case "$1" in
+late) exec unshare --time --monotonic 3600 --fork sh -c "$2";;
+esac
+exec sh -c "$2"
+"#;
+
+#[test]
+fn clocks_may_be_an_hour_apart() {
+    let allowed = Command::new("unshare").args(["--time", "--monotonic", "3600", "true"]).output();
+    if !allowed.is_ok_and(|ran| ran.status.success()) {
+        skip("clocks may be an hour apart", "unshare --time is not allowed here");
+        return;
+    }
+    let (server, (_dir, file)) = (Server::redis(), place());
+    let on = format!("ssh:now,late,program={KEYSTORM}");
+    let line = format!("-t set -n 1000 -c 4 --on {on} --json {}", file.display());
+    Stand::in_for("ssh", LATE).before(server.keystorm(&line)).run().ok();
+    let clients = &json(&file)["tests"][0]["clients"];
+    // Whatever the machine does meanwhile: it is no hour.
+    assert!(clients["start_skew_us"].as_f64().unwrap() < 60e6, "{clients}");
+    assert_eq!(server.calls("set"), 1000);
 }
 
 #[test]

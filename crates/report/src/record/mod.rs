@@ -12,6 +12,7 @@ mod growth;
 mod latency;
 mod node;
 mod outages;
+mod probe;
 mod repeats;
 mod test;
 mod timeline;

@@ -16,6 +16,7 @@ use super::counts::ErrorRecord;
 use super::latency::LatencyRecord;
 use super::node::NodeRecord;
 use super::outages::OutageRecord;
+use super::probe::ProbeRecord;
 use super::timeline::{self, PointRecord};
 use super::{Common, RecordError};
 use crate::{Clients, Clock, Repeat, Run, Summary, Verdict};
@@ -61,6 +62,9 @@ pub(super) struct TestRecord {
     /// Several clients that carried it out together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     clients: Option<Clients>,
+    /// What a quiet client saw beside the load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    probe: Option<ProbeRecord>,
     /// The clock that its times are of, where that is not the host's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     clock: Option<Clock>,
@@ -205,7 +209,18 @@ impl WorkerRecord {
 impl TestRecord {
     pub(super) fn of(run: &Run) -> Result<Self, RecordError> {
         // What all tests have in common stands in the document.
-        let Run { plan, repeat, measurement, clients, clock, watched, verdict, warnings, .. } = run;
+        let Run {
+            plan,
+            repeat,
+            measurement,
+            clients,
+            probe,
+            clock,
+            watched,
+            verdict,
+            warnings,
+            ..
+        } = run;
         let Run { host: _, other_hosts: _, server: _, version: _, .. } = run;
         let Measurement {
             total,
@@ -266,6 +281,7 @@ impl TestRecord {
                 workers: workers.iter().map(WorkerRecord::of).collect(),
             },
             clients: clients.clone(),
+            probe: probe.as_ref().map(ProbeRecord::of).transpose()?,
             clock: clock.clone(),
             exact: Exact {
                 elapsed_ns: *elapsed_ns,
@@ -331,6 +347,7 @@ impl TestRecord {
             host: common.host.clone(),
             other_hosts: common.other_hosts.clone(),
             clients: self.clients,
+            probe: self.probe.as_ref().map(ProbeRecord::probe).transpose()?,
             clock: self.clock,
             server: common.server.clone(),
             version: common.version.clone(),

@@ -4,6 +4,7 @@ use clap::ValueEnum;
 use fleet::{On, OnLoss};
 use workload::{Endpoint, Plan};
 
+use super::values::count;
 use crate::front::Several;
 
 #[derive(Debug, clap::Args)]
@@ -17,6 +18,11 @@ pub(super) struct ClientOptions {
     /// all that load it reach [default: this machine's]
     #[arg(long, value_name = "WHOSE", conflicts_with = "on")]
     pub(super) clock: Option<ClockArg>,
+    /// Measure with one more client meanwhile, of few connections and this rate: its latencies stand
+    /// first in the report, since a client that loads to the brim measures its own queues. With --on
+    /// it is here
+    #[arg(long, value_name = "RATE", value_parser = count, conflicts_with_all = ["idle", "shard"])]
+    pub(super) probe: Option<u64>,
     /// When a client of --on is lost: `stop` the others, or `go-on` with theirs [default: stop]
     #[arg(long, value_name = "WHAT", requires = "on")]
     pub(super) on_loss: Option<OnLossArg>,
