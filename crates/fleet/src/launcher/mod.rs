@@ -54,8 +54,11 @@ pub(crate) trait Launcher: Send {
 struct BuiltIn {
     name: &'static str,
     check: fn(&On) -> Result<u32, String>,
-    launch: fn(&On, &Sender<Event>) -> Result<Box<dyn Launcher>, Unfit>,
+    launch: Launch,
 }
+
+/// Places the clients of `--on`.
+type Launch = fn(&On, &Sender<Event>) -> Result<Box<dyn Launcher>, Unfit>;
 
 const BUILT_IN: [BuiltIn; 2] = [
     BuiltIn { name: local::NAME, check: local::check, launch: local::launch },

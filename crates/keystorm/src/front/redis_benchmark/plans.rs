@@ -93,7 +93,7 @@ pub(super) fn job(options: Options, persona: Persona, after: After) -> Result<Jo
     }
     let repeats = options.load.repeats.unwrap_or(1);
     let probe = options.clients.probe.map(|rate| rate as f64);
-    if probe.is_some_and(|rate| rate < 1.0 || rate > PROBE_MAX) {
+    if probe.is_some_and(|rate| !(1.0..=PROBE_MAX).contains(&rate)) {
         return Err(format!("--probe: between 1 and {PROBE_MAX} requests per second are possible"));
     }
     let server_clock = options.clients.clock.is_some();
