@@ -6,7 +6,7 @@ ARGS ?=
 CARGO ?= cargo
 TARGET = $${CARGO_TARGET_DIR:-target}
 
-.PHONY: help bench compare precision microbench test setup setup-test fmt lint
+.PHONY: help bench compare precision microbench test test-python package setup setup-test fmt lint
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -32,9 +32,18 @@ test: setup-test ## Everything that must pass: formatting, lints, all tests
 	$(CARGO) clippy --locked --all-targets -- -D warnings
 	@rm -f $(TARGET)/skipped-checks
 	$(CARGO) test --locked
+	@$(MAKE) --no-print-directory test-python
 	@if [ -s $(TARGET)/skipped-checks ]; then \
 	  echo "$$(wc -l <$(TARGET)/skipped-checks) checks of the real clock were skipped:"; \
 	  cat $(TARGET)/skipped-checks; fi
+
+test-python: ## The Python package against the debug build; Ray's tests where Ray is installed
+	$(CARGO) build --locked -p keystorm
+	cd python && PATH="$$(realpath ../$(TARGET))/debug:$$PATH" PYTHONPATH=. python3 -m unittest -v tests.test_keystorm
+
+package: setup ## The Python package with the program inside, as a wheel in target/packages
+	$(CARGO) build --release --locked -p keystorm
+	python3 python/build_wheel.py $(TARGET)/release/keystorm $(TARGET)/packages
 
 setup: ## Install a server, a linker and OpenSSL's headers where they are missing
 	@sh scripts/setup.sh

@@ -79,8 +79,13 @@ fn run_live(
     let Some([first_a, first_b]) = live.plans.first() else { bail!("there is no test to compare") };
     apples(first_a, first_b)?;
     let reach = |plan: &Plan| -> Result<Rig<'_>> {
-        let mut rig =
-            Rig::reach(&plan.target, plan.protocol, plan.own_connections(), &interrupted)?;
+        let mut rig = Rig::reach_for(
+            &plan.target,
+            plan.protocol,
+            plan.own_connections(),
+            job.several.as_ref(),
+            &interrupted,
+        )?;
         rig.sample = job.output.sample;
         tell_about(&rig.server, plan, &Aside::Stderr)?;
         Ok(rig)

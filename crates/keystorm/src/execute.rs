@@ -4,6 +4,7 @@ use std::io;
 use std::sync::atomic::Ordering;
 
 use anyhow::{Context, Result, anyhow};
+use fleet::Unfit;
 use measure::Ending;
 use report::Repeat;
 use workload::{Plan, ReadFrom};
@@ -41,7 +42,7 @@ pub(crate) fn say(text: &str) -> Result<End> {
 pub(crate) fn execute(job: &Job) -> Result<End> {
     let end = carry_out(job);
     match job.output.options.persona.is_peer() {
-        true => end.map_err(|error| match error.is::<Unread>() {
+        true => end.map_err(|error| match error.is::<Unread>() || error.is::<Unfit>() {
             true => error,
             false => anyhow!(aside::as_error(&format!("{error:#}"))),
         }),
@@ -60,9 +61,16 @@ fn carry_out(job: &Job) -> Result<End> {
     let serve = |at| Metrics::serve(at, &asides.remarks);
     let metrics = job.output.metrics.as_ref().map(serve).transpose()?;
     let interrupted = signals::interrupted().context("asking to be told of Ctrl-C")?;
-    let mut rig = Rig::reach(&first.target, first.protocol, first.own_connections(), &interrupted)?;
+    let mut rig = Rig::reach_for(
+        &first.target,
+        first.protocol,
+        first.own_connections(),
+        job.several.as_ref(),
+        &interrupted,
+    )?;
     rig.sample = job.output.sample;
     rig.tells = !job.output.options.persona.is_peer();
+    (rig.server_clock, rig.probe) = (job.server_clock, job.probe);
     tell_about(&rig.server, first, &asides.remarks)?;
     introduce_cluster(job, &rig.server, &asides.remarks)?;
     if job.repeats > 1 && !rig.server.is_own() {

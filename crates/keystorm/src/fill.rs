@@ -48,7 +48,7 @@ pub(crate) fn fill(rig: &Rig<'_>, plan: &Plan) -> Result<()> {
         }
         let fill = parts.build()?;
         let mut live = Live::new(&fill, 1, 1, Some(Persona::Ours));
-        let run = rig.run(&fill, None, &mut live)?;
+        let run = rig.run_without_probe(&fill, None, None, &mut live)?;
         live.clear();
         let measured = &run.measurement;
         match &measured.ending {

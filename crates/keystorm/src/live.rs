@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal, Write};
 
 use measure::Latency;
 use report::{Persona, Progress, cleared, progress_line};
-use runner::{INTERVAL_NS, Observer, Snapshot};
+use runner::{Observer, Snapshot};
 use workload::{Plan, Stop};
 
 /// Our line moves once a second, a multiple of the interval: a figure that changes more often
@@ -125,7 +125,7 @@ impl Observer for Live<'_> {
             self.warming_up = snapshot.warming_up;
             self.forget();
         }
-        self.since_ns += INTERVAL_NS;
+        self.since_ns += snapshot.span_ns;
         self.requests += snapshot.point.requests;
         self.recent.merge(&snapshot.tally.response());
         if !self.is_due(snapshot) {

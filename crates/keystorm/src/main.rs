@@ -13,23 +13,27 @@ mod cpus;
 mod execute;
 mod fill;
 mod front;
+mod hold;
 mod http;
 mod keep;
 mod laboratory;
 mod live;
 mod metrics;
 mod print;
+mod probe;
 mod reported;
 mod rig;
 mod saved;
 mod sentinel;
 mod serve;
 mod server;
+mod server_clock;
 mod signals;
 
 use std::process::ExitCode;
 
 use aside::Unread;
+use fleet::Unfit;
 use front::{Intent, UsageError};
 
 /// A run that failed.
@@ -61,6 +65,7 @@ fn main() -> ExitCode {
         Ok(Intent::Sweep(job)) => laboratory::sweep(&job),
         Ok(Intent::Search(job)) => laboratory::search(&job),
         Ok(Intent::Survey(job)) => laboratory::survey(&job),
+        Ok(Intent::Hold) => hold::hold(),
         Err(UsageError(text)) => return told(text.trim_end(), USAGE),
     };
     match outcome {
@@ -69,6 +74,7 @@ fn main() -> ExitCode {
         Ok(execute::End::Failed) => ExitCode::from(FAILED),
         Ok(execute::End::Regressed) => ExitCode::from(REGRESSED),
         Err(error) if error.is::<Unread>() => signals::end_of_pipe(),
+        Err(error) if error.is::<Unfit>() => told(&in_words(&error), USAGE),
         Err(error) => told(&in_words(&error), FAILED),
     }
 }

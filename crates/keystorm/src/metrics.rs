@@ -4,6 +4,7 @@
 //! thread, and put into text on the thread that serves, when somebody asks. No worker takes the
 //! lock.
 
+use std::collections::VecDeque;
 use std::io;
 use std::net::TcpListener;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,15 +12,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use anyhow::{Context, Result, anyhow};
 use measure::Ending;
 use report::{OPENMETRICS_TYPE, Run, Seen, TestState, openmetrics};
-use runner::{INTERVAL_NS, Observer, Snapshot};
+use runner::{Observer, Snapshot};
 use workload::{Plan, Stop};
 
 use crate::aside::Aside;
 use crate::front::MetricsAt;
 use crate::http::{Answer, HttpServer};
 
-/// Intervals over which the rate is the mean: one second.
-const RATE_INTERVALS: u64 = 1_000_000_000 / INTERVAL_NS;
+/// The span over which the rate is the mean: one second.
+const RATE_SPAN_NS: u64 = 1_000_000_000;
 
 /// Serves until it is dropped.
 pub(crate) struct Metrics {
@@ -99,21 +100,22 @@ impl Metrics {
     }
 }
 
-/// Requests of the last intervals.
+/// Requests of the last intervals, and how long each was.
 #[derive(Default)]
 struct Recent {
-    requests: Vec<u64>,
+    intervals: VecDeque<(u64, u64)>,
 }
 
 impl Recent {
     /// Adds an interval; the rate over the last second.
-    fn rate_per_s(&mut self, requests: u64) -> f64 {
-        if self.requests.len() as u64 == RATE_INTERVALS {
-            self.requests.remove(0);
+    fn rate_per_s(&mut self, requests: u64, span_ns: u64) -> f64 {
+        self.intervals.push_back((requests, span_ns));
+        let spans = |recent: &Self| recent.intervals.iter().map(|(_, ns)| ns).sum::<u64>();
+        while self.intervals.len() > 1 && spans(self) > RATE_SPAN_NS {
+            self.intervals.pop_front();
         }
-        self.requests.push(requests);
-        let span_s = (self.requests.len() as u64 * INTERVAL_NS) as f64 / 1e9;
-        self.requests.iter().sum::<u64>() as f64 / span_s
+        let requests: u64 = self.intervals.iter().map(|(requests, _)| requests).sum();
+        requests as f64 / (spans(self) as f64 / 1e9)
     }
 }
 
@@ -146,7 +148,8 @@ impl Watch<'_> {
 
 impl Observer for Watch<'_> {
     fn interval(&mut self, snapshot: &Snapshot<'_>) {
-        let Snapshot { point, warming_up, total, gauges, engine, elapsed_ns, .. } = *snapshot;
+        let Snapshot { point, span_ns, warming_up, total, gauges, engine, elapsed_ns, .. } =
+            *snapshot;
         let in_flight = gauges.iter().map(|w| w.in_flight).sum();
         let done = total.operations_ended();
         let left = self.plan.own_requests().map(|n| n.saturating_sub(done + in_flight));
@@ -157,7 +160,7 @@ impl Observer for Watch<'_> {
         };
         // Outside the lock: the histograms are large.
         let seen = if warming_up { Seen::default() } else { Seen::of(self.plan, total) };
-        let rate_per_s = self.recent.rate_per_s(point.requests);
+        let rate_per_s = self.recent.rate_per_s(point.requests, span_ns);
         let mut tests = self.tests.lock();
         let Some(state) = tests.last_mut() else { return };
         *state = TestState {

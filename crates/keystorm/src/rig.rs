@@ -1,20 +1,27 @@
 //! Where plans are carried out: a server, this machine, and the word to stop.
 //!
 //! One way for a test of the command line and for a point of an experiment, so that both are
-//! prepared, watched and weighed alike. What to do with a run is left to the caller.
+//! prepared, watched and weighed alike, whether this process puts on the load or several clients do.
+//! What to do with a run is left to the caller.
 
-use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
-use std::time::SystemTime;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Instant, SystemTime};
 
 use anyhow::{Context, Result};
-use host::HostFacts;
-use report::Run;
-use runner::Observer;
-use workload::{Plan, ProtocolKind, Target};
+use fleet::{Fleet, Gathered, Unfit};
+use host::{HostFacts, Watched};
+use measure::Measurement;
+use report::{Run, Verdict, WarningKind};
+use runner::{Barrier, Observer, Start};
+use workload::{Endpoint, Plan, PlanParts, ProtocolKind, Target};
+
+use crate::front::Several;
+use crate::probe;
 
 use crate::fill::{Filled, fill};
 use crate::server::Server;
+use crate::server_clock::ServerClock;
 
 /// Files open beside the connections: standard streams, pollers, timers, libraries.
 const OTHER_FILES: u64 = 32;
@@ -26,36 +33,97 @@ pub(crate) struct Rig<'r> {
     connections: u32,
     machine: &'static HostFacts,
     interrupted: &'r AtomicBool,
+    /// The clients that put on the load, if this process does not.
+    fleet: Option<Mutex<Fleet>>,
     /// Whether the server is looked at once a second while load runs.
     pub(crate) sample: bool,
     /// What the server was filled with, and whether that is told.
     pub(crate) filled: Filled,
     pub(crate) tells: bool,
+    /// Whether times are those of the server's clock.
+    pub(crate) server_clock: bool,
+    /// The rate of a probe beside the load, if one is wanted.
+    pub(crate) probe: Option<f64>,
 }
 
 impl<'r> Rig<'r> {
-    /// Finds or starts the server, for plans of up to `connections`.
+    /// Finds or starts the server, for plans of up to `connections`, and places the clients, if they
+    /// are several.
     ///
     /// # Errors
-    /// It cannot be reached or started, or this process may not open so many files.
+    /// It cannot be reached or started, a client cannot be placed, or this process may not open so
+    /// many files.
     pub(crate) fn reach(
         target: &Target,
         protocol: ProtocolKind,
         connections: u32,
+        several: Option<&Several>,
         interrupted: &'r AtomicBool,
     ) -> Result<Self> {
-        host::allow_open_files(u64::from(connections), OTHER_FILES)?;
-        host::check_sources(&target.sources)?;
+        let gather = |Several { on, on_loss }: &Several| {
+            Fleet::gather(on, env!("CARGO_PKG_VERSION"), *on_loss, interrupted)
+        };
+        let machine = machine();
+        let fleet = several.map(gather).transpose()?.map(Mutex::new);
+        if fleet.is_none() {
+            host::allow_open_files(u64::from(connections), OTHER_FILES)?;
+            host::check_sources(&target.sources)?;
+        }
         let server = Server::reach(target, protocol, connections)?;
         Ok(Self {
             server,
             connections,
-            machine: machine(),
+            machine,
             interrupted,
+            fleet,
             sample: false,
             filled: Filled::default(),
             tells: true,
+            server_clock: false,
+            probe: None,
         })
+    }
+
+    /// The same, for plans of which the widest has `connections`, and every client gets one.
+    ///
+    /// # Errors
+    /// As above, or there are more clients.
+    pub(crate) fn reach_for(
+        target: &Target,
+        protocol: ProtocolKind,
+        connections: u32,
+        several: Option<&Several>,
+        interrupted: &'r AtomicBool,
+    ) -> Result<Self> {
+        let too_many = |count: u32| {
+            Unfit(format!(
+                "--on: {count} clients cannot share -c {connections} connections; raise -c to {count}, or \
+             take fewer clients"
+            ))
+        };
+        let count = several.and_then(|several| several.on.count());
+        if let Some(count) = count.filter(|count| *count > connections) {
+            return Err(too_many(count).into());
+        }
+        let rig = Self::reach(target, protocol, connections, several, interrupted)?;
+        match rig.clients().filter(|count| *count > connections) {
+            Some(count) => Err(too_many(count).into()),
+            None => Ok(rig),
+        }
+    }
+
+    /// How many clients put on the load, if they are several.
+    fn clients(&self) -> Option<u32> {
+        let fleet = self.fleet.as_ref()?;
+        Some(fleet.lock().unwrap_or_else(PoisonError::into_inner).count())
+    }
+
+    /// Makes sure that this process may open so many.
+    ///
+    /// # Errors
+    /// It may not.
+    pub(crate) fn allow_connections(&self, connections: u32) -> Result<()> {
+        Ok(host::allow_open_files(u64::from(connections), OTHER_FILES)?)
     }
 
     /// Ends a server that was started for the run, and starts another: what differs from start to
@@ -89,28 +157,187 @@ impl<'r> Rig<'r> {
     ) -> Result<Run> {
         fill(self, plan)?;
         self.server.prepare(plan)?;
+        let Some(rate_per_s) = self.probe else {
+            return self.run_without_probe(plan, start_at, None, observer);
+        };
+        let load = |barrier: &Arc<Barrier>| {
+            self.run_without_probe(plan, start_at, Some(barrier), observer)
+        };
+        let (mut run, probe) = probe::beside(self, plan, rate_per_s, load)?;
+        match probe {
+            Ok(probe) => run.probe = Some(probe),
+            Err(error) => run.warnings.push(report::escape(format!("the probe failed: {error:#}"))),
+        }
+        Ok(run)
+    }
+
+    /// The same, and releases a probe's barrier when load begins.
+    pub(crate) fn run_without_probe(
+        &self,
+        plan: &Plan,
+        start_at: Option<SystemTime>,
+        probe: Option<&Arc<Barrier>>,
+        observer: &mut dyn Observer,
+    ) -> Result<Run> {
         let watch = self.server.watch(&plan.target, self.sample);
         let begun = watch.begin();
-        let measurement = self.server.with_cluster(plan, |cluster| {
+        let Some(fleet) = &self.fleet else {
+            let clock = self.server_clock.then(|| self.ask_clock(plan)).transpose()?;
+            let start_at = match (&clock, start_at) {
+                (Some(clock), Some(at)) if clock.agrees => Some(clock.here(at)),
+                (_, at) => at,
+            };
+            let both = probe.map(probe::with);
+            let start = match (start_at, &both) {
+                (Some(at), _) => {
+                    let ahead = at.duration_since(SystemTime::now()).unwrap_or_default();
+                    if let Some(barrier) = probe {
+                        barrier.release(Instant::now() + ahead);
+                    }
+                    Start::At(at)
+                }
+                (None, Some(both)) => Start::Released(both),
+                (None, None) => Start::Ready,
+            };
+            let measurement = self.load(plan, start, self.interrupted, observer)?;
+            let mut run = self.run_of(plan.clone(), measurement, watch.end(begun));
+            run.warnings = Self::found(&run, probe.is_some()).collect();
+            run.warnings.extend(self.unfit(plan));
+            if let Some(clock) = clock {
+                self.stamp(&mut run, &clock);
+            }
+            return Ok(run);
+        };
+        let mut fleet = fleet.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut started = |at| {
+            if let Some(barrier) = probe {
+                barrier.release(at);
+            }
+        };
+        let plan_there = self.reached(plan)?;
+        let gathered = fleet.carry_out(&plan_there, self.interrupted, observer, &mut started)?;
+        self.whole(plan, gathered, probe.is_some(), watch.end(begun))
+    }
+
+    /// What spoiled a run. What a probe of ours sends, and a client in the last second before it was
+    /// lost, is in no count of the run's: with `strangers_unknown` nothing is said of other clients.
+    fn found(run: &Run, strangers_unknown: bool) -> impl Iterator<Item = String> + use<> {
+        let found = report::warnings(&run.plan, &run.measurement, &run.watched).into_iter();
+        let known = move |warning: &report::Warning| {
+            !strangers_unknown || warning.kind != WarningKind::OtherClients
+        };
+        found.filter(known).map(|warning| warning.text)
+    }
+
+    fn ask_clock(&self, plan: &Plan) -> Result<ServerClock> {
+        ServerClock::ask(&mut self.server.clock(&plan.target)?)
+    }
+
+    /// Gives a run the times of the server's clock, if that is one.
+    fn stamp(&self, run: &mut Run, clock: &ServerClock) {
+        if !clock.agrees {
+            run.warnings.push(
+                "--clock server: the answers to TIME contradict each other: several servers answer, \
+                 or the clock was set; times are this machine's"
+                    .to_owned(),
+            );
+            return;
+        }
+        run.measurement.started_at = clock.there(run.measurement.started_at);
+        // A server that has gone tells no time, and the run says so.
+        let later = self.ask_clock(&run.plan).ok();
+        run.clock = Some(clock.kept(later.as_ref()));
+    }
+
+    /// Carries out a share of a plan, for a coordinator that prepares and watches the server.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub(crate) fn run_share(
+        &self,
+        plan: &Plan,
+        barrier: &Barrier,
+        observer: &mut dyn Observer,
+    ) -> Result<Run> {
+        let watch = host::Watch::of_this_machine(self.server.address.clone());
+        let begun = watch.begin();
+        let measurement = self.load(plan, Start::Released(barrier), self.interrupted, observer)?;
+        let mut run = self.run_of(plan.clone(), measurement, watch.end(begun));
+        // What else there is to warn of follows from what all shares are together.
+        run.warnings = self.unfit(plan);
+        Ok(run)
+    }
+
+    /// Puts on the load.
+    ///
+    /// # Errors
+    /// It could not be started.
+    pub(crate) fn load(
+        &self,
+        plan: &Plan,
+        start: Start<'_>,
+        interrupted: &AtomicBool,
+        observer: &mut dyn Observer,
+    ) -> Result<Measurement> {
+        self.server.with_cluster(plan, |cluster| {
             let load = runner::Job {
                 plan,
                 address: &self.server.address_now(),
                 resolver: self.server.resolver().filter(|_| plan.reconnect),
                 tls: self.server.tls.as_ref(),
                 local_ports: host::local_ports(),
-                start_at,
+                start,
                 cluster,
-                interrupted: self.interrupted,
+                interrupted,
             };
             let run = runner::run(&load, observer);
             run.with_context(|| format!("starting the test {}", plan.name))
-        })?;
-        let watched = watch.end(begun);
+        })
+    }
+
+    fn run_of(&self, plan: Plan, measurement: Measurement, watched: Watched) -> Run {
         let facts = self.server.facts.clone();
         let version = env!("CARGO_PKG_VERSION").to_owned();
-        let mut run = Run::new(plan.clone(), measurement, facts, version, watched);
-        run.warnings.extend(self.unfit(plan));
+        let mut run = Run::new(plan, measurement, facts, version, watched);
         run.host = Some(self.machine.clone());
+        run
+    }
+
+    /// The plan for clients of ours: a server that was started for the run is to them one that is
+    /// there.
+    fn reached(&self, plan: &Plan) -> Result<Plan> {
+        let mut parts: PlanParts = (**plan).clone();
+        if matches!(parts.target.endpoint, Endpoint::Spawned { .. }) {
+            parts.target.endpoint = match &self.server.address {
+                host::Address::Tcp(address) => {
+                    Endpoint::Tcp { host: address.ip().to_string(), port: address.port() }
+                }
+                host::Address::Unix(path) => Endpoint::Unix(path.clone()),
+            };
+        }
+        Ok(parts.build()?)
+    }
+
+    /// The run of all clients together.
+    fn whole(&self, plan: &Plan, gathered: Gathered, probed: bool, ours: Watched) -> Result<Run> {
+        let watched = gathered.watched_with(ours);
+        let Gathered { measurement, workers, clients, hosts, here, warnings, lost, .. } = gathered;
+        let mut parts: PlanParts = (**plan).clone();
+        parts.fleet.workers = workers;
+        parts.fleet.multi_thread |= workers > 1;
+        let mut run = self.run_of(parts.build()?, measurement, watched);
+        run.warnings = Self::found(&run, lost || probed).chain(warnings).collect();
+        if here {
+            run.warnings.extend(self.unfit(plan));
+        }
+        let mut hosts = hosts.into_iter();
+        run.host = if here { run.host } else { hosts.next() };
+        run.other_hosts = hosts.collect();
+        run.verdict = match clients.rows.iter().position(|row| row.lost.is_some()) {
+            Some(lost) => Verdict::unknown(&format!("{} was lost", clients.called(lost))),
+            None => Verdict::of_clients(&run.plan, &run.measurement, &run.watched, &clients),
+        };
+        run.clients = Some(clients);
         Ok(run)
     }
 

@@ -113,6 +113,18 @@ impl Server {
         host::log_in(address, login).map(Subject::Resp)
     }
 
+    /// A connection to the one whose clock counts: of a cluster, the node of the least id, which all
+    /// clients agree on.
+    pub(crate) fn clock(&self, target: &Target) -> Result<host::Client<host::Transport>> {
+        let nodes = self.cluster.iter().flat_map(|topology| &topology.nodes);
+        let least = nodes.filter(|node| node.address.is_some()).min_by_key(|node| node.id.clone());
+        let address = match least.and_then(|node| node.address) {
+            Some(address) => host::Address::Tcp(address),
+            None => self.address_now(),
+        };
+        Ok(host::log_in(&address, login(target, self.tls.as_ref()))?)
+    }
+
     /// A connection of its own for whoever has more to ask of a server that speaks RESP.
     pub(crate) fn client(&self, target: &Target) -> Result<host::Client<host::Transport>> {
         if self.protocol.is_memcache() {

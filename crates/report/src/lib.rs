@@ -7,6 +7,7 @@
 //! What is counted, and when, is `measure`'s business; which format goes where, the binary's.
 
 mod aside;
+mod clients;
 pub mod compare;
 mod differ;
 pub mod distribution;
@@ -20,6 +21,7 @@ pub mod openmetrics;
 mod operations;
 mod outages;
 mod persona;
+mod probe;
 mod quantity;
 pub mod record;
 mod repeats;
@@ -34,6 +36,7 @@ mod warned;
 mod fixture;
 
 pub use aside::Aside;
+pub use clients::{ClientRow, Clients, Clock, client_called};
 pub use escape::escape;
 pub use format::{FORMATS, Format, FormatOptions, by_name, tells_verdicts, write_row};
 pub use hdr::HdrLog;
@@ -43,8 +46,9 @@ pub use metric::{Better, Figures, Metric};
 pub use openmetrics::{OPENMETRICS_TYPE, Seen, TestState, openmetrics};
 pub use operations::{CommandFigures, OperationFigures};
 pub use persona::Persona;
+pub use probe::Probe;
 pub use quantity::{msec, msec_at_most};
-pub use record::{Loaded, Record, RecordError};
+pub use record::{Growth, Loaded, Record, RecordError};
 pub use repeats::{Gathering, Repeat, Repeats};
 pub use run::Run;
 pub use schedule::{Fault, MISSED_NS, Missed, ScheduleFigures};

@@ -7,7 +7,7 @@ use host::{HostFacts, ServerFacts, Watched};
 use measure::Measurement;
 use workload::Plan;
 
-use crate::{Repeat, Verdict, warnings};
+use crate::{Clients, Clock, Probe, Repeat, Verdict, warnings};
 
 /// One plan carried out.
 #[derive(Debug, Clone)]
@@ -22,6 +22,12 @@ pub struct Run {
     pub host: Option<HostFacts>,
     /// Further machines that did, in a run that was merged.
     pub other_hosts: Vec<HostFacts>,
+    /// The clients that carried it out together, if they were several.
+    pub clients: Option<Clients>,
+    /// What a quiet client saw beside the load, if there was one.
+    pub probe: Option<Probe>,
+    /// The clock that its times are of, where that is not the host's.
+    pub clock: Option<Clock>,
     /// Who answered.
     pub server: ServerFacts,
     /// The version of keystorm that carried it out.
@@ -47,13 +53,16 @@ impl Run {
         let verdict = Verdict::of(&plan, &measurement, &watched);
         let warnings = warnings(&plan, &measurement, &watched);
         let warnings = warnings.into_iter().map(|warning| warning.text).collect();
-        let (host, other_hosts, repeat) = (None, Vec::new(), None);
+        let (host, other_hosts, repeat, clients) = (None, Vec::new(), None, None);
         Self {
             plan,
             repeat,
             measurement,
             host,
             other_hosts,
+            clients,
+            probe: None,
+            clock: None,
             server,
             version,
             watched,

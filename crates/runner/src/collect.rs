@@ -46,6 +46,8 @@ pub trait Observer {
 pub struct Snapshot<'c> {
     /// The interval.
     pub point: &'c Point,
+    /// How long it was.
+    pub span_ns: u64,
     /// What was seen in it.
     pub tally: &'c Tally,
     /// Whether it belongs to the warm-up.
@@ -168,6 +170,7 @@ impl Collector {
             let elapsed_ns = (u64::from(index) + 1) * INTERVAL_NS;
             observer.interval(&Snapshot {
                 point: &point,
+                span_ns: INTERVAL_NS,
                 tally: &tally,
                 warming_up: false,
                 total: &self.total,
@@ -191,6 +194,7 @@ impl Collector {
             let point = &Point::of(0, &tally);
             observer.interval(&Snapshot {
                 point,
+                span_ns: INTERVAL_NS,
                 tally: &tally,
                 warming_up: true,
                 total: &tally,

@@ -2,12 +2,15 @@
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
+use std::time::Instant;
 
-use crate::Fatal;
+use crate::{Barrier, Fatal};
 
 const UNKNOWN: u64 = u64::MAX;
 /// How long a worker that is ready sleeps between looks at a gate that is not open yet.
 const GATE_EVERY_NS: u64 = 200_000;
+/// The same while others are waited for who may take their time, and give notice.
+const BARRIER_EVERY_NS: u64 = 2_000_000;
 /// The same when the time of its opening is known.
 const STOP_EVERY_NS: u64 = 100_000_000;
 
@@ -20,12 +23,21 @@ pub(crate) struct Gate<'r> {
     failed: AtomicBool,
     failure: Mutex<Option<Fatal>>,
     interrupted: &'r AtomicBool,
-    /// When load starts, if that was agreed on.
-    agreed_ns: Option<u64>,
+    opens: Opens<'r>,
+}
+
+/// When a gate opens that all workers have arrived at.
+pub(crate) enum Opens<'r> {
+    /// At once.
+    AtOnce,
+    /// At this time.
+    At(u64),
+    /// When it is released; engines' clocks began at this instant.
+    Released(&'r Barrier, Instant),
 }
 
 impl<'r> Gate<'r> {
-    pub(crate) fn new(workers: u16, agreed_ns: Option<u64>, interrupted: &'r AtomicBool) -> Self {
+    pub(crate) fn new(workers: u16, opens: Opens<'r>, interrupted: &'r AtomicBool) -> Self {
         Self {
             workers,
             arrived: AtomicU16::new(0),
@@ -33,17 +45,21 @@ impl<'r> Gate<'r> {
             failed: AtomicBool::new(false),
             failure: Mutex::new(None),
             interrupted,
-            agreed_ns,
+            opens,
         }
     }
 
     /// Says that one worker is ready; the last one to be opens the gate, for all at one moment:
-    /// now, or at the time agreed on.
+    /// now, at the time agreed on, or when it is released.
     pub(crate) fn arrive(&self, now_ns: u64) {
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 < self.workers {
             return;
         }
-        let start_ns = self.agreed_ns.unwrap_or(now_ns);
+        let start_ns = match &self.opens {
+            Opens::AtOnce => now_ns,
+            Opens::At(agreed_ns) => *agreed_ns,
+            Opens::Released(barrier, _) => return barrier.arrived(),
+        };
         if let Some(late_ns) = now_ns.checked_sub(start_ns).filter(|ns| *ns > 0) {
             self.fail(Fatal(format!(
                 "--start-at: the agreed start had passed by {:.3} s when the connections were \
@@ -56,7 +72,11 @@ impl<'r> Gate<'r> {
 
     /// When load starts, once that is known.
     pub(crate) fn start_ns(&self) -> Option<u64> {
-        Some(self.start_ns.load(Ordering::Acquire)).filter(|ns| *ns != UNKNOWN)
+        match (self.start_ns.load(Ordering::Acquire), &self.opens) {
+            (UNKNOWN, Opens::Released(barrier, origin)) => barrier.start_ns(*origin),
+            (UNKNOWN, _) => None,
+            (start_ns, _) => Some(start_ns),
+        }
     }
 
     /// When a worker that waits for the start should look again; `None` once it has come.
@@ -65,6 +85,7 @@ impl<'r> Gate<'r> {
             Some(start_ns) if start_ns <= now_ns => None,
             // Also now and then before: somebody may ask for the end.
             Some(start_ns) => Some(start_ns.min(now_ns + STOP_EVERY_NS)),
+            None if matches!(self.opens, Opens::Released(..)) => Some(now_ns + BARRIER_EVERY_NS),
             None => Some(now_ns + GATE_EVERY_NS),
         }
     }

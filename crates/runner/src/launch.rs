@@ -16,16 +16,16 @@ use wire::memcache::{Binary, Text};
 use wire::resp::Resp;
 use workload::{Pace, Plan, ProtocolKind, Stop};
 
-use crate::Fatal;
 use crate::collect::{Collector, Message, Observer};
 use crate::destination::{Destination, Resolver};
 use crate::engines::{self, Choice};
-use crate::gate::Gate;
+use crate::gate::{Gate, Opens};
 use crate::opening::Origins;
 use crate::recorder::Recorder;
 use crate::route::cluster::{ClusterJob, StopWatch, TopologyWatch};
 use crate::route::{Cluster, Direct, Route};
 use crate::worker::{Worker, WorkerContext};
+use crate::{Barrier, Fatal};
 
 /// Intervals that a worker may be ahead of the collector.
 const AHEAD_MAX: usize = 4;
@@ -46,12 +46,23 @@ pub struct Job<'r> {
     pub tls: Option<&'r TlsContext>,
     /// The ports that this machine connects from, where that is known.
     pub local_ports: Option<RangeInclusive<u16>>,
-    /// When to start, if that was agreed on: a run that is not ready by then fails.
-    pub start_at: Option<SystemTime>,
+    /// When to start.
+    pub start: Start<'r>,
     /// What is known of the cluster, where the target is one.
     pub cluster: Option<ClusterJob<'r>>,
     /// Set by somebody who wants the run to end early.
     pub interrupted: &'r AtomicBool,
+}
+
+/// When load starts.
+#[derive(Clone, Copy)]
+pub enum Start<'r> {
+    /// As soon as all connections are open.
+    Ready,
+    /// At an instant that was agreed on: a run that is not ready by then fails.
+    At(SystemTime),
+    /// When it is released.
+    Released(&'r Barrier),
 }
 
 /// Carries out a plan. Blocks until it has ended; `observer` is told of each interval.
@@ -137,7 +148,12 @@ fn run_with<E: Engine, P: wire::Protocol>(
         })
         .unzip();
     let mut collector = Collector::new(shape, empties, choice.name());
-    let gate = Gate::new(workers, job.start_at.map(|at| on_clock(at, origin)), job.interrupted);
+    let opens = match job.start {
+        Start::Ready => Opens::AtOnce,
+        Start::At(instant) => Opens::At(on_clock(instant, origin)),
+        Start::Released(barrier) => Opens::Released(barrier, origin),
+    };
+    let gate = Gate::new(workers, opens, job.interrupted);
     let budget = plan.budget();
     let warmup = budget.for_warmup();
     let origins = Origins::new(&plan.target, connections, job.local_ports.clone());
@@ -305,7 +321,9 @@ fn prepare(empty: &Sender<measure::Tally>, shape: &TallyShape) {
     let _ = empty.send(measure::Tally::new(shape));
 }
 
-pub(crate) fn tally_shape(plan: &Plan) -> TallyShape {
+/// Which histograms a tally of this plan keeps.
+#[must_use]
+pub fn tally_shape(plan: &Plan) -> TallyShape {
     TallyShape {
         commands: plan.different_commands().commands.len(),
         precision: plan.precision,

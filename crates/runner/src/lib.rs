@@ -7,6 +7,7 @@
 //! The only place where `workload`, `wire`, `engine` and `measure` meet. What the figures mean is
 //! `report`'s business; asking the server about itself, `host`'s.
 
+mod barrier;
 mod collect;
 mod connection;
 mod destination;
@@ -28,11 +29,12 @@ mod route;
 mod spin;
 mod worker;
 
+pub use barrier::Barrier;
 pub use collect::{Observer, Snapshot};
 pub use destination::Resolver;
 pub use gauges::Gauges;
 pub use idle::hold_idle;
-pub use launch::{Job, run};
+pub use launch::{Job, Start, run, tally_shape};
 pub use memory::check_memory;
 pub use route::cluster::{ClusterJob, Refresh};
 

@@ -108,7 +108,7 @@ fn blocks(plan: &Plan, address: &Address) -> (u64, u64) {
             resolver: None,
             tls: None,
             local_ports: None,
-            start_at: None,
+            start: runner::Start::Ready,
             cluster: None,
             interrupted: &interrupted,
         },

@@ -2,11 +2,13 @@
 //!
 //! Owns the table in memory. Reading it from a file is the front end's business.
 //!
-//! As data it is its source, its columns and the number of its rows. What is loaded from that is a
+//! As data it is its source, its columns and the number of its rows, and in full its cells, too. What is loaded from that is a
 //! description: it can be read and compared, but it has no cells to send.
 
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize, Serializer};
+
+use crate::in_full::is_in_full;
 
 /// A table: named columns and rows of as many cells.
 #[derive(Debug, Clone, Deserialize)]
@@ -24,20 +26,43 @@ enum Rows {
     LeftOut(u64),
 }
 
-/// A dataset without its cells.
+/// A dataset without its cells, or in full with them.
 #[derive(Deserialize)]
 struct Description {
     source: String,
     columns: Vec<String>,
     rows: u64,
+    #[serde(default)]
+    cells: Option<Vec<Vec<Cell>>>,
+}
+
+#[derive(Deserialize, Serialize)]
+struct Cell(#[serde(with = "crate::bytes")] Vec<u8>);
+
+/// Cells as they are written in full.
+struct Cells<'r>(&'r [Vec<Vec<u8>>]);
+
+impl Serialize for Cells<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let row = |row: &Vec<Vec<u8>>| row.iter().map(|c| Cell(c.clone())).collect::<Vec<_>>();
+        serializer.collect_seq(self.0.iter().map(row))
+    }
 }
 
 impl Serialize for Dataset {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut fields = serializer.serialize_struct("Dataset", 3)?;
+        let cells = match &self.rows {
+            Rows::Here(rows) if is_in_full() => Some(Cells(rows)),
+            _ => None,
+        };
+        let count = if cells.is_some() { 4 } else { 3 };
+        let mut fields = serializer.serialize_struct("Dataset", count)?;
         fields.serialize_field("source", &self.source)?;
         fields.serialize_field("columns", &self.columns)?;
         fields.serialize_field("rows", &self.len())?;
+        if let Some(cells) = cells {
+            fields.serialize_field("cells", &cells)?;
+        }
         fields.end()
     }
 }
@@ -45,7 +70,12 @@ impl Serialize for Dataset {
 impl TryFrom<Description> for Dataset {
     type Error = String;
 
-    fn try_from(Description { source, columns, rows }: Description) -> Result<Self, String> {
+    fn try_from(described: Description) -> Result<Self, String> {
+        let Description { source, columns, rows, cells } = described;
+        if let Some(cells) = cells {
+            let row = |row: Vec<Cell>| row.into_iter().map(|Cell(cell)| cell).collect();
+            return Self::new(source, columns, cells.into_iter().map(row).collect());
+        }
         if columns.is_empty() || rows == 0 {
             return Err(format!("the dataset {source} has no columns or no rows"));
         }

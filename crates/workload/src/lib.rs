@@ -11,6 +11,7 @@ mod bytes;
 pub mod command;
 pub mod command_line;
 pub mod dataset;
+mod in_full;
 pub mod keys;
 pub mod lifetime;
 pub mod memcache_suite;
@@ -30,6 +31,7 @@ pub mod verify;
 
 pub use command::{Arg, CommandSpec, Piece, Slot};
 pub use dataset::Dataset;
+pub use in_full::in_full;
 pub use keys::{KeyDist, KeyDraw, KeySpace};
 pub use lifetime::Lifetime;
 pub use pace::{Arrivals, Curve, Lane, Pace, Pacer, Schedule, Stage};

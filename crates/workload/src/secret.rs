@@ -8,10 +8,13 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::in_full::is_in_full;
+
 /// What is shown instead.
 pub const HIDDEN: &str = "***";
 
-/// Text that is used but never shown: it prints and serialises as `***`, and is loaded as that.
+/// Text that is used but never shown: it prints and is saved as `***`, and is loaded as that. Only
+/// [`in_full`](crate::in_full()) it is written as it is.
 #[derive(Clone, PartialEq, Eq, Deserialize)]
 pub struct Secret(String);
 
@@ -37,7 +40,7 @@ impl fmt::Debug for Secret {
 
 impl Serialize for Secret {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(HIDDEN)
+        serializer.serialize_str(if is_in_full() { &self.0 } else { HIDDEN })
     }
 }
 
@@ -67,13 +70,13 @@ impl fmt::Debug for SecretBytes {
 
 impl Serialize for SecretBytes {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(HIDDEN)
+        crate::bytes::serialize(if is_in_full() { &self.0 } else { HIDDEN.as_bytes() }, serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for SecretBytes {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer).map(Self::new)
+        crate::bytes::deserialize(deserializer).map(Self)
     }
 }
 

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize, Serializer};
 
+use crate::in_full::is_in_full;
 use crate::secret::{Secret, shown_arguments};
 
 /// A server and the state that every connection to it is brought into before it carries load.
@@ -93,7 +94,10 @@ pub enum Endpoint {
 }
 
 fn without_passwords<S: Serializer>(args: &[String], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(shown_arguments(args))
+    match is_in_full() {
+        true => serializer.collect_seq(args),
+        false => serializer.collect_seq(shown_arguments(args)),
+    }
 }
 
 impl Default for Endpoint {

@@ -60,6 +60,8 @@ pub type Connect<'a> = dyn Fn(&Address) -> Result<Subject, ProbeError> + 'a;
 pub struct Watch<'a> {
     addresses: Vec<Address>,
     connect: Box<Connect<'a>>,
+    /// Where the link leads.
+    link_to: Option<Address>,
     /// Whether to look once a second too.
     sample: bool,
 }
@@ -100,7 +102,16 @@ impl<'a> Watch<'a> {
         sample: bool,
         connect: impl Fn(&Address) -> Result<Subject, ProbeError> + 'a,
     ) -> Self {
-        Self { addresses, connect: Box::new(connect), sample }
+        let link_to = addresses.first().cloned();
+        Self { addresses, connect: Box::new(connect), link_to, sample }
+    }
+
+    /// Will look at this machine and its link to a server only, which others look at.
+    #[must_use]
+    pub fn of_this_machine(server: Address) -> Self {
+        let nobody = |_: &Address| unreachable!("no server is looked at");
+        let link_to = Some(server);
+        Self { addresses: Vec::new(), connect: Box::new(nobody), link_to, sample: false }
     }
 
     /// The first look. Takes some milliseconds a server, and as long as [`crate::probe`] at most
@@ -110,7 +121,7 @@ impl<'a> Watch<'a> {
         let mut begun = Begun {
             servers: Vec::with_capacity(self.addresses.len()),
             idle_round_trip_ns: None,
-            link: self.addresses.first().and_then(Link::to),
+            link: self.link_to.as_ref().and_then(Link::to),
             cpu_times: machine::cpu_times(),
             throttled_ns: quota::throttled_ns("self"),
         };

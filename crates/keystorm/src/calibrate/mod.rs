@@ -131,7 +131,7 @@ impl Measuring<'_> {
                 resolver: None,
                 tls: None,
                 local_ports: host::local_ports(),
-                start_at: None,
+                start: runner::Start::Ready,
                 interrupted: self.interrupted,
             };
             let measured = runner::run(&run, &mut Nobody);

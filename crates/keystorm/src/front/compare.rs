@@ -13,7 +13,7 @@ use workload::{Plan, Target};
 
 use super::lab::{again as shown, masked_uri, takes_of};
 use super::redis_benchmark::{self, ServerOptions, Typed};
-use super::{FrontEnd, Intent, Job, Output, UsageError};
+use super::{FrontEnd, Intent, Job, Output, Several, UsageError};
 
 /// See the module.
 pub(crate) struct CompareFront;
@@ -25,6 +25,8 @@ pub(crate) struct CompareJob {
     pub(crate) output: Output,
     /// The per cent by which B may be worse.
     pub(crate) fail_on_regression: Option<f64>,
+    /// The clients that carry it out, if they are several.
+    pub(crate) several: Option<Several>,
     /// Warnings about the command line, for standard error.
     pub(crate) notes: Vec<String>,
     /// The command line, to be shown.
@@ -82,7 +84,8 @@ const REGRESSION: &str = "fail_on_regression";
 /// Options that A and B take the place of.
 const OF_SERVERS: [&str; 5] = ["host", "port", "socket", "uri", "spawn"];
 /// Options that make no sense for two.
-const OF_ONE: [&str; 7] = ["hdr", "idle", "repeat", "start_at", "shard", "print_plan", "called"];
+const OF_ONE: [&str; 8] =
+    ["probe", "hdr", "idle", "repeat", "start_at", "shard", "print_plan", "called"];
 
 impl FrontEnd for CompareFront {
     fn names(&self) -> &'static [&'static str] {
@@ -130,7 +133,7 @@ impl FrontEnd for CompareFront {
                 ));
             }
         };
-        let Job { output, notes, .. } = job;
+        let Job { output, several, notes, .. } = job;
         if !matches!(output.format, "text" | "csv" | "json") {
             return usage("a comparison is printed as text, csv or json");
         }
@@ -138,6 +141,7 @@ impl FrontEnd for CompareFront {
             sides,
             output,
             fail_on_regression,
+            several,
             notes,
             again,
         })))

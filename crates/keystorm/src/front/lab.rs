@@ -75,7 +75,8 @@ impl LabOutput {
 }
 
 /// Options of a run that no experiment can have, and why.
-const REFUSED: [(&str, &str); 6] = [
+const REFUSED: [(&str, &str); 7] = [
+    ("--probe", "is for runs"),
     ("-I", "holds connections and measures nothing"),
     ("-l", "never ends; see --repeat"),
     ("--as", "is for runs; an experiment is no peer's"),

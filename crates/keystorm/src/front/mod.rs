@@ -25,6 +25,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use fleet::{On, OnLoss};
 use report::{FORMATS, Format, FormatOptions, Persona};
 use workload::Plan;
 
@@ -66,6 +67,9 @@ const FRONTS: &[&dyn FrontEnd] = &[
     &survey::SurveyFront,
 ];
 
+/// Makes this a client of a coordinator, which alone calls it so.
+const HOLD: &str = "--hold";
+
 /// What a command line asks for.
 pub(crate) enum Intent {
     /// Load.
@@ -92,6 +96,8 @@ pub(crate) enum Intent {
     Search(Box<SearchJob>),
     /// How fast is Redis, here?
     Survey(Box<SurveyJob>),
+    /// A client of a coordinator.
+    Hold,
 }
 
 /// A command line that makes no sense, in words for the person who typed it.
@@ -112,6 +118,21 @@ pub(crate) struct Job {
     pub(crate) notes: Vec<String>,
     /// When the one test begins, if that was agreed on.
     pub(crate) start_at: Option<SystemTime>,
+    /// The clients that carry it out, if they are several.
+    pub(crate) several: Option<Several>,
+    /// Whether times are those of the server's clock.
+    pub(crate) server_clock: bool,
+    /// The rate of a probe beside the load, if one is wanted.
+    pub(crate) probe: Option<f64>,
+}
+
+/// Several clients that put on one load.
+#[derive(Debug, Clone)]
+pub(crate) struct Several {
+    /// Where they are.
+    pub(crate) on: On,
+    /// What becomes of the others when one is lost.
+    pub(crate) on_loss: OnLoss,
 }
 
 /// What to do with plans.
@@ -201,6 +222,12 @@ pub(crate) fn parse(called_as: &OsStr, mut args: Vec<OsString>) -> Result<Intent
     let first = args.first().and_then(|a| a.to_str()).unwrap_or_default().to_owned();
     if let Some((front, name)) = front_named(&first) {
         return front.parse(Some(name), args.split_off(1));
+    }
+    if first == HOLD {
+        return match args.len() {
+            1 => Ok(Intent::Hold),
+            _ => Err(UsageError(format!("{HOLD} takes no arguments; see docs/fleet.md"))),
+        };
     }
     if first == "help" {
         return help(args.get(1).map(|word| word.to_string_lossy()).as_deref());

@@ -28,7 +28,13 @@ pub(crate) fn search(job: &SearchJob) -> Result<End> {
     probe.notes.iter().try_for_each(aside::say)?;
     let files = Files::open(job.output.json_place()?, &job.output.pages)?;
     let interrupted = signals::interrupted().context("asking to be told of Ctrl-C")?;
-    let mut rig = Rig::reach(&plan.target, plan.protocol, plan.own_connections(), &interrupted)?;
+    let mut rig = Rig::reach_for(
+        &plan.target,
+        plan.protocol,
+        plan.own_connections(),
+        probe.several.as_ref(),
+        &interrupted,
+    )?;
     rig.sample = probe.output.sample;
     tell_about(&rig.server, plan, &Aside::Stderr)?;
     let hunt = Hunt::new(plan.name.clone(), job.slo.clone(), job.settings.clone());

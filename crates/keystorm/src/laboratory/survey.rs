@@ -18,7 +18,7 @@ use super::written::{Holders, Written};
 use crate::aside::{self, Aside};
 use crate::calibrate::place::siblings;
 use crate::execute::{End, tell_about};
-use crate::front::{Job, SurveyJob, UsageError, lab::job};
+use crate::front::{Job, Several, SurveyJob, UsageError, lab::job};
 use crate::keep::Place;
 use crate::rig::{Rig, machine};
 use crate::signals;
@@ -35,11 +35,12 @@ pub(crate) fn survey(job: &SurveyJob) -> Result<End> {
     let interrupted = signals::interrupted().context("asking to be told of Ctrl-C")?;
     let Some(first) = job.first.plans.first() else { return Ok(End::Complete) };
     let machine = Machine::of(machine(), siblings);
+    let several = job.first.several.as_ref();
     // How many clients a server takes is asked of it; one of our own takes as many as we like.
     let mut wish = job.wish.clone();
     let mut rig = None;
     if !wish.spawned {
-        let reached = Rig::reach(&first.target, first.protocol, 1, &interrupted)?;
+        let reached = Rig::reach(&first.target, first.protocol, 1, several, &interrupted)?;
         wish.clients_max = clients_max(&reached, &first.target);
         rig = Some(reached);
     }
@@ -47,7 +48,13 @@ pub(crate) fn survey(job: &SurveyJob) -> Result<End> {
     host::allow_open_files(plan.connections, 64)?;
     let rig = match rig {
         Some(rig) => rig,
-        None => Rig::reach(&first.target, first.protocol, plan.connections as u32, &interrupted)?,
+        None => Rig::reach(
+            &first.target,
+            first.protocol,
+            plan.connections as u32,
+            several,
+            &interrupted,
+        )?,
     };
     tell_about(&rig.server, first, &Aside::Stderr)?;
     let written =
@@ -57,6 +64,7 @@ pub(crate) fn survey(job: &SurveyJob) -> Result<End> {
         wish: &wish,
         main: (first.target.clone(), &rig),
         interrupted: &interrupted,
+        several,
         survey,
         files,
         progress: Progress::new(),
@@ -166,6 +174,7 @@ struct Surveying<'s> {
     /// The server of most chapters.
     main: (Target, &'s Rig<'s>),
     interrupted: &'s AtomicBool,
+    several: Option<&'s Several>,
     survey: Survey,
     files: Files,
     progress: Progress,
@@ -232,7 +241,7 @@ impl Surveying<'_> {
         let protocol = protocol.unwrap_or(ProtocolKind::Resp2);
         if jobs.len() > 1 || targets.iter().any(|target| **target != self.main.0) {
             for target in targets {
-                own.push(Rig::reach(target, protocol, 64, self.interrupted)?);
+                own.push(Rig::reach(target, protocol, 64, self.several, self.interrupted)?);
             }
         }
         let (alone, many) = (jobs.len() == 1, jobs.len());

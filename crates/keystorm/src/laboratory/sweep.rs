@@ -34,8 +34,13 @@ pub(crate) fn sweep(job: &SweepJob) -> Result<End> {
     notes.iter().try_for_each(aside::say)?;
     let mut files = Files::open(job.output.json_place()?, &job.output.pages)?;
     let interrupted = signals::interrupted().context("asking to be told of Ctrl-C")?;
-    let mut rig =
-        Rig::reach(&widest.target, widest.protocol, widest.own_connections(), &interrupted)?;
+    let mut rig = Rig::reach_for(
+        &widest.target,
+        widest.protocol,
+        widest.own_connections(),
+        job.points.first().and_then(|(_, job)| job.several.as_ref()),
+        &interrupted,
+    )?;
     rig.sample = job.points.iter().any(|(_, job)| job.output.sample);
     tell_about(&rig.server, widest, &Aside::Stderr)?;
     if job.repeat > 1 && !rig.server.is_own() {

@@ -139,8 +139,19 @@ fn load_on_a_cluster_goes_to_the_nodes_that_own_it() {
     a_user_needs_few_permissions(&cluster);
     a_schedule_is_kept(&cluster);
     a_survey_takes_its_keys_away(&cluster);
+    several_clients_load_it(&cluster);
     by_the_name_of_a_peer_the_words_are_its(&cluster);
     slots_move_while_load_runs(&cluster);
+}
+
+fn several_clients_load_it(cluster: &Cluster) {
+    cluster.reset();
+    let ran = cluster.run("-n 3000 -c 12 -r 1000 --on local:4 set key:__rand_int__ v").ok();
+    let calls = cluster.calls("set");
+    assert_eq!(calls[..3].iter().sum::<u64>(), 3000);
+    let shown: u64 = cluster.masters().iter().map(|node| row(&ran, node.port()).0).sum();
+    assert_eq!(shown, 3000, "{}", ran.out);
+    ran.prints("  4 clients began within ");
 }
 
 fn by_the_name_of_a_peer_the_words_are_its(cluster: &Cluster) {

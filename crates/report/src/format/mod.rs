@@ -5,6 +5,7 @@
 //! here and a row in [`FORMATS`].
 
 mod classic;
+mod clients;
 mod closing;
 #[cfg(test)]
 mod golden;

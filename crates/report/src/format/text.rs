@@ -10,7 +10,9 @@ use super::closing::Closing;
 use super::redis_text;
 use crate::distribution::{self, Step};
 use crate::quantity::{COLUMNS, msec_at_most, msec_columns};
-use crate::{CommandFigures, Format, FormatOptions, LatencyFigures, Repeats, Summary, escape};
+use crate::{
+    CommandFigures, Format, FormatOptions, LatencyFigures, Probe, Repeats, Summary, escape,
+};
 
 /// See the file's head.
 pub(super) struct Text {
@@ -31,6 +33,7 @@ impl Format for Text {
         }
         write_setup(summary, out)?;
         write_figures(summary, out)?;
+        super::clients::write_clients(summary, out)?;
         if let Some(found_nothing) = summary.found_nothing() {
             writeln!(out, "  {found_nothing}")?;
         }
@@ -150,6 +153,9 @@ fn write_figures(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
         let cells = msec_columns(figures);
         write_row(label, cells.each_ref().map(String::as_str), out)
     };
+    if let Some(probe) = &summary.run.probe {
+        latency("probe (ms)", &LatencyFigures::of(&probe.response))?;
+    }
     match summary.target_rps() {
         None => latency("latency (ms)", &summary.response)?,
         Some(_) => {
@@ -174,6 +180,15 @@ fn write_figures(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
         ];
         let cells = rates.map(|rate| format!("{rate:.0}"));
         write_row("rate (requests/s)", cells.each_ref().map(String::as_str), out)?;
+    }
+    if let Some(probe) = &summary.run.probe {
+        let Probe { connections, rate_per_s, requests, errors, .. } = probe;
+        let errors = if *errors > 0 { format!(", {errors} errors") } else { String::new() };
+        writeln!(
+            out,
+            "  probe: {connections} quiet connections beside the load, {rate_per_s} requests/s; \
+             {requests} replies{errors}"
+        )?;
     }
     match &summary.schedule {
         Some(schedule) => writeln!(out, "  schedule: {schedule}"),

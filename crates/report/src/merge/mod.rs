@@ -13,7 +13,7 @@ mod tests;
 
 use measure::Ending;
 
-use crate::{LimitedBy, Loaded, RecordError, Run, Verdict};
+use crate::{Clients, LimitedBy, Loaded, RecordError, Run, Verdict};
 use measurements::measurement;
 use plans::{lacking, merged_plan};
 use remarks::{joined, verdict, warnings};
@@ -111,6 +111,9 @@ fn merge_test(names: &[String], shares: Vec<Run>, missing: &[u32]) -> Result<Run
     }
     let other_hosts = hosts.split_off(hosts.len().min(1));
     let warnings = warnings(names, &shares);
+    // One client has it.
+    let probe = shares.iter().find_map(|share| share.probe.clone());
+    let clients = Clients::of_merged(names, &shares);
     let verdict_of_one = first.verdict.clone();
     // All watched one server at one time; what the first saw is what there was to see.
     let watched = first.watched.clone();
@@ -130,6 +133,9 @@ fn merge_test(names: &[String], shares: Vec<Run>, missing: &[u32]) -> Result<Run
         measurement,
         host,
         other_hosts,
+        clients,
+        probe,
+        clock: None,
         server,
         version,
         watched,

@@ -8,10 +8,12 @@
 //! The layout is explained in `docs/results.md` and fixed by `docs/schema/keystorm.run.1.json`.
 
 mod counts;
+mod growth;
 mod latency;
 mod node;
 mod operation;
 mod outages;
+mod probe;
 mod repeats;
 mod test;
 mod timeline;
@@ -23,6 +25,7 @@ use thiserror::Error;
 use workload::Plan;
 
 use crate::{Figures, Repeat, Run, Summary};
+pub use growth::Growth;
 use repeats::RepeatsRecord;
 use test::{TestRecord, WorkerRecord};
 

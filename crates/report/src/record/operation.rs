@@ -1,11 +1,12 @@
 //! One operation of a mix in a saved run.
 
-use measure::OperationTally;
+use measure::{OperationTally, Tally};
 use serde::{Deserialize, Serialize};
+use workload::Plan;
 
 use super::RecordError;
 use super::latency::LatencyRecord;
-use crate::{OperationFigures, Summary};
+use crate::OperationFigures;
 
 /// One operation. Loading takes counts and latencies where it has several commands; of one with a
 /// single command they are that command's.
@@ -34,12 +35,17 @@ struct Latencies {
 }
 
 impl OperationRecord {
-    pub(super) fn of_run(summary: &Summary<'_>) -> Result<Vec<Self>, RecordError> {
-        let tallies = &summary.run.measurement.total.operations;
+    /// Of each operation of a plan, of which these are the tally and the figures.
+    pub(super) fn of_plan(
+        plan: &Plan,
+        tally: &Tally,
+        figures: &[OperationFigures],
+    ) -> Result<Vec<Self>, RecordError> {
+        let tallies = &tally.operations;
         let record = |(at, figures): (usize, &OperationFigures)| {
             let service = tallies.get(at).filter(|tally| tally.scheduled_response.is_some());
             Ok(Self {
-                name: summary.run.plan.operation_names().nth(at).unwrap_or_default().to_owned(),
+                name: plan.operation_names().nth(at).unwrap_or_default().to_owned(),
                 weight_share: figures.weight_share,
                 count: figures.count,
                 rate_per_s: figures.rate_per_s,
@@ -54,10 +60,25 @@ impl OperationRecord {
                 },
             })
         };
-        summary.operations.iter().enumerate().map(record).collect()
+        figures.iter().enumerate().map(record).collect()
     }
 
-    pub(super) fn tally(&self) -> Result<OperationTally, RecordError> {
+    /// What is counted by operation, where a plan does so.
+    pub(super) fn tallies(
+        records: &[Self],
+        plan: &Plan,
+    ) -> Result<Vec<OperationTally>, RecordError> {
+        if !plan.counts_operations() {
+            return Ok(Vec::new());
+        }
+        let (told, wanted) = (records.len(), plan.operation_names().count());
+        if told != wanted {
+            return Err(RecordError::wrong(format!("{told} operations of a plan with {wanted}")));
+        }
+        records.iter().map(Self::tally).collect()
+    }
+
+    fn tally(&self) -> Result<OperationTally, RecordError> {
         let response = self.latency_ms.response.latency()?;
         let service = self.latency_ms.service.as_ref().map(LatencyRecord::latency).transpose()?;
         Ok(OperationTally {

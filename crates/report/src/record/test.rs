@@ -17,9 +17,10 @@ use super::latency::LatencyRecord;
 use super::node::NodeRecord;
 use super::operation::OperationRecord;
 use super::outages::OutageRecord;
+use super::probe::ProbeRecord;
 use super::timeline::{self, PointRecord};
 use super::{Common, RecordError};
-use crate::{Repeat, Run, Summary, Verdict};
+use crate::{Clients, Clock, Repeat, Run, Summary, Verdict};
 
 /// One test.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -64,6 +65,15 @@ pub(super) struct TestRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     failure: Option<String>,
     client: ClientRecord,
+    /// Several clients that carried it out together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    clients: Option<Clients>,
+    /// What a quiet client saw beside the load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    probe: Option<ProbeRecord>,
+    /// The clock that its times are of, where that is not the host's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    clock: Option<Clock>,
     exact: Exact,
 }
 
@@ -88,7 +98,7 @@ struct Latencies {
 
 /// One of the different commands of the sequence. Without a `response` of its own, response time is service time.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct CommandRecord {
+pub(super) struct CommandRecord {
     name: String,
     ok: u64,
     miss: u64,
@@ -116,7 +126,7 @@ struct CommandLatencies {
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct ConnectionRecord {
+pub(super) struct ConnectionRecord {
     connect_ms: LatencyRecord,
     dropped: u64,
     #[serde(default)]
@@ -152,7 +162,7 @@ struct NegotiatedRecord {
 
 /// How late requests of an open loop were sent.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct LatenessRecord {
+pub(super) struct LatenessRecord {
     /// From due to sent.
     total: LatencyRecord,
     /// The part of it for which a connection had room.
@@ -163,12 +173,12 @@ struct LatenessRecord {
 }
 
 impl LatenessRecord {
-    fn of(lateness: &Lateness) -> Result<Self, RecordError> {
+    pub(super) fn of(lateness: &Lateness) -> Result<Self, RecordError> {
         let Lateness { total, own, due } = lateness;
         Ok(Self { total: LatencyRecord::of(total)?, own: LatencyRecord::of(own)?, due: Some(*due) })
     }
 
-    fn lateness(&self) -> Result<Lateness, RecordError> {
+    pub(super) fn lateness(&self) -> Result<Lateness, RecordError> {
         let total = self.total.latency()?;
         let due = self.due.unwrap_or(total.count());
         Ok(Lateness { total, own: self.own.latency()?, due })
@@ -216,7 +226,18 @@ impl WorkerRecord {
 impl TestRecord {
     pub(super) fn of(run: &Run) -> Result<Self, RecordError> {
         // What all tests have in common stands in the document.
-        let Run { plan, repeat, measurement, watched, verdict, warnings, .. } = run;
+        let Run {
+            plan,
+            repeat,
+            measurement,
+            clients,
+            probe,
+            clock,
+            watched,
+            verdict,
+            warnings,
+            ..
+        } = run;
         let Run { host: _, other_hosts: _, server: _, version: _, .. } = run;
         let Measurement {
             total,
@@ -259,7 +280,7 @@ impl TestRecord {
                 .zip(commands)
                 .map(|(name, tally)| CommandRecord::of(name, tally))
                 .collect::<Result<_, _>>()?,
-            operations: OperationRecord::of_run(&summary)?,
+            operations: OperationRecord::of_plan(plan, total, &summary.operations)?,
             connections: ConnectionRecord::of(connections)?,
             nodes: nodes.iter().map(NodeRecord::of).collect::<Result<_, _>>()?,
             lateness_ms: lateness.as_ref().map(LatenessRecord::of).transpose()?,
@@ -278,6 +299,9 @@ impl TestRecord {
                 engine_note: engine_note.clone(),
                 workers: workers.iter().map(WorkerRecord::of).collect(),
             },
+            clients: clients.clone(),
+            probe: probe.as_ref().map(ProbeRecord::of).transpose()?,
+            clock: clock.clone(),
             exact: Exact {
                 elapsed_ns: *elapsed_ns,
                 timeline_interval_ns: *interval_ns,
@@ -308,18 +332,9 @@ impl TestRecord {
                 None => commands.push(tally),
             }
         }
-        if plan.counts_operations() && self.operations.len() != plan.operation_names().count() {
-            return Err(RecordError::wrong(format!(
-                "the test {} has {} operations and its plan {}",
-                self.name,
-                self.operations.len(),
-                plan.operation_names().count()
-            )));
-        }
-        let operations = self.operations.iter().filter(|_| plan.counts_operations());
         let total = Tally {
             commands,
-            operations: operations.map(OperationRecord::tally).collect::<Result<_, _>>()?,
+            operations: OperationRecord::tallies(&self.operations, &plan)?,
             errors: self.errors.counts(),
             keys: self.keys.map(KeyRecord::counts).unwrap_or_default(),
             connections: self.connections.tally()?,
@@ -352,6 +367,9 @@ impl TestRecord {
             measurement,
             host: common.host.clone(),
             other_hosts: common.other_hosts.clone(),
+            clients: self.clients,
+            probe: self.probe.as_ref().map(ProbeRecord::probe).transpose()?,
+            clock: self.clock,
             server: common.server.clone(),
             version: common.version.clone(),
             watched: self.watched,
@@ -379,7 +397,7 @@ fn written(time: SystemTime) -> String {
 }
 
 impl CommandRecord {
-    fn of(name: String, tally: &CommandTally) -> Result<Self, RecordError> {
+    pub(super) fn of(name: String, tally: &CommandTally) -> Result<Self, RecordError> {
         let CommandTally {
             service,
             scheduled_response,
@@ -405,7 +423,7 @@ impl CommandRecord {
         })
     }
 
-    fn tally(&self) -> Result<CommandTally, RecordError> {
+    pub(super) fn tally(&self) -> Result<CommandTally, RecordError> {
         let CommandLatencies { service, response, first_byte } = &self.latency_ms;
         let latency =
             |l: &Option<LatencyRecord>| l.as_ref().map(LatencyRecord::latency).transpose();
@@ -423,7 +441,7 @@ impl CommandRecord {
 }
 
 impl ConnectionRecord {
-    fn of(tally: &ConnectionTally) -> Result<Self, RecordError> {
+    pub(super) fn of(tally: &ConnectionTally) -> Result<Self, RecordError> {
         let ConnectionTally {
             connect,
             tls,
@@ -450,7 +468,7 @@ impl ConnectionRecord {
         })
     }
 
-    fn tally(&self) -> Result<ConnectionTally, RecordError> {
+    pub(super) fn tally(&self) -> Result<ConnectionTally, RecordError> {
         Ok(ConnectionTally {
             connect: self.connect_ms.latency()?,
             tls: self.tls.as_ref().map(TlsRecord::tally).transpose()?.unwrap_or_default(),

@@ -52,6 +52,23 @@ fn of(point: &Point, interval_ns: u64) -> PointRecord {
 
 /// Reads a timeline back.
 pub(super) fn load(interval_ns: u64, points: &[PointRecord]) -> Result<Timeline, RecordError> {
+    read(interval_ns, points, PointRecord::point)
+}
+
+/// The same without decoding a histogram, which takes longer than all else: whoever needs one decodes
+/// it, and finds out then whether it is one.
+pub(super) fn load_encoded(
+    interval_ns: u64,
+    points: &[PointRecord],
+) -> Result<Timeline, RecordError> {
+    read(interval_ns, points, PointRecord::encoded_point)
+}
+
+fn read(
+    interval_ns: u64,
+    points: &[PointRecord],
+    point: impl Fn(&PointRecord, u64) -> Result<Point, RecordError>,
+) -> Result<Timeline, RecordError> {
     if interval_ns < INTERVAL_NS_MIN && !points.is_empty() {
         return Err(RecordError::wrong("an interval of the timeline is shorter than 1 ms"));
     }
@@ -63,7 +80,7 @@ pub(super) fn load(interval_ns: u64, points: &[PointRecord]) -> Result<Timeline,
     }
     let mut loaded: Vec<Point> = Vec::with_capacity(points.len());
     for record in points {
-        let point = record.point(interval_ns)?;
+        let point = point(record, interval_ns)?;
         if loaded.last().is_some_and(|last| last.index >= point.index) {
             return Err(RecordError::wrong("the points of the timeline are out of order"));
         }
@@ -73,16 +90,38 @@ pub(super) fn load(interval_ns: u64, points: &[PointRecord]) -> Result<Timeline,
 }
 
 impl PointRecord {
-    fn point(&self, interval_ns: u64) -> Result<Point, RecordError> {
+    fn index(&self, interval_ns: u64) -> Result<u32, RecordError> {
         let index = (self.t_s * 1e9 / interval_ns as f64).round();
         if !(0.0..=f64::from(u32::MAX)).contains(&index) {
             return Err(RecordError::wrong(format!("t_s {}: there is no such time", self.t_s)));
         }
+        Ok(index as u32)
+    }
+
+    fn encoded_point(&self, interval_ns: u64) -> Result<Point, RecordError> {
+        let response = self.response.as_ref().map(Histogram::encoded).transpose()?;
+        let counted = response.as_ref().filter(|response| response.count > 0);
+        Ok(Point {
+            index: self.index(interval_ns)?,
+            requests: self.requests,
+            errors: self.errors,
+            mean_ns: counted.map(|response| response.sum_ns as f64 / response.count as f64),
+            p50_ns: self.p50.map(nanoseconds),
+            p99_ns: self.p99.map(nanoseconds),
+            max_ns: self.max.map(nanoseconds),
+            late_max_ns: self.late_max.map(nanoseconds),
+            own_late_max_ns: self.own_late_max.map(nanoseconds),
+            response,
+        })
+    }
+
+    fn point(&self, interval_ns: u64) -> Result<Point, RecordError> {
+        let index = self.index(interval_ns)?;
         let nothing = measure::Latency::new(1);
         let point = |latency| Point {
             late_max_ns: self.late_max.map(nanoseconds),
             own_late_max_ns: self.own_late_max.map(nanoseconds),
-            ..Point::with(index as u32, self.requests, self.errors, latency)
+            ..Point::with(index, self.requests, self.errors, latency)
         };
         Ok(match &self.response {
             None => point(&nothing),

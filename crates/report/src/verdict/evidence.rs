@@ -40,6 +40,10 @@ pub(super) struct Evidence {
     pub(super) service_s: Option<f64>,
     /// The worker with the least CPU to spare.
     pub(super) client: Option<ThreadUse>,
+    /// Which of all workers that is.
+    pub(super) busiest_worker: Option<usize>,
+    /// What its client is called, where there are several.
+    pub(super) client_name: Option<String>,
     /// How many workers there are.
     pub(super) workers: usize,
     /// CPUs that the client may use.
@@ -165,7 +169,9 @@ impl Evidence {
         let throttled =
             if load_s > 0.0 { watched.throttled_s.unwrap_or(0.0) / load_s } else { 0.0 };
         let own = |w: &WorkerUse| ThreadUse::new(w.busy(), w.waiting(), throttled);
-        let workers = measurement.workers.iter().filter(|worker| worker.wall_ns > 0).map(own);
+        let workers = measurement.workers.iter().enumerate();
+        let workers = workers.filter(|(_, worker)| worker.wall_ns > 0).map(|(n, w)| (n, own(w)));
+        let client = workers.max_by(|(_, a), (_, b)| a.taken().total_cmp(&b.taken()));
         let connections = &total.connections;
         let given_up = connections.lost.saturating_add(connections.timed_out);
         // Whoever interrupts a run leaves requests in flight, and they have not failed for it.
@@ -189,7 +195,9 @@ impl Evidence {
                 * u64::from(fleet.pipeline_depth)
                 * plan.requests_per_number() as u64,
             service_s: total.service().mean_ns().map(|ns| ns / 1e9),
-            client: workers.max_by(|a, b| a.taken().total_cmp(&b.taken())),
+            client: client.map(|(_, time)| time),
+            busiest_worker: client.map(|(number, _)| number),
+            client_name: None,
             workers: measurement.workers.len(),
             cpus: Some(watched.cpus.len()).filter(|cpus| *cpus > 0),
             must_share: must_share(plan, measurement.workers.len(), watched),

@@ -18,6 +18,7 @@ use measure::Measurement;
 use serde::{Deserialize, Serialize};
 use workload::Plan;
 
+use crate::Clients;
 use evidence::Evidence;
 
 pub use contradictions::contradictions;
@@ -76,6 +77,19 @@ impl Verdict {
     #[must_use]
     pub fn of(plan: &Plan, measurement: &Measurement, watched: &Watched) -> Self {
         let evidence = Evidence::of(plan, measurement, watched);
+        wording::verdict(rules::find(&evidence), &evidence)
+    }
+
+    /// The same of what several clients did together, of which the busiest is told by its name.
+    #[must_use]
+    pub fn of_clients(
+        plan: &Plan,
+        measurement: &Measurement,
+        watched: &Watched,
+        clients: &Clients,
+    ) -> Self {
+        let mut evidence = Evidence::of(plan, measurement, watched);
+        evidence.client_name = evidence.busiest_worker.and_then(|w| clients.of_worker(w));
         wording::verdict(rules::find(&evidence), &evidence)
     }
 

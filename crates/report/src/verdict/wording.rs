@@ -248,7 +248,11 @@ fn client(evidence: &Evidence) -> String {
     let Some(time) = evidence.client else {
         return "the client's CPU is not known".to_owned();
     };
-    let who = if evidence.workers > 1 { "busiest worker" } else { "worker" };
+    let who = match &evidence.client_name {
+        Some(name) => name.as_str(),
+        None if evidence.workers > 1 => "busiest worker",
+        None => "worker",
+    };
     format!("{who} {} busy{}", percent(time.cpu), held(time))
 }
 

@@ -29,7 +29,7 @@ use workload::{
 
 use crate::collect::{Collector, Observer, Snapshot};
 use crate::destination::Destination;
-use crate::gate::Gate;
+use crate::gate::{Gate, Opens};
 use crate::launch::{measurement, tally_shape, work};
 use crate::opening::Origins;
 use crate::recorder::Recorder;
@@ -110,7 +110,7 @@ pub(crate) fn replay_on(
     let (full, messages) = mpsc::sync_channel((room as usize + 1_000).min(100_000));
     let (empty, ready) = mpsc::channel();
     let mut collector = Collector::new(shape, vec![empty], "scripted");
-    let gate = Gate::new(1, None, &interrupted);
+    let gate = Gate::new(1, Opens::AtOnce, &interrupted);
     let budget = plan.budget();
     let warmup = budget.for_warmup();
     let destination = Destination::new(&Address::Unix("/nowhere".into()), false);

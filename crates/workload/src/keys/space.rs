@@ -5,10 +5,12 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::trace::Trace;
 use super::{KEY_DRAWS, KeyDraw, Make};
+use crate::in_full::is_in_full;
 use crate::parameters;
 
 /// What number placeholders are replaced with.
@@ -124,7 +126,37 @@ impl Default for KeyDist {
     }
 }
 
-parameters::saved_as_text!(KeyDist);
+/// As it is written, and in full with the keys of its file.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Written<'a> {
+    Text(Cow<'a, str>),
+    InFull { text: Cow<'a, str>, keys: Cow<'a, [u64]> },
+}
+
+impl Serialize for KeyDist {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let text = Cow::Borrowed(&*self.text);
+        match &self.trace {
+            Some(keys) if is_in_full() => {
+                Written::InFull { text, keys: Cow::Borrowed(keys) }.serialize(serializer)
+            }
+            _ => Written::Text(text).serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for KeyDist {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let read = match Written::deserialize(deserializer)? {
+            Written::Text(text) => text.parse(),
+            Written::InFull { text, keys } => {
+                text.parse().and_then(|dist: Self| dist.with_trace(keys.into_owned()))
+            }
+        };
+        read.map_err(D::Error::custom)
+    }
+}
 
 impl fmt::Display for KeyDist {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -2,6 +2,7 @@
 //!
 //! Two stages: [`options`] holds what was typed, its [`values`] read, and [`plans`] what it means.
 
+mod clients;
 mod commands;
 mod dataset;
 mod keys;
@@ -10,6 +11,7 @@ mod options;
 mod payload;
 mod persona;
 mod plans;
+mod rank;
 mod rate;
 mod target;
 mod tls;

@@ -14,12 +14,13 @@ use workload::{Content, KeyDist, Lifetime};
 use crate::front::MetricsAt;
 use crate::front::show::format_name;
 
+use super::clients::ClientOptions;
 use super::payload::{Size, size};
 use super::persona::PEERS;
+use super::rank::shard;
 use super::values::{
     ArrivalsArg, EngineArg, OnErrorArg, ProtocolArg, RfrArg, SizeByArg, Threads, WindowArg, YesNo,
-    count, count_in, ip, milliseconds, port, seconds, shard, signed, small_count, start_at,
-    threads,
+    count, count_in, ip, milliseconds, port, seconds, signed, small_count, start_at, threads,
 };
 
 /// How fast is your Redis, really? Measures Redis, Valkey and whatever else speaks RESP. Takes the
@@ -41,6 +42,8 @@ pub(in crate::front) struct Options {
     pub(super) tls: TlsArgs,
     #[command(flatten, next_help_heading = "Load")]
     pub(super) load: LoadOptions,
+    #[command(flatten, next_help_heading = "Several clients")]
+    pub(super) clients: ClientOptions,
     #[command(flatten, next_help_heading = "Commands, keys and values")]
     pub(super) data: DataOptions,
     #[command(flatten, next_help_heading = "Results")]
@@ -217,7 +220,8 @@ pub(super) struct LoadOptions {
     #[arg(long, value_name = "HOW", requires = "rps")]
     pub(super) arrivals: Option<ArrivalsArg>,
     /// Carry out share I of N, so that N processes make one run: requests, rate, connections and
-    /// keys are those of all shares together. `keystorm merge` adds up what they --json
+    /// keys are those of all shares together. `keystorm merge` adds up what they --json. `env` takes
+    /// the rank that srun or mpirun gives, `env/N` that of a Kubernetes Indexed Job
     #[arg(long, value_name = "I/N", value_parser = shard)]
     pub(super) shard: Option<workload::Shard>,
     /// Begin at this instant (of one test), such as 2026-05-01T12:00:00Z, seconds since 1970, or

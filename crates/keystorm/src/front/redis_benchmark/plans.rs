@@ -19,6 +19,8 @@ use crate::cpus::cpu_list;
 use crate::front::outputs::apart;
 use crate::front::{Action, Job, Output, Spread, VerdictTo};
 
+/// A probe of more is a load.
+const PROBE_MAX: f64 = 100_000.0;
 const REQUESTS_DEFAULT: u64 = 100_000;
 
 /// Turns options into a job, by that name. `after` tells which options stand after `-u`.
@@ -107,7 +109,13 @@ pub(super) fn job(options: Options, persona: Persona, after: After) -> Result<Jo
         ));
     }
     let repeats = options.load.repeats.unwrap_or(1);
-    Ok(Job { plans, action, repeats, output, notes, start_at })
+    let probe = options.clients.probe.map(|rate| rate as f64);
+    if probe.is_some_and(|rate| !(1.0..=PROBE_MAX).contains(&rate)) {
+        return Err(format!("--probe: between 1 and {PROBE_MAX} requests per second are possible"));
+    }
+    let server_clock = options.clients.clock.is_some();
+    let several = options.clients.several(&plans)?;
+    Ok(Job { plans, action, repeats, output, notes, start_at, several, server_clock, probe })
 }
 
 /// Warnings in the peers' words.

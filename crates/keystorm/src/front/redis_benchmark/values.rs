@@ -60,14 +60,6 @@ impl From<ArrivalsArg> for workload::Arrivals {
     }
 }
 
-pub(super) fn shard(text: &str) -> Result<workload::Shard, String> {
-    let shares = text.split_once('/').and_then(|(index, of)| {
-        Some(workload::Shard { index: index.parse().ok()?, of: of.parse().ok()? })
-    });
-    let fault = || "a share is I/N, such as 2/4 for the second of four".to_owned();
-    shares.filter(|s| s.of > 0 && (1..=s.of).contains(&s.index)).ok_or_else(fault)
-}
-
 /// An instant: RFC 3339, Unix seconds, or `+` and a time from now.
 pub(super) fn start_at(text: &str) -> Result<std::time::SystemTime, String> {
     let instant = match text.strip_prefix('+') {

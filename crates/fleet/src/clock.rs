@@ -1,0 +1,120 @@
+//! What another's clock shows, from questions and answers with their times.
+//!
+//! Nobody's wall clock is believed. An answer came between when its question left and when it
+//! arrived, so each one bounds the offset from both sides; together they bound it closer than the
+//! quickest alone.
+
+/// One question and its answer, in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ping {
+    /// When the question left, on our clock.
+    pub sent_ns: u64,
+    /// What the other clock showed.
+    pub theirs_ns: u64,
+    /// When the answer was there, on our clock.
+    pub received_ns: u64,
+}
+
+/// By how much another clock is ahead of ours.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Offset {
+    /// Nanoseconds that it is ahead.
+    pub ahead_ns: f64,
+    /// By how much that may be wrong.
+    pub bound_ns: f64,
+}
+
+impl Offset {
+    /// What all these say together; `None` if there are none. If they contradict each other, a clock
+    /// was set meanwhile, and the quickest counts.
+    #[must_use]
+    pub fn of(pings: &[Ping]) -> Option<Self> {
+        let least = |ping: &Ping| ping.theirs_ns as f64 - ping.received_ns as f64;
+        let most = |ping: &Ping| ping.theirs_ns as f64 - ping.sent_ns as f64;
+        let quickest = pings.iter().min_by_key(|p| p.received_ns.saturating_sub(p.sent_ns))?;
+        let from = pings.iter().map(least).fold(f64::NEG_INFINITY, f64::max);
+        let to = pings.iter().map(most).fold(f64::INFINITY, f64::min);
+        let (from, to) = if from <= to { (from, to) } else { (least(quickest), most(quickest)) };
+        Some(Self { ahead_ns: f64::midpoint(from, to), bound_ns: (to - from) / 2.0 })
+    }
+
+    /// Whether all these can be of one clock that ran on: false tells that it was set, or that
+    /// several answered.
+    #[must_use]
+    pub fn agrees(pings: &[Ping]) -> bool {
+        let least = pings.iter().map(|p| i128::from(p.theirs_ns) - i128::from(p.received_ns)).max();
+        let most = pings.iter().map(|p| i128::from(p.theirs_ns) - i128::from(p.sent_ns)).min();
+        least <= most
+    }
+
+    /// Our time as the other clock shows it; 0 of what was before it began.
+    #[must_use]
+    pub fn theirs_ns(&self, ours_ns: u64) -> u64 {
+        (ours_ns as f64 + self.ahead_ns).max(0.0) as u64
+    }
+
+    /// Their time as our clock shows it; below 0 of what was before ours began.
+    #[must_use]
+    pub fn ours_ns(&self, theirs_ns: u64) -> f64 {
+        theirs_ns as f64 - self.ahead_ns
+    }
+}
+
+/// How far apart several times are of which each is known within its bound, and by how much that may
+/// be wrong: by the bounds of the two that are known worst.
+#[must_use]
+pub fn spread(times_and_bounds: &[(f64, f64)]) -> (f64, f64) {
+    let times = || times_and_bounds.iter().map(|(time, _)| *time);
+    let spread = times().fold(f64::NEG_INFINITY, f64::max) - times().fold(f64::INFINITY, f64::min);
+    let mut bounds: Vec<f64> = times_and_bounds.iter().map(|(_, bound)| *bound).collect();
+    bounds.sort_by(|a, b| b.total_cmp(a));
+    (spread.max(0.0), bounds.iter().take(2).sum())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ping(sent_ns: u64, theirs_ns: u64, received_ns: u64) -> Ping {
+        Ping { sent_ns, theirs_ns, received_ns }
+    }
+
+    #[test]
+    fn all_answers_together_bound_closer_than_the_quickest() {
+        // The other clock is 1000 ahead; each way takes what it takes.
+        let slow_back = ping(100, 1110, 150);
+        let slow_there = ping(200, 1245, 255);
+        let one = Offset::of(&[slow_back]).unwrap();
+        assert_eq!((one.ahead_ns, one.bound_ns), (985.0, 25.0));
+        let both = Offset::of(&[slow_back, slow_there]).unwrap();
+        assert_eq!((both.ahead_ns, both.bound_ns), (1000.0, 10.0));
+        assert!(Offset::agrees(&[slow_back, slow_there]));
+        assert_eq!((both.theirs_ns(500), both.ours_ns(1500)), (1500, 500.0));
+        assert_eq!(Offset::of(&[]), None);
+    }
+
+    #[test]
+    fn an_hour_apart_is_no_matter_and_neither_is_which_began_first() {
+        const HOUR_NS: u64 = 3_600_000_000_000;
+        let ahead = Offset::of(&[ping(10, HOUR_NS + 20, 30)]).unwrap();
+        assert_eq!((ahead.ahead_ns, ahead.bound_ns), (HOUR_NS as f64, 10.0));
+        let behind = Offset::of(&[ping(HOUR_NS + 10, 20, HOUR_NS + 30)]).unwrap();
+        assert_eq!(behind.theirs_ns(HOUR_NS + 50), 50);
+        assert_eq!(behind.theirs_ns(5), 0);
+    }
+
+    #[test]
+    fn of_a_clock_that_was_set_the_quickest_answer_counts() {
+        let pings = [ping(0, 1050, 100), ping(200, 9210, 220)];
+        assert!(!Offset::agrees(&pings));
+        let offset = Offset::of(&pings).unwrap();
+        assert_eq!((offset.ahead_ns, offset.bound_ns), (9000.0, 10.0));
+    }
+
+    #[test]
+    fn a_spread_is_as_sure_as_its_two_worst_clocks() {
+        assert_eq!(spread(&[(5.0, 1.0), (9.0, 3.0), (7.0, 2.0)]), (4.0, 5.0));
+        assert_eq!(spread(&[(5.0, 1.0)]), (0.0, 1.0));
+        assert_eq!(spread(&[]), (0.0, 0.0));
+    }
+}

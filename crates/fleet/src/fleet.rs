@@ -1,0 +1,249 @@
+//! Clients that have been placed and have said who they are.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use report::client_called;
+use runner::Observer;
+use workload::Plan;
+
+use crate::launcher::{self, Event, Heard, Launcher};
+use crate::line::{Hello, Said, Told};
+use crate::round::Round;
+use crate::{Broken, Gathered, On, Unfit, roster};
+
+/// How long a client may take to say who it is: a login may ask for a word first.
+const HELLO: Duration = Duration::from_secs(120);
+/// Clients say that they are alive once a second. One that was silent for so long is suspected…
+const SUSPECTED: Duration = Duration::from_secs(3);
+/// …and for so long is lost.
+const SILENT: Duration = Duration::from_secs(10);
+/// How often silence is looked at. A look that comes late, because we were stopped, counts as one.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// What becomes of the others when a client is lost while load runs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum OnLoss {
+    /// They stop at once.
+    #[default]
+    Stop,
+    /// They go on with their own shares.
+    GoOn,
+}
+
+/// Clients that stand ready for plans. They end with this.
+pub struct Fleet {
+    pub(crate) launcher: Box<dyn Launcher>,
+    events: Receiver<Event>,
+    pub(crate) clients: Vec<Client>,
+    pub(crate) on_loss: OnLoss,
+    /// Where our own clock begins.
+    pub(crate) epoch: Instant,
+    /// This process, by which clients on this machine are known.
+    pub(crate) ours: Hello,
+    on: On,
+}
+
+/// One of them.
+pub(crate) struct Client {
+    /// What its launcher calls it.
+    pub(crate) name: String,
+    /// `client 3 of 4 (NAME)`.
+    pub(crate) called: String,
+    pub(crate) hello: Option<Hello>,
+    /// Why it is lost, if it is.
+    pub(crate) lost: Option<String>,
+    silent: Duration,
+    /// The longest that it was silent and then spoke again.
+    pub(crate) was_silent: Duration,
+}
+
+impl Client {
+    pub(crate) fn new(index: usize, of: usize, name: String) -> Self {
+        let called = client_called(index, of, &name);
+        let (silent, was_silent) = (Duration::ZERO, Duration::ZERO);
+        Self { name, called, hello: None, lost: None, silent, was_silent }
+    }
+
+    fn heard(&mut self) {
+        self.was_silent = self.was_silent.max(std::mem::take(&mut self.silent));
+    }
+}
+
+/// What there is to know next.
+pub(crate) enum News {
+    Said(Box<Said>),
+    Lost,
+}
+
+impl Fleet {
+    /// Places clients and lets them say who they are.
+    ///
+    /// # Errors
+    /// One cannot be placed or is of another version; says which and what to do.
+    pub fn gather(
+        on: &On,
+        version: &str,
+        on_loss: OnLoss,
+        interrupted: &AtomicBool,
+    ) -> Result<Self, Unfit> {
+        let (sender, events) = channel();
+        let launcher = launcher::launch(on, &sender)?;
+        let names = launcher.names();
+        let of = names.len();
+        let named = names.into_iter().enumerate();
+        let clients = named.map(|(index, name)| Client::new(index, of, name)).collect();
+        let ours = Hello::of_this_process(version);
+        let epoch = Instant::now();
+        let on = on.clone();
+        let mut fleet = Self { launcher, events, clients, on_loss, epoch, ours, on };
+        fleet.greet(interrupted)?;
+        Ok(fleet)
+    }
+
+    fn greet(&mut self, interrupted: &AtomicBool) -> Result<(), Unfit> {
+        let fault = |fleet: &Self, why: String| Unfit(format!("--on {}: {why}", fleet.on));
+        let deadline = Instant::now() + HELLO;
+        while self.clients.iter().any(|c| c.hello.is_none() && c.lost.is_none()) {
+            if interrupted.load(Ordering::Relaxed) {
+                return Err(fault(self, "interrupted before the clients were there".to_owned()));
+            }
+            if Instant::now() > deadline {
+                let silent = self.clients.iter().filter(|c| c.hello.is_none());
+                let silent = silent.map(|c| c.called.clone()).collect::<Vec<_>>().join(", ");
+                let limit = HELLO.as_secs();
+                return Err(fault(self, format!("{silent} said nothing within {limit} s")));
+            }
+            if let Some((client, _, News::Said(said))) = self.hear(LOOK, false)
+                && let Said::Hello(hello) = *said
+            {
+                self.clients[client].hello = Some(*hello);
+            }
+        }
+        let lost = |c: &Client| Some(format!("{}: {}", c.called, c.lost.as_ref()?));
+        let lost: Vec<String> = self.clients.iter().filter_map(lost).collect();
+        if !lost.is_empty() {
+            return Err(fault(self, lost.join("; ")));
+        }
+        roster::check(&self.clients, &self.ours).map_err(|Unfit(why)| fault(self, why))
+    }
+
+    /// How many clients there are.
+    #[must_use]
+    pub fn count(&self) -> u32 {
+        self.clients.len() as u32
+    }
+
+    /// Whether a client is on the machine of the coordinator.
+    pub(crate) fn is_here(&self, client: usize) -> bool {
+        let machine = |hello: &Hello| hello.machine.clone();
+        let theirs = self.clients[client].hello.as_ref().and_then(machine);
+        theirs.is_some() && theirs == self.ours.machine
+    }
+
+    /// What a reader must know of the clients.
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        let mut said = roster::warnings(&self.clients, self.on.is_here());
+        for client in self.clients.iter().filter(|c| c.was_silent >= SUSPECTED) {
+            let silent_s = client.was_silent.as_secs_f64();
+            said.push(format!("{} said nothing for {silent_s:.1} s and came back", client.called));
+        }
+        said
+    }
+
+    /// Carries out a plan, of which each client gets its share. `started` is told when load begins,
+    /// a little before.
+    ///
+    /// # Errors
+    /// It came to nothing: a client could not begin, or was lost before the start.
+    pub fn carry_out(
+        &mut self,
+        plan: &Plan,
+        interrupted: &AtomicBool,
+        observer: &mut dyn Observer,
+        started: &mut dyn FnMut(Instant),
+    ) -> Result<Gathered, Broken> {
+        Round::begin(self, plan, interrupted, observer, started)?.carry_out()
+    }
+
+    /// What is said or becomes of a client next, within so long. With `watched` a client that is silent
+    /// for too long is lost.
+    pub(crate) fn hear(
+        &mut self,
+        patience: Duration,
+        watched: bool,
+    ) -> Option<(usize, Instant, News)> {
+        match self.events.recv_timeout(patience.min(LOOK)) {
+            Ok(Event { client: Some(client), at, what: Heard::Line(line) }) => {
+                if self.clients[client].lost.is_some() {
+                    return None;
+                }
+                self.clients[client].heard();
+                match serde_json::from_str(&line) {
+                    Ok(Said::Alive(_)) => None,
+                    Ok(said) => Some((client, at, News::Said(Box::new(said)))),
+                    Err(error) => {
+                        let said: String = line.chars().take(80).collect();
+                        let why = format!("it said what is not of the contract ({error}): {said}");
+                        self.lose(client, why);
+                        Some((client, at, News::Lost))
+                    }
+                }
+            }
+            Ok(Event { client: Some(client), at, what: Heard::Lost(why) }) => {
+                self.clients[client].lost.is_none().then(|| {
+                    self.lose(client, why);
+                    (client, at, News::Lost)
+                })
+            }
+            Ok(Event { client: None, at, what: Heard::Lost(why) }) => {
+                let mut alive = (0..self.clients.len()).filter(|c| self.clients[*c].lost.is_none());
+                let first = alive.next()?;
+                let rest: Vec<usize> = alive.collect();
+                // The others follow: whoever is lost is told of one by one.
+                rest.into_iter().for_each(|client| self.lose(client, why.clone()));
+                self.lose(first, why);
+                Some((first, at, News::Lost))
+            }
+            Ok(Event { client: None, .. }) | Err(RecvTimeoutError::Disconnected) => None,
+            Err(RecvTimeoutError::Timeout) => {
+                let silent = if watched { self.silent(patience.min(LOOK)) } else { None };
+                silent.map(|client| (client, Instant::now(), News::Lost))
+            }
+        }
+    }
+
+    /// Adds to everybody's silence; a client whose silence is too long.
+    fn silent(&mut self, passed: Duration) -> Option<usize> {
+        for client in self.clients.iter_mut().filter(|c| c.lost.is_none()) {
+            client.silent += passed;
+        }
+        let too_long = |c: &Client| c.lost.is_none() && c.silent >= SILENT;
+        let client = self.clients.iter().position(too_long)?;
+        self.lose(client, format!("it said nothing for {} s", SILENT.as_secs()));
+        Some(client)
+    }
+
+    /// Gives a client up.
+    pub(crate) fn lose(&mut self, client: usize, why: String) {
+        self.clients[client].lost = Some(why);
+        self.launcher.cut(client);
+    }
+
+    /// Tells a client something. One that cannot be told is noticed as lost by its launcher.
+    pub(crate) fn tell(&mut self, client: usize, told: &Told) {
+        if self.clients[client].lost.is_some() {
+            return;
+        }
+        match told.to_line() {
+            Ok(line) => drop(self.launcher.tell(client, &line)),
+            Err(error) => self.lose(client, format!("it cannot be told: {error}")),
+        }
+    }
+
+    /// Now, on our own clock.
+    pub(crate) fn on_clock(&self, at: Instant) -> u64 {
+        at.saturating_duration_since(self.epoch).as_nanos() as u64
+    }
+}

@@ -1,0 +1,177 @@
+//! What the clients told, as one: the sum of their shares, and a row for each.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use host::{HostFacts, LinkUse, ServerFacts, Watched};
+use measure::{Ending, Measurement, Tally};
+use report::{ClientRow, Clients, Loaded, Run};
+use runner::tally_shape;
+use workload::Plan;
+
+use crate::clock::{self, Offset};
+use crate::fleet::Fleet;
+use crate::round::{Part, Round};
+use crate::{Broken, OnLoss};
+
+/// What several clients saw, added up.
+#[derive(Debug)]
+pub struct Gathered {
+    /// As a single client that sent everything would have seen it.
+    pub measurement: Measurement,
+    /// Worker threads of all.
+    pub workers: u16,
+    /// A row for each.
+    pub clients: Clients,
+    /// The machines of those that are not on the coordinator's.
+    pub hosts: Vec<HostFacts>,
+    /// What those watched of themselves.
+    pub watched: Vec<Watched>,
+    /// Whether one is on the coordinator's.
+    pub here: bool,
+    /// What a reader must know of the clients.
+    pub warnings: Vec<String>,
+    /// Whether one was lost.
+    pub lost: bool,
+}
+
+impl Gathered {
+    pub(crate) fn of(round: Round<'_>) -> Result<Self, Broken> {
+        let Round { fleet, shares, parts, start, .. } = round;
+        let Some(whole) = shares.first().cloned() else {
+            return Err(Broken("there is no client".to_owned()));
+        };
+        let begun: Vec<(f64, f64)> = parts.iter().map(|part| began(part, start)).collect();
+        let (skew_ns, bound_ns) = clock::spread(&begun);
+        let first_ns = begun.iter().map(|(ns, _)| *ns).fold(f64::INFINITY, f64::min);
+        let (mut rows, mut named) = (Vec::new(), Vec::<(String, Loaded)>::new());
+        let (mut hosts, mut watched, mut machines) = (Vec::new(), Vec::new(), BTreeSet::new());
+        let (mut here, mut lost, mut warnings) = (false, false, fleet.warnings());
+        let all = parts.into_iter().zip(shares).zip(&begun).enumerate();
+        for (index, ((mut part, share), (began_ns, clock_bound_ns))) in all {
+            let mut run = run_of(&mut part, share);
+            let after_ns = (began_ns - first_ns).max(0.0);
+            if let Some((_, wall)) = start {
+                let warmup = Duration::from_nanos(run.plan.warmup_ns);
+                run.measurement.started_at = wall + Duration::from_nanos(after_ns as u64) + warmup;
+            }
+            rows.push(row(fleet, index, &part, &run, after_ns, *clock_bound_ns));
+            let called = &fleet.clients[index].called;
+            if fleet.is_here(index) {
+                here = true;
+            } else if part.lost.is_none() {
+                let own = run.warnings.drain(..).map(|warning| format!("{called}: {warning}"));
+                warnings.extend(own);
+                watched.push(run.watched.clone());
+                let machine = fleet.clients[index].hello.as_ref().and_then(|h| h.machine.clone());
+                if machine.is_none_or(|machine| machines.insert(machine)) {
+                    hosts.extend(run.host.clone());
+                }
+            }
+            lost |= part.lost.is_some();
+            // What they have in common is the coordinator's to tell.
+            run.server = ServerFacts::default();
+            named.push((called.clone(), Loaded { runs: vec![run], suite: false, complete: true }));
+        }
+        let merged = report::merge(named, &[]).map_err(|error| Broken(error.to_string()))?;
+        let Some(Run { plan, measurement, .. }) = merged.runs.into_iter().next() else {
+            return Err(Broken("no client told anything".to_owned()));
+        };
+        if lost && fleet.on_loss == OnLoss::GoOn {
+            warnings.push(left(&whole, &rows));
+        }
+        let clients =
+            Clients { start_skew_us: skew_ns / 1e3, start_skew_bound_us: bound_ns / 1e3, rows };
+        let workers = plan.fleet.workers;
+        Ok(Self { measurement, workers, clients, hosts, watched, here, warnings, lost })
+    }
+
+    /// What was watched, with what clients elsewhere saw of their machines: of each figure the worst.
+    #[must_use]
+    pub fn watched_with(&self, ours: Watched) -> Watched {
+        if self.watched.is_empty() {
+            return ours;
+        }
+        let fullest = |a: &LinkUse, b: &LinkUse| {
+            let share = |link: &LinkUse| link.share().unwrap_or(0.0);
+            share(a).total_cmp(&share(b))
+        };
+        let own = self.here.then_some(&ours);
+        let all = || own.into_iter().chain(&self.watched);
+        let worst = |figure: fn(&Watched) -> Option<f64>| all().filter_map(figure).reduce(f64::max);
+        let link = all().filter_map(|watched| watched.link.as_ref()).max_by(|a, b| fullest(a, b));
+        Watched {
+            link: link.cloned(),
+            stolen: worst(|watched| watched.stolen),
+            throttled_s: worst(|watched| watched.throttled_s),
+            // Those of several machines have the same numbers, and are not the same.
+            cpus: Vec::new(),
+            ..ours
+        }
+    }
+}
+
+/// When a client began, on our clock, and how sure that is.
+fn began(part: &Part, start: Option<(u64, std::time::SystemTime)>) -> (f64, f64) {
+    let planned_ns = start.map_or(0, |(ns, _)| ns) as f64;
+    match (part.offset, part.begun_ns) {
+        (Some(offset), Some(begun_ns)) => (offset.ours_ns(begun_ns), offset.bound_ns),
+        (offset, _) => (planned_ns, offset.map_or(0.0, |offset| offset.bound_ns)),
+    }
+}
+
+/// What load was left of the whole when clients were lost and the others went on.
+fn left(whole: &Plan, rows: &[ClientRow]) -> String {
+    let kept = rows.iter().filter(|row| row.lost.is_none()).count();
+    let of = rows.len();
+    let schedule = whole.pace.schedule();
+    match schedule.map(|s| s.rate_per_s().unwrap_or_else(|| s.peak_per_s())) {
+        Some(rate) => format!(
+            "after the loss the load was {:.0} of the {rate:.0} requests per second that were asked \
+             for",
+            rate * kept as f64 / of as f64
+        ),
+        None => format!("after the loss the load was that of {kept} of {of} clients"),
+    }
+}
+
+/// The run of a share: what the client told at its end, or what it had told before it was lost.
+fn run_of(part: &mut Part, share: Plan) -> Run {
+    let told = part.result.take().and_then(|loaded| loaded.runs.into_iter().next());
+    if let Some(mut run) = told {
+        // Ours has what a saved one lacks, and is what was asked for.
+        run.plan = share;
+        return run;
+    }
+    let why = part.lost.clone().unwrap_or_default();
+    let empty = Tally::new(&tally_shape(&share));
+    let ending = Ending::Failed(format!("lost {why}"));
+    let partial = std::mem::take(&mut part.partial);
+    let measurement = partial.measurement(&share, empty, ending);
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    Run::new(share, measurement, ServerFacts::default(), version, Watched::default())
+}
+
+fn row(
+    fleet: &Fleet,
+    index: usize,
+    part: &Part,
+    run: &Run,
+    after_ns: f64,
+    clock_bound_ns: f64,
+) -> ClientRow {
+    let client = &fleet.clients[index];
+    let hello = client.hello.as_ref();
+    let drift_ns = |(a, b): (Offset, Offset)| b.ahead_ns - a.ahead_ns;
+    ClientRow {
+        hostname: hello.and_then(|hello| hello.host.clone()),
+        cpus: hello.and_then(|hello| hello.cpus.clone()),
+        quota: hello.and_then(|hello| hello.quota),
+        nice: hello.map_or(0, |hello| hello.nice),
+        began_us: after_ns / 1e3,
+        clock_bound_us: clock_bound_ns / 1e3,
+        clock_drift_us: part.offset.zip(part.offset_after).map(drift_ns).map(|ns| ns / 1e3),
+        lost: part.lost.clone(),
+        ..ClientRow::of(index as u32 + 1, &client.name, run)
+    }
+}

@@ -1,0 +1,170 @@
+//! Children of ours that talk in lines.
+//!
+//! Each has a process group of its own, so that Ctrl-C at the terminal is the coordinator's to pass
+//! on, and an input that ends with us, so that none outlives us whatever becomes of us.
+
+use std::collections::VecDeque;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::line::LINE_BYTES_MAX;
+
+/// How long a child may take to end once its input has.
+const FAREWELL: Duration = Duration::from_secs(3);
+/// Lines of standard error that are kept, to say why a child ended.
+const SAID_LAST: usize = 3;
+
+/// A child and the threads that carry its lines.
+pub(super) struct Talking {
+    child: Arc<Mutex<Child>>,
+    lines: Option<Sender<String>>,
+}
+
+/// Why a child ended, in words for a person.
+pub(super) struct Ended {
+    /// `killed by SIGKILL`, `ended with exit code 3`.
+    pub(super) how: String,
+    /// Its exit code, if it had one.
+    pub(super) code: Option<i32>,
+    /// What it said last on standard error.
+    pub(super) said: String,
+}
+
+impl Ended {
+    /// Both in one.
+    pub(super) fn told(&self) -> String {
+        match self.said.as_str() {
+            "" => self.how.clone(),
+            said => format!("{}: {said}", self.how),
+        }
+    }
+}
+
+impl Talking {
+    /// Starts it. Each line that it says goes to `line`, with the time when it was there; `ended` is
+    /// called once, after the last.
+    pub(super) fn start(
+        mut command: Command,
+        mut line: impl FnMut(Instant, String) + Send + 'static,
+        ended: impl FnOnce(Ended) + Send + 'static,
+    ) -> io::Result<Self> {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.process_group(0).spawn()?;
+        let (stdin, stdout, stderr) =
+            (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let child = Arc::new(Mutex::new(child));
+        let (lines, to_tell) = channel::<String>();
+        // A thread of its own: a child that is stopped must not stop us.
+        let tell = move || {
+            let Some(mut stdin): Option<ChildStdin> = stdin else { return };
+            for line in to_tell {
+                if stdin.write_all(line.as_bytes()).and_then(|()| stdin.flush()).is_err() {
+                    break;
+                }
+            }
+        };
+        thread::Builder::new().name("tell".into()).spawn(tell)?;
+        let last = Arc::new(Mutex::new(VecDeque::new()));
+        let kept = Arc::clone(&last);
+        let errors = thread::Builder::new().name("stderr".into()).spawn(move || {
+            for text in stderr.into_iter().flat_map(|e| BufReader::new(e).lines()) {
+                let Ok(text) = text else { break };
+                let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+                if kept.len() == SAID_LAST {
+                    kept.pop_front();
+                }
+                kept.push_back(text);
+            }
+        })?;
+        let waited = Arc::clone(&child);
+        let listen = move || {
+            if let Some(stdout) = stdout {
+                let mut reader = BufReader::new(stdout);
+                while let Some(text) = read_line(&mut reader) {
+                    line(Instant::now(), text);
+                }
+            }
+            let status = wait(&waited);
+            // Whoever has inherited it may hold it open.
+            let deadline = Instant::now() + Duration::from_millis(200);
+            while !errors.is_finished() && Instant::now() < deadline {
+                thread::sleep(Duration::from_millis(5));
+            }
+            let said = last.lock().unwrap_or_else(PoisonError::into_inner);
+            let said = said.iter().map(String::as_str).collect::<Vec<_>>().join("; ");
+            ended(Ended { how: how(status), code: status.and_then(|s| s.code()), said });
+        };
+        thread::Builder::new().name("listen".into()).spawn(listen)?;
+        Ok(Self { child, lines: Some(lines) })
+    }
+
+    /// Hands it a line.
+    pub(super) fn tell(&mut self, line: &str) -> io::Result<()> {
+        let lines = self.lines.as_ref().ok_or(io::ErrorKind::BrokenPipe)?;
+        lines.send(line.to_owned()).map_err(|_| io::ErrorKind::BrokenPipe.into())
+    }
+
+    /// Ends its input, which asks it to end.
+    pub(super) fn hang_up(&mut self) {
+        self.lines = None;
+    }
+
+    /// Ends it at once.
+    pub(super) fn kill(&mut self) {
+        self.hang_up();
+        let _ = self.child.lock().unwrap_or_else(PoisonError::into_inner).kill();
+    }
+
+    fn is_running(&self) -> bool {
+        let mut child = self.child.lock().unwrap_or_else(PoisonError::into_inner);
+        matches!(child.try_wait(), Ok(None))
+    }
+}
+
+/// Ends all of them: by asking first, then at once.
+pub(super) fn end(mut all: Vec<Talking>) {
+    all.iter_mut().for_each(Talking::hang_up);
+    let deadline = Instant::now() + FAREWELL;
+    while all.iter().any(Talking::is_running) && Instant::now() < deadline {
+        thread::sleep(Duration::from_millis(5));
+    }
+    all.iter_mut().filter(|child| child.is_running()).for_each(Talking::kill);
+}
+
+/// A line without its end; `None` at the end of all, and of what is longer than any line.
+fn read_line(reader: &mut impl BufRead) -> Option<String> {
+    let mut bytes = Vec::new();
+    let read = reader.take(LINE_BYTES_MAX as u64).read_until(b'\n', &mut bytes).ok()?;
+    if read == 0 || bytes.pop() != Some(b'\n') {
+        return None;
+    }
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Waits for a child that has closed its output, without keeping others from killing it.
+fn wait(child: &Mutex<Child>) -> Option<ExitStatus> {
+    let deadline = Instant::now() + FAREWELL;
+    loop {
+        match child.lock().unwrap_or_else(PoisonError::into_inner).try_wait() {
+            Ok(Some(status)) => return Some(status),
+            Ok(None) if Instant::now() < deadline => {}
+            Ok(None) | Err(_) => return None,
+        }
+        thread::sleep(Duration::from_millis(2));
+    }
+}
+
+fn how(status: Option<ExitStatus>) -> String {
+    let Some(status) = status else { return "it closed its output".to_owned() };
+    match (status.signal(), status.code()) {
+        (Some(9), _) => "killed by SIGKILL (by somebody, or because memory ran out)".to_owned(),
+        (Some(signal), _) => format!("killed by signal {signal}"),
+        (None, Some(code)) => format!("it ended with exit code {code}"),
+        (None, None) => "it ended".to_owned(),
+    }
+}

@@ -1,0 +1,93 @@
+//! `--on local:N`: clients on this machine, children of ours.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::mpsc::Sender;
+use std::time::Instant;
+use std::{env, io};
+
+use super::children::{self, Talking};
+use super::{Event, Heard, Launcher};
+use crate::{On, Unfit};
+
+/// Its name.
+pub(crate) const NAME: &str = "local";
+
+/// Most clients of one machine.
+const CLIENTS_MAX: u32 = 1000;
+
+pub(super) fn check(on: &On) -> Result<u32, String> {
+    let mut items = on.items();
+    let count = items.next().and_then(|n| n.parse().ok()).filter(|n| *n > 0);
+    match (count, items.next(), on.setting_names().next()) {
+        (Some(count), None, None) if count <= CLIENTS_MAX => Ok(count),
+        (Some(_), None, None) => Err(format!("at most {CLIENTS_MAX} clients on one machine")),
+        _ => Err("say how many clients on this machine, such as local:4".to_owned()),
+    }
+}
+
+pub(super) fn launch(on: &On, events: &Sender<Event>) -> Result<Box<dyn Launcher>, Unfit> {
+    let count = check(on).map_err(Unfit)?;
+    let program = env::current_exe().map_err(|e| Unfit(format!("--on {on}: {e}")))?;
+    let commands = (0..count).map(|_| (String::new(), held(&program))).collect();
+    let children = Children::start(commands, events, |ended| ended.told());
+    children.map_err(|e| Unfit(format!("--on {on}: starting a client: {e}")))
+}
+
+/// A client that is `program`.
+fn held(program: &Path) -> Command {
+    let mut command = Command::new(PathBuf::from(program));
+    command.arg("--hold");
+    command
+}
+
+/// Clients that are children of ours, one each.
+pub(super) struct Children {
+    names: Vec<String>,
+    children: Vec<Talking>,
+}
+
+impl Children {
+    /// Starts one for each name. `why` words how one ended.
+    pub(super) fn start(
+        commands: Vec<(String, Command)>,
+        events: &Sender<Event>,
+        why: fn(&children::Ended) -> String,
+    ) -> io::Result<Box<dyn Launcher>> {
+        let mut all = Self { names: Vec::new(), children: Vec::new() };
+        for (client, (name, command)) in commands.into_iter().enumerate() {
+            let (says, ends) = (events.clone(), events.clone());
+            // Nobody listens any more only when all is over.
+            let line = move |at, line| {
+                let _ = says.send(Event { client: Some(client), at, what: Heard::Line(line) });
+            };
+            let ended = move |ended: children::Ended| {
+                let what = Heard::Lost(why(&ended));
+                let _ = ends.send(Event { client: Some(client), at: Instant::now(), what });
+            };
+            all.names.push(name);
+            all.children.push(Talking::start(command, line, ended)?);
+        }
+        Ok(Box::new(all))
+    }
+}
+
+impl Launcher for Children {
+    fn names(&self) -> Vec<String> {
+        self.names.clone()
+    }
+
+    fn tell(&mut self, client: usize, line: &str) -> io::Result<()> {
+        self.children[client].tell(line)
+    }
+
+    fn cut(&mut self, client: usize) {
+        self.children[client].kill();
+    }
+}
+
+impl Drop for Children {
+    fn drop(&mut self) {
+        children::end(std::mem::take(&mut self.children));
+    }
+}

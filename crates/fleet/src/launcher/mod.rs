@@ -1,0 +1,94 @@
+//! Launchers: who places clients, carries lines and tells of death. Nothing else.
+//!
+//! Two are built in. Another is a program `keystorm-on-NAME` on the PATH ([`program`]), so that one can
+//! be added in any language without a change here.
+
+mod children;
+mod local;
+mod program;
+mod ssh;
+
+use std::io;
+use std::sync::mpsc::Sender;
+use std::time::Instant;
+
+use crate::{On, Unfit};
+
+pub(crate) use local::NAME as LOCAL;
+
+/// What a launcher tells of a client.
+#[derive(Debug)]
+pub(crate) struct Event {
+    /// Which, from 0; `None` for all of them.
+    pub(crate) client: Option<usize>,
+    /// When it was there.
+    pub(crate) at: Instant,
+    pub(crate) what: Heard,
+}
+
+/// See [`Event`].
+#[derive(Debug)]
+pub(crate) enum Heard {
+    /// It said this.
+    Line(String),
+    /// It is gone, and why.
+    Lost(String),
+}
+
+/// Clients that have been placed. Dropping it ends them.
+pub(crate) trait Launcher: Send {
+    /// What each goes by: the host, or nothing where that is this one.
+    fn names(&self) -> Vec<String>;
+
+    /// Hands a client a line, its end included. Does not wait for it to be read.
+    ///
+    /// # Errors
+    /// It is gone; that is told as an event, too.
+    fn tell(&mut self, client: usize, line: &str) -> io::Result<()>;
+
+    /// Gives a client up, and ends it where that is possible.
+    fn cut(&mut self, client: usize);
+}
+
+/// A launcher that is built in.
+struct BuiltIn {
+    name: &'static str,
+    check: fn(&On) -> Result<u32, String>,
+    launch: Launch,
+}
+
+/// Places the clients of `--on`.
+type Launch = fn(&On, &Sender<Event>) -> Result<Box<dyn Launcher>, Unfit>;
+
+const BUILT_IN: [BuiltIn; 2] = [
+    BuiltIn { name: local::NAME, check: local::check, launch: local::launch },
+    BuiltIn { name: ssh::NAME, check: ssh::check, launch: ssh::launch },
+];
+
+fn built_in(on: &On) -> Option<&'static BuiltIn> {
+    BUILT_IN.iter().find(|launcher| launcher.name == on.launcher)
+}
+
+/// Refuses what no launcher can make sense of.
+pub(crate) fn check(on: &On) -> Result<(), String> {
+    match built_in(on) {
+        Some(launcher) => (launcher.check)(on).map(drop),
+        None => program::find(&on.launcher).map(drop),
+    }
+}
+
+/// How many clients it makes, where that is known before.
+pub(crate) fn count(on: &On) -> Option<u32> {
+    built_in(on).and_then(|launcher| (launcher.check)(on).ok())
+}
+
+/// Places clients; what they say and what becomes of them is sent there.
+///
+/// # Errors
+/// They cannot be placed.
+pub(crate) fn launch(on: &On, events: &Sender<Event>) -> Result<Box<dyn Launcher>, Unfit> {
+    match built_in(on) {
+        Some(launcher) => (launcher.launch)(on, events),
+        None => program::launch(on, events),
+    }
+}

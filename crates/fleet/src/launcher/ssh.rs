@@ -1,0 +1,65 @@
+//! `--on ssh:HOST,…`: a client on each host, over the system's `ssh` with the user's configuration.
+
+use std::process::Command;
+use std::sync::mpsc::Sender;
+
+use super::children::Ended;
+use super::local::Children;
+use super::{Event, Launcher};
+use crate::{On, Unfit};
+
+/// Its name.
+pub(super) const NAME: &str = "ssh";
+
+/// What the shell there answers when it finds no such program.
+const NOT_FOUND: i32 = 127;
+
+pub(super) fn check(on: &On) -> Result<u32, String> {
+    if let Some(name) = on.setting_names().find(|name| *name != "program") {
+        return Err(format!(
+            "there is no setting {name:?}; hosts, and program=PATH for where keystorm is there"
+        ));
+    }
+    // One that begins with a hyphen would be an option of ssh.
+    if let Some(host) = on.items().find(|host| host.starts_with('-') || host.contains(' ')) {
+        return Err(format!("{host:?} is no host"));
+    }
+    match on.items().count() {
+        0 => Err("name the hosts, such as ssh:load1,load2".to_owned()),
+        count => Ok(count as u32),
+    }
+}
+
+pub(super) fn launch(on: &On, events: &Sender<Event>) -> Result<Box<dyn Launcher>, Unfit> {
+    check(on).map_err(Unfit)?;
+    let program = on.setting("program").unwrap_or("keystorm");
+    let commands = on.items().map(|host| (host.to_owned(), at(host, program))).collect();
+    Children::start(commands, events, why)
+        .map_err(|e| Unfit(format!("--on {on}: ssh cannot be started: {e}; is it installed?")))
+}
+
+fn at(host: &str, program: &str) -> Command {
+    let mut command = Command::new("ssh");
+    // No terminal there: what ends our input is to end theirs. A host that has gone is noticed.
+    command.args(["-T", "-o", "ServerAliveInterval=3", "-o", "ServerAliveCountMax=3", "--", host]);
+    command.arg(format!("exec {} --hold", quoted(program)));
+    command
+}
+
+/// A word for the shell of the other side.
+fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+fn why(ended: &Ended) -> String {
+    match ended.code {
+        Some(NOT_FOUND) => format!(
+            "there is no keystorm there ({}); install it on the PATH of a login without a terminal, \
+             or say where it is: --on ssh:…,program=/path/to/keystorm",
+            ended.said
+        ),
+        // ssh's own.
+        Some(255) => format!("ssh: {}", ended.said),
+        _ => ended.told(),
+    }
+}

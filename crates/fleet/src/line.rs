@@ -1,0 +1,169 @@
+//! The contract between a coordinator and a client: one JSON object a line.
+//!
+//! The client, `keystorm --hold`, reads standard input and writes standard output. The end of its
+//! input stops its load at once, under whatever launcher. docs/fleet.md tells the contract for people.
+
+use report::{Growth, Record};
+use runner::Gauges;
+use serde::{Deserialize, Serialize};
+use workload::{Plan, in_full};
+
+/// The version of this contract.
+pub const CONTRACT: u32 = 1;
+
+/// Longest line that is read: a saved run is below it.
+pub const LINE_BYTES_MAX: usize = 1 << 30;
+
+/// What a client is told.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Told {
+    /// Open the connections of this share and say when they stand.
+    Plan(Box<Plan>),
+    /// Say what time it is, with this number.
+    Clock(u64),
+    /// Begin at this time of your own clock.
+    Start {
+        /// Nanoseconds on the clock that [`Said::Clock`] tells.
+        monotonic_ns: u64,
+    },
+    /// Stop, say what there is, and wait for another plan.
+    Stop(String),
+}
+
+/// What a client says.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Said {
+    /// The first line: who it is.
+    Hello(Box<Hello>),
+    /// Once a second, whatever else it does: seconds since its start.
+    Alive(u64),
+    /// Every connection stands.
+    Ready {
+        /// How many those are.
+        connections: u32,
+    },
+    /// The time.
+    Clock {
+        /// The number that was asked with.
+        number: u64,
+        /// Nanoseconds since its start.
+        monotonic_ns: u64,
+    },
+    /// When load begins: the time that was told, or when the word came if that was later.
+    Begun {
+        /// On the same clock.
+        monotonic_ns: u64,
+    },
+    /// Once a second while load runs: what came to what was told before.
+    Tick(Box<Tick>),
+    /// The share has ended: its result, as `--json` keeps it.
+    Run(Box<Record>),
+    /// The share could not be carried out, and why.
+    Failed(String),
+}
+
+/// Who a client is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Hello {
+    /// [`CONTRACT`].
+    pub contract: u32,
+    /// The version of keystorm.
+    pub version: String,
+    /// Its process.
+    pub pid: u32,
+    /// The name of its host.
+    pub host: Option<String>,
+    /// The host, whatever it is called: the id of the machine and of its boot.
+    pub machine: Option<String>,
+    /// CPUs that it may run on, as the kernel lists them.
+    pub cpus: Option<String>,
+    /// CPUs' worth of time that its control group gets, where it has a quota.
+    pub quota: Option<f64>,
+    /// Its niceness.
+    pub nice: i32,
+}
+
+/// What a client saw in a second.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Tick {
+    /// From 0, through the warm-up and the measured part.
+    pub number: u32,
+    /// Whether it belongs to the warm-up.
+    pub warming_up: bool,
+    /// From the start of the measured part, or of the warm-up while that lasts.
+    pub elapsed_ns: u64,
+    /// How long it was.
+    pub span_ns: u64,
+    /// What was seen in it.
+    pub growth: Growth,
+    /// Where each worker stands.
+    pub workers: Vec<Standing>,
+    /// The engine that moves the bytes.
+    pub engine: String,
+}
+
+/// Where a worker stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Standing {
+    /// CPU time of the thread since load began.
+    pub cpu_ns: u64,
+    /// Requests sent and not answered.
+    pub in_flight: u64,
+    /// Requests due and not sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backlog: Option<u64>,
+    /// Connections that are open.
+    pub connections: u32,
+}
+
+impl From<Gauges> for Standing {
+    fn from(Gauges { cpu_ns, in_flight, backlog, connections }: Gauges) -> Self {
+        Self { cpu_ns, in_flight, backlog, connections }
+    }
+}
+
+impl From<Standing> for Gauges {
+    fn from(Standing { cpu_ns, in_flight, backlog, connections }: Standing) -> Self {
+        Self { cpu_ns, in_flight, backlog, connections }
+    }
+}
+
+impl Told {
+    /// The line, with its end. A plan is written in full: it is for the client's pipe only.
+    ///
+    /// # Errors
+    /// It has no JSON.
+    pub fn to_line(&self) -> serde_json::Result<String> {
+        Ok(in_full(|| serde_json::to_string(self))? + "\n")
+    }
+}
+
+impl Said {
+    /// The line, with its end.
+    ///
+    /// # Errors
+    /// It has no JSON.
+    pub fn to_line(&self) -> serde_json::Result<String> {
+        Ok(serde_json::to_string(self)? + "\n")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_as_the_documents_have_them() {
+        let told = |told: Told| told.to_line().unwrap();
+        assert_eq!(told(Told::Clock(7)), "{\"clock\":7}\n");
+        assert_eq!(told(Told::Start { monotonic_ns: 9 }), "{\"start\":{\"monotonic_ns\":9}}\n");
+        assert_eq!(told(Told::Stop("why".into())), "{\"stop\":\"why\"}\n");
+        let said = |said: Said| said.to_line().unwrap();
+        assert_eq!(said(Said::Alive(3)), "{\"alive\":3}\n");
+        assert_eq!(said(Said::Ready { connections: 5 }), "{\"ready\":{\"connections\":5}}\n");
+        let clock = said(Said::Clock { number: 7, monotonic_ns: 8 });
+        assert_eq!(clock, "{\"clock\":{\"number\":7,\"monotonic_ns\":8}}\n");
+    }
+}

@@ -1,0 +1,97 @@
+//! `--on`: which launcher, and what it is told.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::launcher;
+
+/// A launcher by its name, and its settings as they were typed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct On {
+    /// `local`, `ssh`, or another of which `keystorm-on-NAME` is on the PATH.
+    pub launcher: String,
+    /// What stands after the colon.
+    pub settings: String,
+}
+
+impl On {
+    /// Settings without a name, such as hosts.
+    pub(crate) fn items(&self) -> impl Iterator<Item = &str> {
+        self.words().filter(|word| !word.contains('='))
+    }
+
+    /// The value of a named setting.
+    pub(crate) fn setting(&self, name: &str) -> Option<&str> {
+        self.words().find_map(|word| word.strip_prefix(name)?.strip_prefix('='))
+    }
+
+    /// The names of all settings that have one.
+    pub(crate) fn setting_names(&self) -> impl Iterator<Item = &str> {
+        self.words().filter_map(|word| word.split_once('=')).map(|(name, _)| name)
+    }
+
+    fn words(&self) -> impl Iterator<Item = &str> {
+        self.settings.split(',').filter(|word| !word.is_empty())
+    }
+
+    /// How many clients that makes, where it says.
+    #[must_use]
+    pub fn count(&self) -> Option<u32> {
+        launcher::count(self)
+    }
+
+    /// Whether all clients are on this machine.
+    #[must_use]
+    pub fn is_here(&self) -> bool {
+        self.launcher == launcher::LOCAL
+    }
+}
+
+impl FromStr for On {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (launcher, settings) = text.split_once(':').unwrap_or((text, ""));
+        let on = Self { launcher: launcher.to_owned(), settings: settings.to_owned() };
+        launcher::check(&on)?;
+        Ok(on)
+    }
+}
+
+impl fmt::Display for On {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.settings.as_str() {
+            "" => f.write_str(&self.launcher),
+            settings => write!(f, "{}:{settings}", self.launcher),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_makes_no_sense_is_told_with_what_to_write() {
+        for (text, says) in [
+            ("local", "how many"),
+            ("local:0", "how many"),
+            ("local:x", "how many"),
+            ("local:2,3", "how many"),
+            ("local:2000", "1000"),
+            ("ssh", "ssh:load1,load2"),
+            ("ssh:a,-oProxyCommand=x", "host"),
+            ("ssh:a,-x", "host"),
+            ("ssh:a,user=b", "user"),
+            ("nosuchlauncher", "keystorm-on-nosuchlauncher"),
+            ("../x:1", "name"),
+            ("", "name"),
+        ] {
+            let said = text.parse::<On>().unwrap_err();
+            assert!(said.contains(says), "{text}: {said}");
+        }
+        let on: On = "ssh:a,me@b,program=/opt/keystorm".parse().unwrap();
+        assert_eq!((on.count(), on.setting("program")), (Some(2), Some("/opt/keystorm")));
+        assert_eq!("local:64".parse::<On>().unwrap().count(), Some(64));
+    }
+}

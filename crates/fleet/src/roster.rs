@@ -1,0 +1,118 @@
+//! Who the clients are, and what of it spoils a run or forbids it.
+
+use std::fs;
+
+use host::HostFacts;
+
+use crate::Unfit;
+use crate::fleet::Client;
+use crate::line::{CONTRACT, Hello};
+
+impl Hello {
+    /// That of this process.
+    #[must_use]
+    pub fn of_this_process(version: &str) -> Self {
+        let facts = HostFacts::read();
+        let niceness = rustix::process::getpriority_process(None).unwrap_or(0);
+        Self {
+            contract: CONTRACT,
+            version: version.to_owned(),
+            pid: std::process::id(),
+            host: facts.hostname,
+            machine: machine(),
+            cpus: facts.cpu.allowed,
+            quota: facts.cpu.quota,
+            nice: niceness,
+        }
+    }
+}
+
+/// The kernel that runs, whatever its host is called: containers on one machine share it.
+fn machine() -> Option<String> {
+    let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    Some(id.trim().to_owned())
+}
+
+/// Refuses clients of another version: their results would not be of one program.
+pub(crate) fn check(clients: &[Client], ours: &Hello) -> Result<(), Unfit> {
+    let theirs = |client: &Client| {
+        let hello = client.hello.as_ref()?;
+        let same = hello.version == ours.version && hello.contract == ours.contract;
+        (!same).then(|| format!("{} is keystorm {}", client.called, hello.version))
+    };
+    let others: Vec<String> = clients.iter().filter_map(theirs).collect();
+    if others.is_empty() {
+        return Ok(());
+    }
+    Err(Unfit(format!(
+        "{}, and this is {}; install the same version everywhere",
+        others.join(", "),
+        ours.version
+    )))
+}
+
+/// What a reader must know of the clients. Those of `local:` are on one machine by intent.
+pub(crate) fn warnings(clients: &[Client], here_by_intent: bool) -> Vec<String> {
+    let mut said = Vec::new();
+    let known = || clients.iter().filter_map(|c| Some((&c.called, c.hello.as_ref()?)));
+    for (called, hello) in known() {
+        if hello.nice > 0 {
+            let nice = hello.nice;
+            said.push(format!(
+                "{called} runs at niceness {nice}: everything else there goes first"
+            ));
+        }
+        if let Some(cpus) = hello.quota {
+            said.push(format!("{called} has a CPU quota of {cpus} CPUs"));
+        }
+    }
+    if here_by_intent {
+        return said;
+    }
+    for (at, (called, hello)) in known().enumerate() {
+        let same = |other: &Hello| hello.machine.is_some() && other.machine == hello.machine;
+        if let Some((before, _)) = known().take(at).find(|(_, other)| same(other)) {
+            said.push(format!("{before} and {called} are on one machine, and share what it has"));
+        }
+    }
+    said
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn client(number: usize, change: impl FnOnce(&mut Hello)) -> Client {
+        let mut client = Client::new(number, 3, ["a", "b", "c"][number].to_owned());
+        let mut hello = Hello::of_this_process("1");
+        (hello.machine, hello.nice, hello.quota) = (Some(number.to_string()), 0, None);
+        change(&mut hello);
+        client.hello = Some(hello);
+        client
+    }
+
+    #[test]
+    fn other_versions_are_refused_by_name() {
+        let ours = Hello::of_this_process("1");
+        assert_eq!(check(&[client(0, |_| ())], &ours), Ok(()));
+        let clients = [client(0, |_| ()), client(1, |h| h.version = "2".into())];
+        let said = check(&clients, &ours).unwrap_err().to_string();
+        assert!(said.starts_with("client 2 of 3 (b) is keystorm 2, and this is 1; "), "{said}");
+        assert!(check(&[client(2, |h| h.contract += 1)], &ours).is_err());
+    }
+
+    #[test]
+    fn what_slows_a_client_down_is_told() {
+        let clients = [
+            client(0, |_| ()),
+            client(1, |h| h.nice = 15),
+            client(2, |h| (h.machine, h.quota) = (Some("0".into()), Some(1.5))),
+        ];
+        let said = warnings(&clients, false);
+        assert_eq!(said.len(), 3, "{said:?}");
+        assert!(said[0].contains("client 2 of 3 (b) runs at niceness 15"));
+        assert!(said[1].contains("client 3 of 3 (c) has a CPU quota of 1.5"));
+        assert!(said[2].starts_with("client 1 of 3 (a) and client 3 of 3 (c) are on one machine"));
+        assert_eq!(warnings(&clients, true).len(), 2);
+    }
+}

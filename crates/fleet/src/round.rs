@@ -1,0 +1,319 @@
+//! One plan, carried out by all clients: ready, clocks, start, load, results.
+//!
+//! Owns the order and the rule for loss: before the start nothing starts without all; after it the
+//! others stop or go on, and nothing is moved to them.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant, SystemTime};
+
+use measure::Ending;
+use report::Loaded;
+use runner::Observer;
+use workload::{Endpoint, Plan, PlanParts, Shard};
+
+use crate::clock::{Offset, Ping};
+use crate::fleet::{Fleet, News, OnLoss};
+use crate::line::{Said, Told};
+use crate::partial::Partial;
+use crate::seconds::Seconds;
+use crate::{Broken, Gathered};
+
+/// Questions of the time that each client is asked.
+const PINGS: usize = 16;
+/// Clients that are asked at once: more would keep each other waiting.
+const ASKED_AT_ONCE: usize = 8;
+/// How long an answer may take.
+const PING_PATIENCE: Duration = Duration::from_secs(2);
+/// From the word to start to the start, at least: it has to arrive, and clocks are looked at again.
+const LEAD_MIN: Duration = Duration::from_millis(60);
+const LEAD_MAX: Duration = Duration::from_secs(5);
+/// How long a client that was told to stop may take to tell what there is.
+const STOPPING: Duration = Duration::from_secs(20);
+/// How often it is looked whether somebody asks for the end.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// What is known of a client's share.
+#[derive(Default)]
+pub(crate) struct Part {
+    ready: bool,
+    /// Questions that are on their way, by number.
+    asked: BTreeMap<u64, u64>,
+    pings: Vec<Ping>,
+    /// The offset of its clock: shortly before the start, and at the end.
+    pub(crate) offset: Option<Offset>,
+    pub(crate) offset_after: Option<Offset>,
+    /// When it began, on its own clock.
+    pub(crate) begun_ns: Option<u64>,
+    pub(crate) partial: Partial,
+    pub(crate) result: Option<Loaded>,
+    failed: Option<String>,
+    /// Why it was lost, and when after the start.
+    pub(crate) lost: Option<String>,
+}
+
+impl Part {
+    fn is_over(&self) -> bool {
+        self.result.is_some() || self.failed.is_some() || self.lost.is_some()
+    }
+}
+
+/// See the module.
+pub(crate) struct Round<'f> {
+    pub(crate) fleet: &'f mut Fleet,
+    /// The plan of each client.
+    pub(crate) shares: Vec<Plan>,
+    pub(crate) parts: Vec<Part>,
+    /// When load was to begin, on our clock, and by the wall.
+    pub(crate) start: Option<(u64, SystemTime)>,
+    seconds: Seconds,
+    observer: &'f mut dyn Observer,
+    started: &'f mut dyn FnMut(Instant),
+    interrupted: &'f AtomicBool,
+    /// Since when clients have been told to stop.
+    stopping: Option<Instant>,
+    pinged: u64,
+}
+
+impl<'f> Round<'f> {
+    /// Hands out the shares.
+    pub(crate) fn begin(
+        fleet: &'f mut Fleet,
+        plan: &Plan,
+        interrupted: &'f AtomicBool,
+        observer: &'f mut dyn Observer,
+        started: &'f mut dyn FnMut(Instant),
+    ) -> Result<Self, Broken> {
+        if let Some(client) = fleet.clients.iter().find(|client| client.lost.is_some()) {
+            let why = client.lost.clone().unwrap_or_default();
+            return Err(Broken(format!("{} is lost ({why}), so nothing starts", client.called)));
+        }
+        // Of an experiment, a plan may have fewer connections than there are clients.
+        let of = fleet.count().min(plan.fleet.connections);
+        let share = |client: usize| {
+            share_of(plan, Shard { index: client as u32 + 1, of }, fleet.is_here(client))
+        };
+        let shares: Result<Vec<Plan>, String> = (0..of as usize).map(share).collect();
+        let shares = shares.map_err(Broken)?;
+        for (client, share) in shares.iter().enumerate() {
+            fleet.tell(client, &Told::Plan(Box::new(share.clone())));
+        }
+        let parts = shares.iter().map(|_| Part::default()).collect();
+        let seconds = Seconds::new(shares.len());
+        Ok(Self {
+            fleet,
+            shares,
+            parts,
+            start: None,
+            seconds,
+            observer,
+            started,
+            interrupted,
+            stopping: None,
+            pinged: 0,
+        })
+    }
+
+    /// Goes through it.
+    pub(crate) fn carry_out(mut self) -> Result<Gathered, Broken> {
+        while !self.parts.iter().all(Part::is_over) {
+            self.listen(LOOK);
+            let ready = self.parts.iter().all(|part| part.ready);
+            if ready && self.start.is_none() && self.stopping.is_none() {
+                self.start_all();
+            }
+        }
+        if let Some(why) = self.broken() {
+            return Err(Broken(why));
+        }
+        if self.stopping.is_none() {
+            self.look_at_clocks(PINGS / 4, Instant::now() + PING_PATIENCE);
+            for part in &mut self.parts {
+                part.offset_after = Offset::of(&part.pings);
+            }
+        }
+        Gathered::of(self)
+    }
+
+    /// Why there is nothing to gather, if that is so.
+    fn broken(&self) -> Option<String> {
+        let called = |client: usize| &self.fleet.clients[client].called;
+        for (client, part) in self.parts.iter().enumerate() {
+            if let Some(why) = &part.failed {
+                return Some(format!("{}: {why}", called(client)));
+            }
+        }
+        if self.start.is_some() {
+            return None;
+        }
+        let lost = self.parts.iter().enumerate().find_map(|(n, p)| Some((n, p.lost.as_ref()?)));
+        lost.map(|(client, why)| {
+            format!("{} was lost before the start, so nothing started: {why}", called(client))
+        })
+    }
+
+    /// Takes what there is within so long, and what follows from it.
+    fn listen(&mut self, patience: Duration) {
+        if self.interrupted.load(Ordering::Relaxed) {
+            self.stop("interrupted");
+        }
+        if let Some((client, at, News::Said(said))) = self.fleet.hear(patience, true)
+            && client < self.parts.len()
+        {
+            self.take(client, at, *said);
+        }
+        self.count_the_lost();
+        if self.stopping.is_some_and(|since| since.elapsed() > STOPPING) {
+            for client in 0..self.parts.len() {
+                if !self.parts[client].is_over() {
+                    self.fleet.lose(client, "it did not stop when told to".to_owned());
+                }
+            }
+            self.count_the_lost();
+        }
+    }
+
+    fn count_the_lost(&mut self) {
+        for client in 0..self.parts.len() {
+            let Some(why) = &self.fleet.clients[client].lost else { continue };
+            if self.parts[client].is_over() {
+                continue;
+            }
+            let now_ns = self.fleet.on_clock(Instant::now());
+            let after = self.start.and_then(|(start_ns, _)| now_ns.checked_sub(start_ns));
+            let told =
+                after.map_or(why.clone(), |ns| format!("after {:.1} s: {why}", ns as f64 / 1e9));
+            self.parts[client].lost = Some(told);
+            self.seconds.ended(client);
+            if self.start.is_none() || self.fleet.on_loss == OnLoss::Stop {
+                let called = self.fleet.clients[client].called.clone();
+                self.stop(&format!("{called} was lost"));
+            }
+        }
+    }
+
+    fn take(&mut self, client: usize, at: Instant, said: Said) {
+        let part = &mut self.parts[client];
+        match said {
+            Said::Ready { .. } => part.ready = true,
+            Said::Clock { number, monotonic_ns } => {
+                if let Some(sent_ns) = part.asked.remove(&number) {
+                    let received_ns = self.fleet.on_clock(at);
+                    part.pings.push(Ping { sent_ns, theirs_ns: monotonic_ns, received_ns });
+                }
+            }
+            Said::Begun { monotonic_ns } => part.begun_ns = Some(monotonic_ns),
+            Said::Tick(tick) => match part.partial.add(&self.shares[client], &tick) {
+                Ok(tally) => self.seconds.add(client, &tick, tally, self.observer),
+                Err(error) => self.fleet.lose(client, format!("its figures are none: {error}")),
+            },
+            Said::Run(record) => match record.load() {
+                Ok(loaded) if loaded.runs.len() == 1 => {
+                    let ending = loaded.runs[0].measurement.ending.clone();
+                    part.result = Some(loaded);
+                    self.seconds.ended(client);
+                    if matches!(ending, Ending::Failed(_)) {
+                        let called = self.fleet.clients[client].called.clone();
+                        self.stop(&format!("{called} failed"));
+                    }
+                }
+                Ok(_) => self.fleet.lose(client, "its result is none of one test".to_owned()),
+                Err(error) => self.fleet.lose(client, format!("its result is none: {error}")),
+            },
+            Said::Failed(why) => {
+                part.failed = Some(why);
+                let called = self.fleet.clients[client].called.clone();
+                self.stop(&format!("{called} failed"));
+            }
+            Said::Hello(_) | Said::Alive(_) => {}
+        }
+    }
+
+    /// Tells all that still work to stop.
+    fn stop(&mut self, why: &str) {
+        if self.stopping.is_some() {
+            return;
+        }
+        self.stopping = Some(Instant::now());
+        for client in 0..self.parts.len() {
+            if !self.parts[client].is_over() {
+                self.fleet.tell(client, &Told::Stop(why.to_owned()));
+            }
+        }
+    }
+
+    /// Looks at the clocks, tells everybody the start, and looks once more.
+    fn start_all(&mut self) {
+        let began = Instant::now();
+        self.look_at_clocks(PINGS, began + PING_PATIENCE * self.parts.len() as u32);
+        if self.stopping.is_some() {
+            return;
+        }
+        let lead = (began.elapsed() * 3).clamp(LEAD_MIN, LEAD_MAX);
+        let start_ns = self.fleet.on_clock(Instant::now() + lead);
+        self.start = Some((start_ns, SystemTime::now() + lead));
+        (self.started)(self.fleet.epoch + Duration::from_nanos(start_ns));
+        for client in 0..self.parts.len() {
+            let part = &mut self.parts[client];
+            part.offset = Offset::of(&part.pings);
+            let Some(offset) = part.offset else {
+                self.fleet.lose(client, "it did not tell the time".to_owned());
+                continue;
+            };
+            let monotonic_ns = offset.theirs_ns(start_ns);
+            self.fleet.tell(client, &Told::Start { monotonic_ns });
+        }
+        // Not up to the start: what begins then is not to be disturbed.
+        self.look_at_clocks(PINGS, Instant::now() + lead / 2);
+        for part in &mut self.parts {
+            part.offset = Offset::of(&part.pings).or(part.offset);
+        }
+    }
+
+    /// Asks every client that works for the time, so often and until then.
+    fn look_at_clocks(&mut self, times: usize, deadline: Instant) {
+        self.parts.iter_mut().for_each(|part| part.pings.clear());
+        let clients: Vec<usize> = (0..self.parts.len()).collect();
+        for group in clients.chunks(ASKED_AT_ONCE) {
+            for _ in 0..times {
+                for client in group {
+                    self.pinged += 1;
+                    let sent_ns = self.fleet.on_clock(Instant::now());
+                    self.parts[*client].asked.insert(self.pinged, sent_ns);
+                    self.fleet.tell(*client, &Told::Clock(self.pinged));
+                }
+                let waits = |round: &Self| {
+                    let alive = |c: usize| round.fleet.clients[c].lost.is_none();
+                    group.iter().any(|c| alive(*c) && !round.parts[*c].asked.is_empty())
+                };
+                while waits(self) {
+                    if Instant::now() > deadline {
+                        group.iter().for_each(|c| self.parts[*c].asked.clear());
+                        return;
+                    }
+                    self.listen(Duration::from_millis(5));
+                }
+            }
+        }
+    }
+}
+
+/// The plan of one client. Where clients share this machine they share its `--cpus`, too.
+fn share_of(plan: &Plan, shard: Shard, here: bool) -> Result<Plan, String> {
+    let mut parts: PlanParts = (**plan).clone();
+    if matches!(parts.target.endpoint, Endpoint::Spawned { .. }) {
+        return Err("a server is started by the coordinator".to_owned());
+    }
+    // Sent once, by the coordinator.
+    parts.setup.clear();
+    parts.shard = shard;
+    let cpus = parts.fleet.cpus.len() as u64;
+    if here && cpus > 0 {
+        let own = shard.part(cpus);
+        parts.fleet.cpus = match own.is_empty() {
+            true => vec![parts.fleet.cpus[(shard.index - 1) as usize % cpus as usize]],
+            false => parts.fleet.cpus[own.start as usize..own.end as usize].to_vec(),
+        };
+    }
+    parts.build().map_err(|error| error.to_string())
+}

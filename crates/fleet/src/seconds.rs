@@ -1,0 +1,91 @@
+//! What all clients saw in one second, for whoever watches the run as it goes.
+
+use std::collections::BTreeMap;
+
+use measure::{Point, Tally};
+use runner::{Gauges, Observer, Snapshot};
+
+use crate::line::Tick;
+
+/// Seconds that not all clients have told of.
+#[derive(Default)]
+pub(crate) struct Seconds {
+    open: BTreeMap<u32, Second>,
+    /// The first second that each client has yet to tell of; [`u32::MAX`] of one that tells no more.
+    told: Vec<u32>,
+    workers: Vec<Vec<Gauges>>,
+    total: Option<Tally>,
+}
+
+struct Second {
+    tally: Tally,
+    warming_up: bool,
+    elapsed_ns: u64,
+    span_ns: u64,
+}
+
+impl Seconds {
+    pub(crate) fn new(clients: usize) -> Self {
+        let (told, workers) = (vec![0; clients], vec![Vec::new(); clients]);
+        Self { told, workers, ..Self::default() }
+    }
+
+    /// Adds what a client told, and shows what is complete by that.
+    pub(crate) fn add(
+        &mut self,
+        client: usize,
+        tick: &Tick,
+        tally: Tally,
+        observer: &mut dyn Observer,
+    ) {
+        self.told[client] = tick.number.saturating_add(1);
+        self.workers[client] = tick.workers.iter().map(|worker| (*worker).into()).collect();
+        match self.open.get_mut(&tick.number) {
+            Some(second) => {
+                second.tally.merge(&tally);
+                second.elapsed_ns = second.elapsed_ns.max(tick.elapsed_ns);
+                second.span_ns = second.span_ns.max(tick.span_ns);
+            }
+            None => {
+                let (warming_up, elapsed_ns) = (tick.warming_up, tick.elapsed_ns);
+                let second = Second { tally, warming_up, elapsed_ns, span_ns: tick.span_ns };
+                self.open.insert(tick.number, second);
+            }
+        }
+        self.show(&tick.engine, observer);
+    }
+
+    /// A client tells no more.
+    pub(crate) fn ended(&mut self, client: usize) {
+        self.told[client] = u32::MAX;
+        self.workers[client].clear();
+    }
+
+    fn show(&mut self, engine: &str, observer: &mut dyn Observer) {
+        let complete = self.told.iter().copied().min().unwrap_or(0);
+        // What an observer is told of it are names that live as long as the program.
+        let engine = ["uring", "epoll"].into_iter().find(|known| *known == engine).unwrap_or("?");
+        while let Some(entry) = self.open.first_entry().filter(|entry| *entry.key() < complete) {
+            let (number, second) = entry.remove_entry();
+            let Second { tally, warming_up, elapsed_ns, span_ns } = second;
+            if !warming_up {
+                match &mut self.total {
+                    Some(total) => total.merge(&tally),
+                    None => self.total = Some(tally.clone()),
+                }
+            }
+            let point = Point::of(number, &tally);
+            let gauges: Vec<Gauges> = self.workers.iter().flatten().copied().collect();
+            observer.interval(&Snapshot {
+                point: &point,
+                span_ns,
+                tally: &tally,
+                warming_up,
+                total: self.total.as_ref().unwrap_or(&tally),
+                elapsed_ns,
+                gauges: &gauges,
+                engine,
+            });
+        }
+    }
+}

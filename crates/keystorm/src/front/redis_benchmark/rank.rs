@@ -1,0 +1,93 @@
+//! `--shard`: which share of a plan this process carries out, as it was typed or as its launcher says.
+
+use workload::Shard;
+
+/// What launchers call the rank of a process and how many there are, the innermost first: mpirun
+/// within a Slurm job sets both. From their documents: Open MPI, MPICH and Intel MPI (PMI), Slurm
+/// (srun), Kubernetes (Indexed Job), Nomad. Ranks count from 0.
+const LAUNCHERS: [(&str, &str); 5] = [
+    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+    ("PMI_RANK", "PMI_SIZE"),
+    ("SLURM_PROCID", "SLURM_NTASKS"),
+    // These two do not say how many there are.
+    ("JOB_COMPLETION_INDEX", ""),
+    ("NOMAD_ALLOC_INDEX", ""),
+];
+
+/// Reads `I/N`, `env`, or `env/N`.
+///
+/// # Errors
+/// What is wrong with it, or what the launcher does not say.
+pub(super) fn shard(text: &str) -> Result<Shard, String> {
+    of(text, |name| std::env::var(name).ok())
+}
+
+fn of(text: &str, environment: impl Fn(&str) -> Option<String>) -> Result<Shard, String> {
+    if text == "env" || text.starts_with("env/") {
+        let count = text.strip_prefix("env/");
+        return of_environment(count, environment);
+    }
+    let shares = text
+        .split_once('/')
+        .and_then(|(index, of)| Some(Shard { index: index.parse().ok()?, of: of.parse().ok()? }));
+    let fault = || {
+        "a share is I/N, such as 2/4 for the second of four, or env for what the launcher says"
+            .to_owned()
+    };
+    shares.filter(|s| s.of > 0 && (1..=s.of).contains(&s.index)).ok_or_else(fault)
+}
+
+fn of_environment(
+    count: Option<&str>,
+    environment: impl Fn(&str) -> Option<String>,
+) -> Result<Shard, String> {
+    let found = LAUNCHERS.iter().find_map(|(rank, size)| Some((rank, size, environment(rank)?)));
+    let Some((rank, size, told)) = found else {
+        let names = LAUNCHERS.map(|(rank, _)| rank).join(", ");
+        return Err(format!("no launcher says which process this is: there is none of {names}"));
+    };
+    let index: u32 = told.parse().map_err(|_| format!("{rank} is {told:?}, and no number"))?;
+    let Some(of) = count.map(str::to_owned).or_else(|| environment(size)) else {
+        return Err(format!("{rank} does not say of how many processes; say it: env/4 for four"));
+    };
+    let of = of.parse().ok().filter(|of| *of > 0);
+    let of = of.ok_or_else(|| "env/N takes the number of processes, such as env/4".to_owned())?;
+    if index >= of {
+        return Err(format!("{rank} is {index}, of {of} processes that count from 0"));
+    }
+    Ok(Shard { index: index + 1, of })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rank_is_what_the_innermost_launcher_says() {
+        let told = |text: &str, set: &[(&str, &str)]| {
+            let value = |name: &str| set.iter().find(|(n, _)| *n == name).map(|(_, v)| (*v).into());
+            of(text, value).map(|shard| (shard.index, shard.of))
+        };
+        assert_eq!(told("2/4", &[]), Ok((2, 4)));
+        let slurm = [("SLURM_PROCID", "0"), ("SLURM_NTASKS", "8")];
+        assert_eq!(told("env", &slurm), Ok((1, 8)));
+        let mpi = [("OMPI_COMM_WORLD_RANK", "3"), ("OMPI_COMM_WORLD_SIZE", "4")];
+        assert_eq!(told("env", &[&slurm[..], &mpi].concat()), Ok((4, 4)));
+        assert_eq!(told("env", &[("PMI_RANK", "1"), ("PMI_SIZE", "2")]), Ok((2, 2)));
+        let job = [("JOB_COMPLETION_INDEX", "2")];
+        assert_eq!(told("env/3", &job), Ok((3, 3)));
+        for (text, set, says) in [
+            ("env", &job[..], "env/4"),
+            ("env/2", &job, "JOB_COMPLETION_INDEX is 2, of 2"),
+            ("env/x", &job, "env/N"),
+            ("env/0", &job, "env/N"),
+            ("env", &[], "there is none of OMPI_COMM_WORLD_RANK"),
+            ("env", &[("PMI_RANK", "x")], "\"x\""),
+            ("0/4", &[], "I/N"),
+            ("5/4", &[], "I/N"),
+        ] {
+            let said = told(text, set).unwrap_err();
+            assert!(said.contains(says), "{text}: {said}");
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! `keystorm --hold`: a client of a coordinator, over lines of JSON on standard input and output.
+//!
+//! Owns the client's side of the contract in `fleet::line`: it answers at once, carries out shares of
+//! plans one after another, and stops the load when its input ends, so that no load outlives whoever
+//! asked for it.
+
+use std::io::{self, BufRead, Read, Write};
+use std::process;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, anyhow};
+use fleet::line::{Hello, LINE_BYTES_MAX, Said, Tick, Told};
+use measure::{Ending, Point, Tally};
+use report::{Growth, Record, Run};
+use runner::{Barrier, INTERVAL_NS, Observer, Snapshot};
+use workload::{Plan, Target};
+
+use crate::execute::End;
+use crate::rig::Rig;
+use crate::signals;
+
+/// How often it says that it is alive, and what it saw.
+const EVERY_NS: u64 = 1_000_000_000;
+/// How long what is under way may take to end once the input has.
+const FAREWELL: Duration = Duration::from_secs(3);
+
+/// Carries out plans until there are no more.
+///
+/// # Errors
+/// The contract was broken.
+pub(crate) fn hold() -> Result<End> {
+    let epoch = Instant::now();
+    let interrupted = signals::interrupted().context("asking to be told of Ctrl-C")?;
+    let out = Out::default();
+    out.say(&Said::Hello(Box::new(Hello::of_this_process(env!("CARGO_PKG_VERSION")))));
+    let (alive, listening) = (out.clone(), out.clone());
+    thread::Builder::new().name("alive".into()).spawn(move || {
+        for seconds in 1.. {
+            thread::sleep(Duration::from_nanos(EVERY_NS));
+            alive.say(&Said::Alive(seconds));
+        }
+    })?;
+    let (shares, to_do) = channel();
+    let stop = Arc::clone(&interrupted);
+    thread::Builder::new().name("listen".into()).spawn(move || {
+        let fault = listen(epoch, &listening, &shares, &stop);
+        stop.store(true, Ordering::Relaxed);
+        drop(shares);
+        if let Err(error) = fault {
+            listening.say(&Said::Failed(error.to_string()));
+        }
+        thread::sleep(FAREWELL);
+        // Whatever holds it up, the load has been stopped; what is left is of no use to anybody.
+        process::exit(1);
+    })?;
+    carry_out_all(&to_do, &out, &interrupted);
+    Ok(End::Complete)
+}
+
+/// A share to carry out, and what lets it begin.
+struct Share {
+    plan: Plan,
+    barrier: Arc<Barrier>,
+}
+
+/// Standard output, a line at a time.
+#[derive(Clone, Default)]
+struct Out(Arc<Mutex<()>>);
+
+impl Out {
+    /// A coordinator that is gone is noticed by the end of the input.
+    fn say(&self, said: &Said) {
+        let line = said.to_line().unwrap_or_else(|error| {
+            let failed = Said::Failed(format!("what there is to say has no JSON: {error}"));
+            failed.to_line().unwrap_or_default()
+        });
+        let _whole = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut out = io::stdout().lock();
+        let _ = out.write_all(line.as_bytes()).and_then(|()| out.flush());
+    }
+}
+
+/// Answers lines until there are no more.
+fn listen(
+    epoch: Instant,
+    out: &Out,
+    shares: &Sender<Share>,
+    interrupted: &AtomicBool,
+) -> Result<()> {
+    let mut input = io::stdin().lock();
+    let mut barrier: Option<Arc<Barrier>> = None;
+    loop {
+        let mut line = Vec::new();
+        let read = (&mut input).take(LINE_BYTES_MAX as u64).read_until(b'\n', &mut line)?;
+        if read == 0 {
+            return Ok(());
+        }
+        let told = serde_json::from_slice(&line);
+        match told.map_err(|error| anyhow!("a line is not of the contract: {error}"))? {
+            Told::Clock(number) => {
+                let monotonic_ns = epoch.elapsed().as_nanos() as u64;
+                out.say(&Said::Clock { number, monotonic_ns });
+            }
+            Told::Plan(plan) => {
+                interrupted.store(false, Ordering::Relaxed);
+                let (ready, connections) = (out.clone(), plan.own_connections());
+                let opens = Arc::new(Barrier::new(move || ready.say(&Said::Ready { connections })));
+                barrier = Some(Arc::clone(&opens));
+                if shares.send(Share { plan: *plan, barrier: opens }).is_err() {
+                    return Ok(());
+                }
+            }
+            Told::Start { monotonic_ns } => {
+                let start = epoch.checked_add(Duration::from_nanos(monotonic_ns));
+                if let Some((barrier, start)) = barrier.as_ref().zip(start) {
+                    let begun = barrier.release(start).saturating_duration_since(epoch);
+                    out.say(&Said::Begun { monotonic_ns: begun.as_nanos() as u64 });
+                }
+            }
+            Told::Stop(_) => interrupted.store(true, Ordering::Relaxed),
+        }
+    }
+}
+
+fn carry_out_all(to_do: &Receiver<Share>, out: &Out, interrupted: &AtomicBool) {
+    let mut rig: Option<(Target, Rig<'_>)> = None;
+    for share in to_do {
+        let said = match carry_out(&share, &mut rig, out, interrupted) {
+            Ok(record) => Said::Run(Box::new(record)),
+            Err(error) => Said::Failed(report::escape(format!("{error:#}"))),
+        };
+        out.say(&said);
+    }
+}
+
+fn carry_out<'r>(
+    Share { plan, barrier }: &Share,
+    rig: &mut Option<(Target, Rig<'r>)>,
+    out: &Out,
+    interrupted: &'r AtomicBool,
+) -> Result<Record> {
+    // Many plans of an experiment are against one server, which is looked at once.
+    let known = rig.take().filter(|(target, _)| *target == plan.target);
+    let known = match known {
+        Some((_, rig)) => {
+            rig.allow_connections(plan.own_connections())?;
+            rig
+        }
+        None => Rig::reach(&plan.target, plan.protocol, plan.own_connections(), None, interrupted)?,
+    };
+    let (_, known) = rig.insert((plan.target.clone(), known));
+    let mut ticks = Ticks { plan, out, number: 0, open: None };
+    let run: Run = known.run_share(plan, barrier, &mut ticks)?;
+    let mut record = Record::new(false);
+    record.put(0, &run)?;
+    if run.measurement.ending == Ending::Complete {
+        record.set_complete();
+    }
+    Ok(record)
+}
+
+/// Tells once a second what was seen in it.
+struct Ticks<'t> {
+    plan: &'t Plan,
+    out: &'t Out,
+    number: u32,
+    open: Option<Second>,
+}
+
+/// What was seen since it was told last.
+struct Second {
+    tally: Tally,
+    points: Vec<Point>,
+    span_ns: u64,
+    warming_up: bool,
+}
+
+impl Ticks<'_> {
+    fn tell(&mut self, snapshot: &Snapshot<'_>, second: Second) {
+        let Second { tally, points, span_ns, warming_up } = second;
+        // A count beyond what can be written takes longer than a second.
+        let Ok(growth) = Growth::of(self.plan, &tally, INTERVAL_NS, points) else { return };
+        self.out.say(&Said::Tick(Box::new(Tick {
+            number: self.number,
+            warming_up,
+            elapsed_ns: snapshot.elapsed_ns,
+            span_ns,
+            growth,
+            workers: snapshot.gauges.iter().map(|gauges| (*gauges).into()).collect(),
+            engine: snapshot.engine.to_owned(),
+        })));
+        self.number += 1;
+    }
+}
+
+impl Observer for Ticks<'_> {
+    fn interval(&mut self, snapshot: &Snapshot<'_>) {
+        let warming_up = snapshot.warming_up;
+        // What is left of the warm-up is of no figure.
+        let open = self.open.take().filter(|second| second.warming_up == warming_up);
+        let second = match open {
+            Some(mut second) => {
+                second.tally.merge(snapshot.tally);
+                second
+            }
+            None => {
+                let tally = snapshot.tally.clone();
+                Second { tally, points: Vec::new(), span_ns: 0, warming_up }
+            }
+        };
+        let mut second = Second { span_ns: second.span_ns + snapshot.span_ns, ..second };
+        if !warming_up {
+            second.points.push(snapshot.point.clone());
+        }
+        if second.span_ns >= EVERY_NS {
+            self.tell(snapshot, second);
+        } else {
+            self.open = Some(second);
+        }
+    }
+}

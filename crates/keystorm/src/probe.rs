@@ -1,0 +1,108 @@
+//! `--probe`: one more client beside the load, with few connections and a rate of its own.
+//!
+//! Clients that load to the brim measure their own queues. This one measures what a quiet client sees of
+//! the same server meanwhile. Owns its plan, and that it begins with the load and ends with it.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Arc, Weak};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, anyhow};
+use measure::Measurement;
+use report::Probe;
+use runner::{Barrier, Observer, Snapshot, Start};
+use workload::{OnError, Pace, Plan, PlanParts, Shard, Stop, Window, limits};
+
+use crate::rig::Rig;
+
+/// Enough for a rate at which each is mostly idle, and too few to be a load.
+const CONNECTIONS: u32 = 4;
+/// From when all connections stand to the start: both have to hear of it.
+const LEAD: Duration = Duration::from_millis(10);
+
+/// The plan of a probe beside a load: the same commands and keys, in an order of its own.
+fn plan_of(load: &Plan, rate_per_s: f64) -> Result<Plan> {
+    let mut parts: PlanParts = (**load).clone();
+    (parts.fleet.workers, parts.fleet.connections) = (1, CONNECTIONS);
+    (parts.fleet.pipeline_depth, parts.fleet.window) = (1, Window::Rolling);
+    (parts.fleet.keep_alive, parts.fleet.multi_thread) = (true, false);
+    parts.fleet.cpus.clear();
+    parts.setup.clear();
+    parts.pace = Pace::constant(rate_per_s);
+    if let Stop::Requests(_) = parts.stop {
+        // Until the load has ended.
+        parts.stop = Stop::AfterNs(limits::DURATION_NS_MAX);
+    }
+    parts.on_error = OnError::Count;
+    parts.shard = Shard::WHOLE;
+    parts.seed = parts.seed.wrapping_add(1);
+    parts.build().context("--probe")
+}
+
+/// Carries out `load` with a probe beside it, which begins when `load` has its barrier released.
+///
+/// # Errors
+/// Those of the load. A probe that fails is told by its second value.
+pub(crate) fn beside<T>(
+    rig: &Rig<'_>,
+    plan: &Plan,
+    rate_per_s: f64,
+    load: impl FnOnce(&Arc<Barrier>) -> Result<T>,
+) -> Result<(T, Result<Probe>)> {
+    let own = plan_of(plan, rate_per_s)?;
+    let stop = AtomicBool::new(false);
+    let (ready, is_ready) = channel();
+    let arrived = move || {
+        let _ = ready.send(());
+    };
+    let barrier = Arc::new(Barrier::new(arrived));
+    thread::scope(|scope| {
+        let (own, stop, held) = (&own, &stop, &barrier);
+        let probing = scope.spawn(move || rig.load(own, Start::Released(held), stop, &mut Nobody));
+        while is_ready.recv_timeout(Duration::from_millis(20)) == Err(RecvTimeoutError::Timeout)
+            && !probing.is_finished()
+            && !rig.interrupted().load(Ordering::Relaxed)
+        {}
+        let loaded = load(&barrier);
+        stop.store(true, Ordering::Relaxed);
+        let probed = probing.join().map_err(|_| anyhow!("the probe panicked"));
+        let probe = probed.and_then(|measured| Ok(of(rate_per_s, &measured?)));
+        Ok((loaded?, probe))
+    })
+}
+
+/// A barrier that opens as soon as it is reached, and another with it.
+pub(crate) fn with(other: &Arc<Barrier>) -> Arc<Barrier> {
+    let other = Arc::clone(other);
+    Arc::new_cyclic(|own: &Weak<Barrier>| {
+        let own = Weak::clone(own);
+        Barrier::new(move || {
+            let at = Instant::now() + LEAD;
+            if let Some(own) = own.upgrade() {
+                own.release(at);
+            }
+            other.release(at);
+        })
+    })
+}
+
+fn of(rate_per_s: f64, measured: &Measurement) -> Probe {
+    let total = &measured.total;
+    let late_ns = total.lateness.as_ref().and_then(|late| late.total.mean_ns());
+    Probe {
+        connections: CONNECTIONS,
+        rate_per_s,
+        requests: total.requests(),
+        errors: total.errors.total(),
+        late_mean_ms: late_ns.map(|ns| ns / 1e6),
+        response: total.response(),
+    }
+}
+
+struct Nobody;
+
+impl Observer for Nobody {
+    fn interval(&mut self, _snapshot: &Snapshot<'_>) {}
+}

@@ -1,0 +1,143 @@
+//! The clock of the server (`TIME`), by which clients without a coordinator agree on when to begin.
+//!
+//! Every client reaches it, and it is one. Owns asking and what its answers say; the arithmetic is in
+//! `fleet::clock`.
+
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, Result, bail};
+use fleet::clock::{Offset, Ping};
+use host::{Client, Transport};
+use report::Clock;
+use wire::resp::Value;
+
+/// How often it is asked. The answers together tell more than one.
+const TIMES: usize = 32;
+/// The server cuts its time to whole microseconds.
+const CUT_NS: u64 = 500;
+
+/// The server's clock as ours shows it.
+pub(crate) struct ServerClock {
+    /// Where our monotonic clock began, and what the server's showed a little before the first answer.
+    epoch: Instant,
+    base_ns: u64,
+    offset: Offset,
+    /// Whether the answers can be of one clock that ran on.
+    pub(crate) agrees: bool,
+}
+
+impl ServerClock {
+    /// Asks for the time.
+    ///
+    /// # Errors
+    /// The server does not tell it.
+    pub(crate) fn ask(client: &mut Client<Transport>) -> Result<Self> {
+        let epoch = Instant::now();
+        let mut base_ns = None;
+        let mut pings = Vec::with_capacity(TIMES);
+        for _ in 0..TIMES {
+            let sent_ns = epoch.elapsed().as_nanos() as u64;
+            let answer = client.ask(&[b"TIME"]).context("--clock server")?;
+            let received_ns = epoch.elapsed().as_nanos() as u64;
+            let told_ns = unix_ns(&answer).map_or_else(
+                || bail!("--clock server: the server does not tell the TIME: {answer:?}"),
+                Ok,
+            )?;
+            // A day before, so that differences are small and none is below 0.
+            let base_ns = *base_ns.get_or_insert(told_ns.saturating_sub(DAY_NS));
+            let theirs_ns = (told_ns + CUT_NS).saturating_sub(base_ns);
+            pings.push(Ping { sent_ns, theirs_ns, received_ns });
+        }
+        let offset = Offset::of(&pings).context("--clock server: it was not asked")?;
+        let agrees = Offset::agrees(&pings);
+        Ok(Self { epoch, base_ns: base_ns.unwrap_or_default(), offset, agrees })
+    }
+
+    /// An instant of the server's clock by the wall clock here, as it is set now.
+    pub(crate) fn here(&self, at: SystemTime) -> SystemTime {
+        let ahead_ns = unix(at) as i128 - i128::from(self.shown_ns(Instant::now()));
+        moved(SystemTime::now(), ahead_ns)
+    }
+
+    /// An instant of the wall clock here by the server's.
+    pub(crate) fn there(&self, at: SystemTime) -> SystemTime {
+        let ahead_ns = unix(at) as i128 - unix(SystemTime::now()) as i128;
+        moved(UNIX_EPOCH + Duration::from_nanos(self.shown_ns(Instant::now())), ahead_ns)
+    }
+
+    /// What the server's clock shows at an instant, in nanoseconds since 1970.
+    fn shown_ns(&self, at: Instant) -> u64 {
+        let ours_ns = at.saturating_duration_since(self.epoch).as_nanos() as u64;
+        self.base_ns.saturating_add(self.offset.theirs_ns(ours_ns))
+    }
+
+    /// What is kept of it, with a later look at the same clock.
+    pub(crate) fn kept(&self, later: Option<&Self>) -> Clock {
+        let now = Instant::now();
+        let since = |a: u64, b: u64| (i128::from(a) - i128::from(b)) as f64 / 1e3;
+        let ahead_us = since(self.shown_ns(now), unix(SystemTime::now()) as u64);
+        Clock {
+            by: "server".to_owned(),
+            ahead_us,
+            bound_us: (self.offset.bound_ns + CUT_NS as f64) / 1e3,
+            drift_us: later.map(|later| since(later.shown_ns(now), self.shown_ns(now))),
+        }
+    }
+}
+
+const DAY_NS: u64 = 86_400_000_000_000;
+
+/// Nanoseconds since 1970.
+fn unix(at: SystemTime) -> u128 {
+    at.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos()
+}
+
+fn moved(from: SystemTime, by_ns: i128) -> SystemTime {
+    let by = Duration::from_nanos(u64::try_from(by_ns.unsigned_abs()).unwrap_or(u64::MAX));
+    let moved = if by_ns < 0 { from.checked_sub(by) } else { from.checked_add(by) };
+    moved.unwrap_or(from)
+}
+
+/// `TIME` answers seconds and microseconds. <https://redis.io/docs/latest/commands/time/>
+fn unix_ns(answer: &Value) -> Option<u64> {
+    let Value::Array(parts) = answer else { return None };
+    let number = |at: usize| parts.get(at)?.text()?.parse::<u64>().ok();
+    number(0)?.checked_mul(1_000_000_000)?.checked_add(number(1)?.checked_mul(1000)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn clock(ahead_ns: f64) -> ServerClock {
+        let (epoch, now) = (Instant::now(), SystemTime::now());
+        let base_ns = unix(now) as u64 - DAY_NS;
+        let offset = Offset { ahead_ns: DAY_NS as f64 + ahead_ns, bound_ns: 9_000.0 };
+        ServerClock { epoch, base_ns, offset, agrees: true }
+    }
+
+    #[test]
+    fn an_instant_there_is_another_here() {
+        // The server is an hour ahead.
+        let clock = clock(3.6e12);
+        let agreed = SystemTime::now() + Duration::from_secs(3605);
+        let here = clock.here(agreed);
+        let ahead = here.duration_since(SystemTime::now()).unwrap().as_secs_f64();
+        assert!((4.0..=5.01).contains(&ahead), "{ahead}");
+        let again = clock.there(here);
+        let off = again.max(agreed).duration_since(again.min(agreed)).unwrap();
+        assert!(off < Duration::from_secs(1), "{off:?}");
+        let kept = clock.kept(Some(&clock));
+        assert_eq!((kept.bound_us, kept.drift_us), (9.5, Some(0.0)));
+        assert!((3.5e9..3.7e9).contains(&kept.ahead_us), "{kept:?}");
+    }
+
+    #[test]
+    fn what_tells_no_time_is_none() {
+        let bulk = |text: &str| Value::Bulk(text.into());
+        let time = Value::Array(vec![bulk("1700000000"), bulk("000042")]);
+        assert_eq!(unix_ns(&time), Some(1_700_000_000_000_042_000));
+        assert_eq!(unix_ns(&Value::Array(vec![bulk("x"), bulk("1")])), None);
+        assert_eq!(unix_ns(&Value::Error(b"ERR".to_vec())), None);
+    }
+}

@@ -1,0 +1,209 @@
+//! Where clients of `--on` are placed: over ssh, by programs of others, and where they cannot be.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+
+use tempfile::TempDir;
+
+use crate::fleet::rows;
+use crate::program::Keystorm;
+use crate::real_clock::skip;
+use crate::record::{json, place};
+use crate::server::{KEYSTORM, Server};
+
+/// A directory for the front of the PATH, with a program in it.
+struct Stand(TempDir);
+
+impl Stand {
+    fn in_for(program: &str, script: &str) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(program);
+        fs::write(&path, format!("#!/bin/sh\n{script}")).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        Self(dir)
+    }
+
+    fn before(&self, keystorm: Keystorm) -> Keystorm {
+        let path = std::env::var("PATH").unwrap();
+        keystorm.env("PATH", format!("{}:{path}", self.0.path().display()))
+    }
+}
+
+/// What stands in for ssh: the hosts are this machine, but for `down`, `bare` and `dying`.
+const SSH: &str = r#"
+while [ $# -gt 2 ]; do shift; done
+case "$1" in
+down) echo "connect to host down port 22: Connection refused" >&2; exit 255;;
+bare) echo "sh: keystorm: not found" >&2; exit 127;;
+dying) HELLO; read plan; echo "out of memory" >&2; exit 3;;
+esac
+exec sh -c "$2"
+"#;
+
+fn hello(version: &str) -> String {
+    let hello = format!(
+        r#"{{"hello":{{"contract":1,"version":"{version}","pid":1,"host":"h","machine":null,"cpus":null,"quota":null,"nice":0}}}}"#
+    );
+    hello
+}
+
+fn ssh() -> Stand {
+    let hello = format!("echo '{}'", hello(env!("CARGO_PKG_VERSION")));
+    Stand::in_for("ssh", &SSH.replace("HELLO", &hello))
+}
+
+#[test]
+fn hosts_are_reached_over_ssh() {
+    let (server, (_dir, file)) = (Server::redis(), place());
+    let line = format!(
+        "-t set -n 1000 -c 4 --on ssh:load1,me@load2,program={KEYSTORM} --json {}",
+        file.display()
+    );
+    let ran = ssh().before(server.keystorm(&line)).run().ok();
+    assert_eq!(server.calls("set"), 1000);
+    let document = json(&file);
+    let names: Vec<&str> =
+        rows(&document["tests"][0]).iter().map(|row| row["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["load1", "me@load2"]);
+    let one = "client 1 of 2 (load1) and client 2 of 2 (me@load2) are on one machine";
+    assert!(ran.out.contains(one), "{}", ran.out);
+}
+
+/// What stands in for ssh to a host whose clocks began an hour before those of this machine.
+const LATE: &str = r#"
+while [ $# -gt 2 ]; do shift; done
+case "$1" in
+late) exec unshare --time --monotonic 3600 --fork sh -c "$2";;
+esac
+exec sh -c "$2"
+"#;
+
+#[test]
+fn clocks_may_be_an_hour_apart() {
+    let allowed = Command::new("unshare").args(["--time", "--monotonic", "3600", "true"]).output();
+    if !allowed.is_ok_and(|ran| ran.status.success()) {
+        skip("clocks may be an hour apart", "unshare --time is not allowed here");
+        return;
+    }
+    let (server, (_dir, file)) = (Server::redis(), place());
+    let on = format!("ssh:now,late,program={KEYSTORM}");
+    let line = format!("-t set -n 1000 -c 4 --on {on} --json {}", file.display());
+    Stand::in_for("ssh", LATE).before(server.keystorm(&line)).run().ok();
+    let clients = &json(&file)["tests"][0]["clients"];
+    // Whatever the machine does meanwhile: it is no hour.
+    assert!(clients["start_skew_us"].as_f64().unwrap() < 60e6, "{clients}");
+    assert_eq!(server.calls("set"), 1000);
+}
+
+#[test]
+fn what_cannot_be_placed_is_told_and_nothing_starts() {
+    let server = Server::redis();
+    let program = format!("program={KEYSTORM}");
+    for (on, says) in [
+        (
+            format!("ssh:a,down,{program}"),
+            "client 2 of 2 (down): ssh: connect to host down port 22",
+        ),
+        ("ssh:bare".to_owned(), "client 1 of 1 (bare): there is no keystorm there"),
+        ("local:5".to_owned(), "5 clients cannot share -c 4 connections; raise -c to 5"),
+        ("local:0".to_owned(), "say how many clients"),
+        ("ssh:".to_owned(), "name the hosts"),
+        ("nosuch:1".to_owned(), "keystorm-on-nosuch is not on the PATH"),
+    ] {
+        let keystorm = server.keystorm(&format!("-t set -n 100 -c 4 --on {on}"));
+        ssh().before(keystorm).run().exits(2).says(says);
+    }
+    for (line, says) in [
+        ("--on local:2 --shard 1/2 -n 10", "--shard"),
+        ("--on local:2 --start-at +5", "--start-at"),
+        ("--on local:2 -I", "-I"),
+        ("--on-loss stop -n 10", "--on"),
+    ] {
+        server.run(line).exits(2).says(says);
+    }
+    Keystorm::new("--spawn -n 10 -c 4 --on ssh:a").run().exits(2).says("this machine only");
+    assert_eq!(server.calls("set"), 0);
+}
+
+#[test]
+fn a_client_that_is_lost_before_the_start_keeps_all_from_starting() {
+    let server = Server::redis();
+    let line = format!("-t set -n 100 -c 4 --on ssh:a,dying,program={KEYSTORM}");
+    let ran = ssh().before(server.keystorm(&line)).run().exits(1);
+    let told = "client 2 of 2 (dying) was lost before the start, so nothing started: \
+                it ended with exit code 3: out of memory";
+    ran.says(told);
+    assert_eq!(server.calls("set"), 0);
+}
+
+#[test]
+fn a_server_that_the_clients_cannot_reach_is_told_with_the_client() {
+    // The coordinator looks at it first.
+    let port = crate::server::free_port();
+    Keystorm::new(&format!("-p {port} -t set -n 100 -c 4 --on local:2")).run().exits(1);
+    let server = Server::redis_with(&["--maxclients", "6"]);
+    let ran = server.run("-t set -n 100 -c 20 --on local:2").exits(1);
+    assert!(
+        ran.err.contains("client ") && ran.err.contains("max number of clients"),
+        "{}",
+        ran.err
+    );
+}
+
+#[test]
+fn clients_of_other_versions_are_refused() {
+    let says = |client: usize, version: &str| {
+        let line = hello(version).replace('"', "\\\"");
+        format!("printf '%s\\n' '{{\"from\":{client},\"line\":\"{line}\"}}'\n")
+    };
+    let ours = env!("CARGO_PKG_VERSION");
+    let script = format!(
+        "echo '{{\"placed\":[\"a\",\"b\",\"c\"]}}'\n{}{}{}cat >/dev/null\n",
+        says(0, ours),
+        says(1, "9.9.9"),
+        says(2, ours)
+    );
+    let server = Server::redis();
+    let stand = Stand::in_for("keystorm-on-stand", &script);
+    let ran = stand.before(server.keystorm("-t set -n 100 -c 4 --on stand:x=1")).run().exits(2);
+    ran.says("client 2 of 3 (b) is keystorm 9.9.9, and this is ");
+    let stand = Stand::in_for("keystorm-on-stand", "echo '{\"unfit\":\"no cluster answers\"}'");
+    let ran = stand.before(server.keystorm("-t set -n 100 -c 4 --on stand")).run().exits(2);
+    ran.says("--on stand: no cluster answers");
+    assert_eq!(server.calls("set"), 0);
+}
+
+#[test]
+fn shares_agree_by_the_servers_clock_and_ranks_come_from_the_launcher() {
+    let (server, dir) = (Server::redis(), tempfile::tempdir().unwrap());
+    let time = server.texts(&["TIME"]);
+    let at = time[0].parse::<u64>().unwrap() + 20;
+    let start = |rank: u32| {
+        let file = dir.path().join(format!("{rank}.json"));
+        let line = format!(
+            "-t set -n 100 -c 4 --shard env --clock server --start-at {at} --json {}",
+            file.display()
+        );
+        let keystorm = server.keystorm(&line).env("OMPI_COMM_WORLD_SIZE", "2");
+        (keystorm.env("OMPI_COMM_WORLD_RANK", rank.to_string()).start(), file)
+    };
+    let (clients, files): (Vec<_>, Vec<_>) = [start(0), start(1)].into_iter().unzip();
+    for client in clients {
+        client.wait().ok();
+    }
+    assert_eq!(server.calls("set"), 100);
+    let merged = dir.path().join("merged.json");
+    let line = format!(
+        "merge {} {} -o {} --format text",
+        files[0].display(),
+        files[1].display(),
+        merged.display()
+    );
+    Keystorm::new(&line).run().ok().prints("  2 clients began within 0.0");
+    assert!(json(&files[0])["tests"][0]["clock"]["bound_us"].as_f64().unwrap() > 0.0);
+    crate::record::valid_by("keystorm.run.1.json", &json(&merged));
+    crate::record::valid_by("keystorm.run.1.json", &json(&files[1]));
+    server.run("-n 10 --shard env").exits(2).says("OMPI_COMM_WORLD_RANK");
+    server.run("-n 10 --on local:2 --clock server").exits(2).says("--clock");
+}

@@ -1,0 +1,200 @@
+//! Several clients that carried out one plan together: a row for each, and how far apart they began.
+//!
+//! Owns the figures of one client beside those of the whole. Who measured clocks, and how, is
+//! `fleet`'s business.
+
+use measure::WorkerUse;
+use serde::{Deserialize, Serialize};
+
+use crate::{LimitedBy, Run, Summary};
+
+/// The clients of a run.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Clients {
+    /// From the first beginning to the last, in microseconds.
+    pub start_skew_us: f64,
+    /// By how much that may be wrong: the clocks of two clients are known so well.
+    pub start_skew_bound_us: f64,
+    /// One for each, in their order.
+    pub rows: Vec<ClientRow>,
+}
+
+/// A clock that a run's times are of, where it is not the host's.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Clock {
+    /// Whose it is: `server`.
+    pub by: String,
+    /// By how much it was ahead of the host's, in microseconds.
+    pub ahead_us: f64,
+    /// By how much that may be wrong.
+    pub bound_us: f64,
+    /// By how much the two moved against each other until the end of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drift_us: Option<f64>,
+}
+
+/// What is said of one client.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ClientRow {
+    /// From 1.
+    pub number: u32,
+    /// What it goes by: the host, or what else its launcher calls it.
+    pub name: String,
+    /// The host's name by its own account.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hostname: Option<String>,
+    /// The CPUs that it may run on, as the kernel lists them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpus: Option<String>,
+    /// CPUs' worth of time that its control group gets, where it has a quota.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quota: Option<f64>,
+    /// Its niceness; above 0 it yields to others.
+    pub nice: i32,
+    /// Connections that it opened.
+    pub connections: u32,
+    /// Requests that were answered, error replies included.
+    pub requests: u64,
+    /// Error replies among them.
+    pub errors: u64,
+    /// From its start to its end, in seconds.
+    pub elapsed_s: f64,
+    /// Answered requests per second.
+    pub throughput_rps: f64,
+    /// Worker threads.
+    pub workers: usize,
+    /// The share of a core that its busiest worker used, 0 to 1.
+    pub busy: f64,
+    /// How late requests were sent on average, in milliseconds; `None` in a closed loop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub late_mean_ms: Option<f64>,
+    /// How long after the first client it began, in microseconds.
+    pub began_us: f64,
+    /// How well its clock is known, in microseconds either way.
+    pub clock_bound_us: f64,
+    /// By how much its clock moved against the coordinator's until the end, in microseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_drift_us: Option<f64>,
+    /// What limited it, weighed alone.
+    pub limited_by: LimitedBy,
+    /// Why it was lost, if it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost: Option<String>,
+}
+
+impl ClientRow {
+    /// The figures of a run that is one client's share, and its name. What the run does not hold is
+    /// left to be filled in.
+    #[must_use]
+    pub fn of(number: u32, name: &str, share: &Run) -> Self {
+        let summary = Summary::of(share);
+        let measured = &share.measurement;
+        let late_ns = measured.total.lateness.as_ref().and_then(|late| late.total.mean_ns());
+        Self {
+            number,
+            name: name.to_owned(),
+            hostname: None,
+            cpus: None,
+            quota: None,
+            nice: 0,
+            connections: share.plan.own_connections(),
+            requests: summary.requests,
+            errors: summary.errors,
+            elapsed_s: summary.elapsed_s,
+            throughput_rps: summary.throughput_rps,
+            workers: measured.workers.len(),
+            busy: measured.workers.iter().map(WorkerUse::busy).fold(0.0, f64::max),
+            late_mean_ms: late_ns.map(|ns| ns / 1e6),
+            began_us: 0.0,
+            clock_bound_us: 0.0,
+            clock_drift_us: None,
+            limited_by: share.verdict.limited_by,
+            lost: None,
+        }
+    }
+}
+
+impl Clients {
+    /// The clients that these runs are of, each by its name; `None` unless all their times are of one
+    /// clock, so that it is known how far apart they began.
+    pub(crate) fn of_merged(names: &[String], shares: &[Run]) -> Option<Self> {
+        let first = shares.iter().map(|share| share.measurement.started_at).min()?;
+        let mut bounds = Vec::new();
+        let mut rows = Vec::new();
+        for ((name, share), number) in names.iter().zip(shares).zip(1..) {
+            let clock = share.clock.as_ref()?;
+            let late = share.measurement.started_at.duration_since(first).unwrap_or_default();
+            bounds.push(clock.bound_us);
+            rows.push(ClientRow {
+                hostname: share.host.as_ref().and_then(|host| host.hostname.clone()),
+                began_us: late.as_secs_f64() * 1e6,
+                clock_bound_us: clock.bound_us,
+                clock_drift_us: clock.drift_us,
+                ..ClientRow::of(number, name, share)
+            });
+        }
+        bounds.sort_by(|a, b| b.total_cmp(a));
+        let start_skew_us = rows.iter().map(|row| row.began_us).fold(0.0, f64::max);
+        let start_skew_bound_us = bounds.iter().take(2).sum();
+        (rows.len() > 1).then_some(Self { start_skew_us, start_skew_bound_us, rows })
+    }
+
+    /// `client 3 of 4 (NAME)`, of the row with this index.
+    #[must_use]
+    pub fn called(&self, index: usize) -> String {
+        let name = self.rows.get(index).map_or("", |row| row.name.as_str());
+        client_called(index, self.rows.len(), name)
+    }
+
+    /// The client that worker number `worker` of all is of.
+    pub(crate) fn of_worker(&self, worker: usize) -> Option<String> {
+        let mut after = 0;
+        let index = self.rows.iter().position(|row| {
+            after += row.workers;
+            worker < after
+        });
+        index.map(|index| self.called(index))
+    }
+
+    /// `4 clients began within 0.09 ms ± 0.05 ms`.
+    #[must_use]
+    pub fn beginning(&self) -> String {
+        let (count, msec) = (self.rows.len(), |us: f64| us / 1e3);
+        let (skew, bound) = (msec(self.start_skew_us), msec(self.start_skew_bound_us));
+        format!("{count} clients began within {skew:.2} ms ± {bound:.2} ms")
+    }
+}
+
+/// `client 3 of 4 (NAME)`, of the one with index 2.
+#[must_use]
+pub fn client_called(index: usize, of: usize, name: &str) -> String {
+    match name {
+        "" => format!("client {} of {of}", index + 1),
+        name => format!("client {} of {of} ({name})", index + 1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn workers_are_told_by_their_client() {
+        let row = |number, workers| ClientRow {
+            workers,
+            ..ClientRow::of(number, "h", &fixture::complete())
+        };
+        let clients = Clients {
+            start_skew_us: 90.0,
+            start_skew_bound_us: 50.4,
+            rows: vec![row(1, 2), row(2, 0), row(3, 1)],
+        };
+        let of = |worker| clients.of_worker(worker).unwrap_or_default();
+        assert_eq!(
+            [of(0), of(1), of(2), of(3)].join("; "),
+            "client 1 of 3 (h); client 1 of 3 (h); client 3 of 3 (h); "
+        );
+        assert_eq!(clients.beginning(), "3 clients began within 0.09 ms ± 0.05 ms");
+    }
+}

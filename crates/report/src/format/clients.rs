@@ -1,0 +1,88 @@
+//! Several clients in our own report: how far apart they began, and a row for each.
+
+use std::io::{self, Write};
+
+use crate::{ClientRow, Summary, escape};
+
+/// Most rows; of more clients, those that stand out are told and the others counted.
+const ROWS_MAX: usize = 16;
+
+pub(super) fn write_clients(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let Some(clients) = &summary.run.clients else { return Ok(()) };
+    writeln!(out, "  {}", clients.beginning())?;
+    let shown = standing_out(&clients.rows);
+    let line = |name: &str, cells: [&str; 5], out: &mut dyn Write| {
+        let cells = cells.map(|cell| format!("{cell:>11}")).join(" ");
+        writeln!(out, "  {:<18} {cells}", super::fitted(name, 18))
+    };
+    line("client", ["connections", "requests/s", "busy", "late (ms)", "began (ms)"], out)?;
+    for row in &shown {
+        let name = format!("{} {}", row.number, escape(&row.name));
+        let late = row.late_mean_ms.map_or("-".to_owned(), |msec| format!("{msec:.3}"));
+        let cells = [
+            row.connections.to_string(),
+            format!("{:.0}", row.throughput_rps),
+            format!("{:.0} %", row.busy * 100.0),
+            late,
+            format!("+{:.3}", row.began_us / 1e3),
+        ];
+        line(&name, cells.each_ref().map(String::as_str), out)?;
+        if let Some(why) = &row.lost {
+            writeln!(out, "    lost {}", escape(why))?;
+        }
+    }
+    match clients.rows.len() - shown.len() {
+        0 => Ok(()),
+        more => writeln!(out, "  and {more} more, which are in what --json keeps"),
+    }
+}
+
+/// All of few; of many the lost, then the slowest, in their order.
+fn standing_out(rows: &[ClientRow]) -> Vec<&ClientRow> {
+    let mut shown: Vec<&ClientRow> = rows.iter().collect();
+    if shown.len() > ROWS_MAX {
+        shown.sort_by(|a, b| {
+            let lost = b.lost.is_some().cmp(&a.lost.is_some());
+            lost.then(a.throughput_rps.total_cmp(&b.throughput_rps))
+        });
+        shown.truncate(ROWS_MAX);
+        shown.sort_by_key(|row| row.number);
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Clients, fixture};
+
+    fn written(count: u32) -> String {
+        let mut run = fixture::complete();
+        let rows = (1..=count).map(|number| {
+            let mut row = ClientRow::of(number, "load\u{1b}", &run);
+            row.throughput_rps = f64::from(number);
+            row.lost = (number == count).then(|| "after 1.2 s: killed".to_owned());
+            row
+        });
+        let rows = rows.collect();
+        run.clients = Some(Clients { start_skew_us: 9.0, start_skew_bound_us: 20.0, rows });
+        let mut out = Vec::new();
+        write_clients(&Summary::of(&run), &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn every_client_has_a_row_and_of_many_those_that_stand_out() {
+        let few = written(3);
+        assert!(few.starts_with("  3 clients began within 0.01 ms ± 0.02 ms\n"), "{few}");
+        assert_eq!(few.lines().count(), 6, "{few}");
+        assert!(
+            few.ends_with("    lost after 1.2 s: killed\n") && !few.contains('\u{1b}'),
+            "{few}"
+        );
+        assert!(few.lines().all(|line| line.chars().count() <= 80), "{few}");
+        let many = written(64);
+        assert!(many.contains("\n  64 load") && many.contains("\n  15 load"), "{many}");
+        assert!(many.ends_with("  and 48 more, which are in what --json keeps\n"), "{many}");
+    }
+}

@@ -1,0 +1,20 @@
+//! What a quiet client saw beside the load.
+
+use measure::Latency;
+
+/// A probe's figures.
+#[derive(Debug, Clone)]
+pub struct Probe {
+    /// Its connections.
+    pub connections: u32,
+    /// Its rate, in requests per second.
+    pub rate_per_s: f64,
+    /// Requests that were answered, error replies included.
+    pub requests: u64,
+    /// Error replies among them.
+    pub errors: u64,
+    /// How late its requests were sent on average, in milliseconds.
+    pub late_mean_ms: Option<f64>,
+    /// From when a request was due to its reply.
+    pub response: Latency,
+}

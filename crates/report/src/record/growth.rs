@@ -1,0 +1,117 @@
+//! What a client has seen since it last said so: small enough to be told once a second.
+//!
+//! The same structs as in a saved run, without what follows from the plan. What is read may come from
+//! anywhere: nothing in it is believed before it is checked.
+
+use measure::{Point, Tally, Timeline};
+use serde::{Deserialize, Serialize};
+use workload::Plan;
+
+use super::RecordError;
+use super::counts::{ErrorRecord, KeyRecord};
+use super::operation::OperationRecord;
+use super::test::{CommandRecord, ConnectionRecord, LatenessRecord};
+use super::timeline::{self, PointRecord};
+use crate::OperationFigures;
+
+/// Counts, histograms and points of the timeline that came to those told before.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Growth {
+    commands: Vec<CommandRecord>,
+    /// Where operations have several commands.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    operations: Vec<OperationRecord>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    keys: Option<KeyRecord>,
+    errors: ErrorRecord,
+    connections: ConnectionRecord,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    lateness_ms: Option<LatenessRecord>,
+    interval_ns: u64,
+    timeline: Vec<PointRecord>,
+}
+
+impl Growth {
+    /// Of what a tally of this plan and these points hold.
+    ///
+    /// # Errors
+    /// A count is too large to be written.
+    pub fn of(
+        plan: &Plan,
+        tally: &Tally,
+        interval_ns: u64,
+        points: Vec<Point>,
+    ) -> Result<Self, RecordError> {
+        let Tally { commands, operations: _, errors, keys, connections, lateness } = tally;
+        let figures = plan.counts_operations().then(|| OperationFigures::of_plan(plan, tally, 0.0));
+        let different = plan.different_commands().commands;
+        let named = different.iter().map(|command| command.name()).zip(commands);
+        Ok(Self {
+            commands: named.map(|(n, t)| CommandRecord::of(n, t)).collect::<Result<_, _>>()?,
+            operations: OperationRecord::of_plan(plan, tally, &figures.unwrap_or_default())?,
+            keys: KeyRecord::of(keys),
+            errors: ErrorRecord::of(errors),
+            connections: ConnectionRecord::of(connections)?,
+            lateness_ms: lateness.as_ref().map(LatenessRecord::of).transpose()?,
+            interval_ns,
+            timeline: timeline::record(&Timeline::of(interval_ns, points)),
+        })
+    }
+
+    /// The tally.
+    ///
+    /// # Errors
+    /// It is none of this plan, or a histogram in it is none.
+    pub fn tally(&self, plan: &Plan) -> Result<Tally, RecordError> {
+        let (told, wanted) = (self.commands.len(), plan.different_commands().commands.len());
+        if told != wanted {
+            return Err(RecordError::wrong(format!("{told} commands of a plan with {wanted}")));
+        }
+        Ok(Tally {
+            commands: self.commands.iter().map(CommandRecord::tally).collect::<Result<_, _>>()?,
+            operations: OperationRecord::tallies(&self.operations, plan)?,
+            keys: self.keys.clone().map(KeyRecord::counts).unwrap_or_default(),
+            errors: self.errors.clone().counts(),
+            connections: self.connections.tally()?,
+            lateness: self.lateness_ms.as_ref().map(LatenessRecord::lateness).transpose()?,
+        })
+    }
+
+    /// The points, numbered from the start of the run. Their histograms are not looked at.
+    ///
+    /// # Errors
+    /// They are out of order.
+    pub fn timeline(&self) -> Result<Timeline, RecordError> {
+        timeline::load_encoded(self.interval_ns, &self.timeline)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn what_grew_is_read_as_it_was_written() {
+        for (name, run) in fixture::all().iter().filter(|(name, _)| *name != "hostile") {
+            let measured = &run.measurement;
+            let points = measured.timeline.points.clone();
+            let interval_ns = measured.timeline.interval_ns;
+            let growth = Growth::of(&run.plan, &measured.total, interval_ns, points).unwrap();
+            let text = serde_json::to_string(&growth).unwrap();
+            let read: Growth = serde_json::from_str(&text).unwrap();
+            let tally = read.tally(&run.plan).unwrap();
+            assert_eq!(tally.requests(), measured.total.requests(), "{name}");
+            assert!(tally.response().recorded().eq(measured.total.response().recorded()), "{name}");
+            let ends = |points: &[Point]| {
+                points.iter().map(|p| (p.index, p.requests, p.max_ns)).collect::<Vec<_>>()
+            };
+            let points = read.timeline().unwrap().points;
+            assert_eq!(ends(&points), ends(&measured.timeline.points), "{name}");
+        }
+        let run = fixture::complete();
+        let two = fixture::changed(|p| p.sequence.push(workload::CommandSpec::parse(["PING"])));
+        let growth = Growth::of(&run.plan, &run.measurement.total, 1_000_000, Vec::new()).unwrap();
+        assert!(growth.tally(&two.plan).is_err());
+    }
+}

@@ -1,0 +1,68 @@
+//! Plans written in full, for a process that is to carry them out.
+//!
+//! What is saved of a plan lacks passwords, the cells of a dataset and the keys of a file. Another
+//! process of the same run needs them; it gets them over a pipe, and from nowhere else.
+
+use std::cell::Cell;
+
+thread_local! {
+    static IN_FULL: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Has whatever `write` serialises on this thread written in full. The text holds passwords in clear:
+/// it is for a pipe to a process of our own, never for a file, an argument or a log.
+pub fn in_full<T>(write: impl FnOnce() -> T) -> T {
+    struct Ended(bool);
+    impl Drop for Ended {
+        fn drop(&mut self) {
+            IN_FULL.set(self.0);
+        }
+    }
+    let _ended = Ended(IN_FULL.replace(true));
+    write()
+}
+
+/// Whether what is serialised on this thread is written in full.
+pub(crate) fn is_in_full() -> bool {
+    IN_FULL.get()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_full;
+    use crate::plan::tests::parts;
+    use crate::{CommandSpec, Credentials, Dataset, Endpoint, Plan, Secret};
+
+    #[test]
+    fn a_plan_written_in_full_can_be_run_and_one_that_is_saved_holds_no_password() {
+        let mut parts = parts();
+        let login = Credentials { user: None, password: Secret::new("hunter1") };
+        parts.target.credentials = Some(login);
+        parts.target.endpoint = Endpoint::Spawned {
+            program: None,
+            args: ["--requirepass", "hunter3"].map(String::from).into(),
+            unix: false,
+            cpus: vec![],
+        };
+        parts.sequence = vec![CommandSpec::parse([&b"acl"[..], b"setuser", b"u", b">hunter2\xff"])];
+        let rows = vec![vec![b"\xff".to_vec()], vec![b"2".to_vec()]];
+        let data = Dataset::new("f".into(), vec!["a".into()], rows).unwrap();
+        parts.dataset = Some(data.into());
+        let draw: crate::KeyDist = "file:keys.csv".parse().unwrap();
+        parts.keys.draw = draw.with_trace(vec![7, 3]).unwrap();
+        parts.keys.range = Some(8);
+        let plan = parts.build().unwrap();
+        let full = in_full(|| serde_json::to_string(&plan)).unwrap();
+        let sent: Plan = serde_json::from_str(&full).unwrap();
+        assert_eq!(sent.lacking(), None);
+        assert_eq!(sent.target, plan.target);
+        assert_eq!(sent.sequence, plan.sequence);
+        assert_eq!(sent.keys, plan.keys);
+        let cell = |plan: &Plan| plan.dataset.as_ref().unwrap().cell(2, 0).to_vec();
+        assert_eq!(cell(&sent), b"\xff");
+        let saved = serde_json::to_string(&plan).unwrap();
+        assert!(!saved.contains("hunter"), "{saved}");
+        assert!(serde_json::from_str::<Plan>(&saved).unwrap().lacking().is_some());
+        assert_eq!(serde_json::to_string(&sent).unwrap(), saved);
+    }
+}
