@@ -118,6 +118,13 @@ impl<'p> Live<'p> {
     }
 }
 
+/// Watches nothing: of a run beside another, or of which a table is all that is shown.
+pub(crate) struct Nobody;
+
+impl Observer for Nobody {
+    fn interval(&mut self, _snapshot: &Snapshot<'_>) {}
+}
+
 impl Observer for Live<'_> {
     fn interval(&mut self, snapshot: &Snapshot<'_>) {
         let Some(shown) = self.shown else { return };

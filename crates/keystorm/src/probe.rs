@@ -12,9 +12,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, anyhow};
 use measure::Measurement;
 use report::Probe;
-use runner::{Barrier, Observer, Snapshot, Start};
+use runner::{Barrier, Start};
 use workload::{OnError, Pace, Plan, PlanParts, Shard, Stop, Window, limits};
 
+use crate::live::Nobody;
 use crate::rig::Rig;
 
 /// Enough for a rate at which each is mostly idle, and too few to be a load.
@@ -99,10 +100,4 @@ fn of(rate_per_s: f64, measured: &Measurement) -> Probe {
         late_mean_ms: late_ns.map(|ns| ns / 1e6),
         response: total.response(),
     }
-}
-
-struct Nobody;
-
-impl Observer for Nobody {
-    fn interval(&mut self, _snapshot: &Snapshot<'_>) {}
 }

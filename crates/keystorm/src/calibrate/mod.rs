@@ -15,12 +15,12 @@ use std::thread;
 use anyhow::{Context, Result, anyhow, bail};
 use engine::Address;
 use measure::{Ending, WorkerUse};
-use runner::{Observer, Snapshot};
 use sink::{EngineChoice, Listener, Replies, Served};
 use workload::{Endpoint, EngineKind, Fleet, Plan, PlanParts, Target};
 
 use crate::execute::{End, say};
 use crate::front::Calibration;
+use crate::live::Nobody;
 use crate::signals;
 use place::Place;
 use table::{Cell, Table};
@@ -212,11 +212,4 @@ fn allow_open_files(connections: u32) -> Result<()> {
             error.allowed
         )
     })
-}
-
-/// The table is all that is shown.
-struct Nobody;
-
-impl Observer for Nobody {
-    fn interval(&mut self, _snapshot: &Snapshot<'_>) {}
 }

@@ -8,7 +8,6 @@ use lab::Survey;
 use lab::survey::{Chapter, Machine, Plan, Station, Wish};
 use measure::Ending;
 use report::Run;
-use runner::{Observer, Snapshot};
 use workload::{ProtocolKind, Target};
 
 use super::files::Files;
@@ -20,6 +19,7 @@ use crate::calibrate::place::siblings;
 use crate::execute::{End, tell_about};
 use crate::front::{Job, Several, SurveyJob, UsageError, lab::job};
 use crate::keep::Place;
+use crate::live::Nobody;
 use crate::rig::{Rig, machine};
 use crate::signals;
 
@@ -180,13 +180,6 @@ struct Surveying<'s> {
     progress: Progress,
     left_s: f64,
     failed: bool,
-}
-
-/// Nobody watches a run beside another.
-struct Nobody;
-
-impl Observer for Nobody {
-    fn interval(&mut self, _snapshot: &Snapshot<'_>) {}
 }
 
 impl Surveying<'_> {
