@@ -56,3 +56,4 @@ mod tls;
 mod typed;
 mod values;
 mod verdict;
+mod workload;
