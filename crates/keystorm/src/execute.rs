@@ -61,17 +61,19 @@ fn carry_out(job: &Job) -> Result<End> {
     let serve = |at| Metrics::serve(at, &asides.remarks);
     let metrics = job.output.metrics.as_ref().map(serve).transpose()?;
     let interrupted = signals::interrupted().context("asking to be told of Ctrl-C")?;
+    // Phases of a workload may differ in this.
+    let widest = job.plans.iter().max_by_key(|plan| plan.own_connections()).unwrap_or(first);
     let mut rig = Rig::reach_for(
         &first.target,
         first.protocol,
-        first.own_connections(),
+        widest.own_connections(),
         job.several.as_ref(),
         &interrupted,
     )?;
     rig.sample = job.output.sample;
     rig.tells = !job.output.options.persona.is_peer();
     (rig.server_clock, rig.probe) = (job.server_clock, job.probe);
-    tell_about(&rig.server, first, &asides.remarks)?;
+    tell_about(&rig.server, widest, &asides.remarks)?;
     introduce_cluster(job, &rig.server, &asides.remarks)?;
     if job.repeats > 1 && !rig.server.is_own() {
         asides.remarks.say(OF_ONE_START)?;

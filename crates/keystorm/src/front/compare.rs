@@ -84,8 +84,17 @@ const REGRESSION: &str = "fail_on_regression";
 /// Options that A and B take the place of.
 const OF_SERVERS: [&str; 5] = ["host", "port", "socket", "uri", "spawn"];
 /// Options that make no sense for two.
-const OF_ONE: [&str; 8] =
-    ["probe", "hdr", "idle", "repeat", "start_at", "shard", "print_plan", "called"];
+const OF_ONE: [&str; 9] = [
+    "probe",
+    "hdr",
+    "idle",
+    "repeat",
+    "start_at",
+    "shard",
+    "print_plan",
+    "print_workload",
+    "called",
+];
 
 impl FrontEnd for CompareFront {
     fn names(&self) -> &'static [&'static str] {

@@ -75,7 +75,7 @@ impl LabOutput {
 }
 
 /// Options of a run that no experiment can have, and why.
-const REFUSED: [(&str, &str); 7] = [
+const REFUSED: [(&str, &str); 8] = [
     ("--probe", "is for runs"),
     ("-I", "holds connections and measures nothing"),
     ("-l", "never ends; see --repeat"),
@@ -83,6 +83,7 @@ const REFUSED: [(&str, &str); 7] = [
     ("--start-at", "is the start of one test"),
     ("--hdr", "is for runs; an experiment keeps all histograms with --json"),
     ("-x", "reads standard input once, and there are several runs"),
+    ("--print-workload", "is for runs; an experiment is no workload"),
 ];
 
 /// Takes the words of a command line apart: those of `O`'s options, the line of a run, and the whole
@@ -186,7 +187,7 @@ pub(super) fn masked_uri(text: &str) -> Option<String> {
 
 /// Whether a line says what to send.
 pub(super) fn names_test(line: &Line) -> bool {
-    line.has("-t") || !line.rest.is_empty()
+    line.has("-t") || line.has("--workload") || !line.rest.is_empty()
 }
 
 /// Whether a line says how long a run is: a schedule with an end (`10k..100k/30s`) does.

@@ -13,6 +13,7 @@ mod metrics_at;
 mod near;
 mod outputs;
 mod pages;
+mod presets;
 mod redis_benchmark;
 mod report_page;
 mod search;
@@ -20,6 +21,7 @@ mod show;
 mod sink;
 mod survey;
 mod sweep;
+mod workload_file;
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -65,6 +67,7 @@ const FRONTS: &[&dyn FrontEnd] = &[
     &sweep::SweepFront,
     &search::SearchFront,
     &survey::SurveyFront,
+    &presets::PresetsFront,
 ];
 
 /// Makes this a client of a coordinator, which alone calls it so.

@@ -46,7 +46,7 @@ const MEANINGS: [(&[&str], &[&str]); 32] = [
         ],
         &["-r"],
     ),
-    (&["test", "tests", "workload", "commands"], &["-t"]),
+    (&["test", "tests", "commands"], &["-t"]),
     (&["hostname", "server", "address", "addr"], &["-h", "--bind"]),
     (&["socket", "unix", "unixsocket"], &["-s"]),
     (&["uri", "url"], &["-u"]),
@@ -182,8 +182,17 @@ pub(super) fn no_subcommand<'n>(word: &str, names: impl Iterator<Item = &'n str>
     format!("error: there is no subcommand '{word}'{meant}\n\nThere are {}", names.join(", "))
 }
 
+/// What to say of a name that there is not, the one that is `meant` if it is known, and all there are.
+pub(super) fn one_of(what: &str, name: &str, meant: Option<&str>, known: &[&str]) -> String {
+    match meant {
+        Some(meant) => format!("there is no {what} {name:?}; {meant} is meant?"),
+        None if known.is_empty() => format!("there is no {what} {name:?}, and no other"),
+        None => format!("there is no {what} {name:?}; there are {}", known.join(", ")),
+    }
+}
+
 /// The name that is no slip away, or one or two if it is longer.
-fn nearest<'n>(word: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+pub(super) fn nearest<'n>(word: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     let slips = names.map(|name| (damerau_levenshtein(word, name), name));
     let allowed = |name: &str| match name.len() {
         ..=3 => 0,

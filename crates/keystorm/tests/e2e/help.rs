@@ -25,7 +25,7 @@ fn the_help_has_every_option_in_its_group() {
                    --metrics --sample --arrivals --shard --start-at --cluster --rfr --tls --sni \
                    --cacert --cacertdir \
                    --insecure --cert --key --tls-ciphers --tls-ciphersuites --tls-groups --tls-resume \
-                   --as --no-verdict --xml-root-element";
+                   --as --no-verdict --xml-root-element --workload --phase --print-workload";
     for option in options.split_whitespace() {
         let listed = |line: &str| {
             let mut words = line.split([' ', ',', '[', '=']).filter(|w| !w.is_empty()).take(2);

@@ -62,3 +62,4 @@ mod typed;
 mod values;
 mod verdict;
 mod verify;
+mod workload;

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use report::Persona;
 use workload::command_line::{TypedOperation, TypedStep, split_operations};
 use workload::{
-    Arg, CommandSpec, Credentials, Dataset, Mix, Operation, Pick, PlanParts, Step, When, limits,
-    secret,
+    Arg, CommandSpec, Credentials, Dataset, KeySpace, Mix, Operation, Pick, PlanParts, Step, When,
+    limits, secret,
 };
 
 use super::dataset;
@@ -18,52 +18,103 @@ use super::options::Options;
 pub(super) const FIELDS_WANTED: &str = "--dataset: Dataset mode requires a command with field placeholders, \
      such as: set doc:__rand_int__ __field:title__";
 
-/// The plan of commands given on the command line.
-pub(super) fn parts(
-    base: PlanParts,
-    options: &Options,
-    persona: Persona,
-) -> Result<PlanParts, String> {
-    let mut words: Vec<Vec<u8>> = options.command.iter().map(|w| w.clone().into_vec()).collect();
-    let name = title(&words, base.target.credentials.as_ref());
+/// What is sent, as operations or as one sequence.
+pub(super) struct Given {
+    /// What reports call it.
+    pub(super) name: String,
+    /// Whether one operation is drawn at a time.
+    pub(super) mixed: bool,
+    pub(super) operations: Vec<GivenOperation>,
+}
+
+impl Given {
+    /// Whether its operations are drawn or have steps: then one of them is what is counted.
+    pub(super) fn is_mix(&self) -> bool {
+        self.mixed || self.operations.iter().any(|operation| operation.typed.steps.len() > 1)
+    }
+}
+
+/// An operation with what only a file says of it.
+pub(super) struct GivenOperation {
+    pub(super) typed: TypedOperation,
+    /// What reports call it, if not by its commands.
+    pub(super) name: Option<String>,
+    /// Its own key space.
+    pub(super) keys: Option<KeySpace>,
+    /// Where each of its commands stands in a file.
+    pub(super) places: Vec<String>,
+}
+
+/// The operations given on the command line.
+pub(super) fn typed(options: &Options, persona: Persona) -> Result<Vec<TypedOperation>, String> {
+    let mixed = options.data.mix;
+    // To the peers `;>` and `;?` are arguments like others.
+    let stepped = mixed || !persona.is_peer();
+    split_operations(&words(options)?, mixed, stepped, limits::SEQUENCE_MAX)
+}
+
+/// The words of the commands.
+fn words(options: &Options) -> Result<Vec<Vec<u8>>, String> {
+    let mut words = typed_words(options);
     if options.data.stdin_arg {
         let mut last = Vec::new();
         let read = std::io::stdin().lock().read_to_end(&mut last);
         read.map_err(|e| format!("-x: reading the last argument from standard input: {e}"))?;
         words.push(last);
     }
-    let mixed = options.data.mix;
-    // To the peers `;>` and `;?` are arguments like others.
-    let stepped = mixed || !persona.is_peer();
-    let typed = split_operations(&words, mixed, stepped, limits::SEQUENCE_MAX)?;
+    Ok(words)
+}
+
+fn typed_words(options: &Options) -> Vec<Vec<u8>> {
+    options.command.iter().map(|word| word.clone().into_vec()).collect()
+}
+
+/// The plan of commands given on the command line.
+pub(super) fn parts(
+    base: PlanParts,
+    options: &Options,
+    persona: Persona,
+) -> Result<PlanParts, String> {
+    let name = title(&typed_words(options), base.target.credentials.as_ref());
+    let alone = |typed| GivenOperation { typed, name: None, keys: None, places: Vec::new() };
+    let operations = typed(options, persona)?.into_iter().map(alone).collect();
+    given(base, options, Given { name, mixed: options.data.mix, operations })
+}
+
+/// The plan of what is given.
+pub(super) fn given(base: PlanParts, options: &Options, given: Given) -> Result<PlanParts, String> {
+    let several = given.is_mix();
+    let Given { name, operations, .. } = given;
     let dataset = dataset_of(options)?;
     let values = (base.values.is_some(), base.payload_bytes as u32);
     let mut reading = Reading::of(options, dataset.as_ref(), values);
     let mut sequence = Vec::new();
     let mut sizes = Vec::new();
-    for operation in &typed {
+    for GivenOperation { typed, places, .. } in &operations {
         let first = sequence.len();
-        for words in operation.steps.iter().flat_map(|step| &step.commands) {
-            sequence.push(reading.command(words)?);
+        for words in typed.steps.iter().flat_map(|step| &step.commands) {
+            let place = places.get(sequence.len() - first);
+            let placed =
+                |why| place.map_or_else(|| String::clone(&why), |at| format!("{at}: {why}"));
+            sequence.push(reading.command(words).map_err(placed)?);
         }
         let size = |command: &CommandSpec| {
             let values = command.values() * u64::from(reading.value_len);
             wire::encoded_len(base.protocol, command) + values
         };
-        let step = operation.steps.first().map_or(0, |step| step.commands.len());
+        let step = typed.steps.first().map_or(0, |step| step.commands.len());
         sizes.push(sequence[first..first + step].iter().map(size).sum::<u64>());
     }
     if dataset.is_some() && !reading.has_field {
         return Err(FIELDS_WANTED.into());
     }
-    let weights = typed.iter().map(|operation| u64::from(operation.weight));
-    let sum = typed.iter().zip(sizes).map(|(o, size)| u64::from(o.weight) * size).sum::<u64>();
-    let several = mixed || typed.iter().any(|operation| operation.steps.len() > 1);
+    let weights = operations.iter().map(|operation| u64::from(operation.typed.weight));
+    let sum = weights.clone().zip(sizes).map(|(weight, size)| weight * size).sum::<u64>();
     Ok(PlanParts {
         name,
         payload_bytes: sum / weights.sum::<u64>().max(1),
         sequence,
-        mix: several.then(|| mix(&typed)),
+        mix: several.then(|| mix(&operations)),
         dataset: dataset.map(Arc::new),
         ..base
     })
@@ -177,21 +228,28 @@ impl<'o> Reading<'o> {
 }
 
 /// The operations, whose commands are those of the sequence.
-fn mix(typed: &[TypedOperation]) -> Mix {
-    let names = operation_names(typed);
-    let operations = typed.iter().zip(names).map(|(operation, name)| {
-        let steps = operation.steps.iter().map(|TypedStep { when, commands }| Step {
-            commands: commands.len() as u32,
-            when: *when,
+fn mix(given: &[GivenOperation]) -> Mix {
+    let typed: Vec<&TypedOperation> = given.iter().map(|operation| &operation.typed).collect();
+    let names = operation_names(&typed);
+    let operations =
+        given.iter().zip(names).map(|(GivenOperation { typed, name, keys, .. }, by_commands)| {
+            let steps = typed.steps.iter().map(|TypedStep { when, commands }| Step {
+                commands: commands.len() as u32,
+                when: *when,
+            });
+            Operation {
+                name: name.clone().unwrap_or(by_commands),
+                weight: typed.weight,
+                steps: steps.collect(),
+                keys: keys.clone(),
+            }
         });
-        Operation { name, weight: operation.weight, steps: steps.collect(), keys: None }
-    });
     Mix { operations: operations.collect(), pick: Pick::Drawn }
 }
 
 /// What operations are called in reports: their commands; of those that have the same, the whole
 /// line, and a number if even that is the same.
-fn operation_names(typed: &[TypedOperation]) -> Vec<String> {
+pub(super) fn operation_names(typed: &[&TypedOperation]) -> Vec<String> {
     let joined = |operation: &TypedOperation, command: &dyn Fn(&[Vec<u8>]) -> String| {
         let mut name = String::new();
         for (at, TypedStep { when, commands }) in operation.steps.iter().enumerate() {

@@ -19,15 +19,22 @@ pub(super) fn space(options: &DataOptions) -> Result<KeySpace, String> {
         None if options.sequential => KeyDist::SEQUENTIAL,
         None => return Ok(KeySpace { range, draw: KeyDist::UNIFORM }),
     };
-    let Some((path, column)) = draw.file() else {
-        if options.key_dist.is_some() && range.is_none() {
-            return Err(format!("--key-dist {draw}: -r says how many keys there are to draw from"));
-        }
-        return Ok(KeySpace { range, draw });
-    };
+    if draw.file().is_none() && options.key_dist.is_some() && range.is_none() {
+        return Err(format!("--key-dist {draw}: -r says how many keys there are to draw from"));
+    }
     let fault = |why: String| format!("--key-dist {draw}: {why}");
-    let keys = read(Path::new(path), column).map_err(fault)?;
-    let draw = draw.clone().with_trace(keys).map_err(fault)?;
+    drawn(range, &draw).map_err(fault)
+}
+
+/// So many keys, drawn so; reads the file of `file:`.
+///
+/// # Errors
+/// What is wrong with the file.
+pub(super) fn drawn(range: Option<u64>, draw: &KeyDist) -> Result<KeySpace, String> {
+    let Some((path, column)) = draw.file() else {
+        return Ok(KeySpace { range, draw: draw.clone() });
+    };
+    let draw = draw.clone().with_trace(read(Path::new(path), column)?)?;
     Ok(KeySpace { range: range.or(draw.trace_range()), draw })
 }
 

@@ -10,6 +10,7 @@ mod memcache;
 mod options;
 mod payload;
 mod persona;
+mod phases;
 mod plans;
 mod rank;
 mod rate;
@@ -59,11 +60,11 @@ impl FrontEnd for RedisBenchmark {
             Ok(typed) => typed,
             Err(intent) => return Ok(intent),
         };
-        let options = typed.options()?;
-        let print_plan = options.print_plan;
-        let job =
-            plans::job(options, typed.persona, After::of(&typed.matches)).map_err(UsageError)?;
-        if print_plan {
+        if typed.matches.get_flag("print_workload") {
+            return phases::printed(&typed).map(Intent::Say);
+        }
+        let job = typed.job(|_| ())?;
+        if typed.matches.get_flag("print_plan") {
             let text = execute::printed_plans(&job.plans);
             return text.map(Intent::Say).map_err(|e| UsageError(e.to_string()));
         }
@@ -75,6 +76,7 @@ impl FrontEnd for RedisBenchmark {
 /// this, with what options they add.
 pub(super) struct Typed {
     command: Command,
+    args: Vec<OsString>,
     matches: ArgMatches,
     persona: Persona,
 }
@@ -88,7 +90,7 @@ impl Typed {
         args: Vec<OsString>,
     ) -> Result<Result<Self, Intent>, UsageError> {
         let mut command = own(Options::command().bin_name(name.to_owned()));
-        let words = std::iter::once(OsString::from(name)).chain(args);
+        let words = std::iter::once(OsString::from(name)).chain(args.iter().cloned());
         match command.try_get_matches_from_mut(words) {
             Ok(matches) => {
                 let called = matches.get_one::<String>("called");
@@ -96,7 +98,7 @@ impl Typed {
                 if matches.get_flag("version") {
                     return Ok(Err(Intent::Say(persona::version(persona))));
                 }
-                Ok(Ok(Self { command, matches, persona }))
+                Ok(Ok(Self { command, args, matches, persona }))
             }
             Err(said) if !said.use_stderr() => Ok(Err(Intent::Say(said.render().to_string()))),
             Err(error) => Err(explained(error, &command)),
@@ -130,10 +132,13 @@ impl Typed {
     }
 
     /// The job that it describes, with changes.
-    pub(super) fn job(&self, change: impl FnOnce(&mut Options)) -> Result<Job, UsageError> {
+    pub(super) fn job(&self, change: impl Fn(&mut Options)) -> Result<Job, UsageError> {
         let mut options = self.options()?;
+        if let Some(workload) = options.data.workload {
+            return phases::job(self, &workload, &change);
+        }
         change(&mut options);
-        plans::job(options, self.persona, After::of(&self.matches)).map_err(UsageError)
+        plans::job(options, self.persona, After::of(&self.matches), None).map_err(UsageError)
     }
 }
 
@@ -145,6 +150,9 @@ impl Options {
 
     /// A load for command lines that give none.
     pub(super) fn load_default(&mut self, tests: &str, seconds: f64, warmup: f64) {
+        if self.data.workload.is_some() {
+            return;
+        }
         if self.command.is_empty() && self.data.tests.is_none() {
             self.data.tests = Some(tests.to_owned());
         }

@@ -54,6 +54,9 @@ pub(in crate::front) struct Options {
     /// Print the plans as JSON instead of running them
     #[arg(long, help_heading = "Other")]
     pub(super) print_plan: bool,
+    /// Print the file for --workload that says what this command line says
+    #[arg(long, help_heading = "Other")]
+    pub(super) print_workload: bool,
     /// No effect; taken for the sake of old scripts
     #[arg(short = 'e', hide = true)]
     pub(super) exit_on_error: bool,
@@ -266,6 +269,13 @@ pub(super) struct LoadOptions {
 
 #[derive(Debug, clap::Args)]
 pub(super) struct DataOptions {
+    /// Take commands, keys, values, load and phases from this TOML file, or from the preset of that
+    /// name, which `keystorm presets` lists; what stands beside it here counts instead
+    #[arg(long, value_name = "FILE", allow_hyphen_values = true)]
+    pub(super) workload: Option<String>,
+    /// Phases of the workload to run, between commas [default: all]
+    #[arg(long, value_name = "NAMES", allow_hyphen_values = true, requires = "workload")]
+    pub(super) phase: Option<String>,
     /// Tests of the suite to run, between commas [default: all]
     #[arg(short = 't', value_name = "TESTS", allow_hyphen_values = true)]
     pub(super) tests: Option<String>,
@@ -451,6 +461,9 @@ Examples:
     $ keystorm --mix -r 1M -n 10000 -- 9 get user:__key__ ';' 1 set user:__key__ __data__
     $ keystorm -r 1000 -n 10000 get user:__key__ ';?' set user:__key__ __data__
 
+  A workload that comes with keystorm, with more keys and at a rate:
+    $ keystorm --workload ycsb-b -r 10k -n 10000 --rps 10k -P 16
+
   A cluster, from any of its nodes; the keys fall on the nodes that own them:
     keystorm --cluster -h 10.0.0.1 -r 1000000 set user:__rand_int__ __data__
 
@@ -462,6 +475,7 @@ Subcommands, each with a --help of its own:
   keystorm sweep       options with lists or ranges: a table and a chart of every combination
   keystorm search      the highest rate that keeps a target such as p99<1ms
   keystorm survey      how fast Redis is on this machine, as a page with charts
+  keystorm presets     the workloads that --workload knows by name
   keystorm calibrate   the ceiling of this client on this machine, measured without a server
   keystorm doctor      what on this machine and on a server spoils results
   keystorm sink        a server that does as little as a server can

@@ -11,6 +11,7 @@ use workload::{
     limits,
 };
 
+use super::commands::Given;
 use super::options::Options;
 use super::target::{After, Rule, protocol, target};
 use super::values::{Threads, YesNo};
@@ -23,11 +24,17 @@ use crate::front::{Action, Job, Output, Spread, VerdictTo};
 const PROBE_MAX: f64 = 100_000.0;
 const REQUESTS_DEFAULT: u64 = 100_000;
 
-/// Turns options into a job, by that name. `after` tells which options stand after `-u`.
+/// Turns options into a job, by that name. `after` tells which options stand after `-u`, `given` what
+/// a file says is sent.
 ///
 /// # Errors
 /// What makes no sense, in words for the person who typed it.
-pub(super) fn job(options: Options, persona: Persona, after: After) -> Result<Job, String> {
+pub(super) fn job(
+    options: Options,
+    persona: Persona,
+    after: After,
+    given: Option<Given>,
+) -> Result<Job, String> {
     if let Some(refusal) = options.later.refused() {
         return Err(refusal);
     }
@@ -38,13 +45,13 @@ pub(super) fn job(options: Options, persona: Persona, after: After) -> Result<Jo
         return Err("--xml-root-element is for the XML file that --dataset names".into());
     }
     let mut notes = notes(&options, persona);
-    let output = output(&options, persona)?;
+    let suite = options.command.is_empty() && given.is_none();
+    let output = output(&options, persona, suite)?;
     let action = match options.load.idle {
         true => Action::Idle,
         false => Action::Run { repeat: options.load.repeat },
     };
     let base = base(&options, persona, after, &mut notes)?;
-    let suite = options.command.is_empty();
     if suite && options.data.dataset.is_some() {
         return Err(commands::FIELDS_WANTED.into());
     }
@@ -82,7 +89,10 @@ pub(super) fn job(options: Options, persona: Persona, after: After) -> Result<Jo
         let tests = chosen(options.data.tests.as_deref(), persona)?;
         tests.into_iter().map(|test| suite_parts(&base, test, &shape, options.data.ttl)).collect()
     } else {
-        vec![commands::parts(base, &options, persona)?]
+        vec![match given {
+            Some(given) => commands::given(base, &options, given)?,
+            None => commands::parts(base, &options, persona)?,
+        }]
     };
     if is_memcache {
         let given = requests_given;
@@ -102,12 +112,7 @@ pub(super) fn job(options: Options, persona: Persona, after: After) -> Result<Jo
     let plans = plans.map_err(|e| e.to_string())?;
     plans.iter().try_for_each(runner::check_memory)?;
     let start_at = options.load.start_at;
-    if start_at.is_some() && plans.len() > 1 {
-        return Err(format!(
-            "--start-at is the start of one test, and these are {}; name one with -t",
-            plans.len()
-        ));
-    }
+    start_of_one(start_at, &plans)?;
     let repeats = options.load.repeats.unwrap_or(1);
     let probe = options.clients.probe.map(|rate| rate as f64);
     if probe.is_some_and(|rate| !(1.0..=PROBE_MAX).contains(&rate)) {
@@ -116,6 +121,18 @@ pub(super) fn job(options: Options, persona: Persona, after: After) -> Result<Jo
     let server_clock = options.clients.clock.is_some();
     let several = options.clients.several(&plans)?;
     Ok(Job { plans, action, repeats, output, notes, start_at, several, server_clock, probe })
+}
+
+/// Refuses a start that was agreed on for several tests.
+pub(super) fn start_of_one(start_at: Option<SystemTime>, plans: &[Plan]) -> Result<(), String> {
+    if start_at.is_none() || plans.len() <= 1 {
+        return Ok(());
+    }
+    Err(format!(
+        "--start-at is the start of one test, and these are {}; name one with -t, or one phase of a \
+         workload with --phase",
+        plans.len()
+    ))
 }
 
 /// Warnings in the peers' words.
@@ -142,7 +159,7 @@ fn notes(options: &Options, persona: Persona) -> Vec<String> {
     notes
 }
 
-fn output(options: &Options, persona: Persona) -> Result<Output, String> {
+fn output(options: &Options, persona: Persona, suite: bool) -> Result<Output, String> {
     let results = &options.results;
     let to_stdout = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));
     if to_stdout(&results.hdr) {
@@ -182,7 +199,7 @@ fn output(options: &Options, persona: Persona) -> Result<Output, String> {
         format,
         options: FormatOptions {
             first_byte: results.first_byte,
-            suite: options.command.is_empty(),
+            suite,
             verdict: verdict == VerdictTo::Report,
             persona,
             full_distribution: results.distribution == Spread::Full,

@@ -1,0 +1,139 @@
+//! Workloads that come with keystorm, and `keystorm presets`, which lists and prints them.
+//!
+//! A new one is one file in `presets/` and one row in [`PRESETS`].
+
+use std::ffi::OsString;
+
+use clap::{ArgAction, Parser};
+
+use super::near::{nearest, one_of};
+use super::workload_file::{Source, read};
+use super::{FrontEnd, Intent, UsageError, options, redis_benchmark};
+
+/// Its name and its file.
+macro_rules! preset {
+    ($name:literal) => {
+        ($name, include_str!(concat!("../../presets/", $name, ".toml")))
+    };
+}
+
+/// Every one, in the order of the list.
+const PRESETS: &[(&str, &str)] = &[
+    preset!("session-store"),
+    preset!("look-aside"),
+    preset!("leaderboard"),
+    preset!("rate-limiter"),
+    preset!("queue"),
+    preset!("ycsb-a"),
+    preset!("ycsb-b"),
+    preset!("ycsb-c"),
+    preset!("ycsb-d"),
+    preset!("ycsb-e"),
+    preset!("ycsb-f"),
+    preset!("facebook-etc"),
+    preset!("facebook-usr"),
+    preset!("facebook-wildcard"),
+    preset!("facebook-app"),
+    preset!("facebook-replicated"),
+    preset!("facebook-regional"),
+    preset!("twitter-12"),
+    preset!("twitter-14"),
+    preset!("twitter-15"),
+    preset!("twitter-18"),
+    preset!("twitter-23"),
+    preset!("twitter-24"),
+    preset!("twitter-29"),
+    preset!("twitter-37"),
+    preset!("twitter-52"),
+    preset!("meta-kvcache"),
+    preset!("meta-socialgraph"),
+    preset!("meta-cdn"),
+];
+
+/// The file of a preset.
+///
+/// # Errors
+/// There is none of that name.
+pub(super) fn source(name: &str) -> Result<Source, String> {
+    if let Some((name, text)) = PRESETS.iter().find(|(known, _)| *known == name) {
+        return Ok(Source { name: (*name).to_owned(), text: (*text).to_owned() });
+    }
+    let known: Vec<&str> = PRESETS.iter().map(|(name, _)| *name).collect();
+    let told = one_of("preset", name, nearest(name, known.iter().copied()), &known);
+    Err(format!("{told} (the name of a file has a slash or ends in .toml)"))
+}
+
+/// See the module.
+pub(crate) struct PresetsFront;
+
+/// Lists the workloads that --workload knows by name, or prints the file of one: to read where its
+/// figures are from, or to change it into a workload of your own.
+#[derive(Debug, Parser)]
+#[command(
+    name = "keystorm presets",
+    bin_name = "keystorm presets",
+    disable_help_flag = true,
+    max_term_width = 100,
+    override_usage = "keystorm presets [NAME]",
+    after_help = EXAMPLE
+)]
+struct Options {
+    /// The preset whose file is printed
+    name: Option<String>,
+    /// Print this help
+    #[arg(long, action = ArgAction::Help, help_heading = "Other")]
+    help: Option<bool>,
+}
+
+const EXAMPLE: &str = "\
+Example:
+  keystorm presets ycsb-a > mine.toml
+  keystorm --workload mine.toml -n 100k";
+
+impl FrontEnd for PresetsFront {
+    fn names(&self) -> &'static [&'static str] {
+        &["presets"]
+    }
+
+    fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
+        let options = match options::<Options>(args)? {
+            Ok(options) => options,
+            Err(intent) => return Ok(intent),
+        };
+        match options.name {
+            Some(name) => Ok(Intent::Say(source(&name).map_err(UsageError)?.text)),
+            None => list().map(Intent::Say).map_err(UsageError),
+        }
+    }
+}
+
+/// A line for each, from the files themselves.
+fn list() -> Result<String, String> {
+    let widest = PRESETS.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
+    let line = |(name, _): &(&str, &str)| {
+        let workload = read(source(name)?, redis_benchmark::vocabulary())?;
+        Ok(format!("{name:widest$}  {}\n", workload.description.unwrap_or_default()))
+    };
+    PRESETS.iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_says_what_it_is() {
+        let list = list().unwrap();
+        assert_eq!(list.lines().count(), PRESETS.len());
+        for line in list.lines() {
+            let (_, description) = line.split_once("  ").unwrap();
+            assert!(description.trim().len() > 10 && line.chars().count() <= 100, "{line}");
+        }
+    }
+
+    #[test]
+    fn what_there_is_not_is_told_from_what_was_meant() {
+        assert!(source("ycbs-a").unwrap_err().contains("\"ycbs-a\"; ycsb-a is meant?"));
+        assert!(source("x").unwrap_err().contains("there are session-store, look-aside"));
+    }
+}

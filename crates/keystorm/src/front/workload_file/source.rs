@@ -1,0 +1,84 @@
+//! The text of a workload, and the places in it that errors name.
+
+use std::io::Read;
+use std::path::Path;
+
+use crate::front::presets;
+
+/// Most bytes of a file.
+const BYTES_MAX: u64 = 16 << 20;
+
+/// A text and what it is called.
+#[derive(Debug, Clone, Default)]
+pub(in crate::front) struct Source {
+    /// A path, or the name of a preset.
+    pub(in crate::front) name: String,
+    /// What is in it.
+    pub(in crate::front) text: String,
+}
+
+impl Source {
+    /// An error at a place, which is counted in bytes from the start.
+    pub(in crate::front) fn fault(&self, at: usize, why: impl std::fmt::Display) -> String {
+        format!("{}: {why}", self.place(at))
+    }
+
+    /// A place, as compilers and editors write it.
+    pub(in crate::front) fn place(&self, at: usize) -> String {
+        let before = self.text.get(..at).unwrap_or(&self.text);
+        let line = before.matches('\n').count() + 1;
+        let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+        format!("{}:{line}:{column}", self.name)
+    }
+
+    /// What it is called without its folder and ending.
+    pub(in crate::front) fn stem(&self) -> String {
+        let stem = Path::new(&self.name).file_stem();
+        stem.map_or_else(|| self.name.clone(), |stem| stem.to_string_lossy().into_owned())
+    }
+}
+
+/// Reads a file, or finds the preset of a name: what has a slash, ends in `.toml` or is there is a
+/// file.
+///
+/// # Errors
+/// There is neither, or it is no text.
+pub(in crate::front) fn open(name: &str) -> Result<Source, String> {
+    let path = Path::new(name);
+    let is_path = name.contains('/') || path.extension().is_some_and(|e| e == "toml");
+    if !is_path && !path.is_file() {
+        return presets::source(name).map_err(|why| format!("--workload: {why}"));
+    }
+    let fault = |why: String| format!("--workload {name}: {why}");
+    let file = std::fs::File::open(path).map_err(|e| fault(e.to_string()))?;
+    let mut bytes = Vec::new();
+    let read = file.take(BYTES_MAX + 1).read_to_end(&mut bytes);
+    read.map_err(|e| fault(e.to_string()))?;
+    if bytes.len() as u64 > BYTES_MAX {
+        return Err(fault(format!("it is larger than {} MiB", BYTES_MAX >> 20)));
+    }
+    let text = String::from_utf8(bytes).map_err(|_| fault("it is no UTF-8 text".to_owned()))?;
+    Ok(Source { name: name.to_owned(), text })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_lines_and_columns_of_characters() {
+        let source = Source { name: "a.toml".to_owned(), text: "ä = 1\nß = 2\n".to_owned() };
+        assert_eq!(source.place(0), "a.toml:1:1");
+        assert_eq!(source.place("ä = 1\nß ".len()), "a.toml:2:3");
+        assert_eq!(source.fault(1000, "no"), "a.toml:3:1: no");
+        assert_eq!(source.stem(), "a");
+    }
+
+    #[test]
+    fn files_are_told_from_presets() {
+        assert!(open("ycsb-a").unwrap().text.contains("operation"));
+        assert!(open("./ycsb-a").unwrap_err().contains("No such file"));
+        assert!(open("ycsb-a.toml").unwrap_err().contains("No such file"));
+        assert!(open("ycsb-q").unwrap_err().contains("ycsb-a"));
+    }
+}
