@@ -11,6 +11,7 @@ mod exponential;
 mod gaussian;
 mod hotspot;
 mod latest;
+mod missing;
 mod scattered;
 mod sequential;
 #[cfg(test)]

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::missing::{Hits, Missing};
 use super::trace::Trace;
 use super::{KEY_DRAWS, KeyDraw, Make};
 use crate::in_full::is_in_full;
@@ -33,18 +34,23 @@ impl KeySpace {
     /// Digits that hold every key: 12, or more for ranges beyond 10^12.
     #[must_use]
     pub fn digits(&self) -> usize {
-        let largest = self.range.unwrap_or(0).saturating_sub(1);
+        let range = self.range.unwrap_or(0);
+        let missing = if self.draw.hits.is_some() { range } else { 0 };
+        let largest = range.saturating_add(missing).saturating_sub(1);
         crate::command::PLACEHOLDER_LEN.max(largest.max(1).ilog10() as usize + 1)
     }
 }
 
-/// A distribution as it is written: a name in [`KEY_DRAWS`], and parameters after a colon.
+/// A distribution as it is written: a name in [`KEY_DRAWS`], and parameters after a colon. Behind an `@`
+/// may stand which share of the draws is of the range: the others are of as many keys beyond it, which
+/// nothing writes.
 ///
 /// As data it is that text. One of `file:` that was loaded has no keys of its own to send.
 #[derive(Clone, PartialEq, Eq)]
 pub struct KeyDist {
     text: Cow<'static, str>,
     trace: Option<Arc<[u64]>>,
+    hits: Option<Hits>,
 }
 
 impl KeyDist {
@@ -54,7 +60,7 @@ impl KeyDist {
     pub const SEQUENTIAL: Self = Self::named("sequential");
 
     const fn named(name: &'static str) -> Self {
-        Self { text: Cow::Borrowed(name), trace: None }
+        Self { text: Cow::Borrowed(name), trace: None, hits: None }
     }
 
     /// As it is written.
@@ -69,10 +75,22 @@ impl KeyDist {
     /// When the text was not read by this program's table, which only a slip in keystorm can cause.
     #[must_use]
     pub fn over(&self, range: u64) -> Box<dyn KeyDraw> {
-        match &self.trace {
+        let keys = match &self.trace {
             Some(keys) => Box::new(Trace::new(keys.clone(), range)),
             None => made(&self.text, range).expect("a distribution is read before it is one"),
+        };
+        match self.hits {
+            Some(hits) => Box::new(Missing::new(keys, range, hits)),
+            None => keys,
         }
+    }
+
+    /// The same with this share of the draws, from 0 to 1, in the range and the others beyond it.
+    ///
+    /// # Errors
+    /// The share is none.
+    pub fn with_hits(self, share: &str) -> Result<Self, String> {
+        Ok(Self { hits: Some(share.parse()?), ..self })
     }
 
     /// The file, and the name of its column if one is given, that keys are read from.
@@ -115,8 +133,12 @@ impl FromStr for KeyDist {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
+        // A path may have the sign in it.
+        let split = if text.starts_with("file:") { None } else { text.rsplit_once('@') };
+        let (text, hits) = split.map_or((text, None), |(text, hits)| (text, Some(hits)));
         made(text, 1)?;
-        Ok(Self { text: Cow::Owned(text.to_owned()), trace: None })
+        let hits = hits.map(str::parse).transpose()?;
+        Ok(Self { text: Cow::Owned(text.to_owned()), trace: None, hits })
     }
 }
 
@@ -160,14 +182,15 @@ impl<'de> Deserialize<'de> for KeyDist {
 
 impl fmt::Display for KeyDist {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
+        f.write_str(&self.text)?;
+        self.hits.map_or(Ok(()), |hits| write!(f, "@{hits}"))
     }
 }
 
 /// Not the rows of a file.
 impl fmt::Debug for KeyDist {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
+        write!(f, "{self}")
     }
 }
 
@@ -204,5 +227,15 @@ mod tests {
         let file: KeyDist = "file:a#b#c".parse().unwrap();
         assert_eq!(file.file(), Some(("a", Some("b#c"))));
         assert!(file.is_description() && !file.with_trace(vec![1]).unwrap().is_description());
+    }
+
+    #[test]
+    fn a_share_of_hits_is_written_behind_the_distribution() {
+        let dist: KeyDist = "zipf:1.2@0.9".parse().unwrap();
+        assert_eq!((dist.to_string().as_str(), dist.text()), ("zipf:1.2@0.9", "zipf:1.2"));
+        assert_eq!("uniform".parse::<KeyDist>().unwrap().with_hits("0.5").unwrap().to_string(), "uniform@0.5");
+        assert!("uniform@1.1".parse::<KeyDist>().unwrap_err().contains("from 0 to 1"));
+        let file: KeyDist = "file:a@b.csv".parse().unwrap();
+        assert_eq!(file.file(), Some(("a@b.csv", None)));
     }
 }

@@ -156,6 +156,24 @@ const WRITES: [&str; 27] = [
     "ECHO",
 ];
 
+/// Commands that read other things.
+const OTHERS: [&str; 24] = [
+    "HGET", "HMGET", "HGETALL", "HEXISTS", "HLEN", "HSTRLEN", "HKEYS", "HVALS", "SISMEMBER", "SMEMBERS",
+    "SCARD", "ZSCORE", "ZRANGE", "ZRANK", "ZCARD", "ZCOUNT", "LRANGE", "LLEN", "LINDEX", "GETBIT",
+    "BITCOUNT", "PTTL", "TYPE", "XLEN",
+];
+
+impl CommandSpec {
+    /// Whether it reads a key and changes nothing.
+    #[must_use]
+    pub fn reads(&self) -> bool {
+        let name = self.name();
+        let changes = name == "GETDEL" || name == "GETEX";
+        let known = STRINGS.iter().any(|(known, _)| *known == name) || OTHERS.contains(&&*name);
+        known && !changes
+    }
+}
+
 /// The arguments that are keys of strings which a command reads.
 fn read_keys(command: &CommandSpec) -> Option<Range<usize>> {
     let name = command.name();

@@ -314,6 +314,10 @@ pub(super) struct DataOptions {
     /// 'hset user:__key__ name __data__'; several with `;` between them
     #[arg(long, value_name = "COMMAND", requires = "fill")]
     pub(super) fill_with: Option<String>,
+    /// Which share of what is read is there, from 0 to 1: the other reads are of as many keys beyond -r,
+    /// which nothing writes
+    #[arg(long, value_name = "SHARE")]
+    pub(super) hit_ratio: Option<String>,
     /// Compare every value that get, getex, getdel, mget or hget brings with what was written under
     /// its key, by this process or another with the same --seed, -r, -d and --content (random, unless
     /// that says otherwise): a wrong one is an error, and the exit code is 1

@@ -70,6 +70,10 @@ pub(in crate::front) const SETTINGS: &[Setting] = &[
     value("size-by", "size_by"),
     value("content", "content"),
     value("ttl", "ttl"),
+    flag("fill", "fill"),
+    value("fill-with", "fill_with"),
+    value("hit-ratio", "hit_ratio"),
+    flag("verify", "verify"),
     value("dataset", "dataset"),
     value("xml-root-element", "xml_root_element"),
     value("maxdocs", "maxdocs"),
@@ -85,8 +89,9 @@ pub(in crate::front) const SETTINGS: &[Setting] = &[
 const EXCLUSIVE: [[&str; 2]; 2] = [["requests", "duration"], ["key-dist", "sequential"]];
 
 /// What a phase of every key decides itself.
-pub(in crate::front) const OF_NO_FILL: [&str; 7] =
-    ["requests", "duration", "warmup", "rate", "arrivals", "key-dist", "sequential"];
+pub(in crate::front) const OF_NO_FILL: [&str; 11] = [
+    "fill", "fill-with", "hit-ratio", "verify", "requests", "duration", "warmup", "rate", "arrivals", "key-dist", "sequential",
+];
 
 impl Setting {
     /// That of a key.
