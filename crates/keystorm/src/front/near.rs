@@ -191,10 +191,10 @@ pub(super) fn one_of(what: &str, name: &str, meant: Option<&str>, known: &[&str]
     }
 }
 
-/// The name that is no slip away, or one or two if it is longer.
+/// The name that is no slip away, or one or two if both are longer.
 pub(super) fn nearest<'n>(word: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     let slips = names.map(|name| (damerau_levenshtein(word, name), name));
-    let allowed = |name: &str| match name.len() {
+    let allowed = |name: &str| match name.len().min(word.len()) {
         ..=3 => 0,
         4..=5 => 1,
         _ => 2,
@@ -246,13 +246,15 @@ mod tests {
 
     #[test]
     fn slips_are_told_from_other_words() {
-        let names = ["search", "sink", "show", "help", "compare"];
+        let names = ["search", "sink", "show", "help", "compare", "presets"];
         let near = |word: &str| nearest(word, names.iter().copied());
         assert_eq!(near("serch"), Some("search"));
         assert_eq!(near("saerch"), Some("search"));
         assert_eq!(near("shwo"), Some("show"));
         assert_eq!(near("comapre"), Some("compare"));
-        for word in ["get", "set", "sync", "sort", "hello", "ping", "", "scan", "select", "echo"] {
+        for word in
+            ["get", "set", "sync", "sort", "hello", "ping", "", "scan", "select", "echo", "reset"]
+        {
             assert_eq!(near(word), None, "{word}");
         }
     }
