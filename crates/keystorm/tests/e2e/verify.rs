@@ -86,3 +86,28 @@ fn what_cannot_be_verified_is_a_usage_error() {
     }
     assert_eq!(server.counts(), calls([]));
 }
+
+#[test]
+fn a_share_of_what_is_read_is_there() {
+    let server = Server::redis();
+    let line = "-q -n 20000 -r 1000 --seed 3 --fill --hit-ratio 0.9";
+    server.run(&format!("{line} get k:__key__")).ok();
+    let hits = server.info("keyspace_hits");
+    // Five standard deviations of a share of nine in ten are 212.
+    assert!((17_788..=18_212).contains(&hits), "{hits}");
+    assert_eq!(server.keys().len(), 1_000);
+    server.reset();
+    server.run(&format!("{line} --mix -- 1 get k:__key__ ';' 1 set k:__key__ __data__")).ok();
+    assert_eq!(server.keys().len(), 1_000, "what is written is in the range");
+    let (hits, misses) = (server.info("keyspace_hits"), server.info("keyspace_misses"));
+    let share = hits as f64 / (hits + misses) as f64;
+    assert!((0.88..0.92).contains(&share), "{share}");
+    for (line, why) in [
+        ("-r 10 --hit-ratio 1.5 get k:__key__", "from 0 to 1"),
+        ("--hit-ratio 0.5 get k:__key__", "-r says how many"),
+        ("-r 10 --hit-ratio 0.5 set k:__key__ v", "no command reads"),
+        ("-r 10 --hit-ratio 0.5 get k:__key__ ';?' set k:__key__ v", "by turns"),
+    ] {
+        server.run(&format!("-q -n 10 {line}")).exits(2).says(why);
+    }
+}

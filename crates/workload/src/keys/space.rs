@@ -233,7 +233,10 @@ mod tests {
     fn a_share_of_hits_is_written_behind_the_distribution() {
         let dist: KeyDist = "zipf:1.2@0.9".parse().unwrap();
         assert_eq!((dist.to_string().as_str(), dist.text()), ("zipf:1.2@0.9", "zipf:1.2"));
-        assert_eq!("uniform".parse::<KeyDist>().unwrap().with_hits("0.5").unwrap().to_string(), "uniform@0.5");
+        assert_eq!(
+            "uniform".parse::<KeyDist>().unwrap().with_hits("0.5").unwrap().to_string(),
+            "uniform@0.5"
+        );
         assert!("uniform@1.1".parse::<KeyDist>().unwrap_err().contains("from 0 to 1"));
         let file: KeyDist = "file:a@b.csv".parse().unwrap();
         assert_eq!(file.file(), Some(("a@b.csv", None)));

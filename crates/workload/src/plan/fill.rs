@@ -158,9 +158,30 @@ const WRITES: [&str; 27] = [
 
 /// Commands that read other things.
 const OTHERS: [&str; 24] = [
-    "HGET", "HMGET", "HGETALL", "HEXISTS", "HLEN", "HSTRLEN", "HKEYS", "HVALS", "SISMEMBER", "SMEMBERS",
-    "SCARD", "ZSCORE", "ZRANGE", "ZRANK", "ZCARD", "ZCOUNT", "LRANGE", "LLEN", "LINDEX", "GETBIT",
-    "BITCOUNT", "PTTL", "TYPE", "XLEN",
+    "HGET",
+    "HMGET",
+    "HGETALL",
+    "HEXISTS",
+    "HLEN",
+    "HSTRLEN",
+    "HKEYS",
+    "HVALS",
+    "SISMEMBER",
+    "SMEMBERS",
+    "SCARD",
+    "ZSCORE",
+    "ZRANGE",
+    "ZRANK",
+    "ZCARD",
+    "ZCOUNT",
+    "LRANGE",
+    "LLEN",
+    "LINDEX",
+    "GETBIT",
+    "BITCOUNT",
+    "PTTL",
+    "TYPE",
+    "XLEN",
 ];
 
 impl CommandSpec {

@@ -120,49 +120,8 @@ pub(super) fn given(base: PlanParts, options: &Options, given: Given) -> Result<
     })
 }
 
-/// The commands that fill a server with what these plans read: none for `SET`.
-///
-/// # Errors
-/// They read what `SET` cannot write, or nothing at all.
-pub(super) fn fill(
-    parts: &mut [PlanParts],
-    options: &Options,
-    values: (bool, u32),
-) -> Result<(), String> {
-    let mut reading = Reading::of(options, None, values);
-    let with = match &options.data.fill_with {
-        None => Vec::new(),
-        Some(line) => {
-            let words = shell_words::split(line).map_err(|e| format!("--fill-with {line}: {e}"))?;
-            let words: Vec<Vec<u8>> = words.into_iter().map(String::into_bytes).collect();
-            let typed = split_operations(&words, false, false, limits::SEQUENCE_MAX)?;
-            let steps = typed.iter().flat_map(|operation| &operation.steps);
-            let commands = steps.flat_map(|step| &step.commands);
-            commands.map(|words| reading.command(words)).collect::<Result<Vec<_>, _>>()?
-        }
-    };
-    let suite = options.command.is_empty();
-    let mut any = false;
-    for parts in parts {
-        parts.fill = Some(with.clone());
-        let fill = parts.filled_by();
-        any |= !fill.parts.is_empty();
-        if let (Some(name), false) = (fill.untold.first(), suite) {
-            let name = name.to_lowercase();
-            return Err(format!(
-                "--fill: {name} reads what SET does not write; say what does with --fill-with, such \
-                 as --fill-with 'hset user:__key__ name __data__'"
-            ));
-        }
-    }
-    match any {
-        true => Ok(()),
-        false => Err("--fill: no command reads a key that could be written first".to_owned()),
-    }
-}
-
 /// Turns words into commands.
-struct Reading<'o> {
+pub(super) struct Reading<'o> {
     options: &'o Options,
     dataset: Option<&'o Dataset>,
     /// Whether values are drawn, or else of which length they are and how many bytes of the stream
@@ -175,7 +134,7 @@ struct Reading<'o> {
 
 impl<'o> Reading<'o> {
     /// `values` says whether they are drawn, and how long they are.
-    fn of(
+    pub(super) fn of(
         options: &'o Options,
         dataset: Option<&'o Dataset>,
         (varies, value_len): (bool, u32),
@@ -183,7 +142,7 @@ impl<'o> Reading<'o> {
         Self { options, dataset, varies, value_len, skip: 0, has_field: false }
     }
 
-    fn command(&mut self, words: &[Vec<u8>]) -> Result<CommandSpec, String> {
+    pub(super) fn command(&mut self, words: &[Vec<u8>]) -> Result<CommandSpec, String> {
         let args: Result<Vec<Arg>, String> = words.iter().map(|word| self.arg(word)).collect();
         let command = CommandSpec { args: args?, inline: false };
         Ok(match self.options.data.ttl {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use csv::{ReaderBuilder, StringRecord};
-use workload::{CommandSpec, KeyDist, KeySpace, PlanParts};
+use workload::{KeyDist, KeySpace};
 
 use super::options::DataOptions;
 use super::values::{count, delimiter};
@@ -37,51 +37,6 @@ pub(super) fn drawn(range: Option<u64>, draw: &KeyDist) -> Result<KeySpace, Stri
     let draw = draw.clone().with_trace(read(Path::new(path), column)?)?;
     Ok(KeySpace { range: range.or(draw.trace_range()), draw })
 }
-
-/// Has this share of what a plan reads be there. Whether it reads.
-///
-/// # Errors
-/// The share is none, or what is read is written too, and would be there from then on.
-pub(super) fn hit(parts: &mut PlanParts, share: &str) -> Result<bool, String> {
-    let fault = |why: String| format!("--hit-ratio {share}: {why}");
-    let PlanParts { sequence, mix, keys, .. } = parts;
-    let hitting = |keys: &KeySpace| -> Result<KeySpace, String> {
-        if keys.range.is_none_or(|range| range > MISSING_MAX) {
-            return Err(fault("-r says how many keys there are, up to 10^17".to_owned()));
-        }
-        Ok(KeySpace { draw: keys.draw.clone().with_hits(share).map_err(fault)?, ..keys.clone() })
-    };
-    let reads = |commands: &[CommandSpec]| -> Result<bool, String> {
-        let reading = commands.iter().filter(|command| command.reads()).count();
-        if reading > 0 && reading < commands.len() {
-            return Err(fault(
-                "what is read and written by turns is there once it was written; make operations of \
-                 them with --mix, or say with --fill what is there"
-                    .to_owned(),
-            ));
-        }
-        Ok(reading > 0)
-    };
-    let Some(mix) = mix else {
-        let some = reads(sequence)?;
-        if some {
-            *keys = hitting(keys)?;
-        }
-        return Ok(some);
-    };
-    let spans: Vec<_> = mix.spans().map(|(_, span)| span).collect();
-    let mut any = false;
-    for (operation, span) in mix.operations.iter_mut().zip(spans) {
-        if reads(&sequence[span])? {
-            operation.keys = Some(hitting(operation.keys.as_ref().unwrap_or(keys))?);
-            any = true;
-        }
-    }
-    Ok(any)
-}
-
-/// Most keys of which others beyond can be numbered.
-const MISSING_MAX: u64 = 100_000_000_000_000_000;
 
 /// As in the peers, a negative key space is an empty one, whose only key is 0.
 fn range(text: &str) -> Result<u64, String> {

@@ -102,7 +102,7 @@ pub(super) fn complete(parts: &mut PlanParts, requests_given: bool) -> Result<()
         return Ok(());
     }
     let quiet = wire::memcache::number_quiet(&mut parts.sequence)?;
-    let len = parts.sequence.len() as u64;
+    let len = parts.requests_per_number() as u64;
     if let (true, Stop::Requests(n)) = (quiet, parts.stop)
         && n % len != 0
     {

@@ -14,6 +14,7 @@ mod phases;
 mod plans;
 mod rank;
 mod rate;
+mod reads;
 mod target;
 mod tls;
 mod uri;

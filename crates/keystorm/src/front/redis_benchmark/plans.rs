@@ -15,7 +15,7 @@ use super::commands::Given;
 use super::options::Options;
 use super::target::{After, Rule, protocol, target};
 use super::values::{Threads, YesNo};
-use super::{commands, keys, memcache, payload, rate, tls, verdict};
+use super::{commands, keys, memcache, payload, rate, reads, tls, verdict};
 use crate::cpus::cpu_list;
 use crate::front::outputs::apart;
 use crate::front::{Action, Job, Output, Spread, VerdictTo};
@@ -98,16 +98,7 @@ pub(super) fn job(
         let given = requests_given;
         parts.iter_mut().try_for_each(|parts| memcache::complete(parts, given))?;
     }
-    if options.data.fill {
-        if is_memcache {
-            return Err(
-                "--fill and --verify do not speak memcached yet; its suite stores its keys \
-                        itself, and set key:__key__ 0 0 __data__ with --sequential stores others"
-                    .into(),
-            );
-        }
-        commands::fill(&mut parts, &options, (varies, value_len))?;
-    }
+    reads::prepare(&mut parts, &options, suite, (varies, value_len))?;
     let plans: Result<Vec<Plan>, _> = parts.into_iter().map(PlanParts::build).collect();
     let plans = plans.map_err(|e| e.to_string())?;
     plans.iter().try_for_each(runner::check_memory)?;

@@ -90,7 +90,17 @@ const EXCLUSIVE: [[&str; 2]; 2] = [["requests", "duration"], ["key-dist", "seque
 
 /// What a phase of every key decides itself.
 pub(in crate::front) const OF_NO_FILL: [&str; 11] = [
-    "fill", "fill-with", "hit-ratio", "verify", "requests", "duration", "warmup", "rate", "arrivals", "key-dist", "sequential",
+    "fill",
+    "fill-with",
+    "hit-ratio",
+    "verify",
+    "requests",
+    "duration",
+    "warmup",
+    "rate",
+    "arrivals",
+    "key-dist",
+    "sequential",
 ];
 
 impl Setting {

@@ -1,0 +1,132 @@
+//! `--fill`, `--hit-ratio` and `--verify`: what a test reads is there, or a share of it, or is compared.
+
+use workload::command_line::split_operations;
+use workload::{CommandSpec, KeySpace, PlanParts, limits};
+
+use super::commands::Reading;
+use super::options::Options;
+
+/// Has plans read what the options say is there. `values` says whether values are drawn, and how long
+/// they are.
+///
+/// # Errors
+/// What makes no sense, in words for the person who typed it.
+pub(super) fn prepare(
+    parts: &mut [PlanParts],
+    options: &Options,
+    suite: bool,
+    values: (bool, u32),
+) -> Result<(), String> {
+    let data = &options.data;
+    let memcached = parts.iter().any(|parts| parts.protocol.is_memcache());
+    let asked = [
+        ("--fill", data.fill),
+        ("--hit-ratio", data.hit_ratio.is_some()),
+        ("--verify", data.verify),
+    ];
+    if let (true, Some((option, _))) = (memcached, asked.iter().find(|(_, given)| *given)) {
+        return Err(format!(
+            "{option} does not speak memcached yet; its suite stores what it reads, and this stores \
+             keys for tests of your own: --sequential -r 1M -n 1M set key:__key__ 0 0 __data__"
+        ));
+    }
+    if let Some(share) = &data.hit_ratio {
+        let mut any = false;
+        for parts in parts.iter_mut() {
+            any |= hit(parts, share)?;
+        }
+        if !any {
+            return Err(format!("--hit-ratio {share}: no command reads keys by number"));
+        }
+    }
+    if data.fill {
+        fill(parts, options, suite, values)?;
+    }
+    Ok(())
+}
+
+/// The commands that fill a server with what these plans read: none for `SET`.
+///
+/// # Errors
+/// They read what `SET` cannot write, or nothing at all.
+fn fill(
+    parts: &mut [PlanParts],
+    options: &Options,
+    suite: bool,
+    values: (bool, u32),
+) -> Result<(), String> {
+    let mut reading = Reading::of(options, None, values);
+    let with = match &options.data.fill_with {
+        None => Vec::new(),
+        Some(line) => {
+            let words = shell_words::split(line).map_err(|e| format!("--fill-with {line}: {e}"))?;
+            let words: Vec<Vec<u8>> = words.into_iter().map(String::into_bytes).collect();
+            let typed = split_operations(&words, false, false, limits::SEQUENCE_MAX)?;
+            let steps = typed.iter().flat_map(|operation| &operation.steps);
+            let commands = steps.flat_map(|step| &step.commands);
+            commands.map(|words| reading.command(words)).collect::<Result<Vec<_>, _>>()?
+        }
+    };
+    let mut any = false;
+    for parts in parts {
+        parts.fill = Some(with.clone());
+        let fill = parts.filled_by();
+        any |= !fill.parts.is_empty();
+        if let (Some(name), false) = (fill.untold.first(), suite) {
+            let name = name.to_lowercase();
+            return Err(format!(
+                "--fill: {name} reads what SET does not write; say what does with --fill-with, such \
+                 as --fill-with 'hset user:__key__ name __data__'"
+            ));
+        }
+    }
+    match any {
+        true => Ok(()),
+        false => Err("--fill: no command reads a key that could be written first".to_owned()),
+    }
+}
+
+/// Has this share of what a plan reads be there. Whether it reads.
+///
+/// # Errors
+/// The share is none, or what is read is written too, and would be there from then on.
+fn hit(parts: &mut PlanParts, share: &str) -> Result<bool, String> {
+    let fault = |why: String| format!("--hit-ratio {share}: {why}");
+    let PlanParts { sequence, mix, keys, .. } = parts;
+    let hitting = |keys: &KeySpace| -> Result<KeySpace, String> {
+        if keys.range.is_none_or(|range| range > MISSING_MAX) {
+            return Err(fault("-r says how many keys there are, up to 10^17".to_owned()));
+        }
+        Ok(KeySpace { draw: keys.draw.clone().with_hits(share).map_err(fault)?, ..keys.clone() })
+    };
+    let reads = |commands: &[CommandSpec]| -> Result<bool, String> {
+        let reading = commands.iter().filter(|command| command.reads()).count();
+        if reading > 0 && reading < commands.len() {
+            return Err(fault(
+                "what is read and written by turns is there once it was written; make operations of \
+                 them with --mix, or say with --fill what is there"
+                    .to_owned(),
+            ));
+        }
+        Ok(reading > 0)
+    };
+    let Some(mix) = mix else {
+        let some = reads(sequence)?;
+        if some {
+            *keys = hitting(keys)?;
+        }
+        return Ok(some);
+    };
+    let spans: Vec<_> = mix.spans().map(|(_, span)| span).collect();
+    let mut any = false;
+    for (operation, span) in mix.operations.iter_mut().zip(spans) {
+        if reads(&sequence[span])? {
+            operation.keys = Some(hitting(operation.keys.as_ref().unwrap_or(keys))?);
+            any = true;
+        }
+    }
+    Ok(any)
+}
+
+/// Most keys of which others beyond can be numbered.
+const MISSING_MAX: u64 = 100_000_000_000_000_000;
