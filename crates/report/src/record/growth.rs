@@ -70,7 +70,7 @@ impl Growth {
         Ok(Tally {
             commands: self.commands.iter().map(CommandRecord::tally).collect::<Result<_, _>>()?,
             operations: OperationRecord::tallies(&self.operations, plan)?,
-            keys: self.keys.clone().map(KeyRecord::counts).unwrap_or_default(),
+            keys: self.keys.map(KeyRecord::counts).unwrap_or_default(),
             errors: self.errors.clone().counts(),
             connections: self.connections.tally()?,
             lateness: self.lateness_ms.as_ref().map(LatenessRecord::lateness).transpose()?,
