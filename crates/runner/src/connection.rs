@@ -3,6 +3,7 @@
 //! Owns no socket and reads no clock: bytes come from the engine, through the worker.
 
 use crate::request::Requests;
+use crate::worker::kept::Coming;
 use crate::worker::verify::Comparison;
 
 /// One connection of a worker. `M` is what its route notes of requests, `C` of connections.
@@ -13,6 +14,8 @@ pub(crate) struct Connection<D, M, C> {
     pub(crate) requests: Requests<M>,
     /// How far the reply that is coming in has been compared with what it must be.
     pub(crate) comparison: Comparison,
+    /// What of it is kept for later steps.
+    pub(crate) coming: Coming,
     /// When it was asked for.
     pub(crate) asked_ns: u64,
     /// Whether it has carried load since it was opened.
@@ -49,6 +52,7 @@ impl<D: Default, M: Copy, C> Connection<D, M, C> {
             decoder: D::default(),
             requests: Requests::default(),
             comparison: Comparison::default(),
+            coming: Coming::default(),
             asked_ns: 0,
             used: false,
             attempts: 0,
@@ -63,6 +67,7 @@ impl<D: Default, M: Copy, C> Connection<D, M, C> {
         self.state = State::Opening;
         self.decoder = D::default();
         self.comparison = Comparison::default();
+        self.coming = Coming::default();
         self.asked_ns = now_ns;
         self.used = false;
     }

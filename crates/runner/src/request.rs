@@ -46,6 +46,8 @@ pub(crate) struct Progress {
     pub(crate) failed: bool,
     /// When the commands of a later step were first handed to the kernel; 0 before.
     pub(crate) step_ns: u64,
+    /// One more than the place of the value that it has kept; 0 for none.
+    pub(crate) kept: u32,
 }
 
 impl Progress {
@@ -56,12 +58,8 @@ impl Progress {
 
     /// Of the same operation in a later step.
     pub(crate) fn then(self, step: u16) -> Self {
-        Self {
-            operation: self.operation,
-            step,
-            missed_before: self.has_missed(),
-            ..Self::default()
-        }
+        let Self { operation, kept, .. } = self;
+        Self { operation, step, missed_before: self.has_missed(), kept, ..Self::default() }
     }
 
     /// Whether any reply so far said that there was nothing.
@@ -161,6 +159,11 @@ impl<M: Copy> Requests<M> {
     #[inline]
     pub(crate) fn oldest_mut(&mut self) -> Option<&mut Request<M>> {
         self.queue.front_mut()
+    }
+
+    /// All of them.
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Request<M>> {
+        self.queue.iter_mut()
     }
 
     /// Those that were added last.

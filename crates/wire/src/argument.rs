@@ -12,6 +12,7 @@ pub(crate) struct Length {
     columns: Vec<usize>,
     values: Vec<ValueAt>,
     lifetimes: Vec<Lifetime>,
+    replies: Vec<Vec<u8>>,
 }
 
 impl Length {
@@ -22,12 +23,16 @@ impl Length {
             columns: arg.pieces.iter().filter_map(column).collect(),
             values: values[..values_in(arg)].to_vec(),
             lifetimes: arg.pieces.iter().filter_map(lifetime).collect(),
+            replies: arg.pieces.iter().filter_map(reply).collect(),
         }
     }
 
     /// Whether it is the same for all requests.
     pub(crate) fn is_fixed(&self) -> bool {
-        self.columns.is_empty() && self.values.is_empty() && self.lifetimes.is_empty()
+        self.columns.is_empty()
+            && self.values.is_empty()
+            && self.lifetimes.is_empty()
+            && self.replies.is_empty()
     }
 
     /// Of both together, and so many bytes.
@@ -36,6 +41,7 @@ impl Length {
         self.columns.extend(&other.columns);
         self.values.extend(&other.values);
         self.lifetimes.extend(&other.lifetimes);
+        self.replies.extend_from_slice(&other.replies);
         self
     }
 
@@ -44,8 +50,8 @@ impl Length {
         if self.is_fixed() {
             form.write(self.fixed as u64, &mut template.bytes);
         } else {
-            let Self { fixed, columns, values, lifetimes } = self;
-            let insert = Insert::Length { form, fixed, columns, values, lifetimes };
+            let Self { fixed, columns, values, lifetimes, replies } = self;
+            let insert = Insert::Length { form, fixed, columns, values, lifetimes, replies };
             template.inserts.push((template.bytes.len(), insert));
         }
     }
@@ -75,6 +81,7 @@ pub(crate) fn append_body(
             Piece::Lifetime(lifetime) => {
                 template.inserts.push((at, Insert::Lifetime(*lifetime)));
             }
+            Piece::Reply { or } => template.inserts.push((at, Insert::Reply(or.clone()))),
             Piece::Value => {
                 let (at_value, later) = values.split_first().expect("a place for every value");
                 template.inserts.push((at, Insert::Value(*at_value)));
@@ -100,7 +107,7 @@ fn fixed_len(piece: &Piece, digits: Option<usize>) -> usize {
         Piece::Bytes(bytes) => bytes.len(),
         Piece::Secret(bytes) => bytes.reveal().len(),
         Piece::Fill { len, .. } => *len as usize,
-        Piece::Field(_) | Piece::Value | Piece::Lifetime(_) => 0,
+        Piece::Field(_) | Piece::Value | Piece::Lifetime(_) | Piece::Reply { .. } => 0,
         Piece::Tag => command::TAG_PLACEHOLDER.len(),
         Piece::Number(slot) => digits.unwrap_or_else(|| command::placeholder(*slot).len()),
     }
@@ -116,6 +123,13 @@ fn column(piece: &Piece) -> Option<usize> {
 fn lifetime(piece: &Piece) -> Option<Lifetime> {
     match piece {
         Piece::Lifetime(lifetime) => Some(*lifetime),
+        _ => None,
+    }
+}
+
+fn reply(piece: &Piece) -> Option<Vec<u8>> {
+    match piece {
+        Piece::Reply { or } => Some(or.clone()),
         _ => None,
     }
 }

@@ -161,6 +161,17 @@ impl Batch {
     /// Appends these commands, which are of one operation, of request number `number`. For what does
     /// not go out in whole pipelines: [`fill`](Self::fill) is faster.
     pub fn append(&self, number: u64, commands: Range<usize>, out: &mut Vec<u8>) {
+        self.append_after(None, number, commands, out);
+    }
+
+    /// The same of a later step, behind a reply that brought this value.
+    pub fn append_after(
+        &self,
+        reply: Option<&[u8]>,
+        number: u64,
+        commands: Range<usize>,
+        out: &mut Vec<u8>,
+    ) {
         let Template { bytes, holes, inserts } = &self.sequence;
         let CommandAt { start, first_hole, mut fresh, operation, .. } =
             self.commands[commands.start];
@@ -180,7 +191,7 @@ impl Batch {
             out.extend_from_slice(&bytes[at..stop]);
             at = stop;
             if let Some((_, insert)) = inserts.next_if(|(place, _)| *place == at) {
-                self.write_insert(insert, number, numbers, &mut drawn, &mut value, out);
+                self.write_insert(insert, (number, reply), numbers, &mut drawn, &mut value, out);
             } else if let Some(hole) = holes.next_if(|h| h.at == at) {
                 let start = out.len();
                 out.resize(start + hole.digits, b'0');
@@ -196,7 +207,7 @@ impl Batch {
     fn write_insert(
         &self,
         insert: &Insert,
-        number: u64,
+        (number, reply): (u64, Option<&[u8]>),
         numbers: &Numbers,
         drawn: &mut Drawn,
         last: &mut Option<(ValueAt, Value)>,
@@ -221,12 +232,15 @@ impl Batch {
                 }
             }
             Insert::Lifetime(lifetime) => append_decimal(lifetime.of(numbers.seed, number), out),
-            Insert::Length { form, fixed, columns, values, lifetimes } => {
+            Insert::Reply(or) => out.extend_from_slice(reply.unwrap_or(or)),
+            Insert::Length { form, fixed, columns, values, lifetimes, replies } => {
                 let cells: usize = columns.iter().map(|column| cell(*column).len()).sum();
                 let values: usize = values.iter().map(|at| value(at).len).sum();
                 let lifetimes =
                     lifetimes.iter().map(|of| decimal_width(of.of(numbers.seed, number)));
-                form.write((fixed + cells + values + lifetimes.sum::<usize>()) as u64, out);
+                let lifetimes: usize = lifetimes.sum();
+                let replies: usize = replies.iter().map(|or| reply.unwrap_or(or).len()).sum();
+                form.write((fixed + cells + values + lifetimes + replies) as u64, out);
             }
         }
     }
@@ -247,8 +261,9 @@ impl Slots {
             for at in span {
                 let mut hash = None;
                 for (n, arg) in plan.sequence[at].args.iter().enumerate() {
-                    // Where a key is a value, a redirect says where it belongs.
-                    if Some(n) == keys[at] && !arg.pieces.contains(&Piece::Value) {
+                    // Where a key is a value or a reply, a redirect says where it belongs.
+                    let unknown = |p: &Piece| matches!(p, Piece::Value | Piece::Reply { .. });
+                    if Some(n) == keys[at] && !arg.pieces.iter().any(unknown) {
                         hash = Some(KeyHash::new(arg, digits_of(space), fresh));
                     }
                     fresh += arg.pieces.iter().filter(is_fresh).count() as u64;

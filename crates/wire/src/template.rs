@@ -31,7 +31,9 @@ pub enum Insert {
     Value(ValueAt),
     /// A number of seconds in decimal.
     Lifetime(Lifetime),
-    /// `fixed` plus the lengths of these cells, values and lifetimes.
+    /// The value that an earlier reply brought, or this where it brought none.
+    Reply(Vec<u8>),
+    /// `fixed` plus the lengths of these cells, values, lifetimes and replies.
     Length {
         /// How it is written.
         form: LengthForm,
@@ -43,6 +45,8 @@ pub enum Insert {
         values: Vec<ValueAt>,
         /// Lifetimes whose digits add to it.
         lifetimes: Vec<Lifetime>,
+        /// Values of replies that add to it, each with what stands for none.
+        replies: Vec<Vec<u8>>,
     },
 }
 
@@ -91,12 +95,14 @@ impl Insert {
             Self::Cell { column } => Self::Cell { column: *column },
             Self::Value(at) => Self::Value(at.behind(fresh, before)),
             Self::Lifetime(lifetime) => Self::Lifetime(*lifetime),
-            Self::Length { form, fixed, columns, values, lifetimes } => Self::Length {
+            Self::Reply(or) => Self::Reply(or.clone()),
+            Self::Length { form, fixed, columns, values, lifetimes, replies } => Self::Length {
                 form: *form,
                 fixed: *fixed,
                 columns: columns.clone(),
                 values: values.iter().map(|at| at.behind(fresh, before)).collect(),
                 lifetimes: lifetimes.clone(),
+                replies: replies.clone(),
             },
         }
     }

@@ -46,6 +46,12 @@ pub enum Piece {
     Value,
     /// How many seconds a key lives, drawn for each request.
     Lifetime(Lifetime),
+    /// The value that came in the reply to an earlier step of the operation.
+    Reply {
+        /// What stands for it where there was none.
+        #[serde(with = "crate::bytes")]
+        or: Vec<u8>,
+    },
     /// `len` bytes of the classic payload generator, beginning `skip` bytes into its stream.
     /// Kept as numbers so that a plan with a 1 GiB value stays small; see [`Lcg`].
     Fill {
@@ -170,6 +176,13 @@ impl CommandSpec {
         self
     }
 
+    /// Whether the reply to an earlier step stands in it.
+    #[must_use]
+    pub fn names_reply(&self) -> bool {
+        let pieces = self.args.iter().flat_map(|arg| &arg.pieces);
+        pieces.into_iter().any(|piece| matches!(piece, Piece::Reply { .. }))
+    }
+
     /// How many values that vary are in it.
     #[must_use]
     pub fn values(&self) -> u64 {
@@ -192,7 +205,7 @@ impl Piece {
             Self::Bytes(bytes) => bytes.len() as u64,
             Self::Secret(bytes) => bytes.reveal().len() as u64,
             Self::Number(_) => PLACEHOLDER_LEN as u64,
-            Self::Field(_) | Self::Value => 0,
+            Self::Field(_) | Self::Value | Self::Reply { .. } => 0,
             Self::Tag => TAG_PLACEHOLDER.len() as u64,
             Self::Lifetime(_) => PLACEHOLDER_LEN as u64,
             Self::Fill { len, .. } => u64::from(*len),
@@ -254,6 +267,25 @@ impl Arg {
         self.pieces.iter().any(|piece| matches!(piece, Piece::Bytes(bytes) if named(bytes)))
     }
 
+    /// Replaces every `__reply__`, and every `__reply_or:TEXT__`.
+    #[must_use]
+    pub fn with_replies(self) -> Self {
+        let mut pieces = Vec::new();
+        for piece in self.split_literals(b"__reply__", || Piece::Reply { or: Vec::new() }).pieces {
+            let Piece::Bytes(mut bytes) = piece else {
+                pieces.push(piece);
+                continue;
+            };
+            while let Some((before, or, after)) = next_named(&bytes, b"__reply_or:") {
+                push_literal(&mut pieces, before);
+                pieces.push(Piece::Reply { or });
+                bytes = after;
+            }
+            push_literal(&mut pieces, bytes);
+        }
+        Self { pieces }
+    }
+
     /// Replaces every `__field:name__` by that column.
     ///
     /// # Errors
@@ -295,7 +327,8 @@ impl Arg {
                 | Piece::Field(_)
                 | Piece::Tag
                 | Piece::Value
-                | Piece::Lifetime(_) => return None,
+                | Piece::Lifetime(_)
+                | Piece::Reply { .. } => return None,
             }
         }
         Some(out)
@@ -360,11 +393,17 @@ fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
 
 /// Splits at the first `__field:name__`: what stands before, the name, what stands after.
 fn next_field(bytes: &[u8]) -> Option<(Vec<u8>, String, Vec<u8>)> {
-    const OPEN: &[u8] = b"__field:";
-    let start = find(bytes, OPEN)?;
-    let name_at = start + OPEN.len();
+    let (before, name, after) = next_named(bytes, b"__field:")?;
+    Some((before, String::from_utf8_lossy(&name).into_owned(), after))
+}
+
+/// Splits at the first placeholder that opens so and ends in `__`: what stands before it, in it and
+/// after.
+fn next_named(bytes: &[u8], open: &[u8]) -> Option<(Vec<u8>, Vec<u8>, Vec<u8>)> {
+    let start = find(bytes, open)?;
+    let name_at = start + open.len();
     let name_len = find(&bytes[name_at..], b"__")?;
-    let name = String::from_utf8_lossy(&bytes[name_at..name_at + name_len]).into_owned();
+    let name = bytes[name_at..name_at + name_len].to_vec();
     Some((bytes[..start].to_vec(), name, bytes[name_at + name_len + 2..].to_vec()))
 }
 

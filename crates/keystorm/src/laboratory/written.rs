@@ -278,7 +278,7 @@ fn value_bytes(command: &CommandSpec, key: usize, plan: &Plan) -> u64 {
         Piece::Bytes(bytes) => bytes.len() as u64,
         Piece::Number(_) => plan.keys.digits() as u64,
         Piece::Fill { len, .. } => u64::from(*len),
-        Piece::Value | Piece::Lifetime(_) => plan.payload_bytes,
+        Piece::Value | Piece::Lifetime(_) | Piece::Reply { .. } => plan.payload_bytes,
         Piece::Secret(_) | Piece::Field(_) | Piece::Tag => 0,
     });
     bytes.sum()

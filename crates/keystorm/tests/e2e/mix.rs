@@ -124,3 +124,26 @@ fn keys_live_as_long_as_they_are_told() {
     }
     assert!(seen.len() > 20, "{seen:?}");
 }
+
+#[test]
+fn a_later_step_has_the_value_that_an_earlier_one_brought() {
+    let server = Server::redis();
+    for n in 0..10 {
+        server.ask(&["SET", &format!("a:{n:012}"), &format!("value {n}")]);
+    }
+    let copy =
+        "get a:__key__ ';>' set b:__key__ '<__reply__>' ';>' set c:__key__ __reply_or:none__";
+    server.run(&format!("-q -n 500 -r 20 -P 8 -c 3 {copy}")).ok();
+    for n in 0..20 {
+        let value = |key: &str| server.text(&["GET", &format!("{key}:{n:012}")]);
+        let was = if n < 10 { format!("value {n}") } else { String::new() };
+        let or = if n < 10 { was.clone() } else { "none".to_owned() };
+        assert_eq!((value("b"), value("c")), (format!("<{was}>"), or), "{n}");
+    }
+    server.run("-q -n 10 set a __reply__").exits(2).says("__reply__");
+    server.run("-q -n 10 get __reply_or:x__ ';>' get a").exits(2).says("__reply__");
+    let (_dir, link) = called("redis-benchmark");
+    let words = ["-p", &server.port().to_string(), "-n", "10", "-q", "set", "k", "__reply__"];
+    crate::program::Keystorm::of(link, words.map(str::to_owned)).run().ok();
+    assert_eq!(server.text(&["GET", "k"]), "__reply__");
+}

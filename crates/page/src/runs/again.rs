@@ -316,6 +316,8 @@ fn argument(arg: &Arg, plan: &Plan) -> String {
         Piece::Number(slot) => placeholder(*slot).to_owned(),
         Piece::Fill { .. } | Piece::Value => "__data__".to_owned(),
         Piece::Lifetime(_) => "__ttl__".to_owned(),
+        Piece::Reply { or } if or.is_empty() => "__reply__".to_owned(),
+        Piece::Reply { or } => format!("__reply_or:{}__", String::from_utf8_lossy(or)),
         Piece::Tag => "{tag}".to_owned(),
         Piece::Field(column) => {
             let columns = plan.dataset.as_ref().map_or(&[][..], |dataset| dataset.columns());

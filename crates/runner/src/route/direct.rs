@@ -94,12 +94,15 @@ impl Route for Direct<'_> {
         let Worker { connections, steps, recorder, batch, route, in_flight, .. } = worker;
         let connection = &mut connections[conn.0 as usize];
         if connection.state != State::Ready {
-            return steps.due.clear(); // Their operations are lost with it.
+            // Their operations are lost with it.
+            let lost = &mut steps.due;
+            lost.iter_mut().for_each(|request| steps.kept.release(&mut request.progress));
+            return lost.clear();
         }
         route.out.clear();
         let count = steps.due.len();
         for request in steps.due.drain(..) {
-            operations::append(&request, batch, recorder, &mut route.out);
+            operations::append(&request, (batch, &steps.kept), recorder, &mut route.out);
             *in_flight += u64::from(request.left);
             connection.requests.push(request);
         }
@@ -273,7 +276,7 @@ fn begin_operations<E: Engine, P: Protocol>(
         let number = turn.first.wrapping_add(u64::from(n));
         let due_ns = if pacer.is_some() { route.due_ns[n as usize] } else { 0 };
         let request = Request::of_operation(operations, number, due_ns, measured, |_, _| ());
-        operations::append(&request, batch, recorder, &mut route.out);
+        operations::append(&request, (batch, &steps.kept), recorder, &mut route.out);
         *in_flight += u64::from(request.left);
         requests.push(request);
     }

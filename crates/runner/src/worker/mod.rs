@@ -5,6 +5,7 @@
 //! the path of a request nothing is allocated, locked or formatted, and the kernel is asked for
 //! nothing but to send, to receive and to wait.
 
+pub(crate) mod kept;
 mod open;
 pub(crate) mod operations;
 mod quiet;
@@ -67,8 +68,9 @@ pub(crate) struct Worker<'r, E, P: Protocol, R: Route> {
     pub(crate) batch: Batch,
     pub(crate) recorder: Recorder,
     pub(crate) steps: Steps<R::Mark>,
-    /// Whether values that come back are compared.
+    /// Whether values that come back are compared, and whether some are kept.
     verifies: bool,
+    keeps: bool,
     /// Commands of a sequence.
     pub(crate) sequence_len: u32,
     /// What a request number counts as in a schedule.
@@ -111,8 +113,9 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
             answers: Answers::of::<P>(plan),
             batch: Batch::new::<P>(plan),
             recorder,
-            steps,
             verifies: P::SHOWS && plan.verify,
+            keeps: P::SHOWS && steps.kept.is_used(),
+            steps,
             sequence_len,
             per_number: plan.requests_per_number() as u64,
             request_len,

@@ -7,6 +7,7 @@ use wire::{Batch, Protocol};
 use workload::{Operations, Plan};
 
 use super::Worker;
+use super::kept::Kept;
 use crate::recorder::Recorder;
 use crate::request::{Progress, Request};
 use crate::route::Route;
@@ -46,11 +47,14 @@ pub(crate) struct Steps<M> {
     pub(crate) operations: Option<Operations>,
     /// Steps that the replies of one read have made due.
     pub(crate) due: Vec<Request<M>>,
+    /// Values that operations under way have kept.
+    pub(crate) kept: Kept,
 }
 
 impl<M: Copy> Steps<M> {
     pub(super) fn of(plan: &Plan) -> Self {
-        Self { operations: plan.operations(), due: Vec::new() }
+        let kept = Kept::of(plan.replies_kept());
+        Self { operations: plan.operations(), due: Vec::new(), kept }
     }
 
     /// The last reply to a request has come: its operation goes on or has ended.
@@ -60,6 +64,7 @@ impl<M: Copy> Steps<M> {
         let Progress { operation, step, missed, failed, .. } = request.progress;
         let next = operations.next_step(operation, step, missed).filter(|_| !failed);
         let Some((step, commands)) = next else {
+            self.kept.release(&mut request.progress.clone());
             return recorder.operation(request, now_ns);
         };
         self.due.push(Request {
@@ -76,14 +81,14 @@ impl<M: Copy> Steps<M> {
 #[inline]
 pub(crate) fn append<M>(
     request: &Request<M>,
-    batch: &Batch,
+    (batch, kept): (&Batch, &Kept),
     recorder: &mut Recorder,
     out: &mut Vec<u8>,
 ) {
     for command in request.command..request.command + request.left {
         let before = out.len();
         let at = command as usize;
-        batch.append(request.number, at..at + 1, out);
+        batch.append_after(kept.value(&request.progress), request.number, at..at + 1, out);
         recorder.sent_bytes(command, out.len() - before, request.measured);
     }
 }

@@ -28,11 +28,18 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         let by_command = self.steps.operations.is_some();
         let (mut turned_away, mut uncertain) = (false, false);
         let outcome = loop {
-            let decoded = match (self.verifies, connection.requests.oldest_mut()) {
+            let looks = self.verifies || self.keeps;
+            let decoded = match (looks, connection.requests.oldest_mut()) {
                 (true, Some(oldest)) => {
                     let (number, command) = (oldest.number, oldest.command);
-                    let comparison = &mut connection.comparison;
-                    let mut checker = Checker { batch: &self.batch, number, command, comparison };
+                    let mut checker = Checker {
+                        batch: &self.batch,
+                        number,
+                        command,
+                        comparison: &mut connection.comparison,
+                        compares: self.verifies,
+                        coming: self.keeps.then_some(&mut connection.coming),
+                    };
                     connection.decoder.decode_shown(&inbox[at..], &mut checker)
                 }
                 _ => connection.decoder.decode(&inbox[at..]),
@@ -73,6 +80,10 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
                 if self.verifies {
                     corrupt = connection.comparison.ended(&self.batch, oldest);
                     oldest.progress.failed |= corrupt.is_some();
+                }
+                if self.keeps {
+                    let coming = &mut connection.coming;
+                    self.steps.kept.keep(oldest.command, coming, &mut oldest.progress);
                 }
                 match reply {
                     Reply::Miss => oldest.progress.missed = true,

@@ -6,6 +6,7 @@
 use measure::CORRUPT;
 use wire::{Batch, Expected, Look};
 
+use super::kept::Coming;
 use crate::request::Request;
 
 /// Bytes of both sides that are quoted.
@@ -39,17 +40,26 @@ enum Came {
     Length(u64),
 }
 
-/// Compares the strings of the reply to a request.
+/// Compares the strings of the reply to a request, and has those kept that are.
 pub(super) struct Checker<'c> {
     pub(super) batch: &'c Batch,
     /// Number of the request, and the command of the sequence.
     pub(super) number: u64,
     pub(super) command: u32,
     pub(super) comparison: &'c mut Comparison,
+    /// Where nothing is compared, only this is shown.
+    pub(super) compares: bool,
+    pub(super) coming: Option<&'c mut Coming>,
 }
 
 impl Look for Checker<'_> {
     fn begin(&mut self, len: Option<u64>) {
+        if let Some(coming) = &mut self.coming {
+            coming.begin(len);
+        }
+        if !self.compares {
+            return;
+        }
         let Comparison { strings, expected, passed, fault } = self.comparison;
         // A null has no bytes to compare: it is a miss.
         *expected = len.and_then(|_| self.batch.expected(self.number, self.command, *strings));
@@ -64,6 +74,9 @@ impl Look for Checker<'_> {
     }
 
     fn bytes(&mut self, part: &[u8]) {
+        if let Some(coming) = &mut self.coming {
+            coming.bytes(part);
+        }
         let Comparison { expected, passed, fault, .. } = self.comparison;
         let Some(expected) = *expected else { return };
         let from = std::mem::replace(passed, *passed + part.len());

@@ -63,7 +63,9 @@ impl KeyHash {
                     }
                     None => sample.extend_from_slice(command::placeholder(*slot).as_bytes()),
                 },
-                Piece::Field(_) | Piece::Value | Piece::Lifetime(_) => return written(),
+                Piece::Field(_) | Piece::Value | Piece::Lifetime(_) | Piece::Reply { .. } => {
+                    return written();
+                }
             }
         }
         let range = hashed(&sample);
@@ -132,7 +134,7 @@ fn write(
             (Piece::Field(column), _) => {
                 out.extend_from_slice(dataset.map_or(&[][..], |d| d.cell(number, *column)));
             }
-            (Piece::Value, _) => {}
+            (Piece::Value | Piece::Reply { .. }, _) => {}
             (Piece::Lifetime(lifetime), _) => {
                 append_decimal(lifetime.of(numbers.seed, number), out);
             }

@@ -1,7 +1,9 @@
 //! What a plan must keep to: every bound, in words that name the option of the classic command line.
 
 use super::{Operation, Plan, PlanError, PlanParts, Share, Stop, When, limits};
-use crate::{KeySpace, Pace, Piece, Schedule, Shard, SizeBy, verify};
+use std::ops::Range;
+
+use crate::{CommandSpec, KeySpace, Pace, Piece, Schedule, Shard, SizeBy, verify};
 
 fn refuse(ok: bool, message: impl FnOnce() -> String) -> Result<(), PlanError> {
     if ok { Ok(()) } else { Err(PlanError(message())) }
@@ -71,6 +73,7 @@ impl PlanParts {
         let valued = self.values.is_some() || self.sequence.iter().all(|c| c.values() == 0);
         refuse(valued, || "a value that varies needs -d or --content to say how".to_owned())?;
         self.check_verify()?;
+        self.check_replies()?;
         Ok(Plan(self.without_open_passwords()))
     }
 
@@ -167,6 +170,25 @@ impl PlanParts {
                 "--verify: no command asks for values by the number of their key; {names} do, such \
                  as: get key:__rand_int__"
             )
+        })
+    }
+
+    /// Only a later step comes after a reply.
+    fn check_replies(&self) -> Result<(), PlanError> {
+        let first = |(operation, span): (&Operation, Range<usize>)| {
+            let commands = operation.steps.first().map_or(0, |step| step.commands as usize);
+            span.start..span.start + commands
+        };
+        let firsts: Vec<Range<usize>> = match &self.mix {
+            Some(mix) => mix.spans().map(first).collect(),
+            None => vec![0..self.sequence.len()],
+        };
+        let early = firsts.into_iter().flat_map(|span| &self.sequence[span]);
+        let others = self.setup.iter().chain(self.fill.iter().flatten());
+        refuse(!early.chain(others).any(CommandSpec::names_reply), || {
+            "__reply__ is the value that an earlier step brought: it stands in a command after ;> or \
+             ;?, such as: get a ';>' set b __reply__"
+                .to_owned()
         })
     }
 

@@ -9,7 +9,7 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 
 use super::{Plan, PlanParts};
-use crate::{KeySpace, random};
+use crate::{CommandSpec, KeySpace, random};
 
 /// What the commands of a sequence are operations of.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -136,6 +136,21 @@ impl PlanParts {
 }
 
 impl Plan {
+    /// For each command of the sequence, whether a later step has the value of its reply in it. Empty
+    /// if none has.
+    #[must_use]
+    pub fn replies_kept(&self) -> Vec<bool> {
+        if !self.sequence.iter().any(CommandSpec::names_reply) {
+            return Vec::new();
+        }
+        let mut kept = vec![false; self.sequence.len()];
+        for (_, span) in self.mix.iter().flat_map(Mix::spans) {
+            let last = span.clone().rev().find(|at| self.sequence[*at].names_reply());
+            kept[span.start..last.unwrap_or(span.start)].fill(true);
+        }
+        kept
+    }
+
     /// The mix, ready to pick from.
     #[must_use]
     pub fn operations(&self) -> Option<Operations> {

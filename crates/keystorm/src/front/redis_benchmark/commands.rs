@@ -24,6 +24,8 @@ pub(super) struct Given {
     pub(super) name: String,
     /// Whether one operation is drawn at a time.
     pub(super) mixed: bool,
+    /// Whether it may have steps: to the peers `;>` and `__reply__` are words like others.
+    pub(super) stepped: bool,
     pub(super) operations: Vec<GivenOperation>,
 }
 
@@ -47,10 +49,12 @@ pub(super) struct GivenOperation {
 
 /// The operations given on the command line.
 pub(super) fn typed(options: &Options, persona: Persona) -> Result<Vec<TypedOperation>, String> {
-    let mixed = options.data.mix;
-    // To the peers `;>` and `;?` are arguments like others.
-    let stepped = mixed || !persona.is_peer();
-    split_operations(&words(options)?, mixed, stepped, limits::SEQUENCE_MAX)
+    let stepped = may_have_steps(options, persona);
+    split_operations(&words(options)?, options.data.mix, stepped, limits::SEQUENCE_MAX)
+}
+
+fn may_have_steps(options: &Options, persona: Persona) -> bool {
+    options.data.mix || !persona.is_peer()
 }
 
 /// The words of the commands.
@@ -78,16 +82,18 @@ pub(super) fn parts(
     let name = title(&typed_words(options), base.target.credentials.as_ref());
     let alone = |typed| GivenOperation { typed, name: None, keys: None, places: Vec::new() };
     let operations = typed(options, persona)?.into_iter().map(alone).collect();
-    given(base, options, Given { name, mixed: options.data.mix, operations })
+    let (mixed, stepped) = (options.data.mix, may_have_steps(options, persona));
+    given(base, options, Given { name, mixed, stepped, operations })
 }
 
 /// The plan of what is given.
 pub(super) fn given(base: PlanParts, options: &Options, given: Given) -> Result<PlanParts, String> {
     let several = given.is_mix();
-    let Given { name, operations, .. } = given;
+    let Given { name, operations, stepped, .. } = given;
     let dataset = dataset_of(options)?;
     let values = (base.values.is_some(), base.payload_bytes as u32);
     let mut reading = Reading::of(options, dataset.as_ref(), values);
+    reading.replies = stepped;
     let mut sequence = Vec::new();
     let mut sizes = Vec::new();
     for GivenOperation { typed, places, .. } in &operations {
@@ -130,6 +136,8 @@ pub(super) struct Reading<'o> {
     value_len: u32,
     skip: u64,
     has_field: bool,
+    /// Whether replies of earlier steps may stand in arguments.
+    replies: bool,
 }
 
 impl<'o> Reading<'o> {
@@ -139,7 +147,7 @@ impl<'o> Reading<'o> {
         dataset: Option<&'o Dataset>,
         (varies, value_len): (bool, u32),
     ) -> Self {
-        Self { options, dataset, varies, value_len, skip: 0, has_field: false }
+        Self { options, dataset, varies, value_len, skip: 0, has_field: false, replies: true }
     }
 
     pub(super) fn command(&mut self, words: &[Vec<u8>]) -> Result<CommandSpec, String> {
@@ -153,6 +161,7 @@ impl<'o> Reading<'o> {
 
     fn arg(&mut self, word: &[u8]) -> Result<Arg, String> {
         let arg = Arg::literal(word);
+        let arg = if self.replies { arg.with_replies() } else { arg };
         let arg = if self.options.server.cluster { arg.with_tags() } else { arg };
         let arg = match self.options.data.ttl {
             Some(lifetime) => arg.with_lifetimes(lifetime),

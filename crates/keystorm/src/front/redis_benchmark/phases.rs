@@ -197,7 +197,7 @@ fn given(workload: &Workload, phase: &Phase, load: Load) -> Result<Given, String
         Ok(GivenOperation { typed, name, keys: space.transpose()?, places })
     };
     let operations = operations.into_iter().map(operation).collect::<Result<_, String>>()?;
-    Ok(Given { name, mixed, operations })
+    Ok(Given { name, mixed, stepped: true, operations })
 }
 
 fn words(command: Command) -> Vec<Vec<u8>> {

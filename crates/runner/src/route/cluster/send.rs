@@ -6,6 +6,7 @@ use workload::Turn;
 
 use super::{Cluster, ClusterRequest, ClusterWorker, Mark};
 use crate::request::{Progress, Request};
+use crate::worker::kept::Kept;
 use crate::worker::{Worker, operations};
 
 /// Puts a connection behind the others of its node that have room.
@@ -123,8 +124,9 @@ fn send_pipeline<E: Engine, P: Protocol>(
     let now_ns = worker.engine.now_ns();
     // After the end only what was sent before is sent again.
     let over = now_ns >= worker.stop_ns;
-    let Worker { engine, connections, route, batch, recorder, pacer, in_flight, .. } = worker;
-    let by_operation = worker.steps.operations.is_some();
+    let Worker { engine, connections, route, batch, recorder, pacer, in_flight, steps, .. } =
+        worker;
+    let by_operation = steps.operations.is_some();
     let requests = &mut connections[conn.0 as usize].requests;
     route.out.clear();
     let (mut count, mut measured) = (0, false);
@@ -148,9 +150,9 @@ fn send_pipeline<E: Engine, P: Protocol>(
         let Some(request) = route.queues.pop(node) else { break };
         let asking = request.mark.asking;
         if by_operation && !asking {
-            operations::append(&request, batch, recorder, &mut route.out);
+            operations::append(&request, (batch, &steps.kept), recorder, &mut route.out);
         } else {
-            append(&request, route, batch);
+            append(&request, route, (batch, &steps.kept));
         }
         measured |= request.measured;
         requests.push(request);
@@ -180,16 +182,17 @@ fn send_pipeline<E: Engine, P: Protocol>(
 
 /// Writes the commands of a request behind what is sent with it.
 #[inline]
-fn append(request: &ClusterRequest, route: &mut Cluster<'_>, batch: &Batch) {
+fn append(request: &ClusterRequest, route: &mut Cluster<'_>, (batch, kept): (&Batch, &Kept)) {
     let Mark { first, commands, asking, .. } = request.mark;
     let (from, to) = (first as usize, (first + commands) as usize);
+    let reply = kept.value(&request.progress);
     if !asking {
-        return batch.append(request.number, from..to, &mut route.out);
+        return batch.append_after(reply, request.number, from..to, &mut route.out);
     }
     for command in from..to {
         if route.commands.asks[command] {
             route.out.extend_from_slice(&route.asking);
         }
-        batch.append(request.number, command..command + 1, &mut route.out);
+        batch.append_after(reply, request.number, command..command + 1, &mut route.out);
     }
 }
