@@ -27,11 +27,12 @@ precision: ## How well a schedule is kept on the real clock; wants an idle machi
 microbench: ## What encoding, decoding, keys and recording cost (options: ARGS=decode)
 	$(CARGO) bench --locked -p bench --bench hot_path -- $(ARGS)
 
+# Tests against servers mostly wait, so there are more of them at once than CPUs.
 test: setup-test ## Everything that must pass: formatting, lints, all tests
 	$(CARGO) fmt --check
 	$(CARGO) clippy --locked --all-targets -- -D warnings
 	@rm -f $(TARGET)/skipped-checks
-	$(CARGO) test --locked
+	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-6} $(CARGO) test --locked
 	@$(MAKE) --no-print-directory test-python
 	@if [ -s $(TARGET)/skipped-checks ]; then \
 	  echo "$$(wc -l <$(TARGET)/skipped-checks) checks of the real clock were skipped:"; \

@@ -33,9 +33,9 @@ fn the_csv_layout() {
     assert_eq!(
         lines.next().unwrap(),
         "\"test\",\"rps\",\"avg_latency_ms\",\"min_latency_ms\",\"p50_latency_ms\",\
-         \"p95_latency_ms\",\"p99_latency_ms\",\"max_latency_ms\""
+         \"p95_latency_ms\",\"p99_latency_ms\",\"max_latency_ms\",\"hits\",\"misses\""
     );
-    let figures = ",\"#\"".repeat(7);
+    let figures = ",\"#\"".repeat(9);
     let titles = ["SET", "LPUSH (needed to benchmark LRANGE)", "LRANGE_100 (first # elements)"];
     let rows: Vec<String> = lines.map(masked).collect();
     assert_eq!(rows, titles.map(|title| format!("\"{title}\"{figures}")));
@@ -203,7 +203,7 @@ fn the_first_byte_adds_its_figures() {
     );
     let csv = server.run("--first-byte --csv -n 1000 get k").ok();
     let columns: Vec<usize> = csv.out.lines().map(|line| line.split(',').count()).collect();
-    assert_eq!(columns, [10, 10], "{}", csv.out);
+    assert_eq!(columns, [12, 12], "{}", csv.out);
     server.run("--first-byte --format classic -n 1000 get k").ok().prints("latency to first byte");
 }
 
