@@ -181,7 +181,7 @@ impl PlanParts {
         };
         let firsts: Vec<Range<usize>> = match &self.mix {
             Some(mix) => mix.spans().map(first).collect(),
-            None => vec![0..self.sequence.len()],
+            None => std::iter::once(0..self.sequence.len()).collect(),
         };
         let early = firsts.into_iter().flat_map(|span| &self.sequence[span]);
         let others = self.setup.iter().chain(self.fill.iter().flatten());

@@ -1,0 +1,259 @@
+use super::*;
+use proptest::prelude::*;
+
+/// What a decoder says, owned.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Said {
+    Done,
+    Miss,
+    Error(Vec<u8>),
+    Push,
+    Fault,
+}
+
+/// Decodes pieces as an engine would hand them over: what is not consumed comes again.
+fn decode_pieces<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Said> {
+    let mut decoder = RespDecoder::default();
+    let (mut said, mut held) = (Vec::new(), Vec::new());
+    for piece in pieces {
+        held.extend_from_slice(piece);
+        loop {
+            let Ok(step) = decoder.decode(&held) else {
+                said.push(Said::Fault);
+                return said;
+            };
+            said.extend(step.reply.map(|reply| match reply {
+                Reply::Done | Reply::Found(_) => Said::Done,
+                Reply::Miss => Said::Miss,
+                Reply::Error(text) => Said::Error(text.to_vec()),
+                Reply::Push => Said::Push,
+            }));
+            let (consumed, over) = (step.consumed, step.reply.is_none());
+            held.drain(..consumed);
+            if over {
+                break;
+            }
+        }
+    }
+    assert!(held.len() <= LINE_MAX, "only an unfinished line is ever held");
+    said
+}
+
+fn whole(input: &[u8]) -> Vec<Said> {
+    decode_pieces([input])
+}
+
+#[test]
+fn every_type_of_resp2_and_resp3() {
+    let cases: &[(&[u8], &[Said])] = &[
+        (b"+OK\r\n+PONG\r\n:42\r\n", &[Said::Done, Said::Done, Said::Done]),
+        (b"-ERR no\r\n", &[Said::Error(b"ERR no".to_vec())]),
+        (b"$-1\r\n*-1\r\n_\r\n", &[Said::Miss, Said::Miss, Said::Miss]),
+        (b"$0\r\n\r\n$5\r\na\r\nbc\r\n", &[Said::Done, Said::Done]),
+        (b"*0\r\n*2\r\n$1\r\na\r\n$-1\r\n", &[Said::Done, Said::Done]),
+        (b"*2\r\n*2\r\n:1\r\n*0\r\n-ERR inside\r\n+OK\r\n", &[Said::Done, Said::Done]),
+        (b"%1\r\n+k\r\n*1\r\n,1.5\r\n~1\r\n#t\r\n(123\r\n", &[Said::Done, Said::Done, Said::Done]),
+        (
+            b"=7\r\ntxt:abc\r\n!5\r\nERR x\r\n!0\r\n\r\n",
+            &[Said::Done, Said::Error(b"ERR x".to_vec()), Said::Error(vec![])],
+        ),
+        (b"*2\r\n!5\r\nERR x\r\n:1\r\n+OK\r\n", &[Said::Done, Said::Done]),
+        (b"|1\r\n+a\r\n:1\r\n!3\r\nE\r\n\r\n:1\r\n", &[Said::Error(b"E\r\n".to_vec()), Said::Done]),
+        (b">2\r\n+invalidate\r\n*1\r\n$1\r\nk\r\n+OK\r\n", &[Said::Push, Said::Done]),
+        (b"|1\r\n+ttl\r\n:3\r\n+OK\r\n", &[Said::Done]),
+        (b"*2\r\n|1\r\n+a\r\n:1\r\n:2\r\n:3\r\n+OK\r\n", &[Said::Done, Said::Done]),
+    ];
+    for (input, expected) in cases {
+        assert_eq!(whole(input), *expected, "{}", input.escape_ascii());
+    }
+}
+
+#[test]
+fn what_is_not_resp_is_a_fault_at_once() {
+    let cases: &[&[u8]] = &[
+        b"HTTP/1.1 400 Bad Request\r\n",
+        b"SSH-2.0",
+        b"\r\n",
+        b"$x\r\n",
+        b"$-2\r\n",
+        b"*\r\n",
+        b"+no carriage return\n",
+        b"$99999999999999999999\r\n",
+        b"*999999999999999\r\n",
+        b"$?\r\n",
+    ];
+    for input in cases {
+        assert_eq!(whole(input), [Said::Fault], "{}", input.escape_ascii());
+    }
+    assert_eq!(whole(&[b':'; LINE_MAX + 2]), [Said::Fault]);
+}
+
+/// A line of `len` bytes of text, its end included in no count.
+fn long_line(kind: u8, len: usize) -> Vec<u8> {
+    let text = b"ERR ".iter().copied().chain(std::iter::repeat(b'x')).take(len);
+    std::iter::once(kind).chain(text).chain(*b"\r\n").collect()
+}
+
+#[test]
+fn lines_of_any_length_are_skipped_and_of_errors_the_beginning_is_kept() {
+    let kept = Said::Error(long_line(b'-', ERROR_KEPT)[1..=ERROR_KEPT].to_vec());
+    for len in [LINE_MAX - 2, LINE_MAX - 1, LINE_MAX, LINE_MAX + 1, 1_000_000] {
+        let mut input = long_line(b'-', len);
+        input.extend(long_line(b'+', len));
+        input.extend([&b"*3\r\n"[..], &long_line(b'-', len), b":1\r\n"].concat());
+        input.extend(long_line(b'(', len));
+        let blob = long_line(b'x', len);
+        input.extend([format!("!{len}\r\n").as_bytes(), &blob[1..], b":1\r\n"].concat());
+        let expected = [kept.clone(), Said::Done, Said::Done, kept.clone(), Said::Done];
+        assert_eq!(whole(&input), expected, "{len}");
+        for piece in [1000, 4097, LINE_MAX, LINE_MAX + 1] {
+            assert_eq!(decode_pieces(input.chunks(piece)), expected, "{len} by {piece}");
+        }
+    }
+    // The two halves of its end may come apart.
+    let input = long_line(b'-', LINE_MAX + 10);
+    for at in input.len() - 3..input.len() {
+        let pieces = [&input[..at], &input[at..], b"+OK\r\n"];
+        assert_eq!(decode_pieces(pieces), [kept.clone(), Said::Done], "{at}");
+    }
+    let mut bare = long_line(b'+', LINE_MAX + 10);
+    bare.remove(LINE_MAX + 11);
+    assert_eq!(whole(&bare), [Said::Fault]);
+    let all_but_end = &bare[..bare.len() - 1];
+    assert_eq!(decode_pieces([all_but_end, b"\n"]), [Said::Fault]);
+    assert_eq!(whole(&[b'$'; LINE_MAX + 10]), [Said::Fault]);
+}
+
+#[test]
+fn deep_nesting_costs_nothing() {
+    let mut input = b"*1\r\n".repeat(200_000);
+    input.extend_from_slice(b":1\r\n+OK\r\n");
+    assert_eq!(whole(&input), [Said::Done, Said::Done]);
+}
+
+#[test]
+fn a_huge_bulk_is_skipped_in_pieces_without_being_held() {
+    let mut decoder = RespDecoder::default();
+    assert_eq!(decoder.decode(b"$1000000000\r\nabc").unwrap().consumed, 16);
+    let chunk = [b'x'; 1 << 16];
+    let mut left = 1_000_000_000u64 + 2 - 3;
+    while left > chunk.len() as u64 {
+        let step = decoder.decode(&chunk).unwrap();
+        assert_eq!((step.consumed, step.reply), (chunk.len(), None));
+        left -= chunk.len() as u64;
+    }
+    let last = decoder.decode(&chunk[..left as usize]).unwrap();
+    assert_eq!(last.reply, Some(Reply::Done));
+}
+
+#[test]
+fn a_list_of_600_is_one_reply() {
+    let mut input = b"*600\r\n".to_vec();
+    input.extend(b"$3\r\nabc\r\n".repeat(599));
+    input.extend_from_slice(b"$10\r\n0123456789\r\n$-1\r\n");
+    assert_eq!(whole(&input), [Said::Done, Said::Miss]);
+}
+
+fn reply(depth: u32) -> BoxedStrategy<Vec<u8>> {
+    let bulk = prop::collection::vec(any::<u8>(), 0..20)
+        .prop_map(|body| [format!("${}\r\n", body.len()).as_bytes(), &body, b"\r\n"].concat());
+    let leaf = prop_oneof![
+        bulk,
+        Just(b"$3\r\nabc\r\n".to_vec()),
+        Just(b"+OK\r\n".to_vec()),
+        Just(b"-ERR x\r\n".to_vec()),
+        Just(b"!6\r\nERR\r\nx\r\n".to_vec()),
+        Just(b":-7\r\n".to_vec()),
+        Just(b"$-1\r\n".to_vec()),
+        Just(b"*-1\r\n".to_vec()),
+        Just(b"_\r\n".to_vec()),
+        Just(b"#f\r\n".to_vec()),
+    ];
+    if depth == 0 {
+        return leaf.boxed();
+    }
+    let nested =
+        (prop::sample::select(b"*~%".to_vec()), prop::collection::vec(reply(depth - 1), 0..6))
+            .prop_map(|(kind, mut items)| {
+                if kind == b'%' && items.len() % 2 == 1 {
+                    items.pop();
+                }
+                let count = if kind == b'%' { items.len() / 2 } else { items.len() };
+                [format!("{}{count}\r\n", kind as char).into_bytes(), items.concat()].concat()
+            });
+    prop_oneof![leaf, nested].boxed()
+}
+
+proptest! {
+    /// Splitting at every byte, and into single bytes, changes nothing.
+    #[test]
+    fn pieces_decode_as_the_whole(replies in prop::collection::vec(reply(3), 1..6)) {
+        let input = replies.concat();
+        let expected = whole(&input);
+        prop_assert_eq!(expected.len(), replies.len());
+        for at in 0..=input.len() {
+            prop_assert_eq!(&decode_pieces([&input[..at], &input[at..]]), &expected);
+        }
+        prop_assert_eq!(&decode_pieces(input.chunks(1)), &expected);
+    }
+
+    /// Any bytes are decoded or refused, never more: no panic, no overflow, no lost place.
+    #[test]
+    fn any_bytes_are_safe(input in prop::collection::vec(any::<u8>(), 0..200)) {
+        whole(&input);
+    }
+
+    #[test]
+    fn almost_resp_is_safe(
+        replies in prop::collection::vec(reply(2), 1..4),
+        at in any::<prop::sample::Index>(),
+        byte: u8,
+    ) {
+        let mut input = replies.concat();
+        let at = at.index(input.len());
+        input[at] = byte;
+        let said = whole(&input);
+        prop_assert_eq!(decode_pieces(input.chunks(1)), said);
+    }
+}
+
+/// What is shown, owned: each string, `None` for a null.
+#[derive(Default)]
+struct Seen(Vec<Option<Vec<u8>>>);
+
+impl Look for Seen {
+    fn begin(&mut self, len: Option<u64>) {
+        self.0.push(len.map(|_| Vec::new()));
+    }
+
+    fn bytes(&mut self, part: &[u8]) {
+        if let Some(Some(last)) = self.0.last_mut() {
+            last.extend_from_slice(part);
+        }
+    }
+}
+
+#[test]
+fn strings_are_shown_as_they_pass_however_they_are_cut() {
+    let input = b"$3\r\nabc\r\n$-1\r\n+OK\r\n>2\r\n$3\r\nmsg\r\n$1\r\nx\r\n_\r\n\
+        *4\r\n$1\r\na\r\n$-1\r\n:5\r\n$0\r\n\r\n$2\r\n\r\n\r\n";
+    let text = |t: &str| Some(t.as_bytes().to_vec());
+    let expected = [text("abc"), None, None, text("a"), None, text(""), text("\r\n")];
+    for size in 1..=input.len() {
+        let (mut decoder, mut seen) = (RespDecoder::default(), Seen::default());
+        let (mut held, mut replies) = (Vec::new(), 0);
+        for piece in input.chunks(size) {
+            held.extend_from_slice(piece);
+            loop {
+                let step = decoder.decode_shown(&held, &mut seen).unwrap();
+                let (consumed, over) = (step.consumed, step.reply.is_none());
+                replies += usize::from(!over);
+                held.drain(..consumed);
+                if over {
+                    break;
+                }
+            }
+        }
+        assert_eq!((replies, seen.0), (7, expected.to_vec()), "pieces of {size}");
+    }
+}
