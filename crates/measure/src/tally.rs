@@ -208,8 +208,7 @@ impl Tally {
         if self.operations.is_empty() {
             return self.requests();
         }
-        let ended = self.operations.iter().flat_map(|o| [o.ok, o.missed, o.failed]);
-        ended.fold(0, u64::saturating_add)
+        self.operations.iter().map(OperationTally::ended).fold(0, u64::saturating_add)
     }
 
     /// The service times of all operations together; where each is a command, of all commands.

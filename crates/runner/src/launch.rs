@@ -78,11 +78,8 @@ pub fn run(job: &Job<'_>, observer: &mut dyn Observer) -> io::Result<Measurement
         return Err(io::Error::new(io::ErrorKind::InvalidInput, lacking));
     }
     // Nothing but a front end checks what was loaded.
-    let digits = job.plan.keys.range.map(|_| job.plan.keys.digits());
-    for command in &job.plan.sequence {
-        let checked = wire::check(job.plan.protocol, command, digits);
-        checked.map_err(|why| io::Error::new(io::ErrorKind::InvalidInput, why))?;
-    }
+    let checked = wire::check(job.plan);
+    checked.map_err(|why| io::Error::new(io::ErrorKind::InvalidInput, why))?;
     match job.plan.protocol {
         ProtocolKind::Resp2 | ProtocolKind::Resp3 => run_over::<Resp>(job, observer),
         ProtocolKind::MemcacheText | ProtocolKind::MemcacheMeta => run_over::<Text>(job, observer),

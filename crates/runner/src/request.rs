@@ -162,8 +162,8 @@ impl<M: Copy> Requests<M> {
     }
 
     /// All of them.
-    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Request<M>> {
-        self.queue.iter_mut()
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Request<M>> {
+        self.queue.iter()
     }
 
     /// Those that were added last.

@@ -276,7 +276,7 @@ impl Slots {
 }
 
 /// The digits of the numbers of a key space; `None` where placeholders stay as they are.
-fn digits_of(keys: &KeySpace) -> Option<usize> {
+pub(crate) fn digits_of(keys: &KeySpace) -> Option<usize> {
     keys.range.map(|_| keys.digits())
 }
 

@@ -1,25 +1,26 @@
 //! From a protocol's name to what it says of commands, for whoever is no generic over it.
 
-use workload::{CommandSpec, ProtocolKind};
+use workload::{CommandSpec, PlanParts, ProtocolKind};
 
 use crate::Protocol;
+use crate::batch::digits_of;
 use crate::memcache::{Binary, Text};
 use crate::resp::Resp;
 
-/// Whether a command can be written in a protocol, with numbers of so many digits.
+/// Whether every command of a plan can be written in its protocol.
 ///
 /// # Errors
 /// Why not, in words for the person who typed it.
-pub fn check(
-    protocol: ProtocolKind,
-    command: &CommandSpec,
-    digits: Option<usize>,
-) -> Result<(), String> {
-    match protocol {
-        ProtocolKind::Resp2 | ProtocolKind::Resp3 => Resp::check(command, digits),
-        ProtocolKind::MemcacheText | ProtocolKind::MemcacheMeta => Text::check(command, digits),
-        ProtocolKind::MemcacheBinary => Binary::check(command, digits),
-    }
+pub fn check(plan: &PlanParts) -> Result<(), String> {
+    let check = match plan.protocol {
+        ProtocolKind::Resp2 | ProtocolKind::Resp3 => Resp::check,
+        ProtocolKind::MemcacheText | ProtocolKind::MemcacheMeta => Text::check,
+        ProtocolKind::MemcacheBinary => Binary::check,
+    };
+    plan.key_spaces().try_for_each(|(span, keys)| {
+        let digits = digits_of(keys);
+        plan.sequence[span].iter().try_for_each(|command| check(command, digits))
+    })
 }
 
 /// Bytes of a command in a protocol, its placeholders as text and what varies left out.

@@ -15,6 +15,8 @@ mod expected;
 mod kind;
 pub mod memcache;
 mod payload;
+#[cfg(test)]
+mod pieces;
 mod protocol;
 pub mod resp;
 mod template;

@@ -18,7 +18,9 @@ pub trait Protocol {
     const SHOWS: bool = false;
 
     /// Appends a command of plain arguments, for what is sent before the load.
-    fn encode(args: &[&[u8]], out: &mut Vec<u8>);
+    fn encode(args: &[&[u8]], out: &mut Vec<u8>) {
+        out.extend_from_slice(&Self::compile(&CommandSpec::from_words(args), None).bytes);
+    }
 
     /// Whether a command can be written in this protocol. [`compile`](Self::compile) cannot fail, so
     /// this is asked before.

@@ -95,9 +95,7 @@ impl Route for Direct<'_> {
         let connection = &mut connections[conn.0 as usize];
         if connection.state != State::Ready {
             // Their operations are lost with it.
-            let lost = &mut steps.due;
-            lost.iter_mut().for_each(|request| steps.kept.release(&mut request.progress));
-            return lost.clear();
+            return steps.due.drain(..).for_each(|lost| steps.kept.release(lost.progress));
         }
         route.out.clear();
         let count = steps.due.len();

@@ -71,7 +71,8 @@ impl Kept {
         if strings == 0 || !self.commands[command as usize] {
             return;
         }
-        self.release(progress);
+        self.release(*progress);
+        progress.kept = 0;
         if coming.is_null {
             return;
         }
@@ -83,12 +84,10 @@ impl Kept {
         progress.kept = at + 1;
     }
 
-    /// The operation is over.
+    /// What an operation that has come so far has kept is needed no more.
     #[inline]
-    pub(crate) fn release(&mut self, progress: &mut Progress) {
-        if let Some(at) = std::mem::take(&mut progress.kept).checked_sub(1) {
-            self.free.push(at);
-        }
+    pub(crate) fn release(&mut self, progress: Progress) {
+        self.free.extend(progress.kept.checked_sub(1));
     }
 }
 

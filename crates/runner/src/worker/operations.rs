@@ -64,7 +64,7 @@ impl<M: Copy> Steps<M> {
         let Progress { operation, step, missed, failed, .. } = request.progress;
         let next = operations.next_step(operation, step, missed).filter(|_| !failed);
         let Some((step, commands)) = next else {
-            self.kept.release(&mut request.progress.clone());
+            self.kept.release(request.progress);
             return recorder.operation(request, now_ns);
         };
         self.due.push(Request {

@@ -26,9 +26,9 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         let before = connection.requests.commands();
         let (mut at, mut settled_at) = (0, 0);
         let by_command = self.steps.operations.is_some();
+        let looks = self.verifies || self.keeps;
         let (mut turned_away, mut uncertain) = (false, false);
         let outcome = loop {
-            let looks = self.verifies || self.keeps;
             let decoded = match (looks, connection.requests.oldest_mut()) {
                 (true, Some(oldest)) => {
                     let (number, command) = (oldest.number, oldest.command);
@@ -76,7 +76,10 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
                 }
             }
             let mut corrupt = None;
-            if let Some(oldest) = connection.requests.oldest_mut() {
+            // Of a sequence that is sent whole nobody asks how far it has come.
+            if (by_command || looks)
+                && let Some(oldest) = connection.requests.oldest_mut()
+            {
                 if self.verifies {
                     corrupt = connection.comparison.ended(&self.batch, oldest);
                     oldest.progress.failed |= corrupt.is_some();

@@ -139,8 +139,8 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         self.in_flight -= u64::from(connection.requests.commands());
         let withheld = R::withheld(&mut connection.place);
         if self.keeps {
-            let lost = connection.requests.iter_mut();
-            lost.for_each(|request| self.steps.kept.release(&mut request.progress));
+            let lost = connection.requests.iter();
+            lost.for_each(|request| self.steps.kept.release(request.progress));
         }
         let abandoned = connection.requests.abandon(overdue_ns, withheld);
         self.route.count_unanswered(&connection.place, abandoned.total());

@@ -1,4 +1,5 @@
 use super::*;
+use crate::pieces::decoded;
 use proptest::prelude::*;
 
 /// What a decoder says, owned.
@@ -11,32 +12,16 @@ enum Said {
     Fault,
 }
 
-/// Decodes pieces as an engine would hand them over: what is not consumed comes again.
 fn decode_pieces<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Said> {
-    let mut decoder = RespDecoder::default();
-    let (mut said, mut held) = (Vec::new(), Vec::new());
-    for piece in pieces {
-        held.extend_from_slice(piece);
-        loop {
-            let Ok(step) = decoder.decode(&held) else {
-                said.push(Said::Fault);
-                return said;
-            };
-            said.extend(step.reply.map(|reply| match reply {
-                Reply::Done | Reply::Found(_) => Said::Done,
-                Reply::Miss => Said::Miss,
-                Reply::Error(text) => Said::Error(text.to_vec()),
-                Reply::Push => Said::Push,
-            }));
-            let (consumed, over) = (step.consumed, step.reply.is_none());
-            held.drain(..consumed);
-            if over {
-                break;
-            }
-        }
-    }
-    assert!(held.len() <= LINE_MAX, "only an unfinished line is ever held");
-    said
+    let say = |reply: Reply<'_>| match reply {
+        Reply::Done | Reply::Found(_) => Said::Done,
+        Reply::Miss => Said::Miss,
+        Reply::Error(text) => Said::Error(text.to_vec()),
+        Reply::Push => Said::Push,
+    };
+    // An unfinished line.
+    let (said, fault) = decoded::<RespDecoder, _>(pieces, LINE_MAX, say);
+    said.into_iter().map(|(said, _)| said).chain(fault.then_some(Said::Fault)).collect()
 }
 
 fn whole(input: &[u8]) -> Vec<Said> {

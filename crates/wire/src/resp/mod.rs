@@ -28,10 +28,6 @@ impl Protocol for Resp {
     fn compile(command: &CommandSpec, digits: Option<usize>) -> Template {
         encode::compile(command, digits)
     }
-
-    fn encode(args: &[&[u8]], out: &mut Vec<u8>) {
-        encode_command(args, out);
-    }
 }
 
 /// What errors call the protocol.

@@ -94,10 +94,7 @@ fn chosen(
 /// # Errors
 /// What cannot be sent, in words for the person who typed it.
 pub(super) fn complete(parts: &mut PlanParts, requests_given: bool) -> Result<(), String> {
-    let digits = parts.keys.range.map(|_| parts.keys.digits());
-    for command in &parts.sequence {
-        wire::check(parts.protocol, command, digits)?;
-    }
+    wire::check(parts)?;
     if parts.protocol == ProtocolKind::MemcacheBinary {
         return Ok(());
     }

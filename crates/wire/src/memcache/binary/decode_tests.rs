@@ -3,7 +3,8 @@
 use proptest::prelude::*;
 
 use super::BinaryDecoder;
-use crate::{Decode, Reply};
+use crate::Reply;
+use crate::pieces::decoded;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Said {
@@ -15,31 +16,16 @@ enum Said {
 }
 
 fn decode_pieces<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Said> {
-    let mut decoder = BinaryDecoder::default();
-    let (mut said, mut held) = (Vec::new(), Vec::new());
-    for piece in pieces {
-        held.extend_from_slice(piece);
-        loop {
-            let Ok(step) = decoder.decode(&held) else {
-                said.push(Said::Fault);
-                return said;
-            };
-            let (consumed, over) = (step.consumed, step.reply.is_none());
-            said.extend(step.reply.map(|reply| match reply {
-                Reply::Done => Said::Done,
-                Reply::Found(1) => Said::Found,
-                Reply::Miss => Said::Miss,
-                Reply::Error(text) => Said::Error(String::from_utf8_lossy(text).into_owned()),
-                other => panic!("{other:?}"),
-            }));
-            held.drain(..consumed);
-            if over {
-                break;
-            }
-        }
-    }
-    assert!(held.len() < 24, "only an unfinished header is ever held");
-    said
+    let say = |reply: Reply<'_>| match reply {
+        Reply::Done => Said::Done,
+        Reply::Found(1) => Said::Found,
+        Reply::Miss => Said::Miss,
+        Reply::Error(text) => Said::Error(String::from_utf8_lossy(text).into_owned()),
+        other => panic!("{other:?}"),
+    };
+    // An unfinished header.
+    let (said, fault) = decoded::<BinaryDecoder, _>(pieces, 23, say);
+    said.into_iter().map(|(said, _)| said).chain(fault.then_some(Said::Fault)).collect()
 }
 
 /// A reply with these parts.

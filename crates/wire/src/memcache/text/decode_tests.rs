@@ -3,7 +3,8 @@
 use proptest::prelude::*;
 
 use super::TextDecoder;
-use crate::{Decode, Reply};
+use crate::Reply;
+use crate::pieces::decoded;
 
 /// What a decoder says, owned.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,39 +17,23 @@ enum Said {
 }
 use Said::{Done, Error, Fault, Found, Miss};
 
-/// Decodes pieces as an engine would hand them over: what is not consumed comes again.
 fn decode_pieces<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Said> {
-    let mut decoder = TextDecoder::default();
-    let (mut said, mut held) = (Vec::new(), Vec::new());
-    for piece in pieces {
-        held.extend_from_slice(piece);
-        loop {
-            let (consumed, reply) = match decoder.decode(&held) {
-                Err(_) => return said.into_iter().chain([Fault]).collect(),
-                Ok(step) => (
-                    step.consumed,
-                    step.reply.map(|reply| match reply {
-                        Reply::Done => Done(None),
-                        Reply::Found(hits) => Found(hits, None),
-                        Reply::Miss => Miss(None),
-                        Reply::Error(text) => Error(String::from_utf8_lossy(text).into_owned()),
-                        Reply::Push => unreachable!("memcached has no push messages"),
-                    }),
-                ),
-            };
-            let mark = decoder.mark();
-            held.drain(..consumed);
-            let Some(reply) = reply else { break };
-            said.push(match reply {
-                Done(_) => Done(mark),
-                Found(hits, _) => Found(hits, mark),
-                Miss(_) => Miss(mark),
-                other => other,
-            });
-        }
-    }
-    assert!(held.len() <= 64 * 1024, "only an unfinished line is ever held");
-    said
+    let say = |reply: Reply<'_>| match reply {
+        Reply::Done => Done(None),
+        Reply::Found(hits) => Found(hits, None),
+        Reply::Miss => Miss(None),
+        Reply::Error(text) => Error(String::from_utf8_lossy(text).into_owned()),
+        Reply::Push => unreachable!("memcached has no push messages"),
+    };
+    let marked = |(said, mark)| match said {
+        Done(_) => Done(mark),
+        Found(hits, _) => Found(hits, mark),
+        Miss(_) => Miss(mark),
+        other => other,
+    };
+    // An unfinished line.
+    let (said, fault) = decoded::<TextDecoder, _>(pieces, 64 * 1024, say);
+    said.into_iter().map(marked).chain(fault.then_some(Fault)).collect()
 }
 
 fn whole(input: &[u8]) -> Vec<Said> {

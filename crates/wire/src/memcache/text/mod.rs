@@ -23,11 +23,6 @@ impl Protocol for Text {
         encode::compile(command, digits)
     }
 
-    fn encode(args: &[&[u8]], out: &mut Vec<u8>) {
-        let command = CommandSpec::from_words(args);
-        out.extend_from_slice(&encode::compile(&command, None).bytes);
-    }
-
     fn check(command: &CommandSpec, digits: Option<usize>) -> Result<(), String> {
         encode::check(command, digits)
     }
