@@ -7,8 +7,8 @@
 use workload::sizes::{SizeDraw, size_of};
 use workload::{CommandSpec, Piece, Plan, SizeBy, Slot, Values};
 
-use crate::Expected;
 use crate::batch::Numbers;
+use crate::{Expected, Given};
 
 /// A place for a value in a sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,22 +81,22 @@ impl Payload {
         Some(Self { values, sizes, by: spec.by, seed: plan.seed, per_sequence })
     }
 
-    /// The value at a place of sequence number `sequence`.
+    /// The value at a place of a request.
     pub(crate) fn value(
         &self,
         at: &ValueAt,
-        sequence: u64,
+        request: Given<'_>,
         numbers: &Numbers,
         drawn: &mut Drawn,
     ) -> Value {
-        let request = sequence.wrapping_mul(self.per_sequence).wrapping_add(at.place);
+        let place = request.number.wrapping_mul(self.per_sequence).wrapping_add(at.place);
         let key = match at.key {
-            Some((slot, fresh)) => drawn.number(numbers, sequence, slot, fresh),
-            None => request,
+            Some((slot, fresh)) => drawn.number(numbers, request, slot, fresh),
+            None => place,
         };
         // Values of one key differ from each other.
         let key = key.wrapping_add(at.nth << 56);
-        let sized = if self.by == SizeBy::Key { key } else { request };
+        let sized = if self.by == SizeBy::Key { key } else { place };
         Value { key, len: size_of(&*self.sizes, self.seed, sized) as usize }
     }
 
@@ -119,17 +119,17 @@ impl Payload {
     }
 }
 
-/// The number of a sequence that was drawn last: it is often asked for again at once.
+/// The number of a request that was drawn last: it is often asked for again at once.
 #[derive(Debug, Default)]
 pub(crate) struct Drawn(Option<(Slot, u64, u64)>);
 
 impl Drawn {
-    /// The number for a slot before which the sequence has `fresh` fresh ones.
+    /// The number for a slot before which the request has `fresh` fresh ones.
     #[inline]
     pub(crate) fn number(
         &mut self,
         numbers: &Numbers,
-        sequence: u64,
+        request: Given<'_>,
         slot: Slot,
         fresh: u64,
     ) -> u64 {
@@ -140,7 +140,7 @@ impl Drawn {
                 number
             }
             _ => {
-                let number = numbers.of(sequence, slot, &mut fresh.clone());
+                let number = numbers.of(request, slot, &mut fresh.clone());
                 self.0 = Some((slot, fresh, number));
                 number
             }

@@ -31,11 +31,10 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         let outcome = loop {
             let decoded = match (looks, connection.requests.oldest_mut()) {
                 (true, Some(oldest)) => {
-                    let (number, command) = (oldest.number, oldest.command);
                     let mut checker = Checker {
                         batch: &self.batch,
-                        number,
-                        command,
+                        given: oldest.given(&self.steps.kept),
+                        command: oldest.command,
                         comparison: &mut connection.comparison,
                         compares: self.verifies,
                         coming: self.keeps.then_some(&mut connection.coming),

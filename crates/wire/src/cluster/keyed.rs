@@ -4,6 +4,7 @@ use workload::{Arg, Dataset, Piece, Slot, command, values::Lcg};
 
 use super::slot::{crc16, hashed, slot_of_request};
 use super::{SLOTS, slot_of, tag_of};
+use crate::Given;
 use crate::batch::Numbers;
 use crate::template::{append_decimal, write_digits};
 
@@ -84,25 +85,25 @@ impl KeyHash {
         Self::Numbered { prefix, parts, digits }
     }
 
-    /// The slot for request number `number`; `scratch` is a buffer to write in.
+    /// The slot for a request; `scratch` is a buffer to write in.
     #[inline]
     pub(crate) fn slot(
         &self,
-        number: u64,
+        request: Given<'_>,
         numbers: &Numbers,
         dataset: Option<&Dataset>,
         scratch: &mut Vec<u8>,
     ) -> u16 {
         match self {
             Self::Fixed(slot) => *slot,
-            Self::Tag => slot_of_request(number, numbers.seed),
+            Self::Tag => slot_of_request(request.number, numbers.seed),
             Self::Numbered { prefix, parts, digits } => {
                 let mut text = [0; 20];
                 let crc = parts.iter().fold(*prefix, |crc, part| match part {
                     Part::Bytes(bytes) => crc16(crc, bytes),
                     Part::Number(slot, fresh) => {
                         let text = &mut text[..(*digits).min(20)];
-                        write_digits(numbers.of(number, *slot, &mut fresh.clone()), text);
+                        write_digits(numbers.of(request, *slot, &mut fresh.clone()), text);
                         crc16(crc, text)
                     }
                 });
@@ -110,7 +111,7 @@ impl KeyHash {
             }
             Self::Written { pieces, digits, fresh } => {
                 scratch.clear();
-                write(pieces, *digits, *fresh, number, numbers, dataset, scratch);
+                write(pieces, *digits, *fresh, request, numbers, dataset, scratch);
                 slot_of(scratch)
             }
         }
@@ -121,11 +122,12 @@ fn write(
     pieces: &[Piece],
     digits: Option<usize>,
     mut fresh: u64,
-    number: u64,
+    request: Given<'_>,
     numbers: &Numbers,
     dataset: Option<&Dataset>,
     out: &mut Vec<u8>,
 ) {
+    let number = request.number;
     for piece in pieces {
         match (piece, digits) {
             (Piece::Bytes(bytes), _) => out.extend_from_slice(bytes),
@@ -149,7 +151,7 @@ fn write(
             (Piece::Number(slot), Some(digits)) => {
                 let start = out.len();
                 out.resize(start + digits, b'0');
-                write_digits(numbers.of(number, *slot, &mut fresh), &mut out[start..]);
+                write_digits(numbers.of(request, *slot, &mut fresh), &mut out[start..]);
             }
         }
     }
