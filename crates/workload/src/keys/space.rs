@@ -65,6 +65,9 @@ impl KeyDist {
     /// All keys in order.
     pub const SEQUENTIAL: Self = Self::named("sequential");
 
+    /// Keys that nothing has written yet, one after another.
+    pub const INSERT: Self = Self::named("insert");
+
     const fn named(name: &'static str) -> Self {
         Self { text: Cow::Borrowed(name), trace: None, hits: None }
     }
