@@ -46,6 +46,28 @@ struct CommandAt {
     operation: usize,
 }
 
+/// What replies to earlier steps of an operation brought.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Replied<'r> {
+    /// A value, if one came.
+    pub value: Option<&'r [u8]>,
+    /// The token of the item that it is the value of, in protocols that have such tokens.
+    pub cas: Option<u64>,
+}
+
+/// Stands for the token of an item where no reply brought one: no item has it.
+const NO_CAS: u64 = u64::MAX;
+
+/// A part of a template: bytes up to its end, from `start` on, with what stands in them by its place in
+/// the bytes.
+struct Span<'t> {
+    bytes: &'t [u8],
+    start: usize,
+    holes: &'t [Hole],
+    inserts: &'t [(usize, Insert)],
+    fresh: u64,
+}
+
 /// Most bytes that are set aside ahead for requests that are written anew.
 const AHEAD_MAX: u64 = 1 << 20;
 
@@ -77,7 +99,7 @@ impl Batch {
         }
         // What is appended command by command, or written anew for each send, needs no image.
         let appended =
-            plan.target.cluster.is_some() || plan.mix.is_some() || !sequence.inserts.is_empty();
+            plan.target.is_by_key() || plan.mix.is_some() || !sequence.inserts.is_empty();
         let copies = if appended { 0 } else { plan.fleet.pipeline_depth as usize };
         let mut image = sequence.bytes.repeat(copies);
         if appended {
@@ -161,28 +183,53 @@ impl Batch {
     /// Appends these commands, which are of one operation, of request number `number`. For what does
     /// not go out in whole pipelines: [`fill`](Self::fill) is faster.
     pub fn append(&self, number: u64, commands: Range<usize>, out: &mut Vec<u8>) {
-        self.append_after(None, number, commands, out);
+        self.append_after(Replied::default(), number, commands, out);
     }
 
-    /// The same of a later step, behind a reply that brought this value.
+    /// The same of a later step, behind replies that brought this.
     pub fn append_after(
         &self,
-        reply: Option<&[u8]>,
+        replied: Replied<'_>,
         number: u64,
         commands: Range<usize>,
         out: &mut Vec<u8>,
     ) {
         let Template { bytes, holes, inserts } = &self.sequence;
-        let CommandAt { start, first_hole, mut fresh, operation, .. } =
-            self.commands[commands.start];
-        let numbers = &self.numbers[operation];
+        let CommandAt { start, first_hole, fresh, operation, .. } = self.commands[commands.start];
         let last = self.commands[commands.end - 1];
-        let (mut at, end) = (start, last.end);
         // What varies may be the last of a command: its place alone does not tell whose it is.
         let inserts = &inserts[self.commands[commands.start].inserts[0]..last.inserts[1]];
+        let span = Span { bytes: &bytes[..last.end], start, holes: &holes[first_hole..], inserts, fresh };
+        self.write_span(span, &self.numbers[operation], (number, replied), out);
+    }
+
+    /// Appends a part of a command that was compiled by itself; `fresh` numbers stand before it in the
+    /// command.
+    pub(crate) fn append_part(
+        &self,
+        (part, fresh): (&Template, u64),
+        command: usize,
+        (number, replied): (u64, Replied<'_>),
+        out: &mut Vec<u8>,
+    ) {
+        let Template { bytes, holes, inserts } = part;
+        let fresh = self.commands[command].fresh + fresh;
+        let span = Span { bytes, start: 0, holes, inserts, fresh };
+        self.write_span(span, self.numbers_of(command), (number, replied), out);
+    }
+
+    fn write_span(
+        &self,
+        span: Span<'_>,
+        numbers: &Numbers,
+        (number, replied): (u64, Replied<'_>),
+        out: &mut Vec<u8>,
+    ) {
+        let Span { bytes, start, holes, inserts, mut fresh } = span;
+        let (mut at, end) = (start, bytes.len());
         let mut drawn = Drawn::default();
         let mut value = None;
-        let mut holes = holes[first_hole..].iter().take_while(|h| h.at < end).peekable();
+        let mut holes = holes.iter().take_while(|h| h.at < end).peekable();
         let mut inserts = inserts.iter().peekable();
         while at < end || inserts.peek().is_some() {
             let next_hole = holes.peek().map_or(end, |h| h.at);
@@ -191,7 +238,7 @@ impl Batch {
             out.extend_from_slice(&bytes[at..stop]);
             at = stop;
             if let Some((_, insert)) = inserts.next_if(|(place, _)| *place == at) {
-                self.write_insert(insert, (number, reply), numbers, &mut drawn, &mut value, out);
+                self.write_insert(insert, (number, replied), numbers, &mut drawn, &mut value, out);
             } else if let Some(hole) = holes.next_if(|h| h.at == at) {
                 let start = out.len();
                 out.resize(start + hole.digits, b'0');
@@ -207,7 +254,7 @@ impl Batch {
     fn write_insert(
         &self,
         insert: &Insert,
-        (number, reply): (u64, Option<&[u8]>),
+        (number, replied): (u64, Replied<'_>),
         numbers: &Numbers,
         drawn: &mut Drawn,
         last: &mut Option<(ValueAt, Value)>,
@@ -232,14 +279,15 @@ impl Batch {
                 }
             }
             Insert::Lifetime(lifetime) => append_decimal(lifetime.of(numbers.seed, number), out),
-            Insert::Reply(or) => out.extend_from_slice(reply.unwrap_or(or)),
+            Insert::Reply(or) => out.extend_from_slice(replied.value.unwrap_or(or)),
+            Insert::Cas(form) => form.write(replied.cas.unwrap_or(NO_CAS), out),
             Insert::Length { form, fixed, columns, values, lifetimes, replies } => {
                 let cells: usize = columns.iter().map(|column| cell(*column).len()).sum();
                 let values: usize = values.iter().map(|at| value(at).len).sum();
                 let lifetimes =
                     lifetimes.iter().map(|of| decimal_width(of.of(numbers.seed, number)));
                 let lifetimes: usize = lifetimes.sum();
-                let replies: usize = replies.iter().map(|or| reply.unwrap_or(or).len()).sum();
+                let replies: usize = replies.iter().map(|or| replied.value.unwrap_or(or).len()).sum();
                 form.write((fixed + cells + values + lifetimes + replies) as u64, out);
             }
         }
@@ -352,4 +400,4 @@ fn append(into: &mut Template, next: &Template, fresh: u64, values: u64) {
 
 #[cfg(test)]
 #[path = "batch_tests.rs"]
-mod tests;
+pub(crate) mod tests;

@@ -12,6 +12,7 @@ mod argument;
 mod batch;
 pub mod cluster;
 mod expected;
+mod keys;
 mod kind;
 pub mod memcache;
 mod payload;
@@ -21,8 +22,9 @@ mod protocol;
 pub mod resp;
 mod template;
 
-pub use batch::{Batch, Slots};
+pub use batch::{Batch, Replied, Slots};
 pub use expected::Expected;
+pub use keys::{Keys, Split};
 pub use kind::{check, encoded_len};
 pub use payload::ValueAt;
 pub use protocol::{Decode, Decoded, Look, Protocol, ProtocolError, Reply, Silence};

@@ -318,6 +318,7 @@ fn argument(arg: &Arg, plan: &Plan) -> String {
         Piece::Lifetime(_) => "__ttl__".to_owned(),
         Piece::Reply { or } if or.is_empty() => "__reply__".to_owned(),
         Piece::Reply { or } => format!("__reply_or:{}__", String::from_utf8_lossy(or)),
+        Piece::Cas => "__cas__".to_owned(),
         Piece::Tag => "{tag}".to_owned(),
         Piece::Field(column) => {
             let columns = plan.dataset.as_ref().map_or(&[][..], |dataset| dataset.columns());

@@ -10,7 +10,7 @@ use super::Worker;
 use super::kept::Kept;
 use crate::recorder::Recorder;
 use crate::request::{Progress, Request};
-use crate::route::Route;
+use crate::route::{Completed, Route};
 
 impl<M: Copy> Request<M> {
     /// The first step of operation number `number` of a mix, not sent yet. `mark` is what the route
@@ -57,9 +57,25 @@ impl<M: Copy> Steps<M> {
         Self { operations: plan.operations(), due: Vec::new(), kept }
     }
 
-    /// The last reply to a request has come: its operation goes on or has ended.
+    /// A request has all its replies.
     #[inline]
-    pub(super) fn ended(&mut self, request: &Request<M>, recorder: &mut Recorder, now_ns: u64) {
+    pub(super) fn completed(
+        &mut self,
+        completed: Completed,
+        request: &Request<M>,
+        recorder: &mut Recorder,
+        now_ns: u64,
+    ) {
+        match completed {
+            Completed::Whole => self.ended(request, recorder, now_ns),
+            Completed::Partly => {}
+            Completed::Lost => self.kept.release(request.progress),
+        }
+    }
+
+    /// The last reply of a step has come: its operation goes on or has ended.
+    #[inline]
+    fn ended(&mut self, request: &Request<M>, recorder: &mut Recorder, now_ns: u64) {
         let Some(operations) = &self.operations else { return };
         let Progress { operation, step, missed, failed, .. } = request.progress;
         let next = operations.next_step(operation, step, missed).filter(|_| !failed);
@@ -88,7 +104,7 @@ pub(crate) fn append<M>(
     for command in request.command..request.command + request.left {
         let before = out.len();
         let at = command as usize;
-        batch.append_after(kept.value(&request.progress), request.number, at..at + 1, out);
+        batch.append_after(kept.of_operation(&request.progress), request.number, at..at + 1, out);
         recorder.sent_bytes(command, out.len() - before, request.measured);
     }
 }
