@@ -185,6 +185,10 @@ fn target(plan: &Plan, words: &mut Vec<String>) {
             words.extend(["-u".into(), format!("redis-sentinel://{}/{name}", hosts.join(","))]);
         }
         Endpoint::Unix(path) => words.extend(["-s".into(), path.display().to_string()]),
+        Endpoint::Ring { hash, .. } => {
+            words.extend(["-h".into(), target.endpoint.to_string()]);
+            words.extend(["--hash".into(), hash.name().to_owned()]);
+        }
         Endpoint::Spawned { program, args, unix, cpus } => {
             words.push(program.as_ref().map_or("--spawn".into(), |p| format!("--spawn={p}")));
             if *unix {

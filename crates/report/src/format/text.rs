@@ -132,7 +132,11 @@ fn write_server(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     };
     if server.nodes.is_empty() {
         let settings = server.config.as_ref().map_or(String::new(), |c| format!(", {}", told(c)));
-        return writeln!(out, "  {name}{settings}");
+        let ring = summary.run.plan.target.ring();
+        let several = ring.map_or(String::new(), |(servers, hash)| {
+            format!(", {} servers by {}", servers.len(), hash.name())
+        });
+        return writeln!(out, "  {name}{several}{settings}");
     }
     let mut alike: Vec<(String, usize)> = Vec::new();
     for node in server.nodes.iter().filter(|node| node.master) {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{Mix, OnError, PlanParts, Share, Stop, Window};
-use crate::{Arg, CommandSpec, KeyDist, KeySpace, Pace, Piece, ProtocolKind, Slot};
+use crate::{Arg, CommandSpec, KeyDist, KeySpace, Pace, Piece, ProtocolKind, Shard, Slot};
 
 /// Which arguments of a command are keys of strings that it reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,6 +88,18 @@ impl PlanParts {
         }
         fill.untold.dedup();
         fill
+    }
+
+    /// What prepares a server for the plan, by commands that are sent for every key, or once if they
+    /// name no key by number: all of them, whatever share of the plan is ours.
+    #[must_use]
+    pub fn prepared_by(&self) -> Vec<Self> {
+        let of = |command: &CommandSpec| {
+            let range = self.keys.range.filter(|_| has_number(command));
+            let keys = KeySpace { range, draw: KeyDist::SEQUENTIAL };
+            Self { shard: Shard::WHOLE, ..self.filled(vec![with_one_key(command)], keys) }
+        };
+        self.setup.iter().map(of).collect()
     }
 
     /// Whether a command needs nothing to be there.

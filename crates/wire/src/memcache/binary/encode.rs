@@ -48,6 +48,8 @@ const fn alone(name: &'static str, code: u8, extras: Extras, words: usize) -> Op
 
 const OPCODES: &[Opcode] = &[
     on_key("get", 0x00, Extras::None, 2),
+    // Every reply brings the token of its item.
+    on_key("gets", 0x00, Extras::None, 2),
     on_key("getk", 0x0c, Extras::None, 2),
     stores("set", 0x01, Extras::FlagsTtl),
     stores("add", 0x02, Extras::FlagsTtl),
