@@ -19,7 +19,7 @@ use workload::{Endpoint, Plan, PlanParts, ProtocolKind, Target};
 use crate::front::Several;
 use crate::probe;
 
-use crate::fill::{Filled, fill};
+use crate::fill::{Filled, fill, prepare};
 use crate::server::Server;
 use crate::server_clock::ServerClock;
 
@@ -156,7 +156,10 @@ impl<'r> Rig<'r> {
         observer: &mut dyn Observer,
     ) -> Result<Run> {
         fill(self, plan)?;
-        self.server.prepare(plan)?;
+        match plan.protocol.is_memcache() {
+            true => prepare(self, plan)?,
+            false => self.server.prepare(plan)?,
+        }
         let Some(rate_per_s) = self.probe else {
             return self.run_without_probe(plan, start_at, None, observer);
         };
@@ -279,7 +282,7 @@ impl<'r> Rig<'r> {
         interrupted: &AtomicBool,
         observer: &mut dyn Observer,
     ) -> Result<Measurement> {
-        self.server.with_cluster(plan, |cluster| {
+        self.server.with_several(plan, |several| {
             let load = runner::Job {
                 plan,
                 address: &self.server.address_now(),
@@ -287,7 +290,7 @@ impl<'r> Rig<'r> {
                 tls: self.server.tls.as_ref(),
                 local_ports: host::local_ports(),
                 start,
-                cluster,
+                several,
                 interrupted,
             };
             let run = runner::run(&load, observer);

@@ -72,6 +72,8 @@ pub struct CommandTally {
     pub bytes_out: u64,
     /// See above.
     pub bytes_in: u64,
+    /// Keys, where its replies tell how many were there.
+    pub keys: KeyCounts,
 }
 
 impl CommandTally {
@@ -86,6 +88,7 @@ impl CommandTally {
             errors: 0,
             bytes_out: 0,
             bytes_in: 0,
+            keys: KeyCounts::default(),
         }
     }
 
@@ -97,8 +100,17 @@ impl CommandTally {
 
     /// Adds all that `other` holds.
     pub fn merge(&mut self, other: &Self) {
-        let Self { service, scheduled_response, first_byte, ok, miss, errors, bytes_out, bytes_in } =
-            other;
+        let Self {
+            service,
+            scheduled_response,
+            first_byte,
+            ok,
+            miss,
+            errors,
+            bytes_out,
+            bytes_in,
+            keys,
+        } = other;
         self.service.merge(service);
         merge_optional(&mut self.scheduled_response, scheduled_response.as_ref());
         merge_optional(&mut self.first_byte, first_byte.as_ref());
@@ -107,16 +119,27 @@ impl CommandTally {
         self.errors = self.errors.saturating_add(*errors);
         self.bytes_out = self.bytes_out.saturating_add(*bytes_out);
         self.bytes_in = self.bytes_in.saturating_add(*bytes_in);
+        self.keys.merge(keys);
     }
 
     fn clear(&mut self) {
-        let Self { service, scheduled_response, first_byte, ok, miss, errors, bytes_out, bytes_in } =
-            self;
+        let Self {
+            service,
+            scheduled_response,
+            first_byte,
+            ok,
+            miss,
+            errors,
+            bytes_out,
+            bytes_in,
+            keys,
+        } = self;
         service.clear();
         scheduled_response.iter_mut().for_each(Latency::clear);
         first_byte.iter_mut().for_each(Latency::clear);
         (*ok, *miss, *errors) = (0, 0, 0);
         (*bytes_out, *bytes_in) = (0, 0);
+        *keys = KeyCounts::default();
     }
 }
 
@@ -143,8 +166,6 @@ pub struct Tally {
     pub operations: Vec<OperationTally>,
     /// Error replies of all commands.
     pub errors: ErrorCounts,
-    /// Keys of requests that may ask for several.
-    pub keys: KeyCounts,
     /// What happened to connections.
     pub connections: ConnectionTally,
     /// How late requests were sent, where they are due at times of their own.
@@ -159,7 +180,6 @@ impl Tally {
             commands: (0..shape.commands).map(|_| CommandTally::new(shape)).collect(),
             operations: (0..shape.operations).map(|_| OperationTally::new(shape)).collect(),
             errors: ErrorCounts::default(),
-            keys: KeyCounts::default(),
             connections: ConnectionTally::new(),
             lateness: shape.scheduled.then(Lateness::default),
         }
@@ -211,6 +231,14 @@ impl Tally {
         self.operations.iter().map(OperationTally::ended).fold(0, u64::saturating_add)
     }
 
+    /// The keys of all commands whose replies tell how many were there.
+    #[must_use]
+    pub fn keys(&self) -> KeyCounts {
+        let mut all = KeyCounts::default();
+        self.commands.iter().for_each(|command| all.merge(&command.keys));
+        all
+    }
+
     /// The service times of all operations together; where each is a command, of all commands.
     #[must_use]
     pub fn service(&self) -> Latency {
@@ -237,13 +265,12 @@ impl Tally {
 
     /// Adds all that `other` holds.
     pub fn merge(&mut self, other: &Self) {
-        let Self { commands, operations, errors, keys, connections, lateness } = other;
+        let Self { commands, operations, errors, connections, lateness } = other;
         assert_eq!(self.commands.len(), commands.len(), "tallies of one plan have its commands");
         assert_eq!(self.operations.len(), operations.len(), "and its operations");
         self.commands.iter_mut().zip(commands).for_each(|(a, b)| a.merge(b));
         self.operations.iter_mut().zip(operations).for_each(|(a, b)| a.merge(b));
         self.errors.merge(errors);
-        self.keys.merge(keys);
         self.connections.merge(connections);
         match (&mut self.lateness, lateness) {
             (Some(into), Some(from)) => into.merge(from),
@@ -254,9 +281,8 @@ impl Tally {
 
     /// Forgets everything and keeps the memory.
     pub fn clear(&mut self) {
-        let Self { commands, operations, errors, keys, connections, lateness } = self;
+        let Self { commands, operations, errors, connections, lateness } = self;
         operations.iter_mut().for_each(OperationTally::clear);
-        *keys = KeyCounts::default();
         lateness.iter_mut().for_each(Lateness::clear);
         commands.iter_mut().for_each(CommandTally::clear);
         *errors = ErrorCounts::default();

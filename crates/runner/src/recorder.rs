@@ -196,7 +196,7 @@ impl Recorder {
     /// Adds one reply that was settled at `now_ns`.
     #[inline]
     pub(crate) fn reply(&mut self, answer: &Answer, now_ns: u64) {
-        let Answer { answered, outcome, bytes } = answer;
+        let Answer { answered, outcome, bytes, keys } = answer;
         let (outcome, bytes) = (*outcome, *bytes);
         if !self.counts(answered.measured) {
             return;
@@ -206,6 +206,9 @@ impl Recorder {
         }
         self.fresh += 1;
         let command = self.tallies[answered.command as usize] as usize;
+        if keys.asked > 0 {
+            self.tally.commands[command].keys.add(keys.asked.into(), keys.found.into());
+        }
         if let Some(group) = &mut self.group {
             // The replies to one send that came with one read share every stamp.
             if group.command == command
@@ -230,14 +233,6 @@ impl Recorder {
             first_byte_ns: answered.first_byte_ns,
             done_ns: now_ns,
         });
-    }
-
-    /// Adds keys that a request asked for, and those of them that were there.
-    #[inline]
-    pub(crate) fn keys(&mut self, answered: &Answered, asked: u32, hits: u32) {
-        if asked > 0 && self.counts(answered.measured) {
-            self.tally.keys.add(u64::from(asked), u64::from(hits));
-        }
     }
 
     /// Adds one error reply, of that kind and text and so many bytes where they are counted.

@@ -109,7 +109,7 @@ fn blocks(plan: &Plan, address: &Address) -> (u64, u64) {
             tls: None,
             local_ports: None,
             start: runner::Start::Ready,
-            cluster: None,
+            several: None,
             interrupted: &interrupted,
         },
         &mut Nobody,

@@ -82,6 +82,7 @@ pub(crate) fn append_body(
                 template.inserts.push((at, Insert::Lifetime(*lifetime)));
             }
             Piece::Reply { or } => template.inserts.push((at, Insert::Reply(or.clone()))),
+            Piece::Cas => template.inserts.push((at, Insert::Cas(LengthForm::Decimal))),
             Piece::Value => {
                 let (at_value, later) = values.split_first().expect("a place for every value");
                 template.inserts.push((at, Insert::Value(*at_value)));
@@ -107,7 +108,7 @@ fn fixed_len(piece: &Piece, digits: Option<usize>) -> usize {
         Piece::Bytes(bytes) => bytes.len(),
         Piece::Secret(bytes) => bytes.reveal().len(),
         Piece::Fill { len, .. } => *len as usize,
-        Piece::Field(_) | Piece::Value | Piece::Lifetime(_) | Piece::Reply { .. } => 0,
+        Piece::Field(_) | Piece::Value | Piece::Lifetime(_) | Piece::Reply { .. } | Piece::Cas => 0,
         Piece::Tag => command::TAG_PLACEHOLDER.len(),
         Piece::Number(slot) => digits.unwrap_or_else(|| command::placeholder(*slot).len()),
     }

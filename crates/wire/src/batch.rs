@@ -46,6 +46,19 @@ struct CommandAt {
     operation: usize,
 }
 
+/// Stands for the token of an item where no reply brought one: no item has it.
+const NO_CAS: u64 = u64::MAX;
+
+/// A part of a template: bytes up to its end, from `start` on, with what stands in them by its place in
+/// the bytes.
+struct Span<'t> {
+    bytes: &'t [u8],
+    start: usize,
+    holes: &'t [Hole],
+    inserts: &'t [(usize, Insert)],
+    fresh: u64,
+}
+
 /// Most bytes that are set aside ahead for requests that are written anew.
 const AHEAD_MAX: u64 = 1 << 20;
 
@@ -77,7 +90,7 @@ impl Batch {
         }
         // What is appended command by command, or written anew for each send, needs no image.
         let appended =
-            plan.target.cluster.is_some() || plan.mix.is_some() || !sequence.inserts.is_empty();
+            plan.target.is_by_key() || plan.mix.is_some() || !sequence.inserts.is_empty();
         let copies = if appended { 0 } else { plan.fleet.pipeline_depth as usize };
         let mut image = sequence.bytes.repeat(copies);
         if appended {
@@ -167,17 +180,42 @@ impl Batch {
     /// The same of a request that has more than a number.
     pub fn append_of(&self, request: Given<'_>, commands: Range<usize>, out: &mut Vec<u8>) {
         let Template { bytes, holes, inserts } = &self.sequence;
-        let CommandAt { start, mut fresh, operation, .. } = self.commands[commands.start];
-        let numbers = &self.numbers[operation];
-        let last = &self.commands[commands.end - 1];
-        let first = &self.commands[commands.start];
-        let mut holes = holes[first.holes.start..last.holes.end].iter().peekable();
+        let (first, last) = (&self.commands[commands.start], &self.commands[commands.end - 1]);
+        let span = Span {
+            bytes: &bytes[..last.end],
+            start: first.start,
+            holes: &holes[first.holes.start..last.holes.end],
+            // What varies may be the last of a command: its place alone does not tell whose it is.
+            inserts: &inserts[first.inserts.start..last.inserts.end],
+            fresh: first.fresh,
+        };
+        self.write_span(span, &self.numbers[first.operation], request, out);
+    }
+
+    /// Appends a part of a command that was compiled by itself; `fresh` numbers stand before it in the
+    /// command.
+    pub(crate) fn append_part(
+        &self,
+        (part, fresh): (&Template, u64),
+        command: usize,
+        request: Given<'_>,
+        out: &mut Vec<u8>,
+    ) {
+        let Template { bytes, holes, inserts } = part;
+        let fresh = self.commands[command].fresh + fresh;
+        let span = Span { bytes, start: 0, holes, inserts, fresh };
+        self.write_span(span, self.numbers_of(command), request, out);
+    }
+
+    #[inline]
+    fn write_span(&self, span: Span<'_>, numbers: &Numbers, request: Given<'_>, out: &mut Vec<u8>) {
+        let Span { bytes, start, holes, inserts, mut fresh } = span;
+        let mut holes = holes.iter().peekable();
         let mut drawn = Drawn::default();
         let mut value = None;
         let mut at = start;
         let mut copy_until = |end: usize, drawn: &mut Drawn, out: &mut Vec<u8>| {
-            let from = at;
-            let to = out.len();
+            let (from, to) = (at, out.len());
             out.extend_from_slice(&bytes[from..end]);
             at = end;
             while let Some(hole) = holes.next_if(|hole| hole.at < end) {
@@ -187,12 +225,11 @@ impl Batch {
                 write_number(number, hole.slot, &mut out[place..place + hole.digits]);
             }
         };
-        // What varies may be the last of a command: its place alone does not tell whose it is.
-        for (place, insert) in &inserts[first.inserts.start..last.inserts.end] {
+        for (place, insert) in inserts {
             copy_until(*place, &mut drawn, out);
             self.write_insert(insert, request, numbers, &mut drawn, &mut value, out);
         }
-        copy_until(last.end, &mut drawn, out);
+        copy_until(bytes.len(), &mut drawn, out);
     }
 
     /// `last` is the value whose length was written last, which is the one that follows.
@@ -205,7 +242,7 @@ impl Batch {
         last: &mut Option<(ValueAt, Value)>,
         out: &mut Vec<u8>,
     ) {
-        let Given { number, reply, .. } = request;
+        let Given { number, replied, .. } = request;
         let cell = |column| self.dataset.as_ref().map_or(&[][..], |d| d.cell(number, column));
         let mut value = |at: &ValueAt| match (&self.payload, *last) {
             (_, Some((of, value))) if of == *at => value,
@@ -225,14 +262,16 @@ impl Batch {
                 }
             }
             Insert::Lifetime(lifetime) => append_decimal(lifetime.of(numbers.seed, number), out),
-            Insert::Reply(or) => out.extend_from_slice(reply.unwrap_or(or)),
+            Insert::Reply(or) => out.extend_from_slice(replied.value.unwrap_or(or)),
+            Insert::Cas(form) => form.write(replied.cas.unwrap_or(NO_CAS), out),
             Insert::Length { form, fixed, columns, values, lifetimes, replies } => {
                 let cells: usize = columns.iter().map(|column| cell(*column).len()).sum();
                 let values: usize = values.iter().map(|at| value(at).len).sum();
                 let lifetimes =
                     lifetimes.iter().map(|of| decimal_width(of.of(numbers.seed, number)));
                 let lifetimes: usize = lifetimes.sum();
-                let replies: usize = replies.iter().map(|or| reply.unwrap_or(or).len()).sum();
+                let replies: usize =
+                    replies.iter().map(|or| replied.value.unwrap_or(or).len()).sum();
                 form.write((fixed + cells + values + lifetimes + replies) as u64, out);
             }
         }
@@ -346,4 +385,4 @@ fn append(into: &mut Template, next: &Template, fresh: u64, values: u64) {
 
 #[cfg(test)]
 #[path = "batch_tests.rs"]
-mod tests;
+pub(crate) mod tests;

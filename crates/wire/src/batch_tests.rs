@@ -3,7 +3,7 @@ use crate::resp::Resp;
 use workload::command_line::split_operations;
 use workload::*;
 
-fn plan(line: &str, keys: KeySpace, depth: u32, dataset: Option<Dataset>) -> Plan {
+pub(crate) fn plan(line: &str, keys: KeySpace, depth: u32, dataset: Option<Dataset>) -> Plan {
     let words: Vec<Vec<u8>> = line.split(' ').map(|w| w.as_bytes().to_vec()).collect();
     let columns = dataset.as_ref().map_or(vec![], |d| d.columns().to_vec());
     let [operation] = &split_operations(&words, false, false, 100).unwrap()[..] else { panic!() };

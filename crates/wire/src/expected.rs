@@ -16,9 +16,10 @@ pub struct Expected {
     pub len: usize,
 }
 
-/// For each command of a sequence the keys whose values it asks for, as places in its operation.
+/// For each command of a sequence the keys whose values it asks for, as places in its operation; `None`
+/// where nobody knows the value.
 #[derive(Debug, Default)]
-pub(crate) struct Asked(Vec<Vec<(Slot, u64)>>);
+pub(crate) struct Asked(Vec<Vec<Option<(Slot, u64)>>>);
 
 impl Asked {
     /// Of a plan that verifies; of any other nothing.
@@ -28,14 +29,14 @@ impl Asked {
         }
         let behind = |(at, command)| {
             let before = fresh_before(at);
-            let asked = keys_asked(command).into_iter();
-            asked.map(|(slot, fresh)| (slot, fresh + before)).collect()
+            let asked = keys_asked(command, plan.protocol).into_iter();
+            asked.map(|key| key.map(|(slot, fresh)| (slot, fresh + before))).collect()
         };
         Self(plan.sequence.iter().enumerate().map(behind).collect())
     }
 
     fn key(&self, command: usize, element: usize) -> Option<(Slot, u64)> {
-        self.0.get(command)?.get(element).copied()
+        *self.0.get(command)?.get(element)?
     }
 }
 

@@ -10,14 +10,23 @@ pub struct Given<'r> {
     pub number: u64,
     /// The number of its key, where it depends on what the run has inserted.
     pub key: Option<KeyNumber>,
-    /// The value that came in the reply to an earlier step, if one came.
-    pub reply: Option<&'r [u8]>,
+    /// What replies to earlier steps of its operation brought.
+    pub replied: Replied<'r>,
 }
 
 impl From<u64> for Given<'_> {
     fn from(number: u64) -> Self {
         Self { number, ..Self::default() }
     }
+}
+
+/// What replies to earlier steps of an operation brought.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Replied<'r> {
+    /// A value, if one came.
+    pub value: Option<&'r [u8]>,
+    /// The token of the item that it is the value of, in protocols that have such tokens.
+    pub cas: Option<u64>,
 }
 
 /// The number of a key, below 2^64 - 1. As an option it takes no more room.

@@ -13,6 +13,7 @@ mod batch;
 pub mod cluster;
 mod expected;
 mod given;
+mod keys;
 mod kind;
 pub mod memcache;
 mod payload;
@@ -24,7 +25,8 @@ mod template;
 
 pub use batch::{Batch, Slots};
 pub use expected::Expected;
-pub use given::{Given, KeyNumber};
+pub use given::{Given, KeyNumber, Replied};
+pub use keys::{Keys, Split};
 pub use kind::{check, encoded_len};
 pub use payload::ValueAt;
 pub use protocol::{Decode, Decoded, Look, Protocol, ProtocolError, Reply, Silence};

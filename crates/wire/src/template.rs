@@ -33,6 +33,8 @@ pub enum Insert {
     Lifetime(Lifetime),
     /// The value that an earlier reply brought, or this where it brought none.
     Reply(Vec<u8>),
+    /// The token of an item that an earlier reply brought.
+    Cas(LengthForm),
     /// `fixed` plus the lengths of these cells, values, lifetimes and replies.
     Length {
         /// How it is written.
@@ -50,7 +52,7 @@ pub enum Insert {
     },
 }
 
-/// How a length is written.
+/// How a length, or another number of varying width, is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LengthForm {
     /// In decimal digits.
@@ -59,20 +61,18 @@ pub enum LengthForm {
     U16,
     /// In four bytes, the highest one first.
     U32,
+    /// In eight bytes, the highest one first.
+    U64,
 }
 
 impl LengthForm {
-    /// Appends a length.
+    /// Appends a number.
     pub(crate) fn write(self, length: u64, out: &mut Vec<u8>) {
         match self {
-            Self::Decimal => {
-                let mut digits = [0; 20];
-                write_digits(length, &mut digits);
-                let width = length.max(1).ilog10() as usize + 1;
-                out.extend_from_slice(&digits[20 - width..]);
-            }
+            Self::Decimal => append_decimal(length, out),
             Self::U16 => out.extend_from_slice(&(length as u16).to_be_bytes()),
             Self::U32 => out.extend_from_slice(&(length as u32).to_be_bytes()),
+            Self::U64 => out.extend_from_slice(&length.to_be_bytes()),
         }
     }
 }
@@ -96,6 +96,7 @@ impl Insert {
             Self::Value(at) => Self::Value(at.behind(fresh, before)),
             Self::Lifetime(lifetime) => Self::Lifetime(*lifetime),
             Self::Reply(or) => Self::Reply(or.clone()),
+            Self::Cas(form) => Self::Cas(*form),
             Self::Length { form, fixed, columns, values, lifetimes, replies } => Self::Length {
                 form: *form,
                 fixed: *fixed,

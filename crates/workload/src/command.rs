@@ -52,6 +52,8 @@ pub enum Piece {
         #[serde(with = "crate::bytes")]
         or: Vec<u8>,
     },
+    /// The token of the item whose value an earlier step brought (memcached's `cas`).
+    Cas,
     /// `len` bytes of the classic payload generator, beginning `skip` bytes into its stream.
     /// Kept as numbers so that a plan with a 1 GiB value stays small; see [`Lcg`].
     Fill {
@@ -180,7 +182,7 @@ impl CommandSpec {
     #[must_use]
     pub fn names_reply(&self) -> bool {
         let pieces = self.args.iter().flat_map(|arg| &arg.pieces);
-        pieces.into_iter().any(|piece| matches!(piece, Piece::Reply { .. }))
+        pieces.into_iter().any(|piece| matches!(piece, Piece::Reply { .. } | Piece::Cas))
     }
 
     /// How many values that vary are in it.
@@ -205,7 +207,7 @@ impl Piece {
             Self::Bytes(bytes) => bytes.len() as u64,
             Self::Secret(bytes) => bytes.reveal().len() as u64,
             Self::Number(_) => PLACEHOLDER_LEN as u64,
-            Self::Field(_) | Self::Value | Self::Reply { .. } => 0,
+            Self::Field(_) | Self::Value | Self::Reply { .. } | Self::Cas => 0,
             Self::Tag => TAG_PLACEHOLDER.len() as u64,
             Self::Lifetime(_) => PLACEHOLDER_LEN as u64,
             Self::Fill { len, .. } => u64::from(*len),
@@ -286,6 +288,12 @@ impl Arg {
         Self { pieces }
     }
 
+    /// Replaces every `__cas__`.
+    #[must_use]
+    pub fn with_cas(self) -> Self {
+        self.split_literals(b"__cas__", || Piece::Cas)
+    }
+
     /// Replaces every `__field:name__` by that column.
     ///
     /// # Errors
@@ -328,7 +336,8 @@ impl Arg {
                 | Piece::Tag
                 | Piece::Value
                 | Piece::Lifetime(_)
-                | Piece::Reply { .. } => return None,
+                | Piece::Reply { .. }
+                | Piece::Cas => return None,
             }
         }
         Some(out)

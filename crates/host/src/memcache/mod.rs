@@ -3,11 +3,9 @@
 //! The counterpart of [`crate::probe()`]: the same errors, another language.
 
 mod client;
-mod fill;
 mod probe;
 
 pub(crate) use client::Dialect;
 pub use client::MemcacheClient;
-pub use fill::fill;
 pub(crate) use probe::is_there;
 pub use probe::{log_in, probe};

@@ -279,7 +279,7 @@ fn value_bytes(command: &CommandSpec, key: usize, plan: &Plan) -> u64 {
         Piece::Number(_) => plan.keys.digits() as u64,
         Piece::Fill { len, .. } => u64::from(*len),
         Piece::Value | Piece::Lifetime(_) | Piece::Reply { .. } => plan.payload_bytes,
-        Piece::Secret(_) | Piece::Field(_) | Piece::Tag => 0,
+        Piece::Secret(_) | Piece::Field(_) | Piece::Tag | Piece::Cas => 0,
     });
     bytes.sum()
 }

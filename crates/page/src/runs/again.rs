@@ -185,6 +185,10 @@ fn target(plan: &Plan, words: &mut Vec<String>) {
             words.extend(["-u".into(), format!("redis-sentinel://{}/{name}", hosts.join(","))]);
         }
         Endpoint::Unix(path) => words.extend(["-s".into(), path.display().to_string()]),
+        Endpoint::Ring { hash, .. } => {
+            words.extend(["-h".into(), target.endpoint.to_string()]);
+            words.extend(["--hash".into(), hash.name().to_owned()]);
+        }
         Endpoint::Spawned { program, args, unix, cpus } => {
             words.push(program.as_ref().map_or("--spawn".into(), |p| format!("--spawn={p}")));
             if *unix {
@@ -318,6 +322,7 @@ fn argument(arg: &Arg, plan: &Plan) -> String {
         Piece::Lifetime(_) => "__ttl__".to_owned(),
         Piece::Reply { or } if or.is_empty() => "__reply__".to_owned(),
         Piece::Reply { or } => format!("__reply_or:{}__", String::from_utf8_lossy(or)),
+        Piece::Cas => "__cas__".to_owned(),
         Piece::Tag => "{tag}".to_owned(),
         Piece::Field(column) => {
             let columns = plan.dataset.as_ref().map_or(&[][..], |dataset| dataset.columns());

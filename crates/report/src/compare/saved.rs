@@ -62,13 +62,16 @@ pub fn beside(a: &Run, b: &Run) -> Vec<String> {
 }
 
 fn way(run: &Run) -> Option<String> {
-    use workload::Endpoint;
-    let unix = match &run.plan.target.endpoint {
-        Endpoint::Unix(_) => true,
-        Endpoint::Spawned { unix, .. } => *unix,
-        Endpoint::Tcp { .. } | Endpoint::Sentinel { .. } => false,
-    };
-    Some(if unix { "a unix socket" } else { "TCP" }.to_owned())
+    fn is_unix(endpoint: &workload::Endpoint) -> bool {
+        use workload::Endpoint;
+        match endpoint {
+            Endpoint::Unix(_) => true,
+            Endpoint::Spawned { unix, .. } => *unix,
+            Endpoint::Ring { servers, .. } => servers.iter().all(is_unix),
+            Endpoint::Tcp { .. } | Endpoint::Sentinel { .. } => false,
+        }
+    }
+    Some(if is_unix(&run.plan.target.endpoint) { "a unix socket" } else { "TCP" }.to_owned())
 }
 
 /// Compares two files, each by its name: test by test, all repeats of one side with all of the other.

@@ -30,6 +30,7 @@ pub(super) struct TestRecord {
     repeat: Option<Repeat>,
     requests: u64,
     errors: ErrorRecord,
+    /// Those of all commands together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     keys: Option<KeyRecord>,
     elapsed_s: f64,
@@ -109,6 +110,8 @@ pub(super) struct CommandRecord {
     bytes_out: u64,
     #[serde(default, skip_serializing_if = "is_zero")]
     bytes_in: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    keys: Option<KeyRecord>,
     latency_ms: CommandLatencies,
 }
 
@@ -252,7 +255,7 @@ impl TestRecord {
             nodes,
             ending,
         } = measurement;
-        let Tally { commands, operations: _, errors, keys, connections, lateness } = total;
+        let Tally { commands, operations: _, errors, connections, lateness } = total;
         let Timeline { interval_ns, all_ran, .. } = timeline;
         let summary = Summary::of(run);
         let different = plan.different_commands().commands;
@@ -268,7 +271,7 @@ impl TestRecord {
             repeat: *repeat,
             requests: summary.requests,
             errors: ErrorRecord::of(errors),
-            keys: KeyRecord::of(keys),
+            keys: KeyRecord::of(&total.keys()),
             elapsed_s: summary.elapsed_s,
             throughput_rps: summary.throughput_rps,
             latency_ms: Latencies {
@@ -336,7 +339,6 @@ impl TestRecord {
             commands,
             operations: OperationRecord::tallies(&self.operations, &plan)?,
             errors: self.errors.counts(),
-            keys: self.keys.map(KeyRecord::counts).unwrap_or_default(),
             connections: self.connections.tally()?,
             lateness: self.lateness_ms.as_ref().map(LatenessRecord::lateness).transpose()?,
         };
@@ -407,6 +409,7 @@ impl CommandRecord {
             errors,
             bytes_out,
             bytes_in,
+            keys,
         } = tally;
         Ok(Self {
             name,
@@ -415,6 +418,7 @@ impl CommandRecord {
             errors: *errors,
             bytes_out: *bytes_out,
             bytes_in: *bytes_in,
+            keys: KeyRecord::of(keys),
             latency_ms: CommandLatencies {
                 service: LatencyRecord::of(service)?,
                 response: scheduled_response.as_ref().map(LatencyRecord::of).transpose()?,
@@ -436,6 +440,7 @@ impl CommandRecord {
             errors: self.errors,
             bytes_out: self.bytes_out,
             bytes_in: self.bytes_in,
+            keys: self.keys.map(KeyRecord::counts).unwrap_or_default(),
         })
     }
 }

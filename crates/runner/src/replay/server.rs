@@ -34,6 +34,8 @@ pub(crate) struct Server {
     node: Option<u16>,
     /// The connections to that node.
     of_node: BTreeSet<ConnId>,
+    /// The words of the request at the start of some bytes, and its length, if it is whole.
+    frame: fn(&[u8]) -> Option<(Vec<String>, usize)>,
     answer: fn(&[String], usize) -> Vec<u8>,
     /// How much each request differs, and what it is drawn from.
     wavers: Option<(f64, Noise)>,
@@ -72,6 +74,7 @@ impl Server {
             downs: vec![],
             node: None,
             of_node: BTreeSet::new(),
+            frame: resp,
             answer: |_, _| b"+OK\r\n".to_vec(),
             wavers: None,
             fault: Fault::None,
@@ -106,6 +109,12 @@ impl Server {
     pub(crate) fn at_node(mut self, port: u16) -> Self {
         self.node = Some(port);
         self
+    }
+
+    /// Takes lines, as memcached does, and answers them with these bytes.
+    pub(crate) fn in_lines(mut self, answer: fn(&[String], usize) -> Vec<u8>) -> Self {
+        self.frame = line;
+        self.answering(answer)
     }
 
     /// Answers a request (its words, and how many came before) with these bytes.
@@ -204,11 +213,9 @@ impl Script for Server {
         held.extend_from_slice(bytes);
         let mut deliveries = Vec::new();
         let mut requests = 0;
-        while let Some((request, len)) = Value::parse(&held).unwrap() {
+        while let Some((words, len)) = (self.frame)(&held) {
             held.drain(..len);
             requests += 1;
-            let Value::Array(words) = request else { panic!("requests are arrays") };
-            let words: Vec<String> = words.iter().map(|w| w.text().unwrap()).collect();
             if now_ns >= self.interrupts_ns {
                 self.interrupted.store(true, Ordering::Relaxed);
             }
@@ -231,4 +238,23 @@ impl Script for Server {
         self.held.insert(conn, held);
         deliveries
     }
+}
+
+fn resp(bytes: &[u8]) -> Option<(Vec<String>, usize)> {
+    let (request, len) = Value::parse(bytes).unwrap()?;
+    let Value::Array(words) = request else { panic!("requests are arrays") };
+    Some((words.iter().map(|w| w.text().unwrap()).collect(), len))
+}
+
+/// A line; behind a `set` come its data, and a line end of theirs.
+fn line(bytes: &[u8]) -> Option<(Vec<String>, usize)> {
+    let end = bytes.windows(2).position(|end| end == b"\r\n")?;
+    let text = std::str::from_utf8(&bytes[..end]).unwrap();
+    let words: Vec<String> = text.split(' ').map(String::from).collect();
+    let data = match words[0].as_str() {
+        "set" => words[4].parse::<usize>().unwrap() + 2,
+        _ => 0,
+    };
+    let len = end + 2 + data;
+    (bytes.len() >= len).then_some((words, len))
 }

@@ -33,6 +33,7 @@ use crate::{Fatal, Gauges};
 use operations::Steps;
 use quiet::Answers;
 use recovery::Recovery;
+use verify::Verifier;
 
 /// How long the replies to the last requests of a run by time are waited for.
 const DRAIN_MAX_NS: u64 = 10_000_000_000;
@@ -73,8 +74,8 @@ pub(crate) struct Worker<'r, E, P: Protocol, R: Route> {
     pub(crate) batch: Batch,
     pub(crate) recorder: Recorder,
     pub(crate) steps: Steps<R::Mark>,
-    /// Whether values that come back are compared, and whether some are kept.
-    verifies: bool,
+    /// What values that come back are compared by, if they are, and whether some are kept.
+    verifier: Option<Verifier>,
     keeps: bool,
     /// Commands of a sequence.
     pub(crate) sequence_len: u32,
@@ -118,7 +119,7 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
             answers: Answers::of::<P>(plan),
             batch: Batch::new::<P>(plan),
             recorder,
-            verifies: P::SHOWS && plan.verify,
+            verifier: Verifier::of::<P>(plan),
             keeps: P::SHOWS && steps.kept.is_used(),
             steps,
             sequence_len,
@@ -319,7 +320,9 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
         }
         for connection in &mut self.connections {
             let withheld = R::withheld(&mut connection.place);
-            let unanswered = connection.requests.abandon(0, withheld).total();
+            let route = &mut self.route;
+            let lost = |request: &_| route.forsake(request).commands;
+            let unanswered = connection.requests.abandon(0, withheld, lost).total();
             self.recorder.connections().unanswered += unanswered;
             self.route.count_unanswered(&connection.place, unanswered);
         }

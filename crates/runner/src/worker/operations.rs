@@ -13,7 +13,7 @@ use super::growing::Growing;
 use super::kept::Kept;
 use crate::recorder::Recorder;
 use crate::request::{Progress, Request};
-use crate::route::Route;
+use crate::route::{Completed, Route};
 
 impl<M: Copy> Request<M> {
     /// The first step of operation number `number` of a mix, not sent yet. `mark` is what the route
@@ -48,7 +48,7 @@ impl<M> Request<M> {
     #[inline]
     pub(crate) fn given<'k>(&self, kept: &'k Kept) -> Given<'k> {
         let Self { number, progress, .. } = self;
-        Given { number: *number, key: progress.key, reply: kept.value(progress) }
+        Given { number: *number, key: progress.key, replied: kept.of_operation(progress) }
     }
 }
 
@@ -78,9 +78,25 @@ impl<M: Copy> Steps<M> {
         self.growing.lost(progress);
     }
 
-    /// The last reply to a request has come: its operation goes on or has ended.
+    /// A request has all its replies.
     #[inline]
-    pub(super) fn ended(&mut self, request: &Request<M>, recorder: &mut Recorder, now_ns: u64) {
+    pub(super) fn completed(
+        &mut self,
+        completed: Completed,
+        request: &Request<M>,
+        recorder: &mut Recorder,
+        now_ns: u64,
+    ) {
+        match completed {
+            Completed::Whole => self.ended(request, recorder, now_ns),
+            Completed::Partly => {}
+            Completed::Lost => self.forget(request.progress),
+        }
+    }
+
+    /// The last reply of a step has come: its operation goes on or has ended.
+    #[inline]
+    fn ended(&mut self, request: &Request<M>, recorder: &mut Recorder, now_ns: u64) {
         let Some(operations) = &self.operations else { return };
         let Progress { operation, step, missed, failed, .. } = request.progress;
         let next = operations.next_step(operation, step, missed).filter(|_| !failed);

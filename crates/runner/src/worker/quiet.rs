@@ -12,7 +12,7 @@ use super::operations::Steps;
 use crate::Fatal;
 use crate::connection::Connection;
 use crate::recorder::Recorder;
-use crate::request::Answer;
+use crate::request::{Answer, Keys};
 use crate::route::Route;
 
 /// What is known of each command of a sequence about its reply.
@@ -75,17 +75,19 @@ impl Answers {
                 Silence::Miss => Outcome::Miss,
             };
             oldest.progress.missed |= outcome == Outcome::Miss;
-            let Some((answered, request)) = connection.requests.settle(now_ns, sequence_len) else {
+            let Some((answered, mut request)) = connection.requests.settle(now_ns, sequence_len)
+            else {
                 break;
             };
             let place = &mut connection.place;
-            let answer = Answer { answered, outcome, bytes: 0 };
+            let keys = Keys { asked: self.keys(command), found: 0 };
+            let answer = Answer { answered, outcome, bytes: 0, keys };
             if route.counts(place, &request, &answer, now_ns) {
                 recorder.reply(&answer, now_ns);
-                recorder.keys(&answered, self.keys(command), 0);
             }
-            if request.left == 0 && route.completed(place, request, recorder, now_ns) {
-                steps.ended(&request, recorder, now_ns);
+            if request.left == 0 {
+                let completed = route.completed(place, &mut request, recorder, now_ns);
+                steps.completed(completed, &request, recorder, now_ns);
             }
         }
         Ok(())

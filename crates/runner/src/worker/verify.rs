@@ -4,13 +4,29 @@
 //! value that is another is an error of its request, of a kind of its own.
 
 use measure::CORRUPT;
-use wire::{Batch, Expected, Given, Look};
+use wire::{Batch, Expected, Given, Keys, Look, Protocol};
+use workload::Plan;
 
 use super::kept::Coming;
-use crate::request::Request;
 
 /// Bytes of both sides that are quoted.
 const QUOTED: usize = 16;
+
+/// What replies are compared by, in a plan that verifies.
+#[derive(Debug)]
+pub(super) struct Verifier {
+    /// The keys of commands, in protocols whose replies name theirs.
+    keys: Keys,
+    /// A buffer for a key.
+    key: Vec<u8>,
+}
+
+impl Verifier {
+    pub(super) fn of<P: Protocol>(plan: &Plan) -> Option<Self> {
+        let verifies = P::SHOWS && plan.verify;
+        verifies.then(|| Self { keys: Keys::of::<P>(plan), key: Vec::new() })
+    }
+}
 
 /// How far the reply that is coming in has been compared.
 #[derive(Debug, Default)]
@@ -47,17 +63,44 @@ pub(super) struct Checker<'c> {
     pub(super) given: Given<'c>,
     pub(super) command: u32,
     pub(super) comparison: &'c mut Comparison,
-    /// Where nothing is compared, only this is shown.
-    pub(super) compares: bool,
+    /// Where nothing is compared, only `coming` is shown.
+    pub(super) verifier: Option<&'c mut Verifier>,
     pub(super) coming: Option<&'c mut Coming>,
 }
 
 impl Look for Checker<'_> {
+    fn marked(&mut self, command: u32) {
+        self.command = command;
+    }
+
+    /// Keys that are not there are left out of a reply, and the others come in the order in which they
+    /// were asked for.
+    fn key(&mut self, key: &[u8]) {
+        let Some(Verifier { keys, key: asked }) = &mut self.verifier else { return };
+        let command = self.command as usize;
+        let count = keys.count(command);
+        while count > 1 && self.comparison.strings < count {
+            asked.clear();
+            let at = self.comparison.strings;
+            self.batch.append_key(keys, (command, at), self.given, asked);
+            if asked == key {
+                break;
+            }
+            self.comparison.strings += 1;
+        }
+    }
+
+    fn cas(&mut self, cas: u64) {
+        if let Some(coming) = &mut self.coming {
+            coming.cas(cas);
+        }
+    }
+
     fn begin(&mut self, len: Option<u64>) {
         if let Some(coming) = &mut self.coming {
             coming.begin(len);
         }
-        if !self.compares {
+        if self.verifier.is_none() {
             return;
         }
         let Comparison { strings, expected, passed, fault } = self.comparison;
@@ -94,23 +137,22 @@ impl Look for Checker<'_> {
 impl Comparison {
     /// The reply has ended. What was wrong with it, in words for a person, if anything was.
     #[inline]
-    pub(super) fn ended<M>(&mut self, batch: &Batch, request: &Request<M>) -> Option<String> {
+    pub(super) fn ended(
+        &mut self,
+        batch: &Batch,
+        asked: impl FnOnce() -> String,
+    ) -> Option<String> {
         self.strings = 0;
         self.expected = None;
         let fault = self.fault.take()?;
-        Some(fault.told(batch, request))
+        Some(fault.told(batch, &asked()))
     }
 }
 
 impl Fault {
     #[cold]
-    fn told<M>(&self, batch: &Batch, request: &Request<M>) -> String {
+    fn told(&self, batch: &Batch, asked: &str) -> String {
         let Self { expected, at, came } = self;
-        let mut bytes = Vec::new();
-        let command = request.command as usize;
-        let given = Given { key: request.progress.key, ..request.number.into() };
-        batch.append_of(given, command..command + 1, &mut bytes);
-        let asked = words(&bytes);
         let quoted = |bytes: &[u8]| bytes.escape_ascii().to_string();
         let len = expected.len;
         let wrong = match came {
@@ -131,7 +173,31 @@ impl Fault {
     }
 }
 
-/// A request as it would be typed.
+impl Verifier {
+    /// A request as it would be typed, of a command of this name.
+    #[cold]
+    pub(super) fn asked(
+        &self,
+        batch: &Batch,
+        (request, command): (Given<'_>, u32),
+        name: &str,
+    ) -> String {
+        let at = command as usize;
+        let mut bytes = Vec::new();
+        if self.keys.count(at) == 0 {
+            batch.append_of(request, at..at + 1, &mut bytes);
+            return words(&bytes);
+        }
+        bytes.extend_from_slice(name.to_lowercase().as_bytes());
+        for key in 0..self.keys.count(at) {
+            bytes.push(b' ');
+            batch.append_key(&self.keys, (at, key), request, &mut bytes);
+        }
+        bytes.escape_ascii().to_string()
+    }
+}
+
+/// A request of RESP as it would be typed.
 fn words(request: &[u8]) -> String {
     let Ok(Some((wire::resp::Value::Array(words), _))) = wire::resp::Value::parse(request) else {
         return request.escape_ascii().to_string();

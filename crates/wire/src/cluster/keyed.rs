@@ -64,7 +64,11 @@ impl KeyHash {
                     }
                     None => sample.extend_from_slice(command::placeholder(*slot).as_bytes()),
                 },
-                Piece::Field(_) | Piece::Value | Piece::Lifetime(_) | Piece::Reply { .. } => {
+                Piece::Field(_)
+                | Piece::Value
+                | Piece::Lifetime(_)
+                | Piece::Reply { .. }
+                | Piece::Cas => {
                     return written();
                 }
             }
@@ -136,7 +140,7 @@ fn write(
             (Piece::Field(column), _) => {
                 out.extend_from_slice(dataset.map_or(&[][..], |d| d.cell(number, *column)));
             }
-            (Piece::Value | Piece::Reply { .. }, _) => {}
+            (Piece::Value | Piece::Reply { .. } | Piece::Cas, _) => {}
             (Piece::Lifetime(lifetime), _) => {
                 append_decimal(lifetime.of(numbers.seed, number), out);
             }

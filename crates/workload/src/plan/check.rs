@@ -3,7 +3,7 @@
 use super::{Operation, Plan, PlanError, PlanParts, Share, Stop, When, limits};
 use std::ops::Range;
 
-use crate::{CommandSpec, KeySpace, Pace, Piece, Schedule, Shard, SizeBy, verify};
+use crate::{CommandSpec, Endpoint, KeySpace, Pace, Piece, Schedule, Shard, SizeBy, verify};
 
 pub(super) fn refuse(ok: bool, message: impl FnOnce() -> String) -> Result<(), PlanError> {
     if ok { Ok(()) } else { Err(PlanError(message())) }
@@ -65,6 +65,7 @@ impl PlanParts {
         refuse(self.sequence.len() <= limits::SEQUENCE_MAX, || {
             format!("a sequence holds at most {} commands, repeats included", limits::SEQUENCE_MAX)
         })?;
+        self.check_ring()?;
         self.check_mix()?;
         self.key_spaces().try_for_each(|(_, keys)| check_keys(keys))?;
         self.check_inserts()?;
@@ -118,6 +119,29 @@ impl PlanParts {
         })
     }
 
+    fn check_ring(&self) -> Result<(), PlanError> {
+        let Some((servers, _)) = self.target.ring() else { return Ok(()) };
+        let most = limits::SERVERS_MAX;
+        refuse((2..=most).contains(&servers.len()), || {
+            format!(
+                "-h: between 2 and {most} servers share out keys, and these are {}",
+                servers.len()
+            )
+        })?;
+        let places = |server: &Endpoint| matches!(server, Endpoint::Tcp { .. } | Endpoint::Unix(_));
+        let twice = servers.iter().enumerate().find(|(at, server)| servers[..*at].contains(server));
+        refuse(servers.iter().all(places), || {
+            "-h: servers that share out keys are hosts and unix sockets".to_owned()
+        })?;
+        refuse(twice.is_none(), || {
+            format!("-h: {} is named twice", twice.map_or(String::new(), |(_, s)| s.to_string()))
+        })?;
+        refuse(self.protocol.is_memcache(), || {
+            "-h: several servers are memcached's; a cluster is found from one of its nodes, with --cluster"
+                .to_owned()
+        })
+    }
+
     fn check_mix(&self) -> Result<(), PlanError> {
         if self.share == Share::PerConnection
             && let Stop::Requests(n) = self.stop
@@ -164,9 +188,10 @@ impl PlanParts {
         refuse(self.key_spaces().all(|(_, keys)| keys.range.is_some()), || {
             "--verify: -r says which keys there are, such as -r 1M".to_owned()
         })?;
-        let known = self.sequence.iter().any(|command| !verify::keys_asked(command).is_empty());
+        let asked = |command| verify::keys_asked(command, self.protocol);
+        let known = self.sequence.iter().flat_map(asked).any(|key| key.is_some());
         refuse(known, || {
-            let names = verify::names().collect::<Vec<_>>().join(", ");
+            let names = verify::names(self.protocol).collect::<Vec<_>>().join(", ");
             format!(
                 "--verify: no command asks for values by the number of their key; {names} do, such \
                  as: get key:__rand_int__"
@@ -186,10 +211,20 @@ impl PlanParts {
         };
         let early = firsts.into_iter().flat_map(|span| &self.sequence[span]);
         let others = self.setup.iter().chain(self.fill.iter().flatten());
+        let tokens = self.pieces().any(|piece| *piece == Piece::Cas);
+        refuse(!tokens || self.protocol.is_memcache(), || {
+            "__cas__ is the token of an item of memcached".to_owned()
+        })?;
         refuse(!early.chain(others).any(CommandSpec::names_reply), || {
-            "__reply__ is the value that an earlier step brought: it stands in a command after ;> or \
-             ;?, such as: get a ';>' set b __reply__"
-                .to_owned()
+            let names = "__reply__ is the value that an earlier step brought";
+            let (names, such_as) = match self.protocol.is_memcache() {
+                false => (names.to_owned(), "get a ';>' set b __reply__"),
+                true => (
+                    format!("{names}, and __cas__ its token"),
+                    "gets a ';>' cas a 0 0 __cas__ __data__",
+                ),
+            };
+            format!("{names}: it stands in a command after ;> or ;?, such as: {such_as}")
         })
     }
 

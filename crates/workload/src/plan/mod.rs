@@ -339,8 +339,8 @@ impl Plan {
         if self.share == Share::OneBudget {
             return one(given).shard(self.shard, self.keys.range.unwrap_or(1));
         }
-        // On a cluster no connection has a place of its own.
-        if self.target.cluster.is_some() {
+        // Where keys decide, no connection has a place of its own.
+        if self.target.is_by_key() {
             let all = given.map(|each| each.saturating_mul(connections));
             return one(all).shard(self.shard, self.keys.range.unwrap_or(1));
         }

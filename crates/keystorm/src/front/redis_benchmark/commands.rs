@@ -8,7 +8,7 @@ use report::Persona;
 use workload::command_line::{TypedOperation, TypedStep, split_operations};
 use workload::{
     Arg, CommandSpec, Credentials, Dataset, KeyDist, KeySpace, Mix, Operation, Pick, PlanParts,
-    Slot, Step, When, limits, secret,
+    ProtocolKind, Slot, Step, When, limits, secret,
 };
 
 use super::dataset;
@@ -92,7 +92,7 @@ pub(super) fn given(base: PlanParts, options: &Options, given: Given) -> Result<
     let Given { name, mut operations, stepped, .. } = given;
     let dataset = dataset_of(options)?;
     let values = (base.values.is_some(), base.payload_bytes as u32);
-    let mut reading = Reading::of(options, dataset.as_ref(), values);
+    let mut reading = Reading::of(options, base.protocol, dataset.as_ref(), values);
     reading.replies = stepped;
     let mut sequence = Vec::new();
     let mut sizes = Vec::new();
@@ -136,6 +136,7 @@ pub(super) fn given(base: PlanParts, options: &Options, given: Given) -> Result<
 /// Turns words into commands.
 pub(super) struct Reading<'o> {
     options: &'o Options,
+    protocol: ProtocolKind,
     dataset: Option<&'o Dataset>,
     /// Whether values are drawn, or else of which length they are and how many bytes of the stream
     /// of the peers were used up.
@@ -151,24 +152,37 @@ impl<'o> Reading<'o> {
     /// `values` says whether they are drawn, and how long they are.
     pub(super) fn of(
         options: &'o Options,
+        protocol: ProtocolKind,
         dataset: Option<&'o Dataset>,
         (varies, value_len): (bool, u32),
     ) -> Self {
-        Self { options, dataset, varies, value_len, skip: 0, has_field: false, replies: true }
+        Self {
+            options,
+            protocol,
+            dataset,
+            varies,
+            value_len,
+            skip: 0,
+            has_field: false,
+            replies: true,
+        }
     }
 
     pub(super) fn command(&mut self, words: &[Vec<u8>]) -> Result<CommandSpec, String> {
         let args: Result<Vec<Arg>, String> = words.iter().map(|word| self.arg(word)).collect();
         let command = CommandSpec { args: args?, inline: false };
         Ok(match self.options.data.ttl {
-            Some(lifetime) => command.with_lifetime(lifetime),
-            None => command,
+            // memcached's commands have a word for it.
+            Some(lifetime) if !self.protocol.is_memcache() => command.with_lifetime(lifetime),
+            _ => command,
         })
     }
 
     fn arg(&mut self, word: &[u8]) -> Result<Arg, String> {
         let arg = Arg::literal(word);
         let arg = if self.replies { arg.with_replies() } else { arg };
+        let has_tokens = self.replies && self.protocol.is_memcache();
+        let arg = if has_tokens { arg.with_cas() } else { arg };
         let arg = if self.options.server.cluster { arg.with_tags() } else { arg };
         let arg = match self.options.data.ttl {
             Some(lifetime) => arg.with_lifetimes(lifetime),

@@ -82,9 +82,14 @@ pub(in crate::front) struct Options {
 
 #[derive(Debug, clap::Args)]
 pub(in crate::front) struct ServerOptions {
-    /// Server hostname [default: 127.0.0.1]
+    /// Server hostname; several memcached servers, which share out keys: a,b:11212,c
+    /// [default: 127.0.0.1]
     #[arg(short = 'h', long, value_name = "HOST", allow_hyphen_values = true)]
     pub(in crate::front) host: Option<String>,
+    /// How several memcached servers share out keys: `ketama` or `modulo`, as libmemcached does both
+    /// [default: ketama]
+    #[arg(long, value_name = "HOW")]
+    pub(in crate::front) hash: Option<workload::RingHash>,
     /// What the server speaks: RESP, which is Redis and Valkey, or memcached's text protocol, the
     /// same with meta commands in the suite, or its binary one; -u memcache:// and --spawn=memcached
     /// say the second, too [default: resp]
@@ -98,7 +103,8 @@ pub(in crate::front) struct ServerOptions {
     #[arg(short = 's', value_name = "PATH", allow_hyphen_values = true)]
     pub(in crate::front) socket: Option<PathBuf>,
     /// Server address: redis://[[user]:password@]host[:port][/db], likewise valkey://, in TLS
-    /// rediss:// and valkeys://, or memcache:// and memcaches://, or unix:///path?db=N, or the primary that sentinels watch:
+    /// rediss:// and valkeys://, or memcache:// and memcaches:// (host[:port][,host...]), or
+    /// unix:///path?db=N, or the primary that sentinels watch:
     /// redis-sentinel://[[user:]password@]host[:26379][,host...]/NAME[/db]. Percent-encoded where
     /// needed, IPv6 in brackets
     #[arg(short = 'u', value_name = "URI", allow_hyphen_values = true)]

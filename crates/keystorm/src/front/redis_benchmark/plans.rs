@@ -101,6 +101,7 @@ pub(super) fn job(
     reads::prepare(&mut parts, &options, suite, (varies, value_len))?;
     let plans: Result<Vec<Plan>, _> = parts.into_iter().map(PlanParts::build).collect();
     let plans = plans.map_err(|e| e.to_string())?;
+    plans.iter().try_for_each(|plan| memcache::check_ring(plan, options.load.idle))?;
     plans.iter().try_for_each(runner::check_memory)?;
     let start_at = options.load.start_at;
     start_of_one(start_at, &plans)?;
@@ -346,14 +347,18 @@ fn precision(digits: Option<i64>) -> u8 {
 /// CPUs that the load may use beside a server on this machine, which takes one.
 fn spare_cpus(endpoint: &Endpoint) -> i64 {
     let cpus = std::thread::available_parallelism().map_or(1, |n| n.get() as i64);
-    let remote = match endpoint {
+    if is_remote(endpoint) { cpus } else { (cpus - 1).max(1) }
+}
+
+fn is_remote(endpoint: &Endpoint) -> bool {
+    match endpoint {
         Endpoint::Tcp { host, .. } => {
             host != "localhost" && !host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
         }
         Endpoint::Sentinel { .. } => true,
+        Endpoint::Ring { servers, .. } => servers.iter().all(is_remote),
         Endpoint::Unix(_) | Endpoint::Spawned { .. } => false,
-    };
-    if remote { cpus } else { (cpus - 1).max(1) }
+    }
 }
 
 /// What is beyond the limits of a plan is refused there.
