@@ -20,7 +20,7 @@ use crate::front::Several;
 use crate::probe;
 
 use crate::fill::{Filled, fill};
-use crate::server::Server;
+use crate::server::{Server, tls_files};
 use crate::server_clock::ServerClock;
 
 /// Files open beside the connections: standard streams, pollers, timers, libraries.
@@ -304,9 +304,12 @@ impl<'r> Rig<'r> {
     }
 
     /// The plan for clients of ours: a server that was started for the run is to them one that is
-    /// there.
+    /// there, and files that are here come with it.
     fn reached(&self, plan: &Plan) -> Result<Plan> {
         let mut parts: PlanParts = (**plan).clone();
+        if let Some(tls) = &mut parts.target.tls {
+            tls.files = Some(tls_files(tls)?);
+        }
         if matches!(parts.target.endpoint, Endpoint::Spawned { .. }) {
             parts.target.endpoint = match &self.server.address {
                 host::Address::Tcp(address) => {

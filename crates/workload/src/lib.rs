@@ -43,5 +43,7 @@ pub use secret::{Secret, SecretBytes};
 pub use shard::Shard;
 pub use sizes::{SizeBy, Sizes};
 pub use stream::{Budget, RequestStream, Turn};
-pub use target::{ClusterOptions, Credentials, Endpoint, ReadFrom, Target, TlsOptions, Verify};
+pub use target::{
+    ClusterOptions, Credentials, Endpoint, ReadFrom, Target, TlsFiles, TlsOptions, Verify,
+};
 pub use values::{Content, Values};

@@ -13,10 +13,10 @@ use crate::record::{json, place};
 use crate::server::{KEYSTORM, Server};
 
 /// A directory for the front of the PATH, with a program in it.
-struct Stand(TempDir);
+pub(crate) struct Stand(TempDir);
 
 impl Stand {
-    fn in_for(program: &str, script: &str) -> Self {
+    pub(crate) fn in_for(program: &str, script: &str) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join(program);
         fs::write(&path, format!("#!/bin/sh\n{script}")).unwrap();
@@ -24,7 +24,7 @@ impl Stand {
         Self(dir)
     }
 
-    fn before(&self, keystorm: Keystorm) -> Keystorm {
+    pub(crate) fn before(&self, keystorm: Keystorm) -> Keystorm {
         let path = std::env::var("PATH").unwrap();
         keystorm.env("PATH", format!("{}:{path}", self.0.path().display()))
     }
