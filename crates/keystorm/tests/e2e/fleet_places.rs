@@ -70,6 +70,22 @@ fn hosts_are_reached_over_ssh() {
     assert!(ran.out.contains(one), "{}", ran.out);
 }
 
+#[test]
+fn two_servers_are_compared_by_the_same_clients() {
+    // What a launcher has to give, such as the CPUs of a cluster, may be enough for one set.
+    let (server, dir) = (Server::redis(), tempfile::tempdir().unwrap());
+    let placed = dir.path().join("placed");
+    let ssh = Stand::in_for("ssh", &format!("echo x >>{}\n{SSH}", placed.display()));
+    let line = format!(
+        "compare 127.0.0.1:{0} 127.0.0.1:{0} -t set -n 100 -c 4 --repeat 1 \
+         --on ssh:a,b,program={KEYSTORM}",
+        server.port()
+    );
+    ssh.before(Keystorm::new(&line)).run().ok();
+    assert_eq!(server.calls("set"), 400);
+    assert_eq!(fs::read_to_string(placed).unwrap(), "x\n".repeat(2));
+}
+
 /// What stands in for ssh to a host whose clocks began an hour before those of this machine.
 const LATE: &str = r#"
 while [ $# -gt 2 ]; do shift; done
