@@ -41,7 +41,7 @@ test: setup-test ## Everything that must pass: formatting, lints, all tests
 test-python: ## The Python package against the program of the tests, and on a Ray of its own
 	@# Built as the tests have it: built alone it would have other features, and take as long again.
 	$(CARGO) test --locked --no-run --quiet
-	cd python && target=$$(realpath $$(cd .. && realpath $(TARGET))) && \
+	cd python && target=$$(cd .. && realpath $(TARGET)) && \
 	  PATH="$$target/debug:$$PATH" PYTHONPATH=.:$$(realpath ..)/target/test-servers/ray \
 	  KEYSTORM_SKIPPED_CHECKS="$$target/skipped-checks" python3 -m unittest -v tests.test_keystorm
 

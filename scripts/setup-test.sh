@@ -42,6 +42,12 @@ fi
 want python3 python3 python3 python3 python3
 install_wanted 'make test'
 
+# A wall clock that is off, for one test, which is skipped by name without it.
+if ! have faketime && may_install; then
+    install_packages "$(package faketime libfaketime libfaketime libfaketime)" ||
+        echo "libfaketime cannot be installed, so the test of a wrong wall clock will be skipped." >&2
+fi
+
 # Prints a Python that has pip, or nothing. The one a package brings may not be the first.
 python_with_pip() {
     for python in python3 /usr/bin/python3; do

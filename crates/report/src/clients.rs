@@ -202,7 +202,8 @@ impl Clients {
     pub fn beginning(&self) -> String {
         let (count, msec) = (self.rows.len(), |us: f64| us / 1e3);
         let (skew, bound) = (msec(self.start_skew_us), msec(self.start_skew_bound_us));
-        format!("{count} clients began within {skew:.2} ms ± {bound:.2} ms")
+        let noun = if count == 1 { "client" } else { "clients" };
+        format!("{count} {noun} began within {skew:.2} ms ± {bound:.2} ms")
     }
 }
 

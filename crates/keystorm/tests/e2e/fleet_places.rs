@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use crate::fleet::rows;
 use crate::program::Keystorm;
-use crate::real_clock::skip;
+use crate::real_clock::lacking;
 use crate::record::{json, place};
 use crate::server::{KEYSTORM, Server};
 
@@ -99,8 +99,7 @@ exec sh -c "$2"
 fn clocks_may_be_an_hour_apart() {
     let allowed = Command::new("unshare").args(["--time", "--monotonic", "3600", "true"]).output();
     if !allowed.is_ok_and(|ran| ran.status.success()) {
-        skip("clocks may be an hour apart", "unshare --time is not allowed here");
-        return;
+        return lacking("clocks_may_be_an_hour_apart", "unshare --time is not allowed here");
     }
     let (server, (_dir, file)) = (Server::redis(), place());
     let on = format!("ssh:now,late,program={KEYSTORM}");
@@ -126,6 +125,7 @@ fn what_cannot_be_placed_is_told_and_nothing_starts() {
         ("local:0".to_owned(), "say how many clients"),
         ("ssh:".to_owned(), "name the hosts"),
         ("nosuch:1".to_owned(), "keystorm-on-nosuch is not on the PATH"),
+        ("ray".to_owned(), "it needs the Python package: pip install 'keystorm[ray]'"),
     ] {
         let keystorm = server.keystorm(&format!("-t set -n 100 -c 4 --on {on}"));
         ssh().before(keystorm).run().exits(2).says(says);
