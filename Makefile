@@ -35,13 +35,15 @@ test: setup-test ## Everything that must pass: formatting, lints, all tests
 	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-6} $(CARGO) test --locked
 	@$(MAKE) --no-print-directory test-python
 	@if [ -s $(TARGET)/skipped-checks ]; then \
-	  echo "$$(wc -l <$(TARGET)/skipped-checks) checks of the real clock were skipped:"; \
+	  echo "$$(wc -l <$(TARGET)/skipped-checks) checks were skipped:"; \
 	  cat $(TARGET)/skipped-checks; fi
 
-test-python: ## The Python package against the program of the tests; Ray's tests where Ray is installed
+test-python: ## The Python package against the program of the tests, and on a Ray of its own
 	@# Built as the tests have it: built alone it would have other features, and take as long again.
 	$(CARGO) test --locked --no-run --quiet
-	cd python && PATH="$$(realpath ../$(TARGET))/debug:$$PATH" PYTHONPATH=. python3 -m unittest -v tests.test_keystorm
+	cd python && target=$$(cd .. && realpath $(TARGET)) && \
+	  PATH="$$target/debug:$$PATH" PYTHONPATH=.:$$(realpath ..)/target/test-servers/ray \
+	  KEYSTORM_SKIPPED_CHECKS="$$target/skipped-checks" python3 -m unittest -v tests.test_keystorm
 
 package: setup ## The Python package with the program inside, as a wheel in target/packages
 	$(CARGO) build --release --locked -p keystorm

@@ -1,8 +1,8 @@
 #!/bin/sh
 # Installs what the tests need: formatter and linter, redis-server with redis-benchmark and
 # redis-cli to compare with, memcached, Chromium to open pages in, and in target/test-servers, where
-# the tests look for them, a real valkey-server and Prometheus's own reader of metrics. Says nothing
-# when all is there.
+# the tests look for them, a real valkey-server, Prometheus's own reader of metrics, and Ray. Says
+# nothing when all is there. Without Ray the tests on it are skipped by name.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 . "$root/scripts/install.sh"
@@ -17,6 +17,10 @@ wheel_python=311
 # Prometheus's client for Python, whose parser reads what --metrics serves.
 metrics=$servers/python
 reader="prometheus_client==0.26.0"
+
+# For the Python that runs the tests; there is none for some.
+ray=$servers/ray
+ray_version=2.60.0
 
 need_rust
 for component in rustfmt clippy; do
@@ -37,6 +41,12 @@ if ! have chromium-browser && ! have google-chrome && [ ! -d /Applications/Chrom
 fi
 want python3 python3 python3 python3 python3
 install_wanted 'make test'
+
+# A wall clock that is off, for one test, which is skipped by name without it.
+if ! have faketime && may_install; then
+    install_packages "$(package faketime libfaketime libfaketime libfaketime)" ||
+        echo "libfaketime cannot be installed, so the test of a wrong wall clock will be skipped." >&2
+fi
 
 # Prints a Python that has pip, or nothing. The one a package brings may not be the first.
 python_with_pip() {
@@ -96,4 +106,20 @@ if [ ! -d "$metrics/prometheus_client" ]; then
     # Into a folder of its own: neither the system's packages nor the user's are touched.
     PIP_ROOT_USER_ACTION=ignore "$python" -m pip install --quiet --disable-pip-version-check \
         --no-deps --only-binary=:all: --upgrade --target "$metrics" "$reader"
+fi
+
+# Ray, for the Python that the tests run by. 80 MB to fetch, 200 MB on disk.
+fetch_ray() {
+    echo "Fetching ray $ray_version" >&2
+    for_python=$(python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+    # Into a folder of its own, whose name says that all of it is there.
+    rm -rf "$ray.new"
+    PIP_ROOT_USER_ACTION=ignore "$python" -m pip install --quiet --disable-pip-version-check \
+        --only-binary=:all: --no-compile --retries 0 --timeout 15 --python-version "$for_python" \
+        --target "$ray.new" "ray==$ray_version" && rm -rf "$ray" && mv "$ray.new" "$ray"
+}
+
+if [ ! -d "$ray/ray-$ray_version.dist-info" ]; then
+    need_pip ray
+    fetch_ray || echo "Ray cannot be fetched, so tests on it will be skipped." >&2
 fi

@@ -3,6 +3,8 @@
 //! Owns the order of the runs and when results are printed, which is after each test. What the runs
 //! say is [`report::compare`]'s business.
 
+use std::sync::atomic::AtomicBool;
+
 use anyhow::{Context, Result, anyhow, bail};
 use measure::Ending;
 use report::Run;
@@ -69,6 +71,23 @@ fn judge(comparison: &Comparison, end: End) -> Result<End> {
     }
 }
 
+/// The server of a side, for the clients of the side before it.
+fn reach<'r>(
+    plan: &Plan,
+    beside: Option<&Rig<'r>>,
+    job: &CompareJob,
+    interrupted: &'r AtomicBool,
+) -> Result<Rig<'r>> {
+    let (target, protocol, connections) = (&plan.target, plan.protocol, plan.own_connections());
+    let mut rig = match beside {
+        None => Rig::reach_for(target, protocol, connections, job.several.as_ref(), interrupted)?,
+        Some(first) => first.reach_beside(target, protocol, connections)?,
+    };
+    rig.sample = job.output.sample;
+    tell_about(&rig.server, plan, &Aside::Stderr)?;
+    Ok(rig)
+}
+
 /// Puts the load on both in turn.
 fn run_live(
     live: &LiveSides,
@@ -78,19 +97,9 @@ fn run_live(
     let interrupted = signals::interrupted().context("asking to be told of Ctrl-C")?;
     let Some([first_a, first_b]) = live.plans.first() else { bail!("there is no test to compare") };
     apples(first_a, first_b)?;
-    let reach = |plan: &Plan| -> Result<Rig<'_>> {
-        let mut rig = Rig::reach_for(
-            &plan.target,
-            plan.protocol,
-            plan.own_connections(),
-            job.several.as_ref(),
-            &interrupted,
-        )?;
-        rig.sample = job.output.sample;
-        tell_about(&rig.server, plan, &Aside::Stderr)?;
-        Ok(rig)
-    };
-    let mut rigs = [reach(first_a).context("A")?, reach(first_b).context("B")?];
+    let rig_a = reach(first_a, None, job, &interrupted).context("A")?;
+    let rig_b = reach(first_b, Some(&rig_a), job, &interrupted).context("B")?;
+    let mut rigs = [rig_a, rig_b];
     let own = rigs.each_ref().map(|rig| rig.server.is_own());
     let mut comparison = Comparison {
         subjects: [0, 1].map(|side| subject(&rigs[side], [first_a, first_b][side])),

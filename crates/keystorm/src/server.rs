@@ -1,16 +1,20 @@
 //! The server to measure: found, started if asked for, and looked at before load runs.
 
+use std::fs;
 use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result, anyhow, bail};
-use engine::{TlsContext, TlsSettings};
+use engine::{PemFile, TlsContext, TlsSettings};
 use host::{
     Listen, Login, NodeFacts, ProbeError, ServerFacts, Spawn, SpawnKind, SpawnedServer, Subject,
     Watch,
 };
 use runner::{ClusterJob, RingJob, RingServer, Several};
 use wire::cluster::{Role, Topology};
-use workload::{Credentials, Endpoint, Plan, ProtocolKind, Target, TlsOptions, Verify};
+use workload::{
+    Credentials, Endpoint, Plan, ProtocolKind, SecretBytes, Target, TlsFiles, TlsOptions, Verify,
+};
 
 use crate::sentinel::Sentinels;
 
@@ -294,7 +298,21 @@ fn tls(options: &TlsOptions, endpoint: &Endpoint) -> Result<TlsContext> {
         ciphersuites,
         groups,
         resume,
+        files,
     } = options.clone();
+    // Of what the clients of a fleet need, the one thing that does not come with the plan.
+    if let Some(directory) = cacertdir.as_ref().filter(|dir| files.is_some() && !dir.is_dir()) {
+        bail!(
+            "--cacertdir {}: there is no such directory on this client's host; put it there, or use \
+             --cacert FILE, which is carried to every client",
+            directory.display()
+        );
+    }
+    let TlsFiles { cacert: in_cacert, cert: in_cert, key: in_key } = files.unwrap_or_default();
+    let file = |path: Option<PathBuf>, content: Option<SecretBytes>| {
+        let content = content.map(|content| content.reveal().to_vec());
+        path.map(|path| PemFile { path, content })
+    };
     let host = match endpoint {
         Endpoint::Tcp { host, .. } => Some(host.clone()),
         _ => None,
@@ -308,15 +326,34 @@ fn tls(options: &TlsOptions, endpoint: &Endpoint) -> Result<TlsContext> {
         host,
         sni,
         verify,
-        cacert,
+        cacert: file(cacert, in_cacert),
         cacertdir,
-        cert,
-        key,
+        cert: file(cert, in_cert),
+        key: file(key, in_key),
         ciphers,
         ciphersuites,
         groups,
         resume,
     })?)
+}
+
+/// What is in the files that TLS needs, for clients that may be where they are not.
+///
+/// # Errors
+/// One of them can no longer be read.
+pub(crate) fn tls_files(options: &TlsOptions) -> Result<TlsFiles> {
+    let content = |option: &str, file: &Option<PathBuf>| {
+        let read = |file: &PathBuf| {
+            let bytes = fs::read(file).with_context(|| format!("{option} {}", file.display()))?;
+            Ok::<_, anyhow::Error>(SecretBytes::new(bytes))
+        };
+        file.as_ref().map(read).transpose()
+    };
+    Ok(TlsFiles {
+        cacert: content("--cacert", &options.cacert)?,
+        cert: content("--cert", &options.cert)?,
+        key: content("--key", &options.key)?,
+    })
 }
 
 /// The addresses that were found for a host go by its name.

@@ -36,7 +36,7 @@ mod warned;
 mod fixture;
 
 pub use aside::Aside;
-pub use clients::{ClientRow, Clients, Clock, client_called};
+pub use clients::{CLIENT_COLUMNS, ClientRow, Clients, Clock, client_called};
 pub use escape::escape;
 pub use format::{FORMATS, Format, FormatOptions, by_name, tells_verdicts, write_row};
 pub use hdr::HdrLog;

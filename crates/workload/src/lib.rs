@@ -44,6 +44,6 @@ pub use shard::Shard;
 pub use sizes::{SizeBy, Sizes};
 pub use stream::{Budget, RequestStream, Turn};
 pub use target::{
-    ClusterOptions, Credentials, Endpoint, ReadFrom, RingHash, Target, TlsOptions, Verify,
+    ClusterOptions, Credentials, Endpoint, ReadFrom, RingHash, Target, TlsFiles, TlsOptions, Verify,
 };
 pub use values::{Content, Values};

@@ -11,7 +11,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::in_full::is_in_full;
-use crate::secret::{Secret, shown_arguments};
+use crate::secret::{Secret, SecretBytes, shown_arguments};
 
 /// A server and the state that every connection to it is brought into before it carries load.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -226,6 +226,24 @@ pub struct TlsOptions {
     pub groups: Option<String>,
     /// Whether a connection takes up the session of an earlier one.
     pub resume: bool,
+    /// What is in the files, for a client on a host that has none of them: written in full only.
+    #[serde(default, skip_serializing_if = "is_not_carried")]
+    pub files: Option<TlsFiles>,
+}
+
+/// What is in the files that [`TlsOptions`] name.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TlsFiles {
+    /// Trusted CA certificates.
+    pub cacert: Option<SecretBytes>,
+    /// The client's certificate.
+    pub cert: Option<SecretBytes>,
+    /// Its key.
+    pub key: Option<SecretBytes>,
+}
+
+fn is_not_carried(files: &Option<TlsFiles>) -> bool {
+    files.is_none() || !is_in_full()
 }
 
 /// What of a server's certificate is checked.

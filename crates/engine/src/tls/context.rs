@@ -3,11 +3,12 @@
 //! Made once, before any worker starts, so that a file that cannot be read is told then and by its
 //! option. What is in a key is kept by OpenSSL alone and shown nowhere.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 use std::fs;
 use std::net::{IpAddr, SocketAddr};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use openssl::error::ErrorStack;
@@ -45,13 +46,13 @@ pub struct TlsSettings {
     pub verify: Verify,
     /// PEM file of trusted CA certificates (`--cacert`). Without it and the directory, those that
     /// the system trusts are.
-    pub cacert: Option<PathBuf>,
+    pub cacert: Option<PemFile>,
     /// Directory of trusted CA certificates by their hash (`--cacertdir`).
     pub cacertdir: Option<PathBuf>,
     /// PEM file of our certificate and its chain (`--cert`).
-    pub cert: Option<PathBuf>,
+    pub cert: Option<PemFile>,
     /// PEM file of its key (`--key`).
-    pub key: Option<PathBuf>,
+    pub key: Option<PemFile>,
     /// Ciphers up to TLS 1.2 (`--tls-ciphers`).
     pub ciphers: Option<String>,
     /// Ciphers of TLS 1.3 (`--tls-ciphersuites`).
@@ -60,6 +61,55 @@ pub struct TlsSettings {
     pub groups: Option<String>,
     /// Whether a connection takes up the session of an earlier one.
     pub resume: bool,
+}
+
+/// A file in PEM form, which is read when it is needed, unless what is in it is known already.
+#[derive(Clone, Default)]
+pub struct PemFile {
+    /// Where it is, or was.
+    pub path: PathBuf,
+    /// What is in it.
+    pub content: Option<Vec<u8>>,
+}
+
+impl From<PathBuf> for PemFile {
+    fn from(path: PathBuf) -> Self {
+        Self { path, content: None }
+    }
+}
+
+impl fmt::Debug for PemFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.path.fmt(f)
+    }
+}
+
+impl PemFile {
+    fn shown(&self) -> impl fmt::Display {
+        self.path.display()
+    }
+
+    fn read(&self, option: &str) -> Result<Cow<'_, [u8]>, TlsError> {
+        if let Some(content) = &self.content {
+            return Ok(content.into());
+        }
+        let read = fs::read(&self.path);
+        read.map(Cow::Owned)
+            .map_err(|e| TlsError(format!("{option} {}: {}", self.shown(), plain(&e))))
+    }
+
+    fn certificates(&self, option: &str) -> Result<Vec<X509>, TlsError> {
+        let certificates = X509::stack_from_pem(&self.read(option)?).unwrap_or_default();
+        if certificates.is_empty() {
+            Err(self.holds_no(option, "certificate"))
+        } else {
+            Ok(certificates)
+        }
+    }
+
+    fn holds_no(&self, option: &str, what: &str) -> TlsError {
+        TlsError(format!("{option} {}: there is no {what} in PEM form in it", self.shown()))
+    }
 }
 
 /// Why a context cannot be made; names the option and the file.
@@ -235,12 +285,7 @@ impl TlsContext {
 /// Which CAs are trusted.
 fn trust(builder: &mut SslContextBuilder, settings: &TlsSettings) -> Result<(), TlsError> {
     if let Some(file) = &settings.cacert {
-        let pem = read("--cacert", file)?;
-        let certificates = X509::stack_from_pem(&pem).unwrap_or_default();
-        if certificates.is_empty() {
-            return Err(no_pem("--cacert", file, "certificate"));
-        }
-        for certificate in certificates {
+        for certificate in file.certificates("--cacert")? {
             builder.cert_store_mut().add_cert(certificate).map_err(broken)?;
         }
     }
@@ -283,9 +328,14 @@ fn identify(builder: &mut SslContextBuilder, settings: &TlsSettings) -> Result<(
             return Err(TlsError("--key needs its certificate: --cert FILE".to_owned()));
         }
     };
-    read("--cert", cert)?;
-    builder.set_certificate_chain_file(cert).map_err(|_| no_pem("--cert", cert, "certificate"))?;
-    let pem = read("--key", key)?;
+    let mut chain = cert.certificates("--cert")?.into_iter();
+    if let Some(own) = chain.next() {
+        builder.set_certificate(&own).map_err(|_| cert.holds_no("--cert", "certificate"))?;
+    }
+    for issuer in chain {
+        builder.add_extra_chain_cert(issuer).map_err(broken)?;
+    }
+    let pem = key.read("--key")?;
     let mut locked = false;
     // Nobody is asked for a passphrase, which OpenSSL would do on the terminal.
     let private = PKey::private_key_from_pem_callback(&pem, |_| {
@@ -294,17 +344,17 @@ fn identify(builder: &mut SslContextBuilder, settings: &TlsSettings) -> Result<(
     });
     let private = private.map_err(|_| match locked {
         true => {
-            let shown = key.display();
+            let shown = key.shown();
             TlsError(format!(
                 "--key {shown}: it is encrypted; make a plain one for the benchmark with: openssl \
                  pkey -in {shown} -out FILE"
             ))
         }
-        false => no_pem("--key", key, "private key"),
+        false => key.holds_no("--key", "private key"),
     })?;
     // Refuses a key that is not the certificate's.
     builder.set_private_key(&private).and_then(|()| builder.check_private_key()).map_err(|_| {
-        TlsError(format!("--key {}: it is not the key of --cert {}", key.display(), cert.display()))
+        TlsError(format!("--key {}: it is not the key of --cert {}", key.shown(), cert.shown()))
     })
 }
 
@@ -384,18 +434,10 @@ impl Rejected {
     }
 }
 
-fn read(option: &str, file: &Path) -> Result<Vec<u8>, TlsError> {
-    fs::read(file).map_err(|e| TlsError(format!("{option} {}: {}", file.display(), plain(&e))))
-}
-
 /// Without the kernel's number.
 fn plain(error: &std::io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or(&text).to_owned()
-}
-
-fn no_pem(option: &str, file: &Path, what: &str) -> TlsError {
-    TlsError(format!("{option} {}: there is no {what} in PEM form in it", file.display()))
 }
 
 fn unknown(option: &str, list: &str, error: &ErrorStack) -> TlsError {
@@ -423,8 +465,16 @@ mod tests {
         let (gone, other) = (dir.path().join("gone"), dir.path().join("other"));
         fs::write(&other, "no PEM").unwrap();
         let cases = [
-            (TlsSettings { cacert: Some(gone.clone()), ..Default::default() }, "--cacert", "gone"),
-            (TlsSettings { cacert: Some(other.clone()), ..Default::default() }, "--cacert", "PEM"),
+            (
+                TlsSettings { cacert: Some(gone.clone().into()), ..Default::default() },
+                "--cacert",
+                "gone",
+            ),
+            (
+                TlsSettings { cacert: Some(other.clone().into()), ..Default::default() },
+                "--cacert",
+                "PEM",
+            ),
             (
                 TlsSettings { cacertdir: Some(gone.clone()), ..Default::default() },
                 "gone",
@@ -435,10 +485,22 @@ mod tests {
                 "--cacertdir",
                 "openssl rehash",
             ),
-            (TlsSettings { cert: Some(other.clone()), ..Default::default() }, "--cert", "--key"),
-            (TlsSettings { key: Some(other.clone()), ..Default::default() }, "--key", "--cert"),
             (
-                TlsSettings { cert: Some(other.clone()), key: Some(gone), ..Default::default() },
+                TlsSettings { cert: Some(other.clone().into()), ..Default::default() },
+                "--cert",
+                "--key",
+            ),
+            (
+                TlsSettings { key: Some(other.clone().into()), ..Default::default() },
+                "--key",
+                "--cert",
+            ),
+            (
+                TlsSettings {
+                    cert: Some(other.clone().into()),
+                    key: Some(gone.into()),
+                    ..Default::default()
+                },
                 "--cert",
                 "certificate",
             ),

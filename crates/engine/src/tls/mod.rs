@@ -24,7 +24,7 @@ use openssl::ssl::{ErrorCode, ShutdownState, Ssl, SslStream};
 
 use crate::{Address, ConnId, ConnectOptions, Engine, Event, Reason, Socket};
 pub use blocking::TlsStream;
-pub use context::{TlsContext, TlsError, TlsSettings, Verify};
+pub use context::{PemFile, TlsContext, TlsError, TlsSettings, Verify};
 use pipe::Pipe;
 use resume::Sessions;
 

@@ -29,6 +29,7 @@ mod failures;
 mod fleet;
 mod fleet_loss;
 mod fleet_places;
+mod fleet_tools;
 mod help;
 mod keys;
 mod limits;

@@ -8,6 +8,8 @@ use workload::{
     command::placeholder, secret::HIDDEN, secret::shown_arguments, suite::SUITE,
 };
 
+use report::Run;
+
 use super::Source;
 use crate::{Block, Section};
 
@@ -15,10 +17,10 @@ use crate::{Block, Section};
 pub(super) fn section(sources: &[Source<'_>]) -> Section {
     let mut lines: Vec<(Vec<String>, Vec<Names>)> = Vec::new();
     let mut secret = false;
-    for plan in sources.iter().flat_map(|source| source.runs).map(|run| &run.plan) {
-        secret |= !plan.secrets().is_empty();
+    for run in sources.iter().flat_map(|source| source.runs) {
+        secret |= !run.plan.secrets().is_empty();
         // Tests of the suite that were asked for alike are asked for together.
-        let (words, test) = command_line(plan);
+        let (words, test) = command_line(run);
         match lines.iter_mut().find(|(known, tests)| *known == words && !tests.is_empty()) {
             Some((_, tests)) if test.is_some() => tests.extend(test),
             _ => lines.push((words, test.into_iter().collect())),
@@ -58,9 +60,11 @@ fn chosen(mut tests: Vec<Names>) -> Vec<&'static str> {
 }
 
 /// The words of the command line of one test, and the names that the suite has for it, if any.
-fn command_line(plan: &Plan) -> (Vec<String>, Option<Names>) {
+fn command_line(run: &Run) -> (Vec<String>, Option<Names>) {
+    let plan = &run.plan;
     let mut words: Vec<String> = vec!["keystorm".into()];
     target(plan, &mut words);
+    let threads = clients(run, &mut words);
     let mut option = |name: &str, value: String| words.extend([name.to_owned(), value]);
     let fleet = &plan.fleet;
     option("-c", fleet.connections.to_string());
@@ -77,8 +81,8 @@ fn command_line(plan: &Plan) -> (Vec<String>, Option<Names>) {
         (Window::Batch, Some(_)) => option("--window", "batch".into()),
         (Window::Batch, None) => {}
     }
-    if fleet.multi_thread {
-        option("--threads", fleet.workers.to_string());
+    if let Some(threads) = threads {
+        option("--threads", threads.to_string());
     }
     if !plan.shard.is_whole() {
         option("--shard", format!("{}/{}", plan.shard.index, plan.shard.of));
@@ -166,6 +170,20 @@ fn command_line(plan: &Plan) -> (Vec<String>, Option<Names>) {
         command(plan, &mut words);
     }
     (words, test.map(|test| test.names))
+}
+
+/// Who puts on the load, and how many threads each has where that is to be said.
+fn clients(run: &Run, words: &mut Vec<String>) -> Option<usize> {
+    if let Some(probe) = &run.probe {
+        words.extend(["--probe".into(), probe.rate_per_s.to_string()]);
+    }
+    let placed = run.clients.as_ref().and_then(|clients| Some((clients.on.as_ref()?, clients)));
+    let Some((on, clients)) = placed else {
+        return run.plan.fleet.multi_thread.then_some(run.plan.fleet.workers.into());
+    };
+    words.extend(["--on".into(), on.clone()]);
+    // The plan has those of all together.
+    clients.rows.iter().map(|row| row.workers).max().filter(|workers| *workers > 1)
 }
 
 fn target(plan: &Plan, words: &mut Vec<String>) {

@@ -12,9 +12,7 @@ use super::closing::Closing;
 use super::redis_text;
 use crate::distribution::{self, Step};
 use crate::quantity::{COLUMNS, msec_at_most, msec_columns};
-use crate::{
-    CommandFigures, Format, FormatOptions, LatencyFigures, Probe, Repeats, Summary, escape,
-};
+use crate::{CommandFigures, Format, FormatOptions, LatencyFigures, Repeats, Summary, escape};
 
 /// See the file's head.
 pub(super) struct Text {
@@ -201,13 +199,7 @@ fn write_figures(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
         write_row("rate (requests/s)", cells.each_ref().map(String::as_str), out)?;
     }
     if let Some(probe) = &summary.run.probe {
-        let Probe { connections, rate_per_s, requests, errors, .. } = probe;
-        let errors = if *errors > 0 { format!(", {errors} errors") } else { String::new() };
-        writeln!(
-            out,
-            "  probe: {connections} quiet connections beside the load, {rate_per_s} requests/s; \
-             {requests} replies{errors}"
-        )?;
+        writeln!(out, "  probe: {}", probe.told())?;
     }
     match &summary.schedule {
         Some(schedule) => writeln!(out, "  schedule: {schedule}"),
