@@ -79,6 +79,11 @@ impl Server {
         self.spawned.is_some()
     }
 
+    /// How it was started, if it was started for the run, without passwords.
+    pub(crate) fn command_line(&self) -> Option<String> {
+        Some(shell_words::join(self.spawned.as_ref()?.command_line()))
+    }
+
     /// Who knows where the server is when it has moved.
     pub(crate) fn resolver(&self) -> Option<&dyn runner::Resolver> {
         self.sentinels.as_ref().map(|sentinels| sentinels as &dyn runner::Resolver)

@@ -2,9 +2,7 @@
 //!
 //! Ratios and what follows from them are [`report::compare`]'s; none is computed here.
 
-use report::compare::{
-    Comparison, Row, Subject, Table as Terms, TestComparison, limited, verdict, warning,
-};
+use report::compare::{Comparison, Row, Table as Terms, TestComparison, limited, verdict, warning};
 use report::{Metric, Run};
 
 use crate::runs::{self, latency_over_time, spectrum, throughput_over_time};
@@ -70,7 +68,8 @@ fn lede(test: &TestComparison, comparison: &Comparison) -> Verdict {
     let table = tables.zip(test.table).and_then(|(tables, at)| tables.get(at));
     let [a, b] = table.map_or(&comparison.subjects, |table| &table.subjects);
     // Where a schedule sets the throughput, how long requests take is what there is to know.
-    let first = if table.is_some_and(|t| t.kind == "latency") { Metric::P99 } else { Metric::Throughput };
+    let first =
+        if table.is_some_and(|t| t.kind == "latency") { Metric::P99 } else { Metric::Throughput };
     let told = |metric: Metric, name: &str| {
         let row = test.row(metric)?;
         let interval = row.interval().map_or("no interval".to_owned(), |interval| {

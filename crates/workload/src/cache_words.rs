@@ -67,9 +67,11 @@ impl CacheCommand {
             // Of the meta commands none takes several keys.
             (Self::MultiGet(keys), MemcacheText | MemcacheMeta) => with(word("get"), keys),
             (Self::MultiGet(_), MemcacheBinary) => {
-                return Err("in memcached's binary protocol a get takes one key; leave mget out, or \
+                return Err(
+                    "in memcached's binary protocol a get takes one key; leave mget out, or \
                             use memcache or memcache-meta"
-                    .to_owned());
+                        .to_owned(),
+                );
             }
             (Self::Set { key, value, lifetime }, Resp2 | Resp3) => {
                 let mut args = vec![word("SET"), key.clone(), value.clone()];
@@ -137,9 +139,11 @@ fn within_limit(seconds: &Arg) -> Result<Arg, String> {
     };
     match most {
         Some(1..=LIFETIME_MAX_S) => Ok(seconds.clone()),
-        _ => Err("a lifetime of 1 second to 30 days means the same everywhere; to memcached more is \
+        _ => Err(
+            "a lifetime of 1 second to 30 days means the same everywhere; to memcached more is \
                   a time of day"
-            .to_owned()),
+                .to_owned(),
+        ),
     }
 }
 
@@ -232,10 +236,7 @@ mod tests {
     #[test]
     fn each_protocol_has_its_own_words_for_the_same() {
         let of = |words: [&str; 4]| words.map(|w| Ok(w.to_owned())).to_vec();
-        assert_eq!(
-            said("get k:__rand_int__"),
-            of(["GET k:N", "get k:N", "mg k:N v", "get k:N"])
-        );
+        assert_eq!(said("get k:__rand_int__"), of(["GET k:N", "get k:N", "mg k:N v", "get k:N"]));
         assert_eq!(said("set k v"), of(["SET k v", "set k 0 0 v", "ms k v", "set k 0 0 v"]));
         assert_eq!(
             said("SET k v ex 60"),
@@ -248,7 +249,8 @@ mod tests {
 
     #[test]
     fn what_means_something_else_elsewhere_is_refused() {
-        for line in ["lpush k v", "incr k", "set k v nx", "set k v ex 2592001", "set k v ex 0", "get"]
+        for line in
+            ["lpush k v", "incr k", "set k v nx", "set k v ex 2592001", "set k v ex 0", "get"]
         {
             let command = CommandSpec::parse(line.split(' '));
             assert!(CacheCommand::read(&command).is_err(), "{line}");

@@ -354,7 +354,8 @@ impl Wish {
     /// Commands that a connection has in flight at most.
     fn depth(&self) -> u64 {
         let of = |test: &Test| {
-            u64::from(test.load.fleet.pipeline_depth).saturating_mul(test.load.sequence.len() as u64)
+            u64::from(test.load.fleet.pipeline_depth)
+                .saturating_mul(test.load.sequence.len() as u64)
         };
         self.tests.iter().map(of).max().unwrap_or(1)
     }

@@ -14,7 +14,8 @@ pub(super) struct Place {
 impl Place {
     /// So many cores for the servers, one CPU of each, and the other cores for the client.
     pub(super) fn of(machine: &Machine, cores: usize) -> Self {
-        let firsts = |cores: &[Vec<usize>]| cores.iter().filter_map(|c| c.first().copied()).collect();
+        let firsts =
+            |cores: &[Vec<usize>]| cores.iter().filter_map(|c| c.first().copied()).collect();
         let (servers, client): (Vec<usize>, Vec<usize>) = match machine.cores.get(cores..) {
             Some(others) if !others.is_empty() => {
                 (firsts(&machine.cores[..cores]), others.concat())

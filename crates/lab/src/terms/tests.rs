@@ -111,8 +111,11 @@ fn latencies_are_compared_at_shares_of_the_slower_ones_best() {
     let wish = wish();
     let best = [("get".to_owned(), 1000.0)];
     let table = wish.latency(&machine(2), &best).unwrap().unwrap();
-    let rates: Vec<f64> =
-        table.bouts.iter().map(|bout| bout.sides[1][0].pace.schedule().unwrap().peak_per_s()).collect();
+    let rates: Vec<f64> = table
+        .bouts
+        .iter()
+        .map(|bout| bout.sides[1][0].pace.schedule().unwrap().peak_per_s())
+        .collect();
     assert_eq!(rates, [500.0, 800.0]);
     assert!(table.bouts[0].name.starts_with("get at 500 requests/s"), "{}", table.bouts[0].name);
     assert!(wish.latency(&machine(2), &[]).unwrap().is_none());

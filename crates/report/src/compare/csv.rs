@@ -19,18 +19,18 @@ pub fn write_head(out: &mut dyn Write) -> io::Result<()> {
     write_row(&COLUMNS.map(str::to_owned), out)
 }
 
-/// The rows of a test.
+/// The rows of a test that goes by that name.
 ///
 /// # Errors
 /// As above.
-pub fn write_test(test: &TestComparison, out: &mut dyn Write) -> io::Result<()> {
+pub fn write_test(test: &TestComparison, name: &str, out: &mut dyn Write) -> io::Result<()> {
     for row in &test.rows {
         let told = test.refused.is_none();
         let interval = row.interval().filter(|_| told);
         let end = |end: Option<f64>| end.map_or(String::new(), |end| format!("{end:.6}"));
         let [a, b] = row.means.map(|mean| row.metric.written(mean));
         let cells = [
-            escape(&test.name),
+            escape(name),
             row.metric.name().to_owned(),
             a,
             b,

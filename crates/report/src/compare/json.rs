@@ -17,7 +17,8 @@ use crate::record::steady;
 /// # Errors
 /// A figure has no JSON.
 pub fn to_json(comparison: &Comparison) -> Result<String, RecordError> {
-    let Comparison { subjects: [a, b], how, complete, tests, warnings, threshold, terms } = comparison;
+    let Comparison { subjects: [a, b], how, complete, tests, warnings, threshold, terms } =
+        comparison;
     let mut document = json!({
         "schema": SCHEMA,
         "keystorm": env!("CARGO_PKG_VERSION"),

@@ -61,7 +61,7 @@ fn a_table_says_the_ratio_its_interval_and_what_follows() {
     insta::assert_snapshot!(text(&of(Pairing::None, 1, -12.0)));
     let mut csv = Vec::new();
     write_csv_head(&mut csv).unwrap();
-    write_csv_test(&of(Pairing::Blocks, 10, -12.0).tests[0], &mut csv).unwrap();
+    write_csv_test(&of(Pairing::Blocks, 10, -12.0).tests[0], "SET", &mut csv).unwrap();
     insta::assert_snapshot!(String::from_utf8(csv).unwrap());
 }
 
@@ -223,7 +223,10 @@ fn a_ratio_of_different_work_or_of_the_client_is_told_nowhere() {
     use LimitedBy::{Client, Server};
     let full = finding(100_000, 0, Server);
     for (other, said) in [
-        (finding(99_890, 110, Server), "A found 100.00 % of the keys that it was asked for and B 99.89 %"),
+        (
+            finding(99_890, 110, Server),
+            "A found 100.00 % of the keys that it was asked for and B 99.89 %",
+        ),
         (finding(100_000, 0, Client), "the client was the limit of B"),
     ] {
         let test = on_equal_terms(&full, &other);
@@ -231,7 +234,7 @@ fn a_ratio_of_different_work_or_of_the_client_is_told_nowhere() {
         let comparison = terms(test.clone());
         let ratio = format!("{:.3}", test.row(Metric::P99).unwrap().ratio.ratio);
         let mut csv = Vec::new();
-        write_csv_test(&test, &mut csv).unwrap();
+        write_csv_test(&test, "SET", &mut csv).unwrap();
         let csv = String::from_utf8(csv).unwrap();
         let json = to_json(&comparison).unwrap();
         let text = text(&comparison);

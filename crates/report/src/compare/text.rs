@@ -138,8 +138,9 @@ pub fn notes(comparison: &Comparison) -> Vec<String> {
         lines.extend(found.iter().map(|r| format!("{what}: {}", told(r, percent))));
     }
     let refused = comparison.tests.iter().filter(|test| test.refused.is_some());
-    let refused: Vec<String> =
-        refused.map(|test| format!("Not known: {}: no ratio is told", comparison.name_of(test))).collect();
+    let refused: Vec<String> = refused
+        .map(|test| format!("Not known: {}: no ratio is told", comparison.name_of(test)))
+        .collect();
     lines.extend(refused.iter().cloned());
     if regressions.found.is_empty() && regressions.unknown.is_empty() && refused.is_empty() {
         lines.push(format!("No regression of more than {percent} % was found."));
