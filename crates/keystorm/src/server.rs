@@ -138,6 +138,11 @@ impl Server {
         Ok(host::log_in(&self.address, login(target, self.tls.as_ref()))?)
     }
 
+    /// The same to a memcached.
+    pub(crate) fn memcache_client(&self, target: &Target) -> Result<host::memcache::MemcacheClient> {
+        Ok(host::memcache::log_in(&self.address, login(target, self.tls.as_ref()), self.protocol)?)
+    }
+
     /// A connection to each master that the cluster has now; `None` without a cluster.
     pub(crate) fn master_clients(
         &self,
