@@ -15,7 +15,8 @@ use wire::resp::Value;
 use workload::suite::{Origin, SUITE, SuiteShape};
 
 use crate::{
-    Clients, Evidence, Grown, Info, Load, MemcacheEvidence, Place, RoundTrips, ServerEvidence, Traffic,
+    Clients, Evidence, Grown, Info, Load, MemcacheEvidence, Place, RoundTrips, ServerEvidence,
+    Traffic,
 };
 
 /// Most round trips that are measured.

@@ -139,7 +139,10 @@ impl Server {
     }
 
     /// The same to a memcached.
-    pub(crate) fn memcache_client(&self, target: &Target) -> Result<host::memcache::MemcacheClient> {
+    pub(crate) fn memcache_client(
+        &self,
+        target: &Target,
+    ) -> Result<host::memcache::MemcacheClient> {
         Ok(host::memcache::log_in(&self.address, login(target, self.tls.as_ref()), self.protocol)?)
     }
 

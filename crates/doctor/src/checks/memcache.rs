@@ -37,7 +37,9 @@ pub(super) fn requests_at_a_time(evidence: &Evidence) -> Verdict {
     Ok(if depth > most {
         Outcome::bad(
             seen,
-            format!("a pipeline of {depth} is cut: the rest waits until other connections had a turn"),
+            format!(
+                "a pipeline of {depth} is cut: the rest waits until other connections had a turn"
+            ),
             format!("start memcached with -R {depth}"),
         )
     } else {
@@ -128,7 +130,8 @@ pub(super) fn memory(evidence: &Evidence) -> Verdict {
     let server = asked(evidence)?;
     let (used, most) = (server.number("bytes")?, server.number("limit_maxbytes")?);
     let seen = format!("{} of {} used", bytes(used), bytes(most));
-    let mend = "start memcached with a higher -m: items times (56 + key + value), and a quarter more";
+    let mend =
+        "start memcached with a higher -m: items times (56 + key + value), and a quarter more";
     Ok(if used as f64 >= most as f64 * 0.9 {
         let why = "it is full: each write evicts an item, and reads miss what is gone";
         Outcome::bad(seen, why, mend)
@@ -175,7 +178,10 @@ pub(super) fn item_size(evidence: &Evidence) -> Verdict {
     let value = evidence.load.value_bytes;
     let seen = format!("{} (-I)", bytes(most));
     Ok(if value.saturating_add(ITEM_OVERHEAD) > most {
-        let why = format!("values of {} do not fit: they are refused, and the old one is gone", bytes(value));
+        let why = format!(
+            "values of {} do not fit: they are refused, and the old one is gone",
+            bytes(value)
+        );
         let mib = (value + ITEM_OVERHEAD).div_ceil(1 << 20);
         Outcome::bad(seen, why, format!("start memcached with -I {mib}m"))
     } else {

@@ -84,8 +84,8 @@ Examples:
   To fail a build if B is surely over 5 % worse:
     $ keystorm compare redis-server valkey-server -t set --duration 0.3 --fail-on-regression 5
 
-  Redis beside memcached, as a page to publish:
-    $ keystorm compare redis-server memcached --tables core --duration 0.2 --html out.html";
+  Redis beside memcached, one core each:
+    $ keystorm compare redis-server memcached --tables core --duration 0.2";
 
 /// The load where none is given.
 const TESTS_DEFAULT: &str = "set,get";
