@@ -11,14 +11,11 @@ fn asked(evidence: &Evidence) -> Result<&MemcacheEvidence, String> {
     evidence.memcache.as_ref().ok_or_else(none)?.as_ref().map_err(Clone::clone)
 }
 
-/// From this on the replies to the `get`s of a pipeline leave together.
-const GETS_TOGETHER: (u32, u32, u32) = (1, 6, 35);
-
 pub(super) fn version(evidence: &Evidence) -> Verdict {
     let version = asked(evidence)?.text("version")?;
     let seen = format!("memcached {version}");
-    let Some(numbers) = super::server_build::numbers(version) else { return Ok(Outcome::ok(seen)) };
-    Ok(if numbers < GETS_TOGETHER && evidence.load.pipeline > 1 {
+    let apart = host::memcache::answers_gets_apart(version);
+    Ok(if apart && evidence.load.pipeline > 1 {
         Outcome::warn(
             seen,
             "up to 1.6.34 it writes the reply to each get of a pipeline with a system call of its own: \

@@ -10,7 +10,7 @@ fn info(evidence: &Evidence) -> Result<&Info, String> {
 }
 
 /// The first three numbers of a version.
-pub(super) fn numbers(version: &str) -> Option<(u32, u32, u32)> {
+fn numbers(version: &str) -> Option<(u32, u32, u32)> {
     let mut parts = version.split(['.', '-']).map(|part| part.parse().ok());
     let first = parts.next()??;
     Some((first, parts.next().flatten().unwrap_or(0), parts.next().flatten().unwrap_or(0)))

@@ -47,7 +47,7 @@ pub(crate) fn compare(job: &CompareJob) -> Result<End> {
             let names = [names[0].as_str(), names[1].as_str()];
             let comparison = compare::of_saved(names, &a, &b, job.fail_on_regression)?;
             sheet.head(&comparison)?;
-            sheet.warn(&comparison)?;
+            sheet.warn(&comparison.warnings)?;
             for test in &comparison.tests {
                 sheet.test(test, &test.name)?;
             }
@@ -126,7 +126,7 @@ fn run_live(
     let mut tell = |told: Told<'_>| match told {
         Told::First(a, b) => {
             comparison.warnings = compare::beside(a, b);
-            sheet.warn(&comparison)
+            sheet.warn(&comparison.warnings)
         }
         Told::Bout(at, [a, b]) => {
             let plan = &live.plans[at][0];

@@ -39,10 +39,10 @@ impl Sheet<'_> {
     }
 
     /// Warnings have no place in a CSV, and are in the JSON.
-    pub(super) fn warn(&mut self, comparison: &Comparison) -> Result<()> {
-        self.print("text", |out| compare::write_warnings(comparison, out))?;
+    pub(super) fn warn(&mut self, warnings: &[String]) -> Result<()> {
+        self.print("text", |out| compare::write_warnings(warnings, out))?;
         if self.output.format == "csv" {
-            for warning in &comparison.warnings {
+            for warning in warnings {
                 aside::say(format_args!("WARNING: {}", report::escape(warning)))?;
             }
         }

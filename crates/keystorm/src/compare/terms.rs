@@ -7,7 +7,7 @@ use lab::survey::Machine;
 use lab::terms::{Bout, Kind, Side, Table};
 use report::compare::{self, Comparison, Pairing, Subject, Terms, TestComparison};
 use report::{Metric, Run};
-use workload::{Endpoint, Stop, Target};
+use workload::{Endpoint, ProtocolKind, Stop, Target};
 
 use super::blocks::{self, BLOCK, Told};
 use super::corner::Corner;
@@ -124,12 +124,13 @@ impl Going<'_, '_> {
                     for (subject, run) in told.subjects.iter_mut().zip([a, b]) {
                         subject.settings = settings(run);
                     }
-                    for warning in compare::beside(a, b) {
-                        if !comparison.warnings.contains(&warning) {
-                            comparison.warnings.push(warning);
-                        }
-                    }
+                    let found = compare::beside(a, b).into_iter();
+                    let found = found.chain([a, b].into_iter().filter_map(gets_apart));
+                    let known = &comparison.warnings;
+                    let new: Vec<String> = found.filter(|text| !known.contains(text)).collect();
                     sheet.table(&told)?;
+                    sheet.warn(&new)?;
+                    comparison.warnings.extend(new);
                     if let Some(terms) = &mut comparison.terms {
                         terms.tables.push(told.clone());
                     }
@@ -158,6 +159,20 @@ impl Going<'_, '_> {
 fn settings(run: &Run) -> Vec<(String, String)> {
     let of = run.watched.servers.first().map_or(&[][..], |server| &server.settings);
     of.iter().map(|setting| (setting.name.clone(), setting.value.clone())).collect()
+}
+
+/// What pipelines of `get` measure on an older memcached.
+fn gets_apart(run: &Run) -> Option<String> {
+    let plan = &run.plan;
+    let name = run.server.name().filter(|_| plan.protocol.is_memcache())?;
+    let version = run.server.version.as_deref()?;
+    let classic = plan.protocol == ProtocolKind::MemcacheText && plan.fleet.pipeline_depth > 1;
+    (classic && host::memcache::answers_gets_apart(version)).then(|| {
+        format!(
+            "{name} writes the reply to each get of a pipeline with a system call of its own; 1.6.35 and \
+             newer do not, nor is mg concerned (--protocol memcache-meta)"
+        )
+    })
 }
 
 /// What the slower side of a test reached.

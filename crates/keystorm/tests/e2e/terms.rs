@@ -116,6 +116,9 @@ fn servers_that_are_started_for_it_make_four_tables_and_a_page() {
         assert_eq!(test["hit_percent"], serde_json::json!({ "a": 100.0, "b": 100.0 }), "{test}");
         assert!(test["figures"]["server_cpu_us_per_request"]["a"].is_number(), "{test}");
     }
+    let old = tables[0]["b"]["server"].as_str().unwrap().ends_with(" 1.6.18");
+    let apart = document["warnings"].to_string().contains("each get of a pipeline");
+    assert!(!old || apart, "{}", document["warnings"]);
     // Two processes have half of the keys of a get each.
     let split = |side: &str| {
         let figure = |name: &str| tests[6]["figures"][name][side].as_f64().unwrap();

@@ -43,7 +43,7 @@ fn comparison(tests: Vec<TestComparison>, threshold: Option<f64>) -> Comparison 
 fn text(comparison: &Comparison) -> String {
     let mut out = Vec::new();
     write_head(comparison, &mut out).unwrap();
-    write_warnings(comparison, &mut out).unwrap();
+    write_warnings(&comparison.warnings, &mut out).unwrap();
     comparison.tests.iter().for_each(|test| write_test(test, &mut out).unwrap());
     write_foot(comparison, &mut out).unwrap();
     String::from_utf8(out).unwrap()

@@ -25,9 +25,8 @@ pub fn write_head(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()
 ///
 /// # Errors
 /// As above.
-pub fn write_warnings(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
-    let mut warnings = comparison.warnings.iter();
-    warnings.try_for_each(|text| write_words(&format!("warning: {}", escape(text)), 2, out))
+pub fn write_warnings(warnings: &[String], out: &mut dyn Write) -> io::Result<()> {
+    warnings.iter().try_for_each(|text| write_words(&format!("warning: {}", escape(text)), 2, out))
 }
 
 /// What is equal, and what is left out.
