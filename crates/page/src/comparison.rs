@@ -2,7 +2,7 @@
 //!
 //! Ratios and what follows from them are [`report::compare`]'s; none is computed here.
 
-use report::compare::{Comparison, Row, Table as Terms, TestComparison, limited, verdict, warning};
+use report::compare::{self, Comparison, Row, TestComparison, limited, verdict, warning};
 use report::{Metric, Run};
 
 use crate::runs::{self, latency_over_time, spectrum, throughput_over_time};
@@ -111,13 +111,13 @@ fn subjects(comparison: &Comparison) -> Vec<Block> {
     let spoiled = spoiled.iter().map(|spoiled| warning(spoiled, comparison.runs()));
     let notes = comparison.warnings.iter().cloned().chain(spoiled);
     let notes = notes.map(|text| Block::Note(Tone::Warning, sentence(&text)));
-    let regressions = report::compare::notes(comparison).into_iter();
+    let regressions = compare::notes(comparison).into_iter();
     let regressions = regressions.map(|text| Block::Note(Tone::Plain, text));
     std::iter::once(Block::KeyValues(pairs)).chain(notes).chain(regressions).collect()
 }
 
 /// One of several tables: what it is, who its A and B are, its figures side by side, then each test.
-fn table_section(table: &Terms, tests: &[&TestComparison]) -> Section {
+fn table_section(table: &compare::Table, tests: &[&TestComparison]) -> Section {
     let mut section = Section::new(&table.title, [Block::Text(table.text.clone())]);
     for (name, subject) in ["A", "B"].into_iter().zip(&table.subjects) {
         section.blocks.push(Block::KeyValues(vec![(name.to_owned(), subject.line())]));
@@ -137,7 +137,7 @@ fn table_section(table: &Terms, tests: &[&TestComparison]) -> Section {
 }
 
 /// What the table is about, a line for each test and figure.
-fn side_by_side(table: &Terms, tests: &[&TestComparison]) -> Table {
+fn side_by_side(table: &compare::Table, tests: &[&TestComparison]) -> Table {
     let metrics = match table.kind {
         "latency" => &[Metric::P50, Metric::P99, Metric::ServerCpu][..],
         "mget" => &[Metric::Keys, Metric::Throughput, Metric::ServerCpu],

@@ -343,8 +343,9 @@ impl Wish {
     }
 
     fn place(&self, machine: &Machine, cores: usize) -> Place {
-        // Nobody moves a server that was given.
-        if self.are_given() { Place::nowhere() } else { Place::of(machine, cores) }
+        // Nobody moves a server that was given, nor what somebody has placed.
+        let placed = self.are_given() || self.cpus_given;
+        if placed { Place::nowhere() } else { Place::of(machine, cores) }
     }
 
     fn started(&self, start: Start, place: &Place) -> [Vec<Target>; 2] {

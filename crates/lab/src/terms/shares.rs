@@ -53,13 +53,14 @@ impl Shares<'_> {
             load.fleet.connections = part(load.fleet.connections.into()) as u32;
             load.seed = load.seed.wrapping_add(share as u64);
         }
-        let threads = match self.wish.threads_given {
+        let as_asked = self.wish.threads_given || self.place.client.is_empty();
+        let threads = match as_asked {
             true => usize::from(load.fleet.workers),
             false => self.place.client.len(),
         };
         let threads = (threads / count).clamp(1, load.fleet.connections.clamp(1, 500) as usize);
         (load.fleet.workers, load.fleet.multi_thread) = (threads as u16, threads > 1);
-        if !self.wish.cpus_given && !self.place.client.is_empty() {
+        if !self.place.client.is_empty() {
             let turns = self.place.client.iter().copied().cycle();
             load.fleet.cpus = turns.skip(share * threads).take(threads).collect();
         }

@@ -16,7 +16,8 @@ pub(super) enum Start {
     Threads(usize),
 }
 
-/// Memory of a side, evicted from the least recently used when it is full.
+/// Memory of a side, evicted from the least recently used when it is full: what a memcached that is
+/// started has anyway.
 const MEMORY_MB: usize = 1024;
 /// What memcached serves of a connection at a time unless it is told otherwise.
 const REQUESTS_DEFAULT: u64 = 20;
@@ -51,9 +52,7 @@ impl Start {
 
 fn memcached(workers: usize, depth: u64) -> Vec<String> {
     let at_a_time = depth.max(REQUESTS_DEFAULT);
-    ["-m", &MEMORY_MB.to_string(), "-t", &workers.to_string(), "-R", &at_a_time.to_string()]
-        .map(str::to_owned)
-        .to_vec()
+    ["-t", &workers.to_string(), "-R", &at_a_time.to_string()].map(str::to_owned).to_vec()
 }
 
 /// One of so many processes.

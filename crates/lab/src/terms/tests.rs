@@ -78,9 +78,9 @@ fn each_table_starts_what_it_is_named_for() {
     let redis = format!("my.conf --maxmemory 1024mb {evicts} --hz 5");
     assert_eq!(of(0, 0), (redis, vec![0]));
     // The pipelines of 32 are not cut.
-    assert_eq!(of(0, 1), ("-m 1024 -t 1 -R 32".to_owned(), vec![0]));
+    assert_eq!(of(0, 1), ("-t 1 -R 32".to_owned(), vec![0]));
     assert_eq!((tables[1].servers[0].len(), tables[1].servers[1].len()), (4, 1));
-    assert_eq!(of(1, 1), ("-m 1024 -t 4 -R 320".replace("320", "32"), vec![0, 1, 2, 3]));
+    assert_eq!(of(1, 1), ("-t 4 -R 32".to_owned(), vec![0, 1, 2, 3]));
     assert!(of(1, 0).0.contains("--maxmemory 256mb"), "all together have as much");
     assert!(of(2, 0).0.contains("--io-threads 4"));
     assert_eq!(tables[0].bouts[0].sides[0][0].fleet.cpus, [1, 2, 3, 4, 5, 6, 7]);

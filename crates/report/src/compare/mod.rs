@@ -231,10 +231,12 @@ impl TestComparison {
         self.table = Some(table);
         self.hit_ratios = [terms::hit_ratio(a), terms::hit_ratio(b)];
         self.refused = terms::refusal(self.hit_ratios, &self.limits, self.runs);
-        if self.refused.is_some() {
-            // The refusal says it.
-            self.warnings.retain(|warning| !warning.starts_with("the client limited"));
-        }
+        // The refusal says the one, the table the other.
+        let said = |warning: &String| {
+            self.refused.is_some() && warning.starts_with("the client limited")
+                || warning.starts_with("--rps set")
+        };
+        self.warnings.retain(|warning| !said(warning));
         self
     }
 

@@ -60,9 +60,12 @@ pub(super) fn sides(
     }
     // A command of both kinds of server, by which its server is read off a command line.
     let any = || vec![OsString::from("get"), OsString::from(KEY)];
-    let job = |at: usize, words_sent: Vec<OsString>| {
+    let job = |at: usize, words_sent: Vec<OsString>, reads: bool| {
         typed.job(|options| {
             options.send(words_sent.clone(), KEYS_DEFAULT, BYTES_DEFAULT);
+            if !reads {
+                options.read_nothing();
+            }
             options.load_default("", SECONDS_DEFAULT, WARMUP_DEFAULT);
             let word = &words[at];
             let server = options.server();
@@ -72,16 +75,17 @@ pub(super) fn sides(
         })
     };
     let side = |at: usize| -> Result<Side, UsageError> {
-        let plan = first(job(at, any())?)?;
+        let plan = first(job(at, any(), false)?)?;
         Ok(Side { target: plan.target.clone(), protocol: plan.protocol })
     };
     let sides = [side(0)?, side(1)?];
     let of_redis = usize::from(words[0].is_memcache(asked));
-    let stored = first(job(of_redis, ["set", KEY, "__data__"].map(OsString::from).to_vec())?)?;
+    let set = ["set", KEY, "__data__"].map(OsString::from).to_vec();
+    let stored = first(job(of_redis, set.clone(), false)?)?;
     let stored = stored.sequence[0].args[2].clone();
     let mut tests = Vec::new();
     for (name, words) in named_tests(typed)? {
-        let plan = first(job(of_redis, words)?)?;
+        let plan = first(job(of_redis, words.clone(), words != set)?)?;
         let name = name.unwrap_or_else(|| plan.name.clone());
         let value = own_value(&plan).unwrap_or_else(|| stored.clone());
         let load = PlanParts { setup: Vec::new(), ..(*plan).clone() };
@@ -103,7 +107,7 @@ pub(super) fn sides(
         threads_given: given(&["threads"]),
         cpus_given: given(&["cpus", "server_cpus"]),
     };
-    let of_all = job(of_redis, any())?;
+    let of_all = job(of_redis, any(), false)?;
     Ok((Sides::Terms(Box::new(TermsSides { wish, blocks: blocks(typed) })), of_all))
 }
 

@@ -157,6 +157,12 @@ impl Options {
         self.data.data_size.get_or_insert(payload::Size::Fixed(bytes));
     }
 
+    /// Asks nothing of what is read: for a command that only names a server, or reads nothing.
+    pub(super) fn read_nothing(&mut self) {
+        let data = &mut self.data;
+        (data.fill, data.hit_ratio, data.verify) = (false, None, false);
+    }
+
     /// A load for command lines that give none.
     pub(super) fn load_default(&mut self, tests: &str, seconds: f64, warmup: f64) {
         if self.data.workload.is_some() {
