@@ -12,7 +12,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 use wait4::Wait4;
 
-use crate::case::{Bare, Case};
+use crate::case::{Bare, Case, Of};
 use crate::server::Server;
 
 /// A load generator.
@@ -33,6 +33,8 @@ pub(crate) enum Words {
     Options,
     /// As `crates/engine/examples/bare` is.
     Bare,
+    /// As memtier_benchmark is.
+    Memtier,
 }
 
 /// What one run of it used and said.
@@ -77,6 +79,7 @@ impl Tool {
             .args(match self.words {
                 Words::Options => option_args(case, server, requests),
                 Words::Bare => bare_args(case, server, requests),
+                Words::Memtier => memtier_args(case, server.address(), requests),
             })
             // A password for some other server.
             .env_remove("REDISCLI_AUTH")
@@ -129,6 +132,37 @@ fn bare_args(case: &Case, server: &Server, requests: u64) -> Vec<String> {
     args
 }
 
+/// One thread, and keys of the form and range that the case stores: 100000 to 199999 of its twelve
+/// digits.
+fn memtier_args(case: &Case, address: &host::Address, requests: u64) -> Vec<String> {
+    let mut args: Vec<String> = match address {
+        host::Address::Tcp(tcp) => {
+            vec![format!("--server={}", tcp.ip()), format!("--port={}", tcp.port())]
+        }
+        host::Address::Unix(path) => vec![format!("--unix-socket={}", path.display())],
+    };
+    let Of::Memcached(own) = case.of else { return args };
+    let each = requests.div_ceil(u64::from(case.connections));
+    args.extend(
+        [
+            "--protocol=memcache_text",
+            "--threads=1",
+            "--data-size=100",
+            "--key-prefix=key:000000",
+            "--key-minimum=100000",
+            "--key-maximum=199999",
+            "--key-pattern=R:R",
+            "--hide-histogram",
+        ]
+        .map(str::to_owned),
+    );
+    args.push(format!("--clients={}", case.connections));
+    args.push(format!("--requests={each}"));
+    args.push(format!("--pipeline={}", case.pipeline));
+    args.extend(own.iter().map(|&arg| arg.to_owned()));
+    args
+}
+
 fn address_args(server: &Server) -> Vec<String> {
     match server.address() {
         host::Address::Tcp(tcp) => {
@@ -147,9 +181,13 @@ fn text_of(file: &mut File) -> io::Result<String> {
 
 /// The throughput in the output of `-q`. redis-benchmark writes its progress before it, to a pipe
 /// or a file as well, and goes back to the start of the line with `\r` instead of ending it.
+/// memtier_benchmark ends with a table whose last row is `Totals`.
 fn rate_in(output: &str) -> Option<f64> {
     let lines = output.split(['\r', '\n']);
     lines.rev().find_map(|line| {
+        if let Some(totals) = line.strip_prefix("Totals ") {
+            return totals.split_whitespace().next()?.parse().ok();
+        }
         let (before, _) = line.split_once(" requests per second")?;
         before.rsplit(' ').next()?.parse().ok()
     })
@@ -169,6 +207,7 @@ fn last_words(output: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::case::CASES;
 
     #[test]
     fn the_figure_is_behind_the_progress() {
@@ -182,6 +221,21 @@ mod tests {
         let command = "lrange mylist 0 599: 25000.00 requests per second, p50=1.5 msec\n";
         assert_eq!(rate_in(command), Some(25_000.0));
         assert_eq!(rate_in("Could not connect\n"), None);
+        let memtier = "Type         Ops/sec     Hits/sec\n-----\nGets      91205.00     91205.00\n\
+                       Totals   100325.50         0.00     91205.00\n";
+        assert_eq!(rate_in(memtier), Some(100_325.5));
+    }
+
+    #[test]
+    fn memtier_draws_from_keys_that_are_stored() {
+        let case = CASES.iter().find(|case| case.name == "memcached-get").unwrap();
+        let address = host::Address::Tcp("127.0.0.1:7000".parse().unwrap());
+        let args = memtier_args(case, &address, 1001).join(" ");
+        for part in ["--port=7000", "--clients=50 --requests=21", "--ratio=0:1", "memcache_text"] {
+            assert!(args.contains(part), "{args}");
+        }
+        let key = |number: u32| format!("key:000000{number}");
+        assert_eq!(key(199_999).len(), format!("key:{:012}", 0).len());
     }
 
     #[test]

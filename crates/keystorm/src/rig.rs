@@ -313,7 +313,8 @@ impl<'r> Rig<'r> {
         })
     }
 
-    fn run_of(&self, plan: Plan, measurement: Measurement, watched: Watched) -> Run {
+    /// The run that a measurement is, with what follows from it.
+    pub(crate) fn run_of(&self, plan: Plan, measurement: Measurement, watched: Watched) -> Run {
         let facts = self.server.facts.clone();
         let version = env!("CARGO_PKG_VERSION").to_owned();
         let mut run = Run::new(plan, measurement, facts, version, watched);

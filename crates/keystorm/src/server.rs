@@ -108,6 +108,11 @@ impl Server {
         self.spawned.is_some()
     }
 
+    /// How it was started, if it was started for the run, without passwords.
+    pub(crate) fn command_line(&self) -> Option<String> {
+        Some(shell_words::join(self.spawned.as_ref()?.command_line()))
+    }
+
     /// Who knows where the server is when it has moved.
     pub(crate) fn resolver(&self) -> Option<&dyn runner::Resolver> {
         self.sentinels.as_ref().map(|sentinels| sentinels as &dyn runner::Resolver)
@@ -160,6 +165,14 @@ impl Server {
             bail!("{}: this is asked of Redis and Valkey only, not of memcached", self.address);
         }
         Ok(host::log_in(&self.address, login(target, self.tls.as_ref()))?)
+    }
+
+    /// The same to a memcached.
+    pub(crate) fn memcache_client(
+        &self,
+        target: &Target,
+    ) -> Result<host::memcache::MemcacheClient> {
+        Ok(host::memcache::log_in(&self.address, login(target, self.tls.as_ref()), self.protocol)?)
     }
 
     /// A connection to each master that the cluster has now; `None` without a cluster.

@@ -8,6 +8,7 @@
 //! What bytes a command becomes is `wire`'s business; how they travel, `engine`'s.
 
 mod bytes;
+pub mod cache_words;
 pub mod command;
 pub mod command_line;
 pub mod dataset;
@@ -29,6 +30,7 @@ pub mod target;
 pub mod values;
 pub mod verify;
 
+pub use cache_words::CacheCommand;
 pub use command::{Arg, CommandSpec, Piece, Slot};
 pub use dataset::Dataset;
 pub use in_full::in_full;

@@ -56,6 +56,14 @@ impl MemcacheClient {
         answer.map_err(|refusal| format!("the server refused stats: {}", printable(&refusal)))
     }
 
+    /// Asks for something that is answered at once and counted nowhere: `version`.
+    ///
+    /// # Errors
+    /// There is no answer, in words for a person. A refusal is one.
+    pub fn nothing(&mut self) -> Result<(), String> {
+        self.ask(&[b"version"]).map(drop).map_err(|error| error.to_string())
+    }
+
     /// Sends a command: the error that it is answered with, if it is. Values are left out.
     pub(crate) fn ask(&mut self, words: &[&[u8]]) -> Result<Outcome, ClientError> {
         let request = self.encoded(words);

@@ -32,7 +32,7 @@ use report::{FORMATS, Format, FormatOptions, Persona};
 use workload::Plan;
 
 pub(crate) use calibrate::Calibration;
-pub(crate) use compare::{CompareJob, Live as LiveSides, Sides};
+pub(crate) use compare::{CompareJob, Live as LiveSides, Sides, TermsSides};
 pub(crate) use doctor::Checkup;
 pub(crate) use merge::MergeJob;
 pub(crate) use metrics_at::MetricsAt;

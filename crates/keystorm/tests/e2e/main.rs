@@ -58,6 +58,7 @@ mod suite;
 mod survey;
 mod sweep;
 mod terminal;
+mod terms;
 mod tls;
 mod typed;
 mod values;

@@ -21,12 +21,36 @@ const MAY_DIFFER: [&str; 9] = [
     "seed",
 ];
 
+/// Where plans differ that say the same in different protocols.
+const SAID_ELSEWISE: [&str; 3] = ["protocol", "sequence", "fill"];
+
 /// In what the plans of a test differ that are to be compared, a line for each place.
 ///
 /// # Errors
 /// A plan has no JSON.
 pub fn unlike(names: [&str; 2], a: &Plan, b: &Plan) -> Result<Vec<String>, RecordError> {
-    let found = differences(a, b, &|path| MAY_DIFFER.contains(&path))?;
+    unlike_but(names, a, b, &MAY_DIFFER)
+}
+
+/// The same of plans that were made of one, in the words of different protocols.
+///
+/// # Errors
+/// As above.
+pub fn unlike_beside_words(
+    names: [&str; 2],
+    a: &Plan,
+    b: &Plan,
+) -> Result<Vec<String>, RecordError> {
+    unlike_but(names, a, b, &[&MAY_DIFFER[..], &SAID_ELSEWISE].concat())
+}
+
+fn unlike_but(
+    names: [&str; 2],
+    a: &Plan,
+    b: &Plan,
+    passed_over: &[&str],
+) -> Result<Vec<String>, RecordError> {
+    let found = differences(a, b, &|path| passed_over.contains(&path))?;
     let line = |Difference { path, ours, theirs }| {
         format!("{path} is {ours} in {} and {theirs} in {}", names[0], names[1])
     };
@@ -144,6 +168,7 @@ pub fn of_saved(
         tests: compared,
         warnings,
         threshold,
+        terms: None,
     })
 }
 

@@ -38,7 +38,7 @@ use target::After;
 pub(super) use options::ServerOptions;
 pub(super) use target::{Rule, protocol, target};
 pub(super) use values::{
-    count, count_in, ip, percent, port, seconds, seconds_in, signed, small_count,
+    ProtocolArg, count, count_in, ip, percent, port, seconds, seconds_in, signed, small_count,
 };
 
 /// Its options, for front ends that take them beside their own.
@@ -147,6 +147,20 @@ impl Options {
     /// The server that is named.
     pub(super) fn server(&mut self) -> &mut ServerOptions {
         &mut self.server
+    }
+
+    /// A command in the place of tests, over so many keys with values of so many bytes where the
+    /// command line does not say.
+    pub(super) fn send(&mut self, words: Vec<OsString>, keys: &str, bytes: u32) {
+        (self.command, self.data.tests) = (words, None);
+        self.data.keyspace.get_or_insert_with(|| keys.to_owned());
+        self.data.data_size.get_or_insert(payload::Size::Fixed(bytes));
+    }
+
+    /// Asks nothing of what is read: for a command that only names a server, or reads nothing.
+    pub(super) fn read_nothing(&mut self) {
+        let data = &mut self.data;
+        (data.fill, data.hit_ratio, data.verify) = (false, None, false);
     }
 
     /// A load for command lines that give none.
