@@ -337,6 +337,11 @@ fn hint(bytes: &[u8]) -> &'static str {
         [b'C', b'L', b'I', b'E', b'N', b'T', b'_', ..] => {
             "this may be memcached: use --protocol memcache"
         }
+        // The settings that an HTTP/2 server begins with: <https://www.rfc-editor.org/rfc/rfc9113#section-6.5>
+        [0, 0, _, 4, 0, ..] => {
+            "it speaks HTTP/2, as the head of a Ray cluster does, whose default port is 6379 too; \
+             check -h and -p"
+        }
         [b'H', b'T', b'T', b'P', ..] => "it is a web server; check -h and -p",
         [b'S', b'S', b'H', ..] => "it is an SSH server; check -h and -p",
         _ => "check -h and -p",

@@ -199,25 +199,13 @@ pub(super) fn hash_table(evidence: &Evidence) -> Verdict {
     })
 }
 
-/// Keys and commands per second of others.
-const TRAFFIC_WARN: f64 = 10.0;
-const TRAFFIC_BAD: f64 = 1000.0;
-
 pub(super) fn traffic(evidence: &Evidence) -> Verdict {
     let server = asked(evidence)?;
     let grown = server.grown.as_ref().map_err(Clone::clone)?;
     let rate = grown.commands as f64 / grown.seconds.max(1e-3);
     let others = server.number("curr_connections").map_or(0, |n| n.saturating_sub(1));
     let seen = format!("{rate:.0} keys per second, {others} other clients");
-    let why = "the server works for others at the same time, and keys may be theirs";
-    let mend = "measure a server of its own, such as keystorm --spawn=memcached starts";
-    Ok(if rate >= TRAFFIC_BAD {
-        Outcome::bad(seen, why, mend)
-    } else if rate >= TRAFFIC_WARN {
-        Outcome::warn(seen, why, mend)
-    } else {
-        Outcome::ok(seen)
-    })
+    Ok(super::server_work::of_others(rate, seen, "--spawn=memcached"))
 }
 
 pub(super) fn backlog(evidence: &Evidence) -> Verdict {
