@@ -88,6 +88,34 @@ class Runs(unittest.TestCase):
         self.assertEqual((on_option("ray", {}), on_option("local:2", {})), ("ray", "local:2"))
 
 
+class Wheel(unittest.TestCase):
+    """What build_wheel.py makes."""
+
+    def test_a_wheel_is_installed_and_brings_the_program(self) -> None:
+        with tempfile.TemporaryDirectory() as directory:
+            program, site = Path(directory) / "program", Path(directory) / "site"
+            program.write_text('#!/bin/sh\necho "keystorm 1.2.3"\n')
+            program.chmod(0o755)
+            builder = Path(__file__).parent.parent / "build_wheel.py"
+            build = [sys.executable, str(builder), str(program), directory]
+            wheel = subprocess.run(build, capture_output=True, text=True, check=True).stdout.strip()
+            self.assertRegex(Path(wheel).name, r"^keystorm-1\.2\.3-py3-none-\w+\.whl$")
+            pip = [sys.executable, "-m", "pip"]
+            if subprocess.run([*pip, "--version"], capture_output=True, check=False).returncode != 0:
+                _skip("a wheel is installed", "this Python has no pip")
+            # With nothing but what is in it: no index is asked.
+            install = [*pip, "install", "--quiet", "--no-index", "--target", str(site), wheel]
+            quiet = {**os.environ, "PIP_ROOT_USER_ACTION": "ignore", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+            subprocess.run(install, env=quiet, check=True)
+            for name in ["keystorm", "keystorm-on-ray"]:
+                self.assertTrue((site / "bin" / name).is_file(), name)
+            command = [str(site / "bin" / "keystorm"), "--version"]
+            ran = subprocess.run(
+                command, env={**os.environ, "PYTHONPATH": str(site)}, capture_output=True, text=True, check=True
+            )
+            self.assertEqual(ran.stdout, "keystorm 1.2.3\n")
+
+
 class Settings(unittest.TestCase):
     """What keystorm-on-ray is told, and which nodes it takes."""
 
