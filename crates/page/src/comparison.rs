@@ -177,7 +177,9 @@ fn blocks(test: &TestComparison) -> Vec<Block> {
     if test.refused.is_none() {
         blocks.push(Block::Chart(ratios(test)));
     }
-    blocks.push(Block::Table(table(test)));
+    blocks.push(Block::Table(table(test, "figure", &test.rows)));
+    let operations = test.operations.iter();
+    blocks.extend(operations.map(|of| Block::Table(table(test, &of.name, &of.rows))));
     let limits = ["A was limited by", "B was limited by"].into_iter().zip(&test.limits);
     let limits = limits.map(|(name, limits)| (name.to_owned(), limited(limits)));
     blocks.push(Block::KeyValues(limits.collect()));
@@ -232,9 +234,10 @@ fn ratios(test: &TestComparison) -> Chart {
     chart
 }
 
-fn table(test: &TestComparison) -> Table {
-    let mut table = Table::new(["figure", "A", "B", "B / A", "95 % interval", "B is"]);
-    for row in &test.rows {
+/// `rows` of a test, under that name.
+fn table(test: &TestComparison, name: &str, rows: &[Row]) -> Table {
+    let mut table = Table::new([name, "A", "B", "B / A", "95 % interval", "B is"]);
+    for row in rows {
         let [a, b] = row.means.map(|mean| row.metric.written(mean));
         let [ratio, interval] = ratio_cells(test, row);
         let told = if test.refused.is_some() { "not told".to_owned() } else { verdict(row) };

@@ -79,11 +79,13 @@ fn begin(
     }
     let brief = Patience { reply: BINARY_PATIENCE, ..patience };
     match converse(address, login, dialect, brief) {
-        Err(ProbeError::Broken(ClientError::Silent { .. })) => match in_lines(address, login, brief) {
-            Some(stranger) => Err(ProbeError::Broken(stranger)),
-            // It is only slow.
-            None => converse(address, login, dialect, patience),
-        },
+        Err(ProbeError::Broken(ClientError::Silent { .. })) => {
+            match in_lines(address, login, brief) {
+                Some(stranger) => Err(ProbeError::Broken(stranger)),
+                // It is only slow.
+                None => converse(address, login, dialect, patience),
+            }
+        }
         told => told,
     }
 }

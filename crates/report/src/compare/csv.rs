@@ -19,12 +19,23 @@ pub fn write_head(out: &mut dyn Write) -> io::Result<()> {
     write_row(&COLUMNS.map(str::to_owned), out)
 }
 
-/// The rows of a test that goes by that name.
+/// The rows of a test that goes by that name, and of its operations.
 ///
 /// # Errors
 /// As above.
 pub fn write_test(test: &TestComparison, name: &str, out: &mut dyn Write) -> io::Result<()> {
-    for row in &test.rows {
+    write_rows(test, name, &test.rows, out)?;
+    let mut operations = test.operations.iter();
+    operations.try_for_each(|of| write_rows(test, &format!("{name}: {}", of.name), &of.rows, out))
+}
+
+fn write_rows(
+    test: &TestComparison,
+    name: &str,
+    rows: &[Row],
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    for row in rows {
         let told = test.refused.is_none();
         let interval = row.interval().filter(|_| told);
         let end = |end: Option<f64>| end.map_or(String::new(), |end| format!("{end:.6}"));

@@ -7,7 +7,8 @@ use statistics::Conclusion;
 use super::csv::conclusion;
 use super::text::warning;
 use super::{
-    Comparison, Limits, Regression, Row, SCHEMA, Subject, Table, Terms, TestComparison, word,
+    Comparison, Limits, OperationComparison, Regression, Row, SCHEMA, Subject, Table, Terms,
+    TestComparison, word,
 };
 use crate::RecordError;
 use crate::record::steady;
@@ -74,16 +75,23 @@ fn test(test: &TestComparison) -> Value {
     let told = test.refused.is_none();
     let warnings: Vec<String> =
         warnings.iter().cloned().chain(spoiled.iter().map(|s| warning(s, *runs))).collect();
-    let figures: Map<String, Value> =
-        rows.iter().map(|row| (row.metric.name().to_owned(), figure(row, told))).collect();
+    let figures = |rows: &[Row]| -> Map<String, Value> {
+        rows.iter().map(|row| (row.metric.name().to_owned(), figure(row, told))).collect()
+    };
     let mut document = json!({
         "name": name,
         "pairing": pairing,
         "runs": { "a": runs[0], "b": runs[1] },
-        "figures": figures,
+        "figures": figures(rows),
         "limited_by": { "a": limited(a), "b": limited(b) },
         "warnings": warnings,
     });
+    if let (false, Value::Object(fields)) = (test.operations.is_empty(), &mut document) {
+        let operation =
+            |of: &OperationComparison| json!({ "name": of.name, "figures": figures(&of.rows) });
+        let operations: Vec<Value> = test.operations.iter().map(operation).collect();
+        fields.insert("operations".to_owned(), operations.into());
+    }
     if let (Some(table), Value::Object(fields)) = (test.table, &mut document) {
         let [a, b] = test.hit_ratios;
         fields.insert("table".to_owned(), table.into());

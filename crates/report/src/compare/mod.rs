@@ -7,6 +7,7 @@
 
 mod csv;
 mod json;
+mod operations;
 mod saved;
 mod terms;
 #[cfg(test)]
@@ -25,6 +26,7 @@ use crate::{Better, Figures, LimitedBy, Metric, Run, Summary, escape};
 
 pub use csv::{write_head as write_csv_head, write_test as write_csv_test};
 pub use json::to_json;
+pub use operations::OperationComparison;
 pub use saved::{beside, of_saved, unlike, unlike_beside_words};
 pub use terms::{HITS_APART_MAX, Table, Terms};
 pub use text::{
@@ -111,6 +113,8 @@ impl Subject {
 #[derive(Debug, Clone)]
 pub struct Glance {
     figures: Figures,
+    /// Of each operation of a mix, by name.
+    operations: Vec<(String, Figures)>,
     limited_by: LimitedBy,
     warnings: Vec<String>,
     run: Arc<Run>,
@@ -121,11 +125,15 @@ impl Glance {
     #[must_use]
     pub fn of(run: &Run) -> Option<Self> {
         let complete = run.measurement.ending == Ending::Complete;
-        let glance = || Self {
-            figures: Figures::of(&Summary::of(run)),
-            limited_by: run.verdict.limited_by,
-            warnings: run.warnings.clone(),
-            run: Arc::new(run.clone()),
+        let glance = || {
+            let summary = Summary::of(run);
+            Self {
+                figures: Figures::of(&summary),
+                operations: operations::figures(&summary.operations),
+                limited_by: run.verdict.limited_by,
+                warnings: run.warnings.clone(),
+                run: Arc::new(run.clone()),
+            }
         };
         complete.then(glance)
     }
@@ -158,6 +166,8 @@ pub struct TestComparison {
     pub runs: [usize; 2],
     /// A row for each figure that both sides know.
     pub rows: Vec<Row>,
+    /// The same of each operation of a mix.
+    pub operations: Vec<OperationComparison>,
     /// What limited A and B.
     pub limits: [Limits; 2],
     /// What to know before believing a ratio.
@@ -194,12 +204,9 @@ impl TestComparison {
         b: &[Glance],
         open_loop: bool,
     ) -> Self {
-        let rows = COMPARED.into_iter().filter_map(|metric| {
-            // A bucket of a histogram is so wide; neighbours may hold the same latency.
-            let resolution =
-                if metric.is_percentile() { 0.1_f64.powi(precision.into()) } else { 0.0 };
-            row(metric, pairing, resolution, a, b)
-        });
+        let figures = [a, b].map(|side| side.iter().map(|glance| glance.figures).collect());
+        let rows = COMPARED.into_iter();
+        let rows = rows.filter_map(|metric| row(metric, pairing, precision, figures.each_ref()));
         let limits = [limits(a), limits(b)];
         let warnings = warnings(&limits, [a.len(), b.len()], open_loop);
         let mut spoiled = Vec::new();
@@ -215,6 +222,7 @@ impl TestComparison {
             pairing,
             runs: [a.len(), b.len()],
             rows: rows.collect(),
+            operations: operations::compared(pairing, precision, [a, b]),
             limits,
             warnings,
             spoiled,
@@ -238,6 +246,11 @@ impl TestComparison {
         };
         self.warnings.retain(|warning| !said(warning));
         self
+    }
+
+    /// All rows, those of its operations included.
+    pub fn all_rows(&self) -> impl Iterator<Item = &Row> {
+        self.rows.iter().chain(self.operations.iter().flat_map(|of| &of.rows))
     }
 
     /// One of its rows.
@@ -291,15 +304,11 @@ impl Row {
     }
 }
 
-fn row(
-    metric: Metric,
-    pairing: Pairing,
-    resolution: f64,
-    a: &[Glance],
-    b: &[Glance],
-) -> Option<Row> {
-    let values = |side: &[Glance]| -> Option<Vec<f64>> {
-        side.iter().map(|glance| glance.figures.get(metric)).collect()
+fn row(metric: Metric, pairing: Pairing, precision: u8, [a, b]: [&Vec<Figures>; 2]) -> Option<Row> {
+    // A bucket of a histogram is so wide; neighbours may hold the same latency.
+    let resolution = if metric.is_percentile() { 0.1_f64.powi(precision.into()) } else { 0.0 };
+    let values = |side: &[Figures]| -> Option<Vec<f64>> {
+        side.iter().map(|figures| figures.get(metric)).collect()
     };
     let values = [values(a)?, values(b)?];
     let ratio = match pairing {

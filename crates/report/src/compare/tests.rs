@@ -328,3 +328,36 @@ fn apples_and_pears_are_refused_and_every_difference_is_named() {
         .collect();
     assert!(said(single).contains("b.json has SET, SET"));
 }
+
+#[test]
+fn each_operation_of_a_mix_has_rows_of_its_own() {
+    let glances = |elapsed_ns| {
+        let mut run = fixture::mix();
+        run.measurement.elapsed_ns = elapsed_ns;
+        vec![Glance::of(&run).unwrap(); 4]
+    };
+    let (a, b) = (glances(1_000_000_000), glances(2_000_000_000));
+    let test = compared(Pairing::Blocks, &a, &b);
+    let names: Vec<&str> = test.operations.iter().map(|of| of.name.as_str()).collect();
+    assert_eq!(names, ["get", "look-aside"]);
+    let halved = |rows: &[Row]| {
+        let row = rows.iter().find(|row| row.metric == Metric::Throughput).unwrap();
+        assert!((row.ratio.ratio - 0.5).abs() < 1e-9, "{row:?}");
+        row.means[0]
+    };
+    let rates: Vec<f64> = test.operations.iter().map(|of| halved(&of.rows)).collect();
+    assert!((rates[0] / rates[1] - 9.0).abs() < 1e-9, "{rates:?}");
+    let comparison = comparison(vec![test], None);
+    let text = text(&comparison);
+    assert!(text.contains("\n  look-aside\n  requests/s "), "{text}");
+    let mut csv = Vec::new();
+    write_csv_test(&comparison.tests[0], "mix", &mut csv).unwrap();
+    let csv = String::from_utf8(csv).unwrap();
+    assert!(csv.contains("\"mix: look-aside\",\"throughput_rps\""), "{csv}");
+    let json: serde_json::Value = serde_json::from_str(&to_json(&comparison).unwrap()).unwrap();
+    let figure = &json["tests"][0]["operations"][1]["figures"]["throughput_rps"];
+    assert!(figure["ratio"].as_f64().unwrap() < 0.51, "{figure}");
+    // Other operations on the other side are not compared.
+    let plain = Glance::of(&fixture::limited()).unwrap();
+    assert!(compared(Pairing::None, &a, &[plain]).operations.is_empty());
+}

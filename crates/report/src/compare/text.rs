@@ -73,6 +73,12 @@ pub fn write_test(test: &TestComparison, out: &mut dyn Write) -> io::Result<()> 
     for row in &test.rows {
         write_line(&cells(row, told), out)?;
     }
+    for operation in &test.operations {
+        write_words(&format!("  {}", operation.name), 4, out)?;
+        for row in &operation.rows {
+            write_line(&cells(row, told), out)?;
+        }
+    }
     if let Some(why) = &test.refused {
         write_words(&format!("  {}", escape(why)), 4, out)?;
     }
@@ -92,7 +98,7 @@ pub fn write_test(test: &TestComparison, out: &mut dyn Write) -> io::Result<()> 
 /// As above.
 pub fn write_foot(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     let told = comparison.tests.iter().filter(|test| test.refused.is_none());
-    let rows = || told.clone().flat_map(|test| &test.rows);
+    let rows = || told.clone().flat_map(TestComparison::all_rows);
     let (with, without): (Vec<_>, Vec<_>) = rows().partition(|row| row.ratio.interval.is_some());
     writeln!(out)?;
     for spoiled in comparison.spoiled() {
