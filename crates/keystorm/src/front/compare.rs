@@ -84,8 +84,9 @@ const REGRESSION: &str = "fail_on_regression";
 /// Options that A and B take the place of.
 const OF_SERVERS: [&str; 5] = ["host", "port", "socket", "uri", "spawn"];
 /// Options that make no sense for two.
-const OF_ONE: [&str; 9] = [
+const OF_ONE: [&str; 10] = [
     "probe",
+    "clock",
     "hdr",
     "idle",
     "repeat",
