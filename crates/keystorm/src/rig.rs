@@ -20,7 +20,7 @@ use crate::front::Several;
 use crate::probe;
 
 use crate::fill::{Filled, fill, prepare};
-use crate::server::{Server, tls_files};
+use crate::server::Server;
 use crate::server_clock::ServerClock;
 
 /// Files open beside the connections: standard streams, pollers, timers, libraries.
@@ -327,7 +327,7 @@ impl<'r> Rig<'r> {
     fn reached(&self, plan: &Plan) -> Result<Plan> {
         let mut parts: PlanParts = (**plan).clone();
         if let Some(tls) = &mut parts.target.tls {
-            tls.files = Some(tls_files(tls)?);
+            tls.files = Some(crate::tls::files(tls)?);
         }
         if matches!(parts.target.endpoint, Endpoint::Spawned { .. }) {
             parts.target.endpoint = match &self.server.address {

@@ -1,22 +1,19 @@
 //! The server to measure: found, started if asked for, and looked at before load runs.
 
-use std::fs;
 use std::net::{SocketAddr, ToSocketAddrs};
-use std::path::PathBuf;
 
 use anyhow::{Context, Result, anyhow, bail};
-use engine::{PemFile, TlsContext, TlsSettings};
+use engine::TlsContext;
 use host::{
     Listen, Login, NodeFacts, ProbeError, ServerFacts, Spawn, SpawnKind, SpawnedServer, Subject,
     Watch,
 };
 use runner::{ClusterJob, RingJob, RingServer, Several};
 use wire::cluster::{Role, Topology};
-use workload::{
-    Credentials, Endpoint, Plan, ProtocolKind, SecretBytes, Target, TlsFiles, TlsOptions, Verify,
-};
+use workload::{Credentials, Endpoint, Plan, ProtocolKind, Target};
 
 use crate::sentinel::Sentinels;
+use crate::tls;
 
 /// A server that has answered. One that was started for the run ends with this.
 pub(crate) struct Server {
@@ -37,7 +34,11 @@ impl Server {
     /// `connections` is how many the load will open.
     pub(crate) fn reach(target: &Target, protocol: ProtocolKind, connections: u32) -> Result<Self> {
         // Before anything is started, so that a wrong file is told at once.
-        let tls = target.tls.as_ref().map(|options| tls(options, &target.endpoint)).transpose()?;
+        let tls = target
+            .tls
+            .as_ref()
+            .map(|options| tls::context(options, &target.endpoint))
+            .transpose()?;
         if let Some((servers, _)) = target.ring() {
             return Self::reach_all(target, servers, protocol, tls);
         }
@@ -57,7 +58,7 @@ impl Server {
                 (vec![spawned.address().clone()], Some(spawned))
             }
         };
-        let tls = tls.map(|tls| named(tls, &target.endpoint, &addresses));
+        let tls = tls.map(|known| tls::named(known, &target.endpoint, &addresses));
         let login = login(target, tls.as_ref());
         let (address, mut facts) =
             first_that_answers(&target.endpoint, addresses, login, protocol)?;
@@ -76,7 +77,7 @@ impl Server {
         let mut found = Vec::new();
         for server in servers {
             let addresses = resolve(server)?;
-            tls = tls.map(|tls| named(tls, server, &addresses));
+            tls = tls.map(|known| tls::named(known, server, &addresses));
             found.push(addresses);
         }
         let login = login(target, tls.as_ref());
@@ -296,87 +297,6 @@ fn login<'t>(target: &'t Target, tls: Option<&'t TlsContext>) -> Login<'t> {
         tls,
         sources: &target.sources,
     }
-}
-
-/// Reads what TLS needs.
-fn tls(options: &TlsOptions, endpoint: &Endpoint) -> Result<TlsContext> {
-    let TlsOptions {
-        sni,
-        verify,
-        cacert,
-        cacertdir,
-        cert,
-        key,
-        ciphers,
-        ciphersuites,
-        groups,
-        resume,
-        files,
-    } = options.clone();
-    // Of what the clients of a fleet need, the one thing that does not come with the plan.
-    if let Some(directory) = cacertdir.as_ref().filter(|dir| files.is_some() && !dir.is_dir()) {
-        bail!(
-            "--cacertdir {}: there is no such directory on this client's host; put it there, or use \
-             --cacert FILE, which is carried to every client",
-            directory.display()
-        );
-    }
-    let TlsFiles { cacert: in_cacert, cert: in_cert, key: in_key } = files.unwrap_or_default();
-    let file = |path: Option<PathBuf>, content: Option<SecretBytes>| {
-        let content = content.map(|content| content.reveal().to_vec());
-        path.map(|path| PemFile { path, content })
-    };
-    let host = match endpoint {
-        Endpoint::Tcp { host, .. } => Some(host.clone()),
-        _ => None,
-    };
-    let verify = match verify {
-        Verify::Host => engine::Verify::Host,
-        Verify::Chain => engine::Verify::Chain,
-        Verify::Nothing => engine::Verify::Nothing,
-    };
-    Ok(TlsContext::new(&TlsSettings {
-        host,
-        sni,
-        verify,
-        cacert: file(cacert, in_cacert),
-        cacertdir,
-        cert: file(cert, in_cert),
-        key: file(key, in_key),
-        ciphers,
-        ciphersuites,
-        groups,
-        resume,
-    })?)
-}
-
-/// What is in the files that TLS needs, for clients that may be where they are not.
-///
-/// # Errors
-/// One of them can no longer be read.
-pub(crate) fn tls_files(options: &TlsOptions) -> Result<TlsFiles> {
-    let content = |option: &str, file: &Option<PathBuf>| {
-        let read = |file: &PathBuf| {
-            let bytes = fs::read(file).with_context(|| format!("{option} {}", file.display()))?;
-            Ok::<_, anyhow::Error>(SecretBytes::new(bytes))
-        };
-        file.as_ref().map(read).transpose()
-    };
-    Ok(TlsFiles {
-        cacert: content("--cacert", &options.cacert)?,
-        cert: content("--cert", &options.cert)?,
-        key: content("--key", &options.key)?,
-    })
-}
-
-/// The addresses that were found for a host go by its name.
-fn named(tls: TlsContext, endpoint: &Endpoint, addresses: &[host::Address]) -> TlsContext {
-    let Endpoint::Tcp { host, .. } = endpoint else { return tls };
-    let ips = addresses.iter().filter_map(|address| match address {
-        host::Address::Tcp(address) => Some(address.ip()),
-        host::Address::Unix(_) => None,
-    });
-    tls.knowing(ips.map(|ip| (ip, host.clone())))
 }
 
 /// The first of these addresses of a server that answers, and what is there: a name may stand for

@@ -3,7 +3,6 @@
 //! Made once, before any worker starts, so that a file that cannot be read is told then and by its
 //! option. What is in a key is kept by OpenSSL alone and shown nowhere.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 use std::fs;
@@ -17,10 +16,11 @@ use openssl::pkey::PKey;
 use openssl::ssl::{
     Ssl, SslContext, SslContextBuilder, SslMethod, SslMode, SslOptions, SslVerifyMode,
 };
+use openssl::x509::X509Ref;
 use openssl::x509::verify::X509CheckFlags;
-use openssl::x509::{X509, X509Ref};
 
 use super::cause::{reason_of, verify};
+use super::pem::{PemFile, plain};
 use crate::Address;
 
 /// What of the server's certificate is checked.
@@ -63,58 +63,9 @@ pub struct TlsSettings {
     pub resume: bool,
 }
 
-/// A file in PEM form, which is read when it is needed, unless what is in it is known already.
-#[derive(Clone, Default)]
-pub struct PemFile {
-    /// Where it is, or was.
-    pub path: PathBuf,
-    /// What is in it.
-    pub content: Option<Vec<u8>>,
-}
-
-impl From<PathBuf> for PemFile {
-    fn from(path: PathBuf) -> Self {
-        Self { path, content: None }
-    }
-}
-
-impl fmt::Debug for PemFile {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.path.fmt(f)
-    }
-}
-
-impl PemFile {
-    fn shown(&self) -> impl fmt::Display {
-        self.path.display()
-    }
-
-    fn read(&self, option: &str) -> Result<Cow<'_, [u8]>, TlsError> {
-        if let Some(content) = &self.content {
-            return Ok(content.into());
-        }
-        let read = fs::read(&self.path);
-        read.map(Cow::Owned)
-            .map_err(|e| TlsError(format!("{option} {}: {}", self.shown(), plain(&e))))
-    }
-
-    fn certificates(&self, option: &str) -> Result<Vec<X509>, TlsError> {
-        let certificates = X509::stack_from_pem(&self.read(option)?).unwrap_or_default();
-        if certificates.is_empty() {
-            Err(self.holds_no(option, "certificate"))
-        } else {
-            Ok(certificates)
-        }
-    }
-
-    fn holds_no(&self, option: &str, what: &str) -> TlsError {
-        TlsError(format!("{option} {}: there is no {what} in PEM form in it", self.shown()))
-    }
-}
-
 /// Why a context cannot be made; names the option and the file.
 #[derive(Debug)]
-pub struct TlsError(String);
+pub struct TlsError(pub(super) String);
 
 impl fmt::Display for TlsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -432,12 +383,6 @@ impl Rejected {
             from => format!(" before {from}"),
         }
     }
-}
-
-/// Without the kernel's number.
-fn plain(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error").next().unwrap_or(&text).to_owned()
 }
 
 fn unknown(option: &str, list: &str, error: &ErrorStack) -> TlsError {

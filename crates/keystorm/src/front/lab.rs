@@ -75,8 +75,9 @@ impl LabOutput {
 }
 
 /// Options of a run that no experiment can have, and why.
-const REFUSED: [(&str, &str); 8] = [
+const REFUSED: [(&str, &str); 9] = [
     ("--probe", "is for runs"),
+    ("--clock", "is for runs"),
     ("-I", "holds connections and measures nothing"),
     ("-l", "never ends; see --repeat"),
     ("--as", "is for runs; an experiment is no peer's"),

@@ -222,4 +222,8 @@ fn shares_agree_by_the_servers_clock_and_ranks_come_from_the_launcher() {
     crate::record::valid_by("keystorm.run.1.json", &json(&files[1]));
     server.run("-n 10 --shard env").exits(2).says("OMPI_COMM_WORLD_RANK");
     server.run("-n 10 --on local:2 --clock server").exits(2).says("--clock");
+    let line = "-n 10 -t get --protocol memcache --clock server";
+    server.run(line).exits(2).says("--clock server: memcached has no command");
+    let sweep = "sweep -c 1,2 -t get --spawn --clock server";
+    Keystorm::new(sweep).run().exits(2).says("--clock is for runs");
 }

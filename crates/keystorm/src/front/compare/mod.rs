@@ -106,8 +106,9 @@ const CORES_MAX: u32 = 256;
 const OF_SERVERS: [&str; 5] = ["host", "port", "socket", "uri", "spawn"];
 const NAMED: &str = "has no place here: A and B name the servers";
 /// Options that make no sense for two.
-const OF_ONE: [&str; 9] = [
+const OF_ONE: [&str; 10] = [
     "probe",
+    "clock",
     "hdr",
     "idle",
     "repeat",

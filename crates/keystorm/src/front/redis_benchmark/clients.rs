@@ -50,6 +50,17 @@ impl From<OnLossArg> for OnLoss {
 }
 
 impl ClientOptions {
+    /// Whether times are those of the server's clock.
+    ///
+    /// # Errors
+    /// It has none that it tells.
+    pub(super) fn server_clock(&self, plans: &[Plan]) -> Result<bool, String> {
+        if self.clock.is_some() && plans.iter().any(|plan| plan.protocol.is_memcache()) {
+            return Err("--clock server: memcached has no command that tells the time".to_owned());
+        }
+        Ok(self.clock.is_some())
+    }
+
     /// The clients that these plans are carried out by, if they are several.
     ///
     /// # Errors

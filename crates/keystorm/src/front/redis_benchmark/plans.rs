@@ -110,7 +110,7 @@ pub(super) fn job(
     if probe.is_some_and(|rate| !(1.0..=PROBE_MAX).contains(&rate)) {
         return Err(format!("--probe: between 1 and {PROBE_MAX} requests per second are possible"));
     }
-    let server_clock = options.clients.clock.is_some();
+    let server_clock = options.clients.server_clock(&plans)?;
     let several = options.clients.several(&plans)?;
     Ok(Job { plans, action, repeats, output, notes, start_at, several, server_clock, probe })
 }
