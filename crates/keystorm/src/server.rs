@@ -55,7 +55,8 @@ impl Server {
         };
         let tls = tls.map(|tls| named(tls, &target.endpoint, &addresses));
         let login = login(target, tls.as_ref());
-        let (address, mut facts) = first_that_answers(&target.endpoint, addresses, login, protocol)?;
+        let (address, mut facts) =
+            first_that_answers(&target.endpoint, addresses, login, protocol)?;
         let cluster = target.cluster.map(|_| discover(&address, login, &mut facts)).transpose()?;
         let ring = Vec::new();
         Ok(Self { address, facts, tls, cluster, ring, protocol, spawned, sentinels })

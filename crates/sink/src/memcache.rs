@@ -91,12 +91,7 @@ impl MemcacheReplies {
         None
     }
 
-    fn values<'l>(
-        &self,
-        keys: impl Iterator<Item = &'l [u8]>,
-        length: &[u8],
-        out: &mut Vec<u8>,
-    ) {
+    fn values<'l>(&self, keys: impl Iterator<Item = &'l [u8]>, length: &[u8], out: &mut Vec<u8>) {
         for key in keys {
             out.extend_from_slice(b"VALUE ");
             out.extend_from_slice(key);
@@ -107,11 +102,7 @@ impl MemcacheReplies {
         out.extend_from_slice(b"END\r\n");
     }
 
-    fn meta_get<'l>(
-        &self,
-        mut words: impl Iterator<Item = &'l [u8]> + Clone,
-        out: &mut Vec<u8>,
-    ) {
+    fn meta_get<'l>(&self, mut words: impl Iterator<Item = &'l [u8]> + Clone, out: &mut Vec<u8>) {
         let key = words.next().unwrap_or_default();
         if !words.clone().any(|flag| flag == b"v") {
             // What is there is said, even by a quiet one.

@@ -86,12 +86,7 @@ enum State {
 impl<'s, E: Engine, S: Speaks> Sink<'s, E, S> {
     /// A sink on these listeners that holds up to `connections_max` connections at a time, of
     /// which `engine` must be capable. It begins with [`serve`](Self::serve).
-    pub fn new(
-        engine: E,
-        listeners: &'s [Listener],
-        connections_max: u32,
-        replies: &'s S,
-    ) -> Self {
+    pub fn new(engine: E, listeners: &'s [Listener], connections_max: u32, replies: &'s S) -> Self {
         Self {
             engine,
             listeners,

@@ -108,11 +108,7 @@ fn fixed_len(piece: &Piece, digits: Option<usize>) -> usize {
         Piece::Bytes(bytes) => bytes.len(),
         Piece::Secret(bytes) => bytes.reveal().len(),
         Piece::Fill { len, .. } => *len as usize,
-        Piece::Field(_)
-        | Piece::Value
-        | Piece::Lifetime(_)
-        | Piece::Reply { .. }
-        | Piece::Cas => 0,
+        Piece::Field(_) | Piece::Value | Piece::Lifetime(_) | Piece::Reply { .. } | Piece::Cas => 0,
         Piece::Tag => command::TAG_PLACEHOLDER.len(),
         Piece::Number(slot) => digits.unwrap_or_else(|| command::placeholder(*slot).len()),
     }

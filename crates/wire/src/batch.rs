@@ -199,7 +199,8 @@ impl Batch {
         let last = self.commands[commands.end - 1];
         // What varies may be the last of a command: its place alone does not tell whose it is.
         let inserts = &inserts[self.commands[commands.start].inserts[0]..last.inserts[1]];
-        let span = Span { bytes: &bytes[..last.end], start, holes: &holes[first_hole..], inserts, fresh };
+        let span =
+            Span { bytes: &bytes[..last.end], start, holes: &holes[first_hole..], inserts, fresh };
         self.write_span(span, &self.numbers[operation], (number, replied), out);
     }
 
@@ -287,7 +288,8 @@ impl Batch {
                 let lifetimes =
                     lifetimes.iter().map(|of| decimal_width(of.of(numbers.seed, number)));
                 let lifetimes: usize = lifetimes.sum();
-                let replies: usize = replies.iter().map(|or| replied.value.unwrap_or(or).len()).sum();
+                let replies: usize =
+                    replies.iter().map(|or| replied.value.unwrap_or(or).len()).sum();
                 form.write((fixed + cells + values + lifetimes + replies) as u64, out);
             }
         }

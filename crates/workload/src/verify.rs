@@ -46,7 +46,9 @@ pub fn names(protocol: ProtocolKind) -> impl Iterator<Item = String> {
 #[must_use]
 pub fn keys_asked(command: &CommandSpec, protocol: ProtocolKind) -> Vec<Option<(Slot, u64)>> {
     let name = command.name();
-    let Some((_, asks)) = reads(protocol).iter().find(|(known, _)| *known == name) else { return Vec::new() };
+    let Some((_, asks)) = reads(protocol).iter().find(|(known, _)| *known == name) else {
+        return Vec::new();
+    };
     let named = command.args.iter().flat_map(|arg| &arg.pieces).any(|piece| *piece == KEY);
     let mut fresh = 0;
     let mut last = named.then_some((Slot::Key, 0));
@@ -88,7 +90,11 @@ mod tests {
         assert_eq!(of("GET k:__key__:__rand_1st__"), [Some((Slot::Key, 0))]);
         assert_eq!(of("hget h:__rand_int__ f:__rand_int__"), [fresh(1)]);
         assert_eq!(of("mget __rand_int__ __rand_int__"), [fresh(0), fresh(1)]);
-        assert_eq!(of("mget a __rand_int__ b"), [None, fresh(0), None], "nobody knows those of a, b");
+        assert_eq!(
+            of("mget a __rand_int__ b"),
+            [None, fresh(0), None],
+            "nobody knows those of a, b"
+        );
         for none in ["set k:__key__ v", "get k", "lrange k:__key__ 0 9", "mget a b"] {
             assert!(of(none).iter().all(Option::is_none), "{none}");
         }

@@ -84,11 +84,13 @@ fn begin(
         (client, version)
     });
     match told {
-        Err(ProbeError::Broken(ClientError::Silent { .. })) => match in_lines(address, login, brief) {
-            Some(stranger) => Err(ProbeError::Broken(stranger)),
-            // It is only slow.
-            None => converse(address, login, dialect, patience),
-        },
+        Err(ProbeError::Broken(ClientError::Silent { .. })) => {
+            match in_lines(address, login, brief) {
+                Some(stranger) => Err(ProbeError::Broken(stranger)),
+                // It is only slow.
+                None => converse(address, login, dialect, patience),
+            }
+        }
         told => told,
     }
 }

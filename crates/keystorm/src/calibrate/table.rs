@@ -168,7 +168,13 @@ mod tests {
     #[test]
     fn the_columns_stand_below_each_other() {
         let cpus = Some(Cpus { client: 1, sink: 0 });
-        let table = Table::new("SET".to_owned(), 50, 0.25, Place { cpus }, vec!["uring is not there".to_owned()]);
+        let table = Table::new(
+            "SET".to_owned(),
+            50,
+            0.25,
+            Place { cpus },
+            vec!["uring is not there".to_owned()],
+        );
         let head = table.head();
         assert!(head.contains("no result about any server") && head.contains("Note: uring is"));
         assert!(head.lines().all(|line| line.chars().count() <= 100), "{head}");

@@ -50,8 +50,13 @@ struct Options {
           value_parser = small_count)]
     clients: u32,
     /// What is spoken: `resp`, or `memcache` for memcached's lines
-    #[arg(long, value_name = "PROTOCOL", help_heading = "Load", default_value = "resp",
-          hide_possible_values = true)]
+    #[arg(
+        long,
+        value_name = "PROTOCOL",
+        help_heading = "Load",
+        default_value = "resp",
+        hide_possible_values = true
+    )]
     protocol: SinkProtocol,
     /// How long each line of the table takes [default: 1s]
     #[arg(long, value_name = "TIME", help_heading = "Load", allow_hyphen_values = true,
@@ -114,8 +119,7 @@ fn load(clients: u32, protocol: SinkProtocol, seconds: f64) -> Result<Plan, Usag
         SinkProtocol::Resp => "resp",
         SinkProtocol::Memcache => "memcache",
     };
-    let words =
-        format!("-t set -c {clients} --protocol {protocol} --duration {seconds} --seed 1");
+    let words = format!("-t set -c {clients} --protocol {protocol} --duration {seconds} --seed 1");
     let words = words.split(' ').map(OsString::from).collect();
     match RedisBenchmark.parse(None, words)? {
         Intent::Run(mut job) if job.plans.len() == 1 => Ok(job.plans.remove(0)),

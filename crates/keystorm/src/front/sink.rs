@@ -59,8 +59,13 @@ struct Options {
     #[arg(short = 's', long, value_name = "PATH", help_heading = "Where")]
     unix: Option<PathBuf>,
     /// What it speaks: `resp`, or `memcache` for memcached's lines, meta commands included
-    #[arg(long, value_name = "PROTOCOL", help_heading = "What", default_value = "resp",
-          hide_possible_values = true)]
+    #[arg(
+        long,
+        value_name = "PROTOCOL",
+        help_heading = "What",
+        default_value = "resp",
+        hide_possible_values = true
+    )]
     protocol: SinkProtocol,
     /// Bytes of the strings in replies
     #[arg(long, value_name = "BYTES", help_heading = "What", default_value = "3",

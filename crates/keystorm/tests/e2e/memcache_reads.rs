@@ -53,7 +53,8 @@ fn values_of_any_size_are_those_that_were_filled() {
         server.say("flush_all\n");
         server.reset();
         let keys = "-q -r 300 --seed 9 -d uniform:0..20k";
-        let line = format!("--protocol {protocol} {keys} -n 2000 -P 7 --fill --verify get k:__key__");
+        let line =
+            format!("--protocol {protocol} {keys} -n 2000 -P 7 --fill --verify get k:__key__");
         let ran = server.run(&line).ok();
         assert!(ran.err.contains("filled 300 keys"), "{}", ran.err);
         assert_eq!((server.grown(&["cmd_set"]), server.grown(&["get_misses"])), (300, 0));
@@ -126,7 +127,9 @@ fn a_value_and_its_token_stand_in_later_steps() {
         let ran = server.run(&line).ok();
         assert_eq!(operations(&ran), 500, "{protocol}");
         assert_eq!(server.grown(&["cas_hits"]), 500, "{protocol}");
-        server.run(&format!("--protocol {protocol} -q -r 9000 -n 50 {swap}").replace("a:", "none:")).ok();
+        server
+            .run(&format!("--protocol {protocol} -q -r 9000 -n 50 {swap}").replace("a:", "none:"))
+            .ok();
         assert_eq!(server.grown(&["cas_misses"]), 50, "{protocol}: no token is none");
         server.reset();
     }

@@ -106,9 +106,8 @@ fn a_server_that_is_killed_and_started_again_is_an_outage_of_its_own() {
     let patience = Duration::from_secs(60);
     assert!(within(patience, || asked(&ring).iter().all(|gets| *gets > 100)), "load runs");
     ring.0[2].kill();
-    let others = |ring: &Ring| -> i64 {
-        [0, 1, 3].iter().map(|at| ring.0[*at].grown(&["cmd_get"])).sum()
-    };
+    let others =
+        |ring: &Ring| -> i64 { [0, 1, 3].iter().map(|at| ring.0[*at].grown(&["cmd_get"])).sum() };
     // Long enough for an outage, whatever else this machine does.
     std::thread::sleep(Duration::from_secs(2));
     let before = others(&ring);
@@ -119,7 +118,8 @@ fn a_server_that_is_killed_and_started_again_is_an_outage_of_its_own() {
     running.interrupt();
     let ran = running.wait().exits(130);
     let name = format!("127.0.0.1:{}", ring.0[2].port());
-    let outage = ran.out.lines().find(|line| line.contains("no success on") || line.contains(&name));
+    let outage =
+        ran.out.lines().find(|line| line.contains("no success on") || line.contains(&name));
     assert!(outage.is_some(), "{}", ran.out);
     let document = record::json(&file);
     let test = &document["tests"][0];
@@ -135,7 +135,10 @@ fn what_several_servers_cannot_do_is_refused() {
     for (line, says) in [
         (format!("{places} mg k v q ';' mn"), "flag q"),
         (format!("{places} -I"), "-I holds connections to one server"),
-        (format!("{places} get k:__key__ l:__key__ ';>' set b 0 0 __reply__"), "one command of one key"),
+        (
+            format!("{places} get k:__key__ l:__key__ ';>' set b 0 0 __reply__"),
+            "one command of one key",
+        ),
         ("--protocol memcache -h a --hash modulo get k".to_owned(), "--hash is for several"),
         ("--protocol memcache -h a,a get k".to_owned(), "a:11211 is named twice"),
         ("--protocol memcache -h a,:1 get k".to_owned(), "is no host and port"),

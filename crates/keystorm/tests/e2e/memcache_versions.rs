@@ -13,7 +13,8 @@ fn versions() -> Vec<(bool, Memcached)> {
     match Memcached::newer(&[]) {
         Some(newer) => vec![(is_new(&installed), installed), (true, newer)],
         None => {
-            let why = "target/test-servers/memcached-1.6.38 is not there; make setup-test fetches it";
+            let why =
+                "target/test-servers/memcached-1.6.38 is not there; make setup-test fetches it";
             skip("memcached 1.6.38 is measured as the installed one is", why);
             vec![(is_new(&installed), installed)]
         }

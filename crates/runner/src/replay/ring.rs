@@ -177,7 +177,8 @@ fn what_is_for_a_server_that_is_gone_is_lost_and_the_others_go_on() {
 #[test]
 fn a_run_of_so_many_requests_counts_each_once_whatever_is_lost() {
     let line = format!("get{}", " k:__rand_int__".repeat(6));
-    for lines in [&["get k:__rand_int__"][..], &[&line], &[&line, "set k:__rand_int__ 0 0 v", "mn"]] {
+    for lines in [&["get k:__rand_int__"][..], &[&line], &[&line, "set k:__rand_int__ 0 0 v", "mn"]]
+    {
         for down in [SECOND / 10..SECOND, SECOND / 10..600 * SECOND] {
             let mut plan = on_ring(3, lines, 6, 4, Stop::Requests(30_000));
             (plan.reconnect, plan.on_error) = (true, OnError::Count);

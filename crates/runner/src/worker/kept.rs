@@ -129,7 +129,11 @@ mod tests {
                     string.iter().for_each(|s| coming.bytes(s.as_bytes()));
                 }
                 kept.keep(0, &mut coming, &mut progress);
-                assert_eq!(kept.of_operation(&progress).value, expected.map(str::as_bytes), "{round}");
+                assert_eq!(
+                    kept.of_operation(&progress).value,
+                    expected.map(str::as_bytes),
+                    "{round}"
+                );
             }
         }
         coming.begin(Some(1));

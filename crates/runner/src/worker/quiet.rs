@@ -75,7 +75,8 @@ impl Answers {
                 Silence::Miss => Outcome::Miss,
             };
             oldest.progress.missed |= outcome == Outcome::Miss;
-            let Some((answered, mut request)) = connection.requests.settle(now_ns, sequence_len) else {
+            let Some((answered, mut request)) = connection.requests.settle(now_ns, sequence_len)
+            else {
                 break;
             };
             let place = &mut connection.place;

@@ -122,7 +122,10 @@ impl PlanParts {
         let Some((servers, _)) = self.target.ring() else { return Ok(()) };
         let most = limits::SERVERS_MAX;
         refuse((2..=most).contains(&servers.len()), || {
-            format!("-h: between 2 and {most} servers share out keys, and these are {}", servers.len())
+            format!(
+                "-h: between 2 and {most} servers share out keys, and these are {}",
+                servers.len()
+            )
         })?;
         let places = |server: &Endpoint| matches!(server, Endpoint::Tcp { .. } | Endpoint::Unix(_));
         let twice = servers.iter().enumerate().find(|(at, server)| servers[..*at].contains(server));

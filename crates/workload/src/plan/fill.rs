@@ -81,7 +81,9 @@ impl PlanParts {
                             fill.add(self.filled(vec![set], keys.clone()));
                         }
                     }
-                    None if has_number(command) && !self.writes(command) => fill.untold.push(command.name()),
+                    None if has_number(command) && !self.writes(command) => {
+                        fill.untold.push(command.name())
+                    }
                     None => {}
                 }
             }

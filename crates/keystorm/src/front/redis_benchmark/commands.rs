@@ -7,8 +7,8 @@ use std::sync::Arc;
 use report::Persona;
 use workload::command_line::{TypedOperation, TypedStep, split_operations};
 use workload::{
-    Arg, CommandSpec, Credentials, Dataset, KeySpace, Mix, Operation, Pick, PlanParts, ProtocolKind, Step,
-    When, limits, secret,
+    Arg, CommandSpec, Credentials, Dataset, KeySpace, Mix, Operation, Pick, PlanParts,
+    ProtocolKind, Step, When, limits, secret,
 };
 
 use super::dataset;
@@ -149,7 +149,16 @@ impl<'o> Reading<'o> {
         dataset: Option<&'o Dataset>,
         (varies, value_len): (bool, u32),
     ) -> Self {
-        Self { options, protocol, dataset, varies, value_len, skip: 0, has_field: false, replies: true }
+        Self {
+            options,
+            protocol,
+            dataset,
+            varies,
+            value_len,
+            skip: 0,
+            has_field: false,
+            replies: true,
+        }
     }
 
     pub(super) fn command(&mut self, words: &[Vec<u8>]) -> Result<CommandSpec, String> {

@@ -110,8 +110,10 @@ pub(super) fn complete(parts: &mut PlanParts, requests_given: bool) -> Result<()
     }
     let quiet = wire::memcache::number_quiet(&mut parts.sequence)?;
     if quiet && parts.target.ring().is_some() {
-        return Err("flag q: of several servers each would have to be asked for what it owes; leave out q"
-            .to_owned());
+        return Err(
+            "flag q: of several servers each would have to be asked for what it owes; leave out q"
+                .to_owned(),
+        );
     }
     let len = parts.requests_per_number() as u64;
     if let (true, Stop::Requests(n)) = (quiet, parts.stop)
@@ -145,8 +147,10 @@ pub(super) fn check_ring(plan: &Plan, idle: bool) -> Result<(), String> {
     for step in plan.mix.iter().flat_map(|mix| &mix.operations).flat_map(|o| &o.steps) {
         let is_kept = kept.get(first).is_some_and(|kept| *kept);
         if is_kept && (step.commands > 1 || keys.count(first) > 1) {
-            return Err("__reply__: on several servers the step that brings it is one command of one key"
-                .to_owned());
+            return Err(
+                "__reply__: on several servers the step that brings it is one command of one key"
+                    .to_owned(),
+            );
         }
         first += step.commands as usize;
     }

@@ -90,7 +90,13 @@ pub(super) struct Lanes<M> {
 impl<M> Lanes<M> {
     /// For so many connections to so many nodes that get load. `whole` says that sequences are sent
     /// so, `waits` that what is for a node that is gone waits for it.
-    pub(super) fn new(plan: &Plan, connections: usize, nodes: usize, whole: bool, waits: bool) -> Self {
+    pub(super) fn new(
+        plan: &Plan,
+        connections: usize,
+        nodes: usize,
+        whole: bool,
+        waits: bool,
+    ) -> Self {
         // A pipeline is as deep in commands as to one server.
         let parts = if whole || plan.mix.is_some() { 1 } else { plan.sequence.len() };
         let depth = plan.fleet.pipeline_depth as usize * parts;

@@ -78,13 +78,14 @@ pub(super) fn rehome<E: Engine, P: Protocol>(
     let route = &mut worker.route;
     let Some((share, poorest)) = route.poorest(worker.connections.len()) else { return false };
     let home = worker.connections[conn.0 as usize].place.node;
-    let (here, there) = (route.lanes.queues.connections(home), route.lanes.queues.connections(poorest));
+    let (here, there) =
+        (route.lanes.queues.connections(home), route.lanes.queues.connections(poorest));
     let useless = !route.needs_connections(home);
     if !useless && there >= share {
         // Each has its share; what is left is for those whose node has gone.
         let mut nodes = 0..route.map.nodes().len() as u16;
-        route.unbalanced =
-            nodes.any(|node| route.lanes.queues.connections(node) > 0 && !route.needs_connections(node));
+        route.unbalanced = nodes
+            .any(|node| route.lanes.queues.connections(node) > 0 && !route.needs_connections(node));
         return false;
     }
     if home == poorest || (!useless && here <= share) {

@@ -19,10 +19,10 @@ use wire::cluster::{KeyPlace, is_session_command};
 use wire::{Protocol, Slots};
 use workload::{Plan, ReadFrom};
 
+use super::by_node::Lanes;
 use crate::request::{Answer, Request};
 use crate::worker::{Worker, WorkerContext};
 pub use job::{ClusterJob, Refresh};
-use super::by_node::Lanes;
 use slot_map::SlotMap;
 pub(crate) use topology_watch::{StopWatch, TopologyWatch};
 

@@ -147,7 +147,11 @@ impl Route for Cluster<'_> {
         }
         for answer in place.held.drain(..) {
             recorder.reply(&answer, now_ns);
-            by_node::tally_reply(&mut self.tallies[usize::from(place.node)], &answer.answered, now_ns);
+            by_node::tally_reply(
+                &mut self.tallies[usize::from(place.node)],
+                &answer.answered,
+                now_ns,
+            );
         }
         Completed::Whole
     }
@@ -165,7 +169,9 @@ impl Route for Cluster<'_> {
     }
 
     fn has_no_more<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>) -> bool {
-        worker.is_over() && worker.route.lanes.queues.waiting() == 0 && worker.route.later.is_empty()
+        worker.is_over()
+            && worker.route.lanes.queues.waiting() == 0
+            && worker.route.later.is_empty()
     }
 
     fn wants_connections<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>) -> bool {

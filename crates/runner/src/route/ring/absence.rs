@@ -29,7 +29,9 @@ enum State {
     Present,
     /// Nobody has looked since.
     Left,
-    Waited { since_ns: u64 },
+    Waited {
+        since_ns: u64,
+    },
     Gone,
 }
 

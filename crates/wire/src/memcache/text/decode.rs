@@ -268,10 +268,7 @@ fn line(input: &[u8], may_be_empty: bool) -> Result<Option<(&[u8], usize)>, Prot
 
 /// The length in `key flags length[ cas]`, and what stands after it.
 #[inline]
-fn value_length<'l>(
-    fields: &'l [u8],
-    line: &[u8],
-) -> Result<(u64, &'l [u8]), ProtocolError> {
+fn value_length<'l>(fields: &'l [u8], line: &[u8]) -> Result<(u64, &'l [u8]), ProtocolError> {
     let after = |rest: &[u8]| memchr(b' ', rest).map(|space| space + 1);
     let flags = after(fields).unwrap_or(fields.len());
     let length = flags + after(&fields[flags..]).unwrap_or(fields.len() - flags);

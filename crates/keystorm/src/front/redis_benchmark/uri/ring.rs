@@ -79,7 +79,9 @@ mod tests {
         assert_eq!(got, Endpoint::Ring { servers: of, hash: RingHash::Modulo });
         for bad in ["a,,b", "a:x,b", "a,[::1"] {
             assert!(servers(bad, 9, RingHash::Ketama).is_err(), "{bad}");
-            assert!(!parse(&format!("memcache://u:hunter2@{bad}")).unwrap_err().contains("hunter2"));
+            assert!(
+                !parse(&format!("memcache://u:hunter2@{bad}")).unwrap_err().contains("hunter2")
+            );
         }
     }
 }
