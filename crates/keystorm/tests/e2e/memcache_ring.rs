@@ -118,15 +118,23 @@ fn a_server_that_is_killed_and_started_again_is_an_outage_of_its_own() {
     running.interrupt();
     let ran = running.wait().exits(130);
     let name = format!("127.0.0.1:{}", ring.0[2].port());
-    let outage =
-        ran.out.lines().find(|line| line.contains("no success on") || line.contains(&name));
-    assert!(outage.is_some(), "{}", ran.out);
+    ran.prints(&format!("  {name}: nothing succeeded for "));
     let document = record::json(&file);
     let test = &document["tests"][0];
     let outages = test["outages"].as_array().unwrap();
     assert!(outages.iter().any(|outage| outage["node"] == 2), "{outages:?}");
     let nodes = test["nodes"].as_array().unwrap();
     assert!(nodes[2]["unanswered"].as_u64().unwrap() > 0, "{nodes:?}");
+}
+
+#[test]
+fn several_clients_put_load_on_several_servers() {
+    let mut ring = Ring::new();
+    ring.reset();
+    let ran = ring.run("--on local:2 -c 8 -n 3000 -r 200 -P 4 -t mget10").ok();
+    assert_eq!(ran.completed().0, 3000);
+    assert_eq!(ring.grown(&["get_misses"]), [0; 4]);
+    assert_eq!(ring.grown(&["get_hits"]).iter().sum::<i64>(), 30_000);
 }
 
 #[test]
