@@ -1,8 +1,9 @@
 #!/bin/sh
 # Installs what the tests need: formatter and linter, redis-server with redis-benchmark and
 # redis-cli to compare with, memcached, Chromium to open pages in, and in target/test-servers, where
-# the tests look for them, a real valkey-server, Prometheus's own reader of metrics, and Ray. Says
-# nothing when all is there. Without Ray the tests on it are skipped by name.
+# the tests look for them, a real valkey-server, a newer memcached than Debian 12 has, Prometheus's own
+# reader of metrics, and Ray. Says nothing when all is there. Without Ray the tests on it are skipped by
+# name.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 . "$root/scripts/install.sh"
@@ -122,4 +123,55 @@ fetch_ray() {
 if [ ! -d "$ray/ray-$ray_version.dist-info" ]; then
     need_pip ray
     fetch_ray || echo "Ray cannot be fetched, so tests on it will be skipped." >&2
+fi
+
+# A memcached of Debian 13, beside whichever is installed: versions differ. Its package is unpacked and
+# not installed, with the C library that it needs. Without it the test of versions says that it is
+# skipped.
+newer=$servers/memcached-1.6.38
+pool=https://deb.debian.org/debian/pool/main
+newer_deb=m/memcached/memcached_1.6.38-1_amd64.deb
+# A point release replaces the one before.
+libc_debs="2.41-12+deb13u3 2.41-12+deb13u2 2.41-12+deb13u1 2.41-12"
+
+# Fetches a file of Debian's pool: from_pool PATH INTO.
+from_pool() {
+    if have curl; then
+        curl --fail --silent --location --output "$2" "$pool/$1"
+    else
+        wget --quiet --output-document "$2" "$pool/$1"
+    fi
+}
+
+fetch_memcached() {
+    unpacked=$(mktemp -d "$servers/deb.XXXXXX")
+    trap 'rm -rf "$unpacked"' EXIT
+    from_pool "$newer_deb" "$unpacked/memcached.deb" || return 1
+    for version in $libc_debs; do
+        from_pool "g/glibc/libc6_${version}_amd64.deb" "$unpacked/libc.deb" && break
+    done
+    dpkg-deb -x "$unpacked/memcached.deb" "$unpacked" && dpkg-deb -x "$unpacked/libc.deb" "$unpacked" ||
+        return 1
+    libc=usr/lib/x86_64-linux-gnu
+    mkdir -p "$unpacked/it/lib"
+    cp "$unpacked/usr/bin/memcached" "$unpacked/it/memcached.bin"
+    cp "$unpacked/$libc/ld-linux-x86-64.so.2" "$unpacked/$libc"/lib*.so.* "$unpacked/it/lib/"
+    # The other libraries are those of this machine.
+    cat >"$unpacked/it/memcached" <<'END'
+#!/bin/sh
+here=$(dirname "$0")
+exec "$here/lib/ld-linux-x86-64.so.2" --library-path "$here/lib:/lib/x86_64-linux-gnu:/usr/lib/x86_64-linux-gnu" \
+    "$here/memcached.bin" "$@"
+END
+    chmod +x "$unpacked/it/memcached"
+    # Tried before it is put in place, so that what is there works.
+    "$unpacked/it/memcached" -V >&2 || return 1
+    mv "$unpacked/it" "$newer"
+}
+
+if [ ! -x "$newer/memcached" ] && have dpkg-deb && [ "$(uname -sm)" = "Linux x86_64" ] &&
+    { have curl || have wget; }; then
+    echo "Fetching memcached 1.6.38 from Debian 13" >&2
+    mkdir -p "$servers"
+    fetch_memcached || echo "memcached 1.6.38 is not to be had here: the test of versions is skipped" >&2
 fi

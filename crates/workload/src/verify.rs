@@ -40,7 +40,7 @@ pub fn names(protocol: ProtocolKind) -> impl Iterator<Item = String> {
 }
 
 /// The keys whose values a command asks for, in the order of its reply: which number each is, and how
-/// many fresh ones stand before it in the command; `None` of a key before which no number stands. Empty
+/// many fresh ones stand before it in the command; `None` of a key without one. Empty
 /// of a command whose reply has no values. The rule is that for values: the key is `__key__` if the command has it,
 /// otherwise the number that stands before the value would.
 #[must_use]
@@ -62,7 +62,10 @@ pub fn keys_asked(command: &CommandSpec, protocol: ProtocolKind) -> Vec<Option<(
         }
         match asks {
             Asks::One(of) if *of == at => keys.push(last),
-            Asks::From(first) if *first <= at => keys.push(last),
+            Asks::From(first) if *first <= at => {
+                let numbered = arg.pieces.iter().any(|piece| matches!(piece, Piece::Number(_)));
+                keys.push(last.filter(|_| numbered));
+            }
             Asks::One(_) | Asks::From(_) => {}
         }
     }
@@ -87,7 +90,11 @@ mod tests {
         assert_eq!(of("GET k:__key__:__rand_1st__"), [Some((Slot::Key, 0))]);
         assert_eq!(of("hget h:__rand_int__ f:__rand_int__"), [fresh(1)]);
         assert_eq!(of("mget __rand_int__ __rand_int__"), [fresh(0), fresh(1)]);
-        assert_eq!(of("mget a __rand_int__"), [None, fresh(0)], "of a nobody knows the value");
+        assert_eq!(
+            of("mget a __rand_int__ b"),
+            [None, fresh(0), None],
+            "nobody knows those of a, b"
+        );
         for none in ["set k:__key__ v", "get k", "lrange k:__key__ 0 9", "mget a b"] {
             assert!(of(none).iter().all(Option::is_none), "{none}");
         }

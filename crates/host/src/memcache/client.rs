@@ -1,5 +1,7 @@
 //! A small blocking client of memcached: one command out, one whole answer in.
 
+use std::time::Duration;
+
 use wire::memcache::stats::{self, Answer, Stats};
 use wire::memcache::{Binary, Text};
 use wire::{Decode, Protocol, ProtocolError, Reply};
@@ -38,6 +40,11 @@ pub struct MemcacheClient {
 impl MemcacheClient {
     pub(crate) fn new(client: Client<Transport>, dialect: Dialect) -> Self {
         Self { client, dialect }
+    }
+
+    /// Gives the server so long for each answer from now on.
+    pub(crate) fn wait_for(&mut self, reply_patience: Duration) {
+        self.client.wait_for(reply_patience);
     }
 
     /// The statistics of this kind; without one the general ones.

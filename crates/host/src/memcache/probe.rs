@@ -74,11 +74,16 @@ fn begin(
     protocol: ProtocolKind,
 ) -> Result<(MemcacheClient, String), ProbeError> {
     let (dialect, patience) = (Dialect::of(protocol), Patience::default());
-    if dialect == Dialect::Text {
+    // A handshake of TLS takes its time.
+    if dialect == Dialect::Text || login.tls.is_some() {
         return converse(address, login, dialect, patience);
     }
     let brief = Patience { reply: BINARY_PATIENCE, ..patience };
-    match converse(address, login, dialect, brief) {
+    let told = converse(address, login, dialect, brief).map(|(mut client, version)| {
+        client.wait_for(patience.reply);
+        (client, version)
+    });
+    match told {
         Err(ProbeError::Broken(ClientError::Silent { .. })) => {
             match in_lines(address, login, brief) {
                 Some(stranger) => Err(ProbeError::Broken(stranger)),

@@ -191,13 +191,31 @@ fn a_run_of_so_many_requests_counts_each_once_whatever_is_lost() {
 }
 
 #[test]
-fn with_no_server_left_a_run_does_not_spin() {
+fn with_no_server_there_all_waits_as_for_one() {
+    let mut plan = on_ring(2, &["get k:__rand_int__"], 4, 1, Stop::AfterNs(4 * SECOND));
+    (plan.reconnect, plan.on_error) = (true, OnError::Count);
+    let server = Server::taking(MS / 10).in_lines(half_there).down(SECOND..2 * SECOND);
+    let (got, log) = replay(plan, server);
+    assert_eq!(got.ending, Ending::Complete);
+    let lost = got.total.connections.lost;
+    assert!(lost <= 8, "only what was in flight: {lost}");
+    let after = log.requests.iter().filter(|(ns, ..)| *ns > 3_300 * MS).count();
+    assert!(after > 1_000, "{after}");
+}
+
+/// One key, and its server is gone: what is drawn is lost, and the worker has time for other things.
+#[test]
+fn requests_that_are_all_lost_do_not_keep_a_worker_from_its_events() {
     let mut plan = on_ring(2, &["get k"], 4, 1, Stop::AfterNs(3 * SECOND));
     (plan.reconnect, plan.on_error) = (true, OnError::Count);
-    let server = Server::taking(MS / 10).in_lines(half_there).down(SECOND..600 * SECOND);
-    let (got, _) = replay(plan, server);
+    let shares = Shares::new(&known_as(2), RingHash::Ketama);
+    let port = FIRST_PORT + shares.server(b"k");
+    let server = Server::taking(MS / 10).in_lines(half_there).at_node(port);
+    let (got, log) = replay(plan, server.down(SECOND..2 * SECOND));
     assert_eq!(got.ending, Ending::Complete);
-    assert!(got.total.connections.lost < 200_000, "{}", got.total.connections.lost);
+    let lost = got.total.connections.lost;
+    assert!((100..200_000).contains(&lost), "{lost}");
+    assert!(log.requests.iter().any(|(ns, ..)| *ns > 2 * SECOND), "it is back");
 }
 
 /// A miss is stored on the server of its key, and a step of several keys ends with its last part.

@@ -34,8 +34,7 @@ pub(crate) struct Server {
     node: Option<u16>,
     /// The connections to that node.
     of_node: BTreeSet<ConnId>,
-    /// The words of the request at the start of some bytes, and its length, if it is whole.
-    frame: fn(&[u8]) -> Option<(Vec<String>, usize)>,
+    frame: fn(&[u8]) -> Option<Framed>,
     answer: fn(&[String], usize) -> Vec<u8>,
     /// How much each request differs, and what it is drawn from.
     wavers: Option<(f64, Noise)>,
@@ -49,6 +48,9 @@ pub(crate) struct Server {
     held: BTreeMap<ConnId, Vec<u8>>,
     log: Rc<RefCell<Log>>,
 }
+
+/// The words of the request at the start of some bytes, and its length, if it is whole.
+type Framed = (Vec<String>, usize);
 
 /// What goes wrong, and after how many requests.
 #[derive(Debug, Clone, Copy)]
@@ -240,14 +242,14 @@ impl Script for Server {
     }
 }
 
-fn resp(bytes: &[u8]) -> Option<(Vec<String>, usize)> {
+fn resp(bytes: &[u8]) -> Option<Framed> {
     let (request, len) = Value::parse(bytes).unwrap()?;
     let Value::Array(words) = request else { panic!("requests are arrays") };
     Some((words.iter().map(|w| w.text().unwrap()).collect(), len))
 }
 
 /// A line; behind a `set` come its data, and a line end of theirs.
-fn line(bytes: &[u8]) -> Option<(Vec<String>, usize)> {
+fn line(bytes: &[u8]) -> Option<Framed> {
     let end = bytes.windows(2).position(|end| end == b"\r\n")?;
     let text = std::str::from_utf8(&bytes[..end]).unwrap();
     let words: Vec<String> = text.split(' ').map(String::from).collect();

@@ -1,7 +1,8 @@
 //! Servers that no connection is open to, and since when.
 //!
 //! What is for such a server waits for a moment, in which most connections are back; then it is lost,
-//! and so is what comes after it, until the server is back.
+//! and so is what comes after it, until the server is back. While none is there all waits, as for one
+//! server.
 
 use engine::Engine;
 use wire::Protocol;
@@ -20,6 +21,8 @@ const LOOK_NS: u64 = 10_000_000;
 pub(super) struct Absence {
     /// Of each server.
     servers: Vec<State>,
+    /// How many of them are present.
+    present: usize,
     /// When to look next; `u64::MAX` while none is absent.
     look_ns: u64,
 }
@@ -37,16 +40,21 @@ enum State {
 
 impl Absence {
     pub(super) fn new(servers: usize) -> Self {
-        Self { servers: vec![State::Present; servers], look_ns: u64::MAX }
+        Self { servers: vec![State::Present; servers], present: servers, look_ns: u64::MAX }
     }
 
     /// Connections are open to a server now, or no more.
     pub(super) fn note(&mut self, server: u16, is_absent: bool) {
         let state = &mut self.servers[usize::from(server)];
         match (is_absent, *state) {
-            (false, _) => *state = State::Present,
+            (false, State::Present) => {}
+            (false, _) => {
+                *state = State::Present;
+                self.present += 1;
+            }
             (true, State::Present) => {
                 *state = State::Left;
+                self.present -= 1;
                 self.look_ns = 0;
             }
             (true, _) => {}
@@ -56,12 +64,12 @@ impl Absence {
     /// Whether requests for a server are lost.
     #[inline]
     pub(super) fn is_gone(&self, server: u16) -> bool {
-        self.servers[usize::from(server)] == State::Gone
+        self.servers[usize::from(server)] == State::Gone && self.present > 0
     }
 
     /// Whether all servers are away.
     pub(super) fn is_total(&self) -> bool {
-        self.servers.iter().all(|state| *state != State::Present)
+        self.present == 0
     }
 
     /// When [`look`] has something to do.
@@ -81,7 +89,7 @@ impl Absence {
                 _ => {}
             }
         }
-        let absent = self.servers.iter().any(|state| *state != State::Present);
+        let absent = self.present < self.servers.len();
         self.look_ns = if absent { now_ns + LOOK_NS } else { u64::MAX };
     }
 }
@@ -138,7 +146,7 @@ mod tests {
         absence.pass(1_000 + PATIENCE_NS);
         assert!(absence.is_gone(1) && !absence.is_gone(0));
         absence.note(0, true);
-        assert!(absence.is_total());
+        assert!(absence.is_total() && !absence.is_gone(1), "with none there, all waits");
         absence.note(1, false);
         absence.note(0, false);
         absence.pass(2 * PATIENCE_NS);

@@ -139,7 +139,7 @@ impl Route for Ring<'_> {
     }
 
     fn wants_connections<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>) -> bool {
-        !Self::has_no_more(worker)
+        !Self::has_no_more(worker) || worker.in_flight > 0
     }
 
     fn count_ready(&mut self, place: &Place, is_ready: bool) {
@@ -174,7 +174,7 @@ impl Route for Ring<'_> {
         worker.route.absence.look_ns()
     }
 
-    /// A run of so many requests goes on while any server is there.
+    /// A run goes on while any server is there.
     fn absent_server<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>) -> Option<String> {
         let Ring { absence, servers, .. } = &worker.route;
         absence.is_total().then(|| servers[0].address.to_string())
