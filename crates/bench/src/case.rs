@@ -1,4 +1,4 @@
-//! The cases: those of the Targets table of "The fastest client", in its order, then memcached's.
+//! The cases: those of the Targets table of "The fastest client", in its order, then mixes and memcached's.
 //!
 //! Owns what each sends, what the server holds before, and what is to be reached.
 
@@ -26,8 +26,8 @@ pub(crate) struct Case {
     pub(crate) unix: bool,
     /// What else stands on the command line, at its end.
     pub(crate) args: &'static [&'static str],
-    /// The same for the bare loop, which knows no suite.
-    pub(crate) bare: Bare,
+    /// What it is held against beside another tool.
+    pub(crate) base: Base,
     /// What the server holds before.
     data: Data,
     /// Whether every run has a server, and with it a port, of its own. Closed connections rest for
@@ -42,6 +42,24 @@ pub(crate) struct Case {
     pub(crate) cpu_most: f64,
     /// The least throughput, ours / theirs.
     pub(crate) rate_least: f64,
+}
+
+/// The least that a client could use for a case.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Base {
+    /// The bare loop, which knows no suite.
+    Bare(Bare),
+    /// The same client with commands of one kind after another.
+    Fixed(&'static [Fixed]),
+}
+
+/// A share of the requests of a mix, all alike.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Fixed {
+    /// Of all requests, in per cent.
+    pub(crate) percent: u64,
+    /// What stands at the end of the command line.
+    pub(crate) args: &'static [&'static str],
 }
 
 /// What the bare loop sends and counts.
@@ -62,7 +80,9 @@ pub(crate) struct Bare {
 pub(crate) enum Of {
     /// Redis; redis-benchmark.
     Redis,
-    /// memcached; memtier_benchmark with these words, where it is on the PATH.
+    /// Redis; memtier_benchmark with these words, where it is on the PATH.
+    RedisMix(&'static [&'static str]),
+    /// memcached; the same.
     Memcached(&'static [&'static str]),
 }
 
@@ -113,7 +133,7 @@ const BASE: Case = Case {
     pipeline: 1,
     unix: false,
     args: &["-t", "set"],
-    bare: BARE_SET,
+    base: Base::Bare(BARE_SET),
     data: Data::Nothing,
     fresh_port: false,
     of: Of::Redis,
@@ -129,12 +149,12 @@ pub(crate) const CASES: &[Case] = &[
         name: "get",
         title: "GET, P1, -r 1000000",
         args: &["-r", "1000000", "-t", "get"],
-        bare: Bare {
+        base: Base::Bare(Bare {
             words: &["GET", "key:__rand_int__"],
             value_bytes: 0,
             range: KEYS,
             reply_bytes: VALUE_REPLY,
-        },
+        }),
         data: Data::Keys,
         rate_least: 1.5,
         ..BASE
@@ -161,7 +181,7 @@ pub(crate) const CASES: &[Case] = &[
         title: "SET 4 KiB, P1",
         requests: 300_000,
         args: &["-d", "4096", "-t", "set"],
-        bare: Bare { value_bytes: 4096, ..BARE_SET },
+        base: Base::Bare(Bare { value_bytes: 4096, ..BARE_SET }),
         cpu_most: 0.47,
         rate_least: 1.8,
         ..BASE
@@ -171,12 +191,12 @@ pub(crate) const CASES: &[Case] = &[
         title: "LRANGE of 600",
         requests: 100_000,
         args: &["lrange", "mylist", "0", "599"],
-        bare: Bare {
+        base: Base::Bare(Bare {
             words: &["LRANGE", "mylist", "0", "599"],
             value_bytes: 0,
             range: 0,
             reply_bytes: b"*600\r\n".len() + ELEMENTS * VALUE_REPLY,
-        },
+        }),
         data: Data::List,
         cpu_most: 0.22,
         rate_least: 1.25,
@@ -219,17 +239,63 @@ pub(crate) const CASES: &[Case] = &[
             "0",
             "__data__",
         ],
-        bare: Bare {
+        base: Base::Bare(Bare {
             words: &["--lines", "set key:__rand_int__ 0 0 100"],
             value_bytes: ITEM_BYTES,
             range: ITEMS,
             reply_bytes: STORED.len(),
-        },
+        }),
         data: Data::Nothing,
         of: Of::Memcached(&["--ratio=1:0"]),
         ..MEMCACHED_GET
     },
+    MIX,
+    Case { name: "mix-p16", title: "mix, P16", requests: 1_000_000, pipeline: 16, ..MIX },
 ];
+
+/// Nine reads to one write of values of many sizes, over hot keys. What is read is not there, or the
+/// bytes of replies would be the most of it, and differ with the keys that happen to be hot.
+const MIX: Case = Case {
+    name: "mix",
+    title: "mix, P1",
+    requests: 250_000,
+    args: &[
+        "--mix",
+        "-r",
+        "10000000",
+        "--key-dist",
+        "zipf",
+        "-d",
+        "uniform:100..4k",
+        "--",
+        "9",
+        "get",
+        "read:__key__",
+        ";",
+        "1",
+        "set",
+        "key:__key__",
+        "__data__",
+    ],
+    base: Base::Fixed(&[
+        Fixed { percent: 90, args: &["-r", "10000000", "get", "read:__rand_int__"] },
+        Fixed {
+            percent: 10,
+            args: &["-r", "10000000", "-d", "2050", "set", "key:__rand_int__", "__data__"],
+        },
+    ]),
+    of: Of::RedisMix(&[
+        "--ratio=1:9",
+        "--data-size-range=100-4000",
+        "--key-prefix=key:000000",
+        "--key-maximum=10000000",
+        "--key-pattern=R:Z",
+        "--key-zipf-exp=0.99",
+    ]),
+    cpu_most: 0.60,
+    rate_least: 1.0,
+    ..BASE
+};
 
 /// Keys of memcached's cases.
 const ITEMS: u32 = 200_000;
@@ -241,12 +307,12 @@ const MEMCACHED_GET: Case = Case {
     name: "memcached-get",
     title: "memcached get, 100 B",
     args: &["--protocol", "memcache", "-r", "200000", "get", "key:__rand_int__"],
-    bare: Bare {
+    base: Base::Bare(Bare {
         words: &["--lines", "get key:__rand_int__"],
         value_bytes: 0,
         range: ITEMS,
         reply_bytes: b"VALUE key:000000000000 0 100\r\n\r\nEND\r\n".len() + ITEM_BYTES,
-    },
+    }),
     data: Data::Items,
     of: Of::Memcached(&["--ratio=0:1"]),
     cpu_most: 0.50,
@@ -367,7 +433,10 @@ mod tests {
         MEMCACHED_GET.fill_memcached(&mut items).unwrap();
         assert_eq!((items.written, items.read), (ITEMS as usize, ITEMS as usize * STORED.len()));
         let reply = format!("VALUE key:{:012} 0 100\r\n{}\r\nEND\r\n", 7, "x".repeat(100));
-        assert_eq!(reply.len(), MEMCACHED_GET.bare.reply_bytes);
+        let Base::Bare(bare) = MEMCACHED_GET.base else {
+            panic!("it is held against the bare loop")
+        };
+        assert_eq!(reply.len(), bare.reply_bytes);
     }
 
     #[test]

@@ -18,11 +18,11 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, ensure};
 use clap::Parser;
 
-use case::{CASES, Case, Of};
+use case::{Base, CASES, Case, Fixed, Of};
 use cores::Cores;
 use figures::{Comparison, Figures, Round};
 use server::Server;
-use tool::{Tool, Words};
+use tool::{Run, Tool, Words};
 
 /// Runs keystorm, redis-benchmark and a bare loop turn about against one pinned server, and prints
 /// client CPU per request, requests per second and how busy the server was, with the ratios of
@@ -137,7 +137,7 @@ fn compare(args: &Args) -> Result<ExitCode> {
     let mut servers: Vec<String> = Vec::new();
     for case in cases {
         let program = match case.of {
-            Of::Redis => &args.server,
+            Of::Redis | Of::RedisMix(_) => &args.server,
             Of::Memcached(_) => &args.memcached,
         };
         match run_case(case, program, &tools, cores, rounds, scale) {
@@ -221,7 +221,7 @@ impl Tools {
     fn peer(&self, case: &Case) -> Option<&Tool> {
         match case.of {
             Of::Redis => Some(&self.theirs),
-            Of::Memcached(_) => self.memtier.as_ref(),
+            Of::RedisMix(_) | Of::Memcached(_) => self.memtier.as_ref(),
         }
     }
 
@@ -256,21 +256,26 @@ fn run_case(
     }
     let mut measured = Vec::new();
     for round in 0..rounds {
-        let mut one = |tool: &Tool| {
+        let mut one = |tool: &Tool, what: What| {
             if case.fresh_port {
                 server = start()?;
             }
-            run(case, &mut server, tool, requests)
+            run(case, &mut server, tool, what, requests)
+        };
+        let base = |one: &mut dyn FnMut(&Tool, What) -> Result<Figures>| match case.base {
+            Base::Bare(_) => tools.bare.as_ref().map(|bare| one(bare, What::Case)).transpose(),
+            Base::Fixed(parts) => one(&tools.ours, What::Parts(parts)).map(Some),
         };
         // Forwards and backwards: what drifts in the machine meets all alike.
         let round_figures = if round % 2 == 0 {
-            let bare = tools.bare.as_ref().map(&mut one).transpose()?;
-            let ours = one(&tools.ours)?;
-            Round { bare, ours, theirs: tools.peer(case).map(&mut one).transpose()? }
+            let bare = base(&mut one)?;
+            let ours = one(&tools.ours, What::Case)?;
+            let theirs = tools.peer(case).map(|peer| one(peer, What::Case)).transpose()?;
+            Round { bare, ours, theirs }
         } else {
-            let theirs = tools.peer(case).map(&mut one).transpose()?;
-            let ours = one(&tools.ours)?;
-            Round { theirs, ours, bare: tools.bare.as_ref().map(&mut one).transpose()? }
+            let theirs = tools.peer(case).map(|peer| one(peer, What::Case)).transpose()?;
+            let ours = one(&tools.ours, What::Case)?;
+            Round { theirs, ours, bare: base(&mut one)? }
         };
         let Round { ours, theirs, bare } = &round_figures;
         let bare = bare.map_or(String::new(), |bare| format!("; bare {bare}"));
@@ -283,9 +288,31 @@ fn run_case(
     Ok((comparison, server.version().to_owned()))
 }
 
-fn run(case: &Case, server: &mut Server, tool: &Tool, requests: u64) -> Result<Figures> {
+/// What is run of a case.
+#[derive(Debug, Clone, Copy)]
+enum What {
+    /// All of it.
+    Case,
+    /// Its kinds of requests one after another.
+    Parts(&'static [Fixed]),
+}
+
+fn run(
+    case: &Case,
+    server: &mut Server,
+    tool: &Tool,
+    what: What,
+    requests: u64,
+) -> Result<Figures> {
     let before_s = server.cpu_s()?;
-    let run = tool.run(case, server, requests)?;
+    let run = match what {
+        What::Case => tool.run(case, server, requests)?,
+        What::Parts(parts) => {
+            let run =
+                |fixed: &Fixed| tool.run_fixed(case, fixed, server, requests * fixed.percent / 100);
+            Run::joined(parts.iter().map(run).collect::<Result<Vec<_>>>()?, requests)
+        }
+    };
     let used_s = server.cpu_s()? - before_s;
     Ok(Figures::of(&run, requests, used_s))
 }

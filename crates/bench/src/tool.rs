@@ -12,7 +12,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 use wait4::Wait4;
 
-use crate::case::{Bare, Case, Of};
+use crate::case::{Bare, Base, Case, Fixed, Of};
 use crate::server::Server;
 
 /// A load generator.
@@ -50,6 +50,20 @@ pub(crate) struct Run {
     pub(crate) complaints: String,
 }
 
+impl Run {
+    /// Runs that followed each other, of so many requests in all.
+    pub(crate) fn joined(runs: Vec<Self>, requests: u64) -> Self {
+        let sum = |pick: fn(&Self) -> f64| runs.iter().map(pick).sum::<f64>();
+        let wall_s = sum(|run| run.wall_s);
+        Self {
+            cpu_s: sum(|run| run.cpu_s),
+            wall_s,
+            rate: requests as f64 / wall_s,
+            complaints: runs.into_iter().map(|run| run.complaints).collect(),
+        }
+    }
+}
+
 impl Tool {
     /// Looks whether it is there, by asking for its version.
     ///
@@ -70,17 +84,35 @@ impl Tool {
     /// # Errors
     /// It failed, or said nothing that is a throughput.
     pub(crate) fn run(&self, case: &Case, server: &Server, requests: u64) -> Result<Run> {
+        self.run_with(match self.words {
+            Words::Options => option_args(case, case.args, server, requests),
+            Words::Bare => bare_args(case, server, requests),
+            Words::Memtier => memtier_args(case, server.address(), requests),
+        })
+    }
+
+    /// The same of one share of the requests of a mix, with its own words.
+    ///
+    /// # Errors
+    /// As above.
+    pub(crate) fn run_fixed(
+        &self,
+        case: &Case,
+        fixed: &Fixed,
+        server: &Server,
+        requests: u64,
+    ) -> Result<Run> {
+        self.run_with(option_args(case, fixed.args, server, requests))
+    }
+
+    fn run_with(&self, args: Vec<String>) -> Result<Run> {
         // Files and not pipes: nobody has to wake up while it runs, to read its progress.
         let mut said = tempfile::tempfile().context("a file for the output")?;
         let mut complained = tempfile::tempfile().context("a file for the output")?;
         let mut command = Command::new(&self.program);
         command
             .args(&self.args)
-            .args(match self.words {
-                Words::Options => option_args(case, server, requests),
-                Words::Bare => bare_args(case, server, requests),
-                Words::Memtier => memtier_args(case, server.address(), requests),
-            })
+            .args(args)
             // A password for some other server.
             .env_remove("REDISCLI_AUTH")
             .stdin(Stdio::null())
@@ -112,17 +144,18 @@ impl Tool {
     }
 }
 
-fn option_args(case: &Case, server: &Server, requests: u64) -> Vec<String> {
+fn option_args(case: &Case, own: &[&str], server: &Server, requests: u64) -> Vec<String> {
     let mut args = address_args(server);
     args.extend(["-q", "-n", &requests.to_string()].map(str::to_owned));
     args.extend(["-c", &case.connections.to_string()].map(str::to_owned));
     args.extend(["-P", &case.pipeline.to_string()].map(str::to_owned));
-    args.extend(case.args.iter().map(|&arg| arg.to_owned()));
+    args.extend(own.iter().map(|&arg| arg.to_owned()));
     args
 }
 
 fn bare_args(case: &Case, server: &Server, requests: u64) -> Vec<String> {
-    let Bare { words, value_bytes, range, reply_bytes } = case.bare;
+    let Base::Bare(bare) = case.base else { return Vec::new() };
+    let Bare { words, value_bytes, range, reply_bytes } = bare;
     let numbers =
         [requests, case.connections.into(), case.pipeline.into(), reply_bytes as u64, range.into()];
     let mut args = vec![server.address().to_string()];
@@ -141,21 +174,26 @@ fn memtier_args(case: &Case, address: &host::Address, requests: u64) -> Vec<Stri
         }
         host::Address::Unix(path) => vec![format!("--unix-socket={}", path.display())],
     };
-    let Of::Memcached(own) = case.of else { return args };
     let each = requests.div_ceil(u64::from(case.connections));
-    args.extend(
-        [
-            "--protocol=memcache_text",
-            "--threads=1",
-            "--data-size=100",
-            "--key-prefix=key:000000",
-            "--key-minimum=100000",
-            "--key-maximum=199999",
-            "--key-pattern=R:R",
-            "--hide-histogram",
-        ]
-        .map(str::to_owned),
-    );
+    args.extend(["--threads=1", "--hide-histogram"].map(str::to_owned));
+    let own = match case.of {
+        Of::Redis => &[][..],
+        Of::RedisMix(own) => own,
+        Of::Memcached(own) => {
+            args.extend(
+                [
+                    "--protocol=memcache_text",
+                    "--data-size=100",
+                    "--key-prefix=key:000000",
+                    "--key-minimum=100000",
+                    "--key-maximum=199999",
+                    "--key-pattern=R:R",
+                ]
+                .map(str::to_owned),
+            );
+            own
+        }
+    };
     args.push(format!("--clients={}", case.connections));
     args.push(format!("--requests={each}"));
     args.push(format!("--pipeline={}", case.pipeline));

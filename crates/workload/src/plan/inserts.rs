@@ -28,9 +28,9 @@ impl PlanParts {
         )?;
         let range = first.range.unwrap_or(0);
         refuse((1..=RANGE_MAX).contains(&range), || {
+            let given = first.range.map_or_else(String::new, |range| format!(" {range}"));
             format!(
-                "-r {range}: where keys are inserted, it says how many there are before, from 1 to \
-                 {RANGE_MAX}"
+                "-r{given}: where keys are inserted, it says how many there are before, from 1 up to 10^11"
             )
         })?;
         refuse(self.growing().all(|keys| keys.range == first.range), || {
