@@ -52,6 +52,9 @@ pub(crate) fn execute(job: &Job) -> Result<End> {
 
 fn carry_out(job: &Job) -> Result<End> {
     job.notes.iter().try_for_each(aside::say)?;
+    if !job.greeting.is_empty() {
+        print::text(&job.greeting)?;
+    }
     let Some(first) = job.plans.first() else {
         return Ok(End::Complete);
     };

@@ -232,15 +232,22 @@ impl Batch {
                 }
             }
             Insert::Lifetime(lifetime) => append_decimal(lifetime.of(numbers.seed, number), out),
+            Insert::Derived(derived) => {
+                derived.append(drawn.source(derived, numbers, number), out);
+            }
             Insert::Reply(or) => out.extend_from_slice(reply.unwrap_or(or)),
-            Insert::Length { form, fixed, columns, values, lifetimes, replies } => {
+            Insert::Length { form, fixed, columns, values, lifetimes, derived, replies } => {
                 let cells: usize = columns.iter().map(|column| cell(*column).len()).sum();
                 let values: usize = values.iter().map(|at| value(at).len).sum();
                 let lifetimes =
                     lifetimes.iter().map(|of| decimal_width(of.of(numbers.seed, number)));
                 let lifetimes: usize = lifetimes.sum();
+                let derived: usize = (derived.iter())
+                    .map(|derived| derived.len(drawn.source(derived, numbers, number)))
+                    .sum();
                 let replies: usize = replies.iter().map(|or| reply.unwrap_or(or).len()).sum();
-                form.write((fixed + cells + values + lifetimes + replies) as u64, out);
+                let all = fixed + cells + values + lifetimes + derived + replies;
+                form.write(all as u64, out);
             }
         }
     }

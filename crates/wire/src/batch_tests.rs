@@ -44,6 +44,8 @@ fn plan(line: &str, keys: KeySpace, depth: u32, dataset: Option<Dataset>) -> Pla
         timeout_ns: None,
         precision: 3,
         first_byte: false,
+        apart: false,
+        at_most_ns: None,
         seed: 7,
         shard: workload::Shard::WHOLE,
     }

@@ -22,12 +22,14 @@ mod sink;
 mod survey;
 mod sweep;
 mod workload_file;
+mod ycsb;
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use fleet::{On, OnLoss};
+use report::ycsb::{Ycsb, YcsbOptions};
 use report::{FORMATS, Format, FormatOptions, Persona};
 use workload::Plan;
 
@@ -68,6 +70,7 @@ const FRONTS: &[&dyn FrontEnd] = &[
     &search::SearchFront,
     &survey::SurveyFront,
     &presets::PresetsFront,
+    &ycsb::YcsbFront,
 ];
 
 /// Makes this a client of a coordinator, which alone calls it so.
@@ -119,6 +122,8 @@ pub(crate) struct Job {
     pub(crate) output: Output,
     /// Warnings about the command line, for standard error.
     pub(crate) notes: Vec<String>,
+    /// What stands on standard output before anything is done.
+    pub(crate) greeting: String,
     /// When the one test begins, if that was agreed on.
     pub(crate) start_at: Option<SystemTime>,
     /// The clients that carry it out, if they are several.
@@ -167,6 +172,10 @@ pub(crate) struct Output {
     pub(crate) format: &'static str,
     /// What it is told.
     pub(crate) options: FormatOptions,
+    /// What a report in YCSB's words has in it, if it is one.
+    pub(crate) ycsb: Option<YcsbOptions>,
+    /// The file that reports go to, if not to standard output.
+    pub(crate) to: Option<PathBuf>,
     /// Where verdicts go.
     pub(crate) verdict: VerdictTo,
     /// The live line that is wanted, if any.
@@ -199,6 +208,8 @@ impl Output {
         Self {
             format,
             options,
+            ycsb: None,
+            to: None,
             verdict: VerdictTo::default(),
             live: None,
             metrics: None,
@@ -211,6 +222,9 @@ impl Output {
 
     /// The format, ready to write.
     pub(crate) fn format(&self) -> Box<dyn Format> {
+        if let Some(options) = &self.ycsb {
+            return Box::new(Ycsb::new(options.clone()));
+        }
         let found = FORMATS.iter().find(|(name, _)| *name == self.format);
         found.expect("the name of a registered format").1(self.options)
     }

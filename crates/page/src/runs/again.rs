@@ -57,6 +57,12 @@ fn chosen(mut tests: Vec<Names>) -> Vec<&'static str> {
     chosen
 }
 
+/// The command line of keystorm's that asks for what a plan says, without its passwords.
+#[must_use]
+pub fn command_line_of(plan: &Plan) -> String {
+    shell_words::join(command_line(plan).0)
+}
+
 /// The words of the command line of one test, and the names that the suite has for it, if any.
 fn command_line(plan: &Plan) -> (Vec<String>, Option<Names>) {
     let mut words: Vec<String> = vec!["keystorm".into()];
@@ -303,6 +309,7 @@ fn command(plan: &Plan, words: &mut Vec<String>) {
                 (0, _) => "",
                 (_, When::Always) => ";>",
                 (_, When::OnMiss) => ";?",
+                (_, When::ForEach) => ";*",
             };
             send(sign, step.commands as usize, words);
         }
@@ -316,6 +323,7 @@ fn argument(arg: &Arg, plan: &Plan) -> String {
         Piece::Number(slot) => placeholder(*slot).to_owned(),
         Piece::Fill { .. } | Piece::Value => "__data__".to_owned(),
         Piece::Lifetime(_) => "__ttl__".to_owned(),
+        Piece::Derived(derived) => format!("__{derived}__"),
         Piece::Reply { or } if or.is_empty() => "__reply__".to_owned(),
         Piece::Reply { or } => format!("__reply_or:{}__", String::from_utf8_lossy(or)),
         Piece::Tag => "{tag}".to_owned(),

@@ -32,6 +32,9 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
             let decoded = match (looks, connection.requests.oldest_mut()) {
                 (true, Some(oldest)) => {
                     let (number, command) = (oldest.number, oldest.command);
+                    if self.keeps {
+                        self.steps.kept.expect(command, &mut connection.coming);
+                    }
                     let mut checker = Checker {
                         batch: &self.batch,
                         number,
@@ -63,6 +66,10 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
             {
                 continue;
             }
+            if reply == Reply::Empty {
+                let command = connection.requests.oldest_mut().map_or(0, |oldest| oldest.command);
+                reply = if self.answers.misses_empty(command) { Reply::Miss } else { Reply::Done };
+            }
             if P::QUIET
                 && self.answers.may_be_missing()
                 && let Some(kept) = reply.without_text()
@@ -91,7 +98,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
                 match reply {
                     Reply::Miss => oldest.progress.missed = true,
                     Reply::Error(_) => oldest.progress.failed = true,
-                    Reply::Done | Reply::Found(_) | Reply::Push => {}
+                    Reply::Done | Reply::Empty | Reply::Found(_) | Reply::Push => {}
                 }
             }
             let Some((answered, request)) = connection.requests.settle(now_ns, self.sequence_len)
@@ -121,7 +128,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
                         self.recorder.error(&answered, (CORRUPT, text), bytes, now_ns);
                     }
                 }
-                Reply::Done | Reply::Found(_) | Reply::Miss | Reply::Push => {
+                Reply::Done | Reply::Empty | Reply::Found(_) | Reply::Miss | Reply::Push => {
                     let outcome = if reply == Reply::Miss { Outcome::Miss } else { Outcome::Ok };
                     let answer = Answer { answered, outcome, bytes };
                     if self.route.counts(place, &request, &answer, now_ns) {

@@ -5,6 +5,7 @@ use workload::{Arg, Dataset, Piece, Slot, command, values::Lcg};
 use super::slot::{crc16, hashed, slot_of_request};
 use super::{SLOTS, slot_of, tag_of};
 use crate::batch::Numbers;
+use crate::payload::Drawn;
 use crate::template::{append_decimal, write_digits};
 
 /// How to find the slot of one command for any request number.
@@ -63,9 +64,11 @@ impl KeyHash {
                     }
                     None => sample.extend_from_slice(command::placeholder(*slot).as_bytes()),
                 },
-                Piece::Field(_) | Piece::Value | Piece::Lifetime(_) | Piece::Reply { .. } => {
-                    return written();
-                }
+                Piece::Field(_)
+                | Piece::Value
+                | Piece::Lifetime(_)
+                | Piece::Derived(_)
+                | Piece::Reply { .. } => return written(),
             }
         }
         let range = hashed(&sample);
@@ -137,6 +140,9 @@ fn write(
             (Piece::Value | Piece::Reply { .. }, _) => {}
             (Piece::Lifetime(lifetime), _) => {
                 append_decimal(lifetime.of(numbers.seed, number), out);
+            }
+            (Piece::Derived(derived), _) => {
+                derived.append(Drawn::default().source(derived, numbers, number), out);
             }
             (Piece::Tag, _) => {
                 out.push(b'{');

@@ -161,7 +161,7 @@ impl<'o> Reading<'o> {
 
     fn arg(&mut self, word: &[u8]) -> Result<Arg, String> {
         let arg = Arg::literal(word);
-        let arg = if self.replies { arg.with_replies() } else { arg };
+        let arg = if self.replies { arg.with_replies().with_derived()? } else { arg };
         let arg = if self.options.server.cluster { arg.with_tags() } else { arg };
         let arg = match self.options.data.ttl {
             Some(lifetime) => arg.with_lifetimes(lifetime),
@@ -225,6 +225,7 @@ pub(super) fn operation_names(typed: &[&TypedOperation]) -> Vec<String> {
                 (0, _) => "",
                 (_, When::Always) => " ;> ",
                 (_, When::OnMiss) => " ;? ",
+                (_, When::ForEach) => " ;* ",
             };
             name += &commands.iter().map(|words| command(words)).collect::<Vec<_>>().join(" ; ");
         }

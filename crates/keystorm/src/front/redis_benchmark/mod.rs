@@ -75,7 +75,7 @@ impl FrontEnd for RedisBenchmark {
 
 /// A command line, read. Front ends that carry out the same runs in other ways read theirs through
 /// this, with what options they add.
-pub(super) struct Typed {
+pub(in crate::front) struct Typed {
     command: Command,
     args: Vec<OsString>,
     matches: ArgMatches,
