@@ -153,6 +153,7 @@ fn run_with<E: Engine, P: wire::Protocol>(
     let gate = Gate::new(workers, opens, job.interrupted);
     let budget = plan.budget();
     let warmup = budget.for_warmup();
+    let inserts = plan.inserts().map(Arc::new);
     let origins = Origins::new(&plan.target, connections, job.local_ports.clone());
     let watch = job.cluster.map(|cluster| TopologyWatch::new(cluster.topology));
     // A worker on a cluster has a connection to each node at least, and room for nodes to come.
@@ -185,6 +186,7 @@ fn run_with<E: Engine, P: wire::Protocol>(
                 origins: &origins,
                 stream: budget.stream(first..first + own),
                 warmup: warmup.stream(first..first + own),
+                inserts: inserts.clone(),
                 may_spin,
             };
             let (full, make_engine) = (full.clone(), &make_engine);

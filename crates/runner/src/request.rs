@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use measure::Outcome;
+use wire::KeyNumber;
 
 /// Requests that were sent together on one connection and are answered in order. `M` is what the
 /// route notes of them.
@@ -46,6 +47,8 @@ pub(crate) struct Progress {
     pub(crate) failed: bool,
     /// When the commands of a later step were first handed to the kernel; 0 before.
     pub(crate) step_ns: u64,
+    /// The number of its key, if that depends on what the run has inserted.
+    pub(crate) key: Option<KeyNumber>,
     /// One more than the place of the value that it has kept; 0 for none.
     pub(crate) kept: u32,
     /// Where in that the string begins that is next.
@@ -53,15 +56,15 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Of an operation that begins.
-    pub(crate) fn of(operation: u32) -> Self {
-        Self { operation, ..Self::default() }
+    /// Of an operation that begins, with this key if it is not drawn from its number.
+    pub(crate) fn of(operation: u32, key: Option<KeyNumber>) -> Self {
+        Self { operation, key, ..Self::default() }
     }
 
     /// Of the same operation in a later step.
     pub(crate) fn then(self, step: u16) -> Self {
-        let Self { operation, kept, .. } = self;
-        Self { operation, step, missed_before: self.has_missed(), kept, ..Self::default() }
+        let Self { operation, kept, key, .. } = self;
+        Self { operation, step, missed_before: self.has_missed(), kept, key, ..Self::default() }
     }
 
     /// Whether any reply so far said that there was nothing.

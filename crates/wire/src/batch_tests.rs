@@ -146,7 +146,7 @@ fn slots_are_those_of_the_keys_that_are_sent() {
                     panic!("{line}")
                 };
                 let crate::resp::Value::Bulk(key) = &words[1] else { panic!("{line}") };
-                let got = batch.slot(&slots, number, command, &mut Vec::new());
+                let got = batch.slot(&slots, number.into(), command, &mut Vec::new());
                 let key_text = String::from_utf8_lossy(key);
                 assert_eq!(got, Some(crate::cluster::slot_of(key)), "{line}: {key_text}");
                 appended.extend_from_slice(&bytes);

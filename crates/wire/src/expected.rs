@@ -3,6 +3,7 @@
 use workload::verify::keys_asked;
 use workload::{Plan, Slot};
 
+use crate::Given;
 use crate::batch::Batch;
 use crate::payload::Drawn;
 
@@ -42,10 +43,10 @@ impl Batch {
     /// The value that string number `element` of the reply to a command must be; `None` if that
     /// cannot be told.
     #[must_use]
-    pub fn expected(&self, number: u64, command: u32, element: usize) -> Option<Expected> {
+    pub fn expected(&self, request: Given<'_>, command: u32, element: usize) -> Option<Expected> {
         let (slot, fresh) = self.asked.key(command as usize, element)?;
         let numbers = self.numbers_of(command as usize);
-        let key = Drawn::default().number(numbers, number, slot, fresh);
+        let key = Drawn::default().number(numbers, request, slot, fresh);
         let len = self.payload.as_ref()?.len_of(key);
         Some(Expected { key, len })
     }

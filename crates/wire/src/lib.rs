@@ -12,6 +12,7 @@ mod argument;
 mod batch;
 pub mod cluster;
 mod expected;
+mod given;
 mod kind;
 pub mod memcache;
 mod payload;
@@ -23,6 +24,7 @@ mod template;
 
 pub use batch::{Batch, Slots};
 pub use expected::Expected;
+pub use given::{Given, KeyNumber};
 pub use kind::{check, encoded_len};
 pub use payload::ValueAt;
 pub use protocol::{Decode, Decoded, Look, Protocol, ProtocolError, Reply, Silence};

@@ -7,8 +7,8 @@
 use workload::sizes::{SizeDraw, size_of};
 use workload::{CommandSpec, Derived, Piece, Plan, SizeBy, Slot, Values, derived};
 
-use crate::Expected;
 use crate::batch::Numbers;
+use crate::{Expected, Given};
 
 /// A place for a value in a sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,26 +89,26 @@ impl Payload {
         Some(Self { values, sizes, by: spec.by, fresh, seed: plan.seed, per_sequence })
     }
 
-    /// The value at a place of sequence number `sequence`.
+    /// The value at a place of a request.
     pub(crate) fn value(
         &self,
         at: &ValueAt,
-        sequence: u64,
+        request: Given<'_>,
         numbers: &Numbers,
         drawn: &mut Drawn,
     ) -> Value {
-        let request = sequence.wrapping_mul(self.per_sequence).wrapping_add(at.place);
+        let place = request.number.wrapping_mul(self.per_sequence).wrapping_add(at.place);
         let key = match at.key {
             // Whatever its key is, nothing of it is asked.
-            _ if self.fresh && self.by == SizeBy::Request => request,
-            Some((slot, fresh)) => drawn.number(numbers, sequence, slot, fresh),
-            None => request,
+            _ if self.fresh && self.by == SizeBy::Request => place,
+            Some((slot, fresh)) => drawn.number(numbers, request, slot, fresh),
+            None => place,
         };
         // Values of one key differ from each other.
         let key = key.wrapping_add(at.nth << 56);
-        let sized = if self.by == SizeBy::Key { key } else { request };
+        let sized = if self.by == SizeBy::Key { key } else { place };
         let len = size_of(&*self.sizes, self.seed, sized) as usize;
-        Value { key: if self.fresh { request } else { key }, len }
+        Value { key: if self.fresh { place } else { key }, len }
     }
 
     /// The length of the first value of a key, where it belongs to the key.
@@ -130,32 +130,32 @@ impl Payload {
     }
 }
 
-/// The number of a sequence that was drawn last: it is often asked for again at once.
+/// The number of a request that was drawn last: it is often asked for again at once.
 #[derive(Debug, Default)]
 pub(crate) struct Drawn(Option<(Slot, u64, u64)>);
 
 impl Drawn {
-    /// What a derived text of a sequence follows from.
+    /// What a derived text of a request follows from.
     #[inline]
     pub(crate) fn source(
         &mut self,
         derived: &Derived,
         numbers: &Numbers,
-        sequence: u64,
+        request: Given<'_>,
     ) -> derived::Source {
         let key = match derived.names_key() {
-            true => self.number(numbers, sequence, Slot::Key, 0),
+            true => self.number(numbers, request, Slot::Key, 0),
             false => 0,
         };
-        derived::Source { key, seed: numbers.seed, request: sequence }
+        derived::Source { key, seed: numbers.seed, request: request.number }
     }
 
-    /// The number for a slot before which the sequence has `fresh` fresh ones.
+    /// The number for a slot before which the request has `fresh` fresh ones.
     #[inline]
     pub(crate) fn number(
         &mut self,
         numbers: &Numbers,
-        sequence: u64,
+        request: Given<'_>,
         slot: Slot,
         fresh: u64,
     ) -> u64 {
@@ -166,7 +166,7 @@ impl Drawn {
                 number
             }
             _ => {
-                let number = numbers.of(sequence, slot, &mut fresh.clone());
+                let number = numbers.of(request, slot, &mut fresh.clone());
                 self.0 = Some((slot, fresh, number));
                 number
             }

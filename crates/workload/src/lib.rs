@@ -35,7 +35,7 @@ pub use command::{Arg, CommandSpec, Piece, Slot};
 pub use dataset::Dataset;
 pub use derived::Derived;
 pub use in_full::in_full;
-pub use keys::{KeyDist, KeyDraw, KeySpace};
+pub use keys::{Inserts, KeyDist, KeyDraw, KeySpace, Source};
 pub use lifetime::Lifetime;
 pub use pace::{Arrivals, Curve, Lane, Pace, Pacer, Schedule, Stage};
 pub use plan::{

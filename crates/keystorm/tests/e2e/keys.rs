@@ -153,6 +153,39 @@ fn the_examples_of_the_page_run() {
 }
 
 #[test]
+fn the_newest_keys_are_there_whenever_they_are_read() {
+    let server = Server::redis();
+    let mix = "--mix -- 4 get k:__key__ ';' 1 set k:__insert__ __data__";
+    for options in ["-c 1", "-P 16", "--threads 3 -c 9 -P 4", "--rps 20k"] {
+        server.reset();
+        let line = "-q -r 1000 -n 10000 --seed 5 --key-dist latest --fill --verify";
+        server.run(&format!("{line} {options} {mix}")).ok();
+        let inserted = server.calls("set") - 1_000;
+        assert!((1_800..=2_200).contains(&inserted), "{options}: {inserted}");
+        assert_eq!(server.info("keyspace_misses"), 0, "{options}");
+        assert_eq!(
+            server.info("db0:keys"),
+            1_000 + inserted,
+            "{options}: no key twice, none left out"
+        );
+    }
+    let preset = server.run("--workload ycsb-d -n 2000").ok();
+    assert!(preset.out.contains("insert"), "{}", preset.out);
+    for (line, says) in [
+        ("set k:__insert__ v", "-r"),
+        ("-r 9 --mix -- 1 set k:__insert__:__key__ v", "has one key"),
+        ("-r 9 --mix -- 1 set k:__insert__:__rand_int__ v", "__rand_int__"),
+        (
+            "-r 9 --hit-ratio 0.5 --key-dist latest --mix -- 1 get __key__ ';' 1 set __insert__ v",
+            "missing",
+        ),
+        ("-r 1G --mix -- 1 set k:__insert__ v", "-r"),
+    ] {
+        server.run(line).exits(2).says(says);
+    }
+}
+
+#[test]
 fn distributions_that_make_no_sense_are_refused() {
     let server = Server::redis();
     for (options, says) in [

@@ -4,6 +4,7 @@
 mod cluster;
 mod compare;
 mod faults;
+mod inserts;
 mod operations;
 mod order;
 mod outages;
@@ -128,6 +129,7 @@ pub(crate) fn replay_on(
         origins: &Origins::new(&plan.target, plan.fleet.connections, None),
         stream: budget.stream(0..plan.own_connections()),
         warmup: warmup.stream(0..plan.own_connections()),
+        inserts: plan.inserts().map(Arc::new),
         // Its time passes only in sleep.
         may_spin: false,
     };

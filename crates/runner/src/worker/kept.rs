@@ -118,7 +118,7 @@ impl Kept {
         progress.kept = at + 1;
     }
 
-    /// What an operation that has come so far has kept is needed no more.
+    /// What an operation that has come so far has kept is needed no more, if it has kept anything.
     #[inline]
     pub(crate) fn release(&mut self, progress: Progress) {
         self.free.extend(progress.kept.checked_sub(1));

@@ -5,6 +5,7 @@
 //! the path of a request nothing is allocated, locked or formatted, and the kernel is asked for
 //! nothing but to send, to receive and to wait.
 
+pub(crate) mod growing;
 pub(crate) mod kept;
 mod open;
 pub(crate) mod operations;
@@ -13,10 +14,12 @@ mod receive;
 pub(crate) mod recovery;
 pub(crate) mod verify;
 
+use std::sync::Arc;
+
 use engine::{ConnId, Engine};
 use measure::NodeTally;
 use wire::{Batch, Protocol};
-use workload::{Pacer, Plan, RequestStream, Stop, Turn, Window};
+use workload::{Inserts, Pacer, Plan, RequestStream, Stop, Turn, Window};
 
 use crate::connection::Connection;
 use crate::destination::Destination;
@@ -49,6 +52,8 @@ pub(crate) struct WorkerContext<'r> {
     pub(crate) origins: &'r Origins,
     pub(crate) stream: RequestStream<'r>,
     pub(crate) warmup: RequestStream<'r>,
+    /// What the run inserts, of all its workers.
+    pub(crate) inserts: Option<Arc<Inserts>>,
     /// Whether there is a CPU for it alone.
     pub(crate) may_spin: bool,
 }
@@ -101,7 +106,7 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
     pub(crate) fn new(engine: E, context: WorkerContext<'r>, recorder: Recorder, route: R) -> Self {
         let plan = context.plan;
         let sequence_len = plan.sequence.len() as u32;
-        let steps = Steps::of(plan);
+        let steps = Steps::of(plan, context.inserts.clone());
         let whole = if route.splits_sequences() { 1 } else { sequence_len };
         let request_len = steps.operations.is_none().then_some(whole);
         let places = route.places(context.connections);

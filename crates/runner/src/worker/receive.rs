@@ -31,14 +31,13 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         let outcome = loop {
             let decoded = match (looks, connection.requests.oldest_mut()) {
                 (true, Some(oldest)) => {
-                    let (number, command) = (oldest.number, oldest.command);
                     if self.keeps {
-                        self.steps.kept.expect(command, &mut connection.coming);
+                        self.steps.kept.expect(oldest.command, &mut connection.coming);
                     }
                     let mut checker = Checker {
                         batch: &self.batch,
-                        number,
-                        command,
+                        given: oldest.given(&self.steps.kept),
+                        command: oldest.command,
                         comparison: &mut connection.comparison,
                         compares: self.verifies,
                         coming: self.keeps.then_some(&mut connection.coming),

@@ -138,9 +138,9 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         }
         self.in_flight -= u64::from(connection.requests.commands());
         let withheld = R::withheld(&mut connection.place);
-        if self.keeps {
+        if self.steps.operations.is_some() {
             let lost = connection.requests.iter();
-            lost.for_each(|request| self.steps.kept.release(request.progress));
+            lost.for_each(|request| self.steps.forget(request.progress));
         }
         let abandoned = connection.requests.abandon(overdue_ns, withheld);
         self.route.count_unanswered(&connection.place, abandoned.total());

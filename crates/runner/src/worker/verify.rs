@@ -4,7 +4,7 @@
 //! value that is another is an error of its request, of a kind of its own.
 
 use measure::CORRUPT;
-use wire::{Batch, Expected, Look};
+use wire::{Batch, Expected, Given, Look};
 
 use super::kept::Coming;
 use crate::request::Request;
@@ -43,8 +43,8 @@ enum Came {
 /// Compares the strings of the reply to a request, and has those kept that are.
 pub(super) struct Checker<'c> {
     pub(super) batch: &'c Batch,
-    /// Number of the request, and the command of the sequence.
-    pub(super) number: u64,
+    /// What the request was made from, and the command of the sequence.
+    pub(super) given: Given<'c>,
     pub(super) command: u32,
     pub(super) comparison: &'c mut Comparison,
     /// Where nothing is compared, only this is shown.
@@ -62,7 +62,7 @@ impl Look for Checker<'_> {
         }
         let Comparison { strings, expected, passed, fault } = self.comparison;
         // A null has no bytes to compare: it is a miss.
-        *expected = len.and_then(|_| self.batch.expected(self.number, self.command, *strings));
+        *expected = len.and_then(|_| self.batch.expected(self.given, self.command, *strings));
         *strings += 1;
         *passed = 0;
         if let (Some(expected), Some(len), None) = (*expected, len, &fault)
@@ -108,7 +108,8 @@ impl Fault {
         let Self { expected, at, came } = self;
         let mut bytes = Vec::new();
         let command = request.command as usize;
-        batch.append(request.number, command..command + 1, &mut bytes);
+        let given = Given { key: request.progress.key, ..request.number.into() };
+        batch.append_of(given, command..command + 1, &mut bytes);
         let asked = words(&bytes);
         let quoted = |bytes: &[u8]| bytes.escape_ascii().to_string();
         let len = expected.len;

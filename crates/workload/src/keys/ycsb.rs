@@ -4,7 +4,7 @@
 //! since extends it for those that YCSB extends it for. A draw beyond the keys that are there is
 //! repeated, as there.
 
-use super::KeyDraw;
+use super::{KeyDraw, Source};
 use crate::hashes::fnv;
 use crate::random;
 
@@ -23,6 +23,8 @@ struct Ycsb {
     start: u64,
     count: u64,
     range: u64,
+    /// Whether what the run inserts is drawn, too.
+    grows: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -46,7 +48,10 @@ enum Chooser {
     },
 }
 
-/// `GENERATOR[,START,COUNT[,…]]`.
+/// `uniform`, `sequential`, `zipfian` and `hotspot` take `START,COUNT`; behind them the second takes how
+/// many numbers may be inserted and an exponent, and the last which part of the keys is hot and which of
+/// the draws. `exponential` takes a percentile and a part of the keys. It and `latest` end in 0 where a
+/// run inserts nothing.
 pub(super) fn read(parameters: Option<&str>, range: u64) -> Result<Box<dyn KeyDraw>, String> {
     let mut words = parameters.unwrap_or("zipfian").split(',');
     let name = words.next().unwrap_or_default();
@@ -72,7 +77,7 @@ pub(super) fn read(parameters: Option<&str>, range: u64) -> Result<Box<dyn KeyDr
             };
             (Chooser::Scrambled { ranks, over }, 4)
         }
-        "latest" => (Chooser::Latest { zipfian: Zipfian::new(range - 1, THETA) }, 0),
+        "latest" => (Chooser::Latest { zipfian: Zipfian::new(range - 1, THETA) }, 1),
         "hotspot" => {
             let share = [at(2, 0.2), at(3, 0.8)];
             if share.iter().any(|share| *share > 1.0) {
@@ -88,14 +93,20 @@ pub(super) fn read(parameters: Option<&str>, range: u64) -> Result<Box<dyn KeyDr
                 );
             }
             let gamma = -(-percentile / 100.0).ln_1p() / (range as f64 * fraction);
-            (Chooser::Exponential { gamma }, 2)
+            (Chooser::Exponential { gamma }, 3)
         }
         _ => return Err(format!("there is no generator {name:?}")),
     };
     if given > most {
         return Err(format!("{name} has {most} parameters at most"));
     }
-    Ok(Box::new(Ycsb { chooser, start, count, range }))
+    let grows = match chooser {
+        Chooser::Scrambled { .. } => at(2, 0.0) > 0.0,
+        Chooser::Latest { .. } => at(0, 1.0) > 0.0,
+        Chooser::Exponential { .. } => at(2, 1.0) > 0.0,
+        Chooser::Uniform | Chooser::Sequential | Chooser::Hotspot { .. } => false,
+    };
+    Ok(Box::new(Ycsb { chooser, start, count, range, grows }))
 }
 
 impl KeyDraw for Ycsb {
@@ -115,8 +126,8 @@ impl KeyDraw for Ycsb {
         self.start.wrapping_add(bits % self.count) % present
     }
 
-    fn needs_inserts(&self) -> bool {
-        matches!(self.chooser, Chooser::Latest { .. })
+    fn source(&self) -> Source {
+        if self.grows { Source::Present } else { Source::Number }
     }
 }
 
@@ -274,7 +285,18 @@ mod tests {
         assert_eq!(latest[0], 0);
         assert!(latest[999] > latest[998] && latest[998] > latest[900]);
         let keys = "ycsb:latest".parse::<KeyDist>().unwrap().over(100);
-        assert!(keys.needs_inserts());
+        assert_eq!(keys.source(), Source::Present);
+        for (text, source) in [
+            ("latest,0", Source::Number),
+            ("exponential,95,0.8", Source::Present),
+            ("exponential,95,0.8,0", Source::Number),
+            ("zipfian,0,9,2", Source::Present),
+            ("zipfian,0,9,0,0.5", Source::Number),
+            ("uniform,0,9", Source::Number),
+        ] {
+            let keys = format!("ycsb:{text}").parse::<KeyDist>().unwrap().over(100);
+            assert_eq!(keys.source(), source, "{text}");
+        }
         let newest = (0..1000).map(|index| keys.draw_present(1, index, 5000)).max();
         assert_eq!(newest, Some(4999));
         assert_eq!(keys.draw_present(1, 1, 1), 0);

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use crate::{CommandSpec, KeySpace, Pace, Piece, Schedule, Shard, SizeBy, verify};
 
-fn refuse(ok: bool, message: impl FnOnce() -> String) -> Result<(), PlanError> {
+pub(super) fn refuse(ok: bool, message: impl FnOnce() -> String) -> Result<(), PlanError> {
     if ok { Ok(()) } else { Err(PlanError(message())) }
 }
 
@@ -69,6 +69,7 @@ impl PlanParts {
         })?;
         self.check_mix()?;
         self.key_spaces().try_for_each(|(_, keys)| check_keys(keys))?;
+        self.check_inserts()?;
         self.check_shard()?;
         self.check_batch_bytes()?;
         self.check_fields()?;
@@ -254,12 +255,6 @@ const LASTING: crate::Stage = crate::Stage { from_per_s: 0.0, to_per_s: 0.0, las
 
 fn check_keys(keys: &KeySpace) -> Result<(), PlanError> {
     let KeySpace { range, draw } = keys;
-    refuse(!keys.draws().needs_inserts(), || {
-        format!(
-            "--key-dist {draw}: it draws the newest of the keys that a run inserts, and no \
-             command tells which these are yet; zipf has its hottest key at the other end"
-        )
-    })?;
     let held = range.unwrap_or(0).max(1);
     refuse(draw.trace_range().is_none_or(|needed| needed <= held), || {
         let largest = draw.trace_range().unwrap_or(0).saturating_sub(1);

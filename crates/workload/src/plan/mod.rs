@@ -7,6 +7,7 @@
 mod check;
 mod different;
 mod fill;
+mod inserts;
 pub mod limits;
 mod mix;
 
@@ -431,7 +432,7 @@ pub(crate) mod tests {
 
     #[test]
     fn each_bound_is_checked_and_named() {
-        let cases: [(Change, &str); 16] = [
+        let cases: [(Change, &str); 17] = [
             (|p| p.fleet.connections = 0, "-c 0"),
             (|p| p.fleet.connections = limits::CONNECTIONS_MAX + 1, "-c 1000001"),
             (|p| p.fleet.pipeline_depth = limits::PIPELINE_MAX + 1, "-P 1000001"),
@@ -445,7 +446,8 @@ pub(crate) mod tests {
             (|p| (p.shard, p.stop) = (Shard { index: 1, of: 9 }, Stop::Requests(8)), "-n is"),
             (|p| p.timeout_ns = Some(limits::TIMEOUT_NS_MIN - 1), "--timeout"),
             (|p| p.sequence.clear(), "no command"),
-            (|p| p.keys.draw = "latest".parse().unwrap(), "--key-dist latest"),
+            (|p| p.keys.draw = "latest".parse().unwrap(), "no operation inserts any"),
+            (|p| p.keys.draw = "insert".parse().unwrap(), "no operation inserts any"),
             (|p| p.keys.draw = trace(), "-r 1 ends"),
             (|p| p.sequence[0].args.push(Arg { pieces: vec![Piece::Field(0)] }), "--dataset"),
         ];

@@ -62,8 +62,27 @@ impl Values {
     /// Appends the value of `len` bytes that `key` has in this version.
     pub fn append(&self, key: u64, version: u64, len: usize, out: &mut Vec<u8>) {
         let start = out.len();
-        out.resize(start + len, FILLER);
-        self.write(key, version, len, 0, &mut out[start..]);
+        // Nearly always the bytes stand in the block in one piece.
+        let piece = match self.content {
+            Content::Classic => self.block.get(..len),
+            Content::Random => {
+                let place = self.place(key, version);
+                self.block.get(place..place + len)
+            }
+            Content::Ycsb | Content::YcsbJson => {
+                let place = self.ycsb_place(key, version);
+                self.block.get(place..place + len)
+            }
+            Content::Compressible { .. } => None,
+        };
+        let Some(piece) = piece else {
+            out.resize(start + len, FILLER);
+            return self.write(key, version, len, 0, &mut out[start..]);
+        };
+        out.extend_from_slice(piece);
+        if self.content == Content::Random {
+            self.stamp(key, version, 0, &mut out[start..]);
+        }
     }
 
     /// The place of the first byte that is not that of the value, in a part of it that begins at `from`.
@@ -104,8 +123,7 @@ impl Values {
         match self.content {
             Content::Classic => self.copy(0, all, out),
             Content::Ycsb | Content::YcsbJson => {
-                let groups = random::within(self.hash(key, version), YCSB_GROUPS as u64);
-                self.copy(groups as usize * 6, all, out);
+                self.copy(self.ycsb_place(key, version), all, out);
             }
             Content::Random => {
                 self.copy(self.place(key, version), all, out);
@@ -154,8 +172,12 @@ impl Values {
             return;
         }
         let words = [version ^ self.mask(key), self.hash(key, version)];
-        let stamp = words.iter().flat_map(|word| word.to_le_bytes()).skip(from);
-        out.iter_mut().zip(stamp).for_each(|(byte, stamped)| *byte = stamped);
+        let mut stamp = [0; STAMP];
+        for (bytes, word) in stamp.chunks_exact_mut(8).zip(words) {
+            bytes.copy_from_slice(&word.to_le_bytes());
+        }
+        let len = (STAMP - from).min(out.len());
+        out[..len].copy_from_slice(&stamp[from..from + len]);
     }
 
     fn place(&self, key: u64, version: u64) -> usize {
@@ -165,6 +187,11 @@ impl Values {
     /// Makes versions look random.
     fn mask(&self, key: u64) -> u64 {
         random::draw(!self.seed, key)
+    }
+
+    /// Where a group of six begins.
+    fn ycsb_place(&self, key: u64, version: u64) -> usize {
+        random::within(self.hash(key, version), YCSB_GROUPS as u64) as usize * 6
     }
 
     fn hash(&self, key: u64, version: u64) -> u64 {

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use report::Persona;
 use workload::command_line::{TypedOperation, TypedStep, split_operations};
 use workload::{
-    Arg, CommandSpec, Credentials, Dataset, KeySpace, Mix, Operation, Pick, PlanParts, Step, When,
-    limits, secret,
+    Arg, CommandSpec, Credentials, Dataset, KeyDist, KeySpace, Mix, Operation, Pick, PlanParts,
+    Slot, Step, When, limits, secret,
 };
 
 use super::dataset;
@@ -88,15 +88,20 @@ pub(super) fn parts(
 
 /// The plan of what is given.
 pub(super) fn given(base: PlanParts, options: &Options, given: Given) -> Result<PlanParts, String> {
-    let several = given.is_mix();
-    let Given { name, operations, stepped, .. } = given;
+    let mixed = given.is_mix();
+    let Given { name, mut operations, stepped, .. } = given;
     let dataset = dataset_of(options)?;
     let values = (base.values.is_some(), base.payload_bytes as u32);
     let mut reading = Reading::of(options, dataset.as_ref(), values);
     reading.replies = stepped;
     let mut sequence = Vec::new();
     let mut sizes = Vec::new();
-    for GivenOperation { typed, places, .. } in &operations {
+    for GivenOperation { typed, places, keys, .. } in &mut operations {
+        let KeySpace { range, draw } = keys.as_ref().unwrap_or(&base.keys);
+        // A walk through the range inserts the keys of the range.
+        if stepped && inserts(typed)? && *draw != KeyDist::SEQUENTIAL {
+            *keys = Some(KeySpace { range: *range, draw: KeyDist::INSERT });
+        }
         let first = sequence.len();
         for words in typed.steps.iter().flat_map(|step| &step.commands) {
             let place = places.get(sequence.len() - first);
@@ -120,7 +125,9 @@ pub(super) fn given(base: PlanParts, options: &Options, given: Given) -> Result<
         name,
         payload_bytes: sum / weights.sum::<u64>().max(1),
         sequence,
-        mix: several.then(|| mix(&operations)),
+        // Keys of its own are an operation's, though there is but one.
+        mix: (mixed || operations.iter().any(|operation| operation.keys.is_some()))
+            .then(|| mix(&operations)),
         dataset: dataset.map(Arc::new),
         ..base
     })
@@ -193,6 +200,39 @@ impl<'o> Reading<'o> {
         });
         Ok(with_fields?.with_numbers())
     }
+}
+
+/// What stands for the key of an operation that inserts it.
+const INSERT_PLACEHOLDER: &str = "__insert__";
+
+/// Whether an operation inserts its key, which stands as `__key__` in it from then on.
+fn inserts(operation: &mut TypedOperation) -> Result<bool, String> {
+    let key = workload::command::placeholder(Slot::Key).as_bytes();
+    let insert = INSERT_PLACEHOLDER.as_bytes();
+    let has = |word: &[u8], text: &[u8]| word.windows(text.len()).any(|part| part == text);
+    let mut words: Vec<&mut Vec<u8>> =
+        operation.steps.iter_mut().flat_map(|step| &mut step.commands).flatten().collect();
+    if !words.iter().any(|word| has(word, insert)) {
+        return Ok(false);
+    }
+    if words.iter().any(|word| has(word, key)) {
+        return Err(format!(
+            "{INSERT_PLACEHOLDER} and __key__ in one operation: an operation has one key, which it \
+             inserts or which is there; make two of them with --mix"
+        ));
+    }
+    for word in &mut words {
+        let mut rest = &word[..];
+        let mut replaced = Vec::with_capacity(rest.len());
+        while !rest.is_empty() {
+            let (part, skip) =
+                if rest.starts_with(insert) { (key, insert.len()) } else { (&rest[..1], 1) };
+            replaced.extend_from_slice(part);
+            rest = &rest[skip..];
+        }
+        **word = replaced;
+    }
+    Ok(true)
 }
 
 /// The operations, whose commands are those of the sequence.

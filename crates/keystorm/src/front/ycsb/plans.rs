@@ -3,11 +3,11 @@
 
 use std::ffi::OsString;
 
-use workload::{Content, Mix, OnError, Operation, Pick, PlanParts, Step, Stop, ValueSpec, limits};
+use workload::{Content, KeySpace, Mix, OnError, Operation, Pick, PlanParts, Step, Stop, ValueSpec, limits};
 
 use super::arguments::{Arguments, Binding, Phase};
 use super::properties::Properties;
-use super::workload::CoreWorkload;
+use super::workload::{CoreWorkload, Kind};
 use super::{known, results};
 use crate::front::redis_benchmark::Typed;
 use crate::front::{Job, UsageError};
@@ -188,12 +188,9 @@ fn complete(
         let built = arguments.binding.operation(workload, *kind)?;
         commands.extend(built.commands);
         let steps: Vec<Step> = built.steps;
-        operations.push(Operation {
-            name: kind.name().to_owned(),
-            weight: *weight,
-            steps,
-            keys: None,
-        });
+        let inserts = arguments.phase == Phase::Run && *kind == Kind::Insert;
+        let keys = inserts.then(|| inserted(workload)).transpose()?;
+        operations.push(Operation { name: kind.name().to_owned(), weight: *weight, steps, keys });
     }
     let (phase, keys) = match arguments.phase {
         Phase::Load => ("load", &workload.loaded),
@@ -228,6 +225,11 @@ fn complete(
         Phase::Load | Phase::Run => OnError::Count,
     };
     Ok(parts)
+}
+
+/// Records that are not there yet, one after another, behind those that are.
+fn inserted(workload: &CoreWorkload) -> Result<KeySpace, String> {
+    Ok(KeySpace { range: workload.keys.range, draw: "insert".parse()? })
 }
 
 /// A command line of keystorm's that does the same.

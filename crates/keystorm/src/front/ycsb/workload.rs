@@ -177,15 +177,18 @@ fn fraction(properties: &Properties, name: &str, or: f64) -> Result<f64, String>
 /// Which records a run works on.
 fn chooser(properties: &Properties, start: u64, count: u64) -> Result<KeyDist, String> {
     let window = format!("{start},{count}");
+    let inserts: f64 = properties.number("insertproportion", 0.0)?;
     match properties.text("requestdistribution", "uniform") {
         "uniform" => distribution(&format!("uniform,{window}")),
         "sequential" => distribution(&format!("sequential,{window}")),
         "zipfian" => zipfian(properties, &window),
-        "latest" => distribution("latest"),
+        "latest" if inserts > 0.0 => distribution("latest"),
+        "latest" => distribution("latest,0"),
         "exponential" => {
             let percentile: f64 = properties.number("exponential.percentile", 95.0)?;
             let part: f64 = properties.number("exponential.frac", 0.857_142_857_1)?;
-            distribution(&format!("exponential,{percentile},{part}"))
+            let grows = u8::from(inserts > 0.0);
+            distribution(&format!("exponential,{percentile},{part},{grows}"))
         }
         "hotspot" => {
             let data = fraction(properties, "hotspotdatafraction", 0.2)?;

@@ -47,6 +47,7 @@ pub(super) fn drop_overdue<E: Engine, P: Protocol>(
     for (node, request) in &dropped {
         let commands = u64::from(request.left);
         worker.in_flight -= commands;
+        worker.steps.forget(request.progress);
         if request.measured {
             worker.route.tally(*node).unanswered += commands;
             worker.recorder.of_node(worker.route.number(*node));

@@ -7,6 +7,7 @@ use workload::Turn;
 use super::{Cluster, ClusterRequest, ClusterWorker, Mark};
 use crate::request::{Progress, Request};
 use crate::worker::kept::Kept;
+use crate::worker::operations::Steps;
 use crate::worker::{Worker, operations};
 
 /// Puts a connection behind the others of its node that have room.
@@ -61,9 +62,9 @@ fn draw<E: Engine, P: Protocol>(worker: &mut ClusterWorker<'_, '_, E, P>) -> boo
         },
     };
     let Some((turn, measured)) = worker.draw(now_ns, ConnId(0), 1) else { return false };
-    if let Some(operations) = &worker.steps.operations {
-        let number = turn.first;
-        let request = Request::of_operation(operations, number, intended_ns, measured, Mark::of);
+    if let Steps { operations: Some(operations), growing, .. } = &mut worker.steps {
+        let drawn = (&*operations, growing);
+        let request = Request::of_operation(drawn, turn.first, intended_ns, measured, Mark::of);
         enqueue(worker, request);
     } else if worker.route.commands.whole {
         enqueue(worker, request(turn, 0, turn.commands, intended_ns, measured));
@@ -105,8 +106,9 @@ pub(super) fn enqueue<E: Engine, P: Protocol>(
 ) {
     let route = &mut worker.route;
     let command = route.commands.key_of(request.command, request.left);
+    let given = request.given(&worker.steps.kept);
     let slots = &route.commands.slots;
-    request.mark.slot = worker.batch.slot(slots, request.number, command, &mut route.key);
+    request.mark.slot = worker.batch.slot(slots, given, command, &mut route.key);
     request.mark.read_only = route.commands.read_only[command];
     let node = route.map.route(request.mark.slot, request.mark.read_only);
     route.queues.push(node, request);
@@ -185,14 +187,14 @@ fn send_pipeline<E: Engine, P: Protocol>(
 fn append(request: &ClusterRequest, route: &mut Cluster<'_>, (batch, kept): (&Batch, &Kept)) {
     let Mark { first, commands, asking, .. } = request.mark;
     let (from, to) = (first as usize, (first + commands) as usize);
-    let reply = kept.value(&request.progress);
+    let given = request.given(kept);
     if !asking {
-        return batch.append_after(reply, request.number, from..to, &mut route.out);
+        return batch.append_of(given, from..to, &mut route.out);
     }
     for command in from..to {
         if route.commands.asks[command] {
             route.out.extend_from_slice(&route.asking);
         }
-        batch.append_after(reply, request.number, command..command + 1, &mut route.out);
+        batch.append_of(given, command..command + 1, &mut route.out);
     }
 }
