@@ -205,6 +205,7 @@ fn set_plan(depth: u32) -> Plan {
         first_byte: false,
         apart: false,
         at_most_ns: None,
+        checks: None,
         seed: SEED,
         shard: workload::Shard::WHOLE,
     }

@@ -18,6 +18,7 @@ use crate::print::{self, Printer};
 use crate::rig::Rig;
 use crate::server::Server;
 use crate::signals;
+use crate::status::Status;
 
 /// How a job ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -193,11 +194,16 @@ fn run_rounds(
             round = number;
             let mut live = Live::new(plan, at as u32 + 1, count as u32, job.output.live);
             let mut watch = metrics.map(|metrics| metrics.watch(plan));
-            let mut run = rig.run(plan, job.start_at, &mut Both(&mut live, watch.as_mut()))?;
+            let mut status = job.output.ycsb.as_ref().map(|output| Status::begin(plan, output));
+            let mut shown = Both(&mut live, watch.as_mut());
+            let mut run = rig.run(plan, job.start_at, &mut Both(&mut shown, status.as_mut()))?;
             run.repeat = (times > 1).then_some(Repeat { number, of: times });
             live.clear();
             if let Some(watch) = watch {
                 watch.ended(&run);
+            }
+            if let Some(status) = status {
+                status.ended(&run)?;
             }
             keep.put(at, &run, at + 1 == count)?;
             printer.each(&run)?;

@@ -288,6 +288,7 @@ pub(crate) fn parts() -> PlanParts {
         first_byte: false,
         apart: false,
         at_most_ns: None,
+        checks: None,
         seed: 1,
         shard: workload::Shard::WHOLE,
     }

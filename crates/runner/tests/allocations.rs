@@ -76,6 +76,7 @@ fn plan(requests: u64, depth: u32, engine: EngineKind, pace: Pace) -> Plan {
         warmup_ns: 0,
         stop: Stop::Requests(requests),
         at_most_ns: None,
+        checks: None,
         setup: vec![],
         sequence: vec![CommandSpec::parse(["SET", "key:__rand_int__", "xxx"])],
         mix: None,

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use workload::{Dataset, KeyDraw, KeySpace, Piece, Plan, Slot, Turn};
 
+use crate::checked::CheckedReads;
 use crate::cluster::{KeyHash, slot_of_request, tag_of};
 use crate::expected::Asked;
 use crate::payload::{Drawn, Payload, Value};
@@ -29,6 +30,8 @@ pub struct Batch {
     pub(crate) payload: Option<Payload>,
     /// What replies are compared with, if they are.
     pub(crate) asked: Asked,
+    /// Which strings of replies tell whose they are, if any do.
+    pub(crate) checked: Option<CheckedReads>,
 }
 
 /// A command in the joined template.
@@ -85,6 +88,7 @@ impl Batch {
         }
         Self {
             payload: Payload::new(plan, values),
+            checked: CheckedReads::of(plan),
             asked: Asked::of(plan, |command| commands[command].fresh),
             image,
             sequence,

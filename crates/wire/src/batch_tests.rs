@@ -46,6 +46,7 @@ fn plan(line: &str, keys: KeySpace, depth: u32, dataset: Option<Dataset>) -> Pla
         first_byte: false,
         apart: false,
         at_most_ns: None,
+        checks: None,
         seed: 7,
         shard: workload::Shard::WHOLE,
     }

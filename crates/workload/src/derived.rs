@@ -9,6 +9,8 @@ mod key_text;
 use std::fmt;
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
+
 pub use drawn::DrawnNumber;
 pub use key_text::KeyText;
 
@@ -47,6 +49,15 @@ pub struct Named {
     pub prefix: String,
     /// How the number is written.
     pub number: KeyText,
+}
+
+/// Values that tell whose they are, as [`Derived::Checked`] writes them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckedValues {
+    /// Bytes of each.
+    pub len: u32,
+    /// The key that they are stored under.
+    pub key: Named,
 }
 
 /// What the texts of a request follow from.
@@ -192,13 +203,7 @@ impl FromStr for Derived {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let parts: Vec<&str> = text.split(':').collect();
-        let named = |prefix: &str, number: &str| {
-            let prefix = prefix.to_owned();
-            match prefix.is_ascii() {
-                true => Ok(Named { prefix, number: number.parse()? }),
-                false => Err(format!("{prefix:?} is not ASCII")),
-            }
-        };
+        let named = |prefix: &str, number: &str| format!("{prefix}:{number}").parse::<Named>();
         match parts[..] {
             ["key", number] => Ok(Self::Key(number.parse()?)),
             ["score", prefix, number] => Ok(Self::Score(named(prefix, number)?)),
@@ -218,6 +223,21 @@ impl FromStr for Derived {
     }
 }
 
+impl FromStr for Named {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (prefix, number) =
+            text.split_once(':').ok_or_else(|| format!("{text:?} is not TEXT:[fnv,]WIDTH"))?;
+        let prefix = prefix.to_owned();
+        match prefix.is_ascii() {
+            true => Ok(Self { prefix, number: number.parse()? }),
+            false => Err(format!("{prefix:?} is not ASCII")),
+        }
+    }
+}
+
+parameters::saved_as_text!(Named);
 parameters::saved_as_text!(Derived);
 
 /// Words that a placeholder of these begins with.

@@ -29,7 +29,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use fleet::{On, OnLoss};
-use report::ycsb::{Ycsb, YcsbOptions};
+use report::ycsb::Ycsb;
 use report::{FORMATS, Format, FormatOptions, Persona};
 use workload::Plan;
 
@@ -45,6 +45,7 @@ pub(crate) use show::ShowJob;
 pub(crate) use sink::SinkJob;
 pub(crate) use survey::SurveyJob;
 pub(crate) use sweep::SweepJob;
+pub(crate) use ycsb::YcsbOutput;
 
 /// A tool whose command line we understand.
 pub(crate) trait FrontEnd: Sync {
@@ -173,7 +174,7 @@ pub(crate) struct Output {
     /// What it is told.
     pub(crate) options: FormatOptions,
     /// What a report in YCSB's words has in it, if it is one.
-    pub(crate) ycsb: Option<YcsbOptions>,
+    pub(crate) ycsb: Option<YcsbOutput>,
     /// The file that reports go to, if not to standard output.
     pub(crate) to: Option<PathBuf>,
     /// Where verdicts go.
@@ -222,8 +223,8 @@ impl Output {
 
     /// The format, ready to write.
     pub(crate) fn format(&self) -> Box<dyn Format> {
-        if let Some(options) = &self.ycsb {
-            return Box::new(Ycsb::new(options.clone()));
+        if let Some(ycsb) = &self.ycsb {
+            return Box::new(Ycsb::new(ycsb.options.clone()));
         }
         let found = FORMATS.iter().find(|(name, _)| *name == self.format);
         found.expect("the name of a registered format").1(self.options)

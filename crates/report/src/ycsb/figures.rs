@@ -47,8 +47,8 @@ impl Figures<'_> {
     }
 
     fn returned(&mut self, returned: Option<Returned>) {
-        let Returned { ok, error } = returned.unwrap_or_default();
-        for (status, count) in [("OK", ok), ("ERROR", error)] {
+        let Returned { ok, unexpected, error } = returned.unwrap_or_default();
+        for (status, count) in [("OK", ok), ("ERROR", error), ("UNEXPECTED_STATE", unexpected)] {
             if count > 0 {
                 self.whole(format!("Return={status}"), count);
             }

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use measure::{Apart, CommandTally, Latency, OperationTally, Tally, Timed};
+use measure::{Apart, CORRUPT, CommandTally, Latency, OperationTally, Tally, Timed};
 use workload::Plan;
 
 use super::java;
@@ -27,6 +27,8 @@ pub struct Section {
 pub struct Returned {
     /// Well.
     pub ok: u64,
+    /// With what was not expected.
+    pub unexpected: u64,
     /// Otherwise.
     pub error: u64,
 }
@@ -88,6 +90,7 @@ pub fn sections(
     let of = |intended: bool| {
         let mut all = Sections { intended, by_status, precision: plan.precision, all: Vec::new() };
         all.collect(plan, tally);
+        all.verified(plan, tally);
         all.cleanup(connections);
         all.all.sort_by_key(|section| java::bucket(&section.name));
         all.all
@@ -164,10 +167,11 @@ impl Sections<'_> {
             failed.merge(&timed(&apart.failed));
         }
         let returned = match misses {
-            Misses::Fail => Some(Returned { ok: seen.ok, error: seen.missed + seen.failed }),
-            Misses::Succeed => Some(Returned { ok: seen.ok + seen.missed, error: seen.failed }),
+            Misses::Fail => Some((seen.ok, seen.missed + seen.failed)),
+            Misses::Succeed => Some((seen.ok + seen.missed, seen.failed)),
             Misses::AllSucceed => None,
         };
+        let returned = returned.map(|(ok, error)| Returned { ok, error, ..Returned::default() });
         let any = returned.is_none_or(|returned| returned != Returned::default());
         if good.count() > 0 || any && seen.ok + seen.missed + seen.failed > 0 {
             self.put(Cow::Borrowed(name), good, returned);
@@ -176,6 +180,31 @@ impl Sections<'_> {
             let ending = self.by_status.ending("ERROR");
             self.put(Cow::Owned(format!("{name}-{ending}")), bad, None);
         }
+    }
+
+    /// Where reads check what comes, that is told as an operation: one that takes no time which is
+    /// measured, since bytes are compared as they arrive. A wrong value makes no failure of its read.
+    fn verified(&mut self, plan: &Plan, tally: &Tally) {
+        let Some(read) = self.all.iter_mut().find(|section| section.name == "READ") else { return };
+        let Some(returned) = read.returned.as_mut().filter(|_| plan.checks.is_some()) else {
+            return;
+        };
+        let kinds = tally.errors.by_kind().iter().filter(|(kind, _)| kind == CORRUPT);
+        let unexpected = kinds.map(|(_, count)| *count).sum::<u64>().min(returned.error);
+        let checked = Returned { ok: returned.ok, unexpected, error: returned.error - unexpected };
+        returned.ok += unexpected;
+        returned.error -= unexpected;
+        let only_unexpected = returned.error == 0;
+        if unexpected > 0 && only_unexpected {
+            let ending = format!("READ-{}", self.by_status.ending("ERROR"));
+            if let Some(at) = self.all.iter().position(|section| section.name == ending) {
+                let latency = self.all.remove(at).latency;
+                self.put(Cow::Borrowed("READ"), latency, None);
+            }
+        }
+        let mut latency = Latency::new(self.precision);
+        latency.record_n(0, checked.ok + checked.unexpected + checked.error);
+        self.put(Cow::Borrowed("VERIFY"), latency, Some(checked));
     }
 
     /// Connections are closed by the kernel, while nobody waits: that takes no time that is measured.
@@ -194,6 +223,7 @@ impl Sections<'_> {
                 let more = returned.unwrap_or_default();
                 if let Some(known) = &mut known.returned {
                     known.ok += more.ok;
+                    known.unexpected += more.unexpected;
                     known.error += more.error;
                 }
             }

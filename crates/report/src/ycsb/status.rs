@@ -32,7 +32,7 @@ pub struct StatusLine<'s> {
 pub fn status_line(line: &StatusLine<'_>) -> String {
     let StatusLine { label, at, elapsed_s, operations, rate, left_s, sections, median } = line;
     let mut text = format!("{label}{at} {elapsed_s} sec: {operations} operations; ");
-    if *rate > 0.0 || *operations > 0 {
+    if *operations > 0 {
         let _ = write!(text, "{} current ops/sec; ", short(*rate));
     }
     if let Some(left_s) = left_s {

@@ -78,6 +78,7 @@ pub(crate) fn parts(connections: u32, depth: u32, stop: Stop) -> PlanParts {
         first_byte: false,
         apart: false,
         at_most_ns: None,
+        checks: None,
         seed: 1,
         shard: Shard::WHOLE,
     }

@@ -5,6 +5,7 @@
 //! the path of a request nothing is allocated, locked or formatted, and the kernel is asked for
 //! nothing but to send, to receive and to wait.
 
+mod checked;
 pub(crate) mod growing;
 pub(crate) mod kept;
 mod open;
@@ -118,7 +119,7 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
             answers: Answers::of::<P>(plan),
             batch: Batch::new::<P>(plan),
             recorder,
-            verifies: P::SHOWS && plan.verify,
+            verifies: P::SHOWS && (plan.verify || plan.checks.is_some()),
             keeps: P::SHOWS && steps.kept.is_used(),
             steps,
             sequence_len,

@@ -6,6 +6,7 @@
 use measure::CORRUPT;
 use wire::{Batch, Expected, Given, Look};
 
+use super::checked::CheckedReply;
 use super::kept::Coming;
 use crate::request::Request;
 
@@ -22,6 +23,8 @@ pub(crate) struct Comparison {
     passed: usize,
     /// The first that was wrong.
     fault: Option<Box<Fault>>,
+    /// The same of values that tell whose they are.
+    checked: CheckedReply,
 }
 
 /// A wrong value.
@@ -60,7 +63,10 @@ impl Look for Checker<'_> {
         if !self.compares {
             return;
         }
-        let Comparison { strings, expected, passed, fault } = self.comparison;
+        if self.batch.checks() {
+            return self.comparison.checked.begin(self.batch, self.given, self.command, len);
+        }
+        let Comparison { strings, expected, passed, fault, .. } = self.comparison;
         // A null has no bytes to compare: it is a miss.
         *expected = len.and_then(|_| self.batch.expected(self.given, self.command, *strings));
         *strings += 1;
@@ -76,6 +82,9 @@ impl Look for Checker<'_> {
     fn bytes(&mut self, part: &[u8]) {
         if let Some(coming) = &mut self.coming {
             coming.bytes(part);
+        }
+        if self.compares && self.batch.checks() {
+            return self.comparison.checked.bytes(part);
         }
         let Comparison { expected, passed, fault, .. } = self.comparison;
         let Some(expected) = *expected else { return };
@@ -97,20 +106,31 @@ impl Comparison {
     pub(super) fn ended<M>(&mut self, batch: &Batch, request: &Request<M>) -> Option<String> {
         self.strings = 0;
         self.expected = None;
+        if let Some(field) = self.checked.ended() {
+            let asked = asked(batch, request);
+            return Some(format!(
+                "{CORRUPT}: {asked}: the value of {field} is not what was written"
+            ));
+        }
         let fault = self.fault.take()?;
         Some(fault.told(batch, request))
     }
+}
+
+/// What a request asked for, as it would be typed.
+fn asked<M>(batch: &Batch, request: &Request<M>) -> String {
+    let mut bytes = Vec::new();
+    let command = request.command as usize;
+    let given = Given { key: request.progress.key, ..request.number.into() };
+    batch.append_of(given, command..command + 1, &mut bytes);
+    words(&bytes)
 }
 
 impl Fault {
     #[cold]
     fn told<M>(&self, batch: &Batch, request: &Request<M>) -> String {
         let Self { expected, at, came } = self;
-        let mut bytes = Vec::new();
-        let command = request.command as usize;
-        let given = Given { key: request.progress.key, ..request.number.into() };
-        batch.append_of(given, command..command + 1, &mut bytes);
-        let asked = words(&bytes);
+        let asked = asked(batch, request);
         let quoted = |bytes: &[u8]| bytes.escape_ascii().to_string();
         let len = expected.len;
         let wrong = match came {

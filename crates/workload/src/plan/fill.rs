@@ -106,6 +106,7 @@ impl PlanParts {
             first_byte: false,
             apart: false,
             at_most_ns: None,
+            checks: None,
             ..self.clone()
         };
         let bytes = (parts.batch_bytes() / u64::from(parts.fleet.pipeline_depth)).max(1);

@@ -20,6 +20,7 @@ pub use different::Different;
 pub use fill::Fill;
 pub use mix::{Came, Keeps, Mix, Operation, Operations, Pick, Share, Step, When};
 
+use crate::derived::CheckedValues;
 use crate::secret::{self, SecretBytes};
 use crate::{
     Budget, CommandSpec, Content, Curve, Dataset, Endpoint, KeySpace, Pace, Pacer, Piece, Schedule,
@@ -180,6 +181,9 @@ pub struct PlanParts {
     /// Whether values that come back are compared with what was written.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub verify: bool,
+    /// How values tell whose they are, if they do: what comes back is compared with that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checks: Option<CheckedValues>,
     /// The size in bytes that the classic report calls payload; the mean, where sizes differ.
     pub payload_bytes: u64,
     /// What an error reply does.
@@ -407,6 +411,7 @@ pub(crate) mod tests {
             values: None,
             fill: None,
             verify: false,
+            checks: None,
             payload_bytes: 3,
             on_error: OnError::Stop,
             reconnect: false,

@@ -302,6 +302,7 @@ fn base(
         first_byte: results.first_byte,
         apart: false,
         at_most_ns: None,
+        checks: None,
         seed: match data.seed {
             Some(seed) => seed as u64,
             // The shares of a plan must draw from one stream, wherever they run.

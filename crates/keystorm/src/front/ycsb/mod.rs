@@ -23,6 +23,8 @@ use super::{FrontEnd, Intent, UsageError};
 use crate::execute;
 use arguments::Read;
 
+pub(crate) use results::YcsbOutput;
+
 /// See the module.
 pub(crate) struct YcsbFront;
 

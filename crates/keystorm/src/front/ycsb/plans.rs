@@ -3,7 +3,10 @@
 
 use std::ffi::OsString;
 
-use workload::{Content, KeySpace, Mix, OnError, Operation, Pick, PlanParts, Step, Stop, ValueSpec, limits};
+use workload::derived::CheckedValues;
+use workload::{
+    Content, KeySpace, Mix, OnError, Operation, Pick, PlanParts, Step, Stop, ValueSpec, limits,
+};
 
 use super::arguments::{Arguments, Binding, Phase};
 use super::properties::Properties;
@@ -212,6 +215,15 @@ fn complete(
     let by = workload::SizeBy::Request;
     parts.values = Some(ValueSpec { sizes: workload.lengths.clone(), by, content });
     parts.apart = true;
+    if let Some(len) = workload.checked {
+        if arguments.binding == Binding::Memcached {
+            return Err(
+                "dataintegrity=true: what memcached returns is not compared; with redis it is"
+                    .to_owned(),
+            );
+        }
+        parts.checks = Some(CheckedValues { len, key: super::redis::named(workload) });
+    }
     if amount.operations > 0 && amount.seconds > 0 {
         parts.at_most_ns = Some(amount.seconds * NS_PER_S);
     }

@@ -9,6 +9,28 @@ use super::arguments::Arguments;
 use super::properties::Properties;
 use crate::front::Job;
 
+/// What is told of a run in YCSB's words.
+#[derive(Debug, Clone)]
+pub(crate) struct YcsbOutput {
+    /// The report.
+    pub(crate) options: YcsbOptions,
+    /// The lines that `-s` asks for.
+    pub(crate) status: Option<StatusLines>,
+    /// What the names of logs of histograms begin with, if any are kept.
+    pub(crate) logs: Option<String>,
+}
+
+/// Lines that tell how far a run is.
+#[derive(Debug, Clone)]
+pub(crate) struct StatusLines {
+    /// Seconds between two.
+    pub(crate) every_s: u64,
+    /// What each begins with.
+    pub(crate) label: String,
+    /// Whether the median is in them, as in versions after 0.17.
+    pub(crate) median: bool,
+}
+
 /// Percentiles of the report where none are given, and those of 0.17.
 const PERCENTILES: &str = "50,95,99";
 const PERCENTILES_017: &str = "95,99";
@@ -37,7 +59,19 @@ pub(super) fn complete(
     job.greeting = warning.into_iter().chain(checked.then(|| integrity.to_owned())).collect();
     let output = &mut job.output;
     output.format = "ycsb";
-    output.ycsb = Some(options(properties, arguments.release)?);
+    let every_s = properties.number("status.interval", 10u64)?;
+    let status = StatusLines {
+        every_s,
+        label: properties.text("label", "").to_owned(),
+        median: !arguments.release,
+    };
+    output.ycsb = Some(YcsbOutput {
+        options: options(properties, arguments.release)?,
+        status: properties.flag("status", false).then_some(status),
+        logs: properties
+            .flag("hdrhistogram.fileoutput", false)
+            .then(|| properties.text("hdrhistogram.output.path", "").to_owned()),
+    });
     output.options = FormatOptions { suite: false, ..output.options };
     output.live = None;
     output.to = properties.get("exportfile").filter(|path| !path.is_empty()).map(PathBuf::from);
