@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use workload::{
-    Arg, Arrivals, Endpoint, EngineKind, KeyDist, OnError, Piece, Plan, ProtocolKind, ReadFrom,
-    Schedule, SizeBy, Stage, Stop, TlsOptions, ValueSpec, Verify, When, Window,
+    Arg, Arrivals, Derived, Endpoint, EngineKind, KeyDist, OnError, Piece, Plan, ProtocolKind,
+    ReadFrom, Schedule, SizeBy, Slot, Stage, Stop, TlsOptions, ValueSpec, Verify, When, Window,
     command::placeholder, secret::HIDDEN, secret::shown_arguments, suite::SUITE,
 };
 
@@ -274,7 +274,7 @@ fn rate(schedule: &Schedule) -> String {
 
 /// What two tests of the suite were told that no other is, where it was not the default.
 fn functions(plan: &Plan) -> Option<[String; 2]> {
-    let word = |n: usize| Some(argument(plan.sequence.first()?.args.get(n)?, plan));
+    let word = |n: usize| Some(argument(plan.sequence.first()?.args.get(n)?, plan, false));
     let (option, given, default) = match plan.name.as_str() {
         "FUNCTION LOAD" => {
             ("--num-functions", word(3)?.matches("register_function").count().to_string(), "10")
@@ -291,19 +291,20 @@ fn command(plan: &Plan, words: &mut Vec<String>) {
     words.extend(mixed.then(|| "--mix".to_owned()));
     words.push("--".into());
     let mut commands = plan.sequence.iter();
-    let mut send = |sign: &str, count: usize, words: &mut Vec<String>| {
+    let mut send = |sign: &str, count: usize, inserts: bool, words: &mut Vec<String>| {
         for (number, spec) in commands.by_ref().take(count).enumerate() {
             let sign = if number > 0 { ";" } else { sign };
             words.extend(Some(sign).filter(|sign| !sign.is_empty()).map(str::to_owned));
-            words.extend(spec.args.iter().map(|arg| argument(arg, plan)));
+            words.extend(spec.args.iter().map(|arg| argument(arg, plan, inserts)));
         }
     };
-    let Some(mix) = &plan.mix else { return send("", plan.sequence.len(), words) };
+    let Some(mix) = &plan.mix else { return send("", plan.sequence.len(), false, words) };
     for (number, operation) in mix.operations.iter().enumerate() {
         if number > 0 {
             words.push(";".into());
         }
         words.extend(mixed.then(|| operation.weight.to_string()));
+        let inserts = operation.keys.as_ref().is_some_and(|keys| keys.draw == KeyDist::INSERT);
         for (at, step) in operation.steps.iter().enumerate() {
             let sign = match (at, step.when) {
                 (0, _) => "",
@@ -311,18 +312,21 @@ fn command(plan: &Plan, words: &mut Vec<String>) {
                 (_, When::OnMiss) => ";?",
                 (_, When::ForEach) => ";*",
             };
-            send(sign, step.commands as usize, words);
+            send(sign, step.commands as usize, inserts, words);
         }
     }
 }
 
-fn argument(arg: &Arg, plan: &Plan) -> String {
+/// `inserts` says that its key is one that its operation inserts.
+fn argument(arg: &Arg, plan: &Plan, inserts: bool) -> String {
     let piece = |piece: &Piece| match piece {
         Piece::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
         Piece::Secret(_) => HIDDEN.to_owned(),
+        Piece::Number(Slot::Key) if inserts => "__insert__".to_owned(),
         Piece::Number(slot) => placeholder(*slot).to_owned(),
         Piece::Fill { .. } | Piece::Value => "__data__".to_owned(),
         Piece::Lifetime(_) => "__ttl__".to_owned(),
+        Piece::Derived(Derived::Key(text)) if inserts => format!("__insert:{text}__"),
         Piece::Derived(derived) => format!("__{derived}__"),
         Piece::Reply { or } if or.is_empty() => "__reply__".to_owned(),
         Piece::Reply { or } => format!("__reply_or:{}__", String::from_utf8_lossy(or)),
