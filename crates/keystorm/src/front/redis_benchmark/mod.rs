@@ -40,6 +40,7 @@ pub(super) use target::{Rule, protocol, target};
 pub(super) use values::{
     count, count_in, ip, percent, port, seconds, seconds_in, signed, small_count,
 };
+pub(super) use verdict::place as verdict_place;
 
 /// Its options, for front ends that take them beside their own.
 pub(super) fn vocabulary() -> clap::Command {

@@ -35,6 +35,8 @@ pub(super) struct Arguments {
     pub(super) as_keystorm: bool,
     /// Whether reports are those of YCSB 0.17.
     pub(super) release: bool,
+    /// Where verdicts go.
+    pub(super) verdict: Option<OsString>,
     /// What was typed, without passwords.
     pub(super) shown: String,
 }
@@ -104,6 +106,7 @@ impl Read {
         let (mut of_files, mut typed) = (Properties::default(), Properties::default());
         let mut own = Vec::new();
         let (mut print_plan, mut as_keystorm, mut release) = (false, false, false);
+        let mut verdict = None;
         while let Some(word) = words.next() {
             let mut value = |what: &str| words.next().ok_or(format!("{word}: {what} is missing"));
             match word.as_str() {
@@ -132,6 +135,7 @@ impl Read {
                     return Err("-jvm-args: no Java runs here; leave it out".to_owned());
                 }
                 "--print-plan" | "--ks-print-plan" => print_plan = true,
+                "--ks-verdict" => verdict = Some(value("the place")?.into()),
                 "--ks-ycsb-compat" => match value("the version")?.as_str() {
                     "0.17" | "0.17.0" => release = true,
                     "0.18" | "master" => release = false,
@@ -156,6 +160,7 @@ impl Read {
             print_plan,
             as_keystorm,
             release,
+            verdict,
             shown,
         })))
     }

@@ -38,7 +38,7 @@ impl FrontEnd for YcsbFront {
         let takes_value = |name: &str| {
             let mut options = command.get_arguments();
             let option = options.find(|option| option.get_long() == Some(name))?;
-            Some(option.get_action().takes_values())
+            Some(option.get_action().takes_values() && !option.is_require_equals_set())
         };
         let arguments = match Read::of(args, takes_value).map_err(UsageError)? {
             Read::Help => return Ok(Intent::Say(HELP.to_owned())),
@@ -69,6 +69,8 @@ Usage: ycsb load|run redis|memcached [OPTIONS]
   -db CLASS       site.ycsb.db.RedisClient or site.ycsb.db.MemcachedClient
   --print-plan    print what would be carried out, as JSON
   --as keystorm   print the same as a command line of keystorm's
+  --ks-verdict stderr|off|FILE
+                  where it goes what limited the run
   --ks-OPTION     an option of keystorm's, such as --ks-json FILE, --ks-html FILE, --ks-tls, --ks-on
   --ks-ycsb-compat 0.17|0.18
                   whose report it is; 0.18, as yet unreleased, also tells the median

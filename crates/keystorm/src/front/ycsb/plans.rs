@@ -155,11 +155,13 @@ fn words(arguments: &Arguments, amount: &Amount) -> Result<Vec<OsString>, String
         target => option("--rps", target.to_string()),
     }
     words.extend(arguments.own.iter().cloned());
-    words.extend(["--".into(), "PING".into()]);
-    if arguments.binding == Binding::Memcached {
-        let last = words.len() - 1;
-        words[last] = "version".into();
-    }
+    // What is sent takes its place.
+    let command: &[&str] = match arguments.binding {
+        Binding::Redis => &["PING"],
+        Binding::Memcached => &["get", "k"],
+    };
+    words.push("--".into());
+    words.extend(command.iter().map(OsString::from));
     Ok(words)
 }
 

@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 
-use report::FormatOptions;
 use report::ycsb::{ByStatus, Exporter, Interval, Kind, Percentile, YcsbOptions};
+use report::{FormatOptions, Persona};
 
 use super::arguments::Arguments;
 use super::properties::Properties;
 use crate::front::Job;
+use crate::front::redis_benchmark::verdict_place;
 
 /// What is told of a run in YCSB's words.
 #[derive(Debug, Clone)]
@@ -74,6 +75,9 @@ pub(super) fn complete(
     });
     output.options = FormatOptions { suite: false, ..output.options };
     output.live = None;
+    if let Some(place) = &arguments.verdict {
+        output.verdict = verdict_place(Persona::Ycsb, false, Some(place.clone()));
+    }
     output.to = properties.get("exportfile").filter(|path| !path.is_empty()).map(PathBuf::from);
     Ok(())
 }
