@@ -80,7 +80,7 @@ const HOLD: &str = "--hold";
 /// What a command line asks for.
 pub(crate) enum Intent {
     /// Load.
-    Run(Job),
+    Run(Box<Job>),
     /// Text on standard output: help, a version, the plans.
     Say(String),
     /// A server to measure clients with.
@@ -174,7 +174,7 @@ pub(crate) struct Output {
     /// What it is told.
     pub(crate) options: FormatOptions,
     /// What a report in YCSB's words has in it, if it is one.
-    pub(crate) ycsb: Option<YcsbOutput>,
+    pub(crate) ycsb: Option<Box<YcsbOutput>>,
     /// The file that reports go to, if not to standard output.
     pub(crate) to: Option<PathBuf>,
     /// Where verdicts go.

@@ -70,7 +70,7 @@ impl FrontEnd for RedisBenchmark {
             let text = execute::printed_plans(&job.plans);
             return text.map(Intent::Say).map_err(|e| UsageError(e.to_string()));
         }
-        Ok(Intent::Run(job))
+        Ok(Intent::Run(Box::new(job)))
     }
 }
 

@@ -248,6 +248,6 @@ fn inserted(workload: &CoreWorkload) -> Result<KeySpace, String> {
 
 /// A command line of keystorm's that does the same.
 pub(super) fn as_keystorm(job: &Job) -> Result<String, String> {
-    let lines = job.plans.iter().map(|plan| page::runs::command_line_of(plan));
+    let lines = job.plans.iter().map(page::runs::command_line_of);
     Ok(lines.map(|line| line + "\n").collect())
 }

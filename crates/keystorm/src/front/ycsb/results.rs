@@ -66,13 +66,13 @@ pub(super) fn complete(
         label: properties.text("label", "").to_owned(),
         median: !arguments.release,
     };
-    output.ycsb = Some(YcsbOutput {
+    output.ycsb = Some(Box::new(YcsbOutput {
         options: options(properties, arguments.release)?,
         status: properties.flag("status", false).then_some(status),
         logs: properties
             .flag("hdrhistogram.fileoutput", false)
             .then(|| properties.text("hdrhistogram.output.path", "").to_owned()),
-    });
+    }));
     output.options = FormatOptions { suite: false, ..output.options };
     output.live = None;
     if let Some(place) = &arguments.verdict {
