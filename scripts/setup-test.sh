@@ -175,3 +175,25 @@ if [ ! -x "$newer/memcached" ] && have dpkg-deb && [ "$(uname -sm)" = "Linux x86
     mkdir -p "$servers"
     fetch_memcached || echo "memcached 1.6.38 is not to be had here: the test of versions is skipped" >&2
 fi
+
+# YCSB's core, whose client the tests run beside ours. Whatever of this fails, its checks are skipped by
+# name.
+ycsb=$servers/ycsb
+maven=https://repo1.maven.org/maven2
+fetch_jar() {
+    [ -s "$ycsb/$1" ] || curl -sSf --retry 2 --max-time 120 -o "$ycsb/$1.part" "$maven/$2" &&
+        { [ -s "$ycsb/$1" ] || mv "$ycsb/$1.part" "$ycsb/$1"; }
+}
+if [ ! -s "$ycsb/core.jar" ] && have curl; then
+    echo "Fetching site.ycsb:core:0.17.0 from Maven Central" >&2
+    mkdir -p "$ycsb"
+    # The core comes last: with it everything is there.
+    fetch_jar hdrhistogram.jar org/hdrhistogram/HdrHistogram/2.1.12/HdrHistogram-2.1.12.jar &&
+        fetch_jar jackson-mapper.jar \
+            org/codehaus/jackson/jackson-mapper-asl/1.9.4/jackson-mapper-asl-1.9.4.jar &&
+        fetch_jar jackson-core.jar \
+            org/codehaus/jackson/jackson-core-asl/1.9.4/jackson-core-asl-1.9.4.jar &&
+        fetch_jar htrace.jar org/apache/htrace/htrace-core4/4.1.0-incubating/htrace-core4-4.1.0-incubating.jar &&
+        fetch_jar core.jar site/ycsb/core/0.17.0/core-0.17.0.jar ||
+        echo "YCSB's core could not be fetched; its checks are skipped" >&2
+fi

@@ -29,6 +29,7 @@ mod serve;
 mod server;
 mod server_clock;
 mod signals;
+mod status;
 mod tls;
 
 use std::process::ExitCode;

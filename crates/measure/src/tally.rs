@@ -3,6 +3,7 @@
 //! Merging takes every struct apart by name, so that a field that is added and not merged does
 //! not compile; a property test holds that parts sum to the whole.
 
+use crate::apart::{Apart, merge_apart};
 use crate::{ConnectionTally, ErrorCounts, KeyCounts, Latency, Lateness, OperationTally};
 
 /// What a reply was.
@@ -51,6 +52,9 @@ pub struct TallyShape {
     /// Operations with figures of their own, beside those of their commands; 0 where commands say
     /// it all.
     pub operations: usize,
+    /// Whether latencies of misses and errors are kept apart. If not, those of misses are among the
+    /// others, and those of errors nowhere.
+    pub apart: bool,
 }
 
 /// Counts and latencies of one command.
@@ -62,6 +66,8 @@ pub struct CommandTally {
     pub scheduled_response: Option<Latency>,
     /// From sent to the first byte of the pipeline's replies, where asked for.
     pub first_byte: Option<Latency>,
+    /// Latencies of misses and errors, where they are not among the others.
+    pub apart: Option<Apart>,
     /// Replies with a value.
     pub ok: u64,
     /// Replies with nothing.
@@ -83,6 +89,7 @@ impl CommandTally {
             service: latency(),
             scheduled_response: shape.scheduled.then(latency),
             first_byte: shape.first_byte.then(latency),
+            apart: shape.apart.then(|| Apart::new(shape.precision, shape.scheduled)),
             ok: 0,
             miss: 0,
             errors: 0,
@@ -100,17 +107,9 @@ impl CommandTally {
 
     /// Adds all that `other` holds.
     pub fn merge(&mut self, other: &Self) {
-        let Self {
-            service,
-            scheduled_response,
-            first_byte,
-            ok,
-            miss,
-            errors,
-            bytes_out,
-            bytes_in,
-            keys,
-        } = other;
+        let Self { service, scheduled_response, first_byte, apart, .. } = other;
+        let Self { ok, miss, errors, bytes_out, bytes_in, keys, .. } = other;
+        merge_apart(&mut self.apart, apart.as_ref());
         self.service.merge(service);
         merge_optional(&mut self.scheduled_response, scheduled_response.as_ref());
         merge_optional(&mut self.first_byte, first_byte.as_ref());
@@ -123,20 +122,12 @@ impl CommandTally {
     }
 
     fn clear(&mut self) {
-        let Self {
-            service,
-            scheduled_response,
-            first_byte,
-            ok,
-            miss,
-            errors,
-            bytes_out,
-            bytes_in,
-            keys,
-        } = self;
+        let Self { service, scheduled_response, first_byte, apart, .. } = self;
+        apart.iter_mut().for_each(Apart::clear);
         service.clear();
         scheduled_response.iter_mut().for_each(Latency::clear);
         first_byte.iter_mut().for_each(Latency::clear);
+        let Self { ok, miss, errors, bytes_out, bytes_in, keys, .. } = self;
         (*ok, *miss, *errors) = (0, 0, 0);
         (*bytes_out, *bytes_in) = (0, 0);
         *keys = KeyCounts::default();
@@ -188,11 +179,11 @@ impl Tally {
     /// Bytes that the histograms of a tally take, nearly.
     #[must_use]
     pub fn bytes(shape: &TallyShape) -> u64 {
-        let histograms = 1 + u64::from(shape.scheduled) + u64::from(shape.first_byte);
+        let timed = (1 + u64::from(shape.scheduled)) * (1 + 2 * u64::from(shape.apart));
+        let histograms = timed + u64::from(shape.first_byte);
         let latency = Latency::bytes(shape.precision);
         let commands = (shape.commands as u64).saturating_mul(histograms * latency);
-        let histograms = 1 + u64::from(shape.scheduled);
-        commands.saturating_add((shape.operations as u64).saturating_mul(histograms * latency))
+        commands.saturating_add((shape.operations as u64).saturating_mul(timed * latency))
     }
 
     /// Adds a sample.
@@ -200,6 +191,17 @@ impl Tally {
     pub fn record(&mut self, sample: &Sample) {
         let command = &mut self.commands[sample.command];
         let count = sample.count;
+        match sample.outcome {
+            Outcome::Ok => command.ok += count,
+            Outcome::Miss => command.miss += count,
+        }
+        command.bytes_in += sample.bytes;
+        let Sample { intended_ns, sent_ns, done_ns, .. } = *sample;
+        if sample.outcome == Outcome::Miss
+            && let Some(apart) = &mut command.apart
+        {
+            return apart.missed.record_n(intended_ns, sent_ns, done_ns, count);
+        }
         command.service.record_n(sample.done_ns.saturating_sub(sample.sent_ns), count);
         if let Some(response) = &mut command.scheduled_response {
             response.record_n(sample.done_ns.saturating_sub(sample.intended_ns), count);
@@ -207,11 +209,6 @@ impl Tally {
         if let Some(first) = &mut command.first_byte {
             first.record_n(sample.first_byte_ns.saturating_sub(sample.sent_ns), count);
         }
-        match sample.outcome {
-            Outcome::Ok => command.ok += count,
-            Outcome::Miss => command.miss += count,
-        }
-        command.bytes_in += sample.bytes;
     }
 
     /// Requests that were answered, errors included.
@@ -296,8 +293,14 @@ mod tests {
     use crate::Ended;
     use proptest::prelude::*;
 
-    const SHAPE: TallyShape =
-        TallyShape { commands: 2, precision: 3, scheduled: true, first_byte: true, operations: 2 };
+    const SHAPE: TallyShape = TallyShape {
+        commands: 2,
+        precision: 3,
+        scheduled: true,
+        first_byte: true,
+        operations: 2,
+        apart: true,
+    };
 
     fn sample() -> impl Strategy<Value = Sample> {
         (0usize..2, any::<bool>(), 1u64..20, 0u64..1000, 0u64..1000, 0u64..5_000_000).prop_map(
@@ -319,7 +322,11 @@ mod tests {
         for sample in samples {
             tally.record(sample);
             let Sample { command, intended_ns, sent_ns, done_ns, .. } = *sample;
-            let ended = if sample.count > 10 { Ended::Missed } else { Ended::Ok };
+            let ended = match sample.count {
+                11.. => Ended::Missed,
+                5 => Ended::Failed,
+                _ => Ended::Ok,
+            };
             tally.operations[command].record(ended, intended_ns, sent_ns, done_ns);
             tally.commands[command].errors += 1;
             tally.commands[command].bytes_out += 2;
@@ -345,6 +352,15 @@ mod tests {
         let mut text = String::new();
         let mut kinds = tally.errors.by_kind().to_vec();
         kinds.sort();
+        let commands = tally.commands.iter().map(|c| &c.apart);
+        for apart in commands.chain(tally.operations.iter().map(|o| &o.apart)).flatten() {
+            for timed in [&apart.missed, &apart.failed] {
+                for l in [Some(&timed.service), timed.scheduled_response.as_ref()] {
+                    let l = l.unwrap();
+                    text += &format!("{:?} {:?}\n", l.mean_ns(), l.recorded().collect::<Vec<_>>());
+                }
+            }
+        }
         for c in &tally.commands {
             for l in [&c.service, c.response(), c.first_byte.as_ref().unwrap()] {
                 text += &format!("{:?} {:?}\n", l.mean_ns(), l.recorded().collect::<Vec<_>>());

@@ -31,6 +31,7 @@ mod summary;
 mod together;
 mod verdict;
 mod warned;
+pub mod ycsb;
 
 #[cfg(test)]
 mod fixture;

@@ -352,6 +352,7 @@ pub fn tally_shape(plan: &Plan) -> TallyShape {
         scheduled: matches!(plan.pace, Pace::Open(_)),
         first_byte: plan.first_byte,
         operations: if plan.counts_operations() { plan.operation_names().count() } else { 0 },
+        apart: plan.apart,
     }
 }
 

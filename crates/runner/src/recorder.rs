@@ -246,8 +246,13 @@ impl Recorder {
         if self.counts(answered.measured) {
             self.tally.errors.add(kind, text);
             let command = self.tallies[answered.command as usize] as usize;
-            self.tally.commands[command].errors += 1;
-            self.tally.commands[command].bytes_in += bytes;
+            let tally = &mut self.tally.commands[command];
+            tally.errors += 1;
+            tally.bytes_in += bytes;
+            if let Some(apart) = &mut tally.apart {
+                let Answered { intended_ns, sent_ns, .. } = *answered;
+                apart.failed.record_n(intended_ns, sent_ns, now_ns, 1);
+            }
             self.failed(&Failures { errors: 1, ..Failures::default() }, now_ns);
             self.last_end_ns = now_ns;
         }

@@ -51,6 +51,8 @@ pub(crate) struct Progress {
     pub(crate) key: Option<KeyNumber>,
     /// One more than the place of the value that it has kept; 0 for none.
     pub(crate) kept: u32,
+    /// Where in that the string begins that is next.
+    pub(crate) at: u32,
 }
 
 impl Progress {

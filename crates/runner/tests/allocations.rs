@@ -85,6 +85,8 @@ fn plan(requests: u64, depth: u32, engine: EngineKind, pace: Pace) -> Plan {
         pace,
         warmup_ns: 0,
         stop: Stop::Requests(requests),
+        at_most_ns: None,
+        checks: None,
         setup: vec![],
         sequence: vec![CommandSpec::parse(["SET", "key:__rand_int__", "xxx"])],
         mix: None,
@@ -100,6 +102,7 @@ fn plan(requests: u64, depth: u32, engine: EngineKind, pace: Pace) -> Plan {
         timeout_ns: None,
         precision: 3,
         first_byte: true,
+        apart: false,
         seed: 1,
         shard: workload::Shard::WHOLE,
     }

@@ -1,7 +1,7 @@
 //! One argument of a command as bytes, holes and inserts, and how long it will be: the same in every
 //! protocol.
 
-use workload::{Arg, Lifetime, Piece, Slot, command};
+use workload::{Arg, Derived, Lifetime, Piece, Slot, command};
 
 use crate::{Hole, Insert, LengthForm, Template, ValueAt};
 
@@ -12,6 +12,7 @@ pub(crate) struct Length {
     columns: Vec<usize>,
     values: Vec<ValueAt>,
     lifetimes: Vec<Lifetime>,
+    derived: Vec<Derived>,
     replies: Vec<Vec<u8>>,
 }
 
@@ -23,6 +24,7 @@ impl Length {
             columns: arg.pieces.iter().filter_map(column).collect(),
             values: values[..values_in(arg)].to_vec(),
             lifetimes: arg.pieces.iter().filter_map(lifetime).collect(),
+            derived: arg.pieces.iter().filter_map(derived).collect(),
             replies: arg.pieces.iter().filter_map(reply).collect(),
         }
     }
@@ -32,6 +34,7 @@ impl Length {
         self.columns.is_empty()
             && self.values.is_empty()
             && self.lifetimes.is_empty()
+            && self.derived.is_empty()
             && self.replies.is_empty()
     }
 
@@ -41,6 +44,7 @@ impl Length {
         self.columns.extend(&other.columns);
         self.values.extend(&other.values);
         self.lifetimes.extend(&other.lifetimes);
+        self.derived.extend_from_slice(&other.derived);
         self.replies.extend_from_slice(&other.replies);
         self
     }
@@ -50,8 +54,9 @@ impl Length {
         if self.is_fixed() {
             form.write(self.fixed as u64, &mut template.bytes);
         } else {
-            let Self { fixed, columns, values, lifetimes, replies } = self;
-            let insert = Insert::Length { form, fixed, columns, values, lifetimes, replies };
+            let Self { fixed, columns, values, lifetimes, derived, replies } = self;
+            let insert =
+                Insert::Length { form, fixed, columns, values, lifetimes, derived, replies };
             template.inserts.push((template.bytes.len(), insert));
         }
     }
@@ -81,6 +86,9 @@ pub(crate) fn append_body(
             Piece::Lifetime(lifetime) => {
                 template.inserts.push((at, Insert::Lifetime(*lifetime)));
             }
+            Piece::Derived(derived) => {
+                template.inserts.push((at, Insert::Derived(derived.clone())));
+            }
             Piece::Reply { or } => template.inserts.push((at, Insert::Reply(or.clone()))),
             Piece::Cas => template.inserts.push((at, Insert::Cas(LengthForm::Decimal))),
             Piece::Value => {
@@ -108,7 +116,12 @@ fn fixed_len(piece: &Piece, digits: Option<usize>) -> usize {
         Piece::Bytes(bytes) => bytes.len(),
         Piece::Secret(bytes) => bytes.reveal().len(),
         Piece::Fill { len, .. } => *len as usize,
-        Piece::Field(_) | Piece::Value | Piece::Lifetime(_) | Piece::Reply { .. } | Piece::Cas => 0,
+        Piece::Field(_)
+        | Piece::Value
+        | Piece::Lifetime(_)
+        | Piece::Derived(_)
+        | Piece::Reply { .. }
+        | Piece::Cas => 0,
         Piece::Tag => command::TAG_PLACEHOLDER.len(),
         Piece::Number(slot) => digits.unwrap_or_else(|| command::placeholder(*slot).len()),
     }
@@ -124,6 +137,13 @@ fn column(piece: &Piece) -> Option<usize> {
 fn lifetime(piece: &Piece) -> Option<Lifetime> {
     match piece {
         Piece::Lifetime(lifetime) => Some(*lifetime),
+        _ => None,
+    }
+}
+
+fn derived(piece: &Piece) -> Option<Derived> {
+    match piece {
+        Piece::Derived(derived) => Some(derived.clone()),
         _ => None,
     }
 }

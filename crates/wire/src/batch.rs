@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use workload::{Dataset, KeyDraw, KeySpace, Piece, Plan, Slot, Turn};
 
+use crate::checked::CheckedReads;
 use crate::cluster::{KeyHash, slot_of_request, tag_of};
 use crate::expected::Asked;
 use crate::payload::{Drawn, Payload, Value};
@@ -29,6 +30,8 @@ pub struct Batch {
     pub(crate) payload: Option<Payload>,
     /// What replies are compared with, if they are.
     pub(crate) asked: Asked,
+    /// Which strings of replies tell whose they are, if any do.
+    pub(crate) checked: Option<CheckedReads>,
 }
 
 /// A command in the joined template.
@@ -98,6 +101,7 @@ impl Batch {
         }
         Self {
             payload: Payload::new(plan, values),
+            checked: CheckedReads::of(plan),
             asked: Asked::of(plan, |command| commands[command].fresh),
             image,
             sequence,
@@ -262,17 +266,24 @@ impl Batch {
                 }
             }
             Insert::Lifetime(lifetime) => append_decimal(lifetime.of(numbers.seed, number), out),
+            Insert::Derived(derived) => {
+                derived.append(drawn.source(derived, numbers, request), out);
+            }
             Insert::Reply(or) => out.extend_from_slice(replied.value.unwrap_or(or)),
             Insert::Cas(form) => form.write(replied.cas.unwrap_or(NO_CAS), out),
-            Insert::Length { form, fixed, columns, values, lifetimes, replies } => {
+            Insert::Length { form, fixed, columns, values, lifetimes, derived, replies } => {
                 let cells: usize = columns.iter().map(|column| cell(*column).len()).sum();
                 let values: usize = values.iter().map(|at| value(at).len).sum();
                 let lifetimes =
                     lifetimes.iter().map(|of| decimal_width(of.of(numbers.seed, number)));
                 let lifetimes: usize = lifetimes.sum();
+                let derived: usize = (derived.iter())
+                    .map(|derived| derived.len(drawn.source(derived, numbers, request)))
+                    .sum();
                 let replies: usize =
                     replies.iter().map(|or| replied.value.unwrap_or(or).len()).sum();
-                form.write((fixed + cells + values + lifetimes + replies) as u64, out);
+                let all = fixed + cells + values + lifetimes + derived + replies;
+                form.write(all as u64, out);
             }
         }
     }
@@ -293,8 +304,8 @@ impl Slots {
             for at in span {
                 let mut hash = None;
                 for (n, arg) in plan.sequence[at].args.iter().enumerate() {
-                    // Where a key is a value or a reply, a redirect says where it belongs.
-                    let unknown = |p: &Piece| matches!(p, Piece::Value | Piece::Reply { .. });
+                    // Where a key has a value in it, a redirect says where it belongs.
+                    let unknown = |p: &Piece| matches!(p, Piece::Value);
                     if Some(n) == keys[at] && !arg.pieces.iter().any(unknown) {
                         hash = Some(KeyHash::new(arg, digits_of(space), fresh));
                     }

@@ -44,6 +44,9 @@ pub(crate) fn plan(line: &str, keys: KeySpace, depth: u32, dataset: Option<Datas
         timeout_ns: None,
         precision: 3,
         first_byte: false,
+        apart: false,
+        at_most_ns: None,
+        checks: None,
         seed: 7,
         shard: workload::Shard::WHOLE,
     }

@@ -10,6 +10,7 @@
 
 mod argument;
 mod batch;
+mod checked;
 pub mod cluster;
 mod expected;
 mod given;
@@ -24,6 +25,7 @@ pub mod resp;
 mod template;
 
 pub use batch::{Batch, Slots};
+pub use checked::Shown;
 pub use expected::Expected;
 pub use given::{Given, KeyNumber, Replied};
 pub use keys::{Keys, Split};

@@ -42,6 +42,11 @@ pub trait Protocol {
         None
     }
 
+    /// Whether a collection of no element means that what this command asks for is not there.
+    fn empty_is_miss(_command: &CommandSpec) -> bool {
+        false
+    }
+
     /// Keys that this command asks for, where a reply tells how many of them were there.
     fn keys_asked(_command: &CommandSpec) -> u32 {
         0
@@ -156,6 +161,8 @@ pub enum Reply<'b> {
     Done,
     /// Values of so many of the keys that were asked for, at least one.
     Found(u32),
+    /// A collection of no element, which is nothing where a whole one was asked for.
+    Empty,
     /// A null: nothing there, or a condition that did not hold.
     Miss,
     /// An error reply; its text without framing, such as `ERR unknown command`, or the beginning
@@ -173,6 +180,7 @@ impl Reply<'_> {
         Some(match self {
             Self::Done => Reply::Done,
             Self::Found(hits) => Reply::Found(hits),
+            Self::Empty => Reply::Empty,
             Self::Miss => Reply::Miss,
             Self::Push => Reply::Push,
             Self::Error(_) => return None,

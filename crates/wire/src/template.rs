@@ -4,7 +4,7 @@
 //! inserts of varying width that dataset cells and values (and their lengths) go into. A template with
 //! numbers alone is patched in place; one with inserts is written anew for each request.
 
-use workload::{Lifetime, Slot};
+use workload::{Derived, Lifetime, Slot};
 
 use crate::ValueAt;
 
@@ -31,11 +31,13 @@ pub enum Insert {
     Value(ValueAt),
     /// A number of seconds in decimal.
     Lifetime(Lifetime),
+    /// A text that follows from the key or the request.
+    Derived(Derived),
     /// The value that an earlier reply brought, or this where it brought none.
     Reply(Vec<u8>),
     /// The token of an item that an earlier reply brought.
     Cas(LengthForm),
-    /// `fixed` plus the lengths of these cells, values, lifetimes and replies.
+    /// `fixed` plus the lengths of these cells, values, lifetimes, derived texts and replies.
     Length {
         /// How it is written.
         form: LengthForm,
@@ -47,6 +49,8 @@ pub enum Insert {
         values: Vec<ValueAt>,
         /// Lifetimes whose digits add to it.
         lifetimes: Vec<Lifetime>,
+        /// Derived texts that add to it.
+        derived: Vec<Derived>,
         /// Values of replies that add to it, each with what stands for none.
         replies: Vec<Vec<u8>>,
     },
@@ -95,16 +99,20 @@ impl Insert {
             Self::Cell { column } => Self::Cell { column: *column },
             Self::Value(at) => Self::Value(at.behind(fresh, before)),
             Self::Lifetime(lifetime) => Self::Lifetime(*lifetime),
+            Self::Derived(derived) => Self::Derived(derived.clone()),
             Self::Reply(or) => Self::Reply(or.clone()),
             Self::Cas(form) => Self::Cas(*form),
-            Self::Length { form, fixed, columns, values, lifetimes, replies } => Self::Length {
-                form: *form,
-                fixed: *fixed,
-                columns: columns.clone(),
-                values: values.iter().map(|at| at.behind(fresh, before)).collect(),
-                lifetimes: lifetimes.clone(),
-                replies: replies.clone(),
-            },
+            Self::Length { form, fixed, columns, values, lifetimes, derived, replies } => {
+                Self::Length {
+                    form: *form,
+                    fixed: *fixed,
+                    columns: columns.clone(),
+                    values: values.iter().map(|at| at.behind(fresh, before)).collect(),
+                    lifetimes: lifetimes.clone(),
+                    derived: derived.clone(),
+                    replies: replies.clone(),
+                }
+            }
         }
     }
 }

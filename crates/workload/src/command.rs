@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::Lifetime;
+use crate::derived::{self, Derived};
 use crate::secret::{self, SecretBytes};
 use crate::values::Lcg;
 
@@ -46,6 +47,8 @@ pub enum Piece {
     Value,
     /// How many seconds a key lives, drawn for each request.
     Lifetime(Lifetime),
+    /// A text that follows from the key or the request.
+    Derived(Derived),
     /// The value that came in the reply to an earlier step of the operation.
     Reply {
         /// What stands for it where there was none.
@@ -208,6 +211,8 @@ impl Piece {
             Self::Secret(bytes) => bytes.reveal().len() as u64,
             Self::Number(_) => PLACEHOLDER_LEN as u64,
             Self::Field(_) | Self::Value | Self::Reply { .. } | Self::Cas => 0,
+            Self::Derived(Derived::Checked { len, .. }) => u64::from(*len),
+            Self::Derived(_) => 2 * PLACEHOLDER_LEN as u64,
             Self::Tag => TAG_PLACEHOLDER.len() as u64,
             Self::Lifetime(_) => PLACEHOLDER_LEN as u64,
             Self::Fill { len, .. } => u64::from(*len),
@@ -260,6 +265,34 @@ impl Arg {
             Some(seconds) => Piece::Bytes(seconds.to_string().into_bytes()),
             None => Piece::Lifetime(lifetime),
         })
+    }
+
+    /// Replaces every placeholder of a text that is derived, such as `__key:fnv,1__`.
+    ///
+    /// # Errors
+    /// One that begins like such a placeholder is none.
+    pub fn with_derived(self) -> Result<Self, String> {
+        let mut pieces = Vec::new();
+        for piece in self.pieces {
+            let Piece::Bytes(mut bytes) = piece else {
+                pieces.push(piece);
+                continue;
+            };
+            let first = |bytes: &[u8]| {
+                let openings = derived::OPENINGS.iter();
+                openings.filter_map(|open| find(bytes, open.as_bytes())).min()
+            };
+            while let Some(at) = first(&bytes)
+                && let Some((_, named, after)) = next_named(&bytes[at..], b"__")
+            {
+                let named = String::from_utf8_lossy(&named).into_owned();
+                push_literal(&mut pieces, bytes[..at].to_vec());
+                pieces.push(Piece::Derived(named.parse()?));
+                bytes = after;
+            }
+            push_literal(&mut pieces, bytes);
+        }
+        Ok(Self { pieces })
     }
 
     /// Whether a `__ttl__` stands in it.
@@ -336,6 +369,7 @@ impl Arg {
                 | Piece::Tag
                 | Piece::Value
                 | Piece::Lifetime(_)
+                | Piece::Derived(_)
                 | Piece::Reply { .. }
                 | Piece::Cas => return None,
             }
@@ -458,6 +492,17 @@ mod tests {
         assert_eq!(arg.pieces[1], Piece::Tag);
         assert_eq!(arg.pieces[3], Piece::Number(Slot::Fresh));
         assert_eq!(arg.fixed_bytes(), None);
+    }
+
+    #[test]
+    fn derived_texts_are_found_and_wrong_ones_told() {
+        let arg = Arg::literal(b"user__key:fnv,1__:__draw:0..9__!").with_derived().unwrap();
+        assert!(matches!(arg.pieces[1], Piece::Derived(Derived::Key(_))), "{arg:?}");
+        assert!(matches!(arg.pieces[3], Piece::Derived(Derived::Drawn(_))), "{arg:?}");
+        assert_eq!((arg.pieces.len(), arg.fixed_bytes()), (5, None));
+        let plain = Arg::literal(b"__key__ __key:1").with_derived().unwrap();
+        assert_eq!(plain, Arg::literal(b"__key__ __key:1"));
+        assert!(Arg::literal(b"__draw:x__").with_derived().unwrap_err().contains("1..100"));
     }
 
     #[test]

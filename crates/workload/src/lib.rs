@@ -12,6 +12,8 @@ pub mod cache_words;
 pub mod command;
 pub mod command_line;
 pub mod dataset;
+pub mod derived;
+pub mod hashes;
 mod in_full;
 pub mod keys;
 pub mod lifetime;
@@ -33,13 +35,14 @@ pub mod verify;
 pub use cache_words::CacheCommand;
 pub use command::{Arg, CommandSpec, Piece, Slot};
 pub use dataset::Dataset;
+pub use derived::Derived;
 pub use in_full::in_full;
 pub use keys::{Inserts, KeyDist, KeyDraw, KeySpace, Source};
 pub use lifetime::Lifetime;
 pub use pace::{Arrivals, Curve, Lane, Pace, Pacer, Schedule, Stage};
 pub use plan::{
-    Different, EngineKind, Fill, Fleet, Mix, OnError, Operation, Operations, Pick, Plan, PlanError,
-    PlanParts, ProtocolKind, Share, Step, Stop, ValueSpec, When, Window, limits,
+    Came, Different, EngineKind, Fill, Fleet, Keeps, Mix, OnError, Operation, Operations, Pick,
+    Plan, PlanError, PlanParts, ProtocolKind, Share, Step, Stop, ValueSpec, When, Window, limits,
 };
 pub use secret::{Secret, SecretBytes};
 pub use shard::Shard;

@@ -22,12 +22,14 @@ mod sink;
 mod survey;
 mod sweep;
 mod workload_file;
+mod ycsb;
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use fleet::{On, OnLoss};
+use report::ycsb::Ycsb;
 use report::{FORMATS, Format, FormatOptions, Persona};
 use workload::Plan;
 
@@ -43,6 +45,7 @@ pub(crate) use show::ShowJob;
 pub(crate) use sink::SinkJob;
 pub(crate) use survey::SurveyJob;
 pub(crate) use sweep::SweepJob;
+pub(crate) use ycsb::YcsbOutput;
 
 /// A tool whose command line we understand.
 pub(crate) trait FrontEnd: Sync {
@@ -68,6 +71,7 @@ const FRONTS: &[&dyn FrontEnd] = &[
     &search::SearchFront,
     &survey::SurveyFront,
     &presets::PresetsFront,
+    &ycsb::YcsbFront,
 ];
 
 /// Makes this a client of a coordinator, which alone calls it so.
@@ -76,7 +80,7 @@ const HOLD: &str = "--hold";
 /// What a command line asks for.
 pub(crate) enum Intent {
     /// Load.
-    Run(Job),
+    Run(Box<Job>),
     /// Text on standard output: help, a version, the plans.
     Say(String),
     /// A server to measure clients with.
@@ -119,6 +123,8 @@ pub(crate) struct Job {
     pub(crate) output: Output,
     /// Warnings about the command line, for standard error.
     pub(crate) notes: Vec<String>,
+    /// What stands on standard output before anything is done.
+    pub(crate) greeting: String,
     /// When the one test begins, if that was agreed on.
     pub(crate) start_at: Option<SystemTime>,
     /// The clients that carry it out, if they are several.
@@ -167,6 +173,10 @@ pub(crate) struct Output {
     pub(crate) format: &'static str,
     /// What it is told.
     pub(crate) options: FormatOptions,
+    /// What a report in YCSB's words has in it, if it is one.
+    pub(crate) ycsb: Option<Box<YcsbOutput>>,
+    /// The file that reports go to, if not to standard output.
+    pub(crate) to: Option<PathBuf>,
     /// Where verdicts go.
     pub(crate) verdict: VerdictTo,
     /// The live line that is wanted, if any.
@@ -199,6 +209,8 @@ impl Output {
         Self {
             format,
             options,
+            ycsb: None,
+            to: None,
             verdict: VerdictTo::default(),
             live: None,
             metrics: None,
@@ -211,6 +223,9 @@ impl Output {
 
     /// The format, ready to write.
     pub(crate) fn format(&self) -> Box<dyn Format> {
+        if let Some(ycsb) = &self.ycsb {
+            return Box::new(Ycsb::new(ycsb.options.clone()));
+        }
         let found = FORMATS.iter().find(|(name, _)| *name == self.format);
         found.expect("the name of a registered format").1(self.options)
     }

@@ -68,3 +68,6 @@ mod values;
 mod verdict;
 mod verify;
 mod workload;
+mod ycsb;
+mod ycsb_memcached;
+mod ycsb_peer;

@@ -14,6 +14,7 @@ use report::{Run, Summary};
 
 use crate::{Block, Page, Section};
 
+pub use again::command_line_of;
 pub use over_time::{latency_over_time, throughput_over_time};
 pub use spectrum::spectrum;
 

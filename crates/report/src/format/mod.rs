@@ -19,6 +19,7 @@ mod text;
 
 use std::io::{self, Write};
 
+use crate::ycsb::Ycsb;
 use crate::{LatencyFigures, Persona, Repeats, Summary, escape};
 
 pub use redis_csv::write_row;
@@ -97,6 +98,7 @@ pub const FORMATS: &[(&str, Build)] = &[
     ("csv", |options| Box::new(redis_csv::RedisCsv::new(options))),
     ("classic", |options| Box::new(classic::Classic::new(options))),
     ("json", |options| Box::new(json::Json::new(options))),
+    ("ycsb", |_| Box::new(Ycsb::default())),
 ];
 
 /// The format of that name, if there is one.

@@ -12,6 +12,7 @@ use measure::{
 use serde::{Deserialize, Serialize};
 use workload::Plan;
 
+use super::apart::ApartRecord;
 use super::counts::{ErrorRecord, KeyRecord};
 use super::latency::LatencyRecord;
 use super::node::NodeRecord;
@@ -126,6 +127,8 @@ struct CommandLatencies {
     response: Option<LatencyRecord>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     first_byte: Option<LatencyRecord>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    apart: Option<ApartRecord>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -404,6 +407,7 @@ impl CommandRecord {
             service,
             scheduled_response,
             first_byte,
+            apart,
             ok,
             miss,
             errors,
@@ -423,18 +427,20 @@ impl CommandRecord {
                 service: LatencyRecord::of(service)?,
                 response: scheduled_response.as_ref().map(LatencyRecord::of).transpose()?,
                 first_byte: first_byte.as_ref().map(LatencyRecord::of).transpose()?,
+                apart: apart.as_ref().map(ApartRecord::of).transpose()?,
             },
         })
     }
 
     pub(super) fn tally(&self) -> Result<CommandTally, RecordError> {
-        let CommandLatencies { service, response, first_byte } = &self.latency_ms;
+        let CommandLatencies { service, response, first_byte, apart } = &self.latency_ms;
         let latency =
             |l: &Option<LatencyRecord>| l.as_ref().map(LatencyRecord::latency).transpose();
         Ok(CommandTally {
             service: service.latency()?,
             scheduled_response: latency(response)?,
             first_byte: latency(first_byte)?,
+            apart: apart.as_ref().map(ApartRecord::apart).transpose()?,
             ok: self.ok,
             miss: self.miss,
             errors: self.errors,

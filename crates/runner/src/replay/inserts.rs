@@ -82,7 +82,7 @@ fn the_newest_keys_are_read_most_and_none_before_it_is_there() {
 fn a_key_whose_insert_failed_is_inserted_again_before_it_is_read() {
     fn failing_at_times(words: &[String], served: usize) -> Vec<u8> {
         match words[0].as_str() {
-            "SET" if served % 7 == 0 => b"-OOM no room\r\n".to_vec(),
+            "SET" if served.is_multiple_of(7) => b"-OOM no room\r\n".to_vec(),
             _ => b"+OK\r\n".to_vec(),
         }
     }

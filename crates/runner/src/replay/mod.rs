@@ -77,6 +77,9 @@ pub(crate) fn parts(connections: u32, depth: u32, stop: Stop) -> PlanParts {
         timeout_ns: None,
         precision: 3,
         first_byte: false,
+        apart: false,
+        at_most_ns: None,
+        checks: None,
         seed: 1,
         shard: Shard::WHOLE,
     }

@@ -5,6 +5,7 @@
 //! the path of a request nothing is allocated, locked or formatted, and the kernel is asked for
 //! nothing but to send, to receive and to wait.
 
+mod checked;
 pub(crate) mod growing;
 pub(crate) mod kept;
 mod open;
@@ -183,7 +184,11 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
         let start_ns = context.gate.start_ns().unwrap_or_default();
         let due_every_ns = plan.due_every_ns().saturating_mul(u64::from(context.workers));
         self.recorder.start(start_ns, plan.warmup_ns, due_every_ns);
-        if let Stop::AfterNs(ns) = plan.stop {
+        let ends_ns = match plan.stop {
+            Stop::AfterNs(ns) => Some(ns),
+            Stop::Requests(_) => plan.at_most_ns,
+        };
+        if let Some(ns) = ends_ns {
             self.stop_ns = start_ns + plan.warmup_ns + ns;
         }
         self.pacer = plan.pacer(start_ns, context.worker, context.workers);

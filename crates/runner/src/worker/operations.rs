@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use engine::{ConnId, Engine};
 use wire::{Batch, Given, Protocol};
-use workload::{Inserts, Operations, Plan};
+use workload::{Came, Inserts, Operations, Plan};
 
 use super::Worker;
 use super::growing::Growing;
@@ -99,8 +99,18 @@ impl<M: Copy> Steps<M> {
     fn ended(&mut self, request: &Request<M>, recorder: &mut Recorder, now_ns: u64) {
         let Some(operations) = &self.operations else { return };
         let Progress { operation, step, missed, failed, .. } = request.progress;
-        let next = operations.next_step(operation, step, missed).filter(|_| !failed);
-        let Some((step, commands)) = next else {
+        let next = if failed {
+            None
+        } else if let Some(commands) = operations.each(operation, step)
+            && let Some(at) = self.kept.after(&request.progress)
+        {
+            Some((step, commands, at))
+        } else {
+            let strings = self.kept.value(&request.progress).is_some();
+            let next = operations.next_step(operation, step, Came { missed, strings });
+            next.map(|(step, commands)| (step, commands, 0))
+        };
+        let Some((step, commands, at)) = next else {
             self.kept.release(request.progress);
             self.growing.ended(request.progress);
             return recorder.operation(request, now_ns);
@@ -109,7 +119,7 @@ impl<M: Copy> Steps<M> {
             handed_ns: 0,
             command: commands.start,
             left: commands.end - commands.start,
-            progress: request.progress.then(step),
+            progress: Progress { at, ..request.progress.then(step) },
             ..*request
         });
     }

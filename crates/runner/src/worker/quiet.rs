@@ -22,14 +22,18 @@ pub(super) struct Answers {
     silences: Vec<Option<Silence>>,
     /// Keys that it asks for; empty if no reply tells how many were there.
     keys: Vec<u32>,
+    /// Whether an empty collection is a miss; empty if it is of no command.
+    empties: Vec<bool>,
 }
 
 impl Answers {
     pub(super) fn of<P: Protocol>(plan: &Plan) -> Self {
         let silences: Vec<_> = plan.sequence.iter().map(P::silence).collect();
+        let empties: Vec<bool> = plan.sequence.iter().map(P::empty_is_miss).collect();
         let keys: Vec<u32> = plan.sequence.iter().map(P::keys_asked).collect();
         Self {
             silences: if silences.iter().any(Option::is_some) { silences } else { Vec::new() },
+            empties: if empties.contains(&true) { empties } else { Vec::new() },
             keys: if keys.iter().any(|keys| *keys > 0) { keys } else { Vec::new() },
         }
     }
@@ -44,6 +48,12 @@ impl Answers {
     #[inline]
     pub(super) fn keys(&self, command: u32) -> u32 {
         self.keys.get(command as usize).copied().unwrap_or(0)
+    }
+
+    /// Whether an empty collection as the reply to this command is a miss.
+    #[inline]
+    pub(super) fn misses_empty(&self, command: u32) -> bool {
+        self.empties.get(command as usize).is_some_and(|misses| *misses)
     }
 
     /// Settles what kept silent before a reply with this mark.

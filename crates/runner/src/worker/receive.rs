@@ -31,6 +31,9 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         let outcome = loop {
             let decoded = match (looks, connection.requests.oldest_mut()) {
                 (true, Some(oldest)) => {
+                    if self.keeps {
+                        self.steps.kept.expect(oldest.command, &mut connection.coming);
+                    }
                     let mut checker = Checker {
                         batch: &self.batch,
                         given: oldest.given(&self.steps.kept),
@@ -61,6 +64,10 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
                 && self.route.passes_over(oldest)
             {
                 continue;
+            }
+            if reply == Reply::Empty {
+                let command = connection.requests.oldest_mut().map_or(0, |oldest| oldest.command);
+                reply = if self.answers.misses_empty(command) { Reply::Miss } else { Reply::Done };
             }
             if P::QUIET
                 && self.answers.may_be_missing()
@@ -95,7 +102,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
                 match reply {
                     Reply::Miss => oldest.progress.missed = true,
                     Reply::Error(_) => oldest.progress.failed = true,
-                    Reply::Done | Reply::Found(_) | Reply::Push => {}
+                    Reply::Done | Reply::Empty | Reply::Found(_) | Reply::Push => {}
                 }
             }
             let Some((answered, mut request)) =
@@ -126,7 +133,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
                         self.recorder.error(&answered, (CORRUPT, text), bytes, now_ns);
                     }
                 }
-                Reply::Done | Reply::Found(_) | Reply::Miss | Reply::Push => {
+                Reply::Done | Reply::Empty | Reply::Found(_) | Reply::Miss | Reply::Push => {
                     let outcome = if reply == Reply::Miss { Outcome::Miss } else { Outcome::Ok };
                     let found = if let Reply::Found(found) = reply { found } else { 0 };
                     let asked = self.answers.keys(answered.command);

@@ -7,6 +7,7 @@ use measure::CORRUPT;
 use wire::{Batch, Expected, Given, Keys, Look, Protocol};
 use workload::Plan;
 
+use super::checked::CheckedReply;
 use super::kept::Coming;
 
 /// Bytes of both sides that are quoted.
@@ -23,7 +24,7 @@ pub(super) struct Verifier {
 
 impl Verifier {
     pub(super) fn of<P: Protocol>(plan: &Plan) -> Option<Self> {
-        let verifies = P::SHOWS && plan.verify;
+        let verifies = P::SHOWS && (plan.verify || plan.checks.is_some());
         verifies.then(|| Self { keys: Keys::of::<P>(plan), key: Vec::new() })
     }
 }
@@ -38,6 +39,8 @@ pub(crate) struct Comparison {
     passed: usize,
     /// The first that was wrong.
     fault: Option<Box<Fault>>,
+    /// The same of values that tell whose they are.
+    checked: CheckedReply,
 }
 
 /// A wrong value.
@@ -103,7 +106,10 @@ impl Look for Checker<'_> {
         if self.verifier.is_none() {
             return;
         }
-        let Comparison { strings, expected, passed, fault } = self.comparison;
+        if self.batch.checks() {
+            return self.comparison.checked.begin(self.batch, self.given, self.command, len);
+        }
+        let Comparison { strings, expected, passed, fault, .. } = self.comparison;
         // A null has no bytes to compare: it is a miss.
         *expected = len.and_then(|_| self.batch.expected(self.given, self.command, *strings));
         *strings += 1;
@@ -119,6 +125,9 @@ impl Look for Checker<'_> {
     fn bytes(&mut self, part: &[u8]) {
         if let Some(coming) = &mut self.coming {
             coming.bytes(part);
+        }
+        if self.verifier.is_some() && self.batch.checks() {
+            return self.comparison.checked.bytes(part);
         }
         let Comparison { expected, passed, fault, .. } = self.comparison;
         let Some(expected) = *expected else { return };
@@ -144,6 +153,12 @@ impl Comparison {
     ) -> Option<String> {
         self.strings = 0;
         self.expected = None;
+        if let Some(field) = self.checked.ended() {
+            return Some(format!(
+                "{CORRUPT}: {}: the value of {field} is not what was written",
+                asked()
+            ));
+        }
         let fault = self.fault.take()?;
         Some(fault.told(batch, &asked()))
     }

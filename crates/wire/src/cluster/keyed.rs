@@ -6,6 +6,7 @@ use super::slot::{crc16, hashed, slot_of_request};
 use super::{SLOTS, slot_of, tag_of};
 use crate::Given;
 use crate::batch::Numbers;
+use crate::payload::Drawn;
 use crate::template::{append_decimal, write_digits};
 
 /// How to find the slot of one command for any request number.
@@ -67,10 +68,9 @@ impl KeyHash {
                 Piece::Field(_)
                 | Piece::Value
                 | Piece::Lifetime(_)
+                | Piece::Derived(_)
                 | Piece::Reply { .. }
-                | Piece::Cas => {
-                    return written();
-                }
+                | Piece::Cas => return written(),
             }
         }
         let range = hashed(&sample);
@@ -140,9 +140,15 @@ fn write(
             (Piece::Field(column), _) => {
                 out.extend_from_slice(dataset.map_or(&[][..], |d| d.cell(number, *column)));
             }
-            (Piece::Value | Piece::Reply { .. } | Piece::Cas, _) => {}
+            (Piece::Value | Piece::Cas, _) => {}
+            (Piece::Reply { or }, _) => {
+                out.extend_from_slice(request.replied.value.unwrap_or(or));
+            }
             (Piece::Lifetime(lifetime), _) => {
                 append_decimal(lifetime.of(numbers.seed, number), out);
+            }
+            (Piece::Derived(derived), _) => {
+                derived.append(Drawn::default().source(derived, numbers, request), out);
             }
             (Piece::Tag, _) => {
                 out.push(b'{');

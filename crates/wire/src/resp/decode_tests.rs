@@ -14,7 +14,7 @@ enum Said {
 
 fn decode_pieces<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Said> {
     let say = |reply: Reply<'_>| match reply {
-        Reply::Done | Reply::Found(_) => Said::Done,
+        Reply::Done | Reply::Empty | Reply::Found(_) => Said::Done,
         Reply::Miss => Said::Miss,
         Reply::Error(text) => Said::Error(text.to_vec()),
         Reply::Push => Said::Push,
@@ -211,5 +211,19 @@ fn strings_are_shown_as_they_pass_however_they_are_cut() {
     for size in 1..=input.len() {
         let (seen, replies) = shown::<RespDecoder>(input, size);
         assert_eq!((replies, seen), (7, expected.map(String::from).to_vec()), "pieces of {size}");
+    }
+}
+
+#[test]
+fn an_empty_collection_is_told_from_one_that_is_not() {
+    for (input, reply) in [
+        (&b"*0\r\n"[..], Reply::Empty),
+        (b"%0\r\n", Reply::Empty),
+        (b"|1\r\n+ttl\r\n:3\r\n~0\r\n", Reply::Empty),
+        (b"*1\r\n*0\r\n", Reply::Done),
+        (b"*-1\r\n", Reply::Miss),
+    ] {
+        let mut decoder = RespDecoder::default();
+        assert_eq!(decoder.decode(input).unwrap().reply, Some(reply), "{}", input.escape_ascii());
     }
 }

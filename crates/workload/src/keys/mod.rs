@@ -21,11 +21,13 @@ mod shape;
 mod space;
 mod trace;
 mod uniform;
+mod ycsb;
 mod zipf;
 
 pub use inserts::Inserts;
 pub use space::{KeyDist, KeySpace};
 pub use uniform::Uniform;
+pub(crate) use ycsb::Zipfian;
 
 use crate::parameters::{Row, row};
 
@@ -72,6 +74,7 @@ pub const KEY_DRAWS: &[Row<Make>] = &[
     row("gaussian", "gaussian[:MEAN,SD]", "gaussian:50,10", gaussian::read),
     row("exponential", "exponential[:PERCENTILE/SHARE]", "exponential:95/85.7", exponential::read),
     row("latest", "latest[:S]", "latest:0.99", latest::read),
+    row("ycsb", "ycsb[:GENERATOR[,START,COUNT[,…]]]", "ycsb:zipfian,0,1000", ycsb::read),
     row("insert", "insert", "insert", insert::read),
     row("file", "file:PATH[#COLUMN]", "file:keys.csv#id", trace::read),
 ];

@@ -46,6 +46,8 @@ impl PlanParts {
                 )
             })?,
         }
+        let limit = self.at_most_ns.is_none_or(|ns| (1..=limits::DURATION_NS_MAX).contains(&ns));
+        refuse(limit, || "a limit of more than 0 seconds and at most 366 days is possible".into())?;
         refuse(self.warmup_ns <= limits::DURATION_NS_MAX, || {
             format!("--warmup {}: at most 366 days are possible", self.warmup_ns as f64 / 1e9)
         })?;
@@ -165,6 +167,13 @@ impl PlanParts {
             })?;
             refuse(steps[0].when == When::Always, || {
                 format!("{name}: the first step has no step before it that could miss")
+            })?;
+            let each = steps.iter().filter(|step| step.when == When::ForEach).count();
+            refuse(each < 2, || format!("{name}: an operation has one list at most"))?;
+            let mut pairs = steps.windows(2);
+            let list = pairs.find(|pair| pair[1].when == When::ForEach);
+            refuse(list.is_none_or(|pair| pair[0].commands == 1), || {
+                format!("{name}: one command alone brings the list that a step is sent for each of")
             })?;
         }
         let commands: usize = mix.operations.iter().map(Operation::commands).sum();

@@ -163,6 +163,9 @@ impl PlanParts {
             verify: false,
             on_error: OnError::Stop,
             first_byte: false,
+            apart: false,
+            at_most_ns: None,
+            checks: None,
             ..self.clone()
         };
         let bytes = (parts.batch_bytes() / u64::from(parts.fleet.pipeline_depth)).max(1);

@@ -18,8 +18,9 @@ use thiserror::Error;
 
 pub use different::Different;
 pub use fill::Fill;
-pub use mix::{Mix, Operation, Operations, Pick, Share, Step, When};
+pub use mix::{Came, Keeps, Mix, Operation, Operations, Pick, Share, Step, When};
 
+use crate::derived::CheckedValues;
 use crate::secret::{self, SecretBytes};
 use crate::{
     Budget, CommandSpec, Content, Curve, Dataset, Endpoint, KeySpace, Pace, Pacer, Piece, Schedule,
@@ -151,6 +152,9 @@ pub struct PlanParts {
     pub warmup_ns: u64,
     /// When the measured part ends.
     pub stop: Stop,
+    /// Nanoseconds after which a measured part of so many requests ends in any case; none for no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_most_ns: Option<u64>,
     /// Commands sent once on a connection of their own before the test, such as the
     /// `FUNCTION LOAD` that `FCALL` needs. Not measured.
     pub setup: Vec<CommandSpec>,
@@ -177,6 +181,9 @@ pub struct PlanParts {
     /// Whether values that come back are compared with what was written.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub verify: bool,
+    /// How values tell whose they are, if they do: what comes back is compared with that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checks: Option<CheckedValues>,
     /// The size in bytes that the classic report calls payload; the mean, where sizes differ.
     pub payload_bytes: u64,
     /// What an error reply does.
@@ -192,6 +199,9 @@ pub struct PlanParts {
     pub precision: u8,
     /// Whether the latency to the first byte of a pipeline's replies is recorded too.
     pub first_byte: bool,
+    /// Whether latencies of misses and errors are kept apart from those of what succeeded.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub apart: bool,
     /// Where all randomness of the test comes from.
     pub seed: u64,
     /// Which share of all this is ours. The other fields are those of the whole.
@@ -391,6 +401,7 @@ pub(crate) mod tests {
             pace: Pace::Closed,
             warmup_ns: 0,
             stop: Stop::Requests(1000),
+            at_most_ns: None,
             setup: Vec::new(),
             sequence: vec![CommandSpec::from_words(["PING"])],
             mix: None,
@@ -400,12 +411,14 @@ pub(crate) mod tests {
             values: None,
             fill: None,
             verify: false,
+            checks: None,
             payload_bytes: 3,
             on_error: OnError::Stop,
             reconnect: false,
             timeout_ns: None,
             precision: 3,
             first_byte: false,
+            apart: false,
             seed: 1,
             shard: Shard::WHOLE,
         }

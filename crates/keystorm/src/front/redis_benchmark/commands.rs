@@ -8,7 +8,7 @@ use report::Persona;
 use workload::command_line::{TypedOperation, TypedStep, split_operations};
 use workload::{
     Arg, CommandSpec, Credentials, Dataset, KeyDist, KeySpace, Mix, Operation, Pick, PlanParts,
-    ProtocolKind, Slot, Step, When, limits, secret,
+    ProtocolKind, Step, When, limits, secret,
 };
 
 use super::dataset;
@@ -180,7 +180,7 @@ impl<'o> Reading<'o> {
 
     fn arg(&mut self, word: &[u8]) -> Result<Arg, String> {
         let arg = Arg::literal(word);
-        let arg = if self.replies { arg.with_replies() } else { arg };
+        let arg = if self.replies { arg.with_replies().with_derived()? } else { arg };
         let has_tokens = self.replies && self.protocol.is_memcache();
         let arg = if has_tokens { arg.with_cas() } else { arg };
         let arg = if self.options.server.cluster { arg.with_tags() } else { arg };
@@ -216,14 +216,20 @@ impl<'o> Reading<'o> {
     }
 }
 
-/// What stands for the key of an operation that inserts it.
-const INSERT_PLACEHOLDER: &str = "__insert__";
+/// How what stands for the key of an operation that inserts it begins, behind which comes `__` or how it
+/// is written.
+const INSERT_PLACEHOLDER: &str = "__insert";
+/// The same of a key that is there.
+const KEY_PLACEHOLDER: &str = "__key";
 
 /// Whether an operation inserts its key, which stands as `__key__` in it from then on.
 fn inserts(operation: &mut TypedOperation) -> Result<bool, String> {
-    let key = workload::command::placeholder(Slot::Key).as_bytes();
-    let insert = INSERT_PLACEHOLDER.as_bytes();
-    let has = |word: &[u8], text: &[u8]| word.windows(text.len()).any(|part| part == text);
+    let (key, insert) = (KEY_PLACEHOLDER.as_bytes(), INSERT_PLACEHOLDER.as_bytes());
+    let begins = |word: &[u8], text: &[u8]| {
+        let rest = word.strip_prefix(text);
+        rest.is_some_and(|rest| rest.starts_with(b"__") || rest.starts_with(b":"))
+    };
+    let has = |word: &[u8], text: &[u8]| (0..word.len()).any(|at| begins(&word[at..], text));
     let mut words: Vec<&mut Vec<u8>> =
         operation.steps.iter_mut().flat_map(|step| &mut step.commands).flatten().collect();
     if !words.iter().any(|word| has(word, insert)) {
@@ -231,7 +237,7 @@ fn inserts(operation: &mut TypedOperation) -> Result<bool, String> {
     }
     if words.iter().any(|word| has(word, key)) {
         return Err(format!(
-            "{INSERT_PLACEHOLDER} and __key__ in one operation: an operation has one key, which it \
+            "{INSERT_PLACEHOLDER}__ and __key__ in one operation: an operation has one key, which it \
              inserts or which is there; make two of them with --mix"
         ));
     }
@@ -240,7 +246,7 @@ fn inserts(operation: &mut TypedOperation) -> Result<bool, String> {
         let mut replaced = Vec::with_capacity(rest.len());
         while !rest.is_empty() {
             let (part, skip) =
-                if rest.starts_with(insert) { (key, insert.len()) } else { (&rest[..1], 1) };
+                if begins(rest, insert) { (key, insert.len()) } else { (&rest[..1], 1) };
             replaced.extend_from_slice(part);
             rest = &rest[skip..];
         }
@@ -279,6 +285,7 @@ pub(super) fn operation_names(typed: &[&TypedOperation]) -> Vec<String> {
                 (0, _) => "",
                 (_, When::Always) => " ;> ",
                 (_, When::OnMiss) => " ;? ",
+                (_, When::ForEach) => " ;* ",
             };
             name += &commands.iter().map(|words| command(words)).collect::<Vec<_>>().join(" ; ");
         }

@@ -145,7 +145,7 @@ pub(super) fn check_ring(plan: &Plan, idle: bool) -> Result<(), String> {
     let (keys, kept) = (wire::Keys::of::<wire::memcache::Text>(plan), plan.replies_kept());
     let mut first = 0;
     for step in plan.mix.iter().flat_map(|mix| &mix.operations).flat_map(|o| &o.steps) {
-        let is_kept = kept.get(first).is_some_and(|kept| *kept);
+        let is_kept = kept.get(first).is_some_and(|kept| *kept != workload::Keeps::Nothing);
         if is_kept && (step.commands > 1 || keys.count(first) > 1) {
             return Err(
                 "__reply__: on several servers the step that brings it is one command of one key"

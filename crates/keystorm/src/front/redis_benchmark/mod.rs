@@ -40,6 +40,7 @@ pub(super) use target::{Rule, protocol, target};
 pub(super) use values::{
     ProtocolArg, count, count_in, ip, percent, port, seconds, seconds_in, signed, small_count,
 };
+pub(super) use verdict::place as verdict_place;
 
 /// Its options, for front ends that take them beside their own.
 pub(super) fn vocabulary() -> clap::Command {
@@ -69,13 +70,13 @@ impl FrontEnd for RedisBenchmark {
             let text = execute::printed_plans(&job.plans);
             return text.map(Intent::Say).map_err(|e| UsageError(e.to_string()));
         }
-        Ok(Intent::Run(job))
+        Ok(Intent::Run(Box::new(job)))
     }
 }
 
 /// A command line, read. Front ends that carry out the same runs in other ways read theirs through
 /// this, with what options they add.
-pub(super) struct Typed {
+pub(in crate::front) struct Typed {
     command: Command,
     args: Vec<OsString>,
     matches: ArgMatches,

@@ -112,7 +112,19 @@ pub(super) fn job(
     }
     let server_clock = options.clients.server_clock(&plans)?;
     let several = options.clients.several(&plans)?;
-    Ok(Job { plans, action, repeats, output, notes, start_at, several, server_clock, probe })
+    let greeting = String::new();
+    Ok(Job {
+        plans,
+        action,
+        repeats,
+        output,
+        notes,
+        greeting,
+        start_at,
+        several,
+        server_clock,
+        probe,
+    })
 }
 
 /// Refuses a start that was agreed on for several tests.
@@ -189,6 +201,8 @@ fn output(options: &Options, persona: Persona, suite: bool) -> Result<Output, St
     let verdict = verdict::place(persona, results.no_verdict, environment);
     Ok(Output {
         format,
+        ycsb: None,
+        to: None,
         options: FormatOptions {
             first_byte: results.first_byte,
             suite,
@@ -287,6 +301,9 @@ fn base(
         timeout_ns: load.timeout.map(nanoseconds),
         precision: precision(results.precision),
         first_byte: results.first_byte,
+        apart: false,
+        at_most_ns: None,
+        checks: None,
         seed: match data.seed {
             Some(seed) => seed as u64,
             // The shares of a plan must draw from one stream, wherever they run.

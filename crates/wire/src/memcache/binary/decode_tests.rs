@@ -17,7 +17,7 @@ enum Said {
 
 fn decode_pieces<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Said> {
     let say = |reply: Reply<'_>| match reply {
-        Reply::Done => Said::Done,
+        Reply::Done | Reply::Empty => Said::Done,
         Reply::Found(1) => Said::Found,
         Reply::Miss => Said::Miss,
         Reply::Error(text) => Said::Error(String::from_utf8_lossy(text).into_owned()),

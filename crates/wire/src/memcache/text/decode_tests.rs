@@ -19,7 +19,7 @@ use Said::{Done, Error, Fault, Found, Miss};
 
 fn decode_pieces<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Said> {
     let say = |reply: Reply<'_>| match reply {
-        Reply::Done => Done(None),
+        Reply::Done | Reply::Empty => Done(None),
         Reply::Found(hits) => Found(hits, None),
         Reply::Miss => Miss(None),
         Reply::Error(text) => Error(String::from_utf8_lossy(text).into_owned()),
