@@ -7,7 +7,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use clap::Arg;
+use clap::{Arg, Command};
 use lab::{Line, Takes};
 use workload::{Plan, Target};
 
@@ -96,32 +96,37 @@ const OF_ONE: [&str; 9] = [
     "called",
 ];
 
+/// The options of a run as those of a comparison.
+fn explained(run: Command) -> Command {
+    run.about(ABOUT)
+        .override_usage("keystorm compare A B [OPTIONS] [--] [COMMAND ARGS...]")
+        .after_help(EXAMPLES)
+        .arg(
+            Arg::new(REGRESSION)
+                .long("fail-on-regression")
+                .value_name("PCT")
+                .value_parser(percent)
+                .help_heading("Results")
+                .help(
+                    "Exit with code 3 if B's throughput is lower, or its p99 higher, by more than \
+                     PCT per cent, and surely so: with 5 % to be wrong about any of them",
+                ),
+        )
+}
+
 impl FrontEnd for CompareFront {
     fn names(&self) -> &'static [&'static str] {
         &["compare"]
     }
 
+    fn command(&self) -> Option<Command> {
+        Some(explained(redis_benchmark::vocabulary()))
+    }
+
     fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
         let (sides, args) = sides_and_rest(args);
-        let own = |command: clap::Command| {
-            command
-                .about(ABOUT)
-                .override_usage("keystorm compare A B [OPTIONS] [--] [COMMAND ARGS...]")
-                .after_help(EXAMPLES)
-                .arg(
-                    Arg::new(REGRESSION)
-                        .long("fail-on-regression")
-                        .value_name("PCT")
-                        .value_parser(percent)
-                        .help_heading("Results")
-                        .help(
-                            "Exit with code 3 if B's throughput is lower, or its p99 higher, by more \
-                             than PCT per cent, and surely so: with 5 % to be wrong about any of them",
-                        ),
-                )
-        };
         let again = again(sides.as_ref(), &args);
-        let typed = match Typed::read("keystorm compare", own, args)? {
+        let typed = match Typed::read("keystorm compare", explained, args)? {
             Ok(typed) => typed,
             Err(intent) => return Ok(intent),
         };

@@ -486,4 +486,8 @@ Subcommands, each with a --help of its own:
   keystorm show        a run that was kept with --json, in any layout
   keystorm merge       runs of several clients, added up
   keystorm report      saved runs as a page with charts
-  keystorm help        this help, or with a name that subcommand's";
+  keystorm man         man pages, to print or to write into a directory
+  keystorm completions what bash, zsh or fish is told to complete all of this
+  keystorm help        this help, with a name that of a subcommand, or one of the pages
+                       applications, scripts, publishing, measuring, results, reports,
+                       comparing, workloads, lab, cluster, memcached, fleet";
