@@ -37,7 +37,7 @@ struct Options {
     /// Files that --json or `keystorm merge` has written; `-` for standard input
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// Likewise; `-` for standard output [default: report.html, unless --svg or --png is given]
+    /// Where the page goes; `-` for standard output [default: report.html, unless --svg or --png is given]
     #[arg(
         short = 'o',
         long,

@@ -8,7 +8,7 @@ show | merge | report | presets | calibrate | sink | help | man | completions) e
 sweep | search | compare | doctor | survey) command=$1 && shift ;;
 esac
 
-server= length= protocol= before=
+server= length= repeat= protocol= before=
 left=$#
 while [ "$left" -gt 0 ]; do
     arg=$1 left=$((left - 1))
@@ -24,11 +24,13 @@ while [ "$left" -gt 0 ]; do
     case $arg in
     -p | -u | -s | --spawn | --spawn=*) server=yes ;;
     -n | --duration) length=yes ;;
+    --repeat) repeat=yes ;;
     esac
     before=$arg
     set -- "$@" "$arg"
 done
 
+[ "$command" != compare ] || [ "$repeat" ] || set -- --repeat 2 "$@"
 case $command in
 sweep | search | compare) [ "$length" ] || set -- --duration "$KEYSTORM_DURATION" "$@" ;;
 '') [ "$length" ] || set -- -n 500 "$@" ;;

@@ -21,9 +21,13 @@ use tempfile::TempDir;
 
 use crate::memcached::Memcached;
 use crate::program::{Keystorm, Ran};
+use crate::real_clock::holds_when_quiet;
 use crate::server::{KEYSTORM, Server, free_port, valkey_program};
 use page::{Block, Kind, blocks, root};
 use shown::shows;
+
+/// How often a command is tried before the last time.
+const TRIES: usize = 2;
 
 /// Where the commands of a page run.
 struct Place {
@@ -36,8 +40,8 @@ struct Place {
 impl Place {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        for dir in [dir.path().join("bin"), dir.path().join("links")] {
-            fs::create_dir(dir).unwrap();
+        for name in ["bin", "links", "valkey"] {
+            fs::create_dir(dir.path().join(name)).unwrap();
         }
         for name in ["keystorm", "redis-benchmark", "valkey-benchmark", "memtier_benchmark", "ycsb"]
         {
@@ -46,7 +50,7 @@ impl Place {
         let shim = dir.path().join("bin/keystorm");
         fs::write(&shim, include_str!("keystorm.sh")).unwrap();
         fs::set_permissions(&shim, fs::Permissions::from_mode(0o755)).unwrap();
-        symlink(valkey_program(), dir.path().join("bin/valkey-server")).unwrap();
+        symlink(valkey_program(), dir.path().join("valkey/valkey-server")).unwrap();
         let servers = [Server::redis(), Server::redis()];
         Self { dir, servers, memcached: Memcached::new(), metrics: free_port() }
     }
@@ -76,11 +80,13 @@ impl Place {
     fn run(&self, script: &str) -> Ran {
         let dir = self.dir.path();
         let entered = format!("cd {} && {{ {}\n}} 2>&1", dir.display(), self.here(script));
+        // Where it is on the PATH --spawn starts it, and pages show a redis-server.
+        let valkey = if script.contains("valkey-server") { "valkey" } else { "bin" };
         let path = std::env::var("PATH").unwrap();
         // Whoever looks at a run while it lasts needs it to last.
         let duration = if script.contains("curl") { "" } else { "0.1" };
         Keystorm::of("sh", ["-e", "-c", &entered])
-            .env("PATH", format!("{}/bin:{path}", dir.display()))
+            .env("PATH", format!("{0}/bin:{0}/{valkey}:{path}", dir.display()))
             .env("HOME", dir)
             .env("KEYSTORM_LINKS", dir.join("links"))
             .env("KEYSTORM_PORT", self.servers[0].port().to_string())
@@ -95,13 +101,10 @@ impl Place {
         match &block.kind {
             Kind::Commands(script) => self.succeeds(script).map(drop),
             Kind::Session(steps) => steps.iter().try_for_each(|(command, expected)| {
-                let out = self.succeeds(command)?;
-                shows(&out, expected).map_err(|line| {
-                    format!(
-                        "$ {command}\ndoes not print, after what stands before it:\n{line}\n\
-                             It prints:\n{out}"
-                    )
-                })
+                // A machine that is busy with other things may keep a run from its usual course.
+                let mut tries = (0..TRIES).map(|_| self.prints(command, expected));
+                let last = tries.by_ref().find(Result::is_ok);
+                last.unwrap_or_else(|| self.prints(command, expected))
             }),
             Kind::File(name, text) => {
                 fs::write(self.dir.path().join(name), text).map_err(|e| e.to_string())
@@ -110,6 +113,14 @@ impl Place {
             Kind::NotRun(_) => Ok(()),
             Kind::Unknown => Err("is neither run nor marked <!-- not run: WHY -->".to_owned()),
         }
+    }
+
+    fn prints(&self, command: &str, expected: &str) -> Result<(), String> {
+        let out = self.succeeds(command)?;
+        shows(&out, expected).map_err(|line| {
+            let after = "does not print, after what stands before it:";
+            format!("$ {command}\n{after}\n{line}\nIt prints:\n{out}")
+        })
     }
 
     fn succeeds(&self, script: &str) -> Result<String, String> {
@@ -133,7 +144,10 @@ fn holds(path: &str) {
     }
     for block in blocks(&text) {
         if let Err(why) = place.holds(&block) {
-            panic!("{path}:{}: {why}", block.line);
+            let why = format!("{path}:{}: {why}", block.line);
+            // Whether any rate keeps a target depends on what else the machine does.
+            assert!(why.contains("keystorm search "), "{why}");
+            holds_when_quiet(path, false, why);
         }
     }
 }
