@@ -6,20 +6,20 @@
 set -eu
 cd "$(dirname "$0")/.."
 keystorm=${1:-keystorm}
-port=${PORT:-7391}
 for name in chromium chromium-browser google-chrome google-chrome-stable; do
     browser=$(command -v $name) && break
 done
 [ "$browser" ] || { echo "Chromium is missing; make setup-test installs it" >&2 && exit 1; }
 
 dir=$(mktemp -d)
-redis-server --port "$port" --bind 127.0.0.1 --save '' >/dev/null &
+# A socket in a directory of its own: no other server can be met there.
+redis-server --port 0 --unixsocket "$dir/redis" --save '' >/dev/null &
 server=$!
 trap 'kill -CONT $server; kill $server; rm -r "$dir"' EXIT
-until "$keystorm" -p "$port" -q -n 10 ping >/dev/null 2>&1; do sleep 0.1; done
-"$keystorm" -p "$port" -q -t set -n 10000 -r 10k --sequential >/dev/null
-( sleep 4 && kill -STOP $server && sleep 1 && kill -CONT $server ) &
-"$keystorm" -p "$port" -t get -r 10k --rps 5k --duration 10 -q --html "$dir/page.html"
+until [ -S "$dir/redis" ]; do sleep 0.1 && kill -0 $server; done
+"$keystorm" -s "$dir/redis" -q -t set -n 10000 -r 10k --sequential >/dev/null
+(sleep 4 && kill -STOP $server && sleep 1 && kill -CONT $server) &
+"$keystorm" -s "$dir/redis" -t get -r 10k --rps 5k --duration 10 -q --html "$dir/page.html"
 
 # What a browser shows to who prefers light, or dark, whatever this machine prefers.
 sed 's/(prefers-color-scheme: *dark)/(max-width: 0)/g' "$dir/page.html" >"$dir/light.html"
@@ -27,7 +27,7 @@ sed 's/(prefers-color-scheme: *dark)/(min-width: 0)/g' "$dir/page.html" >"$dir/d
 mkdir -p docs/pictures
 for look in light dark; do
     "$browser" --headless=new --no-sandbox --disable-gpu --hide-scrollbars --virtual-time-budget=2000 \
-        --user-data-dir="$dir/profile" --window-size=1000,1180 \
+        --user-data-dir="$dir/profile" --window-size=720,1045 --force-device-scale-factor=1.5 \
         --screenshot="$PWD/docs/pictures/page-$look.png" "file://$dir/$look.html" 2>/dev/null
     echo "docs/pictures/page-$look.png"
 done
