@@ -6,7 +6,7 @@ ARGS ?=
 CARGO ?= cargo
 TARGET = $${CARGO_TARGET_DIR:-target}
 
-.PHONY: help bench compare precision microbench test test-python package setup setup-test fmt lint
+.PHONY: help bench compare precision microbench test test-python package docs pictures setup setup-test fmt lint
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -48,6 +48,13 @@ test-python: ## The Python package against the program of the tests, and on a Ra
 package: setup ## The Python package with the program inside, as a wheel in target/packages
 	$(CARGO) build --release --locked -p keystorm
 	python3 python/build_wheel.py $(TARGET)/release/keystorm $(TARGET)/packages
+
+docs: ## The pages of docs/ as a site in target/book, by mdBook
+	@sh scripts/docs.sh
+
+pictures: ## The picture of the README, of a run on this machine; wants redis-server and Chromium
+	$(CARGO) build --release --locked -p keystorm
+	@sh scripts/pictures.sh $(TARGET)/release/keystorm
 
 setup: ## Install a server, a linker and OpenSSL's headers where they are missing
 	@sh scripts/setup.sh

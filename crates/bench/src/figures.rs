@@ -44,7 +44,7 @@ impl fmt::Display for Figures {
         let busy = server_busy * 100.0;
         write!(
             f,
-            "{cpu_us:.2} us, {rate:.0}/s ({wall_rate:.0}/s by wall clock), server {busy:.0} %"
+            "{cpu_us:.2} µs, {rate:.0}/s ({wall_rate:.0}/s by wall clock), server {busy:.0} %"
         )
     }
 }
@@ -177,7 +177,7 @@ pub(crate) mod tests {
     fn a_run_is_divided_by_its_requests_and_its_time() {
         let run = Run { cpu_s: 2.0, wall_s: 4.0, rate: 300_000.0, complaints: String::new() };
         let figures = Figures::of(&run, 1_000_000, 3.0);
-        assert_eq!(figures.to_string(), "2.00 us, 300000/s (250000/s by wall clock), server 75 %");
+        assert_eq!(figures.to_string(), "2.00 µs, 300000/s (250000/s by wall clock), server 75 %");
     }
 
     #[test]

@@ -68,7 +68,7 @@ fn reached(c: &Comparison) -> bool {
 }
 
 const FIGURE_HEAD: [&str; 6] =
-    ["case", "-n", "client us/request", "requests/s, own", "requests/s, wall", "server busy %"];
+    ["case", "-n", "client µs/request", "requests/s, own", "requests/s, wall", "server busy %"];
 
 fn figure_row(c: &Comparison) -> [String; 6] {
     let all = |(ours, theirs, bare): (f64, Option<f64>, Option<f64>), digits: usize| {

@@ -6,7 +6,7 @@
 use std::ffi::OsString;
 use std::time::Duration;
 
-use clap::{ArgAction, Parser};
+use clap::{ArgAction, Command, CommandFactory, Parser};
 use sink::EngineChoice;
 use workload::Plan;
 
@@ -96,6 +96,10 @@ const SECONDS_MAX: f64 = 3600.0;
 impl FrontEnd for CalibrateFront {
     fn names(&self) -> &'static [&'static str] {
         &["calibrate"]
+    }
+
+    fn command(&self) -> Option<Command> {
+        Some(Options::command())
     }
 
     fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {

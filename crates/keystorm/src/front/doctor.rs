@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use clap::parser::ValueSource;
-use clap::{ArgAction, CommandFactory, FromArgMatches, Parser};
+use clap::{ArgAction, Command, CommandFactory, FromArgMatches, Parser};
 use doctor::Load;
 use workload::{ProtocolKind, Target};
 
@@ -118,6 +118,10 @@ const SECONDS_MAX: f64 = 3600.0;
 impl FrontEnd for DoctorFront {
     fn names(&self) -> &'static [&'static str] {
         &["doctor"]
+    }
+
+    fn command(&self) -> Option<Command> {
+        Some(Options::command())
     }
 
     fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {

@@ -6,8 +6,10 @@
 
 mod calibrate;
 mod compare;
+mod completions;
 mod doctor;
 pub(crate) mod lab;
+mod man;
 mod merge;
 mod metrics_at;
 mod near;
@@ -21,6 +23,8 @@ mod show;
 mod sink;
 mod survey;
 mod sweep;
+mod topics;
+mod tree;
 mod workload_file;
 mod ycsb;
 
@@ -28,6 +32,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use clap::Command;
 use fleet::{On, OnLoss};
 use report::ycsb::Ycsb;
 use report::{FORMATS, Format, FormatOptions, Persona};
@@ -52,6 +57,12 @@ pub(crate) trait FrontEnd: Sync {
     /// The names by which it is chosen.
     fn names(&self) -> &'static [&'static str];
 
+    /// Its options, for its man page and for completions; `None` for another tool's command line,
+    /// which has a manual of its own.
+    fn command(&self) -> Option<Command> {
+        None
+    }
+
     /// Turns arguments (the program's name left out) into what is to be done. `called_as` is the
     /// name that chose this front end, if one did.
     fn parse(&self, called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError>;
@@ -72,6 +83,8 @@ const FRONTS: &[&dyn FrontEnd] = &[
     &survey::SurveyFront,
     &presets::PresetsFront,
     &ycsb::YcsbFront,
+    &man::ManFront,
+    &completions::CompletionsFront,
 ];
 
 /// Makes this a client of a coordinator, which alone calls it so.
@@ -83,6 +96,10 @@ pub(crate) enum Intent {
     Run(Box<Job>),
     /// Text on standard output: help, a version, the plans.
     Say(String),
+    /// A page of the documents, in Markdown.
+    Read(&'static str),
+    /// Files to be written: their names and texts, and where.
+    Write(PathBuf, Vec<(String, String)>),
     /// A server to measure clients with.
     Sink(SinkJob),
     /// A saved run.
@@ -261,14 +278,17 @@ fn subcommands() -> impl Iterator<Item = &'static str> {
     FRONTS[1..].iter().flat_map(|front| front.names()).copied().chain(["help"])
 }
 
-/// The help of a subcommand, or that of the whole.
+/// The help of a subcommand, a page of the documents, or the help of the whole.
 fn help(of: Option<&str>) -> Result<Intent, UsageError> {
     let help = vec![OsString::from("--help")];
-    match of.map(|name| (name, front_named(name))) {
-        None | Some(("help", _)) => FRONTS[0].parse(None, help),
-        Some((_, Some((front, name)))) => front.parse(Some(name), help),
-        Some((name, None)) => Err(UsageError(near::no_subcommand(name, subcommands()))),
+    let Some(name) = of.filter(|name| *name != "help") else {
+        return FRONTS[0].parse(None, help);
+    };
+    if let Some((front, name)) = front_named(name) {
+        return front.parse(Some(name), help);
     }
+    let page = topics::page(name).map(Intent::Read);
+    page.ok_or_else(|| UsageError(near::no_help(name, subcommands(), topics::names())))
 }
 
 fn front_named(name: &str) -> Option<(&'static dyn FrontEnd, &'static str)> {

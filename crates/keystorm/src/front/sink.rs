@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
-use clap::{ArgAction, Parser, ValueEnum};
+use clap::{ArgAction, Command, CommandFactory, Parser, ValueEnum};
 use sink::{BULK_MAX, EngineChoice};
 
 use crate::cpus::cpu_list;
@@ -132,6 +132,10 @@ const MEMCACHE_PORT_DEFAULT: u16 = 11211;
 impl FrontEnd for SinkFront {
     fn names(&self) -> &'static [&'static str] {
         &["sink"]
+    }
+
+    fn command(&self) -> Option<Command> {
+        Some(Options::command())
     }
 
     fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {

@@ -4,11 +4,11 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{ArgAction, Parser};
+use clap::{ArgAction, Command, CommandFactory, Parser};
 use lab::Line;
 use lab::survey::Wish;
 
-use super::lab::{job, split};
+use super::lab::{job, split, with_those_of_a_run};
 use super::redis_benchmark::{count, seconds, seconds_in};
 use super::{FrontEnd, Intent, Job, PageOptions, UsageError};
 
@@ -136,6 +136,10 @@ const SECONDS_MAX: f64 = 3600.0;
 impl FrontEnd for SurveyFront {
     fn names(&self) -> &'static [&'static str] {
         &["survey"]
+    }
+
+    fn command(&self) -> Option<Command> {
+        Some(with_those_of_a_run(Options::command(), &REFUSED))
     }
 
     fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {

@@ -128,31 +128,6 @@ fn plans_and_kept_results_name_the_distribution() {
 }
 
 #[test]
-fn the_examples_of_the_page_run() {
-    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/workloads.md");
-    let page = std::fs::read_to_string(page).unwrap();
-    let examples: Vec<&str> = page.lines().filter_map(|l| l.strip_prefix("keystorm ")).collect();
-    assert!(examples.len() >= 3, "{examples:?}");
-    // A file that the page shows begins with its name.
-    let dir = tempfile::tempdir().unwrap();
-    for file in page.split("```toml\n# ").skip(1) {
-        let (name, text) = file.split_once('\n').unwrap();
-        let text = text.split("```").next().unwrap();
-        std::fs::write(dir.path().join(name), text).unwrap();
-    }
-    let server = Server::redis();
-    for example in examples {
-        let example = example.split(" > ").next().unwrap();
-        let file = dir.path().join("shop.toml");
-        let example = example.replace("shop.toml", file.to_str().unwrap());
-        match example.starts_with("presets") {
-            true => Keystorm::new(&example).run().ok(),
-            false => server.run(&format!("-q -n 500 {example}")).ok(),
-        };
-    }
-}
-
-#[test]
 fn the_newest_keys_are_there_whenever_they_are_read() {
     let server = Server::redis();
     let mix = "--mix -- 4 get k:__key__ ';' 1 set k:__insert__ __data__";

@@ -10,7 +10,7 @@ mod terms;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::Arg;
+use clap::{Arg, Command};
 use lab::terms::Kind;
 use lab::{Line, Takes};
 use workload::{Plan, Target};
@@ -119,52 +119,57 @@ const OF_ONE: [&str; 10] = [
     "called",
 ];
 
+/// The options of a run as those of a comparison.
+fn explained(run: Command) -> Command {
+    run.about(ABOUT)
+        .override_usage("keystorm compare A B [OPTIONS] [--] [COMMAND ARGS...]")
+        .after_help(EXAMPLES)
+        .arg(
+            Arg::new(REGRESSION)
+                .long("fail-on-regression")
+                .value_name("PCT")
+                .value_parser(percent)
+                .help_heading("Results")
+                .help(
+                    "Exit with code 3 if B's throughput is lower, or its p99 higher, by more than \
+                     PCT per cent, and surely so: with 5 % to be wrong about any of them",
+                ),
+        )
+        .arg(
+            Arg::new(TABLES)
+                .long("tables")
+                .value_name("LIST")
+                .value_parser(kind)
+                .value_delimiter(',')
+                .help_heading("Equal terms")
+                .help(
+                    "Tables of Redis beside memcached, between commas: core, machine, latency \
+                             (which needs core) and mget [default: all]",
+                ),
+        )
+        .arg(
+            Arg::new(CORES)
+                .long("cores")
+                .value_name("NUM")
+                .value_parser(count_in(1..=CORES_MAX))
+                .help_heading("Equal terms")
+                .help("Cores for the servers in the tables per machine [default: half of them]"),
+        )
+}
+
 impl FrontEnd for CompareFront {
     fn names(&self) -> &'static [&'static str] {
         &["compare"]
     }
 
+    fn command(&self) -> Option<Command> {
+        Some(explained(redis_benchmark::vocabulary()))
+    }
+
     fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
         let (sides, args) = sides_and_rest(args);
-        let own = |command: clap::Command| {
-            command
-                .about(ABOUT)
-                .override_usage("keystorm compare A B [OPTIONS] [--] [COMMAND ARGS...]")
-                .after_help(EXAMPLES)
-                .arg(
-                    Arg::new(REGRESSION)
-                        .long("fail-on-regression")
-                        .value_name("PCT")
-                        .value_parser(percent)
-                        .help_heading("Results")
-                        .help(
-                            "Exit with code 3 if B's throughput is lower, or its p99 higher, by more \
-                             than PCT per cent, and surely so: with 5 % to be wrong about any of them",
-                        ),
-                )
-                .arg(
-                    Arg::new(TABLES)
-                        .long("tables")
-                        .value_name("LIST")
-                        .value_parser(kind)
-                        .value_delimiter(',')
-                        .help_heading("Equal terms")
-                        .help(
-                            "Tables of Redis beside memcached, between commas: core, machine, latency \
-                             (which needs core) and mget [default: all]",
-                        ),
-                )
-                .arg(
-                    Arg::new(CORES)
-                        .long("cores")
-                        .value_name("NUM")
-                        .value_parser(count_in(1..=CORES_MAX))
-                        .help_heading("Equal terms")
-                        .help("Cores for the servers in the tables per machine [default: half of them]"),
-                )
-        };
         let again = again(sides.as_ref(), &args);
-        let typed = match Typed::read("keystorm compare", own, args)? {
+        let typed = match Typed::read("keystorm compare", explained, args)? {
             Ok(typed) => typed,
             Err(intent) => return Ok(intent),
         };

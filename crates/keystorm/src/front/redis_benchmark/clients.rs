@@ -23,7 +23,7 @@ pub(super) struct ClientOptions {
     /// it is here
     #[arg(long, value_name = "RATE", value_parser = count, conflicts_with_all = ["idle", "shard"])]
     pub(super) probe: Option<u64>,
-    /// When a client of --on is lost: `stop` the others, or `go-on` with theirs [default: stop]
+    /// When a client of --on is lost: `stop` the others, or let them `go-on` [default: stop]
     #[arg(long, value_name = "WHAT", requires = "on")]
     pub(super) on_loss: Option<OnLossArg>,
 }

@@ -55,6 +55,10 @@ impl FrontEnd for RedisBenchmark {
         &persona::PEERS
     }
 
+    fn command(&self) -> Option<Command> {
+        Some(Options::command())
+    }
+
     fn parse(&self, called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
         let name = called_as.unwrap_or("keystorm");
         let usage = format!("{name} [OPTIONS] [--] [COMMAND ARGS...]");
