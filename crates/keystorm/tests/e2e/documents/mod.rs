@@ -84,7 +84,7 @@ impl Place {
         let valkey = if script.contains("valkey-server") { "valkey" } else { "bin" };
         let path = std::env::var("PATH").unwrap();
         // Whoever looks at a run while it lasts needs it to last.
-        let duration = if script.contains("curl") { "" } else { "0.1" };
+        let short = if script.contains("curl") { "" } else { "yes" };
         Keystorm::of("sh", ["-e", "-c", &entered])
             .env("PATH", format!("{0}/bin:{0}/{valkey}:{path}", dir.display()))
             .env("HOME", dir)
@@ -92,7 +92,7 @@ impl Place {
             .env("KEYSTORM_PORT", self.servers[0].port().to_string())
             .env("KEYSTORM_MEMCACHED", self.memcached.port().to_string())
             .env("KEYSTORM_REQUESTS", "2000")
-            .env("KEYSTORM_DURATION", duration)
+            .env("KEYSTORM_SHORT", short)
             .run()
     }
 
@@ -182,7 +182,7 @@ pages! {
     publishing: "docs/publishing.md",
     reports: "docs/reports.md",
     results: "docs/results.md",
-    scripts: "docs/scripts.md",
+    automation: "docs/automation.md",
     workloads: "docs/workloads.md",
 }
 
