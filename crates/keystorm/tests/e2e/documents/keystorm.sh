@@ -4,8 +4,8 @@
 program=$KEYSTORM_LINKS/${0##*/}
 command=
 case $1 in
-show | merge | report | presets | calibrate | sink | help | man | completions) exec "$program" "$@" ;;
-sweep | search | compare | doctor | survey) command=$1 && shift ;;
+show | merge | report | presets | calibrate | sink | help | man | completions | ycsb) exec "$program" "$@" ;;
+sweep | search | compare | doctor | survey | memtier) command=$1 && shift ;;
 esac
 
 # The rate of a run is told by quarters of a second.
@@ -23,6 +23,7 @@ while [ "$left" -gt 0 ]; do
     -r) case $arg in *[MG] | ??????*) arg=10k ;; esac ;;
     --duration) arg=${short:-$arg} ;;
     --warmup) arg=0.05 ;;
+    --test-time) arg=1 ;;
     --repeat) arg=2 ;;
     --rps) case $arg in */*) arg=${arg%/*}/0.1s length=yes ;; esac ;;
     --protocol) protocol=$arg ;;
