@@ -201,7 +201,12 @@ fn both_export_the_same_json_and_say_the_same_beside_it() {
                 .collect()
         };
         assert_eq!(shape(&ran.out), shape(&out), "{exporter}");
-        let said = |err: &str| -> Vec<String> { err.lines().skip(1).map(str::to_owned).collect() };
+        let said = |err: &str| -> Vec<String> {
+            // On a slow machine it says that this may take a while.
+            let told =
+                err.lines().skip(1).filter(|line| !line.contains("might take a few minutes"));
+            told.map(str::to_owned).collect()
+        };
         assert_eq!(said(&ran.err), said(&err));
     }
     assert!(figures("[READ], Operations, 3\n").len() == 1);
