@@ -177,10 +177,12 @@ pages! {
     memcached: "docs/memcached.md",
     performance: "docs/performance.md",
     publishing: "docs/publishing.md",
+    redis_and_memcached: "docs/redis-and-memcached.md",
     reports: "docs/reports.md",
     results: "docs/results.md",
     automation: "docs/automation.md",
     workloads: "docs/workloads.md",
+    ycsb: "docs/ycsb.md",
 }
 
 #[test]
