@@ -126,6 +126,9 @@ fn servers_that_are_started_for_it_make_four_tables_and_a_page() {
     };
     assert_eq!((split("a"), split("b")), (2.0, 4.0));
     let page = fs::read_to_string(html).unwrap();
+    let found =
+        page.contains("number of keys per second is") || page.contains("mget of 4 keys: no ratio");
+    assert!(found, "a multi-get is told by its keys");
     for text in ["Per core", "Latency at the same offered rate", "What is equal", "-R 32 -f 1.25"] {
         assert!(page.contains(text), "{text}");
     }
