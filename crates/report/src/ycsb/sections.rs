@@ -219,7 +219,7 @@ impl Sections<'_> {
 
     fn put(&mut self, name: Cow<'_, str>, latency: Latency, returned: Option<Returned>) {
         // Names of a saved run are anybody's.
-        let name = escape(name);
+        let name = escape(&*name);
         match self.all.iter_mut().find(|section| section.name == name) {
             Some(known) => {
                 known.latency.merge(&latency);
