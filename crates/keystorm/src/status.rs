@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use anyhow::{Context, Result};
 use measure::Tally;
 use report::Run;
-use report::ycsb::{HdrFiles, Section, StatusLine, sections, status_line};
+use report::ycsb::{HdrFiles, Section, StatusLine, YcsbOptions, sections, status_line};
 use runner::{Observer, Snapshot};
 use workload::{Plan, Stop};
 
@@ -25,8 +25,9 @@ pub(crate) struct Status<'p> {
     said_ns: u64,
     /// Up to when anything was seen.
     seen_ns: u64,
-    /// Operations so far.
+    /// Operations so far, and those of them that were in what was logged.
     operations: u64,
+    logged: u64,
     logs: HdrFiles,
 }
 
@@ -41,6 +42,7 @@ impl<'p> Status<'p> {
             said_ns: 0,
             seen_ns: 0,
             operations: 0,
+            logged: 0,
             logs: HdrFiles::default(),
         };
         this.say(&[], 0);
@@ -62,6 +64,7 @@ impl<'p> Status<'p> {
             self.logs.add(&sections, from, length);
         }
         self.say(&sections, now_ns);
+        self.logged += self.recent.operations_ended();
         self.recent.clear();
         (self.counted, self.said_ns) = (self.operations, now_ns);
     }
@@ -99,7 +102,16 @@ impl<'p> Status<'p> {
     pub(crate) fn ended(mut self, run: &Run) -> Result<()> {
         let elapsed_ns = run.measurement.elapsed_ns.max(self.said_ns);
         self.operations = run.measurement.total.operations_ended();
-        self.turn(elapsed_ns, u64::from(self.plan.own_connections()));
+        let connections = u64::from(self.plan.own_connections());
+        self.turn(elapsed_ns, connections);
+        if self.logged != self.operations {
+            // Several clients tell of their last second with their results: a line of the whole run.
+            let YcsbOptions { interval, by_status, .. } = &self.output.options;
+            let total = &run.measurement.total;
+            let whole = sections(self.plan, total, connections, *interval, by_status);
+            self.logs = HdrFiles::default();
+            self.logs.add(&whole, Duration::ZERO, Duration::from_nanos(elapsed_ns));
+        }
         let Some(prefix) = &self.output.logs else { return Ok(()) };
         for (name, log) in self.logs.files(run.measurement.started_at)? {
             let path = format!("{prefix}{name}.hdr");

@@ -280,6 +280,25 @@ fn reports_and_logs_go_to_the_files_that_are_named() {
     assert!(fs::exists(at("run-CLEANUP.hdr")).unwrap());
 }
 
+#[test]
+fn several_clients_load_and_run_as_one() {
+    let server = Server::redis();
+    let dir = tempfile::tempdir().unwrap();
+    let line = format!(
+        "-P workloads/workloadd -p recordcount=100 -p operationcount=400 -p fieldcount=1 -threads 4 \
+         --ks-on local:2 -p hdrhistogram.fileoutput=true -p hdrhistogram.output.path={}/",
+        dir.path().display()
+    );
+    ycsb(&server, "load", &line).ok();
+    assert_eq!(server.number(&["ZCARD", "_indices"]), 100);
+    let ran = ycsb(&server, "run", &line).ok();
+    let (reads, inserts) =
+        (count(&ran.out, "READ", "Return=OK"), count(&ran.out, "INSERT", "Return=OK"));
+    assert_eq!(reads + inserts, 400, "{}", ran.out);
+    assert_eq!(server.number(&["ZCARD", "_indices"]), 100 + inserts as i64);
+    assert_eq!(logged(&fs::read(dir.path().join("READ.hdr")).unwrap()), reads);
+}
+
 /// How many values a log of histograms has.
 fn logged(log: &[u8]) -> u64 {
     use base64::Engine as _;

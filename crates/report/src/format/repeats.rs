@@ -106,7 +106,9 @@ mod tests {
 
     #[test]
     fn the_runs_stand_as_ever_and_the_means_after_them() {
-        for (format, _) in FORMATS.iter().filter(|(name, _)| *name != "json") {
+        // Neither a document nor YCSB's report has a place for means.
+        let other = |name: &str| !["json", "ycsb"].contains(&name);
+        for (format, _) in FORMATS.iter().filter(|(name, _)| other(name)) {
             let alone: Vec<String> = runs(3)
                 .into_iter()
                 .map(|run| rendered(format, &[Run { repeat: None, ..run }]))

@@ -119,7 +119,9 @@ mod tests {
         let bytes = base64::engine::general_purpose::STANDARD.decode(line.encoded_histogram());
         let histogram: Histogram<u64> =
             Deserializer::new().deserialize(&mut bytes.unwrap().as_slice()).unwrap();
-        assert_eq!((histogram.len(), histogram.count_at(41), histogram.count_at(0)), (12, 4, 4));
+        // Three digits of 41.999 µs may be those of 42.
+        let near = histogram.count_between(41, 42);
+        assert_eq!((histogram.len(), near, histogram.count_at(0)), (12, 4, 4));
         assert!(histogram.max().abs_diff(3_600_000_000) < 3_600_000);
         assert!((line.max() - 3600.0).abs() < 4.0, "{}", line.max());
     }

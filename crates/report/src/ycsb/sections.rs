@@ -10,6 +10,7 @@ use workload::Plan;
 
 use super::java;
 use super::options::{ByStatus, Interval};
+use crate::escape;
 
 /// What is told under one name.
 #[derive(Debug, Clone)]
@@ -217,6 +218,8 @@ impl Sections<'_> {
     }
 
     fn put(&mut self, name: Cow<'_, str>, latency: Latency, returned: Option<Returned>) {
+        // Names of a saved run are anybody's.
+        let name = escape(&*name);
         match self.all.iter_mut().find(|section| section.name == name) {
             Some(known) => {
                 known.latency.merge(&latency);
@@ -227,7 +230,7 @@ impl Sections<'_> {
                     known.error += more.error;
                 }
             }
-            None => self.all.push(Section { name: name.into_owned(), latency, returned }),
+            None => self.all.push(Section { name, latency, returned }),
         }
     }
 }

@@ -252,8 +252,9 @@ mod tests {
         let mut sorted = counts.clone();
         sorted.sort_unstable_by(|a, b| b.cmp(a));
         let top = |n: usize| part(sorted[..n].iter().sum());
-        assert!((top(10) - 0.120).abs() < 0.004, "{}", top(10));
-        assert!((top(200) - 0.395).abs() < 0.02, "{}", top(200));
+        // What its formula comes to, and what its own client draws.
+        assert!((top(10) - 0.126).abs() < 0.004, "{}", top(10));
+        assert!((top(200) - 0.401).abs() < 0.02, "{}", top(200));
         assert_eq!(counts.iter().max(), Some(&counts[144]));
     }
 
@@ -302,7 +303,8 @@ mod tests {
         assert_eq!(keys.draw_present(1, 1, 1), 0);
         let exponential = counts("ycsb:exponential", 1000);
         let near: u64 = exponential[143..].iter().sum();
-        assert!((near as f64 / DRAWS as f64 - 0.95).abs() < 0.01, "{near}");
+        // 95 % of all, and of those that are not cut off 98.
+        assert!((near as f64 / DRAWS as f64 - 0.98).abs() < 0.01, "{near}");
     }
 
     #[test]
