@@ -26,4 +26,4 @@ pub use expected::Expected;
 pub use kind::{check, encoded_len};
 pub use payload::ValueAt;
 pub use protocol::{Decode, Decoded, Look, Protocol, ProtocolError, Reply, Silence};
-pub use template::{Hole, Insert, LengthForm, Template};
+pub use template::{Hole, Insert, LengthForm, NumberAt, Template};

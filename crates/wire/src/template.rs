@@ -31,9 +31,11 @@ pub enum Insert {
     Value(ValueAt),
     /// A number of seconds in decimal.
     Lifetime(Lifetime),
+    /// A number from the key space with as many digits as it has.
+    Number(NumberAt),
     /// The value that an earlier reply brought, or this where it brought none.
     Reply(Vec<u8>),
-    /// `fixed` plus the lengths of these cells, values, lifetimes and replies.
+    /// `fixed` plus the lengths of these cells, values, lifetimes, numbers and replies.
     Length {
         /// How it is written.
         form: LengthForm,
@@ -45,9 +47,27 @@ pub enum Insert {
         values: Vec<ValueAt>,
         /// Lifetimes whose digits add to it.
         lifetimes: Vec<Lifetime>,
+        /// Numbers whose digits add to it.
+        numbers: Vec<NumberAt>,
         /// Values of replies that add to it, each with what stands for none.
         replies: Vec<Vec<u8>>,
     },
+}
+
+/// A place for a number of varying width.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NumberAt {
+    /// Which number.
+    pub slot: Slot,
+    /// How many fresh numbers come before it in the sequence.
+    pub fresh: u64,
+}
+
+impl NumberAt {
+    /// The same with so many more fresh numbers before it.
+    pub(crate) fn behind(self, fresh: u64) -> Self {
+        Self { fresh: self.fresh + fresh, ..self }
+    }
 }
 
 /// How a length is written.
@@ -88,6 +108,17 @@ pub struct Template {
     pub inserts: Vec<(usize, Insert)>,
 }
 
+impl Template {
+    /// Fresh numbers in it.
+    pub(crate) fn fresh(&self) -> u64 {
+        let holes = self.holes.iter().filter(|hole| hole.slot == Slot::Fresh).count();
+        let fresh =
+            |insert: &Insert| matches!(insert, Insert::Number(at) if at.slot == Slot::Fresh);
+        let inserts = self.inserts.iter().filter(|(_, insert)| fresh(insert)).count();
+        (holes + inserts) as u64
+    }
+}
+
 impl Insert {
     /// The same in a sequence that has so many fresh numbers and values before the command.
     pub(crate) fn behind(&self, fresh: u64, before: u64) -> Self {
@@ -95,15 +126,19 @@ impl Insert {
             Self::Cell { column } => Self::Cell { column: *column },
             Self::Value(at) => Self::Value(at.behind(fresh, before)),
             Self::Lifetime(lifetime) => Self::Lifetime(*lifetime),
+            Self::Number(number) => Self::Number(number.behind(fresh)),
             Self::Reply(or) => Self::Reply(or.clone()),
-            Self::Length { form, fixed, columns, values, lifetimes, replies } => Self::Length {
-                form: *form,
-                fixed: *fixed,
-                columns: columns.clone(),
-                values: values.iter().map(|at| at.behind(fresh, before)).collect(),
-                lifetimes: lifetimes.clone(),
-                replies: replies.clone(),
-            },
+            Self::Length { form, fixed, columns, values, lifetimes, numbers, replies } => {
+                Self::Length {
+                    form: *form,
+                    fixed: *fixed,
+                    columns: columns.clone(),
+                    values: values.iter().map(|at| at.behind(fresh, before)).collect(),
+                    lifetimes: lifetimes.clone(),
+                    numbers: numbers.iter().map(|number| number.behind(fresh)).collect(),
+                    replies: replies.clone(),
+                }
+            }
         }
     }
 }

@@ -32,12 +32,13 @@ pub mod verify;
 pub use command::{Arg, CommandSpec, Piece, Slot};
 pub use dataset::Dataset;
 pub use in_full::in_full;
-pub use keys::{KeyDist, KeyDraw, KeySpace};
+pub use keys::{DrawnBy, KeyDist, KeyDraw, KeySpace, Numbered};
 pub use lifetime::Lifetime;
 pub use pace::{Arrivals, Curve, Lane, Pace, Pacer, Schedule, Stage};
 pub use plan::{
-    Different, EngineKind, Fill, Fleet, Mix, OnError, Operation, Operations, Pick, Plan, PlanError,
-    PlanParts, ProtocolKind, Share, Step, Stop, ValueSpec, When, Window, limits,
+    Different, EngineKind, Fill, Fleet, Joining, Mix, Numbering, OnError, Operation, Operations,
+    Pick, Plan, PlanError, PlanParts, ProtocolKind, Share, Span, Step, Stop, ValueSpec, When,
+    Window, limits,
 };
 pub use secret::{Secret, SecretBytes};
 pub use shard::Shard;

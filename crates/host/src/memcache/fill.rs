@@ -26,7 +26,7 @@ fn fill_with(
     let mut pieces = command.args.iter().flat_map(|arg| &arg.pieces);
     let by_number = pieces.any(|piece| matches!(piece, Piece::Number(_)));
     let count = plan.keys.range.filter(|_| by_number).unwrap_or(1);
-    let keys = KeySpace { range: plan.keys.range, draw: KeyDist::SEQUENTIAL };
+    let keys = KeySpace { draw: KeyDist::SEQUENTIAL, ..plan.keys.clone() };
     let parts = PlanParts { sequence: vec![command.clone()], keys, ..PlanParts::clone(plan) };
     let plan = parts.build().map_err(|error| error.to_string())?;
     let batch = match Dialect::of(plan.protocol) {

@@ -12,6 +12,7 @@ mod gaussian;
 mod hotspot;
 mod latest;
 mod missing;
+mod numbered;
 mod scattered;
 mod sequential;
 #[cfg(test)]
@@ -21,6 +22,7 @@ mod trace;
 mod uniform;
 mod zipf;
 
+pub use numbered::{DrawnBy, Numbered, slice_of};
 pub use space::{KeyDist, KeySpace};
 pub use uniform::Uniform;
 

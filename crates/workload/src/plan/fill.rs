@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::{Mix, OnError, PlanParts, Share, Stop, Window};
+use crate::keys::{DrawnBy, Numbered};
 use crate::{Arg, CommandSpec, KeyDist, KeySpace, Pace, Piece, Slot};
 
 /// Which arguments of a command are keys of strings that it reads.
@@ -47,7 +48,8 @@ impl PlanParts {
         let mut fill = Fill::default();
         let Some(with) = &self.fill else { return fill };
         for (span, keys) in self.key_spaces() {
-            let keys = KeySpace { range: keys.range, draw: KeyDist::SEQUENTIAL };
+            let numbered = Numbered { by: DrawnBy::Request, ..keys.numbered };
+            let keys = KeySpace { range: keys.range, draw: KeyDist::SEQUENTIAL, numbered };
             if !with.is_empty() {
                 fill.add(self.filled(with.iter().map(with_one_key).collect(), keys));
                 continue;
@@ -109,6 +111,7 @@ impl PlanParts {
         let bytes = (parts.batch_bytes() / u64::from(parts.fleet.pipeline_depth)).max(1);
         parts.fleet.pipeline_depth = DEPTH.min((PIPELINE_BYTES / bytes).max(1) as u32);
         (parts.fleet.window, parts.fleet.keep_alive) = (Window::Rolling, true);
+        parts.fleet.joining = None;
         parts
     }
 }
@@ -231,7 +234,7 @@ mod tests {
         let of = |lines: &[&str]| -> Vec<CommandSpec> {
             lines.iter().map(|line| CommandSpec::parse(line.split(' '))).collect()
         };
-        let keys = KeySpace { range: Some(50), draw: KeyDist::UNIFORM };
+        let keys = KeySpace::of(Some(50), KeyDist::UNIFORM);
         PlanParts { sequence: of(lines), keys, fill: Some(of(with)), ..parts() }.filled_by()
     }
 

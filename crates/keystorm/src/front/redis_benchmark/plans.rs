@@ -262,6 +262,7 @@ fn base(
             window,
             keep_alive: load.keep_alive != 0,
             cpus: cpu_list("--cpus", load.cpus.as_deref())?,
+            joining: None,
         },
         pace,
         warmup_ns: nanoseconds(load.warmup.unwrap_or_default()),
