@@ -4,21 +4,25 @@ use std::path::PathBuf;
 
 use workload::{
     Arg, Arrivals, Endpoint, EngineKind, KeyDist, OnError, Piece, Plan, ProtocolKind, ReadFrom,
-    Schedule, SizeBy, Stage, Stop, TlsOptions, ValueSpec, Verify, When, Window,
+    Schedule, Share, SizeBy, Stage, Stop, TlsOptions, ValueSpec, Verify, When, Window,
     command::placeholder, secret::HIDDEN, secret::shown_arguments, suite::SUITE,
 };
 
-use super::Source;
+use super::{Source, unsaid};
 use crate::{Block, Section};
 
 /// How to run every test again.
 pub(super) fn section(sources: &[Source<'_>]) -> Section {
     let mut lines: Vec<(Vec<String>, Vec<Names>)> = Vec::new();
     let mut secret = false;
+    let mut left_out: Vec<String> = Vec::new();
     for plan in sources.iter().flat_map(|source| source.runs).map(|run| &run.plan) {
         secret |= !plan.secrets().is_empty();
         // Tests of the suite that were asked for alike are asked for together.
-        let (words, test) = command_line(plan);
+        let (words, test) = line(plan);
+        left_out.extend(
+            unsaid(plan).into_iter().filter(|why| !left_out.contains(why)).collect::<Vec<_>>(),
+        );
         match lines.iter_mut().find(|(known, tests)| *known == words && !tests.is_empty()) {
             Some((_, tests)) if test.is_some() => tests.extend(test),
             _ => lines.push((words, test.into_iter().collect())),
@@ -35,6 +39,10 @@ pub(super) fn section(sources: &[Source<'_>]) -> Section {
     if secret {
         blocks
             .push(Block::Text("Passwords are never saved; put yours where *** stands.".to_owned()));
+    }
+    if !left_out.is_empty() {
+        let left_out = left_out.join("; ");
+        blocks.push(Block::Text(format!("What this does not say of the plan: {left_out}.")));
     }
     Section::new("Run it again", blocks)
 }
@@ -57,14 +65,27 @@ fn chosen(mut tests: Vec<Names>) -> Vec<&'static str> {
     chosen
 }
 
-/// The words of the command line of one test, and the names that the suite has for it, if any.
-fn command_line(plan: &Plan) -> (Vec<String>, Option<Names>) {
+/// The words of the command line of one test, but for what is [`unsaid`](super::unsaid).
+#[must_use]
+pub fn command_line(plan: &Plan) -> Vec<String> {
+    let (mut words, test) = line(plan);
+    if let Some(names) = test {
+        words.extend(["-t".to_owned(), chosen(vec![names]).join(",")]);
+    }
+    words
+}
+
+/// The same, and the names that the suite has for it, if any.
+fn line(plan: &Plan) -> (Vec<String>, Option<Names>) {
     let mut words: Vec<String> = vec!["keystorm".into()];
     target(plan, &mut words);
     let mut option = |name: &str, value: String| words.extend([name.to_owned(), value]);
     let fleet = &plan.fleet;
     option("-c", fleet.connections.to_string());
     match plan.stop {
+        Stop::Requests(each) if plan.share == Share::PerConnection => {
+            option("-n", each.saturating_mul(fleet.connections.into()).to_string());
+        }
         Stop::Requests(count) => option("-n", count.to_string()),
         Stop::AfterNs(ns) => option("--duration", (ns as f64 / 1e9).to_string()),
     }

@@ -8,13 +8,16 @@ mod facts;
 mod figures;
 mod over_time;
 mod spectrum;
+mod unsaid;
 
 use report::{Run, Summary};
 
 use crate::{Block, Page, Section};
 
+pub use again::command_line;
 pub use over_time::{latency_over_time, throughput_over_time};
 pub use spectrum::spectrum;
+pub use unsaid::unsaid;
 
 /// The tests of one job: those of a file, or those carried out so far.
 #[derive(Debug, Clone)]

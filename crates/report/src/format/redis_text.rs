@@ -75,7 +75,7 @@ fn write_nodes(
         (Persona::Valkey, ReadFrom::Masters) => ("primary", |node| node.master),
         (Persona::Valkey, ReadFrom::Replicas) => ("replica", |node| !node.master),
         (Persona::Valkey, ReadFrom::All) => ("cluster", |_| true),
-        (Persona::Ours | Persona::Redis, _) => ("masters", |node| node.master),
+        (Persona::Ours | Persona::Redis | Persona::Memtier, _) => ("masters", |node| node.master),
     };
     let shown: Vec<_> = nodes.iter().filter(|node| takes(node)).collect();
     writeln!(out, "  cluster mode: yes ({} {roles})", shown.len())?;

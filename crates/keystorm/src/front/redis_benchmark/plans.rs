@@ -202,6 +202,7 @@ fn output(options: &Options, persona: Persona, suite: bool) -> Result<Output, St
         pages,
         hdr: results.hdr.clone(),
         sample: results.sample,
+        reports: None,
     })
 }
 
