@@ -350,7 +350,7 @@ fn sizes_go_by_the_rank_of_the_key_and_by_turns() {
         parts.values = Some(ValueSpec { sizes, by, content: Content::Same });
         let mut batch = Batch::new::<Resp>(&parts.build().unwrap());
         let mut len = |n| text(batch.fill(turn(n, 1, 1))).split(' ').next_back().unwrap().len();
-        (0..6).map(|n| len(n)).collect::<Vec<_>>()
+        (0..6).map(&mut len).collect::<Vec<_>>()
     };
     assert_eq!(sized("uniform:10..14", SizeBy::Rank), [10, 11, 12, 13, 14, 10]);
     assert_eq!(sized("sizes:10=1,20=2", SizeBy::Turn(3)), [10, 20, 20, 10, 20, 20]);

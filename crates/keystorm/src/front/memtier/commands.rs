@@ -52,14 +52,13 @@ pub(super) fn words(line: &str) -> Option<Vec<Vec<u8>>> {
     let mut rest = line.trim_start_matches(is_blank);
     while !rest.is_empty() {
         let mut word = Vec::new();
-        loop {
-            let Some(first) = rest.chars().next().filter(|c| !is_blank(*c)) else { break };
+        while let Some(first) = rest.chars().next().filter(|c| !is_blank(*c)) {
             let after = &rest[first.len_utf8()..];
             rest = match first {
                 '"' => closed(double_quoted(after, &mut word)?)?,
                 '\'' => closed(single_quoted(after, &mut word)?)?,
                 _ => {
-                    word.extend_from_slice(rest[..first.len_utf8()].as_bytes());
+                    push(&mut word, first);
                     after
                 }
             };
@@ -68,6 +67,10 @@ pub(super) fn words(line: &str) -> Option<Vec<Vec<u8>>> {
         rest = rest.trim_start_matches(is_blank);
     }
     Some(words)
+}
+
+fn push(word: &mut Vec<u8>, c: char) {
+    word.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
 }
 
 fn is_blank(c: char) -> bool {
@@ -87,7 +90,7 @@ fn double_quoted<'l>(mut rest: &'l str, word: &mut Vec<u8>) -> Option<&'l str> {
             '"' => return Some(after),
             '\\' => escape(after, word)?,
             _ => {
-                word.extend_from_slice(rest[..first.len_utf8()].as_bytes());
+                push(word, first);
                 after
             }
         };
@@ -108,7 +111,7 @@ fn escape<'l>(rest: &'l str, word: &mut Vec<u8>) -> Option<&'l str> {
         't' => word.push(b'\t'),
         'b' => word.push(8),
         'a' => word.push(7),
-        _ => word.extend_from_slice(rest[..first.len_utf8()].as_bytes()),
+        _ => push(word, first),
     }
     Some(&rest[first.len_utf8()..])
 }
@@ -125,7 +128,7 @@ fn single_quoted<'l>(mut rest: &'l str, word: &mut Vec<u8>) -> Option<&'l str> {
         if first == '\'' {
             return Some(after);
         }
-        word.extend_from_slice(rest[..first.len_utf8()].as_bytes());
+        push(word, first);
         rest = after;
     }
 }
