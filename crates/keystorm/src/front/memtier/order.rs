@@ -16,7 +16,8 @@ const SPANS_MAX: usize = 10_000;
 const REQUESTS_MAX: u64 = 10_000_000;
 
 /// The order of a turn: `sets` SETs and then `gets` GETs, over and over, and a WAIT before everything
-/// and whenever the SETs for each WAIT, in whole numbers, are more than A / B in whole numbers.
+/// before each SET where the SETs for each WAIT, in whole numbers, are more than A / B in whole numbers.
+/// (There the last SET of a turn has its WAIT before the GETs, so that the order never repeats itself.)
 pub(super) fn order(
     (sets, gets): (u32, u32),
     wait_ratio: Option<(u32, u32)>,
@@ -37,7 +38,7 @@ pub(super) fn order(
     let (mut of_turn, mut since_wait) = (0u64, 0u64);
     let (sets, gets) = (u64::from(sets), u64::from(gets));
     for _ in 0..REQUESTS_MAX {
-        let operation = if since_wait == sets_per_wait {
+        let operation = if since_wait == sets_per_wait && of_turn < sets {
             WAIT
         } else if of_turn < sets {
             SET
@@ -45,7 +46,7 @@ pub(super) fn order(
             GET
         };
         // Where a turn and a WAIT begin together it goes on as it began.
-        if operation == WAIT && of_turn % (sets + gets) == 0 {
+        if operation == WAIT && of_turn == 0 {
             return Ok(spans);
         }
         match operation {
@@ -83,12 +84,12 @@ mod tests {
         turn.chars().cycle().take(count).collect()
     }
 
-    /// What the original does, request by request.
+    /// What the original does, request by request, but that a WAIT waits for the next SET.
     fn original((sets, gets): (u32, u32), (a, b): (u32, u32), count: usize) -> String {
         let (mut s, mut g, mut all, mut waits) = (0, 0, 0, 0);
         let mut text = String::new();
         while text.len() < count {
-            if waits == 0 || all / waits > a / b {
+            if s < sets && (waits == 0 || all / waits > a / b) {
                 waits += 1;
                 text.push('W');
             } else if s < sets {
