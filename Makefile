@@ -6,7 +6,7 @@ ARGS ?=
 CARGO ?= cargo
 TARGET = $${CARGO_TARGET_DIR:-target}
 
-.PHONY: help bench compare precision microbench test test-python package setup setup-test fmt lint
+.PHONY: help bench compare precision microbench test test-python package docs pictures setup setup-test fmt lint
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -35,17 +35,26 @@ test: setup-test ## Everything that must pass: formatting, lints, all tests
 	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-6} $(CARGO) test --locked
 	@$(MAKE) --no-print-directory test-python
 	@if [ -s $(TARGET)/skipped-checks ]; then \
-	  echo "$$(wc -l <$(TARGET)/skipped-checks) checks of the real clock were skipped:"; \
+	  echo "$$(wc -l <$(TARGET)/skipped-checks) checks were skipped:"; \
 	  cat $(TARGET)/skipped-checks; fi
 
-test-python: ## The Python package against the program of the tests; Ray's tests where Ray is installed
+test-python: ## The Python package against the program of the tests, and on a Ray of its own
 	@# Built as the tests have it: built alone it would have other features, and take as long again.
 	$(CARGO) test --locked --no-run --quiet
-	cd python && PATH="$$(realpath ../$(TARGET))/debug:$$PATH" PYTHONPATH=. python3 -m unittest -v tests.test_keystorm
+	cd python && target=$$(cd .. && realpath $(TARGET)) && \
+	  PATH="$$target/debug:$$PATH" PYTHONPATH=.:$$(realpath ..)/target/test-servers/ray \
+	  KEYSTORM_SKIPPED_CHECKS="$$target/skipped-checks" python3 -m unittest -v tests.test_keystorm
 
 package: setup ## The Python package with the program inside, as a wheel in target/packages
 	$(CARGO) build --release --locked -p keystorm
 	python3 python/build_wheel.py $(TARGET)/release/keystorm $(TARGET)/packages
+
+docs: ## The pages of docs/ as a site in target/book, by mdBook
+	@sh scripts/docs.sh
+
+pictures: ## The picture of the README, of a run on this machine; wants redis-server and Chromium
+	$(CARGO) build --release --locked -p keystorm
+	@sh scripts/pictures.sh $(TARGET)/release/keystorm
 
 setup: ## Install a server, a linker and OpenSSL's headers where they are missing
 	@sh scripts/setup.sh

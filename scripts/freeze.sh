@@ -1,7 +1,7 @@
 #!/bin/sh
 # A server that freezes for 1 second of every 10, measured by keystorm at 1,000 requests per second
 # and by redis-benchmark. Prints what each of them reports of the same freeze: the opening example
-# of the README. Takes 50 seconds.
+# of docs/publishing.md. Takes 50 seconds.
 #
 #   sh scripts/freeze.sh [KEYSTORM]     where KEYSTORM is the program, by default from the PATH
 set -eu

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 import threading
@@ -103,6 +104,23 @@ class Lines:
             sys.stdout.flush()
 
 
+def check_answers(address: str) -> None:
+    """Fails where nothing listens: Ray itself would try for minutes."""
+    host, colon, port = address.rpartition(":")
+    if not colon or "/" in address:
+        return  # "auto" and the like, which Ray resolves.
+    # Of a cluster on this machine Ray listens on the address of its network.
+    hosts = [host, socket.gethostname()] if host in ("127.0.0.1", "localhost") else [host]
+    failure = ""
+    for name in hosts:
+        try:
+            socket.create_connection((name.strip("[]"), int(port)), timeout=5).close()
+            return
+        except (OSError, ValueError) as error:
+            failure = failure or str(error)
+    raise Unfit(f"no Ray cluster answers at {address}: {failure}")
+
+
 def nodes_for(ray: Any, settings: Settings) -> list[dict[str, Any]]:
     """The nodes that get a client each: those alive that have the label, the roomiest first."""
     alive = [node for node in ray.nodes() if node["Alive"]]
@@ -127,7 +145,9 @@ def place(ray: Any, settings: Settings) -> tuple[list[str], list[Any]]:
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
     names, actors = [], []
-    remote = ray.remote(max_restarts=0, max_task_retries=0, max_concurrency=4)(Client)
+    # Lines are told one after another, in their order; what a client says and its end wait for none.
+    groups = {"say": 1, "cut": 1}
+    remote = ray.remote(max_restarts=0, max_task_retries=0, concurrency_groups=groups)(Client)
     for node in nodes_for(ray, settings):
         cpus = settings.cpus or node["Resources"].get("CPU", 1)
         where = NodeAffinitySchedulingStrategy(node_id=node["NodeID"], soft=False)
@@ -140,7 +160,7 @@ def place(ray: Any, settings: Settings) -> tuple[list[str], list[Any]]:
 def carry(ray: Any, out: Lines, number: int, actor: Any) -> None:
     """Passes on what a client says until it ends."""
     try:
-        for said in actor.say.options(num_returns="streaming").remote():
+        for said in actor.say.options(num_returns="streaming", concurrency_group="say").remote():
             said = ray.get(said)
             if "line" in said:
                 out.put({"from": number, "line": said["line"]})
@@ -163,6 +183,7 @@ def main() -> None:
             raise Unfit("Ray is not installed here: pip install 'keystorm[ray]'") from None
         # What Ray prints is not ours to say on standard output.
         address = settings.address or os.environ.get("RAY_ADDRESS") or "auto"
+        check_answers(address)
         try:
             ray.init(address=address, log_to_driver=False, logging_level="ERROR")
         except Exception as error:  # noqa: BLE001
@@ -178,7 +199,7 @@ def main() -> None:
     for line in sys.stdin:
         told = json.loads(line)
         if "cut" in told:
-            actors[told["cut"]].cut.remote()
+            actors[told["cut"]].cut.options(concurrency_group="cut").remote()
         else:
             actors[told["to"]].tell.remote(told["line"])
     for actor in actors:

@@ -114,6 +114,7 @@ fn record_tally(bencher: Bencher<'_, '_>) {
         scheduled: false,
         first_byte: false,
         operations: 0,
+        apart: false,
     });
     let samples: Vec<Sample> = latencies_ns()
         .map(|ns| Sample {
@@ -203,6 +204,9 @@ fn set_plan(depth: u32) -> Plan {
         timeout_ns: None,
         precision: 3,
         first_byte: false,
+        apart: false,
+        at_most_ns: None,
+        checks: None,
         seed: SEED,
         shard: workload::Shard::WHOLE,
     }

@@ -1,11 +1,13 @@
-//! The cases: those of the Targets table of "The fastest client", in its order.
+//! The cases: those of the Targets table of "The fastest client", in its order, then mixes and memcached's.
 //!
 //! Owns what each sends, what the server holds before, and what is to be reached.
+
+use std::io::{Read, Write};
 
 use host::{Client, Plain};
 use wire::resp::Value;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 
 /// One case. Both tools get the same options for it.
 #[derive(Debug)]
@@ -24,20 +26,40 @@ pub(crate) struct Case {
     pub(crate) unix: bool,
     /// What else stands on the command line, at its end.
     pub(crate) args: &'static [&'static str],
-    /// The same for the bare loop, which knows no suite.
-    pub(crate) bare: Bare,
+    /// What it is held against beside another tool.
+    pub(crate) base: Base,
     /// What the server holds before.
     data: Data,
     /// Whether every run has a server, and with it a port, of its own. Closed connections rest for
     /// a minute (`TIME_WAIT`); with 10,000 of the run before on the same port, the kernel takes
     /// twice as long to find ports for the next 10,000, whoever asks.
     pub(crate) fresh_port: bool,
+    /// Who serves it.
+    pub(crate) of: Of,
     /// Which throughput is compared.
     pub(crate) clock: Clock,
     /// The most client CPU, ours / theirs.
     pub(crate) cpu_most: f64,
     /// The least throughput, ours / theirs.
     pub(crate) rate_least: f64,
+}
+
+/// The least that a client could use for a case.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Base {
+    /// The bare loop, which knows no suite.
+    Bare(Bare),
+    /// The same client with commands of one kind after another.
+    Fixed(&'static [Fixed]),
+}
+
+/// A share of the requests of a mix, all alike.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Fixed {
+    /// Of all requests, in per cent.
+    pub(crate) percent: u64,
+    /// What stands at the end of the command line.
+    pub(crate) args: &'static [&'static str],
 }
 
 /// What the bare loop sends and counts.
@@ -53,14 +75,27 @@ pub(crate) struct Bare {
     pub(crate) reply_bytes: usize,
 }
 
+/// Who serves a case, and so which tool it is held against.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Of {
+    /// Redis; redis-benchmark.
+    Redis,
+    /// Redis; memtier_benchmark with these words, where it is on the PATH.
+    RedisMix(&'static [&'static str]),
+    /// memcached; the same.
+    Memcached(&'static [&'static str]),
+}
+
 /// What the server holds before the first run.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Data {
     Nothing,
     /// All of the keys that `-r` draws from, so that every `GET` finds a value.
     Keys,
     /// The list `mylist` of 600 elements.
     List,
+    /// All keys that both tools draw from memcached.
+    Items,
 }
 
 /// Whose time the throughput is over.
@@ -98,9 +133,10 @@ const BASE: Case = Case {
     pipeline: 1,
     unix: false,
     args: &["-t", "set"],
-    bare: BARE_SET,
+    base: Base::Bare(BARE_SET),
     data: Data::Nothing,
     fresh_port: false,
+    of: Of::Redis,
     clock: Clock::Tool,
     cpu_most: 0.45,
     rate_least: 1.6,
@@ -113,12 +149,12 @@ pub(crate) const CASES: &[Case] = &[
         name: "get",
         title: "GET, P1, -r 1000000",
         args: &["-r", "1000000", "-t", "get"],
-        bare: Bare {
+        base: Base::Bare(Bare {
             words: &["GET", "key:__rand_int__"],
             value_bytes: 0,
             range: KEYS,
             reply_bytes: VALUE_REPLY,
-        },
+        }),
         data: Data::Keys,
         rate_least: 1.5,
         ..BASE
@@ -145,7 +181,7 @@ pub(crate) const CASES: &[Case] = &[
         title: "SET 4 KiB, P1",
         requests: 300_000,
         args: &["-d", "4096", "-t", "set"],
-        bare: Bare { value_bytes: 4096, ..BARE_SET },
+        base: Base::Bare(Bare { value_bytes: 4096, ..BARE_SET }),
         cpu_most: 0.47,
         rate_least: 1.8,
         ..BASE
@@ -155,12 +191,12 @@ pub(crate) const CASES: &[Case] = &[
         title: "LRANGE of 600",
         requests: 100_000,
         args: &["lrange", "mylist", "0", "599"],
-        bare: Bare {
+        base: Base::Bare(Bare {
             words: &["LRANGE", "mylist", "0", "599"],
             value_bytes: 0,
             range: 0,
             reply_bytes: b"*600\r\n".len() + ELEMENTS * VALUE_REPLY,
-        },
+        }),
         data: Data::List,
         cpu_most: 0.22,
         rate_least: 1.25,
@@ -186,7 +222,103 @@ pub(crate) const CASES: &[Case] = &[
         rate_least: 2.5,
         ..BASE
     },
+    MEMCACHED_GET,
+    Case {
+        name: "memcached-set",
+        title: "memcached set, 100 B",
+        args: &[
+            "--protocol",
+            "memcache",
+            "-d",
+            "100",
+            "-r",
+            "200000",
+            "set",
+            "key:__rand_int__",
+            "0",
+            "0",
+            "__data__",
+        ],
+        base: Base::Bare(Bare {
+            words: &["--lines", "set key:__rand_int__ 0 0 100"],
+            value_bytes: ITEM_BYTES,
+            range: ITEMS,
+            reply_bytes: STORED.len(),
+        }),
+        data: Data::Nothing,
+        of: Of::Memcached(&["--ratio=1:0"]),
+        ..MEMCACHED_GET
+    },
+    MIX,
+    Case { name: "mix-p16", title: "mix, P16", requests: 1_000_000, pipeline: 16, ..MIX },
 ];
+
+/// Nine reads to one write of values of many sizes, over hot keys. What is read is not there, or the
+/// bytes of replies would be the most of it, and differ with the keys that happen to be hot.
+const MIX: Case = Case {
+    name: "mix",
+    title: "mix, P1",
+    requests: 250_000,
+    args: &[
+        "--mix",
+        "-r",
+        "10000000",
+        "--key-dist",
+        "zipf",
+        "-d",
+        "uniform:100..4k",
+        "--",
+        "9",
+        "get",
+        "read:__key__",
+        ";",
+        "1",
+        "set",
+        "key:__key__",
+        "__data__",
+    ],
+    base: Base::Fixed(&[
+        Fixed { percent: 90, args: &["-r", "10000000", "get", "read:__rand_int__"] },
+        Fixed {
+            percent: 10,
+            args: &["-r", "10000000", "-d", "2050", "set", "key:__rand_int__", "__data__"],
+        },
+    ]),
+    of: Of::RedisMix(&[
+        "--ratio=1:9",
+        "--data-size-range=100-4000",
+        "--key-prefix=key:000000",
+        "--key-maximum=10000000",
+        "--key-pattern=R:Z",
+        "--key-zipf-exp=0.99",
+    ]),
+    cpu_most: 0.60,
+    rate_least: 1.0,
+    ..BASE
+};
+
+/// Keys of memcached's cases.
+const ITEMS: u32 = 200_000;
+/// Bytes of each of their values.
+const ITEM_BYTES: usize = 100;
+const STORED: &[u8] = b"STORED\r\n";
+
+const MEMCACHED_GET: Case = Case {
+    name: "memcached-get",
+    title: "memcached get, 100 B",
+    args: &["--protocol", "memcache", "-r", "200000", "get", "key:__rand_int__"],
+    base: Base::Bare(Bare {
+        words: &["--lines", "get key:__rand_int__"],
+        value_bytes: 0,
+        range: ITEMS,
+        reply_bytes: b"VALUE key:000000000000 0 100\r\n\r\nEND\r\n".len() + ITEM_BYTES,
+    }),
+    data: Data::Items,
+    of: Of::Memcached(&["--ratio=0:1"]),
+    cpu_most: 0.50,
+    rate_least: 1.0,
+    ..BASE
+};
 
 impl Case {
     /// Requests of one run, whole pipelines, and at least one for each connection: redis-benchmark
@@ -198,13 +330,36 @@ impl Case {
         scaled.max(least).next_multiple_of(pipeline)
     }
 
+    /// Gives memcached what it should hold.
+    ///
+    /// # Errors
+    /// It did not take it.
+    pub(crate) fn fill_memcached(&self, mut server: impl Read + Write) -> Result<()> {
+        if self.data != Data::Items {
+            return Ok(());
+        }
+        let value = "x".repeat(ITEM_BYTES);
+        for first in (0..ITEMS).step_by(KEYS_AT_ONCE as usize) {
+            // Twelve digits, as both tools write them.
+            let sets: String = (first..first + KEYS_AT_ONCE)
+                .map(|key| format!("set key:{key:012} 0 0 {ITEM_BYTES}\r\n{value}\r\n"))
+                .collect();
+            server.write_all(sets.as_bytes())?;
+            let mut said = vec![0; KEYS_AT_ONCE as usize * STORED.len()];
+            server.read_exact(&mut said).context("filling memcached")?;
+            let stored = said.chunks(STORED.len()).all(|reply| reply == STORED);
+            ensure!(stored, "filling memcached: {}", said.escape_ascii());
+        }
+        Ok(())
+    }
+
     /// Gives the server what it should hold.
     ///
     /// # Errors
     /// The server did not take it.
     pub(crate) fn fill(&self, server: &mut Client<Plain>) -> Result<()> {
         match self.data {
-            Data::Nothing => Ok(()),
+            Data::Nothing | Data::Items => Ok(()),
             Data::Keys => fill_keys(server),
             Data::List => {
                 let mut push: Vec<&[u8]> = vec![b"RPUSH", b"mylist"];
@@ -246,6 +401,42 @@ mod tests {
         for case in CASES {
             assert!(case.cpu_most < 1.0 && case.rate_least >= 1.0, "{case:?}");
         }
+    }
+
+    #[test]
+    fn memcached_is_filled_with_every_key_that_is_drawn() {
+        /// Counts what is written, and answers each item.
+        #[derive(Default)]
+        struct Items {
+            written: usize,
+            read: usize,
+        }
+        impl Read for &mut Items {
+            fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+                for byte in into.iter_mut() {
+                    *byte = STORED[self.read % STORED.len()];
+                    self.read += 1;
+                }
+                Ok(into.len())
+            }
+        }
+        impl Write for &mut Items {
+            fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+                self.written += bytes.iter().filter(|byte| **byte == b's').count();
+                Ok(bytes.len())
+            }
+            fn flush(&mut self) -> std::io::Result<()> {
+                Ok(())
+            }
+        }
+        let mut items = Items::default();
+        MEMCACHED_GET.fill_memcached(&mut items).unwrap();
+        assert_eq!((items.written, items.read), (ITEMS as usize, ITEMS as usize * STORED.len()));
+        let reply = format!("VALUE key:{:012} 0 100\r\n{}\r\nEND\r\n", 7, "x".repeat(100));
+        let Base::Bare(bare) = MEMCACHED_GET.base else {
+            panic!("it is held against the bare loop")
+        };
+        assert_eq!(reply.len(), bare.reply_bytes);
     }
 
     #[test]

@@ -44,7 +44,7 @@ impl fmt::Display for Figures {
         let busy = server_busy * 100.0;
         write!(
             f,
-            "{cpu_us:.2} us, {rate:.0}/s ({wall_rate:.0}/s by wall clock), server {busy:.0} %"
+            "{cpu_us:.2} µs, {rate:.0}/s ({wall_rate:.0}/s by wall clock), server {busy:.0} %"
         )
     }
 }
@@ -53,7 +53,8 @@ impl fmt::Display for Figures {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Round {
     pub(crate) ours: Figures,
-    pub(crate) theirs: Figures,
+    /// The other tool, where there is one.
+    pub(crate) theirs: Option<Figures>,
     /// The bare loop, unless it was left out.
     pub(crate) bare: Option<Figures>,
 }
@@ -80,30 +81,37 @@ pub(crate) struct Ratio {
 
 impl Comparison {
     /// The medians of one figure: ours, theirs and the bare loop's.
-    pub(crate) fn medians(&self, figure: impl Fn(&Figures) -> f64) -> (f64, f64, Option<f64>) {
+    pub(crate) fn medians(
+        &self,
+        figure: impl Fn(&Figures) -> f64,
+    ) -> (f64, Option<f64>, Option<f64>) {
+        let of = |values: Vec<f64>| (!values.is_empty()).then(|| median(values));
         let ours = self.rounds.iter().map(|round| figure(&round.ours));
-        let theirs = self.rounds.iter().map(|round| figure(&round.theirs));
-        let bare: Vec<f64> = self.bares().map(|(_, bare)| figure(bare)).collect();
-        let bare = (!bare.is_empty()).then(|| median(bare));
-        (median(ours.collect()), median(theirs.collect()), bare)
+        let theirs = of(self.others().map(|(_, theirs)| figure(theirs)).collect());
+        let bare = of(self.bares().map(|(_, bare)| figure(bare)).collect());
+        (median(ours.collect()), theirs, bare)
     }
 
-    /// Client CPU per request, ours over theirs.
-    pub(crate) fn cpu(&self) -> Ratio {
-        Ratio::of(self.rounds.iter().map(|r| r.ours.cpu_us / r.theirs.cpu_us).collect())
+    /// Client CPU per request, ours over theirs, if there is another tool.
+    pub(crate) fn cpu(&self) -> Option<Ratio> {
+        Ratio::of(self.others().map(|(ours, theirs)| ours.cpu_us / theirs.cpu_us).collect())
     }
 
     /// Throughput, ours over theirs, by the clock of the case.
-    pub(crate) fn rate(&self) -> Ratio {
+    pub(crate) fn rate(&self) -> Option<Ratio> {
         let clock = self.case.clock;
-        let ratio = |r: &Round| r.ours.rate_by(clock) / r.theirs.rate_by(clock);
-        Ratio::of(self.rounds.iter().map(ratio).collect())
+        let ratio =
+            |(ours, theirs): (&Figures, &Figures)| ours.rate_by(clock) / theirs.rate_by(clock);
+        Ratio::of(self.others().map(ratio).collect())
     }
 
     /// Client CPU per request, ours over the bare loop's, if that ran.
     pub(crate) fn above_bare(&self) -> Option<Ratio> {
-        let ratios: Vec<f64> = self.bares().map(|(ours, bare)| ours.cpu_us / bare.cpu_us).collect();
-        (!ratios.is_empty()).then(|| Ratio::of(ratios))
+        Ratio::of(self.bares().map(|(ours, bare)| ours.cpu_us / bare.cpu_us).collect())
+    }
+
+    fn others(&self) -> impl Iterator<Item = (&Figures, &Figures)> {
+        self.rounds.iter().filter_map(|round| Some((&round.ours, round.theirs.as_ref()?)))
     }
 
     fn bares(&self) -> impl Iterator<Item = (&Figures, &Figures)> {
@@ -112,12 +120,12 @@ impl Comparison {
 }
 
 impl Ratio {
-    fn of(ratios: Vec<f64>) -> Self {
-        Self {
+    fn of(ratios: Vec<f64>) -> Option<Self> {
+        (!ratios.is_empty()).then(|| Self {
             least: ratios.iter().copied().fold(f64::INFINITY, f64::min),
             most: ratios.iter().copied().fold(f64::NEG_INFINITY, f64::max),
             median: median(ratios),
-        }
+        })
     }
 }
 
@@ -155,7 +163,7 @@ pub(crate) mod tests {
         };
         let round = |(ours, theirs): &(f64, f64)| Round {
             ours: figures(*ours),
-            theirs: figures(*theirs),
+            theirs: Some(figures(*theirs)),
             bare: Some(figures(*ours * 0.8)),
         };
         Comparison {
@@ -169,15 +177,15 @@ pub(crate) mod tests {
     fn a_run_is_divided_by_its_requests_and_its_time() {
         let run = Run { cpu_s: 2.0, wall_s: 4.0, rate: 300_000.0, complaints: String::new() };
         let figures = Figures::of(&run, 1_000_000, 3.0);
-        assert_eq!(figures.to_string(), "2.00 us, 300000/s (250000/s by wall clock), server 75 %");
+        assert_eq!(figures.to_string(), "2.00 µs, 300000/s (250000/s by wall clock), server 75 %");
     }
 
     #[test]
     fn the_ratio_is_the_median_of_rounds_and_not_of_runs() {
         let comparison = comparison(0, &[(4.0, 10.0), (5.0, 10.0), (9.0, 20.0)]);
-        assert_eq!(comparison.cpu().to_string(), "0.450 (0.400-0.500)");
-        assert_eq!(comparison.rate().to_string(), "2.222 (2.000-2.500)");
-        assert_eq!(comparison.medians(|f| f.cpu_us), (5.0, 10.0, Some(4.0)));
+        assert_eq!(comparison.cpu().unwrap().to_string(), "0.450 (0.400-0.500)");
+        assert_eq!(comparison.rate().unwrap().to_string(), "2.222 (2.000-2.500)");
+        assert_eq!(comparison.medians(|f| f.cpu_us), (5.0, Some(10.0), Some(4.0)));
         let above = comparison.above_bare().unwrap();
         assert_eq!(above.to_string(), "1.250 (1.250-1.250)");
     }
@@ -187,7 +195,7 @@ pub(crate) mod tests {
         let mut comparison = comparison(0, &[(4.0, 10.0)]);
         comparison.rounds[0].bare = None;
         assert_eq!(comparison.above_bare(), None);
-        assert_eq!(comparison.medians(|f| f.cpu_us), (4.0, 10.0, None));
+        assert_eq!(comparison.medians(|f| f.cpu_us), (4.0, Some(10.0), None));
     }
 
     #[test]

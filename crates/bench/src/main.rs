@@ -1,4 +1,4 @@
-//! keystorm beside redis-benchmark, on this machine.
+//! keystorm beside redis-benchmark, and on memcached beside memtier_benchmark, on this machine.
 //!
 //! For each case of the Targets table both tools and a bare loop run turn about, in an order that
 //! turns around from round to round, against one fresh server that has a core to itself; the client has another. What is compared
@@ -18,11 +18,11 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, ensure};
 use clap::Parser;
 
-use case::{CASES, Case};
+use case::{Base, CASES, Case, Fixed, Of};
 use cores::Cores;
 use figures::{Comparison, Figures, Round};
 use server::Server;
-use tool::{Tool, Words};
+use tool::{Run, Tool, Words};
 
 /// Runs keystorm, redis-benchmark and a bare loop turn about against one pinned server, and prints
 /// client CPU per request, requests per second and how busy the server was, with the ratios of
@@ -64,6 +64,12 @@ struct Args {
     /// The server to run
     #[arg(long, value_name = "PATH", default_value = "redis-server")]
     server: String,
+    /// The memcached to run
+    #[arg(long, value_name = "PATH", default_value = "memcached")]
+    memcached: String,
+    /// What to compare with on memcached, where it is there
+    #[arg(long, value_name = "PATH", default_value = "memtier_benchmark")]
+    memtier: PathBuf,
     /// The core of the server and the core of the client [default: two that this process may use]
     #[arg(long, value_name = "SERVER,CLIENT")]
     cpus: Option<Cores>,
@@ -95,7 +101,7 @@ fn main() -> ExitCode {
 fn compare(args: &Args) -> Result<ExitCode> {
     if args.list {
         for Case { name, title, cpu_most, rate_least, .. } in CASES {
-            println!("{name:<12} {title:<20} CPU <= {cpu_most:.2}, throughput >= {rate_least:.2}");
+            println!("{name:<14} {title:<20} CPU <= {cpu_most:.2}, throughput >= {rate_least:.2}");
         }
         return Ok(ExitCode::SUCCESS);
     }
@@ -115,16 +121,30 @@ fn compare(args: &Args) -> Result<ExitCode> {
     host::allow_open_files(connections.unwrap_or(0), OTHER_FILES)?;
 
     eprintln!("{} beside {}, {cores}", tools.ours.version, tools.theirs.version);
+    let is_memcached = |case: &&Case| matches!(case.of, Of::Memcached(_));
+    if tools.memtier.is_none() && cases.iter().any(is_memcached) {
+        eprintln!(
+            "memcached: {} is not there, so that its cases are beside the bare loop only; --memtier \
+             PATH names one",
+            args.memtier.display()
+        );
+    }
     if let Some(busy) = cores::busy_share().filter(|busy| *busy > 0.1) {
         eprintln!("WARNING: something else keeps {busy:.1} cores busy; the figures will show it");
     }
     let mut done = Vec::new();
     let mut failed = false;
-    let mut server = String::new();
+    let mut servers: Vec<String> = Vec::new();
     for case in cases {
-        match run_case(case, &args.server, &tools, cores, rounds, scale) {
+        let program = match case.of {
+            Of::Redis | Of::RedisMix(_) => &args.server,
+            Of::Memcached(_) => &args.memcached,
+        };
+        match run_case(case, program, &tools, cores, rounds, scale) {
             Ok((comparison, version)) => {
-                server = version;
+                if !servers.contains(&version) {
+                    servers.push(version);
+                }
                 done.push(comparison);
             }
             Err(error) => {
@@ -135,8 +155,10 @@ fn compare(args: &Args) -> Result<ExitCode> {
     }
     if !done.is_empty() {
         println!(
-            "ours: {}, theirs: {}, server: {server}, {cores}, rounds: {rounds}",
-            tools.ours.version, tools.theirs.version
+            "ours: {}, theirs: {}, server: {}, {cores}, rounds: {rounds}",
+            tools.ours.version,
+            tools.peers(),
+            servers.join(" and ")
         );
         if args.quick {
             println!("--quick: so short that it is no result");
@@ -155,6 +177,8 @@ fn names() -> impl clap::builder::TypedValueParser {
 struct Tools {
     ours: Tool,
     theirs: Tool,
+    /// What memcached's cases are held against, where it is there.
+    memtier: Option<Tool>,
     bare: Option<Tool>,
 }
 
@@ -189,7 +213,22 @@ impl Tools {
             "there is no server to run: `make setup-test` installs redis-server, and --server \
              PATH names another",
         )?;
-        Ok(Self { ours, theirs, bare })
+        let memtier = Tool::find(args.memtier.clone(), Words::Memtier, Vec::new()).ok();
+        Ok(Self { ours, theirs, memtier, bare })
+    }
+
+    /// What a case is held against beside the bare loop.
+    fn peer(&self, case: &Case) -> Option<&Tool> {
+        match case.of {
+            Of::Redis => Some(&self.theirs),
+            Of::RedisMix(_) | Of::Memcached(_) => self.memtier.as_ref(),
+        }
+    }
+
+    /// The versions of all that others are held against.
+    fn peers(&self) -> String {
+        let all = std::iter::once(&self.theirs).chain(&self.memtier);
+        all.map(|tool| tool.version.as_str()).collect::<Vec<_>>().join(" and ")
     }
 }
 
@@ -217,35 +256,63 @@ fn run_case(
     }
     let mut measured = Vec::new();
     for round in 0..rounds {
-        let mut one = |tool: &Tool| {
+        let mut one = |tool: &Tool, what: What| {
             if case.fresh_port {
                 server = start()?;
             }
-            run(case, &mut server, tool, requests)
+            run(case, &mut server, tool, what, requests)
+        };
+        let base = |one: &mut dyn FnMut(&Tool, What) -> Result<Figures>| match case.base {
+            Base::Bare(_) => tools.bare.as_ref().map(|bare| one(bare, What::Case)).transpose(),
+            Base::Fixed(parts) => one(&tools.ours, What::Parts(parts)).map(Some),
         };
         // Forwards and backwards: what drifts in the machine meets all alike.
         let round_figures = if round % 2 == 0 {
-            let bare = tools.bare.as_ref().map(&mut one).transpose()?;
-            let ours = one(&tools.ours)?;
-            Round { bare, ours, theirs: one(&tools.theirs)? }
+            let bare = base(&mut one)?;
+            let ours = one(&tools.ours, What::Case)?;
+            let theirs = tools.peer(case).map(|peer| one(peer, What::Case)).transpose()?;
+            Round { bare, ours, theirs }
         } else {
-            let theirs = one(&tools.theirs)?;
-            let ours = one(&tools.ours)?;
-            Round { theirs, ours, bare: tools.bare.as_ref().map(&mut one).transpose()? }
+            let theirs = tools.peer(case).map(|peer| one(peer, What::Case)).transpose()?;
+            let ours = one(&tools.ours, What::Case)?;
+            Round { theirs, ours, bare: base(&mut one)? }
         };
         let Round { ours, theirs, bare } = &round_figures;
         let bare = bare.map_or(String::new(), |bare| format!("; bare {bare}"));
+        let theirs = theirs.map_or(String::new(), |theirs| format!("; theirs {theirs}"));
         let name = case.name;
-        eprintln!("{name}: round {} of {rounds}: ours {ours}; theirs {theirs}{bare}", round + 1);
+        eprintln!("{name}: round {} of {rounds}: ours {ours}{theirs}{bare}", round + 1);
         measured.push(round_figures);
     }
     let comparison = Comparison { case, requests, rounds: measured };
     Ok((comparison, server.version().to_owned()))
 }
 
-fn run(case: &Case, server: &mut Server, tool: &Tool, requests: u64) -> Result<Figures> {
+/// What is run of a case.
+#[derive(Debug, Clone, Copy)]
+enum What {
+    /// All of it.
+    Case,
+    /// Its kinds of requests one after another.
+    Parts(&'static [Fixed]),
+}
+
+fn run(
+    case: &Case,
+    server: &mut Server,
+    tool: &Tool,
+    what: What,
+    requests: u64,
+) -> Result<Figures> {
     let before_s = server.cpu_s()?;
-    let run = tool.run(case, server, requests)?;
+    let run = match what {
+        What::Case => tool.run(case, server, requests)?,
+        What::Parts(parts) => {
+            let run =
+                |fixed: &Fixed| tool.run_fixed(case, fixed, server, requests * fixed.percent / 100);
+            Run::joined(parts.iter().map(run).collect::<Result<Vec<_>>>()?, requests)
+        }
+    };
     let used_s = server.cpu_s()? - before_s;
     Ok(Figures::of(&run, requests, used_s))
 }

@@ -3,10 +3,15 @@
 //! Owns its life, what it holds and the count of its CPU time. It keeps nothing on disk, and its
 //! cores are those of the thread that starts it.
 
-use anyhow::{Context, Result};
-use host::{Client, Listen, Patience, Plain, Spawn, SpawnedServer};
+use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
 
-use crate::case::Case;
+use anyhow::{Context, Result, anyhow};
+use host::memcache::MemcacheClient;
+use host::{Client, Listen, Login, Patience, Plain, Spawn, SpawnKind, SpawnedServer};
+use workload::ProtocolKind;
+
+use crate::case::{Case, Of};
 
 /// Clients that it takes: above the connections of every case.
 const CLIENTS_MAX: &str = "12000";
@@ -15,9 +20,16 @@ const CLIENTS_MAX: &str = "12000";
 #[derive(Debug)]
 pub(crate) struct Server {
     // Dropped in this order: our connection, then the server.
-    client: Client<Plain>,
+    asked: Asked,
     spawned: SpawnedServer,
     version: String,
+}
+
+/// A connection to ask over.
+#[derive(Debug)]
+enum Asked {
+    Redis(Client<Plain>),
+    Memcached(MemcacheClient),
 }
 
 impl Server {
@@ -26,19 +38,40 @@ impl Server {
     /// # Errors
     /// It did not start, or did not take its data.
     pub(crate) fn start(program: &str, case: &Case) -> Result<Self> {
+        let (kind, args) = match case.of {
+            Of::Redis | Of::RedisMix(_) => (SpawnKind::Redis, &["--maxclients", CLIENTS_MAX][..]),
+            // One worker: the server has one core.
+            Of::Memcached(_) => (SpawnKind::Memcached, &["-c", CLIENTS_MAX, "-t", "1"][..]),
+        };
         let spawn = Spawn {
-            kind: host::SpawnKind::Redis,
+            kind,
             program: Some(program.to_owned()),
-            args: vec!["--maxclients".to_owned(), CLIENTS_MAX.to_owned()],
+            args: args.iter().map(|&arg| arg.to_owned()).collect(),
             listen: if case.unix { Listen::Unix } else { Listen::Loopback },
             guard: std::env::current_exe().context("finding this program")?,
         };
         let spawned = spawn.start()?;
-        let mut client = Client::connect(spawned.address(), Patience::default())?;
-        case.fill(&mut client)?;
+        let asked = match case.of {
+            Of::Redis | Of::RedisMix(_) => {
+                let mut client = Client::connect(spawned.address(), Patience::default())?;
+                case.fill(&mut client)?;
+                Asked::Redis(client)
+            }
+            Of::Memcached(_) => {
+                match spawned.address() {
+                    host::Address::Tcp(address) => {
+                        case.fill_memcached(TcpStream::connect(address)?)?;
+                    }
+                    host::Address::Unix(path) => case.fill_memcached(UnixStream::connect(path)?)?,
+                }
+                let text = ProtocolKind::MemcacheText;
+                let client = host::memcache::log_in(spawned.address(), Login::default(), text)?;
+                Asked::Memcached(client)
+            }
+        };
         let product = spawned.product().unwrap_or("server");
         let version = format!("{product} {}", spawned.version().unwrap_or("?"));
-        Ok(Self { client, spawned, version })
+        Ok(Self { asked, spawned, version })
     }
 
     /// Where it listens.
@@ -56,9 +89,23 @@ impl Server {
     /// # Errors
     /// It does not answer, or does not say.
     pub(crate) fn cpu_s(&mut self) -> Result<f64> {
-        let reply = self.client.ask(&[b"INFO", b"cpu"])?;
-        let info = reply.text().context("INFO cpu has no text")?;
-        used_cpu_s(&info).context("INFO cpu does not tell used_cpu_user and used_cpu_sys")
+        match &mut self.asked {
+            Asked::Redis(client) => {
+                let reply = client.ask(&[b"INFO", b"cpu"])?;
+                let info = reply.text().context("INFO cpu has no text")?;
+                used_cpu_s(&info).context("INFO cpu does not tell used_cpu_user and used_cpu_sys")
+            }
+            Asked::Memcached(client) => {
+                let stats = client.stats(None).map_err(|why| anyhow!(why))?;
+                let field = |name: &str| -> Option<f64> {
+                    stats.iter().find(|(known, _)| known == name)?.1.parse().ok()
+                };
+                let used = field("rusage_user").zip(field("rusage_system"));
+                let (user, system) =
+                    used.context("stats do not tell rusage_user and rusage_system")?;
+                Ok(user + system)
+            }
+        }
     }
 }
 

@@ -12,7 +12,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 use wait4::Wait4;
 
-use crate::case::{Bare, Case};
+use crate::case::{Bare, Base, Case, Fixed, Of};
 use crate::server::Server;
 
 /// A load generator.
@@ -33,6 +33,8 @@ pub(crate) enum Words {
     Options,
     /// As `crates/engine/examples/bare` is.
     Bare,
+    /// As memtier_benchmark is.
+    Memtier,
 }
 
 /// What one run of it used and said.
@@ -46,6 +48,20 @@ pub(crate) struct Run {
     pub(crate) rate: f64,
     /// What it wrote to standard error.
     pub(crate) complaints: String,
+}
+
+impl Run {
+    /// Runs that followed each other, of so many requests in all.
+    pub(crate) fn joined(runs: Vec<Self>, requests: u64) -> Self {
+        let sum = |pick: fn(&Self) -> f64| runs.iter().map(pick).sum::<f64>();
+        let wall_s = sum(|run| run.wall_s);
+        Self {
+            cpu_s: sum(|run| run.cpu_s),
+            wall_s,
+            rate: requests as f64 / wall_s,
+            complaints: runs.into_iter().map(|run| run.complaints).collect(),
+        }
+    }
 }
 
 impl Tool {
@@ -68,16 +84,35 @@ impl Tool {
     /// # Errors
     /// It failed, or said nothing that is a throughput.
     pub(crate) fn run(&self, case: &Case, server: &Server, requests: u64) -> Result<Run> {
+        self.run_with(match self.words {
+            Words::Options => option_args(case, case.args, server, requests),
+            Words::Bare => bare_args(case, server, requests),
+            Words::Memtier => memtier_args(case, server.address(), requests),
+        })
+    }
+
+    /// The same of one share of the requests of a mix, with its own words.
+    ///
+    /// # Errors
+    /// As above.
+    pub(crate) fn run_fixed(
+        &self,
+        case: &Case,
+        fixed: &Fixed,
+        server: &Server,
+        requests: u64,
+    ) -> Result<Run> {
+        self.run_with(option_args(case, fixed.args, server, requests))
+    }
+
+    fn run_with(&self, args: Vec<String>) -> Result<Run> {
         // Files and not pipes: nobody has to wake up while it runs, to read its progress.
         let mut said = tempfile::tempfile().context("a file for the output")?;
         let mut complained = tempfile::tempfile().context("a file for the output")?;
         let mut command = Command::new(&self.program);
         command
             .args(&self.args)
-            .args(match self.words {
-                Words::Options => option_args(case, server, requests),
-                Words::Bare => bare_args(case, server, requests),
-            })
+            .args(args)
             // A password for some other server.
             .env_remove("REDISCLI_AUTH")
             .stdin(Stdio::null())
@@ -109,23 +144,60 @@ impl Tool {
     }
 }
 
-fn option_args(case: &Case, server: &Server, requests: u64) -> Vec<String> {
+fn option_args(case: &Case, own: &[&str], server: &Server, requests: u64) -> Vec<String> {
     let mut args = address_args(server);
     args.extend(["-q", "-n", &requests.to_string()].map(str::to_owned));
     args.extend(["-c", &case.connections.to_string()].map(str::to_owned));
     args.extend(["-P", &case.pipeline.to_string()].map(str::to_owned));
-    args.extend(case.args.iter().map(|&arg| arg.to_owned()));
+    args.extend(own.iter().map(|&arg| arg.to_owned()));
     args
 }
 
 fn bare_args(case: &Case, server: &Server, requests: u64) -> Vec<String> {
-    let Bare { words, value_bytes, range, reply_bytes } = case.bare;
+    let Base::Bare(bare) = case.base else { return Vec::new() };
+    let Bare { words, value_bytes, range, reply_bytes } = bare;
     let numbers =
         [requests, case.connections.into(), case.pipeline.into(), reply_bytes as u64, range.into()];
     let mut args = vec![server.address().to_string()];
     args.extend(numbers.map(|number| number.to_string()));
     args.extend(words.iter().map(|&word| word.to_owned()));
     args.extend((value_bytes > 0).then(|| "x".repeat(value_bytes)));
+    args
+}
+
+/// One thread, and keys of the form and range that the case stores: 100000 to 199999 of its twelve
+/// digits.
+fn memtier_args(case: &Case, address: &host::Address, requests: u64) -> Vec<String> {
+    let mut args: Vec<String> = match address {
+        host::Address::Tcp(tcp) => {
+            vec![format!("--server={}", tcp.ip()), format!("--port={}", tcp.port())]
+        }
+        host::Address::Unix(path) => vec![format!("--unix-socket={}", path.display())],
+    };
+    let each = requests.div_ceil(u64::from(case.connections));
+    args.extend(["--threads=1", "--hide-histogram"].map(str::to_owned));
+    let own = match case.of {
+        Of::Redis => &[][..],
+        Of::RedisMix(own) => own,
+        Of::Memcached(own) => {
+            args.extend(
+                [
+                    "--protocol=memcache_text",
+                    "--data-size=100",
+                    "--key-prefix=key:000000",
+                    "--key-minimum=100000",
+                    "--key-maximum=199999",
+                    "--key-pattern=R:R",
+                ]
+                .map(str::to_owned),
+            );
+            own
+        }
+    };
+    args.push(format!("--clients={}", case.connections));
+    args.push(format!("--requests={each}"));
+    args.push(format!("--pipeline={}", case.pipeline));
+    args.extend(own.iter().map(|&arg| arg.to_owned()));
     args
 }
 
@@ -147,9 +219,13 @@ fn text_of(file: &mut File) -> io::Result<String> {
 
 /// The throughput in the output of `-q`. redis-benchmark writes its progress before it, to a pipe
 /// or a file as well, and goes back to the start of the line with `\r` instead of ending it.
+/// memtier_benchmark ends with a table whose last row is `Totals`.
 fn rate_in(output: &str) -> Option<f64> {
     let lines = output.split(['\r', '\n']);
     lines.rev().find_map(|line| {
+        if let Some(totals) = line.strip_prefix("Totals ") {
+            return totals.split_whitespace().next()?.parse().ok();
+        }
         let (before, _) = line.split_once(" requests per second")?;
         before.rsplit(' ').next()?.parse().ok()
     })
@@ -169,6 +245,7 @@ fn last_words(output: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::case::CASES;
 
     #[test]
     fn the_figure_is_behind_the_progress() {
@@ -182,6 +259,21 @@ mod tests {
         let command = "lrange mylist 0 599: 25000.00 requests per second, p50=1.5 msec\n";
         assert_eq!(rate_in(command), Some(25_000.0));
         assert_eq!(rate_in("Could not connect\n"), None);
+        let memtier = "Type         Ops/sec     Hits/sec\n-----\nGets      91205.00     91205.00\n\
+                       Totals   100325.50         0.00     91205.00\n";
+        assert_eq!(rate_in(memtier), Some(100_325.5));
+    }
+
+    #[test]
+    fn memtier_draws_from_keys_that_are_stored() {
+        let case = CASES.iter().find(|case| case.name == "memcached-get").unwrap();
+        let address = host::Address::Tcp("127.0.0.1:7000".parse().unwrap());
+        let args = memtier_args(case, &address, 1001).join(" ");
+        for part in ["--port=7000", "--clients=50 --requests=21", "--ratio=0:1", "memcache_text"] {
+            assert!(args.contains(part), "{args}");
+        }
+        let key = |number: u32| format!("key:000000{number}");
+        assert_eq!(key(199_999).len(), format!("key:{:012}", 0).len());
     }
 
     #[test]

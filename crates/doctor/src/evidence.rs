@@ -22,6 +22,8 @@ pub struct Evidence {
     pub round_trips: Result<RoundTrips, String>,
     /// The server; `Err` is why it could not be asked.
     pub server: Result<ServerEvidence, String>,
+    /// The same where it is memcached, which answers other questions; `None` where it is not.
+    pub memcache: Option<Result<MemcacheEvidence, String>>,
 }
 
 impl Evidence {
@@ -36,7 +38,20 @@ impl Evidence {
             place: Place::Nowhere,
             round_trips: Err(none.to_owned()),
             server: Err(none.to_owned()),
+            memcache: None,
         }
+    }
+}
+
+impl Evidence {
+    /// Why the server could not be asked, if it could not.
+    #[must_use]
+    pub fn unasked(&self) -> Option<&str> {
+        let why = match &self.memcache {
+            Some(memcache) => memcache.as_ref().err(),
+            None => self.server.as_ref().err(),
+        };
+        why.map(String::as_str)
     }
 }
 
@@ -88,7 +103,7 @@ impl Place {
     }
 }
 
-/// How long replies to `PING` took, on one connection without anything else on it.
+/// How long replies to a command that does nothing took (`PING`, of memcached `version`), on one connection without anything else on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RoundTrips {
     /// How many.
@@ -156,6 +171,53 @@ impl ServerEvidence {
     /// A setting that is a number.
     pub(crate) fn number(&self, name: &str) -> Result<i64, String> {
         let text = self.setting(name)?;
+        text.parse().map_err(|_| format!("the setting {name} is no number: {text}"))
+    }
+}
+
+/// What memcached told.
+#[derive(Debug, Clone)]
+pub struct MemcacheEvidence {
+    /// `stats`.
+    pub stats: BTreeMap<String, String>,
+    /// `stats settings`; `Err` is why it did not tell.
+    pub settings: Result<BTreeMap<String, String>, String>,
+    /// What changed while we looked; `Err` is why that is not known.
+    pub grown: Result<Grown, String>,
+}
+
+/// What memcached counted while we looked.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Grown {
+    /// Keys asked for, stored, changed and deleted.
+    pub commands: u64,
+    /// Items evicted.
+    pub evictions: u64,
+    /// Seconds in which that was.
+    pub seconds: f64,
+}
+
+impl MemcacheEvidence {
+    pub(crate) fn text(&self, name: &str) -> Result<&str, String> {
+        let found = self.stats.get(name).map(String::as_str);
+        found.ok_or_else(|| format!("the server's stats have no {name}"))
+    }
+
+    /// A figure of `stats`.
+    pub(crate) fn number(&self, name: &str) -> Result<u64, String> {
+        let text = self.text(name)?;
+        text.parse().map_err(|_| format!("{name} in the server's stats is no number: {text}"))
+    }
+
+    pub(crate) fn setting_text(&self, name: &str) -> Result<&str, String> {
+        let settings = self.settings.as_ref().map_err(Clone::clone)?;
+        let found = settings.get(name).map(String::as_str);
+        found.ok_or_else(|| format!("the server has no setting {name}"))
+    }
+
+    /// A setting that is a number.
+    pub(crate) fn setting(&self, name: &str) -> Result<u64, String> {
+        let text = self.setting_text(name)?;
         text.parse().map_err(|_| format!("the setting {name} is no number: {text}"))
     }
 }

@@ -9,11 +9,15 @@ use std::net::{IpAddr, UdpSocket};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use host::memcache::MemcacheClient;
 use host::{Address, Client, HostFacts, machine, printable};
 use wire::resp::Value;
 use workload::suite::{Origin, SUITE, SuiteShape};
 
-use crate::{Clients, Evidence, Info, Load, Place, RoundTrips, ServerEvidence, Traffic};
+use crate::{
+    Clients, Evidence, Grown, Info, Load, MemcacheEvidence, Place, RoundTrips, ServerEvidence,
+    Traffic,
+};
 
 /// Most round trips that are measured.
 const TRIPS_MAX: usize = 1000;
@@ -25,21 +29,47 @@ pub fn gather<T: Read + Write>(
     load: Load,
     patience: Duration,
 ) -> Evidence {
-    let mut before = HostFacts::read();
-    before.load.running_beside = host::machine::running_beside();
-    let begun = Instant::now();
-    let mut evidence = Evidence::of_host(before, load);
-    match client {
+    gather_with(load, patience, |evidence| match client {
         Ok((address, client)) => {
             evidence.place = place(address);
-            evidence.round_trips = round_trips(client, patience / 2);
+            // A user who may do nothing is refused, and that takes as long as an answer.
+            let ping = || client.ask(&[b"PING"]).map(drop).map_err(|error| error.to_string());
+            evidence.round_trips = round_trips(ping, patience / 2);
             evidence.server = Ok(server(client, &evidence.place, patience / 2));
         }
         Err(reason) => {
             evidence.round_trips = Err(reason.clone());
             evidence.server = Err(reason);
         }
-    }
+    })
+}
+
+/// The same of memcached.
+pub fn gather_memcache(
+    client: Result<(&Address, &mut MemcacheClient), String>,
+    load: Load,
+    patience: Duration,
+) -> Evidence {
+    gather_with(load, patience, |evidence| match client {
+        Ok((address, client)) => {
+            evidence.place = place(address);
+            evidence.round_trips = round_trips(|| client.nothing(), patience / 2);
+            evidence.memcache = Some(memcache(client, patience / 2));
+        }
+        Err(reason) => {
+            evidence.round_trips = Err(reason.clone());
+            evidence.memcache = Some(Err(reason));
+        }
+    })
+}
+
+/// This machine before and after a look at a server.
+fn gather_with(load: Load, patience: Duration, look: impl FnOnce(&mut Evidence)) -> Evidence {
+    let mut before = HostFacts::read();
+    before.load.running_beside = host::machine::running_beside();
+    let begun = Instant::now();
+    let mut evidence = Evidence::of_host(before, load);
+    look(&mut evidence);
     std::thread::sleep(patience.saturating_sub(begun.elapsed()));
     let after = HostFacts::read();
     let times = after.load.cpu_times.zip(evidence.host.load.cpu_times);
@@ -84,21 +114,51 @@ fn text<T: Read + Write>(client: &mut Client<T>, words: &[&[u8]]) -> Result<Stri
     ask(client, words)?.text().ok_or_else(|| format!("{name} was answered by no text"))
 }
 
-fn round_trips<T: Read + Write>(
-    client: &mut Client<T>,
+fn round_trips(
+    mut ask: impl FnMut() -> Result<(), String>,
     patience: Duration,
 ) -> Result<RoundTrips, String> {
     let begun = Instant::now();
     let mut samples = Vec::with_capacity(TRIPS_MAX);
     while samples.len() < TRIPS_MAX && begun.elapsed() < patience {
         let sent = Instant::now();
-        // A user who may do nothing is refused, and that takes as long as an answer.
-        match client.ask(&[b"PING"]) {
-            Ok(_) => samples.push(sent.elapsed()),
-            Err(error) => return Err(error.to_string()),
-        }
+        ask()?;
+        samples.push(sent.elapsed());
     }
-    RoundTrips::of(samples).ok_or_else(|| "no PING was answered in time".to_owned())
+    RoundTrips::of(samples).ok_or_else(|| "nothing was answered in time".to_owned())
+}
+
+/// What memcached counts of commands: keys of reads, and changes.
+const MEMCACHE_COMMANDS: [&str; 9] = [
+    "cmd_get",
+    "cmd_set",
+    "cmd_touch",
+    "delete_hits",
+    "delete_misses",
+    "incr_hits",
+    "incr_misses",
+    "decr_hits",
+    "decr_misses",
+];
+
+fn memcache(client: &mut MemcacheClient, patience: Duration) -> Result<MemcacheEvidence, String> {
+    let begun = Instant::now();
+    let stats = |client: &mut MemcacheClient, which| -> Result<BTreeMap<String, String>, String> {
+        Ok(client.stats(which)?.into_iter().collect())
+    };
+    let first = stats(client, None)?;
+    let settings = stats(client, Some("settings"));
+    std::thread::sleep(patience.saturating_sub(begun.elapsed()));
+    let seconds = begun.elapsed().as_secs_f64();
+    let grown = stats(client, None).map(|after| {
+        let grown = |name: &str| {
+            let number = |of: &BTreeMap<String, String>| of.get(name)?.parse::<u64>().ok();
+            number(&after).zip(number(&first)).map_or(0, |(new, old)| new.saturating_sub(old))
+        };
+        let commands = MEMCACHE_COMMANDS.iter().map(|name| grown(name)).sum();
+        Grown { commands, evictions: grown("evictions"), seconds }
+    });
+    Ok(MemcacheEvidence { stats: first, settings, grown })
 }
 
 fn server<T: Read + Write>(

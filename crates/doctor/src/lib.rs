@@ -11,13 +11,20 @@ pub mod gather;
 use host::HostFacts;
 
 pub use checks::{CHECKS, Check};
-pub use evidence::{Clients, Evidence, Info, Load, Place, RoundTrips, ServerEvidence, Traffic};
+pub use evidence::{
+    Clients, Evidence, Grown, Info, Load, MemcacheEvidence, Place, RoundTrips, ServerEvidence,
+    Traffic,
+};
 pub use finding::{Area, Finding, Level};
 
-/// Every check on this evidence, in the order of the table.
+/// Every check that this evidence is for, in the order of the table.
 #[must_use]
 pub fn examine(evidence: &Evidence) -> Vec<Finding> {
-    CHECKS.iter().map(|check| check.finding(evidence)).collect()
+    CHECKS
+        .iter()
+        .filter(|check| check.is_for(evidence))
+        .map(|check| check.finding(evidence))
+        .collect()
 }
 
 /// The checks that need no more than the facts of this machine, which take no time: a run calls

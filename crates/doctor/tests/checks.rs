@@ -6,8 +6,8 @@ use std::fs;
 use std::time::Duration;
 
 use doctor::{
-    CHECKS, Clients, Evidence, Info, Level, Load, Place, RoundTrips, ServerEvidence, Traffic,
-    cheap, examine,
+    Area, CHECKS, Clients, Evidence, Grown, Info, Level, Load, MemcacheEvidence, Place, RoundTrips,
+    ServerEvidence, Traffic, cheap, examine,
 };
 use host::HostFacts;
 use host::machine::CpuTimes;
@@ -197,7 +197,89 @@ fn without_evidence_everything_is_unknown_and_says_why() {
         assert_eq!(finding.level, Level::Unknown, "{finding:?}");
         assert!(!finding.seen.is_empty(), "{finding:?}");
     }
-    assert_eq!(examine(&nothing).len(), CHECKS.len());
+    let of_redis = CHECKS.iter().filter(|check| check.is_for(&nothing)).count();
+    assert_eq!(examine(&nothing).len(), of_redis);
+    let nothing = Evidence { memcache: Some(Err("nobody answers".into())), ..nothing };
+    let found = examine(&nothing);
+    assert!(found.iter().all(|finding| finding.level == Level::Unknown), "{found:?}");
+    assert!(found.len() < CHECKS.len() && nothing.unasked() == Some("nobody answers"));
+}
+
+/// What a memcached tells that was just started, but for these.
+fn memcache(stats: &[(&str, &str)], settings: &[(&str, &str)], grown: Grown) -> MemcacheEvidence {
+    let of = |all: &[(&str, &str)], changes: &[(&str, &str)]| -> BTreeMap<String, String> {
+        let pairs = all.iter().chain(changes);
+        pairs.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    };
+    let told = [
+        ("version", "1.6.38"),
+        ("curr_connections", "2"),
+        ("rejected_connections", "0"),
+        ("listen_disabled_num", "0"),
+        ("conn_yields", "0"),
+        ("bytes", "1000"),
+        ("limit_maxbytes", "1073741824"),
+        ("evictions", "0"),
+        ("hash_power_level", "16"),
+        ("hash_is_expanding", "0"),
+    ];
+    let set = [
+        ("num_threads", "2"),
+        ("reqs_per_event", "20"),
+        ("maxconns", "1024"),
+        ("item_size_max", "1048576"),
+        ("tcp_backlog", "1024"),
+        ("evictions", "on"),
+    ];
+    MemcacheEvidence { stats: of(&told, stats), settings: Ok(of(&set, settings)), grown: Ok(grown) }
+}
+
+#[test]
+fn a_good_memcached_has_no_fault_and_a_spoilt_one_every() {
+    let fresh = memcache(&[], &[], Grown { seconds: 1.0, ..Grown::default() });
+    let well = Evidence { memcache: Some(Ok(fresh)), ..good() };
+    let found = examine(&well);
+    assert!(found.iter().all(|finding| finding.level == Level::Ok), "{found:?}");
+    assert!(!found.iter().any(|finding| finding.name == "appendonly"));
+    let stats = [
+        ("version", "1.6.18"),
+        ("conn_yields", "5"),
+        ("listen_disabled_num", "1"),
+        ("bytes", "67000000"),
+        ("limit_maxbytes", "67108864"),
+        ("evictions", "9"),
+        ("hash_is_expanding", "1"),
+    ];
+    let settings = [
+        ("num_threads", "64"),
+        ("maxconns", "60"),
+        ("item_size_max", "1024"),
+        ("tcp_backlog", "16"),
+        ("evictions", "off"),
+    ];
+    let grown = Grown { commands: 5000, evictions: 3, seconds: 1.0 };
+    let load = Load { pipeline: 64, value_bytes: 2000, ..Load::default() };
+    let badly = memcache(&stats, &settings, grown);
+    let badly = Evidence { memcache: Some(Ok(badly)), load, ..spoilt() };
+    let of_server = |f: &&doctor::Finding| f.area == Area::Server || f.name == "accept queue";
+    for finding in examine(&badly).iter().filter(of_server) {
+        assert!(finding.level >= Level::Warn && !finding.mend.is_empty(), "{finding:?}");
+    }
+}
+
+#[test]
+fn connections_that_threads_cannot_share_evenly_are_told() {
+    let of = |connections: u32| {
+        let fresh = memcache(&[], &[("num_threads", "4")], Grown::default());
+        let load = Load { connections, ..Load::default() };
+        let mut evidence = Evidence { memcache: Some(Ok(fresh)), load, ..remote(&good()) };
+        evidence.host.cpu.logical = Some(16);
+        let found = examine(&evidence);
+        let threads = found.into_iter().find(|finding| finding.name == "threads").unwrap();
+        (threads.level, threads.mend)
+    };
+    assert_eq!(of(52).0, Level::Ok);
+    assert_eq!(of(50), (Level::Warn, "-c 52, a multiple of -t 4".to_owned()));
 }
 
 #[test]

@@ -25,7 +25,7 @@ pub use epoll::Epoll;
 pub use scripted::{Delivery, Script, Scripted};
 pub use socket::{Address, ConnectOptions};
 pub use socket2::Socket;
-pub use tls::{Tls, TlsContext, TlsError, TlsHandshake, TlsSettings, TlsStream, Verify};
+pub use tls::{PemFile, Tls, TlsContext, TlsError, TlsHandshake, TlsSettings, TlsStream, Verify};
 #[cfg(target_os = "linux")]
 pub use uring::Uring;
 

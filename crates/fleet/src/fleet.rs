@@ -1,7 +1,7 @@
 //! Clients that have been placed and have said who they are.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use report::client_called;
@@ -42,7 +42,9 @@ pub struct Fleet {
     pub(crate) epoch: Instant,
     /// This process, by which clients on this machine are known.
     pub(crate) ours: Hello,
-    on: On,
+    pub(crate) on: On,
+    /// When silence was looked at last.
+    looked: Instant,
 }
 
 /// One of them.
@@ -97,7 +99,7 @@ impl Fleet {
         let ours = Hello::of_this_process(version);
         let epoch = Instant::now();
         let on = on.clone();
-        let mut fleet = Self { launcher, events, clients, on_loss, epoch, ours, on };
+        let mut fleet = Self { launcher, events, clients, on_loss, epoch, ours, on, looked: epoch };
         fleet.greet(interrupted)?;
         Ok(fleet)
     }
@@ -174,6 +176,10 @@ impl Fleet {
         patience: Duration,
         watched: bool,
     ) -> Option<(usize, Instant, News)> {
+        // Not only when nothing is heard: of many clients one always speaks.
+        if watched && let Some(client) = self.silent(Instant::now()) {
+            return Some((client, Instant::now(), News::Lost));
+        }
         match self.events.recv_timeout(patience.min(LOOK)) {
             Ok(Event { client: Some(client), at, what: Heard::Line(line) }) => {
                 if self.clients[client].lost.is_some() {
@@ -206,16 +212,15 @@ impl Fleet {
                 self.lose(first, why);
                 Some((first, at, News::Lost))
             }
-            Ok(Event { client: None, .. }) | Err(RecvTimeoutError::Disconnected) => None,
-            Err(RecvTimeoutError::Timeout) => {
-                let silent = if watched { self.silent(patience.min(LOOK)) } else { None };
-                silent.map(|client| (client, Instant::now(), News::Lost))
-            }
+            Ok(Event { client: None, .. }) | Err(_) => None,
         }
     }
 
-    /// Adds to everybody's silence; a client whose silence is too long.
-    fn silent(&mut self, passed: Duration) -> Option<usize> {
+    /// Adds what passed since it was looked last to everybody's silence; a client whose silence is too
+    /// long.
+    fn silent(&mut self, now: Instant) -> Option<usize> {
+        let passed = now.saturating_duration_since(self.looked).min(LOOK);
+        self.looked = now;
         for client in self.clients.iter_mut().filter(|c| c.lost.is_none()) {
             client.silent += passed;
         }
@@ -245,5 +250,77 @@ impl Fleet {
     /// Now, on our own clock.
     pub(crate) fn on_clock(&self, at: Instant) -> u64 {
         at.saturating_duration_since(self.epoch).as_nanos() as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::sync::mpsc::Sender;
+
+    use super::*;
+
+    /// A launcher whose clients say what a test has them say.
+    struct Said;
+
+    impl Launcher for Said {
+        fn names(&self) -> Vec<String> {
+            vec![String::new(); 2]
+        }
+
+        fn tell(&mut self, _client: usize, _line: &str) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn cut(&mut self, _client: usize) {}
+    }
+
+    fn fleet() -> (Sender<Event>, Fleet) {
+        let (sender, events) = channel();
+        let epoch = Instant::now();
+        let clients = (0..2).map(|index| Client::new(index, 2, String::new())).collect();
+        let fleet = Fleet {
+            launcher: Box::new(Said),
+            events,
+            clients,
+            on_loss: OnLoss::Stop,
+            epoch,
+            ours: Hello::of_this_process("1"),
+            on: "local:2".parse().unwrap(),
+            looked: epoch,
+        };
+        (sender, fleet)
+    }
+
+    #[test]
+    fn a_silent_client_is_noticed_though_others_speak_all_the_time() {
+        let (says, mut fleet) = fleet();
+        for looks in 0.. {
+            let what = Heard::Line("{\"alive\":1}".to_owned());
+            says.send(Event { client: Some(0), at: Instant::now(), what }).unwrap();
+            // Time passes between two looks, and each finds a line.
+            fleet.looked = Instant::now().checked_sub(Duration::from_millis(50)).unwrap();
+            match fleet.hear(LOOK, true) {
+                None => assert!(looks < 1000, "nobody is missed"),
+                Some((client, _, News::Lost)) => {
+                    assert!(client == 1 && looks > 50, "{client} after {looks}");
+                    break;
+                }
+                Some((_, _, News::Said(_))) => panic!("a sign of life is no news"),
+            }
+        }
+        assert_eq!(fleet.clients[1].lost.as_deref(), Some("it said nothing for 10 s"));
+        assert_eq!(
+            (fleet.clients[0].lost.as_deref(), fleet.clients[0].silent.is_zero()),
+            (None, true)
+        );
+    }
+
+    #[test]
+    fn a_time_in_which_we_were_stopped_is_nobodys_silence() {
+        let (_says, mut fleet) = fleet();
+        let stopped = fleet.epoch + Duration::from_secs(60);
+        assert_eq!(fleet.silent(stopped), None);
+        assert_eq!(fleet.clients[0].silent, LOOK);
     }
 }

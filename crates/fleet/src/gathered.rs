@@ -80,8 +80,12 @@ impl Gathered {
         if lost && fleet.on_loss == OnLoss::GoOn {
             warnings.push(left(&whole, &rows));
         }
-        let clients =
-            Clients { start_skew_us: skew_ns / 1e3, start_skew_bound_us: bound_ns / 1e3, rows };
+        let clients = Clients {
+            on: Some(fleet.on.to_string()),
+            start_skew_us: skew_ns / 1e3,
+            start_skew_bound_us: bound_ns / 1e3,
+            rows,
+        };
         let workers = plan.fleet.workers;
         Ok(Self { measurement, workers, clients, hosts, watched, here, warnings, lost })
     }

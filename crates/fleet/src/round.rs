@@ -211,6 +211,8 @@ impl<'f> Round<'f> {
                 Ok(loaded) if loaded.runs.len() == 1 => {
                     let ending = loaded.runs[0].measurement.ending.clone();
                     part.result = Some(loaded);
+                    // Which says all of it again.
+                    part.partial = Partial::default();
                     self.seconds.ended(client);
                     if matches!(ending, Ending::Failed(_)) {
                         let called = self.fleet.clients[client].called.clone();

@@ -131,6 +131,8 @@ pub struct Client<T> {
     transport: T,
     address: Address,
     reply_patience: Duration,
+    /// Whether a read may end before patience does.
+    reads_briefly: bool,
     inbox: Vec<u8>,
     /// Whether the server has said anything.
     heard: bool,
@@ -213,7 +215,14 @@ impl<T: Read + Write> Client<T> {
     /// A client over a connection that stands. Its reads must end by themselves, with
     /// [`io::ErrorKind::WouldBlock`] or [`io::ErrorKind::TimedOut`], for the patience to hold.
     pub fn over(transport: T, address: Address, reply_patience: Duration) -> Self {
-        Self { transport, address, reply_patience, inbox: Vec::new(), heard: false }
+        Self {
+            transport,
+            address,
+            reply_patience,
+            reads_briefly: false,
+            inbox: Vec::new(),
+            heard: false,
+        }
     }
 
     /// Sends a command and waits for its reply. An error reply is a reply. Push messages of RESP3
@@ -233,6 +242,12 @@ impl<T: Read + Write> Client<T> {
             }
             request.clear();
         }
+    }
+
+    /// Gives the server so long for each answer from now on.
+    pub(crate) fn wait_for(&mut self, reply_patience: Duration) {
+        self.reads_briefly = reply_patience > self.reply_patience;
+        self.reply_patience = reply_patience;
     }
 
     /// Sends bytes, the command of that name in whichever protocol, and waits for what `parse` makes of
@@ -283,6 +298,7 @@ impl<T: Read + Write> Client<T> {
                     self.heard = true;
                 }
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) if late(&e) && self.reads_briefly => {}
                 Err(e) if late(&e) => return Err(silent(address, command)),
                 Err(e) if ended(&e) => return Err(self.closed(command)),
                 Err(e) => return Err(self.broken(e)),
@@ -336,6 +352,11 @@ fn hint(bytes: &[u8]) -> &'static str {
         [b'E', b'R', b'R', b'O', b'R', ..] => "this may be memcached: use --protocol memcache",
         [b'C', b'L', b'I', b'E', b'N', b'T', b'_', ..] => {
             "this may be memcached: use --protocol memcache"
+        }
+        // The settings that an HTTP/2 server begins with: <https://www.rfc-editor.org/rfc/rfc9113#section-6.5>
+        [0, 0, _, 4, 0, ..] => {
+            "it speaks HTTP/2, as the head of a Ray cluster does, whose default port is 6379 too; \
+             check -h and -p"
         }
         [b'H', b'T', b'T', b'P', ..] => "it is a web server; check -h and -p",
         [b'S', b'S', b'H', ..] => "it is an SSH server; check -h and -p",

@@ -11,7 +11,6 @@ use doctor::{Area, Evidence, Finding, Level};
 use crate::execute::{self, End};
 use crate::front::Checkup;
 use crate::server::Server;
-use workload::ProtocolKind;
 
 /// Looks, and prints.
 ///
@@ -26,24 +25,43 @@ pub(crate) fn check(job: &Checkup) -> Result<End> {
         say_in_colour(&lines(&subject, &findings))?;
     }
     let bad = findings.iter().any(|finding| finding.level == Level::Bad);
-    let lost = job.named && evidence.server.is_err();
+    let unasked = evidence.unasked();
+    let lost = job.named && unasked.is_some();
     Ok(if bad || lost { End::Failed } else { End::Complete })
 }
 
 /// The evidence, and what it is about in words.
 fn look(job: &Checkup) -> (Evidence, String) {
     let patience = Duration::from_secs_f64(job.seconds);
-    let reached = Server::reach(&job.target, ProtocolKind::Resp2, job.load.connections)
-        .and_then(|server| server.client(&job.target).map(|client| (server, client)));
+    let load = || job.load.clone();
+    let reached = Server::reach(&job.target, job.protocol, job.load.connections);
+    if job.protocol.is_memcache() {
+        let asked = reached
+            .and_then(|server| server.memcache_client(&job.target).map(|client| (server, client)));
+        return match asked {
+            Ok((server, mut client)) => {
+                let from = Ok((&server.address, &mut client));
+                let evidence = doctor::gather::gather_memcache(from, load(), patience);
+                (evidence, format!("this machine and {}", server.address))
+            }
+            Err(error) => {
+                let from = Err(format!("{error:#}"));
+                let evidence = doctor::gather::gather_memcache(from, load(), patience);
+                (evidence, "this machine".to_owned())
+            }
+        };
+    }
+    let reached =
+        reached.and_then(|server| server.client(&job.target).map(|client| (server, client)));
     match reached {
         Ok((server, mut client)) => {
             let from = Ok((&server.address, &mut client));
-            let evidence = doctor::gather::gather(from, job.load.clone(), patience);
+            let evidence = doctor::gather::gather(from, load(), patience);
             (evidence, format!("this machine and {}", server.address))
         }
         Err(error) => {
             let from = Err::<(&_, &mut host::Client<host::Transport>), _>(format!("{error:#}"));
-            let evidence = doctor::gather::gather(from, job.load.clone(), patience);
+            let evidence = doctor::gather::gather(from, load(), patience);
             (evidence, "this machine".to_owned())
         }
     }
@@ -58,7 +76,7 @@ fn counts(findings: &[Finding]) -> [(Level, usize); 4] {
 /// The machine's answer. Adding fields keeps the number of the schema; anything else raises it.
 fn json(evidence: &Evidence, subject: &str, findings: &[Finding]) -> Result<String> {
     let counts = counts(findings).map(|(level, n)| (level_name(level).to_owned(), n.into()));
-    let server = evidence.server.as_ref().err();
+    let server = evidence.unasked();
     let trips = evidence.round_trips.as_ref().ok().map(|trips| {
         let us = |time: Duration| time.as_secs_f64() * 1e6;
         serde_json::json!({

@@ -18,6 +18,7 @@ use crate::print::{self, Printer};
 use crate::rig::Rig;
 use crate::server::Server;
 use crate::signals;
+use crate::status::Status;
 
 /// How a job ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,6 +57,9 @@ pub(crate) fn execute(job: &Job) -> Result<End> {
 
 fn carry_out(job: &Job) -> Result<End> {
     job.notes.iter().try_for_each(aside::say)?;
+    if !job.greeting.is_empty() {
+        print::text(&job.greeting)?;
+    }
     let Some(first) = job.plans.first() else {
         return Ok(End::Complete);
     };
@@ -197,12 +201,17 @@ fn run_rounds(
                 None => Box::new(Live::new(plan, at as u32 + 1, count as u32, job.output.live)),
             };
             let mut watch = metrics.map(|metrics| metrics.watch(plan));
+            let mut status = job.output.ycsb.as_ref().map(|output| Status::begin(plan, output));
             beside.begin()?;
-            let mut run = rig.run(plan, job.start_at, &mut Both(&mut beside, watch.as_mut()))?;
+            let mut shown = Both(&mut beside, watch.as_mut());
+            let mut run = rig.run(plan, job.start_at, &mut Both(&mut shown, status.as_mut()))?;
             run.repeat = (times > 1).then_some(Repeat { number, of: times });
             failed |= !beside.end(&run)?;
             if let Some(watch) = watch {
                 watch.ended(&run);
+            }
+            if let Some(status) = status {
+                status.ended(&run)?;
             }
             keep.put(at, &run, at + 1 == count)?;
             printer.each(&run)?;

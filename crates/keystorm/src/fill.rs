@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Result, bail};
 use measure::Ending;
-use report::Persona;
+use report::{Persona, Run};
 use workload::{Plan, PlanParts};
 
 use crate::aside::say;
@@ -47,16 +47,9 @@ pub(crate) fn fill(rig: &Rig<'_>, plan: &Plan) -> Result<()> {
             continue;
         }
         let fill = parts.build()?;
-        let mut live = Live::new(&fill, 1, 1, Some(Persona::Ours));
-        let run = rig.run_without_probe(&fill, None, None, &mut live)?;
-        live.clear();
-        let measured = &run.measurement;
-        match &measured.ending {
-            Ending::Failed(why) => bail!("--fill: {why}"),
-            Ending::Interrupted => return Ok(()),
-            Ending::Complete => {}
-        }
+        let Some(run) = written(rig, &fill, "--fill")? else { return Ok(()) };
         if rig.tells {
+            let measured = &run.measurement;
             let keys = fill.keys.range.unwrap_or(1);
             let (mb, s) = (
                 measured.total.connections.bytes_out as f64 / 1e6,
@@ -66,4 +59,27 @@ pub(crate) fn fill(rig: &Rig<'_>, plan: &Plan) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Writes what a test of memcached's suite must find, every time: the test before may have changed it.
+///
+/// # Errors
+/// As [`fill`].
+pub(crate) fn prepare(rig: &Rig<'_>, plan: &Plan) -> Result<()> {
+    for parts in plan.prepared_by() {
+        written(rig, &parts.build()?, "storing what the test needs")?;
+    }
+    Ok(())
+}
+
+/// Carries out a plan that writes; `None` if somebody interrupted it.
+fn written(rig: &Rig<'_>, plan: &Plan, what: &str) -> Result<Option<Run>> {
+    let mut live = Live::new(plan, 1, 1, Some(Persona::Ours));
+    let run = rig.run_without_probe(plan, None, None, &mut live)?;
+    live.clear();
+    match &run.measurement.ending {
+        Ending::Failed(why) => bail!("{what}: {why}"),
+        Ending::Interrupted => Ok(None),
+        Ending::Complete => Ok(Some(run)),
+    }
 }

@@ -49,10 +49,11 @@ pub(crate) fn hold() -> Result<End> {
     thread::Builder::new().name("listen".into()).spawn(move || {
         let fault = listen(epoch, &listening, &shares, &stop);
         stop.store(true, Ordering::Relaxed);
-        drop(shares);
         if let Err(error) = fault {
             listening.say(&Said::Failed(error.to_string()));
         }
+        // Without shares to come the program ends: only now that what was wrong has been said.
+        drop(shares);
         thread::sleep(FAREWELL);
         // Whatever holds it up, the load has been stopped; what is left is of no use to anybody.
         process::exit(1);

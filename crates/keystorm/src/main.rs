@@ -13,6 +13,7 @@ mod cpus;
 mod execute;
 mod fill;
 mod front;
+mod handbook;
 mod hold;
 mod http;
 mod keep;
@@ -21,6 +22,7 @@ mod live;
 mod metrics;
 mod print;
 mod probe;
+mod rendered;
 mod reported;
 mod rig;
 mod saved;
@@ -29,6 +31,8 @@ mod serve;
 mod server;
 mod server_clock;
 mod signals;
+mod status;
+mod tls;
 
 use std::process::ExitCode;
 
@@ -54,6 +58,8 @@ fn main() -> ExitCode {
     }
     let outcome = match front::parse(&called_as, args) {
         Ok(Intent::Say(text)) => execute::say(&text),
+        Ok(Intent::Read(page)) => handbook::read(page),
+        Ok(Intent::Write(dir, files)) => handbook::write(&dir, &files),
         Ok(Intent::Run(job)) => execute::execute(&job),
         Ok(Intent::Sink(job)) => serve::serve(&job),
         Ok(Intent::Show(job)) => saved::show(&job),

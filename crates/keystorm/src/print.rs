@@ -2,9 +2,10 @@
 //!
 //! One way for runs that have just ended and for those that were saved, so that both read the same.
 
-use std::io::{self, Stdout, Write};
+use std::fs::File;
+use std::io::{self, Write};
 
-use anyhow::{Result, anyhow};
+use anyhow::{Context, Result, anyhow};
 use measure::Ending;
 use report::{Format, Gathering, Persona, Repeats, Run, Summary};
 use workload::ReadFrom;
@@ -23,7 +24,7 @@ pub(crate) struct Printer<'a> {
     verdicts: report::Aside,
     /// Runs of one plan, until all of them are there.
     gathering: Gathering,
-    out: Stdout,
+    out: Box<dyn Write>,
 }
 
 impl<'a> Printer<'a> {
@@ -31,7 +32,14 @@ impl<'a> Printer<'a> {
     pub(crate) fn begin(output: &Output, asides: &'a Asides) -> Result<Self> {
         let (suite, persona) = (output.options.suite, output.options.persona);
         let csv = output.format == "csv";
-        let (format, out) = (output.format(), io::stdout());
+        let format = output.format();
+        let out: Box<dyn Write> =
+            match &output.to {
+                None => Box::new(io::stdout()),
+                Some(path) => Box::new(File::create(path).with_context(|| {
+                    format!("the report: {}: cannot be written", path.display())
+                })?),
+            };
         let (gathering, verdicts) = (Gathering::default(), report::Aside::default());
         let mut printer = Self { format, suite, csv, persona, asides, verdicts, gathering, out };
         written(printer.format.begin(&mut printer.out))?;
@@ -121,7 +129,9 @@ pub(crate) fn cluster_nodes(
         (Persona::Valkey, ReadFrom::Replicas) => ("replica", of(false).collect()),
         (Persona::Valkey, ReadFrom::All) => ("cluster", of(true).chain(of(false)).collect()),
         (Persona::Valkey, ReadFrom::Masters) => ("primary", of(true).collect()),
-        (Persona::Ours | Persona::Redis | Persona::Memtier, _) => ("master", of(true).collect()),
+        (Persona::Ours | Persona::Redis | Persona::Memtier | Persona::Ycsb, _) => {
+            ("master", of(true).collect())
+        }
     };
     if server.nodes.is_empty() {
         return String::new();
@@ -132,7 +142,7 @@ pub(crate) fn cluster_nodes(
         text += &match (persona, node.master) {
             (Persona::Valkey, true) => format!("Node {number}(Primary): {name}\n"),
             (Persona::Valkey, false) => format!("Node {number}(Replica): {name}\n"),
-            (Persona::Ours | Persona::Redis | Persona::Memtier, _) => {
+            (Persona::Ours | Persona::Redis | Persona::Memtier | Persona::Ycsb, _) => {
                 format!("Master {number}: {name}\n")
             }
         };

@@ -19,7 +19,7 @@ use workload::{Endpoint, Plan, PlanParts, ProtocolKind, Target};
 use crate::front::Several;
 use crate::probe;
 
-use crate::fill::{Filled, fill};
+use crate::fill::{Filled, fill, prepare};
 use crate::server::Server;
 use crate::server_clock::ServerClock;
 
@@ -33,8 +33,9 @@ pub(crate) struct Rig<'r> {
     connections: u32,
     machine: &'static HostFacts,
     interrupted: &'r AtomicBool,
-    /// The clients that put on the load, if this process does not.
-    fleet: Option<Mutex<Fleet>>,
+    /// The clients that put on the load, if this process does not. Rigs that are used in turn share
+    /// them: what a launcher has to give may be enough for one set.
+    fleet: Option<Arc<Mutex<Fleet>>>,
     /// Whether the server is looked at once a second while load runs.
     pub(crate) sample: bool,
     /// What the server was filled with, and whether that is told.
@@ -63,8 +64,19 @@ impl<'r> Rig<'r> {
         let gather = |Several { on, on_loss }: &Several| {
             Fleet::gather(on, env!("CARGO_PKG_VERSION"), *on_loss, interrupted)
         };
-        let machine = machine();
-        let fleet = several.map(gather).transpose()?.map(Mutex::new);
+        // Before the clients are a load on it.
+        machine();
+        let fleet = several.map(gather).transpose()?.map(|fleet| Arc::new(Mutex::new(fleet)));
+        Self::over(fleet, target, protocol, connections, interrupted)
+    }
+
+    fn over(
+        fleet: Option<Arc<Mutex<Fleet>>>,
+        target: &Target,
+        protocol: ProtocolKind,
+        connections: u32,
+        interrupted: &'r AtomicBool,
+    ) -> Result<Self> {
         if fleet.is_none() {
             host::allow_open_files(u64::from(connections), OTHER_FILES)?;
             host::check_sources(&target.sources)?;
@@ -73,7 +85,7 @@ impl<'r> Rig<'r> {
         Ok(Self {
             server,
             connections,
-            machine,
+            machine: machine(),
             interrupted,
             fleet,
             sample: false,
@@ -95,21 +107,24 @@ impl<'r> Rig<'r> {
         several: Option<&Several>,
         interrupted: &'r AtomicBool,
     ) -> Result<Self> {
-        let too_many = |count: u32| {
-            Unfit(format!(
-                "--on: {count} clients cannot share -c {connections} connections; raise -c to {count}, or \
-             take fewer clients"
-            ))
-        };
-        let count = several.and_then(|several| several.on.count());
-        if let Some(count) = count.filter(|count| *count > connections) {
-            return Err(too_many(count).into());
-        }
+        share(several.and_then(|several| several.on.count()), connections)?;
         let rig = Self::reach(target, protocol, connections, several, interrupted)?;
-        match rig.clients().filter(|count| *count > connections) {
-            Some(count) => Err(too_many(count).into()),
-            None => Ok(rig),
-        }
+        share(rig.clients(), connections)?;
+        Ok(rig)
+    }
+
+    /// The same of another server, with the clients of this one. The two are used in turn.
+    ///
+    /// # Errors
+    /// As above.
+    pub(crate) fn reach_beside(
+        &self,
+        target: &Target,
+        protocol: ProtocolKind,
+        connections: u32,
+    ) -> Result<Self> {
+        share(self.clients(), connections)?;
+        Self::over(self.fleet.clone(), target, protocol, connections, self.interrupted)
     }
 
     /// How many clients put on the load, if they are several.
@@ -156,7 +171,10 @@ impl<'r> Rig<'r> {
         observer: &mut dyn Observer,
     ) -> Result<Run> {
         fill(self, plan)?;
-        self.server.prepare(plan)?;
+        match plan.protocol.is_memcache() {
+            true => prepare(self, plan)?,
+            false => self.server.prepare(plan)?,
+        }
         let Some(rate_per_s) = self.probe else {
             return self.run_without_probe(plan, start_at, None, observer);
         };
@@ -279,7 +297,7 @@ impl<'r> Rig<'r> {
         interrupted: &AtomicBool,
         observer: &mut dyn Observer,
     ) -> Result<Measurement> {
-        self.server.with_cluster(plan, |cluster| {
+        self.server.with_several(plan, |several| {
             let load = runner::Job {
                 plan,
                 address: &self.server.address_now(),
@@ -287,7 +305,7 @@ impl<'r> Rig<'r> {
                 tls: self.server.tls.as_ref(),
                 local_ports: host::local_ports(),
                 start,
-                cluster,
+                several,
                 interrupted,
             };
             let run = runner::run(&load, observer);
@@ -295,7 +313,8 @@ impl<'r> Rig<'r> {
         })
     }
 
-    fn run_of(&self, plan: Plan, measurement: Measurement, watched: Watched) -> Run {
+    /// The run that a measurement is, with what follows from it.
+    pub(crate) fn run_of(&self, plan: Plan, measurement: Measurement, watched: Watched) -> Run {
         let facts = self.server.facts.clone();
         let version = env!("CARGO_PKG_VERSION").to_owned();
         let mut run = Run::new(plan, measurement, facts, version, watched);
@@ -304,9 +323,12 @@ impl<'r> Rig<'r> {
     }
 
     /// The plan for clients of ours: a server that was started for the run is to them one that is
-    /// there.
+    /// there, and files that are here come with it.
     fn reached(&self, plan: &Plan) -> Result<Plan> {
         let mut parts: PlanParts = (**plan).clone();
+        if let Some(tls) = &mut parts.target.tls {
+            tls.files = Some(crate::tls::files(tls)?);
+        }
         if matches!(parts.target.endpoint, Endpoint::Spawned { .. }) {
             parts.target.endpoint = match &self.server.address {
                 host::Address::Tcp(address) => {
@@ -355,6 +377,17 @@ impl<'r> Rig<'r> {
         found.retain(|finding| finding.level == doctor::Level::Bad);
         let told = |f: &doctor::Finding| format!("{}: {}; see keystorm doctor", f.name, f.seen);
         found.iter().map(told).collect()
+    }
+}
+
+/// Refuses connections that are too few for each client to have one.
+fn share(clients: Option<u32>, connections: u32) -> Result<(), Unfit> {
+    match clients.filter(|count| *count > connections) {
+        Some(count) => Err(Unfit(format!(
+            "--on: {count} clients cannot share -c {connections} connections; raise -c to {count}, or \
+             take fewer clients"
+        ))),
+        None => Ok(()),
     }
 }
 

@@ -3,7 +3,7 @@
 //! To be stopped is how a server ends well, so Ctrl-C is no failure here: the exit code is 0.
 
 use anyhow::{Context, Result, anyhow};
-use sink::{EngineChoice, Listener, Replies};
+use sink::{EngineChoice, Listener, MemcacheReplies, Replies};
 
 use crate::aside;
 use crate::cpus;
@@ -32,8 +32,14 @@ pub(crate) fn serve(job: &SinkJob) -> Result<End> {
         "keystorm sink listens on {places} (engine {name}). It answers and stores nothing: what \
          is measured here is the client. Ctrl-C ends it.\n"
     ))?;
-    let replies = Replies::new(job.bulk);
-    let served = engine.serve(&listeners, job.connections, &replies, &stop).context("serving")?;
+    let served = match job.memcache {
+        true => {
+            let replies = MemcacheReplies::new(job.bulk);
+            engine.serve(&listeners, job.connections, &replies, &stop)
+        }
+        false => engine.serve(&listeners, job.connections, &Replies::new(job.bulk), &stop),
+    };
+    let served = served.context("serving")?;
     let (requests, connections) = (served.requests, served.connections);
     say(&format!("Answered {requests} requests on {connections} connections.\n"))
 }

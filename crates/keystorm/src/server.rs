@@ -3,16 +3,17 @@
 use std::net::{SocketAddr, ToSocketAddrs};
 
 use anyhow::{Context, Result, anyhow, bail};
-use engine::{TlsContext, TlsSettings};
+use engine::TlsContext;
 use host::{
     Listen, Login, NodeFacts, ProbeError, ServerFacts, Spawn, SpawnKind, SpawnedServer, Subject,
     Watch,
 };
-use runner::ClusterJob;
+use runner::{ClusterJob, RingJob, RingServer, Several};
 use wire::cluster::{Role, Topology};
-use workload::{Credentials, Endpoint, Plan, ProtocolKind, Target, TlsOptions, Verify};
+use workload::{Credentials, Endpoint, Plan, ProtocolKind, Target};
 
 use crate::sentinel::Sentinels;
+use crate::tls;
 
 /// A server that has answered. One that was started for the run ends with this.
 pub(crate) struct Server {
@@ -21,6 +22,8 @@ pub(crate) struct Server {
     /// What every connection to it speaks TLS by, if it does.
     pub(crate) tls: Option<TlsContext>,
     pub(crate) cluster: Option<Topology>,
+    /// All servers, where several share out keys; `address` is the first.
+    ring: Vec<RingServer>,
     protocol: ProtocolKind,
     spawned: Option<SpawnedServer>,
     sentinels: Option<Sentinels>,
@@ -31,11 +34,19 @@ impl Server {
     /// `connections` is how many the load will open.
     pub(crate) fn reach(target: &Target, protocol: ProtocolKind, connections: u32) -> Result<Self> {
         // Before anything is started, so that a wrong file is told at once.
-        let tls = target.tls.as_ref().map(|options| tls(options, &target.endpoint)).transpose()?;
+        let tls = target
+            .tls
+            .as_ref()
+            .map(|options| tls::context(options, &target.endpoint))
+            .transpose()?;
+        if let Some((servers, _)) = target.ring() {
+            return Self::reach_all(target, servers, protocol, tls);
+        }
         let mut sentinels = None;
         let (addresses, spawned) = match &target.endpoint {
-            Endpoint::Unix(path) => (vec![host::Address::Unix(path.clone())], None),
-            Endpoint::Tcp { host, port } => (resolve(host, *port)?, None),
+            Endpoint::Unix(_) | Endpoint::Tcp { .. } | Endpoint::Ring { .. } => {
+                (resolve(&target.endpoint)?, None)
+            }
             Endpoint::Sentinel { sentinels: hosts, name } => {
                 let asked = sentinels.insert(Sentinels::new(hosts, name, target));
                 (vec![asked.primary().map_err(anyhow::Error::msg)?], None)
@@ -47,21 +58,40 @@ impl Server {
                 (vec![spawned.address().clone()], Some(spawned))
             }
         };
-        let tls = tls.map(|tls| named(tls, &target.endpoint, &addresses));
+        let tls = tls.map(|known| tls::named(known, &target.endpoint, &addresses));
         let login = login(target, tls.as_ref());
-        // A name may stand for several addresses, of which the first that answers is used.
-        let mut failure = anyhow!("{} stands for no address", target.endpoint);
-        for address in addresses {
-            match look(&address, login, protocol) {
-                Ok(mut facts) => {
-                    let cluster = target.cluster.map(|_| discover(&address, login, &mut facts));
-                    let cluster = cluster.transpose()?;
-                    return Ok(Self { address, facts, tls, cluster, protocol, spawned, sentinels });
-                }
-                Err(error) => failure = error.into(),
-            }
+        let (address, mut facts) =
+            first_that_answers(&target.endpoint, addresses, login, protocol)?;
+        let cluster = target.cluster.map(|_| discover(&address, login, &mut facts)).transpose()?;
+        let ring = Vec::new();
+        Ok(Self { address, facts, tls, cluster, ring, protocol, spawned, sentinels })
+    }
+
+    /// Finds several servers that share out keys. The facts are those of the first.
+    fn reach_all(
+        target: &Target,
+        servers: &[Endpoint],
+        protocol: ProtocolKind,
+        mut tls: Option<TlsContext>,
+    ) -> Result<Self> {
+        let mut found = Vec::new();
+        for server in servers {
+            let addresses = resolve(server)?;
+            tls = tls.map(|known| tls::named(known, server, &addresses));
+            found.push(addresses);
         }
-        Err(failure)
+        let login = login(target, tls.as_ref());
+        let (mut ring, mut facts) = (Vec::new(), None);
+        for (server, addresses) in servers.iter().zip(found) {
+            let (address, seen) = first_that_answers(server, addresses, login, protocol)?;
+            facts.get_or_insert(seen);
+            ring.push(RingServer { known_as: known_as(server), address });
+        }
+        let address = ring.first().map(|server| server.address.clone());
+        let address = address.context("-h: no server is named")?;
+        let facts = facts.unwrap_or_default();
+        let (cluster, spawned, sentinels) = (None, None, None);
+        Ok(Self { address, facts, tls, cluster, ring, protocol, spawned, sentinels })
     }
 
     /// Ends it if it was started for the run, and says whether it was.
@@ -77,6 +107,11 @@ impl Server {
     /// Whether it was started for the run.
     pub(crate) fn is_own(&self) -> bool {
         self.spawned.is_some()
+    }
+
+    /// How it was started, if it was started for the run, without passwords.
+    pub(crate) fn command_line(&self) -> Option<String> {
+        Some(shell_words::join(self.spawned.as_ref()?.command_line()))
     }
 
     /// Who knows where the server is when it has moved.
@@ -133,6 +168,14 @@ impl Server {
         Ok(host::log_in(&self.address, login(target, self.tls.as_ref()))?)
     }
 
+    /// The same to a memcached.
+    pub(crate) fn memcache_client(
+        &self,
+        target: &Target,
+    ) -> Result<host::memcache::MemcacheClient> {
+        Ok(host::memcache::log_in(&self.address, login(target, self.tls.as_ref()), self.protocol)?)
+    }
+
     /// A connection to each master that the cluster has now; `None` without a cluster.
     pub(crate) fn master_clients(
         &self,
@@ -149,23 +192,30 @@ impl Server {
         Ok(Some(clients?))
     }
 
-    /// Where each command of a plan has its key, and how the cluster is looked at again while it
-    /// runs; `None` without a cluster.
-    pub(crate) fn with_cluster<T>(
+    /// Where servers are several: who they are, and on a cluster where each command of a plan has its
+    /// key, and how the cluster is looked at again while it runs.
+    pub(crate) fn with_several<T>(
         &self,
         plan: &Plan,
-        run: impl FnOnce(Option<ClusterJob<'_>>) -> Result<T>,
+        run: impl FnOnce(Option<Several<'_>>) -> Result<T>,
     ) -> Result<T> {
+        if let Some((_, hash)) = plan.target.ring() {
+            return run(Some(Several::Ring(RingJob { servers: &self.ring, hash })));
+        }
         let Some(topology) = &self.cluster else { return run(None) };
         let login = login(&plan.target, self.tls.as_ref());
         let routings = host::cluster::routings(plan, &self.address, login)?;
         let refresh =
             |nodes: &[SocketAddr]| host::cluster::refresh(nodes, login, login.tls.is_some());
-        run(Some(ClusterJob { topology, routings: &routings, refresh: &refresh }))
+        let job = ClusterJob { topology, routings: &routings, refresh: &refresh };
+        run(Some(Several::Cluster(job)))
     }
 
     /// The addresses of all nodes, masters first; of the server itself without a cluster.
     fn addresses(&self) -> Vec<host::Address> {
+        if !self.ring.is_empty() {
+            return self.ring.iter().map(|server| server.address.clone()).collect();
+        }
         let Some(topology) = &self.cluster else { return vec![self.address_now()] };
         topology.nodes.iter().filter_map(|node| node.address).map(host::Address::Tcp).collect()
     }
@@ -182,12 +232,6 @@ impl Server {
         let (target, commands) = (&plan.target, &plan.setup);
         if commands.is_empty() {
             return Ok(());
-        }
-        if self.protocol.is_memcache() {
-            let login = login(target, self.tls.as_ref());
-            let mut client = host::memcache::log_in(&self.address, login, self.protocol)?;
-            let filled = host::memcache::fill(&mut client, plan);
-            return filled.map_err(|why| anyhow!("filling {} for the test: {why}", self.address));
         }
         // On a cluster every master needs what is loaded into one of them.
         let masters = self.masters();
@@ -255,56 +299,40 @@ fn login<'t>(target: &'t Target, tls: Option<&'t TlsContext>) -> Login<'t> {
     }
 }
 
-/// Reads what TLS needs.
-fn tls(options: &TlsOptions, endpoint: &Endpoint) -> Result<TlsContext> {
-    let TlsOptions {
-        sni,
-        verify,
-        cacert,
-        cacertdir,
-        cert,
-        key,
-        ciphers,
-        ciphersuites,
-        groups,
-        resume,
-    } = options.clone();
-    let host = match endpoint {
-        Endpoint::Tcp { host, .. } => Some(host.clone()),
-        Endpoint::Unix(_) | Endpoint::Sentinel { .. } | Endpoint::Spawned { .. } => None,
-    };
-    let verify = match verify {
-        Verify::Host => engine::Verify::Host,
-        Verify::Chain => engine::Verify::Chain,
-        Verify::Nothing => engine::Verify::Nothing,
-    };
-    Ok(TlsContext::new(&TlsSettings {
-        host,
-        sni,
-        verify,
-        cacert,
-        cacertdir,
-        cert,
-        key,
-        ciphers,
-        ciphersuites,
-        groups,
-        resume,
-    })?)
+/// The first of these addresses of a server that answers, and what is there: a name may stand for
+/// several.
+fn first_that_answers(
+    server: &Endpoint,
+    addresses: Vec<host::Address>,
+    login: Login<'_>,
+    protocol: ProtocolKind,
+) -> Result<(host::Address, ServerFacts)> {
+    let mut failure = anyhow!("{server} stands for no address");
+    for address in addresses {
+        match look(&address, login, protocol) {
+            Ok(facts) => return Ok((address, facts)),
+            Err(error) => failure = error.into(),
+        }
+    }
+    Err(failure)
 }
 
-/// The addresses that were found for a host go by its name.
-fn named(tls: TlsContext, endpoint: &Endpoint, addresses: &[host::Address]) -> TlsContext {
-    let Endpoint::Tcp { host, .. } = endpoint else { return tls };
-    let ips = addresses.iter().filter_map(|address| match address {
-        host::Address::Tcp(address) => Some(address.ip()),
-        host::Address::Unix(_) => None,
-    });
-    tls.knowing(ips.map(|ip| (ip, host.clone())))
+/// What clients call a server when they share out keys.
+fn known_as(server: &Endpoint) -> (String, u16) {
+    match server {
+        Endpoint::Tcp { host, port } => (host.clone(), *port),
+        other => (other.to_string(), 0),
+    }
 }
 
-fn resolve(host: &str, port: u16) -> Result<Vec<host::Address>> {
-    let found = (host, port).to_socket_addrs();
+/// The addresses of a server that is somewhere.
+fn resolve(server: &Endpoint) -> Result<Vec<host::Address>> {
+    let (host, port) = match server {
+        Endpoint::Tcp { host, port } => (host, *port),
+        Endpoint::Unix(path) => return Ok(vec![host::Address::Unix(path.clone())]),
+        _ => return Ok(Vec::new()),
+    };
+    let found = (host.as_str(), port).to_socket_addrs();
     let addresses: Vec<_> = found
         .map_err(|e| anyhow!("Could not find the host {host:?}: {e}. Check -h"))?
         .map(host::Address::Tcp)

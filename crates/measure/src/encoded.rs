@@ -8,13 +8,12 @@
 use std::io::Read;
 
 use flate2::read::ZlibDecoder;
-use hdrhistogram::Histogram;
-use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
+use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
 use thiserror::Error;
 
 use crate::Latency;
 use crate::histogram::Buckets;
-use crate::sparse::Sparse;
+use crate::sparse::{Sparse, Widths};
 
 /// A [`Latency`] as bytes, with what the bytes do not hold exactly.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,6 +41,9 @@ const PLAIN_BYTES_MAX: u64 = 64 << 20;
 /// The fixed part before the counts.
 const HEADER_BYTES: usize = 40;
 const COMPRESSED_COOKIE: u32 = 0x1c84_9314;
+const PLAIN_COOKIE: u32 = 0x1c84_9313;
+/// Most bytes of one count.
+const COUNT_BYTES_MAX: usize = 9;
 
 impl EncodedLatency {
     /// Encodes a histogram.
@@ -67,14 +69,11 @@ impl EncodedLatency {
     /// # Errors
     /// The bytes are not of the format, or they and the exact figures contradict each other.
     pub fn decode(&self) -> Result<Latency, CodecError> {
-        let plain = inflate(&self.buckets)?;
-        let buckets: Histogram<u64> = Deserializer::new()
-            .deserialize(&mut plain.as_slice())
-            .map_err(|e| CodecError(format!("a histogram cannot be decoded: {e}")))?;
-        self.check(&buckets)?;
+        let (digits, held) = filled(&inflate(&self.buckets)?)?;
+        self.check(digits, &held)?;
         let empty = self.count == 0;
         Ok(Latency {
-            buckets: Buckets::Sparse(Sparse::of(&buckets)),
+            buckets: Buckets::Sparse(Sparse::of_held(digits, self.count, held)),
             sum_ns: self.sum_ns,
             min_ns: if empty { u64::MAX } else { self.min_ns },
             max_ns: self.max_ns,
@@ -82,19 +81,22 @@ impl EncodedLatency {
     }
 
     /// Whether the exact figures are of these buckets.
-    fn check(&self, buckets: &Histogram<u64>) -> Result<(), CodecError> {
+    fn check(&self, digits: u8, held: &[(u64, u64)]) -> Result<(), CodecError> {
         let Self { count, sum_ns, min_ns, max_ns, .. } = *self;
         let times = |ns: u64| u128::from(ns) * u128::from(count);
-        let ends_agree = if count == 0 {
-            (min_ns, max_ns) == (0, 0)
-        } else {
-            min_ns <= max_ns
-                && max_ns <= u64::MAX / 2
-                && buckets.equivalent(min_ns.max(1), buckets.min_nz())
-                && buckets.equivalent(max_ns.max(1), buckets.max())
+        let counted = held.iter().try_fold(0u64, |sum, (_, count)| sum.checked_add(*count));
+        let widths = Widths::of(digits);
+        let ends_agree = match (held.first(), held.last()) {
+            (Some(first), Some(last)) => {
+                min_ns <= max_ns
+                    && max_ns <= u64::MAX / 2
+                    && widths.highest(min_ns.max(1)) == first.0
+                    && widths.highest(max_ns.max(1)) == last.0
+            }
+            _ => (min_ns, max_ns) == (0, 0),
         };
         let sum_agrees = (times(min_ns)..=times(max_ns)).contains(&sum_ns);
-        if buckets.len() == count && ends_agree && sum_agrees {
+        if counted == Some(count) && ends_agree && sum_agrees {
             Ok(())
         } else {
             Err(CodecError("a histogram and its exact figures contradict each other".to_owned()))
@@ -102,19 +104,72 @@ impl EncodedLatency {
     }
 }
 
-/// The bytes behind the compression, after a look at all that the library takes on trust: it makes
-/// room for as much as the bytes claim.
-fn inflate(bytes: &[u8]) -> Result<Vec<u8>, CodecError> {
-    let fault = |what: &str| CodecError(format!("a histogram cannot be decoded: {what}"));
-    let number = |bytes: &[u8], at: usize| -> Option<u32> {
-        Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
+fn fault(what: impl std::fmt::Display) -> CodecError {
+    CodecError(format!("a histogram cannot be decoded: {what}"))
+}
+
+/// The number of four bytes there.
+fn number(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
+}
+
+/// The digits of a histogram and its buckets that hold something, from the plain bytes.
+///
+/// The library reads the same into all buckets, a quarter of a megabyte of which next to nothing is
+/// filled: a coordinator, which reads some hundred histograms a second, would do little else.
+fn filled(plain: &[u8]) -> Result<(u8, Vec<(u64, u64)>), CodecError> {
+    // Behind the precision stand the least and the greatest value, and a factor.
+    let plainly = number(plain, 8) == Some(0) && plain.get(32..40) == Some(&1f64.to_be_bytes()[..]);
+    if number(plain, 0) != Some(PLAIN_COOKIE) || !plainly {
+        return Err(fault("it is not in the V2 format of HdrHistogram"));
+    }
+    // The least value that is told from others is 1 ns in every histogram of ours.
+    let unit = plain.get(16..24) == Some(&1u64.to_be_bytes()[..]);
+    let digits = number(plain, 12).and_then(|digits| u8::try_from(digits).ok());
+    let Some(digits) = digits.filter(|digits| unit && (1..=5).contains(digits)) else {
+        return Err(fault("its unit or its precision is not one of keystorm's"));
     };
+    let widths = Widths::of(digits);
+    let mut held = Vec::new();
+    let (mut bytes, mut bucket) = (plain.get(HEADER_BYTES..).unwrap_or_default(), 0u64);
+    while !bytes.is_empty() {
+        // Below 0: so many buckets in which there is nothing.
+        let count = zigzag(&mut bytes).ok_or_else(|| fault("a count is cut short"))?;
+        let passed = if count < 0 { count.unsigned_abs() } else { 1 };
+        if count > 0 {
+            let highest =
+                widths.highest_of(bucket).ok_or_else(|| fault("it has too many counts"))?;
+            held.push((highest, count.unsigned_abs()));
+        }
+        bucket = bucket.saturating_add(passed);
+    }
+    Ok((digits, held))
+}
+
+/// Takes a number off: seven bits a byte, the lowest first, the ninth byte whole, and the sign in the
+/// lowest bit of all.
+fn zigzag(bytes: &mut &[u8]) -> Option<i64> {
+    let mut value = 0u64;
+    for at in 0..COUNT_BYTES_MAX {
+        let byte = u64::from(*bytes.get(at)?);
+        let last = at + 1 == COUNT_BYTES_MAX;
+        value |= (if last { byte } else { byte & 0x7f }) << (7 * at);
+        if last || byte & 0x80 == 0 {
+            *bytes = &bytes[at + 1..];
+            break;
+        }
+    }
+    Some((value >> 1) as i64 ^ -((value & 1) as i64))
+}
+
+/// The bytes behind the compression, no more than a histogram of ours can have.
+fn inflate(bytes: &[u8]) -> Result<Vec<u8>, CodecError> {
     if number(bytes, 0) != Some(COMPRESSED_COOKIE) || bytes.len() < 8 {
         return Err(fault("it is not in the compressed V2 format of HdrHistogram"));
     }
     let mut plain = Vec::new();
     let read = ZlibDecoder::new(&bytes[8..]).take(PLAIN_BYTES_MAX + 1).read_to_end(&mut plain);
-    read.map_err(|e| fault(&e.to_string()))?;
+    read.map_err(fault)?;
     if plain.len() as u64 > PLAIN_BYTES_MAX {
         return Err(fault("it is too large"));
     }
@@ -122,21 +177,14 @@ fn inflate(bytes: &[u8]) -> Result<Vec<u8>, CodecError> {
     if number(&plain, 4) != u32::try_from(counts).ok() {
         return Err(fault("it is not as long as it says"));
     }
-    // The least value that is told from others is 1 ns in every histogram of ours.
-    let unit = plain.get(16..24) == Some(&1u64.to_be_bytes()[..]);
-    if !unit || !(1..=5).contains(&number(&plain, 12).unwrap_or_default()) {
-        return Err(fault("its unit or its precision is not one of keystorm's"));
-    }
-    // The one number whose negative is no number.
-    if plain[HEADER_BYTES..].windows(9).any(|run| run == [0xff; 9]) {
-        return Err(fault("a count is absurd"));
-    }
     Ok(plain)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hdrhistogram::Histogram;
+    use hdrhistogram::serialization::Deserializer;
     use proptest::prelude::*;
 
     fn of(precision: u8, values: &[u64]) -> Latency {
@@ -161,6 +209,20 @@ mod tests {
             let decoded = encoded.decode().unwrap();
             prop_assert_eq!(all(&decoded), all(&latency));
             prop_assert_eq!(EncodedLatency::of(&decoded).unwrap(), encoded);
+        }
+
+        #[test]
+        fn the_library_reads_the_same(
+            values in prop::collection::vec(0u64..u64::MAX / 2, 0..60),
+            usual in prop::collection::vec(0u64..10_000_000, 0..60),
+            precision in 1u8..=5,
+        ) {
+            let encoded = EncodedLatency::of(&of(precision, &[values, usual].concat())).unwrap();
+            let mut buckets = &encoded.buckets[..];
+            let read: Histogram<u64> = Deserializer::new().deserialize(&mut buckets).unwrap();
+            let plain = inflate(&encoded.buckets).unwrap();
+            let held: Vec<(u64, u64)> = crate::sparse::held(&read).collect();
+            prop_assert_eq!(filled(&plain).unwrap(), (precision, held));
         }
 
         #[test]
@@ -213,12 +275,17 @@ mod tests {
         assert!(said(|p| p.truncate(20)).contains("cut short"));
         assert!(said(|p| p[15] = 9).contains("precision"));
         assert!(said(|p| p[23] = 2).contains("unit"));
-        let absurd = |p: &mut Vec<u8>| {
-            p.extend([0xff; 9]);
+        assert!(said(|p| p[3] = 0).contains("V2 format"));
+        let more = |p: &mut Vec<u8>, bytes: &[u8]| {
+            p.extend(bytes);
             let counts = (p.len() - HEADER_BYTES) as u32;
             p[4..8].copy_from_slice(&counts.to_be_bytes());
         };
-        assert!(said(absurd).contains("absurd"));
+        // The number whose negative is none, twice, and a count behind all buckets.
+        let absurd = with_plain(|p| more(p, &[&[0xff; 18][..], &[2]].concat())).unwrap_err();
+        assert!(absurd.to_string().contains("too many counts"), "{absurd}");
+        let cut = with_plain(|p| more(p, &[0x80])).unwrap_err();
+        assert!(cut.to_string().contains("cut short"), "{cut}");
         assert!(said(|p| p.resize(PLAIN_BYTES_MAX as usize + 1, 0)).contains("too large"));
     }
 

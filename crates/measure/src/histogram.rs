@@ -211,7 +211,8 @@ mod tests {
         ) {
             let sparse = |values: &[u64]| {
                 let mut latency = of(values);
-                latency.buckets = Buckets::Sparse(Sparse::of(&latency.histogram()));
+                let held = crate::sparse::held(&latency.histogram()).collect();
+                latency.buckets = Buckets::Sparse(Sparse::of_held(3, latency.count(), held));
                 latency
             };
             let whole = of(&[&a[..], &b].concat());

@@ -6,6 +6,7 @@
 //!
 //! Knows no clock, protocol or plan; derived figures and their layout are `report`'s business.
 
+mod apart;
 mod connections;
 mod encoded;
 mod errors;
@@ -21,6 +22,7 @@ mod sparse;
 mod tally;
 mod timeline;
 
+pub use apart::{Apart, Timed};
 pub use connections::{ConnectionTally, TlsTally};
 pub use encoded::{CodecError, EncodedLatency};
 pub use errors::ErrorCounts;

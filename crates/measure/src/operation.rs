@@ -3,6 +3,7 @@
 //! An operation of one command needs none: what is counted of the command says it all.
 
 use crate::Latency;
+use crate::apart::{Apart, merge_apart};
 use crate::tally::{TallyShape, merge_optional};
 
 /// How an operation ended.
@@ -23,6 +24,8 @@ pub struct OperationTally {
     pub service: Latency,
     /// From when it was due to its last reply, where operations are due at times of their own.
     pub scheduled_response: Option<Latency>,
+    /// Latencies of those with a miss or an error, where they are not among the others.
+    pub apart: Option<Apart>,
     /// How many ended with values alone.
     pub ok: u64,
     /// With a miss among the replies.
@@ -37,6 +40,7 @@ impl OperationTally {
         Self {
             service: latency(),
             scheduled_response: shape.scheduled.then(latency),
+            apart: shape.apart.then(|| Apart::new(shape.precision, shape.scheduled)),
             ok: 0,
             missed: 0,
             failed: 0,
@@ -56,7 +60,7 @@ impl OperationTally {
     }
 
     /// Adds one that was due and first sent at these times and ended at that. One that failed has
-    /// no latency, as a command has none that does.
+    /// no latency, as a command has none that does, unless such latencies are kept apart.
     #[inline]
     pub fn record(&mut self, ended: Ended, intended_ns: u64, sent_ns: u64, done_ns: u64) {
         match ended {
@@ -64,8 +68,16 @@ impl OperationTally {
             Ended::Missed => self.missed += 1,
             Ended::Failed => {
                 self.failed += 1;
+                if let Some(apart) = &mut self.apart {
+                    apart.failed.record_n(intended_ns, sent_ns, done_ns, 1);
+                }
                 return;
             }
+        }
+        if ended == Ended::Missed
+            && let Some(apart) = &mut self.apart
+        {
+            return apart.missed.record_n(intended_ns, sent_ns, done_ns, 1);
         }
         self.service.record_n(done_ns.saturating_sub(sent_ns), 1);
         if let Some(response) = &mut self.scheduled_response {
@@ -75,7 +87,8 @@ impl OperationTally {
 
     /// Adds all that `other` holds.
     pub fn merge(&mut self, other: &Self) {
-        let Self { service, scheduled_response, ok, missed, failed } = other;
+        let Self { service, scheduled_response, apart, ok, missed, failed } = other;
+        merge_apart(&mut self.apart, apart.as_ref());
         self.service.merge(service);
         merge_optional(&mut self.scheduled_response, scheduled_response.as_ref());
         self.ok = self.ok.saturating_add(*ok);
@@ -84,7 +97,8 @@ impl OperationTally {
     }
 
     pub(crate) fn clear(&mut self) {
-        let Self { service, scheduled_response, ok, missed, failed } = self;
+        let Self { service, scheduled_response, apart, ok, missed, failed } = self;
+        apart.iter_mut().for_each(Apart::clear);
         service.clear();
         scheduled_response.iter_mut().for_each(Latency::clear);
         (*ok, *missed, *failed) = (0, 0, 0);

@@ -14,6 +14,36 @@ pub(crate) struct Sparse {
     held: Box<[(u64, u64)]>,
 }
 
+/// How wide the buckets of a histogram with so many significant digits are: as wide as HdrHistogram
+/// has them. The first are 1 ns wide; in each further half, which reaches twice as far, twice as wide.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Widths {
+    /// How many buckets are in a half: two to the power of this.
+    half: u32,
+}
+
+impl Widths {
+    pub(crate) fn of(digits: u8) -> Self {
+        Self { half: (2 * 10u64.pow(u32::from(digits))).ilog2() }
+    }
+
+    /// The greatest value that bucket number `bucket` stands for; `None` where there is no bucket.
+    pub(crate) fn highest_of(self, bucket: u64) -> Option<u64> {
+        let doubled = (bucket >> self.half).saturating_sub(1);
+        if doubled >= u64::from(u64::BITS) {
+            return None;
+        }
+        let within = bucket - (doubled << self.half);
+        u64::try_from((u128::from(within + 1) << doubled) - 1).ok()
+    }
+
+    /// The greatest value that is in one bucket with this one.
+    pub(crate) fn highest(self, ns: u64) -> u64 {
+        let doubled = ns.checked_ilog2().unwrap_or(0).saturating_sub(self.half);
+        ns | ((1 << doubled) - 1)
+    }
+}
+
 /// The buckets of a whole histogram that hold something, as [`Sparse::held`].
 pub(crate) fn held(buckets: &Histogram<u64>) -> impl Iterator<Item = (u64, u64)> + '_ {
     buckets
@@ -26,8 +56,9 @@ impl Sparse {
         Self { digits, count: 0, held: Box::default() }
     }
 
-    pub(crate) fn of(buckets: &Histogram<u64>) -> Self {
-        Self { digits: buckets.sigfig(), count: buckets.len(), held: held(buckets).collect() }
+    /// Of buckets in rising order, which count so much together.
+    pub(crate) fn of_held(digits: u8, count: u64, held: Vec<(u64, u64)>) -> Self {
+        Self { digits, count, held: held.into() }
     }
 
     /// The whole histogram.

@@ -3,6 +3,7 @@
 //! Merging takes every struct apart by name, so that a field that is added and not merged does
 //! not compile; a property test holds that parts sum to the whole.
 
+use crate::apart::{Apart, merge_apart};
 use crate::{ConnectionTally, ErrorCounts, KeyCounts, Latency, Lateness, OperationTally};
 
 /// What a reply was.
@@ -51,6 +52,9 @@ pub struct TallyShape {
     /// Operations with figures of their own, beside those of their commands; 0 where commands say
     /// it all.
     pub operations: usize,
+    /// Whether latencies of misses and errors are kept apart. If not, those of misses are among the
+    /// others, and those of errors nowhere.
+    pub apart: bool,
 }
 
 /// Counts and latencies of one command.
@@ -62,6 +66,8 @@ pub struct CommandTally {
     pub scheduled_response: Option<Latency>,
     /// From sent to the first byte of the pipeline's replies, where asked for.
     pub first_byte: Option<Latency>,
+    /// Latencies of misses and errors, where they are not among the others.
+    pub apart: Option<Apart>,
     /// Replies with a value.
     pub ok: u64,
     /// Replies with nothing.
@@ -72,6 +78,8 @@ pub struct CommandTally {
     pub bytes_out: u64,
     /// See above.
     pub bytes_in: u64,
+    /// Keys, where its replies tell how many were there.
+    pub keys: KeyCounts,
 }
 
 impl CommandTally {
@@ -81,11 +89,13 @@ impl CommandTally {
             service: latency(),
             scheduled_response: shape.scheduled.then(latency),
             first_byte: shape.first_byte.then(latency),
+            apart: shape.apart.then(|| Apart::new(shape.precision, shape.scheduled)),
             ok: 0,
             miss: 0,
             errors: 0,
             bytes_out: 0,
             bytes_in: 0,
+            keys: KeyCounts::default(),
         }
     }
 
@@ -97,8 +107,9 @@ impl CommandTally {
 
     /// Adds all that `other` holds.
     pub fn merge(&mut self, other: &Self) {
-        let Self { service, scheduled_response, first_byte, ok, miss, errors, bytes_out, bytes_in } =
-            other;
+        let Self { service, scheduled_response, first_byte, apart, .. } = other;
+        let Self { ok, miss, errors, bytes_out, bytes_in, keys, .. } = other;
+        merge_apart(&mut self.apart, apart.as_ref());
         self.service.merge(service);
         merge_optional(&mut self.scheduled_response, scheduled_response.as_ref());
         merge_optional(&mut self.first_byte, first_byte.as_ref());
@@ -107,16 +118,19 @@ impl CommandTally {
         self.errors = self.errors.saturating_add(*errors);
         self.bytes_out = self.bytes_out.saturating_add(*bytes_out);
         self.bytes_in = self.bytes_in.saturating_add(*bytes_in);
+        self.keys.merge(keys);
     }
 
     fn clear(&mut self) {
-        let Self { service, scheduled_response, first_byte, ok, miss, errors, bytes_out, bytes_in } =
-            self;
+        let Self { service, scheduled_response, first_byte, apart, .. } = self;
+        apart.iter_mut().for_each(Apart::clear);
         service.clear();
         scheduled_response.iter_mut().for_each(Latency::clear);
         first_byte.iter_mut().for_each(Latency::clear);
+        let Self { ok, miss, errors, bytes_out, bytes_in, keys, .. } = self;
         (*ok, *miss, *errors) = (0, 0, 0);
         (*bytes_out, *bytes_in) = (0, 0);
+        *keys = KeyCounts::default();
     }
 }
 
@@ -143,8 +157,6 @@ pub struct Tally {
     pub operations: Vec<OperationTally>,
     /// Error replies of all commands.
     pub errors: ErrorCounts,
-    /// Keys of requests that may ask for several.
-    pub keys: KeyCounts,
     /// What happened to connections.
     pub connections: ConnectionTally,
     /// How late requests were sent, where they are due at times of their own.
@@ -159,7 +171,6 @@ impl Tally {
             commands: (0..shape.commands).map(|_| CommandTally::new(shape)).collect(),
             operations: (0..shape.operations).map(|_| OperationTally::new(shape)).collect(),
             errors: ErrorCounts::default(),
-            keys: KeyCounts::default(),
             connections: ConnectionTally::new(),
             lateness: shape.scheduled.then(Lateness::default),
         }
@@ -168,11 +179,11 @@ impl Tally {
     /// Bytes that the histograms of a tally take, nearly.
     #[must_use]
     pub fn bytes(shape: &TallyShape) -> u64 {
-        let histograms = 1 + u64::from(shape.scheduled) + u64::from(shape.first_byte);
+        let timed = (1 + u64::from(shape.scheduled)) * (1 + 2 * u64::from(shape.apart));
+        let histograms = timed + u64::from(shape.first_byte);
         let latency = Latency::bytes(shape.precision);
         let commands = (shape.commands as u64).saturating_mul(histograms * latency);
-        let histograms = 1 + u64::from(shape.scheduled);
-        commands.saturating_add((shape.operations as u64).saturating_mul(histograms * latency))
+        commands.saturating_add((shape.operations as u64).saturating_mul(timed * latency))
     }
 
     /// Adds a sample.
@@ -180,6 +191,17 @@ impl Tally {
     pub fn record(&mut self, sample: &Sample) {
         let command = &mut self.commands[sample.command];
         let count = sample.count;
+        match sample.outcome {
+            Outcome::Ok => command.ok += count,
+            Outcome::Miss => command.miss += count,
+        }
+        command.bytes_in += sample.bytes;
+        let Sample { intended_ns, sent_ns, done_ns, .. } = *sample;
+        if sample.outcome == Outcome::Miss
+            && let Some(apart) = &mut command.apart
+        {
+            return apart.missed.record_n(intended_ns, sent_ns, done_ns, count);
+        }
         command.service.record_n(sample.done_ns.saturating_sub(sample.sent_ns), count);
         if let Some(response) = &mut command.scheduled_response {
             response.record_n(sample.done_ns.saturating_sub(sample.intended_ns), count);
@@ -187,11 +209,6 @@ impl Tally {
         if let Some(first) = &mut command.first_byte {
             first.record_n(sample.first_byte_ns.saturating_sub(sample.sent_ns), count);
         }
-        match sample.outcome {
-            Outcome::Ok => command.ok += count,
-            Outcome::Miss => command.miss += count,
-        }
-        command.bytes_in += sample.bytes;
     }
 
     /// Requests that were answered, errors included.
@@ -209,6 +226,14 @@ impl Tally {
             return self.requests();
         }
         self.operations.iter().map(OperationTally::ended).fold(0, u64::saturating_add)
+    }
+
+    /// The keys of all commands whose replies tell how many were there.
+    #[must_use]
+    pub fn keys(&self) -> KeyCounts {
+        let mut all = KeyCounts::default();
+        self.commands.iter().for_each(|command| all.merge(&command.keys));
+        all
     }
 
     /// The service times of all operations together; where each is a command, of all commands.
@@ -237,13 +262,12 @@ impl Tally {
 
     /// Adds all that `other` holds.
     pub fn merge(&mut self, other: &Self) {
-        let Self { commands, operations, errors, keys, connections, lateness } = other;
+        let Self { commands, operations, errors, connections, lateness } = other;
         assert_eq!(self.commands.len(), commands.len(), "tallies of one plan have its commands");
         assert_eq!(self.operations.len(), operations.len(), "and its operations");
         self.commands.iter_mut().zip(commands).for_each(|(a, b)| a.merge(b));
         self.operations.iter_mut().zip(operations).for_each(|(a, b)| a.merge(b));
         self.errors.merge(errors);
-        self.keys.merge(keys);
         self.connections.merge(connections);
         match (&mut self.lateness, lateness) {
             (Some(into), Some(from)) => into.merge(from),
@@ -254,9 +278,8 @@ impl Tally {
 
     /// Forgets everything and keeps the memory.
     pub fn clear(&mut self) {
-        let Self { commands, operations, errors, keys, connections, lateness } = self;
+        let Self { commands, operations, errors, connections, lateness } = self;
         operations.iter_mut().for_each(OperationTally::clear);
-        *keys = KeyCounts::default();
         lateness.iter_mut().for_each(Lateness::clear);
         commands.iter_mut().for_each(CommandTally::clear);
         *errors = ErrorCounts::default();
@@ -270,8 +293,14 @@ mod tests {
     use crate::Ended;
     use proptest::prelude::*;
 
-    const SHAPE: TallyShape =
-        TallyShape { commands: 2, precision: 3, scheduled: true, first_byte: true, operations: 2 };
+    const SHAPE: TallyShape = TallyShape {
+        commands: 2,
+        precision: 3,
+        scheduled: true,
+        first_byte: true,
+        operations: 2,
+        apart: true,
+    };
 
     fn sample() -> impl Strategy<Value = Sample> {
         (0usize..2, any::<bool>(), 1u64..20, 0u64..1000, 0u64..1000, 0u64..5_000_000).prop_map(
@@ -293,7 +322,11 @@ mod tests {
         for sample in samples {
             tally.record(sample);
             let Sample { command, intended_ns, sent_ns, done_ns, .. } = *sample;
-            let ended = if sample.count > 10 { Ended::Missed } else { Ended::Ok };
+            let ended = match sample.count {
+                11.. => Ended::Missed,
+                5 => Ended::Failed,
+                _ => Ended::Ok,
+            };
             tally.operations[command].record(ended, intended_ns, sent_ns, done_ns);
             tally.commands[command].errors += 1;
             tally.commands[command].bytes_out += 2;
@@ -319,6 +352,15 @@ mod tests {
         let mut text = String::new();
         let mut kinds = tally.errors.by_kind().to_vec();
         kinds.sort();
+        let commands = tally.commands.iter().map(|c| &c.apart);
+        for apart in commands.chain(tally.operations.iter().map(|o| &o.apart)).flatten() {
+            for timed in [&apart.missed, &apart.failed] {
+                for l in [Some(&timed.service), timed.scheduled_response.as_ref()] {
+                    let l = l.unwrap();
+                    text += &format!("{:?} {:?}\n", l.mean_ns(), l.recorded().collect::<Vec<_>>());
+                }
+            }
+        }
         for c in &tally.commands {
             for l in [&c.service, c.response(), c.first_byte.as_ref().unwrap()] {
                 text += &format!("{:?} {:?}\n", l.mean_ns(), l.recorded().collect::<Vec<_>>());

@@ -2,7 +2,7 @@
 //!
 //! Ratios and what follows from them are [`report::compare`]'s; none is computed here.
 
-use report::compare::{Comparison, Row, Subject, TestComparison, limited, verdict, warning};
+use report::compare::{self, Comparison, Row, TestComparison, limited, verdict, warning};
 use report::{Metric, Run};
 
 use crate::runs::{self, latency_over_time, spectrum, throughput_over_time};
@@ -32,9 +32,24 @@ pub fn page(comparison: &Comparison, again: &str) -> Page {
             ..Verdict::new("Not every test was compared", text)
         });
     }
-    page.lede.extend(comparison.tests.iter().map(|test| lede(test, &comparison.subjects)));
+    page.lede.extend(comparison.tests.iter().map(|test| lede(test, comparison)));
     page.sections.push(Section::new("A and B", subjects(comparison)));
-    page.sections.extend(comparison.tests.iter().map(section));
+    match &comparison.terms {
+        None => {
+            let alone = comparison.tests.iter().map(|test| Section::new(&test.name, blocks(test)));
+            page.sections.extend(alone);
+        }
+        Some(terms) => {
+            let equal = Block::KeyValues(terms.equal.clone());
+            let left_out = terms.left_out.iter().cloned().map(Block::Text);
+            let blocks = std::iter::once(equal).chain(left_out);
+            page.sections.push(Section::new("What is equal", blocks));
+            for (at, table) in terms.tables.iter().enumerate() {
+                let of_it = comparison.tests.iter().filter(|test| test.table == Some(at));
+                page.sections.push(table_section(table, &of_it.collect::<Vec<_>>()));
+            }
+        }
+    }
     if let Some(run) = first {
         page.sections.push(runs::about(std::slice::from_ref(&**run)).1);
     }
@@ -43,7 +58,18 @@ pub fn page(comparison: &Comparison, again: &str) -> Page {
 }
 
 /// What there is to know of a test if nothing else.
-fn lede(test: &TestComparison, [a, b]: &[Subject; 2]) -> Verdict {
+fn lede(test: &TestComparison, comparison: &Comparison) -> Verdict {
+    let name = comparison.name_of(test);
+    if let Some(why) = &test.refused {
+        let headline = format!("{name}: no ratio");
+        return Verdict { tone: Tone::Warning, ..Verdict::new(headline, sentence(why)) };
+    }
+    let tables = comparison.terms.as_ref().map(|terms| &terms.tables);
+    let table = tables.zip(test.table).and_then(|(tables, at)| tables.get(at));
+    let [a, b] = table.map_or(&comparison.subjects, |table| &table.subjects);
+    // Where a schedule sets the throughput, how long requests take is what there is to know.
+    let first =
+        if table.is_some_and(|t| t.kind == "latency") { Metric::P99 } else { Metric::Throughput };
     let told = |metric: Metric, name: &str| {
         let row = test.row(metric)?;
         let interval = row.interval().map_or("no interval".to_owned(), |interval| {
@@ -53,9 +79,10 @@ fn lede(test: &TestComparison, [a, b]: &[Subject; 2]) -> Verdict {
     };
     let figures = [(Metric::Throughput, "requests/s"), (Metric::P99, "p99")];
     let figures: Vec<_> = figures.iter().filter_map(|(m, name)| told(*m, name)).collect();
-    let headline = match test.row(Metric::Throughput) {
-        Some(row) => format!("{}: B's throughput is {}", test.name, in_words(row)),
-        None => test.name.clone(),
+    let called = if first == Metric::P99 { "p99" } else { "throughput" };
+    let headline = match test.row(first) {
+        Some(row) => format!("{name}: B's {called} is {}", in_words(row)),
+        None => name,
     };
     let [limits_a, limits_b] = test.limits.each_ref().map(limited);
     let text = format!(
@@ -84,16 +111,75 @@ fn subjects(comparison: &Comparison) -> Vec<Block> {
     let spoiled = spoiled.iter().map(|spoiled| warning(spoiled, comparison.runs()));
     let notes = comparison.warnings.iter().cloned().chain(spoiled);
     let notes = notes.map(|text| Block::Note(Tone::Warning, sentence(&text)));
-    let regressions = report::compare::notes(comparison).into_iter();
+    let regressions = compare::notes(comparison).into_iter();
     let regressions = regressions.map(|text| Block::Note(Tone::Plain, text));
     std::iter::once(Block::KeyValues(pairs)).chain(notes).chain(regressions).collect()
 }
 
-fn section(test: &TestComparison) -> Section {
+/// One of several tables: what it is, who its A and B are, its figures side by side, then each test.
+fn table_section(table: &compare::Table, tests: &[&TestComparison]) -> Section {
+    let mut section = Section::new(&table.title, [Block::Text(table.text.clone())]);
+    for (name, subject) in ["A", "B"].into_iter().zip(&table.subjects) {
+        section.blocks.push(Block::KeyValues(vec![(name.to_owned(), subject.line())]));
+        section.blocks.extend(subject.command_line.clone().map(Block::Code));
+        if !subject.settings.is_empty() {
+            section.blocks.push(Block::KeyValues(subject.settings.clone()));
+        }
+    }
+    if !tests.is_empty() {
+        section.blocks.push(Block::Table(side_by_side(table, tests)));
+    }
+    for test in tests {
+        section.blocks.push(Block::Heading(test.name.clone()));
+        section.blocks.extend(blocks(test));
+    }
+    section
+}
+
+/// What the table is about, a line for each test and figure.
+fn side_by_side(table: &compare::Table, tests: &[&TestComparison]) -> Table {
+    let metrics = match table.kind {
+        "latency" => &[Metric::P50, Metric::P99, Metric::ServerCpu][..],
+        "mget" => &[Metric::Keys, Metric::Throughput, Metric::ServerCpu],
+        _ => &[Metric::Throughput, Metric::ServerCpu],
+    };
+    let mut rows = Table::new(["test", "figure", "A", "B", "B / A", "95 % interval", "keys found"]);
+    for test in tests {
+        for row in metrics.iter().filter_map(|metric| test.row(*metric)) {
+            let [a, b] = row.means.map(|mean| row.metric.written(mean));
+            let found = match test.hit_ratios {
+                [Some(a), Some(b)] => format!("{a:.2} % and {b:.2} %"),
+                _ => "–".to_owned(),
+            };
+            let [ratio, interval] = ratio_cells(test, row);
+            let label = row.metric.label().to_owned();
+            rows.row([test.name.clone(), label, a, b, ratio, interval, found]);
+        }
+    }
+    rows
+}
+
+/// The ratio and its interval, where they may be told.
+fn ratio_cells(test: &TestComparison, row: &Row) -> [String; 2] {
+    if test.refused.is_some() {
+        return ["–".to_owned(), "–".to_owned()];
+    }
+    let interval = row.interval();
+    let interval = interval.map_or("–".into(), |i| format!("{:.3} to {:.3}", i.low, i.high));
+    [format!("{:.3}", row.ratio.ratio), interval]
+}
+
+/// All of a test.
+fn blocks(test: &TestComparison) -> Vec<Block> {
+    let notes = test.refused.iter().chain(&test.warnings);
     let mut blocks: Vec<Block> =
-        test.warnings.iter().map(|text| Block::Note(Tone::Warning, sentence(text))).collect();
-    blocks.push(Block::Chart(ratios(test)));
-    blocks.push(Block::Table(table(test)));
+        notes.map(|text| Block::Note(Tone::Warning, sentence(text))).collect();
+    if test.refused.is_none() {
+        blocks.push(Block::Chart(ratios(test)));
+    }
+    blocks.push(Block::Table(table(test, "figure", &test.rows)));
+    let operations = test.operations.iter();
+    blocks.extend(operations.map(|of| Block::Table(table(test, &of.name, &of.rows))));
     let limits = ["A was limited by", "B was limited by"].into_iter().zip(&test.limits);
     let limits = limits.map(|(name, limits)| (name.to_owned(), limited(limits)));
     blocks.push(Block::KeyValues(limits.collect()));
@@ -126,7 +212,7 @@ fn section(test: &TestComparison) -> Section {
         let text = "Over time and by percentile: of each side the run in the middle by throughput.";
         blocks.push(Block::Text(text.to_owned()));
     }
-    Section::new(test.name.clone(), blocks)
+    blocks
 }
 
 /// A bar for each figure, with the interval of its ratio.
@@ -148,14 +234,14 @@ fn ratios(test: &TestComparison) -> Chart {
     chart
 }
 
-fn table(test: &TestComparison) -> Table {
-    let mut table = Table::new(["figure", "A", "B", "B / A", "95 % interval", "B is"]);
-    for row in &test.rows {
+/// `rows` of a test, under that name.
+fn table(test: &TestComparison, name: &str, rows: &[Row]) -> Table {
+    let mut table = Table::new([name, "A", "B", "B / A", "95 % interval", "B is"]);
+    for row in rows {
         let [a, b] = row.means.map(|mean| row.metric.written(mean));
-        let interval = row.interval();
-        let interval = interval.map_or("–".into(), |i| format!("{:.3} to {:.3}", i.low, i.high));
-        let ratio = format!("{:.3}", row.ratio.ratio);
-        table.row([row.metric.label().to_owned(), a, b, ratio, interval, verdict(row)]);
+        let [ratio, interval] = ratio_cells(test, row);
+        let told = if test.refused.is_some() { "not told".to_owned() } else { verdict(row) };
+        table.row([row.metric.label().to_owned(), a, b, ratio, interval, told]);
     }
     table
 }

@@ -57,6 +57,28 @@ fn painted(text: &str, code: &str, colour: bool) -> String {
     if colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
 }
 
+/// Rows of prose in columns, the first of them a header, wrapped where they are wider than `width`.
+/// Ends with a line end.
+#[must_use]
+pub fn prose(rows: &[Vec<String>], width: usize) -> String {
+    let mut drawn = comfy_table::Table::new();
+    drawn.load_style(presets::NOTHING);
+    drawn.set_content_arrangement(ContentArrangement::Dynamic);
+    drawn.set_width(u16::try_from(width).unwrap_or(u16::MAX));
+    let empty = |row: &Vec<String>| row.iter().all(String::is_empty);
+    drawn.add_rows(rows.iter().filter(|row| !empty(row)).map(|row| row.iter().map(escape)));
+    for column in drawn.column_iter_mut() {
+        column.set_padding((0, 2));
+    }
+    drawn.lines().fold(String::new(), |text, line| text + line.trim_end() + "\n")
+}
+
+/// Text that stands out.
+#[must_use]
+pub fn bold(text: &str, colour: bool) -> String {
+    painted(text, BOLD, colour)
+}
+
 /// Horizontal bars, a line each: the name, a bar as long as its value is large, the value as
 /// `shown`. No line is wider than `width` columns, unless names and values alone are.
 #[must_use]

@@ -8,9 +8,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::{LimitedBy, Run, Summary};
 
+/// Most rows that a reader is shown; of more clients, those that stand out are shown and the others
+/// counted.
+const ROWS_MAX: usize = 16;
+
 /// The clients of a run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Clients {
+    /// What placed them, as `--on` has it; `None` of those that were merged by hand.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on: Option<String>,
     /// From the first beginning to the last, in microseconds.
     pub start_skew_us: f64,
     /// By how much that may be wrong: the clocks of two clients are known so well.
@@ -32,6 +39,10 @@ pub struct Clock {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drift_us: Option<f64>,
 }
+
+/// The columns of the table of clients, of which every layout shows these; the first is who it is.
+pub const CLIENT_COLUMNS: [&str; 6] =
+    ["client", "connections", "requests/s", "busy", "late (ms)", "began (ms)"];
 
 /// What is said of one client.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -114,6 +125,21 @@ impl ClientRow {
     }
 }
 
+impl ClientRow {
+    /// What stands in the [`CLIENT_COLUMNS`].
+    #[must_use]
+    pub fn cells(&self) -> [String; 6] {
+        [
+            format!("{} {}", self.number, self.name).trim_end().to_owned(),
+            self.connections.to_string(),
+            format!("{:.0}", self.throughput_rps),
+            format!("{:.0} %", self.busy * 100.0),
+            self.late_mean_ms.map_or("-".to_owned(), |msec| format!("{msec:.3}")),
+            format!("+{:.3}", self.began_us / 1e3),
+        ]
+    }
+}
+
 impl Clients {
     /// The clients that these runs are of, each by its name; `None` unless all their times are of one
     /// clock, so that it is known how far apart they began.
@@ -136,7 +162,7 @@ impl Clients {
         bounds.sort_by(|a, b| b.total_cmp(a));
         let start_skew_us = rows.iter().map(|row| row.began_us).fold(0.0, f64::max);
         let start_skew_bound_us = bounds.iter().take(2).sum();
-        (rows.len() > 1).then_some(Self { start_skew_us, start_skew_bound_us, rows })
+        (rows.len() > 1).then_some(Self { on: None, start_skew_us, start_skew_bound_us, rows })
     }
 
     /// `client 3 of 4 (NAME)`, of the row with this index.
@@ -156,12 +182,28 @@ impl Clients {
         index.map(|index| self.called(index))
     }
 
+    /// The rows that a reader is shown: all of few; of many the lost, then the slowest, in their order.
+    #[must_use]
+    pub fn standing_out(&self) -> Vec<&ClientRow> {
+        let mut shown: Vec<&ClientRow> = self.rows.iter().collect();
+        if shown.len() > ROWS_MAX {
+            shown.sort_by(|a, b| {
+                let lost = b.lost.is_some().cmp(&a.lost.is_some());
+                lost.then(a.throughput_rps.total_cmp(&b.throughput_rps))
+            });
+            shown.truncate(ROWS_MAX);
+            shown.sort_by_key(|row| row.number);
+        }
+        shown
+    }
+
     /// `4 clients began within 0.09 ms ± 0.05 ms`.
     #[must_use]
     pub fn beginning(&self) -> String {
         let (count, msec) = (self.rows.len(), |us: f64| us / 1e3);
         let (skew, bound) = (msec(self.start_skew_us), msec(self.start_skew_bound_us));
-        format!("{count} clients began within {skew:.2} ms ± {bound:.2} ms")
+        let noun = if count == 1 { "client" } else { "clients" };
+        format!("{count} {noun} began within {skew:.2} ms ± {bound:.2} ms")
     }
 }
 
@@ -188,6 +230,7 @@ mod tests {
         let clients = Clients {
             start_skew_us: 90.0,
             start_skew_bound_us: 50.4,
+            on: None,
             rows: vec![row(1, 2), row(2, 0), row(3, 1)],
         };
         let of = |worker| clients.of_worker(worker).unwrap_or_default();

@@ -287,6 +287,9 @@ pub(crate) fn parts() -> PlanParts {
         timeout_ns: None,
         precision: 3,
         first_byte: false,
+        apart: false,
+        at_most_ns: None,
+        checks: None,
         seed: 1,
         shard: workload::Shard::WHOLE,
     }
@@ -366,6 +369,7 @@ pub(crate) fn run(parts: PlanParts, service_ns: &[u64]) -> Run {
         scheduled: parts.pace != Pace::Closed,
         first_byte: parts.first_byte,
         operations: if parts.counts_operations() { operations.count() } else { 0 },
+        apart: parts.apart,
     };
     let mut total = Tally::new(&shape);
     for &ns in service_ns {

@@ -32,17 +32,18 @@ mod summary;
 mod together;
 mod verdict;
 mod warned;
+pub mod ycsb;
 
 #[cfg(test)]
 mod fixture;
 
 pub use aside::Aside;
-pub use clients::{ClientRow, Clients, Clock, client_called};
+pub use clients::{CLIENT_COLUMNS, ClientRow, Clients, Clock, client_called};
 pub use escape::escape;
 pub use format::{FORMATS, Format, FormatOptions, by_name, tells_verdicts, write_row};
 pub use hdr::HdrLog;
 pub use live::{Progress, cleared, progress_line};
-pub use merge::merge;
+pub use merge::{measured_together, merge};
 pub use metric::{Better, Figures, Metric};
 pub use openmetrics::{OPENMETRICS_TYPE, Seen, TestState, openmetrics};
 pub use operations::{CommandFigures, OperationFigures};

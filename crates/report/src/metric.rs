@@ -32,6 +32,8 @@ pub enum Metric {
     ClientCpu,
     /// Microseconds of the server's CPU for each request, by its own count.
     ServerCpu,
+    /// Keys asked for per second, where each request asks for several.
+    Keys,
 }
 
 /// Which of two values one would rather have.
@@ -44,8 +46,14 @@ pub enum Better {
 }
 
 impl Metric {
-    /// All of them, in the order of reports.
-    pub const ALL: [Self; 11] = [
+    /// All that every run may have, in the order of reports.
+    pub const ALL: [Self; 11] = match Self::EVERY.first_chunk() {
+        Some(all) => *all,
+        None => unreachable!(),
+    };
+
+    /// All of them.
+    const EVERY: [Self; 12] = [
         Self::Throughput,
         Self::Mean,
         Self::Min,
@@ -57,6 +65,7 @@ impl Metric {
         Self::Max,
         Self::ClientCpu,
         Self::ServerCpu,
+        Self::Keys,
     ];
 
     /// The name in JSON and CSV, with its unit. Stable.
@@ -74,6 +83,7 @@ impl Metric {
             Self::Max => "max_ms",
             Self::ClientCpu => "client_cpu_us_per_request",
             Self::ServerCpu => "server_cpu_us_per_request",
+            Self::Keys => "keys_per_s",
         }
     }
 
@@ -92,13 +102,17 @@ impl Metric {
             Self::Max => "max (ms)",
             Self::ClientCpu => "client µs/request",
             Self::ServerCpu => "server µs/request",
+            Self::Keys => "keys/s",
         }
     }
 
     /// Which way is better.
     #[must_use]
     pub fn better(self) -> Better {
-        if self == Self::Throughput { Better::Higher } else { Better::Lower }
+        match self {
+            Self::Throughput | Self::Keys => Better::Higher,
+            _ => Better::Lower,
+        }
     }
 
     /// Whether it is read off a histogram, and so only as fine as that is.
@@ -110,27 +124,30 @@ impl Metric {
     /// Text for a table: as many decimals as the reports of a run have.
     #[must_use]
     pub fn written(self, value: f64) -> String {
-        if self == Self::Throughput { format!("{value:.2}") } else { format!("{value:.3}") }
+        match self.better() {
+            Better::Higher => format!("{value:.2}"),
+            Better::Lower => format!("{value:.3}"),
+        }
     }
 }
 
 /// The figures of one run, by [`Metric`].
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Figures([Option<f64>; Metric::ALL.len()]);
+pub struct Figures([Option<f64>; Metric::EVERY.len()]);
 
 impl Figures {
     /// The figures of a run. What was not measured is left out.
     #[must_use]
     pub fn of(summary: &Summary<'_>) -> Self {
-        Self(Metric::ALL.map(|metric| value(metric, summary)))
+        Self(Metric::EVERY.map(|metric| value(metric, summary)))
     }
 
     /// The same of one operation of its mix.
     #[must_use]
     pub fn of_operation(operation: &OperationFigures) -> Self {
-        let figures = Metric::ALL.map(|metric| match metric {
+        let figures = Metric::EVERY.map(|metric| match metric {
             Metric::Throughput => Some(operation.rate_per_s).filter(|_| operation.count > 0),
-            Metric::ClientCpu | Metric::ServerCpu => None,
+            Metric::ClientCpu | Metric::ServerCpu | Metric::Keys => None,
             latency => of_latencies(latency, &operation.response_times),
         });
         Self(figures)
@@ -147,7 +164,7 @@ impl Figures {
 fn of_latencies(metric: Metric, times: &Latency) -> Option<f64> {
     let quantile = |q| times.quantile_ns(q).map(|ns| ns as f64 / 1e6);
     match metric {
-        Metric::Throughput | Metric::ClientCpu | Metric::ServerCpu => None,
+        Metric::Throughput | Metric::ClientCpu | Metric::ServerCpu | Metric::Keys => None,
         Metric::Mean => times.mean_ns().map(|ns| ns / 1e6),
         Metric::Min => times.min_ns().map(|ns| ns as f64 / 1e6),
         Metric::P50 => quantile(0.5),
@@ -162,6 +179,10 @@ fn of_latencies(metric: Metric, times: &Latency) -> Option<f64> {
 fn value(metric: Metric, summary: &Summary<'_>) -> Option<f64> {
     match metric {
         Metric::Throughput => Some(summary.throughput_rps).filter(|_| summary.requests > 0),
+        Metric::Keys => {
+            let keys = summary.run.plan.keys_per_request()?;
+            Some(summary.throughput_rps * keys).filter(|_| summary.requests > 0)
+        }
         Metric::ClientCpu => {
             let workers = &summary.run.measurement.workers;
             let cpu_ns: u64 = workers.iter().map(|worker| worker.cpu_ns).sum();

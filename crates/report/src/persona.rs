@@ -12,6 +12,8 @@ pub enum Persona {
     Valkey,
     /// Those of `memtier_benchmark`, likewise.
     Memtier,
+    /// Those of YCSB, likewise.
+    Ycsb,
 }
 
 impl Persona {
@@ -23,6 +25,7 @@ impl Persona {
             Self::Redis => "redis-benchmark",
             Self::Valkey => "valkey-benchmark",
             Self::Memtier => "memtier_benchmark",
+            Self::Ycsb => "ycsb",
         }
     }
 

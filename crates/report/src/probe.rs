@@ -18,3 +18,16 @@ pub struct Probe {
     /// From when a request was due to its reply.
     pub response: Latency,
 }
+
+impl Probe {
+    /// `4 quiet connections beside the load, 1000 requests/s; 9999 replies`.
+    #[must_use]
+    pub fn told(&self) -> String {
+        let Self { connections, rate_per_s, requests, errors, .. } = self;
+        let errors = if *errors > 0 { format!(", {errors} errors") } else { String::new() };
+        format!(
+            "{connections} quiet connections beside the load, {rate_per_s} requests/s; {requests} \
+             replies{errors}"
+        )
+    }
+}

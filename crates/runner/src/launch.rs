@@ -23,7 +23,8 @@ use crate::gate::{Gate, Opens};
 use crate::opening::Origins;
 use crate::recorder::Recorder;
 use crate::route::cluster::{ClusterJob, StopWatch, TopologyWatch};
-use crate::route::{Cluster, Direct, Route};
+use crate::route::ring::RingJob;
+use crate::route::{Cluster, Direct, Ring, Route};
 use crate::worker::{Worker, WorkerContext};
 use crate::{Barrier, Fatal};
 
@@ -48,10 +49,19 @@ pub struct Job<'r> {
     pub local_ports: Option<RangeInclusive<u16>>,
     /// When to start.
     pub start: Start<'r>,
-    /// What is known of the cluster, where the target is one.
-    pub cluster: Option<ClusterJob<'r>>,
+    /// The servers, where they are several.
+    pub several: Option<Several<'r>>,
     /// Set by somebody who wants the run to end early.
     pub interrupted: &'r AtomicBool,
+}
+
+/// Several servers, of which each has some of the keys.
+#[derive(Debug, Clone, Copy)]
+pub enum Several<'r> {
+    /// The nodes of a Redis Cluster, and what is known of it.
+    Cluster(ClusterJob<'r>),
+    /// Servers that know nothing of each other.
+    Ring(RingJob<'r>),
 }
 
 /// When load starts.
@@ -153,10 +163,20 @@ fn run_with<E: Engine, P: wire::Protocol>(
     let gate = Gate::new(workers, opens, job.interrupted);
     let budget = plan.budget();
     let warmup = budget.for_warmup();
+    let inserts = plan.inserts().map(Arc::new);
     let origins = Origins::new(&plan.target, connections, job.local_ports.clone());
-    let watch = job.cluster.map(|cluster| TopologyWatch::new(cluster.topology));
-    // A worker on a cluster has a connection to each node at least, and room for nodes to come.
-    let room = job.cluster.map_or(0, |cluster| cluster.topology.nodes.len() as u32 + NODES_TO_COME);
+    let cluster = match job.several {
+        Some(Several::Cluster(cluster)) => Some(cluster),
+        _ => None,
+    };
+    let watch = cluster.map(|cluster| TopologyWatch::new(cluster.topology));
+    // A worker has a connection to each of several servers at least, and on a cluster room for nodes to
+    // come.
+    let room = match job.several {
+        None => 0,
+        Some(Several::Cluster(cluster)) => cluster.topology.nodes.len() as u32 + NODES_TO_COME,
+        Some(Several::Ring(ring)) => ring.servers.len() as u32,
+    };
     let destination = Destination::new(job.address, job.resolver.is_some());
     thread::scope(|scope| -> io::Result<()> {
         if let Some(resolver) = job.resolver {
@@ -164,7 +184,7 @@ fn run_with<E: Engine, P: wire::Protocol>(
             thread::Builder::new().name("resolver".to_owned()).spawn_scoped(scope, follow)?;
         }
         let _stop = watch.as_ref().map(StopWatch);
-        if let (Some(cluster), Some(watch)) = (job.cluster, &watch) {
+        if let (Some(cluster), Some(watch)) = (cluster, &watch) {
             let look = move || watch.run(cluster.refresh);
             thread::Builder::new().name("cluster-watch".to_owned()).spawn_scoped(scope, look)?;
         }
@@ -185,28 +205,33 @@ fn run_with<E: Engine, P: wire::Protocol>(
                 origins: &origins,
                 stream: budget.stream(first..first + own),
                 warmup: warmup.stream(first..first + own),
+                inserts: inserts.clone(),
                 may_spin,
             };
             let (full, make_engine) = (full.clone(), &make_engine);
-            let cluster = job.cluster.zip(watch.as_ref());
+            let (several, watch) = (job.several, watch.as_ref());
             let started = thread::Builder::new().name(format!("worker-{worker}")).spawn_scoped(
                 scope,
                 move || {
                     if let Err(error) = pin(&plan.fleet.cpus, worker) {
                         context.gate.fail(Fatal(error));
                     }
-                    let messages = match (make_engine(context.connections_max), cluster) {
-                        (Ok(engine), None) => {
+                    let messages = match (make_engine(context.connections_max), several, watch) {
+                        (Ok(engine), Some(Several::Cluster(cluster)), Some(watch)) => {
+                            let route = Cluster::new::<P>(&context, &cluster, watch);
+                            work(Worker::<E, P, _>::new(engine, context, recorder, route))
+                        }
+                        (Ok(engine), Some(Several::Ring(ring)), _) => {
+                            let route = Ring::new::<P>(&context, ring);
+                            work(Worker::<E, P, _>::new(engine, context, recorder, route))
+                        }
+                        (Ok(engine), ..) => {
                             let (connections, depth) =
                                 (context.connections, plan.fleet.pipeline_depth);
                             let route = Direct::new(context.destination, connections, depth);
                             work(Worker::<E, P, _>::new(engine, context, recorder, route))
                         }
-                        (Ok(engine), Some((cluster, watch))) => {
-                            let route = Cluster::new::<P>(&context, &cluster, watch);
-                            work(Worker::<E, P, _>::new(engine, context, recorder, route))
-                        }
-                        (Err(error), _) => idle(&context, recorder, &error),
+                        (Err(error), ..) => idle(&context, recorder, &error),
                     };
                     // Nobody listens any more only if the collector is gone, and the run with it.
                     for message in messages {
@@ -327,6 +352,7 @@ pub fn tally_shape(plan: &Plan) -> TallyShape {
         scheduled: matches!(plan.pace, Pace::Open(_)),
         first_byte: plan.first_byte,
         operations: if plan.counts_operations() { plan.operation_names().count() } else { 0 },
+        apart: plan.apart,
     }
 }
 

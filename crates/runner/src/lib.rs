@@ -34,9 +34,10 @@ pub use collect::{Observer, Snapshot};
 pub use destination::Resolver;
 pub use gauges::Gauges;
 pub use idle::hold_idle;
-pub use launch::{Job, Start, run, tally_shape};
+pub use launch::{Job, Several, Start, run, tally_shape};
 pub use memory::check_memory;
 pub use route::cluster::{ClusterJob, Refresh};
+pub use route::ring::{RingJob, RingServer};
 
 /// Length of an interval of the timeline: how often the live line moves.
 pub const INTERVAL_NS: u64 = 250_000_000;

@@ -196,7 +196,7 @@ impl Recorder {
     /// Adds one reply that was settled at `now_ns`.
     #[inline]
     pub(crate) fn reply(&mut self, answer: &Answer, now_ns: u64) {
-        let Answer { answered, outcome, bytes } = answer;
+        let Answer { answered, outcome, bytes, keys } = answer;
         let (outcome, bytes) = (*outcome, *bytes);
         if !self.counts(answered.measured) {
             return;
@@ -206,6 +206,9 @@ impl Recorder {
         }
         self.fresh += 1;
         let command = self.tallies[answered.command as usize] as usize;
+        if keys.asked > 0 {
+            self.tally.commands[command].keys.add(keys.asked.into(), keys.found.into());
+        }
         if let Some(group) = &mut self.group {
             // The replies to one send that came with one read share every stamp.
             if group.command == command
@@ -232,14 +235,6 @@ impl Recorder {
         });
     }
 
-    /// Adds keys that a request asked for, and those of them that were there.
-    #[inline]
-    pub(crate) fn keys(&mut self, answered: &Answered, asked: u32, hits: u32) {
-        if asked > 0 && self.counts(answered.measured) {
-            self.tally.keys.add(u64::from(asked), u64::from(hits));
-        }
-    }
-
     /// Adds one error reply, of that kind and text and so many bytes where they are counted.
     pub(crate) fn error(
         &mut self,
@@ -251,8 +246,13 @@ impl Recorder {
         if self.counts(answered.measured) {
             self.tally.errors.add(kind, text);
             let command = self.tallies[answered.command as usize] as usize;
-            self.tally.commands[command].errors += 1;
-            self.tally.commands[command].bytes_in += bytes;
+            let tally = &mut self.tally.commands[command];
+            tally.errors += 1;
+            tally.bytes_in += bytes;
+            if let Some(apart) = &mut tally.apart {
+                let Answered { intended_ns, sent_ns, .. } = *answered;
+                apart.failed.record_n(intended_ns, sent_ns, now_ns, 1);
+            }
             self.failed(&Failures { errors: 1, ..Failures::default() }, now_ns);
             self.last_end_ns = now_ns;
         }

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use measure::Outcome;
+use wire::KeyNumber;
 
 /// Requests that were sent together on one connection and are answered in order. `M` is what the
 /// route notes of them.
@@ -46,20 +47,24 @@ pub(crate) struct Progress {
     pub(crate) failed: bool,
     /// When the commands of a later step were first handed to the kernel; 0 before.
     pub(crate) step_ns: u64,
+    /// The number of its key, if that depends on what the run has inserted.
+    pub(crate) key: Option<KeyNumber>,
     /// One more than the place of the value that it has kept; 0 for none.
     pub(crate) kept: u32,
+    /// Where in that the string begins that is next.
+    pub(crate) at: u32,
 }
 
 impl Progress {
-    /// Of an operation that begins.
-    pub(crate) fn of(operation: u32) -> Self {
-        Self { operation, ..Self::default() }
+    /// Of an operation that begins, with this key if it is not drawn from its number.
+    pub(crate) fn of(operation: u32, key: Option<KeyNumber>) -> Self {
+        Self { operation, key, ..Self::default() }
     }
 
     /// Of the same operation in a later step.
     pub(crate) fn then(self, step: u16) -> Self {
-        let Self { operation, kept, .. } = self;
-        Self { operation, step, missed_before: self.has_missed(), kept, ..Self::default() }
+        let Self { operation, kept, key, .. } = self;
+        Self { operation, step, missed_before: self.has_missed(), kept, key, ..Self::default() }
     }
 
     /// Whether any reply so far said that there was nothing.
@@ -90,6 +95,15 @@ pub(crate) struct Answer {
     pub(crate) outcome: Outcome,
     /// Bytes of the reply, where they are counted by command.
     pub(crate) bytes: u64,
+    /// Where a reply tells how many keys were there.
+    pub(crate) keys: Keys,
+}
+
+/// Keys of one request: 0 where nobody asks how many.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Keys {
+    pub(crate) asked: u32,
+    pub(crate) found: u32,
 }
 
 impl<M> Request<M> {
@@ -161,11 +175,6 @@ impl<M: Copy> Requests<M> {
         self.queue.front_mut()
     }
 
-    /// All of them.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Request<M>> {
-        self.queue.iter()
-    }
-
     /// Those that were added last.
     #[inline]
     pub(crate) fn newest_mut(&mut self, count: usize) -> impl Iterator<Item = &mut Request<M>> {
@@ -230,14 +239,19 @@ impl<M: Copy> Requests<M> {
 
     /// Forgets all and counts those that were measured. What was sent at `overdue_ns` or before
     /// has timed out; 0 is for none. Of the oldest, `withheld` replies came that count for nothing
-    /// now.
-    pub(crate) fn abandon(&mut self, overdue_ns: u64, withheld: u64) -> Abandoned {
+    /// now. `lost` tells how many commands of each are to be counted.
+    pub(crate) fn abandon(
+        &mut self,
+        overdue_ns: u64,
+        withheld: u64,
+        mut lost: impl FnMut(&Request<M>) -> u64,
+    ) -> Abandoned {
         self.commands = 0;
         self.first_byte = (u64::MAX, 0);
         let mut abandoned = Abandoned::default();
         let mut withheld = withheld;
         for request in self.queue.drain(..) {
-            let commands = u64::from(request.left) + std::mem::take(&mut withheld);
+            let commands = lost(&request) + std::mem::take(&mut withheld);
             if !request.measured {
                 continue;
             }
@@ -285,6 +299,10 @@ mod tests {
         }
     }
 
+    fn left(request: &Request<()>) -> u64 {
+        u64::from(request.left)
+    }
+
     #[test]
     fn replies_settle_in_order_and_know_their_command() {
         let mut requests = Requests::default();
@@ -319,9 +337,9 @@ mod tests {
         requests.push(request(20, 2));
         requests.push(request(30, 1));
         assert_eq!(requests.oldest_ns(), Some(10));
-        assert_eq!(requests.abandon(20, 0), Abandoned { timed_out: 2, lost: 1 });
+        assert_eq!(requests.abandon(20, 0, left), Abandoned { timed_out: 2, lost: 1 });
         assert_eq!((requests.commands(), requests.oldest_ns()), (0, None));
         requests.push(request(30, 1));
-        assert_eq!(requests.abandon(0, 2), Abandoned { timed_out: 0, lost: 3 });
+        assert_eq!(requests.abandon(0, 2, left), Abandoned { timed_out: 0, lost: 3 });
     }
 }

@@ -8,10 +8,10 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use engine::Address;
-use runner::{Job, Observer, Snapshot, run};
+use runner::{Job, Observer, RingJob, RingServer, Several, Snapshot, run};
 use workload::{
-    Arg, CommandSpec, Content, EngineKind, Fleet, KeyDist, KeySpace, OnError, Pace, Plan,
-    PlanParts, ProtocolKind, SizeBy, Stop, Target, ValueSpec, Window,
+    Arg, CommandSpec, Content, Endpoint, EngineKind, Fleet, KeyDist, KeySpace, OnError, Pace, Plan,
+    PlanParts, ProtocolKind, RingHash, SizeBy, Stop, Target, ValueSpec, Window,
 };
 
 #[global_allocator]
@@ -57,6 +57,16 @@ fn memcached(requests: u64, protocol: ProtocolKind) -> Plan {
     parts.build().unwrap()
 }
 
+/// The same on two servers that share out keys, which are one here: most `get`s go to both.
+fn on_ring(requests: u64, address: &Address) -> Plan {
+    let mut parts = (*memcached(requests, ProtocolKind::MemcacheText)).clone();
+    let Address::Unix(path) = address else { panic!("a socket") };
+    let other = Endpoint::Tcp { host: "other".into(), port: 1 };
+    let servers = vec![Endpoint::Unix(path.clone()), other];
+    parts.target.endpoint = Endpoint::Ring { servers, hash: RingHash::Ketama };
+    parts.build().unwrap()
+}
+
 fn plan(requests: u64, depth: u32, engine: EngineKind, pace: Pace) -> Plan {
     PlanParts {
         name: "SET".into(),
@@ -76,6 +86,8 @@ fn plan(requests: u64, depth: u32, engine: EngineKind, pace: Pace) -> Plan {
         pace,
         warmup_ns: 0,
         stop: Stop::Requests(requests),
+        at_most_ns: None,
+        checks: None,
         setup: vec![],
         sequence: vec![CommandSpec::parse(["SET", "key:__rand_int__", "xxx"])],
         mix: None,
@@ -91,6 +103,7 @@ fn plan(requests: u64, depth: u32, engine: EngineKind, pace: Pace) -> Plan {
         timeout_ns: None,
         precision: 3,
         first_byte: true,
+        apart: false,
         seed: 1,
         shard: workload::Shard::WHOLE,
     }
@@ -100,6 +113,10 @@ fn plan(requests: u64, depth: u32, engine: EngineKind, pace: Pace) -> Plan {
 
 /// Blocks that the whole process allocated during a run, and its intervals.
 fn blocks(plan: &Plan, address: &Address) -> (u64, u64) {
+    let known_as = ["a", "b"].map(|name| (name.to_owned(), 1));
+    let server = |known_as| RingServer { known_as, address: address.clone() };
+    let servers = known_as.map(server);
+    let ring = RingJob { servers: &servers, hash: RingHash::Ketama };
     let before = dhat::HeapStats::get().total_blocks;
     let interrupted = AtomicBool::new(false);
     let measured = run(
@@ -110,7 +127,7 @@ fn blocks(plan: &Plan, address: &Address) -> (u64, u64) {
             tls: None,
             local_ports: None,
             start: runner::Start::Ready,
-            cluster: None,
+            several: plan.target.ring().map(|_| Several::Ring(ring)),
             interrupted: &interrupted,
         },
         &mut Nobody,
@@ -158,6 +175,7 @@ fn requests_allocate_nothing() {
         let plans = [4_000, 40_000].map(|n| memcached(n, protocol));
         hold(&format!("{protocol:?}"), plans, &address);
     }
+    hold("several servers", [4_000, 40_000].map(|n| on_ring(n, &address)), &address);
 }
 
 /// Checks that the second plan, of ten times the requests, allocates no more than the first.

@@ -8,7 +8,7 @@ use engine::Epoll;
 #[cfg(target_os = "linux")]
 use engine::Uring;
 
-use crate::{Listener, Replies, Served, Sink};
+use crate::{Listener, Served, Sink, Speaks};
 
 /// An engine by name. A new one is a variant here and an arm in each `match` below.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,11 +53,11 @@ impl EngineChoice {
     ///
     /// # Errors
     /// The engine does not work here, or the kernel refuses to wait.
-    pub fn serve(
+    pub fn serve<S: Speaks>(
         self,
         listeners: &[Listener],
         connections_max: u32,
-        replies: &Replies,
+        replies: &S,
         stop: &AtomicBool,
     ) -> io::Result<Served> {
         let origin = Instant::now();

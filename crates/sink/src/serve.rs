@@ -10,10 +10,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use engine::{ConnId, Engine, Event};
-use wire::resp::RequestDecoder;
 
+use crate::Listener;
 use crate::listener::turn_away;
-use crate::{Listener, Replies};
+use crate::speaks::Speaks;
 
 /// Longest time between two looks at the listeners, and the same for a while after somebody came:
 /// who connects is seldom alone.
@@ -24,7 +24,6 @@ const OFTEN_FOR_NS: u64 = 10_000_000;
 const FAREWELL_NS: u64 = 10_000_000;
 /// Replies gathered for one send before they are sent early.
 const GATHERED_MAX: usize = 1 << 20;
-const FULL: &[u8] = b"-ERR max number of clients reached\r\n";
 
 /// What a sink did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -49,11 +48,11 @@ impl Served {
 
 /// One thread's connections and what to answer on them.
 #[derive(Debug)]
-pub struct Sink<'s, E> {
+pub struct Sink<'s, E, S: Speaks> {
     engine: E,
     listeners: &'s [Listener],
-    replies: &'s Replies,
-    connections: Vec<Connection>,
+    replies: &'s S,
+    connections: Vec<Connection<S::Framer>>,
     /// Numbers of connections that are no more.
     free: Vec<ConnId>,
     connections_max: u32,
@@ -70,8 +69,8 @@ pub struct Sink<'s, E> {
 }
 
 #[derive(Debug, Default)]
-struct Connection {
-    decoder: RequestDecoder,
+struct Connection<F> {
+    framer: F,
     state: State,
 }
 
@@ -84,15 +83,10 @@ enum State {
     Faulty,
 }
 
-impl<'s, E: Engine> Sink<'s, E> {
+impl<'s, E: Engine, S: Speaks> Sink<'s, E, S> {
     /// A sink on these listeners that holds up to `connections_max` connections at a time, of
     /// which `engine` must be capable. It begins with [`serve`](Self::serve).
-    pub fn new(
-        engine: E,
-        listeners: &'s [Listener],
-        connections_max: u32,
-        replies: &'s Replies,
-    ) -> Self {
+    pub fn new(engine: E, listeners: &'s [Listener], connections_max: u32, replies: &'s S) -> Self {
         Self {
             engine,
             listeners,
@@ -147,7 +141,7 @@ impl<'s, E: Engine> Sink<'s, E> {
             while let Ok(Some(socket)) = listener.accept() {
                 came = true;
                 let Some(conn) = self.number() else {
-                    turn_away(socket, FULL);
+                    turn_away(socket, S::FULL);
                     continue;
                 };
                 self.served.connections += 1;
@@ -179,15 +173,17 @@ impl<'s, E: Engine> Sink<'s, E> {
         let connection = &mut self.connections[conn.0 as usize];
         let mut at = 0;
         while connection.state == State::Open {
-            match connection.decoder.decode(&self.engine.inbox()[at..]) {
-                Ok(framed) => {
-                    at += framed.consumed;
-                    let Some(request) = framed.request else { break };
+            let input = &self.engine.inbox()[at..];
+            match self.replies.take(&mut connection.framer, input, &mut self.out) {
+                Ok((consumed, whole)) => {
+                    at += consumed;
+                    if !whole {
+                        break;
+                    }
                     self.served.requests += 1;
-                    self.replies.answer(&request, &mut self.out);
                 }
-                Err(fault) => {
-                    self.out.extend_from_slice(format!("-ERR {fault}\r\n").as_bytes());
+                Err(farewell) => {
+                    self.out.extend_from_slice(farewell.as_bytes());
                     connection.state = State::Faulty;
                     self.faulty.push_back((conn, self.engine.now_ns() + FAREWELL_NS));
                 }

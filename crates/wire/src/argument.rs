@@ -1,7 +1,7 @@
 //! One argument of a command as bytes, holes and inserts, and how long it will be: the same in every
 //! protocol.
 
-use workload::{Arg, Lifetime, Piece, Slot, command};
+use workload::{Arg, Derived, Lifetime, Piece, Slot, command};
 
 use crate::template::NumberAt;
 use crate::{Hole, Insert, LengthForm, Template, ValueAt};
@@ -15,6 +15,7 @@ pub(crate) struct Length {
     lifetimes: Vec<Lifetime>,
     /// Counted from where it is appended.
     numbers: Vec<NumberAt>,
+    derived: Vec<Derived>,
     replies: Vec<Vec<u8>>,
 }
 
@@ -27,6 +28,7 @@ impl Length {
             values: values[..values_in(arg)].to_vec(),
             lifetimes: arg.pieces.iter().filter_map(lifetime).collect(),
             numbers: bare_numbers(arg, digits),
+            derived: arg.pieces.iter().filter_map(derived).collect(),
             replies: arg.pieces.iter().filter_map(reply).collect(),
         }
     }
@@ -37,6 +39,7 @@ impl Length {
             && self.values.is_empty()
             && self.lifetimes.is_empty()
             && self.numbers.is_empty()
+            && self.derived.is_empty()
             && self.replies.is_empty()
     }
 
@@ -48,6 +51,7 @@ impl Length {
         self.lifetimes.extend(&other.lifetimes);
         let fresh = self.numbers.iter().filter(|at| at.slot == Slot::Fresh).count() as u64;
         self.numbers.extend(other.numbers.iter().map(|number| number.behind(fresh)));
+        self.derived.extend_from_slice(&other.derived);
         self.replies.extend_from_slice(&other.replies);
         self
     }
@@ -57,11 +61,19 @@ impl Length {
         if self.is_fixed() {
             form.write(self.fixed as u64, &mut template.bytes);
         } else {
-            let Self { fixed, columns, values, lifetimes, numbers, replies } = self;
+            let Self { fixed, columns, values, lifetimes, numbers, derived, replies } = self;
             let before = template.fresh();
             let numbers = numbers.into_iter().map(|number| number.behind(before)).collect();
-            let insert =
-                Insert::Length { form, fixed, columns, values, lifetimes, numbers, replies };
+            let insert = Insert::Length {
+                form,
+                fixed,
+                columns,
+                values,
+                lifetimes,
+                numbers,
+                derived,
+                replies,
+            };
             template.inserts.push((template.bytes.len(), insert));
         }
     }
@@ -91,7 +103,11 @@ pub(crate) fn append_body(
             Piece::Lifetime(lifetime) => {
                 template.inserts.push((at, Insert::Lifetime(*lifetime)));
             }
+            Piece::Derived(derived) => {
+                template.inserts.push((at, Insert::Derived(derived.clone())));
+            }
             Piece::Reply { or } => template.inserts.push((at, Insert::Reply(or.clone()))),
+            Piece::Cas => template.inserts.push((at, Insert::Cas(LengthForm::Decimal))),
             Piece::Value => {
                 let (at_value, later) = values.split_first().expect("a place for every value");
                 template.inserts.push((at, Insert::Value(*at_value)));
@@ -121,7 +137,12 @@ fn fixed_len(piece: &Piece, digits: Option<usize>) -> usize {
         Piece::Bytes(bytes) => bytes.len(),
         Piece::Secret(bytes) => bytes.reveal().len(),
         Piece::Fill { len, .. } => *len as usize,
-        Piece::Field(_) | Piece::Value | Piece::Lifetime(_) | Piece::Reply { .. } => 0,
+        Piece::Field(_)
+        | Piece::Value
+        | Piece::Lifetime(_)
+        | Piece::Derived(_)
+        | Piece::Reply { .. }
+        | Piece::Cas => 0,
         Piece::Tag => command::TAG_PLACEHOLDER.len(),
         Piece::Number(slot) => digits.unwrap_or_else(|| command::placeholder(*slot).len()),
     }
@@ -154,6 +175,13 @@ fn column(piece: &Piece) -> Option<usize> {
 fn lifetime(piece: &Piece) -> Option<Lifetime> {
     match piece {
         Piece::Lifetime(lifetime) => Some(*lifetime),
+        _ => None,
+    }
+}
+
+fn derived(piece: &Piece) -> Option<Derived> {
+    match piece {
+        Piece::Derived(derived) => Some(derived.clone()),
         _ => None,
     }
 }

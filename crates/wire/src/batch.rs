@@ -9,11 +9,12 @@ use std::sync::Arc;
 
 use workload::{Dataset, KeyDraw, KeySpace, Numbering, Piece, Plan, Slot, Turn};
 
+use crate::checked::CheckedReads;
 use crate::cluster::{KeyHash, slot_of_request, tag_of};
 use crate::expected::Asked;
 use crate::payload::{Drawn, Payload, Value};
 use crate::template::{append_decimal, decimal_width, write_digits};
-use crate::{Hole, Insert, Protocol, Template, ValueAt};
+use crate::{Given, Hole, Insert, Protocol, Template, ValueAt};
 
 /// The image of a pipeline.
 pub struct Batch {
@@ -29,21 +30,36 @@ pub struct Batch {
     pub(crate) payload: Option<Payload>,
     /// What replies are compared with, if they are.
     pub(crate) asked: Asked,
+    /// Which strings of replies tell whose they are, if any do.
+    pub(crate) checked: Option<CheckedReads>,
 }
 
 /// A command in the joined template.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct CommandAt {
     start: usize,
     end: usize,
-    /// The first of its holes, or where it would stand.
-    first_hole: usize,
-    /// The first of its inserts, or where it would stand, and one more than its last.
-    inserts: [usize; 2],
+    /// Its holes.
+    holes: Range<usize>,
+    /// Its inserts.
+    inserts: Range<usize>,
     /// Fresh numbers before it in its operation.
     fresh: u64,
     /// Which operation it belongs to.
     operation: usize,
+}
+
+/// Stands for the token of an item where no reply brought one: no item has it.
+const NO_CAS: u64 = u64::MAX;
+
+/// A part of a template: bytes up to its end, from `start` on, with what stands in them by its place in
+/// the bytes.
+struct Span<'t> {
+    bytes: &'t [u8],
+    start: usize,
+    holes: &'t [Hole],
+    inserts: &'t [(usize, Insert)],
+    fresh: u64,
 }
 
 /// Most bytes that are set aside ahead for requests that are written anew.
@@ -60,24 +76,24 @@ impl Batch {
             let mut fresh = 0;
             for command in &plan.sequence[span] {
                 let next = P::compile(command, digits_of(keys));
-                let at = CommandAt {
-                    start: sequence.bytes.len(),
-                    end: 0,
-                    first_hole: sequence.holes.len(),
-                    inserts: [sequence.inserts.len(), 0],
+                let (start, hole, insert) =
+                    (sequence.bytes.len(), sequence.holes.len(), sequence.inserts.len());
+                append(&mut sequence, &next, fresh, values);
+                commands.push(CommandAt {
+                    start,
+                    end: sequence.bytes.len(),
+                    holes: hole..sequence.holes.len(),
+                    inserts: insert..sequence.inserts.len(),
                     fresh,
                     operation,
-                };
-                append(&mut sequence, &next, fresh, values);
+                });
                 fresh += next.fresh();
                 values += values_among(&next);
-                let inserts = [at.inserts[0], sequence.inserts.len()];
-                commands.push(CommandAt { end: sequence.bytes.len(), inserts, ..at });
             }
         }
         // What is appended command by command, or written anew for each send, needs no image.
         let appended =
-            plan.target.cluster.is_some() || plan.mix.is_some() || !sequence.inserts.is_empty();
+            plan.target.is_by_key() || plan.mix.is_some() || !sequence.inserts.is_empty();
         let copies = if appended { 0 } else { plan.fleet.pipeline_depth as usize };
         let mut image = sequence.bytes.repeat(copies);
         if appended {
@@ -85,6 +101,7 @@ impl Batch {
         }
         Self {
             payload: Payload::new(plan, values),
+            checked: CheckedReads::of(plan),
             asked: Asked::of(plan, |command| commands[command].fresh),
             image,
             sequence,
@@ -104,20 +121,20 @@ impl Batch {
         if self.sequence.inserts.is_empty() { self.patch(turn) } else { self.write(turn) }
     }
 
-    /// The slot of the key of command number `command` in sequence number `number`; `None` if it
-    /// has no key. `scratch` is a buffer to write in.
+    /// The slot of the key of command number `command` of a request; `None` if it has no key.
+    /// `scratch` is a buffer to write in.
     #[inline]
     #[must_use]
     pub fn slot(
         &self,
         slots: &Slots,
-        number: u64,
+        request: Given<'_>,
         command: usize,
         scratch: &mut Vec<u8>,
     ) -> Option<u16> {
         let hash = slots.0[command].as_ref()?;
         let numbers = self.numbers_of(command);
-        Some(hash.slot(number, numbers, self.dataset.as_deref(), scratch))
+        Some(hash.slot(request, numbers, self.dataset.as_deref(), scratch))
     }
 
     /// Overwrites the holes of as many copies as the turn has.
@@ -132,7 +149,7 @@ impl Batch {
                 let mut fresh = 0;
                 for hole in &self.sequence.holes {
                     let target = &mut target[hole.at..hole.at + hole.digits];
-                    let drawn = numbers.of(number, hole.slot, &mut fresh);
+                    let drawn = numbers.of(number.into(), hole.slot, &mut fresh);
                     write_number(drawn, hole.slot, target);
                 }
             }
@@ -161,63 +178,80 @@ impl Batch {
     /// Appends these commands, which are of one operation, of request number `number`. For what does
     /// not go out in whole pipelines: [`fill`](Self::fill) is faster.
     pub fn append(&self, number: u64, commands: Range<usize>, out: &mut Vec<u8>) {
-        self.append_after(None, number, commands, out);
+        self.append_of(number.into(), commands, out);
     }
 
-    /// The same of a later step, behind a reply that brought this value.
-    pub fn append_after(
+    /// The same of a request that has more than a number.
+    pub fn append_of(&self, request: Given<'_>, commands: Range<usize>, out: &mut Vec<u8>) {
+        let Template { bytes, holes, inserts } = &self.sequence;
+        let (first, last) = (&self.commands[commands.start], &self.commands[commands.end - 1]);
+        let span = Span {
+            bytes: &bytes[..last.end],
+            start: first.start,
+            holes: &holes[first.holes.start..last.holes.end],
+            // What varies may be the last of a command: its place alone does not tell whose it is.
+            inserts: &inserts[first.inserts.start..last.inserts.end],
+            fresh: first.fresh,
+        };
+        self.write_span(span, &self.numbers[first.operation], request, out);
+    }
+
+    /// Appends a part of a command that was compiled by itself; `fresh` numbers stand before it in the
+    /// command.
+    pub(crate) fn append_part(
         &self,
-        reply: Option<&[u8]>,
-        number: u64,
-        commands: Range<usize>,
+        (part, fresh): (&Template, u64),
+        command: usize,
+        request: Given<'_>,
         out: &mut Vec<u8>,
     ) {
-        let Template { bytes, holes, inserts } = &self.sequence;
-        let CommandAt { start, first_hole, mut fresh, operation, .. } =
-            self.commands[commands.start];
-        let numbers = &self.numbers[operation];
-        let last = self.commands[commands.end - 1];
-        let (mut at, end) = (start, last.end);
-        // What varies may be the last of a command: its place alone does not tell whose it is.
-        let inserts = &inserts[self.commands[commands.start].inserts[0]..last.inserts[1]];
+        let Template { bytes, holes, inserts } = part;
+        let fresh = self.commands[command].fresh + fresh;
+        let span = Span { bytes, start: 0, holes, inserts, fresh };
+        self.write_span(span, self.numbers_of(command), request, out);
+    }
+
+    #[inline]
+    fn write_span(&self, span: Span<'_>, numbers: &Numbers, request: Given<'_>, out: &mut Vec<u8>) {
+        let Span { bytes, start, holes, inserts, mut fresh } = span;
+        let mut holes = holes.iter().peekable();
         let mut drawn = Drawn::default();
         let mut value = None;
-        let mut holes = holes[first_hole..].iter().take_while(|h| h.at < end).peekable();
-        let mut inserts = inserts.iter().peekable();
-        while at < end || inserts.peek().is_some() {
-            let next_hole = holes.peek().map_or(end, |h| h.at);
-            let next_insert = inserts.peek().map_or(end, |(at, _)| *at);
-            let stop = next_hole.min(next_insert);
-            out.extend_from_slice(&bytes[at..stop]);
-            at = stop;
-            if let Some((_, insert)) = inserts.next_if(|(place, _)| *place == at) {
-                self.write_insert(insert, (number, reply), numbers, &mut drawn, &mut value, out);
-            } else if let Some(hole) = holes.next_if(|h| h.at == at) {
-                let start = out.len();
-                out.resize(start + hole.digits, b'0');
-                let drawn = drawn.number(numbers, number, hole.slot, fresh);
+        let mut at = start;
+        let mut copy_until = |end: usize, drawn: &mut Drawn, out: &mut Vec<u8>| {
+            let (from, to) = (at, out.len());
+            out.extend_from_slice(&bytes[from..end]);
+            at = end;
+            while let Some(hole) = holes.next_if(|hole| hole.at < end) {
+                let number = drawn.number(numbers, request, hole.slot, fresh);
                 fresh += u64::from(hole.slot == Slot::Fresh);
-                write_number(drawn, hole.slot, &mut out[start..]);
-                at += hole.digits;
+                let place = to + hole.at - from;
+                write_number(number, hole.slot, &mut out[place..place + hole.digits]);
             }
+        };
+        for (place, insert) in inserts {
+            copy_until(*place, &mut drawn, out);
+            self.write_insert(insert, request, numbers, &mut drawn, &mut value, out);
         }
+        copy_until(bytes.len(), &mut drawn, out);
     }
 
     /// `last` is the value whose length was written last, which is the one that follows.
     fn write_insert(
         &self,
         insert: &Insert,
-        (number, reply): (u64, Option<&[u8]>),
+        request: Given<'_>,
         numbers: &Numbers,
         drawn: &mut Drawn,
         last: &mut Option<(ValueAt, Value)>,
         out: &mut Vec<u8>,
     ) {
+        let Given { number, replied, .. } = request;
         let cell = |column| self.dataset.as_ref().map_or(&[][..], |d| d.cell(number, column));
         let mut value = |at: &ValueAt| match (&self.payload, *last) {
             (_, Some((of, value))) if of == *at => value,
             (Some(payload), _) => {
-                let value = payload.value(at, number, numbers, drawn);
+                let value = payload.value(at, request, numbers, drawn);
                 *last = Some((*at, value));
                 value
             }
@@ -233,19 +267,37 @@ impl Batch {
             }
             Insert::Lifetime(lifetime) => append_decimal(lifetime.of(numbers.seed, number), out),
             Insert::Number(at) => {
-                append_decimal(drawn.number(numbers, number, at.slot, at.fresh), out);
+                append_decimal(drawn.number(numbers, request, at.slot, at.fresh), out);
             }
-            Insert::Reply(or) => out.extend_from_slice(reply.unwrap_or(or)),
-            Insert::Length { form, fixed, columns, values, lifetimes, numbers: bare, replies } => {
+            Insert::Derived(derived) => {
+                derived.append(drawn.source(derived, numbers, request), out);
+            }
+            Insert::Reply(or) => out.extend_from_slice(replied.value.unwrap_or(or)),
+            Insert::Cas(form) => form.write(replied.cas.unwrap_or(NO_CAS), out),
+            Insert::Length {
+                form,
+                fixed,
+                columns,
+                values,
+                lifetimes,
+                numbers: bare,
+                derived,
+                replies,
+            } => {
                 let cells: usize = columns.iter().map(|column| cell(*column).len()).sum();
                 let values: usize = values.iter().map(|at| value(at).len).sum();
                 let lifetimes =
                     lifetimes.iter().map(|of| decimal_width(of.of(numbers.seed, number)));
                 let lifetimes: usize = lifetimes.sum();
-                let bare = bare.iter().map(|at| drawn.number(numbers, number, at.slot, at.fresh));
+                let bare = bare.iter().map(|at| drawn.number(numbers, request, at.slot, at.fresh));
                 let bare: usize = bare.map(decimal_width).sum();
-                let replies: usize = replies.iter().map(|or| reply.unwrap_or(or).len()).sum();
-                form.write((fixed + cells + values + lifetimes + bare + replies) as u64, out);
+                let derived: usize = (derived.iter())
+                    .map(|derived| derived.len(drawn.source(derived, numbers, request)))
+                    .sum();
+                let replies: usize =
+                    replies.iter().map(|or| replied.value.unwrap_or(or).len()).sum();
+                let all = fixed + cells + values + lifetimes + bare + derived + replies;
+                form.write(all as u64, out);
             }
         }
     }
@@ -266,8 +318,8 @@ impl Slots {
             for at in span {
                 let mut hash = None;
                 for (n, arg) in plan.sequence[at].args.iter().enumerate() {
-                    // Where a key is a value or a reply, a redirect says where it belongs.
-                    let unknown = |p: &Piece| matches!(p, Piece::Value | Piece::Reply { .. });
+                    // Where a key has a value in it, a redirect says where it belongs.
+                    let unknown = |p: &Piece| matches!(p, Piece::Value);
                     if Some(n) == keys[at] && !arg.pieces.iter().any(unknown) {
                         hash = Some(KeyHash::new(arg, digits_of(space), fresh));
                     }
@@ -325,10 +377,10 @@ impl Numbers {
         plan.key_spaces().zip(plan.numberings()).map(of).collect()
     }
 
-    /// The number for a slot in sequence number `sequence`, of which `fresh` counts the `Fresh`
-    /// occurrences so far.
+    /// The number for a slot in a request, of which `fresh` counts the `Fresh` occurrences so far.
     #[inline]
-    pub(crate) fn of(&self, sequence: u64, slot: Slot, fresh: &mut u64) -> u64 {
+    pub(crate) fn of(&self, request: Given<'_>, slot: Slot, fresh: &mut u64) -> u64 {
+        let sequence = request.number;
         let index = self.numbering.index(sequence);
         match slot {
             Slot::Fresh => {
@@ -341,6 +393,7 @@ impl Numbers {
             Slot::Shared(n) => {
                 self.draw(self.seed.wrapping_add(u64::from(n) << 56), sequence, index)
             }
+            Slot::Key if let Some(key) = request.key => self.first.wrapping_add(key.number()),
             Slot::Key => self.draw(self.seed.wrapping_add(KEY_STREAM), sequence, index),
             Slot::Tag => u64::from(slot_of_request(sequence, self.seed)),
         }
@@ -384,4 +437,4 @@ fn append(into: &mut Template, next: &Template, fresh: u64, values: u64) {
 
 #[cfg(test)]
 #[path = "batch_tests.rs"]
-mod tests;
+pub(crate) mod tests;

@@ -3,7 +3,7 @@ use crate::resp::Resp;
 use workload::command_line::split_operations;
 use workload::*;
 
-fn plan(line: &str, keys: KeySpace, depth: u32, dataset: Option<Dataset>) -> Plan {
+pub(crate) fn plan(line: &str, keys: KeySpace, depth: u32, dataset: Option<Dataset>) -> Plan {
     let words: Vec<Vec<u8>> = line.split(' ').map(|w| w.as_bytes().to_vec()).collect();
     let columns = dataset.as_ref().map_or(vec![], |d| d.columns().to_vec());
     let [operation] = &split_operations(&words, false, false, 100).unwrap()[..] else { panic!() };
@@ -45,6 +45,9 @@ fn plan(line: &str, keys: KeySpace, depth: u32, dataset: Option<Dataset>) -> Pla
         timeout_ns: None,
         precision: 3,
         first_byte: false,
+        apart: false,
+        at_most_ns: None,
+        checks: None,
         seed: 7,
         shard: workload::Shard::WHOLE,
     }
@@ -145,7 +148,7 @@ fn slots_are_those_of_the_keys_that_are_sent() {
                     panic!("{line}")
                 };
                 let crate::resp::Value::Bulk(key) = &words[1] else { panic!("{line}") };
-                let got = batch.slot(&slots, number, command, &mut Vec::new());
+                let got = batch.slot(&slots, number.into(), command, &mut Vec::new());
                 let key_text = String::from_utf8_lossy(key);
                 assert_eq!(got, Some(crate::cluster::slot_of(key)), "{line}: {key_text}");
                 appended.extend_from_slice(&bytes);
@@ -313,7 +316,7 @@ fn bare_numbers_have_as_many_digits_as_they_need() {
     );
     let slots = Slots::new(&plan(line), &[Some(2), Some(1)]);
     let mut scratch = Vec::new();
-    let mut slot = |command| batch.slot(&slots, 24, command, &mut scratch);
+    let mut slot = |command| batch.slot(&slots, 24.into(), command, &mut scratch);
     assert_eq!(slot(0), Some(crate::cluster::slot_of(b"106")));
     assert_eq!(slot(1), Some(crate::cluster::slot_of(b"k107")));
 }

@@ -3,6 +3,7 @@
 use workload::verify::keys_asked;
 use workload::{Plan, Slot};
 
+use crate::Given;
 use crate::batch::Batch;
 use crate::payload::Drawn;
 
@@ -15,9 +16,10 @@ pub struct Expected {
     pub len: usize,
 }
 
-/// For each command of a sequence the keys whose values it asks for, as places in its operation.
+/// For each command of a sequence the keys whose values it asks for, as places in its operation; `None`
+/// where nobody knows the value.
 #[derive(Debug, Default)]
-pub(crate) struct Asked(Vec<Vec<(Slot, u64)>>);
+pub(crate) struct Asked(Vec<Vec<Option<(Slot, u64)>>>);
 
 impl Asked {
     /// Of a plan that verifies; of any other nothing.
@@ -27,14 +29,14 @@ impl Asked {
         }
         let behind = |(at, command)| {
             let before = fresh_before(at);
-            let asked = keys_asked(command).into_iter();
-            asked.map(|(slot, fresh)| (slot, fresh + before)).collect()
+            let asked = keys_asked(command, plan.protocol).into_iter();
+            asked.map(|key| key.map(|(slot, fresh)| (slot, fresh + before))).collect()
         };
         Self(plan.sequence.iter().enumerate().map(behind).collect())
     }
 
     fn key(&self, command: usize, element: usize) -> Option<(Slot, u64)> {
-        self.0.get(command)?.get(element).copied()
+        *self.0.get(command)?.get(element)?
     }
 }
 
@@ -42,10 +44,10 @@ impl Batch {
     /// The value that string number `element` of the reply to a command must be; `None` if that
     /// cannot be told.
     #[must_use]
-    pub fn expected(&self, number: u64, command: u32, element: usize) -> Option<Expected> {
+    pub fn expected(&self, request: Given<'_>, command: u32, element: usize) -> Option<Expected> {
         let (slot, fresh) = self.asked.key(command as usize, element)?;
         let numbers = self.numbers_of(command as usize);
-        let key = Drawn::default().number(numbers, number, slot, fresh);
+        let key = Drawn::default().number(numbers, request, slot, fresh);
         let len = self.payload.as_ref()?.len_of(key);
         Some(Expected { key, len })
     }

@@ -10,8 +10,11 @@
 
 mod argument;
 mod batch;
+mod checked;
 pub mod cluster;
 mod expected;
+mod given;
+mod keys;
 mod kind;
 pub mod memcache;
 mod payload;
@@ -22,7 +25,10 @@ pub mod resp;
 mod template;
 
 pub use batch::{Batch, Slots};
+pub use checked::Shown;
 pub use expected::Expected;
+pub use given::{Given, KeyNumber, Replied};
+pub use keys::{Keys, Split};
 pub use kind::{check, encoded_len};
 pub use payload::ValueAt;
 pub use protocol::{Decode, Decoded, Look, Protocol, ProtocolError, Reply, Silence};

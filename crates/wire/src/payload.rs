@@ -5,10 +5,10 @@
 //! and what bytes it has follow from that number alone, so nothing is kept for each value.
 
 use workload::sizes::{SizeDraw, size_at, size_by_rank, size_of};
-use workload::{CommandSpec, Piece, Plan, SizeBy, Slot, Values};
+use workload::{CommandSpec, Derived, Piece, Plan, SizeBy, Slot, Values, derived};
 
-use crate::Expected;
 use crate::batch::Numbers;
+use crate::{Expected, Given};
 
 /// A place for a value in a sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,7 +25,12 @@ pub struct ValueAt {
 pub(crate) fn places(command: &CommandSpec, digits: Option<usize>) -> Vec<ValueAt> {
     let pieces = || command.args.iter().flat_map(|arg| &arg.pieces);
     let numbered = digits.is_some();
-    let named = numbered && pieces().any(|piece| *piece == Piece::Number(Slot::Key));
+    let names = |piece: &Piece| match piece {
+        Piece::Number(slot) => *slot == Slot::Key,
+        Piece::Derived(derived) => derived.names_key(),
+        _ => false,
+    };
+    let named = numbered && pieces().any(names);
     let mut key = named.then_some((Slot::Key, 0));
     let mut fresh = 0;
     let mut places: Vec<ValueAt> = Vec::new();
@@ -60,6 +65,8 @@ pub(crate) struct Payload {
     values: Values,
     sizes: Box<dyn SizeDraw>,
     by: SizeBy,
+    /// Whether every value has bytes of its own.
+    fresh: bool,
     seed: u64,
     /// Values in a sequence.
     per_sequence: u64,
@@ -78,35 +85,38 @@ impl Payload {
         let spec = plan.values.as_ref()?;
         let values = Values::new(spec.content, plan.seed, spec.sizes.largest());
         let sizes = spec.sizes.draws();
-        Some(Self { values, sizes, by: spec.by, seed: plan.seed, per_sequence })
+        let fresh = spec.content.is_fresh();
+        Some(Self { values, sizes, by: spec.by, fresh, seed: plan.seed, per_sequence })
     }
 
-    /// The value at a place of sequence number `sequence`.
+    /// The value at a place of a request.
     pub(crate) fn value(
         &self,
         at: &ValueAt,
-        sequence: u64,
+        request: Given<'_>,
         numbers: &Numbers,
         drawn: &mut Drawn,
     ) -> Value {
-        let request = sequence.wrapping_mul(self.per_sequence).wrapping_add(at.place);
+        let place = request.number.wrapping_mul(self.per_sequence).wrapping_add(at.place);
         let key = match at.key {
-            Some((slot, fresh)) => drawn.number(numbers, sequence, slot, fresh),
-            None => request,
+            // Whatever its key is, nothing of it is asked.
+            _ if self.fresh && self.by == SizeBy::Request => place,
+            Some((slot, fresh)) => drawn.number(numbers, request, slot, fresh),
+            None => place,
         };
         let rank = numbers.rank(key);
         // Values of one key differ from each other.
         let key = key.wrapping_add(at.nth << 56);
         let len = match self.by {
             SizeBy::Key => size_of(&*self.sizes, self.seed, key),
-            SizeBy::Request => size_of(&*self.sizes, self.seed, request),
+            SizeBy::Request => size_of(&*self.sizes, self.seed, place),
             SizeBy::Rank => size_by_rank(&*self.sizes, rank.0, rank.1),
             SizeBy::Turn(of) => {
                 let of = u64::from(of.max(1));
-                size_at(&*self.sizes, numbers.before(sequence) % of, of)
+                size_at(&*self.sizes, numbers.before(request.number) % of, of)
             }
         };
-        Value { key, len: len as usize }
+        Value { key: if self.fresh { place } else { key }, len: len as usize }
     }
 
     /// The length of the first value of a key, where it belongs to the key.
@@ -128,17 +138,32 @@ impl Payload {
     }
 }
 
-/// The number of a sequence that was drawn last: it is often asked for again at once.
+/// The number of a request that was drawn last: it is often asked for again at once.
 #[derive(Debug, Default)]
 pub(crate) struct Drawn(Option<(Slot, u64, u64)>);
 
 impl Drawn {
-    /// The number for a slot before which the sequence has `fresh` fresh ones.
+    /// What a derived text of a request follows from.
+    #[inline]
+    pub(crate) fn source(
+        &mut self,
+        derived: &Derived,
+        numbers: &Numbers,
+        request: Given<'_>,
+    ) -> derived::Source {
+        let key = match derived.names_key() {
+            true => self.number(numbers, request, Slot::Key, 0),
+            false => 0,
+        };
+        derived::Source { key, seed: numbers.seed, request: request.number }
+    }
+
+    /// The number for a slot before which the request has `fresh` fresh ones.
     #[inline]
     pub(crate) fn number(
         &mut self,
         numbers: &Numbers,
-        sequence: u64,
+        request: Given<'_>,
         slot: Slot,
         fresh: u64,
     ) -> u64 {
@@ -149,7 +174,7 @@ impl Drawn {
                 number
             }
             _ => {
-                let number = numbers.of(sequence, slot, &mut fresh.clone());
+                let number = numbers.of(request, slot, &mut fresh.clone());
                 self.0 = Some((slot, fresh, number));
                 number
             }

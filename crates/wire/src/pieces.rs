@@ -1,6 +1,6 @@
 //! The harness of the protocol seam's suite: decoding bytes that come in pieces.
 
-use crate::{Decode, Reply};
+use crate::{Decode, Look, Reply};
 
 /// Decodes pieces as an engine would hand them over: what is not consumed comes again, and no more than
 /// `held_max` bytes of it. Each reply by `say`, with the mark that came with it, and whether a fault
@@ -27,4 +27,52 @@ pub(crate) fn decoded<'a, D: Decode + Default, S>(
     }
     assert!(held.len() <= held_max, "only what is unfinished is ever held");
     (said, false)
+}
+
+/// What a decoder shows, in words.
+#[derive(Default)]
+struct Seen(Vec<String>);
+
+impl Look for Seen {
+    fn marked(&mut self, command: u32) {
+        self.0.push(format!("of {command}"));
+    }
+
+    fn key(&mut self, key: &[u8]) {
+        self.0.push(format!("key {}", key.escape_ascii()));
+    }
+
+    fn cas(&mut self, cas: u64) {
+        self.0.push(format!("cas {cas}"));
+    }
+
+    fn begin(&mut self, len: Option<u64>) {
+        self.0.push(len.map_or("null".to_owned(), |len| format!("{len}:")));
+    }
+
+    fn bytes(&mut self, part: &[u8]) {
+        // It belongs to the string that began last, whatever was said of that since.
+        let begun = |word: &&mut String| word.contains(':') && !word.starts_with("key");
+        let string = self.0.iter_mut().rev().find(begun).expect("a string has begun");
+        *string += &part.escape_ascii().to_string();
+    }
+}
+
+/// What replies show, decoded in pieces of this size, and how many they are.
+pub(crate) fn shown<D: Decode + Default>(input: &[u8], size: usize) -> (Vec<String>, usize) {
+    let (mut decoder, mut seen) = (D::default(), Seen::default());
+    let (mut held, mut replies) = (Vec::new(), 0);
+    for piece in input.chunks(size) {
+        held.extend_from_slice(piece);
+        loop {
+            let step = decoder.decode_shown(&held, &mut seen).unwrap();
+            let (consumed, over) = (step.consumed, step.reply.is_none());
+            replies += usize::from(!over);
+            held.drain(..consumed);
+            if over {
+                break;
+            }
+        }
+    }
+    (seen.0, replies)
 }

@@ -1,9 +1,11 @@
 //! The seam between protocols and everything else.
 
+use std::ops::Range;
+
 use thiserror::Error;
 use workload::CommandSpec;
 
-use crate::Template;
+use crate::{Split, Template};
 
 /// One protocol: how commands are written and replies read.
 pub trait Protocol {
@@ -40,9 +42,25 @@ pub trait Protocol {
         None
     }
 
+    /// Whether a collection of no element means that what this command asks for is not there.
+    fn empty_is_miss(_command: &CommandSpec) -> bool {
+        false
+    }
+
     /// Keys that this command asks for, where a reply tells how many of them were there.
     fn keys_asked(_command: &CommandSpec) -> u32 {
         0
+    }
+
+    /// The arguments that are keys by which servers share out commands; none where they do not.
+    fn keys(_command: &CommandSpec) -> Range<usize> {
+        0..0
+    }
+
+    /// How a command of several keys is written with only some of them; `None` if it has to go to one
+    /// server whole.
+    fn split(_command: &CommandSpec, _digits: Option<usize>) -> Option<Split> {
+        None
     }
 
     /// Whether this error leaves it open where the next reply begins, or whose it is. `alone` says that
@@ -98,6 +116,15 @@ pub trait Look {
     /// Whether it looks at all. If not, nothing that shows is compiled.
     const SEES: bool = true;
 
+    /// The reply is to the command of that place in the sequence, in protocols whose replies say so.
+    fn marked(&mut self, _command: u32) {}
+
+    /// The string that comes next is the value of this key, in protocols whose replies say so.
+    fn key(&mut self, _key: &[u8]) {}
+
+    /// The value that comes, or came, is of an item with this token, in protocols that have such tokens.
+    fn cas(&mut self, _cas: u64) {}
+
     /// A string of so many bytes begins, or a null stands in its place.
     fn begin(&mut self, len: Option<u64>);
 
@@ -134,6 +161,8 @@ pub enum Reply<'b> {
     Done,
     /// Values of so many of the keys that were asked for, at least one.
     Found(u32),
+    /// A collection of no element, which is nothing where a whole one was asked for.
+    Empty,
     /// A null: nothing there, or a condition that did not hold.
     Miss,
     /// An error reply; its text without framing, such as `ERR unknown command`, or the beginning
@@ -151,6 +180,7 @@ impl Reply<'_> {
         Some(match self {
             Self::Done => Reply::Done,
             Self::Found(hits) => Reply::Found(hits),
+            Self::Empty => Reply::Empty,
             Self::Miss => Reply::Miss,
             Self::Push => Reply::Push,
             Self::Error(_) => return None,

@@ -4,7 +4,7 @@
 //! inserts of varying width that dataset cells and values (and their lengths) go into. A template with
 //! numbers alone is patched in place; one with inserts is written anew for each request.
 
-use workload::{Lifetime, Slot};
+use workload::{Derived, Lifetime, Slot};
 
 use crate::ValueAt;
 
@@ -33,9 +33,13 @@ pub enum Insert {
     Lifetime(Lifetime),
     /// A number from the key space with as many digits as it has.
     Number(NumberAt),
+    /// A text that follows from the key or the request.
+    Derived(Derived),
     /// The value that an earlier reply brought, or this where it brought none.
     Reply(Vec<u8>),
-    /// `fixed` plus the lengths of these cells, values, lifetimes, numbers and replies.
+    /// The token of an item that an earlier reply brought.
+    Cas(LengthForm),
+    /// `fixed` plus the lengths of these cells, values, lifetimes, numbers, derived texts and replies.
     Length {
         /// How it is written.
         form: LengthForm,
@@ -49,6 +53,8 @@ pub enum Insert {
         lifetimes: Vec<Lifetime>,
         /// Numbers whose digits add to it.
         numbers: Vec<NumberAt>,
+        /// Derived texts that add to it.
+        derived: Vec<Derived>,
         /// Values of replies that add to it, each with what stands for none.
         replies: Vec<Vec<u8>>,
     },
@@ -70,7 +76,7 @@ impl NumberAt {
     }
 }
 
-/// How a length is written.
+/// How a length, or another number of varying width, is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LengthForm {
     /// In decimal digits.
@@ -79,20 +85,18 @@ pub enum LengthForm {
     U16,
     /// In four bytes, the highest one first.
     U32,
+    /// In eight bytes, the highest one first.
+    U64,
 }
 
 impl LengthForm {
-    /// Appends a length.
+    /// Appends a number.
     pub(crate) fn write(self, length: u64, out: &mut Vec<u8>) {
         match self {
-            Self::Decimal => {
-                let mut digits = [0; 20];
-                write_digits(length, &mut digits);
-                let width = length.max(1).ilog10() as usize + 1;
-                out.extend_from_slice(&digits[20 - width..]);
-            }
+            Self::Decimal => append_decimal(length, out),
             Self::U16 => out.extend_from_slice(&(length as u16).to_be_bytes()),
             Self::U32 => out.extend_from_slice(&(length as u32).to_be_bytes()),
+            Self::U64 => out.extend_from_slice(&length.to_be_bytes()),
         }
     }
 }
@@ -117,6 +121,12 @@ impl Template {
         let inserts = self.inserts.iter().filter(|(_, insert)| fresh(insert)).count();
         (holes + inserts) as u64
     }
+
+    /// The same behind so many fresh numbers, which its holes are told apart.
+    pub(crate) fn behind(self, fresh: u64) -> Self {
+        let inserts = self.inserts.iter().map(|(at, insert)| (*at, insert.behind(fresh, 0)));
+        Self { inserts: inserts.collect(), ..self }
+    }
 }
 
 impl Insert {
@@ -127,8 +137,10 @@ impl Insert {
             Self::Value(at) => Self::Value(at.behind(fresh, before)),
             Self::Lifetime(lifetime) => Self::Lifetime(*lifetime),
             Self::Number(number) => Self::Number(number.behind(fresh)),
+            Self::Derived(derived) => Self::Derived(derived.clone()),
             Self::Reply(or) => Self::Reply(or.clone()),
-            Self::Length { form, fixed, columns, values, lifetimes, numbers, replies } => {
+            Self::Cas(form) => Self::Cas(*form),
+            Self::Length { form, fixed, columns, values, lifetimes, numbers, derived, replies } => {
                 Self::Length {
                     form: *form,
                     fixed: *fixed,
@@ -136,6 +148,7 @@ impl Insert {
                     values: values.iter().map(|at| at.behind(fresh, before)).collect(),
                     lifetimes: lifetimes.clone(),
                     numbers: numbers.iter().map(|number| number.behind(fresh)).collect(),
+                    derived: derived.clone(),
                     replies: replies.clone(),
                 }
             }

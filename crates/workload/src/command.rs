@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::Lifetime;
+use crate::derived::{self, Derived};
 use crate::secret::{self, SecretBytes};
 use crate::values::Lcg;
 
@@ -46,12 +47,16 @@ pub enum Piece {
     Value,
     /// How many seconds a key lives, drawn for each request.
     Lifetime(Lifetime),
+    /// A text that follows from the key or the request.
+    Derived(Derived),
     /// The value that came in the reply to an earlier step of the operation.
     Reply {
         /// What stands for it where there was none.
         #[serde(with = "crate::bytes")]
         or: Vec<u8>,
     },
+    /// The token of the item whose value an earlier step brought (memcached's `cas`).
+    Cas,
     /// `len` bytes of the classic payload generator, beginning `skip` bytes into its stream.
     /// Kept as numbers so that a plan with a 1 GiB value stays small; see [`Lcg`].
     Fill {
@@ -180,7 +185,7 @@ impl CommandSpec {
     #[must_use]
     pub fn names_reply(&self) -> bool {
         let pieces = self.args.iter().flat_map(|arg| &arg.pieces);
-        pieces.into_iter().any(|piece| matches!(piece, Piece::Reply { .. }))
+        pieces.into_iter().any(|piece| matches!(piece, Piece::Reply { .. } | Piece::Cas))
     }
 
     /// How many values that vary are in it.
@@ -205,7 +210,9 @@ impl Piece {
             Self::Bytes(bytes) => bytes.len() as u64,
             Self::Secret(bytes) => bytes.reveal().len() as u64,
             Self::Number(_) => PLACEHOLDER_LEN as u64,
-            Self::Field(_) | Self::Value | Self::Reply { .. } => 0,
+            Self::Field(_) | Self::Value | Self::Reply { .. } | Self::Cas => 0,
+            Self::Derived(Derived::Checked { len, .. }) => u64::from(*len),
+            Self::Derived(_) => 2 * PLACEHOLDER_LEN as u64,
             Self::Tag => TAG_PLACEHOLDER.len() as u64,
             Self::Lifetime(_) => PLACEHOLDER_LEN as u64,
             Self::Fill { len, .. } => u64::from(*len),
@@ -260,6 +267,34 @@ impl Arg {
         })
     }
 
+    /// Replaces every placeholder of a text that is derived, such as `__key:fnv,1__`.
+    ///
+    /// # Errors
+    /// One that begins like such a placeholder is none.
+    pub fn with_derived(self) -> Result<Self, String> {
+        let mut pieces = Vec::new();
+        for piece in self.pieces {
+            let Piece::Bytes(mut bytes) = piece else {
+                pieces.push(piece);
+                continue;
+            };
+            let first = |bytes: &[u8]| {
+                let openings = derived::OPENINGS.iter();
+                openings.filter_map(|open| find(bytes, open.as_bytes())).min()
+            };
+            while let Some(at) = first(&bytes)
+                && let Some((_, named, after)) = next_named(&bytes[at..], b"__")
+            {
+                let named = String::from_utf8_lossy(&named).into_owned();
+                push_literal(&mut pieces, bytes[..at].to_vec());
+                pieces.push(Piece::Derived(named.parse()?));
+                bytes = after;
+            }
+            push_literal(&mut pieces, bytes);
+        }
+        Ok(Self { pieces })
+    }
+
     /// Whether a `__ttl__` stands in it.
     #[must_use]
     pub fn names_lifetime(&self) -> bool {
@@ -284,6 +319,12 @@ impl Arg {
             push_literal(&mut pieces, bytes);
         }
         Self { pieces }
+    }
+
+    /// Replaces every `__cas__`.
+    #[must_use]
+    pub fn with_cas(self) -> Self {
+        self.split_literals(b"__cas__", || Piece::Cas)
     }
 
     /// Replaces every `__field:name__` by that column.
@@ -328,7 +369,9 @@ impl Arg {
                 | Piece::Tag
                 | Piece::Value
                 | Piece::Lifetime(_)
-                | Piece::Reply { .. } => return None,
+                | Piece::Derived(_)
+                | Piece::Reply { .. }
+                | Piece::Cas => return None,
             }
         }
         Some(out)
@@ -449,6 +492,17 @@ mod tests {
         assert_eq!(arg.pieces[1], Piece::Tag);
         assert_eq!(arg.pieces[3], Piece::Number(Slot::Fresh));
         assert_eq!(arg.fixed_bytes(), None);
+    }
+
+    #[test]
+    fn derived_texts_are_found_and_wrong_ones_told() {
+        let arg = Arg::literal(b"user__key:fnv,1__:__draw:0..9__!").with_derived().unwrap();
+        assert!(matches!(arg.pieces[1], Piece::Derived(Derived::Key(_))), "{arg:?}");
+        assert!(matches!(arg.pieces[3], Piece::Derived(Derived::Drawn(_))), "{arg:?}");
+        assert_eq!((arg.pieces.len(), arg.fixed_bytes()), (5, None));
+        let plain = Arg::literal(b"__key__ __key:1").with_derived().unwrap();
+        assert_eq!(plain, Arg::literal(b"__key__ __key:1"));
+        assert!(Arg::literal(b"__draw:x__").with_derived().unwrap_err().contains("1..100"));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! How a line of words is cut into operations, their steps and their commands.
 //!
-//! Owns the separators: `;` as in `valkey-benchmark`, and `;>` and `;?` before a later step. What the
+//! Owns the separators: `;` as in `valkey-benchmark`, and `;>`, `;?` and `;*` before a later step. What the
 //! words of a command mean is [`command`](crate::command)'s business.
 
 use crate::When;
@@ -25,7 +25,7 @@ pub struct TypedStep {
 
 /// Cuts `[N] command args [';' [N] command args …]` into operations. With `mixed` each is one, and N
 /// is its weight; without, all are one operation, and N repeats a command. With `stepped` a command
-/// after `;>` or `;?` belongs to a later step. Empty commands are skipped, as in `valkey-benchmark`.
+/// after `;>`, `;?` or `;*` belongs to a later step. Empty commands are skipped, as in `valkey-benchmark`.
 ///
 /// # Errors
 /// A count that is no number, a weight of 0, a later step of nothing, or more than `limit` commands;
@@ -45,7 +45,7 @@ pub fn split_operations(
         let word = words.get(end).map(Vec::as_slice);
         let ends = match word {
             None | Some(b";") => true,
-            Some(b";>" | b";?") => stepped,
+            Some(b";>" | b";?" | b";*") => stepped,
             Some(_) => false,
         };
         if !ends {
@@ -77,7 +77,11 @@ pub fn split_operations(
             operations.push(TypedOperation { weight, steps: Vec::new() });
         }
         let Some(operation) = operations.last_mut() else { continue };
-        let when = if before == b";?" { When::OnMiss } else { When::Always };
+        let when = match before {
+            b";?" => When::OnMiss,
+            b";*" => When::ForEach,
+            _ => When::Always,
+        };
         if before != b";" || operation.steps.is_empty() {
             operation.steps.push(TypedStep { when, commands: Vec::new() });
         }
@@ -118,7 +122,12 @@ mod tests {
         let text = |command: &Vec<Vec<u8>>| String::from_utf8(command.join(&b' ')).unwrap();
         let step = |step: &TypedStep| {
             let commands: Vec<String> = step.commands.iter().map(text).collect();
-            format!("{}{}", if step.when == When::OnMiss { "?" } else { "" }, commands.join("|"))
+            let sign = match step.when {
+                When::Always => "",
+                When::OnMiss => "?",
+                When::ForEach => "*",
+            };
+            format!("{sign}{}", commands.join("|"))
         };
         let operations = split_operations(&words, mixed, stepped, 100)?.into_iter().map(|o| {
             format!("{}:{}", o.weight, o.steps.iter().map(step).collect::<Vec<_>>().join(">"))

@@ -31,13 +31,19 @@ pub(crate) fn is_in_full() -> bool {
 mod tests {
     use super::in_full;
     use crate::plan::tests::parts;
-    use crate::{CommandSpec, Credentials, Dataset, Endpoint, Plan, Secret};
+    use crate::{
+        CommandSpec, Credentials, Dataset, Endpoint, Plan, Secret, SecretBytes, TlsFiles,
+        TlsOptions,
+    };
 
     #[test]
     fn a_plan_written_in_full_can_be_run_and_one_that_is_saved_holds_no_password() {
         let mut parts = parts();
         let login = Credentials { user: None, password: Secret::new("hunter1") };
         parts.target.credentials = Some(login);
+        let key = Some(SecretBytes::new(*b"hunter4"));
+        let files = Some(TlsFiles { key, ..TlsFiles::default() });
+        parts.target.tls = Some(TlsOptions { files, ..TlsOptions::default() });
         parts.target.endpoint = Endpoint::Spawned {
             program: None,
             args: ["--requirepass", "hunter3"].map(String::from).into(),

@@ -8,9 +8,12 @@
 //! What bytes a command becomes is `wire`'s business; how they travel, `engine`'s.
 
 mod bytes;
+pub mod cache_words;
 pub mod command;
 pub mod command_line;
 pub mod dataset;
+pub mod derived;
+pub mod hashes;
 mod in_full;
 pub mod keys;
 pub mod lifetime;
@@ -29,20 +32,24 @@ pub mod target;
 pub mod values;
 pub mod verify;
 
+pub use cache_words::CacheCommand;
 pub use command::{Arg, CommandSpec, Piece, Slot};
 pub use dataset::Dataset;
+pub use derived::Derived;
 pub use in_full::in_full;
-pub use keys::{DrawnBy, KeyDist, KeyDraw, KeySpace, Numbered};
+pub use keys::{DrawnBy, Inserts, KeyDist, KeyDraw, KeySpace, Numbered, Source};
 pub use lifetime::Lifetime;
 pub use pace::{Arrivals, Curve, Lane, Pace, Pacer, Schedule, Stage};
 pub use plan::{
-    Different, EngineKind, Fill, Fleet, Joining, Mix, Numbering, OnError, Operation, Operations,
-    Pick, Plan, PlanError, PlanParts, ProtocolKind, Share, Span, Step, Stop, ValueSpec, When,
-    Window, limits,
+    Came, Different, EngineKind, Fill, Fleet, Joining, Keeps, Mix, Numbering, OnError, Operation,
+    Operations, Pick, Plan, PlanError, PlanParts, ProtocolKind, Share, Span, Step, Stop, ValueSpec,
+    When, Window, limits,
 };
 pub use secret::{Secret, SecretBytes};
 pub use shard::Shard;
 pub use sizes::{SizeBy, Sizes};
 pub use stream::{Budget, RequestStream, Turn};
-pub use target::{ClusterOptions, Credentials, Endpoint, ReadFrom, Target, TlsOptions, Verify};
+pub use target::{
+    ClusterOptions, Credentials, Endpoint, ReadFrom, RingHash, Target, TlsFiles, TlsOptions, Verify,
+};
 pub use values::{Content, Values};

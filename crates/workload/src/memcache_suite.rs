@@ -53,6 +53,8 @@ pub struct MemcacheTest {
     keys: Keys,
     spoken: Spoken,
     command: fn(&MemcacheShape) -> CommandSpec,
+    /// What is sent once that is answered, if anything.
+    then: Option<fn(&MemcacheShape) -> CommandSpec>,
     /// What every key holds before, if anything.
     fill: Option<fn(&MemcacheShape) -> CommandSpec>,
 }
@@ -68,10 +70,11 @@ impl MemcacheTest {
         }
     }
 
-    /// The command that the test repeats.
+    /// The commands that the test repeats, each sent once the one before is answered.
     #[must_use]
-    pub fn command(&self, shape: &MemcacheShape) -> CommandSpec {
-        (self.command)(shape)
+    pub fn commands(&self, shape: &MemcacheShape) -> Vec<CommandSpec> {
+        let then = self.then.map(|then| then(shape));
+        std::iter::once((self.command)(shape)).chain(then).collect()
     }
 
     /// The command that must be sent once for every key before it, if any.
@@ -101,7 +104,8 @@ const fn test(
     command: fn(&MemcacheShape) -> CommandSpec,
     fill: Option<fn(&MemcacheShape) -> CommandSpec>,
 ) -> MemcacheTest {
-    MemcacheTest { name, title, keys: Keys::Drawn, spoken: Spoken::Everywhere, command, fill }
+    let (keys, spoken) = (Keys::Drawn, Spoken::Everywhere);
+    MemcacheTest { name, title, keys, spoken, command, then: None, fill }
 }
 
 const fn text(test: MemcacheTest) -> MemcacheTest {
@@ -131,6 +135,12 @@ pub const MEMCACHE_SUITE: &[MemcacheTest] = &[
         |_| CommandSpec::parse(["incr", "count:__rand_int__", "1"]),
         Some(counted),
     ),
+    MemcacheTest {
+        then: Some(swapped),
+        ..test("cas", "cas (gets, then cas)", |_| CommandSpec::parse(["gets", "key:__key__"]), {
+            Some(filled)
+        })
+    },
     test(
         "touch",
         "touch",
@@ -176,6 +186,13 @@ fn filled(shape: &MemcacheShape) -> CommandSpec {
     stores("set", "key:__rand_int__", shape)
 }
 
+/// What was read, in another's place only if nobody was faster.
+fn swapped(shape: &MemcacheShape) -> CommandSpec {
+    let mut command = with_value(&["cas", "key:__key__", "0", "0"], shape);
+    command.args.insert(4, Arg { pieces: vec![Piece::Cas] });
+    command
+}
+
 /// Values that are appended to begin small, whatever an earlier run has left.
 fn grown(shape: &MemcacheShape) -> CommandSpec {
     stores("set", "grow:__rand_int__", shape)
@@ -203,7 +220,7 @@ mod tests {
     #[test]
     fn names_are_those_of_the_commands_and_differ() {
         for test in MEMCACHE_SUITE {
-            let command = test.command(&SHAPE).name().to_lowercase();
+            let command = test.commands(&SHAPE).pop().unwrap().name().to_lowercase();
             let named = if test.name.starts_with("mget") { "get" } else { test.name };
             assert_eq!(command, named);
         }

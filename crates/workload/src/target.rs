@@ -6,11 +6,12 @@
 use std::fmt;
 use std::net::IpAddr;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::in_full::is_in_full;
-use crate::secret::{Secret, shown_arguments};
+use crate::secret::{Secret, SecretBytes, shown_arguments};
 
 /// A server and the state that every connection to it is brought into before it carries load.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -77,6 +78,13 @@ pub enum Endpoint {
         /// The name that the sentinels know it by.
         name: String,
     },
+    /// Several servers that know nothing of each other: each key belongs to one of them.
+    Ring {
+        /// Where each of them is: a host and a port, or a unix socket.
+        servers: Vec<Endpoint>,
+        /// How keys are shared out.
+        hash: RingHash,
+    },
     /// A private server, started for the run and gone after it.
     Spawned {
         /// Its program, a name or a path; `None` for whichever server is installed.
@@ -91,6 +99,54 @@ pub enum Endpoint {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         cpus: Vec<usize>,
     },
+}
+
+/// How several servers share out keys.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RingHash {
+    /// By the nearest of a server's many points on a circle: few keys move when a server comes or goes.
+    #[default]
+    Ketama,
+    /// By hash modulo the count of servers.
+    Modulo,
+}
+
+impl RingHash {
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ketama => "ketama",
+            Self::Modulo => "modulo",
+        }
+    }
+}
+
+impl FromStr for RingHash {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let known = [Self::Ketama, Self::Modulo].into_iter().find(|hash| hash.name() == text);
+        known.ok_or_else(|| format!("{text:?}: there are ketama and modulo"))
+    }
+}
+
+impl Target {
+    /// Whether requests go to one of several servers, each to that of its key.
+    #[must_use]
+    pub fn is_by_key(&self) -> bool {
+        self.cluster.is_some() || self.ring().is_some()
+    }
+
+    /// The servers that share out keys, and how they do.
+    #[must_use]
+    pub fn ring(&self) -> Option<(&[Endpoint], RingHash)> {
+        match &self.endpoint {
+            Endpoint::Ring { servers, hash } => Some((servers, *hash)),
+            _ => None,
+        }
+    }
 }
 
 fn without_passwords<S: Serializer>(args: &[String], serializer: S) -> Result<S::Ok, S::Error> {
@@ -113,6 +169,10 @@ impl fmt::Display for Endpoint {
             Self::Tcp { host, port } => write!(f, "{host}:{port}"),
             Self::Unix(path) => write!(f, "{}", path.display()),
             Self::Sentinel { name, .. } => write!(f, "the primary of {name:?}"),
+            Self::Ring { servers, .. } => {
+                let servers: Vec<String> = servers.iter().map(Self::to_string).collect();
+                f.write_str(&servers.join(","))
+            }
             Self::Spawned { .. } => f.write_str("a server started for this run"),
         }
     }
@@ -166,6 +226,24 @@ pub struct TlsOptions {
     pub groups: Option<String>,
     /// Whether a connection takes up the session of an earlier one.
     pub resume: bool,
+    /// What is in the files, for a client on a host that has none of them: written in full only.
+    #[serde(default, skip_serializing_if = "is_not_carried")]
+    pub files: Option<TlsFiles>,
+}
+
+/// What is in the files that [`TlsOptions`] name.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TlsFiles {
+    /// Trusted CA certificates.
+    pub cacert: Option<SecretBytes>,
+    /// The client's certificate.
+    pub cert: Option<SecretBytes>,
+    /// Its key.
+    pub key: Option<SecretBytes>,
+}
+
+fn is_not_carried(files: &Option<TlsFiles>) -> bool {
+    files.is_none() || !is_in_full()
 }
 
 /// What of a server's certificate is checked.

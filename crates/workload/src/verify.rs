@@ -1,14 +1,14 @@
 //! Which replies are values that were written, so that they can be compared with what they must be.
 
-use crate::{CommandSpec, Piece, Slot};
+use crate::{CommandSpec, Piece, ProtocolKind, Slot};
 
 /// The values that a command asks for: of which arguments, in the order in which the reply has them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Asks {
     /// Of the key that this argument ends.
     One(usize),
-    /// Of each argument behind the name.
-    Each,
+    /// Of each argument from this one on.
+    From(usize),
 }
 
 /// Commands whose replies are values as they were written, and nothing else.
@@ -17,22 +17,38 @@ const READS: [(&str, Asks); 5] = [
     ("GETEX", Asks::One(1)),
     ("GETDEL", Asks::One(1)),
     ("HGET", Asks::One(2)),
-    ("MGET", Asks::Each),
+    ("MGET", Asks::From(1)),
 ];
 
+/// The same of memcached.
+const MEMCACHE_READS: [(&str, Asks); 6] = [
+    ("GET", Asks::From(1)),
+    ("GETS", Asks::From(1)),
+    ("GAT", Asks::From(2)),
+    ("GATS", Asks::From(2)),
+    ("GETK", Asks::One(1)),
+    ("MG", Asks::One(1)),
+];
+
+fn reads(protocol: ProtocolKind) -> &'static [(&'static str, Asks)] {
+    if protocol.is_memcache() { &MEMCACHE_READS } else { &READS }
+}
+
 /// The names of the commands whose replies can be compared, in lower case.
-pub fn names() -> impl Iterator<Item = String> {
-    READS.iter().map(|(name, _)| name.to_lowercase())
+pub fn names(protocol: ProtocolKind) -> impl Iterator<Item = String> {
+    reads(protocol).iter().map(|(name, _)| name.to_lowercase())
 }
 
 /// The keys whose values a command asks for, in the order of its reply: which number each is, and how
-/// many fresh ones stand before it in the command. Empty of a command whose reply is none, and of one
-/// whose keys are no numbers. The rule is that for values: the key is `__key__` if the command has it,
+/// many fresh ones stand before it in the command; `None` of a key without one. Empty
+/// of a command whose reply has no values. The rule is that for values: the key is `__key__` if the command has it,
 /// otherwise the number that stands before the value would.
 #[must_use]
-pub fn keys_asked(command: &CommandSpec) -> Vec<(Slot, u64)> {
+pub fn keys_asked(command: &CommandSpec, protocol: ProtocolKind) -> Vec<Option<(Slot, u64)>> {
     let name = command.name();
-    let Some((_, asks)) = READS.iter().find(|(known, _)| *known == name) else { return Vec::new() };
+    let Some((_, asks)) = reads(protocol).iter().find(|(known, _)| *known == name) else {
+        return Vec::new();
+    };
     let named = command.args.iter().flat_map(|arg| &arg.pieces).any(|piece| *piece == KEY);
     let mut fresh = 0;
     let mut last = named.then_some((Slot::Key, 0));
@@ -45,9 +61,12 @@ pub fn keys_asked(command: &CommandSpec) -> Vec<(Slot, u64)> {
             }
         }
         match asks {
-            Asks::One(of) if *of == at => keys.extend(last),
-            Asks::Each if at > 0 => keys.extend(last),
-            Asks::One(_) | Asks::Each => {}
+            Asks::One(of) if *of == at => keys.push(last),
+            Asks::From(first) if *first <= at => {
+                let numbered = arg.pieces.iter().any(|piece| matches!(piece, Piece::Number(_)));
+                keys.push(last.filter(|_| numbered));
+            }
+            Asks::One(_) | Asks::From(_) => {}
         }
     }
     keys
@@ -59,15 +78,35 @@ const KEY: Piece = Piece::Number(Slot::Key);
 mod tests {
     use super::*;
 
+    fn of(line: &str, protocol: ProtocolKind) -> Vec<Option<(Slot, u64)>> {
+        keys_asked(&CommandSpec::parse(line.split(' ')), protocol)
+    }
+
     #[test]
     fn a_value_is_asked_for_by_the_number_that_it_was_stored_under() {
-        let of = |line: &str| keys_asked(&CommandSpec::parse(line.split(' ')));
-        assert_eq!(of("get k:__rand_int__"), [(Slot::Fresh, 0)]);
-        assert_eq!(of("GET k:__key__:__rand_1st__"), [(Slot::Key, 0)]);
-        assert_eq!(of("hget h:__rand_int__ f:__rand_int__"), [(Slot::Fresh, 1)]);
-        assert_eq!(of("mget __rand_int__ __rand_int__"), [(Slot::Fresh, 0), (Slot::Fresh, 1)]);
+        let of = |line: &str| of(line, ProtocolKind::Resp2);
+        let fresh = |before| Some((Slot::Fresh, before));
+        assert_eq!(of("get k:__rand_int__"), [fresh(0)]);
+        assert_eq!(of("GET k:__key__:__rand_1st__"), [Some((Slot::Key, 0))]);
+        assert_eq!(of("hget h:__rand_int__ f:__rand_int__"), [fresh(1)]);
+        assert_eq!(of("mget __rand_int__ __rand_int__"), [fresh(0), fresh(1)]);
+        assert_eq!(
+            of("mget a __rand_int__ b"),
+            [None, fresh(0), None],
+            "nobody knows those of a, b"
+        );
         for none in ["set k:__key__ v", "get k", "lrange k:__key__ 0 9", "mget a b"] {
-            assert_eq!(of(none), [], "{none}");
+            assert!(of(none).iter().all(Option::is_none), "{none}");
         }
+    }
+
+    #[test]
+    fn memcached_has_commands_of_its_own() {
+        let of = |line: &str| of(line, ProtocolKind::MemcacheText);
+        let fresh = |before| Some((Slot::Fresh, before));
+        assert_eq!(of("get a:__rand_int__ b:__rand_int__"), [fresh(0), fresh(1)]);
+        assert_eq!(of("gat 60 a:__rand_int__"), [fresh(0)]);
+        assert_eq!(of("mg k:__key__ v t"), [Some((Slot::Key, 0))]);
+        assert_eq!(of("mget a:__rand_int__"), [], "it has no such command");
     }
 }

@@ -77,19 +77,25 @@ pub(super) fn backlog(evidence: &Evidence) -> Verdict {
         return Ok(Outcome::ok("a unix socket; clients wait until they are accepted"));
     }
     let asked = server.number("tcp-backlog")?;
+    queue(evidence, u64::try_from(asked).unwrap_or(0), "--tcp-backlog")
+}
+
+/// The queue of connections that wait to be accepted, of which a server with this `option` asked for so
+/// many.
+pub(super) fn queue(evidence: &Evidence, asked: u64, option: &str) -> Verdict {
     here(evidence)?;
     let most = told(&evidence.host.network.somaxconn)?;
-    let queue = u64::try_from(asked).unwrap_or(0).min(most);
-    let seen = format!("tcp-backlog {asked}, somaxconn {most}");
+    let queue = asked.min(most);
+    let seen = format!("{} {asked}, somaxconn {most}", option.trim_start_matches("--"));
     let why = |what: &str| format!("{what}; connections beyond the queue wait a second or more");
     let connections = u64::from(evidence.load.connections);
     Ok(if queue < connections.min(128) {
         let mend = format!(
-            "sysctl -w net.core.somaxconn=4096, and start the server with --tcp-backlog {}",
+            "sysctl -w net.core.somaxconn=4096, and start the server with {option} {}",
             connections.max(511)
         );
         Outcome::bad(seen, why(&format!("at most {queue} can wait to be accepted")), mend)
-    } else if u64::try_from(asked).unwrap_or(0) > most {
+    } else if asked > most {
         let mend = format!("sysctl -w net.core.somaxconn={asked}, and restart the server");
         Outcome::warn(seen, why("the kernel cuts the queue that the server asked for"), mend)
     } else {

@@ -4,6 +4,7 @@ mod busy;
 mod cpu;
 mod limits;
 mod link;
+mod memcache;
 mod memory;
 mod server_build;
 mod server_commands;
@@ -26,10 +27,31 @@ pub struct Check {
     /// Whether it needs the facts of this machine and nothing else, and those are of now: what is
     /// an average of the last seconds may tell of the run before.
     pub cheap: bool,
+    /// Which servers it is about.
+    of: Of,
     look: fn(&Evidence) -> Verdict,
 }
 
+/// Which servers a check is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Of {
+    Any,
+    /// Those that speak RESP.
+    Redis,
+    Memcached,
+}
+
 impl Check {
+    /// Whether it is about the server that was asked.
+    #[must_use]
+    pub fn is_for(&self, evidence: &Evidence) -> bool {
+        match self.of {
+            Of::Any => true,
+            Of::Redis => evidence.memcache.is_none(),
+            Of::Memcached => evidence.memcache.is_some(),
+        }
+    }
+
     /// Looks.
     #[must_use]
     pub fn finding(&self, evidence: &Evidence) -> Finding {
@@ -40,15 +62,19 @@ impl Check {
 }
 
 const fn host(name: &'static str, look: fn(&Evidence) -> Verdict) -> Check {
-    Check { name, area: Area::Host, cheap: true, look }
+    Check { name, area: Area::Host, cheap: true, of: Of::Any, look }
 }
 
 const fn network(name: &'static str, look: fn(&Evidence) -> Verdict) -> Check {
-    Check { name, area: Area::Network, cheap: false, look }
+    Check { name, area: Area::Network, cheap: false, of: Of::Any, look }
 }
 
 const fn server(name: &'static str, look: fn(&Evidence) -> Verdict) -> Check {
-    Check { name, area: Area::Server, cheap: false, look }
+    Check { name, area: Area::Server, cheap: false, of: Of::Redis, look }
+}
+
+const fn memcached(name: &'static str, look: fn(&Evidence) -> Verdict) -> Check {
+    Check { of: Of::Memcached, ..server(name, look) }
 }
 
 /// Every check, in the order in which findings are printed.
@@ -77,7 +103,8 @@ pub const CHECKS: &[Check] = &[
     network("rps and rfs", link::steering),
     network("round trip", trip::round_trip),
     network("jitter", trip::jitter),
-    network("accept queue", limits::backlog),
+    Check { of: Of::Redis, ..network("accept queue", limits::backlog) },
+    Check { of: Of::Memcached, ..network("accept queue", memcache::backlog) },
     server("version", server_build::version),
     server("architecture", server_build::bits),
     server("allocator", server_build::allocator),
@@ -96,6 +123,18 @@ pub const CHECKS: &[Check] = &[
     server("latency monitor", server_work::latency),
     server("commands", server_commands::missing),
     server("permissions", server_commands::forbidden),
+    memcached("version", memcache::version),
+    memcached("requests at a time", memcache::requests_at_a_time),
+    memcached("cut pipelines", memcache::yields),
+    memcached("threads", memcache::threads),
+    memcached("connection limit", memcache::connection_limit),
+    memcached("connections turned away", memcache::turned_away),
+    memcached("memory", memcache::memory),
+    memcached("evictions", memcache::evictions),
+    memcached("when full", memcache::when_full),
+    memcached("item size", memcache::item_size),
+    memcached("hash table", memcache::hash_table),
+    memcached("other traffic", memcache::traffic),
 ];
 
 /// The server, or why it could not be asked.
@@ -143,7 +182,8 @@ mod tests {
     #[test]
     fn names_are_unique_and_cheap_ones_are_of_the_host() {
         for (at, check) in CHECKS.iter().enumerate() {
-            assert!(CHECKS[..at].iter().all(|other| other.name != check.name), "{}", check.name);
+            let apart = |other: &Check| other.name != check.name || other.of != check.of;
+            assert!(CHECKS[..at].iter().all(apart), "{}", check.name);
             assert!(!check.cheap || check.area == Area::Host, "{}", check.name);
         }
     }

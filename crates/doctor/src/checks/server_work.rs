@@ -81,15 +81,20 @@ pub(super) fn traffic(evidence: &Evidence) -> Verdict {
         Err(_) => String::new(),
     };
     let seen = format!("{rate:.0} commands per second{who}");
+    Ok(of_others(rate, seen, "--spawn"))
+}
+
+/// What it means that others have a server do so much in a second; `spawn` starts one without others.
+pub(super) fn of_others(rate: f64, seen: String, spawn: &str) -> Outcome {
     let why = "the server works for others at the same time, and keys may be theirs";
-    let mend = "measure a server of its own, such as keystorm --spawn starts";
-    Ok(if rate >= TRAFFIC_BAD {
+    let mend = format!("measure a server of its own, such as keystorm {spawn} starts");
+    if rate >= TRAFFIC_BAD {
         Outcome::bad(seen, why, mend)
     } else if rate >= TRAFFIC_WARN {
         Outcome::warn(seen, why, mend)
     } else {
         Outcome::ok(seen)
-    })
+    }
 }
 
 /// Thresholds, in µs, below which a busy server logs ordinary commands.

@@ -1,4 +1,4 @@
-//! The round trip, measured by PING on an idle connection.
+//! The round trip, measured by PING or version on an idle connection.
 
 use std::time::Duration;
 
@@ -20,7 +20,8 @@ pub(super) fn round_trip(evidence: &Evidence) -> Verdict {
     let load = &evidence.load;
     let in_flight = f64::from(load.connections) * f64::from(load.pipeline);
     let most = in_flight / median.as_secs_f64().max(1e-9);
-    let seen = format!("median {}, min {} of {count} PINGs", shown(median), shown(min));
+    let asked = if evidence.memcache.is_some() { "times version" } else { "PINGs" };
+    let seen = format!("median {}, min {} of {count} {asked}", shown(median), shown(min));
     let bound = format!(
         "{} requests in flight over this round trip make at most {most:.0} per second",
         load.connections as u64 * u64::from(load.pipeline)

@@ -11,6 +11,17 @@ use socket2::{Domain, Protocol, SockAddr, Type};
 /// than the backlog of a listener.
 const CONNECT_AT_ONCE: u32 = 256;
 const HOLE: &[u8] = b"__rand_int__";
+/// The word before words that are the lines of one request to memcached.
+const LINES: &str = "--lines";
+
+/// A request as an array of bulk strings.
+fn resp(words: &[String]) -> Vec<u8> {
+    let mut request = format!("*{}\r\n", words.len()).into_bytes();
+    for word in words {
+        request.extend_from_slice(format!("${}\r\n{word}\r\n", word.len()).as_bytes());
+    }
+    request
+}
 
 pub(crate) struct Load {
     address: String,
@@ -23,6 +34,8 @@ pub(crate) struct Load {
     range: u64,
     /// One request.
     request: Vec<u8>,
+    /// What asks whether the server is there, and what it says to that.
+    idle: (&'static [u8], &'static [u8]),
     /// Where its random number goes.
     hole: Option<usize>,
     random: u64,
@@ -50,10 +63,13 @@ impl Load {
             "epoll" => false,
             other => return Err(format!("no such engine: {other}").into()),
         };
-        let mut request = format!("*{}\r\n", words.len()).into_bytes();
-        for word in words {
-            request.extend_from_slice(format!("${}\r\n{word}\r\n", word.len()).as_bytes());
-        }
+        let request = match words {
+            [first, lines @ ..] if first == LINES => {
+                lines.iter().flat_map(|line| format!("{line}\r\n").into_bytes()).collect()
+            }
+            words => resp(words),
+        };
+        let in_lines = words.first().is_some_and(|first| first == LINES);
         let (requests, range) = (requests.parse()?, range.parse()?);
         let hole = request.windows(HOLE.len()).position(|bytes| bytes == HOLE);
         let load = Self {
@@ -65,6 +81,7 @@ impl Load {
             reply_bytes: reply_bytes.parse()?,
             range,
             request,
+            idle: if in_lines { (b"mn\r\n", b"MN\r\n") } else { (b"PING\r\n", b"+PONG\r\n") },
             hole: hole.filter(|_| range > 0),
             random: 0x9E37_79B9_7F4A_7C15,
         };
@@ -74,7 +91,9 @@ impl Load {
             | Self { reply_bytes: 0, .. } => {
                 Err("CONNECTIONS, PIPELINE and REPLY_BYTES are above 0".into())
             }
-            load if words.is_empty() => Err(format!("nothing to ask {}", load.address).into()),
+            load if load.request.is_empty() || words.is_empty() => {
+                Err(format!("nothing to ask {}", load.address).into())
+            }
             load => Ok((uring, load)),
         }
     }
@@ -88,8 +107,9 @@ impl Load {
                 Err(_) => unix(self.address.as_ref())?,
             };
             if number % CONNECT_AT_ONCE == 0 {
-                (&socket).write_all(b"PING\r\n")?;
-                (&socket).read_exact(&mut [0; b"+PONG\r\n".len()])?;
+                let (asked, said) = self.idle;
+                (&socket).write_all(asked)?;
+                (&socket).read_exact(&mut vec![0; said.len()])?;
             }
             socket.set_nonblocking(true)?;
             sockets.push(socket);

@@ -24,7 +24,8 @@ usage: bare ENGINE ADDRESS REQUESTS CONNECTIONS PIPELINE REPLY_BYTES RANGE WORD.
 
 ENGINE: uring, epoll, or auto as keystorm chooses. ADDRESS: IP:PORT, or the path of a unix socket.
 REPLY_BYTES: the length of each reply. RANGE: `__rand_int__` in a WORD becomes twelve digits below
-it; 0 leaves it as it is. Prints requests per second, connecting not in it.";
+it; 0 leaves it as it is. Behind the WORD --lines the others are lines, as memcached reads them.
+Prints requests per second, connecting not in it.";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::fs;
 use std::net::{IpAddr, SocketAddr};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use openssl::error::ErrorStack;
@@ -16,10 +16,11 @@ use openssl::pkey::PKey;
 use openssl::ssl::{
     Ssl, SslContext, SslContextBuilder, SslMethod, SslMode, SslOptions, SslVerifyMode,
 };
+use openssl::x509::X509Ref;
 use openssl::x509::verify::X509CheckFlags;
-use openssl::x509::{X509, X509Ref};
 
 use super::cause::{reason_of, verify};
+use super::pem::{PemFile, plain};
 use crate::Address;
 
 /// What of the server's certificate is checked.
@@ -45,13 +46,13 @@ pub struct TlsSettings {
     pub verify: Verify,
     /// PEM file of trusted CA certificates (`--cacert`). Without it and the directory, those that
     /// the system trusts are.
-    pub cacert: Option<PathBuf>,
+    pub cacert: Option<PemFile>,
     /// Directory of trusted CA certificates by their hash (`--cacertdir`).
     pub cacertdir: Option<PathBuf>,
     /// PEM file of our certificate and its chain (`--cert`).
-    pub cert: Option<PathBuf>,
+    pub cert: Option<PemFile>,
     /// PEM file of its key (`--key`).
-    pub key: Option<PathBuf>,
+    pub key: Option<PemFile>,
     /// Ciphers up to TLS 1.2 (`--tls-ciphers`).
     pub ciphers: Option<String>,
     /// Ciphers of TLS 1.3 (`--tls-ciphersuites`).
@@ -64,7 +65,7 @@ pub struct TlsSettings {
 
 /// Why a context cannot be made; names the option and the file.
 #[derive(Debug)]
-pub struct TlsError(String);
+pub struct TlsError(pub(super) String);
 
 impl fmt::Display for TlsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -235,12 +236,7 @@ impl TlsContext {
 /// Which CAs are trusted.
 fn trust(builder: &mut SslContextBuilder, settings: &TlsSettings) -> Result<(), TlsError> {
     if let Some(file) = &settings.cacert {
-        let pem = read("--cacert", file)?;
-        let certificates = X509::stack_from_pem(&pem).unwrap_or_default();
-        if certificates.is_empty() {
-            return Err(no_pem("--cacert", file, "certificate"));
-        }
-        for certificate in certificates {
+        for certificate in file.certificates("--cacert")? {
             builder.cert_store_mut().add_cert(certificate).map_err(broken)?;
         }
     }
@@ -283,9 +279,14 @@ fn identify(builder: &mut SslContextBuilder, settings: &TlsSettings) -> Result<(
             return Err(TlsError("--key needs its certificate: --cert FILE".to_owned()));
         }
     };
-    read("--cert", cert)?;
-    builder.set_certificate_chain_file(cert).map_err(|_| no_pem("--cert", cert, "certificate"))?;
-    let pem = read("--key", key)?;
+    let mut chain = cert.certificates("--cert")?.into_iter();
+    if let Some(own) = chain.next() {
+        builder.set_certificate(&own).map_err(|_| cert.holds_no("--cert", "certificate"))?;
+    }
+    for issuer in chain {
+        builder.add_extra_chain_cert(issuer).map_err(broken)?;
+    }
+    let pem = key.read("--key")?;
     let mut locked = false;
     // Nobody is asked for a passphrase, which OpenSSL would do on the terminal.
     let private = PKey::private_key_from_pem_callback(&pem, |_| {
@@ -294,17 +295,17 @@ fn identify(builder: &mut SslContextBuilder, settings: &TlsSettings) -> Result<(
     });
     let private = private.map_err(|_| match locked {
         true => {
-            let shown = key.display();
+            let shown = key.shown();
             TlsError(format!(
                 "--key {shown}: it is encrypted; make a plain one for the benchmark with: openssl \
                  pkey -in {shown} -out FILE"
             ))
         }
-        false => no_pem("--key", key, "private key"),
+        false => key.holds_no("--key", "private key"),
     })?;
     // Refuses a key that is not the certificate's.
     builder.set_private_key(&private).and_then(|()| builder.check_private_key()).map_err(|_| {
-        TlsError(format!("--key {}: it is not the key of --cert {}", key.display(), cert.display()))
+        TlsError(format!("--key {}: it is not the key of --cert {}", key.shown(), cert.shown()))
     })
 }
 
@@ -384,20 +385,6 @@ impl Rejected {
     }
 }
 
-fn read(option: &str, file: &Path) -> Result<Vec<u8>, TlsError> {
-    fs::read(file).map_err(|e| TlsError(format!("{option} {}: {}", file.display(), plain(&e))))
-}
-
-/// Without the kernel's number.
-fn plain(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error").next().unwrap_or(&text).to_owned()
-}
-
-fn no_pem(option: &str, file: &Path, what: &str) -> TlsError {
-    TlsError(format!("{option} {}: there is no {what} in PEM form in it", file.display()))
-}
-
 fn unknown(option: &str, list: &str, error: &ErrorStack) -> TlsError {
     let reason = reason_of(error);
     TlsError(format!(
@@ -423,8 +410,16 @@ mod tests {
         let (gone, other) = (dir.path().join("gone"), dir.path().join("other"));
         fs::write(&other, "no PEM").unwrap();
         let cases = [
-            (TlsSettings { cacert: Some(gone.clone()), ..Default::default() }, "--cacert", "gone"),
-            (TlsSettings { cacert: Some(other.clone()), ..Default::default() }, "--cacert", "PEM"),
+            (
+                TlsSettings { cacert: Some(gone.clone().into()), ..Default::default() },
+                "--cacert",
+                "gone",
+            ),
+            (
+                TlsSettings { cacert: Some(other.clone().into()), ..Default::default() },
+                "--cacert",
+                "PEM",
+            ),
             (
                 TlsSettings { cacertdir: Some(gone.clone()), ..Default::default() },
                 "gone",
@@ -435,10 +430,22 @@ mod tests {
                 "--cacertdir",
                 "openssl rehash",
             ),
-            (TlsSettings { cert: Some(other.clone()), ..Default::default() }, "--cert", "--key"),
-            (TlsSettings { key: Some(other.clone()), ..Default::default() }, "--key", "--cert"),
             (
-                TlsSettings { cert: Some(other.clone()), key: Some(gone), ..Default::default() },
+                TlsSettings { cert: Some(other.clone().into()), ..Default::default() },
+                "--cert",
+                "--key",
+            ),
+            (
+                TlsSettings { key: Some(other.clone().into()), ..Default::default() },
+                "--key",
+                "--cert",
+            ),
+            (
+                TlsSettings {
+                    cert: Some(other.clone().into()),
+                    key: Some(gone.into()),
+                    ..Default::default()
+                },
                 "--cert",
                 "certificate",
             ),

@@ -14,6 +14,7 @@
 mod blocking;
 mod cause;
 mod context;
+mod pem;
 mod pipe;
 mod resume;
 
@@ -25,6 +26,7 @@ use openssl::ssl::{ErrorCode, ShutdownState, Ssl, SslStream};
 use crate::{Address, ConnId, ConnectOptions, Engine, Event, Reason, Socket};
 pub use blocking::TlsStream;
 pub use context::{TlsContext, TlsError, TlsSettings, Verify};
+pub use pem::PemFile;
 use pipe::Pipe;
 use resume::Sessions;
 

@@ -37,7 +37,7 @@ fn trust() -> &'static Trust {
 fn settings() -> TlsSettings {
     TlsSettings {
         sni: Some("localhost".into()),
-        cacert: Some(trust().cacert.clone()),
+        cacert: Some(trust().cacert.clone().into()),
         ..TlsSettings::default()
     }
 }

@@ -59,7 +59,7 @@ fn why(ended: &Ended) -> String {
             ended.said
         ),
         // ssh's own.
-        Some(255) => format!("ssh: {}", ended.said),
+        Some(255) => format!("ssh: {}", ended.said.strip_prefix("ssh: ").unwrap_or(&ended.said)),
         _ => ended.told(),
     }
 }

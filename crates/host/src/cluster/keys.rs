@@ -3,7 +3,7 @@
 
 use wire::cluster::{KeyPlace, Routing, known};
 use wire::resp::Value;
-use workload::{Arg, CommandSpec, Piece, Plan, command, values::Lcg};
+use workload::{Arg, CommandSpec, Piece, Plan, command, derived::Source, values::Lcg};
 
 use super::{ClusterError, refused};
 use crate::{Address, Login, log_in};
@@ -124,8 +124,13 @@ impl Asking<'_, Client> {
                 (Piece::Fill { len, skip }, _) => Lcg::at(*skip).fill(*len as usize, &mut out),
                 (Piece::Value, _) => out.extend_from_slice(b"__data__"),
                 (Piece::Reply { .. }, _) => out.extend_from_slice(b"__reply__"),
+                (Piece::Cas, _) => out.extend_from_slice(b"__cas__"),
                 (Piece::Lifetime(lifetime), _) => {
                     out.extend_from_slice(lifetime.least_s.to_string().as_bytes());
+                }
+                (Piece::Derived(derived), _) => {
+                    let source = Source { key: place as u64, seed: 0, request: 0 };
+                    derived.append(source, &mut out);
                 }
                 (Piece::Tag, _) => out.extend_from_slice(command::TAG_PLACEHOLDER),
                 (Piece::Field(column), _) => {

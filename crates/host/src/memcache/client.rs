@@ -1,5 +1,7 @@
 //! A small blocking client of memcached: one command out, one whole answer in.
 
+use std::time::Duration;
+
 use wire::memcache::stats::{self, Answer, Stats};
 use wire::memcache::{Binary, Text};
 use wire::{Decode, Protocol, ProtocolError, Reply};
@@ -40,6 +42,11 @@ impl MemcacheClient {
         Self { client, dialect }
     }
 
+    /// Gives the server so long for each answer from now on.
+    pub(crate) fn wait_for(&mut self, reply_patience: Duration) {
+        self.client.wait_for(reply_patience);
+    }
+
     /// The statistics of this kind; without one the general ones.
     ///
     /// # Errors
@@ -56,25 +63,22 @@ impl MemcacheClient {
         answer.map_err(|refusal| format!("the server refused stats: {}", printable(&refusal)))
     }
 
+    /// Asks for something that is answered at once and counted nowhere: `version`.
+    ///
+    /// # Errors
+    /// There is no answer, in words for a person. A refusal is one.
+    pub fn nothing(&mut self) -> Result<(), String> {
+        self.ask(&[b"version"]).map(drop).map_err(|error| error.to_string())
+    }
+
     /// Sends a command: the error that it is answered with, if it is. Values are left out.
     pub(crate) fn ask(&mut self, words: &[&[u8]]) -> Result<Outcome, ClientError> {
         let request = self.encoded(words);
         let name = words.first().map(|word| String::from_utf8_lossy(word).into_owned());
-        self.send(&name.unwrap_or_default(), &request, 1)
-    }
-
-    /// Sends encoded commands that have so many replies: the first error among them, if there is one.
-    pub(crate) fn send(
-        &mut self,
-        name: &str,
-        request: &[u8],
-        replies: usize,
-    ) -> Result<Outcome, ClientError> {
+        let name = name.unwrap_or_default();
         match self.dialect {
-            Dialect::Text => self.client.exchange(name, request, |b| answered::<Text>(b, replies)),
-            Dialect::Binary => {
-                self.client.exchange(name, request, |b| answered::<Binary>(b, replies))
-            }
+            Dialect::Text => self.client.exchange(&name, &request, answered::<Text>),
+            Dialect::Binary => self.client.exchange(&name, &request, answered::<Binary>),
         }
     }
 
@@ -83,7 +87,7 @@ impl MemcacheClient {
         let request = self.encoded(&[b"version"]);
         match self.dialect {
             Dialect::Text => self.client.exchange("version", &request, |bytes| {
-                let whole = answered::<Text>(bytes, 1)?;
+                let whole = answered::<Text>(bytes)?;
                 Ok(whole.map(|(result, len)| {
                     let line = String::from_utf8_lossy(&bytes[..len]);
                     let said = line.trim_end();
@@ -92,7 +96,7 @@ impl MemcacheClient {
             }),
             Dialect::Binary => self.client.exchange("version", &request, |bytes| {
                 const HEADER: usize = 24;
-                let whole = answered::<Binary>(bytes, 1)?;
+                let whole = answered::<Binary>(bytes)?;
                 Ok(whole.map(|(result, len)| {
                     let said = String::from_utf8_lossy(&bytes[HEADER.min(len)..len]).into_owned();
                     (result.map(|()| said), len)
@@ -111,23 +115,14 @@ impl MemcacheClient {
     }
 }
 
-/// What so many replies at the start of `bytes` say, and their length; `None` if more is to come.
-fn answered<P: Protocol>(
-    bytes: &[u8],
-    replies: usize,
-) -> Result<Option<(Outcome, usize)>, ProtocolError> {
+/// What the reply at the start of `bytes` says, and its length; `None` if more is to come.
+fn answered<P: Protocol>(bytes: &[u8]) -> Result<Option<(Outcome, usize)>, ProtocolError> {
     let mut decoder = P::Decoder::default();
-    let (mut at, mut result) = (0, Ok(()));
-    for _ in 0..replies {
-        let step = decoder.decode(&bytes[at..])?;
-        at += step.consumed;
-        match step.reply {
-            None => return Ok(None),
-            Some(Reply::Error(text)) if result.is_ok() => {
-                result = Err(printable(&String::from_utf8_lossy(text)));
-            }
-            Some(_) => {}
-        }
-    }
-    Ok(Some((result, at)))
+    let step = decoder.decode(bytes)?;
+    let result = match step.reply {
+        None => return Ok(None),
+        Some(Reply::Error(text)) => Err(printable(&String::from_utf8_lossy(text))),
+        Some(_) => Ok(()),
+    };
+    Ok(Some((result, step.consumed)))
 }

@@ -1,5 +1,7 @@
 //! One look at memcached before load runs.
 
+use std::time::Duration;
+
 use workload::ProtocolKind;
 
 use super::{Dialect, MemcacheClient};
@@ -61,14 +63,46 @@ fn facts(version: String) -> ServerFacts {
     }
 }
 
+/// How long a server is given to answer in binary before it is asked in lines, for whose end others
+/// than memcached wait.
+const BINARY_PATIENCE: Duration = Duration::from_millis(300);
+
 /// Connects and logs in; the server's version.
 fn begin(
     address: &Address,
     login: Login<'_>,
     protocol: ProtocolKind,
 ) -> Result<(MemcacheClient, String), ProbeError> {
-    let dialect = Dialect::of(protocol);
-    let mut client = MemcacheClient::new(connected(address, login, Patience::default())?, dialect);
+    let (dialect, patience) = (Dialect::of(protocol), Patience::default());
+    // A handshake of TLS takes its time.
+    if dialect == Dialect::Text || login.tls.is_some() {
+        return converse(address, login, dialect, patience);
+    }
+    let brief = Patience { reply: BINARY_PATIENCE, ..patience };
+    let told = converse(address, login, dialect, brief).map(|(mut client, version)| {
+        client.wait_for(patience.reply);
+        (client, version)
+    });
+    match told {
+        Err(ProbeError::Broken(ClientError::Silent { .. })) => {
+            match in_lines(address, login, brief) {
+                Some(stranger) => Err(ProbeError::Broken(stranger)),
+                // It is only slow.
+                None => converse(address, login, dialect, patience),
+            }
+        }
+        told => told,
+    }
+}
+
+/// The same in this dialect, with this patience.
+fn converse(
+    address: &Address,
+    login: Login<'_>,
+    dialect: Dialect,
+    patience: Patience,
+) -> Result<(MemcacheClient, String), ProbeError> {
+    let mut client = MemcacheClient::new(connected(address, login, patience)?, dialect);
     let refused = |command, reply: String, hint| {
         let address = address.clone();
         if reply.contains("Too many open connections") {
@@ -91,10 +125,7 @@ fn begin(
         let plain = format!("\0{user}\0{password}");
         log_in(&mut client, &[b"sasl_auth", b"PLAIN", plain.as_bytes()])?;
     }
-    let mut version = client.version().map_err(|error| match dialect {
-        Dialect::Text => ProbeError::Broken(error),
-        Dialect::Binary => ProbeError::Broken(in_lines(address, login).unwrap_or(error)),
-    })?;
+    let mut version = client.version().map_err(ProbeError::Broken)?;
     match (dialect, credentials, &version) {
         // What logs in to a server with a password would store the password in one without.
         (Dialect::Text, Some(_), Ok(_)) => {
@@ -118,9 +149,46 @@ fn begin(
     Ok((client, version))
 }
 
-/// What a server says that does not answer in binary: others than memcached wait for the end of a line.
-fn in_lines(address: &Address, login: Login<'_>) -> Option<ClientError> {
-    let client = connected(address, login, Patience::default()).ok()?;
+/// What a server that does not answer in binary says in lines, if that is no memcached's.
+fn in_lines(address: &Address, login: Login<'_>, patience: Patience) -> Option<ClientError> {
+    let client = connected(address, login, patience).ok()?;
     let error = MemcacheClient::new(client, Dialect::Text).version().err()?;
     matches!(error, ClientError::NotMemcache { .. }).then_some(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+    use std::thread;
+    use std::time::Instant;
+
+    use super::*;
+
+    /// A server that waits for the end of a line, as Redis does, and hears of the binary protocol's
+    /// none.
+    #[test]
+    fn who_waits_for_a_line_is_named_before_patience_ends() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = Address::Tcp(listener.local_addr().unwrap());
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                let mut stream = stream.unwrap();
+                thread::spawn(move || {
+                    let (mut held, mut piece) = (Vec::new(), [0; 256]);
+                    while let Ok(read @ 1..) = stream.read(&mut piece) {
+                        held.extend_from_slice(&piece[..read]);
+                        if held.ends_with(b"\r\n") {
+                            stream.write_all(b"-ERR unknown command\r\n").unwrap();
+                        }
+                    }
+                });
+            }
+        });
+        let nobody = Login { user: None, password: None, db: 0, tls: None, sources: &[] };
+        let began = Instant::now();
+        let error = probe(&address, nobody, ProtocolKind::MemcacheBinary).unwrap_err().to_string();
+        assert!(error.contains("this answers RESP"), "{error}");
+        assert!(began.elapsed() < Patience::default().reply, "{:?}", began.elapsed());
+    }
 }

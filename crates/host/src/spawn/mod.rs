@@ -84,7 +84,12 @@ impl Spawn {
             tries += 1;
             match self.start_once(&program, &home) {
                 Ok((child, address, facts)) => {
-                    return Ok(SpawnedServer { child, address, facts, _home: home });
+                    let mut command_line = vec![program.display().to_string()];
+                    let args = self.kind.arguments(&self.args, &address, home.path());
+                    let args: Vec<String> =
+                        args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
+                    command_line.extend(secret::shown_arguments(&args));
+                    return Ok(SpawnedServer { child, address, facts, command_line, _home: home });
                 }
                 // Between finding a free port and the server's taking it, another program did.
                 Err(SpawnError::Ended { log, .. })
@@ -260,6 +265,7 @@ pub struct SpawnedServer {
     child: Running,
     address: Address,
     facts: ServerFacts,
+    command_line: Vec<String>,
     _home: Home,
 }
 
@@ -274,6 +280,12 @@ impl SpawnedServer {
     #[must_use]
     pub fn pid(&self) -> u32 {
         self.child.0.id()
+    }
+
+    /// Its program and arguments, with `***` for the passwords among them.
+    #[must_use]
+    pub fn command_line(&self) -> &[String] {
+        &self.command_line
     }
 
     /// `redis` or `valkey`; `None` if its arguments keep it from saying.

@@ -68,7 +68,7 @@ impl Subject {
                 let words: &[&[u8]] = if info { &[b"INFO", b"nothing"] } else { &[b"PING"] };
                 client.ask(words).ok().map(drop)
             }
-            Self::Memcache(client) => client.ask(&[b"version"]).ok().map(drop),
+            Self::Memcache(client) => client.nothing().ok(),
         }
     }
 }

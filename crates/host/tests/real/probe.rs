@@ -126,6 +126,8 @@ fn what_is_no_server_of_this_kind() {
     let parts = ["does not speak RESP", "HTTP/1.1 400", "check -h and -p"];
     let error = refused(&web, NOBODY, &parts);
     assert!(matches!(error, ProbeError::Broken(_)));
+    let ray = that_says(b"\x00\x00\x18\x04\x00\x00\x00\x00\x00\x00\x04\x00@\x00\x00");
+    refused(&ray, NOBODY, &["HTTP/2", "Ray", "check -h and -p"]);
     let closing = that_says(b"");
     refused(&closing, NOBODY, &["closed the connection"]);
     let gone = Address::Unix("/nonexistent/socket".into());

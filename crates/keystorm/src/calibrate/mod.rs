@@ -15,7 +15,7 @@ use std::thread;
 use anyhow::{Context, Result, anyhow, bail};
 use engine::Address;
 use measure::{Ending, WorkerUse};
-use sink::{EngineChoice, Listener, Replies, Served};
+use sink::{EngineChoice, Listener, MemcacheReplies, Replies, Served};
 use workload::{Endpoint, EngineKind, Fleet, Plan, PlanParts, Target};
 
 use crate::execute::{End, say};
@@ -69,7 +69,8 @@ pub(crate) fn calibrate(job: &Calibration) -> Result<End> {
     let place = Place::find();
     let directory = tempfile::Builder::new().prefix("keystorm-").tempdir();
     let directory = directory.context("making a directory for a unix socket")?;
-    let mut table = Table::new(connections, job.seconds, place, notes);
+    let command = job.plan.name.clone();
+    let mut table = Table::new(command, connections, job.seconds, place, notes);
     let show = |text: String| if job.json { Ok(End::Complete) } else { say(&text) };
     show(table.head())?;
     for transport in Transport::ALL {
@@ -111,12 +112,20 @@ impl Measuring<'_> {
     fn cell(self, listener: Listener, transport: Transport, depth: u32) -> Result<Option<Cell>> {
         let address = listener.address().clone();
         let plan = self.varied(&address, depth)?;
-        let connections = plan.fleet.connections;
-        let (replies, stop) = (Replies::new(BULK), AtomicBool::new(false));
+        let (connections_max, stop) = (plan.fleet.connections, AtomicBool::new(false));
         let (measured, served) = thread::scope(|scope| {
             let serve = || -> std::io::Result<Served> {
                 self.place.take_sinks()?;
-                self.engine.serve(&[listener], connections, &replies, &stop)
+                let listeners = [listener];
+                match plan.protocol.is_memcache() {
+                    true => {
+                        let replies = MemcacheReplies::new(BULK);
+                        self.engine.serve(&listeners, connections_max, &replies, &stop)
+                    }
+                    false => {
+                        self.engine.serve(&listeners, connections_max, &Replies::new(BULK), &stop)
+                    }
+                }
             };
             let serve = || {
                 // Without a sink the client would wait for ever.
@@ -125,7 +134,7 @@ impl Measuring<'_> {
             let thread = thread::Builder::new().name("sink".to_owned()).spawn_scoped(scope, serve);
             let thread = thread.context("starting a thread for the sink")?;
             let run = runner::Job {
-                cluster: None,
+                several: None,
                 plan: &plan,
                 address: &address,
                 resolver: None,

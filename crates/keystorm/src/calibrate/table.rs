@@ -14,6 +14,8 @@ const WHAT: &str = "the ceiling of this client on this machine, and no result ab
 /// All that is shown.
 #[derive(Debug)]
 pub(super) struct Table {
+    /// What is sent.
+    command: String,
     connections: u32,
     seconds: f64,
     place: Place,
@@ -38,13 +40,19 @@ pub(super) struct Cell {
 }
 
 impl Table {
-    pub(super) fn new(connections: u32, seconds: f64, place: Place, notes: Vec<String>) -> Self {
-        Self { connections, seconds, place, notes, cells: Vec::new() }
+    pub(super) fn new(
+        command: String,
+        connections: u32,
+        seconds: f64,
+        place: Place,
+        notes: Vec<String>,
+    ) -> Self {
+        Self { command, connections, seconds, place, notes, cells: Vec::new() }
     }
 
     /// What is above the first line.
     pub(super) fn head(&self) -> String {
-        let Self { connections, seconds, .. } = self;
+        let Self { command, connections, seconds, .. } = self;
         let place = match self.place.cpus {
             Some(Cpus { client, sink }) => {
                 format!("The client is on CPU {client}, the sink on CPU {sink}.")
@@ -54,7 +62,7 @@ impl Table {
         let notes: String = self.notes.iter().map(|note| format!("Note: {note}.\n")).collect();
         format!(
             "This is {WHAT}.\n\
-             SET of 3 bytes, {connections} connections, one worker, {seconds} s a line, against a \
+             {command} of 3 bytes, {connections} connections, one worker, {seconds} s a line, against a \
              sink: a server that\nanswers and does nothing else. {place}\n{notes}\n\
              {:<9}  {:<6}  {:>8}  {:>10}  {:>17}  {:>11}  {:>9}  {}\n",
             "transport",
@@ -86,7 +94,7 @@ impl Table {
         let cells: Vec<_> = self.cells.iter().map(Cell::json).collect();
         let table = json!({
             "what": WHAT,
-            "command": "SET",
+            "command": self.command,
             "value_bytes": 3,
             "connections": self.connections,
             "seconds_each": self.seconds,
@@ -160,7 +168,13 @@ mod tests {
     #[test]
     fn the_columns_stand_below_each_other() {
         let cpus = Some(Cpus { client: 1, sink: 0 });
-        let table = Table::new(50, 0.25, Place { cpus }, vec!["uring is not there".to_owned()]);
+        let table = Table::new(
+            "SET".to_owned(),
+            50,
+            0.25,
+            Place { cpus },
+            vec!["uring is not there".to_owned()],
+        );
         let head = table.head();
         assert!(head.contains("no result about any server") && head.contains("Note: uring is"));
         assert!(head.lines().all(|line| line.chars().count() <= 100), "{head}");
@@ -190,7 +204,7 @@ mod tests {
         ] {
             assert_eq!(cell(client, sink).limit(), limit);
         }
-        let mut table = Table::new(1, 1.0, Place { cpus: None }, Vec::new());
+        let mut table = Table::new("SET".to_owned(), 1, 1.0, Place { cpus: None }, Vec::new());
         assert_eq!(table.foot(), "");
         table.cells.push(cell(0.5, 1.0));
         assert!(table.foot().contains("can do more"));
@@ -198,7 +212,7 @@ mod tests {
 
     #[test]
     fn the_json_says_what_it_is() {
-        let mut table = Table::new(1, 1.0, Place { cpus: None }, Vec::new());
+        let mut table = Table::new("SET".to_owned(), 1, 1.0, Place { cpus: None }, Vec::new());
         table.cells.push(cell(0.5, 1.0));
         let json: serde_json::Value = serde_json::from_str(&table.json(true).unwrap()).unwrap();
         assert_eq!(json["what"], WHAT);

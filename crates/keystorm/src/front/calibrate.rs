@@ -6,12 +6,12 @@
 use std::ffi::OsString;
 use std::time::Duration;
 
-use clap::{ArgAction, Parser};
+use clap::{ArgAction, Command, CommandFactory, Parser};
 use sink::EngineChoice;
 use workload::Plan;
 
 use super::redis_benchmark::{RedisBenchmark, seconds, seconds_in, small_count};
-use super::sink::EngineArg;
+use super::sink::{EngineArg, SinkProtocol};
 use super::{FrontEnd, Intent, UsageError, options};
 
 /// See the module.
@@ -49,6 +49,15 @@ struct Options {
     #[arg(short = 'c', long, value_name = "CLIENTS", help_heading = "Load", default_value = "50",
           value_parser = small_count)]
     clients: u32,
+    /// What is spoken: `resp`, or `memcache` for memcached's lines
+    #[arg(
+        long,
+        value_name = "PROTOCOL",
+        help_heading = "Load",
+        default_value = "resp",
+        hide_possible_values = true
+    )]
+    protocol: SinkProtocol,
     /// How long each line of the table takes [default: 1s]
     #[arg(long, value_name = "TIME", help_heading = "Load", allow_hyphen_values = true,
           value_parser = seconds)]
@@ -89,24 +98,32 @@ impl FrontEnd for CalibrateFront {
         &["calibrate"]
     }
 
+    fn command(&self) -> Option<Command> {
+        Some(Options::command())
+    }
+
     fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
-        let Options { clients, seconds, quick, engine, json, .. } = match options::<Options>(args)?
-        {
-            Ok(options) => options,
-            Err(intent) => return Ok(intent),
-        };
+        let Options { clients, protocol, seconds, quick, engine, json, .. } =
+            match options::<Options>(args)? {
+                Ok(options) => options,
+                Err(intent) => return Ok(intent),
+            };
         let default = if quick { SECONDS_QUICK } else { SECONDS_DEFAULT };
         let seconds = seconds.unwrap_or(Duration::from_secs_f64(default));
         let seconds = seconds_in("--seconds", seconds, 0.01..=SECONDS_MAX).map_err(UsageError)?;
-        let plan = load(clients, seconds)?;
+        let plan = load(clients, protocol, seconds)?;
         let engine = engine.choice();
         Ok(Intent::Calibrate(Box::new(Calibration { plan, seconds, engine, json })))
     }
 }
 
 /// `SET` of 3 bytes, as the classic front end sends it.
-fn load(clients: u32, seconds: f64) -> Result<Plan, UsageError> {
-    let words = format!("-t set -c {clients} --duration {seconds} --seed 1");
+fn load(clients: u32, protocol: SinkProtocol, seconds: f64) -> Result<Plan, UsageError> {
+    let protocol = match protocol {
+        SinkProtocol::Resp => "resp",
+        SinkProtocol::Memcache => "memcache",
+    };
+    let words = format!("-t set -c {clients} --protocol {protocol} --duration {seconds} --seed 1");
     let words = words.split(' ').map(OsString::from).collect();
     match RedisBenchmark.parse(None, words)? {
         Intent::Run(mut job) if job.plans.len() == 1 => Ok(job.plans.remove(0)),

@@ -4,9 +4,9 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use clap::parser::ValueSource;
-use clap::{ArgAction, CommandFactory, FromArgMatches, Parser};
+use clap::{ArgAction, Command, CommandFactory, FromArgMatches, Parser};
 use doctor::Load;
-use workload::Target;
+use workload::{ProtocolKind, Target};
 
 use super::near::explained;
 use super::redis_benchmark::{
@@ -22,6 +22,8 @@ pub(crate) struct DoctorFront;
 pub(crate) struct Checkup {
     /// The server.
     pub(crate) target: Target,
+    /// What it speaks.
+    pub(crate) protocol: ProtocolKind,
     /// Whether a server was named, so that it is a failure if it is not there.
     pub(crate) named: bool,
     /// The load to be fit for.
@@ -35,7 +37,8 @@ pub(crate) struct Checkup {
 /// Looks at this machine, the way to a server, and the server, for what spoils results. Each line
 /// is ok, warn, bad, or ? for what could not be seen; then come, for each warn and bad, why it
 /// matters and what mends it. Nothing is changed, here or there. Without a server on
-/// 127.0.0.1:6379, and none named, only this machine is looked at.
+/// 127.0.0.1:6379, and none named, only this machine is looked at. Of memcached (--protocol memcache,
+/// or memcache://) it asks other questions.
 #[derive(Debug, Parser)]
 #[command(
     name = "keystorm doctor",
@@ -104,7 +107,10 @@ Examples:
     $ keystorm doctor
 
   Whether a server started for it, and this machine, are fit for 100,000 requests per second:
-    $ keystorm doctor --spawn --rps 100k -d 100 -c 200";
+    $ keystorm doctor --spawn --rps 100k -d 100 -c 200
+
+  Whether a memcached is fit for pipelines of 64:
+    $ keystorm doctor --spawn=memcached -P 64";
 
 /// Longest look.
 const SECONDS_MAX: f64 = 3600.0;
@@ -112,6 +118,10 @@ const SECONDS_MAX: f64 = 3600.0;
 impl FrontEnd for DoctorFront {
     fn names(&self) -> &'static [&'static str] {
         &["doctor"]
+    }
+
+    fn command(&self) -> Option<Command> {
+        Some(Options::command())
     }
 
     fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
@@ -140,14 +150,8 @@ impl FrontEnd for DoctorFront {
         };
         let target = target(&options.server, Rule::Agree).map_err(UsageError)?;
         let protocol = protocol(&options.server).map_err(UsageError)?;
-        if protocol.is_memcache() {
-            return Err(UsageError(
-                "keystorm doctor asks Redis and Valkey; it knows no questions to memcached yet"
-                    .into(),
-            ));
-        }
         let json = options.json;
-        Ok(Intent::Doctor(Box::new(Checkup { target, named, load, seconds, json })))
+        Ok(Intent::Doctor(Box::new(Checkup { target, protocol, named, load, seconds, json })))
     }
 }
 
@@ -201,6 +205,7 @@ mod tests {
             ("::1", "[::1]:6379"),
             ("/run/s", "/run/s"),
             ("redis://db:7001", "db:7001"),
+            ("memcache://db", "db:11211"),
         ] {
             let checkup = checkup(word).unwrap();
             assert_eq!(checkup.target.endpoint.to_string(), shown);

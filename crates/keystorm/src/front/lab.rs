@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
-use clap::{Arg, ArgAction, Args, Parser};
+use clap::{Arg, ArgAction, Args, Command, Parser};
 use lab::words::{Given, words_of};
 use lab::{Line, Takes};
 use workload::secret;
@@ -75,8 +75,9 @@ impl LabOutput {
 }
 
 /// Options of a run that no experiment can have, and why.
-const REFUSED: [(&str, &str); 8] = [
+const REFUSED: [(&str, &str); 9] = [
     ("--probe", "is for runs"),
+    ("--clock", "is for runs"),
     ("-I", "holds connections and measures nothing"),
     ("-l", "never ends; see --repeat"),
     ("--as", "is for runs; an experiment is no peer's"),
@@ -132,6 +133,30 @@ fn takes(option: &Arg) -> Takes {
         (true, true) => Takes::Attached,
         (true, false) => Takes::Value,
     }
+}
+
+/// The options of an experiment, and behind them those of a run that it takes too: all but those that
+/// it has itself, those that no experiment can have, and `refused`.
+pub(super) fn with_those_of_a_run(own: Command, refused: &[&str]) -> Command {
+    let run = redis_benchmark::vocabulary();
+    let written = |arg: &Arg| {
+        let short = arg.get_short().map(|short| format!("-{short}"));
+        short.into_iter().chain(arg.get_long().map(|long| format!("--{long}"))).collect::<Vec<_>>()
+    };
+    let theirs = |arg: &&Arg| {
+        let names = written(arg);
+        !own.get_arguments().any(|ours| ours.get_id() == arg.get_id())
+            && !names.iter().any(|name| named(&own, name).is_some())
+    };
+    let no = |name: &String| {
+        refused.contains(&name.as_str()) || REFUSED.iter().any(|(known, _)| known == name)
+    };
+    // What it cannot have is hidden and not left out: others name it.
+    let taken = run.get_arguments().filter(theirs);
+    let taken: Vec<Arg> = taken
+        .map(|arg| arg.clone().hide(written(arg).iter().any(no) || arg.is_hide_set()))
+        .collect();
+    own.args(taken)
 }
 
 /// The job of a run's command line, which is part of an experiment of that name.

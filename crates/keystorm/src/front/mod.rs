@@ -6,8 +6,10 @@
 
 mod calibrate;
 mod compare;
+mod completions;
 mod doctor;
 pub(crate) mod lab;
+mod man;
 mod memtier;
 mod merge;
 mod metrics_at;
@@ -22,14 +24,19 @@ mod show;
 mod sink;
 mod survey;
 mod sweep;
+mod topics;
+mod tree;
 mod workload_file;
+mod ycsb;
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use clap::Command;
 use fleet::{On, OnLoss};
+use report::ycsb::Ycsb;
 use report::{FORMATS, Format, FormatOptions, Persona, Run};
 use runner::{Observer, Snapshot};
 use workload::Plan;
@@ -37,7 +44,7 @@ use workload::Plan;
 use crate::aside::Unread;
 
 pub(crate) use calibrate::Calibration;
-pub(crate) use compare::{CompareJob, Live as LiveSides, Sides};
+pub(crate) use compare::{CompareJob, Live as LiveSides, Sides, TermsSides};
 pub(crate) use doctor::Checkup;
 pub(crate) use merge::MergeJob;
 pub(crate) use metrics_at::MetricsAt;
@@ -48,11 +55,18 @@ pub(crate) use show::ShowJob;
 pub(crate) use sink::SinkJob;
 pub(crate) use survey::SurveyJob;
 pub(crate) use sweep::SweepJob;
+pub(crate) use ycsb::YcsbOutput;
 
 /// A tool whose command line we understand.
 pub(crate) trait FrontEnd: Sync {
     /// The names by which it is chosen.
     fn names(&self) -> &'static [&'static str];
+
+    /// Its options, for its man page and for completions; `None` for another tool's command line,
+    /// which has a manual of its own.
+    fn command(&self) -> Option<Command> {
+        None
+    }
 
     /// Turns arguments (the program's name left out) into what is to be done. `called_as` is the
     /// name that chose this front end, if one did.
@@ -74,6 +88,9 @@ const FRONTS: &[&dyn FrontEnd] = &[
     &search::SearchFront,
     &survey::SurveyFront,
     &presets::PresetsFront,
+    &ycsb::YcsbFront,
+    &man::ManFront,
+    &completions::CompletionsFront,
 ];
 
 /// Makes this a client of a coordinator, which alone calls it so.
@@ -82,9 +99,13 @@ const HOLD: &str = "--hold";
 /// What a command line asks for.
 pub(crate) enum Intent {
     /// Load.
-    Run(Job),
+    Run(Box<Job>),
     /// Text on standard output: help, a version, the plans.
     Say(String),
+    /// A page of the documents, in Markdown.
+    Read(&'static str),
+    /// Files to be written: their names and texts, and where.
+    Write(PathBuf, Vec<(String, String)>),
     /// A server to measure clients with.
     Sink(SinkJob),
     /// A saved run.
@@ -168,6 +189,8 @@ pub(crate) struct Job {
     pub(crate) output: Output,
     /// Warnings about the command line, for standard error.
     pub(crate) notes: Vec<String>,
+    /// What stands on standard output before anything is done.
+    pub(crate) greeting: String,
     /// When the one test begins, if that was agreed on.
     pub(crate) start_at: Option<SystemTime>,
     /// The clients that carry it out, if they are several.
@@ -216,6 +239,10 @@ pub(crate) struct Output {
     pub(crate) format: &'static str,
     /// What it is told.
     pub(crate) options: FormatOptions,
+    /// What a report in YCSB's words has in it, if it is one.
+    pub(crate) ycsb: Option<Box<YcsbOutput>>,
+    /// The file that reports go to, if not to standard output.
+    pub(crate) to: Option<PathBuf>,
     /// Where verdicts go.
     pub(crate) verdict: VerdictTo,
     /// The live line that is wanted, if any.
@@ -250,6 +277,8 @@ impl Output {
         Self {
             format,
             options,
+            ycsb: None,
+            to: None,
             verdict: VerdictTo::default(),
             live: None,
             metrics: None,
@@ -265,6 +294,9 @@ impl Output {
     pub(crate) fn format(&self) -> Box<dyn Format> {
         if let Some(reports) = &self.reports {
             return reports.format();
+        }
+        if let Some(ycsb) = &self.ycsb {
+            return Box::new(Ycsb::new(ycsb.options.clone()));
         }
         let found = FORMATS.iter().find(|(name, _)| *name == self.format);
         found.expect("the name of a registered format").1(self.options)
@@ -301,14 +333,17 @@ fn subcommands() -> impl Iterator<Item = &'static str> {
     FRONTS[1..].iter().flat_map(|front| front.names()).copied().chain(["help"])
 }
 
-/// The help of a subcommand, or that of the whole.
+/// The help of a subcommand, a page of the documents, or the help of the whole.
 fn help(of: Option<&str>) -> Result<Intent, UsageError> {
     let help = vec![OsString::from("--help")];
-    match of.map(|name| (name, front_named(name))) {
-        None | Some(("help", _)) => FRONTS[0].parse(None, help),
-        Some((_, Some((front, name)))) => front.parse(Some(name), help),
-        Some((name, None)) => Err(UsageError(near::no_subcommand(name, subcommands()))),
+    let Some(name) = of.filter(|name| *name != "help") else {
+        return FRONTS[0].parse(None, help);
+    };
+    if let Some((front, name)) = front_named(name) {
+        return front.parse(Some(name), help);
     }
+    let page = topics::page(name).map(Intent::Read);
+    page.ok_or_else(|| UsageError(near::no_help(name, subcommands(), topics::names())))
 }
 
 fn front_named(name: &str) -> Option<(&'static dyn FrontEnd, &'static str)> {

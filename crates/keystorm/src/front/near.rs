@@ -173,13 +173,22 @@ pub(super) fn subcommand<'n>(word: &str, names: impl Iterator<Item = &'n str>) -
     ))
 }
 
-/// What to say to somebody who asks for help with a subcommand that there is not.
-pub(super) fn no_subcommand<'n>(word: &str, names: impl Iterator<Item = &'n str>) -> String {
-    let names: Vec<&str> = names.collect();
-    let near = nearest(&word.to_lowercase(), names.iter().copied());
+/// What to say to somebody who asks for help with what there is not.
+pub(super) fn no_help<'n>(
+    word: &str,
+    subcommands: impl Iterator<Item = &'n str>,
+    topics: impl Iterator<Item = &'n str>,
+) -> String {
+    let (subcommands, topics): (Vec<&str>, Vec<&str>) = (subcommands.collect(), topics.collect());
+    let names = subcommands.iter().chain(&topics).copied();
+    let near = nearest(&word.to_lowercase(), names);
     let meant = near.map_or_else(String::new, |near| format!("; did you mean '{near}'?"));
     let word: Cow<'_, str> = shell_words::quote(word);
-    format!("error: there is no subcommand '{word}'{meant}\n\nThere are {}", names.join(", "))
+    let (subcommands, topics) = (subcommands.join(", "), topics.join(", "));
+    format!(
+        "error: there is no subcommand or topic '{word}'{meant}\n\n\
+         Subcommands: {subcommands}\nTopics: {topics}"
+    )
 }
 
 /// What to say of a name that there is not, the one that is `meant` if it is known, and all there are.

@@ -4,7 +4,7 @@
 
 use std::ffi::OsString;
 
-use clap::{ArgAction, Parser};
+use clap::{ArgAction, Command, CommandFactory, Parser};
 
 use super::near::{nearest, one_of};
 use super::workload_file::{Source, read};
@@ -93,6 +93,10 @@ Example:
 impl FrontEnd for PresetsFront {
     fn names(&self) -> &'static [&'static str] {
         &["presets"]
+    }
+
+    fn command(&self) -> Option<Command> {
+        Some(Options::command())
     }
 
     fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{ArgAction, Parser};
+use clap::{ArgAction, Command, CommandFactory, Parser};
 
 use super::outputs::apart;
 use super::{FrontEnd, Intent, PageOptions, UsageError, options};
@@ -37,7 +37,7 @@ struct Options {
     /// Files that --json or `keystorm merge` has written; `-` for standard input
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// Likewise; `-` for standard output [default: report.html, unless --svg or --png is given]
+    /// Where the page goes; `-` for standard output [default: report.html, unless --svg or --png is given]
     #[arg(
         short = 'o',
         long,
@@ -63,6 +63,10 @@ Example:
 impl FrontEnd for ReportFront {
     fn names(&self) -> &'static [&'static str] {
         &["report"]
+    }
+
+    fn command(&self) -> Option<Command> {
+        Some(Options::command())
     }
 
     fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {

@@ -3,13 +3,13 @@
 use std::ffi::OsString;
 use std::time::Duration;
 
-use clap::Parser;
+use clap::{Command, CommandFactory, Parser};
 use lab::search::Settings;
 use lab::slo::Measure;
 use lab::words::Given;
 use lab::{Line, Slo};
 
-use super::lab::{LabOutput, job, names_test, settled, split};
+use super::lab::{LabOutput, job, names_test, settled, split, with_those_of_a_run};
 use super::redis_benchmark::{count, count_in, percent, seconds, seconds_in};
 use super::{FrontEnd, Intent, Job, UsageError};
 use crate::execute;
@@ -131,6 +131,10 @@ const SECONDS_MAX: f64 = 86_400.0;
 impl FrontEnd for SearchFront {
     fn names(&self) -> &'static [&'static str] {
         &["search"]
+    }
+
+    fn command(&self) -> Option<Command> {
+        Some(with_those_of_a_run(Options::command(), &[]))
     }
 
     fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{ArgAction, Parser};
+use clap::{ArgAction, Command, CommandFactory, Parser};
 use report::FORMATS;
 
 use super::outputs::apart;
@@ -72,6 +72,10 @@ Example:
 impl FrontEnd for ShowFront {
     fn names(&self) -> &'static [&'static str] {
         &["show"]
+    }
+
+    fn command(&self) -> Option<Command> {
+        Some(Options::command())
     }
 
     fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {

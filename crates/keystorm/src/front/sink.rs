@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
-use clap::{ArgAction, Parser, ValueEnum};
+use clap::{ArgAction, Command, CommandFactory, Parser, ValueEnum};
 use sink::{BULK_MAX, EngineChoice};
 
 use crate::cpus::cpu_list;
@@ -24,6 +24,8 @@ pub(crate) struct SinkJob {
     pub(crate) unix: Option<PathBuf>,
     /// The engine; `None` for the fastest that works here.
     pub(crate) engine: Option<EngineChoice>,
+    /// Whether it speaks memcached's lines, and not RESP.
+    pub(crate) memcache: bool,
     /// Bytes of the strings that it answers with.
     pub(crate) bulk: u32,
     /// Most connections at a time.
@@ -46,7 +48,7 @@ pub(crate) struct SinkJob {
     after_help = EXAMPLE,
 )]
 struct Options {
-    /// TCP port; 0 for any that is free [default: 6379, or none if --unix is given]
+    /// TCP port; 0 for any that is free [default: 6379, of memcached 11211, or none if --unix is given]
     #[arg(short = 'p', long, value_name = "PORT", help_heading = "Where", value_parser = port)]
     port: Option<u16>,
     /// Address to listen on. Whoever can reach it can connect
@@ -56,6 +58,15 @@ struct Options {
     /// Unix socket, instead of or beside a port
     #[arg(short = 's', long, value_name = "PATH", help_heading = "Where")]
     unix: Option<PathBuf>,
+    /// What it speaks: `resp`, or `memcache` for memcached's lines, meta commands included
+    #[arg(
+        long,
+        value_name = "PROTOCOL",
+        help_heading = "What",
+        default_value = "resp",
+        hide_possible_values = true
+    )]
+    protocol: SinkProtocol,
     /// Bytes of the strings in replies
     #[arg(long, value_name = "BYTES", help_heading = "What", default_value = "3",
           value_parser = count_in(0..=BULK_MAX))]
@@ -80,6 +91,13 @@ struct Options {
     /// Print this help
     #[arg(long, action = ArgAction::Help, help_heading = "Other")]
     help: Option<bool>,
+}
+
+/// What a sink speaks, as an option.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum SinkProtocol {
+    Resp,
+    Memcache,
 }
 
 /// An engine as an option.
@@ -109,10 +127,15 @@ Example:
     $ keystorm -p 7777 -t get";
 
 const PORT_DEFAULT: u16 = 6379;
+const MEMCACHE_PORT_DEFAULT: u16 = 11211;
 
 impl FrontEnd for SinkFront {
     fn names(&self) -> &'static [&'static str] {
         &["sink"]
+    }
+
+    fn command(&self) -> Option<Command> {
+        Some(Options::command())
     }
 
     fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
@@ -120,7 +143,9 @@ impl FrontEnd for SinkFront {
             Ok(options) => options,
             Err(intent) => return Ok(intent),
         };
+        let memcache = options.protocol == SinkProtocol::Memcache;
         let port = match (options.port, &options.unix) {
+            (None, None) if memcache => Some(MEMCACHE_PORT_DEFAULT),
             (None, None) => Some(PORT_DEFAULT),
             (port, _) => port,
         };
@@ -128,6 +153,7 @@ impl FrontEnd for SinkFront {
             tcp: port.map(|port| SocketAddr::new(options.bind, port)),
             unix: options.unix,
             engine: options.engine.choice(),
+            memcache,
             bulk: options.bulk,
             connections: options.clients,
             cpus: cpu_list("--cpus", options.cpus.as_deref()).map_err(UsageError)?,

@@ -4,11 +4,11 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{ArgAction, Parser};
+use clap::{ArgAction, Command, CommandFactory, Parser};
 use lab::Line;
 use lab::survey::Wish;
 
-use super::lab::{job, split};
+use super::lab::{job, split, with_those_of_a_run};
 use super::redis_benchmark::{count, seconds, seconds_in};
 use super::{FrontEnd, Intent, Job, PageOptions, UsageError};
 
@@ -61,6 +61,9 @@ struct Options {
     /// Also what this machine has too few cores for
     #[arg(long, help_heading = "Survey")]
     all: bool,
+    /// Also a chapter that measures that server beside it, on the same load: memcached (with --spawn)
+    #[arg(long, value_name = "SERVER", help_heading = "Survey", value_parser = ["memcached"])]
+    with: Option<String>,
     /// Keys of the chapters on pipelines and connections
     #[arg(long, value_name = "NUM", help_heading = "Survey", default_value = "1M", value_parser = count)]
     keys: u64,
@@ -135,12 +138,16 @@ impl FrontEnd for SurveyFront {
         &["survey"]
     }
 
+    fn command(&self) -> Option<Command> {
+        Some(with_those_of_a_run(Options::command(), &REFUSED))
+    }
+
     fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
         let (options, line, again) = match split::<Options>(args)? {
             Ok(split) => split,
             Err(intent) => return Ok(intent),
         };
-        let Options { quick, all, keys, seconds, keep, output, pages, .. } = options;
+        let Options { quick, all, with, keys, seconds, keep, output, pages, .. } = options;
         if pages.html.is_some() {
             return Err(UsageError(
                 "--html: the page of a survey is survey.html in the directory of -o".to_owned(),
@@ -165,7 +172,17 @@ impl FrontEnd for SurveyFront {
         let spawned = matches!(endpoint, Some(workload::Endpoint::Spawned { .. }));
         let unix = matches!(endpoint, Some(workload::Endpoint::Unix(_)));
         let server = Line { options: line.options, rest: Vec::new() };
-        let wish = Wish { server, spawned, unix, quick, all, seconds, keys, clients_max: None };
+        let wish = Wish {
+            server,
+            spawned,
+            unix,
+            quick,
+            all,
+            seconds,
+            keys,
+            clients_max: None,
+            with_memcached: with.is_some(),
+        };
         Ok(Intent::Survey(Box::new(SurveyJob {
             wish,
             first,

@@ -2,11 +2,11 @@
 
 use std::ffi::OsString;
 
-use clap::Parser;
+use clap::{Command, CommandFactory, Parser};
 use lab::words::Given;
 use lab::{Axis, Grid};
 
-use super::lab::{LabOutput, job, names_length, names_test, settled, split};
+use super::lab::{LabOutput, job, names_length, names_test, settled, split, with_those_of_a_run};
 use super::redis_benchmark::count_in;
 use super::{FrontEnd, Intent, Job, UsageError};
 use crate::execute;
@@ -76,6 +76,10 @@ const SECONDS: &str = "1";
 impl FrontEnd for SweepFront {
     fn names(&self) -> &'static [&'static str] {
         &["sweep"]
+    }
+
+    fn command(&self) -> Option<Command> {
+        Some(with_those_of_a_run(Options::command(), &[]))
     }
 
     fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {

@@ -234,7 +234,10 @@ impl Surveying<'_> {
         let protocol = protocol.unwrap_or(ProtocolKind::Resp2);
         if jobs.len() > 1 || targets.iter().any(|target| **target != self.main.0) {
             for target in targets {
-                own.push(Rig::reach(target, protocol, 64, self.several, self.interrupted)?);
+                let mut rig = Rig::reach(target, protocol, 64, self.several, self.interrupted)?;
+                // What is stored before a run is no news among tables.
+                rig.tells = false;
+                own.push(rig);
             }
         }
         let (alone, many) = (jobs.len() == 1, jobs.len());

@@ -9,7 +9,7 @@ use anyhow::{Result, bail};
 use host::{Client, Transport};
 use wire::cluster::{KeyPlace, known, slot_of};
 use wire::resp::Value;
-use workload::{Arg, CommandSpec, Piece, Plan};
+use workload::{Arg, CommandSpec, Derived, Piece, Plan};
 
 use super::families::Family;
 
@@ -279,7 +279,9 @@ fn value_bytes(command: &CommandSpec, key: usize, plan: &Plan) -> u64 {
         Piece::Number(_) => plan.keys.digits() as u64,
         Piece::Fill { len, .. } => u64::from(*len),
         Piece::Value | Piece::Lifetime(_) | Piece::Reply { .. } => plan.payload_bytes,
-        Piece::Secret(_) | Piece::Field(_) | Piece::Tag => 0,
+        Piece::Derived(Derived::Checked { len, .. }) => u64::from(*len),
+        Piece::Derived(_) => plan.keys.digits() as u64,
+        Piece::Secret(_) | Piece::Field(_) | Piece::Tag | Piece::Cas => 0,
     });
     bytes.sum()
 }

@@ -98,3 +98,12 @@ fn the_help_has_an_example_that_runs() {
     let example = examples.next().expect("an example");
     assert!(!rows(&Keystorm::new(example).run().ok().out).is_empty());
 }
+
+#[test]
+fn memcached_is_calibrated_in_lines() {
+    let line = "calibrate --protocol memcache --seconds 0.05 -c 3 --engine epoll --json";
+    let ran = Keystorm::new(line).run().ok();
+    let json: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!((&json["command"], &json["complete"]), (&"set".into(), &true.into()));
+    assert_eq!(json["cells"].as_array().map(Vec::len), Some(6), "{json}");
+}

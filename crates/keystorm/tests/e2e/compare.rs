@@ -72,6 +72,30 @@ fn both_servers_get_the_same_and_each_ratio_is_told() {
 }
 
 #[test]
+fn the_operations_of_a_mix_are_compared_each_for_itself() {
+    let (a, b) = (Server::redis(), Server::redis());
+    let (_dir, file) = place();
+    let page = file.with_extension("html");
+    let mix = "--mix -- 3 get k:__key__ ';' 1 set k:__key__ v ';>' del k:__key__";
+    let line = format!(
+        "-n 400 -r 50 --repeat 2 --json {} --html {} {mix}",
+        file.display(),
+        page.display()
+    );
+    let ran = compare(&address(&a), &address(&b), &line).run().ok();
+    assert_eq!(a.counts(), b.counts());
+    ran.prints("\n  get\n  requests/s ").prints("\n  set ;> del\n  requests/s ");
+    let document = json(&file);
+    valid_by("keystorm.compare.1.json", &document);
+    let operations = document["tests"][0]["operations"].as_array().unwrap();
+    let names: Vec<&str> = operations.iter().map(|of| of["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["get", "set ;> del"]);
+    assert!(operations.iter().all(|of| of["figures"]["p99_ms"]["a"].is_f64()));
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.contains("set ;&gt; del"));
+}
+
+#[test]
 fn servers_are_started_for_it_and_the_layouts_are_for_programs_too() {
     let valkey = valkey_program();
     let valkey = valkey.to_str().unwrap();
@@ -258,10 +282,10 @@ fn every_example_of_its_help_runs() {
     let path = format!("{}:{}", valkey.parent().unwrap().display(), std::env::var("PATH").unwrap());
     let examples: Vec<_> =
         help.lines().filter_map(|l| l.trim().strip_prefix("$ keystorm ")).collect();
-    assert_eq!(examples.len(), 2, "{help}");
+    assert_eq!(examples.len(), 3, "{help}");
     for example in examples {
         let ran = Keystorm::new(&format!("{example} --repeat 2")).env("PATH", &path).run();
         assert!(matches!(ran.code, Some(0 | 3)), "{example}: {ran:?}");
-        ran.prints("B  valkey ");
+        ran.prints(if example.contains("memcached") { "B  memcached " } else { "B  valkey " });
     }
 }

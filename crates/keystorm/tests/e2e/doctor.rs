@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use crate::memcached::Memcached;
 use crate::program::Keystorm;
 use crate::server::Server;
 
@@ -45,6 +46,32 @@ fn a_badly_set_up_server_is_seen_through() {
 }
 
 #[test]
+fn a_memcached_is_asked_what_spoils_its_runs() {
+    let server = Memcached::with(&["-t", "1", "-I", "2k", "-c", "90", "-R", "5"]);
+    let line = format!(
+        "doctor --protocol memcache -p {} --seconds 0.3 --json -P 64 -d 5000",
+        server.port()
+    );
+    let ran = Keystorm::new(&line).run().exits(1);
+    let json: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    for (name, expected) in [
+        ("requests at a time", "bad"),
+        ("item size", "bad"),
+        ("connection limit", "bad"),
+        ("memory", "warn"),
+        ("evictions", "ok"),
+        ("other traffic", "ok"),
+        ("round trip", "ok"),
+    ] {
+        let found = level(&json, name);
+        assert!(found == expected || (name == "round trip" && found == "warn"), "{name}: {json}");
+    }
+    assert!(json["no_server_because"].is_null(), "{json}");
+    let gone = Keystorm::new("doctor memcache://127.0.0.1:1 --seconds 0").run();
+    gone.exits(1).prints("requests at a time").prints("127.0.0.1:1");
+}
+
+#[test]
 fn what_may_not_be_asked_is_not_known_and_nothing_leaks() {
     let server = Server::redis();
     server.ask(&["ACL", "SETUSER", "nobody", "on", ">s3cr3t", "-@all"]);
@@ -68,7 +95,7 @@ fn the_examples_of_the_help_run_and_lines_have_no_colour_in_a_pipe() {
     assert!(help.lines().all(|line| line.chars().count() <= 100), "{help}");
     let examples: Vec<&str> =
         help.lines().filter_map(|line| line.trim().strip_prefix("$ keystorm ")).collect();
-    assert_eq!(examples.len(), 2, "{help}");
+    assert_eq!(examples.len(), 3, "{help}");
     for example in examples {
         // The machine of the tests may well be too busy to measure on, which is an answer.
         let ran = Keystorm::new(example).run();

@@ -53,7 +53,9 @@ fn signal(pid: u32, signal: Signal) {
 
 #[test]
 fn a_server_that_is_killed_and_started_again() {
-    for options in ["-c 8", "-c 40 -P 4 --threads 2 --engine epoll", "-c 4 --rps 2000"] {
+    for (depth, options) in
+        [(1.0, "-c 8"), (4.0, "-c 40 -P 4 --threads 2 --engine epoll"), (1.0, "-c 4 --rps 2000")]
+    {
         let mut server = Server::redis();
         let running = server.keystorm(&format!("--duration 5 {options} incr k")).start();
         going(&running, &server);
@@ -73,7 +75,9 @@ fn a_server_that_is_killed_and_started_again() {
         let executed = server.calls("incr") as f64;
         let (completed, _) = ran.completed();
         assert!(completed as f64 >= executed && completed as i64 >= before, "{}", ran.out);
-        assert!(figure(&ran, "lost with their connection: ") <= 160.0, "{}", ran.out);
+        // A server that dies slowly may take a connection up once more.
+        let lost = figure(&ran, "connections lost: ") * depth;
+        assert!(figure(&ran, "lost with their connection: ") <= lost, "{}", ran.out);
         if options.contains("--rps") {
             let max = figure(&ran, " max=");
             let as_long = (gap * 800.0..gap * 1200.0 + 200.0).contains(&max);

@@ -8,15 +8,15 @@ use tempfile::TempDir;
 
 use crate::fleet::rows;
 use crate::program::Keystorm;
-use crate::real_clock::skip;
+use crate::real_clock::lacking;
 use crate::record::{json, place};
 use crate::server::{KEYSTORM, Server};
 
 /// A directory for the front of the PATH, with a program in it.
-struct Stand(TempDir);
+pub(crate) struct Stand(TempDir);
 
 impl Stand {
-    fn in_for(program: &str, script: &str) -> Self {
+    pub(crate) fn in_for(program: &str, script: &str) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join(program);
         fs::write(&path, format!("#!/bin/sh\n{script}")).unwrap();
@@ -24,7 +24,7 @@ impl Stand {
         Self(dir)
     }
 
-    fn before(&self, keystorm: Keystorm) -> Keystorm {
+    pub(crate) fn before(&self, keystorm: Keystorm) -> Keystorm {
         let path = std::env::var("PATH").unwrap();
         keystorm.env("PATH", format!("{}:{path}", self.0.path().display()))
     }
@@ -70,6 +70,22 @@ fn hosts_are_reached_over_ssh() {
     assert!(ran.out.contains(one), "{}", ran.out);
 }
 
+#[test]
+fn two_servers_are_compared_by_the_same_clients() {
+    // What a launcher has to give, such as the CPUs of a cluster, may be enough for one set.
+    let (server, dir) = (Server::redis(), tempfile::tempdir().unwrap());
+    let placed = dir.path().join("placed");
+    let ssh = Stand::in_for("ssh", &format!("echo x >>{}\n{SSH}", placed.display()));
+    let line = format!(
+        "compare 127.0.0.1:{0} 127.0.0.1:{0} -t set -n 100 -c 4 --repeat 1 \
+         --on ssh:a,b,program={KEYSTORM}",
+        server.port()
+    );
+    ssh.before(Keystorm::new(&line)).run().ok();
+    assert_eq!(server.calls("set"), 400);
+    assert_eq!(fs::read_to_string(placed).unwrap(), "x\n".repeat(2));
+}
+
 /// What stands in for ssh to a host whose clocks began an hour before those of this machine.
 const LATE: &str = r#"
 while [ $# -gt 2 ]; do shift; done
@@ -83,8 +99,7 @@ exec sh -c "$2"
 fn clocks_may_be_an_hour_apart() {
     let allowed = Command::new("unshare").args(["--time", "--monotonic", "3600", "true"]).output();
     if !allowed.is_ok_and(|ran| ran.status.success()) {
-        skip("clocks may be an hour apart", "unshare --time is not allowed here");
-        return;
+        return lacking("clocks_may_be_an_hour_apart", "unshare --time is not allowed here");
     }
     let (server, (_dir, file)) = (Server::redis(), place());
     let on = format!("ssh:now,late,program={KEYSTORM}");
@@ -110,6 +125,7 @@ fn what_cannot_be_placed_is_told_and_nothing_starts() {
         ("local:0".to_owned(), "say how many clients"),
         ("ssh:".to_owned(), "name the hosts"),
         ("nosuch:1".to_owned(), "keystorm-on-nosuch is not on the PATH"),
+        ("ray".to_owned(), "it needs the Python package: pip install 'keystorm[ray]'"),
     ] {
         let keystorm = server.keystorm(&format!("-t set -n 100 -c 4 --on {on}"));
         ssh().before(keystorm).run().exits(2).says(says);
@@ -206,4 +222,8 @@ fn shares_agree_by_the_servers_clock_and_ranks_come_from_the_launcher() {
     crate::record::valid_by("keystorm.run.1.json", &json(&files[1]));
     server.run("-n 10 --shard env").exits(2).says("OMPI_COMM_WORLD_RANK");
     server.run("-n 10 --on local:2 --clock server").exits(2).says("--clock");
+    let line = "-n 10 -t get --protocol memcache --clock server";
+    server.run(line).exits(2).says("--clock server: memcached has no command");
+    let sweep = "sweep -c 1,2 -t get --spawn --clock server";
+    Keystorm::new(sweep).run().exits(2).says("--clock is for runs");
 }

@@ -128,27 +128,35 @@ fn plans_and_kept_results_name_the_distribution() {
 }
 
 #[test]
-fn the_examples_of_the_page_run() {
-    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/workloads.md");
-    let page = std::fs::read_to_string(page).unwrap();
-    let examples: Vec<&str> = page.lines().filter_map(|l| l.strip_prefix("keystorm ")).collect();
-    assert!(examples.len() >= 3, "{examples:?}");
-    // A file that the page shows begins with its name.
-    let dir = tempfile::tempdir().unwrap();
-    for file in page.split("```toml\n# ").skip(1) {
-        let (name, text) = file.split_once('\n').unwrap();
-        let text = text.split("```").next().unwrap();
-        std::fs::write(dir.path().join(name), text).unwrap();
-    }
+fn the_newest_keys_are_there_whenever_they_are_read() {
     let server = Server::redis();
-    for example in examples {
-        let example = example.split(" > ").next().unwrap();
-        let file = dir.path().join("shop.toml");
-        let example = example.replace("shop.toml", file.to_str().unwrap());
-        match example.starts_with("presets") {
-            true => Keystorm::new(&example).run().ok(),
-            false => server.run(&format!("-q -n 500 {example}")).ok(),
-        };
+    let mix = "--mix -- 4 get k:__key__ ';' 1 set k:__insert__ __data__";
+    for options in ["-c 1", "-P 16", "--threads 3 -c 9 -P 4", "--rps 20k"] {
+        server.reset();
+        let line = "-q -r 1000 -n 10000 --seed 5 --key-dist latest --fill --verify";
+        server.run(&format!("{line} {options} {mix}")).ok();
+        let inserted = server.calls("set") - 1_000;
+        assert!((1_800..=2_200).contains(&inserted), "{options}: {inserted}");
+        assert_eq!(server.info("keyspace_misses"), 0, "{options}");
+        assert_eq!(
+            server.number(&["DBSIZE"]) as u64,
+            1_000 + inserted,
+            "{options}: no key twice, none left out"
+        );
+    }
+    let preset = server.run("--workload ycsb-d -n 2000").ok();
+    assert!(preset.out.contains("insert"), "{}", preset.out);
+    for (line, says) in [
+        ("set k:__insert__ v", "-r"),
+        ("-r 9 --mix -- 1 set k:__insert__:__key__ v", "has one key"),
+        ("-r 9 --mix -- 1 set k:__insert__:__rand_int__ v", "__rand_int__"),
+        (
+            "-r 9 --hit-ratio 0.5 --key-dist latest --mix -- 1 get __key__ ';' 1 set __insert__ v",
+            "missing",
+        ),
+        ("-r 1000G --mix -- 1 set k:__insert__ v", "up to 10^11"),
+    ] {
+        server.run(line).exits(2).says(says);
     }
 }
 

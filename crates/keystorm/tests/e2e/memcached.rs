@@ -2,8 +2,10 @@
 //! shares no code with the program.
 
 use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
@@ -13,6 +15,7 @@ use crate::server::{free_port, guarded, start};
 /// A running memcached. Ended when dropped.
 pub(crate) struct Memcached {
     child: Child,
+    program: OsString,
     port: u16,
     args: Vec<String>,
     before: BTreeMap<String, i64>,
@@ -31,12 +34,24 @@ impl Memcached {
 
     /// With more arguments.
     pub(crate) fn with(args: &[&str]) -> Self {
+        Self::of("memcached", args)
+    }
+
+    /// Of another version, if `make setup-test` could fetch it.
+    pub(crate) fn newer(args: &[&str]) -> Option<Self> {
+        let path = "../../target/test-servers/memcached-1.6.38/memcached";
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+        path.exists().then(|| Self::of(path, args))
+    }
+
+    fn of(program: impl Into<OsString>, args: &[&str]) -> Self {
+        let program = program.into();
         let args: Vec<String> = args.iter().map(|arg| (*arg).to_owned()).collect();
         // Somebody else may snatch the free port before the server has it.
         for _ in 0..5 {
             let port = free_port();
-            if let Some(child) = begin(port, &args) {
-                return Self { child, port, args, before: BTreeMap::new() };
+            if let Some(child) = begin(&program, port, &args) {
+                return Self { child, program, port, args, before: BTreeMap::new() };
             }
         }
         panic!("memcached {args:?} does not start; `make setup-test` installs it");
@@ -50,7 +65,7 @@ impl Memcached {
 
     /// Starts it again after [`kill`](Self::kill), in the same place.
     pub(crate) fn restart(&mut self) {
-        self.child = begin(self.port, &self.args).expect("memcached, again");
+        self.child = begin(&self.program, self.port, &self.args).expect("memcached, again");
     }
 
     pub(crate) fn port(&self) -> u16 {
@@ -97,8 +112,8 @@ impl Memcached {
 }
 
 /// Starts one on a port; `None` if it ends before it takes connections.
-fn begin(port: u16, args: &[String]) -> Option<Child> {
-    let mut command = guarded("memcached");
+fn begin(program: &OsStr, port: u16, args: &[String]) -> Option<Child> {
+    let mut command = guarded(program);
     command.args(["-l", "127.0.0.1", "-U", "0", "-p", &port.to_string()]);
     if rustix::process::getuid().is_root() {
         command.args(["-u", "root"]);

@@ -1,7 +1,8 @@
 //! Checks of the real clock, which cannot be had while other work takes the machine.
 //!
 //! Such a check is skipped then: it says so by name, past the test runner's capture, and adds a line to
-//! `target/skipped-checks`, which `make test` counts. On a quiet machine it fails as any other.
+//! `target/skipped-checks`, which `make test` counts. On a quiet machine it fails as any other. Checks that
+//! need what is not installed are skipped in the same way.
 
 use std::fmt::Display;
 use std::fs::{self, OpenOptions};
@@ -46,9 +47,21 @@ pub(crate) fn is_busy() -> bool {
 
 /// Says that a check is skipped, and counts it.
 pub(crate) fn skip(check: &str, seen: impl Display) {
-    let seen: String = seen.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
-    let seen: String = seen.chars().take(200).collect();
-    let line = format!("skipped on a busy machine: {check} ({seen})\n");
+    count(&format!("skipped on a busy machine: {check} ({})\n", shortly(seen)));
+}
+
+/// Says that a check is skipped because something that it needs is not here, and counts it.
+pub(crate) fn lacking(check: &str, what: impl Display) {
+    count(&format!("skipped: {check} ({})\n", shortly(what)));
+}
+
+/// On one line.
+fn shortly(text: impl Display) -> String {
+    let line = text.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
+    line.chars().take(200).collect()
+}
+
+fn count(line: &str) {
     // Not by a macro, whose text nobody would see.
     let _ = io::stderr().write_all(line.as_bytes());
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/skipped-checks");

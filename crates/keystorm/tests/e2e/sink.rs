@@ -77,6 +77,24 @@ fn the_whole_suite_runs_through_against_every_engine() {
 }
 
 #[test]
+fn memcacheds_suite_runs_through_and_finds_every_key() {
+    for engine in engines() {
+        let sink = Sink::new(&format!("--protocol memcache --bulk 100 --engine {engine}"));
+        for place in sink.places() {
+            for protocol in ["memcache", "memcache-meta -P 16"] {
+                let line = format!("{place} --protocol {protocol} -n 300 -c 5 -r 50 -d 100");
+                let ran = Keystorm::new(&line).run().ok();
+                assert!(!ran.out.contains("found nothing"), "{}", ran.out);
+                assert!(ran.out.contains("keys: 30000 of 30000 found"), "{}", ran.out);
+            }
+            let binary = Keystorm::new(&format!("{place} --protocol memcache-binary get k")).run();
+            binary.exits(1).says("in lines");
+        }
+        sink.end().ok().prints("Answered ");
+    }
+}
+
+#[test]
 fn the_peers_suite_runs_through_too() {
     let found = |dir: &Path| dir.join("redis-benchmark").is_file();
     let path = std::env::var_os("PATH").unwrap_or_default();

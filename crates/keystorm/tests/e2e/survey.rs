@@ -13,7 +13,7 @@ use crate::server::Server;
 fn a_survey_of_a_spawned_server_has_every_chapter() {
     let dir = tempfile::tempdir().unwrap();
     let line = format!(
-        "survey --quick --spawn=redis-server --seconds 0.05 --keys 2000 --all -o {}",
+        "survey --quick --spawn=redis-server --with memcached --seconds 0.05 --keys 2000 --all -o {}",
         dir.path().display()
     );
     let ran = Keystorm::new(&line).run().ok();
@@ -23,8 +23,16 @@ fn a_survey_of_a_spawned_server_has_every_chapter() {
     assert_eq!((&document["complete"], &document["quick"]), (&true.into(), &true.into()));
     let survey: lab::Survey = serde_json::from_value(document).unwrap();
     let keys: Vec<&str> = survey.chapters.iter().map(|c| c.key.as_str()).collect();
-    let all =
-        ["suite", "pipeline", "transport", "payload", "connections", "placement", "instances"];
+    let all = [
+        "suite",
+        "pipeline",
+        "transport",
+        "payload",
+        "connections",
+        "placement",
+        "instances",
+        "memcached",
+    ];
     assert_eq!(keys, all);
     for chapter in &survey.chapters {
         assert!(ran.out.lines().any(|line| line == chapter.title), "{}", ran.out);
@@ -38,6 +46,8 @@ fn a_survey_of_a_spawned_server_has_every_chapter() {
     assert_eq!(points("suite").len(), 12);
     assert_eq!(points("pipeline").len(), 8);
     assert_eq!(points("instances")[1].figures.len(), 2, "two at the same time");
+    let beside: Vec<&str> = points("memcached").iter().map(|p| p.series.as_str()).collect();
+    assert_eq!(beside, ["Redis", "memcached", "Redis", "memcached"]);
     let runs = survey.load().unwrap();
     let sizes: Vec<u64> =
         points("payload").iter().map(|p| runs[p.tests[0]].plan.payload_bytes).collect();
@@ -49,7 +59,7 @@ fn a_survey_of_a_spawned_server_has_every_chapter() {
     assert!(html.contains("<h1>How fast is Redis 7.") || html.contains("<h1>How fast is Valkey "));
     assert!(html.contains("Large values") && html.contains("limited by: "));
     let charts: Vec<page::Chart> = survey.chapters.iter().flat_map(|c| c.charts()).collect();
-    assert_eq!(charts.len(), 9, "one a chapter, and two of sizes and of connections");
+    assert_eq!(charts.len(), 10, "one a chapter, and two of sizes and of connections");
     let points = |chart: &page::Chart| chart.series.iter().map(|s| s.points.len()).collect();
     let charts: Vec<(&str, Vec<usize>)> =
         charts.iter().map(|chart| (chart.title.as_str(), points(chart))).collect();

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::certificates::{Identity, Subject};
+use crate::fleet_places::Stand;
 use crate::program::{Keystorm, Ran};
-use crate::server::{Server, called, free_port};
+use crate::server::{KEYSTORM, Server, called, free_port};
 
 /// A CA, and a server whose certificate it signed.
 struct Secure {
@@ -318,4 +319,36 @@ fn memtier_s_tls_trusts_a_file_and_looks_at_no_host() {
     run("--tls-skip-verify").ok();
     run("").exits(1).says("ertificate");
     assert_eq!(secure.server.calls("get"), 40);
+}
+
+#[test]
+fn clients_elsewhere_get_the_files_with_the_plan() {
+    let secure = Secure::with(&Subject::default(), &["--tls-auth-clients", "yes"]);
+    secure.ca.signs(&Subject::default()).write(secure.dir.path(), "client");
+    let here = secure.dir.path().display().to_string();
+    let (file, page) = (secure.file("run.json"), secure.file("page.html"));
+    // A host on which none of these files are: whatever a client is told of them is nowhere there.
+    let ssh = format!(
+        "while [ $# -gt 2 ]; do shift; done\nsed -u 's#{here}#/nowhere#g' | exec sh -c \"$2\"\n"
+    );
+    let line = format!(
+        "--cacert {here}/ca.crt --cert {here}/client.crt --key {here}/client.key -t set -n 400 -c 4 \
+         --on ssh:a,b,program={KEYSTORM} --json {} --html {}",
+        file.display(),
+        page.display()
+    );
+    Stand::in_for("ssh", &ssh).before(secure.keystorm(&line)).run().ok().prints("  TLS: TLSv1.3");
+    assert_eq!(secure.server.calls("set"), 400);
+    let secret = std::fs::read_to_string(secure.file("client.key")).unwrap();
+    for kept in [file, page] {
+        let text = std::fs::read_to_string(&kept).unwrap();
+        assert!(!text.contains(secret.lines().nth(1).unwrap()), "{}", kept.display());
+    }
+    // A directory is not carried, and it is told which client lacks it.
+    let line = line.replace(&format!("--cacert {here}/ca.crt"), &format!("--cacertdir {here}/cas"));
+    std::fs::create_dir(secure.file("cas")).unwrap();
+    let hash = secure.ca.certificate.subject_name_hash();
+    std::fs::copy(secure.file("ca.crt"), secure.file("cas").join(format!("{hash:08x}.0"))).unwrap();
+    let ran = Stand::in_for("ssh", &ssh).before(secure.keystorm(&line)).run().exits(1);
+    ran.says("client 1 of 2 (a): ").says("--cacertdir /nowhere/cas").says("--cacert FILE");
 }

@@ -35,7 +35,7 @@ pub struct Survey {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
     /// Its name for programs: `suite`, `pipeline`, `transport`, `payload`, `connections`,
-    /// `placement`, `instances`.
+    /// `placement`, `instances`, `memcached`.
     pub key: String,
     /// Its heading.
     pub title: String,

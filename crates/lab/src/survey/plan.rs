@@ -28,6 +28,8 @@ pub struct Wish {
     pub keys: u64,
     /// Clients that the server takes, if it tells.
     pub clients_max: Option<u64>,
+    /// Whether memcached is measured beside it.
+    pub with_memcached: bool,
 }
 
 /// The whole.
@@ -98,6 +100,9 @@ impl Plan {
                 lines.placement(machine),
                 lines.instances(machine),
             ]
+            .into_iter()
+            .chain(wish.with_memcached.then(|| lines.memcached(machine)))
+            .collect::<Vec<Chapter>>()
         };
         let seconds = wish.seconds.unwrap_or_else(|| {
             let stations: usize = make(1.0).iter().map(|chapter| chapter.stations.len()).sum();
@@ -361,6 +366,74 @@ impl Lines<'_> {
                 x: None,
                 lines: (0..count).map(|n| self.placed(pair(n), "-t set -P 16")).collect(),
             });
+        }
+        chapter
+    }
+}
+
+/// Keys of the chapter with memcached, and bytes of a value: what it stores fits into its memory.
+const BESIDE_KEYS: u64 = 100_000;
+const BESIDE_BYTES: u64 = 100;
+/// Options of a server that memcached does not have, or that say which one it is.
+const OF_REDIS: [&str; 9] = [
+    "-3",
+    "-a",
+    "--user",
+    "--dbnum",
+    "--enable-tracking",
+    "--spawn",
+    "--spawn-args",
+    "--protocol",
+    "-e",
+];
+
+impl Lines<'_> {
+    /// The same load on memcached, a core each where there are two.
+    fn memcached(&self, machine: &Machine) -> Chapter {
+        let mut chapter = Chapter {
+            key: "memcached",
+            title: "Beside memcached",
+            text: format!(
+                "The same keys, values of {BESIDE_BYTES} bytes and connections on memcached with one \
+                 worker (-t 1). All keys are there before they are read. For ratios with their intervals, \
+                 and for more cores: keystorm compare redis-server memcached."
+            ),
+            fill: None,
+            stations: vec![],
+            left_out: vec![],
+        };
+        if !self.wish.spawned {
+            let why = "Beside memcached: the server was given, and memcached would not be where it is. \
+                       With --spawn both are started here.";
+            chapter.left_out.push(why.into());
+            return chapter;
+        }
+        let pair = machine.one_cache().or_else(|| machine.two_caches());
+        let (keys, bytes) = (self.wish.keys.min(BESIDE_KEYS), BESIDE_BYTES);
+        let mut server = self.wish.server.clone();
+        server.take(|given: &Given| OF_REDIS.contains(&given.name.as_str()));
+        server.options.push(Given::new("--spawn", "memcached"));
+        server.options.push(Given::new("--spawn-args", "-t 1 -R 32"));
+        let memcached =
+            Lines { wish: &Wish { server, ..self.wish.clone() }, seconds: self.seconds };
+        let depths: &[u32] = if self.wish.quick { &[1] } else { &[1, 16] };
+        for depth in depths {
+            for test in ["set", "get"] {
+                let words = format!("-t {test} -P {depth} -d {bytes} -r {keys}");
+                // Of memcached's suite every test stores what it reads.
+                let fill = if test == "get" { " --fill" } else { "" };
+                for (series, line) in [
+                    ("Redis", self.placed(pair, &format!("{words}{fill}"))),
+                    ("memcached", memcached.placed(pair, &words)),
+                ] {
+                    chapter.stations.push(Station {
+                        label: format!("{} -P {depth}", test.to_uppercase()),
+                        series: series.into(),
+                        x: None,
+                        lines: vec![line],
+                    });
+                }
+            }
         }
         chapter
     }

@@ -14,6 +14,7 @@ fn wish(spawned: bool, quick: bool) -> Wish {
         seconds: None,
         keys: 1_000_000,
         clients_max: None,
+        with_memcached: false,
     }
 }
 
@@ -117,4 +118,25 @@ fn a_quick_survey_is_under_a_minute_and_a_whole_one_about_three() {
         let whole = length(&Plan::of(&wish(true, false), &machine), SUITE_TESTS);
         assert!((140.0..180.0).contains(&whole), "{whole}");
     }
+}
+
+#[test]
+fn memcached_gets_the_same_load_on_the_same_cores() {
+    let mut wish = Wish { with_memcached: true, ..wish(true, false) };
+    wish.server.options.push(Given::new("-a", "hunter2"));
+    wish.server.options.push(Given::new("--threads", "2"));
+    let plan = Plan::of(&wish, &small());
+    let beside = chapter(&plan, "memcached");
+    let lines = texts(&beside);
+    assert_eq!(lines.len(), 8);
+    for pair in lines.chunks(2) {
+        let of_memcached = pair[1].split(" -t ").nth(2).unwrap();
+        assert!(pair[0].replace(" --fill", "").ends_with(of_memcached), "{pair:?}");
+        assert!(pair[1].contains("--spawn=memcached") && !pair[1].contains("hunter2"), "{pair:?}");
+        assert!(pair.iter().all(|line| line.contains("--threads=2") && line.contains("--cpus 1")));
+        assert!(pair.iter().all(|line| line.contains("--server-cpus=0")), "{pair:?}");
+    }
+    wish.spawned = false;
+    let given = chapter(&Plan::of(&wish, &small()), "memcached");
+    assert!(given.stations.is_empty() && given.left_out[0].contains("--spawn"));
 }

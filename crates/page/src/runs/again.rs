@@ -3,10 +3,12 @@
 use std::path::PathBuf;
 
 use workload::{
-    Arg, Arrivals, Endpoint, EngineKind, KeyDist, OnError, Piece, Plan, ProtocolKind, ReadFrom,
-    Schedule, Share, SizeBy, Stage, Stop, TlsOptions, ValueSpec, Verify, When, Window,
-    command::placeholder, secret::HIDDEN, secret::shown_arguments, suite::SUITE,
+    Arg, Arrivals, Derived, Endpoint, EngineKind, KeyDist, OnError, Piece, Plan, ProtocolKind,
+    ReadFrom, Schedule, Share, SizeBy, Slot, Stage, Stop, TlsOptions, ValueSpec, Verify, When,
+    Window, command::placeholder, secret::HIDDEN, secret::shown_arguments, suite::SUITE,
 };
+
+use report::Run;
 
 use super::{Source, unsaid};
 use crate::{Block, Section};
@@ -16,13 +18,15 @@ pub(super) fn section(sources: &[Source<'_>]) -> Section {
     let mut lines: Vec<(Vec<String>, Vec<Names>)> = Vec::new();
     let mut secret = false;
     let mut left_out: Vec<String> = Vec::new();
-    for plan in sources.iter().flat_map(|source| source.runs).map(|run| &run.plan) {
-        secret |= !plan.secrets().is_empty();
+    for run in sources.iter().flat_map(|source| source.runs) {
+        secret |= !run.plan.secrets().is_empty();
+        for why in unsaid(&run.plan) {
+            if !left_out.contains(&why) {
+                left_out.push(why);
+            }
+        }
         // Tests of the suite that were asked for alike are asked for together.
-        let (words, test) = line(plan);
-        left_out.extend(
-            unsaid(plan).into_iter().filter(|why| !left_out.contains(why)).collect::<Vec<_>>(),
-        );
+        let (words, test) = command_line(&run.plan, Some(run));
         match lines.iter_mut().find(|(known, tests)| *known == words && !tests.is_empty()) {
             Some((_, tests)) if test.is_some() => tests.extend(test),
             _ => lines.push((words, test.into_iter().collect())),
@@ -65,20 +69,26 @@ fn chosen(mut tests: Vec<Names>) -> Vec<&'static str> {
     chosen
 }
 
-/// The words of the command line of one test, but for what is [`unsaid`](super::unsaid).
+/// The command line of keystorm's that asks for what a plan says, so many times, without its passwords and
+/// but for what is [`unsaid`](super::unsaid).
 #[must_use]
-pub fn command_line(plan: &Plan) -> Vec<String> {
-    let (mut words, test) = line(plan);
+pub fn command_line_of(plan: &Plan, repeats: u32) -> String {
+    let (mut words, test) = command_line(plan, None);
     if let Some(names) = test {
         words.extend(["-t".to_owned(), chosen(vec![names]).join(",")]);
     }
-    words
+    if repeats > 1 {
+        words.splice(1..1, ["--repeat".to_owned(), repeats.to_string()]);
+    }
+    shell_words::join(words)
 }
 
-/// The same, and the names that the suite has for it, if any.
-fn line(plan: &Plan) -> (Vec<String>, Option<Names>) {
+/// The words of the command line of one test, which was run so if it was, and the names that the suite has
+/// for it, if any.
+fn command_line(plan: &Plan, run: Option<&Run>) -> (Vec<String>, Option<Names>) {
     let mut words: Vec<String> = vec!["keystorm".into()];
     target(plan, &mut words);
+    let threads = clients(plan, run, &mut words);
     let mut option = |name: &str, value: String| words.extend([name.to_owned(), value]);
     let fleet = &plan.fleet;
     option("-c", fleet.connections.to_string());
@@ -98,8 +108,8 @@ fn line(plan: &Plan) -> (Vec<String>, Option<Names>) {
         (Window::Batch, Some(_)) => option("--window", "batch".into()),
         (Window::Batch, None) => {}
     }
-    if fleet.multi_thread {
-        option("--threads", fleet.workers.to_string());
+    if let Some(threads) = threads {
+        option("--threads", threads.to_string());
     }
     if !plan.shard.is_whole() {
         option("--shard", format!("{}/{}", plan.shard.index, plan.shard.of));
@@ -189,6 +199,21 @@ fn line(plan: &Plan) -> (Vec<String>, Option<Names>) {
     (words, test.map(|test| test.names))
 }
 
+/// Who puts on the load, and how many threads each has where that is to be said.
+fn clients(plan: &Plan, run: Option<&Run>, words: &mut Vec<String>) -> Option<usize> {
+    if let Some(probe) = run.and_then(|run| run.probe.as_ref()) {
+        words.extend(["--probe".into(), probe.rate_per_s.to_string()]);
+    }
+    let clients = run.and_then(|run| run.clients.as_ref());
+    let placed = clients.and_then(|clients| Some((clients.on.as_ref()?, clients)));
+    let Some((on, clients)) = placed else {
+        return plan.fleet.multi_thread.then_some(plan.fleet.workers.into());
+    };
+    words.extend(["--on".into(), on.clone()]);
+    // The plan has those of all together.
+    clients.rows.iter().map(|row| row.workers).max().filter(|workers| *workers > 1)
+}
+
 fn target(plan: &Plan, words: &mut Vec<String>) {
     let target = &plan.target;
     match &target.endpoint {
@@ -206,6 +231,10 @@ fn target(plan: &Plan, words: &mut Vec<String>) {
             words.extend(["-u".into(), format!("redis-sentinel://{}/{name}", hosts.join(","))]);
         }
         Endpoint::Unix(path) => words.extend(["-s".into(), path.display().to_string()]),
+        Endpoint::Ring { hash, .. } => {
+            words.extend(["-h".into(), target.endpoint.to_string()]);
+            words.extend(["--hash".into(), hash.name().to_owned()]);
+        }
         Endpoint::Spawned { program, args, unix, cpus } => {
             words.push(program.as_ref().map_or("--spawn".into(), |p| format!("--spawn={p}")));
             if *unix {
@@ -289,7 +318,7 @@ fn rate(schedule: &Schedule) -> String {
 
 /// What two tests of the suite were told that no other is, where it was not the default.
 fn functions(plan: &Plan) -> Option<[String; 2]> {
-    let word = |n: usize| Some(argument(plan.sequence.first()?.args.get(n)?, plan));
+    let word = |n: usize| Some(argument(plan.sequence.first()?.args.get(n)?, plan, false));
     let (option, given, default) = match plan.name.as_str() {
         "FUNCTION LOAD" => {
             ("--num-functions", word(3)?.matches("register_function").count().to_string(), "10")
@@ -306,39 +335,46 @@ fn command(plan: &Plan, words: &mut Vec<String>) {
     words.extend(mixed.then(|| "--mix".to_owned()));
     words.push("--".into());
     let mut commands = plan.sequence.iter();
-    let mut send = |sign: &str, count: usize, words: &mut Vec<String>| {
+    let mut send = |sign: &str, count: usize, inserts: bool, words: &mut Vec<String>| {
         for (number, spec) in commands.by_ref().take(count).enumerate() {
             let sign = if number > 0 { ";" } else { sign };
             words.extend(Some(sign).filter(|sign| !sign.is_empty()).map(str::to_owned));
-            words.extend(spec.args.iter().map(|arg| argument(arg, plan)));
+            words.extend(spec.args.iter().map(|arg| argument(arg, plan, inserts)));
         }
     };
-    let Some(mix) = &plan.mix else { return send("", plan.sequence.len(), words) };
+    let Some(mix) = &plan.mix else { return send("", plan.sequence.len(), false, words) };
     for (number, operation) in mix.operations.iter().enumerate() {
         if number > 0 {
             words.push(";".into());
         }
         words.extend(mixed.then(|| operation.weight.to_string()));
+        let inserts = operation.keys.as_ref().is_some_and(|keys| keys.draw == KeyDist::INSERT);
         for (at, step) in operation.steps.iter().enumerate() {
             let sign = match (at, step.when) {
                 (0, _) => "",
                 (_, When::Always) => ";>",
                 (_, When::OnMiss) => ";?",
+                (_, When::ForEach) => ";*",
             };
-            send(sign, step.commands as usize, words);
+            send(sign, step.commands as usize, inserts, words);
         }
     }
 }
 
-fn argument(arg: &Arg, plan: &Plan) -> String {
+/// `inserts` says that its key is one that its operation inserts.
+fn argument(arg: &Arg, plan: &Plan, inserts: bool) -> String {
     let piece = |piece: &Piece| match piece {
         Piece::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
         Piece::Secret(_) => HIDDEN.to_owned(),
+        Piece::Number(Slot::Key) if inserts => "__insert__".to_owned(),
         Piece::Number(slot) => placeholder(*slot).to_owned(),
         Piece::Fill { .. } | Piece::Value => "__data__".to_owned(),
         Piece::Lifetime(_) => "__ttl__".to_owned(),
+        Piece::Derived(Derived::Key(text)) if inserts => format!("__insert:{text}__"),
+        Piece::Derived(derived) => format!("__{derived}__"),
         Piece::Reply { or } if or.is_empty() => "__reply__".to_owned(),
         Piece::Reply { or } => format!("__reply_or:{}__", String::from_utf8_lossy(or)),
+        Piece::Cas => "__cas__".to_owned(),
         Piece::Tag => "{tag}".to_owned(),
         Piece::Field(column) => {
             let columns = plan.dataset.as_ref().map_or(&[][..], |dataset| dataset.columns());

@@ -26,14 +26,19 @@ pub(super) fn verdict(test: &Test<'_>) -> Verdict {
         text = format!("What limited it is {}.", run.verdict.text);
     }
     let quantile = |q| figure(&summary.response_times, q);
-    let mut figures = vec![
-        ("requests per second".to_owned(), grouped(summary.throughput_rps)),
+    let mut figures = vec![("requests per second".to_owned(), grouped(summary.throughput_rps))];
+    if let Some(probe) = &run.probe {
+        let seen = |quantile| figure(&probe.response, quantile);
+        figures.push(("median of the probe".to_owned(), seen(0.5)));
+        figures.push(("99th percentile of the probe".to_owned(), seen(0.99)));
+    }
+    figures.extend([
         ("median".to_owned(), quantile(0.5)),
         ("99th percentile".to_owned(), quantile(0.99)),
         ("99.9th percentile".to_owned(), quantile(0.999)),
         ("greatest".to_owned(), quantile(1.0)),
         ("requests".to_owned(), grouped(summary.requests as f64)),
-    ];
+    ]);
     if summary.errors > 0 {
         figures.push(("errors".to_owned(), grouped(summary.errors as f64)));
     }
@@ -89,10 +94,10 @@ fn mean(latency: &Latency) -> String {
 }
 
 /// The columns of a distribution in every table of runs, and its cells.
-const LATENCIES: [&str; 6] =
+pub(super) const LATENCIES: [&str; 6] =
     ["avg (ms)", "p50 (ms)", "p95 (ms)", "p99 (ms)", "p99.9 (ms)", "max (ms)"];
 
-fn latencies(latency: &Latency) -> [String; 6] {
+pub(super) fn latencies(latency: &Latency) -> [String; 6] {
     let at = |quantile| cell(latency, quantile);
     [mean(latency), at(0.5), at(0.95), at(0.99), at(0.999), at(1.0)]
 }

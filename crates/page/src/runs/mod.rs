@@ -4,6 +4,7 @@
 //! computed here that a terminal report shows too.
 
 mod again;
+mod clients;
 mod facts;
 mod figures;
 mod over_time;
@@ -14,7 +15,7 @@ use report::{Run, Summary};
 
 use crate::{Block, Page, Section};
 
-pub use again::command_line;
+pub use again::command_line_of;
 pub use over_time::{latency_over_time, throughput_over_time};
 pub use spectrum::spectrum;
 pub use unsaid::unsaid;
@@ -124,6 +125,7 @@ fn section(test: &Test<'_>, tests: &[Test<'_>], verdict: bool) -> Section {
         blocks.push(Block::Verdict(figures::verdict(test)));
     }
     blocks.extend(figures::notes(test, tests));
+    blocks.extend(clients::blocks(&test.summary));
     let charts = [
         throughput_over_time("Throughput over time", run),
         latency_over_time("Response time over time", run),

@@ -1,6 +1,6 @@
 //! What a plan has that no command line of keystorm's own says: front ends of other tools do.
 
-use workload::{DrawnBy, KeySpace, Numbered, Pick, Plan, Share, SizeBy, Stop};
+use workload::{DrawnBy, KeyDist, KeySpace, Numbered, Pick, Plan, Share, SizeBy, Stop};
 
 /// What the command line of a plan leaves out, a sentence each.
 #[must_use]
@@ -13,7 +13,9 @@ pub fn unsaid(plan: &Plan) -> Vec<String> {
     if let (Share::PerConnection, Stop::Requests(each)) = (plan.share, plan.stop) {
         unsaid.push(format!("each of its connections sends {each} requests, to the last one"));
     }
-    let mut spaces = plan.key_spaces().map(|(_, keys)| keys);
+    // Where a key is inserted, its command says so.
+    let said = |keys: &&KeySpace| keys.draw != KeyDist::INSERT;
+    let mut spaces = plan.key_spaces().map(|(_, keys)| keys).filter(said);
     let first = spaces.next();
     if spaces.any(|keys| Some(keys) != first) {
         unsaid.push("its operations take their keys in ways of their own".to_owned());

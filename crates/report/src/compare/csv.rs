@@ -19,25 +19,37 @@ pub fn write_head(out: &mut dyn Write) -> io::Result<()> {
     write_row(&COLUMNS.map(str::to_owned), out)
 }
 
-/// The rows of a test.
+/// The rows of a test that goes by that name, and of its operations.
 ///
 /// # Errors
 /// As above.
-pub fn write_test(test: &TestComparison, out: &mut dyn Write) -> io::Result<()> {
-    for row in &test.rows {
-        let interval = row.interval();
+pub fn write_test(test: &TestComparison, name: &str, out: &mut dyn Write) -> io::Result<()> {
+    write_rows(test, name, &test.rows, out)?;
+    let mut operations = test.operations.iter();
+    operations.try_for_each(|of| write_rows(test, &format!("{name}: {}", of.name), &of.rows, out))
+}
+
+fn write_rows(
+    test: &TestComparison,
+    name: &str,
+    rows: &[Row],
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    for row in rows {
+        let told = test.refused.is_none();
+        let interval = row.interval().filter(|_| told);
         let end = |end: Option<f64>| end.map_or(String::new(), |end| format!("{end:.6}"));
         let [a, b] = row.means.map(|mean| row.metric.written(mean));
         let cells = [
-            escape(&test.name),
+            escape(name),
             row.metric.name().to_owned(),
             a,
             b,
-            format!("{:.6}", row.ratio.ratio),
+            end(told.then_some(row.ratio.ratio)),
             end(interval.map(|i| i.low)),
             end(interval.map(|i| i.high)),
-            conclusion(row).to_owned(),
-            row.b_is_better().map_or(String::new(), |better| better.to_string()),
+            conclusion(row, told).to_owned(),
+            row.b_is_better().filter(|_| told).map_or(String::new(), |better| better.to_string()),
         ];
         write_row(&cells, out)?;
     }
@@ -45,7 +57,10 @@ pub fn write_test(test: &TestComparison, out: &mut dyn Write) -> io::Result<()> 
 }
 
 /// The stable word for what a ratio allows to say.
-pub(super) fn conclusion(row: &Row) -> &'static str {
+pub(super) fn conclusion(row: &Row, told: bool) -> &'static str {
+    if !told {
+        return "not-told";
+    }
     match row.ratio.conclusion() {
         Conclusion::Differ => "differ",
         Conclusion::Alike => "alike",

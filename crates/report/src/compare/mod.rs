@@ -7,7 +7,9 @@
 
 mod csv;
 mod json;
+mod operations;
 mod saved;
+mod terms;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -24,15 +26,20 @@ use crate::{Better, Figures, LimitedBy, Metric, Run, Summary, escape};
 
 pub use csv::{write_head as write_csv_head, write_test as write_csv_test};
 pub use json::to_json;
-pub use saved::{beside, of_saved, unlike};
-pub use text::{notes, warning, write_foot, write_head, write_test, write_warnings};
+pub use operations::OperationComparison;
+pub use saved::{beside, of_saved, unlike, unlike_beside_words};
+pub use terms::{HITS_APART_MAX, Table, Terms};
+pub use text::{
+    notes, warning, write_foot, write_head, write_table, write_terms, write_test, write_warnings,
+};
 
 /// The name of the JSON document's layout.
 pub const SCHEMA: &str = "keystorm.compare/1";
 
 /// What is compared, in the order of reports.
-pub const COMPARED: [Metric; 8] = [
+pub const COMPARED: [Metric; 9] = [
     Metric::Throughput,
+    Metric::Keys,
     Metric::P50,
     Metric::P90,
     Metric::P95,
@@ -66,6 +73,13 @@ pub struct Subject {
     /// The file that its runs are from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
+    /// How it was started, where it was started for this; one that has several processes tells of the
+    /// first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command_line: Option<String>,
+    /// Its settings that bear on speed, as it told them after the first run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub settings: Vec<(String, String)>,
 }
 
 impl Subject {
@@ -73,7 +87,7 @@ impl Subject {
     #[must_use]
     pub fn of(facts: &host::ServerFacts, address: String, file: Option<String>) -> Self {
         let server = facts.name().unwrap_or_else(|| "a server of unknown kind".to_owned());
-        Self { server, address, file }
+        Self { server, address, file, command_line: None, settings: Vec::new() }
     }
 
     /// The same of a run that was kept.
@@ -89,7 +103,7 @@ impl Subject {
     /// In a line, safe for a terminal.
     #[must_use]
     pub fn line(&self) -> String {
-        let Self { server, address, file } = self;
+        let Self { server, address, file, .. } = self;
         let file = file.as_ref().map_or(String::new(), |file| format!(" ({file})"));
         escape(format!("{server} on {address}{file}"))
     }
@@ -99,6 +113,8 @@ impl Subject {
 #[derive(Debug, Clone)]
 pub struct Glance {
     figures: Figures,
+    /// Of each operation of a mix, by name.
+    operations: Vec<(String, Figures)>,
     limited_by: LimitedBy,
     warnings: Vec<String>,
     run: Arc<Run>,
@@ -109,11 +125,15 @@ impl Glance {
     #[must_use]
     pub fn of(run: &Run) -> Option<Self> {
         let complete = run.measurement.ending == Ending::Complete;
-        let glance = || Self {
-            figures: Figures::of(&Summary::of(run)),
-            limited_by: run.verdict.limited_by,
-            warnings: run.warnings.clone(),
-            run: Arc::new(run.clone()),
+        let glance = || {
+            let summary = Summary::of(run);
+            Self {
+                figures: Figures::of(&summary),
+                operations: operations::figures(&summary.operations),
+                limited_by: run.verdict.limited_by,
+                warnings: run.warnings.clone(),
+                run: Arc::new(run.clone()),
+            }
         };
         complete.then(glance)
     }
@@ -146,12 +166,20 @@ pub struct TestComparison {
     pub runs: [usize; 2],
     /// A row for each figure that both sides know.
     pub rows: Vec<Row>,
+    /// The same of each operation of a mix.
+    pub operations: Vec<OperationComparison>,
     /// What limited A and B.
     pub limits: [Limits; 2],
     /// What to know before believing a ratio.
     pub warnings: Vec<String>,
     /// What spoiled runs.
     pub spoiled: Vec<Spoiled>,
+    /// Which of several tables it belongs to, by number.
+    pub table: Option<usize>,
+    /// The share of reads that found their key, in hundredths, of A and of B, where that was compared.
+    pub hit_ratios: [Option<f64>; 2],
+    /// Why its ratios are not told, if they are not.
+    pub refused: Option<String>,
     /// Of each side the run in the middle by throughput, to look at in full.
     pub middle: [Option<Arc<Run>>; 2],
 }
@@ -176,12 +204,9 @@ impl TestComparison {
         b: &[Glance],
         open_loop: bool,
     ) -> Self {
-        let rows = COMPARED.into_iter().filter_map(|metric| {
-            // A bucket of a histogram is so wide; neighbours may hold the same latency.
-            let resolution =
-                if metric.is_percentile() { 0.1_f64.powi(precision.into()) } else { 0.0 };
-            row(metric, pairing, resolution, a, b)
-        });
+        let figures = [a, b].map(|side| side.iter().map(|glance| glance.figures).collect());
+        let rows = COMPARED.into_iter();
+        let rows = rows.filter_map(|metric| row(metric, pairing, precision, figures.each_ref()));
         let limits = [limits(a), limits(b)];
         let warnings = warnings(&limits, [a.len(), b.len()], open_loop);
         let mut spoiled = Vec::new();
@@ -197,11 +222,35 @@ impl TestComparison {
             pairing,
             runs: [a.len(), b.len()],
             rows: rows.collect(),
+            operations: operations::compared(pairing, precision, [a, b]),
             limits,
             warnings,
             spoiled,
+            table: None,
+            hit_ratios: [None; 2],
+            refused: None,
             middle: [middle(a), middle(b)],
         }
+    }
+
+    /// The same as a part of that table, whose ratios are told only if the runs allow it.
+    #[must_use]
+    pub fn on_equal_terms(mut self, table: usize, a: &[Glance], b: &[Glance]) -> Self {
+        self.table = Some(table);
+        self.hit_ratios = [terms::hit_ratio(a), terms::hit_ratio(b)];
+        self.refused = terms::refusal(self.hit_ratios, &self.limits, self.runs);
+        // The refusal says the one, the table the other.
+        let said = |warning: &String| {
+            self.refused.is_some() && warning.starts_with("the client limited")
+                || warning.starts_with("--rps set")
+        };
+        self.warnings.retain(|warning| !said(warning));
+        self
+    }
+
+    /// All rows, those of its operations included.
+    pub fn all_rows(&self) -> impl Iterator<Item = &Row> {
+        self.rows.iter().chain(self.operations.iter().flat_map(|of| &of.rows))
     }
 
     /// One of its rows.
@@ -255,15 +304,11 @@ impl Row {
     }
 }
 
-fn row(
-    metric: Metric,
-    pairing: Pairing,
-    resolution: f64,
-    a: &[Glance],
-    b: &[Glance],
-) -> Option<Row> {
-    let values = |side: &[Glance]| -> Option<Vec<f64>> {
-        side.iter().map(|glance| glance.figures.get(metric)).collect()
+fn row(metric: Metric, pairing: Pairing, precision: u8, [a, b]: [&Vec<Figures>; 2]) -> Option<Row> {
+    // A bucket of a histogram is so wide; neighbours may hold the same latency.
+    let resolution = if metric.is_percentile() { 0.1_f64.powi(precision.into()) } else { 0.0 };
+    let values = |side: &[Figures]| -> Option<Vec<f64>> {
+        side.iter().map(|figures| figures.get(metric)).collect()
     };
     let values = [values(a)?, values(b)?];
     let ratio = match pairing {
@@ -376,6 +421,8 @@ pub struct Comparison {
     pub warnings: Vec<String>,
     /// The per cent that `--fail-on-regression` allows.
     pub threshold: Option<f64>,
+    /// On which terms servers of different protocols are compared, if they are.
+    pub terms: Option<Terms>,
 }
 
 /// A figure by which B is worse than allowed.
@@ -401,6 +448,16 @@ pub struct Regressions {
 }
 
 impl Comparison {
+    /// A test's name, behind that of its table.
+    #[must_use]
+    pub fn name_of(&self, test: &TestComparison) -> String {
+        let table = test.table.zip(self.terms.as_ref());
+        match table.and_then(|(at, terms)| terms.tables.get(at)) {
+            Some(table) => format!("{}: {}", table.title, test.name),
+            None => test.name.clone(),
+        }
+    }
+
     /// What spoiled runs, over all tests, each once.
     #[must_use]
     pub fn spoiled(&self) -> Vec<Spoiled> {
@@ -420,7 +477,8 @@ impl Comparison {
     /// Where B is worse than A by more than `percent`, of the figures in [`WATCHED`].
     #[must_use]
     pub fn regressions(&self, percent: f64) -> Regressions {
-        let rows = self.tests.iter().flat_map(|test| {
+        let told = self.tests.iter().filter(|test| test.refused.is_none());
+        let rows = told.flat_map(|test| {
             WATCHED.into_iter().filter_map(move |metric| Some((test, test.row(metric)?)))
         });
         let regression = |test: &TestComparison, row: &Row| Regression {

@@ -21,12 +21,36 @@ const MAY_DIFFER: [&str; 9] = [
     "seed",
 ];
 
+/// Where plans differ that say the same in different protocols.
+const SAID_ELSEWISE: [&str; 3] = ["protocol", "sequence", "fill"];
+
 /// In what the plans of a test differ that are to be compared, a line for each place.
 ///
 /// # Errors
 /// A plan has no JSON.
 pub fn unlike(names: [&str; 2], a: &Plan, b: &Plan) -> Result<Vec<String>, RecordError> {
-    let found = differences(a, b, &|path| MAY_DIFFER.contains(&path))?;
+    unlike_but(names, a, b, &MAY_DIFFER)
+}
+
+/// The same of plans that were made of one, in the words of different protocols.
+///
+/// # Errors
+/// As above.
+pub fn unlike_beside_words(
+    names: [&str; 2],
+    a: &Plan,
+    b: &Plan,
+) -> Result<Vec<String>, RecordError> {
+    unlike_but(names, a, b, &[&MAY_DIFFER[..], &SAID_ELSEWISE].concat())
+}
+
+fn unlike_but(
+    names: [&str; 2],
+    a: &Plan,
+    b: &Plan,
+    passed_over: &[&str],
+) -> Result<Vec<String>, RecordError> {
+    let found = differences(a, b, &|path| passed_over.contains(&path))?;
     let line = |Difference { path, ours, theirs }| {
         format!("{path} is {ours} in {} and {theirs} in {}", names[0], names[1])
     };
@@ -62,13 +86,16 @@ pub fn beside(a: &Run, b: &Run) -> Vec<String> {
 }
 
 fn way(run: &Run) -> Option<String> {
-    use workload::Endpoint;
-    let unix = match &run.plan.target.endpoint {
-        Endpoint::Unix(_) => true,
-        Endpoint::Spawned { unix, .. } => *unix,
-        Endpoint::Tcp { .. } | Endpoint::Sentinel { .. } => false,
-    };
-    Some(if unix { "a unix socket" } else { "TCP" }.to_owned())
+    fn is_unix(endpoint: &workload::Endpoint) -> bool {
+        use workload::Endpoint;
+        match endpoint {
+            Endpoint::Unix(_) => true,
+            Endpoint::Spawned { unix, .. } => *unix,
+            Endpoint::Ring { servers, .. } => servers.iter().all(is_unix),
+            Endpoint::Tcp { .. } | Endpoint::Sentinel { .. } => false,
+        }
+    }
+    Some(if is_unix(&run.plan.target.endpoint) { "a unix socket" } else { "TCP" }.to_owned())
 }
 
 /// Compares two files, each by its name: test by test, all repeats of one side with all of the other.
@@ -141,6 +168,7 @@ pub fn of_saved(
         tests: compared,
         warnings,
         threshold,
+        terms: None,
     })
 }
 

@@ -23,8 +23,12 @@ fn compared(pairing: Pairing, a: &[Glance], b: &[Glance]) -> TestComparison {
 }
 
 fn comparison(tests: Vec<TestComparison>, threshold: Option<f64>) -> Comparison {
-    let subject =
-        |name: &str| Subject { server: "redis 7.0.15".into(), address: name.into(), file: None };
+    let redis = host::ServerFacts {
+        product: Some("redis".into()),
+        version: Some("7.0.15".into()),
+        ..host::ServerFacts::default()
+    };
+    let subject = |name: &str| Subject::of(&redis, name.into(), None);
     Comparison {
         subjects: [subject("127.0.0.1:1"), subject("\x1b[2J/tmp/s")],
         how: "5 blocks of A B B A".into(),
@@ -32,13 +36,14 @@ fn comparison(tests: Vec<TestComparison>, threshold: Option<f64>) -> Comparison 
         tests,
         warnings: vec!["the version of keystorm differs: 1 of A and 2 of B".into()],
         threshold,
+        terms: None,
     }
 }
 
 fn text(comparison: &Comparison) -> String {
     let mut out = Vec::new();
     write_head(comparison, &mut out).unwrap();
-    write_warnings(comparison, &mut out).unwrap();
+    write_warnings(&comparison.warnings, &mut out).unwrap();
     comparison.tests.iter().for_each(|test| write_test(test, &mut out).unwrap());
     write_foot(comparison, &mut out).unwrap();
     String::from_utf8(out).unwrap()
@@ -56,7 +61,7 @@ fn a_table_says_the_ratio_its_interval_and_what_follows() {
     insta::assert_snapshot!(text(&of(Pairing::None, 1, -12.0)));
     let mut csv = Vec::new();
     write_csv_head(&mut csv).unwrap();
-    write_csv_test(&of(Pairing::Blocks, 10, -12.0).tests[0], &mut csv).unwrap();
+    write_csv_test(&of(Pairing::Blocks, 10, -12.0).tests[0], "SET", &mut csv).unwrap();
     insta::assert_snapshot!(String::from_utf8(csv).unwrap());
 }
 
@@ -180,6 +185,88 @@ fn text_of_servers_steers_no_terminal_and_no_figure_is_infinite() {
     }
 }
 
+/// Runs whose servers found so many keys of those that they were asked for.
+fn finding(hits: u64, misses: u64, by: LimitedBy) -> Vec<Glance> {
+    let glance = |mut glance: Glance| {
+        let mut run = (*glance.run).clone();
+        for server in &mut run.watched.servers {
+            (server.hits, server.misses) = (Some(hits), Some(misses));
+        }
+        (glance.run, glance.limited_by) = (Arc::new(run), by);
+        glance
+    };
+    glances(4, 1e5, 0.01, 1).into_iter().map(glance).collect()
+}
+
+fn on_equal_terms(a: &[Glance], b: &[Glance]) -> TestComparison {
+    compared(Pairing::Blocks, a, b).on_equal_terms(0, a, b)
+}
+
+fn terms(test: TestComparison) -> Comparison {
+    let mut comparison = comparison(vec![test], Some(5.0));
+    let table = Table {
+        kind: "core",
+        title: "Per core".into(),
+        text: "One core for each server.".into(),
+        subjects: comparison.subjects.clone(),
+    };
+    comparison.terms = Some(Terms {
+        equal: vec![("keys".into(), "1,000 keys".into())],
+        left_out: vec!["Per machine: there is one core.".into()],
+        tables: vec![table],
+    });
+    comparison
+}
+
+#[test]
+fn a_ratio_of_different_work_or_of_the_client_is_told_nowhere() {
+    use LimitedBy::{Client, Server};
+    let full = finding(100_000, 0, Server);
+    for (other, said) in [
+        (
+            finding(99_890, 110, Server),
+            "A found 100.00 % of the keys that it was asked for and B 99.89 %",
+        ),
+        (finding(100_000, 0, Client), "the client was the limit of B"),
+    ] {
+        let test = on_equal_terms(&full, &other);
+        assert!(test.refused.as_ref().unwrap().contains(said), "{test:?}");
+        let comparison = terms(test.clone());
+        let ratio = format!("{:.3}", test.row(Metric::P99).unwrap().ratio.ratio);
+        let mut csv = Vec::new();
+        write_csv_test(&test, "SET", &mut csv).unwrap();
+        let csv = String::from_utf8(csv).unwrap();
+        let json = to_json(&comparison).unwrap();
+        let text = text(&comparison);
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains(said) && words.contains("no ratio is told"), "{text}");
+        let row = text.lines().find(|line| line.trim_start().starts_with("requests/s")).unwrap();
+        assert!(row.ends_with("not told") && !row.contains(&ratio), "{row}");
+        assert!(csv.contains("not-told") && json.contains("\"ratio\": null"), "{csv}{json}");
+        let found = comparison.regressions(0.0);
+        assert_eq!(found, Regressions::default(), "what is not told is judged by nobody");
+        assert!(notes(&comparison)[0].contains("Per core: SET: no ratio is told"));
+    }
+}
+
+#[test]
+fn hit_ratios_that_are_alike_or_unknown_refuse_nothing() {
+    use LimitedBy::Server;
+    let full = finding(100_000, 0, Server);
+    let test = on_equal_terms(&full, &finding(99_910, 90, Server));
+    assert_eq!((test.refused.as_ref(), test.hit_ratios[0]), (None, Some(100.0)));
+    assert_eq!(on_equal_terms(&full, &finding(0, 0, Server)).refused, None, "nothing was read");
+    let mut out = Vec::new();
+    let comparison = terms(test);
+    let terms = comparison.terms.as_ref().unwrap();
+    write_terms(terms, &mut out).unwrap();
+    write_table(&terms.tables[0], &mut out).unwrap();
+    write_test(&comparison.tests[0], &mut out).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    assert!(text.contains("###### Per core ######") && !text.contains('\x1b'), "{text}");
+    assert!(text.contains("keys found, by the servers: 100.00 % and 99.91 %"), "{text}");
+}
+
 fn loaded(runs: Vec<crate::Run>) -> Loaded {
     Loaded { runs, suite: true, complete: true }
 }
@@ -240,4 +327,37 @@ fn apples_and_pears_are_refused_and_every_difference_is_named() {
         .map(|run| crate::Run { repeat: Some(Repeat { number: 1, of: 2 }), ..run })
         .collect();
     assert!(said(single).contains("b.json has SET, SET"));
+}
+
+#[test]
+fn each_operation_of_a_mix_has_rows_of_its_own() {
+    let glances = |elapsed_ns| {
+        let mut run = fixture::mix();
+        run.measurement.elapsed_ns = elapsed_ns;
+        vec![Glance::of(&run).unwrap(); 4]
+    };
+    let (a, b) = (glances(1_000_000_000), glances(2_000_000_000));
+    let test = compared(Pairing::Blocks, &a, &b);
+    let names: Vec<&str> = test.operations.iter().map(|of| of.name.as_str()).collect();
+    assert_eq!(names, ["get", "look-aside"]);
+    let halved = |rows: &[Row]| {
+        let row = rows.iter().find(|row| row.metric == Metric::Throughput).unwrap();
+        assert!((row.ratio.ratio - 0.5).abs() < 1e-9, "{row:?}");
+        row.means[0]
+    };
+    let rates: Vec<f64> = test.operations.iter().map(|of| halved(&of.rows)).collect();
+    assert!((rates[0] / rates[1] - 9.0).abs() < 1e-9, "{rates:?}");
+    let comparison = comparison(vec![test], None);
+    let text = text(&comparison);
+    assert!(text.contains("\n  look-aside\n  requests/s "), "{text}");
+    let mut csv = Vec::new();
+    write_csv_test(&comparison.tests[0], "mix", &mut csv).unwrap();
+    let csv = String::from_utf8(csv).unwrap();
+    assert!(csv.contains("\"mix: look-aside\",\"throughput_rps\""), "{csv}");
+    let json: serde_json::Value = serde_json::from_str(&to_json(&comparison).unwrap()).unwrap();
+    let figure = &json["tests"][0]["operations"][1]["figures"]["throughput_rps"];
+    assert!(figure["ratio"].as_f64().unwrap() < 0.51, "{figure}");
+    // Other operations on the other side are not compared.
+    let plain = Glance::of(&fixture::limited()).unwrap();
+    assert!(compared(Pairing::None, &a, &[plain]).operations.is_empty());
 }

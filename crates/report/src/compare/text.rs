@@ -2,7 +2,9 @@
 
 use std::io::{self, Write};
 
-use super::{Comparison, Metric, Regression, Row, Spoiled, TestComparison, limited, verdict};
+use super::{
+    Comparison, Metric, Regression, Row, Spoiled, Table, Terms, TestComparison, limited, verdict,
+};
 use crate::escape;
 
 /// Columns of a line that is made of words.
@@ -23,9 +25,40 @@ pub fn write_head(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()
 ///
 /// # Errors
 /// As above.
-pub fn write_warnings(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
-    let mut warnings = comparison.warnings.iter();
-    warnings.try_for_each(|text| write_words(&format!("warning: {}", escape(text)), 2, out))
+pub fn write_warnings(warnings: &[String], out: &mut dyn Write) -> io::Result<()> {
+    warnings.iter().try_for_each(|text| write_words(&format!("warning: {}", escape(text)), 2, out))
+}
+
+/// What is equal, and what is left out.
+///
+/// # Errors
+/// As above.
+pub fn write_terms(terms: &Terms, out: &mut dyn Write) -> io::Result<()> {
+    for (name, text) in &terms.equal {
+        write_words(&format!("{name:<12} {}", escape(text)), 13, out)?;
+    }
+    terms.left_out.iter().try_for_each(|text| write_words(&escape(text), 2, out))
+}
+
+/// What one of several tables is, and who its A and B are.
+///
+/// # Errors
+/// As above.
+pub fn write_table(table: &Table, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "\n###### {} ######", escape(&table.title))?;
+    write_words(&escape(&table.text), 0, out)?;
+    for (name, subject) in ["A", "B"].iter().zip(&table.subjects) {
+        write_words(&format!("{name}  {}", subject.line()), 3, out)?;
+        if let Some(started) = &subject.command_line {
+            write_words(&format!("   {}", escape(started)), 5, out)?;
+        }
+        let settings: Vec<String> =
+            subject.settings.iter().map(|(name, value)| format!("{name} {value:?}")).collect();
+        if !settings.is_empty() {
+            write_words(&format!("   settings: {}", escape(settings.join(", "))), 5, out)?;
+        }
+    }
+    Ok(())
 }
 
 /// The table of one test.
@@ -36,8 +69,21 @@ pub fn write_test(test: &TestComparison, out: &mut dyn Write) -> io::Result<()> 
     writeln!(out, "\n====== {} ======", escape(&test.name))?;
     let head = ["", "A", "B", "B / A", "95 % interval", "B is"];
     write_line(&head.map(str::to_owned), out)?;
+    let told = test.refused.is_none();
     for row in &test.rows {
-        write_line(&cells(row), out)?;
+        write_line(&cells(row, told), out)?;
+    }
+    for operation in &test.operations {
+        write_words(&format!("  {}", operation.name), 4, out)?;
+        for row in &operation.rows {
+            write_line(&cells(row, told), out)?;
+        }
+    }
+    if let Some(why) = &test.refused {
+        write_words(&format!("  {}", escape(why)), 4, out)?;
+    }
+    if let [Some(a), Some(b)] = test.hit_ratios {
+        write_words(&format!("  keys found, by the servers: {a:.2} % and {b:.2} %"), 4, out)?;
     }
     for (name, limits) in ["A", "B"].iter().zip(&test.limits) {
         write_words(&format!("  {name} limited by: {}", limited(limits)), 4, out)?;
@@ -51,7 +97,8 @@ pub fn write_test(test: &TestComparison, out: &mut dyn Write) -> io::Result<()> 
 /// # Errors
 /// As above.
 pub fn write_foot(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
-    let rows = || comparison.tests.iter().flat_map(|test| &test.rows);
+    let told = comparison.tests.iter().filter(|test| test.refused.is_none());
+    let rows = || told.clone().flat_map(TestComparison::all_rows);
     let (with, without): (Vec<_>, Vec<_>) = rows().partition(|row| row.ratio.interval.is_some());
     writeln!(out)?;
     for spoiled in comparison.spoiled() {
@@ -95,7 +142,12 @@ pub fn notes(comparison: &Comparison) -> Vec<String> {
     ] {
         lines.extend(found.iter().map(|r| format!("{what}: {}", told(r, percent))));
     }
-    if regressions.found.is_empty() && regressions.unknown.is_empty() {
+    let refused = comparison.tests.iter().filter(|test| test.refused.is_some());
+    let refused: Vec<String> = refused
+        .map(|test| format!("Not known: {}: no ratio is told", comparison.name_of(test)))
+        .collect();
+    lines.extend(refused.iter().cloned());
+    if regressions.found.is_empty() && regressions.unknown.is_empty() && refused.is_empty() {
         lines.push(format!("No regression of more than {percent} % was found."));
     }
     lines
@@ -107,8 +159,12 @@ fn told(regression: &Regression, percent: f64) -> String {
     format!("{test} {name} worse by more than {percent} % (B / A {ratio:.3})")
 }
 
-fn cells(row: &Row) -> [String; 6] {
+fn cells(row: &Row, told: bool) -> [String; 6] {
     let [a, b] = row.means.map(|mean| row.metric.written(mean));
+    if !told {
+        let none = || "-".to_owned();
+        return [row.metric.label().to_owned(), a, b, none(), none(), "not told".to_owned()];
+    }
     let interval = row.interval();
     let interval = interval.map_or("-".into(), |i| format!("{:.3} to {:.3}", i.low, i.high));
     let label = row.metric.label().to_owned();

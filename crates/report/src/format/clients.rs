@@ -2,31 +2,19 @@
 
 use std::io::{self, Write};
 
-use crate::{ClientRow, Summary, escape};
-
-/// Most rows; of more clients, those that stand out are told and the others counted.
-const ROWS_MAX: usize = 16;
+use crate::{CLIENT_COLUMNS, Summary, escape};
 
 pub(super) fn write_clients(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     let Some(clients) = &summary.run.clients else { return Ok(()) };
     writeln!(out, "  {}", clients.beginning())?;
-    let shown = standing_out(&clients.rows);
-    let line = |name: &str, cells: [&str; 5], out: &mut dyn Write| {
+    let shown = clients.standing_out();
+    let line = |[name, cells @ ..]: [&str; 6], out: &mut dyn Write| {
         let cells = cells.map(|cell| format!("{cell:>11}")).join(" ");
-        writeln!(out, "  {:<18} {cells}", super::fitted(name, 18))
+        writeln!(out, "  {:<18} {cells}", super::fitted(&escape(name), 18))
     };
-    line("client", ["connections", "requests/s", "busy", "late (ms)", "began (ms)"], out)?;
+    line(CLIENT_COLUMNS, out)?;
     for row in &shown {
-        let name = format!("{} {}", row.number, escape(&row.name));
-        let late = row.late_mean_ms.map_or("-".to_owned(), |msec| format!("{msec:.3}"));
-        let cells = [
-            row.connections.to_string(),
-            format!("{:.0}", row.throughput_rps),
-            format!("{:.0} %", row.busy * 100.0),
-            late,
-            format!("+{:.3}", row.began_us / 1e3),
-        ];
-        line(&name, cells.each_ref().map(String::as_str), out)?;
+        line(row.cells().each_ref().map(String::as_str), out)?;
         if let Some(why) = &row.lost {
             writeln!(out, "    lost {}", escape(why))?;
         }
@@ -37,24 +25,10 @@ pub(super) fn write_clients(summary: &Summary<'_>, out: &mut dyn Write) -> io::R
     }
 }
 
-/// All of few; of many the lost, then the slowest, in their order.
-fn standing_out(rows: &[ClientRow]) -> Vec<&ClientRow> {
-    let mut shown: Vec<&ClientRow> = rows.iter().collect();
-    if shown.len() > ROWS_MAX {
-        shown.sort_by(|a, b| {
-            let lost = b.lost.is_some().cmp(&a.lost.is_some());
-            lost.then(a.throughput_rps.total_cmp(&b.throughput_rps))
-        });
-        shown.truncate(ROWS_MAX);
-        shown.sort_by_key(|row| row.number);
-    }
-    shown
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Clients, fixture};
+    use crate::{ClientRow, Clients, fixture};
 
     fn written(count: u32) -> String {
         let mut run = fixture::complete();
@@ -65,7 +39,8 @@ mod tests {
             row
         });
         let rows = rows.collect();
-        run.clients = Some(Clients { start_skew_us: 9.0, start_skew_bound_us: 20.0, rows });
+        let skew = Clients { start_skew_us: 9.0, start_skew_bound_us: 20.0, ..Clients::default() };
+        run.clients = Some(Clients { rows, ..skew });
         let mut out = Vec::new();
         write_clients(&Summary::of(&run), &mut out).unwrap();
         String::from_utf8(out).unwrap()

@@ -20,6 +20,7 @@ mod text;
 use std::io::{self, Write};
 
 use crate::memtier::MemtierText;
+use crate::ycsb::Ycsb;
 use crate::{LatencyFigures, Persona, Repeats, Summary, escape};
 
 pub use redis_csv::write_row;
@@ -99,6 +100,7 @@ pub const FORMATS: &[(&str, Build)] = &[
     ("classic", |options| Box::new(classic::Classic::new(options))),
     ("memtier", |_| Box::new(MemtierText::default())),
     ("json", |options| Box::new(json::Json::new(options))),
+    ("ycsb", |_| Box::new(Ycsb::default())),
 ];
 
 /// The format of that name, if there is one.

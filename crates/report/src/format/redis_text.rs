@@ -75,7 +75,9 @@ fn write_nodes(
         (Persona::Valkey, ReadFrom::Masters) => ("primary", |node| node.master),
         (Persona::Valkey, ReadFrom::Replicas) => ("replica", |node| !node.master),
         (Persona::Valkey, ReadFrom::All) => ("cluster", |_| true),
-        (Persona::Ours | Persona::Redis | Persona::Memtier, _) => ("masters", |node| node.master),
+        (Persona::Ours | Persona::Redis | Persona::Memtier | Persona::Ycsb, _) => {
+            ("masters", |node| node.master)
+        }
     };
     let shown: Vec<_> = nodes.iter().filter(|node| takes(node)).collect();
     writeln!(out, "  cluster mode: yes ({} {roles})", shown.len())?;
@@ -179,35 +181,31 @@ fn write_latency(what: &str, figures: &LatencyFigures, out: &mut dyn Write) -> i
     write_columns(&msec_columns(figures), out)
 }
 
-/// What each node of a cluster did. Redirects are no results, so they are in no other figure.
+/// What is said of each node.
+const NODE_COLUMNS: [&str; 10] =
+    ["role", "slots", "requests", "avg", "p50", "p99", "max", "errors", "redirects", "unanswered"];
+
+/// What each node of a cluster, or each of several servers, did. Redirects are no results, so they are in no other figure.
 /// Latencies are in milliseconds, which `unit` calls as the rest of the report does.
 pub(super) fn write_node_table(
     nodes: &[NodeFigures],
     unit: &str,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    const HEAD: [&str; 10] = [
-        "role",
-        "slots",
-        "requests",
-        "avg",
-        "p50",
-        "p99",
-        "max",
-        "errors",
-        "redirects",
-        "unanswered",
-    ];
     if nodes.is_empty() {
         return Ok(());
     }
+    // Of servers that know nothing of each other there is no role, and nothing is sent elsewhere.
+    let clustered = nodes.iter().any(|node| node.master || node.slots > 0);
+    let shown = |column: &str| clustered || !["role", "slots", "redirects"].contains(&column);
     writeln!(out, "  node summary (latency in {unit}):")?;
     let width = nodes.iter().map(|node| node.name.len()).max().unwrap_or(0).max(4);
     let mut row = |name: &str, cells: [&str; 10]| {
-        let cells = cells.map(|cell| format!("{cell:>9}")).join(" ");
-        writeln!(out, "    {name:<width$} {cells}")
+        let cells = NODE_COLUMNS.iter().zip(cells).filter(|(column, _)| shown(column));
+        let cells: Vec<String> = cells.map(|(_, cell)| format!("{cell:>9}")).collect();
+        writeln!(out, "    {name:<width$} {}", cells.join(" "))
     };
-    row("node", HEAD)?;
+    row("node", NODE_COLUMNS)?;
     for node in nodes {
         let [avg, _, p50, _, p99, max] = msec_columns(&node.response);
         let role = match (node.master, node.slots) {

@@ -6,13 +6,13 @@
 
 use std::io::{self, Write};
 
+use measure::KeyCounts;
+
 use super::closing::Closing;
 use super::redis_text;
 use crate::distribution::{self, Step};
 use crate::quantity::{COLUMNS, msec_at_most, msec_columns};
-use crate::{
-    CommandFigures, Format, FormatOptions, LatencyFigures, Probe, Repeats, Summary, escape,
-};
+use crate::{CommandFigures, Format, FormatOptions, LatencyFigures, Repeats, Summary, escape};
 
 /// See the file's head.
 pub(super) struct Text {
@@ -67,15 +67,28 @@ impl Format for Text {
     }
 }
 
-/// How many keys were there, where requests ask for several.
+/// How many keys were there, where requests ask for several; of each command, if several ask.
 fn write_keys(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let measure::KeyCounts { requests, asked, found } = summary.run.measurement.total.keys;
-    if asked == requests {
+    let total = &summary.run.measurement.total;
+    let all = total.keys();
+    if all.asked == all.requests {
         return Ok(());
     }
-    let share = found as f64 / asked as f64 * 100.0;
-    let per_s = asked as f64 / summary.elapsed_s;
-    writeln!(out, "  keys: {found} of {asked} found ({share:.2} %), {per_s:.0} keys/s asked for")
+    let told = |KeyCounts { asked, found, .. }: &KeyCounts| {
+        let share = *found as f64 / *asked as f64 * 100.0;
+        let per_s = *asked as f64 / summary.elapsed_s;
+        format!("{found} of {asked} found ({share:.2} %), {per_s:.0} keys/s asked for")
+    };
+    writeln!(out, "  keys: {}", told(&all))?;
+    let different = summary.run.plan.different_commands().commands;
+    let asking = || different.iter().zip(&total.commands).filter(|(_, tally)| tally.keys.asked > 0);
+    if asking().count() < 2 {
+        return Ok(());
+    }
+    asking().try_for_each(|(command, tally)| {
+        let name = command.name().to_lowercase();
+        writeln!(out, "    {}: {}", escape(name), told(&tally.keys))
+    })
 }
 
 /// What was asked, of whom, and how long it took.
@@ -117,7 +130,11 @@ fn write_server(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     };
     if server.nodes.is_empty() {
         let settings = server.config.as_ref().map_or(String::new(), |c| format!(", {}", told(c)));
-        return writeln!(out, "  {name}{settings}");
+        let ring = summary.run.plan.target.ring();
+        let several = ring.map_or(String::new(), |(servers, hash)| {
+            format!(", {} servers by {}", servers.len(), hash.name())
+        });
+        return writeln!(out, "  {name}{several}{settings}");
     }
     let mut alike: Vec<(String, usize)> = Vec::new();
     for node in server.nodes.iter().filter(|node| node.master) {
@@ -182,13 +199,7 @@ fn write_figures(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
         write_row("rate (requests/s)", cells.each_ref().map(String::as_str), out)?;
     }
     if let Some(probe) = &summary.run.probe {
-        let Probe { connections, rate_per_s, requests, errors, .. } = probe;
-        let errors = if *errors > 0 { format!(", {errors} errors") } else { String::new() };
-        writeln!(
-            out,
-            "  probe: {connections} quiet connections beside the load, {rate_per_s} requests/s; \
-             {requests} replies{errors}"
-        )?;
+        writeln!(out, "  probe: {}", probe.told())?;
     }
     match &summary.schedule {
         Some(schedule) => writeln!(out, "  schedule: {schedule}"),

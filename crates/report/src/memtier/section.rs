@@ -152,7 +152,7 @@ impl RunFigures {
             }
         }
         // What keys of several were there is known key by key, and only in all.
-        let keys = &total.keys;
+        let keys = total.keys();
         if keys.asked > 0 {
             let (hits, misses) =
                 (keys.found as f64, (keys.asked - keys.found.min(keys.asked)) as f64);

@@ -18,6 +18,18 @@ use measurements::measurement;
 use plans::{lacking, merged_plan};
 use remarks::{joined, verdict, warnings};
 
+/// What parts of one load measured that went on at the same time, each by the name that it goes by where
+/// it failed.
+///
+/// # Errors
+/// There is none, or their timelines do not add up.
+pub fn measured_together(
+    names: &[String],
+    parts: Vec<measure::Measurement>,
+) -> Result<measure::Measurement, RecordError> {
+    measurement(names, parts)
+}
+
 /// Adds up what several clients saw, each by the name that it goes by in errors. Of one plan's shares
 /// those in `missing` may lack: the sum is then of the others, and a test that is not complete.
 ///

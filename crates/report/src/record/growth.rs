@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use workload::Plan;
 
 use super::RecordError;
-use super::counts::{ErrorRecord, KeyRecord};
+use super::counts::ErrorRecord;
 use super::operation::OperationRecord;
 use super::test::{CommandRecord, ConnectionRecord, LatenessRecord};
 use super::timeline::{self, PointRecord};
@@ -21,8 +21,6 @@ pub struct Growth {
     /// Where operations have several commands.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     operations: Vec<OperationRecord>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    keys: Option<KeyRecord>,
     errors: ErrorRecord,
     connections: ConnectionRecord,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -42,14 +40,13 @@ impl Growth {
         interval_ns: u64,
         points: Vec<Point>,
     ) -> Result<Self, RecordError> {
-        let Tally { commands, operations: _, errors, keys, connections, lateness } = tally;
+        let Tally { commands, operations: _, errors, connections, lateness } = tally;
         let figures = plan.counts_operations().then(|| OperationFigures::of_plan(plan, tally, 0.0));
         let different = plan.different_commands().commands;
         let named = different.iter().map(|command| command.name()).zip(commands);
         Ok(Self {
             commands: named.map(|(n, t)| CommandRecord::of(n, t)).collect::<Result<_, _>>()?,
             operations: OperationRecord::of_plan(plan, tally, &figures.unwrap_or_default())?,
-            keys: KeyRecord::of(keys),
             errors: ErrorRecord::of(errors),
             connections: ConnectionRecord::of(connections)?,
             lateness_ms: lateness.as_ref().map(LatenessRecord::of).transpose()?,
@@ -70,7 +67,6 @@ impl Growth {
         Ok(Tally {
             commands: self.commands.iter().map(CommandRecord::tally).collect::<Result<_, _>>()?,
             operations: OperationRecord::tallies(&self.operations, plan)?,
-            keys: self.keys.map(KeyRecord::counts).unwrap_or_default(),
             errors: self.errors.clone().counts(),
             connections: self.connections.tally()?,
             lateness: self.lateness_ms.as_ref().map(LatenessRecord::lateness).transpose()?,

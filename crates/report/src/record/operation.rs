@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use workload::Plan;
 
 use super::RecordError;
+use super::apart::ApartRecord;
 use super::latency::LatencyRecord;
 use crate::OperationFigures;
 
@@ -32,6 +33,8 @@ struct Latencies {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     service: Option<LatencyRecord>,
     response: LatencyRecord,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    apart: Option<ApartRecord>,
 }
 
 impl OperationRecord {
@@ -57,6 +60,9 @@ impl OperationRecord {
                 latency_ms: Latencies {
                     service: service.map(|tally| LatencyRecord::of(&tally.service)).transpose()?,
                     response: LatencyRecord::of(&figures.response_times)?,
+                    apart: (tallies.get(at).and_then(|tally| tally.apart.as_ref()))
+                        .map(ApartRecord::of)
+                        .transpose()?,
                 },
             })
         };
@@ -84,6 +90,7 @@ impl OperationRecord {
         Ok(OperationTally {
             scheduled_response: service.is_some().then(|| response.clone()),
             service: service.unwrap_or(response),
+            apart: self.latency_ms.apart.as_ref().map(ApartRecord::apart).transpose()?,
             ok: self.hits,
             missed: self.misses,
             failed: self.errors,

@@ -12,6 +12,7 @@ use measure::{
 use serde::{Deserialize, Serialize};
 use workload::Plan;
 
+use super::apart::ApartRecord;
 use super::counts::{ErrorRecord, KeyRecord};
 use super::latency::LatencyRecord;
 use super::node::NodeRecord;
@@ -30,6 +31,7 @@ pub(super) struct TestRecord {
     repeat: Option<Repeat>,
     requests: u64,
     errors: ErrorRecord,
+    /// Those of all commands together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     keys: Option<KeyRecord>,
     elapsed_s: f64,
@@ -109,6 +111,8 @@ pub(super) struct CommandRecord {
     bytes_out: u64,
     #[serde(default, skip_serializing_if = "is_zero")]
     bytes_in: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    keys: Option<KeyRecord>,
     latency_ms: CommandLatencies,
 }
 
@@ -123,6 +127,8 @@ struct CommandLatencies {
     response: Option<LatencyRecord>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     first_byte: Option<LatencyRecord>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    apart: Option<ApartRecord>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -252,7 +258,7 @@ impl TestRecord {
             nodes,
             ending,
         } = measurement;
-        let Tally { commands, operations: _, errors, keys, connections, lateness } = total;
+        let Tally { commands, operations: _, errors, connections, lateness } = total;
         let Timeline { interval_ns, all_ran, .. } = timeline;
         let summary = Summary::of(run);
         let different = plan.different_commands().commands;
@@ -268,7 +274,7 @@ impl TestRecord {
             repeat: *repeat,
             requests: summary.requests,
             errors: ErrorRecord::of(errors),
-            keys: KeyRecord::of(keys),
+            keys: KeyRecord::of(&total.keys()),
             elapsed_s: summary.elapsed_s,
             throughput_rps: summary.throughput_rps,
             latency_ms: Latencies {
@@ -336,7 +342,6 @@ impl TestRecord {
             commands,
             operations: OperationRecord::tallies(&self.operations, &plan)?,
             errors: self.errors.counts(),
-            keys: self.keys.map(KeyRecord::counts).unwrap_or_default(),
             connections: self.connections.tally()?,
             lateness: self.lateness_ms.as_ref().map(LatenessRecord::lateness).transpose()?,
         };
@@ -402,11 +407,13 @@ impl CommandRecord {
             service,
             scheduled_response,
             first_byte,
+            apart,
             ok,
             miss,
             errors,
             bytes_out,
             bytes_in,
+            keys,
         } = tally;
         Ok(Self {
             name,
@@ -415,27 +422,31 @@ impl CommandRecord {
             errors: *errors,
             bytes_out: *bytes_out,
             bytes_in: *bytes_in,
+            keys: KeyRecord::of(keys),
             latency_ms: CommandLatencies {
                 service: LatencyRecord::of(service)?,
                 response: scheduled_response.as_ref().map(LatencyRecord::of).transpose()?,
                 first_byte: first_byte.as_ref().map(LatencyRecord::of).transpose()?,
+                apart: apart.as_ref().map(ApartRecord::of).transpose()?,
             },
         })
     }
 
     pub(super) fn tally(&self) -> Result<CommandTally, RecordError> {
-        let CommandLatencies { service, response, first_byte } = &self.latency_ms;
+        let CommandLatencies { service, response, first_byte, apart } = &self.latency_ms;
         let latency =
             |l: &Option<LatencyRecord>| l.as_ref().map(LatencyRecord::latency).transpose();
         Ok(CommandTally {
             service: service.latency()?,
             scheduled_response: latency(response)?,
             first_byte: latency(first_byte)?,
+            apart: apart.as_ref().map(ApartRecord::apart).transpose()?,
             ok: self.ok,
             miss: self.miss,
             errors: self.errors,
             bytes_out: self.bytes_out,
             bytes_in: self.bytes_in,
+            keys: self.keys.map(KeyRecord::counts).unwrap_or_default(),
         })
     }
 }

@@ -21,7 +21,8 @@ pub(super) fn others(
     let total = &measurement.total;
     let gone = &total.connections;
     let sent = total.requests() + gone.unanswered + gone.lost + gone.timed_out;
-    let ours = sent.saturating_sub(total.keys.requests) + total.keys.asked;
+    let keys = total.keys();
+    let ours = sent.saturating_sub(keys.requests) + keys.asked;
     // Of a request that was lost it is not known how many keys it asked for.
     let known = gone.unanswered + gone.lost + gone.timed_out == 0;
     let theirs = executed.saturating_sub(ours);

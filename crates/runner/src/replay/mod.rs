@@ -4,9 +4,11 @@
 mod cluster;
 mod compare;
 mod faults;
+mod inserts;
 mod operations;
 mod order;
 mod outages;
+mod ring;
 mod schedules;
 mod search;
 mod seeds;
@@ -27,7 +29,7 @@ use workload::{
     Shard, Stop, Target, Window,
 };
 
-use crate::collect::{Collector, Observer, Snapshot};
+use crate::collect::{Collector, Message, Observer, Snapshot};
 use crate::destination::Destination;
 use crate::gate::{Gate, Opens};
 use crate::launch::{measurement, tally_shape, work};
@@ -76,6 +78,9 @@ pub(crate) fn parts(connections: u32, depth: u32, stop: Stop) -> PlanParts {
         timeout_ns: None,
         precision: 3,
         first_byte: false,
+        apart: false,
+        at_most_ns: None,
+        checks: None,
         seed: 1,
         shard: Shard::WHOLE,
     }
@@ -97,6 +102,29 @@ pub(crate) fn replay_on(
     parts: PlanParts,
     server: Server,
     cluster: Option<&Topology>,
+) -> (Measurement, Log) {
+    replay_by(parts, server, |engine, context, recorder| match cluster {
+        None => {
+            let depth = context.plan.fleet.pipeline_depth;
+            let route = Direct::new(context.destination, context.connections, depth);
+            work(Worker::<_, Resp, _>::new(engine, context, recorder, route))
+        }
+        Some(topology) => {
+            let watch = TopologyWatch::new(topology);
+            let known = |spec: &CommandSpec| wire::cluster::known(&spec.name(), None).unwrap();
+            let routings: Vec<_> = context.plan.sequence.iter().map(known).collect();
+            let job = ClusterJob { topology, routings: &routings, refresh: &|_| None };
+            let route = Cluster::new::<Resp>(&context, &job, &watch);
+            work(Worker::<_, Resp, _>::new(engine, context, recorder, route))
+        }
+    })
+}
+
+/// Runs the plan by the route that `run` makes a worker for.
+fn replay_by(
+    parts: PlanParts,
+    server: Server,
+    run: impl FnOnce(Scripted<Server>, WorkerContext<'_>, Recorder) -> [Message; 2],
 ) -> (Measurement, Log) {
     let plan = parts.build().unwrap();
     let log = Rc::new(RefCell::new(Log::default()));
@@ -127,27 +155,13 @@ pub(crate) fn replay_on(
         origins: &Origins::new(&plan.target, plan.fleet.connections, None),
         stream: budget.stream(0..plan.own_connections()),
         warmup: warmup.stream(0..plan.own_connections()),
+        inserts: plan.inserts().map(Arc::new),
         // Its time passes only in sleep.
         may_spin: false,
     };
     let recorder =
         Recorder::new(0, shape, plan.different_commands().of.into(), full.clone(), ready);
-    let messages_of = match cluster {
-        None => {
-            let depth = plan.fleet.pipeline_depth;
-            let route = Direct::new(context.destination, context.connections, depth);
-            work(Worker::<_, Resp, _>::new(engine, context, recorder, route))
-        }
-        Some(topology) => {
-            let watch = TopologyWatch::new(topology);
-            let known = |spec: &CommandSpec| wire::cluster::known(&spec.name(), None).unwrap();
-            let routings: Vec<_> = plan.sequence.iter().map(known).collect();
-            let job = ClusterJob { topology, routings: &routings, refresh: &|_| None };
-            let route = Cluster::new::<Resp>(&context, &job, &watch);
-            work(Worker::<_, Resp, _>::new(engine, context, recorder, route))
-        }
-    };
-    for message in messages_of {
+    for message in run(engine, context, recorder) {
         full.send(message).unwrap();
     }
     drop(full);

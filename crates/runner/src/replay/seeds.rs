@@ -2,12 +2,15 @@
 //! report of each agrees with itself. `KEYSTORM_SEEDS=N` runs N of them, `KEYSTORM_SEEDS_FROM=K` from
 //! the Kth on.
 
+use std::collections::BTreeSet;
+
 use host::{ServerUse, Watched};
 use measure::{Ending, Measurement, WorkerUse};
 use report::{Summary, contradictions};
 use wire::cluster::slot_of;
 use workload::{
-    Arrivals, ClusterOptions, CommandSpec, OnError, Pace, PlanParts, Schedule, Stage, Stop, Window,
+    Arrivals, ClusterOptions, CommandSpec, KeySpace, Mix, OnError, Operation, Pace, Pick,
+    PlanParts, Schedule, Stage, Step, Stop, When, Window,
 };
 
 use super::cluster::masters;
@@ -70,7 +73,40 @@ fn plan(draws: &mut Draws) -> PlanParts {
     if !draws.one_in(3) {
         plan.pace = Pace::Open(Schedule { stages, arrivals });
     }
+    if draws.one_in(4) {
+        mix(draws, &mut plan);
+    }
     plan
+}
+
+/// The command that each operation of a mix begins with; no other has it.
+const FIRST: [&str; 3] = ["GET", "HSET", "INCR"];
+/// Keys that are there before some are inserted.
+const RANGE: u64 = 10;
+
+/// Reads of the newest keys that are written on a miss, inserts of two steps, and something plain.
+fn mix(draws: &mut Draws, plan: &mut PlanParts) {
+    let mut operation = |name: &str, steps: &[When], dist: &str| Operation {
+        name: name.into(),
+        weight: 1 + draws.below(5) as u32,
+        steps: steps.iter().map(|when| Step { commands: 1, when: *when }).collect(),
+        keys: Some(KeySpace::of(Some(RANGE), dist.parse().unwrap())),
+    };
+    let operations = vec![
+        operation("read", &[When::Always, When::OnMiss], "latest"),
+        operation("insert", &[When::Always; 2], "insert"),
+        operation("count", &[When::Always], "uniform"),
+    ];
+    let commands = [
+        ["GET", "k:__key__"],
+        ["SET", "k:__key__"],
+        ["HSET", "k:__key__"],
+        ["ZADD", "i"],
+        ["INCR", "n:__key__"],
+    ];
+    plan.sequence = commands.map(CommandSpec::parse).into();
+    let pick = if draws.one_in(3) { Pick::InOrder } else { Pick::Drawn };
+    plan.mix = Some(Mix { operations, pick });
 }
 
 /// Masters of a cluster, one time in three.
@@ -78,7 +114,7 @@ fn cluster(draws: &mut Draws, plan: &mut PlanParts) -> Option<u16> {
     let masters = draws.one_in(3).then(|| 1 + draws.below(NODES_MAX) as u16)?;
     plan.target.cluster = Some(ClusterOptions::default());
     plan.keys.range = Some(100_000);
-    if draws.one_in(4) {
+    if draws.one_in(4) && plan.mix.is_none() {
         plan.sequence = TRANSACTION.map(|words| CommandSpec::parse(words.iter().copied())).into();
     }
     Some(masters)
@@ -174,13 +210,18 @@ fn adds_up(parts: &PlanParts, got: &Measurement, log: &Log) {
     let gone = &got.total.connections;
     let ended = got.total.requests() + gone.lost + gone.timed_out + gone.unanswered;
     sent_adds_up(parts, got, log, ended);
-    let Some(lateness) = &got.total.lateness else { return };
-    assert_eq!(lateness.total.count(), ended, "sent");
     let plan = parts.clone().build().unwrap();
+    let ended = match &parts.mix {
+        None => ended,
+        Some(_) => operations_add_up(got, log),
+    };
+    let Some(lateness) = &got.total.lateness else { return };
+    let sent = lateness.total.count();
+    assert!(sent == ended, "{sent} of {ended} sent");
     let mut pacer = plan.pacer(0, 0, 1).unwrap();
     let mut drawn_by = |end_ns: u64| {
         let drawn = std::iter::from_fn(|| pacer.take(end_ns.checked_sub(1)?)).count();
-        (drawn * plan.sequence.len()) as u64
+        (drawn * plan.requests_per_number()) as u64
     };
     match (parts.stop, &got.ending) {
         (Stop::AfterNs(ns), Ending::Complete) => assert_eq!(lateness.due, drawn_by(ns), "due"),
@@ -192,6 +233,40 @@ fn adds_up(parts: &PlanParts, got: &Measurement, log: &Log) {
             assert!((ended..=n).contains(&lateness.due), "due {}", lateness.due);
         }
     }
+}
+
+/// How many operations were begun.
+fn operations_add_up(got: &Measurement, log: &Log) -> u64 {
+    let gone = &got.total.connections;
+    let gone = gone.lost + gone.timed_out + gone.unanswered;
+    let redirects: u64 = got.nodes.iter().map(|n| n.moved + n.asked + n.retried).sum();
+    let mut inserted = BTreeSet::new();
+    for (.., words) in &log.requests {
+        let key = || words[1][2..].parse::<u64>().unwrap();
+        match words[0].as_str() {
+            "HSET" => drop(inserted.insert(key())),
+            "GET" => assert!(key() < RANGE || inserted.contains(&key()), "{} is not there", key()),
+            _ => {}
+        }
+    }
+    let newest = inserted.last().map_or(RANGE, |key| key + 1);
+    // On a cluster some may wait for a node until the end.
+    assert!(!got.nodes.is_empty() || inserted.into_iter().eq(RANGE..newest), "no key is left out");
+    let begun =
+        log.requests.iter().filter(|(.., words)| FIRST.contains(&&*words[0])).count() as u64;
+    let over = got.total.operations_ended();
+    // On a cluster later steps may wait for their nodes too.
+    let open = begun.saturating_sub(over);
+    assert!(
+        over <= begun && (open <= gone || !got.nodes.is_empty()),
+        "{over} and {gone} of {begun}"
+    );
+    // What was sent elsewhere was begun once.
+    got.total.lateness.as_ref().map_or(begun, |lateness| {
+        let count = lateness.total.count();
+        assert!(count <= begun && begun <= count + redirects, "{count} and {redirects} of {begun}");
+        count
+    })
 }
 
 /// What the server saw is what was answered, lost, timed out and unanswered; on a cluster also what

@@ -34,6 +34,7 @@ pub(crate) struct Server {
     node: Option<u16>,
     /// The connections to that node.
     of_node: BTreeSet<ConnId>,
+    frame: fn(&[u8]) -> Option<Framed>,
     answer: fn(&[String], usize) -> Vec<u8>,
     /// How much each request differs, and what it is drawn from.
     wavers: Option<(f64, Noise)>,
@@ -47,6 +48,9 @@ pub(crate) struct Server {
     held: BTreeMap<ConnId, Vec<u8>>,
     log: Rc<RefCell<Log>>,
 }
+
+/// The words of the request at the start of some bytes, and its length, if it is whole.
+type Framed = (Vec<String>, usize);
 
 /// What goes wrong, and after how many requests.
 #[derive(Debug, Clone, Copy)]
@@ -72,6 +76,7 @@ impl Server {
             downs: vec![],
             node: None,
             of_node: BTreeSet::new(),
+            frame: resp,
             answer: |_, _| b"+OK\r\n".to_vec(),
             wavers: None,
             fault: Fault::None,
@@ -106,6 +111,12 @@ impl Server {
     pub(crate) fn at_node(mut self, port: u16) -> Self {
         self.node = Some(port);
         self
+    }
+
+    /// Takes lines, as memcached does, and answers them with these bytes.
+    pub(crate) fn in_lines(mut self, answer: fn(&[String], usize) -> Vec<u8>) -> Self {
+        self.frame = line;
+        self.answering(answer)
     }
 
     /// Answers a request (its words, and how many came before) with these bytes.
@@ -204,11 +215,9 @@ impl Script for Server {
         held.extend_from_slice(bytes);
         let mut deliveries = Vec::new();
         let mut requests = 0;
-        while let Some((request, len)) = Value::parse(&held).unwrap() {
+        while let Some((words, len)) = (self.frame)(&held) {
             held.drain(..len);
             requests += 1;
-            let Value::Array(words) = request else { panic!("requests are arrays") };
-            let words: Vec<String> = words.iter().map(|w| w.text().unwrap()).collect();
             if now_ns >= self.interrupts_ns {
                 self.interrupted.store(true, Ordering::Relaxed);
             }
@@ -231,4 +240,23 @@ impl Script for Server {
         self.held.insert(conn, held);
         deliveries
     }
+}
+
+fn resp(bytes: &[u8]) -> Option<Framed> {
+    let (request, len) = Value::parse(bytes).unwrap()?;
+    let Value::Array(words) = request else { panic!("requests are arrays") };
+    Some((words.iter().map(|w| w.text().unwrap()).collect(), len))
+}
+
+/// A line; behind a `set` come its data, and a line end of theirs.
+fn line(bytes: &[u8]) -> Option<Framed> {
+    let end = bytes.windows(2).position(|end| end == b"\r\n")?;
+    let text = std::str::from_utf8(&bytes[..end]).unwrap();
+    let words: Vec<String> = text.split(' ').map(String::from).collect();
+    let data = match words[0].as_str() {
+        "set" => words[4].parse::<usize>().unwrap() + 2,
+        _ => 0,
+    };
+    let len = end + 2 + data;
+    (bytes.len() >= len).then_some((words, len))
 }

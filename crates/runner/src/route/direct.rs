@@ -14,6 +14,7 @@ use super::Route;
 use crate::connection::State;
 use crate::destination::Destination;
 use crate::request::{Progress, Request};
+use crate::worker::operations::Steps;
 use crate::worker::{Worker, operations};
 
 /// See the module.
@@ -95,7 +96,8 @@ impl Route for Direct<'_> {
         let connection = &mut connections[conn.0 as usize];
         if connection.state != State::Ready {
             // Their operations are lost with it.
-            return steps.due.drain(..).for_each(|lost| steps.kept.release(lost.progress));
+            let lost = std::mem::take(&mut steps.due);
+            return lost.iter().for_each(|lost| steps.forget(lost.progress));
         }
         route.out.clear();
         let count = steps.due.len();
@@ -267,14 +269,15 @@ fn begin_operations<E: Engine, P: Protocol>(
     measured: bool,
 ) {
     let Worker { connections, steps, recorder, batch, route, pacer, in_flight, .. } = worker;
-    let Some(operations) = &steps.operations else { return };
+    let Steps { operations: Some(operations), growing, kept, .. } = steps else { return };
     let requests = &mut connections[conn.0 as usize].requests;
     route.out.clear();
     for n in 0..turn.sequences {
         let number = turn.first.wrapping_add(u64::from(n));
         let due_ns = if pacer.is_some() { route.due_ns[n as usize] } else { 0 };
-        let request = Request::of_operation(operations, number, due_ns, measured, |_, _| ());
-        operations::append(&request, (batch, &steps.kept), recorder, &mut route.out);
+        let drawn = (&*operations, &mut *growing);
+        let request = Request::of_operation(drawn, number, due_ns, measured, |_, _| ());
+        operations::append(&request, (batch, kept), recorder, &mut route.out);
         *in_flight += u64::from(request.left);
         requests.push(request);
     }

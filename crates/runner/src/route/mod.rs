@@ -1,12 +1,14 @@
 //! Which connection a request may take, and what that means for its reply.
 //!
 //! The seam between the worker, which every deployment shares, and where the servers are: one
-//! server ([`Direct`]), or the nodes of a Redis Cluster ([`Cluster`]). A route decides; the worker
-//! opens, sends, receives, records and recovers. What only some routes need has a default that
-//! does nothing and costs nothing.
+//! server ([`Direct`]), the nodes of a Redis Cluster ([`Cluster`]), or several servers that share out
+//! keys without knowing of each other ([`Ring`]). A route decides; the worker opens, sends, receives,
+//! records and recovers. What only some routes need has a default that does nothing and costs nothing.
 
+mod by_node;
 pub(crate) mod cluster;
 mod direct;
+pub(crate) mod ring;
 
 use std::borrow::Cow;
 
@@ -16,11 +18,32 @@ use wire::Protocol;
 
 pub(crate) use cluster::Cluster;
 pub(crate) use direct::Direct;
+pub(crate) use ring::Ring;
 
 use crate::Fatal;
 use crate::recorder::Recorder;
 use crate::request::{Answer, Request};
 use crate::worker::Worker;
+
+/// What it means that a request has all its replies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Completed {
+    /// Its step has ended.
+    Whole,
+    /// Its step goes on: other parts of it have no reply yet, or it is sent again.
+    Partly,
+    /// Its step has ended without a result: another part of it was lost.
+    Lost,
+}
+
+/// What is lost with a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Forsaken {
+    /// Commands that are to be counted.
+    pub(crate) commands: u64,
+    /// Whether its step has no other part without a reply.
+    pub(crate) is_last: bool,
+}
 
 /// See the module.
 pub(crate) trait Route: Sized {
@@ -109,15 +132,15 @@ pub(crate) trait Route: Sized {
         true
     }
 
-    /// The last reply to a request was settled. Whether it was carried out; if not, it is sent again.
+    /// The last reply to a request was settled.
     fn completed(
         &mut self,
         _place: &mut Self::Place,
-        _request: Request<Self::Mark>,
+        _request: &mut Request<Self::Mark>,
         _recorder: &mut Recorder,
         _now_ns: u64,
-    ) -> bool {
-        true
+    ) -> Completed {
+        Completed::Whole
     }
 
     /// Sends the steps that the replies on a connection have made due.
@@ -148,6 +171,11 @@ pub(crate) trait Route: Sized {
     /// Takes back the replies to the oldest request of a connection that were not recorded.
     fn withheld(_place: &mut Self::Place) -> u64 {
         0
+    }
+
+    /// Notes that a request will have no reply, or none any more.
+    fn forsake(&mut self, request: &Request<Self::Mark>) -> Forsaken {
+        Forsaken { commands: u64::from(request.left), is_last: true }
     }
 
     /// So many measured commands on a connection will have no reply.

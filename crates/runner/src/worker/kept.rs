@@ -1,38 +1,59 @@
 //! Values that replies brought and later steps of their operations have in them.
 //!
 //! Owns the buffers: one for the reply that is coming in on each connection, and one for each
-//! operation under way that has kept a value. They are exchanged, so that nothing is allocated once
-//! there are as many as are needed.
+//! operation under way that has kept a value or a list of them. They are exchanged, so that nothing is
+//! allocated once there are as many as are needed.
 
-use wire::Look;
+use wire::{Look, Replied};
+use workload::Keeps;
 
 use crate::request::Progress;
 
-/// Longest value that is kept, in bytes.
+/// Most that is kept of a reply, in bytes.
 const KEPT_MAX: usize = 64 << 20;
+/// Bytes before each string that tell its length.
+const HEAD: usize = 4;
 
-/// The first string of the reply that is coming in on a connection.
+/// The strings of the reply that is coming in on a connection, the first or all, and the token of its
+/// item.
 #[derive(Debug, Default)]
 pub(crate) struct Coming {
     /// Strings that have begun.
     strings: usize,
+    /// Whether all of them are kept.
+    all: bool,
     is_null: bool,
+    /// Bytes of the one at hand that are to be kept.
+    room: usize,
+    /// Each with its length before it.
     bytes: Vec<u8>,
+    cas: Option<u64>,
 }
 
 impl Look for Coming {
     fn begin(&mut self, len: Option<u64>) {
         self.strings += 1;
+        self.room = 0;
         if self.strings == 1 {
             self.is_null = len.is_none();
             self.bytes.clear();
         }
+        if let Some(len) = len.filter(|_| self.strings == 1 || self.all) {
+            let left = KEPT_MAX.saturating_sub(self.bytes.len() + HEAD);
+            self.room = left.min(usize::try_from(len).unwrap_or(left));
+            self.bytes.extend_from_slice(&(self.room as u32).to_le_bytes());
+        }
     }
 
     fn bytes(&mut self, part: &[u8]) {
-        if self.strings == 1 {
-            let room = KEPT_MAX - self.bytes.len();
-            self.bytes.extend_from_slice(&part[..part.len().min(room)]);
+        let kept = &part[..part.len().min(self.room)];
+        self.bytes.extend_from_slice(kept);
+        self.room -= kept.len();
+    }
+
+    fn cas(&mut self, cas: u64) {
+        if self.strings <= 1 {
+            self.cas = Some(cas);
         }
     }
 }
@@ -40,15 +61,23 @@ impl Look for Coming {
 /// See the module.
 #[derive(Debug, Default)]
 pub(crate) struct Kept {
-    /// For each command of the sequence, whether the value of its reply is kept; empty if none is.
-    commands: Vec<bool>,
-    values: Vec<Vec<u8>>,
+    /// For each command of the sequence, what of its reply is kept; empty if nothing ever is.
+    commands: Vec<Keeps>,
+    held: Vec<Held>,
     free: Vec<u32>,
 }
 
+/// What one operation has kept.
+#[derive(Debug, Default)]
+struct Held {
+    /// Strings, each with its length before it.
+    strings: Vec<u8>,
+    cas: Option<u64>,
+}
+
 impl Kept {
-    pub(super) fn of(commands: Vec<bool>) -> Self {
-        Self { commands, values: Vec::new(), free: Vec::new() }
+    pub(super) fn of(commands: Vec<Keeps>) -> Self {
+        Self { commands, held: Vec::new(), free: Vec::new() }
     }
 
     /// Whether anything is ever kept.
@@ -57,34 +86,68 @@ impl Kept {
         !self.commands.is_empty()
     }
 
-    /// The value that an operation has kept, if it has one.
+    /// What an operation has kept, if anything: of several strings the one that is next.
     #[inline]
-    pub(crate) fn value(&self, progress: &Progress) -> Option<&[u8]> {
+    pub(crate) fn of_operation(&self, progress: &Progress) -> Replied<'_> {
+        let Some(at) = progress.kept.checked_sub(1) else { return Replied::default() };
+        Replied { value: self.value(progress), cas: self.held[at as usize].cas }
+    }
+
+    /// The string of what an operation has kept that is next, if there is one.
+    #[inline]
+    pub(super) fn value(&self, progress: &Progress) -> Option<&[u8]> {
+        let (start, end) = self.span(progress)?;
+        self.held[progress.kept as usize - 1].strings.get(start..end)
+    }
+
+    /// Where the string after that one begins, if there is one.
+    #[inline]
+    pub(super) fn after(&self, progress: &Progress) -> Option<u32> {
+        let (_, end) = self.span(progress)?;
+        (end < self.held[progress.kept as usize - 1].strings.len()).then_some(end as u32)
+    }
+
+    fn span(&self, progress: &Progress) -> Option<(usize, usize)> {
         let at = progress.kept.checked_sub(1)?;
-        Some(&self.values[at as usize])
+        let start = progress.at as usize + HEAD;
+        let head = self.held[at as usize].strings.get(progress.at as usize..start)?;
+        let len = u32::from_le_bytes(head.try_into().ok()?) as usize;
+        Some((start, start + len))
+    }
+
+    /// A reply to this command begins to come in, or goes on.
+    #[inline]
+    pub(super) fn expect(&self, command: u32, coming: &mut Coming) {
+        coming.all = self.commands[command as usize] == Keeps::Each;
     }
 
     /// The reply to a command has ended: keeps what came for the rest of its operation. A reply without
     /// a string leaves what an earlier one brought.
     pub(super) fn keep(&mut self, command: u32, coming: &mut Coming, progress: &mut Progress) {
-        let strings = std::mem::take(&mut coming.strings);
-        if strings == 0 || !self.commands[command as usize] {
+        let (strings, cas) = (std::mem::take(&mut coming.strings), coming.cas.take());
+        if strings == 0 && cas.is_none() || self.commands[command as usize] == Keeps::Nothing {
             return;
         }
         self.release(*progress);
-        progress.kept = 0;
-        if coming.is_null {
+        (progress.kept, progress.at) = (0, 0);
+        let has_value = strings > 0 && !(coming.is_null && coming.bytes.is_empty());
+        if !has_value && cas.is_none() {
             return;
         }
         let at = self.free.pop().unwrap_or_else(|| {
-            self.values.push(Vec::new());
-            self.values.len() as u32 - 1
+            self.held.push(Held::default());
+            self.held.len() as u32 - 1
         });
-        std::mem::swap(&mut self.values[at as usize], &mut coming.bytes);
+        let held = &mut self.held[at as usize];
+        held.cas = cas;
+        match has_value {
+            true => std::mem::swap(&mut held.strings, &mut coming.bytes),
+            false => held.strings.clear(),
+        }
         progress.kept = at + 1;
     }
 
-    /// What an operation that has come so far has kept is needed no more.
+    /// What an operation that has come so far has kept is needed no more, if it has kept anything.
     #[inline]
     pub(crate) fn release(&mut self, progress: Progress) {
         self.free.extend(progress.kept.checked_sub(1));
@@ -97,7 +160,7 @@ mod tests {
 
     #[test]
     fn buffers_are_used_again_and_a_null_keeps_nothing() {
-        let mut kept = Kept::of(vec![true, false]);
+        let mut kept = Kept::of(vec![Keeps::First, Keeps::Nothing]);
         let (mut coming, mut progress) = (Coming::default(), Progress::default());
         for round in 0..3 {
             for (strings, expected) in
@@ -113,6 +176,46 @@ mod tests {
         }
         coming.begin(Some(1));
         kept.keep(1, &mut coming, &mut progress);
-        assert_eq!((kept.value(&progress), kept.values.len(), kept.free.len()), (None, 1, 1));
+        assert_eq!((kept.value(&progress), kept.held.len(), kept.free.len()), (None, 1, 1));
+    }
+
+    #[test]
+    fn the_token_of_an_item_is_kept_with_its_value_or_alone() {
+        let mut kept = Kept::of(vec![Keeps::First]);
+        let (mut coming, mut progress) = (Coming::default(), Progress::default());
+        coming.begin(Some(1));
+        coming.cas(7);
+        coming.bytes(b"v");
+        kept.keep(0, &mut coming, &mut progress);
+        let Replied { value, cas } = kept.of_operation(&progress);
+        assert_eq!((value, cas), (Some(&b"v"[..]), Some(7)));
+        coming.cas(8);
+        kept.keep(0, &mut coming, &mut progress);
+        let Replied { value, cas } = kept.of_operation(&progress);
+        assert_eq!((value, cas, kept.held.len()), (None, Some(8), 1));
+        coming.begin(None);
+        kept.keep(0, &mut coming, &mut progress);
+        assert_eq!(kept.of_operation(&progress).cas, None, "a miss has no token");
+    }
+
+    #[test]
+    fn a_list_is_gone_through_string_by_string() {
+        let mut kept = Kept::of(vec![Keeps::Each]);
+        let (mut coming, mut progress) = (Coming::default(), Progress::default());
+        kept.expect(0, &mut coming);
+        for string in [&b"first"[..], b"", b"third"] {
+            coming.begin(Some(string.len() as u64));
+            string.chunks(2).for_each(|part| coming.bytes(part));
+        }
+        kept.keep(0, &mut coming, &mut progress);
+        let mut seen = Vec::new();
+        loop {
+            seen.push(kept.value(&progress).unwrap().to_vec());
+            match kept.after(&progress) {
+                Some(at) => progress.at = at,
+                None => break,
+            }
+        }
+        assert_eq!(seen, [&b"first"[..], b"", b"third"]);
     }
 }

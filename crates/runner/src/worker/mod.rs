@@ -5,6 +5,8 @@
 //! the path of a request nothing is allocated, locked or formatted, and the kernel is asked for
 //! nothing but to send, to receive and to wait.
 
+mod checked;
+pub(crate) mod growing;
 mod joining;
 pub(crate) mod kept;
 mod open;
@@ -14,10 +16,12 @@ mod receive;
 pub(crate) mod recovery;
 pub(crate) mod verify;
 
+use std::sync::Arc;
+
 use engine::{ConnId, Engine};
 use measure::NodeTally;
 use wire::{Batch, Protocol};
-use workload::{Pacer, Plan, RequestStream, Stop, Turn, Window};
+use workload::{Inserts, Pacer, Plan, RequestStream, Stop, Turn, Window};
 
 use crate::connection::Connection;
 use crate::destination::Destination;
@@ -32,6 +36,7 @@ use joining::Joined;
 use operations::Steps;
 use quiet::Answers;
 use recovery::Recovery;
+use verify::Verifier;
 
 /// How long the replies to the last requests of a run by time are waited for.
 const DRAIN_MAX_NS: u64 = 10_000_000_000;
@@ -51,6 +56,8 @@ pub(crate) struct WorkerContext<'r> {
     pub(crate) origins: &'r Origins,
     pub(crate) stream: RequestStream<'r>,
     pub(crate) warmup: RequestStream<'r>,
+    /// What the run inserts, of all its workers.
+    pub(crate) inserts: Option<Arc<Inserts>>,
     /// Whether there is a CPU for it alone.
     pub(crate) may_spin: bool,
 }
@@ -70,8 +77,8 @@ pub(crate) struct Worker<'r, E, P: Protocol, R: Route> {
     pub(crate) batch: Batch,
     pub(crate) recorder: Recorder,
     pub(crate) steps: Steps<R::Mark>,
-    /// Whether values that come back are compared, and whether some are kept.
-    verifies: bool,
+    /// What values that come back are compared by, if they are, and whether some are kept.
+    verifier: Option<Verifier>,
     keeps: bool,
     /// Commands of a sequence.
     pub(crate) sequence_len: u32,
@@ -104,7 +111,7 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
     pub(crate) fn new(engine: E, context: WorkerContext<'r>, recorder: Recorder, route: R) -> Self {
         let plan = context.plan;
         let sequence_len = plan.sequence.len() as u32;
-        let steps = Steps::of(plan);
+        let steps = Steps::of(plan, context.inserts.clone());
         let whole = if route.splits_sequences() { 1 } else { sequence_len };
         let request_len = steps.operations.is_none().then_some(whole);
         let places = route.places(context.connections);
@@ -116,7 +123,7 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
             answers: Answers::of::<P>(plan),
             batch: Batch::new::<P>(plan),
             recorder,
-            verifies: P::SHOWS && plan.verify,
+            verifier: Verifier::of::<P>(plan),
             keeps: P::SHOWS && steps.kept.is_used(),
             steps,
             sequence_len,
@@ -184,7 +191,11 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
         let start_ns = context.gate.start_ns().unwrap_or_default();
         let due_every_ns = plan.due_every_ns().saturating_mul(u64::from(context.workers));
         self.recorder.start(start_ns, plan.warmup_ns, due_every_ns);
-        if let Stop::AfterNs(ns) = plan.stop {
+        let ends_ns = match plan.stop {
+            Stop::AfterNs(ns) => Some(ns),
+            Stop::Requests(_) => plan.at_most_ns,
+        };
+        if let Some(ns) = ends_ns {
             self.stop_ns = start_ns + plan.warmup_ns + ns;
         }
         self.pacer = plan.pacer(start_ns, context.worker, context.workers);
@@ -325,7 +336,9 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
         }
         for connection in &mut self.connections {
             let withheld = R::withheld(&mut connection.place);
-            let unanswered = connection.requests.abandon(0, withheld).total();
+            let route = &mut self.route;
+            let lost = |request: &_| route.forsake(request).commands;
+            let unanswered = connection.requests.abandon(0, withheld, lost).total();
             self.recorder.connections().unanswered += unanswered;
             self.route.count_unanswered(&connection.place, unanswered);
         }

@@ -2,22 +2,25 @@
 //!
 //! What is sent of them is put together here; on which connection is the route's business.
 
+use std::sync::Arc;
+
 use engine::{ConnId, Engine};
-use wire::{Batch, Protocol};
-use workload::{Operations, Plan};
+use wire::{Batch, Given, Protocol};
+use workload::{Came, Inserts, Operations, Plan};
 
 use super::Worker;
+use super::growing::Growing;
 use super::kept::Kept;
 use crate::recorder::Recorder;
 use crate::request::{Progress, Request};
-use crate::route::Route;
+use crate::route::{Completed, Route};
 
 impl<M: Copy> Request<M> {
     /// The first step of operation number `number` of a mix, not sent yet. `mark` is what the route
     /// notes of commands, of which it gets the first and how many.
     #[inline]
     pub(crate) fn of_operation(
-        operations: &Operations,
+        (operations, growing): (&Operations, &mut Growing),
         number: u64,
         intended_ns: u64,
         measured: bool,
@@ -34,9 +37,18 @@ impl<M: Copy> Request<M> {
             command: commands.start,
             left,
             measured,
-            progress: Progress::of(operation),
+            progress: Progress::of(operation, growing.key(operation, number)),
             mark: mark(commands.start, left),
         }
+    }
+}
+
+impl<M> Request<M> {
+    /// What its bytes follow from.
+    #[inline]
+    pub(crate) fn given<'k>(&self, kept: &'k Kept) -> Given<'k> {
+        let Self { number, progress, .. } = self;
+        Given { number: *number, key: progress.key, replied: kept.of_operation(progress) }
     }
 }
 
@@ -49,29 +61,65 @@ pub(crate) struct Steps<M> {
     pub(crate) due: Vec<Request<M>>,
     /// Values that operations under way have kept.
     pub(crate) kept: Kept,
+    /// Keys that depend on what the run inserts.
+    pub(crate) growing: Growing,
 }
 
 impl<M: Copy> Steps<M> {
-    pub(super) fn of(plan: &Plan) -> Self {
+    pub(super) fn of(plan: &Plan, inserts: Option<Arc<Inserts>>) -> Self {
         let kept = Kept::of(plan.replies_kept());
-        Self { operations: plan.operations(), due: Vec::new(), kept }
+        let growing = Growing::of(plan, inserts);
+        Self { operations: plan.operations(), due: Vec::new(), kept, growing }
     }
 
-    /// The last reply to a request has come: its operation goes on or has ended.
+    /// An operation will not go on: its connection is gone, or its time is over.
+    pub(crate) fn forget(&mut self, progress: Progress) {
+        self.kept.release(progress);
+        self.growing.lost(progress);
+    }
+
+    /// A request has all its replies.
     #[inline]
-    pub(super) fn ended(&mut self, request: &Request<M>, recorder: &mut Recorder, now_ns: u64) {
+    pub(super) fn completed(
+        &mut self,
+        completed: Completed,
+        request: &Request<M>,
+        recorder: &mut Recorder,
+        now_ns: u64,
+    ) {
+        match completed {
+            Completed::Whole => self.ended(request, recorder, now_ns),
+            Completed::Partly => {}
+            Completed::Lost => self.forget(request.progress),
+        }
+    }
+
+    /// The last reply of a step has come: its operation goes on or has ended.
+    #[inline]
+    fn ended(&mut self, request: &Request<M>, recorder: &mut Recorder, now_ns: u64) {
         let Some(operations) = &self.operations else { return };
         let Progress { operation, step, missed, failed, .. } = request.progress;
-        let next = operations.next_step(operation, step, missed).filter(|_| !failed);
-        let Some((step, commands)) = next else {
+        let next = if failed {
+            None
+        } else if let Some(commands) = operations.each(operation, step)
+            && let Some(at) = self.kept.after(&request.progress)
+        {
+            Some((step, commands, at))
+        } else {
+            let strings = self.kept.value(&request.progress).is_some();
+            let next = operations.next_step(operation, step, Came { missed, strings });
+            next.map(|(step, commands)| (step, commands, 0))
+        };
+        let Some((step, commands, at)) = next else {
             self.kept.release(request.progress);
+            self.growing.ended(request.progress);
             return recorder.operation(request, now_ns);
         };
         self.due.push(Request {
             handed_ns: 0,
             command: commands.start,
             left: commands.end - commands.start,
-            progress: request.progress.then(step),
+            progress: Progress { at, ..request.progress.then(step) },
             ..*request
         });
     }
@@ -88,7 +136,7 @@ pub(crate) fn append<M>(
     for command in request.command..request.command + request.left {
         let before = out.len();
         let at = command as usize;
-        batch.append_after(kept.value(&request.progress), request.number, at..at + 1, out);
+        batch.append_of(request.given(kept), at..at + 1, out);
         recorder.sent_bytes(command, out.len() - before, request.measured);
     }
 }

@@ -12,7 +12,7 @@ use super::operations::Steps;
 use crate::Fatal;
 use crate::connection::Connection;
 use crate::recorder::Recorder;
-use crate::request::Answer;
+use crate::request::{Answer, Keys};
 use crate::route::Route;
 
 /// What is known of each command of a sequence about its reply.
@@ -22,14 +22,18 @@ pub(super) struct Answers {
     silences: Vec<Option<Silence>>,
     /// Keys that it asks for; empty if no reply tells how many were there.
     keys: Vec<u32>,
+    /// Whether an empty collection is a miss; empty if it is of no command.
+    empties: Vec<bool>,
 }
 
 impl Answers {
     pub(super) fn of<P: Protocol>(plan: &Plan) -> Self {
         let silences: Vec<_> = plan.sequence.iter().map(P::silence).collect();
+        let empties: Vec<bool> = plan.sequence.iter().map(P::empty_is_miss).collect();
         let keys: Vec<u32> = plan.sequence.iter().map(P::keys_asked).collect();
         Self {
             silences: if silences.iter().any(Option::is_some) { silences } else { Vec::new() },
+            empties: if empties.contains(&true) { empties } else { Vec::new() },
             keys: if keys.iter().any(|keys| *keys > 0) { keys } else { Vec::new() },
         }
     }
@@ -44,6 +48,12 @@ impl Answers {
     #[inline]
     pub(super) fn keys(&self, command: u32) -> u32 {
         self.keys.get(command as usize).copied().unwrap_or(0)
+    }
+
+    /// Whether an empty collection as the reply to this command is a miss.
+    #[inline]
+    pub(super) fn misses_empty(&self, command: u32) -> bool {
+        self.empties.get(command as usize).is_some_and(|misses| *misses)
     }
 
     /// Settles what kept silent before a reply with this mark.
@@ -75,17 +85,19 @@ impl Answers {
                 Silence::Miss => Outcome::Miss,
             };
             oldest.progress.missed |= outcome == Outcome::Miss;
-            let Some((answered, request)) = connection.requests.settle(now_ns, sequence_len) else {
+            let Some((answered, mut request)) = connection.requests.settle(now_ns, sequence_len)
+            else {
                 break;
             };
             let place = &mut connection.place;
-            let answer = Answer { answered, outcome, bytes: 0 };
+            let keys = Keys { asked: self.keys(command), found: 0 };
+            let answer = Answer { answered, outcome, bytes: 0, keys };
             if route.counts(place, &request, &answer, now_ns) {
                 recorder.reply(&answer, now_ns);
-                recorder.keys(&answered, self.keys(command), 0);
             }
-            if request.left == 0 && route.completed(place, request, recorder, now_ns) {
-                steps.ended(&request, recorder, now_ns);
+            if request.left == 0 {
+                let completed = route.completed(place, &mut request, recorder, now_ns);
+                steps.completed(completed, &request, recorder, now_ns);
             }
         }
         Ok(())

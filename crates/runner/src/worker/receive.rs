@@ -8,7 +8,7 @@ use workload::OnError;
 use super::Worker;
 use super::verify::Checker;
 use crate::connection::State;
-use crate::request::Answer;
+use crate::request::{Answer, Keys};
 use crate::route::Route;
 use crate::{Fatal, explain};
 
@@ -26,18 +26,20 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         let before = connection.requests.commands();
         let (mut at, mut settled_at) = (0, 0);
         let by_command = self.steps.operations.is_some();
-        let looks = self.verifies || self.keeps;
+        let looks = self.verifier.is_some() || self.keeps;
         let (mut turned_away, mut uncertain) = (false, false);
         let outcome = loop {
             let decoded = match (looks, connection.requests.oldest_mut()) {
                 (true, Some(oldest)) => {
-                    let (number, command) = (oldest.number, oldest.command);
+                    if self.keeps {
+                        self.steps.kept.expect(oldest.command, &mut connection.coming);
+                    }
                     let mut checker = Checker {
                         batch: &self.batch,
-                        number,
-                        command,
+                        given: oldest.given(&self.steps.kept),
+                        command: oldest.command,
                         comparison: &mut connection.comparison,
-                        compares: self.verifies,
+                        verifier: self.verifier.as_mut(),
                         coming: self.keeps.then_some(&mut connection.coming),
                     };
                     connection.decoder.decode_shown(&inbox[at..], &mut checker)
@@ -63,6 +65,10 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
             {
                 continue;
             }
+            if reply == Reply::Empty {
+                let command = connection.requests.oldest_mut().map_or(0, |oldest| oldest.command);
+                reply = if self.answers.misses_empty(command) { Reply::Miss } else { Reply::Done };
+            }
             if P::QUIET
                 && self.answers.may_be_missing()
                 && let Some(kept) = reply.without_text()
@@ -80,8 +86,13 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
             if (by_command || looks)
                 && let Some(oldest) = connection.requests.oldest_mut()
             {
-                if self.verifies {
-                    corrupt = connection.comparison.ended(&self.batch, oldest);
+                if let Some(verifier) = &self.verifier {
+                    let asked = || {
+                        let name = self.context.plan.sequence[oldest.command as usize].name();
+                        let request = (oldest.given(&self.steps.kept), oldest.command);
+                        verifier.asked(&self.batch, request, &name)
+                    };
+                    corrupt = connection.comparison.ended(&self.batch, asked);
                     oldest.progress.failed |= corrupt.is_some();
                 }
                 if self.keeps {
@@ -91,10 +102,11 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
                 match reply {
                     Reply::Miss => oldest.progress.missed = true,
                     Reply::Error(_) => oldest.progress.failed = true,
-                    Reply::Done | Reply::Found(_) | Reply::Push => {}
+                    Reply::Done | Reply::Empty | Reply::Found(_) | Reply::Push => {}
                 }
             }
-            let Some((answered, request)) = connection.requests.settle(now_ns, self.sequence_len)
+            let Some((answered, mut request)) =
+                connection.requests.settle(now_ns, self.sequence_len)
             else {
                 turned_away = explain::is_farewell(&reply);
                 break Err(Fatal(explain::unasked(&reply)));
@@ -121,20 +133,20 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
                         self.recorder.error(&answered, (CORRUPT, text), bytes, now_ns);
                     }
                 }
-                Reply::Done | Reply::Found(_) | Reply::Miss | Reply::Push => {
+                Reply::Done | Reply::Empty | Reply::Found(_) | Reply::Miss | Reply::Push => {
                     let outcome = if reply == Reply::Miss { Outcome::Miss } else { Outcome::Ok };
-                    let answer = Answer { answered, outcome, bytes };
+                    let found = if let Reply::Found(found) = reply { found } else { 0 };
+                    let asked = self.answers.keys(answered.command);
+                    let answer = Answer { answered, outcome, bytes, keys: Keys { asked, found } };
                     if self.route.counts(place, &request, &answer, now_ns) {
                         self.recorder.reply(&answer, now_ns);
-                        let hits = if let Reply::Found(hits) = reply { hits } else { 0 };
-                        let asked = self.answers.keys(answered.command);
-                        self.recorder.keys(&answered, asked, hits);
                     }
                 }
             }
-            if request.left == 0 && self.route.completed(place, request, &mut self.recorder, now_ns)
-            {
-                self.steps.ended(&request, &mut self.recorder, now_ns);
+            if request.left == 0 {
+                let completed =
+                    self.route.completed(place, &mut request, &mut self.recorder, now_ns);
+                self.steps.completed(completed, &request, &mut self.recorder, now_ns);
             }
             if let Some(text) = refusal {
                 break Err(Fatal(explain::error_reply(&text)));

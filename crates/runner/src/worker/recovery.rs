@@ -12,7 +12,7 @@ use workload::Stop;
 use super::Worker;
 use crate::connection::State;
 use crate::reopening::Reopening;
-use crate::route::Route;
+use crate::route::{Forsaken, Route};
 use crate::{Fatal, explain};
 
 /// A deadline is noticed within this part of it.
@@ -138,11 +138,14 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         }
         self.in_flight -= u64::from(connection.requests.commands());
         let withheld = R::withheld(&mut connection.place);
-        if self.keeps {
-            let lost = connection.requests.iter();
-            lost.for_each(|request| self.steps.kept.release(request.progress));
-        }
-        let abandoned = connection.requests.abandon(overdue_ns, withheld);
+        let (route, steps) = (&mut self.route, &mut self.steps);
+        let abandoned = connection.requests.abandon(overdue_ns, withheld, |request| {
+            let Forsaken { commands, is_last } = route.forsake(request);
+            if is_last {
+                steps.forget(request.progress);
+            }
+            commands
+        });
         self.route.count_unanswered(&connection.place, abandoned.total());
         self.route.record_of(&connection.place, &mut self.recorder);
         self.recorder.abandoned(abandoned, self.engine.now_ns());

@@ -4,13 +4,30 @@
 //! value that is another is an error of its request, of a kind of its own.
 
 use measure::CORRUPT;
-use wire::{Batch, Expected, Look};
+use wire::{Batch, Expected, Given, Keys, Look, Protocol};
+use workload::Plan;
 
+use super::checked::CheckedReply;
 use super::kept::Coming;
-use crate::request::Request;
 
 /// Bytes of both sides that are quoted.
 const QUOTED: usize = 16;
+
+/// What replies are compared by, in a plan that verifies.
+#[derive(Debug)]
+pub(super) struct Verifier {
+    /// The keys of commands, in protocols whose replies name theirs.
+    keys: Keys,
+    /// A buffer for a key.
+    key: Vec<u8>,
+}
+
+impl Verifier {
+    pub(super) fn of<P: Protocol>(plan: &Plan) -> Option<Self> {
+        let verifies = P::SHOWS && (plan.verify || plan.checks.is_some());
+        verifies.then(|| Self { keys: Keys::of::<P>(plan), key: Vec::new() })
+    }
+}
 
 /// How far the reply that is coming in has been compared.
 #[derive(Debug, Default)]
@@ -22,6 +39,8 @@ pub(crate) struct Comparison {
     passed: usize,
     /// The first that was wrong.
     fault: Option<Box<Fault>>,
+    /// The same of values that tell whose they are.
+    checked: CheckedReply,
 }
 
 /// A wrong value.
@@ -43,26 +62,56 @@ enum Came {
 /// Compares the strings of the reply to a request, and has those kept that are.
 pub(super) struct Checker<'c> {
     pub(super) batch: &'c Batch,
-    /// Number of the request, and the command of the sequence.
-    pub(super) number: u64,
+    /// What the request was made from, and the command of the sequence.
+    pub(super) given: Given<'c>,
     pub(super) command: u32,
     pub(super) comparison: &'c mut Comparison,
-    /// Where nothing is compared, only this is shown.
-    pub(super) compares: bool,
+    /// Where nothing is compared, only `coming` is shown.
+    pub(super) verifier: Option<&'c mut Verifier>,
     pub(super) coming: Option<&'c mut Coming>,
 }
 
 impl Look for Checker<'_> {
+    fn marked(&mut self, command: u32) {
+        self.command = command;
+    }
+
+    /// Keys that are not there are left out of a reply, and the others come in the order in which they
+    /// were asked for.
+    fn key(&mut self, key: &[u8]) {
+        let Some(Verifier { keys, key: asked }) = &mut self.verifier else { return };
+        let command = self.command as usize;
+        let count = keys.count(command);
+        while count > 1 && self.comparison.strings < count {
+            asked.clear();
+            let at = self.comparison.strings;
+            self.batch.append_key(keys, (command, at), self.given, asked);
+            if asked == key {
+                break;
+            }
+            self.comparison.strings += 1;
+        }
+    }
+
+    fn cas(&mut self, cas: u64) {
+        if let Some(coming) = &mut self.coming {
+            coming.cas(cas);
+        }
+    }
+
     fn begin(&mut self, len: Option<u64>) {
         if let Some(coming) = &mut self.coming {
             coming.begin(len);
         }
-        if !self.compares {
+        if self.verifier.is_none() {
             return;
         }
-        let Comparison { strings, expected, passed, fault } = self.comparison;
+        if self.batch.checks() {
+            return self.comparison.checked.begin(self.batch, self.given, self.command, len);
+        }
+        let Comparison { strings, expected, passed, fault, .. } = self.comparison;
         // A null has no bytes to compare: it is a miss.
-        *expected = len.and_then(|_| self.batch.expected(self.number, self.command, *strings));
+        *expected = len.and_then(|_| self.batch.expected(self.given, self.command, *strings));
         *strings += 1;
         *passed = 0;
         if let (Some(expected), Some(len), None) = (*expected, len, &fault)
@@ -76,6 +125,9 @@ impl Look for Checker<'_> {
     fn bytes(&mut self, part: &[u8]) {
         if let Some(coming) = &mut self.coming {
             coming.bytes(part);
+        }
+        if self.verifier.is_some() && self.batch.checks() {
+            return self.comparison.checked.bytes(part);
         }
         let Comparison { expected, passed, fault, .. } = self.comparison;
         let Some(expected) = *expected else { return };
@@ -94,22 +146,28 @@ impl Look for Checker<'_> {
 impl Comparison {
     /// The reply has ended. What was wrong with it, in words for a person, if anything was.
     #[inline]
-    pub(super) fn ended<M>(&mut self, batch: &Batch, request: &Request<M>) -> Option<String> {
+    pub(super) fn ended(
+        &mut self,
+        batch: &Batch,
+        asked: impl FnOnce() -> String,
+    ) -> Option<String> {
         self.strings = 0;
         self.expected = None;
+        if let Some(field) = self.checked.ended() {
+            return Some(format!(
+                "{CORRUPT}: {}: the value of {field} is not what was written",
+                asked()
+            ));
+        }
         let fault = self.fault.take()?;
-        Some(fault.told(batch, request))
+        Some(fault.told(batch, &asked()))
     }
 }
 
 impl Fault {
     #[cold]
-    fn told<M>(&self, batch: &Batch, request: &Request<M>) -> String {
+    fn told(&self, batch: &Batch, asked: &str) -> String {
         let Self { expected, at, came } = self;
-        let mut bytes = Vec::new();
-        let command = request.command as usize;
-        batch.append(request.number, command..command + 1, &mut bytes);
-        let asked = words(&bytes);
         let quoted = |bytes: &[u8]| bytes.escape_ascii().to_string();
         let len = expected.len;
         let wrong = match came {
@@ -130,7 +188,31 @@ impl Fault {
     }
 }
 
-/// A request as it would be typed.
+impl Verifier {
+    /// A request as it would be typed, of a command of this name.
+    #[cold]
+    pub(super) fn asked(
+        &self,
+        batch: &Batch,
+        (request, command): (Given<'_>, u32),
+        name: &str,
+    ) -> String {
+        let at = command as usize;
+        let mut bytes = Vec::new();
+        if self.keys.count(at) == 0 {
+            batch.append_of(request, at..at + 1, &mut bytes);
+            return words(&bytes);
+        }
+        bytes.extend_from_slice(name.to_lowercase().as_bytes());
+        for key in 0..self.keys.count(at) {
+            bytes.push(b' ');
+            batch.append_key(&self.keys, (at, key), request, &mut bytes);
+        }
+        bytes.escape_ascii().to_string()
+    }
+}
+
+/// A request of RESP as it would be typed.
 fn words(request: &[u8]) -> String {
     let Ok(Some((wire::resp::Value::Array(words), _))) = wire::resp::Value::parse(request) else {
         return request.escape_ascii().to_string();

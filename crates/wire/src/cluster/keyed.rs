@@ -4,7 +4,9 @@ use workload::{Arg, Dataset, Piece, Slot, command, values::Lcg};
 
 use super::slot::{crc16, hashed, slot_of_request};
 use super::{SLOTS, slot_of, tag_of};
+use crate::Given;
 use crate::batch::Numbers;
+use crate::payload::Drawn;
 use crate::template::{append_decimal, write_digits};
 
 /// How to find the slot of one command for any request number.
@@ -65,9 +67,12 @@ impl KeyHash {
                     }
                     None => sample.extend_from_slice(command::placeholder(*slot).as_bytes()),
                 },
-                Piece::Field(_) | Piece::Value | Piece::Lifetime(_) | Piece::Reply { .. } => {
-                    return written();
-                }
+                Piece::Field(_)
+                | Piece::Value
+                | Piece::Lifetime(_)
+                | Piece::Derived(_)
+                | Piece::Reply { .. }
+                | Piece::Cas => return written(),
             }
         }
         let range = hashed(&sample);
@@ -86,25 +91,25 @@ impl KeyHash {
         Self::Numbered { prefix, parts, digits }
     }
 
-    /// The slot for request number `number`; `scratch` is a buffer to write in.
+    /// The slot for a request; `scratch` is a buffer to write in.
     #[inline]
     pub(crate) fn slot(
         &self,
-        number: u64,
+        request: Given<'_>,
         numbers: &Numbers,
         dataset: Option<&Dataset>,
         scratch: &mut Vec<u8>,
     ) -> u16 {
         match self {
             Self::Fixed(slot) => *slot,
-            Self::Tag => slot_of_request(number, numbers.seed),
+            Self::Tag => slot_of_request(request.number, numbers.seed),
             Self::Numbered { prefix, parts, digits } => {
                 let mut text = [0; 20];
                 let crc = parts.iter().fold(*prefix, |crc, part| match part {
                     Part::Bytes(bytes) => crc16(crc, bytes),
                     Part::Number(slot, fresh) => {
                         let text = &mut text[..(*digits).min(20)];
-                        write_digits(numbers.of(number, *slot, &mut fresh.clone()), text);
+                        write_digits(numbers.of(request, *slot, &mut fresh.clone()), text);
                         crc16(crc, text)
                     }
                 });
@@ -112,7 +117,7 @@ impl KeyHash {
             }
             Self::Written { pieces, digits, fresh } => {
                 scratch.clear();
-                write(pieces, *digits, *fresh, number, numbers, dataset, scratch);
+                write(pieces, *digits, *fresh, request, numbers, dataset, scratch);
                 slot_of(scratch)
             }
         }
@@ -123,11 +128,12 @@ fn write(
     pieces: &[Piece],
     digits: Option<usize>,
     mut fresh: u64,
-    number: u64,
+    request: Given<'_>,
     numbers: &Numbers,
     dataset: Option<&Dataset>,
     out: &mut Vec<u8>,
 ) {
+    let number = request.number;
     for piece in pieces {
         match (piece, digits) {
             (Piece::Bytes(bytes), _) => out.extend_from_slice(bytes),
@@ -136,9 +142,15 @@ fn write(
             (Piece::Field(column), _) => {
                 out.extend_from_slice(dataset.map_or(&[][..], |d| d.cell(number, *column)));
             }
-            (Piece::Value | Piece::Reply { .. }, _) => {}
+            (Piece::Value | Piece::Cas, _) => {}
+            (Piece::Reply { or }, _) => {
+                out.extend_from_slice(request.replied.value.unwrap_or(or));
+            }
             (Piece::Lifetime(lifetime), _) => {
                 append_decimal(lifetime.of(numbers.seed, number), out);
+            }
+            (Piece::Derived(derived), _) => {
+                derived.append(Drawn::default().source(derived, numbers, request), out);
             }
             (Piece::Tag, _) => {
                 out.push(b'{');
@@ -149,12 +161,12 @@ fn write(
                 out.extend_from_slice(command::placeholder(*slot).as_bytes());
             }
             (Piece::Number(slot), Some(0)) => {
-                append_decimal(numbers.of(number, *slot, &mut fresh), out);
+                append_decimal(numbers.of(request, *slot, &mut fresh), out);
             }
             (Piece::Number(slot), Some(digits)) => {
                 let start = out.len();
                 out.resize(start + digits, b'0');
-                write_digits(numbers.of(number, *slot, &mut fresh), &mut out[start..]);
+                write_digits(numbers.of(request, *slot, &mut fresh), &mut out[start..]);
             }
         }
     }

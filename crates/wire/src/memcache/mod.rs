@@ -8,12 +8,14 @@
 mod binary;
 mod fault;
 mod quiet;
+mod ring;
 pub mod stats;
 mod text;
 mod words;
 
 pub use binary::{Binary, BinaryDecoder};
 pub use quiet::number_quiet;
+pub use ring::Ring;
 pub use text::{Text, TextDecoder};
 
 /// Longest key that a server takes, in bytes.

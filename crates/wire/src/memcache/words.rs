@@ -3,6 +3,8 @@
 //! One table for all three protocols. The count of bytes of a value is not typed: it follows from the
 //! value, which is always the last word.
 
+use std::ops::Range;
+
 use workload::{Arg, CommandSpec, Piece};
 
 use super::KEY_MAX;
@@ -93,15 +95,21 @@ pub(super) fn storage(command: &CommandSpec) -> Option<usize> {
     }
 }
 
-/// The keys of a command.
-pub(super) fn keys(command: &CommandSpec) -> &[Arg] {
+/// Which words of a command are keys.
+pub(super) fn key_places(command: &CommandSpec) -> Range<usize> {
     let (from, max) = match grammar(command).map(|grammar| grammar.shape) {
         Some(Shape::Line { keys_from, keys_max }) => (keys_from, keys_max),
         Some(Shape::Storage { .. }) => (1, 1),
-        None => return &[],
+        None => return 0..0,
     };
-    let after = command.args.get(from..).unwrap_or_default();
-    &after[..after.len().min(max)]
+    let words = command.args.len();
+    let from = from.min(words);
+    from..words.min(from.saturating_add(max))
+}
+
+/// The keys of a command.
+pub(super) fn keys(command: &CommandSpec) -> &[Arg] {
+    &command.args[key_places(command)]
 }
 
 /// Whether it reads, and tells by its reply how many of its keys were there.
@@ -146,7 +154,26 @@ pub(super) fn check(command: &CommandSpec, digits: Option<usize>) -> Result<(), 
             "{shown}: noreply cannot be measured: the server is as silent about what it refuses"
         ));
     }
+    check_cas(command, &shown)?;
     keys(command).iter().try_for_each(|key| check_key(&shown, key, digits))
+}
+
+/// The token of an item is a word of `cas`, or a flag of a meta command.
+fn check_cas(command: &CommandSpec, name: &str) -> Result<(), String> {
+    for (at, arg) in command.args.iter().enumerate() {
+        let fits = match (name, &arg.pieces[..]) {
+            ("cas", [Piece::Cas]) => at == 4,
+            ("ms" | "md" | "ma", [Piece::Bytes(flag), Piece::Cas]) => at > 1 && flag == b"C",
+            (_, pieces) => !pieces.contains(&Piece::Cas),
+        };
+        if !fits {
+            return Err(format!(
+                "{name}: __cas__ is a word of cas (cas KEY FLAGS TTL __cas__ DATA), or the flag C__cas__ \
+                 of ms, md and ma"
+            ));
+        }
+    }
+    Ok(())
 }
 
 fn check_key(name: &str, key: &Arg, digits: Option<usize>) -> Result<(), String> {

@@ -232,6 +232,9 @@ impl RespDecoder {
         // Inside a reply an attribute belongs to the element after it and is none itself; a push
         // never stands there.
         let itself = u64::from(top || kind == b'|');
+        if top && elements == 0 && self.ending == Ending::Done {
+            return Ok(Some(Reply::Empty));
+        }
         self.elements = self.elements.saturating_add(elements + itself);
         if self.elements > COUNT_MAX {
             return Err(fault("more elements than any reply has", line));

@@ -1,5 +1,5 @@
 use super::*;
-use crate::pieces::decoded;
+use crate::pieces::{decoded, shown};
 use proptest::prelude::*;
 
 /// What a decoder says, owned.
@@ -14,7 +14,7 @@ enum Said {
 
 fn decode_pieces<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Said> {
     let say = |reply: Reply<'_>| match reply {
-        Reply::Done | Reply::Found(_) => Said::Done,
+        Reply::Done | Reply::Empty | Reply::Found(_) => Said::Done,
         Reply::Miss => Said::Miss,
         Reply::Error(text) => Said::Error(text.to_vec()),
         Reply::Push => Said::Push,
@@ -203,42 +203,27 @@ proptest! {
 }
 
 /// What is shown, owned: each string, `None` for a null.
-#[derive(Default)]
-struct Seen(Vec<Option<Vec<u8>>>);
-
-impl Look for Seen {
-    fn begin(&mut self, len: Option<u64>) {
-        self.0.push(len.map(|_| Vec::new()));
-    }
-
-    fn bytes(&mut self, part: &[u8]) {
-        if let Some(Some(last)) = self.0.last_mut() {
-            last.extend_from_slice(part);
-        }
-    }
-}
-
 #[test]
 fn strings_are_shown_as_they_pass_however_they_are_cut() {
     let input = b"$3\r\nabc\r\n$-1\r\n+OK\r\n>2\r\n$3\r\nmsg\r\n$1\r\nx\r\n_\r\n\
         *4\r\n$1\r\na\r\n$-1\r\n:5\r\n$0\r\n\r\n$2\r\n\r\n\r\n";
-    let text = |t: &str| Some(t.as_bytes().to_vec());
-    let expected = [text("abc"), None, None, text("a"), None, text(""), text("\r\n")];
+    let expected = ["3:abc", "null", "null", "1:a", "null", "0:", "2:\\r\\n"];
     for size in 1..=input.len() {
-        let (mut decoder, mut seen) = (RespDecoder::default(), Seen::default());
-        let (mut held, mut replies) = (Vec::new(), 0);
-        for piece in input.chunks(size) {
-            held.extend_from_slice(piece);
-            loop {
-                let step = decoder.decode_shown(&held, &mut seen).unwrap();
-                let (consumed, over) = (step.consumed, step.reply.is_none());
-                replies += usize::from(!over);
-                held.drain(..consumed);
-                if over {
-                    break;
-                }
-            }
-        }
-        assert_eq!((replies, seen.0), (7, expected.to_vec()), "pieces of {size}");
+        let (seen, replies) = shown::<RespDecoder>(input, size);
+        assert_eq!((replies, seen), (7, expected.map(String::from).to_vec()), "pieces of {size}");
+    }
+}
+
+#[test]
+fn an_empty_collection_is_told_from_one_that_is_not() {
+    for (input, reply) in [
+        (&b"*0\r\n"[..], Reply::Empty),
+        (b"%0\r\n", Reply::Empty),
+        (b"|1\r\n+ttl\r\n:3\r\n~0\r\n", Reply::Empty),
+        (b"*1\r\n*0\r\n", Reply::Done),
+        (b"*-1\r\n", Reply::Miss),
+    ] {
+        let mut decoder = RespDecoder::default();
+        assert_eq!(decoder.decode(input).unwrap().reply, Some(reply), "{}", input.escape_ascii());
     }
 }

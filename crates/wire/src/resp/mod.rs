@@ -28,6 +28,11 @@ impl Protocol for Resp {
     fn compile(command: &CommandSpec, digits: Option<usize>) -> Template {
         encode::compile(command, digits)
     }
+
+    /// There is no empty collection in Redis: who asks for a whole one finds none.
+    fn empty_is_miss(command: &CommandSpec) -> bool {
+        matches!(&*command.name(), "HGETALL" | "HKEYS" | "HVALS" | "SMEMBERS")
+    }
 }
 
 /// What errors call the protocol.

@@ -1,7 +1,7 @@
 //! The newest keys are the hottest: Zipf's law over the age of a key.
 
-use super::KeyDraw;
 use super::zipf::{Shape, shape};
+use super::{KeyDraw, Source};
 
 /// Keys are inserted in order, and nothing tells a draw which are there but its caller.
 #[derive(Debug, Clone, Copy)]
@@ -24,8 +24,8 @@ impl KeyDraw for Latest {
         present - 1 - self.shape.rank_of(seed, index, present)
     }
 
-    fn needs_inserts(&self) -> bool {
-        true
+    fn source(&self) -> Source {
+        Source::Present
     }
 }
 

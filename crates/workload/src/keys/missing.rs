@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::KeyDraw;
+use super::{KeyDraw, Source};
 use crate::random;
 
 /// The share of draws in the range, in millionths.
@@ -62,8 +62,8 @@ impl KeyDraw for Missing {
         self.placed(seed, index, self.keys.draw_present(seed, index, present))
     }
 
-    fn needs_inserts(&self) -> bool {
-        self.keys.needs_inserts()
+    fn source(&self) -> Source {
+        self.keys.source()
     }
 }
 

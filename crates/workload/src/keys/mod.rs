@@ -10,6 +10,8 @@
 mod exponential;
 mod gaussian;
 mod hotspot;
+mod insert;
+mod inserts;
 mod latest;
 mod missing;
 mod numbered;
@@ -20,11 +22,14 @@ mod shape;
 mod space;
 mod trace;
 mod uniform;
+mod ycsb;
 mod zipf;
 
+pub use inserts::Inserts;
 pub use numbered::{DrawnBy, Numbered, slice_of};
 pub use space::{KeyDist, KeySpace};
 pub use uniform::Uniform;
+pub(crate) use ycsb::Zipfian;
 
 use crate::parameters::{Row, row};
 
@@ -40,10 +45,21 @@ pub trait KeyDraw: Send + Sync {
         self.draw(seed, index)
     }
 
-    /// Whether only [`draw_present`](Self::draw_present) draws what the distribution promises.
-    fn needs_inserts(&self) -> bool {
-        false
+    /// What its keys depend on.
+    fn source(&self) -> Source {
+        Source::Number
     }
+}
+
+/// What the keys of a distribution depend on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// The number of the draw: [`KeyDraw::draw`] draws them.
+    Number,
+    /// The number of the draw, and which keys a run has inserted: [`KeyDraw::draw_present`] does.
+    Present,
+    /// Which keys a run has begun to insert: [`Inserts::begin`] gives them.
+    Next,
 }
 
 /// Sets up draws from `0..range`, which has at least one key: in the same time and memory whatever the
@@ -60,6 +76,8 @@ pub const KEY_DRAWS: &[Row<Make>] = &[
     row("gaussian", "gaussian[:MEAN,SD]", "gaussian:50,10", gaussian::read),
     row("exponential", "exponential[:PERCENTILE/SHARE]", "exponential:95/85.7", exponential::read),
     row("latest", "latest[:S]", "latest:0.99", latest::read),
+    row("ycsb", "ycsb[:GENERATOR[,START,COUNT[,…]]]", "ycsb:zipfian,0,1000", ycsb::read),
+    row("insert", "insert", "insert", insert::read),
     row("file", "file:PATH[#COLUMN]", "file:keys.csv#id", trace::read),
 ];
 

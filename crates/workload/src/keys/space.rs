@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::missing::{Hits, Missing};
 use super::numbered::Numbered;
 use super::trace::Trace;
-use super::{KEY_DRAWS, KeyDraw, Make};
+use super::{KEY_DRAWS, KeyDraw, Make, Source};
 use crate::in_full::is_in_full;
 use crate::parameters;
 
@@ -39,6 +39,12 @@ impl KeySpace {
     #[must_use]
     pub fn draws(&self) -> Box<dyn KeyDraw> {
         self.draw.over(self.range.unwrap_or(0).max(1))
+    }
+
+    /// What its keys depend on.
+    #[must_use]
+    pub fn source(&self) -> Source {
+        self.draws().source()
     }
 
     /// Digits that hold every key: 12, or more for ranges beyond 10^12. 0 where each number is written
@@ -74,6 +80,9 @@ impl KeyDist {
     /// All keys in order.
     pub const SEQUENTIAL: Self = Self::named("sequential");
 
+    /// Keys that nothing has written yet, one after another.
+    pub const INSERT: Self = Self::named("insert");
+
     const fn named(name: &'static str) -> Self {
         Self { text: Cow::Borrowed(name), trace: None, hits: None }
     }
@@ -106,6 +115,12 @@ impl KeyDist {
     /// The share is none.
     pub fn with_hits(self, share: &str) -> Result<Self, String> {
         Ok(Self { hits: Some(share.parse()?), ..self })
+    }
+
+    /// Whether a share of the draws is of keys beyond the range.
+    #[must_use]
+    pub fn may_miss(&self) -> bool {
+        self.hits.is_some()
     }
 
     /// The file, and the name of its column if one is given, that keys are read from.

@@ -4,10 +4,10 @@ use super::{Operation, Pick, Plan, PlanError, PlanParts, Share, Span, Stop, When
 use std::ops::Range;
 
 use crate::{
-    CommandSpec, DrawnBy, KeyDist, KeySpace, Pace, Piece, Schedule, Shard, SizeBy, verify,
+    CommandSpec, DrawnBy, Endpoint, KeyDist, KeySpace, Pace, Piece, Schedule, Shard, SizeBy, verify,
 };
 
-fn refuse(ok: bool, message: impl FnOnce() -> String) -> Result<(), PlanError> {
+pub(super) fn refuse(ok: bool, message: impl FnOnce() -> String) -> Result<(), PlanError> {
     if ok { Ok(()) } else { Err(PlanError(message())) }
 }
 
@@ -43,7 +43,7 @@ impl PlanParts {
                     .to_owned()
             })?;
             // There the load of a node is on whichever connection has room.
-            refuse(self.target.cluster.is_none(), || {
+            refuse(!self.target.is_by_key(), || {
                 "connections that join the load step by step are those of one server".to_owned()
             })?;
         }
@@ -58,6 +58,8 @@ impl PlanParts {
                 )
             })?,
         }
+        let limit = self.at_most_ns.is_none_or(|ns| (1..=limits::DURATION_NS_MAX).contains(&ns));
+        refuse(limit, || "a limit of more than 0 seconds and at most 366 days is possible".into())?;
         refuse(self.warmup_ns <= limits::DURATION_NS_MAX, || {
             format!("--warmup {}: at most 366 days are possible", self.warmup_ns as f64 / 1e9)
         })?;
@@ -77,8 +79,10 @@ impl PlanParts {
         refuse(self.sequence.len() <= limits::SEQUENCE_MAX, || {
             format!("a sequence holds at most {} commands, repeats included", limits::SEQUENCE_MAX)
         })?;
+        self.check_ring()?;
         self.check_mix()?;
         self.key_spaces().try_for_each(|(_, keys)| check_keys(keys))?;
+        self.check_inserts()?;
         self.check_shard()?;
         self.check_batch_bytes()?;
         self.check_fields()?;
@@ -129,6 +133,29 @@ impl PlanParts {
         })
     }
 
+    fn check_ring(&self) -> Result<(), PlanError> {
+        let Some((servers, _)) = self.target.ring() else { return Ok(()) };
+        let most = limits::SERVERS_MAX;
+        refuse((2..=most).contains(&servers.len()), || {
+            format!(
+                "-h: between 2 and {most} servers share out keys, and these are {}",
+                servers.len()
+            )
+        })?;
+        let places = |server: &Endpoint| matches!(server, Endpoint::Tcp { .. } | Endpoint::Unix(_));
+        let twice = servers.iter().enumerate().find(|(at, server)| servers[..*at].contains(server));
+        refuse(servers.iter().all(places), || {
+            "-h: servers that share out keys are hosts and unix sockets".to_owned()
+        })?;
+        refuse(twice.is_none(), || {
+            format!("-h: {} is named twice", twice.map_or(String::new(), |(_, s)| s.to_string()))
+        })?;
+        refuse(self.protocol.is_memcache(), || {
+            "-h: several servers are memcached's; a cluster is found from one of its nodes, with --cluster"
+                .to_owned()
+        })
+    }
+
     fn check_mix(&self) -> Result<(), PlanError> {
         if self.share == Share::PerConnection
             && let Stop::Requests(n) = self.stop
@@ -152,6 +179,13 @@ impl PlanParts {
             })?;
             refuse(steps[0].when == When::Always, || {
                 format!("{name}: the first step has no step before it that could miss")
+            })?;
+            let each = steps.iter().filter(|step| step.when == When::ForEach).count();
+            refuse(each < 2, || format!("{name}: an operation has one list at most"))?;
+            let mut pairs = steps.windows(2);
+            let list = pairs.find(|pair| pair[1].when == When::ForEach);
+            refuse(list.is_none_or(|pair| pair[0].commands == 1), || {
+                format!("{name}: one command alone brings the list that a step is sent for each of")
             })?;
         }
         if let Pick::Spans(spans) = &mix.pick {
@@ -185,9 +219,10 @@ impl PlanParts {
         refuse(self.key_spaces().all(|(_, keys)| keys.range.is_some()), || {
             "--verify: -r says which keys there are, such as -r 1M".to_owned()
         })?;
-        let known = self.sequence.iter().any(|command| !verify::keys_asked(command).is_empty());
+        let asked = |command| verify::keys_asked(command, self.protocol);
+        let known = self.sequence.iter().flat_map(asked).any(|key| key.is_some());
         refuse(known, || {
-            let names = verify::names().collect::<Vec<_>>().join(", ");
+            let names = verify::names(self.protocol).collect::<Vec<_>>().join(", ");
             format!(
                 "--verify: no command asks for values by the number of their key; {names} do, such \
                  as: get key:__rand_int__"
@@ -207,10 +242,20 @@ impl PlanParts {
         };
         let early = firsts.into_iter().flat_map(|span| &self.sequence[span]);
         let others = self.setup.iter().chain(self.fill.iter().flatten());
+        let tokens = self.pieces().any(|piece| *piece == Piece::Cas);
+        refuse(!tokens || self.protocol.is_memcache(), || {
+            "__cas__ is the token of an item of memcached".to_owned()
+        })?;
         refuse(!early.chain(others).any(CommandSpec::names_reply), || {
-            "__reply__ is the value that an earlier step brought: it stands in a command after ;> or \
-             ;?, such as: get a ';>' set b __reply__"
-                .to_owned()
+            let names = "__reply__ is the value that an earlier step brought";
+            let (names, such_as) = match self.protocol.is_memcache() {
+                false => (names.to_owned(), "get a ';>' set b __reply__"),
+                true => (
+                    format!("{names}, and __cas__ its token"),
+                    "gets a ';>' cas a 0 0 __cas__ __data__",
+                ),
+            };
+            format!("{names}: it stands in a command after ;> or ;?, such as: {such_as}")
         })
     }
 
@@ -267,12 +312,6 @@ const LASTING: crate::Stage = crate::Stage { from_per_s: 0.0, to_per_s: 0.0, las
 
 fn check_keys(keys: &KeySpace) -> Result<(), PlanError> {
     let KeySpace { range, draw, numbered } = keys;
-    refuse(!keys.draws().needs_inserts(), || {
-        format!(
-            "--key-dist {draw}: it draws the newest of the keys that a run inserts, and no \
-             command tells which these are yet; zipf has its hottest key at the other end"
-        )
-    })?;
     let held = range.unwrap_or(0).max(1);
     refuse(numbered.first.checked_add(held).is_some(), || {
         format!("{held} keys from number {} on are more than can be counted", numbered.first)

@@ -4,13 +4,14 @@ use std::ops::Range;
 
 use super::{Mix, OnError, PlanParts, Share, Stop, Window};
 use crate::keys::{DrawnBy, Numbered};
-use crate::{Arg, CommandSpec, KeyDist, KeySpace, Pace, Piece, Slot};
+use crate::{Arg, CommandSpec, KeyDist, KeySpace, Pace, Piece, ProtocolKind, Shard, Slot};
 
 /// Which arguments of a command are keys of strings that it reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Keys {
     First,
-    Each,
+    /// From this one on.
+    From(usize),
 }
 
 /// Commands that read strings.
@@ -21,10 +22,30 @@ const STRINGS: [(&str, Keys); 9] = [
     ("GETRANGE", Keys::First),
     ("SUBSTR", Keys::First),
     ("STRLEN", Keys::First),
-    ("MGET", Keys::Each),
-    ("EXISTS", Keys::Each),
+    ("MGET", Keys::From(1)),
+    ("EXISTS", Keys::From(1)),
     ("TTL", Keys::First),
 ];
+
+/// Commands of memcached for which an item, whatever it holds, must be there.
+const ITEMS: [(&str, Keys); 13] = [
+    ("GET", Keys::From(1)),
+    ("GETS", Keys::From(1)),
+    ("GETK", Keys::First),
+    ("MG", Keys::First),
+    ("GAT", Keys::From(2)),
+    ("GATS", Keys::From(2)),
+    ("TOUCH", Keys::First),
+    ("DELETE", Keys::First),
+    ("MD", Keys::First),
+    ("REPLACE", Keys::First),
+    ("APPEND", Keys::First),
+    ("PREPEND", Keys::First),
+    ("CAS", Keys::First),
+];
+
+/// Those of them that change nothing.
+const ITEMS_READ: [&str; 4] = ["GET", "GETS", "GETK", "MG"];
 
 /// Requests of a fill that a connection has in flight.
 const DEPTH: u32 = 16;
@@ -48,45 +69,82 @@ impl PlanParts {
         let mut fill = Fill::default();
         let Some(with) = &self.fill else { return fill };
         for (span, keys) in self.key_spaces() {
-            let numbered = Numbered { by: DrawnBy::Request, ..keys.numbered };
-            let keys = KeySpace { range: keys.range, draw: KeyDist::SEQUENTIAL, numbered };
+            let keys = each_once(keys, keys.range);
             if !with.is_empty() {
                 fill.add(self.filled(with.iter().map(with_one_key).collect(), keys));
                 continue;
             }
             for command in &self.sequence[span] {
-                match read_keys(command) {
+                match read_keys(command, self.protocol) {
                     Some(args) => {
                         for arg in &command.args[args] {
                             let set = self.set(with_key(arg));
                             fill.add(self.filled(vec![set], keys.clone()));
                         }
                     }
-                    None if has_number(command) => fill.untold.push(command.name()),
+                    None if has_number(command) && !self.writes(command) => {
+                        fill.untold.push(command.name())
+                    }
                     None => {}
                 }
             }
         }
-        fill.untold.retain(|name| !WRITES.contains(&name.as_str()));
         fill.untold.dedup();
         fill
+    }
+
+    /// What prepares a server for the plan, by commands that are sent for every key, or once if they
+    /// name no key by number: all of them, whatever share of the plan is ours.
+    #[must_use]
+    pub fn prepared_by(&self) -> Vec<Self> {
+        let of = |command: &CommandSpec| {
+            let range = self.keys.range.filter(|_| has_number(command));
+            let keys = each_once(&self.keys, range);
+            Self { shard: Shard::WHOLE, ..self.filled(vec![with_one_key(command)], keys) }
+        };
+        self.setup.iter().map(of).collect()
+    }
+
+    /// Whether a command needs nothing to be there.
+    fn writes(&self, command: &CommandSpec) -> bool {
+        let name = command.name();
+        match self.protocol.is_memcache() {
+            true => ["SET", "ADD", "MS"].contains(&name.as_str()),
+            false => WRITES.contains(&name.as_str()),
+        }
     }
 
     /// A `SET` of that key, as the plan itself would write it.
     fn set(&self, key: Arg) -> CommandSpec {
         let own = self.sequence.iter().find(|command| command.name() == "SET");
-        let value = match own.and_then(|set| set.args.get(2)) {
-            Some(value) => value.clone(),
+        if self.protocol.is_memcache() {
+            return self.stored(own, key);
+        }
+        let value = own.and_then(|set| set.args.get(2)).cloned();
+        let options = own.map_or(&[][..], |set| set.args.get(3..).unwrap_or(&[]));
+        let mut args = vec![Arg::literal(b"SET"), key, self.value(value)];
+        args.extend(options.iter().cloned());
+        CommandSpec { args, inline: false }
+    }
+
+    /// A `set` of memcached: flags and a lifetime stand before the value.
+    fn stored(&self, own: Option<&CommandSpec>, key: Arg) -> CommandSpec {
+        let word = |at: usize| own.and_then(|set| set.args.get(at)).cloned();
+        let number = |at: usize| word(at).unwrap_or_else(|| Arg::literal(b"0"));
+        let args = vec![Arg::literal(b"set"), key, number(2), number(3), self.value(word(4))];
+        CommandSpec { args, inline: false }
+    }
+
+    /// This value, or one as values of the plan are.
+    fn value(&self, own: Option<Arg>) -> Arg {
+        match own {
+            Some(value) => value,
             None if self.values.is_some() => Arg { pieces: vec![Piece::Value] },
             None => {
                 let len = u32::try_from(self.payload_bytes).unwrap_or(u32::MAX).max(1);
                 Arg { pieces: vec![Piece::Fill { len, skip: 0 }] }
             }
-        };
-        let options = own.map_or(&[][..], |set| set.args.get(3..).unwrap_or(&[]));
-        let mut args = vec![Arg::literal(b"SET"), key, value];
-        args.extend(options.iter().cloned());
-        CommandSpec { args, inline: false }
+        }
     }
 
     /// A plan that sends these commands once for each key, as fast as it can.
@@ -106,6 +164,9 @@ impl PlanParts {
             verify: false,
             on_error: OnError::Stop,
             first_byte: false,
+            apart: false,
+            at_most_ns: None,
+            checks: None,
             ..self.clone()
         };
         let bytes = (parts.batch_bytes() / u64::from(parts.fleet.pipeline_depth)).max(1);
@@ -119,9 +180,7 @@ impl PlanParts {
 impl Fill {
     /// Keys of the same form are written once.
     fn add(&mut self, parts: PlanParts) {
-        let same = |known: &PlanParts| {
-            known.sequence == parts.sequence && known.keys.range == parts.keys.range
-        };
+        let same = |known: &PlanParts| known.sequence == parts.sequence && known.keys == parts.keys;
         if !self.parts.iter().any(same) {
             self.parts.push(parts);
         }
@@ -188,10 +247,13 @@ const OTHERS: [&str; 24] = [
 ];
 
 impl CommandSpec {
-    /// Whether it reads a key and changes nothing.
+    /// Whether it reads a key and changes nothing, as a command of that protocol.
     #[must_use]
-    pub fn reads(&self) -> bool {
+    pub fn reads(&self, protocol: ProtocolKind) -> bool {
         let name = self.name();
+        if protocol.is_memcache() {
+            return ITEMS_READ.contains(&name.as_str());
+        }
         let changes = name == "GETDEL" || name == "GETEX";
         let known = STRINGS.iter().any(|(known, _)| *known == name) || OTHERS.contains(&&*name);
         known && !changes
@@ -199,13 +261,21 @@ impl CommandSpec {
 }
 
 /// The arguments that are keys of strings which a command reads.
-fn read_keys(command: &CommandSpec) -> Option<Range<usize>> {
+fn read_keys(command: &CommandSpec, protocol: ProtocolKind) -> Option<Range<usize>> {
     let name = command.name();
-    let (_, keys) = STRINGS.iter().find(|(known, _)| *known == name)?;
-    match keys {
-        Keys::First => (command.args.len() > 1).then_some(1..2),
-        Keys::Each => Some(1..command.args.len()),
+    let read = if protocol.is_memcache() { &ITEMS[..] } else { &STRINGS };
+    let (_, keys) = read.iter().find(|(known, _)| *known == name)?;
+    let words = command.args.len();
+    match *keys {
+        Keys::First => (words > 1).then_some(1..2),
+        Keys::From(first) => Some(first.min(words)..words),
     }
+}
+
+/// So many of these keys, in order.
+fn each_once(keys: &KeySpace, range: Option<u64>) -> KeySpace {
+    let numbered = Numbered { by: DrawnBy::Request, ..keys.numbered };
+    KeySpace { range, draw: KeyDist::SEQUENTIAL, numbered }
 }
 
 fn has_number(command: &CommandSpec) -> bool {
@@ -268,5 +338,27 @@ mod tests {
         assert_eq!((untold.parts.len(), &untold.untold[..]), (0, &["HGETALL".to_owned()][..]));
         let told = fill(&["HGETALL h:__key__"], &["HSET h:__rand_int__ a 1", "HSET h:__key__ b 2"]);
         assert_eq!(written(&told), [("h:".to_owned(), 100)]);
+    }
+
+    #[test]
+    fn what_memcached_must_have_is_set_with_flags_and_a_lifetime() {
+        let fill = |lines: &[&str]| {
+            let sequence =
+                lines.iter().map(|line| CommandSpec::parse(line.split(' '))).collect::<Vec<_>>();
+            let keys = KeySpace::of(Some(50), KeyDist::UNIFORM);
+            let protocol = ProtocolKind::MemcacheText;
+            PlanParts { sequence, keys, protocol, fill: Some(Vec::new()), ..parts() }.filled_by()
+        };
+        let words = |fill: &Fill| -> Vec<Vec<u8>> {
+            let args = &fill.parts[0].sequence[0].args;
+            args.iter().filter_map(Arg::fixed_bytes).collect()
+        };
+        let read = fill(&["gat 60 a:__rand_int__ b:__rand_int__", "mg a:__key__ v"]);
+        assert_eq!(written(&read), [("a:".to_owned(), 50), ("b:".to_owned(), 50)]);
+        assert_eq!(words(&read), [&b"set"[..], b"0", b"0", b"VXK"]);
+        let own = fill(&["get a:__key__", "set a:__key__ 5 60 v"]);
+        assert_eq!(words(&own), [&b"set"[..], b"5", b"60", b"v"]);
+        let untold = fill(&["incr n:__key__ 1", "set k:__key__ 0 0 v"]);
+        assert_eq!((untold.parts.len(), &untold.untold[..]), (0, &["INCR".to_owned()][..]));
     }
 }

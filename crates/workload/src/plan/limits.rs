@@ -27,3 +27,6 @@ pub const SHARDS_MAX: u32 = 10_000;
 pub const TIMEOUT_NS_MIN: u64 = 1_000_000;
 /// Longest: an hour.
 pub const TIMEOUT_NS_MAX: u64 = 3600 * 1_000_000_000;
+
+/// Most servers that share out keys.
+pub const SERVERS_MAX: usize = 1_000;

@@ -54,6 +54,8 @@ pub enum When {
     Always,
     /// If one of them is a miss. If not, the step after it is looked at.
     OnMiss,
+    /// Once for each string of the list that the only command before brought, one after another.
+    ForEach,
 }
 
 /// Which operation is next.
@@ -96,7 +98,25 @@ impl Share {
     }
 }
 
+/// What of a reply is kept for later steps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keeps {
+    /// Nothing.
+    Nothing,
+    /// The first string.
+    First,
+    /// Every string.
+    Each,
+}
+
 impl Operation {
+    /// Which of its commands brings the list that a step is sent for each string of, if there is one.
+    fn list(&self) -> Option<usize> {
+        let each = self.steps.iter().position(|step| step.when == When::ForEach)?;
+        let before: usize = self.steps[..each].iter().map(|step| step.commands as usize).sum();
+        before.checked_sub(1)
+    }
+
     /// How many commands it has, in all steps.
     #[must_use]
     pub fn commands(&self) -> usize {
@@ -147,17 +167,21 @@ impl PlanParts {
 }
 
 impl Plan {
-    /// For each command of the sequence, whether a later step has the value of its reply in it. Empty
+    /// For each command of the sequence, whether a later step has something of its reply in it. Empty
     /// if none has.
     #[must_use]
-    pub fn replies_kept(&self) -> Vec<bool> {
+    pub fn replies_kept(&self) -> Vec<Keeps> {
         if !self.sequence.iter().any(CommandSpec::names_reply) {
             return Vec::new();
         }
-        let mut kept = vec![false; self.sequence.len()];
-        for (_, span) in self.mix.iter().flat_map(Mix::spans) {
+        let mut kept = vec![Keeps::Nothing; self.sequence.len()];
+        for (operation, span) in self.mix.iter().flat_map(Mix::spans) {
+            if let Some(list) = operation.list() {
+                kept[span.start + list] = Keeps::Each;
+                continue;
+            }
             let last = span.clone().rev().find(|at| self.sequence[*at].names_reply());
-            kept[span.start..last.unwrap_or(span.start)].fill(true);
+            kept[span.start..last.unwrap_or(span.start)].fill(Keeps::First);
         }
         kept
     }
@@ -197,6 +221,15 @@ impl Plan {
             steps,
         })
     }
+}
+
+/// What the replies to a step were.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Came {
+    /// One of them said that there was nothing.
+    pub missed: bool,
+    /// A string is kept.
+    pub strings: bool,
 }
 
 /// The stream that operations are picked by, after those of the numbers in commands.
@@ -244,14 +277,32 @@ impl Operations {
         self.steps[self.operations[operation as usize] as usize].0.clone()
     }
 
+    /// The commands of step number `step` of an operation, if it is sent for each string of a list.
+    #[inline]
+    #[must_use]
+    pub fn each(&self, operation: u32, step: u16) -> Option<Range<u32>> {
+        let at = self.operations[operation as usize] + u32::from(step);
+        let (commands, when) = &self.steps[at as usize];
+        (*when == When::ForEach).then(|| commands.clone())
+    }
+
     /// The step that is sent after step number `step` of an operation, and its commands; `None` if
     /// the operation has ended.
     #[inline]
     #[must_use]
-    pub fn next_step(&self, operation: u32, step: u16, missed: bool) -> Option<(u16, Range<u32>)> {
+    pub fn next_step(
+        &self,
+        operation: u32,
+        step: u16,
+        Came { missed, strings }: Came,
+    ) -> Option<(u16, Range<u32>)> {
         let [first, end] = [0, 1].map(|n| self.operations[operation as usize + n]);
         let later = first + u32::from(step) + 1..end;
-        let mut sent = later.filter(|at| missed || self.steps[*at as usize].1 == When::Always);
+        let mut sent = later.filter(|at| match self.steps[*at as usize].1 {
+            When::Always => true,
+            When::OnMiss => missed,
+            When::ForEach => strings,
+        });
         let at = sent.next()?;
         Some(((at - first) as u16, self.steps[at as usize].0.clone()))
     }
@@ -261,7 +312,7 @@ impl Operations {
 mod tests {
     use super::super::tests::parts;
     use super::*;
-    use crate::{CommandSpec, Stop};
+    use crate::{CommandSpec, Piece, Stop};
 
     fn operation(name: &str, weight: u32, steps: &[(u32, When)]) -> Operation {
         let steps = steps.iter().map(|(commands, when)| Step { commands: *commands, when: *when });
@@ -323,19 +374,44 @@ mod tests {
         let plan = plan(operations, Pick::Drawn).build().unwrap();
         let table = plan.operations().unwrap();
         assert_eq!(table.first_step(0), 0..1);
-        assert_eq!(table.next_step(0, 0, true), None);
+        let next = |operation, step, missed| {
+            table.next_step(operation, step, Came { missed, strings: false })
+        };
+        assert_eq!(next(0, 0, true), None);
         assert_eq!(table.first_step(1), 1..2);
-        assert_eq!(table.next_step(1, 0, true), Some((1, 2..3)));
-        assert_eq!(table.next_step(1, 0, false), Some((2, 3..5)));
-        assert_eq!(table.next_step(1, 1, false), Some((2, 3..5)));
-        assert_eq!(table.next_step(1, 2, true), None);
+        assert_eq!(next(1, 0, true), Some((1, 2..3)));
+        assert_eq!(next(1, 0, false), Some((2, 3..5)));
+        assert_eq!(next(1, 1, false), Some((2, 3..5)));
+        assert_eq!(next(1, 2, true), None);
         assert!(plan.counts_operations());
         assert_eq!((plan.requests_per_number(), plan.own_requests()), (1, Some(1000)));
     }
 
     #[test]
+    fn a_step_may_be_sent_for_each_string_of_a_list() {
+        let scan = [(1, When::Always), (1, When::ForEach), (1, When::Always)];
+        let mut parts =
+            plan(vec![operation("ping", 1, ONE), operation("scan", 1, &scan)], Pick::Drawn);
+        parts.sequence[2].args.push(crate::Arg { pieces: vec![Piece::Reply { or: Vec::new() }] });
+        let plan = parts.build().unwrap();
+        let table = plan.operations().unwrap();
+        let came = |strings| Came { missed: false, strings };
+        assert_eq!(table.next_step(1, 0, came(true)), Some((1, 2..3)));
+        assert_eq!(table.next_step(1, 0, came(false)), Some((2, 3..4)));
+        assert_eq!(
+            (table.each(1, 1), table.each(1, 0), table.each(1, 2)),
+            (Some(2..3), None, None)
+        );
+        use Keeps::{Each, Nothing};
+        assert_eq!(plan.replies_kept(), [Nothing, Each, Nothing, Nothing]);
+    }
+
+    #[test]
     fn what_is_no_mix_is_refused() {
-        let cases: [(Vec<Operation>, &str); 4] = [
+        let twice = [(1, When::Always), (1, When::ForEach), (1, When::ForEach)];
+        let cases: [(Vec<Operation>, &str); 6] = [
+            (vec![operation("get", 1, &[(2, When::Always), (1, When::ForEach)])], "one command"),
+            (vec![operation("get", 1, &twice)], "one list"),
             (vec![], "no operation"),
             (vec![operation("get", 0, ONE)], "weight"),
             (vec![operation("get", 1, &[])], "get: an operation has a step"),

@@ -7,6 +7,7 @@
 mod check;
 mod different;
 mod fill;
+mod inserts;
 mod joining;
 pub mod limits;
 mod mix;
@@ -20,9 +21,10 @@ use thiserror::Error;
 pub use different::Different;
 pub use fill::Fill;
 pub use joining::Joining;
-pub use mix::{Mix, Operation, Operations, Pick, Share, Span, Step, When};
+pub use mix::{Came, Keeps, Mix, Operation, Operations, Pick, Share, Span, Step, When};
 pub use numbering::Numbering;
 
+use crate::derived::CheckedValues;
 use crate::secret::{self, SecretBytes};
 use crate::{
     Budget, CommandSpec, Content, Curve, Dataset, Endpoint, KeySpace, Pace, Pacer, Piece, Schedule,
@@ -157,6 +159,9 @@ pub struct PlanParts {
     pub warmup_ns: u64,
     /// When the measured part ends.
     pub stop: Stop,
+    /// Nanoseconds after which a measured part of so many requests ends in any case; none for no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_most_ns: Option<u64>,
     /// Commands sent once on a connection of their own before the test, such as the
     /// `FUNCTION LOAD` that `FCALL` needs. Not measured.
     pub setup: Vec<CommandSpec>,
@@ -183,6 +188,9 @@ pub struct PlanParts {
     /// Whether values that come back are compared with what was written.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub verify: bool,
+    /// How values tell whose they are, if they do: what comes back is compared with that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checks: Option<CheckedValues>,
     /// The size in bytes that the classic report calls payload; the mean, where sizes differ.
     pub payload_bytes: u64,
     /// What an error reply does.
@@ -198,6 +206,9 @@ pub struct PlanParts {
     pub precision: u8,
     /// Whether the latency to the first byte of a pipeline's replies is recorded too.
     pub first_byte: bool,
+    /// Whether latencies of misses and errors are kept apart from those of what succeeded.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub apart: bool,
     /// Where all randomness of the test comes from.
     pub seed: u64,
     /// Which share of all this is ours. The other fields are those of the whole.
@@ -345,8 +356,8 @@ impl Plan {
         if self.share == Share::OneBudget {
             return one(given).shard(self.shard, self.keys.range.unwrap_or(1));
         }
-        // On a cluster no connection has a place of its own.
-        if self.target.cluster.is_some() {
+        // Where keys decide, no connection has a place of its own.
+        if self.target.is_by_key() {
             let all = given.map(|each| each.saturating_mul(connections));
             return one(all).shard(self.shard, self.keys.range.unwrap_or(1));
         }
@@ -398,6 +409,7 @@ pub(crate) mod tests {
             pace: Pace::Closed,
             warmup_ns: 0,
             stop: Stop::Requests(1000),
+            at_most_ns: None,
             setup: Vec::new(),
             sequence: vec![CommandSpec::from_words(["PING"])],
             mix: None,
@@ -407,12 +419,14 @@ pub(crate) mod tests {
             values: None,
             fill: None,
             verify: false,
+            checks: None,
             payload_bytes: 3,
             on_error: OnError::Stop,
             reconnect: false,
             timeout_ns: None,
             precision: 3,
             first_byte: false,
+            apart: false,
             seed: 1,
             shard: Shard::WHOLE,
         }
@@ -431,7 +445,7 @@ pub(crate) mod tests {
 
     #[test]
     fn each_bound_is_checked_and_named() {
-        let cases: [(Change, &str); 16] = [
+        let cases: [(Change, &str); 17] = [
             (|p| p.fleet.connections = 0, "-c 0"),
             (|p| p.fleet.connections = limits::CONNECTIONS_MAX + 1, "-c 1000001"),
             (|p| p.fleet.pipeline_depth = limits::PIPELINE_MAX + 1, "-P 1000001"),
@@ -445,7 +459,8 @@ pub(crate) mod tests {
             (|p| (p.shard, p.stop) = (Shard { index: 1, of: 9 }, Stop::Requests(8)), "-n is"),
             (|p| p.timeout_ns = Some(limits::TIMEOUT_NS_MIN - 1), "--timeout"),
             (|p| p.sequence.clear(), "no command"),
-            (|p| p.keys.draw = "latest".parse().unwrap(), "--key-dist latest"),
+            (|p| p.keys.draw = "latest".parse().unwrap(), "no operation inserts any"),
+            (|p| p.keys.draw = "insert".parse().unwrap(), "no operation inserts any"),
             (|p| p.keys.draw = trace(), "-r 1 ends"),
             (|p| p.sequence[0].args.push(Arg { pieces: vec![Piece::Field(0)] }), "--dataset"),
         ];

@@ -13,6 +13,7 @@ mod normal;
 mod pareto;
 mod table;
 mod uniform;
+mod zipf;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -41,6 +42,7 @@ pub const SIZE_DRAWS: &[Row<Make>] = &[
     row("sizes", "sizes:SIZE=WEIGHT,…", "sizes:32=50,1k=30,16k=20", table::read),
     row("lognormal", "lognormal:MEDIAN,SIGMA[,MIN..MAX]", "lognormal:1k,1.2", lognormal::read),
     row("pareto", "pareto:SCALE,SHAPE[,MIN..MAX]", "pareto:214,0.35,1..100k", pareto::read),
+    row("zipf", "zipf:MIN..MAX", "zipf:1..100", zipf::read),
     row("normal", "normal:MEAN,SD[,MIN..MAX]", "normal:4k,500", normal::read),
 ];
 

@@ -20,6 +20,10 @@ pub enum Content {
         /// To 1, about: what is spared by a compressor that finds repeats and spends little on them.
         ratio: f64,
     },
+    /// The printable bytes of YCSB, others in each value: six from 31 random bits.
+    Ycsb,
+    /// The same without the two that JSON escapes: as long, and an object of them is JSON as it is.
+    YcsbJson,
 }
 
 type Make = fn(Option<&str>) -> Result<Content, String>;
@@ -29,12 +33,22 @@ pub const CONTENTS: &[Row<Make>] = &[
     row("classic", "classic", "classic", |p| none(p).map(|()| Content::Classic)),
     row("same", "same", "same", |p| none(p).map(|()| Content::Same)),
     row("random", "random", "random", |p| none(p).map(|()| Content::Random)),
+    row("ycsb", "ycsb", "ycsb", |p| none(p).map(|()| Content::Ycsb)),
+    row("ycsb-json", "ycsb-json", "ycsb-json", |p| none(p).map(|()| Content::YcsbJson)),
     row("compressible", "compressible:N", "compressible:4", compressible),
 ];
 
 fn compressible(parameters: Option<&str>) -> Result<Content, String> {
     let ratio = parameters::number(parameters.unwrap_or_default(), "ratio", 1.0..=100.0)?;
     Ok(Content::Compressible { ratio })
+}
+
+impl Content {
+    /// Whether every value has bytes of its own, so that no key tells what they are.
+    #[must_use]
+    pub fn is_fresh(self) -> bool {
+        matches!(self, Self::Ycsb | Self::YcsbJson)
+    }
 }
 
 impl FromStr for Content {
@@ -53,6 +67,8 @@ impl fmt::Display for Content {
             Self::Classic => f.write_str("classic"),
             Self::Same => f.write_str("same"),
             Self::Random => f.write_str("random"),
+            Self::Ycsb => f.write_str("ycsb"),
+            Self::YcsbJson => f.write_str("ycsb-json"),
             Self::Compressible { ratio } => write!(f, "compressible:{ratio}"),
         }
     }
@@ -64,7 +80,7 @@ mod tests {
 
     #[test]
     fn contents_are_saved_as_they_are_written() {
-        for text in ["classic", "same", "random", "compressible:2.5"] {
+        for text in ["classic", "same", "random", "compressible:2.5", "ycsb", "ycsb-json"] {
             let content: Content = text.parse().unwrap();
             let saved = serde_json::to_string(&content).unwrap();
             assert_eq!(saved, format!("\"{text}\""));

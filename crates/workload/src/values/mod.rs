@@ -23,6 +23,8 @@ pub struct Values {
 
 /// The block of random bytes: fits in the caches of a core.
 const BLOCK: usize = 256 << 10;
+/// Groups of six bytes in a block of YCSB's.
+const YCSB_GROUPS: usize = BLOCK / 6;
 /// After so many bytes the classic ones repeat themselves.
 const CLASSIC_PERIOD: usize = 1 << 22;
 /// A stretch of a compressible value of which the first part is random, as fio has it.
@@ -47,6 +49,13 @@ impl Values {
                 let words = (0..BLOCK as u64 / 8).map(|n| random::draw(seed, n).to_le_bytes());
                 block.extend(words.flatten());
             }
+            Content::Ycsb | Content::YcsbJson => {
+                block.extend((0..YCSB_GROUPS as u64).flat_map(|n| ycsb(random::draw(seed, n))));
+                let escaped = block.iter_mut().filter(|byte| matches!(**byte, b'"' | b'\\'));
+                if content == Content::YcsbJson {
+                    escaped.for_each(|byte| *byte = b'_');
+                }
+            }
         }
         Self { content, seed, block }
     }
@@ -54,8 +63,27 @@ impl Values {
     /// Appends the value of `len` bytes that `key` has in this version.
     pub fn append(&self, key: u64, version: u64, len: usize, out: &mut Vec<u8>) {
         let start = out.len();
-        out.resize(start + len, FILLER);
-        self.write(key, version, len, 0, &mut out[start..]);
+        // Nearly always the bytes stand in the block in one piece.
+        let piece = match self.content {
+            Content::Classic => self.block.get(..len),
+            Content::Random => {
+                let place = self.place(key, version);
+                self.block.get(place..place + len)
+            }
+            Content::Ycsb | Content::YcsbJson => {
+                let place = self.ycsb_place(key, version);
+                self.block.get(place..place + len)
+            }
+            Content::Same | Content::Compressible { .. } => None,
+        };
+        let Some(piece) = piece else {
+            out.resize(start + len, FILLER);
+            return self.write(key, version, len, 0, &mut out[start..]);
+        };
+        out.extend_from_slice(piece);
+        if self.content == Content::Random {
+            self.stamp(key, version, 0, &mut out[start..]);
+        }
     }
 
     /// The place of the first byte that is not that of the value, in a part of it that begins at `from`.
@@ -88,7 +116,8 @@ impl Values {
     #[must_use]
     pub fn version(&self, key: u64, first: [u8; 8]) -> Option<u64> {
         let alike = matches!(self.content, Content::Classic | Content::Same);
-        (!alike).then(|| u64::from_le_bytes(first) ^ self.mask(key))
+        let tells = !alike && !self.content.is_fresh();
+        tells.then(|| u64::from_le_bytes(first) ^ self.mask(key))
     }
 
     /// Writes the bytes of a value from `from` on.
@@ -97,6 +126,9 @@ impl Values {
         match self.content {
             Content::Classic => self.copy(0, all, out),
             Content::Same => out.fill(FILLER),
+            Content::Ycsb | Content::YcsbJson => {
+                self.copy(self.ycsb_place(key, version), all, out);
+            }
             Content::Random => {
                 self.copy(self.place(key, version), all, out);
                 self.stamp(key, version, from, out);
@@ -128,7 +160,7 @@ impl Values {
             let step = out.len().min(self.block.len() - start);
             let (now, later) = out.split_at_mut(step);
             now.copy_from_slice(&self.block[start..start + step]);
-            if lap > 0 && self.content != Content::Classic {
+            if lap > 0 && self.content != Content::Classic && !self.content.is_fresh() {
                 // No lap repeats another, or large values would compress.
                 let word = random::draw(!self.seed, lap as u64).to_le_bytes();
                 let byte = |n: usize| word[(start + n) % word.len()];
@@ -144,8 +176,12 @@ impl Values {
             return;
         }
         let words = [version ^ self.mask(key), self.hash(key, version)];
-        let stamp = words.iter().flat_map(|word| word.to_le_bytes()).skip(from);
-        out.iter_mut().zip(stamp).for_each(|(byte, stamped)| *byte = stamped);
+        let mut stamp = [0; STAMP];
+        for (bytes, word) in stamp.chunks_exact_mut(8).zip(words) {
+            bytes.copy_from_slice(&word.to_le_bytes());
+        }
+        let len = (STAMP - from).min(out.len());
+        out[..len].copy_from_slice(&stamp[from..from + len]);
     }
 
     fn place(&self, key: u64, version: u64) -> usize {
@@ -157,9 +193,20 @@ impl Values {
         random::draw(!self.seed, key)
     }
 
+    /// Where a group of six begins.
+    fn ycsb_place(&self, key: u64, version: u64) -> usize {
+        random::within(self.hash(key, version), YCSB_GROUPS as u64) as usize * 6
+    }
+
     fn hash(&self, key: u64, version: u64) -> u64 {
         random::draw(self.mask(key), version)
     }
+}
+
+/// Six bytes as YCSB makes them of a random number.
+fn ycsb(bits: u64) -> [u8; 6] {
+    let part = |shift: u32, mask: u64| ((bits >> shift & mask) + 32) as u8;
+    [part(0, 31), part(5, 63), part(10, 95), part(15, 31), part(20, 63), part(25, 95)]
 }
 
 #[cfg(test)]
@@ -220,6 +267,17 @@ mod tests {
             assert!(seen.insert(value(&Values::new(content, 8, 100), 0, 0, 40)));
         }
         assert_eq!(Values::new(Content::Classic, 7, 100).version(1, *b"VXKeHogK"), None);
+    }
+
+    #[test]
+    fn bytes_of_ycsb_are_printable_in_its_pattern() {
+        let values = Values::new(Content::Ycsb, 7, 100);
+        let bytes = value(&values, 3, 0, 600);
+        let most = [63, 95, 127];
+        assert!(bytes.iter().enumerate().all(|(n, b)| (32..=most[n % 3]).contains(b)));
+        assert_ne!(bytes[..100], value(&values, 4, 0, 100));
+        assert_eq!(ycsb(0x7FFF_FFFF), [63, 95, 127, 63, 95, 127]);
+        assert_eq!(value(&values, 3, 0, 2 * BLOCK).len(), 2 * BLOCK, "larger than a block");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! `--as keystorm`: the command line of keystorm that comes nearest, and what it leaves out.
 
-use page::runs::{command_line, unsaid};
+use page::runs::{command_line_of, unsaid};
 
 use super::fault::Fault;
 use crate::front::{Intent, Job};
@@ -12,11 +12,7 @@ pub(super) fn printed(job: &Job) -> Result<Intent, Fault> {
         for difference in unsaid(plan) {
             text += &format!("# memtier_benchmark: {difference}\n");
         }
-        let mut words = command_line(plan);
-        if job.repeats > 1 {
-            words.splice(1..1, ["--repeat".to_owned(), job.repeats.to_string()]);
-        }
-        text += &shell_words::join(words);
+        text += &command_line_of(plan, job.repeats);
         text.push('\n');
     }
     Ok(Intent::Say(text))

@@ -83,7 +83,7 @@ fn parse(args: Vec<OsString>) -> Result<Intent, Fault> {
     if options.show_config {
         job.notes.push("============== Configuration values: ==============".to_owned());
     }
-    Ok(Intent::Run(job))
+    Ok(Intent::Run(Box::new(job)))
 }
 
 /// What a URI has taken the place of contradicts nothing.

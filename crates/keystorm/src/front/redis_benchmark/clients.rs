@@ -23,7 +23,7 @@ pub(super) struct ClientOptions {
     /// it is here
     #[arg(long, value_name = "RATE", value_parser = count, conflicts_with_all = ["idle", "shard"])]
     pub(super) probe: Option<u64>,
-    /// When a client of --on is lost: `stop` the others, or `go-on` with theirs [default: stop]
+    /// When a client of --on is lost: `stop` the others, or let them `go-on` [default: stop]
     #[arg(long, value_name = "WHAT", requires = "on")]
     pub(super) on_loss: Option<OnLossArg>,
 }
@@ -50,6 +50,17 @@ impl From<OnLossArg> for OnLoss {
 }
 
 impl ClientOptions {
+    /// Whether times are those of the server's clock.
+    ///
+    /// # Errors
+    /// It has none that it tells.
+    pub(super) fn server_clock(&self, plans: &[Plan]) -> Result<bool, String> {
+        if self.clock.is_some() && plans.iter().any(|plan| plan.protocol.is_memcache()) {
+            return Err("--clock server: memcached has no command that tells the time".to_owned());
+        }
+        Ok(self.clock.is_some())
+    }
+
     /// The clients that these plans are carried out by, if they are several.
     ///
     /// # Errors

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use report::Persona;
 use workload::command_line::{TypedOperation, TypedStep, split_operations};
 use workload::{
-    Arg, CommandSpec, Credentials, Dataset, KeySpace, Mix, Operation, Pick, PlanParts, Step, When,
-    limits, secret,
+    Arg, CommandSpec, Credentials, Dataset, KeyDist, KeySpace, Mix, Operation, Pick, PlanParts,
+    ProtocolKind, Step, When, limits, secret,
 };
 
 use super::dataset;
@@ -88,15 +88,20 @@ pub(super) fn parts(
 
 /// The plan of what is given.
 pub(super) fn given(base: PlanParts, options: &Options, given: Given) -> Result<PlanParts, String> {
-    let several = given.is_mix();
-    let Given { name, operations, stepped, .. } = given;
+    let mixed = given.is_mix();
+    let Given { name, mut operations, stepped, .. } = given;
     let dataset = dataset_of(options)?;
     let values = (base.values.is_some(), base.payload_bytes as u32);
-    let mut reading = Reading::of(options, dataset.as_ref(), values);
+    let mut reading = Reading::of(options, base.protocol, dataset.as_ref(), values);
     reading.replies = stepped;
     let mut sequence = Vec::new();
     let mut sizes = Vec::new();
-    for GivenOperation { typed, places, .. } in &operations {
+    for GivenOperation { typed, places, keys, .. } in &mut operations {
+        let space = keys.as_ref().unwrap_or(&base.keys);
+        // A walk through the range inserts the keys of the range.
+        if stepped && inserts(typed)? && space.draw != KeyDist::SEQUENTIAL {
+            *keys = Some(KeySpace { draw: KeyDist::INSERT, ..space.clone() });
+        }
         let first = sequence.len();
         for words in typed.steps.iter().flat_map(|step| &step.commands) {
             let place = places.get(sequence.len() - first);
@@ -120,7 +125,9 @@ pub(super) fn given(base: PlanParts, options: &Options, given: Given) -> Result<
         name,
         payload_bytes: sum / weights.sum::<u64>().max(1),
         sequence,
-        mix: several.then(|| mix(&operations)),
+        // Keys of its own are an operation's, though there is but one.
+        mix: (mixed || operations.iter().any(|operation| operation.keys.is_some()))
+            .then(|| mix(&operations)),
         dataset: dataset.map(Arc::new),
         ..base
     })
@@ -129,6 +136,7 @@ pub(super) fn given(base: PlanParts, options: &Options, given: Given) -> Result<
 /// Turns words into commands.
 pub(super) struct Reading<'o> {
     options: &'o Options,
+    protocol: ProtocolKind,
     dataset: Option<&'o Dataset>,
     /// Whether values are drawn, or else of which length they are and how many bytes of the stream
     /// of the peers were used up.
@@ -144,24 +152,37 @@ impl<'o> Reading<'o> {
     /// `values` says whether they are drawn, and how long they are.
     pub(super) fn of(
         options: &'o Options,
+        protocol: ProtocolKind,
         dataset: Option<&'o Dataset>,
         (varies, value_len): (bool, u32),
     ) -> Self {
-        Self { options, dataset, varies, value_len, skip: 0, has_field: false, replies: true }
+        Self {
+            options,
+            protocol,
+            dataset,
+            varies,
+            value_len,
+            skip: 0,
+            has_field: false,
+            replies: true,
+        }
     }
 
     pub(super) fn command(&mut self, words: &[Vec<u8>]) -> Result<CommandSpec, String> {
         let args: Result<Vec<Arg>, String> = words.iter().map(|word| self.arg(word)).collect();
         let command = CommandSpec { args: args?, inline: false };
         Ok(match self.options.data.ttl {
-            Some(lifetime) => command.with_lifetime(lifetime),
-            None => command,
+            // memcached's commands have a word for it.
+            Some(lifetime) if !self.protocol.is_memcache() => command.with_lifetime(lifetime),
+            _ => command,
         })
     }
 
     fn arg(&mut self, word: &[u8]) -> Result<Arg, String> {
         let arg = Arg::literal(word);
-        let arg = if self.replies { arg.with_replies() } else { arg };
+        let arg = if self.replies { arg.with_replies().with_derived()? } else { arg };
+        let has_tokens = self.replies && self.protocol.is_memcache();
+        let arg = if has_tokens { arg.with_cas() } else { arg };
         let arg = if self.options.server.cluster { arg.with_tags() } else { arg };
         let arg = match self.options.data.ttl {
             Some(lifetime) => arg.with_lifetimes(lifetime),
@@ -195,6 +216,45 @@ impl<'o> Reading<'o> {
     }
 }
 
+/// How what stands for the key of an operation that inserts it begins, behind which comes `__` or how it
+/// is written.
+const INSERT_PLACEHOLDER: &str = "__insert";
+/// The same of a key that is there.
+const KEY_PLACEHOLDER: &str = "__key";
+
+/// Whether an operation inserts its key, which stands as `__key__` in it from then on.
+fn inserts(operation: &mut TypedOperation) -> Result<bool, String> {
+    let (key, insert) = (KEY_PLACEHOLDER.as_bytes(), INSERT_PLACEHOLDER.as_bytes());
+    let begins = |word: &[u8], text: &[u8]| {
+        let rest = word.strip_prefix(text);
+        rest.is_some_and(|rest| rest.starts_with(b"__") || rest.starts_with(b":"))
+    };
+    let has = |word: &[u8], text: &[u8]| (0..word.len()).any(|at| begins(&word[at..], text));
+    let mut words: Vec<&mut Vec<u8>> =
+        operation.steps.iter_mut().flat_map(|step| &mut step.commands).flatten().collect();
+    if !words.iter().any(|word| has(word, insert)) {
+        return Ok(false);
+    }
+    if words.iter().any(|word| has(word, key)) {
+        return Err(format!(
+            "{INSERT_PLACEHOLDER}__ and __key__ in one operation: an operation has one key, which it \
+             inserts or which is there; make two of them with --mix"
+        ));
+    }
+    for word in &mut words {
+        let mut rest = &word[..];
+        let mut replaced = Vec::with_capacity(rest.len());
+        while !rest.is_empty() {
+            let (part, skip) =
+                if begins(rest, insert) { (key, insert.len()) } else { (&rest[..1], 1) };
+            replaced.extend_from_slice(part);
+            rest = &rest[skip..];
+        }
+        **word = replaced;
+    }
+    Ok(true)
+}
+
 /// The operations, whose commands are those of the sequence.
 fn mix(given: &[GivenOperation]) -> Mix {
     let typed: Vec<&TypedOperation> = given.iter().map(|operation| &operation.typed).collect();
@@ -225,6 +285,7 @@ pub(super) fn operation_names(typed: &[&TypedOperation]) -> Vec<String> {
                 (0, _) => "",
                 (_, When::Always) => " ;> ",
                 (_, When::OnMiss) => " ;? ",
+                (_, When::ForEach) => " ;* ",
             };
             name += &commands.iter().map(|words| command(words)).collect::<Vec<_>>().join(" ; ");
         }

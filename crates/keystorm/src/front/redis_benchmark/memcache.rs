@@ -2,7 +2,7 @@
 //! and commands that cannot be sent.
 
 use workload::memcache_suite::{KEYS_DEFAULT, MEMCACHE_SUITE, MemcacheShape, MemcacheTest};
-use workload::{PlanParts, ProtocolKind, Stop};
+use workload::{Mix, Operation, Pick, Plan, PlanParts, ProtocolKind, Step, Stop, When};
 
 use super::options::{Options, ServerOptions};
 
@@ -21,7 +21,7 @@ pub(super) fn refuse(server: &ServerOptions, names_database: bool) -> Result<(),
         (
             "--cluster",
             server.cluster,
-            "memcached servers know nothing of each other; measure one, by -h and -p",
+            "servers know nothing of each other; -h a,b,c shares keys out among several",
         ),
         ("--rfr", server.rfr.is_some(), "memcached has no replicas"),
     ];
@@ -58,13 +58,23 @@ fn parts(base: &PlanParts, test: &MemcacheTest, shape: &MemcacheShape) -> PlanPa
         true => command.with_values(),
         false => command,
     };
+    let commands = test.commands(shape);
     PlanParts {
         name: test.title.to_owned(),
         setup: test.fill(shape).map(valued).into_iter().collect(),
-        sequence: vec![valued(test.command(shape))],
+        mix: (commands.len() > 1).then(|| in_turn(test.name, commands.len())),
+        sequence: commands.into_iter().map(valued).collect(),
         keys: test.keys(&base.keys, shape),
         ..base.clone()
     }
+}
+
+/// One operation of so many commands, each sent once the one before is answered.
+fn in_turn(name: &str, commands: usize) -> Mix {
+    let step = Step { commands: 1, when: When::Always };
+    let (weight, steps) = (1, vec![step; commands]);
+    let operation = Operation { name: name.to_owned(), weight, steps, keys: None };
+    Mix { operations: vec![operation], pick: Pick::InOrder }
 }
 
 fn chosen(
@@ -99,6 +109,12 @@ pub(super) fn complete(parts: &mut PlanParts, requests_given: bool) -> Result<()
         return Ok(());
     }
     let quiet = wire::memcache::number_quiet(&mut parts.sequence)?;
+    if quiet && parts.target.ring().is_some() {
+        return Err(
+            "flag q: of several servers each would have to be asked for what it owes; leave out q"
+                .to_owned(),
+        );
+    }
     let len = parts.requests_per_number() as u64;
     if let (true, Stop::Requests(n)) = (quiet, parts.stop)
         && n % len != 0
@@ -111,6 +127,32 @@ pub(super) fn complete(parts: &mut PlanParts, requests_given: bool) -> Result<()
             ));
         }
         parts.stop = Stop::Requests(whole);
+    }
+    Ok(())
+}
+
+/// Checks what a plan asks of several servers, if it is for such.
+///
+/// # Errors
+/// What cannot be done there, in words for the person who typed it.
+pub(super) fn check_ring(plan: &Plan, idle: bool) -> Result<(), String> {
+    if plan.target.ring().is_none() {
+        return Ok(());
+    }
+    if idle {
+        return Err("-I holds connections to one server; name one with -h".to_owned());
+    }
+    let (keys, kept) = (wire::Keys::of::<wire::memcache::Text>(plan), plan.replies_kept());
+    let mut first = 0;
+    for step in plan.mix.iter().flat_map(|mix| &mix.operations).flat_map(|o| &o.steps) {
+        let is_kept = kept.get(first).is_some_and(|kept| *kept != workload::Keeps::Nothing);
+        if is_kept && (step.commands > 1 || keys.count(first) > 1) {
+            return Err(
+                "__reply__: on several servers the step that brings it is one command of one key"
+                    .to_owned(),
+            );
+        }
+        first += step.commands as usize;
     }
     Ok(())
 }

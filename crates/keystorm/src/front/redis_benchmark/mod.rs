@@ -38,8 +38,9 @@ use target::After;
 pub(super) use options::ServerOptions;
 pub(super) use target::{Rule, protocol, target};
 pub(super) use values::{
-    count, count_in, ip, percent, port, seconds, seconds_in, signed, small_count,
+    ProtocolArg, count, count_in, ip, percent, port, seconds, seconds_in, signed, small_count,
 };
+pub(super) use verdict::place as verdict_place;
 
 /// Its options, for front ends that take them beside their own.
 pub(super) fn vocabulary() -> clap::Command {
@@ -52,6 +53,10 @@ pub(crate) struct RedisBenchmark;
 impl FrontEnd for RedisBenchmark {
     fn names(&self) -> &'static [&'static str] {
         &persona::PEERS
+    }
+
+    fn command(&self) -> Option<Command> {
+        Some(Options::command())
     }
 
     fn parse(&self, called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
@@ -69,13 +74,13 @@ impl FrontEnd for RedisBenchmark {
             let text = execute::printed_plans(&job.plans);
             return text.map(Intent::Say).map_err(|e| UsageError(e.to_string()));
         }
-        Ok(Intent::Run(job))
+        Ok(Intent::Run(Box::new(job)))
     }
 }
 
 /// A command line, read. Front ends that carry out the same runs in other ways read theirs through
 /// this, with what options they add.
-pub(super) struct Typed {
+pub(in crate::front) struct Typed {
     command: Command,
     args: Vec<OsString>,
     matches: ArgMatches,
@@ -147,6 +152,20 @@ impl Options {
     /// The server that is named.
     pub(super) fn server(&mut self) -> &mut ServerOptions {
         &mut self.server
+    }
+
+    /// A command in the place of tests, over so many keys with values of so many bytes where the
+    /// command line does not say.
+    pub(super) fn send(&mut self, words: Vec<OsString>, keys: &str, bytes: u32) {
+        (self.command, self.data.tests) = (words, None);
+        self.data.keyspace.get_or_insert_with(|| keys.to_owned());
+        self.data.data_size.get_or_insert(payload::Size::Fixed(bytes));
+    }
+
+    /// Asks nothing of what is read: for a command that only names a server, or reads nothing.
+    pub(super) fn read_nothing(&mut self) {
+        let data = &mut self.data;
+        (data.fill, data.hit_ratio, data.verify) = (false, None, false);
     }
 
     /// A load for command lines that give none.

@@ -71,8 +71,7 @@ pub(in crate::front) struct Options {
     #[arg(long = "as", value_name = "NAME", value_parser = PEERS, help_heading = "Other")]
     called: Option<String>,
 
-    /// A command to send instead of the suite; several with `;` between them, each with a repeat
-    /// count before it if you like. After `;>` stands what is sent once the replies to what is before
+    /// A command to send instead of the suite; several with `;` between them, each after a repeat count if one is wanted. After `;>` stands what is sent once the replies to what is before
     /// it are in, after `;?` what is sent only if one of them was a miss. In its arguments __rand_int__ becomes a key number (fresh each
     /// time), __key__ one key number throughout the sequence, __rand_1st__ to __rand_9th__ nine
     /// more, __data__ a value of -d bytes, and __field:name__ a cell of the --dataset
@@ -82,9 +81,14 @@ pub(in crate::front) struct Options {
 
 #[derive(Debug, clap::Args)]
 pub(in crate::front) struct ServerOptions {
-    /// Server hostname [default: 127.0.0.1]
+    /// Server hostname; several memcached servers, which share out keys: a,b:11212,c
+    /// [default: 127.0.0.1]
     #[arg(short = 'h', long, value_name = "HOST", allow_hyphen_values = true)]
     pub(in crate::front) host: Option<String>,
+    /// How several memcached servers share out keys: `ketama` or `modulo`, as libmemcached does both
+    /// [default: ketama]
+    #[arg(long, value_name = "HOW")]
+    pub(in crate::front) hash: Option<workload::RingHash>,
     /// What the server speaks: RESP, which is Redis and Valkey, or memcached's text protocol, the
     /// same with meta commands in the suite, or its binary one; -u memcache:// and --spawn=memcached
     /// say the second, too [default: resp]
@@ -98,7 +102,8 @@ pub(in crate::front) struct ServerOptions {
     #[arg(short = 's', value_name = "PATH", allow_hyphen_values = true)]
     pub(in crate::front) socket: Option<PathBuf>,
     /// Server address: redis://[[user]:password@]host[:port][/db], likewise valkey://, in TLS
-    /// rediss:// and valkeys://, or memcache:// and memcaches://, or unix:///path?db=N, or the primary that sentinels watch:
+    /// rediss:// and valkeys://, or memcache:// and memcaches:// (host[:port][,host...]), or
+    /// unix:///path?db=N, or the primary that sentinels watch:
     /// redis-sentinel://[[user:]password@]host[:26379][,host...]/NAME[/db]. Percent-encoded where
     /// needed, IPv6 in brackets
     #[arg(short = 'u', value_name = "URI", allow_hyphen_values = true)]
@@ -223,7 +228,7 @@ pub(super) struct LoadOptions {
     #[arg(long, value_name = "HOW", requires = "rps")]
     pub(super) arrivals: Option<ArrivalsArg>,
     /// Carry out share I of N, so that N processes make one run: requests, rate, connections and
-    /// keys are those of all shares together. `keystorm merge` adds up what they --json. `env` takes
+    /// keys are those of all shares together. `keystorm merge` adds up what they keep with --json. `env` takes
     /// the rank that srun or mpirun gives, `env/N` that of a Kubernetes Indexed Job
     #[arg(long, value_name = "I/N", value_parser = shard)]
     pub(super) shard: Option<workload::Shard>,
@@ -291,8 +296,7 @@ pub(super) struct DataOptions {
     #[arg(long, value_name = "DIST", allow_hyphen_values = true)]
     pub(super) key_dist: Option<KeyDist>,
     /// Bytes of a value, or how sizes are drawn: uniform:MIN..MAX, sizes:SIZE=WEIGHT,…,
-    /// lognormal:MEDIAN,SIGMA, pareto:SCALE,SHAPE or normal:MEAN,SD, the last three with
-    /// ,MIN..MAX behind if you like [default: 3]
+    /// lognormal:MEDIAN,SIGMA, pareto:SCALE,SHAPE or normal:MEAN,SD, the last three cut to ,MIN..MAX if that follows [default: 3]
     #[arg(short = 'd', value_name = "SIZE", allow_hyphen_values = true, value_parser = size)]
     pub(super) data_size: Option<Size>,
     /// Whether a size belongs to the key, which keeps it, or to the request [default: key]
@@ -306,8 +310,8 @@ pub(super) struct DataOptions {
     /// __ttl__ stands for it in other commands
     #[arg(long, value_name = "TIME")]
     pub(super) ttl: Option<Lifetime>,
-    /// Write every key that the commands read before the tests, each once with the value that it must
-    /// have, by SET or what --fill-with says
+    /// Before the tests, write every key that the commands read, once each and with the value that it
+    /// must have: by SET, or by what --fill-with says
     #[arg(long)]
     pub(super) fill: bool,
     /// The command that --fill writes a key with, where it is no string, such as
@@ -337,7 +341,7 @@ pub(super) struct DataOptions {
     /// Name of the elements that are the rows of an XML file; the elements within are their fields
     #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
     pub(super) xml_root_element: Option<String>,
-    /// Rows to read of it [default: all]
+    /// Rows of the dataset to read [default: all]
     #[arg(long, value_name = "NUM", allow_hyphen_values = true, value_parser = signed)]
     pub(super) maxdocs: Option<i64>,
     /// Functions in the library of the test function_load
@@ -488,4 +492,8 @@ Subcommands, each with a --help of its own:
   keystorm merge       runs of several clients, added up
   keystorm memtier     the command lines of memtier_benchmark, unchanged
   keystorm report      saved runs as a page with charts
-  keystorm help        this help, or with a name that subcommand's";
+  keystorm man         man pages, to print or to write into a directory
+  keystorm completions what bash, zsh or fish is told to complete all of this
+  keystorm help        this help, with a name that of a subcommand, or one of the pages
+                       applications, scripts, publishing, measuring, results, reports,
+                       comparing, workloads, lab, cluster, memcached, fleet";

@@ -7,7 +7,7 @@ pub(super) const PEERS: [&str; 2] = ["redis-benchmark", "valkey-benchmark"];
 
 /// Who goes by a name.
 pub(super) fn named(name: &str) -> Persona {
-    let peers = [Persona::Redis, Persona::Valkey];
+    let peers = [Persona::Redis, Persona::Valkey, Persona::Ycsb];
     peers.into_iter().find(|peer| peer.program() == name).unwrap_or_default()
 }
 
@@ -20,6 +20,7 @@ pub(super) fn version(persona: Persona) -> String {
         Persona::Redis => "7.0.15",
         Persona::Valkey => "9.1.0",
         Persona::Memtier => crate::front::memtier::VERSION,
+        Persona::Ycsb => "0.18.0-SNAPSHOT",
     };
     format!("{} {version}\n", persona.program())
 }

@@ -101,6 +101,7 @@ pub(super) fn job(
     reads::prepare(&mut parts, &options, suite, (varies, value_len))?;
     let plans: Result<Vec<Plan>, _> = parts.into_iter().map(PlanParts::build).collect();
     let plans = plans.map_err(|e| e.to_string())?;
+    plans.iter().try_for_each(|plan| memcache::check_ring(plan, options.load.idle))?;
     plans.iter().try_for_each(runner::check_memory)?;
     let start_at = options.load.start_at;
     start_of_one(start_at, &plans)?;
@@ -109,9 +110,21 @@ pub(super) fn job(
     if probe.is_some_and(|rate| !(1.0..=PROBE_MAX).contains(&rate)) {
         return Err(format!("--probe: between 1 and {PROBE_MAX} requests per second are possible"));
     }
-    let server_clock = options.clients.clock.is_some();
+    let server_clock = options.clients.server_clock(&plans)?;
     let several = options.clients.several(&plans)?;
-    Ok(Job { plans, action, repeats, output, notes, start_at, several, server_clock, probe })
+    let greeting = String::new();
+    Ok(Job {
+        plans,
+        action,
+        repeats,
+        output,
+        notes,
+        greeting,
+        start_at,
+        several,
+        server_clock,
+        probe,
+    })
 }
 
 /// Refuses a start that was agreed on for several tests.
@@ -188,6 +201,8 @@ fn output(options: &Options, persona: Persona, suite: bool) -> Result<Output, St
     let verdict = verdict::place(persona, results.no_verdict, environment);
     Ok(Output {
         format,
+        ycsb: None,
+        to: None,
         options: FormatOptions {
             first_byte: results.first_byte,
             suite,
@@ -288,6 +303,9 @@ fn base(
         timeout_ns: load.timeout.map(nanoseconds),
         precision: precision(results.precision),
         first_byte: results.first_byte,
+        apart: false,
+        at_most_ns: None,
+        checks: None,
         seed: match data.seed {
             Some(seed) => seed as u64,
             // The shares of a plan must draw from one stream, wherever they run.
@@ -348,14 +366,18 @@ fn precision(digits: Option<i64>) -> u8 {
 /// CPUs that the load may use beside a server on this machine, which takes one.
 fn spare_cpus(endpoint: &Endpoint) -> i64 {
     let cpus = std::thread::available_parallelism().map_or(1, |n| n.get() as i64);
-    let remote = match endpoint {
+    if is_remote(endpoint) { cpus } else { (cpus - 1).max(1) }
+}
+
+fn is_remote(endpoint: &Endpoint) -> bool {
+    match endpoint {
         Endpoint::Tcp { host, .. } => {
             host != "localhost" && !host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
         }
         Endpoint::Sentinel { .. } => true,
+        Endpoint::Ring { servers, .. } => servers.iter().all(is_remote),
         Endpoint::Unix(_) | Endpoint::Spawned { .. } => false,
-    };
-    if remote { cpus } else { (cpus - 1).max(1) }
+    }
 }
 
 /// What is beyond the limits of a plan is refused there.

@@ -1,7 +1,7 @@
 //! `--fill`, `--hit-ratio` and `--verify`: what a test reads is there, or a share of it, or is compared.
 
 use workload::command_line::split_operations;
-use workload::{CommandSpec, KeySpace, PlanParts, limits};
+use workload::{CommandSpec, KeySpace, PlanParts, ProtocolKind, limits};
 
 use super::commands::Reading;
 use super::options::Options;
@@ -18,18 +18,6 @@ pub(super) fn prepare(
     values: (bool, u32),
 ) -> Result<(), String> {
     let data = &options.data;
-    let memcached = parts.iter().any(|parts| parts.protocol.is_memcache());
-    let asked = [
-        ("--fill", data.fill),
-        ("--hit-ratio", data.hit_ratio.is_some()),
-        ("--verify", data.verify),
-    ];
-    if let (true, Some((option, _))) = (memcached, asked.iter().find(|(_, given)| *given)) {
-        return Err(format!(
-            "{option} does not speak memcached yet; its suite stores what it reads, and this stores \
-             keys for tests of your own: --sequential -r 1M -n 1M set key:__key__ 0 0 __data__"
-        ));
-    }
     if let Some(share) = &data.hit_ratio {
         let mut any = false;
         for parts in parts.iter_mut() {
@@ -55,7 +43,8 @@ fn fill(
     suite: bool,
     values: (bool, u32),
 ) -> Result<(), String> {
-    let mut reading = Reading::of(options, None, values);
+    let protocol = parts.first().map_or(ProtocolKind::Resp2, |parts| parts.protocol);
+    let mut reading = Reading::of(options, protocol, None, values);
     let with = match &options.data.fill_with {
         None => Vec::new(),
         Some(line) => {
@@ -72,11 +61,17 @@ fn fill(
         parts.fill = Some(with.clone());
         let fill = parts.filled_by();
         any |= !fill.parts.is_empty();
+        // What fills has keys and values as what it is for.
+        fill.parts.iter().try_for_each(wire::check).map_err(|why| format!("--fill-with: {why}"))?;
         if let (Some(name), false) = (fill.untold.first(), suite) {
             let name = name.to_lowercase();
+            let such_as = match parts.protocol.is_memcache() {
+                true => "set user:__key__ 0 0 100",
+                false => "hset user:__key__ name __data__",
+            };
             return Err(format!(
                 "--fill: {name} reads what SET does not write; say what does with --fill-with, such \
-                 as --fill-with 'hset user:__key__ name __data__'"
+                 as --fill-with '{such_as}'"
             ));
         }
     }
@@ -92,7 +87,7 @@ fn fill(
 /// The share is none, or what is read is written too, and would be there from then on.
 fn hit(parts: &mut PlanParts, share: &str) -> Result<bool, String> {
     let fault = |why: String| format!("--hit-ratio {share}: {why}");
-    let PlanParts { sequence, mix, keys, .. } = parts;
+    let PlanParts { sequence, mix, keys, protocol, .. } = parts;
     let hitting = |keys: &KeySpace| -> Result<KeySpace, String> {
         if keys.range.is_none_or(|range| range > MISSING_MAX) {
             return Err(fault("-r says how many keys there are, up to 10^17".to_owned()));
@@ -100,7 +95,7 @@ fn hit(parts: &mut PlanParts, share: &str) -> Result<bool, String> {
         Ok(KeySpace { draw: keys.draw.clone().with_hits(share).map_err(fault)?, ..keys.clone() })
     };
     let reads = |commands: &[CommandSpec]| -> Result<bool, String> {
-        let reading = commands.iter().filter(|command| command.reads()).count();
+        let reading = commands.iter().filter(|command| command.reads(*protocol)).count();
         if reading > 0 && reading < commands.len() {
             return Err(fault(
                 "what is read and written by turns is there once it was written; make operations of \

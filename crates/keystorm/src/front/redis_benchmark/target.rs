@@ -133,6 +133,7 @@ pub(in crate::front) fn target(server: &ServerOptions, rule: Rule) -> Result<Tar
     }
     let port_default = port_default(protocol);
     let endpoint = endpoint(server, uri.as_ref(), rule, port_default)?;
+    let endpoint = shared_out(endpoint, server, protocol)?;
     if server.mptcp && !matches!(endpoint, Endpoint::Tcp { .. }) {
         return Err("Options --mptcp is only supported by TCP".into());
     }
@@ -166,6 +167,25 @@ pub(in crate::front) fn target(server: &ServerOptions, rule: Rule) -> Result<Tar
         sources: server.source_ip.clone(),
         cluster,
     })
+}
+
+/// The servers of a list, which share out keys.
+fn shared_out(
+    endpoint: Endpoint,
+    server: &ServerOptions,
+    protocol: ProtocolKind,
+) -> Result<Endpoint, String> {
+    let hash = server.hash.unwrap_or_default();
+    match endpoint {
+        Endpoint::Tcp { host, port } if protocol.is_memcache() && host.contains(',') => {
+            uri::servers(&host, port, hash).map_err(|why| format!("-h: {why}"))
+        }
+        Endpoint::Ring { servers, .. } => Ok(Endpoint::Ring { servers, hash }),
+        _ if server.hash.is_some() => {
+            Err("--hash is for several memcached servers: -h a,b:11212,c".to_owned())
+        }
+        one => Ok(one),
+    }
 }
 
 fn endpoint(
@@ -309,6 +329,28 @@ mod tests {
         assert_eq!(login("--dbnum 1 -a y --user v -u redis://u:x@h/3"), of_uri);
         let of_options = ("v".to_owned(), "y".to_owned(), 1);
         assert_eq!(login("-u redis://u:x@h/3 --dbnum 1 -a y --user v"), of_options);
+    }
+
+    #[test]
+    fn several_memcached_servers_share_out_keys() {
+        let memcached = |line: &str| read(&format!("--protocol memcache {line}"), false);
+        for (line, servers, hash) in [
+            ("-h a,b:7 -p 9", "a:9,b:7", "ketama"),
+            ("-h a,b --hash modulo", "a:11211,b:11211", "modulo"),
+            ("-u memcache://a,b:7 --hash modulo", "a:11211,b:7", "modulo"),
+        ] {
+            let target = memcached(line).unwrap();
+            let (_, found) = target.ring().unwrap();
+            assert_eq!((target.endpoint.to_string(), found.name()), (servers.to_owned(), hash));
+        }
+        for (line, says) in [
+            ("-h a --hash modulo", "--hash is for several"),
+            ("-h a,,b", "-h: \"\" is no host"),
+            ("-h a,b -u memcache://a", "-u names a:11211"),
+        ] {
+            let error = memcached(line).unwrap_err();
+            assert!(error.contains(says), "{line}: {error}");
+        }
     }
 
     #[test]

@@ -59,6 +59,7 @@ pub(super) fn options(
         ciphersuites: args.tls_ciphersuites.clone(),
         groups: args.tls_groups.clone(),
         resume: args.tls_resume,
+        files: None,
     }))
 }
 

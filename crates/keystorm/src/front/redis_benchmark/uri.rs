@@ -1,8 +1,12 @@
 //! `-u`: a server address as a URI.
 //!
-//! A group of sentinels has several hosts, which no URI of the standard has: [`sentinel`] reads it.
+//! A group of sentinels, and memcached servers that share out keys, are several hosts, which no URI of
+//! the standard has: [`sentinel`] and [`ring`] read them.
 
+mod ring;
 mod sentinel;
+
+pub(super) use ring::servers;
 
 use percent_encoding::percent_decode_str;
 use url::{Host, Url};
@@ -30,6 +34,9 @@ pub(super) struct Parsed {
 pub(super) fn parse(text: &str) -> Result<Parsed, String> {
     if let Some(rest) = sentinel::rest(text) {
         return sentinel::parse(rest);
+    }
+    if let Some((tls, authority)) = ring::authority(text) {
+        return ring::parse(tls, authority);
     }
     let url = Url::parse(text).map_err(|e| format!("-u: {e}"))?;
     let unix = match url.scheme() {
@@ -79,6 +86,37 @@ fn host(url: &Url) -> Result<String, String> {
         Some(Host::Domain(name)) if !name.is_empty() => decoded(name)?,
         _ => "127.0.0.1".to_owned(),
     })
+}
+
+/// The login that stands before the hosts of a list, and the hosts. What stands alone is a password.
+fn login(authority: &str) -> Result<(Option<String>, Option<String>, &str), String> {
+    let (login, hosts) = match authority.rsplit_once('@') {
+        Some((login, hosts)) => (Some(login), hosts),
+        None => (None, authority),
+    };
+    let (user, password) = match login.map(|login| login.split_once(':').ok_or(login)) {
+        None => (None, None),
+        Some(Ok((user, password))) => (Some(decoded(user)?), Some(decoded(password)?)),
+        Some(Err(password)) => (None, Some(decoded(password)?)),
+    };
+    Ok((user.filter(|user| !user.is_empty()), password, hosts))
+}
+
+/// Reads `host`, `host:port`, `[ipv6]` or `[ipv6]:port`; `None` of what is none of these.
+pub(super) fn host_and_port(
+    text: &str,
+    port_default: u16,
+) -> Option<Result<(String, u16), String>> {
+    let (host, port) = match text.strip_prefix('[') {
+        Some(v6) => v6.split_once(']')?,
+        None => text.split_at(text.find(':').unwrap_or(text.len())),
+    };
+    let port = match port.strip_prefix(':') {
+        Some(port) => port.parse().ok()?,
+        None if port.is_empty() => port_default,
+        None => return None,
+    };
+    (!host.is_empty()).then(|| Ok((decoded(host)?, port)))
 }
 
 fn decoded(text: &str) -> Result<String, String> {

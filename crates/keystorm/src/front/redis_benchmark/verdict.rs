@@ -7,7 +7,7 @@ use report::Persona;
 use crate::front::VerdictTo;
 
 /// Where a run's verdicts go. An option says more of a run than the environment does.
-pub(super) fn place(
+pub(in crate::front) fn place(
     persona: Persona,
     no_verdict: bool,
     environment: Option<OsString>,

@@ -174,14 +174,17 @@ impl Reader<'_> {
                     "when" => {
                         when = match &*self.text(&entry)? {
                             "always" => When::Always,
-                            "miss" if read.is_empty() => {
-                                let why = "the first step has no step before it that could miss";
+                            "miss" | "each" if read.is_empty() => {
+                                let why = "the first step has no step before it that could miss or \
+                                           bring a list";
                                 return self.fault(start(entry.value), why);
                             }
                             "miss" => When::OnMiss,
+                            "each" => When::ForEach,
                             other => {
                                 let why = format!(
-                                    "a step is sent always or on a \"miss\", not on {other:?}"
+                                    "a step is sent always, on a \"miss\" or for \"each\" string of a list, \
+                                     not on {other:?}"
                                 );
                                 return self.fault(start(entry.value), why);
                             }

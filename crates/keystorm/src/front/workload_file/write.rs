@@ -84,7 +84,11 @@ fn operations(out: &mut String, called: &str, operations: &[Operation]) {
             steps => {
                 let steps = steps.iter().map(|step| {
                     let (key, value) = commands_of(&step.commands);
-                    let when = if step.when == When::OnMiss { ", when = \"miss\"" } else { "" };
+                    let when = match step.when {
+                        When::Always => "",
+                        When::OnMiss => ", when = \"miss\"",
+                        When::ForEach => ", when = \"each\"",
+                    };
                     format!("  {{ {key} = {value}{when} }},\n")
                 });
                 line(out, "steps", &format!("[\n{}]", steps.collect::<String>()));

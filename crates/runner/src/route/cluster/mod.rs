@@ -1,14 +1,11 @@
 //! The route to a Redis Cluster: each command goes to the node that owns its key's slot.
 //!
-//! A worker draws commands from the one stream and puts each into the queue of its node
-//! ([`queues`]); the connections of that node take them from there, up to a pipeline at once. So
-//! `-c` connections carry the load in all, as to one server, and a pipeline never mixes nodes. Who
-//! owns a slot is [`slot_map`]'s knowledge, what a node sends elsewhere [`redirect`]'s concern, and
-//! which connection belongs to which node [`balance`]'s.
+//! How requests wait for their node and leave is in [`by_node`](super::by_node). Who owns a slot is
+//! [`slot_map`]'s knowledge, what a node sends elsewhere [`redirect`]'s concern, and which connection
+//! belongs to which node [`balance`]'s.
 
 mod balance;
 mod job;
-mod queues;
 mod recovery;
 mod redirect;
 mod send;
@@ -20,41 +17,30 @@ use engine::Engine;
 use measure::NodeTally;
 use wire::cluster::{KeyPlace, is_session_command};
 use wire::{Protocol, Slots};
-use workload::{Pace, Plan, ReadFrom, Window};
+use workload::{Plan, ReadFrom};
 
-use crate::request::{Answer, Answered, Request};
+use super::by_node::Lanes;
+use crate::request::{Answer, Request};
 use crate::worker::{Worker, WorkerContext};
 pub use job::{ClusterJob, Refresh};
-use queues::NodeQueues;
 use slot_map::SlotMap;
 pub(crate) use topology_watch::{StopWatch, TopologyWatch};
-
-/// Requests that may wait for each connection of a node while other nodes have some left to do,
-/// in pipelines. Nodes are not all equally fast at every moment, and keys do not fall evenly.
-const WAITING_PIPELINES: usize = 4;
-/// The same of a node that is not to be reached, or of an open loop, in requests.
-const WAITING_LARGE: usize = 1 << 20;
 
 /// See the module.
 pub(crate) struct Cluster<'r> {
     map: SlotMap,
-    queues: NodeQueues,
+    lanes: Lanes<Mark>,
     watch: &'r TopologyWatch,
     /// The version of the topology that the map is of.
     version: u64,
     commands: Commands,
-    /// Buffers: what is sent together, and a key.
-    out: Vec<u8>,
+    /// A buffer for a key.
     key: Vec<u8>,
     /// `ASKING`, encoded.
     asking: Vec<u8>,
     tallies: Vec<NodeTally>,
     /// The number of each node that all workers know it by.
     numbers: Vec<u16>,
-    /// Commands that may be in flight on all connections.
-    in_flight_max: u64,
-    /// There are fewer connections to fill than nodes to reach.
-    scarce: bool,
     /// Connections do not stand where they should.
     unbalanced: bool,
     /// What is to be sent elsewhere or again: found while reading, and waiting for its time.
@@ -181,42 +167,23 @@ impl<'r> Cluster<'r> {
         let map = SlotMap::new(job.topology, read_from, (writes, reads));
         let used = map.used().len();
         let connections = context.connections as usize;
-        // A pipeline is as deep in commands as to one server.
-        let together = commands.whole || plan.mix.is_some();
-        let parts = if together { 1 } else { plan.sequence.len() };
-        let depth = plan.fleet.pipeline_depth as usize * parts;
-        let rolling = plan.fleet.window == Window::Rolling;
-        let open = matches!(plan.pace, Pace::Open(_));
-        let per_node = connections.max(used).div_ceil(used.max(1));
-        let closed = (WAITING_PIPELINES * per_node * depth).min(WAITING_LARGE);
-        let capacity = if open { WAITING_LARGE } else { closed };
-        let sequences = u64::from(plan.fleet.pipeline_depth) * connections as u64;
+        let lanes = Lanes::new(plan, connections, used, commands.whole, true);
         let mut asking = Vec::new();
         P::encode(&[b"ASKING"], &mut asking);
         Self {
             map,
-            queues: NodeQueues::new(if rolling { 1 } else { depth }, capacity, WAITING_LARGE),
+            lanes,
             watch,
             version: 0,
             commands,
-            out: Vec::new(),
             key: Vec::new(),
             asking,
             tallies: Vec::new(),
             numbers: Vec::new(),
-            in_flight_max: sequences * plan.sequence.len() as u64,
-            scarce: connections < used,
             unbalanced: false,
             turned_away: Vec::new(),
             later: Vec::new(),
         }
-    }
-
-    /// Whether nothing more may be drawn while there are fewer connections to fill than nodes, so
-    /// many commands being in flight.
-    #[inline]
-    fn is_full(&self, in_flight: u64) -> bool {
-        self.scarce && in_flight + self.queues.waiting() as u64 >= self.in_flight_max
     }
 
     /// The number that all workers know a node by: its own, or that of the one whose place it took.
@@ -235,7 +202,7 @@ impl<'r> Cluster<'r> {
 fn know_nodes<E: Engine, P: Protocol>(worker: &mut ClusterWorker<'_, '_, E, P>) {
     let precision = worker.context.plan.precision;
     let route = &mut worker.route;
-    route.queues.grow(route.map.nodes().len());
+    route.lanes.queues.grow(route.map.nodes().len());
     for node in route.map.nodes().iter().skip(route.tallies.len()) {
         route.tallies.push(NodeTally::new(node.name.clone(), precision));
         route.numbers.push(route.watch.number(&node.name));
@@ -249,7 +216,7 @@ fn note_asked<E: Engine, P: Protocol>(worker: &mut ClusterWorker<'_, '_, E, P>) 
     let route = &worker.route;
     let mut asked = vec![false; route.numbers.len()];
     let busy = worker.connections.iter().filter(|c| c.requests.commands() > 0);
-    let waiting = (0..route.numbers.len() as u16).filter(|n| route.queues.peek(*n).is_some());
+    let waiting = (0..route.numbers.len() as u16).filter(|n| route.lanes.queues.peek(*n).is_some());
     let resent = route.later.iter().filter_map(|(_, request)| route.map.owner(request.mark.slot));
     for node in busy.map(|c| c.place.node).chain(waiting).chain(resent) {
         asked[usize::from(route.map.node(node).stands_for)] = true;
@@ -258,13 +225,4 @@ fn note_asked<E: Engine, P: Protocol>(worker: &mut ClusterWorker<'_, '_, E, P>) 
     worker
         .recorder
         .asks(|number| numbers.iter().zip(&asked).any(|(known, asked)| *known == number && *asked));
-}
-
-/// Counts a reply for its node.
-#[inline]
-fn tally_reply(tally: &mut NodeTally, answered: &Answered, now_ns: u64) {
-    if answered.measured {
-        tally.ok += 1;
-        tally.response.record_n(now_ns - answered.intended_ns, 1);
-    }
 }

@@ -35,7 +35,10 @@ pub(super) fn drop_overdue<E: Engine, P: Protocol>(
     let route = &mut worker.route;
     let mut dropped = Vec::new();
     for node in 0..route.map.nodes().len() as u16 {
-        dropped.extend(route.queues.take_overdue(node, overdue).into_iter().map(|r| (node, r)));
+        // What was sent before stands in front.
+        if route.lanes.queues.peek(node).is_some_and(|first| first.mark.was_sent()) {
+            dropped.extend(route.lanes.queues.take(node, overdue).into_iter().map(|r| (node, r)));
+        }
     }
     let (late, later): (Vec<_>, Vec<_>) =
         std::mem::take(&mut route.later).into_iter().partition(|(_, request)| overdue(request));
@@ -47,6 +50,7 @@ pub(super) fn drop_overdue<E: Engine, P: Protocol>(
     for (node, request) in &dropped {
         let commands = u64::from(request.left);
         worker.in_flight -= commands;
+        worker.steps.forget(request.progress);
         if request.measured {
             worker.route.tally(*node).unanswered += commands;
             worker.recorder.of_node(worker.route.number(*node));

@@ -7,11 +7,11 @@ use measure::NodeTally;
 use wire::Protocol;
 use wire::cluster::Redirect;
 
-use super::{Cluster, ClusterRequest, Mark, Place, balance, recovery, redirect, send, tally_reply};
+use super::{Cluster, ClusterRequest, Mark, Place, balance, recovery, redirect};
 use crate::Fatal;
 use crate::recorder::Recorder;
 use crate::request::{Answer, Progress, Request};
-use crate::route::Route;
+use crate::route::{Completed, Route, by_node};
 use crate::worker::Worker;
 
 /// How often to look for news of the cluster while nothing else happens.
@@ -43,15 +43,12 @@ impl Route for Cluster<'_> {
     fn prepare<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>) {
         super::know_nodes(worker);
         for connection in &worker.connections {
-            worker.route.queues.count_connection(connection.place.node, true);
+            worker.route.lanes.queues.count_connection(connection.place.node, true);
         }
     }
 
     fn start<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>) {
-        for conn in (0..worker.connections.len() as u32).map(ConnId) {
-            send::queue_up(worker, conn);
-        }
-        Self::dispatch(worker);
+        by_node::start(worker);
     }
 
     #[inline]
@@ -60,25 +57,25 @@ impl Route for Cluster<'_> {
         if idle && worker.route.unbalanced && balance::rehome(worker, conn) {
             return;
         }
-        send::queue_up(worker, conn);
-        Self::dispatch(worker);
+        by_node::queue_up(worker, conn);
+        by_node::dispatch(worker);
     }
 
     #[inline]
     fn dispatch<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>) {
-        send::dispatch(worker);
+        by_node::dispatch(worker);
     }
 
     fn has_room(&self, in_flight: u64) -> bool {
-        self.queues.wants_more() && !self.is_full(in_flight)
+        self.lanes.has_room(in_flight)
     }
 
     fn waiting(&self) -> u64 {
-        self.queues.waiting() as u64
+        self.lanes.queues.waiting() as u64
     }
 
     fn dequeue(&mut self, place: &Place, conn: ConnId) -> bool {
-        self.queues.remove_idle(place.node, conn);
+        self.lanes.queues.remove_idle(place.node, conn);
         true
     }
 
@@ -124,7 +121,7 @@ impl Route for Cluster<'_> {
     ) -> bool {
         let single = request.mark.commands == 1;
         if single {
-            tally_reply(self.tally(place.node), &answer.answered, now_ns);
+            by_node::tally_reply(self.tally(place.node), &answer.answered, now_ns);
         } else {
             place.held.push(*answer);
         }
@@ -135,35 +132,33 @@ impl Route for Cluster<'_> {
     fn completed(
         &mut self,
         place: &mut Place,
-        request: ClusterRequest,
+        request: &mut ClusterRequest,
         recorder: &mut Recorder,
         now_ns: u64,
-    ) -> bool {
+    ) -> Completed {
         if let Some(text) = place.away.take() {
             place.held.clear();
             place.passed_over = 0;
             let Mark { first, commands, .. } = request.mark;
             let progress = Progress { missed: false, failed: false, ..request.progress };
-            let whole = Request { command: first, left: commands, progress, ..request };
+            let whole = Request { command: first, left: commands, progress, ..*request };
             self.turned_away.push((place.node, whole, text));
-            return false;
+            return Completed::Partly;
         }
         for answer in place.held.drain(..) {
             recorder.reply(&answer, now_ns);
-            tally_reply(&mut self.tallies[usize::from(place.node)], &answer.answered, now_ns);
+            by_node::tally_reply(
+                &mut self.tallies[usize::from(place.node)],
+                &answer.answered,
+                now_ns,
+            );
         }
-        true
+        Completed::Whole
     }
 
-    /// On whatever connection of the node that has their keys.
     #[inline]
     fn follow<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>, _conn: ConnId) {
-        let mut due = std::mem::take(&mut worker.steps.due);
-        for request in due.drain(..) {
-            let mark = Mark::of(request.command, request.left);
-            send::enqueue(worker, Request { mark, ..request });
-        }
-        worker.steps.due = due;
+        by_node::follow(worker);
     }
 
     #[inline]
@@ -174,7 +169,9 @@ impl Route for Cluster<'_> {
     }
 
     fn has_no_more<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>) -> bool {
-        worker.is_over() && worker.route.queues.waiting() == 0 && worker.route.later.is_empty()
+        worker.is_over()
+            && worker.route.lanes.queues.waiting() == 0
+            && worker.route.later.is_empty()
     }
 
     fn wants_connections<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>) -> bool {
@@ -182,7 +179,7 @@ impl Route for Cluster<'_> {
     }
 
     fn count_ready(&mut self, place: &Place, is_ready: bool) {
-        self.queues.count_ready(place.node, is_ready);
+        self.lanes.queues.count_ready(place.node, is_ready);
     }
 
     fn withheld(place: &mut Place) -> u64 {
@@ -229,7 +226,7 @@ impl Route for Cluster<'_> {
     fn absent_server<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>) -> Option<String> {
         let route = &worker.route;
         let mut nodes = 0..route.map.nodes().len() as u16;
-        let absent = nodes.find(|node| route.queues.is_cut_off(*node))?;
+        let absent = nodes.find(|node| route.lanes.queues.is_cut_off(*node))?;
         Some(route.map.node(absent).name.clone())
     }
 
@@ -244,7 +241,7 @@ impl Route for Cluster<'_> {
     fn finish(mut self, recorder: &mut Recorder) -> Vec<NodeTally> {
         let mut unanswered = Vec::new();
         for node in 0..self.tallies.len() as u16 {
-            let resent = self.queues.drain(node).into_iter().filter(|r| r.mark.was_sent());
+            let resent = self.lanes.queues.drain(node).into_iter().filter(|r| r.mark.was_sent());
             unanswered.extend(resent.map(|request| (node, request)));
         }
         for (_, request) in std::mem::take(&mut self.later) {

@@ -3,7 +3,8 @@
 use super::header::{Header, LEN, STAT};
 use crate::memcache::ERROR_KEPT;
 use crate::memcache::fault::{BINARY, fault, stranger};
-use crate::{Decode, Decoded, ProtocolError, Reply};
+use crate::protocol::Unseen;
+use crate::{Decode, Decoded, Look, ProtocolError, Reply};
 
 /// The state of one connection between pieces of input.
 #[derive(Debug, Default)]
@@ -12,6 +13,8 @@ pub struct BinaryDecoder {
     body: u32,
     /// What to say when it ends; `None` between replies.
     ending: Option<Ending>,
+    /// Bytes of it that come before the value.
+    before_value: u32,
     /// The beginning of an error's text.
     kept: Vec<u8>,
 }
@@ -28,6 +31,24 @@ enum Ending {
 
 impl Decode for BinaryDecoder {
     fn decode<'b>(&'b mut self, input: &'b [u8]) -> Result<Decoded<'b>, ProtocolError> {
+        self.read(input, &mut Unseen)
+    }
+
+    fn decode_shown<'b, L: Look>(
+        &'b mut self,
+        input: &'b [u8],
+        look: &mut L,
+    ) -> Result<Decoded<'b>, ProtocolError> {
+        self.read(input, look)
+    }
+}
+
+impl BinaryDecoder {
+    fn read<'b, L: Look>(
+        &'b mut self,
+        input: &'b [u8],
+        look: &mut L,
+    ) -> Result<Decoded<'b>, ProtocolError> {
         let mut at = 0;
         loop {
             if self.ending.is_none() {
@@ -37,13 +58,18 @@ impl Decode for BinaryDecoder {
                 let Some(header) = input[at..].first_chunk::<LEN>() else {
                     return Ok(Decoded { consumed: at, reply: None });
                 };
-                self.begin(header)?;
+                self.begin(header, look)?;
                 at += LEN;
             }
             let step = (self.body as usize).min(input.len() - at);
             if self.ending == Some(Ending::Error) {
                 let room = ERROR_KEPT - self.kept.len();
                 self.kept.extend_from_slice(&input[at..at + step.min(room)]);
+            }
+            if L::SEES && self.ending == Some(Ending::Found) {
+                let before = step.min(self.before_value as usize);
+                self.before_value -= before as u32;
+                look.bytes(&input[at + before..at + step]);
             }
             at += step;
             self.body -= step as u32;
@@ -60,10 +86,8 @@ impl Decode for BinaryDecoder {
             return Ok(Decoded { consumed: at, reply: Some(reply) });
         }
     }
-}
 
-impl BinaryDecoder {
-    fn begin(&mut self, bytes: &[u8; LEN]) -> Result<(), ProtocolError> {
+    fn begin(&mut self, bytes: &[u8; LEN], look: &mut impl Look) -> Result<(), ProtocolError> {
         let Some(header) = Header::read(bytes) else {
             return Err(fault(BINARY, "a header whose lengths contradict each other", bytes));
         };
@@ -79,6 +103,18 @@ impl BinaryDecoder {
                 Ending::Error
             }
         });
+        // Only what reads brings a value, or says that there is none.
+        if is_read(header.opcode) {
+            match self.ending {
+                Some(Ending::Found) => {
+                    self.before_value = u32::from(header.extras) + u32::from(header.key);
+                    look.begin(Some(u64::from(header.body - self.before_value)));
+                    look.cas(header.cas);
+                }
+                Some(Ending::Miss) => look.begin(None),
+                _ => {}
+            }
+        }
         Ok(())
     }
 }

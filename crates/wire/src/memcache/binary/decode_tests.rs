@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::BinaryDecoder;
 use crate::Reply;
-use crate::pieces::decoded;
+use crate::pieces::{decoded, shown};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Said {
@@ -17,7 +17,7 @@ enum Said {
 
 fn decode_pieces<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Said> {
     let say = |reply: Reply<'_>| match reply {
-        Reply::Done => Said::Done,
+        Reply::Done | Reply::Empty => Said::Done,
         Reply::Found(1) => Said::Found,
         Reply::Miss => Said::Miss,
         Reply::Error(text) => Said::Error(String::from_utf8_lossy(text).into_owned()),
@@ -92,5 +92,24 @@ proptest! {
         }
         input.extend(noise);
         prop_assert_eq!(decode_pieces(input.chunks(piece)), decode_pieces([&input[..]]));
+    }
+}
+
+#[test]
+fn values_are_shown_with_their_tokens_however_they_are_cut() {
+    let mut token = reply(0x00, 0, &[0; 4], &[], b"value");
+    token[23] = 9;
+    let input = [
+        token,
+        reply(0x00, 1, &[], &[], b"Not found"),
+        reply(0x01, 0, &[], &[], &[]),
+        reply(0x0c, 0, &[0; 4], b"key", b""),
+        reply(0x05, 0, &[], &[], &7u64.to_be_bytes()),
+    ];
+    let input = input.concat();
+    let expected = ["5:value", "cas 9", "null", "0:", "cas 0"];
+    for size in 1..=input.len() {
+        let (seen, replies) = shown::<BinaryDecoder>(&input, size);
+        assert_eq!((replies, seen), (5, expected.map(String::from).to_vec()), "pieces of {size}");
     }
 }

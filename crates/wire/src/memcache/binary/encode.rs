@@ -1,12 +1,12 @@
 //! Commands to binary requests, from the same words as in the text protocol.
 
-use workload::{Arg, CommandSpec};
+use workload::{Arg, CommandSpec, Piece};
 
 use super::header::{REQUEST, STAT};
 use crate::argument::{Length, append_body, values_in};
 use crate::memcache::words;
 use crate::payload::places;
-use crate::{LengthForm, Template, ValueAt};
+use crate::{Insert, LengthForm, Template, ValueAt};
 
 /// One command: its opcode, and at which word its key and its value stand.
 struct Opcode {
@@ -48,6 +48,8 @@ const fn alone(name: &'static str, code: u8, extras: Extras, words: usize) -> Op
 
 const OPCODES: &[Opcode] = &[
     on_key("get", 0x00, Extras::None, 2),
+    // Every reply brings the token of its item.
+    on_key("gets", 0x00, Extras::None, 2),
     on_key("getk", 0x0c, Extras::None, 2),
     stores("set", 0x01, Extras::FlagsTtl),
     stores("add", 0x02, Extras::FlagsTtl),
@@ -84,7 +86,7 @@ pub(super) fn compile(command: &CommandSpec, digits: Option<usize>) -> Template 
     };
     let places = places(command, digits);
     let extras = extras(opcode, command).unwrap_or_default();
-    let cas = number_at(command, 4).filter(|_| opcode.name == "cas").unwrap_or(0);
+    let cas = number_at(command, 4).filter(|_| opcode.name == "cas");
     let part = |at: Option<usize>| at.and_then(|at| Some((at, command.args.get(at)?)));
     let (key, value) = (part(opcode.key), part(opcode.value));
     let length = |part: Option<(usize, &Arg)>| {
@@ -98,13 +100,21 @@ pub(super) fn compile(command: &CommandSpec, digits: Option<usize>) -> Template 
     template.bytes.extend([extras.len() as u8, 0, 0, 0]);
     body.append(LengthForm::U32, &mut template);
     template.bytes.extend([0; 4]);
-    template.bytes.extend(cas.to_be_bytes());
+    match has_token(command) {
+        true => template.inserts.push((template.bytes.len(), Insert::Cas(LengthForm::U64))),
+        false => template.bytes.extend(cas.unwrap_or(0).to_be_bytes()),
+    }
     template.bytes.extend(extras);
     for (at, arg) in key.into_iter().chain(value) {
         let mut values = values_from(command, at, &places);
         append_body(&mut template, arg, digits, &mut values);
     }
     template
+}
+
+/// Whether the token of an earlier reply stands in it.
+fn has_token(command: &CommandSpec) -> bool {
+    command.args.iter().any(|arg| arg.pieces.contains(&Piece::Cas))
 }
 
 /// The places for values from this word on.
@@ -157,8 +167,8 @@ pub(super) fn check(command: &CommandSpec, digits: Option<usize>) -> Result<(), 
              them take several keys"
         ));
     }
-    if opcode.name == "cas" && number_at(command, 4).is_none() {
-        return Err("cas: the token is a number in the binary protocol".to_owned());
+    if opcode.name == "cas" && number_at(command, 4).is_none() && !has_token(command) {
+        return Err("cas: the token is a number or __cas__ in the binary protocol".to_owned());
     }
     if extras(opcode, command).is_none() {
         return Err(format!(
@@ -172,7 +182,6 @@ pub(super) fn check(command: &CommandSpec, digits: Option<usize>) -> Result<(), 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Insert;
 
     fn command(line: &str) -> CommandSpec {
         let args = line.split(' ').map(|w| Arg::literal(w.as_bytes()).with_values().with_numbers());

@@ -18,6 +18,8 @@ pub(crate) struct Header {
     pub(crate) status: u16,
     /// Extras, key and value together.
     pub(crate) body: u32,
+    /// The token of the item.
+    pub(crate) cas: u64,
 }
 
 impl Header {
@@ -25,8 +27,9 @@ impl Header {
     pub(crate) fn read(bytes: &[u8; LEN]) -> Option<Self> {
         let u16_at = |at: usize| u16::from_be_bytes([bytes[at], bytes[at + 1]]);
         let body = u32::from_be_bytes([bytes[8], bytes[9], bytes[10], bytes[11]]);
-        let header =
-            Self { opcode: bytes[1], key: u16_at(2), extras: bytes[4], status: u16_at(6), body };
+        let (opcode, key, extras, status) = (bytes[1], u16_at(2), bytes[4], u16_at(6));
+        let cas = bytes[16..].iter().fold(0, |cas, byte| cas << 8 | u64::from(*byte));
+        let header = Self { opcode, key, extras, status, body, cas };
         let parts = u32::from(header.key) + u32::from(header.extras);
         (bytes[0] == REPLY && parts <= body).then_some(header)
     }

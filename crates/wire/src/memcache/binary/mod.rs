@@ -9,6 +9,8 @@ mod decode_tests;
 mod encode;
 mod header;
 
+use std::ops::Range;
+
 use workload::CommandSpec;
 
 use super::words;
@@ -30,6 +32,12 @@ impl Protocol for Binary {
 
     fn check(command: &CommandSpec, digits: Option<usize>) -> Result<(), String> {
         encode::check(command, digits)
+    }
+
+    const SHOWS: bool = true;
+
+    fn keys(command: &CommandSpec) -> Range<usize> {
+        words::key_places(command)
     }
 
     fn keys_asked(command: &CommandSpec) -> u32 {

@@ -8,7 +8,8 @@ use memchr::memchr;
 
 use crate::memcache::ERROR_KEPT;
 use crate::memcache::fault::{TEXT, fault, stranger};
-use crate::{Decode, Decoded, ProtocolError, Reply};
+use crate::protocol::Unseen;
+use crate::{Decode, Decoded, Look, ProtocolError, Reply};
 
 /// Longest line that is waited for. What a server writes is far below it.
 const LINE_MAX: usize = 64 * 1024;
@@ -49,7 +50,15 @@ impl Decode for TextDecoder {
             (self.mark, self.erred) = (None, false);
             return Ok(Decoded { consumed: 8, reply: Some(Reply::Done) });
         }
-        self.read(input)
+        self.read(input, &mut Unseen)
+    }
+
+    fn decode_shown<'b, L: Look>(
+        &'b mut self,
+        input: &'b [u8],
+        look: &mut L,
+    ) -> Result<Decoded<'b>, ProtocolError> {
+        self.read(input, look)
     }
 
     #[inline]
@@ -59,11 +68,15 @@ impl Decode for TextDecoder {
 }
 
 impl TextDecoder {
-    fn read<'b>(&mut self, input: &'b [u8]) -> Result<Decoded<'b>, ProtocolError> {
+    fn read<'b, L: Look>(
+        &mut self,
+        input: &'b [u8],
+        look: &mut L,
+    ) -> Result<Decoded<'b>, ProtocolError> {
         let mut at = 0;
         loop {
             if self.block > 0 {
-                at += self.skip(&input[at..])?;
+                at += self.skip(&input[at..], look)?;
                 if self.block > 0 {
                     return Ok(Decoded { consumed: at, reply: None });
                 }
@@ -76,7 +89,7 @@ impl TextDecoder {
             let Some((line, after)) = line(&input[at..], self.erred)? else {
                 return Ok(Decoded { consumed: at, reply: None });
             };
-            let reply = self.header(line)?;
+            let reply = self.header(line, look)?;
             at += after;
             if reply.is_some() {
                 return Ok(Decoded { consumed: at, reply });
@@ -86,10 +99,14 @@ impl TextDecoder {
 
     /// Skips what is there of a block of data and of its line end. Returns the bytes skipped.
     #[inline]
-    fn skip(&mut self, input: &[u8]) -> Result<usize, ProtocolError> {
+    fn skip(&mut self, input: &[u8], look: &mut impl Look) -> Result<usize, ProtocolError> {
         let step = (self.block - 2).min(input.len() as u64);
         self.block -= step;
         let at = step as usize;
+        // What stands in for a value that is not there has none.
+        if at > 0 {
+            look.bytes(&input[..at]);
+        }
         if self.block > 2 || input.len() - at < 2 {
             return Ok(at);
         }
@@ -102,27 +119,44 @@ impl TextDecoder {
 
     /// Takes a line; a reply if it ends there.
     #[inline]
-    fn header<'b>(&mut self, line: &'b [u8]) -> Result<Option<Reply<'b>>, ProtocolError> {
+    fn header<'b, L: Look>(
+        &mut self,
+        line: &'b [u8],
+        look: &mut L,
+    ) -> Result<Option<Reply<'b>>, ProtocolError> {
         if let Some(fields) = line.strip_prefix(b"VALUE ")
             && let Open::None | Open::Values(_) = self.open
         {
             let hits = if let Open::Values(hits) = self.open { hits } else { 0 };
-            self.block = value_length(fields, line)? + 2;
+            let (length, cas) = value_length(fields, line)?;
+            if L::SEES {
+                look.key(&fields[..memchr(b' ', fields).unwrap_or(fields.len())]);
+                look.begin(Some(length));
+                show_cas(cas, look);
+            }
+            self.block = length + 2;
             self.open = Open::Values(hits.saturating_add(1));
             return Ok(None);
         }
         if line == b"END" {
             (self.mark, self.erred) = (None, false);
+            if L::SEES && self.open == Open::None {
+                look.begin(None);
+            }
             return Ok(Some(match std::mem::take(&mut self.open) {
                 Open::None => Reply::Miss,
                 Open::Values(hits) => Reply::Found(hits),
                 Open::Lines | Open::Meta { .. } => Reply::Done,
             }));
         }
-        self.other(line)
+        self.other(line, look)
     }
 
-    fn other<'b>(&mut self, line: &'b [u8]) -> Result<Option<Reply<'b>>, ProtocolError> {
+    fn other<'b, L: Look>(
+        &mut self,
+        line: &'b [u8],
+        look: &mut L,
+    ) -> Result<Option<Reply<'b>>, ProtocolError> {
         let word = &line[..memchr(b' ', line).unwrap_or(line.len())];
         if is_error(word) {
             // It ends whatever has begun.
@@ -144,15 +178,14 @@ impl TextDecoder {
             _ => return Err(fault(TEXT, "a line that is no part of the reply before it", line)),
         }
         (self.mark, self.erred) = (mark(line), false);
+        if L::SEES && matches!(word, b"VA" | b"HD" | b"EN") {
+            show_meta(word, line, self.mark, look)?;
+        }
         Ok(Some(match word {
             b"VA" => {
                 let (length, flags) = meta_length(line)?;
                 self.block = length + 2;
-                // Who is to fill an item that is not there gets an empty one, and so do those who come
-                // meanwhile.
-                let stub =
-                    length == 0 && flags.split(|b| *b == b' ').any(|f| matches!(f, b"W" | b"Z"));
-                self.open = Open::Meta { found: !stub };
+                self.open = Open::Meta { found: !is_stub(length, flags) };
                 return Ok(None);
             }
             b"HD" | b"STORED" | b"DELETED" | b"TOUCHED" | b"OK" | b"MN" | b"VERSION" | b"RESET"
@@ -162,6 +195,43 @@ impl TextDecoder {
             number if number.iter().all(u8::is_ascii_digit) && !number.is_empty() => Reply::Done,
             _ => return Err(fault(TEXT, "no reply begins like this", line)),
         }))
+    }
+}
+
+/// Whether nothing is there: who is to fill an item that is not there gets an empty one, and so do those
+/// who come meanwhile.
+fn is_stub(length: u64, flags: &[u8]) -> bool {
+    length == 0 && flags.split(|b| *b == b' ').any(|flag| matches!(flag, b"W" | b"Z"))
+}
+
+/// Shows what the first line of a meta reply says.
+#[cold]
+fn show_meta(
+    word: &[u8],
+    line: &[u8],
+    mark: Option<u32>,
+    look: &mut impl Look,
+) -> Result<(), ProtocolError> {
+    if let Some(command) = mark {
+        look.marked(command);
+    }
+    match word {
+        b"VA" => {
+            let (length, flags) = meta_length(line)?;
+            look.begin((!is_stub(length, flags)).then_some(length));
+        }
+        b"EN" => look.begin(None),
+        _ => {}
+    }
+    let mut flags = line.split(|byte| *byte == b' ').skip(1);
+    show_cas(flags.find_map(|flag| flag.strip_prefix(b"c")).unwrap_or_default(), look);
+    Ok(())
+}
+
+fn show_cas(digits: &[u8], look: &mut impl Look) {
+    let digits = std::str::from_utf8(digits).ok();
+    if let Some(cas) = digits.and_then(|digits| digits.parse().ok()) {
+        look.cas(cas);
     }
 }
 
@@ -196,13 +266,13 @@ fn line(input: &[u8], may_be_empty: bool) -> Result<Option<(&[u8], usize)>, Prot
     }
 }
 
-/// The length in `key flags length[ cas]`.
+/// The length in `key flags length[ cas]`, and what stands after it.
 #[inline]
-fn value_length(fields: &[u8], line: &[u8]) -> Result<u64, ProtocolError> {
+fn value_length<'l>(fields: &'l [u8], line: &[u8]) -> Result<(u64, &'l [u8]), ProtocolError> {
     let after = |rest: &[u8]| memchr(b' ', rest).map(|space| space + 1);
     let flags = after(fields).unwrap_or(fields.len());
     let length = flags + after(&fields[flags..]).unwrap_or(fields.len() - flags);
-    number(&fields[length..], line).map(|(length, _)| length)
+    number(&fields[length..], line)
 }
 
 /// The length in `VA length[ flags]`, and the flags.

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::TextDecoder;
 use crate::Reply;
-use crate::pieces::decoded;
+use crate::pieces::{decoded, shown};
 
 /// What a decoder says, owned.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,7 +19,7 @@ use Said::{Done, Error, Fault, Found, Miss};
 
 fn decode_pieces<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Said> {
     let say = |reply: Reply<'_>| match reply {
-        Reply::Done => Done(None),
+        Reply::Done | Reply::Empty => Done(None),
         Reply::Found(hits) => Found(hits, None),
         Reply::Miss => Miss(None),
         Reply::Error(text) => Error(String::from_utf8_lossy(text).into_owned()),
@@ -184,5 +184,34 @@ proptest! {
         piece in 1usize..9,
     ) {
         prop_assert_eq!(decode_pieces(input.chunks(piece)), whole(&input));
+    }
+}
+
+#[test]
+fn values_are_shown_with_their_keys_tokens_and_marks_however_they_are_cut() {
+    let input = b"VALUE a 0 3\r\nabc\r\nVALUE b 5 5 77\r\nEND\r\n\r\nEND\r\nEND\r\nSTORED\r\n\
+        VALUE e 0 0\r\n\r\nEND\r\nVA 2 c9 O3\r\nhi\r\nEN\r\nHD c8\r\nVA 0 W\r\n\r\nNOT_STORED\r\n\
+        EN O1\r\n12\r\n";
+    let expected = [
+        "key a",
+        "3:abc",
+        "key b",
+        "5:END\\r\\n",
+        "cas 77",
+        "null",
+        "key e",
+        "0:",
+        "of 3",
+        "2:hi",
+        "cas 9",
+        "null",
+        "cas 8",
+        "null",
+        "of 1",
+        "null",
+    ];
+    for size in 1..=input.len() {
+        let (seen, replies) = shown::<TextDecoder>(input, size);
+        assert_eq!((replies, seen), (11, expected.map(String::from).to_vec()), "pieces of {size}");
     }
 }

@@ -5,10 +5,13 @@ use workload::{Arg, CommandSpec};
 use crate::argument::{Length, append_body, values_in};
 use crate::memcache::words;
 use crate::payload::places;
-use crate::{LengthForm, Template};
+use crate::{LengthForm, Split, Template};
 
 /// A server that finds no line end in so many bytes hangs up, unless the line is a `get` or `gets`.
 const LINE_MAX: usize = 2048;
+
+/// What ends a line.
+const END: &[u8] = b"\r\n";
 
 /// See [`crate::Protocol::compile`].
 pub(super) fn compile(command: &CommandSpec, digits: Option<usize>) -> Template {
@@ -35,12 +38,20 @@ pub(super) fn compile(command: &CommandSpec, digits: Option<usize>) -> Template 
     if let Some((_, length)) = length {
         append_length(&mut template, length);
     }
-    template.bytes.extend_from_slice(b"\r\n");
+    template.bytes.extend_from_slice(END);
     if let Some(data) = data {
         append_body(&mut template, data, digits, &mut values);
-        template.bytes.extend_from_slice(b"\r\n");
+        template.bytes.extend_from_slice(END);
     }
     template
+}
+
+/// See [`crate::Protocol::split`]. Only lines of words have several keys.
+pub(super) fn split(command: &CommandSpec, digits: Option<usize>) -> Split {
+    let words = command.args[..words::key_places(command).start].to_vec();
+    let mut head = compile(&CommandSpec { args: words, inline: false }, digits);
+    head.bytes.truncate(head.bytes.len() - END.len());
+    Split { head, between: b" ", tail: END }
 }
 
 fn append_length(template: &mut Template, length: Length) {

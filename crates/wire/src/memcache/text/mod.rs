@@ -5,10 +5,12 @@ mod decode;
 mod decode_tests;
 mod encode;
 
+use std::ops::Range;
+
 use workload::CommandSpec;
 
 use super::{quiet, words};
-use crate::{Protocol, Silence, Template};
+use crate::{Protocol, Silence, Split, Template};
 
 pub use decode::TextDecoder;
 
@@ -37,6 +39,16 @@ impl Protocol for Text {
         let asked = words::reads(&words::name(command)).then(|| words::keys(command).len());
         asked.unwrap_or(0) as u32
     }
+
+    fn keys(command: &CommandSpec) -> Range<usize> {
+        words::key_places(command)
+    }
+
+    fn split(command: &CommandSpec, digits: Option<usize>) -> Option<Split> {
+        Some(encode::split(command, digits))
+    }
+
+    const SHOWS: bool = true;
 
     /// A server that refuses the line of a storage command reads its data as commands, and one that
     /// refuses a key of a retrieval drops replies that it owes. A value that is too large or finds no

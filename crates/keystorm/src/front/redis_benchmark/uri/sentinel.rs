@@ -2,7 +2,7 @@
 
 use workload::Endpoint;
 
-use super::{Parsed, decoded};
+use super::{Parsed, decoded, host_and_port, login};
 
 /// The port of sentinels.
 const PORT: u16 = 26379;
@@ -21,15 +21,7 @@ pub(super) fn rest(text: &str) -> Option<&str> {
 pub(super) fn parse(rest: &str) -> Result<Parsed, String> {
     const SHAPE: &str = "-u: it is redis-sentinel://host:26379,host:26379/NAME";
     let (authority, path) = rest.split_once('/').ok_or(SHAPE)?;
-    let (login, hosts) = match authority.rsplit_once('@') {
-        Some((login, hosts)) => (Some(login), hosts),
-        None => (None, authority),
-    };
-    let (user, password) = match login.map(|login| login.split_once(':').ok_or(login)) {
-        None => (None, None),
-        Some(Ok((user, password))) => (Some(decoded(user)?), Some(decoded(password)?)),
-        Some(Err(password)) => (None, Some(decoded(password)?)),
-    };
+    let (user, password, hosts) = login(authority)?;
     let (name, db) = match path.trim_end_matches('/').split_once('/') {
         Some((name, db)) => {
             let fault = || format!("-u: {db:?} is no database number");
@@ -37,29 +29,17 @@ pub(super) fn parse(rest: &str) -> Result<Parsed, String> {
         }
         None => (path.trim_end_matches('/'), None),
     };
+    let host = |text| {
+        let found = host_and_port(text, PORT).transpose()?;
+        found.ok_or_else(|| format!("-u: {text:?} is no host and port of a sentinel"))
+    };
     let sentinels: Result<Vec<_>, String> = hosts.split(',').map(host).collect();
     let (sentinels, name) = (sentinels?, decoded(name)?);
     if name.is_empty() {
         return Err(SHAPE.to_owned());
     }
     let endpoint = Endpoint::Sentinel { sentinels, name };
-    let user = user.filter(|u| !u.is_empty());
     Ok(Parsed { endpoint, port: None, user, password, db, tls: false, memcache: Some(false) })
-}
-
-/// Reads `host`, `host:port`, `[ipv6]` or `[ipv6]:port`.
-fn host(text: &str) -> Result<(String, u16), String> {
-    let fault = || format!("-u: {text:?} is no host and port of a sentinel");
-    let (host, port) = match text.strip_prefix('[') {
-        Some(v6) => v6.split_once(']').ok_or_else(fault)?,
-        None => text.split_at(text.find(':').unwrap_or(text.len())),
-    };
-    let port = match port.strip_prefix(':') {
-        Some(port) => port.parse().map_err(|_| fault())?,
-        None if port.is_empty() => PORT,
-        None => return Err(fault()),
-    };
-    if host.is_empty() { Err(fault()) } else { Ok((decoded(host)?, port)) }
 }
 
 #[cfg(test)]

@@ -1,19 +1,25 @@
 //! The command line of `keystorm compare`: which two, and the options of a run.
 //!
 //! The two are the first words that are no options. All else is read by the classic front end, once
-//! for each side, so that no option is defined twice; only the server is ours to say.
+//! for each side, so that no option is defined twice; only the server is ours to say. Servers of
+//! different protocols are [`terms`]'s.
 
-use std::ffi::{OsStr, OsString};
-use std::os::unix::fs::{FileTypeExt, PermissionsExt};
-use std::path::{Path, PathBuf};
+mod side;
+mod terms;
 
-use clap::Arg;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Arg, Command};
+use lab::terms::Kind;
 use lab::{Line, Takes};
 use workload::{Plan, Target};
 
-use super::lab::{again as shown, masked_uri, takes_of};
-use super::redis_benchmark::{self, ServerOptions, Typed};
+use super::lab::{again as shown, takes_of};
+use super::redis_benchmark::{self, ProtocolArg, Typed, count_in};
 use super::{FrontEnd, Intent, Job, Output, Several, UsageError};
+use side::{Side, Word};
+pub(crate) use terms::TermsSides;
 
 /// See the module.
 pub(crate) struct CompareFront;
@@ -35,8 +41,10 @@ pub(crate) struct CompareJob {
 
 /// What is compared.
 pub(crate) enum Sides {
-    /// Two servers.
+    /// Two servers that speak one protocol.
     Live(Live),
+    /// Two that do not.
+    Terms(Box<TermsSides>),
     /// Two saved runs.
     Saved(Box<[PathBuf; 2]>),
 }
@@ -57,7 +65,12 @@ const ABOUT: &str = "Compares two servers, or two saved runs. Says for each test
 /// Every line that begins with `$` is run by a test.
 const EXAMPLES: &str = "\
 A and B stand before the command, among the options or not. They are host:port, a URI (redis://, rediss://, valkey://, valkeys://, unix://), a unix socket, a
-program to start (a name or a path), or both files that --json has kept.
+program to start (a name or a path; with arguments in one word), or both files that --json has kept.
+
+Redis, or what else speaks RESP, and memcached are compared on equal terms: the same keys, values and
+order, said in each one's words, in four tables: per core, per machine, latency at the same rate, and
+multi-get. Their tests are get, set and mget with a number of keys, such as mget10, of -r 100000 keys
+and -d 100 bytes unless said otherwise; a command or a mix is made of get, set and mget.
 
 Without -n or --duration each run takes 1 second after 0.2 of warm-up; without -t or a command the
 tests are set and get; --repeat is the number of blocks of A B B A [default: 5].
@@ -69,7 +82,10 @@ Examples:
     $ keystorm compare redis-server valkey-server -t get -P 16 --duration 0.3
 
   To fail a build if B is surely over 5 % worse:
-    $ keystorm compare redis-server valkey-server -t set --duration 0.3 --fail-on-regression 5";
+    $ keystorm compare redis-server valkey-server -t set --duration 0.3 --fail-on-regression 5
+
+  Redis beside memcached, one core each:
+    $ keystorm compare redis-server memcached --tables core --duration 0.2";
 
 /// The load where none is given.
 const TESTS_DEFAULT: &str = "set,get";
@@ -81,11 +97,18 @@ const BLOCKS_DEFAULT: u32 = 5;
 /// Options that are of use without a server.
 const OF_FILES: [&str; 7] = ["csv", "format", "json", "html", "svg", "png", REGRESSION];
 const REGRESSION: &str = "fail_on_regression";
+/// Options of servers of different protocols.
+const TABLES: &str = "tables";
+const CORES: &str = "cores";
+/// Most cores of servers: as many processes are started.
+const CORES_MAX: u32 = 256;
 /// Options that A and B take the place of.
 const OF_SERVERS: [&str; 5] = ["host", "port", "socket", "uri", "spawn"];
+const NAMED: &str = "has no place here: A and B name the servers";
 /// Options that make no sense for two.
-const OF_ONE: [&str; 9] = [
+const OF_ONE: [&str; 10] = [
     "probe",
+    "clock",
     "hdr",
     "idle",
     "repeat",
@@ -96,32 +119,57 @@ const OF_ONE: [&str; 9] = [
     "called",
 ];
 
+/// The options of a run as those of a comparison.
+fn explained(run: Command) -> Command {
+    run.about(ABOUT)
+        .override_usage("keystorm compare A B [OPTIONS] [--] [COMMAND ARGS...]")
+        .after_help(EXAMPLES)
+        .arg(
+            Arg::new(REGRESSION)
+                .long("fail-on-regression")
+                .value_name("PCT")
+                .value_parser(percent)
+                .help_heading("Results")
+                .help(
+                    "Exit with code 3 if B's throughput is lower, or its p99 higher, by more than \
+                     PCT per cent, and surely so: with 5 % to be wrong about any of them",
+                ),
+        )
+        .arg(
+            Arg::new(TABLES)
+                .long("tables")
+                .value_name("LIST")
+                .value_parser(kind)
+                .value_delimiter(',')
+                .help_heading("Equal terms")
+                .help(
+                    "Tables of Redis beside memcached, between commas: core, machine, latency \
+                             (which needs core) and mget [default: all]",
+                ),
+        )
+        .arg(
+            Arg::new(CORES)
+                .long("cores")
+                .value_name("NUM")
+                .value_parser(count_in(1..=CORES_MAX))
+                .help_heading("Equal terms")
+                .help("Cores for the servers in the tables per machine [default: half of them]"),
+        )
+}
+
 impl FrontEnd for CompareFront {
     fn names(&self) -> &'static [&'static str] {
         &["compare"]
     }
 
+    fn command(&self) -> Option<Command> {
+        Some(explained(redis_benchmark::vocabulary()))
+    }
+
     fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
         let (sides, args) = sides_and_rest(args);
-        let own = |command: clap::Command| {
-            command
-                .about(ABOUT)
-                .override_usage("keystorm compare A B [OPTIONS] [--] [COMMAND ARGS...]")
-                .after_help(EXAMPLES)
-                .arg(
-                    Arg::new(REGRESSION)
-                        .long("fail-on-regression")
-                        .value_name("PCT")
-                        .value_parser(percent)
-                        .help_heading("Results")
-                        .help(
-                            "Exit with code 3 if B's throughput is lower, or its p99 higher, by more \
-                             than PCT per cent, and surely so: with 5 % to be wrong about any of them",
-                        ),
-                )
-        };
         let again = again(sides.as_ref(), &args);
-        let typed = match Typed::read("keystorm compare", own, args)? {
+        let typed = match Typed::read("keystorm compare", explained, args)? {
             Ok(typed) => typed,
             Err(intent) => return Ok(intent),
         };
@@ -134,7 +182,17 @@ impl FrontEnd for CompareFront {
         refuse(&typed, &OF_ONE, "is for one server at a time")?;
         let (sides, job) = match (a, b) {
             (Side::File(a), Side::File(b)) => saved(&typed, a, b)?,
-            (Side::Server(a), Side::Server(b)) => live(&typed, &[a, b], fail_on_regression)?,
+            (Side::Server(a), Side::Server(b)) => {
+                let asked = typed.matches().get_one::<ProtocolArg>("protocol").copied();
+                match [&a, &b].map(|side| side.is_memcache(asked)) {
+                    [a_is, b_is] if a_is != b_is => terms::sides(&typed, &[a, b], asked)?,
+                    _ => {
+                        let why = "is for servers of different protocols, such as redis-server and memcached";
+                        refuse(&typed, &[TABLES, CORES], why)?;
+                        live(&typed, &[a, b])?
+                    }
+                }
+            }
             (Side::File(file), _) | (_, Side::File(file)) => {
                 let file = file.display();
                 return usage(&format!(
@@ -143,6 +201,11 @@ impl FrontEnd for CompareFront {
             }
         };
         let Job { output, several, notes, .. } = job;
+        if fail_on_regression.is_some() && typed.matches().get_one::<u32>("repeats") == Some(&1) {
+            return usage(
+                "--fail-on-regression needs an interval, which takes --repeat 2 at least",
+            );
+        }
         if !matches!(output.format, "text" | "csv" | "json") {
             return usage("a comparison is printed as text, csv or json");
         }
@@ -179,16 +242,16 @@ fn sides_and_rest(args: Vec<OsString>) -> (Option<[OsString; 2]>, Vec<OsString>)
 
 /// What an option of this command line takes.
 fn takes(name: &str) -> Option<Takes> {
-    let regression = name == "--fail-on-regression";
-    let of_run = || takes_of(&redis_benchmark::vocabulary(), name);
-    if regression { Some(Takes::Value) } else { of_run() }
+    match name {
+        "--fail-on-regression" | "--tables" | "--cores" => Some(Takes::Value),
+        _ => takes_of(&redis_benchmark::vocabulary(), name),
+    }
 }
 
 /// The command line to be shown: without passwords.
 fn again(sides: Option<&[OsString; 2]>, args: &[OsString]) -> String {
     let sides = sides.into_iter().flatten().map(|side| side.to_string_lossy());
-    let sides: Vec<String> =
-        sides.map(|side| masked_uri(&side).unwrap_or_else(|| side.into_owned())).collect();
+    let sides: Vec<String> = sides.map(|side| side::shown(&side)).collect();
     let name = format!("keystorm compare {}", shell_words::join(sides));
     shown(&name, &Line::of(args.to_vec(), takes))
 }
@@ -207,13 +270,9 @@ fn saved(typed: &Typed, a: PathBuf, b: PathBuf) -> Result<(Sides, Job), UsageErr
 }
 
 /// Two servers, and what else was typed.
-fn live(
-    typed: &Typed,
-    sides: &[Word; 2],
-    fail_on_regression: Option<f64>,
-) -> Result<(Sides, Job), UsageError> {
-    refuse(typed, &OF_SERVERS, "has no place here: A and B name the servers")?;
-    let any_spawned = sides.iter().any(|side| matches!(side, Word::Program(_)));
+fn live(typed: &Typed, sides: &[Word; 2]) -> Result<(Sides, Job), UsageError> {
+    refuse(typed, &OF_SERVERS, NAMED)?;
+    let any_spawned = sides.iter().any(|side| matches!(side, Word::Program { .. }));
     let job = |side: &Word| {
         typed.job(|options| {
             options.load_default(TESTS_DEFAULT, SECONDS_DEFAULT, WARMUP_DEFAULT);
@@ -223,10 +282,7 @@ fn live(
     let [a, b] = sides;
     let (mut of_a, of_b) = (job(a)?, job(b)?);
     let target = of_b.plans.first().map(|plan| plan.target.clone()).unwrap_or_default();
-    let blocks = typed.matches().get_one::<u32>("repeats").copied().unwrap_or(BLOCKS_DEFAULT);
-    if fail_on_regression.is_some() && blocks < 2 {
-        return usage("--fail-on-regression needs an interval, which takes --repeat 2 at least");
-    }
+    let blocks = blocks(typed);
     let plans = std::mem::take(&mut of_a.plans).into_iter().map(|plan| on(plan, &target));
     let plans = plans.collect::<Result<_, _>>()?;
     Ok((Sides::Live(Live { plans, blocks }), of_a))
@@ -238,6 +294,16 @@ fn on(plan: Plan, target: &Target) -> Result<[Plan; 2], UsageError> {
     parts.target = target.clone();
     let other = parts.build().map_err(|e| UsageError(e.to_string()))?;
     Ok([plan, other])
+}
+
+/// How many blocks of A B B A.
+fn blocks(typed: &Typed) -> u32 {
+    typed.matches().get_one::<u32>("repeats").copied().unwrap_or(BLOCKS_DEFAULT)
+}
+
+fn kind(text: &str) -> Result<Kind, String> {
+    let found = Kind::ALL.into_iter().find(|kind| kind.name() == text.trim());
+    found.ok_or_else(|| "the tables are core, machine, latency and mget".to_owned())
 }
 
 fn usage<T>(text: &str) -> Result<T, UsageError> {
@@ -257,116 +323,9 @@ fn percent(text: &str) -> Result<f64, String> {
     percent.ok_or_else(|| "a number of per cent is needed, from 0 to below 100".to_owned())
 }
 
-/// A or B, as it was typed.
-#[derive(Debug, PartialEq)]
-enum Side {
-    /// A saved run.
-    File(PathBuf),
-    /// A server.
-    Server(Word),
-}
-
-/// A server, as it was typed.
-#[derive(Debug, PartialEq)]
-enum Word {
-    Uri(String),
-    Unix(PathBuf),
-    Tcp { host: String, port: u16 },
-    Program(String),
-}
-
-impl Side {
-    fn of(word: &OsStr) -> Result<Self, String> {
-        let path = Path::new(word);
-        let text = word.to_str();
-        if let Some(uri) = text.filter(|text| text.contains("://")) {
-            return Ok(Self::Server(Word::Uri(uri.to_owned())));
-        }
-        if let Ok(file) = std::fs::metadata(path) {
-            let program = file.permissions().mode() & 0o111 != 0;
-            if file.file_type().is_socket() {
-                return Ok(Self::Server(Word::Unix(path.to_owned())));
-            }
-            if file.is_file() && !program {
-                return Ok(Self::File(path.to_owned()));
-            }
-            if file.is_file()
-                && let Some(text) = text
-            {
-                // A name without a slash would be looked for on the PATH.
-                let text = if text.contains('/') { text.to_owned() } else { format!("./{text}") };
-                return Ok(Self::Server(Word::Program(text)));
-            }
-        }
-        if let Some((host, port)) = text.and_then(|text| text.rsplit_once(':'))
-            && let Ok(port) = port.parse()
-        {
-            let host = host.trim_start_matches('[').trim_end_matches(']');
-            let host = if host.is_empty() { "127.0.0.1" } else { host };
-            return Ok(Self::Server(Word::Tcp { host: host.to_owned(), port }));
-        }
-        let shown = path.display();
-        match text {
-            Some(name) if !name.contains('/') && is_on_path(name) => {
-                Ok(Self::Server(Word::Program(name.to_owned())))
-            }
-            _ => Err(format!(
-                "{shown}: no such file or program here, and no address either, which is host:port"
-            )),
-        }
-    }
-}
-
-fn is_on_path(name: &str) -> bool {
-    let search = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&search).any(|dir| dir.join(name).is_file())
-}
-
-impl Word {
-    /// Makes this the server of a command line. What is for a server that is started is left out of
-    /// the other side.
-    fn put(&self, server: &mut ServerOptions, any_spawned: bool) {
-        match self {
-            Self::Uri(uri) => server.uri = Some(uri.clone()),
-            Self::Unix(path) => server.socket = Some(path.clone()),
-            Self::Tcp { host, port } => {
-                (server.host, server.port) = (Some(host.clone()), Some(*port));
-            }
-            Self::Program(program) => server.spawn = Some(Some(program.clone())),
-        }
-        if any_spawned && server.spawn.is_none() {
-            (server.spawn_args, server.server_cpus, server.spawn_unix) = (None, None, false);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn side(word: &str) -> Side {
-        Side::of(OsStr::new(word)).unwrap()
-    }
-
-    #[test]
-    fn addresses_are_told_from_files_and_programs() {
-        let tcp = |host: &str, port| Side::Server(Word::Tcp { host: host.into(), port });
-        assert_eq!(side("10.0.0.1:7000"), tcp("10.0.0.1", 7000));
-        assert_eq!(side("[::1]:7000"), tcp("::1", 7000));
-        assert_eq!(side(":7000"), tcp("127.0.0.1", 7000));
-        assert_eq!(side("redis://h/1"), Side::Server(Word::Uri("redis://h/1".into())));
-        assert_eq!(side("sh"), Side::Server(Word::Program("sh".into())));
-        assert_eq!(side("/bin/sh"), Side::Server(Word::Program("/bin/sh".into())));
-        let dir = tempfile::tempdir().unwrap();
-        let (file, socket) = (dir.path().join("run.json"), dir.path().join("s"));
-        std::fs::write(&file, "{}").unwrap();
-        let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
-        assert_eq!(Side::of(file.as_os_str()).unwrap(), Side::File(file));
-        assert_eq!(Side::of(socket.as_os_str()).unwrap(), Side::Server(Word::Unix(socket)));
-        for word in ["no-such-program", "/no/such", "host", "host:99999", ""] {
-            assert!(Side::of(OsStr::new(word)).unwrap_err().contains("host:port"), "{word}");
-        }
-    }
 
     #[test]
     fn the_two_stand_anywhere_before_the_command() {

@@ -7,12 +7,12 @@ use std::collections::VecDeque;
 
 use engine::ConnId;
 
-use super::ClusterRequest;
+use crate::request::Request;
 
 /// The queues of one worker, by number of the node.
 #[derive(Debug)]
-pub(crate) struct NodeQueues {
-    queues: Vec<NodeQueue>,
+pub(crate) struct NodeQueues<M> {
+    queues: Vec<NodeQueue<M>>,
     /// Queues whose idle connections lack requests, and queues that have too many.
     hungry: usize,
     full: usize,
@@ -22,14 +22,14 @@ pub(crate) struct NodeQueues {
     appetite: usize,
     /// Requests that may wait in a queue.
     capacity: usize,
-    /// The same while the node of the queue is not to be reached, or has a schedule to keep.
+    /// The same while the node of the queue is not to be reached.
     capacity_large: usize,
     waiting: usize,
 }
 
-#[derive(Debug, Default)]
-struct NodeQueue {
-    waiting: VecDeque<ClusterRequest>,
+#[derive(Debug)]
+struct NodeQueue<M> {
+    waiting: VecDeque<Request<M>>,
     idle: VecDeque<ConnId>,
     /// Connections, and those of them that are open.
     connections: usize,
@@ -41,7 +41,22 @@ struct NodeQueue {
     listed: bool,
 }
 
-impl NodeQueues {
+impl<M> Default for NodeQueue<M> {
+    fn default() -> Self {
+        Self {
+            waiting: VecDeque::new(),
+            idle: VecDeque::new(),
+            connections: 0,
+            ready: 0,
+            room_ns: 0,
+            hungry: false,
+            full: false,
+            listed: false,
+        }
+    }
+}
+
+impl<M> NodeQueues<M> {
     pub(crate) fn new(appetite: usize, capacity: usize, capacity_large: usize) -> Self {
         Self {
             queues: Vec::new(),
@@ -74,22 +89,24 @@ impl NodeQueues {
         self.waiting
     }
 
-    /// Adds a request behind the others of its node; before them if it has been sent before.
+    /// Adds a request behind the others of its node.
     #[inline]
-    pub(crate) fn push(&mut self, node: u16, request: ClusterRequest) {
-        let waiting = &mut self.queues[usize::from(node)].waiting;
-        if request.mark.tries > 0 {
-            waiting.push_front(request);
-        } else {
-            waiting.push_back(request);
-        }
+    pub(crate) fn push(&mut self, node: u16, request: Request<M>) {
+        self.queues[usize::from(node)].waiting.push_back(request);
+        self.waiting += 1;
+        self.update(node);
+    }
+
+    /// Adds one that was sent before, before the others.
+    pub(crate) fn push_again(&mut self, node: u16, request: Request<M>) {
+        self.queues[usize::from(node)].waiting.push_front(request);
         self.waiting += 1;
         self.update(node);
     }
 
     /// The next request of a node.
     #[inline]
-    pub(crate) fn pop(&mut self, node: u16) -> Option<ClusterRequest> {
+    pub(crate) fn pop(&mut self, node: u16) -> Option<Request<M>> {
         let request = self.queues[usize::from(node)].waiting.pop_front()?;
         self.waiting -= 1;
         Some(request)
@@ -97,12 +114,12 @@ impl NodeQueues {
 
     /// What is next of a node, left there.
     #[inline]
-    pub(crate) fn peek(&self, node: u16) -> Option<&ClusterRequest> {
+    pub(crate) fn peek(&self, node: u16) -> Option<&Request<M>> {
         self.queues[usize::from(node)].waiting.front()
     }
 
     /// Takes all that waits for a node.
-    pub(crate) fn drain(&mut self, node: u16) -> VecDeque<ClusterRequest> {
+    pub(crate) fn drain(&mut self, node: u16) -> VecDeque<Request<M>> {
         let drained = std::mem::take(&mut self.queues[usize::from(node)].waiting);
         self.waiting -= drained.len();
         self.update(node);
@@ -158,21 +175,23 @@ impl NodeQueues {
         queue.ready == 0 && !queue.waiting.is_empty()
     }
 
-    /// Takes those out that were sent before and are overdue by this test.
-    pub(crate) fn take_overdue(
+    /// Takes those out that pass this test.
+    pub(crate) fn take(
         &mut self,
         node: u16,
-        overdue: impl Fn(&ClusterRequest) -> bool,
-    ) -> Vec<ClusterRequest> {
+        passes: impl Fn(&Request<M>) -> bool,
+    ) -> Vec<Request<M>> {
         let waiting = &mut self.queues[usize::from(node)].waiting;
-        if waiting.front().is_none_or(|request| request.mark.tries == 0) {
-            return Vec::new(); // What was sent before stands in front.
-        }
-        let (taken, left): (Vec<_>, Vec<_>) = waiting.drain(..).partition(overdue);
+        let (taken, left): (Vec<_>, Vec<_>) = waiting.drain(..).partition(passes);
         *waiting = left.into();
         self.waiting -= taken.len();
         self.update(node);
         taken
+    }
+
+    /// Whether no connection is open to a node.
+    pub(crate) fn is_absent(&self, node: u16) -> bool {
+        self.queues[usize::from(node)].ready == 0
     }
 
     /// Connections of a node.

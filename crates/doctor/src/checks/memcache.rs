@@ -1,0 +1,218 @@
+//! What spoils a run on memcached: how much it serves of a connection at a time, its threads, its
+//! limits, its memory, and what others have it do.
+
+use super::{bytes, here, told};
+use crate::evidence::MemcacheEvidence;
+use crate::finding::{Outcome, Verdict};
+use crate::{Evidence, Place};
+
+fn asked(evidence: &Evidence) -> Result<&MemcacheEvidence, String> {
+    let none = || "no memcached was asked".to_owned();
+    evidence.memcache.as_ref().ok_or_else(none)?.as_ref().map_err(Clone::clone)
+}
+
+pub(super) fn version(evidence: &Evidence) -> Verdict {
+    let version = asked(evidence)?.text("version")?;
+    let seen = format!("memcached {version}");
+    let apart = host::memcache::answers_gets_apart(version);
+    Ok(if apart && evidence.load.pipeline > 1 {
+        Outcome::warn(
+            seen,
+            "up to 1.6.34 it writes the reply to each get of a pipeline with a system call of its own: \
+             pipelines of get measure that",
+            "memcached 1.6.35 or newer, or --protocol memcache-meta, whose mg is not concerned",
+        )
+    } else {
+        Outcome::ok(seen)
+    })
+}
+
+pub(super) fn requests_at_a_time(evidence: &Evidence) -> Verdict {
+    let most = asked(evidence)?.setting("reqs_per_event")?;
+    let depth = u64::from(evidence.load.pipeline);
+    let seen = format!("{most} of a connection (-R)");
+    Ok(if depth > most {
+        Outcome::bad(
+            seen,
+            format!(
+                "a pipeline of {depth} is cut: the rest waits until other connections had a turn"
+            ),
+            format!("start memcached with -R {depth}"),
+        )
+    } else {
+        Outcome::ok(seen)
+    })
+}
+
+pub(super) fn yields(evidence: &Evidence) -> Verdict {
+    let yields = asked(evidence)?.number("conn_yields")?;
+    let seen = format!("{yields} since it was started (conn_yields)");
+    Ok(match yields {
+        0 => Outcome::ok("none since it was started"),
+        _ => Outcome::warn(
+            seen,
+            "so often a connection had more requests ready than -R lets it have at a time: earlier \
+             pipelines were cut",
+            "start memcached with -R as deep as the pipelines are",
+        ),
+    })
+}
+
+pub(super) fn threads(evidence: &Evidence) -> Verdict {
+    let threads = asked(evidence)?.setting("num_threads")?;
+    let connections = u64::from(evidence.load.connections);
+    let uneven = (threads > 0 && connections % threads != 0).then(|| {
+        Outcome::warn(
+            format!("{threads} for {connections} connections"),
+            "each connection belongs to one thread for good: some have one more than others, and are \
+             full first",
+            format!("-c {}, a multiple of -t {threads}", connections.next_multiple_of(threads)),
+        )
+    });
+    if here(evidence).is_err() {
+        return Ok(uneven.unwrap_or_else(|| Outcome::ok(threads.to_string())));
+    }
+    let cpus = u64::from(told(&evidence.host.cpu.logical)?);
+    let seen = format!("{threads} on {cpus} CPUs");
+    let mend = format!("start memcached with -t {}", (cpus / 2).max(1));
+    Ok(if threads > cpus {
+        Outcome::bad(seen, "more threads than CPUs: they wait for each other", mend)
+    } else if threads == cpus {
+        Outcome::warn(seen, "no CPU is left for the client, which shares this machine", mend)
+    } else {
+        uneven.unwrap_or_else(|| Outcome::ok(seen))
+    })
+}
+
+/// Files that it has open beside connections: -c limits the numbers of file descriptors.
+const OTHER_FILES: u64 = 64;
+
+pub(super) fn connection_limit(evidence: &Evidence) -> Verdict {
+    let server = asked(evidence)?;
+    let most = server.setting("maxconns")?;
+    let others = server.number("curr_connections")?.saturating_sub(1);
+    let needed = u64::from(evidence.load.connections) + others + OTHER_FILES;
+    let seen = format!("{most} (-c), {others} others connected");
+    Ok(if most < needed {
+        let why = format!(
+            "it counts file descriptors by their numbers, and -c {} needs up to {needed}",
+            evidence.load.connections
+        );
+        Outcome::bad(seen, why, format!("start memcached with -c {}", needed.max(1024)))
+    } else {
+        Outcome::ok(seen)
+    })
+}
+
+pub(super) fn turned_away(evidence: &Evidence) -> Verdict {
+    let server = asked(evidence)?;
+    // It refuses or stops to accept, by its option maxconns_fast.
+    let [refused, disabled] = ["rejected_connections", "listen_disabled_num"]
+        .map(|name| server.number(name).unwrap_or(0));
+    Ok(if refused + disabled == 0 {
+        Outcome::ok("none since it was started")
+    } else {
+        Outcome::warn(
+            format!("{refused} refused, {disabled} times none accepted, since it was started"),
+            "a run in which that happens has fewer clients than it was asked for",
+            "start memcached with a higher -c, and raise its limit of open files",
+        )
+    })
+}
+
+/// What it takes where nobody says more.
+const MEMORY_DEFAULT: u64 = 64 << 20;
+
+pub(super) fn memory(evidence: &Evidence) -> Verdict {
+    let server = asked(evidence)?;
+    let (used, most) = (server.number("bytes")?, server.number("limit_maxbytes")?);
+    let seen = format!("{} of {} used", bytes(used), bytes(most));
+    let mend =
+        "start memcached with a higher -m: items times (56 + key + value), and a quarter more";
+    Ok(if used as f64 >= most as f64 * 0.9 {
+        let why = "it is full: each write evicts an item, and reads miss what is gone";
+        Outcome::bad(seen, why, mend)
+    } else if most <= MEMORY_DEFAULT {
+        let why = "64 MB is its default, and soon what is measured is eviction";
+        Outcome::warn(seen, why, mend)
+    } else {
+        Outcome::ok(seen)
+    })
+}
+
+pub(super) fn evictions(evidence: &Evidence) -> Verdict {
+    let server = asked(evidence)?;
+    let evicted = server.number("evictions")?;
+    let now = server.grown.as_ref().map_or(0, |grown| grown.evictions);
+    let mend = "start memcached with a higher -m, unless eviction is what you measure";
+    Ok(if now > 0 {
+        let seen = format!("{now} while we looked, {evicted} since it was started");
+        Outcome::bad(seen, "items vanish, and reads that should hit miss", mend)
+    } else if evicted > 0 {
+        let seen = format!("{evicted} since it was started");
+        Outcome::warn(seen, "its memory was too small for what it was given", mend)
+    } else {
+        Outcome::ok("none since it was started")
+    })
+}
+
+pub(super) fn when_full(evidence: &Evidence) -> Verdict {
+    Ok(match asked(evidence)?.setting_text("evictions")? {
+        "off" => Outcome::warn(
+            "writes are refused (-M)",
+            "once it is full every set is an error",
+            "start memcached without -M, or with memory for all keys",
+        ),
+        _ => Outcome::ok("the least recently used items are evicted"),
+    })
+}
+
+/// Header, CAS, the longest key and line ends: what an item takes beside its value.
+const ITEM_OVERHEAD: u64 = 48 + 8 + 251 + 2;
+
+pub(super) fn item_size(evidence: &Evidence) -> Verdict {
+    let most = asked(evidence)?.setting("item_size_max")?;
+    let value = evidence.load.value_bytes;
+    let seen = format!("{} (-I)", bytes(most));
+    Ok(if value.saturating_add(ITEM_OVERHEAD) > most {
+        let why = format!(
+            "values of {} do not fit: they are refused, and the old one is gone",
+            bytes(value)
+        );
+        let mib = (value + ITEM_OVERHEAD).div_ceil(1 << 20);
+        Outcome::bad(seen, why, format!("start memcached with -I {mib}m"))
+    } else {
+        Outcome::ok(seen)
+    })
+}
+
+pub(super) fn hash_table(evidence: &Evidence) -> Verdict {
+    let server = asked(evidence)?;
+    let power = server.number("hash_power_level")?;
+    Ok(match server.number("hash_is_expanding")? {
+        0 => Outcome::ok(format!("2^{power} entries")),
+        _ => Outcome::warn(
+            format!("2^{power} entries, growing right now"),
+            "items move while it grows, which takes a thread and locks",
+            "store the keys before the run, or start memcached with -o hashpower=N",
+        ),
+    })
+}
+
+pub(super) fn traffic(evidence: &Evidence) -> Verdict {
+    let server = asked(evidence)?;
+    let grown = server.grown.as_ref().map_err(Clone::clone)?;
+    let rate = grown.commands as f64 / grown.seconds.max(1e-3);
+    let others = server.number("curr_connections").map_or(0, |n| n.saturating_sub(1));
+    let seen = format!("{rate:.0} keys per second, {others} other clients");
+    Ok(super::server_work::of_others(rate, seen, "--spawn=memcached"))
+}
+
+pub(super) fn backlog(evidence: &Evidence) -> Verdict {
+    let server = asked(evidence)?;
+    if evidence.place == Place::Unix {
+        return Ok(Outcome::ok("a unix socket; clients wait until they are accepted"));
+    }
+    let asked = server.setting("tcp_backlog")?;
+    super::limits::queue(evidence, asked, "-b")
+}

@@ -1,0 +1,69 @@
+//! Files of certificates and keys: read where they are, or come with what is in them.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::fs;
+use std::path::PathBuf;
+
+use openssl::x509::X509;
+
+use super::TlsError;
+
+/// A file in PEM form, which is read when it is needed, unless what is in it is known already.
+#[derive(Clone, Default)]
+pub struct PemFile {
+    /// Where it is, or was.
+    pub path: PathBuf,
+    /// What is in it.
+    pub content: Option<Vec<u8>>,
+}
+
+impl From<PathBuf> for PemFile {
+    fn from(path: PathBuf) -> Self {
+        Self { path, content: None }
+    }
+}
+
+impl fmt::Debug for PemFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.path.fmt(f)
+    }
+}
+
+impl PemFile {
+    /// Where it is, for a person.
+    pub(super) fn shown(&self) -> impl fmt::Display {
+        self.path.display()
+    }
+
+    /// What is in it. An error names the option that names the file.
+    pub(super) fn read(&self, option: &str) -> Result<Cow<'_, [u8]>, TlsError> {
+        if let Some(content) = &self.content {
+            return Ok(content.into());
+        }
+        let read = fs::read(&self.path);
+        read.map(Cow::Owned)
+            .map_err(|e| TlsError(format!("{option} {}: {}", self.shown(), plain(&e))))
+    }
+
+    /// Its certificates, one at least.
+    pub(super) fn certificates(&self, option: &str) -> Result<Vec<X509>, TlsError> {
+        let certificates = X509::stack_from_pem(&self.read(option)?).unwrap_or_default();
+        if certificates.is_empty() {
+            Err(self.holds_no(option, "certificate"))
+        } else {
+            Ok(certificates)
+        }
+    }
+
+    /// That what it is for is not in it.
+    pub(super) fn holds_no(&self, option: &str, what: &str) -> TlsError {
+        TlsError(format!("{option} {}: there is no {what} in PEM form in it", self.shown()))
+    }
+}
+
+/// Without the kernel's number.
+pub(super) fn plain(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_owned()
+}

@@ -1,0 +1,186 @@
+//! One side of a comparison: a server, or several that share the load.
+//!
+//! Shares are carried out at the same time, each as a run of its own over its own connections, and put
+//! together to one run.
+
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, anyhow, bail};
+use host::{Watch, Watched};
+use measure::Measurement;
+use report::Run;
+use report::compare::Subject;
+use runner::{Barrier, Observer, Start};
+use workload::{Endpoint, Plan, PlanParts, Stop, Target};
+
+use crate::fill::fill;
+use crate::live::Nobody;
+use crate::rig::Rig;
+
+/// See the module.
+pub(super) struct Corner<'r> {
+    rigs: Vec<Rig<'r>>,
+    targets: Vec<Target>,
+}
+
+/// From when all shares are ready to their start: each has to hear of it.
+const LEAD: Duration = Duration::from_millis(10);
+
+impl<'r> Corner<'r> {
+    /// Finds or starts the servers of these targets, each by `reach`.
+    pub(super) fn reach(
+        targets: &[Target],
+        reach: impl FnMut(&Target) -> Result<Rig<'r>>,
+    ) -> Result<Self> {
+        let rigs = targets.iter().map(reach).collect::<Result<Vec<_>>>()?;
+        if rigs.is_empty() {
+            bail!("a side of a comparison is a server, and there is none");
+        }
+        Ok(Self { rigs, targets: targets.to_vec() })
+    }
+
+    /// The first of its servers.
+    pub(super) fn first(&self) -> Option<&Rig<'r>> {
+        self.rigs.first()
+    }
+
+    /// Whether its servers were started for the comparison.
+    pub(super) fn is_own(&self) -> bool {
+        self.rigs.iter().all(|rig| rig.server.is_own())
+    }
+
+    /// Starts them again, if they were.
+    pub(super) fn restart(&mut self) -> Result<()> {
+        self.rigs.iter_mut().zip(&self.targets).try_for_each(|(rig, target)| rig.restart(target))
+    }
+
+    /// As it is told: a server of our own has another address in each block.
+    pub(super) fn subject(&self) -> Subject {
+        let (rig, target) = (&self.rigs[0], &self.targets[0]);
+        let address = match (&target.endpoint, &rig.server.address) {
+            (Endpoint::Spawned { .. }, host::Address::Tcp(address)) => {
+                format!("{}, started anew for each block", address.ip())
+            }
+            (Endpoint::Spawned { .. }, host::Address::Unix(_)) => {
+                "a unix socket, started anew for each block".to_owned()
+            }
+            (_, address) => address.to_string(),
+        };
+        let mut subject = Subject::of(&rig.server.facts, address, None);
+        if self.rigs.len() > 1 {
+            subject.server = format!("{} processes of {}", self.rigs.len(), subject.server);
+        }
+        subject.command_line = rig.server.command_line();
+        subject
+    }
+
+    /// Carries out one plan, or several as shares of one load.
+    ///
+    /// # Errors
+    /// It could not be started.
+    pub(super) fn run(&self, plans: &[Plan], observer: &mut dyn Observer) -> Result<Run> {
+        match plans {
+            [one] => self.rigs[0].run(one, None, observer),
+            shares => self.run_together(shares),
+        }
+    }
+
+    fn rig_of(&self, share: usize) -> &Rig<'r> {
+        &self.rigs[share % self.rigs.len()]
+    }
+
+    fn run_together(&self, shares: &[Plan]) -> Result<Run> {
+        for (at, share) in shares.iter().enumerate() {
+            fill(self.rig_of(at), share)?;
+            self.rig_of(at).server.prepare(share)?;
+        }
+        let watch = |(rig, target)| -> Watch<'_> {
+            let (rig, target): (&Rig<'_>, &Target) = (rig, target);
+            rig.server.watch(target, rig.sample)
+        };
+        let watches: Vec<Watch<'_>> = self.rigs.iter().zip(&self.targets).map(watch).collect();
+        let begun: Vec<_> = watches.iter().map(Watch::begin).collect();
+        let measured = self.measure(shares)?;
+        let seen = watches.iter().zip(begun).map(|(watch, begun)| watch.end(begun));
+        let watched = seen.reduce(together).unwrap_or_default();
+        let names: Vec<String> =
+            (1..=shares.len()).map(|share| format!("share {share} of {}", shares.len())).collect();
+        let measurement = report::measured_together(&names, measured)?;
+        Ok(self.rigs[0].run_of(whole(shares)?, measurement, watched))
+    }
+
+    /// Puts on the load of all shares, which begin when every connection of all of them is open.
+    fn measure(&self, shares: &[Plan]) -> Result<Vec<Measurement>> {
+        let (ready, is_ready) = channel();
+        let barriers: Vec<Barrier> = shares
+            .iter()
+            .map(|_| {
+                let ready = ready.clone();
+                Barrier::new(move || {
+                    let _ = ready.send(());
+                })
+            })
+            .collect();
+        let interrupted = self.rigs[0].interrupted();
+        thread::scope(|scope| {
+            let loads: Vec<_> = shares
+                .iter()
+                .zip(&barriers)
+                .enumerate()
+                .map(|(at, (share, barrier))| {
+                    let rig = self.rig_of(at);
+                    scope.spawn(move || {
+                        rig.load(share, Start::Released(barrier), interrupted, &mut Nobody)
+                    })
+                })
+                .collect();
+            let mut waiting = shares.len();
+            // One that fails before it is ready must not keep the others waiting.
+            while waiting > 0
+                && !interrupted.load(Ordering::Relaxed)
+                && !loads.iter().any(|load| load.is_finished())
+            {
+                match is_ready.recv_timeout(Duration::from_millis(20)) {
+                    Ok(()) => waiting -= 1,
+                    Err(RecvTimeoutError::Timeout) => {}
+                    Err(RecvTimeoutError::Disconnected) => break,
+                }
+            }
+            let at = Instant::now() + LEAD;
+            for barrier in &barriers {
+                barrier.release(at);
+            }
+            let ended = loads.into_iter().map(|load| {
+                load.join().map_err(|_| anyhow!("a share of the load panicked")).and_then(|m| m)
+            });
+            ended.collect()
+        })
+    }
+}
+
+/// What was watched of several servers.
+fn together(mut all: Watched, more: Watched) -> Watched {
+    all.servers.extend(more.servers);
+    all.unseen = all.unseen.or(more.unseen);
+    all
+}
+
+/// The plan that these shares make up.
+fn whole(shares: &[Plan]) -> Result<Plan> {
+    let Some((first, others)) = shares.split_first() else { bail!("there is no share of a load") };
+    let mut parts: PlanParts = (**first).clone();
+    for other in others {
+        parts.fleet.workers = parts.fleet.workers.saturating_add(other.fleet.workers);
+        parts.fleet.connections += other.fleet.connections;
+        parts.fleet.cpus.extend(&other.fleet.cpus);
+        parts.keys.range = parts.keys.range.zip(other.keys.range).map(|(a, b)| a.saturating_add(b));
+        if let (Stop::Requests(a), Stop::Requests(b)) = (parts.stop, other.stop) {
+            parts.stop = Stop::Requests(a.saturating_add(b));
+        }
+    }
+    parts.fleet.multi_thread = parts.fleet.workers > 1;
+    Ok(parts.build()?)
+}

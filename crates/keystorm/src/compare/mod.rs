@@ -1,0 +1,187 @@
+//! Carrying out `keystorm compare`: the same load on two servers in turn, or two files read.
+//!
+//! Owns who is compared and when results are printed, which is after each test. The order of the runs
+//! is [`blocks`]'s, what a side is [`corner`]'s, the tables of servers of different protocols
+//! [`terms`]'s. What the runs say is [`report::compare`]'s business.
+
+mod blocks;
+mod corner;
+mod sheet;
+mod terms;
+
+use std::sync::atomic::AtomicBool;
+
+use anyhow::{Context, Error, Result, anyhow, bail};
+use lab::terms::Bout;
+use report::compare::{self, Comparison, Pairing, TestComparison};
+use workload::{Plan, Stop};
+
+use crate::aside::{self, Aside};
+use crate::execute::{End, tell_about};
+use crate::front::{CompareJob, LiveSides, Sides};
+use crate::keep::Place;
+use crate::reported::Pages;
+use crate::rig::Rig;
+use crate::saved;
+use crate::signals;
+use blocks::Told;
+use corner::Corner;
+use sheet::Sheet;
+
+/// Compares, prints, and says whether B is worse than allowed.
+///
+/// # Errors
+/// What kept it from being done, in words for a person.
+pub(crate) fn compare(job: &CompareJob) -> Result<End> {
+    job.notes.iter().try_for_each(aside::say)?;
+    // Before anything is measured, as with every result that is kept.
+    let place = job.output.json.as_deref().map(|path| Place::new("--json", path)).transpose()?;
+    let pages = Pages::open(&job.output.pages)?;
+    let mut sheet = Sheet { output: &job.output, place };
+    let interrupted = signals::interrupted().context("asking to be told of Ctrl-C")?;
+    let (comparison, end) = match &job.sides {
+        Sides::Saved(files) => {
+            let [a, b] = &**files;
+            let names = [a, b].map(|path| path.display().to_string());
+            let (a, b) = (saved::read(a)?, saved::read(b)?);
+            let names = [names[0].as_str(), names[1].as_str()];
+            let comparison = compare::of_saved(names, &a, &b, job.fail_on_regression)?;
+            sheet.head(&comparison)?;
+            sheet.warn(&comparison.warnings)?;
+            for test in &comparison.tests {
+                sheet.test(test, &test.name)?;
+            }
+            (comparison, End::Complete)
+        }
+        Sides::Live(live) => run_live(live, job, &interrupted, &mut sheet)?,
+        Sides::Terms(sides) => terms::run(sides, job, &interrupted, &mut sheet)?,
+    };
+    sheet.foot(&comparison)?;
+    if job.output.pages.any() {
+        pages.write(&page::comparison::page(&comparison, &job.again))?;
+    }
+    judge(&comparison, end)
+}
+
+/// Exit code 3 is for what was surely found. That nothing could be found must not look like that
+/// nothing was.
+fn judge(comparison: &Comparison, end: End) -> Result<End> {
+    let Some(percent) = comparison.threshold else { return Ok(end) };
+    let regressions = comparison.regressions(percent);
+    let refused = comparison.tests.iter().find(|test| test.refused.is_some());
+    match (end, refused) {
+        (End::Complete, _) if !regressions.found.is_empty() => Ok(End::Regressed),
+        (End::Complete, Some(test)) => {
+            bail!("--fail-on-regression: no ratio of {} is told", comparison.name_of(test))
+        }
+        (End::Complete, None) if !regressions.unknown.is_empty() => bail!(
+            "--fail-on-regression: one run a side has no interval to judge by; repeat with --repeat"
+        ),
+        (end, _) => Ok(end),
+    }
+}
+
+/// The server of a side, for the clients of the side before it.
+fn reach<'r>(
+    plan: &Plan,
+    beside: Option<&Corner<'r>>,
+    job: &CompareJob,
+    interrupted: &'r AtomicBool,
+) -> Result<Corner<'r>> {
+    let (protocol, connections) = (plan.protocol, plan.own_connections());
+    Corner::reach(std::slice::from_ref(&plan.target), |target| {
+        let mut rig = match beside.and_then(Corner::first) {
+            None => {
+                let several = job.several.as_ref();
+                Rig::reach_for(target, protocol, connections, several, interrupted)?
+            }
+            Some(first) => first.reach_beside(target, protocol, connections)?,
+        };
+        rig.sample = job.output.sample;
+        tell_about(&rig.server, plan, &Aside::Stderr)?;
+        Ok(rig)
+    })
+}
+
+/// Puts the load on both in turn.
+fn run_live(
+    live: &LiveSides,
+    job: &CompareJob,
+    interrupted: &AtomicBool,
+    sheet: &mut Sheet<'_>,
+) -> Result<(Comparison, End)> {
+    let Some([first_a, first_b]) = live.plans.first() else { bail!("there is no test to compare") };
+    apples(first_a, first_b)?;
+    let corner_a = reach(first_a, None, job, interrupted).context("A")?;
+    let corner_b = reach(first_b, Some(&corner_a), job, interrupted).context("B")?;
+    let mut corners = [corner_a, corner_b];
+    let mut comparison = Comparison {
+        // One of our own is told by where it is: its options are those of the command line.
+        subjects: corners
+            .each_ref()
+            .map(|corner| compare::Subject { command_line: None, ..corner.subject() }),
+        how: how(first_a, live.blocks, corners.each_ref().map(Corner::is_own)),
+        complete: false,
+        tests: Vec::new(),
+        warnings: Vec::new(),
+        threshold: job.fail_on_regression,
+        terms: None,
+    };
+    sheet.head(&comparison)?;
+    let bout = |[a, b]: &[Plan; 2]| Bout {
+        name: a.name.clone(),
+        sides: [vec![a.clone()], vec![b.clone()]],
+    };
+    let bouts: Vec<Bout> = live.plans.iter().map(bout).collect();
+    let mut tell = |told: Told<'_>| match told {
+        Told::First(a, b) => {
+            comparison.warnings = compare::beside(a, b);
+            sheet.warn(&comparison.warnings)
+        }
+        Told::Bout(at, [a, b]) => {
+            let plan = &live.plans[at][0];
+            let open = plan.pace.schedule().is_some();
+            let pairing = Pairing::Blocks;
+            let test = TestComparison::of(&plan.name, pairing, plan.precision, &a, &b, open);
+            sheet.test(&test, &test.name)?;
+            comparison.tests.push(test);
+            sheet.keep(&comparison)
+        }
+    };
+    let end = blocks::carry_out(&mut corners, &bouts, live.blocks, job.output.live, &mut tell)?;
+    comparison.complete = end == End::Complete;
+    Ok((comparison, end))
+}
+
+/// The same plan gives the same load only if the client does the same work for both, TLS included.
+fn apples(a: &Plan, b: &Plan) -> Result<()> {
+    let found = compare::unlike(["A", "B"], a, b)?;
+    if found.is_empty() { Ok(()) } else { Err(unlike_error(&found)) }
+}
+
+fn unlike_error(found: &[String]) -> Error {
+    anyhow!(
+        "the runs would differ in more than the server, so that a ratio would not be its: {}",
+        found.join("; ")
+    )
+}
+
+/// How the runs are taken, in a sentence, and what is in no interval.
+fn how(plan: &Plan, blocks: u32, own: [bool; 2]) -> String {
+    let each = match plan.stop {
+        Stop::Requests(n) => format!("{n} requests"),
+        Stop::AfterNs(ns) => format!("{} s", ns as f64 / 1e9),
+    };
+    let blocks = blocks_told(blocks);
+    let given: Vec<&str> =
+        ["A", "B"].into_iter().zip(own).filter(|(_, own)| !own).map(|(name, _)| name).collect();
+    let starts = match given.is_empty() {
+        true => String::new(),
+        false => format!("; how starts of {} differ is in no interval", given.join(" and ")),
+    };
+    format!("{blocks} of A B B A for each test, {each} a run; ratios are B / A{starts}")
+}
+
+fn blocks_told(blocks: u32) -> String {
+    if blocks == 1 { "1 block".to_owned() } else { format!("{blocks} blocks") }
+}

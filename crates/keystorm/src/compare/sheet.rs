@@ -1,0 +1,81 @@
+//! Where the results of a comparison go while it is under way.
+
+use anyhow::Result;
+use report::compare::{self, Comparison, Table, TestComparison};
+
+use crate::aside;
+use crate::execute::say;
+use crate::front::Output;
+use crate::keep::Place;
+
+/// See the module.
+pub(super) struct Sheet<'s> {
+    pub(super) output: &'s Output,
+    pub(super) place: Option<Place>,
+}
+
+impl Sheet<'_> {
+    /// Writes part of the text, or of the CSV.
+    fn print(
+        &self,
+        format: &str,
+        write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>,
+    ) -> Result<()> {
+        if self.output.format != format {
+            return Ok(());
+        }
+        let mut text = Vec::new();
+        write(&mut text)?;
+        say(&String::from_utf8_lossy(&text))?;
+        Ok(())
+    }
+
+    pub(super) fn head(&mut self, comparison: &Comparison) -> Result<()> {
+        self.print("text", |out| compare::write_head(comparison, out))?;
+        if let Some(terms) = &comparison.terms {
+            self.print("text", |out| compare::write_terms(terms, out))?;
+        }
+        self.print("csv", |out| compare::write_csv_head(out))
+    }
+
+    /// Warnings have no place in a CSV, and are in the JSON.
+    pub(super) fn warn(&mut self, warnings: &[String]) -> Result<()> {
+        self.print("text", |out| compare::write_warnings(warnings, out))?;
+        if self.output.format == "csv" {
+            for warning in warnings {
+                aside::say(format_args!("WARNING: {}", report::escape(warning)))?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn table(&mut self, table: &Table) -> Result<()> {
+        self.print("text", |out| compare::write_table(table, out))
+    }
+
+    /// A test, in a CSV by its whole `name`.
+    pub(super) fn test(&mut self, test: &TestComparison, name: &str) -> Result<()> {
+        self.print("text", |out| compare::write_test(test, out))?;
+        self.print("csv", |out| compare::write_csv_test(test, name, out))
+    }
+
+    pub(super) fn foot(&mut self, comparison: &Comparison) -> Result<()> {
+        self.print("text", |out| compare::write_foot(comparison, out))?;
+        if self.output.format == "json" {
+            say(&compare::to_json(comparison)?)?;
+        }
+        if self.output.format != "text" {
+            for line in compare::notes(comparison) {
+                aside::say(report::escape(line))?;
+            }
+        }
+        self.keep(comparison)
+    }
+
+    pub(super) fn keep(&self, comparison: &Comparison) -> Result<()> {
+        match &self.place {
+            Some(place) => place.write(compare::to_json(comparison)?.as_bytes()),
+            None => Ok(()),
+        }
+    }
+}

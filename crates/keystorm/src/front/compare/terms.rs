@@ -1,0 +1,168 @@
+//! Two servers that speak different protocols: one load, read in the words of Redis, for both.
+
+use std::ffi::OsString;
+
+use lab::terms::{Kind, Side, Test, Wish};
+use workload::{Arg, Piece, Plan, PlanParts};
+
+use super::super::redis_benchmark::{ProtocolArg, Typed};
+use super::super::{Job, UsageError};
+use super::{
+    CORES, NAMED, OF_SERVERS, SECONDS_DEFAULT, Sides, TABLES, WARMUP_DEFAULT, Word, blocks, refuse,
+    usage,
+};
+
+/// Two servers that speak different protocols, and what is done to both.
+pub(crate) struct TermsSides {
+    pub(crate) wish: Wish,
+    /// How many blocks of A B B A.
+    pub(crate) blocks: u32,
+}
+
+/// The tests where none is named.
+const TESTS_DEFAULT: &str = "set,get,mget10,mget100";
+/// Most keys of one get.
+const KEYS_MAX: usize = 1000;
+/// The keys, and the bytes of a value, where nobody says.
+const KEYS_DEFAULT: &str = "100000";
+const BYTES_DEFAULT: u32 = 100;
+const KEY: &str = "key:__rand_int__";
+
+/// Options that have no place here, and why.
+const REFUSED: [(&str, &str); 13] = [
+    (
+        "spawn_args",
+        "would go to servers of different kinds; write it behind each, in one word: 'memcached -m 4096'",
+    ),
+    ("rps", "is not asked for: the table of latencies has rates of its own"),
+    ("fill", "is done in any case: every key is stored before it is read"),
+    ("fill_with", "is done in any case: every key is stored before it is read"),
+    ("verify", "is for one protocol at a time"),
+    ("workload", "is for one protocol at a time; give a command, or a mix of get, set and mget"),
+    ("dataset", "is for one protocol at a time"),
+    ("stdin_arg", "reads standard input once, and there are several runs"),
+    ("on", "is for one protocol at a time: this takes one client for both"),
+    ("cluster", "has no twin in memcached; take n processes, as the table per machine does"),
+    ("dbnum", "has no twin in memcached"),
+    ("enable_tracking", "has no twin in memcached"),
+    ("keep_alive", "is for one protocol at a time"),
+];
+
+/// What is compared, and what else was typed.
+pub(super) fn sides(
+    typed: &Typed,
+    words: &[Word; 2],
+    asked: Option<ProtocolArg>,
+) -> Result<(Sides, Job), UsageError> {
+    refuse(typed, &OF_SERVERS, NAMED)?;
+    for (option, why) in REFUSED {
+        refuse(typed, &[option], why)?;
+    }
+    // A command of both kinds of server, by which its server is read off a command line.
+    let any = || vec![OsString::from("get"), OsString::from(KEY)];
+    let job = |at: usize, words_sent: Vec<OsString>, reads: bool| {
+        typed.job(|options| {
+            options.send(words_sent.clone(), KEYS_DEFAULT, BYTES_DEFAULT);
+            if !reads {
+                options.read_nothing();
+            }
+            options.load_default("", SECONDS_DEFAULT, WARMUP_DEFAULT);
+            let word = &words[at];
+            let server = options.server();
+            server.protocol = asked.filter(|_| word.is_memcache(asked));
+            server.resp3 &= !word.is_memcache(asked);
+            word.put(server, true);
+        })
+    };
+    let side = |at: usize| -> Result<Side, UsageError> {
+        let plan = first(job(at, any(), false)?)?;
+        Ok(Side { target: plan.target.clone(), protocol: plan.protocol })
+    };
+    let sides = [side(0)?, side(1)?];
+    let of_redis = usize::from(words[0].is_memcache(asked));
+    let set = ["set", KEY, "__data__"].map(OsString::from).to_vec();
+    let stored = first(job(of_redis, set.clone(), false)?)?;
+    let stored = stored.sequence[0].args[2].clone();
+    let mut tests = Vec::new();
+    for (name, words) in named_tests(typed)? {
+        let plan = first(job(of_redis, words.clone(), words != set)?)?;
+        let name = name.unwrap_or_else(|| plan.name.clone());
+        let value = own_value(&plan).unwrap_or_else(|| stored.clone());
+        let load = PlanParts { setup: Vec::new(), ..(*plan).clone() };
+        let test = Test { name, load, value };
+        for side in &sides {
+            let said = test.load.said_in(side.protocol, side.target.clone(), &test.value);
+            let checked = said.and_then(|parts| wire::check(&parts));
+            checked.map_err(|why| UsageError(format!("{}: {why}", test.name)))?;
+        }
+        tests.push(test);
+    }
+    let kinds = typed.matches().get_many::<Kind>(TABLES);
+    let given = |options: &[&str]| typed.typed().any(|id| options.contains(&id));
+    let wish = Wish {
+        sides,
+        tests,
+        kinds: kinds.map_or_else(|| Kind::ALL.to_vec(), |kinds| kinds.copied().collect()),
+        cores: typed.matches().get_one::<u32>(CORES).map(|cores| *cores as usize),
+        threads_given: given(&["threads"]),
+        cpus_given: given(&["cpus", "server_cpus"]),
+    };
+    let of_all = job(of_redis, any(), false)?;
+    Ok((Sides::Terms(Box::new(TermsSides { wish, blocks: blocks(typed) })), of_all))
+}
+
+/// The one plan of a job.
+fn first(job: Job) -> Result<Plan, UsageError> {
+    let plan = job.plans.into_iter().next();
+    plan.ok_or_else(|| UsageError("there is no test to compare".to_owned()))
+}
+
+/// What a plan stores itself.
+fn own_value(plan: &Plan) -> Option<Arg> {
+    let set = plan.sequence.iter().find(|command| command.name() == "SET")?;
+    set.args.get(2).filter(|value| value.pieces != [Piece::Bytes(Vec::new())]).cloned()
+}
+
+/// What reports call a test, if not by its words, and these.
+type Named = (Option<String>, Vec<OsString>);
+
+/// The tests that `-t` names, or the command that was typed.
+fn named_tests(typed: &Typed) -> Result<Vec<Named>, UsageError> {
+    let matches = typed.matches();
+    let command: Vec<OsString> =
+        matches.get_many::<OsString>("command").unwrap_or_default().cloned().collect();
+    if !command.is_empty() {
+        return Ok(vec![(None, command)]);
+    }
+    let asked = matches.get_one::<String>("tests").map_or(TESTS_DEFAULT, String::as_str);
+    let asked = asked.to_lowercase();
+    let names: Vec<&str> =
+        asked.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
+    if names.is_empty() {
+        return usage(
+            "-t: no test is named; there are set, get and mget with a number, such as mget10",
+        );
+    }
+    names.into_iter().map(test).collect()
+}
+
+fn test(name: &str) -> Result<Named, UsageError> {
+    let words: Vec<&str> = match (name, name.strip_prefix("mget").map(str::parse)) {
+        ("get", _) => vec!["get", KEY],
+        ("set", _) => vec!["set", KEY, "__data__"],
+        (_, Some(Ok(keys))) if (2..=KEYS_MAX).contains(&keys) => {
+            std::iter::once("mget").chain(std::iter::repeat_n(KEY, keys)).collect()
+        }
+        _ => {
+            return usage(&format!(
+                "-t: there is no test {name:?} of servers of different protocols; there are set, get and \
+                 mget with a number from 2 to {KEYS_MAX}, such as mget10"
+            ));
+        }
+    };
+    let name = match name.strip_prefix("mget") {
+        Some(keys) => format!("mget of {keys} keys"),
+        None => name.to_owned(),
+    };
+    Ok((Some(name), words.into_iter().map(OsString::from).collect()))
+}

@@ -1,0 +1,53 @@
+//! Every command line of ours as one: what man pages and completions are made from.
+
+use clap::{Arg, Command};
+
+use super::{FRONTS, topics};
+
+/// The options of a run, and below them each subcommand with its own.
+pub(super) fn tree() -> Command {
+    let run = FRONTS[0].command().unwrap_or_default();
+    let root =
+        run.name("keystorm").version(env!("CARGO_PKG_VERSION")).disable_help_subcommand(true);
+    let subcommands = FRONTS[1..].iter().filter_map(|front| {
+        let name = *front.names().first()?;
+        Some(front.command()?.name(name).bin_name(format!("keystorm {name}")))
+    });
+    root.subcommands(subcommands).subcommand(help())
+}
+
+/// `help` is no front end of its own: it asks one of them, or has a page.
+fn help() -> Command {
+    let subcommands = FRONTS[1..].iter().flat_map(|front| front.names()).copied();
+    Command::new("help")
+        .about("Prints this help, that of a subcommand, or a page of the documents.")
+        .disable_help_flag(true)
+        .arg(
+            Arg::new("topic")
+                .value_name("TOPIC")
+                .help("A subcommand, or a page of the documents")
+                .value_parser(subcommands.chain(topics::names()).collect::<Vec<_>>()),
+        )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_subcommand_is_in_it_with_its_options() {
+        let mut tree = tree();
+        // Names that are there twice, and references to what is not there, end it here.
+        tree.build();
+        for front in &FRONTS[1..] {
+            let Some(command) = front.command() else { continue };
+            let found = tree.find_subcommand(front.names()[0]).expect("a subcommand");
+            assert!(found.get_arguments().count() >= command.get_arguments().count());
+            assert!(found.get_about().is_some(), "{:?}", front.names());
+        }
+        let search = tree.find_subcommand("search").expect("a subcommand");
+        let has = |long: &str| search.get_arguments().find(|arg| arg.get_long() == Some(long));
+        assert!(has("slo").is_some() && has("rps").is_some(), "its own, and those of a run");
+        assert!(has("hdr").is_some_and(Arg::is_hide_set), "but none that it refuses");
+    }
+}

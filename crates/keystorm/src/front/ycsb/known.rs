@@ -1,0 +1,182 @@
+//! Every property that is known, and whether it is carried out.
+
+use super::properties::Properties;
+use crate::front::near::nearest;
+
+/// Properties that are carried out.
+const CARRIED_OUT: &[&str] = &[
+    // The client.
+    "workload",
+    "db",
+    "recordcount",
+    "operationcount",
+    "insertstart",
+    "insertcount",
+    "threadcount",
+    "target",
+    "maxexecutiontime",
+    "status",
+    "status.interval",
+    "label",
+    "exporter",
+    "exportfile",
+    "dotransactions",
+    "reportlatencyforeacherror",
+    "latencytrackederrors",
+    // The workload.
+    "table",
+    "fieldcount",
+    "fieldnameprefix",
+    "fieldlength",
+    "minfieldlength",
+    "fieldlengthdistribution",
+    "fieldlengthhistogram",
+    "readallfields",
+    "readallfieldsbyname",
+    "writeallfields",
+    "readproportion",
+    "updateproportion",
+    "insertproportion",
+    "scanproportion",
+    "readmodifywriteproportion",
+    "requestdistribution",
+    "hotspotdatafraction",
+    "hotspotopnfraction",
+    "exponential.percentile",
+    "exponential.frac",
+    "minscanlength",
+    "maxscanlength",
+    "scanlengthdistribution",
+    "insertorder",
+    "zeropadding",
+    "dataintegrity",
+    "core_workload_insertion_retry_limit",
+    "core_workload_insertion_retry_interval",
+    "core_workload_insertion_keep_going_on_error",
+    // Measurements.
+    "measurementtype",
+    "hdrhistogram.percentiles",
+    "hdrhistogram.fileoutput",
+    "hdrhistogram.output.path",
+    "measurement.interval",
+    "measurement.histogram.verbose",
+    "histogram.buckets",
+    "measurement.trackjvm",
+    // The databases.
+    "redis.host",
+    "redis.port",
+    "redis.password",
+    "redis.cluster",
+    "redis.timeout",
+    "memcached.hosts",
+    "memcached.protocol",
+    "memcached.objectExpirationTime",
+    "memcached.opTimeoutMillis",
+    // Ours.
+    "keystorm.zipfian.theta",
+    "keystorm.zipfian.exact",
+];
+
+/// Properties that are not, and why.
+const REFUSED: &[(&str, &str)] = &[
+    (
+        "spin.sleep",
+        "keystorm waits for the next operation of a schedule in its own way, and spins where \
+      a CPU is free for it",
+    ),
+    (
+        "timeseries.granularity",
+        "measurementtype=timeseries is not carried out; --ks-json keeps the \
+      latencies of each quarter second",
+    ),
+    (
+        "measurement.raw.output_file",
+        "measurementtype=raw is not carried out: latencies are counted, \
+      not kept one by one",
+    ),
+    (
+        "measurement.raw.no_summary",
+        "measurementtype=raw is not carried out: latencies are counted, \
+      not kept one by one",
+    ),
+    ("memcached.shutdownTimeoutMillis", "connections are closed at once when the last reply is in"),
+    ("memcached.readBufferSize", "keystorm's buffers grow with what arrives"),
+    ("memcached.failureMode", "one server is measured, and a lost connection ends the run"),
+    ("memcached.checkOperationStatus", "every reply is looked at"),
+];
+
+/// Properties of other bindings begin with a word of theirs and a dot; YCSB's own words are these.
+const OURS: [&str; 13] = [
+    "redis",
+    "memcached",
+    "measurement",
+    "hdrhistogram",
+    "histogram",
+    "status",
+    "exponential",
+    "keystorm",
+    "timeseries",
+    "spin",
+    "core_workload",
+    "htrace",
+    "raw",
+];
+
+/// Makes sure that every property that is set is carried out, or belongs to another binding.
+pub(super) fn check(properties: &Properties) -> Result<(), String> {
+    for name in properties.names() {
+        if CARRIED_OUT.contains(&name) {
+            continue;
+        }
+        if name.starts_with("htrace.") {
+            return Err(format!("{name}: keystorm writes no traces; leave it out"));
+        }
+        if let Some((_, why)) = REFUSED.iter().find(|(refused, _)| *refused == name) {
+            return Err(format!("{name}: {why}; leave it out"));
+        }
+        let word = name.split_once('.').map(|(word, _)| word);
+        if word.is_some_and(|word| !OURS.contains(&word)) {
+            continue;
+        }
+        let near = nearest(name, CARRIED_OUT.iter().copied());
+        let near = near.map_or(String::new(), |near| format!("; did you mean {near}?"));
+        return Err(format!("{name}: there is no such property{near}"));
+    }
+    let of_jvm = properties.flag("measurement.trackjvm", false);
+    if of_jvm {
+        return Err(
+            "measurement.trackjvm=true: no Java runs here whose memory could be told".into()
+        );
+    }
+    if properties.number("core_workload_insertion_retry_limit", 0u32)? > 0 {
+        return Err(
+            "core_workload_insertion_retry_limit: an insert that fails is counted and not \
+                    tried again; set it to 0"
+                .into(),
+        );
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_ignored_but_what_other_bindings_read() {
+        let of = |line: &str| check(&Properties::read(line.as_bytes()));
+        assert_eq!(of("recordcount=1\nmongodb.url=x\njdbc.fetchsize=1"), Ok(()));
+        for (line, why) in [
+            ("recordcont=1", "did you mean recordcount?"),
+            ("redis.hsot=1", "did you mean redis.host?"),
+            ("spin.sleep=true", "spin.sleep: keystorm waits"),
+            ("htrace.sampler=x", "htrace.sampler"),
+            ("measurement.trackjvm=true", "no Java"),
+            ("core_workload_insertion_retry_limit=2", "not tried again"),
+        ] {
+            let error = of(line).unwrap_err();
+            assert!(error.contains(why), "{line}: {error}");
+        }
+        assert_eq!(of("measurement.trackjvm=false"), Ok(()));
+    }
+}

@@ -1,0 +1,85 @@
+//! The commands of YCSB's binding for memcached: a JSON object for each record, added, replaced and got.
+
+use workload::{Arg, CommandSpec, Derived, Piece, Step, When};
+
+use super::binding::{Built, Field};
+use super::redis;
+use super::workload::{CoreWorkload, Kind};
+
+/// The commands of an operation, and the steps that they are.
+pub(super) fn operation(workload: &CoreWorkload, kind: Kind) -> Result<Built, String> {
+    let commands = match kind {
+        Kind::Read => vec![get(workload)],
+        Kind::Update => vec![update(workload)],
+        Kind::Insert => vec![store(workload, "add", &Field::all(workload))],
+        Kind::ReadModifyWrite => vec![get(workload), update(workload)],
+        Kind::Scan => {
+            return Err(
+                "scanproportion: memcached has no scans; workload E is for redis".to_owned()
+            );
+        }
+    };
+    let steps = vec![Step { commands: 1, when: When::Always }; commands.len()];
+    Ok(Built { commands, steps })
+}
+
+fn get(workload: &CoreWorkload) -> CommandSpec {
+    CommandSpec { args: vec![Arg::literal(b"get"), key(workload)], inline: false }
+}
+
+/// A record is replaced by what an update writes, as in YCSB: of a partial one, by one field.
+fn update(workload: &CoreWorkload) -> CommandSpec {
+    match workload.writes_all {
+        true => store(workload, "replace", &Field::all(workload)),
+        false => store(workload, "replace", &[Field::Drawn(Field::written(workload))]),
+    }
+}
+
+/// Stores an object of these fields.
+fn store(workload: &CoreWorkload, command: &str, fields: &[Field]) -> CommandSpec {
+    let mut pieces = vec![];
+    let mut text = "{\"".to_owned();
+    let flush = |text: &mut String, pieces: &mut Vec<Piece>| {
+        pieces.push(Piece::Bytes(std::mem::take(text).into_bytes()));
+    };
+    for (at, field) in fields.iter().enumerate() {
+        text += if at > 0 { "\",\"" } else { "" };
+        text += &workload.field_prefix;
+        let (name, drawn) = match field {
+            Field::Number(n) => {
+                text += &n.to_string();
+                (format!("{}{n}", workload.field_prefix), None)
+            }
+            Field::Drawn(drawn) => {
+                flush(&mut text, &mut pieces);
+                pieces.push(Piece::Derived(Derived::Drawn(*drawn)));
+                (workload.field_prefix.clone(), Some(*drawn))
+            }
+        };
+        text += "\":\"";
+        flush(&mut text, &mut pieces);
+        pieces.push(match workload.checked {
+            None => Piece::Value,
+            Some(len) => {
+                let key = redis::named(workload);
+                Piece::Derived(Derived::Checked { len, key, field: name, number: drawn })
+            }
+        });
+    }
+    text += "\"}";
+    flush(&mut text, &mut pieces);
+    let args = vec![
+        Arg::literal(command.as_bytes()),
+        key(workload),
+        Arg::literal(b"0"),
+        Arg::literal(workload.expires.to_string().as_bytes()),
+        Arg { pieces },
+    ];
+    CommandSpec { args, inline: false }
+}
+
+fn key(workload: &CoreWorkload) -> Arg {
+    let mut pieces = vec![Piece::Bytes(format!("{}-", workload.table).into_bytes())];
+    pieces.extend(redis::key(workload).pieces);
+    Arg { pieces }
+}

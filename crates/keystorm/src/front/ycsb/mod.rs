@@ -1,0 +1,82 @@
+//! The command line of YCSB: `bin/ycsb load|run redis|memcached …`.
+//!
+//! [`arguments`] reads the words, [`properties`] the files, [`workload`] what CoreWorkload's properties
+//! mean, [`binding`] the commands of each database, [`plans`] makes a plan of all that and [`results`]
+//! says what is told of it.
+
+mod arguments;
+mod binding;
+mod known;
+mod lengths;
+mod memcached;
+mod plans;
+mod properties;
+mod redis;
+mod results;
+mod workload;
+mod workloads;
+
+use std::ffi::OsString;
+
+use super::redis_benchmark::vocabulary;
+use super::{FrontEnd, Intent, UsageError};
+use crate::execute;
+use arguments::Read;
+
+pub(crate) use results::YcsbOutput;
+
+/// See the module.
+pub(crate) struct YcsbFront;
+
+impl FrontEnd for YcsbFront {
+    fn names(&self) -> &'static [&'static str] {
+        &["ycsb", "ycsb.sh"]
+    }
+
+    fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
+        let command = vocabulary();
+        let takes_value = |name: &str| {
+            let mut options = command.get_arguments();
+            let option = options.find(|option| option.get_long() == Some(name))?;
+            Some(option.get_action().takes_values() && !option.is_require_equals_set())
+        };
+        let arguments = match Read::of(args, takes_value).map_err(UsageError)? {
+            Read::Help => return Ok(Intent::Say(HELP.to_owned())),
+            Read::Arguments(arguments) => arguments,
+        };
+        let job = plans::job(&arguments)?;
+        if arguments.as_keystorm {
+            let text = plans::as_keystorm(&job).map_err(UsageError)?;
+            return Ok(Intent::Say(text));
+        }
+        if arguments.print_plan {
+            let text = execute::printed_plans(&job.plans);
+            return text.map(Intent::Say).map_err(|e| UsageError(e.to_string()));
+        }
+        Ok(Intent::Run(Box::new(job)))
+    }
+}
+
+const HELP: &str = "\
+Usage: ycsb load|run redis|memcached [OPTIONS]
+
+  -P FILE         read properties from a file; workloads/workloada to workloadf need none
+  -p NAME=VALUE   set a property
+  -threads N      connections, each with one operation at a time
+  -target N       operations per second, on a schedule that no reply delays
+  -s              tell how far the run is every ten seconds, on standard error
+  -l TEXT         what those lines begin with
+  -db CLASS       site.ycsb.db.RedisClient or site.ycsb.db.MemcachedClient
+  --print-plan    print what would be carried out, as JSON
+  --as keystorm   print the same as a command line of keystorm's
+  --ks-verdict stderr|off|FILE
+                  where it goes what limited the run
+  --ks-OPTION     an option of keystorm's, such as --ks-json FILE, --ks-html FILE, --ks-tls, --ks-on
+  --ks-ycsb-compat 0.17|0.18
+                  whose report it is; 0.18, as yet unreleased, also tells the median
+
+Such as: ycsb load redis -P workloads/workloada -p redis.host=127.0.0.1
+         ycsb run redis -P workloads/workloada -p redis.host=127.0.0.1 -threads 8 -target 5000 -s
+
+docs/ycsb.md says what differs from YCSB, and why.
+";

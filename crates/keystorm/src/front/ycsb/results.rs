@@ -1,0 +1,166 @@
+//! What is told of a run: YCSB's report, where it goes, and what is said beside it.
+
+use std::path::PathBuf;
+
+use report::ycsb::{ByStatus, Exporter, Interval, Kind, Percentile, YcsbOptions};
+use report::{FormatOptions, Persona};
+
+use super::arguments::Arguments;
+use super::properties::Properties;
+use crate::front::Job;
+use crate::front::redis_benchmark::verdict_place;
+
+/// What is told of a run in YCSB's words.
+#[derive(Debug, Clone)]
+pub(crate) struct YcsbOutput {
+    /// The report.
+    pub(crate) options: YcsbOptions,
+    /// The lines that `-s` asks for.
+    pub(crate) status: Option<StatusLines>,
+    /// What the names of logs of histograms begin with, if any are kept.
+    pub(crate) logs: Option<String>,
+}
+
+/// Lines that tell how far a run is.
+#[derive(Debug, Clone)]
+pub(crate) struct StatusLines {
+    /// Seconds between two.
+    pub(crate) every_s: u64,
+    /// What each begins with.
+    pub(crate) label: String,
+    /// Whether the median is in them, as in versions after 0.17.
+    pub(crate) median: bool,
+}
+
+/// Percentiles of the report where none are given, and those of 0.17.
+const PERCENTILES: &str = "50,95,99";
+const PERCENTILES_017: &str = "95,99";
+
+/// Completes a job. `warning` is what YCSB says of threads.
+pub(super) fn complete(
+    job: &mut Job,
+    arguments: &Arguments,
+    warning: Option<String>,
+    checked: bool,
+) -> Result<(), String> {
+    let properties = &arguments.properties;
+    let version = if arguments.release { "0.17.0" } else { "0.18.0-SNAPSHOT" };
+    job.notes = vec![
+        format!("Command line: {}", arguments.shown),
+        format!("YCSB Client {version}\n"),
+        "Loading workload...".to_owned(),
+        "Starting test.".to_owned(),
+        dbwrapper(properties),
+    ];
+    let seconds = properties.number("maxexecutiontime", 0u64)?;
+    if seconds > 0 {
+        job.notes.push(format!("Maximum execution time specified as: {seconds} secs"));
+    }
+    let integrity = "Data integrity is enabled.\n";
+    job.greeting = warning.into_iter().chain(checked.then(|| integrity.to_owned())).collect();
+    let output = &mut job.output;
+    output.format = "ycsb";
+    let every_s = properties.number("status.interval", 10u64)?;
+    let status = StatusLines {
+        every_s,
+        label: properties.text("label", "").to_owned(),
+        median: !arguments.release,
+    };
+    output.ycsb = Some(Box::new(YcsbOutput {
+        options: options(properties, arguments.release)?,
+        status: properties.flag("status", false).then_some(status),
+        logs: properties
+            .flag("hdrhistogram.fileoutput", false)
+            .then(|| properties.text("hdrhistogram.output.path", "").to_owned()),
+    }));
+    output.options = FormatOptions { suite: false, ..output.options };
+    output.live = None;
+    if let Some(place) = &arguments.verdict {
+        output.verdict = verdict_place(Persona::Ycsb, false, Some(place.clone()));
+    }
+    output.to = properties.get("exportfile").filter(|path| !path.is_empty()).map(PathBuf::from);
+    Ok(())
+}
+
+fn dbwrapper(properties: &Properties) -> String {
+    let each = properties.flag("reportlatencyforeacherror", false);
+    let tracked = statuses(properties).join(", ");
+    format!(
+        "DBWrapper: report latency for each error is {each} and specific error codes to track for \
+         latency are: [{tracked}]"
+    )
+}
+
+fn statuses(properties: &Properties) -> Vec<String> {
+    let tracked = properties.text("latencytrackederrors", "");
+    tracked.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect()
+}
+
+fn options(properties: &Properties, release: bool) -> Result<YcsbOptions, String> {
+    let exporter = properties.text("exporter", "TextMeasurementsExporter");
+    let exporter = match exporter.rsplit('.').next().unwrap_or_default() {
+        "TextMeasurementsExporter" => Exporter::Text,
+        "JSONMeasurementsExporter" => Exporter::Json,
+        "JSONArrayMeasurementsExporter" => Exporter::JsonArray,
+        _ => {
+            return Err(format!(
+                "exporter={exporter}: there is TextMeasurementsExporter, JSONMeasurementsExporter and \
+                 JSONArrayMeasurementsExporter"
+            ));
+        }
+    };
+    let kind = match properties.text("measurementtype", "hdrhistogram") {
+        "hdrhistogram" => Kind::Hdr,
+        "histogram" => Kind::Buckets,
+        "hdrhistogram+histogram" => Kind::HdrAndBuckets,
+        other @ ("raw" | "hdrhistogram+raw") => {
+            return Err(format!(
+                "measurementtype={other}: latencies are counted, not kept one by one; there is \
+                 hdrhistogram, histogram and hdrhistogram+histogram"
+            ));
+        }
+        "timeseries" => {
+            return Err(
+                "measurementtype=timeseries: not carried out; --ks-json keeps the latencies of \
+                        each quarter second"
+                    .to_owned(),
+            );
+        }
+        other => {
+            return Err(format!(
+                "measurementtype={other}: there is hdrhistogram, histogram and hdrhistogram+histogram"
+            ));
+        }
+    };
+    let interval = match properties.text("measurement.interval", "op") {
+        "op" => Interval::Op,
+        "intended" => Interval::Intended,
+        "both" => Interval::Both,
+        other => {
+            return Err(format!("measurement.interval={other}: there is op, intended and both"));
+        }
+    };
+    let default = if release { PERCENTILES_017 } else { PERCENTILES };
+    let percentiles = properties.text("hdrhistogram.percentiles", default);
+    let percentiles: Result<Vec<Percentile>, String> =
+        percentiles.split(',').map(str::parse).collect();
+    let buckets = properties.number("histogram.buckets", 1000usize)?;
+    if !(1..=1_000_000).contains(&buckets) {
+        return Err(format!("histogram.buckets={buckets}: from 1 to 1000000 are possible"));
+    }
+    let by_status =
+        match (properties.flag("reportlatencyforeacherror", false), statuses(properties)) {
+            (true, _) => ByStatus::All,
+            (false, names) if names.is_empty() => ByStatus::No,
+            (false, names) => ByStatus::Those(names),
+        };
+    Ok(YcsbOptions {
+        exporter,
+        kind,
+        interval,
+        percentiles: percentiles.map_err(|why| format!("hdrhistogram.percentiles: {why}"))?,
+        verbose: properties.flag("measurement.histogram.verbose", false),
+        buckets,
+        by_status,
+    })
+}

@@ -1,0 +1,329 @@
+//! What the properties of CoreWorkload mean: records, fields, proportions, choosers of keys.
+
+use workload::derived::{DrawnNumber, KeyText};
+use workload::{KeyDist, KeySpace, Sizes};
+
+use super::arguments::Phase;
+use super::lengths;
+use super::properties::Properties;
+
+/// Where a record count of 0 ends, as in YCSB.
+const RECORDS_MOST: u64 = (1 << 31) - 1;
+/// Weights of operations sum to this.
+const WEIGHTS: f64 = 1e9;
+
+/// A workload, checked.
+#[derive(Debug)]
+pub(super) struct CoreWorkload {
+    pub(super) table: String,
+    pub(super) key: KeyText,
+    pub(super) fields: u32,
+    pub(super) field_prefix: String,
+    pub(super) lengths: Sizes,
+    /// The one length of all values that tell whose they are.
+    pub(super) checked: Option<u32>,
+    pub(super) reads: Reads,
+    pub(super) writes_all: bool,
+    pub(super) scan_length: DrawnNumber,
+    /// When memcached forgets a record, as it takes it.
+    pub(super) expires: u32,
+    /// The records that a load writes.
+    pub(super) loaded: KeySpace,
+    /// The records that a run works on.
+    pub(super) keys: KeySpace,
+    /// Each kind of operation that is drawn, and its weight.
+    pub(super) operations: Vec<(Kind, u32)>,
+}
+
+/// What a read asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reads {
+    /// Everything.
+    All,
+    /// All fields by their names.
+    ByName,
+    /// One field, drawn.
+    One,
+}
+
+/// A kind of operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Read,
+    Update,
+    Insert,
+    Scan,
+    ReadModifyWrite,
+}
+
+impl Kind {
+    /// As reports name it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Read => "READ",
+            Self::Update => "UPDATE",
+            Self::Insert => "INSERT",
+            Self::Scan => "SCAN",
+            Self::ReadModifyWrite => "READ-MODIFY-WRITE",
+        }
+    }
+}
+
+impl CoreWorkload {
+    /// Of properties, for a phase of so many operations.
+    pub(super) fn of(properties: &Properties, phase: Phase) -> Result<Self, String> {
+        let class = properties.get("workload").ok_or(
+            "Missing property: workload; the file of a workload sets it, such as -P workloads/workloada",
+        )?;
+        if class != "core" && class.rsplit('.').next() != Some("CoreWorkload") {
+            return Err(format!("workload={class}: there is site.ycsb.workloads.CoreWorkload"));
+        }
+        let records = match properties.number("recordcount", 0)? {
+            0 => RECORDS_MOST,
+            records => records,
+        };
+        let start = properties.number("insertstart", 0u64)?;
+        let count = properties.number("insertcount", records.saturating_sub(start))?;
+        if start.saturating_add(count) > records {
+            return Err("Invalid combination of insertstart, insertcount and recordcount.\n\
+                        recordcount must be bigger than insertstart + insertcount."
+                .to_owned());
+        }
+        if count == 0 {
+            return Err("insertcount: there is no record to work on".to_owned());
+        }
+        let fields = properties.number("fieldcount", 10u32)?;
+        if !(1..=100_000).contains(&fields) {
+            return Err(format!("fieldcount={fields}: from 1 to 100000 fields are possible"));
+        }
+        let lengths = lengths::of(properties)?;
+        let checked = match properties.flag("dataintegrity", false) {
+            true => Some(lengths::constant(properties)?),
+            false => None,
+        };
+        let padding = properties.number("zeropadding", 1u32)?;
+        let width = u8::try_from(padding.max(1))
+            .map_err(|_| format!("zeropadding={padding}: keys of up to 255 digits are possible"))?;
+        let all = properties.flag("readallfields", true);
+        let by_name = properties.flag("readallfieldsbyname", false);
+        let workload = Self {
+            table: properties.text("table", "usertable").to_owned(),
+            key: KeyText { hashed: properties.text("insertorder", "hashed") == "hashed", width },
+            fields,
+            field_prefix: properties.text("fieldnameprefix", "field").to_owned(),
+            lengths,
+            checked,
+            reads: match (all, by_name) {
+                (true, false) => Reads::All,
+                (true, true) => Reads::ByName,
+                (false, _) => Reads::One,
+            },
+            writes_all: properties.flag("writeallfields", false),
+            scan_length: scan_length(properties)?,
+            // In 2038: so large a number is a time and not a span.
+            expires: properties.number("memcached.objectExpirationTime", i32::MAX as u32)?,
+            loaded: KeySpace::of(
+                Some(start + count),
+                distribution(&format!("sequential,{start},{count}"))?,
+            ),
+            keys: KeySpace::of(Some(records), chooser(properties, start, count)?),
+            operations: match phase {
+                Phase::Load => vec![(Kind::Insert, 1)],
+                Phase::Run => operations(properties)?,
+            },
+        };
+        Ok(workload)
+    }
+
+    /// How many records a load writes.
+    pub(super) fn load_count(properties: &Properties) -> Result<u64, String> {
+        let records = match properties.number("recordcount", 0)? {
+            0 => RECORDS_MOST,
+            records => records,
+        };
+        let start = properties.number("insertstart", 0u64)?;
+        properties.number("insertcount", records.saturating_sub(start))
+    }
+}
+
+fn distribution(text: &str) -> Result<KeyDist, String> {
+    format!("ycsb:{text}").parse()
+}
+
+fn scan_length(properties: &Properties) -> Result<DrawnNumber, String> {
+    let (least, most) =
+        (properties.number("minscanlength", 1u32)?, properties.number("maxscanlength", 1000u32)?);
+    if least > most || most == 0 {
+        return Err(format!("minscanlength={least} is above maxscanlength={most}"));
+    }
+    let zipf = match properties.text("scanlengthdistribution", "uniform") {
+        "uniform" => false,
+        "zipfian" => true,
+        other => {
+            return Err(format!("scanlengthdistribution={other}: there is uniform and zipfian"));
+        }
+    };
+    Ok(DrawnNumber { least, most, zipf, stream: 2 })
+}
+
+fn fraction(properties: &Properties, name: &str, or: f64) -> Result<f64, String> {
+    let value: f64 = properties.number(name, or)?;
+    if (0.0..=1.0).contains(&value) {
+        return Ok(value);
+    }
+    Err(format!("{name}={value}: a fraction is from 0 to 1"))
+}
+
+/// Which records a run works on.
+fn chooser(properties: &Properties, start: u64, count: u64) -> Result<KeyDist, String> {
+    let window = format!("{start},{count}");
+    let inserts: f64 = properties.number("insertproportion", 0.0)?;
+    match properties.text("requestdistribution", "uniform") {
+        "uniform" => distribution(&format!("uniform,{window}")),
+        "sequential" => distribution(&format!("sequential,{window}")),
+        "zipfian" => zipfian(properties, &window),
+        "latest" if inserts > 0.0 => distribution("latest"),
+        "latest" => distribution("latest,0"),
+        "exponential" => {
+            let percentile: f64 = properties.number("exponential.percentile", 95.0)?;
+            let part: f64 = properties.number("exponential.frac", 0.857_142_857_1)?;
+            let grows = u8::from(inserts > 0.0);
+            distribution(&format!("exponential,{percentile},{part},{grows}"))
+        }
+        "hotspot" => {
+            let data = fraction(properties, "hotspotdatafraction", 0.2)?;
+            let operations = fraction(properties, "hotspotopnfraction", 0.8)?;
+            let hot = (count as f64 * data) as u64;
+            if hot == 0 || hot == count {
+                return Err(format!(
+                    "hotspotdatafraction={data}: of {count} records {hot} would be hot; some must be, \
+                     and not all"
+                ));
+            }
+            distribution(&format!("hotspot,{window},{data},{operations}"))
+        }
+        other => Err(format!(
+            "requestdistribution={other}: there is uniform, zipfian, latest, sequential, exponential \
+             and hotspot"
+        )),
+    }
+}
+
+fn zipfian(properties: &Properties, window: &str) -> Result<KeyDist, String> {
+    let theta: Option<f64> = match properties.get("keystorm.zipfian.theta") {
+        None => None,
+        Some(_) => Some(properties.number("keystorm.zipfian.theta", 0.99)?),
+    };
+    if properties.flag("keystorm.zipfian.exact", false) {
+        if !window.starts_with("0,") {
+            return Err("keystorm.zipfian.exact=true: with insertstart only YCSB's own generator \
+                        is possible"
+                .to_owned());
+        }
+        return format!("zipf-scattered:{}", theta.unwrap_or(0.99)).parse();
+    }
+    let operations: u64 = match properties.get("operationcount") {
+        None => {
+            return Err("operationcount: requestdistribution=zipfian needs it, to know how many \
+                        records a run may insert"
+                .to_owned());
+        }
+        Some(_) => properties.number("operationcount", 0)?,
+    };
+    let inserts: f64 = properties.number("insertproportion", 0.0)?;
+    let extra = (operations as f64 * inserts * 2.0) as u64;
+    match theta {
+        None => distribution(&format!("zipfian,{window},{extra}")),
+        Some(theta) => distribution(&format!("zipfian,{window},{extra},{theta}")),
+    }
+}
+
+/// Kinds of operations with weights that sum to [`WEIGHTS`], nearly.
+fn operations(properties: &Properties) -> Result<Vec<(Kind, u32)>, String> {
+    let kinds = [
+        (Kind::Read, "readproportion", 0.95),
+        (Kind::Update, "updateproportion", 0.05),
+        (Kind::Insert, "insertproportion", 0.0),
+        (Kind::Scan, "scanproportion", 0.0),
+        (Kind::ReadModifyWrite, "readmodifywriteproportion", 0.0),
+    ];
+    let mut given = Vec::new();
+    for (kind, name, or) in kinds {
+        let part: f64 = properties.number(name, or)?;
+        if !(0.0..=1e9).contains(&part) {
+            return Err(format!("{name}={part}: a part from 0 on is possible"));
+        }
+        given.push((kind, part));
+    }
+    let sum: f64 = given.iter().map(|(_, part)| part).sum();
+    if sum <= 0.0 {
+        return Err("readproportion and the other proportions are all 0: there is nothing to draw"
+            .to_owned());
+    }
+    let weight = |part: f64| ((part / sum * WEIGHTS).round() as u32).max(1);
+    let drawn = given.into_iter().filter(|(_, part)| *part > 0.0);
+    Ok(drawn.map(|(kind, part)| (kind, weight(part))).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(lines: &str) -> Result<CoreWorkload, String> {
+        let lines = format!("workload=site.ycsb.workloads.CoreWorkload\n{lines}");
+        CoreWorkload::of(&Properties::read(lines.as_bytes()), Phase::Run)
+    }
+
+    #[test]
+    fn choosers_are_those_that_properties_name() {
+        let of = |lines: &str| of(lines).unwrap().keys.draw.to_string();
+        assert_eq!(of("recordcount=1000"), "ycsb:uniform,0,1000");
+        let line = "recordcount=1000\noperationcount=1000\ninsertproportion=0.05\n\
+                    requestdistribution=zipfian\n";
+        assert_eq!(of(line), "ycsb:zipfian,0,1000,100");
+        assert_eq!(of(&format!("{line}keystorm.zipfian.theta=0.7")), "ycsb:zipfian,0,1000,100,0.7");
+        assert_eq!(of(&format!("{line}keystorm.zipfian.exact=true")), "zipf-scattered:0.99");
+        let window = "recordcount=1000\ninsertstart=500\ninsertcount=250\n";
+        assert_eq!(
+            of(&format!("{window}requestdistribution=sequential")),
+            "ycsb:sequential,500,250"
+        );
+        let hot = format!("{window}requestdistribution=hotspot");
+        assert_eq!(of(&hot), "ycsb:hotspot,500,250,0.2,0.8");
+    }
+
+    #[test]
+    fn keys_are_hashed_by_that_very_word_alone() {
+        assert!(of("recordcount=9").unwrap().key.hashed);
+        for order in ["ordered", "Hashed", "x"] {
+            assert!(
+                !of(&format!("recordcount=9\ninsertorder={order}")).unwrap().key.hashed,
+                "{order}"
+            );
+        }
+    }
+
+    #[test]
+    fn proportions_are_weights() {
+        let a = of("recordcount=9\nreadproportion=3\nupdateproportion=1").unwrap();
+        assert_eq!(a.operations, [(Kind::Read, 750_000_000), (Kind::Update, 250_000_000)]);
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused_before_anything_is_sent() {
+        for (lines, why) in [
+            ("recordcount=1000\ninsertstart=900\ninsertcount=200", "must be bigger than"),
+            ("recordcount=10 ", "without blanks"),
+            ("recordcount=9\nrequestdistribution=zipfian", "operationcount"),
+            ("recordcount=9\nrequestdistribution=Zipfian", "there is uniform"),
+            ("recordcount=9\nreadproportion=0\nupdateproportion=0", "nothing to draw"),
+            ("recordcount=9\nrequestdistribution=hotspot\nhotspotdatafraction=0", "would be hot"),
+            ("recordcount=9\nminscanlength=9\nmaxscanlength=2", "above"),
+            ("recordcount=9\nworkload=site.ycsb.workloads.RestWorkload", "CoreWorkload"),
+            ("recordcount=9\ndataintegrity=true\nfieldlengthdistribution=uniform", "constant"),
+        ] {
+            let error = of(lines).unwrap_err();
+            assert!(error.contains(why), "{lines}: {error}");
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Pages that are read at leisure: shown in a terminal, through a pager, or written as files.
+
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::{env, fs};
+
+use anyhow::{Context, Result};
+use page::term;
+
+use crate::execute::{self, End};
+use crate::rendered::rendered;
+
+/// Lines longer than this are hard to read.
+const WIDTH_MAX: usize = 100;
+/// Columns where nobody tells.
+const WIDTH: usize = 80;
+
+/// Shows a page of Markdown.
+///
+/// # Errors
+/// Standard output cannot be written.
+pub(crate) fn read(markdown: &str) -> Result<End> {
+    let out = io::stdout();
+    let (no_color, kind) = (env::var_os("NO_COLOR"), env::var_os("TERM"));
+    let colour = term::colour_wanted(out.is_terminal(), no_color.as_deref(), kind.as_deref());
+    let size = rustix::termios::tcgetwinsize(&out).ok().map(|size| usize::from(size.ws_col));
+    let width = size.filter(|columns| *columns >= 40).unwrap_or(WIDTH).min(WIDTH_MAX);
+    let text = rendered(markdown, width, colour);
+    if out.is_terminal() && paged(&text) {
+        return Ok(End::Complete);
+    }
+    execute::say(&text)
+}
+
+/// Hands a text to `$PAGER`, or to `less`; whether there was one that took it.
+fn paged(text: &str) -> bool {
+    let pager = env::var("PAGER").unwrap_or_else(|_| "less".to_owned());
+    let words = shell_words::split(&pager).unwrap_or_default();
+    let Some((program, args)) = words.split_first() else {
+        return false;
+    };
+    let mut command = Command::new(program);
+    if env::var_os("LESS").is_none() {
+        // Colours as they are, and no waiting where one screen is enough.
+        command.env("LESS", "FRX");
+    }
+    let Ok(mut child) = command.args(args).stdin(Stdio::piped()).spawn() else {
+        return false;
+    };
+    if let Some(mut input) = child.stdin.take() {
+        // Whoever leaves the pager early has read enough.
+        let _ = input.write_all(text.as_bytes());
+    }
+    child.wait().is_ok_and(|status| status.success())
+}
+
+/// Writes files into a directory, which is made if it is not there.
+///
+/// # Errors
+/// One of them cannot be written.
+pub(crate) fn write(dir: &Path, files: &[(String, String)]) -> Result<End> {
+    fs::create_dir_all(dir).with_context(|| format!("making the directory {}", dir.display()))?;
+    for (name, text) in files {
+        let path = dir.join(name);
+        fs::write(&path, text).with_context(|| format!("writing {}", path.display()))?;
+    }
+    execute::say(&format!("Wrote {} files to {}\n", files.len(), dir.display()))
+}

@@ -1,0 +1,142 @@
+//! What YCSB does beside its report: a line on standard error every few seconds, and a log of histograms
+//! for each kind of operation.
+
+use std::fs;
+use std::time::{Duration, SystemTime};
+
+use anyhow::{Context, Result};
+use measure::Tally;
+use report::Run;
+use report::ycsb::{HdrFiles, Section, StatusLine, sections, status_line};
+use runner::{Observer, Snapshot};
+use workload::{Plan, Stop};
+
+use crate::aside;
+use crate::front::YcsbOutput;
+
+/// Watches a run.
+pub(crate) struct Status<'p> {
+    plan: &'p Plan,
+    output: &'p YcsbOutput,
+    /// What came since the last line.
+    recent: Tally,
+    /// Operations up to then, and when that was, in nanoseconds since load began.
+    counted: u64,
+    said_ns: u64,
+    /// Up to when anything was seen.
+    seen_ns: u64,
+    /// Operations so far.
+    operations: u64,
+    logs: HdrFiles,
+}
+
+impl<'p> Status<'p> {
+    /// Begins, with the line at 0 seconds if lines are wanted.
+    pub(crate) fn begin(plan: &'p Plan, output: &'p YcsbOutput) -> Self {
+        let this = Self {
+            plan,
+            output,
+            recent: Tally::new(&runner::tally_shape(plan)),
+            counted: 0,
+            said_ns: 0,
+            seen_ns: 0,
+            operations: 0,
+            logs: HdrFiles::default(),
+        };
+        this.say(&[], 0);
+        this
+    }
+
+    fn every_ns(&self) -> Option<u64> {
+        self.output.status.as_ref().map(|status| status.every_s.max(1) * 1_000_000_000)
+    }
+
+    /// Ends what is since the last line: tells it and logs it.
+    fn turn(&mut self, now_ns: u64, connections: u64) {
+        let options = &self.output.options;
+        let sections =
+            sections(self.plan, &self.recent, connections, options.interval, &options.by_status);
+        if self.output.logs.is_some() {
+            let from = Duration::from_nanos(self.said_ns);
+            let length = Duration::from_nanos(now_ns.saturating_sub(self.said_ns));
+            self.logs.add(&sections, from, length);
+        }
+        self.say(&sections, now_ns);
+        self.recent.clear();
+        (self.counted, self.said_ns) = (self.operations, now_ns);
+    }
+
+    fn say(&self, sections: &[Section], now_ns: u64) {
+        let Some(status) = &self.output.status else { return };
+        let span_s = now_ns.saturating_sub(self.said_ns) as f64 / 1e9;
+        let since = self.operations.saturating_sub(self.counted) as f64;
+        let line = StatusLine {
+            label: &status.label,
+            at: &clock(SystemTime::now()),
+            elapsed_s: now_ns / 1_000_000_000,
+            operations: self.operations,
+            rate: if span_s > 0.0 { since / span_s } else { 0.0 },
+            left_s: self.left_s(now_ns),
+            sections,
+            median: status.median,
+        };
+        // Whoever reads standard error no more is found out by what prints the results.
+        let _ = aside::say(status_line(&line));
+    }
+
+    /// As if the rest went as fast as what is done.
+    fn left_s(&self, now_ns: u64) -> Option<u64> {
+        let Stop::Requests(_) = self.plan.stop else { return None };
+        let left = self.plan.own_requests()?.saturating_sub(self.operations);
+        let rate = self.operations as f64 / (now_ns as f64 / 1e9);
+        (left > 0 && self.operations > 0).then(|| (left as f64 / rate).ceil() as u64)
+    }
+
+    /// The run has ended: the last line, and the files.
+    ///
+    /// # Errors
+    /// A file cannot be written.
+    pub(crate) fn ended(mut self, run: &Run) -> Result<()> {
+        let elapsed_ns = run.measurement.elapsed_ns.max(self.said_ns);
+        self.operations = run.measurement.total.operations_ended();
+        self.turn(elapsed_ns, u64::from(self.plan.own_connections()));
+        let Some(prefix) = &self.output.logs else { return Ok(()) };
+        for (name, log) in self.logs.files(run.measurement.started_at)? {
+            let path = format!("{prefix}{name}.hdr");
+            let fault = || format!("hdrhistogram.output.path: {path}: cannot be written");
+            fs::write(&path, log).with_context(fault)?;
+        }
+        Ok(())
+    }
+}
+
+impl Observer for Status<'_> {
+    fn interval(&mut self, snapshot: &Snapshot<'_>) {
+        if snapshot.warming_up {
+            return;
+        }
+        self.recent.merge(snapshot.tally);
+        self.operations = snapshot.total.operations_ended();
+        self.seen_ns = snapshot.elapsed_ns;
+        if self.every_ns().is_some_and(|every| self.seen_ns >= self.said_ns + every) {
+            self.turn(self.seen_ns, 0);
+        }
+    }
+}
+
+/// The time of day as YCSB writes it, in UTC.
+fn clock(now: SystemTime) -> String {
+    let text = humantime::format_rfc3339_millis(now.max(SystemTime::UNIX_EPOCH)).to_string();
+    text.trim_end_matches('Z').replace('T', " ").replace('.', ":")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_of_day_has_its_milliseconds_behind_a_colon() {
+        let at = SystemTime::UNIX_EPOCH + Duration::from_millis(1_795_335_895_181);
+        assert_eq!(clock(at), "2026-11-22 08:24:55:181");
+    }
+}

@@ -1,0 +1,99 @@
+//! The options of TLS, for the engine: files that are here, or that came with the plan.
+
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+use engine::{PemFile, TlsContext, TlsSettings};
+use workload::{Endpoint, SecretBytes, TlsFiles, TlsOptions, Verify};
+
+/// Reads what TLS needs.
+///
+/// # Errors
+/// A file cannot be read or holds something else, or OpenSSL does not know a cipher.
+pub(crate) fn context(options: &TlsOptions, endpoint: &Endpoint) -> Result<TlsContext> {
+    let TlsOptions {
+        sni,
+        verify,
+        cacert,
+        cacertdir,
+        cert,
+        key,
+        ciphers,
+        ciphersuites,
+        groups,
+        resume,
+        files,
+    } = options.clone();
+    // Of what the clients of a fleet need, the one thing that does not come with the plan.
+    if let Some(directory) = cacertdir.as_ref().filter(|dir| files.is_some() && !dir.is_dir()) {
+        bail!(
+            "--cacertdir {}: there is no such directory on this client's host; put it there, or use \
+             --cacert FILE, which is carried to every client",
+            directory.display()
+        );
+    }
+    let TlsFiles { cacert: in_cacert, cert: in_cert, key: in_key } = files.unwrap_or_default();
+    let file = |path: Option<PathBuf>, content: Option<SecretBytes>| {
+        let content = content.map(|content| content.reveal().to_vec());
+        path.map(|path| PemFile { path, content })
+    };
+    let host = match endpoint {
+        Endpoint::Tcp { host, .. } => Some(host.clone()),
+        Endpoint::Ring { .. }
+        | Endpoint::Unix(_)
+        | Endpoint::Sentinel { .. }
+        | Endpoint::Spawned { .. } => None,
+    };
+    let verify = match verify {
+        Verify::Host => engine::Verify::Host,
+        Verify::Chain => engine::Verify::Chain,
+        Verify::Nothing => engine::Verify::Nothing,
+    };
+    Ok(TlsContext::new(&TlsSettings {
+        host,
+        sni,
+        verify,
+        cacert: file(cacert, in_cacert),
+        cacertdir,
+        cert: file(cert, in_cert),
+        key: file(key, in_key),
+        ciphers,
+        ciphersuites,
+        groups,
+        resume,
+    })?)
+}
+
+/// What is in the files that TLS needs, for clients that may be where they are not.
+///
+/// # Errors
+/// One of them can no longer be read.
+pub(crate) fn files(options: &TlsOptions) -> Result<TlsFiles> {
+    let content = |option: &str, file: &Option<PathBuf>| {
+        let read = |file: &PathBuf| {
+            let bytes = fs::read(file).with_context(|| format!("{option} {}", file.display()))?;
+            Ok::<_, anyhow::Error>(SecretBytes::new(bytes))
+        };
+        file.as_ref().map(read).transpose()
+    };
+    Ok(TlsFiles {
+        cacert: content("--cacert", &options.cacert)?,
+        cert: content("--cert", &options.cert)?,
+        key: content("--key", &options.key)?,
+    })
+}
+
+/// The addresses that were found for a host go by its name.
+pub(crate) fn named(
+    tls: TlsContext,
+    endpoint: &Endpoint,
+    addresses: &[host::Address],
+) -> TlsContext {
+    let Endpoint::Tcp { host, .. } = endpoint else { return tls };
+    let ips = addresses.iter().filter_map(|address| match address {
+        host::Address::Tcp(address) => Some(address.ip()),
+        host::Address::Unix(_) => None,
+    });
+    tls.knowing(ips.map(|ip| (ip, host.clone())))
+}

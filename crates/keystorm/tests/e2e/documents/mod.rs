@@ -1,0 +1,197 @@
+//! The README and the pages of `docs/` show what happens: every command line in them is run, in its
+//! order, and what stands below one is compared with what it prints, figures masked.
+//!
+//! - ```` ```sh ```` holds commands, which must succeed.
+//! - ```` ```console ```` holds commands behind `$`, each with what it prints; `...` stands for lines
+//!   that are left out.
+//! - ```` ```toml ```` whose first line is `# NAME` is a file of that name for what follows.
+//! - `<!-- not run: WHY -->` before any other block says why it is not.
+//!
+//! The servers that pages speak of (none named, 10.0.0.1, 10.0.0.2) are those of the test, and what
+//! would take long is made short (`keystorm.sh`).
+
+pub(crate) mod page;
+mod shown;
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+
+use tempfile::TempDir;
+
+use crate::memcached::Memcached;
+use crate::program::{Keystorm, Ran};
+use crate::real_clock::holds_when_quiet;
+use crate::server::{KEYSTORM, Server, free_port, valkey_program};
+use page::{Block, Kind, blocks, root};
+use shown::shows;
+
+/// How often a command is tried before the last time.
+const TRIES: usize = 2;
+
+/// Where the commands of a page run.
+struct Place {
+    dir: TempDir,
+    servers: [Server; 2],
+    memcached: Memcached,
+    metrics: u16,
+}
+
+impl Place {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        for name in ["bin", "links", "valkey"] {
+            fs::create_dir(dir.path().join(name)).unwrap();
+        }
+        for name in ["keystorm", "redis-benchmark", "valkey-benchmark", "memtier_benchmark", "ycsb"]
+        {
+            symlink(KEYSTORM, dir.path().join("links").join(name)).unwrap();
+        }
+        let shim = dir.path().join("bin/keystorm");
+        fs::write(&shim, include_str!("keystorm.sh")).unwrap();
+        fs::set_permissions(&shim, fs::Permissions::from_mode(0o755)).unwrap();
+        symlink(valkey_program(), dir.path().join("valkey/valkey-server")).unwrap();
+        let servers = [Server::redis(), Server::redis()];
+        Self { dir, servers, memcached: Memcached::new(), metrics: free_port() }
+    }
+
+    /// A script with the addresses of the servers that are here.
+    fn here(&self, script: &str) -> String {
+        let [a, b] = &self.servers;
+        script
+            .replace("-h 127.0.0.1 -p 6379", &format!("-p {}", a.port()))
+            .replace("127.0.0.1:6379", &format!("127.0.0.1:{}", a.port()))
+            .replace("10.0.0.1:6379", &format!("127.0.0.1:{}", a.port()))
+            .replace("10.0.0.2:6379", &format!("127.0.0.1:{}", b.port()))
+            .replace(
+                "memcache://10.0.0.1",
+                &format!("memcache://127.0.0.1:{}", self.memcached.port()),
+            )
+            .replace(
+                "memcache://10.0.0.2",
+                &format!("memcache://127.0.0.1:{}", self.memcached.port()),
+            )
+            .replace("redis://10.0.0.1", &format!("redis://127.0.0.1:{}", a.port()))
+            .replace("10.0.0.1", "127.0.0.1")
+            .replace("9121", &self.metrics.to_string())
+    }
+
+    /// Runs a script in the directory of the page.
+    fn run(&self, script: &str) -> Ran {
+        let dir = self.dir.path();
+        let entered = format!("cd {} && {{ {}\n}} 2>&1", dir.display(), self.here(script));
+        // Where it is on the PATH --spawn starts it, and pages show a redis-server.
+        let valkey = if script.contains("valkey-server") { "valkey" } else { "bin" };
+        let path = std::env::var("PATH").unwrap();
+        // Whoever looks at a run while it lasts needs it to last.
+        let duration = if script.contains("curl") { "" } else { "0.1" };
+        Keystorm::of("sh", ["-e", "-c", &entered])
+            .env("PATH", format!("{0}/bin:{0}/{valkey}:{path}", dir.display()))
+            .env("HOME", dir)
+            .env("KEYSTORM_LINKS", dir.join("links"))
+            .env("KEYSTORM_PORT", self.servers[0].port().to_string())
+            .env("KEYSTORM_MEMCACHED", self.memcached.port().to_string())
+            .env("KEYSTORM_REQUESTS", "2000")
+            .env("KEYSTORM_DURATION", duration)
+            .run()
+    }
+
+    /// Runs a block and compares what it prints; what is wrong with it, if anything is.
+    fn holds(&self, block: &Block) -> Result<(), String> {
+        match &block.kind {
+            Kind::Commands(script) => self.succeeds(script).map(drop),
+            Kind::Session(steps) => steps.iter().try_for_each(|(command, expected)| {
+                // A machine that is busy with other things may keep a run from its usual course.
+                let mut tries = (0..TRIES).map(|_| self.prints(command, expected));
+                let last = tries.by_ref().find(Result::is_ok);
+                last.unwrap_or_else(|| self.prints(command, expected))
+            }),
+            Kind::File(name, text) => {
+                fs::write(self.dir.path().join(name), text).map_err(|e| e.to_string())
+            }
+            Kind::NotRun(why) if why.is_empty() => Err("why is it not run?".to_owned()),
+            Kind::NotRun(_) => Ok(()),
+            Kind::Unknown => Err("is neither run nor marked <!-- not run: WHY -->".to_owned()),
+        }
+    }
+
+    fn prints(&self, command: &str, expected: &str) -> Result<(), String> {
+        let out = self.succeeds(command)?;
+        shows(&out, expected).map_err(|line| {
+            let after = "does not print, after what stands before it:";
+            format!("$ {command}\n{after}\n{line}\nIt prints:\n{out}")
+        })
+    }
+
+    fn succeeds(&self, script: &str) -> Result<String, String> {
+        let ran = self.run(script);
+        match ran.code {
+            Some(0) => Ok(ran.out),
+            code => Err(format!("{script}\nends with exit code {code:?} and prints:\n{}", ran.out)),
+        }
+    }
+}
+
+/// Runs a page from its top to its end.
+fn holds(path: &str) {
+    let text = fs::read_to_string(root().join(path)).unwrap();
+    let place = Place::new();
+    // Runs that a page speaks of as kept.
+    for name in ["before.json", "after.json", "a.json", "b.json"] {
+        if text.contains(name) {
+            place.succeeds(&format!("keystorm -q -t set,get -n 100 --json {name}")).unwrap();
+        }
+    }
+    for block in blocks(&text) {
+        if let Err(why) = place.holds(&block) {
+            let why = format!("{path}:{}: {why}", block.line);
+            // Whether any rate keeps a target depends on what else the machine does.
+            assert!(why.contains("keystorm search "), "{why}");
+            holds_when_quiet(path, false, why);
+        }
+    }
+}
+
+/// A test for each page, so that they run beside each other.
+macro_rules! pages {
+    ($($name:ident: $path:literal,)*) => {
+        $(
+            #[test]
+            fn $name() {
+                holds($path);
+            }
+        )*
+
+        const PAGES: &[&str] = &[$($path),*];
+    };
+}
+
+pages! {
+    readme: "README.md",
+    applications: "docs/applications.md",
+    architecture: "docs/architecture.md",
+    cluster: "docs/cluster.md",
+    comparing: "docs/comparing.md",
+    dependencies: "docs/dependencies.md",
+    doctor: "docs/doctor.md",
+    fleet: "docs/fleet.md",
+    lab: "docs/lab.md",
+    measuring: "docs/measuring.md",
+    memcached: "docs/memcached.md",
+    performance: "docs/performance.md",
+    publishing: "docs/publishing.md",
+    reports: "docs/reports.md",
+    results: "docs/results.md",
+    scripts: "docs/scripts.md",
+    workloads: "docs/workloads.md",
+}
+
+#[test]
+fn every_page_is_run() {
+    for page in page::all() {
+        // The first page in another language has the same commands, which links.rs holds it to.
+        let known = PAGES.contains(&page.as_str()) || page == "README.zh-CN.md";
+        assert!(known, "{page} has no row in `pages!` of {}", file!());
+    }
+    assert!(Path::new(&root()).join("README.md").exists());
+}

@@ -1,0 +1,82 @@
+//! Whether a command prints what a page shows of it.
+
+use crate::mask::masked;
+
+/// Compares what a page shows with what was printed, but for figures, blanks, and lines that depend
+/// on what else the machine does. In what is shown `...` stands for any lines, also at the end of a
+/// line for its rest.
+///
+/// # Errors
+/// The first line that is shown and was not printed there.
+pub(super) fn shows(printed: &str, shown: &str) -> Result<(), String> {
+    let printed = plain(printed);
+    let mut rest = printed.as_slice();
+    let mut skips = false;
+    for line in plain(shown) {
+        if line == "..." {
+            skips = true;
+            continue;
+        }
+        let is = |printed: &String| match line.strip_suffix("...") {
+            Some(begin) => printed.starts_with(begin),
+            None => *printed == line,
+        };
+        let at = rest.iter().take(if skips { usize::MAX } else { 1 }).position(is);
+        match at {
+            Some(at) => rest = &rest[at + 1..],
+            None => return Err(line),
+        }
+        skips = false;
+    }
+    match rest {
+        [] => Ok(()),
+        _ if skips => Ok(()),
+        [line, ..] => Err(format!("(nothing more; it goes on with: {line})")),
+    }
+}
+
+/// The lines of a text without figures, blank lines and what depends on the machine.
+fn plain(text: &str) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut outages = false;
+    for line in masked(text).lines() {
+        let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
+        // One number, however it is written: 1,000, 20k, 5M, -3.
+        let line = line.replace("#,#,#", "#").replace("#,#", "#").replace("-#", "#");
+        let line = line.replace("#k", "#").replace("#M", "#");
+        outages = line.starts_with("Outages (") || outages && !line.is_empty();
+        let depends = [": warning: ", ": limited by: ", "warning: "];
+        let depends =
+            depends.iter().any(|part| line.contains(part)) || line.starts_with("schedule: ");
+        if line.is_empty() || outages || depends {
+            continue;
+        }
+        let line = match line.split_once(", # outage") {
+            Some((before, _)) => format!("{before}, limited by ..."),
+            None => line,
+        };
+        lines.push(line);
+    }
+    lines
+}
+
+#[test]
+fn a_word_that_is_not_printed_is_noticed() {
+    let printed = "Started redis 7.0.15 on 127.0.0.1:33207\nSET: 11.5 requests per second, p50=0.4 msec, \
+                   limited by server\nGET: 1,200 requests per second, p50=0.4 msec, limited by client\n";
+    let shows = |shown: &str| shows(printed, shown);
+    assert_eq!(shows("Started redis 8 on 127.0.0.1:1\n...\n"), Ok(()));
+    let get = "GET: 9 requests per second, p50=1.25 msec, limited by server";
+    assert_eq!(shows(&format!("...\n{get}\n")), Ok(()));
+    assert_eq!(shows("...\nSET: ...\nGET: ...\n"), Ok(()));
+    for wrong in [
+        "...\nGET: 9 queries per second, p50=1.25 msec, limited by server\n",
+        "...\nGET: 9 requests per second, p99=1.25 msec, limited by server\n",
+        "...\nSET: 11.5 requests per second, p50=0.4 msec, limited by server\n",
+        "Started redis 8 on 127.0.0.1:1\nGET: ...\n",
+        "...\nHSET: ...\n",
+        "...\nGET: ...\nSET: ...\n",
+    ] {
+        assert!(shows(wrong).is_err(), "{wrong}");
+    }
+}

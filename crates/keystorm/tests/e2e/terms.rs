@@ -1,0 +1,199 @@
+//! `keystorm compare` of servers of different protocols: what each is sent, which tables there are, and
+//! when no ratio is told.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::memcached::Memcached;
+use crate::program::Keystorm;
+use crate::record::{json, place, valid_by};
+use crate::server::{KEYSTORM, Server, calls};
+
+fn compare(a: &str, b: &str, line: &str) -> Keystorm {
+    let rest = shell_words::split(line).unwrap();
+    let args = ["compare", a, b].map(str::to_owned).into_iter().chain(rest);
+    Keystorm::of(KEYSTORM, args)
+}
+
+fn words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn both_servers_are_sent_the_same_in_their_own_words() {
+    let (redis, mut memcached) = (Server::redis(), Memcached::new());
+    let (a, b) = (
+        format!("redis://127.0.0.1:{}", redis.port()),
+        format!("memcache://127.0.0.1:{}", memcached.port()),
+    );
+    for (protocol, tests) in [("memcache", "set,get,mget3"), ("memcache-binary", "set,get")] {
+        redis.ask(&["FLUSHALL"]);
+        redis.ask(&["CONFIG", "RESETSTAT"]);
+        memcached.say("flush_all\n");
+        memcached.reset();
+        let (_dir, file) = place();
+        let line = format!(
+            "-n 300 -r 40 -c 3 -d 20 --repeat 1 -t {tests} --protocol {protocol} --tables core,mget \
+             --json {}",
+            file.display()
+        );
+        let ran = compare(&a, &b, &line).run().ok();
+        // Two runs a side; every key is stored before, once for each table.
+        let several = tests.contains("mget3");
+        let tables = if several { 2 } else { 1 };
+        let mut counted = calls([("set", 600 + 40 * tables), ("get", 600)]);
+        if several {
+            counted.insert("mget".to_owned(), 600);
+        }
+        assert_eq!(redis.counts(), counted, "{protocol}");
+        assert_eq!(memcached.grown(&["cmd_set"]) as u64, 600 + 40 * tables, "{protocol}");
+        let keys = if several { 600 + 600 * 3 } else { 600 };
+        assert_eq!((memcached.grown(&["get_hits"]), memcached.grown(&["get_misses"])), (keys, 0));
+        // The same key holds the same bytes.
+        let value = format!("{:?}", redis.ask(&["GET", "key:000000000007"]));
+        let said = memcached.say("get key:000000000007\n");
+        let theirs = said.lines().nth(1).unwrap();
+        assert_eq!(theirs.len(), 20, "{said}");
+        assert!(
+            value.contains(theirs) || value.contains(&format!("{:?}", theirs.as_bytes())),
+            "{value}: {said}"
+        );
+        let document = json(&file);
+        valid_by("keystorm.compare.1.json", &document);
+        let terms = &document["terms"];
+        assert_eq!(terms["tables"][0]["title"], "As the servers run");
+        assert!(terms["equal"]["keys"].as_str().unwrap().starts_with("40 keys"), "{terms}");
+        for test in document["tests"].as_array().unwrap() {
+            let found = &test["hit_percent"];
+            let expected: Value = if test["name"] == "set" { Value::Null } else { 100.0.into() };
+            assert_eq!((&found["a"], &found["b"]), (&expected, &expected), "{test}");
+            let told = test["not_told_because"].is_null();
+            let figure = &test["figures"]["throughput_rps"];
+            assert_eq!(figure["ratio"].is_null(), !told, "{test}");
+            assert_eq!(figure["conclusion"] == "not-told", !told, "{test}");
+        }
+        if several {
+            let test = &document["tests"][2];
+            let value = |name: &str| test["figures"][name]["a"].as_f64().unwrap();
+            assert!((value("keys_per_s") / value("throughput_rps") - 3.0).abs() < 1e-6, "{test}");
+            ran.prints("###### Multi-get, by keys and by requests ######").prints("  keys/s ");
+        }
+    }
+}
+
+#[test]
+fn servers_that_are_started_for_it_make_four_tables_and_a_page() {
+    let (dir, file) = place();
+    let html = dir.path().join("page.html");
+    let line = format!(
+        "-n 300 -r 50 -c 4 -P 32 --repeat 1 -t get,mget4 --cores 2 --json {} --html {}",
+        file.display(),
+        html.display()
+    );
+    let ran = compare("redis-server", "memcached -o hashpower=12", &line).run().ok();
+    let document = json(&file);
+    valid_by("keystorm.compare.1.json", &document);
+    assert_eq!(document["complete"], true, "{}", ran.out);
+    let tables = document["terms"]["tables"].as_array().unwrap();
+    let kinds: Vec<&str> = tables.iter().map(|table| table["kind"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["core", "machine", "machine", "latency", "mget", "mget"]);
+    for (table, (threads, redis)) in
+        tables.iter().zip([(1, ""), (2, "2 processes of"), (2, "--io-threads 2"), (1, "")])
+    {
+        let started = table["b"]["command_line"].as_str().unwrap();
+        assert!(started.contains(&format!("-t {threads} -R 32 -o hashpower=12")), "{started}");
+        assert_eq!(table["b"]["settings"]["num_threads"], threads.to_string());
+        assert_eq!(table["a"]["settings"]["maxmemory-policy"], "allkeys-lru");
+        assert!(table["a"].to_string().contains(redis), "{table}");
+    }
+    let tests = document["tests"].as_array().unwrap();
+    let names: Vec<&str> = tests.iter().map(|test| test["name"].as_str().unwrap()).collect();
+    assert_eq!(names[..3], ["get", "get", "get"]);
+    assert!(names[3].starts_with("get at ") && names[3].ends_with(", half"), "{names:?}");
+    assert_eq!(names[5..], ["mget of 4 keys", "mget of 4 keys"]);
+    for test in tests {
+        assert_eq!(test["hit_percent"], serde_json::json!({ "a": 100.0, "b": 100.0 }), "{test}");
+        assert!(test["figures"]["server_cpu_us_per_request"]["a"].is_number(), "{test}");
+    }
+    let old = tables[0]["b"]["server"].as_str().unwrap().ends_with(" 1.6.18");
+    let apart = document["warnings"].to_string().contains("each get of a pipeline");
+    assert!(!old || apart, "{}", document["warnings"]);
+    // Two processes have half of the keys of a get each.
+    let split = |side: &str| {
+        let figure = |name: &str| tests[6]["figures"][name][side].as_f64().unwrap();
+        (figure("keys_per_s") / figure("throughput_rps")).round()
+    };
+    assert_eq!((split("a"), split("b")), (2.0, 4.0));
+    let page = fs::read_to_string(html).unwrap();
+    for text in ["Per core", "Latency at the same offered rate", "What is equal", "hashpower=12"] {
+        assert!(page.contains(text), "{text}");
+    }
+    assert!(ran.out.lines().all(|l| l.chars().count() <= 80 || l.contains('/')), "{}", ran.out);
+}
+
+#[test]
+fn no_ratio_is_told_where_one_side_finds_less() {
+    // Redis evicts what memcached has room for.
+    let line = "-n 500 -r 3000 -c 4 -d 1000 --repeat 1 -t get --tables core --format json";
+    let ran = compare("redis-server --maxmemory 2mb", "memcached", line).run().ok();
+    let document: Value = serde_json::from_str(&ran.out).unwrap();
+    valid_by("keystorm.compare.1.json", &document);
+    let test = &document["tests"][0];
+    assert!(test["hit_percent"]["a"].as_f64().unwrap() < 99.0, "{test}");
+    assert_eq!(test["hit_percent"]["b"], 100.0);
+    let why = test["not_told_because"].as_str().unwrap();
+    assert!(why.starts_with("no ratio is told: A found "), "{why}");
+    assert!(test["figures"]["p99_ms"]["ratio"].is_null());
+    let ran = compare(
+        "redis-server --maxmemory 2mb",
+        "memcached",
+        "-n 500 -r 3000 -c 4 -d 1000 --repeat 2 -t get --tables core --fail-on-regression 5",
+    );
+    let ran = ran.run().exits(1).says("no ratio of Per core: get is told");
+    assert!(words(&ran.out).contains("no ratio is told: A found "), "{}", ran.out);
+}
+
+#[test]
+fn a_mix_is_said_in_both_protocols() {
+    let (redis, mut memcached) = (Server::redis(), Memcached::new());
+    memcached.reset();
+    let a = format!("memcache://127.0.0.1:{}", memcached.port());
+    let b = format!("redis://127.0.0.1:{}", redis.port());
+    let line = "-n 400 -r 30 -c 2 --ttl 60 --repeat 1 --tables core --mix -- 3 get k:__key__ ; 1 set \
+                k:__key__ __data__";
+    compare(&a, &b, &line.replace(" ; ", " ';' ")).run().ok().prints("As the servers run");
+    let of = |name: &str| redis.calls(name);
+    // Two runs, and each key once before them.
+    assert_eq!(of("get") + of("set"), 800 + 30);
+    let theirs = ["get_hits", "cmd_set"].map(|name| memcached.grown(&[name]) as u64);
+    assert_eq!(theirs, [of("get"), of("set")]);
+    assert!(memcached.say("mg k:000000000001 t\n").contains("HD t"), "it is there for a time");
+}
+
+#[test]
+fn what_is_not_the_same_for_both_is_refused() {
+    for (line, says) in [
+        ("-t lpush", "there are set, get and mget"),
+        ("-t mget1", "from 2 to 1000"),
+        ("lpush k v", "is not said in the same way everywhere"),
+        ("set k v nx", "is not said in the same way everywhere"),
+        ("--ttl 31d", "30 days"),
+        ("--rps 100", "--rps is not asked for"),
+        ("--spawn-args x", "'memcached -m 4096'"),
+        ("--fill", "--fill is done in any case"),
+        ("--workload ycsb-a", "--workload is for one protocol"),
+        ("--tables all", "core, machine, latency and mget"),
+        ("--protocol memcache-binary -t mget10", "one key"),
+        ("--cluster", "--cluster has no twin"),
+        ("-p 1", "-p has no place here"),
+    ] {
+        let ran = compare("redis-server", "memcached", line).run().exits(2).says(says);
+        assert_eq!(ran.out, "", "{line}");
+    }
+    compare("redis-server", "redis-server", "--cores 2").run().exits(2).says("different protocols");
+    let server = Server::redis();
+    let socket = format!("unix://{}", server.socket().display());
+    let ran = compare(&socket, "memcache://127.0.0.1:1", "-t get").run().exits(1);
+    ran.says("the way to A is a unix socket and to B TCP");
+}

@@ -1,0 +1,475 @@
+//! `keystorm ycsb`: what its command lines send, asked of the server, and what they print.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+
+use wire::resp::Value;
+
+use crate::program::{Keystorm, Ran};
+use crate::server::{Server, called, calls};
+
+/// The key of record 0, and its place in the index.
+const KEY_0: &str = "user6284781860667377211";
+const SCORE_0: &str = "-594971599";
+
+/// Runs against a server, in whose place the host and the port stand.
+pub(crate) fn ycsb(server: &Server, phase: &str, rest: &str) -> Ran {
+    line(server, phase, rest).run()
+}
+
+pub(crate) fn line(server: &Server, phase: &str, rest: &str) -> Keystorm {
+    let port = server.port();
+    Keystorm::new(&format!(
+        "ycsb {phase} redis -p redis.host=127.0.0.1 -p redis.port={port} {rest}"
+    ))
+}
+
+/// The figures of a report, by section and measure.
+pub(crate) fn figures(report: &str) -> BTreeMap<(String, String), String> {
+    let read = |line: &str| {
+        let mut words = line.splitn(3, ", ");
+        let name = words.next()?.strip_prefix('[')?.strip_suffix(']')?;
+        Some(((name.to_owned(), words.next()?.to_owned()), words.next()?.to_owned()))
+    };
+    report.lines().filter_map(read).collect()
+}
+
+pub(crate) fn count(report: &str, section: &str, measure: &str) -> u64 {
+    let of = (section.to_owned(), measure.to_owned());
+    figures(report).get(&of).map_or(0, |value| value.parse().unwrap())
+}
+
+/// The sections of a report, in its order.
+fn sections(report: &str) -> Vec<&str> {
+    let names = report.lines().filter_map(|line| line.strip_prefix('[')?.split(']').next());
+    let mut all: Vec<&str> = names.collect();
+    all.dedup();
+    all
+}
+
+#[test]
+fn a_load_writes_every_record_once_with_its_place_in_the_index() {
+    let server = Server::redis();
+    let ran = ycsb(&server, "load", "-P workloads/workloada -p recordcount=100 -threads 3").ok();
+    assert_eq!((server.calls("hmset"), server.calls("zadd")), (100, 100));
+    assert_eq!(server.number(&["DBSIZE"]), 101);
+    assert_eq!(server.text(&["ZSCORE", "_indices", KEY_0]), SCORE_0);
+    assert_eq!(server.number(&["ZCARD", "_indices"]), 100);
+    let fields = server.texts(&["HGETALL", KEY_0]);
+    let names: BTreeSet<&str> = fields.iter().step_by(2).map(String::as_str).collect();
+    assert_eq!(names.len(), 10);
+    assert!(names.contains("field0") && names.contains("field9"));
+    assert!(fields.iter().skip(1).step_by(2).all(|value| value.len() == 100));
+    assert_eq!(
+        sections(&ran.out),
+        ["OVERALL", "TOTAL_GCs", "TOTAL_GC_TIME", "TOTAL_GC_TIME_%", "CLEANUP", "INSERT"]
+    );
+    assert_eq!(count(&ran.out, "INSERT", "Operations"), 100);
+    assert_eq!(count(&ran.out, "INSERT", "Return=OK"), 100);
+    assert_eq!(count(&ran.out, "CLEANUP", "Operations"), 3);
+    for part in
+        ["Command line: load redis", "YCSB Client ", "Loading workload...", "Starting test."]
+    {
+        assert!(ran.err.contains(part), "{part}: {}", ran.err);
+    }
+}
+
+#[test]
+fn keys_are_ordered_and_padded_where_that_is_asked_for() {
+    let server = Server::redis();
+    let load = "-P workloads/workloada -p insertstart=5 -p insertcount=1 -p fieldcount=1";
+    for (properties, key) in [
+        ("-p insertorder=ordered -p zeropadding=8", "user00000005"),
+        ("-p insertorder=Hashed", "user5"),
+        ("-p insertorder=hashed -p zeropadding=25", "user0000005465015992139406178"),
+    ] {
+        server.reset();
+        ycsb(&server, "load", &format!("{load} {properties}")).ok();
+        let keys: Vec<String> = server.keys().into_iter().filter(|k| k != "_indices").collect();
+        // Padding is of the number behind "user".
+        let short = |key: &str| key.trim_start_matches("user").trim_start_matches('0').to_owned();
+        assert_eq!(keys.iter().map(|k| short(k)).collect::<Vec<_>>(), [short(key)], "{properties}");
+        if !properties.contains("=hashed") {
+            assert_eq!(keys, [key]);
+        } else {
+            assert_eq!(keys[0].len(), 4 + 25);
+        }
+    }
+}
+
+#[test]
+fn the_mixes_of_the_six_workloads_are_carried_out() {
+    let server = Server::redis();
+    let small =
+        "-p recordcount=200 -p operationcount=2000 -p fieldcount=2 -p fieldlength=8 -threads 4";
+    for (name, expected) in [
+        ("workloada", [0.5, 0.5, 0.0, 0.0, 0.0]),
+        ("workloadb", [0.95, 0.05, 0.0, 0.0, 0.0]),
+        ("workloadc", [1.0, 0.0, 0.0, 0.0, 0.0]),
+        ("workloadd", [0.95, 0.0, 0.05, 0.0, 0.0]),
+        ("workloade", [0.0, 0.0, 0.05, 0.95, 0.0]),
+        ("workloadf", [1.0, 0.5, 0.0, 0.0, 0.5]),
+    ] {
+        server.reset();
+        ycsb(&server, "load", &format!("-P workloads/{name} {small}")).ok();
+        server.ask(&["CONFIG", "RESETSTAT"]);
+        let ran = ycsb(&server, "run", &format!("-P workloads/{name} {small}")).ok();
+        let kinds = ["READ", "UPDATE", "INSERT", "SCAN", "READ-MODIFY-WRITE"];
+        for (kind, part) in kinds.into_iter().zip(expected) {
+            let seen = count(&ran.out, kind, "Operations") as f64 / 2000.0;
+            // Five standard deviations of a draw of one half are 0.056.
+            assert!((seen - part).abs() < 0.06, "{name} {kind}: {seen}");
+        }
+        let sent = server.counts();
+        let of = |command: &str| sent.get(command).copied().unwrap_or(0);
+        let told = |kind: &str| count(&ran.out, kind, "Operations");
+        if name != "workloade" {
+            assert_eq!(of("hgetall"), told("READ"), "{name}");
+        }
+        assert_eq!(of("hmset"), told("UPDATE") + told("INSERT"), "{name}");
+        assert_eq!((of("zadd"), of("zrangebyscore")), (told("INSERT"), told("SCAN")), "{name}");
+        let inserted = told("INSERT") as i64;
+        assert_eq!(server.number(&["ZCARD", "_indices"]), 200 + inserted, "{name}");
+        assert_eq!(count(&ran.out, "READ-FAILED", "Operations"), 0, "no read of what is not there");
+    }
+}
+
+#[test]
+fn a_scan_reads_what_the_index_lists_and_stops_where_it_ends() {
+    let server = Server::redis();
+    let small = "-P workloads/workloade -p recordcount=20 -p fieldcount=1 -p insertproportion=0 \
+                 -p scanproportion=1 -p operationcount=300";
+    ycsb(&server, "load", small).ok();
+    server.ask(&["CONFIG", "RESETSTAT"]);
+    let ran = ycsb(&server, "run", &format!("{small} -p minscanlength=5 -p maxscanlength=5")).ok();
+    assert_eq!(count(&ran.out, "SCAN", "Return=OK"), 300);
+    let reads = server.calls("hgetall");
+    assert!((300..=1500).contains(&reads), "{reads}");
+    assert!(reads > 900, "most scans find five: {reads}");
+    server.reset();
+    let none = ycsb(&server, "run", small).ok();
+    assert_eq!((count(&none.out, "SCAN", "Return=OK"), server.calls("hgetall")), (300, 0));
+}
+
+#[test]
+fn a_record_that_is_not_there_is_a_failed_read_of_all_and_none_of_some() {
+    let server = Server::redis();
+    let run = "-P workloads/workloadc -p recordcount=10 -p operationcount=50";
+    let ran = ycsb(&server, "run", run).ok();
+    assert_eq!(count(&ran.out, "READ", "Operations"), 0);
+    assert_eq!(count(&ran.out, "READ", "Return=ERROR"), 50);
+    assert_eq!(count(&ran.out, "READ-FAILED", "Operations"), 50);
+    assert_eq!(sections(&ran.out)[4..], ["READ", "CLEANUP", "READ-FAILED"]);
+    let some = ycsb(&server, "run", &format!("{run} -p readallfields=false")).ok();
+    assert_eq!(count(&some.out, "READ", "Return=OK"), 50);
+    assert_eq!(server.calls("hmget"), 50);
+    let by_status = ycsb(&server, "run", &format!("{run} -p reportlatencyforeacherror=TRUE")).ok();
+    assert_eq!(count(&by_status.out, "READ-ERROR", "Operations"), 50);
+}
+
+#[test]
+fn updates_write_one_field_or_all() {
+    let server = Server::redis();
+    let run = "-P workloads/workloada -p recordcount=1 -p operationcount=60 -p readproportion=0 \
+               -p updateproportion=1 -p fieldlength=5 -p requestdistribution=uniform";
+    ycsb(&server, "run", run).ok();
+    let fields = server.number(&["HLEN", KEY_0]);
+    assert!((5..=10).contains(&fields), "each update one of ten: {fields}");
+    assert_eq!(server.number(&["EXISTS", "_indices"]), 0, "an update enters no record");
+    server.reset();
+    ycsb(&server, "run", &format!("{run} -p writeallfields=true -p operationcount=1")).ok();
+    assert_eq!(server.number(&["HLEN", KEY_0]), 10);
+}
+
+#[test]
+fn checked_values_are_checked() {
+    let server = Server::redis();
+    let line = "-P workloads/workloadc -p recordcount=20 -p operationcount=100 -p dataintegrity=true \
+                -p requestdistribution=sequential";
+    let load = ycsb(&server, "load", line).ok();
+    assert!(load.out.starts_with("Data integrity is enabled.\n"), "{}", load.out);
+    let value = server.text(&["HGET", KEY_0, "field0"]);
+    assert!(value.starts_with("user6284781860667377211:field0:-56807877:2032869390:"), "{value}");
+    let good = ycsb(&server, "run", line).ok();
+    assert_eq!(count(&good.out, "VERIFY", "Return=OK"), 100);
+    server.ask(&["HSET", KEY_0, "field0", &value.replace(":-10", ":-11")]);
+    let bad = ycsb(&server, "run", line).exits(1);
+    assert_eq!(count(&bad.out, "VERIFY", "Return=UNEXPECTED_STATE"), 5);
+    assert_eq!(count(&bad.out, "VERIFY", "Return=OK"), 95);
+    assert_eq!(count(&bad.out, "READ", "Return=OK"), 100);
+    for more in ["-p readallfields=false", "-p readallfieldsbyname=true"] {
+        let ran = ycsb(&server, "run", &format!("{line} {more}")).out;
+        assert!(count(&ran, "VERIFY", "Return=OK") >= 95, "{more}: {ran}");
+    }
+}
+
+#[test]
+fn percentiles_exporters_and_intervals_are_those_asked_for() {
+    let server = Server::redis();
+    let run = "-P workloads/workloada -p recordcount=10 -p operationcount=200";
+    ycsb(&server, "load", run).ok();
+    let ran =
+        ycsb(&server, "run", &format!("{run} -p hdrhistogram.percentiles=50,90,99.9,99.99")).ok();
+    for label in ["50th", "90th", "99.9", "99.99"] {
+        assert!(
+            ran.out.contains(&format!("[READ], {label}PercentileLatency(us), ")),
+            "{}",
+            ran.out
+        );
+    }
+    let both =
+        ycsb(&server, "run", &format!("{run} -p measurement.interval=both -target 1000")).ok();
+    let names = sections(&both.out);
+    let [read, intended] =
+        ["READ", "Intended-READ"].map(|name| names.iter().position(|n| *n == name));
+    assert!(read < intended && intended.is_some(), "{names:?}");
+    assert_eq!(names[names.len() - 3..], ["Intended-READ", "Intended-CLEANUP", "Intended-UPDATE"]);
+    assert!(!both.out.contains("[Intended-READ], Return="));
+    let plain = ycsb(&server, "run", &format!("{run} -p measurement.interval=both")).ok();
+    let all = figures(&plain.out);
+    for ((section, measure), value) in &all {
+        if let Some(of) = section.strip_prefix("Intended-") {
+            assert_eq!(all[&(of.to_owned(), measure.clone())], *value, "{section} {measure}");
+        }
+    }
+    let buckets = ycsb(&server, "run", &format!(
+        "{run} -p measurementtype=histogram -p histogram.buckets=3 -p measurement.histogram.verbose=true"
+    )).ok();
+    let told: u64 = ["0", "1", "2", ">3"].map(|m| count(&buckets.out, "READ", m)).iter().sum();
+    assert_eq!(told, count(&buckets.out, "READ", "Operations"));
+    assert!(buckets.out.contains("[READ], LatencyVariance(us), "));
+}
+
+#[test]
+fn reports_and_logs_go_to_the_files_that_are_named() {
+    let server = Server::redis();
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name).display().to_string();
+    let run = "-P workloads/workloada -p recordcount=10 -p operationcount=200";
+    ycsb(&server, "load", run).ok();
+    let export = |exporter: &str, file: &str| {
+        let name = "site.ycsb.measurements.exporter";
+        let more = format!("-p exporter={name}.{exporter} -p exportfile={}", at(file));
+        let ran = ycsb(&server, "run", &format!("{run} {more}")).ok();
+        assert_eq!(ran.out, "");
+        fs::read_to_string(dir.path().join(file)).unwrap()
+    };
+    let array: serde_json::Value =
+        serde_json::from_str(&export("JSONArrayMeasurementsExporter", "array")).unwrap();
+    let first = &array[0];
+    assert_eq!(
+        (&first["metric"], &first["measurement"]),
+        (&"OVERALL".into(), &"RunTime(ms)".into())
+    );
+    let stream = export("JSONMeasurementsExporter", "stream");
+    assert!(
+        stream
+            .starts_with("{\n  \"metric\" : \"OVERALL\",\n  \"measurement\" : \"RunTime(ms)\",\n")
+    );
+    let objects = serde_json::Deserializer::from_str(&stream).into_iter::<serde_json::Value>();
+    assert_eq!(objects.map(Result::unwrap).count(), array.as_array().unwrap().len());
+
+    let logs =
+        format!("-p hdrhistogram.fileoutput=true -p hdrhistogram.output.path={}", at("run-"));
+    let ran = ycsb(&server, "run", &format!("{run} {logs} -s")).ok();
+    let log = fs::read(at("run-READ.hdr")).unwrap();
+    let text = String::from_utf8_lossy(&log);
+    assert!(text.starts_with("#[Logging for: READ]\n#[Histogram log format version 1."), "{text}");
+    assert_eq!(logged(&log), count(&ran.out, "READ", "Operations"));
+    assert!(fs::exists(at("run-CLEANUP.hdr")).unwrap());
+}
+
+/// How many values a log of histograms has.
+fn logged(log: &[u8]) -> u64 {
+    use base64::Engine as _;
+    use hdrhistogram::serialization::Deserializer;
+    use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
+    let mut all = 0;
+    for entry in IntervalLogIterator::new(log) {
+        let LogEntry::Interval(line) = entry.unwrap() else { continue };
+        let bytes = base64::engine::general_purpose::STANDARD.decode(line.encoded_histogram());
+        let histogram: hdrhistogram::Histogram<u64> =
+            Deserializer::new().deserialize(&mut bytes.unwrap().as_slice()).unwrap();
+        all += histogram.len();
+    }
+    all
+}
+
+#[test]
+fn status_lines_begin_at_0_seconds_and_end_with_the_run() {
+    let server = Server::redis();
+    let run = "-P workloads/workloadc -p recordcount=10 -p operationcount=200 -l lab: -s";
+    let ran = ycsb(&server, "run", run).ok();
+    let lines: Vec<&str> = ran.err.lines().filter(|line| line.starts_with("lab:2")).collect();
+    assert!(lines[0].contains(" 0 sec: 0 operations; "), "{}", ran.err);
+    let last = lines.last().unwrap();
+    assert!(last.contains(" 200 operations; ") && last.contains(" current ops/sec; "), "{last}");
+    assert!(last.contains("[READ-FAILED: Count=200, Max=") && last.contains(", 50="), "{last}");
+    let old = ycsb(&server, "run", &format!("{run} --ks-ycsb-compat 0.17")).ok();
+    assert!(!old.err.contains(", 50=") && !old.out.contains("50th"), "{}", old.err);
+}
+
+#[test]
+fn a_target_is_a_schedule_and_a_time_an_end() {
+    let server = Server::redis();
+    let run = "-P workloads/workloadc -p recordcount=10 -p operationcount=300 -target 1000";
+    let ran = ycsb(&server, "run", run).ok();
+    assert!(count(&ran.out, "OVERALL", "RunTime(ms)") >= 290, "{}", ran.out);
+    let long = "-P workloads/workloadc -p recordcount=10 -p operationcount=1000000000 \
+                -p maxexecutiontime=1";
+    let ended = ycsb(&server, "run", long).ok();
+    assert!(ended.err.contains("Maximum execution time specified as: 1 secs"), "{}", ended.err);
+    assert!(count(&ended.out, "READ-FAILED", "Operations") < 1_000_000_000);
+    let timed = "-P workloads/workloadc -p requestdistribution=uniform -p recordcount=10 \
+                 -p operationcount=0 -p maxexecutiontime=1";
+    ycsb(&server, "run", timed).ok();
+}
+
+#[test]
+fn too_many_threads_are_lowered_with_a_warning_on_standard_output() {
+    let server = Server::redis();
+    let ran = ycsb(&server, "load", "-P workloads/workloada -p recordcount=4 -threads 10").ok();
+    let warning = "Warning: the threadcount is bigger than recordcount, the threadcount will be \
+                   recordcount!\n[OVERALL], ";
+    assert!(ran.out.starts_with(warning), "{}", ran.out);
+    assert_eq!(count(&ran.out, "CLEANUP", "Operations"), 4);
+}
+
+#[test]
+fn windows_of_records_are_kept_to_and_inserts_follow_all_of_them() {
+    let server = Server::redis();
+    let window = "-P workloads/workloada -p recordcount=1000 -p insertstart=500 -p insertcount=250 \
+                  -p insertorder=ordered -p fieldcount=1 -p fieldlength=1";
+    ycsb(&server, "load", window).ok();
+    let numbers = |server: &Server| -> BTreeSet<u64> {
+        let keys = server.keys().into_iter();
+        keys.filter_map(|key| key.strip_prefix("user")?.parse().ok()).collect()
+    };
+    assert_eq!(numbers(&server), (500..750).collect());
+    server.reset();
+    let run = "-p requestdistribution=uniform -p operationcount=3000 -p readproportion=0 \
+               -p updateproportion=0.9 -p insertproportion=0.1";
+    let ran = ycsb(&server, "run", &format!("{window} {run}")).ok();
+    let inserted = count(&ran.out, "INSERT", "Operations");
+    let touched = numbers(&server);
+    assert!(touched.iter().all(|n| (500..750).contains(n) || (1000..1000 + inserted).contains(n)));
+    assert_eq!(touched.iter().filter(|n| **n >= 1000).count() as u64, inserted);
+}
+
+#[test]
+fn what_makes_no_sense_ends_before_anything_is_sent() {
+    let server = Server::redis();
+    for (phase, rest, why) in [
+        ("run", "-P workloads/workloada -p operationcount=0", "operationcount"),
+        (
+            "run",
+            "-p workload=core -p recordcount=9 -p requestdistribution=zipfian",
+            "operationcount",
+        ),
+        (
+            "load",
+            "-P workloads/workloada -p insertstart=900 -p insertcount=200",
+            "must be bigger than",
+        ),
+        ("run", "-P workloads/workloada -p fieldlengthdistribution=x", "there is constant"),
+        ("run", "-P workloads/workloada -p measurementtype=raw", "not kept one by one"),
+        ("run", "-P workloads/workloada -p spin.sleep=true", "spin.sleep"),
+        ("run", "-P workloads/workloada -p recordcuont=9", "did you mean recordcount?"),
+        ("run", "-P workloads/workloada --ks-workload x", "properties"),
+        ("run", "", "Missing property: workload"),
+    ] {
+        let ran = ycsb(&server, phase, rest).exits(2);
+        assert!(ran.err.contains(why), "{rest}: {}", ran.err);
+    }
+    let nowhere = Keystorm::new("ycsb run redis -P workloads/workloada").run().exits(2);
+    assert!(nowhere.err.contains("redis.host"), "{}", nowhere.err);
+    assert_eq!(server.counts(), calls([]));
+}
+
+#[test]
+fn by_its_own_name_it_is_ycsb_and_options_of_ours_have_a_prefix() {
+    let server = Server::redis();
+    let (_dir, link) = called("ycsb.sh");
+    let (host, port) = ("redis.host=127.0.0.1", server.port());
+    let line = format!(
+        "load redis -P workloads/workloada -p recordcount=9 -p {host} -p redis.port={port}"
+    );
+    let ran = Keystorm::new(&line).called(&link).run().ok();
+    assert_eq!(count(&ran.out, "INSERT", "Operations"), 9);
+    let dir = tempfile::tempdir().unwrap();
+    let json = dir.path().join("run.json");
+    let more = format!(
+        "-P workloads/workloadc -p recordcount=9 -p operationcount=90 --ks-seed 3 \
+                        --ks-threads 2 -threads 2 --ks-json {}",
+        json.display()
+    );
+    let ran = ycsb(&server, "run", &more).ok();
+    let saved: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(&json).unwrap()).unwrap();
+    assert_eq!(saved["tests"][0]["operations"][0]["name"], "READ");
+    // A saved run has the same report.
+    let shown = Keystorm::new(&format!("show --format ycsb {}", json.display())).run().ok();
+    let lines = |text: &str| -> Vec<String> {
+        text.lines().filter(|line| line.contains("[READ]")).map(str::to_owned).collect()
+    };
+    assert_eq!(lines(&shown.out), lines(&ran.out));
+    let plan = ycsb(&server, "run", "-P workloads/workloade --print-plan").ok();
+    assert!(
+        plan.out.contains("\"ycsb:zipfian,0,1000,100\"") && plan.out.contains("for-each"),
+        "{}",
+        plan.out
+    );
+}
+
+#[test]
+fn the_equal_command_line_of_keystorm_sends_the_same() {
+    let server = Server::redis();
+    ycsb(&server, "load", "-P workloads/workloade -p recordcount=50 -p fieldcount=2").ok();
+    for name in ["workloada", "workloade", "workloadf"] {
+        let line = format!(
+            "-P workloads/{name} -p recordcount=50 -p operationcount=100 -p fieldcount=2 \
+                            --ks-seed 5"
+        );
+        let counted = |run: &dyn Fn()| {
+            server.ask(&["CONFIG", "RESETSTAT"]);
+            run();
+            let mut counts = server.counts();
+            counts
+                .retain(|name, _| ["hgetall", "hmset", "zadd", "zrangebyscore"].contains(&&**name));
+            counts
+        };
+        let theirs = counted(&|| drop(ycsb(&server, "run", &line).ok()));
+        let said = ycsb(&server, "run", &format!("{line} --as keystorm")).ok().out;
+        let words = shell_words::split(&said).unwrap();
+        assert_eq!(words[0], "keystorm", "{said}");
+        let ours = counted(&|| drop(Keystorm::of(crate::server::KEYSTORM, &words[1..]).run().ok()));
+        for (command, count) in &theirs {
+            // Records that were inserted make later scans longer.
+            let near = ours.get(command).copied().unwrap_or(0).abs_diff(*count);
+            assert!(near <= count / 3, "{name} {command}: {ours:?}, not {theirs:?}; {said}");
+        }
+    }
+}
+
+#[test]
+fn passwords_log_in_and_are_shown_nowhere() {
+    let server = Server::redis_with(&["--requirepass", "hunter2"]);
+    let line = "-P workloads/workloada -p recordcount=5 -p redis.password=hunter2";
+    let ran = ycsb(&server, "load", line).ok();
+    assert_eq!(count(&ran.out, "INSERT", "Return=OK"), 5);
+    assert!(!ran.err.contains("hunter2") && ran.err.contains("redis.password=***"), "{}", ran.err);
+    let wrong = ycsb(&server, "load", "-P workloads/workloada -p redis.password=wrong").exits(1);
+    assert!(wrong.err.contains("AUTH") || wrong.err.contains("WRONGPASS"), "{}", wrong.err);
+}
+
+#[test]
+fn a_wrong_type_is_a_failed_operation_and_the_report_survives() {
+    let server = Server::redis();
+    server.ask(&["SET", KEY_0, "x"]);
+    let run = "-P workloads/workloadc -p recordcount=1 -p operationcount=20 \
+               -p requestdistribution=uniform";
+    let ran = ycsb(&server, "run", run).ok();
+    assert_eq!(count(&ran.out, "READ", "Return=ERROR"), 20);
+    assert_eq!(count(&ran.out, "READ-FAILED", "Operations"), 20);
+    assert!(matches!(server.ask(&["GET", KEY_0]), Value::Bulk(_)));
+}

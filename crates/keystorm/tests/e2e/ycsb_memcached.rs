@@ -1,0 +1,71 @@
+//! `keystorm ycsb … memcached`: records as JSON objects, added, replaced and got.
+
+use crate::memcached::Memcached;
+use crate::program::{Keystorm, Ran};
+use crate::ycsb::count;
+
+fn ycsb(server: &Memcached, phase: &str, rest: &str) -> Ran {
+    let hosts = format!("memcached.hosts=127.0.0.1:{}", server.port());
+    Keystorm::new(&format!("ycsb {phase} memcached -p {hosts} {rest}")).run()
+}
+
+const KEY_0: &str = "usertable-user6284781860667377211";
+
+/// The object of record 0.
+fn record(server: &Memcached) -> serde_json::Value {
+    let said = server.say(&format!("get {KEY_0}\n"));
+    let (_, rest) = said.split_once("\r\n").unwrap();
+    let (object, _) = rest.rsplit_once("\r\nEND").unwrap();
+    serde_json::from_str(object).unwrap()
+}
+
+#[test]
+fn records_are_objects_that_are_added_replaced_and_got() {
+    let server = Memcached::new();
+    let small = "-P workloads/workloada -p recordcount=1 -p operationcount=40 -p fieldlength=50";
+    let load = ycsb(&server, "load", small).ok();
+    assert_eq!(count(&load.out, "INSERT", "Return=OK"), 1);
+    let object = record(&server);
+    assert_eq!(object.as_object().unwrap().len(), 10);
+    assert_eq!(object["field9"].as_str().unwrap().len(), 50);
+    let again = ycsb(&server, "load", small).ok();
+    assert_eq!(count(&again.out, "INSERT", "Return=ERROR"), 1, "what is there is not added");
+    assert_eq!(count(&again.out, "INSERT-FAILED", "Operations"), 1);
+    let uniform = "-p requestdistribution=uniform";
+    let ran = ycsb(&server, "run", &format!("{small} {uniform}")).ok();
+    assert_eq!(count(&ran.out, "READ", "Return=OK") + count(&ran.out, "UPDATE", "Return=OK"), 40);
+    assert_eq!(record(&server).as_object().unwrap().len(), 1, "an update leaves what it wrote");
+    let all = format!("{small} {uniform} -p writeallfields=true -p memcached.protocol=binary");
+    ycsb(&server, "run", &all).ok();
+    assert_eq!(record(&server).as_object().unwrap().len(), 10);
+}
+
+#[test]
+fn a_miss_is_no_failure_of_a_read_and_one_of_an_update() {
+    let server = Memcached::new();
+    let run = "-P workloads/workloada -p recordcount=10 -p operationcount=100";
+    let ran = ycsb(&server, "run", run).ok();
+    assert_eq!(count(&ran.out, "READ", "Return=ERROR"), 0);
+    assert!(
+        count(&ran.out, "READ", "Return=OK") > 20 && count(&ran.out, "READ", "Operations") > 20
+    );
+    assert_eq!(count(&ran.out, "UPDATE", "Return=OK"), 0);
+    assert!(count(&ran.out, "UPDATE-FAILED", "Operations") > 20);
+}
+
+#[test]
+fn what_memcached_cannot_do_is_refused_by_name() {
+    let server = Memcached::new();
+    for (rest, why) in [
+        ("-P workloads/workloade", "scanproportion"),
+        ("-P workloads/workloada -p dataintegrity=true", "dataintegrity"),
+        ("-P workloads/workloada -p memcached.hosts=a,b", "one server"),
+        ("-P workloads/workloada -p memcached.protocol=udp", "text and binary"),
+        ("-P workloads/workloada -p memcached.failureMode=Retry", "memcached.failureMode"),
+    ] {
+        let ran = ycsb(&server, "run", rest).exits(2);
+        assert!(ran.err.contains(why), "{rest}: {}", ran.err);
+    }
+    let nowhere = Keystorm::new("ycsb run memcached -P workloads/workloada").run().exits(2);
+    assert!(nowhere.err.contains("memcached.hosts"), "{}", nowhere.err);
+}

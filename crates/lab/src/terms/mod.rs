@@ -1,0 +1,379 @@
+//! Servers of different protocols on equal terms: which tables are measured, and what each side of a
+//! table is.
+//!
+//! The tables are those on which the authors of Redis and memcached could agree: one core against one
+//! core, all cores against all cores, latency at the same rate, and gets of several keys. Owns what is
+//! equal in them, which servers are started how and where, and what is left out and why. Carrying them
+//! out is left to the binary.
+
+mod place;
+mod shares;
+mod start;
+#[cfg(test)]
+mod tests;
+mod told;
+
+use workload::{Arg, CacheCommand, Endpoint, Pace, Plan, PlanParts, ProtocolKind, Target, Window};
+
+use crate::survey::Machine;
+use place::Place;
+use shares::Shares;
+use start::Start;
+
+/// A question that the tables answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// What one core does.
+    Core,
+    /// What as many cores do as the machine can give to servers.
+    Machine,
+    /// How long requests take at the same rate.
+    Latency,
+    /// What gets of several keys come to.
+    MultiGet,
+}
+
+impl Kind {
+    /// All of them, in the order of reports.
+    pub const ALL: [Self; 4] = [Self::Core, Self::Machine, Self::Latency, Self::MultiGet];
+
+    /// The name on command lines and in documents.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Core => "core",
+            Self::Machine => "machine",
+            Self::Latency => "latency",
+            Self::MultiGet => "mget",
+        }
+    }
+}
+
+/// One of the two servers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Side {
+    /// Where it is, or what is started.
+    pub target: Target,
+    /// What it speaks.
+    pub protocol: ProtocolKind,
+}
+
+/// One load that both sides get.
+#[derive(Debug, Clone)]
+pub struct Test {
+    /// What reports call it.
+    pub name: String,
+    /// All of it, its commands in the words of Redis; its target does not matter.
+    pub load: PlanParts,
+    /// What is stored under its keys before.
+    pub value: Arg,
+}
+
+impl Test {
+    /// Whether it does nothing but get several keys at once.
+    fn is_multi_get(&self) -> bool {
+        self.load.keys_per_request().is_some()
+    }
+}
+
+/// What is wanted.
+#[derive(Debug, Clone)]
+pub struct Wish {
+    /// A and B.
+    pub sides: [Side; 2],
+    /// The loads.
+    pub tests: Vec<Test>,
+    /// The tables.
+    pub kinds: Vec<Kind>,
+    /// Cores for the servers in the tables of the whole machine; `None` for half of them.
+    pub cores: Option<usize>,
+    /// Whether somebody said how many threads the client has, and which CPUs.
+    pub threads_given: bool,
+    /// See above.
+    pub cpus_given: bool,
+}
+
+/// One table.
+#[derive(Debug, Clone)]
+pub struct Table {
+    /// The question that it answers.
+    pub kind: Kind,
+    /// Its heading.
+    pub title: String,
+    /// What to know to read it.
+    pub text: String,
+    /// The servers of A and of B: one, or several that share the keys.
+    pub servers: [Vec<Target>; 2],
+    /// What is compared.
+    pub bouts: Vec<Bout>,
+}
+
+/// One load on both sides: for each a plan, or one for each share of the keys.
+#[derive(Debug, Clone)]
+pub struct Bout {
+    /// What reports call it.
+    pub name: String,
+    /// The plans of A and of B.
+    pub sides: [Vec<Plan>; 2],
+}
+
+/// What of the slower one's best the rates of the table of latencies are, and how that is said.
+const RATES: [(f64, &str); 2] = [(0.5, "half"), (0.8, "four fifths")];
+
+impl Wish {
+    /// The tables that need nothing measured before, in order, and what is left out.
+    ///
+    /// # Errors
+    /// What a side cannot be asked for, in words for a person.
+    pub fn tables(&self, machine: &Machine) -> Result<(Vec<Table>, Vec<String>), String> {
+        let (mut tables, mut left_out) = (Vec::new(), Vec::new());
+        let wants = |kind| self.kinds.contains(&kind);
+        // What rates the latencies are compared at is read off this one.
+        if wants(Kind::Core) || wants(Kind::Latency) {
+            tables.extend(self.core(machine)?);
+        }
+        let cores = self.cores.unwrap_or(machine.cores.len() / 2);
+        let alone = match (self.are_given(), cores) {
+            (true, _) => Some(
+                "a server was given, and is measured as it runs; servers that are started for it, by \
+                 name, get the same cores"
+                    .to_owned(),
+            ),
+            (false, 0 | 1) => Some(format!(
+                "half of the cores here, which are {}, is one for servers, and that is the table per \
+                 core; --cores 2 has servers and client share them",
+                machine.cores.len()
+            )),
+            (false, _) => None,
+        };
+        if wants(Kind::Machine) && self.singles().next().is_some() {
+            match &alone {
+                Some(why) => left_out.push(format!("Per machine: {why}.")),
+                None => tables.extend(self.machine(machine, cores)?),
+            }
+        }
+        if wants(Kind::MultiGet) && self.multi_gets().next().is_some() {
+            tables.push(self.multi_get(machine)?);
+            match &alone {
+                Some(why) => left_out.push(format!("Multi-get over several processes: {why}.")),
+                None => tables.push(self.multi_get_split(machine, cores)?),
+            }
+        }
+        Ok((tables, left_out))
+    }
+
+    /// The table of latencies, where these tests reached at most so many requests per second on the
+    /// slower side.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn latency(
+        &self,
+        machine: &Machine,
+        slower: &[(String, f64)],
+    ) -> Result<Option<Table>, String> {
+        if !self.kinds.contains(&Kind::Latency) {
+            return Ok(None);
+        }
+        let place = self.place(machine, 1);
+        let servers = self.started(Start::Core, &place);
+        let shares = self.shares(1, &place);
+        let mut bouts = Vec::new();
+        for test in self.singles() {
+            let Some((_, best)) = slower.iter().find(|(name, _)| *name == test.name) else {
+                continue;
+            };
+            for (share, called) in RATES {
+                let rate = (best * share).round().max(1.0);
+                let mut load = test.load.clone();
+                (load.pace, load.fleet.window) = (Pace::constant(rate), Window::Rolling);
+                let test = Test {
+                    name: format!("{} at {rate:.0} requests/s, {called}", test.name),
+                    load,
+                    ..test.clone()
+                };
+                bouts.push(shares.bout(&self.sides, [&test, &test], &servers)?);
+            }
+        }
+        let text = "Requests leave on a schedule that no reply delays, at the same rates for both: \
+                    half and four fifths of what the slower one reached in the first table. At each \
+                    one's own best, latency is that of a full queue.";
+        Ok((!bouts.is_empty()).then(|| Table {
+            kind: Kind::Latency,
+            title: "Latency at the same offered rate".to_owned(),
+            text: format!("{text} {}", place.told()),
+            servers,
+            bouts,
+        }))
+    }
+
+    /// Whether one of them was there before.
+    fn are_given(&self) -> bool {
+        let is_spawned = |side: &Side| matches!(side.target.endpoint, Endpoint::Spawned { .. });
+        !self.sides.iter().all(is_spawned)
+    }
+
+    fn singles(&self) -> impl Iterator<Item = &Test> {
+        self.tests.iter().filter(|test| !test.is_multi_get())
+    }
+
+    fn multi_gets(&self) -> impl Iterator<Item = &Test> {
+        self.tests.iter().filter(|test| test.is_multi_get())
+    }
+
+    fn core(&self, machine: &Machine) -> Result<Option<Table>, String> {
+        let place = self.place(machine, 1);
+        let (title, text) = match self.are_given() {
+            true => (
+                "As the servers run",
+                "A server that was given is measured as it runs: how many cores it takes is not \
+                 decided here, so that this is no table per core."
+                    .to_owned(),
+            ),
+            false => (
+                "Per core",
+                format!(
+                    "One core for the server: {} executes commands on one thread and has no I/O \
+                     threads, memcached has one worker (-t 1), and their background threads share \
+                     that core.",
+                    self.sides[self.of_redis()].called()
+                ),
+            ),
+        };
+        let text = format!("{text} {}", place.told());
+        let table = self.table(Kind::Core, title.to_owned(), text, Start::Core, 1, &place)?;
+        Ok(Some(table).filter(|table| !table.bouts.is_empty()))
+    }
+
+    /// What as many cores do: as processes among which the client divides the keys, and as one process
+    /// with threads.
+    fn machine(&self, machine: &Machine, cores: usize) -> Result<Vec<Table>, String> {
+        let place = self.place(machine, cores);
+        let redis = self.sides[self.of_redis()].called();
+        let told = place.told();
+        let processes = format!(
+            "{cores} processes of {redis}, among which the client divides the keys, against one \
+             memcached with {cores} workers (-t {cores}). Both get the same {cores} shares of the load, \
+             each with connections and threads of its own. {told}"
+        );
+        let threads = format!(
+            "One {redis} with {cores} I/O threads, which executes commands on one thread all the same, \
+             against one memcached with {cores} workers (-t {cores}). {told}"
+        );
+        let titles = [
+            format!("Per machine: {cores} processes of {redis}"),
+            format!("Per machine: {redis} with {cores} I/O threads"),
+        ];
+        let [of_processes, of_threads] = titles;
+        let kind = Kind::Machine;
+        Ok(vec![
+            self.table(kind, of_processes, processes, Start::Processes(cores), cores, &place)?,
+            self.table(kind, of_threads, threads, Start::Threads(cores), 1, &place)?,
+        ])
+    }
+
+    /// A table of the tests that are no multi-gets.
+    fn table(
+        &self,
+        kind: Kind,
+        title: String,
+        text: String,
+        start: Start,
+        shares: usize,
+        place: &Place,
+    ) -> Result<Table, String> {
+        let servers = self.started(start, place);
+        let shares = self.shares(shares, place);
+        let bouts = self.singles().map(|test| shares.bout(&self.sides, [test, test], &servers));
+        let bouts = bouts.collect::<Result<_, _>>()?;
+        Ok(Table { kind, title, text, servers, bouts })
+    }
+
+    fn multi_get(&self, machine: &Machine) -> Result<Table, String> {
+        let place = self.place(machine, 1);
+        let servers = self.started(Start::Core, &place);
+        let shares = self.shares(1, &place);
+        let bouts = self.multi_gets().map(|test| shares.bout(&self.sides, [test, test], &servers));
+        let whose = if self.are_given() { "as the servers run" } else { "one core for the server" };
+        Ok(Table {
+            kind: Kind::MultiGet,
+            title: "Multi-get, by keys and by requests".to_owned(),
+            text: format!(
+                "One request asks for several keys, all of which are there; {whose}. Keys per second \
+                 are requests per second times the keys of a request. {}",
+                place.told()
+            ),
+            bouts: bouts.collect::<Result<_, _>>()?,
+            servers,
+        })
+    }
+
+    /// The same over several processes: what one of them has no key of, the client must ask another
+    /// for.
+    fn multi_get_split(&self, machine: &Machine, cores: usize) -> Result<Table, String> {
+        let place = self.place(machine, cores);
+        let servers = self.started(Start::Processes(cores), &place);
+        let shares = self.shares(cores, &place);
+        let redis = self.of_redis();
+        let mut bouts = Vec::new();
+        for test in self.multi_gets() {
+            let split = Test { load: split(&test.load, cores)?, ..test.clone() };
+            let tests = if redis == 0 { [&split, test] } else { [test, &split] };
+            bouts.push(shares.bout(&self.sides, tests, &servers)?);
+        }
+        let name = self.sides[redis].called();
+        Ok(Table {
+            kind: Kind::MultiGet,
+            title: format!("Multi-get over {cores} processes of {name}"),
+            text: format!(
+                "The keys of a get lie on {cores} processes of {name}, so that the client sends \
+                 {cores} requests for it, each for its share of the keys; one memcached with {cores} \
+                 workers answers it in one. By keys per second the two are compared; by requests \
+                 per second {name} has {cores} for each get. {}",
+                place.told()
+            ),
+            bouts,
+            servers,
+        })
+    }
+
+    /// Which side speaks RESP.
+    fn of_redis(&self) -> usize {
+        self.sides.iter().position(|side| !side.protocol.is_memcache()).unwrap_or(0)
+    }
+
+    fn place(&self, machine: &Machine, cores: usize) -> Place {
+        // Nobody moves a server that was given, nor what somebody has placed.
+        let placed = self.are_given() || self.cpus_given;
+        if placed { Place::nowhere() } else { Place::of(machine, cores) }
+    }
+
+    fn started(&self, start: Start, place: &Place) -> [Vec<Target>; 2] {
+        self.sides.each_ref().map(|side| start.targets(side, &place.servers, self.depth()))
+    }
+
+    /// Commands that a connection has in flight at most.
+    fn depth(&self) -> u64 {
+        let of = |test: &Test| {
+            u64::from(test.load.fleet.pipeline_depth)
+                .saturating_mul(test.load.sequence.len() as u64)
+        };
+        self.tests.iter().map(of).max().unwrap_or(1)
+    }
+
+    fn shares<'w>(&'w self, count: usize, place: &'w Place) -> Shares<'w> {
+        Shares { count, wish: self, place }
+    }
+}
+
+/// The part of each multi-get that one of so many processes gets.
+fn split(load: &PlanParts, processes: usize) -> Result<PlanParts, String> {
+    let mut load = load.clone();
+    for command in &mut load.sequence {
+        if let CacheCommand::MultiGet(mut keys) = CacheCommand::read(command)? {
+            keys.truncate(keys.len().div_ceil(processes));
+            *command = CacheCommand::MultiGet(keys).said_in(load.protocol)?;
+        }
+    }
+    Ok(load)
+}

@@ -1,0 +1,69 @@
+//! The plans of a table: one for a side, or one for each share of the keys, all of which are sent at the
+//! same time.
+
+use workload::{CacheCommand, Plan, PlanParts, Stop, Target};
+
+use super::place::Place;
+use super::{Bout, Side, Test, Wish};
+
+/// How a load is divided.
+pub(super) struct Shares<'w> {
+    pub(super) count: usize,
+    pub(super) wish: &'w Wish,
+    pub(super) place: &'w Place,
+}
+
+impl Shares<'_> {
+    /// A load on the servers of both sides; the two tests differ, if at all, in how a get is split.
+    pub(super) fn bout(
+        &self,
+        sides: &[Side; 2],
+        tests: [&Test; 2],
+        servers: &[Vec<Target>; 2],
+    ) -> Result<Bout, String> {
+        let plans = |side: usize| -> Result<Vec<Plan>, String> {
+            (0..self.count)
+                .map(|share| {
+                    let targets = &servers[side];
+                    let target = targets[share % targets.len()].clone();
+                    let load = self.share(&tests[side].load, share)?;
+                    let plan = load.said_in(sides[side].protocol, target, &tests[side].value)?;
+                    PlanParts { name: tests[side].name.clone(), ..plan }
+                        .build()
+                        .map_err(|error| error.to_string())
+                })
+                .collect()
+        };
+        Ok(Bout { name: tests[0].name.clone(), sides: [plans(0)?, plans(1)?] })
+    }
+
+    fn share(&self, whole: &PlanParts, share: usize) -> Result<PlanParts, String> {
+        let count = self.count;
+        let part = |n: u64| n.div_ceil(count as u64).max(1);
+        let mut load = whole.clone();
+        if count > 1 {
+            for command in &mut load.sequence {
+                let own = CacheCommand::read(command)?.prefixed(&format!("s{share}:"));
+                *command = own.said_in(whole.protocol)?;
+            }
+            load.keys.range = load.keys.range.map(part);
+            if let Stop::Requests(n) = load.stop {
+                load.stop = Stop::Requests(part(n));
+            }
+            load.fleet.connections = part(load.fleet.connections.into()) as u32;
+            load.seed = load.seed.wrapping_add(share as u64);
+        }
+        let as_asked = self.wish.threads_given || self.place.client.is_empty();
+        let threads = match as_asked {
+            true => usize::from(load.fleet.workers),
+            false => self.place.client.len(),
+        };
+        let threads = (threads / count).clamp(1, load.fleet.connections.clamp(1, 500) as usize);
+        (load.fleet.workers, load.fleet.multi_thread) = (threads as u16, threads > 1);
+        if !self.place.client.is_empty() {
+            let turns = self.place.client.iter().copied().cycle();
+            load.fleet.cpus = turns.skip(share * threads).take(threads).collect();
+        }
+        Ok(load)
+    }
+}

@@ -1,0 +1,153 @@
+//! Tables: what they start where, and what both sides get.
+
+use workload::{CommandSpec, Credentials, KeySpace, Pace, Stop};
+
+use super::*;
+
+fn machine(cores: usize) -> Machine {
+    let cpus: Vec<usize> = (0..cores).collect();
+    Machine { cores: cpus.iter().map(|cpu| vec![*cpu]).collect(), cpus, ..Machine::default() }
+}
+
+fn spawned(program: &str, args: &[&str], protocol: ProtocolKind) -> Side {
+    let endpoint = Endpoint::Spawned {
+        program: Some(program.to_owned()),
+        args: args.iter().map(|arg| (*arg).to_owned()).collect(),
+        unix: false,
+        cpus: Vec::new(),
+    };
+    Side { target: Target { endpoint, ..Target::default() }, protocol }
+}
+
+fn test(words: &[&str]) -> Test {
+    let plan = r#"{"name":"t","target":{"endpoint":{"unix":"/s"},"db":0,"tracking":false,"mptcp":false},
+        "protocol":"resp2","engine":"auto","fleet":{"workers":1,"multi_thread":false,"connections":50,
+        "pipeline_depth":32,"window":"batch","keep_alive":true},"pace":"closed","warmup_ns":0,
+        "stop":{"requests":1000},"setup":[],"sequence":[{"args":[[{"bytes":"PING"}]]}],
+        "keys":{"range":1000,"draw":"uniform"},"payload_bytes":3,"on_error":"stop","precision":3,
+        "first_byte":false,"seed":7}"#;
+    let plan: Plan = serde_json::from_str(plan).unwrap();
+    let load = PlanParts {
+        sequence: vec![CommandSpec::parse(words)],
+        keys: KeySpace { range: Some(1000), ..KeySpace::default() },
+        ..(*plan).clone()
+    };
+    Test { name: words[0].to_owned(), load, value: Arg::literal(b"v") }
+}
+
+fn wish() -> Wish {
+    let keys: Vec<&str> = ["mget"].into_iter().chain(["k:__rand_int__"; 10]).collect();
+    Wish {
+        sides: [
+            spawned("redis-server", &["my.conf", "--hz", "5"], ProtocolKind::Resp2),
+            spawned("/opt/memcached", &[], ProtocolKind::MemcacheText),
+        ],
+        tests: vec![test(&["get", "k:__rand_int__"]), test(&keys)],
+        kinds: Kind::ALL.to_vec(),
+        cores: None,
+        threads_given: false,
+        cpus_given: false,
+    }
+}
+
+fn arguments(target: &Target) -> (String, Vec<usize>) {
+    match &target.endpoint {
+        Endpoint::Spawned { args, cpus, .. } => (args.join(" "), cpus.clone()),
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn each_table_starts_what_it_is_named_for() {
+    let wish = wish();
+    let (tables, left_out) = wish.tables(&machine(8)).unwrap();
+    assert_eq!(left_out, [""; 0]);
+    let titles: Vec<&str> = tables.iter().map(|table| table.title.as_str()).collect();
+    assert_eq!(
+        titles,
+        [
+            "Per core",
+            "Per machine: 4 processes of redis-server",
+            "Per machine: redis-server with 4 I/O threads",
+            "Multi-get, by keys and by requests",
+            "Multi-get over 4 processes of redis-server",
+        ]
+    );
+    let of = |table: usize, side: usize| arguments(&tables[table].servers[side][0]);
+    let evicts = "--maxmemory-policy allkeys-lru";
+    let redis = format!("my.conf --maxmemory 1024mb {evicts} --hz 5");
+    assert_eq!(of(0, 0), (redis, vec![0]));
+    // The pipelines of 32 are not cut.
+    assert_eq!(of(0, 1), ("-t 1 -R 32".to_owned(), vec![0]));
+    assert_eq!((tables[1].servers[0].len(), tables[1].servers[1].len()), (4, 1));
+    assert_eq!(of(1, 1), ("-t 4 -R 32".to_owned(), vec![0, 1, 2, 3]));
+    assert!(of(1, 0).0.contains("--maxmemory 256mb"), "all together have as much");
+    assert!(of(2, 0).0.contains("--io-threads 4"));
+    assert_eq!(tables[0].bouts[0].sides[0][0].fleet.cpus, [1, 2, 3, 4, 5, 6, 7]);
+}
+
+#[test]
+fn shares_of_a_load_are_the_same_on_both_sides_and_divide_all_of_it() {
+    let (tables, _) = wish().tables(&machine(4)).unwrap();
+    let [a, b] = &tables[1].bouts[0].sides;
+    assert_eq!((a.len(), b.len()), (2, 2));
+    for (share, (a, b)) in a.iter().zip(b).enumerate() {
+        assert_eq!(a.keys.range, Some(500));
+        assert_eq!(a.stop, Stop::Requests(500));
+        assert_eq!((a.fleet.connections, a.fleet.workers), (25, 1));
+        assert_eq!((&a.fleet, &a.keys, a.seed), (&b.fleet, &b.keys, b.seed));
+        let key = |plan: &Plan| format!("{:?}", plan.sequence[0].args[1]);
+        assert_eq!(key(a), key(b));
+        assert!(key(a).contains(&format!("{:?}", format!("s{share}:").as_bytes())), "{}", key(a));
+        assert_ne!(a.protocol, b.protocol);
+    }
+    let split = &tables[4].bouts[0].sides;
+    let keys = |side: usize| split[side][0].keys_per_request();
+    assert_eq!((keys(0), keys(1)), (Some(5.0), Some(10.0)), "each process has half of the keys");
+}
+
+#[test]
+fn latencies_are_compared_at_shares_of_the_slower_ones_best() {
+    let wish = wish();
+    let best = [("get".to_owned(), 1000.0)];
+    let table = wish.latency(&machine(2), &best).unwrap().unwrap();
+    let rates: Vec<f64> = table
+        .bouts
+        .iter()
+        .map(|bout| bout.sides[1][0].pace.schedule().unwrap().peak_per_s())
+        .collect();
+    assert_eq!(rates, [500.0, 800.0]);
+    assert!(table.bouts[0].name.starts_with("get at 500 requests/s"), "{}", table.bouts[0].name);
+    assert!(wish.latency(&machine(2), &[]).unwrap().is_none());
+}
+
+#[test]
+fn what_cannot_be_measured_here_is_left_out_with_its_reason() {
+    let mut wish = wish();
+    let (tables, left_out) = wish.tables(&machine(2)).unwrap();
+    assert_eq!((tables.len(), left_out.len()), (2, 2));
+    assert!(left_out[0].contains("--cores 2"), "{left_out:?}");
+    wish.cores = Some(2);
+    let (tables, left_out) = wish.tables(&machine(2)).unwrap();
+    assert_eq!((tables.len(), left_out.len()), (5, 0));
+    assert!(tables[1].text.contains("they share them"), "{}", tables[1].text);
+    wish.sides[1].target.endpoint = Endpoint::default();
+    let (tables, left_out) = wish.tables(&machine(8)).unwrap();
+    assert_eq!((tables.len(), left_out.len()), (2, 2));
+    assert_eq!(tables[0].title, "As the servers run");
+    assert_eq!(tables[0].servers[1], [Target::default()]);
+    assert!(tables[0].bouts[0].sides[0][0].fleet.cpus.is_empty());
+}
+
+#[test]
+fn what_is_equal_is_told_and_what_is_not() {
+    let mut wish = wish();
+    let told = |wish: &Wish| format!("{:?}", wish.equal());
+    assert!(told(&wish).contains("1,000 keys, each equally likely") && told(&wish).contains("TCP"));
+    wish.sides[0].target.endpoint = Endpoint::Unix("/s".into());
+    assert!(told(&wish).contains("NOT equal: a unix socket to A and TCP to B"));
+    wish.tests[0].load.pace = Pace::Closed;
+    wish.sides[0].target.credentials =
+        Some(Credentials { user: None, password: workload::Secret::new("hunter2") });
+    assert!(!told(&wish).contains("hunter2"));
+}

@@ -1,0 +1,47 @@
+//! Who put on the load of a test, and what a probe saw beside it.
+
+use report::{CLIENT_COLUMNS, Clients, Probe, Summary};
+
+use super::figures::{LATENCIES, latencies};
+use crate::{Block, Table, Tone};
+
+/// The probe first: its latencies are those that a user of the server sees.
+pub(super) fn blocks(summary: &Summary<'_>) -> Vec<Block> {
+    let run = summary.run;
+    let mut blocks = Vec::new();
+    blocks.extend(run.probe.as_ref().map(|told| Block::Table(probe(told, summary))));
+    if let Some(told) = &run.clients {
+        let lost =
+            told.rows.iter().enumerate().filter_map(|(at, row)| Some((at, row.lost.as_ref()?)));
+        blocks.extend(
+            lost.map(|(at, why)| {
+                Block::Note(Tone::Bad, format!("{}: lost {why}", told.called(at)))
+            }),
+        );
+        blocks.push(Block::Table(clients(told)));
+    }
+    blocks
+}
+
+fn probe(probe: &Probe, summary: &Summary<'_>) -> Table {
+    let mut table = Table::new(["response time of"].into_iter().chain(LATENCIES));
+    table.caption = format!("Probe: {}", probe.told());
+    for (who, response) in [("the probe", &probe.response), ("the load", &summary.response_times)] {
+        table.row([who.to_owned()].into_iter().chain(latencies(response)));
+    }
+    table
+}
+
+fn clients(clients: &Clients) -> Table {
+    let shown = clients.standing_out();
+    let mut table = Table::new(CLIENT_COLUMNS);
+    table.caption = clients.beginning();
+    let more = clients.rows.len() - shown.len();
+    if more > 0 {
+        table.caption += &format!("; {more} more are in what --json keeps");
+    }
+    for row in shown {
+        table.row(row.cells());
+    }
+    table
+}

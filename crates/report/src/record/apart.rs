@@ -1,0 +1,50 @@
+//! Latencies of misses and errors in a saved run, where they are kept apart from the others.
+
+use measure::{Apart, Timed};
+use serde::{Deserialize, Serialize};
+
+use super::RecordError;
+use super::latency::LatencyRecord;
+
+/// See the module.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct ApartRecord {
+    missed: TimedRecord,
+    failed: TimedRecord,
+}
+
+/// Without a `response` of its own, response time is service time.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct TimedRecord {
+    service: LatencyRecord,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    response: Option<LatencyRecord>,
+}
+
+impl ApartRecord {
+    pub(super) fn of(apart: &Apart) -> Result<Self, RecordError> {
+        let Apart { missed, failed } = apart;
+        Ok(Self { missed: TimedRecord::of(missed)?, failed: TimedRecord::of(failed)? })
+    }
+
+    pub(super) fn apart(&self) -> Result<Apart, RecordError> {
+        Ok(Apart { missed: self.missed.timed()?, failed: self.failed.timed()? })
+    }
+}
+
+impl TimedRecord {
+    fn of(timed: &Timed) -> Result<Self, RecordError> {
+        let Timed { service, scheduled_response } = timed;
+        Ok(Self {
+            service: LatencyRecord::of(service)?,
+            response: scheduled_response.as_ref().map(LatencyRecord::of).transpose()?,
+        })
+    }
+
+    fn timed(&self) -> Result<Timed, RecordError> {
+        Ok(Timed {
+            service: self.service.latency()?,
+            scheduled_response: (self.response.as_ref()).map(LatencyRecord::latency).transpose()?,
+        })
+    }
+}

@@ -1,0 +1,107 @@
+//! Reports in YCSB's words: sections, figures, and the three ways in which they are exported.
+//!
+//! Owns the layout alone. What is told under which name is decided in [`sections`].
+
+mod figures;
+mod hdr_log;
+mod java;
+mod options;
+mod sections;
+mod status;
+
+use std::io::{self, Write};
+
+use crate::{Format, Summary};
+use figures::{Figure, Value};
+
+pub use hdr_log::{HdrFiles, Logged};
+pub use options::{ByStatus, Exporter, Interval, Kind, Percentile, YcsbOptions};
+pub use sections::{Returned, Section, sections};
+pub use status::{StatusLine, status_line};
+
+/// See the module.
+#[derive(Debug, Default)]
+pub struct Ycsb {
+    options: YcsbOptions,
+    /// Figures of an array that stand before the next.
+    written: bool,
+}
+
+impl Ycsb {
+    /// A report with these options.
+    #[must_use]
+    pub fn new(options: YcsbOptions) -> Self {
+        Self { options, written: false }
+    }
+
+    fn write(&mut self, (name, measure, value): &Figure, out: &mut dyn Write) -> io::Result<()> {
+        let number = match value {
+            Value::Whole(number) => number.to_string(),
+            Value::Real(number) => java::double(*number),
+        };
+        let first = !std::mem::replace(&mut self.written, true);
+        let before = match self.options.exporter {
+            Exporter::Text => return writeln!(out, "[{name}], {measure}, {number}"),
+            Exporter::Json => {
+                if first {
+                    ""
+                } else {
+                    " "
+                }
+            }
+            Exporter::JsonArray => {
+                if first {
+                    "[ "
+                } else {
+                    ", "
+                }
+            }
+        };
+        // JSON has no such numbers.
+        let is_number =
+            matches!(value, Value::Whole(_)) || number.starts_with(|c: char| c != 'N' && c != 'I');
+        let number = if is_number { number } else { format!("\"{number}\"") };
+        let (name, measure) = (quoted(name), quoted(measure));
+        write!(
+            out,
+            "{before}{{\n  \"metric\" : {name},\n  \"measurement\" : {measure},\n  \"value\" : {number}\n}}"
+        )
+    }
+}
+
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+impl Format for Ycsb {
+    fn each(&mut self, summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
+        let run = summary.run;
+        let total = &run.measurement.total;
+        let elapsed_ms = (summary.elapsed_s * 1e3).round().max(1.0);
+        let rate = summary.counted() as f64 * 1e3 / elapsed_ms;
+        let figure =
+            |name: &str, measure: &str, value| (name.to_owned(), measure.to_owned(), value);
+        // No memory is collected here.
+        let mut figures = vec![
+            figure("OVERALL", "RunTime(ms)", Value::Whole(elapsed_ms as u64)),
+            figure("OVERALL", "Throughput(ops/sec)", Value::Real(rate)),
+            figure("TOTAL_GCs", "Count", Value::Whole(0)),
+            figure("TOTAL_GC_TIME", "Time(ms)", Value::Whole(0)),
+            figure("TOTAL_GC_TIME_%", "Time(%)", Value::Real(0.0)),
+        ];
+        let connections = u64::from(run.plan.own_connections());
+        let YcsbOptions { interval, by_status, .. } = &self.options;
+        for section in sections(&run.plan, total, connections, *interval, by_status) {
+            figures.extend(figures::of_section(&section, &self.options));
+        }
+        figures.iter().try_for_each(|figure| self.write(figure, out))
+    }
+
+    fn close(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        match self.options.exporter {
+            Exporter::JsonArray if self.written => out.write_all(b" ]"),
+            Exporter::JsonArray => out.write_all(b"[ ]"),
+            Exporter::Text | Exporter::Json => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! What a report in YCSB's words has in it.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// See the module.
+#[derive(Debug, Clone)]
+pub struct YcsbOptions {
+    /// How figures are written.
+    pub exporter: Exporter,
+    /// What is counted of latencies.
+    pub kind: Kind,
+    /// Which latencies.
+    pub interval: Interval,
+    /// The percentiles.
+    pub percentiles: Vec<Percentile>,
+    /// Whether every value that was seen is told with its count.
+    pub verbose: bool,
+    /// Buckets of a millisecond of [`Kind::Buckets`].
+    pub buckets: usize,
+    /// Whether operations that failed are told by what they failed of: all, or those in the list.
+    pub by_status: ByStatus,
+}
+
+/// How figures are written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Exporter {
+    /// A line each.
+    #[default]
+    Text,
+    /// Objects with a blank between them.
+    Json,
+    /// An array of objects.
+    JsonArray,
+}
+
+/// What is counted of latencies.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Kind {
+    /// A histogram of microseconds.
+    #[default]
+    Hdr,
+    /// Buckets of a millisecond.
+    Buckets,
+    /// Both.
+    HdrAndBuckets,
+}
+
+/// Which latencies are told.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Interval {
+    /// From sent to the reply.
+    #[default]
+    Op,
+    /// From when an operation was due to its reply.
+    Intended,
+    /// The first, and the second in sections of their own.
+    Both,
+}
+
+/// Which failures are told by what they failed of.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum ByStatus {
+    /// None.
+    #[default]
+    No,
+    /// All.
+    All,
+    /// Those with these names.
+    Those(Vec<String>),
+}
+
+/// A percentile as it was written.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Percentile {
+    value: f64,
+    text: String,
+}
+
+impl Percentile {
+    /// The part of all values that it stands for, from 0 to 1.
+    #[must_use]
+    pub fn quantile(&self) -> f64 {
+        self.value / 100.0
+    }
+}
+
+impl FromStr for Percentile {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let value = text.trim().parse().ok().filter(|value| (0.0..=100.0).contains(value));
+        let fault = || format!("{text:?} is no percentile; a number from 0 to 100 is possible");
+        Ok(Self { value: value.ok_or_else(fault)?, text: text.trim().to_owned() })
+    }
+}
+
+/// Whole ones are ordinals, others have no ending.
+impl fmt::Display for Percentile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Ok(whole) = self.text.parse::<u32>() else { return f.write_str(&self.text) };
+        let ending = match (whole % 10, whole % 100) {
+            (_, 11..=13) => "th",
+            (1, _) => "st",
+            (2, _) => "nd",
+            (3, _) => "rd",
+            _ => "th",
+        };
+        write!(f, "{whole}{ending}")
+    }
+}
+
+impl Default for YcsbOptions {
+    fn default() -> Self {
+        let percentile =
+            |value: u8| Percentile { value: f64::from(value), text: value.to_string() };
+        Self {
+            exporter: Exporter::default(),
+            kind: Kind::default(),
+            interval: Interval::default(),
+            percentiles: [50, 95, 99].map(percentile).into(),
+            verbose: false,
+            buckets: 1000,
+            by_status: ByStatus::default(),
+        }
+    }
+}
+
+impl ByStatus {
+    /// What stands behind the name of an operation that failed of `status`.
+    pub(super) fn ending(&self, status: &str) -> String {
+        let told = match self {
+            Self::No => false,
+            Self::All => true,
+            Self::Those(names) => names.iter().any(|name| name == status),
+        };
+        if told { status.to_owned() } else { "FAILED".to_owned() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_percentiles_are_ordinals() {
+        for (text, shown) in [
+            ("1", "1st"),
+            ("2", "2nd"),
+            ("3", "3rd"),
+            ("11", "11th"),
+            ("50", "50th"),
+            ("99.9", "99.9"),
+            ("100", "100th"),
+            (" 95", "95th"),
+        ] {
+            assert_eq!(text.parse::<Percentile>().unwrap().to_string(), shown);
+        }
+        assert!("101".parse::<Percentile>().is_err() && "x".parse::<Percentile>().is_err());
+    }
+}

@@ -1,0 +1,233 @@
+//! Operations as YCSB measures them: which counts and latencies go under which name.
+//!
+//! A read that is modified and written back is a READ, an UPDATE and the whole; what failed is apart
+//! from what did not; what the client does when it ends is an operation as well.
+
+use std::borrow::Cow;
+
+use measure::{Apart, CORRUPT, CommandTally, Latency, OperationTally, Tally, Timed};
+use workload::Plan;
+
+use super::java;
+use super::options::{ByStatus, Interval};
+
+/// What is told under one name.
+#[derive(Debug, Clone)]
+pub struct Section {
+    /// The name.
+    pub name: String,
+    /// Latencies, in nanoseconds.
+    pub latency: Latency,
+    /// How many ended well and how many did not, where that is told.
+    pub returned: Option<Returned>,
+}
+
+/// How operations ended.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Returned {
+    /// Well.
+    pub ok: u64,
+    /// With what was not expected.
+    pub unexpected: u64,
+    /// Otherwise.
+    pub error: u64,
+}
+
+/// One operation, or a command of one.
+struct Seen<'t> {
+    ok: u64,
+    missed: u64,
+    failed: u64,
+    service: &'t Latency,
+    response: &'t Latency,
+    apart: Option<&'t Apart>,
+}
+
+impl<'t> From<&'t CommandTally> for Seen<'t> {
+    fn from(tally: &'t CommandTally) -> Self {
+        Self {
+            ok: tally.ok,
+            missed: tally.miss,
+            failed: tally.errors,
+            service: &tally.service,
+            response: tally.response(),
+            apart: tally.apart.as_ref(),
+        }
+    }
+}
+
+impl<'t> From<&'t OperationTally> for Seen<'t> {
+    fn from(tally: &'t OperationTally) -> Self {
+        Self {
+            ok: tally.ok,
+            missed: tally.missed,
+            failed: tally.failed,
+            service: &tally.service,
+            response: tally.response(),
+            apart: tally.apart.as_ref(),
+        }
+    }
+}
+
+/// Whether a miss is a failure, whose latencies are told apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Misses {
+    Fail,
+    Succeed,
+    /// Nor is an error: it is told as one that ended.
+    AllSucceed,
+}
+
+/// The sections of what a tally of this plan holds, in YCSB's order; `connections` were closed.
+#[must_use]
+pub fn sections(
+    plan: &Plan,
+    tally: &Tally,
+    connections: u64,
+    interval: Interval,
+    by_status: &ByStatus,
+) -> Vec<Section> {
+    let of = |intended: bool| {
+        let mut all = Sections { intended, by_status, precision: plan.precision, all: Vec::new() };
+        all.collect(plan, tally);
+        all.verified(plan, tally);
+        all.cleanup(connections);
+        all.all.sort_by_key(|section| java::bucket(&section.name));
+        all.all
+    };
+    match interval {
+        Interval::Op => of(false),
+        Interval::Intended => of(true),
+        Interval::Both => {
+            let mut all = of(false);
+            all.extend(of(true).into_iter().map(|section| Section {
+                name: format!("Intended-{}", section.name),
+                returned: None,
+                ..section
+            }));
+            all
+        }
+    }
+}
+
+struct Sections<'o> {
+    intended: bool,
+    by_status: &'o ByStatus,
+    precision: u8,
+    all: Vec<Section>,
+}
+
+impl Sections<'_> {
+    fn collect(&mut self, plan: &Plan, tally: &Tally) {
+        let different = plan.different_commands();
+        let command = |at: usize| Seen::from(&tally.commands[different.of[at] as usize]);
+        let is_memcache = plan.protocol.is_memcache();
+        // A record that is not there is an error of a read in Redis and of a write in memcached.
+        let of_read = if is_memcache { Misses::Succeed } else { Misses::Fail };
+        let of_write = if is_memcache { Misses::Fail } else { Misses::Succeed };
+        let Some(mix) = &plan.mix else {
+            for (at, spec) in plan.sequence.iter().enumerate() {
+                self.add(&spec.name(), &command(at), Misses::Succeed);
+            }
+            return;
+        };
+        for (at, (operation, span)) in mix.spans().enumerate() {
+            let whole = tally.operations.get(at).map(Seen::from);
+            match operation.name.as_str() {
+                name @ "READ-MODIFY-WRITE" if span.len() == 2 => {
+                    self.add("READ", &command(span.start), of_read);
+                    self.add("UPDATE", &command(span.start + 1), of_write);
+                    if let Some(whole) = whole {
+                        self.add(name, &whole, Misses::AllSucceed);
+                    }
+                }
+                name => {
+                    let misses = match name {
+                        "READ" => of_read,
+                        "UPDATE" | "INSERT" => of_write,
+                        _ => Misses::Succeed,
+                    };
+                    self.add(name, &whole.unwrap_or_else(|| command(span.start)), misses);
+                }
+            }
+        }
+    }
+
+    fn add(&mut self, name: &str, seen: &Seen<'_>, misses: Misses) {
+        let timed = |timed: &Timed| match (&timed.scheduled_response, self.intended) {
+            (Some(response), true) => response.clone(),
+            _ => timed.service.clone(),
+        };
+        let mut good = if self.intended { seen.response } else { seen.service }.clone();
+        let mut bad = Latency::new(self.precision);
+        if let Some(apart) = seen.apart {
+            let missed = if misses == Misses::Fail { &mut bad } else { &mut good };
+            missed.merge(&timed(&apart.missed));
+            let failed = if misses == Misses::AllSucceed { &mut good } else { &mut bad };
+            failed.merge(&timed(&apart.failed));
+        }
+        let returned = match misses {
+            Misses::Fail => Some((seen.ok, seen.missed + seen.failed)),
+            Misses::Succeed => Some((seen.ok + seen.missed, seen.failed)),
+            Misses::AllSucceed => None,
+        };
+        let returned = returned.map(|(ok, error)| Returned { ok, error, ..Returned::default() });
+        let any = returned.is_none_or(|returned| returned != Returned::default());
+        if good.count() > 0 || any && seen.ok + seen.missed + seen.failed > 0 {
+            self.put(Cow::Borrowed(name), good, returned);
+        }
+        if bad.count() > 0 {
+            let ending = self.by_status.ending("ERROR");
+            self.put(Cow::Owned(format!("{name}-{ending}")), bad, None);
+        }
+    }
+
+    /// Where reads check what comes, that is told as an operation: one that takes no time which is
+    /// measured, since bytes are compared as they arrive. A wrong value makes no failure of its read.
+    fn verified(&mut self, plan: &Plan, tally: &Tally) {
+        let Some(read) = self.all.iter_mut().find(|section| section.name == "READ") else { return };
+        let Some(returned) = read.returned.as_mut().filter(|_| plan.checks.is_some()) else {
+            return;
+        };
+        let kinds = tally.errors.by_kind().iter().filter(|(kind, _)| kind == CORRUPT);
+        let unexpected = kinds.map(|(_, count)| *count).sum::<u64>().min(returned.error);
+        let checked = Returned { ok: returned.ok, unexpected, error: returned.error - unexpected };
+        returned.ok += unexpected;
+        returned.error -= unexpected;
+        let only_unexpected = returned.error == 0;
+        if unexpected > 0 && only_unexpected {
+            let ending = format!("READ-{}", self.by_status.ending("ERROR"));
+            if let Some(at) = self.all.iter().position(|section| section.name == ending) {
+                let latency = self.all.remove(at).latency;
+                self.put(Cow::Borrowed("READ"), latency, None);
+            }
+        }
+        let mut latency = Latency::new(self.precision);
+        latency.record_n(0, checked.ok + checked.unexpected + checked.error);
+        self.put(Cow::Borrowed("VERIFY"), latency, Some(checked));
+    }
+
+    /// Connections are closed by the kernel, while nobody waits: that takes no time that is measured.
+    fn cleanup(&mut self, connections: u64) {
+        if connections > 0 {
+            let mut latency = Latency::new(self.precision);
+            latency.record_n(0, connections);
+            self.put(Cow::Borrowed("CLEANUP"), latency, None);
+        }
+    }
+
+    fn put(&mut self, name: Cow<'_, str>, latency: Latency, returned: Option<Returned>) {
+        match self.all.iter_mut().find(|section| section.name == name) {
+            Some(known) => {
+                known.latency.merge(&latency);
+                let more = returned.unwrap_or_default();
+                if let Some(known) = &mut known.returned {
+                    known.ok += more.ok;
+                    known.unexpected += more.unexpected;
+                    known.error += more.error;
+                }
+            }
+            None => self.all.push(Section { name: name.into_owned(), latency, returned }),
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! The line that `-s` prints every few seconds.
+
+use std::fmt::Write;
+
+use measure::Latency;
+
+use super::sections::Section;
+
+/// What a line tells.
+#[derive(Debug)]
+pub struct StatusLine<'s> {
+    /// What stands before the date.
+    pub label: &'s str,
+    /// The time of day, as `2026-11-21 22:40:07:512`.
+    pub at: &'s str,
+    /// Seconds since load began.
+    pub elapsed_s: u64,
+    /// Operations since then.
+    pub operations: u64,
+    /// Operations per second since the last line.
+    pub rate: f64,
+    /// Seconds until all have been carried out, if that is known and some are left.
+    pub left_s: Option<u64>,
+    /// What came since the last line.
+    pub sections: &'s [Section],
+    /// Whether the median is told, as in versions after 0.17.
+    pub median: bool,
+}
+
+/// The line, without its end.
+#[must_use]
+pub fn status_line(line: &StatusLine<'_>) -> String {
+    let StatusLine { label, at, elapsed_s, operations, rate, left_s, sections, median } = line;
+    let mut text = format!("{label}{at} {elapsed_s} sec: {operations} operations; ");
+    if *operations > 0 {
+        let _ = write!(text, "{} current ops/sec; ", short(*rate));
+    }
+    if let Some(left_s) = left_s {
+        let _ = write!(text, "est completion in {}", remaining(*left_s));
+    }
+    for Section { name, latency, .. } in sections.iter() {
+        if latency.count() > 0 {
+            text += &of_section(name, latency, *median);
+        }
+    }
+    text
+}
+
+fn of_section(name: &str, latency: &Latency, median: bool) -> String {
+    let us = |ns: Option<u64>| ns.unwrap_or_default() / 1000;
+    let quantile = |q: f64| us(latency.quantile_ns(q));
+    let mut text = format!(
+        "[{name}: Count={}, Max={}, Min={}, Avg={}, ",
+        latency.count(),
+        us(latency.max_ns()),
+        us(latency.min_ns()),
+        short(latency.mean_ns().unwrap_or_default() / 1e3)
+    );
+    if median {
+        let _ = write!(text, "50={}, ", quantile(0.5));
+    }
+    let tail = [quantile(0.9), quantile(0.99), quantile(0.999), quantile(0.9999)];
+    let [p90, p99, p999, p9999] = tail;
+    text + &format!("90={p90}, 99={p99}, 99.9={p999}, 99.99={p9999}] ")
+}
+
+/// At most two decimals, and none that are zeros.
+fn short(value: f64) -> String {
+    let text = format!("{value:.2}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// A time as YCSB says it: days, hours and minutes, and seconds of less than a minute.
+fn remaining(seconds: u64) -> String {
+    let mut text = String::new();
+    let (days, hours) = (seconds / 86_400, seconds / 3600 % 24);
+    let (minutes, rest) = (seconds / 60 % 60, seconds % 60);
+    let mut say = |count: u64, one: &str, many: &str| {
+        if count > 0 {
+            let _ = write!(text, "{count} {} ", if count == 1 { one } else { many });
+        }
+    };
+    say(days, "day", "days");
+    say(hours, "hour", "hours");
+    if days < 1 {
+        say(minutes, "minute", "minutes");
+    }
+    if seconds < 60 {
+        let word = if rest < 10 { "second" } else { "seconds" };
+        let _ = write!(text, "{rest} {word} ");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_that_of_ycsb() {
+        let mut latency = Latency::new(3);
+        latency.record_n(150_000, 3);
+        latency.record_n(40_000, 1);
+        let sections = [Section { name: "READ".into(), latency, returned: None }];
+        let line = StatusLine {
+            label: "x",
+            at: "2026-11-21 22:40:07:512",
+            elapsed_s: 10,
+            operations: 4,
+            rate: 0.4,
+            left_s: Some(60),
+            sections: &sections,
+            median: true,
+        };
+        assert_eq!(
+            status_line(&line),
+            "x2026-11-21 22:40:07:512 10 sec: 4 operations; 0.4 current ops/sec; est completion in \
+             1 minute [READ: Count=4, Max=150, Min=40, Avg=122.5, 50=150, 90=150, 99=150, 99.9=150, \
+             99.99=150] "
+        );
+        let old = StatusLine { median: false, left_s: None, ..line };
+        assert!(!status_line(&old).contains(" 50=") && !status_line(&old).contains("est "));
+    }
+
+    #[test]
+    fn times_are_told_as_ycsb_tells_them() {
+        for (seconds, text) in [
+            (7, "7 second "),
+            (1, "1 second "),
+            (42, "42 seconds "),
+            (60, "1 minute "),
+            (3725, "1 hour 2 minutes "),
+            (90_000, "1 day 1 hour "),
+            (180_060, "2 days 2 hours "),
+        ] {
+            assert_eq!(remaining(seconds), text);
+        }
+    }
+}

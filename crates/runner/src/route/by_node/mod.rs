@@ -1,0 +1,321 @@
+//! What routes to several servers have in common: requests wait in the queue of their node, and the
+//! connections of that node take them from there, up to a pipeline at once.
+//!
+//! So `-c` connections carry the load in all, as to one server, and a pipeline never mixes nodes. Which
+//! node a request belongs to, and how it is written, is the route's own business.
+
+mod queues;
+
+use engine::{ConnId, Engine};
+use measure::NodeTally;
+use wire::{Batch, Protocol};
+use workload::{Pace, Plan, Turn, Window};
+
+use super::Route;
+use crate::recorder::Recorder;
+use crate::request::{Answered, Progress, Request};
+use crate::worker::Worker;
+use crate::worker::kept::Kept;
+use crate::worker::operations::Steps;
+pub(super) use queues::NodeQueues;
+
+/// Requests that may wait for each connection of a node while other nodes have some left to do,
+/// in pipelines. Nodes are not all equally fast at every moment, and keys do not fall evenly.
+const WAITING_PIPELINES: usize = 4;
+/// The same of an open loop, or while the node is gone and the route waits for it, in requests.
+const WAITING_LARGE: usize = 1 << 20;
+
+/// A route to several servers.
+pub(super) trait ByNode: Route {
+    /// What it shares with the others.
+    fn lanes(&mut self) -> &mut Lanes<Self::Mark>;
+
+    /// The same, to look at.
+    fn lanes_ref(&self) -> &Lanes<Self::Mark>;
+
+    /// The node of a connection.
+    fn node(place: &Self::Place) -> u16;
+
+    /// What is noted of these commands, of which it gets the first and how many.
+    fn mark(first: u32, commands: u32) -> Self::Mark;
+
+    /// Whether a request was sent before and came back, so that it is in flight all the while.
+    fn was_sent(_request: &Request<Self::Mark>) -> bool {
+        false
+    }
+
+    /// Whether a request is part of something that has begun, which goes on to its end.
+    fn has_begun(&self, request: &Request<Self::Mark>) -> bool {
+        request.progress.step > 0
+    }
+
+    /// Whether a sequence goes to one node whole.
+    fn sends_whole(&self) -> bool;
+
+    /// Puts a new request, or what it is made of, into the queues of its nodes.
+    fn enqueue<E: Engine, P: Protocol>(
+        worker: &mut Worker<'_, E, P, Self>,
+        request: Request<Self::Mark>,
+    );
+
+    /// Whether a request that was just handed over is the first of all that it is part of.
+    fn begins(&mut self, _request: &Request<Self::Mark>) -> bool {
+        true
+    }
+
+    /// Writes the commands of a request that goes to this node behind what is sent with it. Their bytes
+    /// are counted for their commands, if there is a recorder for that.
+    fn write(
+        &mut self,
+        request: &Request<Self::Mark>,
+        node: u16,
+        written: (&Batch, &Kept),
+        counted: Option<&mut Recorder>,
+        out: &mut Vec<u8>,
+    );
+}
+
+/// See [`ByNode`].
+pub(super) struct Lanes<M> {
+    pub(super) queues: NodeQueues<M>,
+    /// Commands that may be in flight on all connections.
+    pub(super) in_flight_max: u64,
+    /// There are fewer connections to fill than nodes to reach.
+    scarce: bool,
+    /// What is sent together.
+    out: Vec<u8>,
+    /// New requests that were lost on the way to a node that is gone, in this turn.
+    pub(super) lost_at_once: u32,
+}
+
+impl<M> Lanes<M> {
+    /// For so many connections to so many nodes that get load. `whole` says that sequences are sent
+    /// so, `waits` that what is for a node that is gone waits for it.
+    pub(super) fn new(
+        plan: &Plan,
+        connections: usize,
+        nodes: usize,
+        whole: bool,
+        waits: bool,
+    ) -> Self {
+        // A pipeline is as deep in commands as to one server.
+        let parts = if whole || plan.mix.is_some() { 1 } else { plan.sequence.len() };
+        let depth = plan.fleet.pipeline_depth as usize * parts;
+        let rolling = plan.fleet.window == Window::Rolling;
+        let open = matches!(plan.pace, Pace::Open(_));
+        let per_node = connections.max(nodes).div_ceil(nodes.max(1));
+        let closed = (WAITING_PIPELINES * per_node * depth).min(WAITING_LARGE);
+        let capacity = if open { WAITING_LARGE } else { closed };
+        let gone = if waits { WAITING_LARGE } else { capacity };
+        let sequences = u64::from(plan.fleet.pipeline_depth) * connections as u64;
+        Self {
+            queues: NodeQueues::new(if rolling { 1 } else { depth }, capacity, gone),
+            in_flight_max: sequences * plan.sequence.len() as u64,
+            scarce: connections < nodes,
+            out: Vec::new(),
+            lost_at_once: 0,
+        }
+    }
+
+    /// Whether nothing more may be drawn while there are fewer connections to fill than nodes, so
+    /// many commands being in flight.
+    #[inline]
+    pub(super) fn is_full(&self, in_flight: u64) -> bool {
+        self.scarce && in_flight + self.queues.waiting() as u64 >= self.in_flight_max
+    }
+
+    /// Whether a request that became due could be sent.
+    pub(super) fn has_room(&self, in_flight: u64) -> bool {
+        self.queues.wants_more() && !self.is_full(in_flight)
+    }
+}
+
+/// New requests that may be lost in a turn: beyond it a turn would not end while all that is drawn is
+/// for a node that is gone.
+const LOST_AT_ONCE_MAX: u32 = 256;
+
+/// Every connection has room: load starts.
+pub(super) fn start<E: Engine, P: Protocol, R: ByNode>(worker: &mut Worker<'_, E, P, R>) {
+    for conn in (0..worker.connections.len() as u32).map(ConnId) {
+        queue_up(worker, conn);
+    }
+    dispatch(worker);
+}
+
+/// Puts a connection behind the others of its node that have room.
+#[inline]
+pub(super) fn queue_up<E: Engine, P: Protocol, R: ByNode>(
+    worker: &mut Worker<'_, E, P, R>,
+    conn: ConnId,
+) {
+    let room = worker.room(conn);
+    let connection = &mut worker.connections[conn.0 as usize];
+    if !connection.queued && room > 0 {
+        connection.queued = true;
+        let now_ns = worker.engine.now_ns();
+        worker.route.lanes().queues.add_idle(R::node(&connection.place), conn, now_ns);
+    }
+}
+
+/// Draws requests for the connections that have room, and sends what can be sent.
+#[inline]
+pub(super) fn dispatch<E: Engine, P: Protocol, R: ByNode>(worker: &mut Worker<'_, E, P, R>) {
+    worker.route.lanes().lost_at_once = 0;
+    while worker.route.lanes().queues.wants_more() && draw(worker) {}
+    // Each queue once: what is left then waits for room or for its time.
+    let mut held_back = None;
+    while let Some(node) = worker.route.lanes().queues.next_sendable() {
+        let sent = send_pipeline(worker, node);
+        worker.route.lanes().queues.update(node);
+        if !sent {
+            // Others may have something that is to be sent again.
+            if held_back == Some(node) {
+                break;
+            }
+            held_back = held_back.or(Some(node));
+        }
+    }
+}
+
+/// Takes the next sequence off the stream, if one is left and due.
+#[inline]
+fn draw<E: Engine, P: Protocol, R: ByNode>(worker: &mut Worker<'_, E, P, R>) -> bool {
+    if worker.is_over() {
+        return false;
+    }
+    let now_ns = worker.engine.now_ns();
+    let lanes = worker.route.lanes();
+    if lanes.is_full(worker.in_flight) || lanes.lost_at_once >= LOST_AT_ONCE_MAX {
+        return false;
+    }
+    let intended_ns = match &mut worker.pacer {
+        None => 0,
+        Some(pacer) => match pacer.take(now_ns) {
+            Some(due_ns) => due_ns,
+            None => return false,
+        },
+    };
+    let Some((turn, measured)) = worker.draw(now_ns, ConnId(0), 1) else { return false };
+    if let Steps { operations: Some(operations), growing, .. } = &mut worker.steps {
+        let drawn = (&*operations, growing);
+        let request = Request::of_operation(drawn, turn.first, intended_ns, measured, R::mark);
+        R::enqueue(worker, request);
+    } else if worker.route.sends_whole() {
+        R::enqueue(worker, request::<R>(turn, 0, turn.commands, intended_ns, measured));
+    } else {
+        for command in 0..turn.commands {
+            R::enqueue(worker, request::<R>(turn, command, 1, intended_ns, measured));
+        }
+    }
+    true
+}
+
+/// These commands of a sequence, not sent yet.
+#[inline]
+fn request<R: ByNode>(
+    turn: Turn,
+    first: u32,
+    commands: u32,
+    intended_ns: u64,
+    measured: bool,
+) -> Request<R::Mark> {
+    Request {
+        number: turn.first,
+        intended_ns,
+        sent_ns: 0,
+        handed_ns: 0,
+        command: first,
+        left: commands,
+        measured,
+        progress: Progress::default(),
+        mark: R::mark(first, commands),
+    }
+}
+
+/// Sends the steps that replies have made due, on whatever connection of the nodes that have their
+/// keys.
+#[inline]
+pub(super) fn follow<E: Engine, P: Protocol, R: ByNode>(worker: &mut Worker<'_, E, P, R>) {
+    let mut due = std::mem::take(&mut worker.steps.due);
+    for request in due.drain(..) {
+        let mark = R::mark(request.command, request.left);
+        R::enqueue(worker, Request { mark, ..request });
+    }
+    worker.steps.due = due;
+}
+
+/// Sends a pipeline to a node, on the connection whose turn it is. Whether anything moved.
+#[inline]
+fn send_pipeline<E: Engine, P: Protocol, R: ByNode>(
+    worker: &mut Worker<'_, E, P, R>,
+    node: u16,
+) -> bool {
+    let Some(conn) = worker.route.lanes().queues.take_idle(node) else { return true };
+    worker.connections[conn.0 as usize].queued = false;
+    let room = worker.room(conn) as usize;
+    let now_ns = worker.engine.now_ns();
+    // After the end only what was sent before is sent again.
+    let over = now_ns >= worker.stop_ns;
+    let Worker { engine, connections, route, batch, recorder, pacer, in_flight, steps, .. } =
+        worker;
+    let by_operation = steps.operations.is_some();
+    let requests = &mut connections[conn.0 as usize].requests;
+    let mut out = std::mem::take(&mut route.lanes().out);
+    out.clear();
+    let (mut count, mut measured) = (0, false);
+    while count < room {
+        let Some(next) = route.lanes_ref().queues.peek(node) else { break };
+        // What was sent before is in flight all the while.
+        let (is_new, commands) = (!R::was_sent(next), u64::from(next.left));
+        let begins = !route.has_begun(next);
+        if is_new {
+            let full = *in_flight + commands > route.lanes_ref().in_flight_max;
+            if full {
+                // Whatever room there was is taken by what is in flight elsewhere.
+                route.lanes().queues.no_room_before(node, now_ns);
+            }
+            // An operation that has begun goes on to its end.
+            if full || over && begins {
+                break;
+            }
+            *in_flight += commands;
+        }
+        let Some(request) = route.lanes().queues.pop(node) else { break };
+        let counted = if by_operation { Some(&mut *recorder) } else { None };
+        route.write(&request, node, (batch, &steps.kept), counted, &mut out);
+        measured |= request.measured;
+        requests.push(request);
+        count += 1;
+    }
+    if count == 0 {
+        route.lanes().out = out;
+        queue_up(worker, conn);
+        return room == 0;
+    }
+    let sent_ns = engine.send(conn, &out);
+    let room_ns = route.lanes_ref().queues.room_ns(node);
+    for request in requests.newest_mut(count) {
+        let due = !R::was_sent(request) && request.handed(sent_ns, pacer.is_none());
+        request.handed_ns = sent_ns;
+        if route.begins(request) && due && pacer.is_some() && request.measured {
+            let counted = if by_operation { 1 } else { request.left };
+            recorder.sent(request.intended_ns, room_ns, sent_ns, u64::from(counted));
+        }
+    }
+    let len = out.len();
+    route.lanes().out = out;
+    worker.count_sent(conn, len, measured);
+    if worker.rolling && worker.context.plan.fleet.keep_alive {
+        queue_up(worker, conn);
+    }
+    true
+}
+
+/// Counts a reply for its node.
+#[inline]
+pub(super) fn tally_reply(tally: &mut NodeTally, answered: &Answered, now_ns: u64) {
+    if answered.measured {
+        tally.ok += 1;
+        tally.response.record_n(now_ns - answered.intended_ns, 1);
+    }
+}

@@ -1,0 +1,155 @@
+//! Servers that no connection is open to, and since when.
+//!
+//! What is for such a server waits for a moment, in which most connections are back; then it is lost,
+//! and so is what comes after it, until the server is back. While none is there all waits, as for one
+//! server.
+
+use engine::Engine;
+use wire::Protocol;
+
+use super::{RingRequest, RingWorker};
+use crate::request::Abandoned;
+use crate::route::{Forsaken, Route};
+
+/// How long requests wait for a server to come back.
+const PATIENCE_NS: u64 = 100_000_000;
+/// How often absent servers are looked at.
+const LOOK_NS: u64 = 10_000_000;
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Absence {
+    /// Of each server.
+    servers: Vec<State>,
+    /// How many of them are present.
+    present: usize,
+    /// When to look next; `u64::MAX` while none is absent.
+    look_ns: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Present,
+    /// Nobody has looked since.
+    Left,
+    Waited {
+        since_ns: u64,
+    },
+    Gone,
+}
+
+impl Absence {
+    pub(super) fn new(servers: usize) -> Self {
+        Self { servers: vec![State::Present; servers], present: servers, look_ns: u64::MAX }
+    }
+
+    /// Connections are open to a server now, or no more.
+    pub(super) fn note(&mut self, server: u16, is_absent: bool) {
+        let state = &mut self.servers[usize::from(server)];
+        match (is_absent, *state) {
+            (false, State::Present) => {}
+            (false, _) => {
+                *state = State::Present;
+                self.present += 1;
+            }
+            (true, State::Present) => {
+                *state = State::Left;
+                self.present -= 1;
+                self.look_ns = 0;
+            }
+            (true, _) => {}
+        }
+    }
+
+    /// Whether requests for a server are lost.
+    #[inline]
+    pub(super) fn is_gone(&self, server: u16) -> bool {
+        self.servers[usize::from(server)] == State::Gone && self.present > 0
+    }
+
+    /// Whether all servers are away.
+    pub(super) fn is_total(&self) -> bool {
+        self.present == 0
+    }
+
+    /// When [`look`] has something to do.
+    #[inline]
+    pub(super) fn look_ns(&self) -> u64 {
+        self.look_ns
+    }
+
+    /// Gives up servers that have been waited for long enough.
+    fn pass(&mut self, now_ns: u64) {
+        for state in &mut self.servers {
+            match *state {
+                State::Left => *state = State::Waited { since_ns: now_ns },
+                State::Waited { since_ns } if now_ns >= since_ns + PATIENCE_NS => {
+                    *state = State::Gone;
+                }
+                _ => {}
+            }
+        }
+        let absent = self.present < self.servers.len();
+        self.look_ns = if absent { now_ns + LOOK_NS } else { u64::MAX };
+    }
+}
+
+/// Looks at the servers that are absent: what waits for one that is gone is lost.
+pub(super) fn look<E: Engine, P: Protocol>(worker: &mut RingWorker<'_, '_, E, P>) {
+    let now_ns = worker.engine.now_ns();
+    if now_ns < worker.route.absence.look_ns() {
+        return;
+    }
+    worker.route.absence.pass(now_ns);
+    for server in 0..worker.route.servers.len() as u16 {
+        if worker.route.absence.is_gone(server) {
+            for request in worker.route.lanes.queues.drain(server) {
+                lose(worker, server, &request);
+            }
+        }
+    }
+}
+
+/// Counts a request that was never sent, since its server is gone.
+pub(super) fn lose<E: Engine, P: Protocol>(
+    worker: &mut RingWorker<'_, '_, E, P>,
+    server: u16,
+    request: &RingRequest,
+) {
+    let now_ns = worker.engine.now_ns();
+    let route = &mut worker.route;
+    let Forsaken { commands, is_last } = route.forsake(request);
+    if is_last {
+        worker.steps.forget(request.progress);
+    }
+    if request.measured {
+        route.tallies[usize::from(server)].unanswered += commands;
+        worker.recorder.of_node(server);
+        worker.recorder.abandoned(Abandoned { timed_out: 0, lost: commands }, now_ns);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_is_given_up_after_a_moment_and_taken_back_at_once() {
+        let mut absence = Absence::new(2);
+        assert_eq!(absence.look_ns(), u64::MAX);
+        absence.note(1, true);
+        assert_eq!((absence.look_ns(), absence.is_gone(1), absence.is_total()), (0, false, false));
+        absence.pass(1_000);
+        absence.note(1, true);
+        absence.pass(1_000 + PATIENCE_NS - 1);
+        assert!(!absence.is_gone(1));
+        absence.pass(1_000 + PATIENCE_NS);
+        assert!(absence.is_gone(1) && !absence.is_gone(0));
+        absence.note(0, true);
+        assert!(absence.is_total() && !absence.is_gone(1), "with none there, all waits");
+        absence.note(1, false);
+        absence.note(0, false);
+        absence.pass(2 * PATIENCE_NS);
+        assert_eq!((absence.is_gone(1), absence.look_ns()), (false, u64::MAX));
+    }
+}

@@ -1,0 +1,304 @@
+//! Requests whose parts go to several servers: a `get` of keys that lie apart, or a step of commands on
+//! such keys.
+//!
+//! Owns what is known of each until its last part is answered or lost. Buffers are used again, so that
+//! nothing is allocated once there are as many as are needed.
+
+use measure::Outcome;
+
+use crate::request::{Answer, Answered, Keys, Request};
+
+/// Which joint, one more than its place; 0 for none.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(super) struct JointId(u32);
+
+/// Requests in parts.
+#[derive(Debug, Default)]
+pub(super) struct Joints {
+    all: Vec<Joint>,
+    free: Vec<JointId>,
+}
+
+/// One of them.
+#[derive(Debug)]
+pub(super) struct Joint {
+    /// The step that it is a command of, if that has several.
+    parent: JointId,
+    /// Parts without a reply.
+    left: u32,
+    /// Whether any part was handed over.
+    begun: bool,
+    /// What replies said so far: any miss, any error, and whether a part was lost.
+    missed: bool,
+    failed: bool,
+    lost: bool,
+    /// When its parts were due, and when the first was handed over.
+    intended_ns: u64,
+    sent_ns: u64,
+    /// The answers to a command, put together.
+    answer: Option<Answer>,
+    /// The server of each of its keys.
+    pub(super) servers: Vec<u16>,
+}
+
+/// What the end of a part means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ended {
+    /// Other parts are still to come.
+    Not,
+    /// All is there.
+    Whole,
+    /// All that comes has come.
+    Lost,
+}
+
+impl Default for Joint {
+    fn default() -> Self {
+        Self {
+            parent: JointId::NONE,
+            left: 0,
+            begun: false,
+            missed: false,
+            failed: false,
+            lost: false,
+            intended_ns: u64::MAX,
+            sent_ns: u64::MAX,
+            answer: None,
+            servers: Vec::new(),
+        }
+    }
+}
+
+impl JointId {
+    /// None.
+    pub(super) const NONE: Self = Self(0);
+
+    pub(super) fn is_none(self) -> bool {
+        self == Self::NONE
+    }
+}
+
+impl Joints {
+    /// One more, of so many parts, which is a command of that step if there is one.
+    pub(super) fn begin(&mut self, parent: JointId, parts: u32) -> JointId {
+        let id = self.free.pop().unwrap_or_else(|| {
+            self.all.push(Joint::default());
+            JointId(self.all.len() as u32)
+        });
+        let joint = self.of_mut(id);
+        let mut servers = std::mem::take(&mut joint.servers);
+        servers.clear();
+        *joint = Joint { parent, left: parts, servers, ..Joint::default() };
+        id
+    }
+
+    pub(super) fn of(&self, id: JointId) -> &Joint {
+        &self.all[id.0 as usize - 1]
+    }
+
+    pub(super) fn of_mut(&mut self, id: JointId) -> &mut Joint {
+        &mut self.all[id.0 as usize - 1]
+    }
+
+    /// What a part of it is a part of at last.
+    fn root(&self, id: JointId) -> JointId {
+        let parent = self.of(id).parent;
+        if parent.is_none() { id } else { parent }
+    }
+
+    /// Whether any part was handed over of all that it belongs to.
+    pub(super) fn has_begun(&self, id: JointId) -> bool {
+        self.of(self.root(id)).begun
+    }
+
+    /// A part was handed over. Whether it is the first.
+    pub(super) fn hand(&mut self, id: JointId) -> bool {
+        let root = self.root(id);
+        !std::mem::replace(&mut self.of_mut(root).begun, true)
+    }
+
+    /// A part of a command was answered without an error.
+    pub(super) fn answer(&mut self, id: JointId, part: &Answer) {
+        let joint = self.of_mut(id);
+        joint.answer = Some(match joint.answer {
+            None => *part,
+            Some(whole) => joined(&whole, part),
+        });
+    }
+
+    /// A part was answered with an error. Whether that is the result of all: of several the first is.
+    pub(super) fn fail(&mut self, id: JointId) -> bool {
+        let joint = self.of_mut(id);
+        !std::mem::replace(&mut joint.failed, true) && !joint.lost
+    }
+
+    /// A part has its reply, or will have none. The whole command, if it is answered now, and what that
+    /// means for the step. Of the last part what is known of all parts becomes true.
+    pub(super) fn end<M>(
+        &mut self,
+        id: JointId,
+        part: &mut Request<M>,
+        lost: bool,
+    ) -> (Option<Answer>, Ended) {
+        let joint = self.of_mut(id);
+        joint.left -= 1;
+        joint.lost |= lost;
+        joint.missed |= part.progress.missed;
+        joint.failed |= part.progress.failed;
+        joint.intended_ns = joint.intended_ns.min(part.intended_ns);
+        joint.sent_ns = joint.sent_ns.min(part.sent_ns);
+        if joint.left > 0 {
+            return (None, Ended::Not);
+        }
+        let Joint { parent, failed, lost, missed, .. } = *joint;
+        (part.intended_ns, part.sent_ns) = (joint.intended_ns, joint.sent_ns);
+        let answer = joint.answer.take().filter(|_| !failed && !lost);
+        // A command has missed if none of its keys was there, a step if any command has.
+        part.progress.missed = answer.map_or(missed, |whole| whole.outcome == Outcome::Miss);
+        part.progress.failed = failed;
+        self.free.push(id);
+        if parent.is_none() {
+            return (answer, if lost { Ended::Lost } else { Ended::Whole });
+        }
+        let (_, ended) = self.end(parent, part, lost);
+        (answer, ended)
+    }
+
+    /// Commands that are to be counted as lost with a part that is: each once. Parts of a command that
+    /// is lost or has failed already are counted no more.
+    pub(super) fn lose(&mut self, id: JointId, commands: u32) -> u64 {
+        let joint = self.of_mut(id);
+        if joint.is_step() {
+            joint.lost = true;
+            return u64::from(commands);
+        }
+        let counts = !std::mem::replace(&mut joint.lost, true) && !joint.failed;
+        let parent = joint.parent;
+        if !parent.is_none() {
+            self.of_mut(parent).lost = true;
+        }
+        u64::from(counts)
+    }
+}
+
+impl Joint {
+    /// Whether its parts are commands, and not keys of one.
+    pub(super) fn is_step(&self) -> bool {
+        self.servers.is_empty()
+    }
+}
+
+/// Two answers to parts of a command as one: from when the first was sent to when the last came.
+fn joined(a: &Answer, b: &Answer) -> Answer {
+    let Answer { answered: x, outcome: _, bytes, keys } = *a;
+    let y = b.answered;
+    let keys = Keys { asked: keys.asked, found: keys.found + b.keys.found };
+    let found = a.outcome == Outcome::Ok || b.outcome == Outcome::Ok;
+    Answer {
+        answered: Answered {
+            intended_ns: x.intended_ns.min(y.intended_ns),
+            sent_ns: x.sent_ns.min(y.sent_ns),
+            first_byte_ns: x.first_byte_ns.min(y.first_byte_ns),
+            ..x
+        },
+        outcome: if found { Outcome::Ok } else { Outcome::Miss },
+        bytes: bytes + b.bytes,
+        keys,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::Progress;
+
+    fn answer(sent_ns: u64, found: u32) -> Answer {
+        let outcome = if found > 0 { Outcome::Ok } else { Outcome::Miss };
+        let answered = Answered {
+            intended_ns: sent_ns,
+            sent_ns,
+            first_byte_ns: sent_ns + 5,
+            command: 0,
+            measured: true,
+        };
+        Answer { answered, outcome, bytes: 10, keys: Keys { asked: 3, found } }
+    }
+
+    fn part(missed: bool) -> Request<()> {
+        Request {
+            number: 0,
+            intended_ns: 10,
+            sent_ns: 10,
+            handed_ns: 10,
+            command: 0,
+            left: 1,
+            measured: true,
+            progress: Progress { missed, ..Progress::default() },
+            mark: (),
+        }
+    }
+
+    fn command(joints: &mut Joints, parent: JointId, servers: &[u16]) -> JointId {
+        let id = joints.begin(parent, servers.len() as u32);
+        joints.of_mut(id).servers.extend(servers);
+        id
+    }
+
+    #[test]
+    fn parts_are_one_answer_from_the_first_sent_to_the_last_come() {
+        let mut joints = Joints::default();
+        let id = command(&mut joints, JointId::NONE, &[0, 1, 2]);
+        assert!(!joints.has_begun(id) && joints.hand(id) && !joints.hand(id));
+        for (sent_ns, found) in [(20, 0), (10, 2)] {
+            joints.answer(id, &answer(sent_ns, found));
+            assert_eq!(joints.end(id, &mut part(found == 0), false), (None, Ended::Not));
+        }
+        joints.answer(id, &answer(30, 0));
+        let mut last = Request { sent_ns: 30, ..part(true) };
+        let (whole, ended) = joints.end(id, &mut last, false);
+        let Answer { answered, outcome, bytes, keys } = whole.unwrap();
+        assert_eq!((answered.sent_ns, answered.first_byte_ns), (10, 15));
+        assert_eq!((outcome, bytes, keys), (Outcome::Ok, 30, Keys { asked: 3, found: 2 }));
+        assert_eq!((ended, last.sent_ns), (Ended::Whole, 10));
+        assert!(!last.progress.missed, "some of its keys were there");
+        let again = command(&mut joints, JointId::NONE, &[0, 1]);
+        assert_eq!((again, joints.all.len(), joints.has_begun(again)), (id, 1, false));
+    }
+
+    #[test]
+    fn what_is_lost_is_counted_once_and_so_is_an_error() {
+        let mut joints = Joints::default();
+        let id = command(&mut joints, JointId::NONE, &[0, 1, 2]);
+        let mut last = part(false);
+        assert_eq!(joints.lose(id, 1), 1);
+        assert_eq!(joints.end(id, &mut last, true), (None, Ended::Not));
+        assert_eq!(joints.lose(id, 1), 0);
+        assert_eq!(joints.end(id, &mut last, true), (None, Ended::Not));
+        assert!(!joints.fail(id), "it is lost");
+        assert_eq!(joints.end(id, &mut last, false), (None, Ended::Lost));
+        let id = command(&mut joints, JointId::NONE, &[0, 1]);
+        assert!(joints.fail(id) && !joints.fail(id));
+        assert_eq!(joints.lose(id, 1), 0, "its error is its result");
+        joints.end(id, &mut last, false);
+        let (whole, ended) = joints.end(id, &mut last, false);
+        assert_eq!((whole, ended, last.progress.failed), (None, Ended::Whole, true));
+    }
+
+    #[test]
+    fn a_step_ends_with_the_last_of_its_commands() {
+        let mut joints = Joints::default();
+        let step = joints.begin(JointId::NONE, 2);
+        let get = command(&mut joints, step, &[0, 1]);
+        assert!(joints.of(step).is_step());
+        let mut last = part(true);
+        assert!(joints.hand(step) && joints.has_begun(get) && !joints.hand(get));
+        assert_eq!(joints.end(step, &mut part(false), false), (None, Ended::Not));
+        for is_last in [false, true] {
+            joints.answer(get, &answer(10, 0));
+            let (whole, ended) = joints.end(get, &mut last, false);
+            assert_eq!((whole.is_some(), ended == Ended::Whole), (is_last, is_last));
+        }
+        assert!(last.progress.missed, "one of its commands found nothing");
+        assert_eq!(joints.free.len(), 2);
+    }
+}

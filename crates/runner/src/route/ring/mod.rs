@@ -1,0 +1,108 @@
+//! The route to several servers that share out keys: each command goes to the server of its key.
+//!
+//! How requests wait for their server and leave is in [`by_node`](super::by_node). A command whose keys
+//! lie on several servers is sent to each of them with the keys that it has, and so is a step of several
+//! commands; what belongs together is in [`joints`]. Servers know nothing of each other and nothing
+//! takes the place of one that is gone: after a moment its requests are lost, as they are to clients
+//! that cannot reach it ([`absence`]).
+
+mod absence;
+mod joints;
+mod send;
+mod steps;
+
+use engine::Address;
+use measure::NodeTally;
+use wire::memcache::Ring as Shares;
+use wire::{Keys, Protocol};
+use workload::RingHash;
+
+use super::by_node::Lanes;
+use crate::request::Request;
+use crate::worker::{Worker, WorkerContext};
+use absence::Absence;
+use joints::{JointId, Joints};
+
+/// Servers that share out keys.
+#[derive(Debug, Clone, Copy)]
+pub struct RingJob<'r> {
+    /// The servers, in the order in which clients know them.
+    pub servers: &'r [RingServer],
+    /// How they share out keys.
+    pub hash: RingHash,
+}
+
+/// One of several servers.
+#[derive(Debug, Clone)]
+pub struct RingServer {
+    /// Its host and port as clients know them; the path of a unix socket and 0.
+    pub known_as: (String, u16),
+    /// Where it is.
+    pub address: Address,
+}
+
+/// See the module.
+pub(crate) struct Ring<'r> {
+    servers: &'r [RingServer],
+    shares: Shares,
+    /// The keys of each command.
+    keys: Keys,
+    lanes: Lanes<Mark>,
+    joints: Joints,
+    absence: Absence,
+    tallies: Vec<NodeTally>,
+    /// Whose turn it is to get a command without a key.
+    turn: u16,
+    /// The server that the first connection of this worker leads to.
+    first: u32,
+    /// A buffer for a key, and one for the servers of the keys of a command.
+    key: Vec<u8>,
+    found: Vec<u16>,
+}
+
+type RingRequest = Request<Mark>;
+type RingWorker<'w, 'r, E, P> = Worker<'w, E, P, Ring<'r>>;
+
+/// What is noted of a request.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Mark {
+    /// What it is a part of, if it is one.
+    joint: JointId,
+}
+
+/// What is noted of a connection: which server it leads to.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place(u16);
+
+impl<'r> Ring<'r> {
+    /// For one worker of a run.
+    pub(crate) fn new<P: Protocol>(context: &WorkerContext<'_>, job: RingJob<'r>) -> Self {
+        let RingJob { servers, hash } = job;
+        let plan = context.plan;
+        let known_as: Vec<_> = servers.iter().map(|server| server.known_as.clone()).collect();
+        let connections = context.connections as usize;
+        let mut lanes = Lanes::new(plan, connections, servers.len(), false, false);
+        lanes.queues.grow(servers.len());
+        let tally = |server: &RingServer| {
+            let tally = NodeTally::new(server.address.to_string(), plan.precision);
+            NodeTally { used: true, ..tally }
+        };
+        Self {
+            servers,
+            shares: Shares::new(&known_as, hash),
+            keys: Keys::of::<P>(plan),
+            lanes,
+            joints: Joints::default(),
+            absence: Absence::new(servers.len()),
+            tallies: servers.iter().map(tally).collect(),
+            turn: 0,
+            first: context.first_connection,
+            key: Vec::new(),
+            found: Vec::new(),
+        }
+    }
+
+    fn server_at(&self, place: Place) -> &RingServer {
+        &self.servers[usize::from(place.0)]
+    }
+}

@@ -1,0 +1,160 @@
+//! Which servers a request goes to, in one piece or in parts, and how those are written.
+
+use engine::Engine;
+use wire::{Batch, Protocol};
+
+use super::joints::JointId;
+use super::{Mark, Place, Ring, RingRequest, RingWorker, absence};
+use crate::recorder::Recorder;
+use crate::request::Request;
+use crate::route::by_node::{ByNode, Lanes};
+use crate::worker::kept::Kept;
+use crate::worker::{Worker, operations};
+
+impl ByNode for Ring<'_> {
+    #[inline]
+    fn lanes(&mut self) -> &mut Lanes<Mark> {
+        &mut self.lanes
+    }
+
+    #[inline]
+    fn lanes_ref(&self) -> &Lanes<Mark> {
+        &self.lanes
+    }
+
+    #[inline]
+    fn node(place: &Place) -> u16 {
+        place.0
+    }
+
+    #[inline]
+    fn mark(_first: u32, _commands: u32) -> Mark {
+        Mark::default()
+    }
+
+    #[inline]
+    fn has_begun(&self, request: &RingRequest) -> bool {
+        let joint = request.mark.joint;
+        request.progress.step > 0 || !joint.is_none() && self.joints.has_begun(joint)
+    }
+
+    #[inline]
+    fn sends_whole(&self) -> bool {
+        false
+    }
+
+    /// A step whose keys all lie on one server goes there in one piece.
+    #[inline]
+    fn enqueue<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>, request: RingRequest) {
+        if request.left == 1 {
+            return enqueue_command(worker, request, JointId::NONE);
+        }
+        let commands = request.command..request.command + request.left;
+        worker.route.found.clear();
+        commands.clone().for_each(|command| find(worker, &request, command as usize));
+        let Ring { found, joints, .. } = &mut worker.route;
+        if let Some((&first, others)) = found.split_first()
+            && others.iter().all(|other| *other == first)
+        {
+            return push(worker, first, request);
+        }
+        let step = joints.begin(JointId::NONE, request.left);
+        for command in commands {
+            enqueue_command(worker, Request { command, left: 1, ..request }, step);
+        }
+    }
+
+    #[inline]
+    fn begins(&mut self, request: &RingRequest) -> bool {
+        let joint = request.mark.joint;
+        joint.is_none() || self.joints.hand(joint)
+    }
+
+    #[inline]
+    fn write(
+        &mut self,
+        request: &RingRequest,
+        node: u16,
+        (batch, kept): (&Batch, &Kept),
+        counted: Option<&mut Recorder>,
+        out: &mut Vec<u8>,
+    ) {
+        let Request { mark: Mark { joint }, command, left, measured, .. } = *request;
+        let given = request.given(kept);
+        let at = command as usize;
+        if joint.is_none() || self.joints.of(joint).is_step() {
+            return match counted {
+                Some(recorder) => operations::append(request, (batch, kept), recorder, out),
+                None => batch.append_of(given, at..at + left as usize, out),
+            };
+        }
+        let servers = &self.joints.of(joint).servers;
+        let before = out.len();
+        batch.append_some(&self.keys, at, |key| servers[key] == node, given, out);
+        if let Some(recorder) = counted {
+            recorder.sent_bytes(command, out.len() - before, measured);
+        }
+    }
+}
+
+/// Puts a command into the queues of the servers that have its keys, as a part of that step if there is
+/// one.
+#[inline]
+fn enqueue_command<E: Engine, P: Protocol>(
+    worker: &mut RingWorker<'_, '_, E, P>,
+    request: RingRequest,
+    step: JointId,
+) {
+    let part_of = |joint| Request { mark: Mark { joint }, ..request };
+    worker.route.found.clear();
+    find(worker, &request, request.command as usize);
+    let route = &mut worker.route;
+    let Some((&first, others)) = route.found.split_first() else {
+        // It has no key, and goes to the servers in turn.
+        route.turn = (route.turn + 1) % route.servers.len() as u16;
+        let server = route.turn;
+        return push(worker, server, part_of(step));
+    };
+    if others.iter().all(|other| *other == first) {
+        return push(worker, first, part_of(step));
+    }
+    let found = std::mem::take(&mut route.found);
+    // Each server once, by the first of its keys.
+    let servers = || (0..).zip(&found).filter(|(at, server)| !found[..*at].contains(server));
+    let joint = route.joints.begin(step, servers().count() as u32);
+    route.joints.of_mut(joint).servers.extend_from_slice(&found);
+    for (_, server) in servers() {
+        push(worker, *server, part_of(joint));
+    }
+    worker.route.found = found;
+}
+
+/// Adds the servers of the keys of a command.
+#[inline]
+fn find<E: Engine, P: Protocol>(
+    worker: &mut RingWorker<'_, '_, E, P>,
+    request: &RingRequest,
+    command: usize,
+) {
+    let given = request.given(&worker.steps.kept);
+    let Ring { keys, key, shares, found, .. } = &mut worker.route;
+    for at in 0..keys.count(command) {
+        key.clear();
+        worker.batch.append_key(keys, (command, at), given, key);
+        found.push(shares.server(key));
+    }
+}
+
+/// Puts a request into the queue of its server, if that is there.
+#[inline]
+fn push<E: Engine, P: Protocol>(
+    worker: &mut RingWorker<'_, '_, E, P>,
+    server: u16,
+    request: RingRequest,
+) {
+    if worker.route.absence.is_gone(server) {
+        worker.route.lanes.lost_at_once += 1;
+        return absence::lose(worker, server, &request);
+    }
+    worker.route.lanes.queues.push(server, request);
+}

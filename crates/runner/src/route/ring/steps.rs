@@ -1,0 +1,207 @@
+//! What each step of a worker means on several servers: the implementation of [`Route`].
+
+use std::borrow::Cow;
+
+use engine::{Address, ConnId, Engine};
+use measure::NodeTally;
+use wire::Protocol;
+
+use super::joints::Ended;
+use super::{Mark, Place, Ring, RingRequest, absence};
+use crate::recorder::Recorder;
+use crate::request::Answer;
+use crate::route::{Completed, Forsaken, Route, by_node};
+use crate::worker::Worker;
+
+impl Ring<'_> {
+    #[inline]
+    fn tally(&mut self, place: Place) -> &mut NodeTally {
+        &mut self.tallies[usize::from(place.0)]
+    }
+
+    /// Whether a request has only some of the keys of its command.
+    #[inline]
+    fn is_split(&self, request: &RingRequest) -> bool {
+        let joint = request.mark.joint;
+        !joint.is_none() && !self.joints.of(joint).is_step()
+    }
+}
+
+impl Route for Ring<'_> {
+    type Mark = Mark;
+    type Place = Place;
+
+    /// Each server has a connection at least. Workers begin where the one before has ended.
+    fn places(&self, connections: u32) -> Vec<Place> {
+        let servers = self.servers.len() as u32;
+        let places = 0..connections.max(servers);
+        places.map(|n| Place(((self.first + n) % servers) as u16)).collect()
+    }
+
+    fn address(&self, place: &Place) -> Cow<'_, Address> {
+        Cow::Borrowed(&self.server_at(*place).address)
+    }
+
+    fn splits_sequences(&self) -> bool {
+        true
+    }
+
+    fn prepare<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>) {
+        let now_ns = worker.engine.now_ns();
+        worker.recorder.know_nodes(worker.route.servers.len(), now_ns);
+    }
+
+    fn start<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>) {
+        by_node::start(worker);
+    }
+
+    #[inline]
+    fn refill<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>, conn: ConnId) {
+        by_node::queue_up(worker, conn);
+        by_node::dispatch(worker);
+    }
+
+    #[inline]
+    fn dispatch<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>) {
+        by_node::dispatch(worker);
+    }
+
+    fn has_room(&self, in_flight: u64) -> bool {
+        self.lanes.has_room(in_flight)
+    }
+
+    fn waiting(&self) -> u64 {
+        self.lanes.queues.waiting() as u64
+    }
+
+    fn dequeue(&mut self, place: &Place, conn: ConnId) -> bool {
+        self.lanes.queues.remove_idle(place.0, conn);
+        true
+    }
+
+    #[inline]
+    fn record_of(&self, place: &Place, recorder: &mut Recorder) {
+        recorder.of_node(place.0);
+    }
+
+    fn counts_error(&mut self, place: &mut Place, request: &RingRequest, _text: &str) -> bool {
+        self.tally(*place).errors += u64::from(request.measured);
+        !self.is_split(request) || self.joints.fail(request.mark.joint)
+    }
+
+    /// What was split is recorded with its last part.
+    #[inline]
+    fn counts(
+        &mut self,
+        place: &mut Place,
+        request: &RingRequest,
+        answer: &Answer,
+        now_ns: u64,
+    ) -> bool {
+        by_node::tally_reply(self.tally(*place), &answer.answered, now_ns);
+        let is_split = self.is_split(request);
+        if is_split {
+            self.joints.answer(request.mark.joint, answer);
+        }
+        !is_split
+    }
+
+    #[inline]
+    fn completed(
+        &mut self,
+        _place: &mut Place,
+        request: &mut RingRequest,
+        recorder: &mut Recorder,
+        now_ns: u64,
+    ) -> Completed {
+        let joint = request.mark.joint;
+        if joint.is_none() {
+            return Completed::Whole;
+        }
+        let (answer, ended) = self.joints.end(joint, request, false);
+        if let Some(answer) = answer {
+            recorder.reply(&answer, now_ns);
+        }
+        match ended {
+            Ended::Not => Completed::Partly,
+            Ended::Whole => Completed::Whole,
+            Ended::Lost => Completed::Lost,
+        }
+    }
+
+    #[inline]
+    fn follow<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>, _conn: ConnId) {
+        by_node::follow(worker);
+    }
+
+    fn has_no_more<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>) -> bool {
+        worker.is_over() && worker.route.lanes.queues.waiting() == 0
+    }
+
+    fn wants_connections<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>) -> bool {
+        !Self::has_no_more(worker) || worker.in_flight > 0
+    }
+
+    fn count_ready(&mut self, place: &Place, is_ready: bool) {
+        self.lanes.queues.count_ready(place.0, is_ready);
+        self.absence.note(place.0, self.lanes.queues.is_absent(place.0));
+    }
+
+    fn forsake(&mut self, request: &RingRequest) -> Forsaken {
+        let joint = request.mark.joint;
+        if joint.is_none() {
+            return Forsaken { commands: u64::from(request.left), is_last: true };
+        }
+        let commands = self.joints.lose(joint, request.left);
+        let (_, ended) = self.joints.end(joint, &mut { *request }, true);
+        Forsaken { commands, is_last: ended != Ended::Not }
+    }
+
+    fn count_unanswered(&mut self, place: &Place, commands: u64) {
+        self.tally(*place).unanswered += commands;
+    }
+
+    #[inline]
+    fn has_news(&self, now_ns: u64) -> bool {
+        now_ns >= self.absence.look_ns()
+    }
+
+    fn take_news<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>) {
+        absence::look(worker);
+    }
+
+    fn wake_ns<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>, _now_ns: u64) -> u64 {
+        worker.route.absence.look_ns()
+    }
+
+    /// A run goes on while any server is there.
+    fn absent_server<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>) -> Option<String> {
+        let Ring { absence, servers, .. } = &worker.route;
+        absence.is_total().then(|| servers[0].address.to_string())
+    }
+
+    fn note_asked<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>) {
+        let Worker { connections, route, recorder, .. } = worker;
+        recorder.asks(|server| {
+            let busy = |place: &Place| place.0 == server;
+            route.lanes.queues.peek(server).is_some()
+                || route.absence.is_gone(server)
+                || connections.iter().any(|c| busy(&c.place) && c.requests.commands() > 0)
+        });
+    }
+
+    /// What was sent in part has no answer.
+    fn finish(mut self, recorder: &mut Recorder) -> Vec<NodeTally> {
+        for server in 0..self.servers.len() as u16 {
+            for request in self.lanes.queues.drain(server) {
+                let joint = request.mark.joint;
+                if request.measured && !joint.is_none() && self.joints.has_begun(joint) {
+                    let commands = self.forsake(&request).commands;
+                    recorder.connections().unanswered += commands;
+                    self.count_unanswered(&Place(server), commands);
+                }
+            }
+        }
+        self.tallies
+    }
+}

@@ -1,0 +1,73 @@
+//! Fields of records that come back, compared with what their names and keys say they must be.
+
+use wire::{Batch, Given, Shown};
+
+/// Longest name of a field that is kept.
+const NAME_MAX: usize = 4096;
+
+/// How far a reply has been compared.
+#[derive(Debug, Default)]
+pub(crate) struct CheckedReply {
+    /// Strings of it that have begun.
+    strings: usize,
+    /// What the one at hand is.
+    shown: Option<Shown>,
+    /// The name of the field, and what its value must be.
+    name: Vec<u8>,
+    want: Vec<u8>,
+    /// Bytes of the value that have come.
+    passed: usize,
+    /// The name of the first field that was wrong.
+    wrong: Option<String>,
+}
+
+impl CheckedReply {
+    pub(super) fn begin(
+        &mut self,
+        batch: &Batch,
+        request: Given<'_>,
+        command: u32,
+        len: Option<u64>,
+    ) {
+        let place = (command, self.strings);
+        let shown = batch.shown(request, place, &mut self.name, &mut self.want);
+        self.strings += 1;
+        self.passed = 0;
+        self.shown = Some(shown);
+        match (shown, len) {
+            (Shown::Name, _) => self.name.clear(),
+            (Shown::Value, len) if len != Some(self.want.len() as u64) => self.fault(),
+            _ => {}
+        }
+    }
+
+    pub(super) fn bytes(&mut self, part: &[u8]) {
+        match self.shown {
+            Some(Shown::Name) => {
+                let room = NAME_MAX.saturating_sub(self.name.len());
+                self.name.extend_from_slice(&part[..part.len().min(room)]);
+            }
+            Some(Shown::Value) => {
+                let at = self.passed;
+                self.passed += part.len();
+                if self.want.get(at..self.passed).is_some_and(|want| want != part) {
+                    self.fault();
+                }
+            }
+            Some(Shown::Other) | None => {}
+        }
+    }
+
+    #[cold]
+    fn fault(&mut self) {
+        let name = &self.name;
+        self.wrong.get_or_insert_with(|| String::from_utf8_lossy(name).into_owned());
+    }
+
+    /// The reply has ended. The name of a field that was wrong, if one was.
+    pub(super) fn ended(&mut self) -> Option<String> {
+        self.strings = 0;
+        self.shown = None;
+        self.wrong.take()
+    }
+}

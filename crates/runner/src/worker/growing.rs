@@ -1,0 +1,97 @@
+//! Keys of operations that insert some, and of those that read the newest.
+//!
+//! Owns what this worker has of [`Inserts`]: which of its inserts failed, so that their keys are
+//! inserted next and no gap is left among those that are there.
+
+use std::sync::Arc;
+
+use wire::KeyNumber;
+use workload::{Inserts, KeyDraw, Plan, Source};
+
+use crate::request::Progress;
+
+/// The stream that newest keys are drawn by, apart from those of other numbers.
+const STREAM: u64 = 15 << 56;
+
+/// See the module.
+#[derive(Default)]
+pub(crate) struct Growing {
+    /// `None` if nothing is inserted.
+    inserts: Option<Arc<Inserts>>,
+    /// How each operation comes by its key; empty if nothing is inserted.
+    operations: Vec<Comes>,
+    seed: u64,
+    /// Keys whose inserts have failed.
+    again: Vec<u64>,
+}
+
+/// How an operation comes by its key.
+enum Comes {
+    /// From its number.
+    Drawn,
+    /// From its number and what is there.
+    Newest(Box<dyn KeyDraw>),
+    /// It is the next that is inserted.
+    Next,
+}
+
+impl Growing {
+    pub(super) fn of(plan: &Plan, inserts: Option<Arc<Inserts>>) -> Self {
+        let comes = inserts.iter().flat_map(|_| plan.key_spaces()).map(|(_, keys)| {
+            let draws = keys.draws();
+            match draws.source() {
+                Source::Number => Comes::Drawn,
+                Source::Present => Comes::Newest(draws),
+                Source::Next => Comes::Next,
+            }
+        });
+        let operations = comes.collect();
+        Self { inserts, operations, seed: plan.seed.wrapping_add(STREAM), again: Vec::new() }
+    }
+
+    /// The key of an operation that begins, if it is not drawn from its number alone.
+    #[inline]
+    pub(super) fn key(&mut self, operation: u32, number: u64) -> Option<KeyNumber> {
+        let inserts = self.inserts.as_ref()?;
+        let key = match &self.operations[operation as usize] {
+            Comes::Drawn => return None,
+            Comes::Newest(draws) => {
+                inserts.key_at(draws.draw_present(self.seed, number, inserts.present()))
+            }
+            // With too many on the way, one that is there is written again.
+            Comes::Next => (self.again.pop().or_else(|| inserts.begin()))
+                .unwrap_or_else(|| inserts.key_at(inserts.present() - 1)),
+        };
+        Some(KeyNumber::new(key))
+    }
+
+    /// An operation has ended, with or without an error.
+    #[inline]
+    pub(super) fn ended(&mut self, progress: Progress) {
+        match self.inserted(progress) {
+            Some(_) if progress.failed => self.lost(progress),
+            Some((inserts, key)) => inserts.answered(key),
+            None => {}
+        }
+    }
+
+    /// An operation will never be answered.
+    pub(super) fn lost(&mut self, progress: Progress) {
+        let key = self.inserted(progress).filter(|(inserts, key)| !inserts.is_there(*key));
+        self.again.extend(key.map(|(_, key)| key));
+    }
+
+    /// The key that an operation inserts, if it does.
+    #[inline]
+    fn inserted(&self, progress: Progress) -> Option<(&Inserts, u64)> {
+        let inserts = self.inserts.as_deref()?;
+        let inserting = matches!(self.operations[progress.operation as usize], Comes::Next);
+        progress.key.filter(|_| inserting).map(|key| (inserts, key.number()))
+    }
+}
+
+impl std::fmt::Debug for Growing {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Growing").field("inserts", &self.inserts).finish_non_exhaustive()
+    }
+}

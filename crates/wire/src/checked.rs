@@ -1,0 +1,97 @@
+//! Values that tell whose they are: which strings of a reply are such values, and what they must be.
+
+use workload::derived::{CheckedValues, append_checked};
+use workload::{Arg, Piece, Plan, Slot};
+
+use crate::Given;
+use crate::batch::Batch;
+use crate::payload::Drawn;
+
+/// What a string of a reply is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shown {
+    /// Nothing that can be checked.
+    Other,
+    /// The name of the field whose value comes next.
+    Name,
+    /// A value that can be.
+    Value,
+}
+
+/// For each command of a sequence which strings of its reply are values.
+#[derive(Debug)]
+pub(crate) struct CheckedReads {
+    values: CheckedValues,
+    asks: Vec<Asks>,
+}
+
+#[derive(Debug)]
+enum Asks {
+    Nothing,
+    /// The name and the value of each field.
+    Pairs,
+    /// The values of these fields.
+    Fields(Vec<Arg>),
+}
+
+impl CheckedReads {
+    /// Of a plan that checks; of any other nothing.
+    pub(crate) fn of(plan: &Plan) -> Option<Self> {
+        let asks = plan.sequence.iter().map(|command| {
+            // The records of a list are not those of the request's key.
+            match (&*command.name(), command.names_reply()) {
+                ("HGETALL", false) => Asks::Pairs,
+                ("HMGET", false) => {
+                    Asks::Fields(command.args[2.min(command.args.len())..].to_vec())
+                }
+                _ => Asks::Nothing,
+            }
+        });
+        Some(Self { values: plan.checks.clone()?, asks: asks.collect() })
+    }
+}
+
+impl Batch {
+    /// Whether values that come back tell whose they are.
+    #[inline]
+    #[must_use]
+    pub fn checks(&self) -> bool {
+        self.checked.is_some()
+    }
+
+    /// What string number `element` of the reply to a command is. If it is a value, `want` becomes what
+    /// it must be; `name` is that of the field, where one came before, and a buffer otherwise.
+    pub fn shown(
+        &self,
+        request: Given<'_>,
+        (command, element): (u32, usize),
+        name: &mut Vec<u8>,
+        want: &mut Vec<u8>,
+    ) -> Shown {
+        let Some(CheckedReads { values, asks }) = &self.checked else { return Shown::Other };
+        let numbers = self.numbers_of(command as usize);
+        match &asks[command as usize] {
+            Asks::Nothing => return Shown::Other,
+            Asks::Pairs if element.is_multiple_of(2) => return Shown::Name,
+            Asks::Pairs => {}
+            Asks::Fields(fields) => {
+                let Some(field) = fields.get(element) else { return Shown::Other };
+                name.clear();
+                for piece in &field.pieces {
+                    match piece {
+                        Piece::Bytes(bytes) => name.extend_from_slice(bytes),
+                        Piece::Derived(derived) => {
+                            let source = Drawn::default().source(derived, numbers, request);
+                            derived.append(source, name);
+                        }
+                        _ => return Shown::Other,
+                    }
+                }
+            }
+        }
+        let key = Drawn::default().number(numbers, request, Slot::Key, 0);
+        want.clear();
+        append_checked(values.len as usize, &values.key, key, [name, b""], want);
+        Shown::Value
+    }
+}

@@ -1,0 +1,285 @@
+//! What every cache is asked, whatever it speaks: a key, several keys, or to store one.
+//!
+//! Owns how each protocol says it, so that servers of different protocols are sent the same load.
+//! A command is read from the words that Redis has for it (`get`, `mget`, `set`), with any
+//! placeholders; what is not one of them has no twin everywhere and is refused by name.
+
+use crate::{Arg, CommandSpec, Piece, PlanParts, ProtocolKind, Slot, Target};
+
+/// One command, in no protocol.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CacheCommand {
+    /// The value of a key.
+    Get(Arg),
+    /// The values of several.
+    MultiGet(Vec<Arg>),
+    /// Stores a value, whatever was there.
+    Set {
+        /// Its key.
+        key: Arg,
+        /// What is stored.
+        value: Arg,
+        /// For how many seconds; `None` for ever.
+        lifetime: Option<Arg>,
+    },
+}
+
+/// Lifetimes above this are times of day to memcached.
+pub const LIFETIME_MAX_S: u64 = 30 * 86_400;
+
+impl CacheCommand {
+    /// Reads a command in the words of Redis.
+    ///
+    /// # Errors
+    /// It is no such command, in words for the person who typed it.
+    pub fn read(command: &CommandSpec) -> Result<Self, String> {
+        let (name, args) = (command.name(), command.args.get(1..).unwrap_or_default());
+        match (name.as_str(), args) {
+            ("GET", [key]) => Ok(Self::Get(key.clone())),
+            ("MGET", [_, ..]) => Ok(Self::MultiGet(args.to_vec())),
+            ("SET", [key, value]) => {
+                Ok(Self::Set { key: key.clone(), value: value.clone(), lifetime: None })
+            }
+            ("SET", [key, value, option, seconds]) if is_word(option, "EX") => {
+                let lifetime = Some(within_limit(seconds)?);
+                Ok(Self::Set { key: key.clone(), value: value.clone(), lifetime })
+            }
+            _ => Err(format!(
+                "{} is not said in the same way everywhere; servers of different protocols are \
+                 compared by get KEY, mget KEY KEY..., and set KEY VALUE or set KEY VALUE ex SECONDS",
+                if name.is_empty() { "a command" } else { &name }
+            )),
+        }
+    }
+
+    /// The same in the words of a protocol.
+    ///
+    /// # Errors
+    /// That cannot say it.
+    pub fn said_in(&self, protocol: ProtocolKind) -> Result<CommandSpec, String> {
+        use ProtocolKind::{MemcacheBinary, MemcacheMeta, MemcacheText, Resp2, Resp3};
+        let word = |word: &str| Arg::literal(word.as_bytes());
+        let args = match (self, protocol) {
+            (Self::Get(key), Resp2 | Resp3) => vec![word("GET"), key.clone()],
+            (Self::Get(key), MemcacheText | MemcacheBinary) => vec![word("get"), key.clone()],
+            (Self::Get(key), MemcacheMeta) => vec![word("mg"), key.clone(), word("v")],
+            (Self::MultiGet(keys), Resp2 | Resp3) => with(word("MGET"), keys),
+            // Of the meta commands none takes several keys.
+            (Self::MultiGet(keys), MemcacheText | MemcacheMeta) => with(word("get"), keys),
+            (Self::MultiGet(_), MemcacheBinary) => {
+                return Err(
+                    "in memcached's binary protocol a get takes one key; leave mget out, or \
+                            use memcache or memcache-meta"
+                        .to_owned(),
+                );
+            }
+            (Self::Set { key, value, lifetime }, Resp2 | Resp3) => {
+                let mut args = vec![word("SET"), key.clone(), value.clone()];
+                args.extend(lifetime.iter().flat_map(|seconds| [word("EX"), seconds.clone()]));
+                args
+            }
+            (Self::Set { key, value, lifetime }, MemcacheText | MemcacheBinary) => {
+                let seconds = lifetime.clone().unwrap_or_else(|| word("0"));
+                vec![word("set"), key.clone(), word("0"), seconds, value.clone()]
+            }
+            (Self::Set { key, value, lifetime }, MemcacheMeta) => {
+                let mut args = vec![word("ms"), key.clone()];
+                args.extend(lifetime.iter().map(|seconds| {
+                    let mut flag = word("T");
+                    flag.pieces.extend(seconds.pieces.clone());
+                    flag
+                }));
+                args.push(value.clone());
+                args
+            }
+        };
+        Ok(CommandSpec { args, inline: false })
+    }
+
+    /// The keys that it names.
+    #[must_use]
+    pub fn keys(&self) -> &[Arg] {
+        match self {
+            Self::Get(key) | Self::Set { key, .. } => std::slice::from_ref(key),
+            Self::MultiGet(keys) => keys,
+        }
+    }
+
+    /// The same with this before each key.
+    #[must_use]
+    pub fn prefixed(&self, prefix: &str) -> Self {
+        let key = |key: &Arg| {
+            let mut with = Arg::literal(prefix.as_bytes());
+            with.pieces.extend(key.pieces.clone());
+            with
+        };
+        match self {
+            Self::Get(own) => Self::Get(key(own)),
+            Self::MultiGet(keys) => Self::MultiGet(keys.iter().map(key).collect()),
+            Self::Set { key: own, value, lifetime } => {
+                Self::Set { key: key(own), value: value.clone(), lifetime: lifetime.clone() }
+            }
+        }
+    }
+}
+
+fn with(first: Arg, others: &[Arg]) -> Vec<Arg> {
+    std::iter::once(first).chain(others.iter().cloned()).collect()
+}
+
+fn is_word(arg: &Arg, word: &str) -> bool {
+    arg.fixed_bytes().is_some_and(|bytes| bytes.eq_ignore_ascii_case(word.as_bytes()))
+}
+
+/// A lifetime that means the same everywhere.
+fn within_limit(seconds: &Arg) -> Result<Arg, String> {
+    let most = match &seconds.pieces[..] {
+        [Piece::Lifetime(lifetime)] => Some(lifetime.most_s),
+        _ => seconds.fixed_bytes().and_then(|text| String::from_utf8(text).ok()?.parse().ok()),
+    };
+    match most {
+        Some(1..=LIFETIME_MAX_S) => Ok(seconds.clone()),
+        _ => Err(
+            "a lifetime of 1 second to 30 days means the same everywhere; to memcached more is \
+                  a time of day"
+                .to_owned(),
+        ),
+    }
+}
+
+impl PlanParts {
+    /// The same load on another server, in the words of its protocol. Before it runs, every key that it
+    /// names is stored with `value`.
+    ///
+    /// # Errors
+    /// A command of it is not said everywhere, or not in that protocol.
+    pub fn said_in(
+        &self,
+        protocol: ProtocolKind,
+        target: Target,
+        value: &Arg,
+    ) -> Result<Self, String> {
+        let commands: Vec<CacheCommand> =
+            self.sequence.iter().map(CacheCommand::read).collect::<Result<_, _>>()?;
+        let said = |commands: &[CacheCommand]| -> Result<Vec<CommandSpec>, String> {
+            commands.iter().map(|command| command.said_in(protocol)).collect()
+        };
+        let mut stored: Vec<CacheCommand> = Vec::new();
+        for key in commands.iter().flat_map(CacheCommand::keys) {
+            // Keys of one form differ in their numbers only, and each number is stored.
+            let key = Arg { pieces: key.pieces.iter().map(of_its_form).collect() };
+            let set = CacheCommand::Set { key, value: value.clone(), lifetime: None };
+            if !stored.contains(&set) {
+                stored.push(set);
+            }
+        }
+        Ok(Self {
+            protocol,
+            target,
+            sequence: said(&commands)?,
+            setup: Vec::new(),
+            fill: Some(said(&stored)?),
+            ..self.clone()
+        })
+    }
+
+    /// How many keys each of its requests asks for, if those are several.
+    #[must_use]
+    pub fn keys_per_request(&self) -> Option<f64> {
+        let command = if self.protocol.is_memcache() { "GET" } else { "MGET" };
+        let keys = |asked: &CommandSpec| {
+            let keys = asked.args.len().checked_sub(1)?;
+            (asked.name() == command && keys > 1).then_some(keys)
+        };
+        let all: Option<Vec<usize>> = self.sequence.iter().map(keys).collect();
+        let all = all.filter(|all| !all.is_empty() && self.mix.is_none())?;
+        Some(all.iter().sum::<usize>() as f64 / all.len() as f64)
+    }
+}
+
+fn of_its_form(piece: &Piece) -> Piece {
+    match piece {
+        Piece::Number(_) => Piece::Number(Slot::Key),
+        piece => piece.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::tests::parts;
+
+    const ALL: [ProtocolKind; 4] = [
+        ProtocolKind::Resp2,
+        ProtocolKind::MemcacheText,
+        ProtocolKind::MemcacheMeta,
+        ProtocolKind::MemcacheBinary,
+    ];
+
+    fn said(line: &str) -> Vec<Result<String, String>> {
+        let command = CommandSpec::parse(line.split(' '));
+        let shown = |command: CommandSpec| {
+            let text = |arg: &Arg| {
+                let piece = |piece: &Piece| match piece {
+                    Piece::Bytes(bytes) => String::from_utf8(bytes.clone()).unwrap(),
+                    Piece::Number(_) => "N".to_owned(),
+                    other => format!("{other:?}"),
+                };
+                arg.pieces.iter().map(piece).collect::<String>()
+            };
+            command.args.iter().map(text).collect::<Vec<_>>().join(" ")
+        };
+        let read = CacheCommand::read(&command).unwrap();
+        ALL.iter().map(|protocol| read.said_in(*protocol).map(shown)).collect()
+    }
+
+    #[test]
+    fn each_protocol_has_its_own_words_for_the_same() {
+        let of = |words: [&str; 4]| words.map(|w| Ok(w.to_owned())).to_vec();
+        assert_eq!(said("get k:__rand_int__"), of(["GET k:N", "get k:N", "mg k:N v", "get k:N"]));
+        assert_eq!(said("set k v"), of(["SET k v", "set k 0 0 v", "ms k v", "set k 0 0 v"]));
+        assert_eq!(
+            said("SET k v ex 60"),
+            of(["SET k v EX 60", "set k 0 60 v", "ms k T60 v", "set k 0 60 v"])
+        );
+        let several = said("mget a b");
+        assert_eq!(several[..3], of(["MGET a b", "get a b", "get a b", ""])[..3]);
+        assert!(several[3].as_ref().unwrap_err().contains("one key"));
+    }
+
+    #[test]
+    fn what_means_something_else_elsewhere_is_refused() {
+        for line in
+            ["lpush k v", "incr k", "set k v nx", "set k v ex 2592001", "set k v ex 0", "get"]
+        {
+            let command = CommandSpec::parse(line.split(' '));
+            assert!(CacheCommand::read(&command).is_err(), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_plan_differs_in_its_words_only_and_stores_each_form_of_key_once() {
+        let mut parts = parts();
+        parts.sequence = vec![
+            CommandSpec::parse(["get", "a:__rand_int__"]),
+            CommandSpec::parse(["mget", "a:__key__", "b:__rand_1st__"]),
+        ];
+        let value = Arg::literal(b"v");
+        let of = |protocol| parts.said_in(protocol, Target::default(), &value).unwrap();
+        let [a, b] = [of(ProtocolKind::Resp2), of(ProtocolKind::MemcacheText)];
+        assert_eq!(a.fill.as_ref().unwrap().len(), 2);
+        assert_eq!(b.fill.as_ref().unwrap()[0].args.len(), 5);
+        assert_eq!((a.fleet, a.keys, a.seed), (b.fleet, b.keys, b.seed));
+        assert_eq!(parts.keys_per_request(), None, "one of its commands asks for one key");
+        parts.sequence.remove(0);
+        assert_eq!(parts.keys_per_request(), Some(2.0));
+    }
+
+    #[test]
+    fn a_prefix_stands_before_each_key() {
+        let command = CommandSpec::parse(["mget", "a", "b"]);
+        let prefixed = CacheCommand::read(&command).unwrap().prefixed("s1:");
+        let keys: Vec<_> = prefixed.keys().iter().filter_map(Arg::fixed_bytes).collect();
+        assert_eq!(keys, [b"s1:a".to_vec(), b"s1:b".to_vec()]);
+    }
+}

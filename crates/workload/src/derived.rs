@@ -1,0 +1,303 @@
+//! Texts that follow from the number of a key, or that are drawn for each request: keys as other tools
+//! write them, scores that they are ordered by, numbers between two.
+//!
+//! As data, and between the `__` of a placeholder, each is a word and what it takes after colons.
+
+mod drawn;
+mod key_text;
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+pub use drawn::DrawnNumber;
+pub use key_text::KeyText;
+
+use crate::hashes;
+use crate::parameters;
+use key_text::Digits;
+
+/// See the module.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Derived {
+    /// The number of the key.
+    Key(KeyText),
+    /// What Java makes a hash of: this text and the number of the key behind it. The hash is written as
+    /// Java writes a double.
+    Score(Named),
+    /// A number.
+    Drawn(DrawnNumber),
+    /// A value that tells whose it is, as YCSB writes them to be checked: the key, the name of the
+    /// field, and hashes of what stands before them, cut off at so many bytes.
+    Checked {
+        /// Bytes.
+        len: u32,
+        /// The key.
+        key: Named,
+        /// The field.
+        field: String,
+        /// The number of the field behind that, if it is drawn.
+        number: Option<DrawnNumber>,
+    },
+}
+
+/// A key: this text, which is ASCII, and its number.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Named {
+    /// The text.
+    pub prefix: String,
+    /// How the number is written.
+    pub number: KeyText,
+}
+
+/// Values that tell whose they are, as [`Derived::Checked`] writes them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckedValues {
+    /// Bytes of each.
+    pub len: u32,
+    /// The key that they are stored under.
+    pub key: Named,
+}
+
+/// What the texts of a request follow from.
+#[derive(Debug, Clone, Copy)]
+pub struct Source {
+    /// The number of its key; any, of a text that [names none](Derived::names_key).
+    pub key: u64,
+    /// The seed of the plan.
+    pub seed: u64,
+    /// The number of the request.
+    pub request: u64,
+}
+
+impl Derived {
+    /// Whether it follows from the number of the key.
+    #[must_use]
+    pub fn names_key(&self) -> bool {
+        !matches!(self, Self::Drawn(_))
+    }
+
+    /// Bytes of the text.
+    #[must_use]
+    pub fn len(&self, of: Source) -> usize {
+        match self {
+            Self::Key(text) => text.digits(of.key).as_bytes().len(),
+            Self::Score(key) => JavaDouble::of(key.hash(of.key)).as_bytes().len(),
+            Self::Drawn(drawn) => Digits::of(drawn.of(of.seed, of.request), 1).as_bytes().len(),
+            Self::Checked { len, .. } => *len as usize,
+        }
+    }
+
+    /// Appends the text.
+    pub fn append(&self, of: Source, out: &mut Vec<u8>) {
+        match self {
+            Self::Key(text) => out.extend_from_slice(text.digits(of.key).as_bytes()),
+            Self::Score(key) => {
+                out.extend_from_slice(JavaDouble::of(key.hash(of.key)).as_bytes());
+            }
+            Self::Drawn(drawn) => {
+                let digits = Digits::of(drawn.of(of.seed, of.request), 1);
+                out.extend_from_slice(digits.as_bytes());
+            }
+            Self::Checked { len, key, field, number } => {
+                let number = number.map(|number| Digits::of(number.of(of.seed, of.request), 1));
+                let digits = number.as_ref().map_or(&[][..], Digits::as_bytes);
+                append_checked(*len as usize, key, of.key, [field.as_bytes(), digits], out);
+            }
+        }
+    }
+}
+
+/// Appends the value that a field of a key must have to be checked.
+pub fn append_checked(len: usize, key: &Named, number: u64, field: [&[u8]; 2], out: &mut Vec<u8>) {
+    let start = out.len();
+    out.extend_from_slice(key.prefix.as_bytes());
+    out.extend_from_slice(key.number.digits(number).as_bytes());
+    out.push(b':');
+    field.into_iter().for_each(|part| out.extend_from_slice(part));
+    let (mut hash, mut hashed) = (0, start);
+    while out.len() - start < len {
+        out.push(b':');
+        hash = hashes::java(hash, &out[hashed..]);
+        hashed = out.len();
+        if hash < 0 {
+            out.push(b'-');
+        }
+        out.extend_from_slice(Digits::of(u64::from(hash.unsigned_abs()), 1).as_bytes());
+    }
+    out.truncate(start + len);
+}
+
+impl Named {
+    /// What Java makes of it.
+    #[must_use]
+    pub fn hash(&self, number: u64) -> i32 {
+        let prefix = hashes::java(0, self.prefix.as_bytes());
+        hashes::java(prefix, self.number.digits(number).as_bytes())
+    }
+}
+
+/// A whole number as Java writes a double.
+struct JavaDouble {
+    text: [u8; 16],
+    len: usize,
+}
+
+impl JavaDouble {
+    fn of(number: i32) -> Self {
+        let mut this = Self { text: [0; 16], len: 0 };
+        if number < 0 {
+            this.push(b"-");
+        }
+        let digits = Digits::of(u64::from(number.unsigned_abs()), 1);
+        let digits = digits.as_bytes();
+        if number.unsigned_abs() < 10_000_000 {
+            this.push(digits);
+            this.push(b".0");
+            return this;
+        }
+        let (first, rest) = digits.split_at(1);
+        let zeros = rest.iter().rev().take_while(|digit| **digit == b'0').count();
+        this.push(first);
+        this.push(b".");
+        this.push(if zeros == rest.len() { b"0" } else { &rest[..rest.len() - zeros] });
+        this.push(b"E");
+        this.push(&[b'0' + rest.len() as u8]);
+        this
+    }
+
+    fn push(&mut self, bytes: &[u8]) {
+        self.text[self.len..self.len + bytes.len()].copy_from_slice(bytes);
+        self.len += bytes.len();
+    }
+
+    fn as_bytes(&self) -> &[u8] {
+        &self.text[..self.len]
+    }
+}
+
+impl fmt::Display for Named {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { prefix, number } = self;
+        write!(f, "{prefix}:{number}")
+    }
+}
+
+impl fmt::Display for Derived {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Key(text) => write!(f, "key:{text}"),
+            Self::Score(key) => write!(f, "score:{key}"),
+            Self::Drawn(drawn) => write!(f, "draw:{drawn}"),
+            Self::Checked { len, key, field, number } => {
+                write!(f, "checked:{len}:{key}:{field}")?;
+                number.map_or(Ok(()), |number| write!(f, ":{number}"))
+            }
+        }
+    }
+}
+
+impl FromStr for Derived {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parts: Vec<&str> = text.split(':').collect();
+        let named = |prefix: &str, number: &str| format!("{prefix}:{number}").parse::<Named>();
+        match parts[..] {
+            ["key", number] => Ok(Self::Key(number.parse()?)),
+            ["score", prefix, number] => Ok(Self::Score(named(prefix, number)?)),
+            ["draw", drawn] => Ok(Self::Drawn(drawn.parse()?)),
+            ["checked", len, prefix, number, field, ref drawn @ ..] if drawn.len() <= 1 => {
+                let len = len.parse().map_err(|_| format!("{len:?} is no length"))?;
+                let key = named(prefix, number)?;
+                let number = drawn.first().map(|drawn| drawn.parse()).transpose()?;
+                Ok(Self::Checked { len, key, field: field.to_owned(), number })
+            }
+            _ => Err(format!(
+                "there is no placeholder __{text}__; there are __key:[fnv,]WIDTH__, \
+                 __score:TEXT:[fnv,]WIDTH__, __draw:FROM..TO[,zipf][,STREAM]__ and \
+                 __checked:LEN:TEXT:[fnv,]WIDTH:FIELD[:FROM..TO]__"
+            )),
+        }
+    }
+}
+
+impl FromStr for Named {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (prefix, number) =
+            text.split_once(':').ok_or_else(|| format!("{text:?} is not TEXT:[fnv,]WIDTH"))?;
+        let prefix = prefix.to_owned();
+        match prefix.is_ascii() {
+            true => Ok(Self { prefix, number: number.parse()? }),
+            false => Err(format!("{prefix:?} is not ASCII")),
+        }
+    }
+}
+
+parameters::saved_as_text!(Named);
+parameters::saved_as_text!(Derived);
+
+/// Words that a placeholder of these begins with.
+pub(crate) const OPENINGS: [&str; 4] = ["__key:", "__score:", "__draw:", "__checked:"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(of: &str, key: u64) -> String {
+        let derived: Derived = of.parse().unwrap();
+        assert_eq!(derived.to_string(), of);
+        let source = Source { key, seed: 1, request: 9 };
+        let mut out = b"before".to_vec();
+        derived.append(source, &mut out);
+        assert_eq!(out.len() - 6, derived.len(source), "{of}");
+        String::from_utf8(out.split_off(6)).unwrap()
+    }
+
+    #[test]
+    fn keys_are_written_as_ycsb_writes_them() {
+        assert_eq!(text("key:fnv,1", 2), "1820151046732198393");
+        assert_eq!(text("key:8", 5), "00000005");
+        assert_eq!(text("key:1", 0), "0");
+        assert_eq!(text("key:fnv,25", 0), "0000006284781860667377211");
+    }
+
+    #[test]
+    fn scores_are_doubles_of_java() {
+        assert_eq!(text("score:user:fnv,1", 0), "-5.94971599E8");
+        assert_eq!(text("score:user:fnv,1", 1), "-3.14243905E8");
+        for (number, written) in [
+            (0, "0.0"),
+            (9_999_999, "9999999.0"),
+            (10_000_000, "1.0E7"),
+            (-120_000_000, "-1.2E8"),
+            (i32::MIN, "-2.147483648E9"),
+        ] {
+            assert_eq!(JavaDouble::of(number).as_bytes(), written.as_bytes());
+        }
+    }
+
+    #[test]
+    fn checked_values_are_those_of_ycsb() {
+        assert_eq!(
+            text("checked:100:user:fnv,1:field0", 0),
+            "user6284781860667377211:field0:-56807877:2032869390:-165488160:1762371712:-169193395:\
+             -1039977118:-10"
+        );
+        assert_eq!(text("checked:40:user:1:field9", 0), "user0:field9:539063526:428534329:4265275");
+        assert_eq!(text("checked:9:user:1:field9", 0), "user0:fie");
+        let drawn = text("checked:40:user:1:field:0..9", 0);
+        let field = text("draw:0..9", 0);
+        assert!(drawn.starts_with(&format!("user0:field{field}:")), "{drawn}");
+    }
+
+    #[test]
+    fn what_is_none_says_what_there_is() {
+        for bad in ["key", "key:x", "key:0", "score:user", "draw:9", "draw:9..1", "what:1"] {
+            assert!(bad.parse::<Derived>().is_err(), "{bad}");
+        }
+    }
+}

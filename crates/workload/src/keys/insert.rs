@@ -1,0 +1,26 @@
+//! Keys that nothing has written yet, one after another.
+
+use super::{KeyDraw, Source};
+use crate::parameters::none;
+
+/// Which is next only a run knows; see [`Inserts`](super::Inserts).
+#[derive(Debug, Clone, Copy)]
+struct Insert {
+    range: u64,
+}
+
+pub(super) fn read(parameters: Option<&str>, range: u64) -> Result<Box<dyn KeyDraw>, String> {
+    none(parameters)?;
+    Ok(Box::new(Insert { range }))
+}
+
+impl KeyDraw for Insert {
+    /// The keys that are there from the start, in order.
+    fn draw(&self, _seed: u64, index: u64) -> u64 {
+        index % self.range
+    }
+
+    fn source(&self) -> Source {
+        Source::Next
+    }
+}

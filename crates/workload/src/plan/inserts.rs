@@ -1,0 +1,69 @@
+//! Operations that insert keys, and those that draw the newest of them.
+
+use super::check::refuse;
+use super::{Plan, PlanError, PlanParts};
+use crate::{Inserts, KeySpace, Piece, Slot, Source};
+
+/// Most keys that a run which inserts some begins with: twelve digits hold nine times as many more.
+const RANGE_MAX: u64 = 100_000_000_000;
+
+impl PlanParts {
+    /// The key spaces that depend on what the run inserts.
+    fn growing(&self) -> impl Iterator<Item = &KeySpace> {
+        self.key_spaces().map(|(_, keys)| keys).filter(|keys| keys.source() != Source::Number)
+    }
+
+    pub(super) fn check_inserts(&self) -> Result<(), PlanError> {
+        let Some(first) = self.growing().next() else { return Ok(()) };
+        let draw = &first.draw;
+        refuse(
+            self.mix.is_some() && self.growing().any(|keys| keys.source() == Source::Next),
+            || {
+                format!(
+                    "--key-dist {draw}: it draws the newest of the keys that a run inserts, and no operation \
+                 inserts any; one that does has __insert__ where its key is, such as --mix -- 95 get \
+                 k:__key__ ';' 5 set k:__insert__ __data__"
+                )
+            },
+        )?;
+        let range = first.range.unwrap_or(0);
+        refuse((1..=RANGE_MAX).contains(&range), || {
+            let given = first.range.map_or_else(String::new, |range| format!(" {range}"));
+            format!(
+                "-r{given}: where keys are inserted, it says how many there are before, from 1 up to 10^11"
+            )
+        })?;
+        refuse(self.growing().all(|keys| keys.range == first.range), || {
+            "operations that insert keys and operations that draw the newest of them begin with the same \
+             keys: their ranges must be equal"
+                .to_owned()
+        })?;
+        refuse(self.growing().all(|keys| !keys.draw.may_miss()), || {
+            "--hit-ratio: the keys beyond the range are those that the run inserts, so they are not \
+             missing for long"
+                .to_owned()
+        })?;
+        for (span, _) in self.key_spaces().filter(|(_, keys)| keys.source() != Source::Number) {
+            let pieces = self.sequence[span].iter().flat_map(|c| &c.args).flat_map(|a| &a.pieces);
+            let mut numbers = pieces.filter_map(|piece| match piece {
+                Piece::Number(slot) => Some(*slot),
+                _ => None,
+            });
+            refuse(numbers.all(|slot| slot == Slot::Key), || {
+                "an operation that inserts keys, or draws the newest, has one key: __key__ or __insert__ \
+                 are possible in it, __rand_int__ and its like are not"
+                    .to_owned()
+            })?;
+        }
+        Ok(())
+    }
+}
+
+impl Plan {
+    /// The keys that a run of this plan inserts, if it inserts any.
+    #[must_use]
+    pub fn inserts(&self) -> Option<Inserts> {
+        let keys = self.growing().next()?;
+        Some(Inserts::new(keys.range.unwrap_or(0).max(1), self.shard))
+    }
+}
