@@ -157,7 +157,7 @@ fn compare(args: &Args) -> Result<ExitCode> {
         println!(
             "ours: {}, theirs: {}, server: {}, {cores}, rounds: {rounds}",
             tools.ours.version,
-            tools.peers(),
+            tools.peers(&done),
             servers.join(" and ")
         );
         if args.quick {
@@ -225,10 +225,12 @@ impl Tools {
         }
     }
 
-    /// The versions of all that others are held against.
-    fn peers(&self) -> String {
-        let all = std::iter::once(&self.theirs).chain(&self.memtier);
-        all.map(|tool| tool.version.as_str()).collect::<Vec<_>>().join(" and ")
+    /// The versions of what these cases were held against.
+    fn peers(&self, done: &[Comparison]) -> String {
+        let mut all: Vec<&str> =
+            done.iter().filter_map(|c| Some(self.peer(c.case)?.version.as_str())).collect();
+        all.dedup();
+        if all.is_empty() { "none".to_owned() } else { all.join(" and ") }
     }
 }
 

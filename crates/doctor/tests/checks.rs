@@ -224,7 +224,7 @@ fn memcache(stats: &[(&str, &str)], settings: &[(&str, &str)], grown: Grown) -> 
         ("hash_is_expanding", "0"),
     ];
     let set = [
-        ("num_threads", "2"),
+        ("num_threads", "1"),
         ("reqs_per_event", "20"),
         ("maxconns", "1024"),
         ("item_size_max", "1048576"),

@@ -215,14 +215,10 @@ mod tests {
         fn the_library_reads_the_same(
             values in prop::collection::vec(0u64..u64::MAX / 2, 0..60),
             usual in prop::collection::vec(0u64..10_000_000, 0..60),
-            precision in 1u8..=5,
+            precision in 1u8..=3,
         ) {
-            let encoded = EncodedLatency::of(&of(precision, &[values, usual].concat())).unwrap();
-            let mut buckets = &encoded.buckets[..];
-            let read: Histogram<u64> = Deserializer::new().deserialize(&mut buckets).unwrap();
-            let plain = inflate(&encoded.buckets).unwrap();
-            let held: Vec<(u64, u64)> = crate::sparse::held(&read).collect();
-            prop_assert_eq!(filled(&plain).unwrap(), (precision, held));
+            let [ours, theirs] = both_read(precision, &[values, usual].concat());
+            prop_assert_eq!(ours, theirs);
         }
 
         #[test]
@@ -241,6 +237,24 @@ mod tests {
                 let at = at.min(plain.len() - 1);
                 plain[at] = byte;
             });
+        }
+    }
+
+    /// Digits and buckets of these values, as read by us and by the library.
+    fn both_read(precision: u8, values: &[u64]) -> [(u8, Vec<(u64, u64)>); 2] {
+        let encoded = EncodedLatency::of(&of(precision, values)).unwrap();
+        let mut buckets = &encoded.buckets[..];
+        let read: Histogram<u64> = Deserializer::new().deserialize(&mut buckets).unwrap();
+        let ours = filled(&inflate(&encoded.buckets).unwrap()).unwrap();
+        [ours, (precision, crate::sparse::held(&read).collect())]
+    }
+
+    #[test]
+    fn the_library_reads_the_same_of_more_digits() {
+        // Their histograms are large, so there are few of them.
+        for precision in [4, 5] {
+            let [ours, theirs] = both_read(precision, &[1, 999_999, 80_000_000, 1 << 40, 1 << 62]);
+            assert_eq!(ours, theirs);
         }
     }
 

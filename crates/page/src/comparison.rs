@@ -67,9 +67,13 @@ fn lede(test: &TestComparison, comparison: &Comparison) -> Verdict {
     let tables = comparison.terms.as_ref().map(|terms| &terms.tables);
     let table = tables.zip(test.table).and_then(|(tables, at)| tables.get(at));
     let [a, b] = table.map_or(&comparison.subjects, |table| &table.subjects);
-    // Where a schedule sets the throughput, how long requests take is what there is to know.
-    let first =
-        if table.is_some_and(|t| t.kind == "latency") { Metric::P99 } else { Metric::Throughput };
+    // Where a schedule sets the throughput, how long requests take is what there is to know; where a get
+    // may be several requests, how many keys.
+    let (first, called) = match table.map(|table| table.kind) {
+        Some("latency") => (Metric::P99, "p99"),
+        Some("mget") => (Metric::Keys, "number of keys per second"),
+        _ => (Metric::Throughput, "throughput"),
+    };
     let told = |metric: Metric, name: &str| {
         let row = test.row(metric)?;
         let interval = row.interval().map_or("no interval".to_owned(), |interval| {
@@ -77,9 +81,9 @@ fn lede(test: &TestComparison, comparison: &Comparison) -> Verdict {
         });
         Some((format!("{name}, B / A ({interval})"), format!("{:.3}", row.ratio.ratio)))
     };
-    let figures = [(Metric::Throughput, "requests/s"), (Metric::P99, "p99")];
+    let figures =
+        [(Metric::Keys, "keys/s"), (Metric::Throughput, "requests/s"), (Metric::P99, "p99")];
     let figures: Vec<_> = figures.iter().filter_map(|(m, name)| told(*m, name)).collect();
-    let called = if first == Metric::P99 { "p99" } else { "throughput" };
     let headline = match test.row(first) {
         Some(row) => format!("{name}: B's {called} is {}", in_words(row)),
         None => name,

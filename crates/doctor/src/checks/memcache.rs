@@ -204,7 +204,8 @@ pub(super) fn traffic(evidence: &Evidence) -> Verdict {
     let grown = server.grown.as_ref().map_err(Clone::clone)?;
     let rate = grown.commands as f64 / grown.seconds.max(1e-3);
     let others = server.number("curr_connections").map_or(0, |n| n.saturating_sub(1));
-    let seen = format!("{rate:.0} keys per second, {others} other clients");
+    let clients = if others == 1 { "client" } else { "clients" };
+    let seen = format!("{rate:.0} keys per second, {others} other {clients}");
     Ok(super::server_work::of_others(rate, seen, "--spawn=memcached"))
 }
 

@@ -20,7 +20,7 @@ pub(super) fn round_trip(evidence: &Evidence) -> Verdict {
     let load = &evidence.load;
     let in_flight = f64::from(load.connections) * f64::from(load.pipeline);
     let most = in_flight / median.as_secs_f64().max(1e-9);
-    let asked = if evidence.memcache.is_some() { "times version" } else { "PINGs" };
+    let asked = if evidence.memcache.is_some() { "version commands" } else { "PINGs" };
     let seen = format!("median {}, min {} of {count} {asked}", shown(median), shown(min));
     let bound = format!(
         "{} requests in flight over this round trip make at most {most:.0} per second",

@@ -16,6 +16,9 @@ use crate::{On, Unfit};
 
 pub(crate) use local::NAME as LOCAL;
 
+/// Files that are open beside those of clients: the server's, the terminal's, those of results.
+const OTHER_FILES: u64 = 32;
+
 /// What a launcher tells of a client.
 #[derive(Debug)]
 pub(crate) struct Event {
@@ -88,7 +91,23 @@ pub(crate) fn count(on: &On) -> Option<u32> {
 /// They cannot be placed.
 pub(crate) fn launch(on: &On, events: &Sender<Event>) -> Result<Box<dyn Launcher>, Unfit> {
     match built_in(on) {
-        Some(launcher) => (launcher.launch)(on, events),
+        Some(launcher) => {
+            let children = (launcher.check)(on).map_err(Unfit)?;
+            allow_files(on, u64::from(children))?;
+            (launcher.launch)(on, events)
+        }
         None => program::launch(on, events),
     }
+}
+
+/// Sees to it that we may hold the ends of so many children's standard streams.
+fn allow_files(on: &On, children: u64) -> Result<(), Unfit> {
+    let needed = 3 * children + OTHER_FILES;
+    host::allow_open_files(0, needed).map_err(|refused| {
+        Unfit(format!(
+            "--on {on}: {children} clients need {needed} open files here, and this process may open {}: \
+             raise the limit with `ulimit -n {needed}`, or take fewer clients",
+            refused.allowed
+        ))
+    })
 }

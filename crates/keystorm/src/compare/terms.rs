@@ -158,7 +158,11 @@ impl Going<'_, '_> {
 /// The settings of a server, or of the first of several.
 fn settings(run: &Run) -> Vec<(String, String)> {
     let of = run.watched.servers.first().map_or(&[][..], |server| &server.settings);
-    of.iter().map(|setting| (setting.name.clone(), setting.value.clone())).collect()
+    let mut told: Vec<(String, String)> =
+        of.iter().map(|setting| (setting.name.clone(), setting.value.clone())).collect();
+    // Redis tells them in an order that differs from start to start.
+    told.sort();
+    told
 }
 
 /// What pipelines of `get` measure on an older memcached.

@@ -194,7 +194,7 @@ pub(super) fn no_help<'n>(
 /// What to say of a name that there is not, the one that is `meant` if it is known, and all there are.
 pub(super) fn one_of(what: &str, name: &str, meant: Option<&str>, known: &[&str]) -> String {
     match meant {
-        Some(meant) => format!("there is no {what} {name:?}; {meant} is meant?"),
+        Some(meant) => format!("there is no {what} {name:?}; did you mean {meant}?"),
         None if known.is_empty() => format!("there is no {what} {name:?}, and no other"),
         None => format!("there is no {what} {name:?}; there are {}", known.join(", ")),
     }

@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn what_there_is_not_is_told_from_what_was_meant() {
-        assert!(source("ycbs-a").unwrap_err().contains("\"ycbs-a\"; ycsb-a is meant?"));
+        assert!(source("ycbs-a").unwrap_err().contains("\"ycbs-a\"; did you mean ycsb-a?"));
         assert!(source("x").unwrap_err().contains("there are session-store, look-aside"));
     }
 }

@@ -11,7 +11,7 @@ macro_rules! topic {
 /// Every one, in the order in which they are listed.
 const TOPICS: &[(&str, &str)] = &[
     topic!("applications"),
-    topic!("scripts"),
+    topic!("automation"),
     topic!("publishing"),
     topic!("measuring"),
     topic!("results"),

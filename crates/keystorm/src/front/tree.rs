@@ -11,9 +11,18 @@ pub(super) fn tree() -> Command {
         run.name("keystorm").version(env!("CARGO_PKG_VERSION")).disable_help_subcommand(true);
     let subcommands = FRONTS[1..].iter().filter_map(|front| {
         let name = *front.names().first()?;
-        Some(front.command()?.name(name).bin_name(format!("keystorm {name}")))
+        Some(brief(front.command()?.name(name).bin_name(format!("keystorm {name}"))))
     });
-    root.subcommands(subcommands).subcommand(help())
+    brief(root).subcommands(subcommands).subcommand(help())
+}
+
+/// With the beginning of what it is about where one line is wanted: lists, and the names of man pages.
+fn brief(command: Command) -> Command {
+    let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+    let ends = ["? ", ". ", ": "].into_iter().filter_map(|end| about.find(end)).min();
+    let first = about.get(..ends.map_or(about.len(), |end| end + 1)).unwrap_or(&about);
+    let first = first.trim_end_matches(['.', ':']).to_owned();
+    command.about(first).long_about(about)
 }
 
 /// `help` is no front end of its own: it asks one of them, or has a page.
@@ -43,7 +52,8 @@ mod tests {
             let Some(command) = front.command() else { continue };
             let found = tree.find_subcommand(front.names()[0]).expect("a subcommand");
             assert!(found.get_arguments().count() >= command.get_arguments().count());
-            assert!(found.get_about().is_some(), "{:?}", front.names());
+            let about = found.get_about().map(ToString::to_string).unwrap_or_default();
+            assert!((10..=130).contains(&about.len()), "{:?}: {about}", front.names());
         }
         let search = tree.find_subcommand("search").expect("a subcommand");
         let has = |long: &str| search.get_arguments().find(|arg| arg.get_long() == Some(long));

@@ -20,13 +20,13 @@ const NODE_TIMEOUT_MS: u64 = 1000;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A running cluster: masters first, then the replica of each.
-struct Cluster {
+pub(crate) struct Cluster {
     nodes: Vec<Server>,
     masters: usize,
 }
 
 impl Cluster {
-    fn new(masters: usize, replicas: usize, args: &[&str]) -> Self {
+    pub(crate) fn new(masters: usize, replicas: usize, args: &[&str]) -> Self {
         Self::with(masters, replicas, |_| args.iter().map(|a| (*a).to_owned()).collect(), None)
     }
 
@@ -83,7 +83,7 @@ impl Cluster {
         cluster
     }
 
-    fn masters(&self) -> &[Server] {
+    pub(crate) fn masters(&self) -> &[Server] {
         &self.nodes[..self.masters]
     }
 
@@ -105,7 +105,7 @@ impl Cluster {
     }
 
     /// Calls of a command, node by node.
-    fn calls(&self, command: &str) -> Vec<u64> {
+    pub(crate) fn calls(&self, command: &str) -> Vec<u64> {
         self.nodes.iter().map(|node| node.calls(command)).collect()
     }
 }

@@ -47,7 +47,8 @@ fn a_badly_set_up_server_is_seen_through() {
 
 #[test]
 fn a_memcached_is_asked_what_spoils_its_runs() {
-    let server = Memcached::with(&["-t", "1", "-I", "2k", "-c", "90", "-R", "5"]);
+    let args = "-t 1 -I 2k -o slab_chunk_max=1024 -c 90 -R 5";
+    let server = Memcached::with(&args.split(' ').collect::<Vec<_>>());
     let line = format!(
         "doctor --protocol memcache -p {} --seconds 0.3 --json -P 64 -d 5000",
         server.port()

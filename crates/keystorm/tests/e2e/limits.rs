@@ -29,6 +29,12 @@ fn too_few_files_are_told_before_the_run() {
     let soft = Keystorm::of("sh", ["-c", &format!("ulimit -S -n 64; {line}")]);
     soft.run().ok();
     assert_eq!(server.calls("get"), 1000);
+    // The lines to clients take files, too.
+    let line = line.replace("-c 100", "-c 20 --on local:20");
+    let hard = Keystorm::of("sh", ["-c", &format!("ulimit -n 64; {line}")]).run().exits(2);
+    hard.says("--on local:20: 20 clients need 92 open files").says("ulimit -n 92");
+    Keystorm::of("sh", ["-c", &format!("ulimit -S -n 64; {line}")]).run().ok();
+    assert_eq!(server.calls("get"), 2000);
 }
 
 #[test]

@@ -261,7 +261,6 @@ fn what_is_of_redis_alone_is_refused() {
     Keystorm::new(&format!("-u memcache://h get {key}")).run().exits(2).says("a key of 251 bytes");
     let plan = Keystorm::new("-u memcache://h --print-plan get k").run().ok();
     plan.prints("\"memcache-text\"").prints("11211");
-    Keystorm::new("doctor -u memcache://h").run().exits(2).says("memcached");
 }
 
 #[test]

@@ -76,6 +76,9 @@ fn a_get_of_many_keys_is_split_and_counted_once() {
         assert!(node["ok"].as_u64().unwrap() > 400, "{node}");
     }
     assert_eq!(document["tests"][0]["watched"]["servers"].as_array().map(Vec::len), Some(4));
+    // Each part's values are those of its keys.
+    ring.run(&format!("-q -r 200 -d uniform:0..3k --seed 4 -n 600 --fill --verify get {keys}"))
+        .ok();
 }
 
 #[test]
@@ -139,7 +142,7 @@ fn several_clients_put_load_on_several_servers() {
 
 #[test]
 fn what_several_servers_cannot_do_is_refused() {
-    let places = "--protocol memcache -h a,b";
+    let places = "-r 10 --protocol memcache -h a,b";
     for (line, says) in [
         (format!("{places} mg k v q ';' mn"), "flag q"),
         (format!("{places} -I"), "-I holds connections to one server"),
@@ -152,7 +155,7 @@ fn what_several_servers_cannot_do_is_refused() {
         ("--protocol memcache -h a,:1 get k".to_owned(), "is no host and port"),
         ("-u memcache://u:hunter2@a,b:x get k".to_owned(), "is no host and port"),
     ] {
-        Keystorm::new(&format!("{line} -r 10")).run().exits(2).keeps_secret("hunter2").says(says);
+        Keystorm::new(&line).run().exits(2).keeps_secret("hunter2").says(says);
     }
     let plan = Keystorm::new("-u memcache://h,i:7 --hash modulo --print-plan get k").run().ok();
     plan.prints("\"ring\"").prints("\"modulo\"").prints("11211");

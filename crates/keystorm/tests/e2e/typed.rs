@@ -194,7 +194,14 @@ fn no_command_of_a_server_is_taken_for_a_slip() {
         let first = commands.iter().filter(|command| !command.contains('|'));
         for command in first {
             // As a first word it would be sent; what is near is told by the help too.
-            let ran = Keystorm::of(KEYSTORM, ["help", command.as_str()]).run().exits(2);
+            let ran = Keystorm::of(KEYSTORM, ["help", command.as_str()]).run();
+            if command == "cluster" {
+                // A page of the documents; as a first word it is sent all the same.
+                ran.ok().prints("Load on a cluster");
+                server.run("-n 1 cluster").exits(1).says("wrong number of arguments");
+                continue;
+            }
+            let ran = ran.exits(2);
             assert!(!ran.err.contains("did you mean"), "{command}: {}", ran.err);
         }
     }

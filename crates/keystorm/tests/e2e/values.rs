@@ -111,7 +111,7 @@ fn sizes_that_make_no_sense_are_refused() {
         ("-d normal:1k,0", "standard deviation"),
         ("-d lognormal:1k,1,900k..1M", "next to nothing"),
         ("-d 10 --size-by request", "--size-by"),
-        ("-d 10 --content zeros", "there are classic, random, compressible:N"),
+        ("-d 10 --content zeros", "there are classic, random, "),
         ("-d uniform:1..1G -P 100", "-P"),
     ] {
         server.run(&format!("{options} -r 9 set k:__key__ __data__")).exits(2).says(says);

@@ -289,21 +289,21 @@ fn an_error_names_its_place_and_what_was_probably_meant() {
     let cases: Vec<(String, &str, &str)> = vec![
         (format!("{GET}x = ["), "2:6", "]"),
         (format!("{GET}seed = 1\nseed = 2"), "3:1", "duplicate"),
-        (one("wieght = 9"), "4:1", "no key \"wieght\"; weight is meant?"),
+        (one("wieght = 9"), "4:1", "no key \"wieght\"; did you mean weight?"),
         (one("weight = 0"), "4:10", "from 1 to"),
         (one("weight = -2"), "4:10", "from 1 to"),
-        (one("keys = \"user\"\n[keys.users]\nrange = 9"), "4:8", "\"user\"; users is meant?"),
+        (one("keys = \"user\"\n[keys.users]\nrange = 9"), "4:8", "\"user\"; did you mean users?"),
         (one("steps = []"), "4:1", "either a command"),
         (one("[[operation]]\nname = \"read\"\ncommand = \"get b\""), "4:1", "two operations"),
-        (one("[[phase]]\nmix = { raed = 1 }"), "5:9", "\"raed\"; read is meant?"),
+        (one("[[phase]]\nmix = { raed = 1 }"), "5:9", "\"raed\"; did you mean read?"),
         (one("[[phase]]\nmix = { read = 0 }"), "5:16", "from 1 to"),
         (one("[keys.a]\nrange = 9\ndist = \"zip\""), "6:8", "there are uniform"),
         (one("[keys.a]\nrange = \"9x\""), "5:9", "whole number"),
         (one("[keys.a]\ndist = \"zipf\""), "4:7", "range says how many"),
         (one("keys = \"a\"\n[keys.a]\nrange = 9\ndist = \"latest\""), "5:7", "inserts"),
-        (format!("{GET}conections = 4"), "2:1", "connections is meant?"),
-        (format!("{GET}rps = 4"), "2:1", "rate is meant?"),
-        (format!("{GET}d = 4"), "2:1", "size is meant?"),
+        (format!("{GET}conections = 4"), "2:1", "did you mean connections?"),
+        (format!("{GET}rps = 4"), "2:1", "did you mean rate?"),
+        (format!("{GET}d = 4"), "2:1", "did you mean size?"),
         (format!("{GET}connections = 0"), "2:15", "-c 0"),
         (format!("{GET}size = \"uniform:9..1\""), "2:8", "falls"),
         (format!("{GET}size = \"2G\""), "2:8", "no size"),
@@ -356,7 +356,7 @@ fn what_cannot_stand_beside_a_file_is_refused() {
     refused(&path, "-x", "-x has no place");
     refused(&path, "-n 5 --duration 5", "exclusive");
     refused(&path, "-c 0", "-c 0");
-    refused(&path, "--phase brust", "burst is meant?");
+    refused(&path, "--phase brust", "did you mean burst?");
     refused(&path, "--phase ,", "no phase is named");
     refused(&path, "--start-at +1s", "one phase of a workload");
     refused(Path::new("/no/such.toml"), "", "No such file");

@@ -329,7 +329,8 @@ impl Wish {
                 "The keys of a get lie on {cores} processes of {name}, so that the client sends \
                  {cores} requests for it, each for its share of the keys; one memcached with {cores} \
                  workers answers it in one. By keys per second the two are compared; by requests \
-                 per second {name} has {cores} for each get. {}",
+                 per second {name} has {cores} for each get, and its latencies are those of one of \
+                 them. {}",
                 place.told()
             ),
             bouts,

@@ -140,7 +140,8 @@ fn command_line(plan: &Plan, run: Option<&Run>) -> (Vec<String>, Option<Names>) 
     match &plan.values {
         Some(ValueSpec { sizes, by, content }) => {
             option("-d", sizes.to_string());
-            if *by == SizeBy::Request {
+            let differ = !sizes.to_string().starts_with(|c: char| c.is_ascii_digit());
+            if *by == SizeBy::Request && differ {
                 option("--size-by", "request".into());
             }
             option("--content", content.to_string());

@@ -155,7 +155,11 @@ pub fn notes(comparison: &Comparison) -> Vec<String> {
 
 fn told(regression: &Regression, percent: f64) -> String {
     let Regression { test, metric, ratio } = regression;
-    let name = if *metric == Metric::Throughput { "throughput" } else { "p99" };
+    let name = match metric {
+        Metric::Throughput => "throughput",
+        Metric::Keys => "keys/s",
+        _ => "p99",
+    };
     format!("{test} {name} worse by more than {percent} % (B / A {ratio:.3})")
 }
 

@@ -73,7 +73,7 @@ fn log(name: &str, lines: &[Logged], started_at: SystemTime) -> Result<Vec<u8>, 
     let builder = builder.with_max_value_divisor(US_PER_S);
     let mut log = builder.begin_log_with(&mut text, &mut serializer).map_err(|e| fault(&e))?;
     for Logged { from, length, latency } in lines {
-        let histogram = microseconds(latency).map_err(|e| fault(&e))?;
+        let histogram = microseconds(latency)?;
         log.write_histogram(&histogram, *from, *length, None).map_err(|e| fault(&e))?;
     }
     drop(log);
@@ -82,10 +82,45 @@ fn log(name: &str, lines: &[Logged], started_at: SystemTime) -> Result<Vec<u8>, 
 }
 
 /// The same values in microseconds.
-fn microseconds(latency: &Latency) -> Result<Histogram<u64>, hdrhistogram::CreationError> {
-    let mut histogram = Histogram::<u64>::new(3)?;
+fn microseconds(latency: &Latency) -> Result<Histogram<u64>, RecordError> {
+    let created = Histogram::<u64>::new(3);
+    let mut histogram = created.map_err(|e| RecordError::wrong(e.to_string()))?;
     for (ns, count) in latency.recorded() {
-        histogram.saturating_record_n(ns / NS_PER_US, count);
+        histogram.record_n(ns / NS_PER_US, count).map_err(|e| RecordError::wrong(e.to_string()))?;
     }
     Ok(histogram)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base64::Engine as _;
+    use hdrhistogram::serialization::Deserializer;
+    use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
+
+    #[test]
+    fn readers_of_logs_find_every_microsecond() {
+        let mut latency = Latency::new(3);
+        for ns in [0, 900, 41_000, 41_999, 8_183_000, 3_600_000_000_000] {
+            latency.record_n(ns, 2);
+        }
+        let section = Section { name: "READ".into(), latency, returned: None };
+        let mut files = HdrFiles::default();
+        files.add(&[section], Duration::from_secs(1), Duration::from_secs(2));
+        let files = files.files(SystemTime::UNIX_EPOCH).unwrap();
+        let [(name, log)] = &files[..] else { panic!("{files:?}") };
+        assert_eq!(*name, "READ");
+        let lines = IntervalLogIterator::new(log).map(Result::unwrap);
+        let line = lines.filter_map(|entry| match entry {
+            LogEntry::Interval(line) => Some(line),
+            _ => None,
+        });
+        let [line] = &line.collect::<Vec<_>>()[..] else { panic!("one line") };
+        let bytes = base64::engine::general_purpose::STANDARD.decode(line.encoded_histogram());
+        let histogram: Histogram<u64> =
+            Deserializer::new().deserialize(&mut bytes.unwrap().as_slice()).unwrap();
+        assert_eq!((histogram.len(), histogram.count_at(41), histogram.count_at(0)), (12, 4, 4));
+        assert!(histogram.max().abs_diff(3_600_000_000) < 3_600_000);
+        assert!((line.max() - 3600.0).abs() < 4.0, "{}", line.max());
+    }
 }

@@ -83,12 +83,14 @@ pub(super) fn sides(
     let set = ["set", KEY, "__data__"].map(OsString::from).to_vec();
     let stored = first(job(of_redis, set.clone(), false)?)?;
     let stored = stored.sequence[0].args[2].clone();
-    let mut tests = Vec::new();
+    let (mut tests, mut seed) = (Vec::new(), None);
     for (name, words) in named_tests(typed)? {
         let plan = first(job(of_redis, words.clone(), words != set)?)?;
         let name = name.unwrap_or_else(|| plan.name.clone());
         let value = own_value(&plan).unwrap_or_else(|| stored.clone());
-        let load = PlanParts { setup: Vec::new(), ..(*plan).clone() };
+        // Of one seed, so that what one test has stored another finds.
+        let seed = *seed.get_or_insert(plan.seed);
+        let load = PlanParts { setup: Vec::new(), seed, ..(*plan).clone() };
         let test = Test { name, load, value };
         for side in &sides {
             let said = test.load.said_in(side.protocol, side.target.clone(), &test.value);

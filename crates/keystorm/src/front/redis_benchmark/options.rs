@@ -495,5 +495,5 @@ Subcommands, each with a --help of its own:
   keystorm man         man pages, to print or to write into a directory
   keystorm completions what bash, zsh or fish is told to complete all of this
   keystorm help        this help, with a name that of a subcommand, or one of the pages
-                       applications, scripts, publishing, measuring, results, reports,
+                       applications, automation, publishing, measuring, results, reports,
                        comparing, workloads, lab, cluster, memcached, fleet";

@@ -5,8 +5,14 @@ program=$KEYSTORM_LINKS/${0##*/}
 command=
 case $1 in
 show | merge | report | presets | calibrate | sink | help | man | completions) exec "$program" "$@" ;;
-sweep | search | compare | doctor | survey) command=$1 && shift ;;
+ycsb) exec "$program" "$@" -p redis.port="$KEYSTORM_PORT" ;;
+sweep | search | compare | doctor | survey | memtier) command=$1 && shift ;;
 esac
+
+# The rate of a run is told by quarters of a second.
+short=0.6
+[ -z "$command" ] || short=0.1
+[ "$KEYSTORM_SHORT" ] || short=
 
 server= length= repeat= protocol= before=
 left=$#
@@ -15,8 +21,10 @@ while [ "$left" -gt 0 ]; do
     shift
     case $before in
     -n) case $arg in *[kMG] | ?????*) arg=$KEYSTORM_REQUESTS ;; esac ;;
-    --duration) arg=${KEYSTORM_DURATION:-$arg} ;;
+    -r) case $arg in *[MG] | ??????*) arg=10k ;; esac ;;
+    --duration) arg=${short:-$arg} ;;
     --warmup) arg=0.05 ;;
+    --test-time) arg=1 ;;
     --repeat) arg=2 ;;
     --rps) case $arg in */*) arg=${arg%/*}/0.1s length=yes ;; esac ;;
     --protocol) protocol=$arg ;;
@@ -25,6 +33,7 @@ while [ "$left" -gt 0 ]; do
     -p | -u | -s | --spawn | --spawn=*) server=yes ;;
     -n | --duration) length=yes ;;
     --repeat) repeat=yes ;;
+    *.json) [ "$before" = --json ] || [ "$command" != compare ] || length=yes repeat=yes ;;
     esac
     before=$arg
     set -- "$@" "$arg"
@@ -32,7 +41,7 @@ done
 
 [ "$command" != compare ] || [ "$repeat" ] || set -- --repeat 2 "$@"
 case $command in
-sweep | search | compare) [ "$length" ] || set -- --duration "$KEYSTORM_DURATION" "$@" ;;
+sweep | search | compare) [ "$length" ] || set -- --duration "$short" "$@" ;;
 '') [ "$length" ] || set -- -n 500 "$@" ;;
 esac
 if [ -z "$server" ] && [ "$command" != compare ]; then

@@ -33,7 +33,7 @@ const TRIES: usize = 2;
 struct Place {
     dir: TempDir,
     servers: [Server; 2],
-    memcached: Memcached,
+    memcached: [Memcached; 2],
     metrics: u16,
 }
 
@@ -52,26 +52,23 @@ impl Place {
         fs::set_permissions(&shim, fs::Permissions::from_mode(0o755)).unwrap();
         symlink(valkey_program(), dir.path().join("valkey/valkey-server")).unwrap();
         let servers = [Server::redis(), Server::redis()];
-        Self { dir, servers, memcached: Memcached::new(), metrics: free_port() }
+        let memcached = [Memcached::new(), Memcached::new()];
+        Self { dir, servers, memcached, metrics: free_port() }
     }
 
     /// A script with the addresses of the servers that are here.
     fn here(&self, script: &str) -> String {
-        let [a, b] = &self.servers;
+        let [a, b] = self.servers.each_ref().map(|server| format!("127.0.0.1:{}", server.port()));
+        let [c, d] = self.memcached.each_ref().map(|server| format!("127.0.0.1:{}", server.port()));
         script
-            .replace("-h 127.0.0.1 -p 6379", &format!("-p {}", a.port()))
-            .replace("127.0.0.1:6379", &format!("127.0.0.1:{}", a.port()))
-            .replace("10.0.0.1:6379", &format!("127.0.0.1:{}", a.port()))
-            .replace("10.0.0.2:6379", &format!("127.0.0.1:{}", b.port()))
-            .replace(
-                "memcache://10.0.0.1",
-                &format!("memcache://127.0.0.1:{}", self.memcached.port()),
-            )
-            .replace(
-                "memcache://10.0.0.2",
-                &format!("memcache://127.0.0.1:{}", self.memcached.port()),
-            )
-            .replace("redis://10.0.0.1", &format!("redis://127.0.0.1:{}", a.port()))
+            .replace("-h 127.0.0.1 -p 6379", &format!("-h {}", a.replace(':', " -p ")))
+            .replace("127.0.0.1:6379", &a)
+            .replace("10.0.0.1:6379", &a)
+            .replace("10.0.0.2:6379", &b)
+            .replace("memcache://10.0.0.1", &format!("memcache://{c}"))
+            .replace("redis://10.0.0.1", &format!("redis://{a}"))
+            .replace("memcache://10.0.0.2", &format!("memcache://{d}"))
+            .replace("cache1,cache2,cache3:11212", &format!("{c},{d}"))
             .replace("10.0.0.1", "127.0.0.1")
             .replace("9121", &self.metrics.to_string())
     }
@@ -84,15 +81,15 @@ impl Place {
         let valkey = if script.contains("valkey-server") { "valkey" } else { "bin" };
         let path = std::env::var("PATH").unwrap();
         // Whoever looks at a run while it lasts needs it to last.
-        let duration = if script.contains("curl") { "" } else { "0.1" };
+        let short = if script.contains("curl") { "" } else { "yes" };
         Keystorm::of("sh", ["-e", "-c", &entered])
             .env("PATH", format!("{0}/bin:{0}/{valkey}:{path}", dir.display()))
             .env("HOME", dir)
             .env("KEYSTORM_LINKS", dir.join("links"))
             .env("KEYSTORM_PORT", self.servers[0].port().to_string())
-            .env("KEYSTORM_MEMCACHED", self.memcached.port().to_string())
+            .env("KEYSTORM_MEMCACHED", self.memcached[0].port().to_string())
             .env("KEYSTORM_REQUESTS", "2000")
-            .env("KEYSTORM_DURATION", duration)
+            .env("KEYSTORM_SHORT", short)
             .run()
     }
 
@@ -180,10 +177,12 @@ pages! {
     memcached: "docs/memcached.md",
     performance: "docs/performance.md",
     publishing: "docs/publishing.md",
+    redis_and_memcached: "docs/redis-and-memcached.md",
     reports: "docs/reports.md",
     results: "docs/results.md",
-    scripts: "docs/scripts.md",
+    automation: "docs/automation.md",
     workloads: "docs/workloads.md",
+    ycsb: "docs/ycsb.md",
 }
 
 #[test]

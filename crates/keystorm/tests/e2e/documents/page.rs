@@ -50,9 +50,12 @@ pub(crate) fn blocks(text: &str) -> Vec<Block> {
     let mut open: Option<(usize, String, String)> = None;
     for (event, range) in Parser::new(text).into_offset_iter() {
         match event {
-            Event::Html(html) => {
-                let why = html.trim().strip_prefix("<!-- not run:");
-                mark = why.map(|why| why.trim_end_matches("-->").trim().to_owned()).or(mark);
+            Event::Start(Tag::HtmlBlock) => mark = None,
+            Event::Html(html) => *mark.get_or_insert_default() += &html,
+            Event::End(TagEnd::HtmlBlock) => {
+                let why =
+                    mark.as_deref().and_then(|html| html.trim().strip_prefix("<!-- not run:"));
+                mark = why.map(|why| why.trim_end_matches("-->").trim().to_owned());
             }
             Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(language))) => {
                 let line = text[..range.start].lines().count() + 1;

@@ -132,21 +132,22 @@ impl Joints {
         !std::mem::replace(&mut joint.failed, true) && !joint.lost
     }
 
-    /// A part has its reply, or will have none. The whole command, if it is answered now, and what that
+    /// A part is answered, or will not be. The whole command, if it is answered now, and what that
     /// means for the step. Of the last part what is known of all parts becomes true.
     pub(super) fn end<M>(
         &mut self,
         id: JointId,
         part: &mut Request<M>,
-        lost: bool,
+        answered: bool,
     ) -> (Option<Answer>, Ended) {
         let joint = self.of_mut(id);
         joint.left -= 1;
-        joint.lost |= lost;
-        joint.missed |= part.progress.missed;
-        joint.failed |= part.progress.failed;
-        joint.intended_ns = joint.intended_ns.min(part.intended_ns);
-        joint.sent_ns = joint.sent_ns.min(part.sent_ns);
+        if answered {
+            joint.missed |= part.progress.missed;
+            joint.failed |= part.progress.failed;
+            joint.intended_ns = joint.intended_ns.min(part.intended_ns);
+            joint.sent_ns = joint.sent_ns.min(part.sent_ns);
+        }
         if joint.left > 0 {
             return (None, Ended::Not);
         }
@@ -160,7 +161,7 @@ impl Joints {
         if parent.is_none() {
             return (answer, if lost { Ended::Lost } else { Ended::Whole });
         }
-        let (_, ended) = self.end(parent, part, lost);
+        let (_, ended) = self.end(parent, part, true);
         (answer, ended)
     }
 
@@ -172,9 +173,10 @@ impl Joints {
             joint.lost = true;
             return u64::from(commands);
         }
-        let counts = !std::mem::replace(&mut joint.lost, true) && !joint.failed;
+        let counts = !joint.lost && !joint.failed;
+        joint.lost |= counts;
         let parent = joint.parent;
-        if !parent.is_none() {
+        if counts && !parent.is_none() {
             self.of_mut(parent).lost = true;
         }
         u64::from(counts)
@@ -251,11 +253,11 @@ mod tests {
         assert!(!joints.has_begun(id) && joints.hand(id) && !joints.hand(id));
         for (sent_ns, found) in [(20, 0), (10, 2)] {
             joints.answer(id, &answer(sent_ns, found));
-            assert_eq!(joints.end(id, &mut part(found == 0), false), (None, Ended::Not));
+            assert_eq!(joints.end(id, &mut part(found == 0), true), (None, Ended::Not));
         }
         joints.answer(id, &answer(30, 0));
         let mut last = Request { sent_ns: 30, ..part(true) };
-        let (whole, ended) = joints.end(id, &mut last, false);
+        let (whole, ended) = joints.end(id, &mut last, true);
         let Answer { answered, outcome, bytes, keys } = whole.unwrap();
         assert_eq!((answered.sent_ns, answered.first_byte_ns), (10, 15));
         assert_eq!((outcome, bytes, keys), (Outcome::Ok, 30, Keys { asked: 3, found: 2 }));
@@ -271,16 +273,16 @@ mod tests {
         let id = command(&mut joints, JointId::NONE, &[0, 1, 2]);
         let mut last = part(false);
         assert_eq!(joints.lose(id, 1), 1);
-        assert_eq!(joints.end(id, &mut last, true), (None, Ended::Not));
+        assert_eq!(joints.end(id, &mut last, false), (None, Ended::Not));
         assert_eq!(joints.lose(id, 1), 0);
-        assert_eq!(joints.end(id, &mut last, true), (None, Ended::Not));
+        assert_eq!(joints.end(id, &mut last, false), (None, Ended::Not));
         assert!(!joints.fail(id), "it is lost");
-        assert_eq!(joints.end(id, &mut last, false), (None, Ended::Lost));
+        assert_eq!(joints.end(id, &mut last, true), (None, Ended::Lost));
         let id = command(&mut joints, JointId::NONE, &[0, 1]);
         assert!(joints.fail(id) && !joints.fail(id));
         assert_eq!(joints.lose(id, 1), 0, "its error is its result");
         joints.end(id, &mut last, false);
-        let (whole, ended) = joints.end(id, &mut last, false);
+        let (whole, ended) = joints.end(id, &mut last, true);
         assert_eq!((whole, ended, last.progress.failed), (None, Ended::Whole, true));
     }
 
@@ -292,10 +294,10 @@ mod tests {
         assert!(joints.of(step).is_step());
         let mut last = part(true);
         assert!(joints.hand(step) && joints.has_begun(get) && !joints.hand(get));
-        assert_eq!(joints.end(step, &mut part(false), false), (None, Ended::Not));
+        assert_eq!(joints.end(step, &mut part(false), true), (None, Ended::Not));
         for is_last in [false, true] {
             joints.answer(get, &answer(10, 0));
-            let (whole, ended) = joints.end(get, &mut last, false);
+            let (whole, ended) = joints.end(get, &mut last, true);
             assert_eq!((whole.is_some(), ended == Ended::Whole), (is_last, is_last));
         }
         assert!(last.progress.missed, "one of its commands found nothing");

@@ -118,7 +118,7 @@ impl Route for Ring<'_> {
         if joint.is_none() {
             return Completed::Whole;
         }
-        let (answer, ended) = self.joints.end(joint, request, false);
+        let (answer, ended) = self.joints.end(joint, request, true);
         if let Some(answer) = answer {
             recorder.reply(&answer, now_ns);
         }
@@ -153,7 +153,7 @@ impl Route for Ring<'_> {
             return Forsaken { commands: u64::from(request.left), is_last: true };
         }
         let commands = self.joints.lose(joint, request.left);
-        let (_, ended) = self.joints.end(joint, &mut { *request }, true);
+        let (_, ended) = self.joints.end(joint, &mut { *request }, false);
         Forsaken { commands, is_last: ended != Ended::Not }
     }
 
