@@ -29,8 +29,16 @@ impl std::error::Error for Unread {}
 /// # Errors
 /// Nobody reads it.
 pub(crate) fn say(line: impl Display) -> Result<(), Unread> {
+    put(&format!("{line}\n"))
+}
+
+/// Says a text on standard error as it is.
+///
+/// # Errors
+/// Nobody reads it.
+pub(crate) fn put(text: &str) -> Result<(), Unread> {
     // In one piece, so that lines of two programs in one file stay whole.
-    match io::stderr().lock().write_all(format!("{line}\n").as_bytes()) {
+    match io::stderr().lock().write_all(text.as_bytes()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Unread),
         Ok(()) | Err(_) => Ok(()),
     }

@@ -6,11 +6,11 @@ use std::sync::atomic::Ordering;
 use anyhow::{Context, Result, anyhow};
 use fleet::Unfit;
 use measure::Ending;
-use report::Repeat;
+use report::{Persona, Repeat};
 use workload::{Plan, ReadFrom};
 
 use crate::aside::{self, Aside, Asides, Unread};
-use crate::front::{Action, Job};
+use crate::front::{Action, Companion, Job};
 use crate::keep::Keep;
 use crate::live::Live;
 use crate::metrics::{Both, Metrics};
@@ -41,7 +41,11 @@ pub(crate) fn say(text: &str) -> Result<End> {
 /// # Errors
 /// What kept it from being carried out, in words for a person.
 pub(crate) fn execute(job: &Job) -> Result<End> {
-    let end = carry_out(job);
+    let end = match carry_out(job) {
+        // It prints what there is, and all is well.
+        Ok(End::Interrupted) if job.output.options.persona == Persona::Memtier => Ok(End::Complete),
+        end => end,
+    };
     match job.output.options.persona.is_peer() {
         true => end.map_err(|error| match error.is::<Unread>() || error.is::<Unfit>() {
             true => error,
@@ -192,13 +196,17 @@ fn run_rounds(
                 rig.restart(&plan.target)?;
             }
             round = number;
-            let mut live = Live::new(plan, at as u32 + 1, count as u32, job.output.live);
+            let mut beside: Box<dyn Companion> = match &job.output.reports {
+                Some(reports) => reports.companion(plan, number),
+                None => Box::new(Live::new(plan, at as u32 + 1, count as u32, job.output.live)),
+            };
             let mut watch = metrics.map(|metrics| metrics.watch(plan));
             let mut status = job.output.ycsb.as_ref().map(|output| Status::begin(plan, output));
-            let mut shown = Both(&mut live, watch.as_mut());
+            beside.begin()?;
+            let mut shown = Both(&mut beside, watch.as_mut());
             let mut run = rig.run(plan, job.start_at, &mut Both(&mut shown, status.as_mut()))?;
             run.repeat = (times > 1).then_some(Repeat { number, of: times });
-            live.clear();
+            failed |= !beside.end(&run)?;
             if let Some(watch) = watch {
                 watch.ended(&run);
             }

@@ -3,9 +3,12 @@
 use std::io::{self, IsTerminal, Write};
 
 use measure::Latency;
-use report::{Persona, Progress, cleared, progress_line};
+use report::{Persona, Progress, Run, cleared, progress_line};
 use runner::{Observer, Snapshot};
 use workload::{Plan, Stop};
+
+use crate::aside::Unread;
+use crate::front::Companion;
 
 /// Our line moves once a second, a multiple of the interval: a figure that changes more often
 /// cannot be read.
@@ -123,6 +126,17 @@ pub(crate) struct Nobody;
 
 impl Observer for Nobody {
     fn interval(&mut self, _snapshot: &Snapshot<'_>) {}
+}
+
+impl Companion for Live<'_> {
+    fn begin(&mut self) -> Result<(), Unread> {
+        Ok(())
+    }
+
+    fn end(&mut self, _run: &Run) -> Result<bool, Unread> {
+        self.clear();
+        Ok(true)
+    }
 }
 
 impl Observer for Live<'_> {

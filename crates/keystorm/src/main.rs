@@ -72,6 +72,7 @@ fn main() -> ExitCode {
         Ok(Intent::Search(job)) => laboratory::search(&job),
         Ok(Intent::Survey(job)) => laboratory::survey(&job),
         Ok(Intent::Hold) => hold::hold(),
+        Ok(Intent::Tell(told)) => return tell(&told),
         Err(UsageError(text)) => return told(text.trim_end(), USAGE),
     };
     match outcome {
@@ -90,6 +91,14 @@ fn told(why: &str, code: u8) -> ExitCode {
     match aside::say(why) {
         Ok(()) => ExitCode::from(code),
         Err(Unread) => signals::end_of_pipe(),
+    }
+}
+
+/// Says what another tool would say, with its exit code.
+fn tell(told: &front::Told) -> ExitCode {
+    match (aside::put(&told.err), print::text(&told.out)) {
+        (Ok(()), Ok(())) => ExitCode::from(told.code),
+        _ => signals::end_of_pipe(),
     }
 }
 

@@ -70,6 +70,8 @@ impl<'a> Printer<'a> {
         match summary.shortfall() {
             // Their lines of errors begin with the error.
             Some(why) if failed && self.persona.is_peer() => aside::say(aside::as_error(&why))?,
+            // Who goes along with the run has said so.
+            Some(_) | None if self.persona == Persona::Memtier => {}
             Some(why) => aside::say(format_args!("{}: {why}", summary.title))?,
             None => {}
         }
@@ -127,7 +129,9 @@ pub(crate) fn cluster_nodes(
         (Persona::Valkey, ReadFrom::Replicas) => ("replica", of(false).collect()),
         (Persona::Valkey, ReadFrom::All) => ("cluster", of(true).chain(of(false)).collect()),
         (Persona::Valkey, ReadFrom::Masters) => ("primary", of(true).collect()),
-        (Persona::Ours | Persona::Redis | Persona::Ycsb, _) => ("master", of(true).collect()),
+        (Persona::Ours | Persona::Redis | Persona::Memtier | Persona::Ycsb, _) => {
+            ("master", of(true).collect())
+        }
     };
     if server.nodes.is_empty() {
         return String::new();
@@ -138,7 +142,7 @@ pub(crate) fn cluster_nodes(
         text += &match (persona, node.master) {
             (Persona::Valkey, true) => format!("Node {number}(Primary): {name}\n"),
             (Persona::Valkey, false) => format!("Node {number}(Replica): {name}\n"),
-            (Persona::Ours | Persona::Redis | Persona::Ycsb, _) => {
+            (Persona::Ours | Persona::Redis | Persona::Memtier | Persona::Ycsb, _) => {
                 format!("Master {number}: {name}\n")
             }
         };

@@ -267,6 +267,7 @@ pub(crate) fn parts() -> PlanParts {
             window: Window::Batch,
             keep_alive: true,
             cpus: vec![],
+            joining: None,
         },
         pace: Pace::Closed,
         warmup_ns: 0,

@@ -15,6 +15,7 @@ pub mod escape;
 pub mod format;
 mod hdr;
 pub mod live;
+pub mod memtier;
 mod merge;
 mod metric;
 pub mod openmetrics;

@@ -10,6 +10,8 @@ pub enum Persona {
     Redis,
     /// Those of `valkey-benchmark`, likewise.
     Valkey,
+    /// Those of `memtier_benchmark`, likewise.
+    Memtier,
     /// Those of YCSB, likewise.
     Ycsb,
 }
@@ -22,6 +24,7 @@ impl Persona {
             Self::Ours => "keystorm",
             Self::Redis => "redis-benchmark",
             Self::Valkey => "valkey-benchmark",
+            Self::Memtier => "memtier_benchmark",
             Self::Ycsb => "ycsb",
         }
     }

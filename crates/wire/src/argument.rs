@@ -3,6 +3,7 @@
 
 use workload::{Arg, Derived, Lifetime, Piece, Slot, command};
 
+use crate::template::NumberAt;
 use crate::{Hole, Insert, LengthForm, Template, ValueAt};
 
 /// How long arguments are together: a number, and what adds to it where it varies.
@@ -12,6 +13,8 @@ pub(crate) struct Length {
     columns: Vec<usize>,
     values: Vec<ValueAt>,
     lifetimes: Vec<Lifetime>,
+    /// Counted from where it is appended.
+    numbers: Vec<NumberAt>,
     derived: Vec<Derived>,
     replies: Vec<Vec<u8>>,
 }
@@ -24,6 +27,7 @@ impl Length {
             columns: arg.pieces.iter().filter_map(column).collect(),
             values: values[..values_in(arg)].to_vec(),
             lifetimes: arg.pieces.iter().filter_map(lifetime).collect(),
+            numbers: bare_numbers(arg, digits),
             derived: arg.pieces.iter().filter_map(derived).collect(),
             replies: arg.pieces.iter().filter_map(reply).collect(),
         }
@@ -34,6 +38,7 @@ impl Length {
         self.columns.is_empty()
             && self.values.is_empty()
             && self.lifetimes.is_empty()
+            && self.numbers.is_empty()
             && self.derived.is_empty()
             && self.replies.is_empty()
     }
@@ -44,6 +49,8 @@ impl Length {
         self.columns.extend(&other.columns);
         self.values.extend(&other.values);
         self.lifetimes.extend(&other.lifetimes);
+        let fresh = self.numbers.iter().filter(|at| at.slot == Slot::Fresh).count() as u64;
+        self.numbers.extend(other.numbers.iter().map(|number| number.behind(fresh)));
         self.derived.extend_from_slice(&other.derived);
         self.replies.extend_from_slice(&other.replies);
         self
@@ -54,9 +61,19 @@ impl Length {
         if self.is_fixed() {
             form.write(self.fixed as u64, &mut template.bytes);
         } else {
-            let Self { fixed, columns, values, lifetimes, derived, replies } = self;
-            let insert =
-                Insert::Length { form, fixed, columns, values, lifetimes, derived, replies };
+            let Self { fixed, columns, values, lifetimes, numbers, derived, replies } = self;
+            let before = template.fresh();
+            let numbers = numbers.into_iter().map(|number| number.behind(before)).collect();
+            let insert = Insert::Length {
+                form,
+                fixed,
+                columns,
+                values,
+                lifetimes,
+                numbers,
+                derived,
+                replies,
+            };
             template.inserts.push((template.bytes.len(), insert));
         }
     }
@@ -101,6 +118,10 @@ pub(crate) fn append_body(
                 template.holes.push(Hole { at: at + 1, digits: 3, slot: Slot::Tag });
             }
             Piece::Number(slot) => match digits {
+                Some(0) => {
+                    let number = NumberAt { slot: *slot, fresh: template.fresh() };
+                    template.inserts.push((at, Insert::Number(number)));
+                }
                 Some(digits) => {
                     template.holes.push(Hole { at, digits, slot: *slot });
                     template.bytes.resize(at + digits, b'0');
@@ -125,6 +146,23 @@ fn fixed_len(piece: &Piece, digits: Option<usize>) -> usize {
         Piece::Tag => command::TAG_PLACEHOLDER.len(),
         Piece::Number(slot) => digits.unwrap_or_else(|| command::placeholder(*slot).len()),
     }
+}
+
+/// The numbers of an argument that are written with as many digits as they have.
+fn bare_numbers(arg: &Arg, digits: Option<usize>) -> Vec<NumberAt> {
+    if digits != Some(0) {
+        return Vec::new();
+    }
+    let mut next = 0;
+    let numbers = arg.pieces.iter().filter_map(|piece| match piece {
+        Piece::Number(slot) => {
+            let fresh = next;
+            next += u64::from(*slot == Slot::Fresh);
+            Some(NumberAt { slot: *slot, fresh })
+        }
+        _ => None,
+    });
+    numbers.collect()
 }
 
 fn column(piece: &Piece) -> Option<usize> {

@@ -7,7 +7,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use workload::{Dataset, KeyDraw, KeySpace, Piece, Plan, Slot, Turn};
+use workload::{Dataset, KeyDraw, KeySpace, Numbering, Piece, Plan, Slot, Turn};
 
 use crate::checked::CheckedReads;
 use crate::cluster::{KeyHash, slot_of_request, tag_of};
@@ -87,7 +87,7 @@ impl Batch {
                     fresh,
                     operation,
                 });
-                fresh += fresh_among(&next.holes);
+                fresh += next.fresh();
                 values += values_among(&next);
             }
         }
@@ -266,23 +266,37 @@ impl Batch {
                 }
             }
             Insert::Lifetime(lifetime) => append_decimal(lifetime.of(numbers.seed, number), out),
+            Insert::Number(at) => {
+                append_decimal(drawn.number(numbers, request, at.slot, at.fresh), out);
+            }
             Insert::Derived(derived) => {
                 derived.append(drawn.source(derived, numbers, request), out);
             }
             Insert::Reply(or) => out.extend_from_slice(replied.value.unwrap_or(or)),
             Insert::Cas(form) => form.write(replied.cas.unwrap_or(NO_CAS), out),
-            Insert::Length { form, fixed, columns, values, lifetimes, derived, replies } => {
+            Insert::Length {
+                form,
+                fixed,
+                columns,
+                values,
+                lifetimes,
+                numbers: bare,
+                derived,
+                replies,
+            } => {
                 let cells: usize = columns.iter().map(|column| cell(*column).len()).sum();
                 let values: usize = values.iter().map(|at| value(at).len).sum();
                 let lifetimes =
                     lifetimes.iter().map(|of| decimal_width(of.of(numbers.seed, number)));
                 let lifetimes: usize = lifetimes.sum();
+                let bare = bare.iter().map(|at| drawn.number(numbers, request, at.slot, at.fresh));
+                let bare: usize = bare.map(decimal_width).sum();
                 let derived: usize = (derived.iter())
                     .map(|derived| derived.len(drawn.source(derived, numbers, request)))
                     .sum();
                 let replies: usize =
                     replies.iter().map(|or| replied.value.unwrap_or(or).len()).sum();
-                let all = fixed + cells + values + lifetimes + derived + replies;
+                let all = fixed + cells + values + lifetimes + bare + derived + replies;
                 form.write(all as u64, out);
             }
         }
@@ -318,7 +332,8 @@ impl Slots {
     }
 }
 
-/// The digits of the numbers of a key space; `None` where placeholders stay as they are.
+/// The digits of the numbers of a key space, 0 for as many as each has; `None` where placeholders stay
+/// as they are.
 pub(crate) fn digits_of(keys: &KeySpace) -> Option<usize> {
     keys.range.map(|_| keys.digits())
 }
@@ -327,16 +342,16 @@ fn values_among(template: &Template) -> u64 {
     template.inserts.iter().filter(|(_, insert)| matches!(insert, Insert::Value(_))).count() as u64
 }
 
-fn fresh_among(holes: &[Hole]) -> u64 {
-    holes.iter().filter(|hole| hole.slot == Slot::Fresh).count() as u64
-}
-
 /// The stream of `__key__`, after those of the nine shared slots.
 const KEY_STREAM: u64 = 10 << 56;
 
 /// Where the numbers of placeholders come from.
 pub(crate) struct Numbers {
     keys: Box<dyn KeyDraw>,
+    /// The number of the first key, and how many there are.
+    first: u64,
+    range: u64,
+    numbering: Numbering,
     pub(crate) seed: u64,
     /// `Fresh` occurrences in a request, each of which is a draw of its own.
     fresh_per_request: u64,
@@ -351,28 +366,54 @@ impl Numbers {
         };
         // As many as the operation with the most of them has: no draw is of two requests.
         let most = plan.key_spaces().map(|(span, _)| fresh(span)).max().unwrap_or(0);
-        let of =
-            |keys: &KeySpace| Self { keys: keys.draws(), seed: plan.seed, fresh_per_request: most };
-        plan.key_spaces().map(|(_, keys)| of(keys)).collect()
+        let of = |((span, keys), numbering): ((Range<usize>, &KeySpace), Numbering)| Self {
+            keys: keys.draws(),
+            first: keys.numbered.first,
+            range: keys.range.unwrap_or(0).max(1),
+            seed: plan.seed,
+            fresh_per_request: if numbering.is_of_operation() { fresh(span) } else { most },
+            numbering,
+        };
+        plan.key_spaces().zip(plan.numberings()).map(of).collect()
     }
 
     /// The number for a slot in a request, of which `fresh` counts the `Fresh` occurrences so far.
     #[inline]
     pub(crate) fn of(&self, request: Given<'_>, slot: Slot, fresh: &mut u64) -> u64 {
         let sequence = request.number;
+        let index = self.numbering.index(sequence);
         match slot {
             Slot::Fresh => {
-                let first = sequence.wrapping_mul(self.fresh_per_request);
+                let first = index.wrapping_mul(self.fresh_per_request);
                 let index = first.wrapping_add(*fresh);
                 *fresh += 1;
-                self.keys.draw(self.seed, index)
+                self.draw(self.seed, sequence, index)
             }
             // A stream of its own for each slot, or __rand_1st__ and __rand_2nd__ would be equal.
-            Slot::Shared(n) => self.keys.draw(self.seed.wrapping_add(u64::from(n) << 56), sequence),
-            Slot::Key if let Some(key) = request.key => key.number(),
-            Slot::Key => self.keys.draw(self.seed.wrapping_add(KEY_STREAM), sequence),
+            Slot::Shared(n) => {
+                self.draw(self.seed.wrapping_add(u64::from(n) << 56), sequence, index)
+            }
+            Slot::Key if let Some(key) = request.key => self.first.wrapping_add(key.number()),
+            Slot::Key => self.draw(self.seed.wrapping_add(KEY_STREAM), sequence, index),
             Slot::Tag => u64::from(slot_of_request(sequence, self.seed)),
         }
+    }
+
+    /// The key of draw number `index`, which sequence number `sequence` makes.
+    #[inline]
+    fn draw(&self, seed: u64, sequence: u64, index: u64) -> u64 {
+        let slice = self.numbering.of_slice(sequence, index);
+        self.first.wrapping_add(slice.unwrap_or_else(|| self.keys.draw(seed, index)))
+    }
+
+    /// The place of a key's number among the keys, and how many there are.
+    pub(crate) fn rank(&self, key: u64) -> (u64, u64) {
+        (key.wrapping_sub(self.first), self.range)
+    }
+
+    /// See [`Numbering::before`].
+    pub(crate) fn before(&self, sequence: u64) -> u64 {
+        self.numbering.before(sequence)
     }
 }
 

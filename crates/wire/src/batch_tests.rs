@@ -25,6 +25,7 @@ pub(crate) fn plan(line: &str, keys: KeySpace, depth: u32, dataset: Option<Datas
             window: Window::Batch,
             keep_alive: true,
             cpus: vec![],
+            joining: None,
         },
         pace: Pace::Closed,
         warmup_ns: 0,
@@ -55,7 +56,7 @@ pub(crate) fn plan(line: &str, keys: KeySpace, depth: u32, dataset: Option<Datas
 }
 
 fn keys(draw: &str, range: u64) -> KeySpace {
-    KeySpace { range: Some(range), draw: draw.parse().unwrap() }
+    KeySpace::of(Some(range), draw.parse().unwrap())
 }
 
 fn turn(first: u64, sequences: u32, commands: u32) -> Turn {
@@ -130,7 +131,7 @@ fn slots_are_those_of_the_keys_that_are_sent() {
         let data = line
             .contains("field")
             .then(|| Dataset::new("f".into(), vec!["id".into()], rows.clone()).unwrap());
-        let mut plan = plan(line, KeySpace { range, draw: KeyDist::UNIFORM }, 1, data);
+        let mut plan = plan(line, KeySpace::of(range, KeyDist::UNIFORM), 1, data);
         plan = tagged(plan);
         let keys = vec![Some(1); plan.sequence.len()];
         let slots = Slots::new(&plan, &keys);
@@ -297,4 +298,63 @@ fn a_value_that_ends_a_command_is_no_part_of_the_next() {
     let mut alone = Vec::new();
     batch.append(4, 1..2, &mut alone);
     assert_eq!((alone[1], alone.len()), (0, 24 + 14));
+}
+
+#[test]
+fn bare_numbers_have_as_many_digits_as_they_need() {
+    let mut keys = keys("sequential", 200);
+    keys.numbered = Numbered { first: 9, bare: true, by: DrawnBy::Request };
+    let plan = |line| plan(line, keys.clone(), 3, None);
+    let mut batch = Batch::new::<Resp>(&plan("GET k:__rand_int__:x"));
+    assert_eq!(text(batch.fill(turn(0, 2, 2))), "*2 $3 GET $5 k:9:x *2 $3 GET $6 k:10:x");
+    let line = "MGET __rand_int__ __rand_int__ ; SET k__rand_int__ v__rand_int__";
+    let mut batch = Batch::new::<Resp>(&plan(line));
+    assert_eq!(text(batch.fill(turn(0, 1, 2))), "*3 $4 MGET $1 9 $2 10 *3 $3 SET $3 k11 $3 v12");
+    assert_eq!(
+        text(batch.fill(turn(24, 1, 2))),
+        "*3 $4 MGET $3 105 $3 106 *3 $3 SET $4 k107 $4 v108"
+    );
+    let slots = Slots::new(&plan(line), &[Some(2), Some(1)]);
+    let mut scratch = Vec::new();
+    let mut slot = |command| batch.slot(&slots, 24.into(), command, &mut scratch);
+    assert_eq!(slot(0), Some(crate::cluster::slot_of(b"106")));
+    assert_eq!(slot(1), Some(crate::cluster::slot_of(b"k107")));
+}
+
+#[test]
+fn bare_numbers_in_a_line_of_memcached_count_in_the_length_of_the_data() {
+    use crate::memcache::{Binary, Text};
+    let mut keys = keys("sequential", 200);
+    keys.numbered = Numbered { first: 9, bare: true, by: DrawnBy::Request };
+    let mut parts = PlanParts::clone(&plan("set k__rand_int__ 0 0 v__rand_int__", keys, 1, None));
+    parts.protocol = ProtocolKind::MemcacheText;
+    let plan = parts.clone().build().unwrap();
+    assert_eq!(text(Batch::new::<Text>(&plan).fill(turn(0, 1, 1))), "set k9 0 0 3 v10");
+    parts.protocol = ProtocolKind::MemcacheBinary;
+    let plan = parts.build().unwrap();
+    let mut batch = Batch::new::<Binary>(&plan);
+    let sent = batch.fill(turn(0, 1, 1));
+    assert_eq!(
+        (&sent[2..4], &sent[8..12], &sent[32..]),
+        (&[0, 2][..], &[0, 0, 0, 13][..], &b"k9v10"[..])
+    );
+}
+
+#[test]
+fn sizes_go_by_the_rank_of_the_key_and_by_turns() {
+    let mut keys = keys("sequential", 5);
+    keys.numbered.first = 100;
+    let sized = |sizes: &str, by| {
+        let mut parts = PlanParts::clone(&plan("PING", keys.clone(), 1, None));
+        let arg = |word: &str| Arg::literal(word.as_bytes()).with_values().with_numbers();
+        let args = "SET __rand_int__ __data__".split(' ').map(arg).collect();
+        parts.sequence = vec![CommandSpec { args, inline: false }];
+        let sizes = sizes.parse().unwrap();
+        parts.values = Some(ValueSpec { sizes, by, content: Content::Same });
+        let mut batch = Batch::new::<Resp>(&parts.build().unwrap());
+        let mut len = |n| text(batch.fill(turn(n, 1, 1))).split(' ').next_back().unwrap().len();
+        (0..6).map(&mut len).collect::<Vec<_>>()
+    };
+    assert_eq!(sized("uniform:10..14", SizeBy::Rank), [10, 11, 12, 13, 14, 10]);
+    assert_eq!(sized("sizes:10=1,20=2", SizeBy::Turn(3)), [10, 20, 20, 10, 20, 20]);
 }

@@ -38,8 +38,11 @@ impl Keys {
         let mut commands = Vec::with_capacity(plan.sequence.len());
         for (span, space) in plan.key_spaces() {
             let digits = digits_of(space);
-            let of = |command| OfCommand::of::<P>(command, digits);
-            commands.extend(plan.sequence[span].iter().map(of));
+            let mut fresh = 0;
+            for command in &plan.sequence[span] {
+                commands.push(OfCommand::of::<P>(command, digits, fresh));
+                fresh += command.args.iter().map(fresh_in).sum::<u64>();
+            }
         }
         Self(commands)
     }
@@ -53,14 +56,17 @@ impl Keys {
 }
 
 impl OfCommand {
-    fn of<P: Protocol>(command: &CommandSpec, digits: Option<usize>) -> Self {
+    /// `before` fresh numbers stand before it in its operation.
+    fn of<P: Protocol>(command: &CommandSpec, digits: Option<usize>, before: u64) -> Self {
         let range = P::keys(command);
         let key = |at: usize| {
             let mut template = Template::default();
             append_body(&mut template, &command.args[at], digits, &mut &[][..]);
-            (template, command.args[..at].iter().map(fresh_in).sum())
+            let fresh = command.args[..at].iter().map(fresh_in).sum();
+            (template.behind(before + fresh), fresh)
         };
         let split = (range.len() > 1).then(|| P::split(command, digits)).flatten();
+        let split = split.map(|split| Split { head: split.head.behind(before), ..split });
         Self { keys: range.map(key).collect(), split }
     }
 }
@@ -112,10 +118,10 @@ mod tests {
     use super::*;
     use crate::batch::tests::plan;
     use crate::memcache::{Binary, Text};
-    use workload::{KeyDist, KeySpace};
+    use workload::{KeyDist, KeySpace, Numbered};
 
     fn plan_of(line: &str) -> Plan {
-        plan(line, KeySpace { range: Some(1000), draw: KeyDist::UNIFORM }, 1, None)
+        plan(line, KeySpace::of(Some(1000), KeyDist::UNIFORM), 1, None)
     }
 
     fn key<P: Protocol>(plan: &Plan, command: usize, key: usize) -> String {
@@ -158,5 +164,17 @@ mod tests {
         let mut whole = Vec::new();
         batch.append(7, 0..1, &mut whole);
         assert_eq!(some(&[0, 1, 2, 3]).into_bytes(), whole);
+    }
+
+    #[test]
+    fn keys_without_zeros_are_those_of_the_command_too() {
+        let mut space = KeySpace::of(Some(1000), KeyDist::UNIFORM);
+        space.numbered = Numbered { bare: true, first: 5, ..Numbered::default() };
+        let plan = plan("get a:__rand_int__ ; get b:__rand_int__ c:__rand_int__", space, 1, None);
+        let (batch, keys) = (Batch::new::<Text>(&plan), Keys::of::<Text>(&plan));
+        let (mut whole, mut split) = (Vec::new(), Vec::new());
+        batch.append(7, 1..2, &mut whole);
+        batch.append_some(&keys, 1, |_| true, 7.into(), &mut split);
+        assert_eq!(String::from_utf8(split).unwrap(), String::from_utf8(whole).unwrap());
     }
 }

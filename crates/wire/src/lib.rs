@@ -32,4 +32,4 @@ pub use keys::{Keys, Split};
 pub use kind::{check, encoded_len};
 pub use payload::ValueAt;
 pub use protocol::{Decode, Decoded, Look, Protocol, ProtocolError, Reply, Silence};
-pub use template::{Hole, Insert, LengthForm, Template};
+pub use template::{Hole, Insert, LengthForm, NumberAt, Template};

@@ -4,7 +4,7 @@
 //! has one, otherwise of the number that stands before it, otherwise of the request. How large it is
 //! and what bytes it has follow from that number alone, so nothing is kept for each value.
 
-use workload::sizes::{SizeDraw, size_of};
+use workload::sizes::{SizeDraw, size_at, size_by_rank, size_of};
 use workload::{CommandSpec, Derived, Piece, Plan, SizeBy, Slot, Values, derived};
 
 use crate::batch::Numbers;
@@ -104,11 +104,19 @@ impl Payload {
             Some((slot, fresh)) => drawn.number(numbers, request, slot, fresh),
             None => place,
         };
+        let rank = numbers.rank(key);
         // Values of one key differ from each other.
         let key = key.wrapping_add(at.nth << 56);
-        let sized = if self.by == SizeBy::Key { key } else { place };
-        let len = size_of(&*self.sizes, self.seed, sized) as usize;
-        Value { key: if self.fresh { place } else { key }, len }
+        let len = match self.by {
+            SizeBy::Key => size_of(&*self.sizes, self.seed, key),
+            SizeBy::Request => size_of(&*self.sizes, self.seed, place),
+            SizeBy::Rank => size_by_rank(&*self.sizes, rank.0, rank.1),
+            SizeBy::Turn(of) => {
+                let of = u64::from(of.max(1));
+                size_at(&*self.sizes, numbers.before(request.number) % of, of)
+            }
+        };
+        Value { key: if self.fresh { place } else { key }, len: len as usize }
     }
 
     /// The length of the first value of a key, where it belongs to the key.

@@ -31,13 +31,15 @@ pub enum Insert {
     Value(ValueAt),
     /// A number of seconds in decimal.
     Lifetime(Lifetime),
+    /// A number from the key space with as many digits as it has.
+    Number(NumberAt),
     /// A text that follows from the key or the request.
     Derived(Derived),
     /// The value that an earlier reply brought, or this where it brought none.
     Reply(Vec<u8>),
     /// The token of an item that an earlier reply brought.
     Cas(LengthForm),
-    /// `fixed` plus the lengths of these cells, values, lifetimes, derived texts and replies.
+    /// `fixed` plus the lengths of these cells, values, lifetimes, numbers, derived texts and replies.
     Length {
         /// How it is written.
         form: LengthForm,
@@ -49,11 +51,29 @@ pub enum Insert {
         values: Vec<ValueAt>,
         /// Lifetimes whose digits add to it.
         lifetimes: Vec<Lifetime>,
+        /// Numbers whose digits add to it.
+        numbers: Vec<NumberAt>,
         /// Derived texts that add to it.
         derived: Vec<Derived>,
         /// Values of replies that add to it, each with what stands for none.
         replies: Vec<Vec<u8>>,
     },
+}
+
+/// A place for a number of varying width.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NumberAt {
+    /// Which number.
+    pub slot: Slot,
+    /// How many fresh numbers come before it in the sequence.
+    pub fresh: u64,
+}
+
+impl NumberAt {
+    /// The same with so many more fresh numbers before it.
+    pub(crate) fn behind(self, fresh: u64) -> Self {
+        Self { fresh: self.fresh + fresh, ..self }
+    }
 }
 
 /// How a length, or another number of varying width, is written.
@@ -92,6 +112,23 @@ pub struct Template {
     pub inserts: Vec<(usize, Insert)>,
 }
 
+impl Template {
+    /// Fresh numbers in it.
+    pub(crate) fn fresh(&self) -> u64 {
+        let holes = self.holes.iter().filter(|hole| hole.slot == Slot::Fresh).count();
+        let fresh =
+            |insert: &Insert| matches!(insert, Insert::Number(at) if at.slot == Slot::Fresh);
+        let inserts = self.inserts.iter().filter(|(_, insert)| fresh(insert)).count();
+        (holes + inserts) as u64
+    }
+
+    /// The same behind so many fresh numbers, which its holes are told apart.
+    pub(crate) fn behind(self, fresh: u64) -> Self {
+        let inserts = self.inserts.iter().map(|(at, insert)| (*at, insert.behind(fresh, 0)));
+        Self { inserts: inserts.collect(), ..self }
+    }
+}
+
 impl Insert {
     /// The same in a sequence that has so many fresh numbers and values before the command.
     pub(crate) fn behind(&self, fresh: u64, before: u64) -> Self {
@@ -99,16 +136,18 @@ impl Insert {
             Self::Cell { column } => Self::Cell { column: *column },
             Self::Value(at) => Self::Value(at.behind(fresh, before)),
             Self::Lifetime(lifetime) => Self::Lifetime(*lifetime),
+            Self::Number(number) => Self::Number(number.behind(fresh)),
             Self::Derived(derived) => Self::Derived(derived.clone()),
             Self::Reply(or) => Self::Reply(or.clone()),
             Self::Cas(form) => Self::Cas(*form),
-            Self::Length { form, fixed, columns, values, lifetimes, derived, replies } => {
+            Self::Length { form, fixed, columns, values, lifetimes, numbers, derived, replies } => {
                 Self::Length {
                     form: *form,
                     fixed: *fixed,
                     columns: columns.clone(),
                     values: values.iter().map(|at| at.behind(fresh, before)).collect(),
                     lifetimes: lifetimes.clone(),
+                    numbers: numbers.iter().map(|number| number.behind(fresh)).collect(),
                     derived: derived.clone(),
                     replies: replies.clone(),
                 }

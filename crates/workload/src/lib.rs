@@ -37,12 +37,13 @@ pub use command::{Arg, CommandSpec, Piece, Slot};
 pub use dataset::Dataset;
 pub use derived::Derived;
 pub use in_full::in_full;
-pub use keys::{Inserts, KeyDist, KeyDraw, KeySpace, Source};
+pub use keys::{DrawnBy, Inserts, KeyDist, KeyDraw, KeySpace, Numbered, Source};
 pub use lifetime::Lifetime;
 pub use pace::{Arrivals, Curve, Lane, Pace, Pacer, Schedule, Stage};
 pub use plan::{
-    Came, Different, EngineKind, Fill, Fleet, Keeps, Mix, OnError, Operation, Operations, Pick,
-    Plan, PlanError, PlanParts, ProtocolKind, Share, Step, Stop, ValueSpec, When, Window, limits,
+    Came, Different, EngineKind, Fill, Fleet, Joining, Keeps, Mix, Numbering, OnError, Operation,
+    Operations, Pick, Plan, PlanError, PlanParts, ProtocolKind, Share, Span, Step, Stop, ValueSpec,
+    When, Window, limits,
 };
 pub use secret::{Secret, SecretBytes};
 pub use shard::Shard;

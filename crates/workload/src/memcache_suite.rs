@@ -89,12 +89,12 @@ impl MemcacheTest {
         let range = match self.keys {
             Keys::Drawn => {
                 let range = drawn.range.unwrap_or(KEYS_DEFAULT);
-                return KeySpace { range: Some(range), draw: drawn.draw.clone() };
+                return KeySpace { range: Some(range), ..drawn.clone() };
             }
             Keys::Fresh => CREATED,
             Keys::Once => shape.requests.unwrap_or(DELETED_MAX).clamp(1, DELETED_MAX),
         };
-        KeySpace { range: Some(range), draw: KeyDist::SEQUENTIAL }
+        KeySpace::of(Some(range), KeyDist::SEQUENTIAL)
     }
 }
 

@@ -10,6 +10,7 @@ mod completions;
 mod doctor;
 pub(crate) mod lab;
 mod man;
+mod memtier;
 mod merge;
 mod metrics_at;
 mod near;
@@ -30,13 +31,17 @@ mod ycsb;
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use clap::Command;
 use fleet::{On, OnLoss};
 use report::ycsb::Ycsb;
-use report::{FORMATS, Format, FormatOptions, Persona};
+use report::{FORMATS, Format, FormatOptions, Persona, Run};
+use runner::{Observer, Snapshot};
 use workload::Plan;
+
+use crate::aside::Unread;
 
 pub(crate) use calibrate::Calibration;
 pub(crate) use compare::{CompareJob, Live as LiveSides, Sides, TermsSides};
@@ -71,6 +76,7 @@ pub(crate) trait FrontEnd: Sync {
 /// Every front end; the first is the default.
 const FRONTS: &[&dyn FrontEnd] = &[
     &redis_benchmark::RedisBenchmark,
+    &memtier::Memtier,
     &sink::SinkFront,
     &calibrate::CalibrateFront,
     &show::ShowFront,
@@ -122,6 +128,49 @@ pub(crate) enum Intent {
     Survey(Box<SurveyJob>),
     /// A client of a coordinator.
     Hold,
+    /// Words, and an exit code of another tool's.
+    Tell(Told),
+}
+
+/// What is said in the place of a run, and with which exit code.
+#[derive(Debug)]
+pub(crate) struct Told {
+    /// On standard output.
+    pub(crate) out: String,
+    /// On standard error.
+    pub(crate) err: String,
+    /// The exit code.
+    pub(crate) code: u8,
+}
+
+/// Reports of a front end's own, which are more than a layout on standard output.
+pub(crate) trait OwnReports: Send + Sync {
+    /// Lays out the runs of a job.
+    fn format(&self) -> Box<dyn Format>;
+
+    /// Goes along with run number `run`, from 1.
+    fn companion<'p>(&self, plan: &'p Plan, run: u32) -> Box<dyn Companion + 'p>;
+}
+
+/// What goes along with one run.
+pub(crate) trait Companion: Observer {
+    /// The run is about to begin.
+    ///
+    /// # Errors
+    /// Nobody reads what is said.
+    fn begin(&mut self) -> Result<(), Unread>;
+
+    /// It has ended. Whether all is well.
+    ///
+    /// # Errors
+    /// As above.
+    fn end(&mut self, run: &Run) -> Result<bool, Unread>;
+}
+
+impl Observer for Box<dyn Companion + '_> {
+    fn interval(&mut self, snapshot: &Snapshot<'_>) {
+        (**self).interval(snapshot);
+    }
 }
 
 /// A command line that makes no sense, in words for the person who typed it.
@@ -208,6 +257,8 @@ pub(crate) struct Output {
     pub(crate) hdr: Option<PathBuf>,
     /// Whether the server is looked at once a second while load runs.
     pub(crate) sample: bool,
+    /// What the front end reports in its own way, if it does.
+    pub(crate) reports: Option<Arc<dyn OwnReports>>,
 }
 
 /// How much of the distributions our own report has.
@@ -235,11 +286,15 @@ impl Output {
             pages: PageOptions::default(),
             hdr: None,
             sample: false,
+            reports: None,
         }
     }
 
     /// The format, ready to write.
     pub(crate) fn format(&self) -> Box<dyn Format> {
+        if let Some(reports) = &self.reports {
+            return reports.format();
+        }
         if let Some(ycsb) = &self.ycsb {
             return Box::new(Ycsb::new(ycsb.options.clone()));
         }

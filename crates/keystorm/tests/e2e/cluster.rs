@@ -131,6 +131,7 @@ fn is_even(counts: &[u64]) -> bool {
 fn load_on_a_cluster_goes_to_the_nodes_that_own_it() {
     let cluster = Cluster::new(3, 1, &[]);
     keys_fall_on_their_nodes(&cluster);
+    memtier_s_keys_do_too(&cluster);
     counts_are_exact(&cluster);
     tags_spread_over_all_slots(&cluster);
     the_suite_stays_in_one_slot(&cluster);
@@ -169,6 +170,26 @@ fn by_the_name_of_a_peer_the_words_are_its(cluster: &Cluster) {
         let ran = ran.prints(expected);
         assert!(!ran.out.contains("node summary"), "{}", ran.out);
     }
+}
+
+/// In memtier_benchmark's words: counted for each connection, tags and what stands around keys included.
+fn memtier_s_keys_do_too(cluster: &Cluster) {
+    let run = |line: &str| {
+        cluster.reset();
+        let port = cluster.nodes[0].port();
+        Keystorm::new(&format!("memtier -p {port} --cluster-mode -t 2 -c 3 {line}")).run().ok()
+    };
+    let all = |command: &str| cluster.calls(command)[..3].iter().sum::<u64>();
+    let ran = run("-n 110").prints("MOVED/sec      ASK/sec ");
+    assert_eq!((all("set"), all("get")), (60, 600), "{}", ran.out);
+    run("-n allkeys --ratio 1:0 --key-pattern P:P --key-minimum 1 --key-maximum 60");
+    let keys: u64 = cluster.masters().iter().map(|node| node.number(&["DBSIZE"]) as u64).sum();
+    assert_eq!((all("set"), keys), (60, 60));
+    run("-n 50 --ratio 1:0 --key-prefix {tag}k");
+    let calls = cluster.calls("set");
+    assert_eq!(calls[..3].iter().filter(|calls| **calls > 0).count(), 1, "{calls:?}");
+    run("-n 50 --command 'SET p:__key__:s __data__'");
+    assert_eq!(all("set"), 300);
 }
 
 fn keys_fall_on_their_nodes(cluster: &Cluster) {

@@ -308,6 +308,20 @@ fn the_plan_names_files_and_shows_nothing_of_them() {
 }
 
 #[test]
+fn memtier_s_tls_trusts_a_file_and_looks_at_no_host() {
+    let subject = Subject { names: &["elsewhere.test"], ips: &[], ..Subject::default() };
+    let secure = Secure::with(&subject, &["--tls-auth-clients", "no"]);
+    let run = |rest: &str| {
+        Keystorm::new(&format!("memtier -p {} --tls {rest} -t 1 -c 2 -n 11", secure.port)).run()
+    };
+    let ca = format!("--cacert {}", secure.file("ca.crt").display());
+    run(&ca).ok().prints("ALL STATS");
+    run("--tls-skip-verify").ok();
+    run("").exits(1).says("ertificate");
+    assert_eq!(secure.server.calls("get"), 40);
+}
+
+#[test]
 fn clients_elsewhere_get_the_files_with_the_plan() {
     let secure = Secure::with(&Subject::default(), &["--tls-auth-clients", "yes"]);
     secure.ca.signs(&Subject::default()).write(secure.dir.path(), "client");

@@ -4,21 +4,27 @@ use std::path::PathBuf;
 
 use workload::{
     Arg, Arrivals, Derived, Endpoint, EngineKind, KeyDist, OnError, Piece, Plan, ProtocolKind,
-    ReadFrom, Schedule, SizeBy, Slot, Stage, Stop, TlsOptions, ValueSpec, Verify, When, Window,
-    command::placeholder, secret::HIDDEN, secret::shown_arguments, suite::SUITE,
+    ReadFrom, Schedule, Share, SizeBy, Slot, Stage, Stop, TlsOptions, ValueSpec, Verify, When,
+    Window, command::placeholder, secret::HIDDEN, secret::shown_arguments, suite::SUITE,
 };
 
 use report::Run;
 
-use super::Source;
+use super::{Source, unsaid};
 use crate::{Block, Section};
 
 /// How to run every test again.
 pub(super) fn section(sources: &[Source<'_>]) -> Section {
     let mut lines: Vec<(Vec<String>, Vec<Names>)> = Vec::new();
     let mut secret = false;
+    let mut left_out: Vec<String> = Vec::new();
     for run in sources.iter().flat_map(|source| source.runs) {
         secret |= !run.plan.secrets().is_empty();
+        for why in unsaid(&run.plan) {
+            if !left_out.contains(&why) {
+                left_out.push(why);
+            }
+        }
         // Tests of the suite that were asked for alike are asked for together.
         let (words, test) = command_line(&run.plan, Some(run));
         match lines.iter_mut().find(|(known, tests)| *known == words && !tests.is_empty()) {
@@ -37,6 +43,10 @@ pub(super) fn section(sources: &[Source<'_>]) -> Section {
     if secret {
         blocks
             .push(Block::Text("Passwords are never saved; put yours where *** stands.".to_owned()));
+    }
+    if !left_out.is_empty() {
+        let left_out = left_out.join("; ");
+        blocks.push(Block::Text(format!("What this does not say of the plan: {left_out}.")));
     }
     Section::new("Run it again", blocks)
 }
@@ -59,10 +69,18 @@ fn chosen(mut tests: Vec<Names>) -> Vec<&'static str> {
     chosen
 }
 
-/// The command line of keystorm's that asks for what a plan says, without its passwords.
+/// The command line of keystorm's that asks for what a plan says, so many times, without its passwords and
+/// but for what is [`unsaid`](super::unsaid).
 #[must_use]
-pub fn command_line_of(plan: &Plan) -> String {
-    shell_words::join(command_line(plan, None).0)
+pub fn command_line_of(plan: &Plan, repeats: u32) -> String {
+    let (mut words, test) = command_line(plan, None);
+    if let Some(names) = test {
+        words.extend(["-t".to_owned(), chosen(vec![names]).join(",")]);
+    }
+    if repeats > 1 {
+        words.splice(1..1, ["--repeat".to_owned(), repeats.to_string()]);
+    }
+    shell_words::join(words)
 }
 
 /// The words of the command line of one test, which was run so if it was, and the names that the suite has
@@ -75,6 +93,9 @@ fn command_line(plan: &Plan, run: Option<&Run>) -> (Vec<String>, Option<Names>) 
     let fleet = &plan.fleet;
     option("-c", fleet.connections.to_string());
     match plan.stop {
+        Stop::Requests(each) if plan.share == Share::PerConnection => {
+            option("-n", each.saturating_mul(fleet.connections.into()).to_string());
+        }
         Stop::Requests(count) => option("-n", count.to_string()),
         Stop::AfterNs(ns) => option("--duration", (ns as f64 / 1e9).to_string()),
     }

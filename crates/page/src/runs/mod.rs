@@ -9,6 +9,7 @@ mod facts;
 mod figures;
 mod over_time;
 mod spectrum;
+mod unsaid;
 
 use report::{Run, Summary};
 
@@ -17,6 +18,7 @@ use crate::{Block, Page, Section};
 pub use again::command_line_of;
 pub use over_time::{latency_over_time, throughput_over_time};
 pub use spectrum::spectrum;
+pub use unsaid::unsaid;
 
 /// The tests of one job: those of a file, or those carried out so far.
 #[derive(Debug, Clone)]

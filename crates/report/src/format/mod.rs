@@ -19,6 +19,7 @@ mod text;
 
 use std::io::{self, Write};
 
+use crate::memtier::MemtierText;
 use crate::ycsb::Ycsb;
 use crate::{LatencyFigures, Persona, Repeats, Summary, escape};
 
@@ -97,6 +98,7 @@ pub const FORMATS: &[(&str, Build)] = &[
     ("quiet", |options| Box::new(redis_quiet::RedisQuiet::new(options))),
     ("csv", |options| Box::new(redis_csv::RedisCsv::new(options))),
     ("classic", |options| Box::new(classic::Classic::new(options))),
+    ("memtier", |_| Box::new(MemtierText::default())),
     ("json", |options| Box::new(json::Json::new(options))),
     ("ycsb", |_| Box::new(Ycsb::default())),
 ];

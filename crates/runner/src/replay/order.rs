@@ -1,13 +1,13 @@
 //! What is sent, how much of it, and in which order.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use engine::ConnId;
 use measure::Ending;
-use workload::{CommandSpec, OnError, Stop, Window};
+use workload::{CommandSpec, Joining, OnError, Pace, Stop, Window};
 
 use super::server::Server;
-use super::{MS, parts, replay};
+use super::{MS, SECOND, parts, replay};
 
 #[test]
 fn the_count_is_exact_for_every_shape() {
@@ -115,4 +115,21 @@ fn a_schedule_takes_all_connections_in_turn() {
         *per_connection.entry(*conn).or_default() += 1;
     }
     assert_eq!(per_connection.into_values().collect::<Vec<_>>(), [20; 5]);
+}
+
+#[test]
+fn connections_join_the_load_step_by_step() {
+    for pace in [Pace::Closed, Pace::constant(1_000.0)] {
+        let mut plan = parts(6, 1, Stop::AfterNs(4 * SECOND));
+        plan.pace = pace;
+        plan.fleet.joining = Some(Joining { first: 1, step: 2, every_ns: SECOND });
+        let (got, log) = replay(plan, Server::taking(10 * MS));
+        assert_eq!(got.ending, Ending::Complete);
+        let mut seen: BTreeMap<u64, BTreeSet<ConnId>> = BTreeMap::new();
+        for (at_ns, conn, _) in &log.requests {
+            seen.entry(at_ns / SECOND).or_default().insert(*conn);
+        }
+        let counts: Vec<usize> = seen.values().map(BTreeSet::len).collect();
+        assert_eq!(counts, [1, 3, 5, 6]);
+    }
 }

@@ -32,7 +32,7 @@ fn on_ring(servers: u16, lines: &[&str], connections: u32, depth: u32, stop: Sto
     parts.target.endpoint = Endpoint::Ring { servers, hash: RingHash::Ketama };
     parts.protocol = ProtocolKind::MemcacheText;
     parts.sequence = lines.iter().map(|line| CommandSpec::parse(line.split(' '))).collect();
-    parts.keys = KeySpace { range: Some(100_000), draw: KeyDist::UNIFORM };
+    parts.keys = KeySpace::of(Some(100_000), KeyDist::UNIFORM);
     parts
 }
 

@@ -90,7 +90,7 @@ fn mix(draws: &mut Draws, plan: &mut PlanParts) {
         name: name.into(),
         weight: 1 + draws.below(5) as u32,
         steps: steps.iter().map(|when| Step { commands: 1, when: *when }).collect(),
-        keys: Some(KeySpace { range: Some(RANGE), draw: dist.parse().unwrap() }),
+        keys: Some(KeySpace::of(Some(RANGE), dist.parse().unwrap())),
     };
     let operations = vec![
         operation("read", &[When::Always, When::OnMiss], "latest"),

@@ -7,6 +7,7 @@
 
 mod checked;
 pub(crate) mod growing;
+mod joining;
 pub(crate) mod kept;
 mod open;
 pub(crate) mod operations;
@@ -31,6 +32,7 @@ use crate::recorder::Recorder;
 use crate::route::Route;
 use crate::spin::Spin;
 use crate::{Fatal, Gauges};
+use joining::Joined;
 use operations::Steps;
 use quiet::Answers;
 use recovery::Recovery;
@@ -89,6 +91,7 @@ pub(crate) struct Worker<'r, E, P: Protocol, R: Route> {
     /// Whether room is used as soon as there is some.
     pub(crate) rolling: bool,
     spin: Spin,
+    joined: Joined,
     /// The schedule of an open loop.
     pub(crate) pacer: Option<Pacer>,
     pub(crate) recovery: Recovery,
@@ -130,6 +133,7 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
                 .saturating_mul(request_len.map_or(1, |len| sequence_len / len)),
             rolling: plan.fleet.window == Window::Rolling,
             spin: Spin::new(context.may_spin),
+            joined: Joined::of(plan),
             pacer: None,
             recovery: Recovery::new(context.connections_max, plan.seed, context.worker),
             in_flight: 0,
@@ -162,6 +166,9 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
             if now_ns >= self.recovery.due_ns || self.route.has_news(now_ns) {
                 self.recover()?;
             }
+            if now_ns >= self.joined.next_ns {
+                self.join();
+            }
             R::dispatch(self);
             if self.engine.now_ns() >= self.recorder.wake_ns() {
                 R::note_asked(self);
@@ -192,6 +199,7 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
             self.stop_ns = start_ns + plan.warmup_ns + ns;
         }
         self.pacer = plan.pacer(start_ns, context.worker, context.workers);
+        self.joined.start(start_ns, self.connections.len());
         self.started = true;
         self.start_recovery();
         R::start(self);
@@ -221,6 +229,9 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
     /// Requests that a connection has room for.
     #[inline]
     pub(crate) fn room(&self, conn: ConnId) -> u32 {
+        if conn.0 >= self.joined.count {
+            return 0;
+        }
         let connection = &self.connections[conn.0 as usize];
         connection.room(self.depth, self.rolling, self.request_len)
     }
@@ -294,7 +305,7 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
         let now_ns = self.engine.now_ns();
         let end_ns = if self.stop_ns > now_ns { self.stop_ns } else { self.give_up_ns() };
         let recovery_ns = self.recovery.due_ns.min(R::wake_ns(self, now_ns));
-        self.recorder.wake_ns().min(end_ns).min(due_ns).min(recovery_ns)
+        self.recorder.wake_ns().min(end_ns).min(due_ns).min(recovery_ns).min(self.joined.next_ns)
     }
 
     fn is_done(&self) -> bool {

@@ -58,6 +58,8 @@ impl KeyHash {
                     return written(); // Another tag stands before it, or a lone brace.
                 }
                 Piece::Number(slot) => match digits {
+                    // Where it ends differs from number to number.
+                    Some(0) => return written(),
                     Some(digits) => {
                         numbers.push((sample.len(), *slot, fresh));
                         fresh += u64::from(*slot == Slot::Fresh);
@@ -157,6 +159,9 @@ fn write(
             }
             (Piece::Number(slot), None) => {
                 out.extend_from_slice(command::placeholder(*slot).as_bytes());
+            }
+            (Piece::Number(slot), Some(0)) => {
+                append_decimal(numbers.of(request, *slot, &mut fresh), out);
             }
             (Piece::Number(slot), Some(digits)) => {
                 let start = out.len();

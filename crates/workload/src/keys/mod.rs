@@ -14,6 +14,7 @@ mod insert;
 mod inserts;
 mod latest;
 mod missing;
+mod numbered;
 mod scattered;
 mod sequential;
 #[cfg(test)]
@@ -25,6 +26,7 @@ mod ycsb;
 mod zipf;
 
 pub use inserts::Inserts;
+pub use numbered::{DrawnBy, Numbered, slice_of};
 pub use space::{KeyDist, KeySpace};
 pub use uniform::Uniform;
 pub(crate) use ycsb::Zipfian;

@@ -9,6 +9,7 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::missing::{Hits, Missing};
+use super::numbered::Numbered;
 use super::trace::Trace;
 use super::{KEY_DRAWS, KeyDraw, Make, Source};
 use crate::in_full::is_in_full;
@@ -22,9 +23,18 @@ pub struct KeySpace {
     pub range: Option<u64>,
     /// The distribution.
     pub draw: KeyDist,
+    /// How their numbers are counted and written.
+    #[serde(default, skip_serializing_if = "Numbered::is_default")]
+    pub numbered: Numbered,
 }
 
 impl KeySpace {
+    /// Keys `0..range`, drawn so.
+    #[must_use]
+    pub fn of(range: Option<u64>, draw: KeyDist) -> Self {
+        Self { range, draw, numbered: Numbered::default() }
+    }
+
     /// Draws of these keys.
     #[must_use]
     pub fn draws(&self) -> Box<dyn KeyDraw> {
@@ -37,12 +47,17 @@ impl KeySpace {
         self.draws().source()
     }
 
-    /// Digits that hold every key: 12, or more for ranges beyond 10^12.
+    /// Digits that hold every key: 12, or more for ranges beyond 10^12. 0 where each number is written
+    /// with as many as it has.
     #[must_use]
     pub fn digits(&self) -> usize {
+        if self.numbered.bare {
+            return 0;
+        }
         let range = self.range.unwrap_or(0);
         let missing = if self.draw.hits.is_some() { range } else { 0 };
         let largest = range.saturating_add(missing).saturating_sub(1);
+        let largest = largest.saturating_add(self.numbered.first);
         crate::command::PLACEHOLDER_LEN.max(largest.max(1).ilog10() as usize + 1)
     }
 }
@@ -215,7 +230,7 @@ mod tests {
 
     #[test]
     fn digits_grow_only_beyond_twelve() {
-        let digits = |range| KeySpace { range: Some(range), draw: KeyDist::UNIFORM }.digits();
+        let digits = |range| KeySpace::of(Some(range), KeyDist::UNIFORM).digits();
         assert_eq!(digits(0), 12);
         assert_eq!(digits(1_000_000_000_000), 12);
         assert_eq!(digits(1_000_000_000_001), 13);
@@ -233,7 +248,7 @@ mod tests {
 
     #[test]
     fn it_survives_being_saved() {
-        let space = KeySpace { range: Some(9), draw: "zipf:1.2".parse().unwrap() };
+        let space = KeySpace::of(Some(9), "zipf:1.2".parse().unwrap());
         let text = serde_json::to_string(&space).unwrap();
         assert_eq!(text, r#"{"range":9,"draw":"zipf:1.2"}"#);
         assert_eq!(serde_json::from_str::<KeySpace>(&text).unwrap(), space);

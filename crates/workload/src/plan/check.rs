@@ -1,9 +1,11 @@
 //! What a plan must keep to: every bound, in words that name the option of the classic command line.
 
-use super::{Operation, Plan, PlanError, PlanParts, Share, Stop, When, limits};
+use super::{Operation, Pick, Plan, PlanError, PlanParts, Share, Span, Stop, When, limits};
 use std::ops::Range;
 
-use crate::{CommandSpec, Endpoint, KeySpace, Pace, Piece, Schedule, Shard, SizeBy, verify};
+use crate::{
+    CommandSpec, DrawnBy, Endpoint, KeyDist, KeySpace, Pace, Piece, Schedule, Shard, SizeBy, verify,
+};
 
 pub(super) fn refuse(ok: bool, message: impl FnOnce() -> String) -> Result<(), PlanError> {
     if ok { Ok(()) } else { Err(PlanError(message())) }
@@ -35,6 +37,16 @@ impl PlanParts {
                 limits::PIPELINE_MAX
             )
         })?;
+        if let Some(joining) = fleet.joining {
+            refuse(joining.first > 0 && joining.step > 0 && joining.every_ns > 0, || {
+                "connections join the load at least one at a time, and one is there from the start"
+                    .to_owned()
+            })?;
+            // There the load of a node is on whichever connection has room.
+            refuse(!self.target.is_by_key(), || {
+                "connections that join the load step by step are those of one server".to_owned()
+            })?;
+        }
         match self.stop {
             Stop::Requests(n) => refuse((1..=limits::REQUESTS_MAX).contains(&n), || {
                 format!("-n {n}: between 1 and {} requests are possible", limits::REQUESTS_MAX)
@@ -176,6 +188,16 @@ impl PlanParts {
                 format!("{name}: one command alone brings the list that a step is sent for each of")
             })?;
         }
+        if let Pick::Spans(spans) = &mix.pick {
+            let possible =
+                |span: &Span| span.times > 0 && (span.operation as usize) < mix.operations.len();
+            refuse(!spans.is_empty() && spans.iter().all(possible), || {
+                "the order of a mix names each of its operations, at least once in a row".to_owned()
+            })?;
+            refuse(spans.len() <= limits::SEQUENCE_MAX, || {
+                format!("the order of a mix has at most {} spans", limits::SEQUENCE_MAX)
+            })?;
+        }
         let commands: usize = mix.operations.iter().map(Operation::commands).sum();
         refuse(commands == self.sequence.len(), || {
             let given = self.sequence.len();
@@ -289,8 +311,14 @@ impl PlanParts {
 const LASTING: crate::Stage = crate::Stage { from_per_s: 0.0, to_per_s: 0.0, lasts_ns: None };
 
 fn check_keys(keys: &KeySpace) -> Result<(), PlanError> {
-    let KeySpace { range, draw } = keys;
+    let KeySpace { range, draw, numbered } = keys;
     let held = range.unwrap_or(0).max(1);
+    refuse(numbered.first.checked_add(held).is_some(), || {
+        format!("{held} keys from number {} on are more than can be counted", numbered.first)
+    })?;
+    refuse(numbered.by != DrawnBy::Slice || *draw == KeyDist::SEQUENTIAL, || {
+        format!("--key-dist {draw}: keys that each connection has a part of are taken in order")
+    })?;
     refuse(draw.trace_range().is_none_or(|needed| needed <= held), || {
         let largest = draw.trace_range().unwrap_or(0).saturating_sub(1);
         format!("--key-dist {draw}: the file has key {largest}, and -r {held} ends before it")

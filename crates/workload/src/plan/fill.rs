@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::{Mix, OnError, PlanParts, Share, Stop, Window};
+use crate::keys::{DrawnBy, Numbered};
 use crate::{Arg, CommandSpec, KeyDist, KeySpace, Pace, Piece, ProtocolKind, Shard, Slot};
 
 /// Which arguments of a command are keys of strings that it reads.
@@ -68,7 +69,7 @@ impl PlanParts {
         let mut fill = Fill::default();
         let Some(with) = &self.fill else { return fill };
         for (span, keys) in self.key_spaces() {
-            let keys = KeySpace { range: keys.range, draw: KeyDist::SEQUENTIAL };
+            let keys = each_once(keys, keys.range);
             if !with.is_empty() {
                 fill.add(self.filled(with.iter().map(with_one_key).collect(), keys));
                 continue;
@@ -98,7 +99,7 @@ impl PlanParts {
     pub fn prepared_by(&self) -> Vec<Self> {
         let of = |command: &CommandSpec| {
             let range = self.keys.range.filter(|_| has_number(command));
-            let keys = KeySpace { range, draw: KeyDist::SEQUENTIAL };
+            let keys = each_once(&self.keys, range);
             Self { shard: Shard::WHOLE, ..self.filled(vec![with_one_key(command)], keys) }
         };
         self.setup.iter().map(of).collect()
@@ -171,6 +172,7 @@ impl PlanParts {
         let bytes = (parts.batch_bytes() / u64::from(parts.fleet.pipeline_depth)).max(1);
         parts.fleet.pipeline_depth = DEPTH.min((PIPELINE_BYTES / bytes).max(1) as u32);
         (parts.fleet.window, parts.fleet.keep_alive) = (Window::Rolling, true);
+        parts.fleet.joining = None;
         parts
     }
 }
@@ -178,9 +180,7 @@ impl PlanParts {
 impl Fill {
     /// Keys of the same form are written once.
     fn add(&mut self, parts: PlanParts) {
-        let same = |known: &PlanParts| {
-            known.sequence == parts.sequence && known.keys.range == parts.keys.range
-        };
+        let same = |known: &PlanParts| known.sequence == parts.sequence && known.keys == parts.keys;
         if !self.parts.iter().any(same) {
             self.parts.push(parts);
         }
@@ -272,6 +272,12 @@ fn read_keys(command: &CommandSpec, protocol: ProtocolKind) -> Option<Range<usiz
     }
 }
 
+/// So many of these keys, in order.
+fn each_once(keys: &KeySpace, range: Option<u64>) -> KeySpace {
+    let numbered = Numbered { by: DrawnBy::Request, ..keys.numbered };
+    KeySpace { range, draw: KeyDist::SEQUENTIAL, numbered }
+}
+
 fn has_number(command: &CommandSpec) -> bool {
     command.args.iter().flat_map(|arg| &arg.pieces).any(|p| matches!(p, Piece::Number(_)))
 }
@@ -298,7 +304,7 @@ mod tests {
         let of = |lines: &[&str]| -> Vec<CommandSpec> {
             lines.iter().map(|line| CommandSpec::parse(line.split(' '))).collect()
         };
-        let keys = KeySpace { range: Some(50), draw: KeyDist::UNIFORM };
+        let keys = KeySpace::of(Some(50), KeyDist::UNIFORM);
         PlanParts { sequence: of(lines), keys, fill: Some(of(with)), ..parts() }.filled_by()
     }
 
@@ -339,7 +345,7 @@ mod tests {
         let fill = |lines: &[&str]| {
             let sequence =
                 lines.iter().map(|line| CommandSpec::parse(line.split(' '))).collect::<Vec<_>>();
-            let keys = KeySpace { range: Some(50), draw: KeyDist::UNIFORM };
+            let keys = KeySpace::of(Some(50), KeyDist::UNIFORM);
             let protocol = ProtocolKind::MemcacheText;
             PlanParts { sequence, keys, protocol, fill: Some(Vec::new()), ..parts() }.filled_by()
         };

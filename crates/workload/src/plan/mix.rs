@@ -59,7 +59,7 @@ pub enum When {
 }
 
 /// Which operation is next.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pick {
     /// One drawn at random, by weight.
@@ -67,6 +67,17 @@ pub enum Pick {
     Drawn,
     /// Each as often in a row as its weight says, one after another.
     InOrder,
+    /// These, one after another: an operation may come several times.
+    Spans(Vec<Span>),
+}
+
+/// One operation, several times in a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Span {
+    /// Its number among the operations of the mix.
+    pub operation: u32,
+    /// At least 1.
+    pub times: u32,
 }
 
 /// How requests are shared out among connections.
@@ -190,13 +201,20 @@ impl Plan {
         }
         operations.push(steps.len() as u32);
         let weights = mix.operations.iter().map(|operation| u64::from(operation.weight));
-        let bounds = weights.scan(0, |sum, weight| {
+        let (weights, of): (Vec<u64>, Vec<u32>) = match &mix.pick {
+            Pick::Drawn | Pick::InOrder => weights.zip(0..).unzip(),
+            Pick::Spans(spans) => {
+                spans.iter().map(|span| (u64::from(span.times), span.operation)).unzip()
+            }
+        };
+        let bounds = weights.into_iter().scan(0, |sum, weight| {
             *sum += weight;
             Some(*sum)
         });
         let drawn = mix.pick == Pick::Drawn;
         Some(Operations {
             bounds: bounds.collect(),
+            of,
             draws: drawn.then_some(self.seed.wrapping_add(PICK_STREAM)),
             round: self.connection_round(),
             operations,
@@ -221,8 +239,10 @@ const PICK_STREAM: u64 = 11 << 56;
 /// steps are.
 #[derive(Debug, Clone)]
 pub struct Operations {
-    /// The sums of the weights up to each operation and its own.
+    /// The sums of the weights up to each operation and its own, or of the spans.
     bounds: Vec<u64>,
+    /// Which operation each of these is.
+    of: Vec<u32>,
     /// The seed of the draws, where they are drawn.
     draws: Option<u64>,
     /// Numbers after which another connection's begin.
@@ -243,10 +263,11 @@ impl Operations {
             None => (number % self.round) % total,
         };
         // A handful: searching them in order is the fastest way.
-        match self.bounds.len() {
-            ..=16 => self.bounds.iter().take_while(|bound| **bound <= at).count() as u32,
-            _ => self.bounds.partition_point(|bound| *bound <= at) as u32,
-        }
+        let found = match self.bounds.len() {
+            ..=16 => self.bounds.iter().take_while(|bound| **bound <= at).count(),
+            _ => self.bounds.partition_point(|bound| *bound <= at),
+        };
+        self.of[found]
     }
 
     /// The commands of an operation's first step.

@@ -8,8 +8,10 @@ mod check;
 mod different;
 mod fill;
 mod inserts;
+mod joining;
 pub mod limits;
 mod mix;
+mod numbering;
 
 use std::sync::Arc;
 
@@ -18,7 +20,9 @@ use thiserror::Error;
 
 pub use different::Different;
 pub use fill::Fill;
-pub use mix::{Came, Keeps, Mix, Operation, Operations, Pick, Share, Step, When};
+pub use joining::Joining;
+pub use mix::{Came, Keeps, Mix, Operation, Operations, Pick, Share, Span, Step, When};
+pub use numbering::Numbering;
 
 use crate::derived::CheckedValues;
 use crate::secret::{self, SecretBytes};
@@ -87,6 +91,9 @@ pub struct Fleet {
     /// The CPUs that workers are pinned to, one each in turn; none for wherever the kernel likes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cpus: Vec<usize>,
+    /// How connections join the load; none if all carry it from the start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub joining: Option<Joining>,
 }
 
 /// When a connection that has requests in flight may send more.
@@ -397,6 +404,7 @@ pub(crate) mod tests {
                 window: Window::Batch,
                 keep_alive: true,
                 cpus: vec![],
+                joining: None,
             },
             pace: Pace::Closed,
             warmup_ns: 0,
@@ -477,7 +485,7 @@ pub(crate) mod tests {
         parts.target.credentials = Some(odd);
         parts.pace = Pace::constant(0.1 + 0.2);
         parts.sequence.push(CommandSpec::parse([&b"SET"[..], b"k:__rand_1st__", b"\x00\xff"]));
-        parts.keys = KeySpace { range: Some(u64::MAX), draw: KeyDist::SEQUENTIAL };
+        parts.keys = KeySpace::of(Some(u64::MAX), KeyDist::SEQUENTIAL);
         let plan = parts.build().unwrap();
         let text = serde_json::to_string(&plan).unwrap();
         let loaded: Plan = serde_json::from_str(&text).unwrap();

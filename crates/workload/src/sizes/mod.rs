@@ -58,6 +58,11 @@ pub enum SizeBy {
     Key,
     /// The request: a key has another size each time.
     Request,
+    /// The key's place among the keys: the larger its number, the larger its value.
+    Rank,
+    /// How many of its operation the connection has sent before: so many draws go once through the
+    /// whole distribution, from its smallest size to its largest.
+    Turn(u32),
 }
 
 /// A distribution of sizes as it is written, which is how it is saved too.
@@ -95,6 +100,24 @@ const STREAM: u64 = 11 << 56;
 #[must_use]
 pub fn size_of(draws: &dyn SizeDraw, seed: u64, number: u64) -> u32 {
     draws.draw(random::draw(seed.wrapping_add(STREAM), number))
+}
+
+/// The size of step number `step` of `steps` that go through the whole distribution.
+#[inline]
+#[must_use]
+pub fn size_at(draws: &dyn SizeDraw, step: u64, steps: u64) -> u32 {
+    // In the middle of each step, so that weights that are whole steps are kept exactly.
+    let place = (u128::from(step) << 64) + (1 << 63);
+    draws.draw((place / u128::from(steps.max(1))).min(u128::from(u64::MAX)) as u64)
+}
+
+/// The size at place `place` of `0..range`: that at 0 is the smallest, that of the last the largest.
+#[inline]
+#[must_use]
+pub fn size_by_rank(draws: &dyn SizeDraw, place: u64, range: u64) -> u32 {
+    let last = range.saturating_sub(1).max(1);
+    let bits = u128::from(place.min(last)) * u128::from(u64::MAX) / u128::from(last);
+    draws.draw(bits as u64)
 }
 
 fn made(text: &str) -> Result<Box<dyn SizeDraw>, String> {
@@ -180,6 +203,17 @@ mod tests {
             assert!(within.contains(&draws.mean()), "{}", row.name);
             assert!(sizes.largest() <= SIZE_MAX, "{}", row.name);
         }
+    }
+
+    #[test]
+    fn sizes_follow_steps_and_ranks() {
+        let draws = "sizes:10=1,20=2".parse::<Sizes>().unwrap().draws();
+        assert_eq!((0..3).map(|step| size_at(&*draws, step, 3)).collect::<Vec<_>>(), [10, 20, 20]);
+        let draws = "uniform:100..200".parse::<Sizes>().unwrap().draws();
+        let sizes = [0, 25, 50, 100].map(|place| size_by_rank(&*draws, place, 101));
+        assert_eq!((sizes[0], sizes[3]), (100, 200));
+        assert!((124..=126).contains(&sizes[1]) && (149..=151).contains(&sizes[2]), "{sizes:?}");
+        assert_eq!(size_by_rank(&*draws, 0, 1), 100);
     }
 
     #[test]

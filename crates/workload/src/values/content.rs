@@ -11,6 +11,8 @@ pub enum Content {
     /// The printable bytes of the peers, the same for every key.
     #[default]
     Classic,
+    /// One byte over and over: `x`, as in `memtier_benchmark`.
+    Same,
     /// Random bytes.
     Random,
     /// Bytes that compress.
@@ -29,6 +31,7 @@ type Make = fn(Option<&str>) -> Result<Content, String>;
 /// Every content.
 pub const CONTENTS: &[Row<Make>] = &[
     row("classic", "classic", "classic", |p| none(p).map(|()| Content::Classic)),
+    row("same", "same", "same", |p| none(p).map(|()| Content::Same)),
     row("random", "random", "random", |p| none(p).map(|()| Content::Random)),
     row("ycsb", "ycsb", "ycsb", |p| none(p).map(|()| Content::Ycsb)),
     row("ycsb-json", "ycsb-json", "ycsb-json", |p| none(p).map(|()| Content::YcsbJson)),
@@ -62,6 +65,7 @@ impl fmt::Display for Content {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Classic => f.write_str("classic"),
+            Self::Same => f.write_str("same"),
             Self::Random => f.write_str("random"),
             Self::Ycsb => f.write_str("ycsb"),
             Self::YcsbJson => f.write_str("ycsb-json"),
@@ -76,7 +80,7 @@ mod tests {
 
     #[test]
     fn contents_are_saved_as_they_are_written() {
-        for text in ["classic", "random", "compressible:2.5", "ycsb", "ycsb-json"] {
+        for text in ["classic", "same", "random", "compressible:2.5", "ycsb", "ycsb-json"] {
             let content: Content = text.parse().unwrap();
             let saved = serde_json::to_string(&content).unwrap();
             assert_eq!(saved, format!("\"{text}\""));

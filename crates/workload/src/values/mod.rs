@@ -44,6 +44,7 @@ impl Values {
         let mut block = Vec::new();
         match content {
             Content::Classic => Lcg::at(0).fill(CLASSIC_PERIOD.min(largest as usize), &mut block),
+            Content::Same => {}
             Content::Random | Content::Compressible { .. } => {
                 let words = (0..BLOCK as u64 / 8).map(|n| random::draw(seed, n).to_le_bytes());
                 block.extend(words.flatten());
@@ -73,7 +74,7 @@ impl Values {
                 let place = self.ycsb_place(key, version);
                 self.block.get(place..place + len)
             }
-            Content::Compressible { .. } => None,
+            Content::Same | Content::Compressible { .. } => None,
         };
         let Some(piece) = piece else {
             out.resize(start + len, FILLER);
@@ -110,10 +111,12 @@ impl Values {
         None
     }
 
-    /// The version that the first bytes of a value of this key tell; classic ones tell none.
+    /// The version that the first bytes of a value of this key tell; those that are the same for all
+    /// keys tell none.
     #[must_use]
     pub fn version(&self, key: u64, first: [u8; 8]) -> Option<u64> {
-        let tells = self.content != Content::Classic && !self.content.is_fresh();
+        let alike = matches!(self.content, Content::Classic | Content::Same);
+        let tells = !alike && !self.content.is_fresh();
         tells.then(|| u64::from_le_bytes(first) ^ self.mask(key))
     }
 
@@ -122,6 +125,7 @@ impl Values {
         let all = from..from + out.len();
         match self.content {
             Content::Classic => self.copy(0, all, out),
+            Content::Same => out.fill(FILLER),
             Content::Ycsb | Content::YcsbJson => {
                 self.copy(self.ycsb_place(key, version), all, out);
             }
@@ -214,8 +218,9 @@ mod tests {
 
     use super::*;
 
-    fn contents() -> [Content; 3] {
-        [Content::Classic, Content::Random, Content::Compressible { ratio: 4.0 }]
+    fn contents() -> [Content; 4] {
+        let compressible = Content::Compressible { ratio: 4.0 };
+        [Content::Classic, Content::Same, Content::Random, compressible]
     }
 
     fn value(values: &Values, key: u64, version: u64, len: usize) -> Vec<u8> {

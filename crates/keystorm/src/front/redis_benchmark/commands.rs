@@ -97,10 +97,10 @@ pub(super) fn given(base: PlanParts, options: &Options, given: Given) -> Result<
     let mut sequence = Vec::new();
     let mut sizes = Vec::new();
     for GivenOperation { typed, places, keys, .. } in &mut operations {
-        let KeySpace { range, draw } = keys.as_ref().unwrap_or(&base.keys);
+        let space = keys.as_ref().unwrap_or(&base.keys);
         // A walk through the range inserts the keys of the range.
-        if stepped && inserts(typed)? && *draw != KeyDist::SEQUENTIAL {
-            *keys = Some(KeySpace { range: *range, draw: KeyDist::INSERT });
+        if stepped && inserts(typed)? && space.draw != KeyDist::SEQUENTIAL {
+            *keys = Some(KeySpace { draw: KeyDist::INSERT, ..space.clone() });
         }
         let first = sequence.len();
         for words in typed.steps.iter().flat_map(|step| &step.commands) {

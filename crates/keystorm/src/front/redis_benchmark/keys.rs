@@ -17,7 +17,7 @@ pub(super) fn space(options: &DataOptions) -> Result<KeySpace, String> {
     let draw = match &options.key_dist {
         Some(draw) => draw.clone(),
         None if options.sequential => KeyDist::SEQUENTIAL,
-        None => return Ok(KeySpace { range, draw: KeyDist::UNIFORM }),
+        None => return Ok(KeySpace::of(range, KeyDist::UNIFORM)),
     };
     if draw.file().is_none() && options.key_dist.is_some() && range.is_none() {
         return Err(format!("--key-dist {draw}: -r says how many keys there are to draw from"));
@@ -32,10 +32,10 @@ pub(super) fn space(options: &DataOptions) -> Result<KeySpace, String> {
 /// What is wrong with the file.
 pub(super) fn drawn(range: Option<u64>, draw: &KeyDist) -> Result<KeySpace, String> {
     let Some((path, column)) = draw.file() else {
-        return Ok(KeySpace { range, draw: draw.clone() });
+        return Ok(KeySpace::of(range, draw.clone()));
     };
     let draw = draw.clone().with_trace(read(Path::new(path), column)?)?;
-    Ok(KeySpace { range: range.or(draw.trace_range()), draw })
+    Ok(KeySpace::of(range.or(draw.trace_range()), draw))
 }
 
 /// As in the peers, a negative key space is an empty one, whose only key is 0.

@@ -366,7 +366,8 @@ pub(super) struct ResultOptions {
     #[arg(long)]
     pub(super) csv: bool,
     /// Layout: text, quiet (-q), csv (--csv), redis (the report of redis-benchmark and
-    /// valkey-benchmark), classic (redis-benchmark 2.x to 5) or json
+    /// valkey-benchmark), classic (redis-benchmark 2.x to 5), memtier (the tables of
+    /// memtier_benchmark) or json
     #[arg(long, value_name = "NAME", value_parser = format_name, conflicts_with_all = ["quiet", "csv"])]
     pub(super) format: Option<&'static str>,
     /// Steps of the distributions in our own report: `short`, or `full` for all [default: short]
@@ -489,6 +490,7 @@ Subcommands, each with a --help of its own:
   keystorm sink        a server that does as little as a server can
   keystorm show        a run that was kept with --json, in any layout
   keystorm merge       runs of several clients, added up
+  keystorm memtier     the command lines of memtier_benchmark, unchanged
   keystorm report      saved runs as a page with charts
   keystorm man         man pages, to print or to write into a directory
   keystorm completions what bash, zsh or fish is told to complete all of this

@@ -19,6 +19,7 @@ pub(super) fn version(persona: Persona) -> String {
         Persona::Ours => env!("CARGO_PKG_VERSION"),
         Persona::Redis => "7.0.15",
         Persona::Valkey => "9.1.0",
+        Persona::Memtier => crate::front::memtier::VERSION,
         Persona::Ycsb => "0.18.0-SNAPSHOT",
     };
     format!("{} {version}\n", persona.program())

@@ -217,6 +217,7 @@ fn output(options: &Options, persona: Persona, suite: bool) -> Result<Output, St
         pages,
         hdr: results.hdr.clone(),
         sample: results.sample,
+        reports: None,
     })
 }
 
@@ -277,6 +278,7 @@ fn base(
             window,
             keep_alive: load.keep_alive != 0,
             cpus: cpu_list("--cpus", load.cpus.as_deref())?,
+            joining: None,
         },
         pace,
         warmup_ns: nanoseconds(load.warmup.unwrap_or_default()),

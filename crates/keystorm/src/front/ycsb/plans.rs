@@ -5,7 +5,8 @@ use std::ffi::OsString;
 
 use workload::derived::CheckedValues;
 use workload::{
-    Content, KeySpace, Mix, OnError, Operation, Pick, PlanParts, Step, Stop, ValueSpec, limits,
+    Content, KeyDist, KeySpace, Mix, OnError, Operation, Pick, PlanParts, Step, Stop, ValueSpec,
+    limits,
 };
 
 use super::arguments::{Arguments, Binding, Phase};
@@ -243,11 +244,11 @@ fn complete(
 
 /// Records that are not there yet, one after another, behind those that are.
 fn inserted(workload: &CoreWorkload) -> Result<KeySpace, String> {
-    Ok(KeySpace { range: workload.keys.range, draw: "insert".parse()? })
+    Ok(KeySpace::of(workload.keys.range, KeyDist::INSERT))
 }
 
 /// A command line of keystorm's that does the same.
 pub(super) fn as_keystorm(job: &Job) -> Result<String, String> {
-    let lines = job.plans.iter().map(page::runs::command_line_of);
+    let lines = job.plans.iter().map(|plan| page::runs::command_line_of(plan, job.repeats));
     Ok(lines.map(|line| line + "\n").collect())
 }

@@ -122,11 +122,11 @@ impl CoreWorkload {
             scan_length: scan_length(properties)?,
             // In 2038: so large a number is a time and not a span.
             expires: properties.number("memcached.objectExpirationTime", i32::MAX as u32)?,
-            loaded: KeySpace {
-                range: Some(start + count),
-                draw: distribution(&format!("sequential,{start},{count}"))?,
-            },
-            keys: KeySpace { range: Some(records), draw: chooser(properties, start, count)? },
+            loaded: KeySpace::of(
+                Some(start + count),
+                distribution(&format!("sequential,{start},{count}"))?,
+            ),
+            keys: KeySpace::of(Some(records), chooser(properties, start, count)?),
             operations: match phase {
                 Phase::Load => vec![(Kind::Insert, 1)],
                 Phase::Run => operations(properties)?,

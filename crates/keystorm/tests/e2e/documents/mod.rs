@@ -175,6 +175,7 @@ pages! {
     lab: "docs/lab.md",
     measuring: "docs/measuring.md",
     memcached: "docs/memcached.md",
+    memtier: "docs/memtier.md",
     performance: "docs/performance.md",
     publishing: "docs/publishing.md",
     redis_and_memcached: "docs/redis-and-memcached.md",

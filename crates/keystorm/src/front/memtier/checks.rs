@@ -1,0 +1,246 @@
+//! What is wrong with options together.
+
+use super::fault::{Fault, check_error, usage_error};
+use super::options::{Options, Requests};
+use super::values::Pattern;
+
+/// Refuses options that contradict each other. `order` has their names as they were given.
+pub(super) fn check(options: &Options, order: &[&'static str]) -> Result<(), Fault> {
+    let given = |name: &str| order.contains(&name);
+    of_protocol(options)?;
+    of_length(options, order)?;
+    of_steps(options)?;
+    of_keys(options)?;
+    of_values(options, given)?;
+    of_commands(options)?;
+    of_connections(options)?;
+    if options.unix_socket.is_some() && (given("server") || given("host") || given("port")) {
+        return Err(check_error("UNIX domain socket and TCP cannot be used together."));
+    }
+    Ok(())
+}
+
+fn of_protocol(options: &Options) -> Result<(), Fault> {
+    let memcache = options.protocol_kind().is_memcache();
+    if memcache && options.select_db.is_some() {
+        return Err(usage_error("select-db can only be used with redis protocol."));
+    }
+    if memcache && options.data_offset > 0 {
+        return Err(usage_error("data-offset can only be used with redis protocol."));
+    }
+    if memcache && (options.cluster || options.wait_ratio.is_some() || !options.commands.is_empty())
+    {
+        return Err(usage_error(
+            "cluster-mode, wait-ratio and command can only be used with redis protocol.",
+        ));
+    }
+    match (&options.authenticate, options.protocol.as_str()) {
+        (Some(_), "memcache_text") => {
+            Err(usage_error("authenticate can only be used with redis or memcache_binary."))
+        }
+        (Some(login), "memcache_binary") if !login.contains(':') => {
+            Err(usage_error("binary_memcache credentials must be in the form of USER:PASSWORD."))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn of_length(options: &Options, order: &[&'static str]) -> Result<(), Fault> {
+    let at = |name| order.iter().position(|given| *given == name);
+    if let (Some(time), Some(requests)) = (at("test-time"), at("requests")) {
+        // In this order both are taken there, and whichever ends first counts.
+        let both = options.requests == Some(Requests::AllKeys) && time < requests;
+        return match both {
+            true => Err(check_error(
+                "--test-time with -n allkeys is not carried out by keystorm: a run ends by time or by \
+                 count; see docs/memtier.md",
+            )),
+            false => Err(usage_error("--test-time and --requests are mutually exclusive.")),
+        };
+    }
+    Ok(())
+}
+
+fn of_steps(options: &Options) -> Result<(), Fault> {
+    let given =
+        [options.clients_start, options.clients_step, options.step_duration].map(|o| o.is_some());
+    if given == [false; 3] {
+        return Ok(());
+    }
+    if given != [true; 3] {
+        return Err(check_error(
+            "clients-start, clients-step and step-duration must be given together.",
+        ));
+    }
+    if options.test_time.is_none() || options.requests.is_some() {
+        return Err(check_error("clients-start needs --test-time, and no --requests."));
+    }
+    if options.clients_start >= Some(options.clients) {
+        return Err(check_error("clients-start must be below --clients."));
+    }
+    match options.cluster {
+        true => Err(check_error(
+            "--clients-start with --cluster-mode is not carried out by keystorm: the connections to a \
+             node share its load; see docs/memtier.md",
+        )),
+        false => Ok(()),
+    }
+}
+
+fn of_keys(options: &Options) -> Result<(), Fault> {
+    if options.key_maximum < options.key_minimum {
+        return Err(usage_error("key-maximum must be at least key-minimum."));
+    }
+    let bounds = options.key_minimum as f64..=options.key_maximum as f64;
+    let gaussian = options.patterns().contains(&Pattern::Gaussian)
+        || options.commands.iter().any(|command| command.pattern == Pattern::Gaussian);
+    if (options.key_stddev.is_some() || options.key_median.is_some()) && !gaussian {
+        return Err(usage_error(
+            "key-stddev and key-median are only allowed together with key-pattern set to G.",
+        ));
+    }
+    if options.key_median.is_some_and(|median| !bounds.contains(&median)) {
+        return Err(usage_error("key-median must be between key-minimum and key-maximum."));
+    }
+    Ok(())
+}
+
+fn of_values(options: &Options, given: impl Fn(&str) -> bool) -> Result<(), Fault> {
+    let ways = [options.data_size.is_some(), given("data-size-range"), given("data-size-list")];
+    if ways.into_iter().filter(|given| *given).count() > 1 {
+        return Err(usage_error(
+            "data-size, data-size-list and data-size-range are mutually exclusive.",
+        ));
+    }
+    if given("data-size-pattern") && !given("data-size-range") {
+        return Err(usage_error("data-size-pattern can only be used with data-size-range."));
+    }
+    if options.data_offset > 0 && options.expiry_range.is_some() {
+        return Err(usage_error("data-offset cannot be used with expiry-range."));
+    }
+    if options.data_offset >= 1 << 29 {
+        return Err(usage_error("data-offset is limited to 512 MB."));
+    }
+    if options.expiry_range.is_some_and(|(least, _)| least == 0) {
+        return Err(check_error(
+            "--expiry-range from 0 is not carried out by keystorm: a key lives for a second at least; \
+             see docs/memtier.md",
+        ));
+    }
+    Ok(())
+}
+
+fn of_commands(options: &Options) -> Result<(), Fault> {
+    if options.commands.is_empty() {
+        return Ok(());
+    }
+    if options.ratio.is_some() {
+        return Err(usage_error("when using arbitrary command, ratio is not allowed."));
+    }
+    if options.key_pattern.is_some() {
+        return Err(usage_error(
+            "when using arbitrary command, key-pattern is given with command-key-pattern.",
+        ));
+    }
+    let parallel = |command: &&super::options::Command| command.pattern == Pattern::Parallel;
+    let count = options.commands.iter().filter(parallel).count();
+    if count > 0 && count < options.commands.len() {
+        return Err(usage_error("parallel key-pattern must be configured for all commands."));
+    }
+    if options.multi_key_get > 0 || options.wait_ratio.is_some() {
+        return Err(usage_error(
+            "multi-key-get and wait-ratio cannot be used with arbitrary commands.",
+        ));
+    }
+    Ok(())
+}
+
+fn of_connections(options: &Options) -> Result<(), Fault> {
+    if options.cluster {
+        let refused = [
+            (options.reconnect_interval > 0, "reconnect-interval"),
+            (options.multi_key_get > 0, "multi-key-get"),
+            (options.wait_ratio.is_some(), "wait-ratio"),
+            (options.unix_socket.is_some(), "unix-socket"),
+        ];
+        if let Some((_, name)) = refused.into_iter().find(|(given, _)| *given) {
+            return Err(usage_error(format!("cluster mode does not support {name} option.")));
+        }
+        if options.commands.is_empty() && options.select_db.is_some_and(|db| db > 0) {
+            return Err(check_error("a cluster has database 0 only."));
+        }
+    }
+    if options.reconnect_interval > 0 && options.reconnect_interval != u64::from(options.pipeline) {
+        return Err(check_error(
+            "--reconnect-interval is carried out by keystorm for one pipeline (--pipeline, or 1 \
+             without it) and no other number of requests; see docs/memtier.md",
+        ));
+    }
+    if options.multi_key_get > 0 && options.protocol != "memcache_text" {
+        return Err(usage_error("multi-key-get can only be used with memcache_text."));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(line: &str) -> Result<(), Fault> {
+        let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        let given = super::super::words::read(&words, |_| None).unwrap().given;
+        let order: Vec<&'static str> = given.iter().map(|given| given.name).collect();
+        check(&Options::read(&given).unwrap(), &order)
+    }
+
+    #[test]
+    fn options_that_contradict_each_other_are_refused_with_the_usage() {
+        for (line, says) in [
+            ("--test-time 1 -n 5", "mutually exclusive"),
+            ("-n 5 --test-time 1", "mutually exclusive"),
+            ("--command PING --ratio 1:1", "ratio is not allowed"),
+            ("--command PING --key-pattern R:R", "command-key-pattern"),
+            ("--data-size 3 --data-size-range 1-2", "mutually exclusive"),
+            ("--key-median 5", "set to G"),
+            ("-P memcache_text -a x", "authenticate"),
+            ("-P memcache_binary -a x", "USER:PASSWORD"),
+            ("-P memcache_text --select-db 1", "select-db"),
+            ("--cluster-mode --wait-ratio 1:1", "wait-ratio"),
+        ] {
+            let Err(Fault::Usage(error)) = of(line) else { panic!("{line}") };
+            assert!(error.contains(says), "{line}: {error}");
+        }
+    }
+
+    #[test]
+    fn others_are_refused_without() {
+        for (line, says) in [
+            ("-S s.sock -p 6379", "cannot be used together"),
+            ("--reconnect-interval 7", "--reconnect-interval"),
+            ("--test-time 2 -n allkeys", "--test-time with -n allkeys"),
+            ("--clients-start 1 --test-time 3", "must be given together"),
+            ("--clients-start 1 --clients-step 1 --step-duration 1", "needs --test-time"),
+            (
+                "--clients-start 50 --clients-step 1 --step-duration 1 --test-time 3",
+                "below --clients",
+            ),
+            ("--expiry-range 0-3", "--expiry-range from 0"),
+        ] {
+            let Err(Fault::Check(error)) = of(line) else { panic!("{line}") };
+            assert!(error.contains(says), "{line}: {error}");
+        }
+    }
+
+    #[test]
+    fn what_may_stand_together_does() {
+        for line in [
+            "",
+            "--key-pattern G:R --key-median 5 --key-maximum 10",
+            "--command SET --command-key-pattern G --key-stddev 3",
+            "-S s.sock",
+            "--data-size-range 1-5 --data-size-pattern S",
+        ] {
+            assert_eq!(of(line), Ok(()), "{line}");
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! Commands of the user's own: their words, quoted as in redis-cli, and the placeholders in them.
+
+use workload::{Arg, CommandSpec, Piece, Slot};
+
+use super::fault::{Fault, check_error, usage_error};
+
+const KEY: &[u8] = b"__key__";
+const DATA: &[u8] = b"__data__";
+
+/// A command as it is sent: each `__key__` is the prefix and a number of its own, and a `__data__` is
+/// `value`.
+pub(super) fn command(text: &str, prefix: &str, value: &Piece) -> Result<CommandSpec, Fault> {
+    let words = words(text).filter(|words| !words.is_empty());
+    let words = words.ok_or_else(|| usage_error("failed to parse arbitrary command."))?;
+    let mut args = Vec::new();
+    for (at, word) in words.iter().enumerate() {
+        if at == 0 && (find(word, KEY).is_some() || find(word, DATA).is_some()) {
+            return Err(usage_error(
+                "the first word of an arbitrary command cannot be a placeholder.",
+            ));
+        }
+        args.push(arg(word, prefix, value)?);
+    }
+    Ok(CommandSpec { args, inline: false })
+}
+
+fn arg(word: &[u8], prefix: &str, value: &Piece) -> Result<Arg, Fault> {
+    if word == DATA {
+        return Ok(Arg { pieces: vec![value.clone()] });
+    }
+    if find(word, DATA).is_some() {
+        return Err(check_error("the data placeholder must be a whole argument: __data__"));
+    }
+    let Some(at) = find(word, KEY) else { return Ok(Arg::literal(word)) };
+    let (before, after) = (&word[..at], &word[at + KEY.len()..]);
+    if find(after, KEY).is_some() {
+        return Err(check_error("an argument can have one key placeholder at most: __key__"));
+    }
+    let before = [before, prefix.as_bytes()].concat();
+    let pieces = [Piece::Bytes(before), Piece::Number(Slot::Fresh), Piece::Bytes(after.to_vec())];
+    let empty = |piece: &Piece| matches!(piece, Piece::Bytes(bytes) if bytes.is_empty());
+    Ok(Arg { pieces: pieces.into_iter().filter(|piece| !empty(piece)).collect() })
+}
+
+fn find(word: &[u8], placeholder: &[u8]) -> Option<usize> {
+    word.windows(placeholder.len()).position(|part| part == placeholder)
+}
+
+/// The words of a line; `None` where a quote is not closed, or something stands right behind one.
+pub(super) fn words(line: &str) -> Option<Vec<Vec<u8>>> {
+    let mut words = Vec::new();
+    let mut rest = line.trim_start_matches(is_blank);
+    while !rest.is_empty() {
+        let mut word = Vec::new();
+        while let Some(first) = rest.chars().next().filter(|c| !is_blank(*c)) {
+            let after = &rest[first.len_utf8()..];
+            rest = match first {
+                '"' => closed(double_quoted(after, &mut word)?)?,
+                '\'' => closed(single_quoted(after, &mut word)?)?,
+                _ => {
+                    push(&mut word, first);
+                    after
+                }
+            };
+        }
+        words.push(word);
+        rest = rest.trim_start_matches(is_blank);
+    }
+    Some(words)
+}
+
+fn push(word: &mut Vec<u8>, c: char) {
+    word.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+}
+
+fn is_blank(c: char) -> bool {
+    c.is_ascii_whitespace() || c == '\u{b}'
+}
+
+/// What follows a closing quote, if that is a blank or the end.
+fn closed(rest: &str) -> Option<&str> {
+    rest.chars().next().is_none_or(is_blank).then_some(rest)
+}
+
+fn double_quoted<'l>(mut rest: &'l str, word: &mut Vec<u8>) -> Option<&'l str> {
+    loop {
+        let first = rest.chars().next()?;
+        let after = &rest[first.len_utf8()..];
+        rest = match first {
+            '"' => return Some(after),
+            '\\' => escape(after, word)?,
+            _ => {
+                push(word, first);
+                after
+            }
+        };
+    }
+}
+
+/// What stands behind a backslash.
+fn escape<'l>(rest: &'l str, word: &mut Vec<u8>) -> Option<&'l str> {
+    let hex = rest.strip_prefix('x').and_then(|digits| digits.get(..2));
+    if let Some(byte) = hex.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+        word.push(byte);
+        return Some(&rest[3..]);
+    }
+    let first = rest.chars().next()?;
+    match first {
+        'n' => word.push(b'\n'),
+        'r' => word.push(b'\r'),
+        't' => word.push(b'\t'),
+        'b' => word.push(8),
+        'a' => word.push(7),
+        _ => push(word, first),
+    }
+    Some(&rest[first.len_utf8()..])
+}
+
+fn single_quoted<'l>(mut rest: &'l str, word: &mut Vec<u8>) -> Option<&'l str> {
+    loop {
+        if let Some(after) = rest.strip_prefix("\\'") {
+            word.push(b'\'');
+            rest = after;
+            continue;
+        }
+        let first = rest.chars().next()?;
+        let after = &rest[first.len_utf8()..];
+        if first == '\'' {
+            return Some(after);
+        }
+        push(word, first);
+        rest = after;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn split(line: &str) -> Option<Vec<String>> {
+        let words = words(line)?;
+        Some(words.iter().map(|word| String::from_utf8_lossy(word).into_owned()).collect())
+    }
+
+    #[test]
+    fn words_are_quoted_as_in_redis_cli() {
+        let of = |line: &str| split(line).unwrap();
+        assert_eq!(of(" SET  k 'a b' "), ["SET", "k", "a b"]);
+        assert_eq!(of(r#"SET "p:__key__:s" "\x41\n\"""#), ["SET", "p:__key__:s", "A\n\""]);
+        assert_eq!(of(r"SET k 'it\'s'"), ["SET", "k", "it's"]);
+        for bad in [r#"SET "k"#, "SET 'k", r#"SET "a"b"#] {
+            assert_eq!(split(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn placeholders_become_keys_and_values() {
+        let value = Piece::Value;
+        let set = command(r#"SET "p:__key__:s" __data__"#, "k", &value).unwrap();
+        assert_eq!(
+            set.args[1].pieces,
+            [
+                Piece::Bytes(b"p:k".to_vec()),
+                Piece::Number(Slot::Fresh),
+                Piece::Bytes(b":s".to_vec())
+            ]
+        );
+        assert_eq!(set.args[2].pieces, [Piece::Value]);
+        for (text, says) in [
+            ("HSET __key__ f __data__xx", "whole argument"),
+            ("GET __key____key__", "one key placeholder"),
+            ("__key__ a", "first word"),
+            ("", "failed to parse"),
+        ] {
+            let (Fault::Usage(line) | Fault::Check(line)) = command(text, "k", &value).unwrap_err();
+            assert!(line.contains(says), "{text}: {line}");
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! Why a command line is not carried out, and how that is told.
+
+use crate::front::Told;
+
+use super::known::usage;
+
+/// Why not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Fault {
+    /// A line on standard error, and the usage on standard output; exit code 2.
+    Usage(String),
+    /// A line on standard error; exit code 1.
+    Check(String),
+}
+
+/// A value that makes no sense, as it is read.
+pub(super) fn usage_error(why: impl Into<String>) -> Fault {
+    Fault::Usage(format!("error: {}", why.into()))
+}
+
+/// Options that make no sense together, found later.
+pub(super) fn check_error(why: impl Into<String>) -> Fault {
+    Fault::Check(format!("error: {}", why.into()))
+}
+
+impl Fault {
+    /// What is said where, with which exit code.
+    pub(super) fn told(self) -> Told {
+        match self {
+            Self::Usage(line) => Told { out: usage(), err: line + "\n", code: 2 },
+            Self::Check(line) => Told { out: String::new(), err: line + "\n", code: 1 },
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! From options to a job: the words of keystorm that say where and how, the plan, and what is laid out
+//! how.
+
+use std::ffi::OsString;
+use std::sync::Arc;
+
+use report::Persona;
+use report::memtier::Style;
+use workload::{PlanParts, Verify};
+
+use super::address;
+use super::configuration;
+use super::fault::{Fault, check_error};
+use super::options::{Options, Requests};
+use super::output::Reports;
+use super::plan;
+use crate::front::redis_benchmark::Typed;
+use crate::front::{Intent, Job, Told, UsageError, VerdictTo};
+
+/// Ours that is no option of keystorm's own command line.
+const VERDICT: &str = "--verdict";
+/// A layout of ours in the place of its tables.
+const FORMAT: &str = "--format";
+
+/// What it has words of its own for, or what would change what is sent.
+const OF_ITS_OWN: [&str; 33] = [
+    "host",
+    "port",
+    "user",
+    "dbnum",
+    "protocol",
+    "cluster",
+    "rfr",
+    "tls",
+    "cert",
+    "key",
+    "cacert",
+    "insecure",
+    "sni",
+    "requests",
+    "duration",
+    "clients",
+    "threads",
+    "pipeline",
+    "window",
+    "workload",
+    "phase",
+    "key-dist",
+    "sequential",
+    "size-by",
+    "content",
+    "ttl",
+    "verify",
+    "mix",
+    "dataset",
+    "seed",
+    "repeat",
+    "help",
+    "hit-ratio",
+];
+
+/// Refuses words of keystorm that would say what its own words say.
+fn check_ours(ours: &[String]) -> Result<(), Fault> {
+    let name = |word: &String| word.trim_start_matches('-').split('=').next().map(str::to_owned);
+    let name = ours.iter().filter_map(name).find(|name| OF_ITS_OWN.contains(&name.as_str()));
+    name.map_or(Ok(()), |name| {
+        Err(check_error(format!(
+            "--ks-{name}: the words of memtier_benchmark say what is sent, where to and how often; \
+             `--as keystorm` turns them into those of keystorm"
+        )))
+    })
+}
+
+/// The job of these options; `ours` are words of keystorm that stand beside them.
+pub(super) fn job(options: &Options, ours: &[String]) -> Result<Job, Fault> {
+    let verdict = ours.iter().rev().find_map(|word| match word.split_once('=') {
+        _ if word == VERDICT => Some(VerdictTo::Stderr),
+        Some((VERDICT, file)) => Some(VerdictTo::File(file.into())),
+        _ => None,
+    });
+    check_ours(ours)?;
+    let own_layout = ours.iter().any(|word| word.starts_with(FORMAT));
+    let is_verdict = |word: &&String| word.split('=').next() == Some(VERDICT);
+    let spawned = ours.iter().any(|word| word.starts_with("--spawn"));
+    let mut words = keystorm_words(options, spawned)?;
+    words.extend(ours.iter().filter(|word| !is_verdict(word)).cloned());
+    // What is sent is put in its place below.
+    words.extend(["-r", "1", "--", "get", "memtier-__rand_int__"].map(str::to_owned));
+    let mut job = based(words)?;
+    let base = job.plans.pop().ok_or_else(|| check_error("nothing is to be sent"))?;
+    let mut parts: PlanParts = plan::parts(options, &base, &mut job.notes)?;
+    if let Some(tls) = &mut parts.target.tls
+        && tls.verify == Verify::Host
+        && tls.sni.is_none()
+    {
+        // As there: whose certificate it is, is not looked at.
+        tls.verify = Verify::Chain;
+    }
+    let plan = parts.build().map_err(|why| check_error(why.to_string()))?;
+    wire::check(&plan).map_err(check_error)?;
+    runner::check_memory(&plan).map_err(check_error)?;
+    job.plans = vec![plan];
+    job.repeats = options.run_count;
+    if own_layout {
+        return Ok(job);
+    }
+    let output = &mut job.output;
+    output.options.persona = Persona::Memtier;
+    (output.options.verdict, output.options.suite) = (false, false);
+    output.verdict = verdict.unwrap_or(VerdictTo::Nowhere);
+    (output.live, output.format) = (None, "memtier");
+    output.reports = Some(Arc::new(reports(options)));
+    Ok(job)
+}
+
+fn based(words: Vec<String>) -> Result<Job, Fault> {
+    let words = words.into_iter().map(OsString::from).collect();
+    let told =
+        |why: UsageError| check_error(why.0.trim_end().trim_start_matches("error: ").to_owned());
+    match Typed::read("keystorm", |command| command, words).map_err(told)? {
+        Ok(typed) => typed.job(|_| ()).map_err(told),
+        Err(_) => Err(check_error("--ks-help and --ks-version: ask keystorm itself")),
+    }
+}
+
+/// What keystorm's own words say of these options: the server, if it is not one that is `spawned`, and
+/// the shape of the load.
+fn keystorm_words(options: &Options, spawned: bool) -> Result<Vec<String>, Fault> {
+    let mut words = address::words(options, spawned)?;
+    let connections = options.connections();
+    let mut say = |option: &str, value: String| words.extend([option.to_owned(), value]);
+    say("-c", connections.to_string());
+    say("--threads", options.threads.to_string());
+    say("-P", options.pipeline.to_string());
+    // A connection that is closed after a pipeline gets no more than that.
+    let window = if options.reconnect_interval > 0 { "batch" } else { "rolling" };
+    say("--window", window.to_owned());
+    say("--on-error", "count".to_owned());
+    let reconnect = if options.reconnect_on_error { "yes" } else { "no" };
+    say("--reconnect", reconnect.to_owned());
+    match options.test_time {
+        Some(seconds) if options.requests.is_none() => say("--duration", seconds.to_string()),
+        _ => {}
+    }
+    if options.reconnect_interval > 0 {
+        say("-k", "0".to_owned());
+    }
+    Ok(words)
+}
+
+fn reports(options: &Options) -> Reports {
+    let style = Style {
+        percentiles: options.percentiles.clone(),
+        distributions: !options.hide_histogram,
+        built_in: options.commands.is_empty(),
+        merged: !options.by_line,
+        every_run: options.print_all_runs,
+    };
+    let configuration = configuration::entries(options);
+    let mut head = match (options.requests, options.requests_each()) {
+        (Some(Requests::AllKeys), Some(each)) => format!("setting requests to {each}\n"),
+        _ => String::new(),
+    };
+    if options.show_config {
+        head += &configuration::shown(&configuration);
+    }
+    Reports {
+        style,
+        head,
+        out_file: options.out_file.as_ref().map(Into::into),
+        json_file: options.json_out_file.as_ref().map(Into::into),
+        hdr_prefix: options.hdr_file_prefix.clone(),
+        configuration,
+        statsd: options.statsd.clone(),
+        seconds: Arc::default(),
+    }
+}
+
+/// The plans of a job as text.
+pub(super) fn printed(job: &Job) -> Result<Intent, Fault> {
+    let text = crate::execute::printed_plans(&job.plans);
+    text.map(Intent::Say).map_err(|why| check_error(why.to_string()))
+}
+
+/// A text on standard output and nothing else.
+pub(super) fn say(out: String, code: u8) -> Intent {
+    Intent::Tell(Told { out, err: String::new(), code })
+}

@@ -1,0 +1,198 @@
+//! Every option of memtier_benchmark from 2.3.1 to 2.5.0: its names, whether it takes a value, and what
+//! becomes of those that keystorm does not carry out.
+
+/// An option.
+#[derive(Debug)]
+pub(super) struct Known {
+    pub(super) name: &'static str,
+    pub(super) short: Option<char>,
+    pub(super) takes: bool,
+    /// Why it is refused, if it is.
+    pub(super) refused: Option<&'static str>,
+}
+
+const fn flag(name: &'static str) -> Known {
+    Known { name, short: None, takes: false, refused: None }
+}
+
+const fn value(name: &'static str) -> Known {
+    Known { takes: true, ..flag(name) }
+}
+
+const fn short(name: &'static str, short: char) -> Known {
+    Known { short: Some(short), ..value(name) }
+}
+
+const fn short_flag(name: &'static str, short: char) -> Known {
+    Known { short: Some(short), ..flag(name) }
+}
+
+const fn no_flag(name: &'static str, why: &'static str) -> Known {
+    Known { refused: Some(why), ..flag(name) }
+}
+
+const fn no_value(name: &'static str, why: &'static str) -> Known {
+    Known { refused: Some(why), ..value(name) }
+}
+
+const IMPORT: &str = "data sets of its CSV dumps are not read";
+const RETRY: &str = "an error reply is counted and its request not sent again";
+const PROMETHEUS: &str = "--ks-metrics [ADDRESS:]PORT serves figures to Prometheus";
+const SCAN: &str = "cursors are not followed";
+const MISSES: &str = "misses of every command are counted in --ks-json";
+const REPLICAS: &str = "--read-preference says which nodes of a cluster answer reads";
+const BACKOFF: &str = "a lost connection is tried again after 5 ms, and then after up to 1 s";
+
+/// Every one, in the order of its usage.
+pub(super) const KNOWN: &[Known] = &[
+    short("host", 'h'),
+    short("server", 's'),
+    short("port", 'p'),
+    short("unix-socket", 'S'),
+    short_flag("ipv4", '4'),
+    short_flag("ipv6", '6'),
+    short("uri", 'u'),
+    short("protocol", 'P'),
+    short("authenticate", 'a'),
+    flag("tls"),
+    value("cert"),
+    value("key"),
+    value("cacert"),
+    flag("tls-skip-verify"),
+    no_value("tls-protocols", "the versions offered are those of OpenSSL's configuration"),
+    value("sni"),
+    short("run-count", 'x'),
+    Known { refused: Some("there is no log of the program's insides"), ..short_flag("debug", 'D') },
+    no_value("client-stats", "figures are added up over the connections of a thread"),
+    short("out-file", 'o'),
+    value("json-out-file"),
+    value("hdr-file-prefix"),
+    flag("show-config"),
+    flag("hide-histogram"),
+    value("print-percentiles"),
+    flag("print-all-runs"),
+    value("command-stats-breakdown"),
+    no_flag("realtime-latencies", "the page that --ks-html writes has latencies over time"),
+    no_value("command-miss-tracking", MISSES),
+    no_value("miss-rate-threshold", MISSES),
+    no_value("cpu-warn-threshold", "--ks-verdict tells whether a thread had no CPU to spare"),
+    no_flag("pin-threads", "--ks-cpus names the CPUs of the threads"),
+    value("statsd-host"),
+    value("statsd-port"),
+    value("statsd-prefix"),
+    value("statsd-run-label"),
+    no_value("graphite-port", "no events are posted"),
+    no_value("prometheus-port", PROMETHEUS),
+    no_value("prometheus-bind-addr", PROMETHEUS),
+    no_value("prometheus-run-label", PROMETHEUS),
+    no_value("prometheus-latency-buckets", PROMETHEUS),
+    flag("cluster-mode"),
+    value("connection-timeout"),
+    value("connection-stage-timeout"),
+    value("thread-conn-start-min-jitter-micros"),
+    value("thread-conn-start-max-jitter-micros"),
+    short("requests", 'n'),
+    short("clients", 'c'),
+    short("threads", 't'),
+    value("test-time"),
+    value("clients-start"),
+    value("clients-step"),
+    value("step-duration"),
+    value("rate-limiting"),
+    value("ratio"),
+    value("pipeline"),
+    value("reconnect-interval"),
+    flag("reconnect-on-error"),
+    value("max-reconnect-attempts"),
+    no_value("reconnect-backoff-factor", BACKOFF),
+    value("multi-key-get"),
+    value("select-db"),
+    flag("distinct-client-seed"),
+    flag("randomize"),
+    value("wait-ratio"),
+    value("num-slaves"),
+    value("wait-timeout"),
+    no_flag("transaction", "commands of one transaction stay together with keystorm's own `;`"),
+    no_flag("retry-on-error", RETRY),
+    no_value("max-retries", RETRY),
+    no_value("retry-backoff-ms", RETRY),
+    no_value("retry-backoff-factor", RETRY),
+    no_value("retry-on", RETRY),
+    no_value("max-retry-queue", RETRY),
+    no_value("failed-keys-file", RETRY),
+    short("data-size", 'd'),
+    value("data-offset"),
+    short_flag("random-data", 'R'),
+    value("data-size-range"),
+    value("data-size-list"),
+    value("data-size-pattern"),
+    value("expiry-range"),
+    no_value("data-import", IMPORT),
+    no_flag("data-verify", IMPORT),
+    no_flag("verify-only", IMPORT),
+    no_flag("generate-keys", IMPORT),
+    no_flag("no-expiry", IMPORT),
+    value("key-prefix"),
+    value("key-minimum"),
+    value("key-maximum"),
+    value("key-pattern"),
+    value("key-stddev"),
+    value("key-median"),
+    value("key-zipf-exp"),
+    value("command"),
+    value("command-ratio"),
+    value("command-key-pattern"),
+    no_flag("command-is-read", REPLICAS),
+    value("read-preference"),
+    no_value("read-preference-fallback", REPLICAS),
+    no_value("read-server", REPLICAS),
+    no_value("replica-clients", REPLICAS),
+    no_value("replicas-per-shard", REPLICAS),
+    value("monitor-input"),
+    value("monitor-pattern"),
+    no_flag("scan-incremental-iteration", SCAN),
+    no_value("scan-incremental-max-iterations", SCAN),
+    flag("help"),
+    short_flag("version", 'v'),
+];
+
+/// Those of ours that have no `ks-` before them; `--ks-verdict` and others have.
+pub(super) const OURS: &[Known] = &[flag("print-plan"), value("as")];
+
+/// The usage text.
+pub(super) fn usage() -> String {
+    let mut text = String::from(
+        "Usage: memtier_benchmark [options]\n\
+         A load generation and performance benchmarking tool for Redis, Valkey and memcached; this \
+         one is keystorm (docs/memtier.md).\n\nOptions:\n",
+    );
+    for Known { name, short, takes, refused } in KNOWN.iter().chain(OURS) {
+        let short = short.map_or("    ".to_owned(), |short| format!("-{short}, "));
+        let value = if *takes { "=VALUE" } else { "" };
+        let option = format!("  {short}--{name}{value}");
+        text += option.trim_end();
+        if let Some(why) = refused {
+            text += &format!("\n          refused: {why}");
+        }
+        text.push('\n');
+    }
+    text += "      --ks-OPTION        any option of keystorm, such as --ks-json FILE\n\
+             \x20     --ks-verdict       say on standard error what limited the run\n";
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_option_has_names_of_its_own() {
+        for (at, known) in KNOWN.iter().enumerate() {
+            for other in &KNOWN[..at] {
+                assert_ne!(known.name, other.name);
+                assert!(known.short.is_none() || known.short != other.short, "{}", known.name);
+            }
+            assert!(usage().contains(&format!("--{}", known.name)));
+        }
+    }
+}

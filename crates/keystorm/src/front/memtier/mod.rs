@@ -1,0 +1,103 @@
+//! The command line of `memtier_benchmark`.
+//!
+//! Words are read as getopt reads them ([`words`], of the table [`known`]), become [`options`], are
+//! held against each other ([`checks`]) and turn into a job: keystorm's own words say where and how
+//! ([`job`]), [`plan`] what is sent. [`output`] lays out what came of it. What is not carried out is
+//! refused by name; what differs stands in docs/memtier.md.
+
+mod address;
+mod checks;
+mod commands;
+mod configuration;
+mod equal;
+mod fault;
+mod job;
+mod known;
+mod monitor;
+mod options;
+mod order;
+mod output;
+mod plan;
+mod progress;
+mod statsd;
+mod values;
+mod words;
+
+use std::ffi::OsString;
+
+use super::{FrontEnd, Intent, UsageError};
+use fault::{Fault, check_error};
+use options::Options;
+
+/// The version whose ways are kept.
+pub(super) const VERSION: &str = "2.3.1";
+
+/// See the module.
+pub(crate) struct Memtier;
+
+impl FrontEnd for Memtier {
+    fn names(&self) -> &'static [&'static str] {
+        &["memtier_benchmark", "memtier"]
+    }
+
+    fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
+        let intent = parse(args).unwrap_or_else(|fault: Fault| Intent::Tell(fault.told()));
+        Ok(intent)
+    }
+}
+
+fn parse(args: Vec<OsString>) -> Result<Intent, Fault> {
+    let text = |word: OsString| {
+        word.into_string().map_err(|word| check_error(format!("{word:?} is no text in UTF-8")))
+    };
+    let args = args.into_iter().map(text).collect::<Result<Vec<String>, Fault>>()?;
+    let vocabulary = super::redis_benchmark::vocabulary();
+    let takes = |name: &str| {
+        if name == "verdict" {
+            return Some(false);
+        }
+        let arg = vocabulary.get_arguments().find(|arg| arg.get_long() == Some(name))?;
+        Some(arg.get_action().takes_values() && !arg.is_require_equals_set())
+    };
+    let read = words::read(&args, takes);
+    let read = read.map_err(|line| Fault::Usage(format!("memtier_benchmark: {line}")))?;
+    let mut options = Options::read(&read.given)?;
+    if options.help {
+        return Ok(job::say(known::usage(), 2));
+    }
+    if options.version {
+        return Ok(job::say(version(), 0));
+    }
+    let order: Vec<&'static str> = read.given.iter().map(|given| given.name).collect();
+    let told = address::apply_uri(&mut options)?;
+    let order = if options.uri.is_some() { without_address(order) } else { order };
+    checks::check(&options, &order)?;
+    let mut job = job::job(&options, &read.ours)?;
+    if options.print_plan {
+        return job::printed(&job);
+    }
+    if options.as_keystorm {
+        return equal::printed(&job);
+    }
+    job.notes.splice(0..0, told);
+    if options.show_config {
+        job.notes.push("============== Configuration values: ==============".to_owned());
+    }
+    Ok(Intent::Run(Box::new(job)))
+}
+
+/// What a URI has taken the place of contradicts nothing.
+fn without_address(order: Vec<&'static str>) -> Vec<&'static str> {
+    order.into_iter().filter(|name| !["host", "server", "port"].contains(name)).collect()
+}
+
+fn version() -> String {
+    let bits = usize::BITS;
+    format!(
+        "memtier_benchmark v={VERSION} sha=00000000:0 bits={bits} keystorm={}\n\
+         keystorm in the place of memtier_benchmark; see docs/memtier.md for what differs.\n\
+         This is free software under the terms of Apache-2.0 or MIT, at your option.\n\
+         There is NO WARRANTY, to the extent permitted by law.\n",
+        env!("CARGO_PKG_VERSION"),
+    )
+}

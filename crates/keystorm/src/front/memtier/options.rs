@@ -1,0 +1,429 @@
+//! What was typed, read: every option with its default, and what is wrong with one alone.
+
+use workload::{Joining, ProtocolKind};
+
+use super::fault::{Fault, check_error, usage_error};
+use super::known::{KNOWN, OURS};
+use super::statsd::Statsd;
+use super::values::{
+    Pattern, at_least, decimal, exponent, one_of, only_zero, percentiles, port, protocol, range,
+    ratio, reads_replicas, requests, size_list, sizes, small, stage_timeout,
+};
+use super::words::Given;
+
+/// How many requests each connection sends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Requests {
+    Number(u64),
+    /// One for each key.
+    AllKeys,
+}
+
+/// A command of its user's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Command {
+    pub(super) text: String,
+    pub(super) ratio: u32,
+    pub(super) pattern: Pattern,
+}
+
+/// Where sizes come from that are not all the same.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Sizes {
+    One(u32),
+    Range(u32, u32),
+    List(Vec<(u32, u32)>),
+}
+
+/// See the module. The names are those of the options.
+#[derive(Debug, Clone)]
+pub(super) struct Options {
+    pub(super) host: Option<String>,
+    pub(super) port: Option<u16>,
+    pub(super) unix_socket: Option<String>,
+    /// 4 or 6.
+    pub(super) ip_version: Option<u8>,
+    pub(super) uri: Option<String>,
+    pub(super) protocol: String,
+    pub(super) authenticate: Option<String>,
+    pub(super) select_db: Option<u32>,
+    pub(super) tls: bool,
+    pub(super) cert: Option<String>,
+    pub(super) key: Option<String>,
+    pub(super) cacert: Option<String>,
+    pub(super) tls_skip_verify: bool,
+    pub(super) sni: Option<String>,
+    pub(super) run_count: u32,
+    pub(super) out_file: Option<String>,
+    pub(super) json_out_file: Option<String>,
+    pub(super) hdr_file_prefix: Option<String>,
+    pub(super) show_config: bool,
+    pub(super) hide_histogram: bool,
+    pub(super) percentiles: Vec<f64>,
+    pub(super) print_all_runs: bool,
+    pub(super) by_line: bool,
+    pub(super) cluster: bool,
+    pub(super) replicas_read: bool,
+    pub(super) requests: Option<Requests>,
+    pub(super) clients: u32,
+    pub(super) threads: u32,
+    pub(super) test_time: Option<u64>,
+    /// Connections of a thread from the start, those that join each time, and seconds in between.
+    pub(super) clients_start: Option<u32>,
+    pub(super) clients_step: Option<u32>,
+    pub(super) step_duration: Option<u32>,
+    pub(super) rate_limiting: u64,
+    /// SETs and GETs of a turn, where they were given.
+    pub(super) ratio: Option<(u32, u32)>,
+    pub(super) pipeline: u32,
+    pub(super) reconnect_interval: u64,
+    pub(super) reconnect_on_error: bool,
+    pub(super) multi_key_get: u32,
+    pub(super) distinct_client_seed: bool,
+    pub(super) randomize: bool,
+    pub(super) wait_ratio: Option<(u32, u32)>,
+    pub(super) num_slaves: (u64, u64),
+    pub(super) wait_timeout: (u64, u64),
+    pub(super) data_size: Option<u32>,
+    pub(super) data_size_range: Option<(u32, u32)>,
+    pub(super) data_size_list: Vec<(u32, u32)>,
+    /// Whether sizes of a range go by the key.
+    pub(super) size_by_key: bool,
+    pub(super) data_offset: u32,
+    pub(super) random_data: bool,
+    pub(super) expiry_range: Option<(u64, u64)>,
+    pub(super) key_prefix: String,
+    pub(super) key_minimum: u64,
+    pub(super) key_maximum: u64,
+    /// Of SETs and GETs, where it was given.
+    pub(super) key_pattern: Option<[Pattern; 2]>,
+    pub(super) key_stddev: Option<f64>,
+    pub(super) key_median: Option<f64>,
+    pub(super) key_zipf_exp: Option<f64>,
+    pub(super) commands: Vec<Command>,
+    pub(super) monitor_input: Option<String>,
+    /// Whether lines of it are drawn.
+    pub(super) monitor_random: bool,
+    pub(super) statsd: Statsd,
+    pub(super) print_plan: bool,
+    pub(super) as_keystorm: bool,
+    pub(super) help: bool,
+    pub(super) version: bool,
+}
+
+pub(super) const DATA_SIZE: u32 = 32;
+pub(super) const RATIO: (u32, u32) = (1, 10);
+pub(super) const REQUESTS: u64 = 10_000;
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            host: None,
+            port: None,
+            unix_socket: None,
+            ip_version: None,
+            uri: None,
+            protocol: "redis".to_owned(),
+            authenticate: None,
+            select_db: None,
+            tls: false,
+            cert: None,
+            key: None,
+            cacert: None,
+            tls_skip_verify: false,
+            sni: None,
+            run_count: 1,
+            out_file: None,
+            json_out_file: None,
+            hdr_file_prefix: None,
+            show_config: false,
+            hide_histogram: false,
+            percentiles: vec![50.0, 99.0, 99.9],
+            print_all_runs: false,
+            by_line: false,
+            cluster: false,
+            replicas_read: false,
+            requests: None,
+            clients: 50,
+            threads: 4,
+            test_time: None,
+            clients_start: None,
+            clients_step: None,
+            step_duration: None,
+            rate_limiting: 0,
+            ratio: None,
+            pipeline: 1,
+            reconnect_interval: 0,
+            reconnect_on_error: false,
+            multi_key_get: 0,
+            distinct_client_seed: false,
+            randomize: false,
+            wait_ratio: None,
+            num_slaves: (0, 0),
+            wait_timeout: (0, 0),
+            data_size: None,
+            data_size_range: None,
+            data_size_list: Vec::new(),
+            size_by_key: false,
+            data_offset: 0,
+            random_data: false,
+            expiry_range: None,
+            key_prefix: "memtier-".to_owned(),
+            key_minimum: 0,
+            key_maximum: 10_000_000,
+            key_pattern: None,
+            key_stddev: None,
+            key_median: None,
+            key_zipf_exp: None,
+            commands: Vec::new(),
+            monitor_input: None,
+            monitor_random: false,
+            statsd: Statsd::default(),
+            print_plan: false,
+            as_keystorm: false,
+            help: false,
+            version: false,
+        }
+    }
+}
+
+/// As long as a run may be, in seconds.
+const SECONDS_MAX: u64 = 366 * 86_400;
+
+impl Options {
+    /// Reads what was given, the last of several.
+    pub(super) fn read(given: &[Given]) -> Result<Self, Fault> {
+        let mut options = Self::default();
+        for Given { name, value } in given {
+            let known = KNOWN.iter().chain(OURS).find(|known| known.name == *name);
+            if let Some(why) = known.and_then(|known| known.refused) {
+                return Err(check_error(format!(
+                    "--{name} is not carried out by keystorm: {why}; see docs/memtier.md"
+                )));
+            }
+            options.take(name, value.as_deref().unwrap_or_default())?;
+        }
+        Ok(options)
+    }
+
+    fn take(&mut self, name: &'static str, text: &str) -> Result<(), Fault> {
+        let own = || text.to_owned();
+        match name {
+            "host" | "server" => self.host = Some(own()),
+            "port" => self.port = Some(port(text)?),
+            "unix-socket" => self.unix_socket = Some(own()),
+            "ipv4" => self.ip_version = Some(4),
+            "ipv6" => self.ip_version = Some(6),
+            "uri" => self.uri = Some(own()),
+            "protocol" => {
+                protocol(text)?;
+                self.protocol = own();
+            }
+            "authenticate" => self.authenticate = Some(own()),
+            "select-db" => self.select_db = Some(small(name, text, 0)?),
+            "tls" => self.tls = true,
+            "cert" => self.cert = Some(own()),
+            "key" => self.key = Some(own()),
+            "cacert" => self.cacert = Some(own()),
+            "tls-skip-verify" => self.tls_skip_verify = true,
+            "sni" => self.sni = Some(own()),
+            "run-count" => self.run_count = small("run count", text, 1)?,
+            "out-file" => self.out_file = Some(own()),
+            "json-out-file" => self.json_out_file = Some(own()),
+            "hdr-file-prefix" => self.hdr_file_prefix = Some(own()).filter(|p| !p.is_empty()),
+            "show-config" => self.show_config = true,
+            "hide-histogram" => self.hide_histogram = true,
+            "print-percentiles" => self.percentiles = percentiles(text)?,
+            "print-all-runs" => self.print_all_runs = true,
+            "command-stats-breakdown" => self.by_line = one_of(name, text, "command", "line")?,
+            "cluster-mode" => self.cluster = true,
+            "read-preference" => self.replicas_read = reads_replicas(text)?,
+            "connection-timeout"
+            | "thread-conn-start-min-jitter-micros"
+            | "thread-conn-start-max-jitter-micros"
+            | "max-reconnect-attempts" => {
+                only_zero(name, text)?;
+            }
+            "connection-stage-timeout" => stage_timeout(name, text)?,
+            "requests" => self.requests = Some(requests(text)?),
+            "clients" => self.clients = small(name, text, 1)?,
+            "threads" => self.threads = small(name, text, 1)?,
+            "test-time" => {
+                let seconds = at_least(name, text, 1)?;
+                self.test_time = Some(seconds.min(SECONDS_MAX));
+            }
+            "clients-start" => self.clients_start = Some(small(name, text, 1)?),
+            "clients-step" => self.clients_step = Some(small(name, text, 1)?),
+            "step-duration" => self.step_duration = Some(small(name, text, 1)?),
+            "rate-limiting" => self.rate_limiting = at_least(name, text, 1)?,
+            "ratio" => self.ratio = Some(ratio(name, text)?),
+            "pipeline" => self.pipeline = small(name, text, 1)?,
+            "reconnect-interval" => self.reconnect_interval = at_least(name, text, 1)?,
+            "reconnect-on-error" => self.reconnect_on_error = true,
+            "multi-key-get" => self.multi_key_get = small(name, text, 1)?,
+            "distinct-client-seed" => self.distinct_client_seed = true,
+            "randomize" => self.randomize = true,
+            "wait-ratio" => self.wait_ratio = Some(ratio(name, text)?),
+            "num-slaves" => self.num_slaves = range(name, text, 0)?,
+            "wait-timeout" => self.wait_timeout = range(name, text, 0)?,
+            "data-size" => self.data_size = Some(small(name, text, 1)?),
+            "data-offset" => self.data_offset = small(name, text, 1)?,
+            "random-data" => self.random_data = true,
+            "data-size-range" => self.data_size_range = Some(sizes(name, text)?),
+            "data-size-list" => self.data_size_list.extend(size_list(text)?),
+            "data-size-pattern" => self.size_by_key = one_of(name, text, "R", "S")?,
+            "expiry-range" => self.expiry_range = Some(range(name, text, 0)?),
+            "key-prefix" => self.key_prefix = own(),
+            "key-minimum" => self.key_minimum = at_least(name, text, 1)?,
+            "key-maximum" => self.key_maximum = at_least(name, text, 1)?,
+            "key-pattern" => self.key_pattern = Some(Pattern::pair(text)?),
+            "key-stddev" => self.key_stddev = Some(decimal(name, text)?),
+            "key-median" => self.key_median = Some(decimal(name, text)?),
+            "key-zipf-exp" => self.key_zipf_exp = Some(exponent(text)?),
+            "command" => {
+                self.commands.push(Command { text: own(), ratio: 1, pattern: Pattern::Random })
+            }
+            "command-ratio" => self.last_command()?.ratio = small("command-ratio", text, 1)?,
+            "command-key-pattern" => {
+                let pattern = Pattern::read("command-key-pattern", text)?;
+                self.last_command()?.pattern = pattern;
+            }
+            "monitor-input" => self.monitor_input = Some(own()),
+            "monitor-pattern" => {
+                self.monitor_random = one_of(name, &text.to_uppercase(), "S", "R")?;
+            }
+            "statsd-host" => self.statsd.host = Some(own()),
+            "statsd-port" => self.statsd.port = port(text)?,
+            "statsd-prefix" => self.statsd.prefix = own(),
+            "statsd-run-label" => self.statsd.label = own(),
+            "print-plan" => self.print_plan = true,
+            "as" if text == "keystorm" => self.as_keystorm = true,
+            "as" => {
+                return Err(usage_error(format!("--as {text}: only keystorm is possible.")));
+            }
+            "help" => self.help = true,
+            "version" => self.version = true,
+            _ => unreachable!("{name} is in the table of options, and is read nowhere"),
+        }
+        Ok(())
+    }
+
+    fn last_command(&mut self) -> Result<&mut Command, Fault> {
+        self.commands.last_mut().ok_or_else(|| usage_error("no arbitrary command found."))
+    }
+
+    /// What the server speaks.
+    pub(super) fn protocol_kind(&self) -> ProtocolKind {
+        protocol(&self.protocol).unwrap_or(ProtocolKind::Resp2)
+    }
+
+    /// The SETs and GETs of a turn.
+    pub(super) fn turn(&self) -> (u32, u32) {
+        self.ratio.unwrap_or(RATIO)
+    }
+
+    /// How SETs and GETs take their keys.
+    pub(super) fn patterns(&self) -> [Pattern; 2] {
+        self.key_pattern.unwrap_or([Pattern::Random; 2])
+    }
+
+    /// How large values are.
+    pub(super) fn sizes(&self) -> Sizes {
+        match (self.data_size_range, &self.data_size_list[..]) {
+            (Some((least, most)), _) => Sizes::Range(least, most),
+            (None, []) => Sizes::One(self.data_size.unwrap_or(DATA_SIZE)),
+            (None, list) => Sizes::List(list.to_vec()),
+        }
+    }
+
+    /// How the connections of a thread join the load, if not all carry it from the start.
+    pub(super) fn joining(&self) -> Option<Joining> {
+        let (first, step) = (self.clients_start?, self.clients_step?);
+        Some(Joining { first, step, every_ns: u64::from(self.step_duration?) * 1_000_000_000 })
+    }
+
+    /// Connections of all threads.
+    pub(super) fn connections(&self) -> u64 {
+        u64::from(self.clients) * u64::from(self.threads)
+    }
+
+    /// How many keys there are.
+    pub(super) fn keys(&self) -> u64 {
+        (self.key_maximum - self.key_minimum).saturating_add(1)
+    }
+
+    /// Requests of each connection; `None` for as many as it can.
+    pub(super) fn requests_each(&self) -> Option<u64> {
+        let span = self.key_maximum - self.key_minimum;
+        match self.requests {
+            Some(Requests::Number(requests)) => Some(requests),
+            Some(Requests::AllKeys) if self.key_pattern == Some([Pattern::Parallel; 2]) => {
+                Some(span / self.connections() + 1)
+            }
+            Some(Requests::AllKeys) => Some(span.max(1)),
+            None if self.test_time.is_some() => None,
+            None => Some(REQUESTS),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(line: &str) -> Result<Options, Fault> {
+        let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        let words = super::super::words::read(&words, |_| None).unwrap();
+        Options::read(&words.given)
+    }
+
+    #[test]
+    fn defaults_are_those_of_the_original() {
+        let options = of("").unwrap();
+        assert_eq!((options.connections(), options.requests_each()), (200, Some(10_000)));
+        assert_eq!((options.turn(), options.sizes()), ((1, 10), Sizes::One(32)));
+        assert_eq!((options.keys(), &options.key_prefix[..]), (10_000_001, "memtier-"));
+    }
+
+    #[test]
+    fn all_keys_are_divided_among_parallel_connections_only() {
+        let each = |line: &str| of(line).unwrap().requests_each();
+        let range = "-n allkeys --key-minimum=1 --key-maximum=500000";
+        assert_eq!(each(&format!("{range} -t 2 -c 10 --key-pattern=P:P")), Some(25_000));
+        assert_eq!(each(&format!("{range} -t 1 -c 1 --key-pattern=S:S")), Some(499_999));
+        assert_eq!((each("--test-time 5"), each("-n 7")), (None, Some(7)));
+    }
+
+    #[test]
+    fn every_option_is_read_or_refused_by_name() {
+        for known in KNOWN.iter().chain(OURS) {
+            let given = Given { name: known.name, value: known.takes.then(String::new) };
+            match (Options::read(&[given]), known.refused) {
+                (Err(Fault::Check(line)), Some(why)) => {
+                    assert!(line.contains(known.name) && line.contains(why), "{line}");
+                }
+                (outcome, Some(_)) => panic!("{}: {outcome:?}", known.name),
+                (_, None) => {}
+            }
+        }
+    }
+
+    #[test]
+    fn what_one_option_has_wrong_is_told_with_the_usage() {
+        for (line, says) in [
+            ("--key-minimum 0", "key-minimum must be greater than zero."),
+            ("-d 0", "data-size must be greater than zero."),
+            ("-c 0", "clients must be greater than zero."),
+            ("-p 65536", "port must be a number in the range [1-65535]."),
+            ("--ratio 0:0", "ratio must be expressed as [0-n]:[0-n]."),
+            ("--key-pattern=P:R", "parallel key-pattern must be configured for both"),
+            ("--key-pattern=r:r", "key-pattern must be in the format"),
+            ("--command-ratio 2 --command PING", "no arbitrary command found."),
+            ("--run-count -1", "run count must be greater than zero."),
+            ("-n x", "requests must be greater than zero."),
+        ] {
+            let Err(Fault::Usage(error)) = of(line) else { panic!("{line}") };
+            assert!(error.contains(says), "{line}: {error}");
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Where its reports go: tables to standard output or a file, JSON, HDR files, and lines on standard
+//! error in its order.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use report::memtier::{
+    Entry, Json, Layout, Rows, RunFigures, Second, Style, hdr_files, json_section, sections,
+    write_head, write_section,
+};
+use report::{Format, Summary};
+use workload::Plan;
+
+use super::progress::Progress;
+use super::statsd::Statsd;
+use crate::aside;
+use crate::front::{Companion, OwnReports};
+
+/// What is reported where.
+pub(super) struct Reports {
+    pub(super) style: Style,
+    /// What stands on standard output before anything else.
+    pub(super) head: String,
+    pub(super) out_file: Option<PathBuf>,
+    pub(super) json_file: Option<PathBuf>,
+    pub(super) hdr_prefix: Option<String>,
+    pub(super) configuration: Vec<Entry>,
+    pub(super) statsd: Statsd,
+    /// The seconds of each run, in order, until its report takes them.
+    pub(super) seconds: Arc<Mutex<Vec<Vec<Second>>>>,
+}
+
+impl OwnReports for Reports {
+    fn format(&self) -> Box<dyn Format> {
+        Box::new(Written {
+            style: self.style.clone(),
+            head: self.head.clone(),
+            out_file: self.out_file.clone(),
+            json_file: self.json_file.clone(),
+            hdr_prefix: self.hdr_prefix.clone(),
+            configuration: self.configuration.clone(),
+            seconds: Arc::clone(&self.seconds),
+            out: None,
+            runs: Vec::new(),
+        })
+    }
+
+    fn companion<'p>(&self, plan: &'p Plan, run: u32) -> Box<dyn Companion + 'p> {
+        Box::new(Progress::new(
+            plan,
+            run,
+            &self.style,
+            self.statsd.client(),
+            Arc::clone(&self.seconds),
+        ))
+    }
+}
+
+/// The reports of one call, written when all runs have ended.
+struct Written {
+    style: Style,
+    head: String,
+    out_file: Option<PathBuf>,
+    json_file: Option<PathBuf>,
+    hdr_prefix: Option<String>,
+    configuration: Vec<Entry>,
+    seconds: Arc<Mutex<Vec<Vec<Second>>>>,
+    /// The file in the place of standard output, once it is open.
+    out: Option<File>,
+    runs: Vec<RunFigures>,
+}
+
+impl Format for Written {
+    fn begin(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        out.write_all(self.head.as_bytes())?;
+        out.flush()?;
+        if let Some(path) = &self.json_file {
+            File::create(path).map_err(|error| named(path, &error))?;
+            say(format_args!("Json file {} created...", path.display()))?;
+        }
+        match &self.out_file {
+            Some(path) => {
+                self.out = Some(File::create(path).map_err(|error| named(path, &error))?);
+                say(format_args!("Writing results to {}...", path.display()))
+            }
+            None => say("Writing results to stdout"),
+        }
+    }
+
+    fn each(&mut self, summary: &Summary<'_>, _out: &mut dyn Write) -> io::Result<()> {
+        let rows = Rows::of(&summary.run.plan, &self.style);
+        let mut figures = RunFigures::of(summary, &rows);
+        let mut seconds = self.seconds.lock().unwrap_or_else(PoisonError::into_inner);
+        figures.over_time = seconds.pop().unwrap_or_default();
+        seconds.clear();
+        self.runs.push(figures);
+        Ok(())
+    }
+
+    fn close(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        let Some(first) = self.runs.first() else { return Ok(()) };
+        let sections = sections(&self.runs, self.style.every_run);
+        let layout = Layout::of(&self.style, first);
+        let out: &mut dyn Write = match &mut self.out {
+            Some(file) => file,
+            None => out,
+        };
+        write_head(first, out)?;
+        sections.iter().try_for_each(|section| write_section(section, &layout, out))?;
+        out.flush()?;
+        if let Some(prefix) = &self.hdr_prefix {
+            for (run, figures) in (1..).zip(&self.runs) {
+                for (name, text) in hdr_files(figures, run) {
+                    let path = PathBuf::from(format!("{prefix}{name}"));
+                    std::fs::write(&path, text).map_err(|error| named(&path, &error))?;
+                }
+            }
+        }
+        if let Some(path) = &self.json_file {
+            say(format_args!("Saving JSON output file: {}", path.display()))?;
+            let mut tree = vec![
+                ("configuration".to_owned(), Json::Object(self.configuration.clone())),
+                ("run information".to_owned(), information(first)),
+            ];
+            let section = |section| json_section(section, &self.style, first.cluster);
+            tree.extend(sections.iter().map(section));
+            let text = Json::Object(tree).file();
+            std::fs::write(path, text).map_err(|error| named(path, &error))?;
+            say("Json file closed.")?;
+        }
+        Ok(())
+    }
+}
+
+fn information(run: &RunFigures) -> Json {
+    let (key, number) = match (run.requests, run.seconds) {
+        (Some(requests), _) => ("Requests per client", requests),
+        (None, seconds) => ("Seconds", seconds.unwrap_or_default()),
+    };
+    let entries = [
+        ("Threads", u64::from(run.threads)),
+        ("Connections per thread", u64::from(run.clients)),
+        (key, number),
+        ("Format version", 2),
+    ];
+    let entry = |(key, number): (&str, u64)| (key.to_owned(), Json::whole(number));
+    Json::Object(entries.into_iter().map(entry).collect())
+}
+
+fn say(line: impl std::fmt::Display) -> io::Result<()> {
+    aside::say(line).map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe))
+}
+
+fn named(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+}

@@ -1,0 +1,276 @@
+//! What was typed, as a plan: operations in its order, each with the keys that its pattern takes.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use workload::{
+    Arg, CommandSpec, Content, DrawnBy, Fleet, KeyDist, KeySpace, Lifetime, Mix, Numbered,
+    Operation, Pace, Pick, Piece, PlanParts, Share, SizeBy, Slot, Span, Step, Stop, ValueSpec,
+    When,
+};
+
+use super::commands::command;
+use super::fault::{Fault, check_error};
+use super::monitor;
+use super::options::{Options, Sizes};
+use super::order;
+use super::values::Pattern;
+
+/// Values of up to so many bytes stand in the plan as they are.
+const LITERAL_MAX: u32 = 4096;
+/// What all connections draw from, run after run.
+const SEED: u64 = 0x006d_656d_7469_6572;
+const NS_PER_S: u64 = 1_000_000_000;
+
+/// The plan of these options on a base that says where and how it is sent; what is to be told is added
+/// to `notes`.
+pub(super) fn parts(
+    options: &Options,
+    base: &PlanParts,
+    notes: &mut Vec<String>,
+) -> Result<PlanParts, Fault> {
+    let (value, values) = values(options)?;
+    let (operations, pick) = match options.commands.is_empty() {
+        true => built_in(options, &value)?,
+        false => of_commands(options, &value, notes)?,
+    };
+    // Lines that all connections share are counted over all of them.
+    let shared = monitor::is_shared(options);
+    let stop = match (options.requests_each(), options.test_time) {
+        (Some(each), _) if shared => Stop::Requests(each.saturating_mul(options.connections())),
+        (Some(each), _) => Stop::Requests(each),
+        (None, seconds) => Stop::AfterNs(seconds.unwrap_or_default().saturating_mul(NS_PER_S)),
+    };
+    let connections = options.connections();
+    let pace = match options.rate_limiting {
+        0 => base.pace.clone(),
+        each => Pace::constant(each.saturating_mul(connections) as f64),
+    };
+    let mean = values
+        .as_ref()
+        .map_or(u64::from(fixed_size(options)), |values| values.sizes.draws().mean() as u64);
+    // For what asks a plan for its keys, and not its operations.
+    let keys = operations.first().and_then(|(operation, _)| operation.keys.clone());
+    let keys = keys.unwrap_or_default();
+    let (operations, sequence): (Vec<Operation>, Vec<CommandSpec>) = operations.into_iter().unzip();
+    Ok(PlanParts {
+        name: "memtier".to_owned(),
+        sequence,
+        mix: Some(Mix { operations, pick }),
+        share: if shared { Share::OneBudget } else { Share::PerConnection },
+        stop,
+        pace,
+        keys,
+        values,
+        payload_bytes: mean,
+        seed: seed(options),
+        fleet: Fleet { joining: options.joining(), ..base.fleet.clone() },
+        ..base.clone()
+    })
+}
+
+fn seed(options: &Options) -> u64 {
+    if !options.randomize {
+        return SEED;
+    }
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    (now.as_nanos() as u64) ^ u64::from(std::process::id()).rotate_left(32)
+}
+
+fn fixed_size(options: &Options) -> u32 {
+    match options.sizes() {
+        Sizes::One(size) => size,
+        Sizes::Range(..) | Sizes::List(_) => 0,
+    }
+}
+
+/// What stands for a value in a command, and what it is where that differs.
+fn values(options: &Options) -> Result<(Piece, Option<ValueSpec>), Fault> {
+    let content = if options.random_data { Content::Random } else { Content::Same };
+    let (sizes, by) = match options.sizes() {
+        Sizes::One(size) if size <= LITERAL_MAX && !options.random_data => {
+            return Ok((Piece::Bytes(vec![b'x'; size as usize]), None));
+        }
+        Sizes::One(size) => (size.to_string(), SizeBy::Key),
+        Sizes::Range(least, most) => {
+            let by = if options.size_by_key { SizeBy::Rank } else { SizeBy::Request };
+            (format!("uniform:{least}..{most}"), by)
+        }
+        Sizes::List(list) => {
+            let items = list.iter().map(|(size, weight)| format!("{size}={weight}"));
+            let turn: u32 = list.iter().fold(0, |sum, (_, weight)| sum.saturating_add(*weight));
+            (format!("sizes:{}", items.collect::<Vec<_>>().join(",")), SizeBy::Turn(turn))
+        }
+    };
+    let sizes = sizes.parse().map_err(|why: String| check_error(format!("data size: {why}")))?;
+    Ok((Piece::Value, Some(ValueSpec { sizes, by, content })))
+}
+
+fn one(name: &str, weight: u32, keys: KeySpace) -> Operation {
+    let step = Step { commands: 1, when: When::Always };
+    Operation { name: name.to_owned(), weight, steps: vec![step], keys: Some(keys) }
+}
+
+/// Operations with their commands, and their order.
+type Operations = (Vec<(Operation, CommandSpec)>, Pick);
+
+/// Its own SET, GET and WAIT.
+fn built_in(options: &Options, value: &Piece) -> Result<Operations, Fault> {
+    let (sets, gets) = options.turn();
+    let (calls, rest) = match options.multi_key_get {
+        0 => (gets, 0),
+        keys => (gets / keys, gets % keys),
+    };
+    let mut spans = order::order((sets, calls), options.wait_ratio)?;
+    spans.extend((rest > 0).then_some(Span { operation: order::REST, times: 1 }));
+    let [set, get] = options.patterns();
+    if rest > 0 && matches!(get, Pattern::Sequential | Pattern::Parallel) {
+        return Err(check_error(format!(
+            "--multi-key-get {} with keys in order is carried out by keystorm where it divides the GETs \
+             of --ratio, which are {gets}; see docs/memtier.md",
+            options.multi_key_get
+        )));
+    }
+    let key = Arg {
+        pieces: vec![Piece::Bytes(options.key_prefix.clone().into()), Piece::Number(Slot::Fresh)],
+    };
+    let key = Arg { pieces: key.pieces.into_iter().filter(|piece| !is_empty(piece)).collect() };
+    let value = Arg { pieces: vec![value.clone()] };
+    let all = [
+        ("SET", set_command(options, &key, value), keys(options, set)?),
+        ("GET", get_command(options, &key, options.multi_key_get), keys(options, get)?),
+        ("GET", get_command(options, &key, rest), keys(options, get)?),
+        ("WAIT", wait_command(options), keys(options, Pattern::Random)?),
+    ];
+    // Operations that are never sent are left out, and the others numbered anew.
+    let (mut operations, mut numbers) = (Vec::new(), [0; 4]);
+    for (old, (name, command, keys)) in (0..).zip(all) {
+        let own = spans.iter().filter(|span| span.operation == old).map(|span| span.times);
+        let weight: u32 = own.sum();
+        if weight > 0 {
+            numbers[old as usize] = operations.len() as u32;
+            operations.push((one(name, weight, keys), command));
+        }
+    }
+    let renumbered = spans
+        .iter()
+        .map(|span| Span { operation: numbers[span.operation as usize], times: span.times });
+    let pick = match options.wait_ratio {
+        None => Pick::InOrder,
+        Some(_) => Pick::Spans(renumbered.collect()),
+    };
+    Ok((operations, pick))
+}
+
+fn is_empty(piece: &Piece) -> bool {
+    matches!(piece, Piece::Bytes(bytes) if bytes.is_empty())
+}
+
+fn literals(words: &[&str]) -> Vec<Arg> {
+    words.iter().map(|word| Arg::literal(word.as_bytes())).collect()
+}
+
+fn set_command(options: &Options, key: &Arg, value: Arg) -> CommandSpec {
+    let lifetime = options.expiry_range.map(|(least_s, most_s)| {
+        Arg::literal(b"__ttl__").with_lifetimes(Lifetime { least_s, most_s })
+    });
+    let key = key.clone();
+    let args = match (options.protocol_kind().is_memcache(), lifetime) {
+        (true, lifetime) => {
+            let expires = lifetime.unwrap_or_else(|| Arg::literal(b"0"));
+            vec![Arg::literal(b"set"), key, Arg::literal(b"0"), expires, value]
+        }
+        (false, Some(lifetime)) => vec![Arg::literal(b"SETEX"), key, lifetime, value],
+        (false, None) if options.data_offset > 0 => {
+            let offset = Arg::literal(options.data_offset.to_string().as_bytes());
+            vec![Arg::literal(b"SETRANGE"), key, offset, value]
+        }
+        (false, None) => vec![Arg::literal(b"SET"), key, value],
+    };
+    CommandSpec { args, inline: false }
+}
+
+fn get_command(options: &Options, key: &Arg, keys: u32) -> CommandSpec {
+    let key = key.clone();
+    let args = match (options.protocol_kind().is_memcache(), keys) {
+        (true, 0..=1) => vec![Arg::literal(b"get"), key],
+        (true, keys) => {
+            let keys = std::iter::repeat_n(key, keys as usize);
+            std::iter::once(Arg::literal(b"get")).chain(keys).collect()
+        }
+        (false, _) if options.data_offset > 0 => {
+            let offset = Arg::literal(options.data_offset.to_string().as_bytes());
+            vec![Arg::literal(b"GETRANGE"), key, offset, Arg::literal(b"-1")]
+        }
+        (false, _) => vec![Arg::literal(b"GET"), key],
+    };
+    CommandSpec { args, inline: false }
+}
+
+/// The middle of what is possible: WAIT is answered by when that many have it.
+fn wait_command(options: &Options) -> CommandSpec {
+    let middle =
+        |(least, most): (u64, u64)| (least / 2 + most / 2 + (least & most & 1)).to_string();
+    let (replicas, timeout) = (middle(options.num_slaves), middle(options.wait_timeout));
+    CommandSpec { args: literals(&["WAIT", &replicas, &timeout]), inline: false }
+}
+
+/// Commands of the user's own, each as often in a row as its ratio says.
+fn of_commands(
+    options: &Options,
+    value: &Piece,
+    notes: &mut Vec<String>,
+) -> Result<Operations, Fault> {
+    let captured = match &options.monitor_input {
+        Some(path) => monitor::load(path, notes)?,
+        None => Vec::new(),
+    };
+    if monitor::is_shared(options) {
+        let operation = |command: CommandSpec| {
+            let keys = keys(options, Pattern::Random)?;
+            Ok((one(&command.name(), 1, keys), command))
+        };
+        let operations = captured.into_iter().map(operation).collect::<Result<_, Fault>>()?;
+        return Ok((operations, if options.monitor_random { Pick::Drawn } else { Pick::InOrder }));
+    }
+    let mut operations = Vec::new();
+    for given in &options.commands {
+        let command = match monitor::placeholder(&given.text, &captured) {
+            Some(captured) if options.monitor_input.is_some() => captured?,
+            _ => command(&given.text, &options.key_prefix, value)?,
+        };
+        let keys = keys(options, given.pattern)?;
+        operations.push((one(&command.name(), given.ratio, keys), command));
+    }
+    Ok((operations, Pick::InOrder))
+}
+
+/// The keys that a pattern takes.
+fn keys(options: &Options, pattern: Pattern) -> Result<KeySpace, Fault> {
+    let (mut first, mut range) = (options.key_minimum, options.keys());
+    if pattern == Pattern::Zipf && first == 0 {
+        // Its ranks begin at 1.
+        (first, range) = (1, range.saturating_sub(1).max(1));
+    }
+    let dist = match pattern {
+        Pattern::Random => "uniform".to_owned(),
+        Pattern::Sequential | Pattern::Parallel => "sequential".to_owned(),
+        Pattern::Zipf => format!("zipf:{}", options.key_zipf_exp.unwrap_or(1.0).max(0.01)),
+        Pattern::Gaussian => {
+            let keys = range as f64;
+            let middle =
+                options.key_median.map_or(0.5, |median| (median - first as f64 + 0.5) / keys);
+            let deviation = options.key_stddev.map_or(1.0 / 6.0, |deviation| deviation / keys);
+            format!("gaussian:{},{}", middle.clamp(0.0, 1.0) * 100.0, deviation * 100.0)
+        }
+    };
+    let draw: KeyDist = dist
+        .parse()
+        .map_err(|why: String| check_error(format!("key-pattern {}: {why}", pattern.letter())))?;
+    let by = match pattern {
+        Pattern::Sequential => DrawnBy::Operation,
+        Pattern::Parallel => DrawnBy::Slice,
+        _ if options.distinct_client_seed => DrawnBy::Request,
+        _ => DrawnBy::Connection,
+    };
+    Ok(KeySpace { range: Some(range), draw, numbered: Numbered { first, bare: true, by } })
+}

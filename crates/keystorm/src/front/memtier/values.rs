@@ -1,0 +1,253 @@
+//! Values of its options: numbers, ratios, ranges, lists and key patterns.
+
+use workload::ProtocolKind;
+
+use super::fault::{Fault, check_error, usage_error};
+use super::options::Requests;
+
+/// A whole number from 0 on, nothing before or behind it.
+pub(super) fn number(text: &str) -> Option<u64> {
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|_| digits)
+}
+
+/// A number from `least` on.
+pub(super) fn at_least(name: &str, text: &str, least: u64) -> Result<u64, Fault> {
+    number(text).filter(|number| *number >= least).ok_or_else(|| {
+        let bound = if least > 0 { "greater than zero" } else { "greater than or equal to zero" };
+        usage_error(format!("{name} must be {bound}."))
+    })
+}
+
+/// The same that fits into 32 bits.
+pub(super) fn small(name: &str, text: &str, least: u64) -> Result<u32, Fault> {
+    let number = at_least(name, text, least)?;
+    u32::try_from(number).map_err(|_| usage_error(format!("{name} {number} is too large.")))
+}
+
+/// A decimal number above 0.
+pub(super) fn decimal(name: &str, text: &str) -> Result<f64, Fault> {
+    let number = text.parse::<f64>().ok().filter(|number| number.is_finite() && *number > 0.0);
+    number.ok_or_else(|| usage_error(format!("{name} must be greater than zero.")))
+}
+
+/// `A:B`.
+pub(super) fn ratio(name: &str, text: &str) -> Result<(u32, u32), Fault> {
+    let parts = text.split_once(':').and_then(|(a, b)| Some((number(a)?, number(b)?)));
+    let parts = parts.and_then(|(a, b)| Some((u32::try_from(a).ok()?, u32::try_from(b).ok()?)));
+    let parts = parts.filter(|parts| *parts != (0, 0));
+    parts.ok_or_else(|| usage_error(format!("{name} must be expressed as [0-n]:[0-n].")))
+}
+
+/// `A-B`, the smaller one first; both at least `least`.
+pub(super) fn range(name: &str, text: &str, least: u64) -> Result<(u64, u64), Fault> {
+    let parts = text.split_once('-').and_then(|(a, b)| Some((number(a)?, number(b)?)));
+    let sorted = parts.map(|(a, b)| (a.min(b), a.max(b)));
+    sorted.filter(|(a, b)| *a >= least && *b >= 1).ok_or_else(|| {
+        usage_error(format!("{name} must be expressed as [{least}-n]-[{}-n].", least.max(1)))
+    })
+}
+
+/// `SIZE:WEIGHT,…`.
+pub(super) fn size_list(text: &str) -> Result<Vec<(u32, u32)>, Fault> {
+    let item = |item: &str| {
+        let (size, weight) = item.split_once(':')?;
+        let small = |text| u32::try_from(number(text)?).ok().filter(|number| *number > 0);
+        Some((small(size)?, small(weight)?))
+    };
+    let list: Option<Vec<_>> = text.split(',').map(item).collect();
+    list.ok_or_else(|| {
+        usage_error("data-size-list must be expressed as [size1:weight1],...,[sizeN:weightN].")
+    })
+}
+
+/// `50,99,99.9`.
+pub(super) fn percentiles(text: &str) -> Result<Vec<f64>, Fault> {
+    let one = |text: &str| text.trim().parse::<f64>().ok().filter(|p| (0.0..=100.0).contains(p));
+    let all: Option<Vec<f64>> = text.split(',').map(one).collect();
+    all.ok_or_else(|| {
+        usage_error("quantiles must be expressed as [0.0-100.0],[0.0-100.0](,[0.0-100.0])+ .")
+    })
+}
+
+/// How keys are taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pattern {
+    /// At random.
+    Random,
+    /// One after another, each connection all of them.
+    Sequential,
+    /// One after another, each connection a part of its own.
+    Parallel,
+    /// Around a middle.
+    Gaussian,
+    /// The lower the likelier.
+    Zipf,
+}
+
+impl Pattern {
+    fn of(letter: char) -> Option<Self> {
+        Some(match letter {
+            'R' => Self::Random,
+            'S' => Self::Sequential,
+            'P' => Self::Parallel,
+            'G' => Self::Gaussian,
+            'Z' => Self::Zipf,
+            _ => return None,
+        })
+    }
+
+    /// One for all.
+    pub(super) fn read(name: &str, text: &str) -> Result<Self, Fault> {
+        let mut letters = text.chars();
+        let one = letters.next().and_then(Self::of).filter(|_| letters.next().is_none());
+        one.ok_or_else(|| usage_error(format!("{name} must be one of S, R, Z, G or P.")))
+    }
+
+    /// `SET:GET`.
+    pub(super) fn pair(text: &str) -> Result<[Self; 2], Fault> {
+        let letters: Vec<char> = text.chars().collect();
+        let both = match letters[..] {
+            [set, ':', get] => Self::of(set).zip(Self::of(get)),
+            _ => None,
+        };
+        let (set, get) = both.ok_or_else(|| {
+            usage_error("key-pattern must be in the format of \"S:S\" or \"R:R\" or \"P:P\" or \"G:G\" or \"Z:Z\" or any pair.")
+        })?;
+        if (set == Self::Parallel) != (get == Self::Parallel) {
+            return Err(usage_error(
+                "parallel key-pattern must be configured for both SET and GET commands.",
+            ));
+        }
+        Ok([set, get])
+    }
+
+    /// The letter that stands for it.
+    pub(super) fn letter(self) -> char {
+        match self {
+            Self::Random => 'R',
+            Self::Sequential => 'S',
+            Self::Parallel => 'P',
+            Self::Gaussian => 'G',
+            Self::Zipf => 'Z',
+        }
+    }
+}
+
+/// A protocol by its name.
+pub(super) fn protocol(text: &str) -> Result<ProtocolKind, Fault> {
+    Ok(match text {
+        "redis" | "resp2" => ProtocolKind::Resp2,
+        "resp3" => ProtocolKind::Resp3,
+        "memcache_text" => ProtocolKind::MemcacheText,
+        "memcache_binary" => ProtocolKind::MemcacheBinary,
+        _ => {
+            return Err(usage_error(
+                "supported protocols are 'memcache_text', 'memcache_binary', 'redis', 'resp2' and \
+                 'resp3'.",
+            ));
+        }
+    })
+}
+
+pub(super) fn port(text: &str) -> Result<u16, Fault> {
+    // Larger numbers are taken by their last 16 bits there, which is nobody's wish.
+    let port = number(text).and_then(|port| u16::try_from(port).ok()).filter(|port| *port > 0);
+    port.ok_or_else(|| usage_error("port must be a number in the range [1-65535]."))
+}
+
+pub(super) fn requests(text: &str) -> Result<Requests, Fault> {
+    match text {
+        "allkeys" => Ok(Requests::AllKeys),
+        _ => at_least("requests", text, 1).map(Requests::Number),
+    }
+}
+
+pub(super) fn sizes(name: &str, text: &str) -> Result<(u32, u32), Fault> {
+    let (least, most) = range(name, text, 1)?;
+    let small = |size: u64| u32::try_from(size).ok();
+    small(least).zip(small(most)).ok_or_else(|| usage_error(format!("{name} {text} is too large.")))
+}
+
+pub(super) fn exponent(text: &str) -> Result<f64, Fault> {
+    let exponent = text.parse::<f64>().ok().filter(|exponent| *exponent > 0.0 && *exponent < 5.0);
+    exponent.ok_or_else(|| usage_error("key-zipf-exp must be within interval (0, 5)."))
+}
+
+/// Which of two words it is: whether the second.
+pub(super) fn one_of(name: &str, text: &str, first: &str, second: &str) -> Result<bool, Fault> {
+    match text {
+        text if text == first => Ok(false),
+        text if text == second => Ok(true),
+        _ => Err(usage_error(format!("{name} must be either {first} or {second}."))),
+    }
+}
+
+pub(super) fn reads_replicas(text: &str) -> Result<bool, Fault> {
+    match text {
+        "primary" => Ok(false),
+        "secondaryPreferred" => Ok(true),
+        "secondary" | "nearest" => Err(check_error(format!(
+            "--read-preference {text} is not carried out by keystorm: replicas are asked in turn, and \
+             primaries that have none answer themselves, which is secondaryPreferred; see \
+             docs/memtier.md"
+        ))),
+        _ => Err(usage_error(
+            "read-preference must be primary, secondary, secondaryPreferred or nearest.",
+        )),
+    }
+}
+
+/// An option of which only the value that changes nothing is carried out.
+pub(super) fn only_zero(name: &str, text: &str) -> Result<(), Fault> {
+    if at_least(name, text, 0)? == 0 {
+        return Ok(());
+    }
+    let why = match name {
+        "connection-timeout" => "a run ends when no connection could be opened for 10 seconds",
+        "max-reconnect-attempts" => "lost connections are tried again for as long as the run",
+        _ => "connections are opened in groups, and load begins when all are open",
+    };
+    Err(check_error(format!("--{name} is not carried out by keystorm: {why}; see docs/memtier.md")))
+}
+
+/// A limit of the set-up of connections is there, and is 10 seconds.
+pub(super) fn stage_timeout(name: &str, text: &str) -> Result<(), Fault> {
+    match at_least(name, text, 0)? {
+        0 => Err(check_error(format!(
+            "--{name} 0 is not carried out by keystorm: a run ends when no connection could be opened \
+             for 10 seconds; see docs/memtier.md"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_read_to_their_last_character() {
+        assert_eq!(
+            (number("10"), number("1k"), number("-1"), number("")),
+            (Some(10), None, None, None)
+        );
+        assert_eq!(ratio("ratio", "1:10"), Ok((1, 10)));
+        assert!(ratio("ratio", "0:0").is_err() && ratio("ratio", "1:x").is_err());
+        assert_eq!(range("data-size-range", "20-10", 1), Ok((10, 20)));
+        assert!(range("data-size-range", "0-10", 1).is_err());
+        assert_eq!(size_list("10:1,20:2"), Ok(vec![(10, 1), (20, 2)]));
+        assert!(size_list("10:0").is_err() && size_list("0:1").is_err());
+        assert_eq!(percentiles("99.9,50"), Ok(vec![99.9, 50.0]));
+        assert!(percentiles("101").is_err());
+    }
+
+    #[test]
+    fn patterns_are_pairs_of_capital_letters() {
+        assert_eq!(Pattern::pair("R:S"), Ok([Pattern::Random, Pattern::Sequential]));
+        for (bad, says) in [("r:r", "format"), ("R", "format"), ("P:R", "both SET and GET")] {
+            let Err(Fault::Usage(line)) = Pattern::pair(bad) else { panic!("{bad}") };
+            assert!(line.contains(says), "{line}");
+        }
+    }
+}

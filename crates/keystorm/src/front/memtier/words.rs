@@ -1,0 +1,176 @@
+//! Its command line as words: GNU long options by any prefix that names one, and clusters of short
+//! ones.
+
+use super::known::{KNOWN, Known, OURS};
+
+/// An option that was given, with its value if it takes one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Given {
+    pub(super) name: &'static str,
+    pub(super) value: Option<String>,
+}
+
+/// What was given, in order.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Words {
+    pub(super) given: Vec<Given>,
+    /// Options of ours, as words of our own command line.
+    pub(super) ours: Vec<String>,
+}
+
+/// The prefix of our options: they are those of keystorm behind it.
+const PREFIX: &str = "ks-";
+
+/// Reads words. Those that are no option are passed over, as there. `takes_value` says what an option
+/// of ours takes.
+///
+/// # Errors
+/// The line of getopt.
+pub(super) fn read(
+    words: &[String],
+    takes_value: impl Fn(&str) -> Option<bool>,
+) -> Result<Words, String> {
+    let mut read = Words::default();
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        if word == "--" {
+            break;
+        }
+        if let Some(long) = word.strip_prefix("--") {
+            let (name, value) = match long.split_once('=') {
+                Some((name, value)) => (name, Some(value.to_owned())),
+                None => (long, None),
+            };
+            if let Some(ours) = name.strip_prefix(PREFIX) {
+                let takes = takes_value(ours).ok_or_else(|| {
+                    format!("unrecognized option '--{name}'; keystorm has no option --{ours}")
+                })?;
+                let value = match value {
+                    None if takes => Some(next_of(&mut words, name)?),
+                    value => value,
+                };
+                read.ours.push(value.map_or(format!("--{ours}"), |v| format!("--{ours}={v}")));
+                continue;
+            }
+            let known = named(name)?;
+            let value = match (known.takes, value) {
+                (true, None) => Some(next_of(&mut words, known.name)?),
+                (false, Some(_)) => {
+                    return Err(format!("option '--{}' doesn't allow an argument", known.name));
+                }
+                (_, value) => value,
+            };
+            read.given.push(Given { name: known.name, value });
+        } else if let Some(shorts) = word.strip_prefix('-').filter(|shorts| !shorts.is_empty()) {
+            let mut rest = shorts.chars();
+            while let Some(short) = rest.next() {
+                let known = KNOWN.iter().find(|known| known.short == Some(short));
+                let known = known.ok_or_else(|| format!("invalid option -- '{short}'"))?;
+                let value = if known.takes {
+                    let attached = std::mem::replace(&mut rest, "".chars()).as_str();
+                    Some(match (attached, words.clone().next()) {
+                        ("", None) => {
+                            return Err(format!("option requires an argument -- '{short}'"));
+                        }
+                        ("", Some(next)) => {
+                            words.next();
+                            next.clone()
+                        }
+                        (attached, _) => attached.to_owned(),
+                    })
+                } else {
+                    None
+                };
+                read.given.push(Given { name: known.name, value });
+            }
+        }
+    }
+    Ok(read)
+}
+
+fn next_of<'w>(words: &mut impl Iterator<Item = &'w String>, name: &str) -> Result<String, String> {
+    let next = words.next().cloned();
+    next.ok_or_else(|| format!("option '--{name}' requires an argument"))
+}
+
+/// The option of that name, or the only one that begins so. Ours have to be written in full, so that
+/// they take no prefix from others.
+fn named(name: &str) -> Result<&'static Known, String> {
+    if let Some(known) = KNOWN.iter().chain(OURS).find(|known| known.name == name) {
+        return Ok(known);
+    }
+    let found: Vec<&Known> = KNOWN.iter().filter(|known| known.name.starts_with(name)).collect();
+    match &found[..] {
+        [known] => Ok(known),
+        [] => Err(format!("unrecognized option '--{name}'")),
+        several => {
+            let names: Vec<_> = several.iter().map(|known| format!("'--{}'", known.name)).collect();
+            let names = names.join(" ");
+            Err(format!("option '--{name}' is ambiguous; possibilities: {names}"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(line: &str) -> Result<Words, String> {
+        let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        read(&words, |name| match name {
+            "json" => Some(true),
+            "sample" => Some(false),
+            _ => None,
+        })
+    }
+
+    fn given(line: &str) -> Vec<(&'static str, Option<String>)> {
+        of(line).unwrap().given.into_iter().map(|given| (given.name, given.value)).collect()
+    }
+
+    #[test]
+    fn long_options_go_by_prefix_and_short_ones_in_clusters() {
+        let some = |text: &str| Some(text.to_owned());
+        assert_eq!(given("--rate-limit=100"), [("rate-limiting", some("100"))]);
+        assert_eq!(given("--print-perc 50"), [("print-percentiles", some("50"))]);
+    }
+
+    #[test]
+    fn short_options_take_what_is_attached_or_follows() {
+        let some = |text: &str| Some(text.to_owned());
+        assert_eq!(
+            given("-c50 -RD -t 2 word --tls -h ::1"),
+            [
+                ("clients", some("50")),
+                ("random-data", None),
+                ("debug", None),
+                ("threads", some("2")),
+                ("tls", None),
+                ("host", some("::1")),
+            ]
+        );
+    }
+
+    #[test]
+    fn faults_are_those_of_getopt() {
+        for (line, says) in [
+            ("--nope", "unrecognized option '--nope'"),
+            ("-h", "option requires an argument -- 'h'"),
+            ("-q", "invalid option -- 'q'"),
+            ("--port", "option '--port' requires an argument"),
+            ("--tls=1", "option '--tls' doesn't allow an argument"),
+            ("--key-p k", "ambiguous; possibilities: '--key-prefix' '--key-pattern'"),
+            ("--ks-nope", "keystorm has no option --nope"),
+            ("--print-pla", "unrecognized"),
+        ] {
+            let error = of(line).unwrap_err();
+            assert!(error.contains(says), "{line}: {error}");
+        }
+    }
+
+    #[test]
+    fn ours_go_on_to_ours() {
+        let words = of("--ks-json f -c 1 --ks-sample --ks-json=g").unwrap();
+        assert_eq!(words.ours, ["--json=f", "--sample", "--json=g"]);
+    }
+}

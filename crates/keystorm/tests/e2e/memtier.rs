@@ -1,0 +1,302 @@
+//! memtier_benchmark's command lines: what the server executes is what they say, in its order.
+
+use std::collections::BTreeMap;
+
+use crate::memcached::Memcached;
+use crate::program::{Keystorm, Ran};
+use crate::server::{Server, calls};
+
+/// Runs a line of memtier's on a server.
+fn run(server: &Server, line: &str) -> Ran {
+    Keystorm::new(&format!("memtier -p {} {line}", server.port())).run()
+}
+
+/// What a server has executed of a line, which goes well.
+#[track_caller]
+fn executed(server: &Server, line: &str) -> BTreeMap<String, u64> {
+    server.reset();
+    run(server, line).ok();
+    let mut counts = server.counts();
+    // Looking at the keys of a plan is no part of it.
+    counts.retain(|name, _| name != "flushall" && !name.starts_with("command"));
+    counts
+}
+
+/// What a server is sent of a line, in order, of one connection.
+fn sent(server: &Server, line: &str) -> Vec<String> {
+    server.reset();
+    // As many lines as will ever be needed.
+    server.ask(&["CONFIG", "SET", "slowlog-log-slower-than", "0"]);
+    server.ask(&["CONFIG", "SET", "slowlog-max-len", "10000"]);
+    server.ask(&["SLOWLOG", "RESET"]);
+    run(server, line).ok();
+    let wire::resp::Value::Array(entries) = server.ask(&["SLOWLOG", "GET", "1000"]) else {
+        panic!("no log")
+    };
+    let words = |entry: &wire::resp::Value| {
+        let wire::resp::Value::Array(fields) = entry else { panic!("{entry:?}") };
+        let wire::resp::Value::Array(words) = &fields[3] else { panic!("{fields:?}") };
+        words.iter().map(|word| word.text().unwrap()).collect::<Vec<_>>().join(" ")
+    };
+    let all: Vec<String> = entries.iter().rev().map(words).collect();
+    let own =
+        ["SET", "GET", "WAIT", "HSET", "MGET", "PING", "SETEX", "SETRANGE", "GETRANGE", "SCAN"];
+    all.into_iter().filter(|line| own.contains(&line.split(' ').next().unwrap())).collect()
+}
+
+const ONE: &str = "-t 1 -c 1";
+
+#[test]
+fn one_set_comes_to_ten_gets_and_each_connection_counts_for_itself() {
+    let server = Server::redis();
+    assert_eq!(executed(&server, &format!("{ONE} -n 11")), calls([("set", 1), ("get", 10)]));
+    assert_eq!(executed(&server, &format!("{ONE} -n 10")), calls([("set", 1), ("get", 9)]));
+    assert_eq!(executed(&server, "-t 2 -c 3 -n 12"), calls([("set", 12), ("get", 60)]));
+    let pipelined = executed(&server, "-t 4 -c 8 -n 100 --pipeline 16");
+    assert_eq!(pipelined.values().sum::<u64>(), 3200);
+    let order = sent(&server, &format!("{ONE} -n 5 --ratio 1:2 --key-pattern S:S"));
+    let value = "x".repeat(32);
+    assert_eq!(
+        order,
+        [
+            &format!("SET memtier-0 {value}")[..],
+            "GET memtier-0",
+            "GET memtier-1",
+            &format!("SET memtier-1 {value}"),
+            "GET memtier-2"
+        ]
+    );
+}
+
+#[test]
+fn a_second_run_asks_for_the_same_keys_and_another_seed_for_others() {
+    let server = Server::redis();
+    let line = format!("{ONE} -n 11 --key-maximum 1000000");
+    let first = sent(&server, &line);
+    assert_eq!(first, sent(&server, &line));
+    assert_ne!(first, sent(&server, &format!("{line} --randomize")));
+    // All connections draw the same keys unless they are told apart.
+    let keys = |more: &str| {
+        let line = format!("-t 1 -c 3 -n 20 --ratio 1:0 --key-maximum 1000000 {more}");
+        executed(&server, &line);
+        server.keys().len()
+    };
+    assert_eq!((keys(""), keys("--distinct-client-seed")), (20, 60));
+}
+
+#[test]
+fn parallel_connections_share_the_keys_and_write_each_once() {
+    let server = Server::redis();
+    let line = "-t 2 -c 10 -n allkeys --ratio=1:0 --key-pattern=P:P --key-minimum=1 \
+                --key-maximum=500 --pipeline 4";
+    server.reset();
+    run(&server, line).ok().prints("setting requests to 25\n");
+    assert_eq!(server.calls("set"), 500);
+    let keys = server.keys();
+    assert_eq!(keys.len(), 500);
+    assert!(keys.contains(&"memtier-1".to_owned()) && keys.contains(&"memtier-500".to_owned()));
+    // Where there are more connections than keys, nobody writes beyond the last.
+    let line = "-t 2 -c 10 -n 1 --ratio 1:0 --key-pattern P:P --key-minimum 1 --key-maximum 5";
+    assert_eq!(executed(&server, line), calls([("set", 20)]));
+    assert_eq!(server.keys(), [1, 2, 3, 4, 5].map(|n| format!("memtier-{n}")));
+}
+
+#[test]
+fn sequential_connections_write_all_keys_but_the_last() {
+    let server = Server::redis();
+    let line = format!(
+        "{ONE} -n allkeys --ratio=1:0 --key-pattern=S:S --key-minimum=1 --key-maximum=1000"
+    );
+    assert_eq!(executed(&server, &line), calls([("set", 999)]));
+    let keys = server.keys();
+    assert!(keys.len() == 999 && !keys.contains(&"memtier-1000".to_owned()));
+}
+
+#[test]
+fn every_pattern_takes_keys_of_its_range() {
+    let server = Server::redis();
+    for pattern in ["R:R", "S:R", "R:S", "G:R", "R:G", "Z:Z", "G:G", "P:P", "S:Z"] {
+        let line = format!(
+            "-t 2 -c 2 -n 100 --ratio 1:1 --key-minimum 10 --key-maximum 20 --key-pattern {pattern}"
+        );
+        assert_eq!(executed(&server, &line), calls([("set", 200), ("get", 200)]), "{pattern}");
+        let number = |key: &String| key.strip_prefix("memtier-").unwrap().parse::<u64>().unwrap();
+        let keys: Vec<u64> = server.keys().iter().map(number).collect();
+        assert!(keys.iter().all(|key| (10..=20).contains(key)), "{pattern}: {keys:?}");
+    }
+}
+
+#[test]
+fn commands_come_in_order_with_their_keys_and_data() {
+    let server = Server::redis();
+    let line = format!(
+        "{ONE} -n 300 --command 'SET __key__ __data__' --command-ratio 1 --command 'GET __key__' \
+         --command-ratio 2"
+    );
+    assert_eq!(executed(&server, &line), calls([("set", 100), ("get", 200)]));
+    let line = format!("{ONE} -n 3 -d 4 --key-prefix k --command-key-pattern S");
+    assert_eq!(run(&server, &line).code, Some(2), "a pattern is of a command");
+    let line = format!(
+        "{ONE} -n 3 -d 4 --key-prefix k --command 'SET \"p:__key__:s\" __data__' \
+         --command-key-pattern S"
+    );
+    assert_eq!(sent(&server, &line), ["SET p:k0:s xxxx", "SET p:k1:s xxxx", "SET p:k2:s xxxx"]);
+    // Each command counts for itself, and each placeholder is a key of its own.
+    let line = format!(
+        "{ONE} -n 4 --command 'MGET __key__ __key__' --command-key-pattern S --command \
+         'GET __key__' --command-key-pattern S"
+    );
+    assert_eq!(
+        sent(&server, &line),
+        ["MGET memtier-0 memtier-1", "GET memtier-0", "MGET memtier-2 memtier-3", "GET memtier-1"]
+    );
+}
+
+#[test]
+fn sizes_are_those_of_the_list_in_turn_and_of_the_range() {
+    let server = Server::redis();
+    let lengths = |line: &str| -> Vec<usize> {
+        let sent = sent(&server, &format!("{ONE} --ratio 1:0 --key-pattern S:S {line}"));
+        sent.iter().map(|line| line.split(' ').nth(2).unwrap().len()).collect()
+    };
+    assert_eq!(lengths("-n 6 --data-size-list 10:1,20:2"), [10, 20, 20, 10, 20, 20]);
+    let ranged = lengths("-n 40 --data-size-range 20-10");
+    assert!(
+        ranged.iter().all(|len| (10..=20).contains(len))
+            && ranged.iter().min() < ranged.iter().max()
+    );
+    let by_key = "-n 11 --data-size-range 10-20 --data-size-pattern S --key-maximum 10";
+    assert_eq!(lengths(by_key), (10..=20).collect::<Vec<_>>());
+    run(&server, &format!("{ONE} -n 2 --ratio 1:0 -R -d 30 --key-pattern S:S")).ok();
+    let values = ["memtier-0", "memtier-1"].map(|key| format!("{:?}", server.ask(&["GET", key])));
+    assert!(values[0] != values[1] && !values[0].contains("xxxxx"), "{values:?}");
+}
+
+#[test]
+fn expiry_and_offset_change_the_commands() {
+    let server = Server::redis();
+    let line = format!("{ONE} -n 10 --ratio 1:0 --expiry-range 10-10");
+    assert_eq!(executed(&server, &line), calls([("setex", 10)]));
+    let line = format!("{ONE} -n 10 --ratio 1:1 --data-offset 5");
+    assert_eq!(executed(&server, &line), calls([("setrange", 5), ("getrange", 5)]));
+}
+
+#[test]
+fn waits_stand_among_sets() {
+    let server = Server::redis();
+    let line = "-n 10 --ratio 1:0 --wait-ratio 1:1 --num-slaves 1-1 --wait-timeout 1-1";
+    // W S S W S S W S S W: no log of the server has commands that block in their order.
+    let counts = executed(&server, &format!("{ONE} {line}"));
+    assert_eq!(counts, calls([("set", 6), ("wait", 4)]));
+}
+
+#[test]
+fn a_connection_for_every_request_is_one() {
+    let server = Server::redis();
+    let before = server.info("total_connections_received");
+    assert_eq!(
+        executed(&server, &format!("{ONE} -n 50 --reconnect-interval=1")).values().sum::<u64>(),
+        50
+    );
+    let opened = server.info("total_connections_received") - before;
+    // Those that look at the server come on top.
+    assert!((50..60).contains(&opened), "{opened}");
+}
+
+#[test]
+fn a_rate_holds_for_each_connection() {
+    let server = Server::redis();
+    let counts = executed(&server, "-t 1 -c 2 --rate-limit=100 --test-time 2");
+    let all = counts.values().sum::<u64>();
+    assert!((100..=402).contains(&all), "{all}");
+}
+
+#[test]
+fn uris_name_the_server_the_login_and_the_database() {
+    let server = Server::redis_with(&["--requirepass", "pw"]);
+    let uri = format!("--uri=redis://:pw@127.0.0.1:{}/3", server.port());
+    let ran =
+        Keystorm::new(&format!("memtier {uri} -p 1 {ONE} -n 10 --ratio 1:0 --key-pattern S:S"))
+            .run();
+    ran.ok().says("warning: both URI and port specified, URI takes precedence").keeps_secret("pw@");
+    server.ask(&["SELECT", "3"]);
+    assert_eq!(server.keys().len(), 10);
+}
+
+#[test]
+fn unix_sockets_and_resp3_are_spoken() {
+    let server = Server::redis();
+    for protocol in ["redis", "resp2", "resp3"] {
+        server.reset();
+        let socket = server.socket();
+        let line = format!("memtier -S {} -P {protocol} {ONE} -n 22", socket.display());
+        Keystorm::new(&line).run().ok();
+        assert_eq!((server.calls("set"), server.calls("get")), (2, 20), "{protocol}");
+    }
+}
+
+#[test]
+fn memcached_is_spoken_in_text_and_binary() {
+    let server = Memcached::new();
+    for protocol in ["memcache_text", "memcache_binary"] {
+        let line =
+            format!("memtier -h 127.0.0.1 -p {} -P {protocol} -t 2 -c 2 -n 22", server.port());
+        Keystorm::new(&line).run().ok().prints("Gets").prints("Totals");
+    }
+    let line = format!(
+        "memtier -h 127.0.0.1 -p {} -P memcache_text --multi-key-get 4 --ratio 1:10 {ONE} -n 4 --json-out-file /dev/stdout",
+        server.port()
+    );
+    let out = Keystorm::new(&line).run().ok().out;
+    let json = &out[out.find('{').unwrap()..=out.rfind('}').unwrap()];
+    // What is written last stands in the device's place.
+    assert!(json.contains("\"Count\": 3"), "{out}");
+}
+
+#[test]
+fn captures_of_monitor_are_replayed() {
+    let server = Server::redis();
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("m");
+    let lines = (1..=5).map(|n| format!("1.{n} [0 127.0.0.1:1] \"SET\" \"k{n}\" \"a b\"\n"));
+    std::fs::write(&file, lines.collect::<String>()).unwrap();
+    let line = |rest: &str| format!("{ONE} --monitor-input {} {rest}", file.display());
+    assert_eq!(sent(&server, &line("-n 2 --command=__monitor_line3__")), ["SET k3 a b"; 2]);
+    // All lines are sent once, by whichever connection.
+    server.reset();
+    let all =
+        format!("-t 2 -c 5 -n 1 --monitor-input {} --command=__monitor_line@__", file.display());
+    run(&server, &all).ok().says("Loaded 5 monitor commands from 5 total lines");
+    assert_eq!((server.calls("set"), server.keys().len()), (10, 5));
+    let beyond = run(&server, &line("--command=__monitor_line9__")).exits(1);
+    beyond.says("error: invalid monitor placeholder");
+}
+
+#[test]
+fn statsd_is_told_once_a_second_and_at_the_end() {
+    let server = Server::redis();
+    let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    socket.set_read_timeout(Some(std::time::Duration::from_secs(30))).unwrap();
+    let port = socket.local_addr().unwrap().port();
+    run(
+        &server,
+        &format!("{ONE} -n 50 --statsd-host 127.0.0.1 --statsd-port {port} --statsd-run-label l"),
+    )
+    .ok();
+    let mut said = Vec::new();
+    let mut buffer = [0; 200];
+    while !said.iter().any(|line: &String| line.starts_with("memtier.l.latency_p99_9:0|")) {
+        let length = socket.recv(&mut buffer).unwrap();
+        said.push(String::from_utf8_lossy(&buffer[..length]).into_owned());
+    }
+    for part in [
+        "memtier.l.progress_pct:100.000000|g",
+        "memtier.l.connections:1|g",
+        "memtier.l.ops_sec:0|g",
+    ] {
+        assert!(said.iter().any(|line| line == part), "no {part} in {said:?}");
+    }
+    assert!(
+        said.iter().any(|line| line.starts_with("memtier.l.latency_ms:") && line.ends_with("|ms"))
+    );
+}

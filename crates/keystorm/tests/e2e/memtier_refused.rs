@@ -1,0 +1,84 @@
+//! memtier_benchmark's command lines that end at once: with which message, where, and which exit code.
+
+use crate::program::{Keystorm, Ran};
+use crate::server::{Server, free_port};
+
+fn run(line: &str) -> Ran {
+    Keystorm::new(&format!("memtier {line}")).run()
+}
+
+#[test]
+fn faults_of_the_command_line_come_with_the_usage_and_exit_code_2() {
+    for (line, says) in [
+        ("--test-time 1 -n 5", "error: --test-time and --requests are mutually exclusive."),
+        ("-n 5 --test-time 1", "mutually exclusive"),
+        ("-h", "option requires an argument -- 'h'"),
+        ("--nope", "unrecognized option '--nope'"),
+        ("--key-minimum 0", "error: key-minimum must be greater than zero."),
+        ("-d 0", "error: data-size must be greater than zero."),
+        ("-c 0", "error: clients must be greater than zero."),
+        ("-p 65536", "error: port must be a number in the range [1-65535]."),
+        ("--ratio 0:0", "error: ratio must be expressed as"),
+        ("--key-pattern=P:R", "error: parallel key-pattern must be configured for both"),
+        ("--key-pattern=r:r", "error: key-pattern must be in the format"),
+        ("--command 'SET __key__ __data__' --ratio 1:1", "ratio is not allowed"),
+        ("--command 'SET __key__ __data__' --key-pattern R:R", "command-key-pattern"),
+        ("--command-ratio 2 --command PING", "error: no arbitrary command found."),
+        ("--command 'SET \"a'", "error: failed to parse arbitrary command."),
+    ] {
+        let ran = run(line).exits(2).says(says).prints("Usage: memtier_benchmark");
+        assert_eq!(ran.err.lines().count(), 1, "{line}: {}", ran.err);
+    }
+    let help = run("--help").exits(2).prints("--key-pattern=VALUE");
+    assert_eq!(help.err, "");
+    run("-v").ok().prints("memtier_benchmark v=2.3.1 ");
+}
+
+#[test]
+fn checks_come_without_the_usage_and_exit_code_1() {
+    for (line, says) in [
+        ("-S s.sock -p 6379", "error: UNIX domain socket and TCP cannot be used together."),
+        ("--uri=redis://localhost:99999", "error: Invalid URI format"),
+        ("--uri=http://x", "error: Invalid URI format"),
+        ("--cluster-mode --uri=redis://h:7000/1", "error: database selection"),
+        ("--command 'HSET __key__ f __data__xx'", "whole argument"),
+        // What is not carried out is said by name.
+        ("--client-stats f", "error: --client-stats is not carried out by keystorm: "),
+        ("--clients-start 1 --clients-step 2", "must be given together"),
+        ("--monitor-input /none --command __monitor_line1__", "--monitor-input: /none"),
+        ("--scan-incremental-iteration", "--scan-incremental-iteration"),
+        ("--data-import f", "--data-import"),
+        ("--ks-requests 7", "error: --ks-requests: the words of memtier_benchmark"),
+        ("--prometheus-port 1", "--ks-metrics"),
+        ("--connection-timeout 5", "--connection-timeout"),
+        ("--test-time 2 -n allkeys", "--test-time with -n allkeys"),
+    ] {
+        let ran = run(line).exits(1).says(says);
+        assert_eq!(ran.out, "", "{line}");
+    }
+}
+
+#[test]
+fn what_hangs_there_ends_with_a_message() {
+    let port = free_port();
+    run(&format!("-p {port} -t 1 -c 1 -n 10")).exits(1).says("onnection refused");
+    let server = Server::redis_with(&["--requirepass", "richtig"]);
+    let at = format!("-p {} -t 1 -c 1 -n 10", server.port());
+    run(&format!("{at} -a falsch")).exits(1).says("WRONGPASS").keeps_secret("falsch");
+    let open = Server::redis();
+    run(&format!("-p {} -a pw -t 1 -c 1 -n 10", open.port())).exits(1);
+    run(&format!("-p {} -t 1 -c 1 -n 10 --cluster-mode", open.port())).exits(1);
+}
+
+#[test]
+fn replies_that_are_errors_are_told_and_nothing_but_errors_is_no_success() {
+    let server = Server::redis();
+    server.ask(&["SET", "memtier-0", "v"]);
+    let line =
+        |command: &str| format!("-p {} -t 1 -c 1 -n 10 --command '{command}'", server.port());
+    run(&line("LPUSH memtier-0 v"))
+        .exits(1)
+        .says("error: 10 of 10 replies are errors, the first: WRONGTYPE");
+    let half = format!("{} --command 'GET memtier-0'", line("LPUSH memtier-0 v"));
+    run(&half).ok().says("error: 5 of 10 replies are errors");
+}

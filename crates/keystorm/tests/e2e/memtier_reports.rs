@@ -1,0 +1,311 @@
+//! memtier_benchmark's reports: tables, files and the lines on standard error.
+
+use std::fs;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::program::{Keystorm, Ran};
+use crate::server::{Server, called};
+
+const ONE: &str = "-t 1 -c 1";
+
+fn run(server: &Server, line: &str) -> Ran {
+    Keystorm::new(&format!("memtier -p {} {line}", server.port())).run()
+}
+
+/// Runs a line with a JSON file, and returns what that holds.
+fn json(server: &Server, line: &str) -> (Ran, Value) {
+    let dir = TempDir::new().unwrap();
+    let file = dir.path().join("j");
+    let ran = run(server, &format!("{line} --json-out-file {}", file.display())).ok();
+    let value = serde_json::from_slice(&fs::read(file).unwrap()).unwrap();
+    (ran, value)
+}
+
+/// What the rows of the first table are called.
+fn rows(out: &str) -> Vec<&str> {
+    let rows = out.lines().skip_while(|line| !line.starts_with("---")).skip(1);
+    rows.take_while(|line| !line.is_empty()).filter_map(|line| line.split("  ").next()).collect()
+}
+
+#[test]
+fn the_table_is_that_of_the_original() {
+    let server = Server::redis();
+    let ran = run(&server, "-t 2 -c 3 -n 22 --ratio 1:10").ok();
+    let lines: Vec<&str> = ran.out.lines().collect();
+    assert_eq!(
+        lines[..8],
+        [
+            "2         Threads",
+            "3         Connections per thread",
+            "22        Requests per client",
+            "",
+            "",
+            "ALL STATS",
+            &"=".repeat(124),
+            "Type         Ops/sec     Hits/sec   Misses/sec    Avg. Latency     p50 Latency     p99 Latency   p99.9 Latency       KB/sec ",
+        ]
+    );
+    assert_eq!(lines[8], "-".repeat(124));
+    let firsts: Vec<&str> =
+        lines[9..13].iter().map(|line| line.split(' ').next().unwrap()).collect();
+    assert_eq!(firsts, ["Sets", "Gets", "Waits", "Totals"]);
+    assert!(
+        lines[9..13].iter().all(|line| line.len() == 124 && line.ends_with(' ')),
+        "{}",
+        ran.out
+    );
+    assert!(lines[9].contains("          ---          --- "), "{}", lines[9]);
+    assert_eq!(
+        lines[13..18],
+        [
+            "",
+            "",
+            "Request Latency Distribution",
+            "Type     <= msec         Percent",
+            &"-".repeat(72)
+        ]
+    );
+    assert!(
+        lines[18].starts_with("SET   ") && lines[18].ends_with("       0.000"),
+        "{}",
+        lines[18]
+    );
+    assert!(ran.out.ends_with("---\nWAIT      0.000      100.000\n"), "{}", ran.out);
+    for (at, said) in [
+        "Writing results to stdout\n",
+        "[RUN #1] Preparing benchmark client...\n",
+        "[RUN #1] Launching threads now...\n",
+        "[RUN #1 100%, ",
+    ]
+    .iter()
+    .enumerate()
+    {
+        let place = ran.err.find(said).unwrap_or_else(|| panic!("no {said:?} in {:?}", ran.err));
+        assert!(at == 0 && place == 0 || place > 0);
+    }
+    assert!(ran.err.ends_with(" msec latency\r\n\n"), "{:?}", ran.err);
+}
+
+#[test]
+fn it_goes_by_its_name() {
+    let server = Server::redis();
+    let (_dir, link) = called("memtier_benchmark");
+    let args = shell_words::split(&format!("-p {} {ONE} -n 11", server.port())).unwrap();
+    Keystorm::of(link, args).run().ok().prints("ALL STATS").prints("Totals");
+}
+
+#[test]
+fn json_has_the_counts_and_the_keys_of_the_original() {
+    let server = Server::redis();
+    server.reset();
+    let (_, value) = json(&server, &format!("{ONE} -n 11"));
+    let all = &value["ALL STATS"];
+    let counts = ["Sets", "Gets", "Waits", "Totals"].map(|row| all[row]["Count"].as_u64().unwrap());
+    assert_eq!(counts, [1, 10, 0, 11]);
+    assert_eq!(value["configuration"]["ratio"], "1:10");
+    assert_eq!(value["configuration"]["port"], server.port());
+    assert_eq!(value["run information"]["Requests per client"], 11);
+    assert_eq!(value["run information"]["Format version"], 2);
+    assert_eq!(all["Runtime"]["Time unit"], "MILLISECONDS");
+    assert_eq!(all["Runtime"]["Interrupted"], "false");
+    let row: Vec<&String> = all["Gets"].as_object().unwrap().keys().collect();
+    for key in [
+        "Count",
+        "Ops/sec",
+        "Hits/sec",
+        "Misses/sec",
+        "Connection Errors/sec",
+        "Connection Errors",
+        "Latency",
+        "Average Latency",
+        "Accumulated Latency",
+        "Min Latency",
+        "Max Latency",
+        "KB/sec",
+        "KB/sec RX/TX",
+        "KB/sec RX",
+        "KB/sec TX",
+        "Time-Serie",
+        "Percentile Latencies",
+    ] {
+        assert!(row.iter().any(|known| *known == key), "{key} in {row:?}");
+    }
+    let percentiles = &all["Gets"]["Percentile Latencies"];
+    assert!(percentiles["p50.00"].is_number() && percentiles["p99.90"].is_number());
+    let histogram = &percentiles["Histogram log format"]["Compressed Histogram"];
+    assert!(histogram.as_str().unwrap().starts_with("HISTFAAAA"), "{histogram}");
+    let second = &all["Totals"]["Time-Serie"]["0"];
+    assert_eq!(second["Count"], 11);
+    assert!(second["p50.00"].is_number() && second["Bytes RX"].as_u64().unwrap() > 0);
+    assert_eq!(all["WAIT"][0]["percent"], 100.0);
+    assert!(all["GET"].as_array().unwrap().len() > 1);
+}
+
+#[test]
+fn what_is_hidden_is_in_neither_report() {
+    let server = Server::redis();
+    let (ran, value) = json(&server, &format!("{ONE} -n 11 --hide-histogram"));
+    assert!(!ran.out.contains("Distribution"), "{}", ran.out);
+    assert!(value["ALL STATS"].get("GET").is_none() && value["ALL STATS"]["Gets"].is_object());
+}
+
+#[test]
+fn several_runs_have_the_sections_of_the_original() {
+    let server = Server::redis();
+    let (ran, value) = json(&server, &format!("{ONE} -x 3 --print-all-runs -n 100"));
+    let titles = [
+        "RUN #1 RESULTS",
+        "RUN #2 RESULTS",
+        "RUN #3 RESULTS",
+        "BEST RUN RESULTS",
+        "WORST RUN RESULTS",
+        "AGGREGATED AVERAGE RESULTS (3 runs)",
+    ];
+    let found: Vec<&str> = ran.out.lines().filter(|line| line.contains("RESULTS")).collect();
+    assert_eq!(found, titles);
+    assert!(!ran.out.contains("ALL STATS") && value.get("ALL STATS").is_none());
+    assert!(titles.iter().all(|title| value[title]["Totals"].is_object()));
+    let all = &value[titles[5]];
+    assert_eq!(all["Totals"]["Count"], 300);
+    // There they come from an empty histogram, 0.007.
+    assert!(all["Totals"]["Percentile Latencies"]["p50.00"].as_f64().unwrap() > 0.007);
+    assert_eq!(
+        (all["Runtime"]["Total duration"].as_u64(), ran.err.matches("[RUN #3]").count() > 0),
+        (Some(0), true)
+    );
+}
+
+#[test]
+fn percentiles_are_columns_in_the_order_typed_and_files() {
+    let server = Server::redis();
+    let dir = TempDir::new().unwrap();
+    let prefix = dir.path().join("h");
+    let line = format!(
+        "{ONE} -n 100 --print-percentiles=100,0,10,50,99.95 --hdr-file-prefix={}",
+        prefix.display()
+    );
+    let (ran, value) = json(&server, &line);
+    let head = ran.out.lines().find(|line| line.starts_with("Type  ")).unwrap();
+    assert!(
+        head.contains(
+            " p100 Latency      p0 Latency     p10 Latency     p50 Latency p99.950 Latency "
+        ),
+        "{head}"
+    );
+    let keys = value["ALL STATS"]["Totals"]["Percentile Latencies"].as_object().unwrap();
+    for key in ["p0.000", "p10.00", "p50.00", "p99.95", "p100.0"] {
+        assert!(keys.contains_key(key), "{key}: {keys:?}");
+    }
+    let mut files: Vec<String> = fs::read_dir(dir.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    files.sort();
+    let expected = ["FULL_RUN_1", "GET_command_run_1", "SET_command_run_1"];
+    let expected: Vec<String> = expected
+        .iter()
+        .flat_map(|name| ["hgrm", "txt"].map(|end| format!("h_{name}.{end}")))
+        .collect();
+    assert_eq!(files, expected);
+    let log = fs::read(dir.path().join("h_FULL_RUN_1.hgrm")).unwrap();
+    let read = hdrhistogram::serialization::interval_log::IntervalLogIterator::new(&log);
+    assert!(read.into_iter().all(|entry| entry.is_ok()), "{}", String::from_utf8_lossy(&log));
+}
+
+#[test]
+fn commands_have_rows_of_their_own() {
+    let server = Server::redis();
+    let line = format!("{ONE} -n 10 --command 'GET a' --command 'GET b'");
+    assert_eq!(rows(&run(&server, &line).ok().out), ["Gets", "Totals"]);
+    let each = run(&server, &format!("{line} --command-stats-breakdown=line")).ok();
+    assert_eq!(rows(&each.out), ["Gets", "Gets", "Totals"]);
+    let named =
+        run(&server, &format!("{ONE} -n 4 --command 'HSET h f 1' --command 'HGETALL h'")).ok();
+    assert_eq!(rows(&named.out), ["Hsets", "Hgetalls", "Totals"]);
+    assert!(!named.out.contains("Hits/sec") && named.out.ends_with("---\n"), "{}", named.out);
+}
+
+#[test]
+fn results_go_to_a_file_and_the_configuration_to_standard_output() {
+    let server = Server::redis();
+    let dir = TempDir::new().unwrap();
+    let file = dir.path().join("o");
+    let ran = run(&server, &format!("{ONE} -n 10 -o {} --show-config", file.display())).ok();
+    assert!(!ran.out.contains("ALL STATS") && ran.out.contains("ratio = 1:10\n"), "{}", ran.out);
+    assert!(fs::read_to_string(file).unwrap().contains("ALL STATS"));
+    assert!(ran.err.contains("Writing results to ") && ran.err.contains("Configuration values"));
+}
+
+#[test]
+fn ctrl_c_ends_it_with_a_report_and_as_if_all_were_well() {
+    let server = Server::redis();
+    let dir = TempDir::new().unwrap();
+    let file = dir.path().join("j");
+    let line = format!(
+        "memtier -p {} {ONE} --test-time 60 --json-out-file {}",
+        server.port(),
+        file.display()
+    );
+    let running = Keystorm::new(&line).start();
+    running.until("the first progress line", |running| running.err().contains("secs]"));
+    running.interrupt();
+    let ran = running.wait().ok().says("[RUN #1] Interrupted by user (Ctrl+C) after ");
+    assert!(ran.out.contains("ALL STATS"), "{}", ran.out);
+    let value: Value = serde_json::from_slice(&fs::read(file).unwrap()).unwrap();
+    assert_eq!(value["ALL STATS"]["Runtime"]["Interrupted"], "true");
+    let took = value["ALL STATS"]["Runtime"]["Total duration"].as_u64().unwrap();
+    assert!((500..50_000).contains(&took), "{took}");
+}
+
+#[test]
+fn ours_stand_behind_a_prefix() {
+    let server = Server::redis();
+    let dir = TempDir::new().unwrap();
+    let (kept, page) = (dir.path().join("k"), dir.path().join("p.html"));
+    let line = format!(
+        "{ONE} -n 100 --ks-json {} --ks-html {} --ks-verdict",
+        kept.display(),
+        page.display()
+    );
+    let ran = run(&server, &line).ok().says("limited by: ");
+    assert!(!ran.out.contains("limited by"));
+    let kept: Value = serde_json::from_slice(&fs::read(kept).unwrap()).unwrap();
+    assert_eq!(kept["schema"], "keystorm.run/1");
+    assert!(fs::read_to_string(page).unwrap().contains("<html"));
+    let plain = run(&server, &format!("{ONE} -n 100")).ok();
+    assert!(!plain.err.contains("limited by"), "{}", plain.err);
+    server.reset();
+    let filled = "--key-maximum 99 --ratio 0:1 -n 50 --ks-fill --json-out-file /dev/null";
+    let filled = run(&server, &format!("{ONE} {filled}")).ok();
+    assert_eq!((server.keys().len(), server.calls("get")), (100, 50), "{}", filled.out);
+    let ran = Keystorm::new(&format!("memtier {ONE} -n 11 --ks-spawn=redis-server")).run().ok();
+    assert!(ran.out.contains("ALL STATS") && !ran.out.contains("Started"), "{}", ran.out);
+    run(&server, "--print-plan -n 3").ok().prints("\"per-connection\"").prints("memtier-");
+    let equal = run(&server, "--as keystorm -n 3").ok();
+    assert!(
+        equal.out.contains("keystorm -h localhost") && equal.out.contains("--mix"),
+        "{}",
+        equal.out
+    );
+}
+
+#[test]
+fn clients_that_join_step_by_step_are_told_second_by_second() {
+    let server = Server::redis();
+    let line = "--clients-start 1 --clients-step 2 --step-duration 1 -c 5 -t 2 --test-time 4";
+    let (_, value) = json(&server, line);
+    let active = value["ALL STATS"]["Active Clients"].as_object().unwrap();
+    let of = |key: &str| -> Vec<u64> {
+        let mut seconds: Vec<_> =
+            active.iter().map(|(n, of)| (n.parse::<u32>().unwrap(), of)).collect();
+        seconds.sort_by_key(|(second, _)| *second);
+        seconds.iter().take(4).map(|(_, of)| of[key].as_u64().unwrap()).collect()
+    };
+    assert_eq!(
+        (of("Clients per thread"), of("Total clients")),
+        (vec![1, 3, 5, 5], vec![2, 6, 10, 10])
+    );
+    assert_eq!(value["configuration"]["clients_step"], 2);
+}

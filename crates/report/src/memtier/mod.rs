@@ -1,0 +1,86 @@
+//! The reports of `memtier_benchmark`: its tables, its JSON file and its HDR files.
+//!
+//! Owns their layouts, to the byte where the figures are the same, and the histogram that its figures
+//! are read off. Figures are of a [`Summary`](crate::Summary); where files go and what stands beside
+//! them is the front end's business. What is right here and wrong there is in docs/memtier.md.
+
+mod cells;
+mod distribution;
+mod hdr_files;
+mod json;
+mod progress;
+mod rows;
+mod seconds;
+mod section;
+mod table;
+
+pub use cells::Cells;
+pub use hdr_files::hdr_files;
+pub use json::{Entry, Json, json_section};
+pub use progress::Progress;
+pub use rows::Rows;
+pub use seconds::{Second, Seconds};
+pub use section::{RunFigures, Section, sections};
+pub use table::{Layout, write_head, write_section};
+
+use std::io::{self, Write};
+
+use crate::{Format, Repeats, Summary};
+
+/// How its reports are laid out.
+#[derive(Debug, Clone)]
+pub struct Style {
+    /// Percentiles, in the order typed.
+    pub percentiles: Vec<f64>,
+    /// Whether distributions are printed.
+    pub distributions: bool,
+    /// Whether what is sent is its own SET, GET and WAIT, of which each has a row.
+    pub built_in: bool,
+    /// Whether the commands of one name have one row.
+    pub merged: bool,
+    /// Whether each of several runs has a section.
+    pub every_run: bool,
+}
+
+impl Default for Style {
+    fn default() -> Self {
+        Self {
+            percentiles: vec![50.0, 99.0, 99.9],
+            distributions: true,
+            built_in: false,
+            merged: true,
+            every_run: false,
+        }
+    }
+}
+
+/// The report as a layout of any run: the table and the distribution of each, and after several of one
+/// plan those of the best, of the worst and of all.
+#[derive(Default)]
+pub(crate) struct MemtierText {
+    style: Style,
+    /// Those of one plan, if it is carried out several times.
+    runs: Vec<RunFigures>,
+}
+
+impl Format for MemtierText {
+    fn each(&mut self, summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
+        let rows = Rows::of(&summary.run.plan, &self.style);
+        let figures = RunFigures::of(summary, &rows);
+        write_head(&figures, out)?;
+        let section = Section::of_run("ALL STATS", &figures);
+        write_section(&section, &Layout::of(&self.style, &figures), out)?;
+        if summary.run.repeat.is_some() {
+            self.runs.push(figures);
+        }
+        Ok(())
+    }
+
+    fn repeats(&mut self, _repeats: &Repeats, out: &mut dyn Write) -> io::Result<()> {
+        let runs = std::mem::take(&mut self.runs);
+        let Some(first) = runs.first().filter(|_| runs.len() > 1) else { return Ok(()) };
+        let layout = Layout::of(&self.style, first);
+        let sections = sections(&runs, false);
+        sections.iter().try_for_each(|section| write_section(section, &layout, out))
+    }
+}

@@ -1,0 +1,87 @@
+//! Its progress line.
+
+/// How far a run has come.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Progress {
+    /// Number of the run, from 1.
+    pub run: u32,
+    /// Percent of what is to be done.
+    pub percent: f64,
+    /// Whole seconds since its start.
+    pub seconds: u64,
+    /// Threads, and connections of each.
+    pub threads: u16,
+    /// See above.
+    pub clients: u32,
+    /// Connections that were lost.
+    pub connection_errors: u64,
+    /// Requests so far.
+    pub ops: u64,
+    /// Of the time since the last line, and of the whole run: requests per second,
+    pub rates: [f64; 2],
+    /// bytes per second in both directions,
+    pub bytes: [f64; 2],
+    /// and mean latencies in milliseconds.
+    pub latencies_ms: [f64; 2],
+}
+
+impl Progress {
+    /// The line, without what ends it.
+    #[must_use]
+    pub fn line(&self) -> String {
+        let Self { run, percent, seconds, threads, clients, ops, .. } = self;
+        let errors = match self.connection_errors {
+            0 => String::new(),
+            errors => format!(" {errors} conn errors"),
+        };
+        let [rate, mean_rate] = self.rates.map(|rate| rate as u64);
+        let [bytes, mean_bytes] = self.bytes.map(size);
+        let [latency, mean_latency] = self.latencies_ms;
+        format!(
+            "[RUN #{run} {percent:.0}%, {seconds:>3} secs] {threads:>2} threads {clients:>2} \
+             conns{errors}: {ops:>11} ops, {rate:>7} (avg: {mean_rate:>7}) ops/sec, {bytes}/sec (avg: \
+             {mean_bytes}/sec), {latency:>5.2} (avg: {mean_latency:>5.2}) msec latency"
+        )
+    }
+}
+
+/// Bytes as it writes them: in kilobytes at least.
+fn size(bytes: f64) -> String {
+    let (mut value, mut unit) = (bytes / 1024.0, "KB");
+    for larger in ["MB", "GB"] {
+        if value < 1024.0 {
+            break;
+        }
+        (value, unit) = (value / 1024.0, larger);
+    }
+    format!("{value:.2}{unit}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_is_that_of_the_original() {
+        let progress = Progress {
+            run: 1,
+            percent: 42.0,
+            seconds: 3,
+            threads: 4,
+            clients: 50,
+            connection_errors: 0,
+            ops: 842_113,
+            rates: [281_004.7, 280_704.0],
+            bytes: [11.64 * 1048576.0, 11.62 * 1048576.0],
+            latencies_ms: [0.71, 0.71],
+        };
+        assert_eq!(
+            progress.line(),
+            "[RUN #1 42%,   3 secs]  4 threads 50 conns:      842113 ops,  281004 (avg:  280704) \
+             ops/sec, 11.64MB/sec (avg: 11.62MB/sec),  0.71 (avg:  0.71) msec latency"
+        );
+        let lost = Progress { connection_errors: 7, ..progress };
+        assert!(lost.line().contains(" 50 conns 7 conn errors: "));
+        assert_eq!([0.0, 512.0, 5e9].map(size), ["0.00KB", "0.50KB", "4.66GB"]);
+    }
+}

@@ -1,0 +1,56 @@
+//! Which rows a report has, and which commands of a plan each is of.
+
+use workload::Plan;
+
+use super::Style;
+
+/// Its own requests, in the order of their rows.
+const BUILT_IN: [&str; 3] = ["SET", "GET", "WAIT"];
+
+/// The rows of a plan.
+#[derive(Debug, Clone)]
+pub struct Rows {
+    /// Their names in upper case.
+    pub names: Vec<String>,
+    /// Of each different command of the plan, which row is its own.
+    pub of: Vec<usize>,
+    /// Whether they are [`BUILT_IN`].
+    pub built_in: bool,
+}
+
+impl Rows {
+    /// Those of a plan.
+    #[must_use]
+    pub fn of(plan: &Plan, style: &Style) -> Self {
+        let mut names: Vec<String> = match style.built_in {
+            true => BUILT_IN.map(str::to_owned).to_vec(),
+            false => Vec::new(),
+        };
+        let different = plan.different_commands();
+        let mut of = vec![usize::MAX; different.commands.len()];
+        let called = called(plan);
+        let commands = different.of.iter().map(|at| *at as usize);
+        for (command, name) in commands.zip(called) {
+            if of[command] != usize::MAX {
+                continue;
+            }
+            let known = names.iter().position(|known| *known == name);
+            of[command] = known.filter(|_| style.merged || style.built_in).unwrap_or(names.len());
+            if of[command] == names.len() {
+                names.push(name);
+            }
+        }
+        Self { names, of, built_in: style.built_in }
+    }
+}
+
+/// What each command of the sequence is called: as its operation, if that has no other.
+fn called(plan: &Plan) -> Vec<String> {
+    let mut called: Vec<String> = plan.sequence.iter().map(workload::CommandSpec::name).collect();
+    for (operation, span) in plan.mix.iter().flat_map(workload::Mix::spans) {
+        if span.len() == 1 {
+            called[span.start] = operation.name.to_uppercase();
+        }
+    }
+    called.iter().map(crate::escape).collect()
+}

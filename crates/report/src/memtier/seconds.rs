@@ -1,0 +1,133 @@
+//! A run second by second, row by row.
+//!
+//! Percentiles of a second are those of all its requests.
+
+use measure::Tally;
+
+use super::{Cells, Rows, Style};
+
+/// What came in one second.
+#[derive(Debug, Clone)]
+pub struct Second {
+    /// Its number, from 0.
+    pub index: u64,
+    pub(super) rows: Vec<SecondRow>,
+    pub(super) total: SecondRow,
+}
+
+/// The same of one kind of request.
+#[derive(Debug, Clone, Default)]
+pub(super) struct SecondRow {
+    pub(super) count: u64,
+    pub(super) received: u64,
+    pub(super) sent: u64,
+    /// `None` without a reply.
+    pub(super) times: Option<Times>,
+}
+
+/// How long replies took, in milliseconds.
+#[derive(Debug, Clone)]
+pub(super) struct Times {
+    pub(super) average_ms: f64,
+    pub(super) accumulated_ms: f64,
+    pub(super) min_ms: f64,
+    pub(super) max_ms: f64,
+    /// In rising order of the percentiles.
+    pub(super) percentiles_ms: Vec<f64>,
+}
+
+/// Adds up the seconds of a run. The histograms of one second are held at a time.
+#[derive(Debug)]
+pub struct Seconds {
+    rows: Rows,
+    percentiles: Vec<f64>,
+    done: Vec<Second>,
+    open: Open,
+}
+
+/// The second that goes on.
+#[derive(Debug, Clone, Default)]
+struct Open {
+    index: u64,
+    rows: Vec<Sum>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Sum {
+    count: u64,
+    received: u64,
+    sent: u64,
+    timed: u64,
+    ms: f64,
+    cells: Cells,
+}
+
+impl Sum {
+    fn add(&mut self, other: &Self) {
+        self.count += other.count;
+        self.received += other.received;
+        self.sent += other.sent;
+        self.timed += other.timed;
+        self.ms += other.ms;
+        self.cells.merge(&other.cells);
+    }
+
+    fn figures(&self, percentiles: &[f64]) -> SecondRow {
+        let times = (self.timed > 0).then(|| Times {
+            average_ms: self.ms / self.timed as f64,
+            accumulated_ms: self.ms,
+            min_ms: self.cells.min_ms(),
+            max_ms: self.cells.max_ms(),
+            percentiles_ms: percentiles.iter().map(|p| self.cells.percentile_ms(*p)).collect(),
+        });
+        let (count, received, sent) = (self.count, self.received, self.sent);
+        SecondRow { count, received, sent, times }
+    }
+}
+
+impl Seconds {
+    /// Of a run with these rows.
+    #[must_use]
+    pub fn new(rows: Rows, style: &Style) -> Self {
+        let mut percentiles = style.percentiles.clone();
+        percentiles.sort_by(f64::total_cmp);
+        let open = Open { index: 0, rows: vec![Sum::default(); rows.names.len()] };
+        Self { rows, percentiles, done: Vec::new(), open }
+    }
+
+    /// Adds what came in a part of second number `index`; parts come in order.
+    pub fn add(&mut self, index: u64, tally: &Tally) {
+        while self.open.index < index {
+            self.close();
+        }
+        for (command, row) in tally.commands.iter().zip(&self.rows.of) {
+            let sum = &mut self.open.rows[*row];
+            sum.count += command.ok + command.miss + command.errors;
+            sum.received += command.bytes_in;
+            sum.sent += command.bytes_out;
+            sum.timed += command.service.count();
+            let mean_ns = command.service.mean_ns().unwrap_or_default();
+            sum.ms += mean_ns * command.service.count() as f64 / 1e6;
+            sum.cells.add(&command.service);
+        }
+    }
+
+    /// All of them.
+    #[must_use]
+    pub fn end(mut self) -> Vec<Second> {
+        self.close();
+        self.done
+    }
+
+    fn close(&mut self) {
+        let mut total = Sum::default();
+        self.open.rows.iter().for_each(|row| total.add(row));
+        self.done.push(Second {
+            index: self.open.index,
+            rows: self.open.rows.iter().map(|row| row.figures(&self.percentiles)).collect(),
+            total: total.figures(&self.percentiles),
+        });
+        self.open.index += 1;
+        self.open.rows.fill(Sum::default());
+    }
+}

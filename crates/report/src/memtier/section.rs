@@ -1,0 +1,284 @@
+//! The figures of a run by rows, and the sections that reports have of one or of several runs.
+
+use std::time::SystemTime;
+
+use measure::Ending;
+use workload::{Joining, Share, Stop};
+
+use super::{Cells, Rows, Second};
+use crate::Summary;
+
+/// What is said of one kind of request.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Row {
+    /// Requests that were answered, errors included.
+    pub(super) count: u64,
+    pub(super) rates: Rates,
+    pub(super) connection_errors: u64,
+    /// Latencies of all together, in milliseconds.
+    pub(super) accumulated_ms: f64,
+    /// Of how many.
+    pub(super) timed: u64,
+    pub(super) cells: Cells,
+}
+
+/// What there was of it in a second.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Rates {
+    pub(super) ops: f64,
+    pub(super) hits: f64,
+    pub(super) misses: f64,
+    pub(super) moved: f64,
+    pub(super) asked: f64,
+    pub(super) connection_errors: f64,
+    /// Kilobytes.
+    pub(super) received: f64,
+    pub(super) sent: f64,
+}
+
+impl Rates {
+    /// Both in one.
+    fn with(self, other: Self, of: impl Fn(f64, f64) -> f64) -> Self {
+        let Self { ops, hits, misses, moved, asked, connection_errors, received, sent } = self;
+        Self {
+            ops: of(ops, other.ops),
+            hits: of(hits, other.hits),
+            misses: of(misses, other.misses),
+            moved: of(moved, other.moved),
+            asked: of(asked, other.asked),
+            connection_errors: of(connection_errors, other.connection_errors),
+            received: of(received, other.received),
+            sent: of(sent, other.sent),
+        }
+    }
+
+    /// Kilobytes in both directions.
+    pub(super) fn kilobytes(&self) -> f64 {
+        self.received + self.sent
+    }
+}
+
+impl Row {
+    /// Mean latency in milliseconds; `None` of nothing.
+    pub(super) fn average_ms(&self) -> Option<f64> {
+        (self.timed > 0).then(|| self.accumulated_ms / self.timed as f64)
+    }
+
+    /// Adds another, its rates as they are.
+    fn add(&mut self, other: &Self) {
+        let Self { count, rates, connection_errors, accumulated_ms, timed, cells } = other;
+        self.count += count;
+        self.rates = self.rates.with(*rates, |a, b| a + b);
+        self.connection_errors += connection_errors;
+        self.accumulated_ms += accumulated_ms;
+        self.timed += timed;
+        self.cells.merge(cells);
+    }
+}
+
+/// The figures of one run.
+#[derive(Debug, Clone)]
+pub struct RunFigures {
+    /// What the rows are called, in upper case.
+    pub names: Vec<String>,
+    pub(super) built_in: bool,
+    pub(super) rows: Vec<Row>,
+    pub(super) totals: Row,
+    /// Threads, connections of each, and requests of each connection where it does not end by time.
+    pub threads: u16,
+    /// See above.
+    pub clients: u32,
+    /// See above.
+    pub requests: Option<u64>,
+    /// Planned seconds of a run by time.
+    pub seconds: Option<u64>,
+    /// How connections joined the load, if not all carried it from the start.
+    pub joining: Option<Joining>,
+    /// Whether it was of a cluster.
+    pub cluster: bool,
+    /// Wall clock at its start.
+    pub started_at: SystemTime,
+    /// How long it took.
+    pub elapsed_s: f64,
+    /// Whether somebody asked for its end.
+    pub interrupted: bool,
+    /// Second by second, where that was watched.
+    pub over_time: Vec<Second>,
+}
+
+impl RunFigures {
+    /// Those of a run.
+    #[must_use]
+    pub fn of(summary: &Summary<'_>, rows: &Rows) -> Self {
+        let (run, elapsed_s) = (summary.run, summary.elapsed_s);
+        let (plan, total) = (&run.plan, &run.measurement.total);
+        let rate = |count: f64| if elapsed_s > 0.0 { count / elapsed_s } else { 0.0 };
+        let mut of = vec![Row::default(); rows.names.len()];
+        let mut totals = Row::default();
+        for (tally, row) in total.commands.iter().zip(&rows.of) {
+            let latency = &tally.service;
+            let kilobytes = |bytes: u64| rate(bytes as f64 / 1024.0);
+            let count = tally.ok + tally.miss + tally.errors;
+            let is_read = !rows.built_in || rows.names[*row] == "GET";
+            let read = |count: u64| if is_read { rate(count as f64) } else { 0.0 };
+            let one = Row {
+                count,
+                rates: Rates {
+                    ops: rate(count as f64),
+                    hits: read(tally.ok),
+                    misses: read(tally.miss),
+                    received: kilobytes(tally.bytes_in),
+                    sent: kilobytes(tally.bytes_out),
+                    ..Rates::default()
+                },
+                accumulated_ms: latency.mean_ns().unwrap_or_default() * latency.count() as f64
+                    / 1e6,
+                timed: latency.count(),
+                cells: Cells::of(latency),
+                connection_errors: 0,
+            };
+            of[*row].add(&one);
+            totals.add(&one);
+        }
+        // One kind of request has the bytes of all.
+        if let [tally] = &total.commands[..]
+            && tally.bytes_out == 0
+        {
+            let connections = &total.connections;
+            let kilobytes = [connections.bytes_in, connections.bytes_out];
+            let [received, sent] = kilobytes.map(|bytes| rate(bytes as f64 / 1024.0));
+            for row in [&mut of[rows.of[0]], &mut totals] {
+                (row.rates.received, row.rates.sent) = (received, sent);
+            }
+        }
+        // What keys of several were there is known key by key, and only in all.
+        let keys = total.keys();
+        if keys.asked > 0 {
+            let (hits, misses) =
+                (keys.found as f64, (keys.asked - keys.found.min(keys.asked)) as f64);
+            let read = rows.names.iter().position(|name| name == "GET");
+            for row in [read.map(|at| &mut of[at]), Some(&mut totals)].into_iter().flatten() {
+                (row.rates.hits, row.rates.misses) = (rate(hits), rate(misses));
+            }
+        }
+        let sum =
+            |count: fn(&crate::NodeFigures) -> u64| summary.nodes.iter().map(count).sum::<u64>();
+        totals.rates.moved = rate(sum(|node| node.moved) as f64);
+        totals.rates.asked = rate(sum(|node| node.asked) as f64);
+        totals.connection_errors = total.connections.dropped;
+        totals.rates.connection_errors = rate(totals.connection_errors as f64);
+        let connections = u64::from(plan.fleet.connections);
+        let (requests, seconds) = match (plan.stop, plan.share) {
+            (Stop::Requests(each), Share::PerConnection) => (Some(each), None),
+            (Stop::Requests(all), Share::OneBudget) => (Some(all / connections), None),
+            (Stop::AfterNs(ns), _) => (None, Some(ns / 1_000_000_000)),
+        };
+        Self {
+            names: rows.names.clone(),
+            built_in: rows.built_in,
+            rows: of,
+            totals,
+            threads: plan.fleet.workers,
+            clients: plan.fleet.connections / u32::from(plan.fleet.workers),
+            requests,
+            seconds,
+            joining: plan.fleet.joining,
+            cluster: plan.target.cluster.is_some(),
+            started_at: run.measurement.started_at,
+            elapsed_s,
+            interrupted: run.measurement.ending == Ending::Interrupted,
+            over_time: Vec::new(),
+        }
+    }
+}
+
+impl RunFigures {
+    fn active(&self) -> Vec<(u32, u32)> {
+        let Some(joining) = self.joining else { return Vec::new() };
+        let seconds = 0..self.elapsed_s.ceil() as u64;
+        let in_second = |second: u64| {
+            let steps = second.saturating_mul(1_000_000_000) / joining.every_ns.max(1);
+            let each = joining.after(steps).min(self.clients);
+            (each, each * u32::from(self.threads))
+        };
+        seconds.map(in_second).collect()
+    }
+}
+
+/// A part of a report: its title and its figures.
+#[derive(Debug, Clone)]
+pub struct Section {
+    /// Stands above its table, and is its key in JSON.
+    pub title: String,
+    /// What the rows are called.
+    pub names: Vec<String>,
+    pub(super) rows: Vec<Row>,
+    pub(super) totals: Row,
+    pub(super) built_in: bool,
+    /// Start, length in seconds, and whether it was interrupted; of several runs nothing.
+    pub(super) runtime: Option<(SystemTime, f64, bool)>,
+    pub(super) over_time: Vec<Second>,
+    /// Connections of a thread and of all that carried load in each second, where they joined it step by
+    /// step.
+    pub(super) active: Vec<(u32, u32)>,
+}
+
+impl Section {
+    /// Of one run.
+    #[must_use]
+    pub fn of_run(title: &str, run: &RunFigures) -> Self {
+        Self {
+            title: title.to_owned(),
+            names: run.names.clone(),
+            rows: run.rows.clone(),
+            totals: run.totals.clone(),
+            built_in: run.built_in,
+            runtime: Some((run.started_at, run.elapsed_s, run.interrupted)),
+            over_time: run.over_time.clone(),
+            active: run.active(),
+        }
+    }
+
+    /// Of several: counts and latencies together, rates on average.
+    fn of_all(title: String, runs: &[RunFigures]) -> Option<Self> {
+        let (first, others) = runs.split_first()?;
+        let mut all = Self {
+            title,
+            runtime: None,
+            over_time: Vec::new(),
+            active: Vec::new(),
+            ..Self::of_run("", first)
+        };
+        for run in others {
+            all.rows.iter_mut().zip(&run.rows).for_each(|(sum, row)| sum.add(row));
+            all.totals.add(&run.totals);
+        }
+        let mean = |rate, _| rate / runs.len() as f64;
+        for row in all.rows.iter_mut().chain([&mut all.totals]) {
+            row.rates = row.rates.with(Rates::default(), mean);
+        }
+        Some(all)
+    }
+}
+
+/// The sections of these runs: one, or the best, the worst and all of several.
+#[must_use]
+pub fn sections(runs: &[RunFigures], every_run: bool) -> Vec<Section> {
+    if let [run] = runs {
+        return vec![Section::of_run("ALL STATS", run)];
+    }
+    let whole = |run: &&RunFigures| run.totals.rates.ops as u64;
+    // Of equals the first.
+    let best = runs.iter().rev().max_by_key(whole);
+    let worst = runs.iter().min_by_key(whole);
+    let mut sections = Vec::new();
+    if every_run {
+        let each = (1..).zip(runs);
+        sections.extend(each.map(|(n, run)| Section::of_run(&format!("RUN #{n} RESULTS"), run)));
+    }
+    sections.extend(best.map(|run| Section::of_run("BEST RUN RESULTS", run)));
+    sections.extend(worst.map(|run| Section::of_run("WORST RUN RESULTS", run)));
+    let title = format!("AGGREGATED AVERAGE RESULTS ({} runs)", runs.len());
+    sections.extend(Section::of_all(title, runs));
+    sections
+}

@@ -1,0 +1,258 @@
+//! The tables: what stands above them, rows and columns, and the distribution below.
+
+use std::io::{self, Write};
+
+use super::distribution::{Step, distribution};
+use super::section::Row;
+use super::{RunFigures, Section, Style};
+
+/// The columns of a table.
+#[derive(Debug, Clone)]
+pub struct Layout {
+    percentiles: Vec<f64>,
+    distributions: bool,
+    cluster: bool,
+    name_width: usize,
+}
+
+impl Layout {
+    /// Those of a run.
+    #[must_use]
+    pub fn of(style: &Style, run: &RunFigures) -> Self {
+        let longest = run.names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+        Self {
+            percentiles: style.percentiles.clone(),
+            distributions: style.distributions,
+            cluster: run.cluster,
+            name_width: longest.max(6) + 1,
+        }
+    }
+}
+
+/// Width of a column of rates, and of one of latencies.
+const RATE: usize = 12;
+const LATENCY: usize = 15;
+const NONE: &str = "---";
+
+/// What stands above all sections.
+///
+/// # Errors
+/// What the writer fails with; likewise below.
+pub fn write_head(run: &RunFigures, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "{:<9} Threads", run.threads)?;
+    writeln!(out, "{:<9} Connections per thread", run.clients)?;
+    match (run.requests, run.seconds) {
+        (Some(requests), _) => writeln!(out, "{requests:<9} Requests per client"),
+        (None, seconds) => writeln!(out, "{:<9} Seconds", seconds.unwrap_or_default()),
+    }
+}
+
+/// A section: its table, and its distribution if that is wanted.
+///
+/// # Errors
+/// As above.
+pub fn write_section(section: &Section, layout: &Layout, out: &mut dyn Write) -> io::Result<()> {
+    let mut columns: Vec<(String, usize)> = vec![("Ops/sec".into(), RATE)];
+    if section.built_in {
+        columns.extend([("Hits/sec".into(), RATE), ("Misses/sec".into(), RATE)]);
+    }
+    if layout.cluster {
+        columns.extend([("MOVED/sec".into(), RATE), ("ASK/sec".into(), RATE)]);
+    }
+    columns.push(("Avg. Latency".into(), LATENCY));
+    let latency = |percentile: &f64| (format!("{} Latency", label(*percentile)), LATENCY);
+    columns.extend(layout.percentiles.iter().map(latency));
+    columns.push(("KB/sec".into(), RATE));
+    let widths: Vec<usize> = columns.iter().map(|(name, width)| name.len().max(*width)).collect();
+    let ruler = layout.name_width + 1 + widths.iter().map(|width| width + 1).sum::<usize>();
+    writeln!(out, "\n\n{}\n{}", section.title, "=".repeat(ruler))?;
+    write!(out, "{:<width$} ", "Type", width = layout.name_width)?;
+    for ((name, _), width) in columns.iter().zip(&widths) {
+        write!(out, "{name:>width$} ")?;
+    }
+    writeln!(out, "\n{}", "-".repeat(ruler))?;
+    let rows = section.names.iter().map(|name| plural(name)).zip(&section.rows);
+    let totals = ("Totals".to_owned(), &section.totals);
+    for (name, row) in rows.chain([totals]) {
+        write!(out, "{name:<width$} ", width = layout.name_width)?;
+        for (cell, width) in cells(&name, row, section.built_in, layout).iter().zip(&widths) {
+            write!(out, "{cell:>width$} ")?;
+        }
+        writeln!(out)?;
+    }
+    match layout.distributions {
+        true => write_distributions(section, out),
+        false => Ok(()),
+    }
+}
+
+fn cells(name: &str, row: &Row, built_in: bool, layout: &Layout) -> Vec<String> {
+    let rate = |rate: f64| format!("{rate:.2}");
+    let is_wait = built_in && name == "Waits";
+    let unless = |none: bool, value: f64| if none { NONE.to_owned() } else { rate(value) };
+    let mut cells = vec![rate(row.rates.ops)];
+    if built_in {
+        let no_read = name == "Sets" || is_wait;
+        cells.extend([unless(no_read, row.rates.hits), unless(no_read, row.rates.misses)]);
+    }
+    if layout.cluster {
+        cells.extend([unless(is_wait, row.rates.moved), unless(is_wait, row.rates.asked)]);
+    }
+    // Its own rows without a sample have none; others, and all together, have zeros.
+    let untimed = row.timed == 0 && built_in && name != "Totals";
+    let latency = |ms: f64| if untimed { NONE.to_owned() } else { format!("{ms:.5}") };
+    cells.push(latency(row.average_ms().unwrap_or_default()));
+    cells.extend(layout.percentiles.iter().map(|p| latency(row.cells.percentile_ms(*p))));
+    cells.push(unless(is_wait, row.rates.kilobytes()));
+    cells
+}
+
+fn write_distributions(section: &Section, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "\n\nRequest Latency Distribution")?;
+    writeln!(out, "Type     <= msec         Percent\n{}", "-".repeat(72))?;
+    let last = section.names.len().saturating_sub(1);
+    for (at, (name, row)) in section.names.iter().zip(&section.rows).enumerate() {
+        for Step { ms, percent, .. } in distribution(&row.cells) {
+            writeln!(out, "{name:<6} {ms:>8.3} {percent:>12.3}")?;
+        }
+        if !section.built_in || at < last {
+            writeln!(out, "---")?;
+        }
+    }
+    Ok(())
+}
+
+/// The name of a row: `Sets` of SET.
+pub(super) fn plural(name: &str) -> String {
+    let mut chars = name.chars();
+    let first = chars.next().map(|c| c.to_ascii_uppercase());
+    first.into_iter().chain(chars.map(|c| c.to_ascii_lowercase())).chain(['s']).collect()
+}
+
+/// A percentile as columns call it: whole, or with one digit behind the point, or three.
+fn label(percentile: f64) -> String {
+    let has = |digits: i32| {
+        let scaled = percentile * f64::powi(10.0, digits);
+        (scaled - scaled.round()).abs() < 1e-9
+    };
+    if has(0) {
+        format!("p{percentile:.0}")
+    } else if has(1) {
+        format!("p{percentile:.1}")
+    } else if has(3) {
+        format!("p{percentile:.3}")
+    } else {
+        // Three digits would name another percentile.
+        format!("p{percentile}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::section::Rates;
+    use super::*;
+
+    #[test]
+    fn percentiles_are_called_as_there() {
+        for (percentile, called) in [
+            (50.0, "p50"),
+            (99.9, "p99.9"),
+            (99.95, "p99.950"),
+            (99.99, "p99.990"),
+            (100.0, "p100"),
+        ] {
+            assert_eq!(label(percentile), called);
+        }
+        assert_eq!(label(99.9999), "p99.9999", "there it is p100.000");
+    }
+
+    #[test]
+    fn rows_are_called_as_there() {
+        for (name, called) in [
+            ("SET", "Sets"),
+            ("HGETALL", "Hgetalls"),
+            ("SCAN 0", "Scan 0s"),
+            ("SET (LINE 3)", "Set (line 3)s"),
+        ] {
+            assert_eq!(plural(name), called);
+        }
+    }
+
+    fn section(names: &[&str], built_in: bool) -> Section {
+        let mut latency = measure::Latency::new(3);
+        latency.record_n(1_000_000, 10);
+        let row = Row {
+            count: 10,
+            accumulated_ms: 10.0,
+            timed: 10,
+            cells: super::super::Cells::of(&latency),
+            rates: Rates { ops: 5000.0, received: 100.0, sent: 300.0, ..Rates::default() },
+            ..Row::default()
+        };
+        Section {
+            title: "ALL STATS".into(),
+            names: names.iter().map(|name| (*name).to_owned()).collect(),
+            rows: names
+                .iter()
+                .map(|name| if *name == "WAIT" { Row::default() } else { row.clone() })
+                .collect(),
+            totals: row.clone(),
+            built_in,
+            runtime: None,
+            over_time: Vec::new(),
+            active: Vec::new(),
+        }
+    }
+
+    fn written(section: &Section) -> String {
+        let longest = section.names.iter().map(String::len).max().unwrap_or(0);
+        let layout = Layout {
+            percentiles: Style::default().percentiles,
+            distributions: true,
+            cluster: false,
+            name_width: longest.max(6) + 1,
+        };
+        let mut out = Vec::new();
+        write_section(section, &layout, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn the_table_of_its_own_requests_is_that_of_the_original() {
+        let text = written(&section(&["SET", "GET", "WAIT"], true));
+        let expected = "\n\nALL STATS\n\
+            ============================================================================================================================\n\
+            Type         Ops/sec     Hits/sec   Misses/sec    Avg. Latency     p50 Latency     p99 Latency   p99.9 Latency       KB/sec \n\
+            ----------------------------------------------------------------------------------------------------------------------------\n\
+            Sets         5000.00          ---          ---         1.00000         1.00700         1.00700         1.00700       400.00 \n\
+            Gets         5000.00         0.00         0.00         1.00000         1.00700         1.00700         1.00700       400.00 \n\
+            Waits           0.00          ---          ---             ---             ---             ---             ---          --- \n\
+            Totals       5000.00         0.00         0.00         1.00000         1.00700         1.00700         1.00700       400.00 \n\
+            \n\n\
+            Request Latency Distribution\n\
+            Type     <= msec         Percent\n\
+            ------------------------------------------------------------------------\n\
+            SET       1.007        0.000\n\
+            SET       1.007      100.000\n\
+            ---\n\
+            GET       1.007        0.000\n\
+            GET       1.007      100.000\n\
+            ---\n\
+            WAIT      0.000      100.000\n";
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn commands_have_no_column_of_hits_and_a_line_behind_each_distribution() {
+        let text = written(&section(&["HSET", "HGETALL"], false));
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(
+            lines[4],
+            "Type          Ops/sec    Avg. Latency     p50 Latency     p99 Latency   p99.9 Latency       KB/sec "
+        );
+        assert_eq!(lines[5], "-".repeat(99));
+        assert!(lines[6].starts_with("Hsets         5000.00         1.00000 "), "{}", lines[6]);
+        assert!(lines[7].starts_with("Hgetalls      5000.00 "), "{}", lines[7]);
+        assert!(text.ends_with("HGETALL    1.007      100.000\n---\n"), "{text}");
+    }
+}

@@ -1,0 +1,73 @@
+//! How the numbers of keys are counted, drawn and written.
+
+use serde::{Deserialize, Serialize};
+
+/// What else there is to say of a key space than how many keys it has and how they are drawn. The
+/// default is what the peers' placeholders are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", default)]
+pub struct Numbered {
+    /// The number of the first key.
+    pub first: u64,
+    /// Whether numbers are written with as many digits as they have, without zeros before them.
+    pub bare: bool,
+    /// What a draw is a function of.
+    pub by: DrawnBy,
+}
+
+/// What the draw of a key is a function of.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DrawnBy {
+    /// The number of the request in the whole test: no two requests make the same draw.
+    #[default]
+    Request,
+    /// How many requests its connection sent before: all connections draw the same keys.
+    Connection,
+    /// How many of its operation its connection sent before: all connections go through the same
+    /// keys, in each operation for itself. Where operations are drawn, the same as
+    /// [`Connection`](Self::Connection).
+    Operation,
+    /// The same, of a part of the keys that only its connection has; in order.
+    Slice,
+}
+
+impl Numbered {
+    pub(super) fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// The part of `range` keys that is connection `connection`'s of `connections`: its first key, and how
+/// many it is. Parts are equal but for the last ones, which may be shorter; where there are more
+/// connections than keys, several share one.
+#[must_use]
+pub fn slice_of(range: u64, connections: u64, connection: u64) -> (u64, u64) {
+    let range = range.max(1);
+    let width = range.div_ceil(connections.max(1));
+    let parts = range.div_ceil(width);
+    let first = connection % parts * width;
+    (first, width.min(range - first))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slices_are_next_to_each_other_and_cover_all_keys() {
+        for (range, connections) in [(500_000, 20), (10, 3), (7, 7), (10, 6), (1, 1)] {
+            let mut next = 0;
+            for connection in 0..connections {
+                let (first, len) = slice_of(range, connections, connection);
+                assert!(len > 0 && first + len <= range);
+                if first == next {
+                    next += len;
+                }
+            }
+            assert_eq!(next, range, "{connections} connections");
+        }
+        let firsts: Vec<u64> = (0..7).map(|connection| slice_of(5, 7, connection).0).collect();
+        assert_eq!(firsts, [0, 1, 2, 3, 4, 0, 1], "nobody leaves the range");
+    }
+}

@@ -1,0 +1,206 @@
+//! By which number a request draws its keys: that of the test, or one that its connection or its
+//! operation counts for itself.
+//!
+//! Nothing is counted while a test runs. What a connection has sent before follows from the number of
+//! a request, because connections with budgets of their own have numbers of their own.
+
+use crate::keys::{DrawnBy, KeySpace, slice_of};
+use crate::{Plan, Stop};
+
+use super::{Mix, Pick, Span};
+
+/// How the requests of one operation are counted.
+#[derive(Debug, Clone)]
+pub struct Numbering {
+    by: DrawnBy,
+    /// Numbers after which another connection's begin.
+    round: u64,
+    /// Connections, where requests of each are told apart.
+    connections: u64,
+    keys: u64,
+    /// Requests after which all operations have had their turns, how many of them are this
+    /// operation's, and where.
+    turn: u64,
+    each: u64,
+    own: Vec<Own>,
+}
+
+/// Requests of one operation that follow each other.
+#[derive(Debug, Clone, Copy)]
+struct Own {
+    from: u64,
+    count: u64,
+    /// Of the same operation, in the same turn.
+    before: u64,
+}
+
+impl Numbering {
+    /// That of the only operation there is.
+    fn of_all(keys: &KeySpace, round: u64, connections: u64) -> Self {
+        Self {
+            by: keys.numbered.by,
+            round,
+            connections,
+            keys: keys.range.unwrap_or(0).max(1),
+            turn: 1,
+            each: 1,
+            own: vec![Own { from: 0, count: 1, before: 0 }],
+        }
+    }
+
+    fn of_spans(self, spans: &[Span], operation: u32) -> Self {
+        let (mut turn, mut each, mut own) = (0, 0, Vec::new());
+        for span in spans {
+            let count = u64::from(span.times);
+            if span.operation == operation {
+                own.push(Own { from: turn, count, before: each });
+                each += count;
+            }
+            turn += count;
+        }
+        Self { turn: turn.max(1), each, own, ..self }
+    }
+
+    /// What draws are a function of, for request number `number` of the operation.
+    #[inline]
+    #[must_use]
+    pub fn index(&self, number: u64) -> u64 {
+        match self.by {
+            DrawnBy::Request => number,
+            DrawnBy::Connection => number % self.round,
+            DrawnBy::Operation | DrawnBy::Slice => self.before(number),
+        }
+    }
+
+    /// How many of its operation the connection of request number `number` sent before it.
+    #[inline]
+    #[must_use]
+    pub fn before(&self, number: u64) -> u64 {
+        let own = number % self.round;
+        let (turns, at) = (own / self.turn, own % self.turn);
+        let span = self.own.iter().rev().find(|span| span.from <= at);
+        let within = span.map_or(0, |span| span.before + (at - span.from).min(span.count));
+        turns * self.each + within
+    }
+
+    /// Where keys are drawn in slices, the key of draw number `index` of the connection that sends
+    /// request number `number`.
+    #[inline]
+    #[must_use]
+    pub fn of_slice(&self, number: u64, index: u64) -> Option<u64> {
+        if self.by != DrawnBy::Slice {
+            return None;
+        }
+        let (first, len) = slice_of(self.keys, self.connections, number / self.round);
+        Some(first + index % len)
+    }
+
+    /// Whether the operation's draws are counted apart from those of other operations.
+    #[must_use]
+    pub fn is_of_operation(&self) -> bool {
+        matches!(self.by, DrawnBy::Operation | DrawnBy::Slice)
+    }
+}
+
+impl Plan {
+    /// How the requests of each operation are counted; one without a mix.
+    #[must_use]
+    pub fn numberings(&self) -> Vec<Numbering> {
+        let round = self.connection_round();
+        // Requests that go where their keys belong have numbers of one connection after another, if they end at all.
+        let apart = !self.target.is_by_key() || matches!(self.stop, Stop::Requests(_));
+        let connections = if apart { u64::from(self.fleet.connections) } else { 1 };
+        let spans = self.mix.as_ref().and_then(Mix::turn);
+        let spaces = self.key_spaces().map(|(_, keys)| keys);
+        let all = spaces.map(|keys| Numbering::of_all(keys, round, connections));
+        match spans {
+            Some(spans) => {
+                (0..).zip(all).map(|(operation, of)| of.of_spans(&spans, operation)).collect()
+            }
+            None => all.collect(),
+        }
+    }
+}
+
+impl Mix {
+    /// The runs of operations that follow each other over and over; `None` where they are drawn.
+    pub(super) fn turn(&self) -> Option<Vec<Span>> {
+        match &self.pick {
+            Pick::Drawn => None,
+            Pick::InOrder => {
+                let spans = (0..).zip(&self.operations);
+                let spans = spans.map(|(operation, o)| Span { operation, times: o.weight });
+                Some(spans.collect())
+            }
+            Pick::Spans(spans) => Some(spans.clone()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::parts;
+    use super::super::{Operation, Share, Step, When};
+    use super::*;
+    use crate::keys::Numbered;
+    use crate::{CommandSpec, KeyDist, PlanParts};
+
+    /// Connections of eight requests that are SET, GET, GET, GET, over and over.
+    fn plan(by: DrawnBy, pick: Pick) -> Plan {
+        let step = vec![Step { commands: 1, when: When::Always }];
+        let operation = |name: &str, weight| Operation {
+            name: name.into(),
+            weight,
+            steps: step.clone(),
+            keys: None,
+        };
+        let mut keys = KeySpace::of(Some(10), KeyDist::SEQUENTIAL);
+        keys.numbered = Numbered { by, ..Numbered::default() };
+        let mut plan = PlanParts {
+            sequence: vec![CommandSpec::from_words(["PING"]); 2],
+            mix: Some(Mix { operations: vec![operation("set", 1), operation("get", 3)], pick }),
+            share: Share::PerConnection,
+            stop: Stop::Requests(8),
+            keys,
+            ..parts()
+        };
+        plan.fleet.connections = 3;
+        plan.build().unwrap()
+    }
+
+    fn indexes(plan: &Plan) -> Vec<u64> {
+        let (numberings, operations) = (plan.numberings(), plan.operations().unwrap());
+        (0..16).map(|n| numberings[operations.pick(n) as usize].index(n)).collect()
+    }
+
+    #[test]
+    fn draws_are_counted_by_request_connection_and_operation() {
+        let of = |by| indexes(&plan(by, Pick::InOrder));
+        assert_eq!(of(DrawnBy::Request), (0..16).collect::<Vec<_>>());
+        assert_eq!(of(DrawnBy::Connection), (0..8).chain(0..8).collect::<Vec<_>>());
+        let each = [0, 0, 1, 2, 1, 3, 4, 5];
+        assert_eq!(of(DrawnBy::Operation), [each, each].concat());
+        // Where operations are drawn nobody can tell how many of one there were.
+        assert_eq!(indexes(&plan(DrawnBy::Operation, Pick::Drawn))[..4], [0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn an_operation_may_come_several_times_in_a_turn() {
+        let span = |operation, times| Span { operation, times };
+        let spans = Pick::Spans(vec![span(0, 2), span(1, 1), span(0, 1)]);
+        let plan = plan(DrawnBy::Operation, spans);
+        let picked: Vec<u32> = (0..8).map(|n| plan.operations().unwrap().pick(n)).collect();
+        assert_eq!(picked, [0, 0, 1, 0, 0, 0, 1, 0]);
+        assert_eq!(indexes(&plan)[..8], [0, 1, 0, 2, 3, 4, 1, 5]);
+    }
+
+    #[test]
+    fn slices_are_walked_in_order_and_again() {
+        let plan = plan(DrawnBy::Slice, Pick::InOrder);
+        let set = &plan.numberings()[0];
+        let keys = |numbers: [u64; 5]| numbers.map(|n| set.of_slice(n, set.index(n)).unwrap());
+        assert_eq!(keys([0, 4, 8, 12, 16]), [0, 1, 4, 5, 8], "four keys for each of three");
+        assert_eq!(set.of_slice(16, 7), Some(9), "the last has two");
+        assert_eq!(set.of_slice(16, 8), Some(8));
+    }
+}
