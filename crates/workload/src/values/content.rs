@@ -27,9 +27,9 @@ type Make = fn(Option<&str>) -> Result<Content, String>;
 /// Every content.
 pub const CONTENTS: &[Row<Make>] = &[
     row("classic", "classic", "classic", |p| none(p).map(|()| Content::Classic)),
-    row("same", "same", "same", |p| none(p).map(|()| Content::Same)),
     row("random", "random", "random", |p| none(p).map(|()| Content::Random)),
     row("compressible", "compressible:N", "compressible:4", compressible),
+    row("same", "same", "same", |p| none(p).map(|()| Content::Same)),
 ];
 
 fn compressible(parameters: Option<&str>) -> Result<Content, String> {
