@@ -274,6 +274,8 @@ fn ours_stand_behind_a_prefix() {
     let kept: Value = serde_json::from_slice(&fs::read(kept).unwrap()).unwrap();
     assert_eq!(kept["schema"], "keystorm.run/1");
     assert!(fs::read_to_string(page).unwrap().contains("<html"));
+    let shown = format!("show {} --format memtier", dir.path().join("k").display());
+    Keystorm::new(&shown).run().ok().prints("ALL STATS").prints("Requests per client");
     let plain = run(&server, &format!("{ONE} -n 100")).ok();
     assert!(!plain.err.contains("limited by"), "{}", plain.err);
     server.reset();
@@ -308,4 +310,28 @@ fn clients_that_join_step_by_step_are_told_second_by_second() {
         (vec![1, 3, 5, 5], vec![2, 6, 10, 10])
     );
     assert_eq!(value["configuration"]["clients_step"], 2);
+}
+
+#[test]
+fn seconds_in_which_a_server_sleeps_have_no_latencies() {
+    let server = Server::redis();
+    let dir = TempDir::new().unwrap();
+    let file = dir.path().join("j");
+    let line = format!(
+        "memtier -p {} {ONE} --test-time 5 --json-out-file {}",
+        server.port(),
+        file.display()
+    );
+    let running = Keystorm::new(&line).start();
+    running.until("the first progress line", |running| running.err().contains("secs]"));
+    // Longer than two seconds, one of which it sleeps through.
+    server.ask(&["DEBUG", "SLEEP", "2.2"]);
+    running.wait().ok();
+    let value: Value = serde_json::from_slice(&fs::read(file).unwrap()).unwrap();
+    let seconds = value["ALL STATS"]["Totals"]["Time-Serie"].as_object().unwrap();
+    let silent: Vec<&Value> = seconds.values().filter(|second| second["Count"] == 0).collect();
+    assert!(!silent.is_empty(), "{seconds:?}");
+    assert!(silent.iter().all(|second| second.get("p50.00").is_none()), "{silent:?}");
+    let rows = ["Sets", "Gets", "Waits"].map(|row| &value["ALL STATS"][row]["Time-Serie"]);
+    assert!(rows.iter().all(|row| row.as_object().unwrap().len() == seconds.len()));
 }

@@ -31,11 +31,11 @@ type Make = fn(Option<&str>) -> Result<Content, String>;
 /// Every content.
 pub const CONTENTS: &[Row<Make>] = &[
     row("classic", "classic", "classic", |p| none(p).map(|()| Content::Classic)),
-    row("same", "same", "same", |p| none(p).map(|()| Content::Same)),
     row("random", "random", "random", |p| none(p).map(|()| Content::Random)),
     row("ycsb", "ycsb", "ycsb", |p| none(p).map(|()| Content::Ycsb)),
     row("ycsb-json", "ycsb-json", "ycsb-json", |p| none(p).map(|()| Content::YcsbJson)),
     row("compressible", "compressible:N", "compressible:4", compressible),
+    row("same", "same", "same", |p| none(p).map(|()| Content::Same)),
 ];
 
 fn compressible(parameters: Option<&str>) -> Result<Content, String> {

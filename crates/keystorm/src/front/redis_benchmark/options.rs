@@ -302,8 +302,8 @@ pub(super) struct DataOptions {
     /// Whether a size belongs to the key, which keeps it, or to the request [default: key]
     #[arg(long, value_name = "BY", hide_possible_values = true)]
     pub(super) size_by: Option<SizeByArg>,
-    /// What values are made of: classic (the bytes of redis-benchmark), random, or compressible:N
-    /// for N to 1 [default: classic; random where sizes are drawn]
+    /// What values are made of: classic (the bytes of redis-benchmark), random, compressible:N
+    /// for N to 1, or same (the letter x) [default: classic; random where sizes are drawn]
     #[arg(long, value_name = "CONTENT")]
     pub(super) content: Option<Content>,
     /// How long keys that a SET writes live, in seconds, or from..to for a random time in between;
