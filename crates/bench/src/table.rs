@@ -90,8 +90,8 @@ fn figure_row(c: &Comparison) -> [String; 6] {
 /// the right.
 fn aligned<const N: usize>(head: &[&str; N], rows: &[[String; N]]) -> String {
     let width = |column: usize| {
-        let cells = rows.iter().map(|row| row[column].len());
-        cells.fold(head[column].len(), usize::max)
+        let cells = rows.iter().map(|row| row[column].chars().count());
+        cells.fold(head[column].chars().count(), usize::max)
     };
     let widths: [usize; N] = std::array::from_fn(width);
     let mut out = String::new();
