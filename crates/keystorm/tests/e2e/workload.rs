@@ -207,7 +207,7 @@ fn a_preset_is_printed_as_the_file_it_is() {
     let (_dir, path) = file(&text);
     assert_eq!(plans(&format!("--workload {}", path.display())), plans("--workload ycsb-a"));
     for line in ["presets ycsb-aa", "--workload ycsb-aa"] {
-        Keystorm::new(line).run().exits(2).says("\"ycsb-aa\"").says("meant?");
+        Keystorm::new(line).run().exits(2).says("\"ycsb-aa\"").says("did you mean");
     }
 }
 
