@@ -175,16 +175,18 @@ fn requests_allocate_nothing() {
         let plans = [4_000, 40_000].map(|n| memcached(n, protocol));
         hold(&format!("{protocol:?}"), plans, &address);
     }
-    hold("several servers", [4_000, 40_000].map(|n| on_ring(n, &address)), &address);
+    // Requests in parts have buffers for as many as are on their way at most, which takes a while to be
+    // reached.
+    hold("several servers", [40_000, 160_000].map(|n| on_ring(n, &address)), &address);
 }
 
-/// Checks that the second plan, of ten times the requests, allocates no more than the first.
+/// Checks that the second plan, of several times the requests, allocates no more than the first.
 fn hold(what: &str, plans: [Plan; 2], address: &Address) {
     let [(few, short), (many, long)] = plans.map(|plan| blocks(&plan, address));
     let more = many.saturating_sub(few);
     // The collector makes a tally for each interval, beside the workers; and buffers find
-    // their size in the first moments, not always in the first 4,000 requests.
+    // their size in the first moments, not always in the requests of the first plan.
     let allowed = 100 + 40 * (long - short.min(long));
-    assert!(more < allowed, "{what}: {more} blocks for 36,000 requests more");
+    assert!(more < allowed, "{what}: {more} blocks more for more requests");
     eprintln!("{what}: {few} blocks, then {many}");
 }

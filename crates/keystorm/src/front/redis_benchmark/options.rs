@@ -479,6 +479,10 @@ Examples:
   A transaction:
     $ keystorm -r 1000 -n 20000 -- multi ';' set k:__rand_1st__ __data__ ';' incr hits ';' exec
 
+Command lines of other tools, also taken by these tools' names:
+  keystorm memtier     memtier_benchmark
+  keystorm ycsb        YCSB, for Redis and memcached
+
 Subcommands, each with a --help of its own:
   keystorm compare     two servers, or two saved runs: ratios and how sure they are
   keystorm sweep       options with lists or ranges: a table and a chart of every combination
@@ -490,7 +494,6 @@ Subcommands, each with a --help of its own:
   keystorm sink        a server that does as little as a server can
   keystorm show        a run that was kept with --json, in any layout
   keystorm merge       runs of several clients, added up
-  keystorm memtier     the command lines of memtier_benchmark, unchanged
   keystorm report      saved runs as a page with charts
   keystorm man         man pages, to print or to write into a directory
   keystorm completions what bash, zsh or fish is told to complete all of this
