@@ -150,6 +150,12 @@ fn both_print_the_same_lines() {
         server.reset();
         ycsb(&server, "load", &properties).ok();
         let ran = ycsb(&server, "run", &format!("{properties} --ks-ycsb-compat 0.17")).ok();
+        // Whether a percentile lies in one of four buckets is a matter of the machine.
+        let few = properties.contains("buckets=4");
+        let shape = |report: &str| -> Vec<String> {
+            let told = |line: &String| !few || !line.contains("thPercentile");
+            shape(report).into_iter().filter(told).collect()
+        };
         // Of operations of one bucket of a hash map the first that comes stands first, there.
         let sorted = |mut lines: Vec<String>| {
             lines.sort();
