@@ -28,10 +28,10 @@ const WAITING_LARGE: usize = 1 << 20;
 /// A route to several servers.
 pub(super) trait ByNode: Route {
     /// What it shares with the others.
-    fn lanes(&mut self) -> &mut Lanes<Self::Mark>;
+    fn shared_mut(&mut self) -> &mut Shared<Self::Mark>;
 
     /// The same, to look at.
-    fn lanes_ref(&self) -> &Lanes<Self::Mark>;
+    fn shared(&self) -> &Shared<Self::Mark>;
 
     /// The node of a connection.
     fn node(place: &Self::Place) -> u16;
@@ -76,7 +76,7 @@ pub(super) trait ByNode: Route {
 }
 
 /// See [`ByNode`].
-pub(super) struct Lanes<M> {
+pub(super) struct Shared<M> {
     pub(super) queues: NodeQueues<M>,
     /// Commands that may be in flight on all connections.
     pub(super) in_flight_max: u64,
@@ -88,7 +88,7 @@ pub(super) struct Lanes<M> {
     pub(super) lost_at_once: u32,
 }
 
-impl<M> Lanes<M> {
+impl<M> Shared<M> {
     /// For so many connections to so many nodes that get load. `whole` says that sequences are sent
     /// so, `waits` that what is for a node that is gone waits for it.
     pub(super) fn new(
@@ -153,20 +153,20 @@ pub(super) fn queue_up<E: Engine, P: Protocol, R: ByNode>(
     if !connection.queued && room > 0 {
         connection.queued = true;
         let now_ns = worker.engine.now_ns();
-        worker.route.lanes().queues.add_idle(R::node(&connection.place), conn, now_ns);
+        worker.route.shared_mut().queues.add_idle(R::node(&connection.place), conn, now_ns);
     }
 }
 
 /// Draws requests for the connections that have room, and sends what can be sent.
 #[inline]
 pub(super) fn dispatch<E: Engine, P: Protocol, R: ByNode>(worker: &mut Worker<'_, E, P, R>) {
-    worker.route.lanes().lost_at_once = 0;
-    while worker.route.lanes().queues.wants_more() && draw(worker) {}
+    worker.route.shared_mut().lost_at_once = 0;
+    while worker.route.shared_mut().queues.wants_more() && draw(worker) {}
     // Each queue once: what is left then waits for room or for its time.
     let mut held_back = None;
-    while let Some(node) = worker.route.lanes().queues.next_sendable() {
+    while let Some(node) = worker.route.shared_mut().queues.next_sendable() {
         let sent = send_pipeline(worker, node);
-        worker.route.lanes().queues.update(node);
+        worker.route.shared_mut().queues.update(node);
         if !sent {
             // Others may have something that is to be sent again.
             if held_back == Some(node) {
@@ -184,8 +184,8 @@ fn draw<E: Engine, P: Protocol, R: ByNode>(worker: &mut Worker<'_, E, P, R>) -> 
         return false;
     }
     let now_ns = worker.engine.now_ns();
-    let lanes = worker.route.lanes();
-    if lanes.is_full(worker.in_flight) || lanes.lost_at_once >= LOST_AT_ONCE_MAX {
+    let shared = worker.route.shared_mut();
+    if shared.is_full(worker.in_flight) || shared.lost_at_once >= LOST_AT_ONCE_MAX {
         return false;
     }
     let intended_ns = match &mut worker.pacer {
@@ -250,7 +250,7 @@ fn send_pipeline<E: Engine, P: Protocol, R: ByNode>(
     worker: &mut Worker<'_, E, P, R>,
     node: u16,
 ) -> bool {
-    let Some(conn) = worker.route.lanes().queues.take_idle(node) else { return true };
+    let Some(conn) = worker.route.shared_mut().queues.take_idle(node) else { return true };
     worker.connections[conn.0 as usize].queued = false;
     let room = worker.room(conn) as usize;
     let now_ns = worker.engine.now_ns();
@@ -260,19 +260,19 @@ fn send_pipeline<E: Engine, P: Protocol, R: ByNode>(
         worker;
     let by_operation = steps.operations.is_some();
     let requests = &mut connections[conn.0 as usize].requests;
-    let mut out = std::mem::take(&mut route.lanes().out);
+    let mut out = std::mem::take(&mut route.shared_mut().out);
     out.clear();
     let (mut count, mut measured) = (0, false);
     while count < room {
-        let Some(next) = route.lanes_ref().queues.peek(node) else { break };
+        let Some(next) = route.shared().queues.peek(node) else { break };
         // What was sent before is in flight all the while.
         let (is_new, commands) = (!R::was_sent(next), u64::from(next.left));
         let begins = !route.has_begun(next);
         if is_new {
-            let full = *in_flight + commands > route.lanes_ref().in_flight_max;
+            let full = *in_flight + commands > route.shared().in_flight_max;
             if full {
                 // Whatever room there was is taken by what is in flight elsewhere.
-                route.lanes().queues.no_room_before(node, now_ns);
+                route.shared_mut().queues.no_room_before(node, now_ns);
             }
             // An operation that has begun goes on to its end.
             if full || over && begins {
@@ -280,7 +280,7 @@ fn send_pipeline<E: Engine, P: Protocol, R: ByNode>(
             }
             *in_flight += commands;
         }
-        let Some(request) = route.lanes().queues.pop(node) else { break };
+        let Some(request) = route.shared_mut().queues.pop(node) else { break };
         let counted = if by_operation { Some(&mut *recorder) } else { None };
         route.write(&request, node, (batch, &steps.kept), counted, &mut out);
         measured |= request.measured;
@@ -288,12 +288,12 @@ fn send_pipeline<E: Engine, P: Protocol, R: ByNode>(
         count += 1;
     }
     if count == 0 {
-        route.lanes().out = out;
+        route.shared_mut().out = out;
         queue_up(worker, conn);
         return room == 0;
     }
     let sent_ns = engine.send(conn, &out);
-    let room_ns = route.lanes_ref().queues.room_ns(node);
+    let room_ns = route.shared().queues.room_ns(node);
     for request in requests.newest_mut(count) {
         let due = !R::was_sent(request) && request.handed(sent_ns, pacer.is_none());
         request.handed_ns = sent_ns;
@@ -303,7 +303,7 @@ fn send_pipeline<E: Engine, P: Protocol, R: ByNode>(
         }
     }
     let len = out.len();
-    route.lanes().out = out;
+    route.shared_mut().out = out;
     worker.count_sent(conn, len, measured);
     if worker.rolling && worker.context.plan.fleet.keep_alive {
         queue_up(worker, conn);

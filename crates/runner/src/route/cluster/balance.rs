@@ -16,7 +16,7 @@ impl Place {
 impl Cluster<'_> {
     /// Whether a node needs a connection: it has load by the map, or something waits for it.
     fn needs_connections(&self, node: u16) -> bool {
-        self.map.is_used(node) || self.lanes.queues.peek(node).is_some()
+        self.map.is_used(node) || self.shared.queues.peek(node).is_some()
     }
 
     /// Connections that each node should have at least, of so many, and the one that has fewest.
@@ -24,7 +24,7 @@ impl Cluster<'_> {
         let nodes = 0..self.map.nodes().len() as u16;
         let needy: Vec<u16> = nodes.filter(|node| self.needs_connections(*node)).collect();
         let share = (connections / needy.len().max(1)).max(1);
-        let poorest = needy.into_iter().min_by_key(|node| self.lanes.queues.connections(*node))?;
+        let poorest = needy.into_iter().min_by_key(|node| self.shared.queues.connections(*node))?;
         Some((share, poorest))
     }
 }
@@ -36,11 +36,11 @@ pub(super) fn reroute<E: Engine, P: Protocol>(worker: &mut ClusterWorker<'_, '_,
         if route.map.is_used(node) {
             continue;
         }
-        for request in route.lanes.queues.drain(node) {
+        for request in route.shared.queues.drain(node) {
             let to = route.map.route(request.mark.slot, request.mark.read_only);
             match request.mark.was_sent() {
-                true => route.lanes.queues.push_again(to, request),
-                false => route.lanes.queues.push(to, request),
+                true => route.shared.queues.push_again(to, request),
+                false => route.shared.queues.push(to, request),
             }
         }
     }
@@ -58,13 +58,13 @@ pub(super) fn rebalance<E: Engine, P: Protocol>(worker: &mut ClusterWorker<'_, '
     }
     // A node that nobody can be spared for gets a connection beyond -c.
     while let Some((_, poorest)) = worker.route.poorest(worker.connections.len())
-        && worker.route.lanes.queues.connections(poorest) == 0
+        && worker.route.shared.queues.connections(poorest) == 0
         && worker.connections.len() <= worker.route.map.nodes().len()
         && worker.connections.len() < worker.context.connections_max as usize
     {
         let conn = ConnId(worker.connections.len() as u32);
         worker.connections.push(Connection::new(Place::of(poorest)));
-        worker.route.lanes.queues.count_connection(poorest, true);
+        worker.route.shared.queues.count_connection(poorest, true);
         worker.connect(conn);
     }
 }
@@ -79,13 +79,14 @@ pub(super) fn rehome<E: Engine, P: Protocol>(
     let Some((share, poorest)) = route.poorest(worker.connections.len()) else { return false };
     let home = worker.connections[conn.0 as usize].place.node;
     let (here, there) =
-        (route.lanes.queues.connections(home), route.lanes.queues.connections(poorest));
+        (route.shared.queues.connections(home), route.shared.queues.connections(poorest));
     let useless = !route.needs_connections(home);
     if !useless && there >= share {
         // Each has its share; what is left is for those whose node has gone.
         let mut nodes = 0..route.map.nodes().len() as u16;
-        route.unbalanced = nodes
-            .any(|node| route.lanes.queues.connections(node) > 0 && !route.needs_connections(node));
+        route.unbalanced = nodes.any(|node| {
+            route.shared.queues.connections(node) > 0 && !route.needs_connections(node)
+        });
         return false;
     }
     if home == poorest || (!useless && here <= share) {
@@ -98,8 +99,8 @@ pub(super) fn rehome<E: Engine, P: Protocol>(
     worker.unready(conn);
     let connection = &mut worker.connections[conn.0 as usize];
     (connection.place.node, connection.attempts) = (poorest, 0);
-    worker.route.lanes.queues.count_connection(home, false);
-    worker.route.lanes.queues.count_connection(poorest, true);
+    worker.route.shared.queues.count_connection(home, false);
+    worker.route.shared.queues.count_connection(poorest, true);
     worker.recovery.reopening.forget_one(conn);
     worker.connect(conn);
     true

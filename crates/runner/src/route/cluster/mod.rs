@@ -19,7 +19,7 @@ use wire::cluster::{KeyPlace, is_session_command};
 use wire::{Protocol, Slots};
 use workload::{Plan, ReadFrom};
 
-use super::by_node::Lanes;
+use super::by_node::Shared;
 use crate::request::{Answer, Request};
 use crate::worker::{Worker, WorkerContext};
 pub use job::{ClusterJob, Refresh};
@@ -29,7 +29,7 @@ pub(crate) use topology_watch::{StopWatch, TopologyWatch};
 /// See the module.
 pub(crate) struct Cluster<'r> {
     map: SlotMap,
-    lanes: Lanes<Mark>,
+    shared: Shared<Mark>,
     watch: &'r TopologyWatch,
     /// The version of the topology that the map is of.
     version: u64,
@@ -167,12 +167,12 @@ impl<'r> Cluster<'r> {
         let map = SlotMap::new(job.topology, read_from, (writes, reads));
         let used = map.used().len();
         let connections = context.connections as usize;
-        let lanes = Lanes::new(plan, connections, used, commands.whole, true);
+        let shared = Shared::new(plan, connections, used, commands.whole, true);
         let mut asking = Vec::new();
         P::encode(&[b"ASKING"], &mut asking);
         Self {
             map,
-            lanes,
+            shared,
             watch,
             version: 0,
             commands,
@@ -202,7 +202,7 @@ impl<'r> Cluster<'r> {
 fn know_nodes<E: Engine, P: Protocol>(worker: &mut ClusterWorker<'_, '_, E, P>) {
     let precision = worker.context.plan.precision;
     let route = &mut worker.route;
-    route.lanes.queues.grow(route.map.nodes().len());
+    route.shared.queues.grow(route.map.nodes().len());
     for node in route.map.nodes().iter().skip(route.tallies.len()) {
         route.tallies.push(NodeTally::new(node.name.clone(), precision));
         route.numbers.push(route.watch.number(&node.name));
@@ -216,7 +216,8 @@ fn note_asked<E: Engine, P: Protocol>(worker: &mut ClusterWorker<'_, '_, E, P>) 
     let route = &worker.route;
     let mut asked = vec![false; route.numbers.len()];
     let busy = worker.connections.iter().filter(|c| c.requests.commands() > 0);
-    let waiting = (0..route.numbers.len() as u16).filter(|n| route.lanes.queues.peek(*n).is_some());
+    let waiting =
+        (0..route.numbers.len() as u16).filter(|n| route.shared.queues.peek(*n).is_some());
     let resent = route.later.iter().filter_map(|(_, request)| route.map.owner(request.mark.slot));
     for node in busy.map(|c| c.place.node).chain(waiting).chain(resent) {
         asked[usize::from(route.map.node(node).stands_for)] = true;

@@ -36,8 +36,8 @@ pub(super) fn drop_overdue<E: Engine, P: Protocol>(
     let mut dropped = Vec::new();
     for node in 0..route.map.nodes().len() as u16 {
         // What was sent before stands in front.
-        if route.lanes.queues.peek(node).is_some_and(|first| first.mark.was_sent()) {
-            dropped.extend(route.lanes.queues.take(node, overdue).into_iter().map(|r| (node, r)));
+        if route.shared.queues.peek(node).is_some_and(|first| first.mark.was_sent()) {
+            dropped.extend(route.shared.queues.take(node, overdue).into_iter().map(|r| (node, r)));
         }
     }
     let (late, later): (Vec<_>, Vec<_>) =

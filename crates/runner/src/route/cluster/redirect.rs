@@ -84,8 +84,8 @@ fn redirect_one<E: Engine, P: Protocol>(
     match target {
         Some(node) if request.mark.tries <= AT_ONCE_MAX || request.mark.asking => {
             know_nodes(worker);
-            worker.route.lanes.queues.push_again(node, request);
-            if worker.route.lanes.queues.connections(node) == 0 {
+            worker.route.shared.queues.push_again(node, request);
+            if worker.route.shared.queues.connections(node) == 0 {
                 balance::rebalance(worker);
             }
         }
@@ -135,6 +135,6 @@ pub(super) fn send_again<E: Engine, P: Protocol>(worker: &mut ClusterWorker<'_, 
         }
         let (_, request) = route.later.swap_remove(n);
         let node = route.map.route(request.mark.slot, request.mark.read_only);
-        route.lanes.queues.push_again(node, request);
+        route.shared.queues.push_again(node, request);
     }
 }

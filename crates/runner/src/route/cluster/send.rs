@@ -6,19 +6,19 @@ use wire::{Batch, Protocol};
 use super::{Cluster, ClusterRequest, Mark, Place};
 use crate::recorder::Recorder;
 use crate::request::Request;
-use crate::route::by_node::{ByNode, Lanes};
+use crate::route::by_node::{ByNode, Shared};
 use crate::worker::kept::Kept;
 use crate::worker::{Worker, operations};
 
 impl ByNode for Cluster<'_> {
     #[inline]
-    fn lanes(&mut self) -> &mut Lanes<Mark> {
-        &mut self.lanes
+    fn shared_mut(&mut self) -> &mut Shared<Mark> {
+        &mut self.shared
     }
 
     #[inline]
-    fn lanes_ref(&self) -> &Lanes<Mark> {
-        &self.lanes
+    fn shared(&self) -> &Shared<Mark> {
+        &self.shared
     }
 
     #[inline]
@@ -54,7 +54,7 @@ impl ByNode for Cluster<'_> {
         request.mark.slot = worker.batch.slot(slots, given, command, &mut route.key);
         request.mark.read_only = route.commands.read_only[command];
         let node = route.map.route(request.mark.slot, request.mark.read_only);
-        route.lanes.queues.push(node, request);
+        route.shared.queues.push(node, request);
     }
 
     #[inline]

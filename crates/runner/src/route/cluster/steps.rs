@@ -43,7 +43,7 @@ impl Route for Cluster<'_> {
     fn prepare<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>) {
         super::know_nodes(worker);
         for connection in &worker.connections {
-            worker.route.lanes.queues.count_connection(connection.place.node, true);
+            worker.route.shared.queues.count_connection(connection.place.node, true);
         }
     }
 
@@ -67,15 +67,15 @@ impl Route for Cluster<'_> {
     }
 
     fn has_room(&self, in_flight: u64) -> bool {
-        self.lanes.has_room(in_flight)
+        self.shared.has_room(in_flight)
     }
 
     fn waiting(&self) -> u64 {
-        self.lanes.queues.waiting() as u64
+        self.shared.queues.waiting() as u64
     }
 
     fn dequeue(&mut self, place: &Place, conn: ConnId) -> bool {
-        self.lanes.queues.remove_idle(place.node, conn);
+        self.shared.queues.remove_idle(place.node, conn);
         true
     }
 
@@ -170,7 +170,7 @@ impl Route for Cluster<'_> {
 
     fn has_no_more<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>) -> bool {
         worker.is_over()
-            && worker.route.lanes.queues.waiting() == 0
+            && worker.route.shared.queues.waiting() == 0
             && worker.route.later.is_empty()
     }
 
@@ -179,7 +179,7 @@ impl Route for Cluster<'_> {
     }
 
     fn count_ready(&mut self, place: &Place, is_ready: bool) {
-        self.lanes.queues.count_ready(place.node, is_ready);
+        self.shared.queues.count_ready(place.node, is_ready);
     }
 
     fn withheld(place: &mut Place) -> u64 {
@@ -226,7 +226,7 @@ impl Route for Cluster<'_> {
     fn absent_server<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>) -> Option<String> {
         let route = &worker.route;
         let mut nodes = 0..route.map.nodes().len() as u16;
-        let absent = nodes.find(|node| route.lanes.queues.is_cut_off(*node))?;
+        let absent = nodes.find(|node| route.shared.queues.is_cut_off(*node))?;
         Some(route.map.node(absent).name.clone())
     }
 
@@ -241,7 +241,7 @@ impl Route for Cluster<'_> {
     fn finish(mut self, recorder: &mut Recorder) -> Vec<NodeTally> {
         let mut unanswered = Vec::new();
         for node in 0..self.tallies.len() as u16 {
-            let resent = self.lanes.queues.drain(node).into_iter().filter(|r| r.mark.was_sent());
+            let resent = self.shared.queues.drain(node).into_iter().filter(|r| r.mark.was_sent());
             unanswered.extend(resent.map(|request| (node, request)));
         }
         for (_, request) in std::mem::take(&mut self.later) {

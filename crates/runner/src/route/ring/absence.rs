@@ -103,7 +103,7 @@ pub(super) fn look<E: Engine, P: Protocol>(worker: &mut RingWorker<'_, '_, E, P>
     worker.route.absence.pass(now_ns);
     for server in 0..worker.route.servers.len() as u16 {
         if worker.route.absence.is_gone(server) {
-            for request in worker.route.lanes.queues.drain(server) {
+            for request in worker.route.shared.queues.drain(server) {
                 lose(worker, server, &request);
             }
         }

@@ -2,13 +2,13 @@
 //!
 //! How requests wait for their server and leave is in [`by_node`](super::by_node). A command whose keys
 //! lie on several servers is sent to each of them with the keys that it has, and so is a step of several
-//! commands; what belongs together is in [`joints`]. Servers know nothing of each other and nothing
+//! commands; what belongs together is in [`splits`]. Servers know nothing of each other and nothing
 //! takes the place of one that is gone: after a moment its requests are lost, as they are to clients
 //! that cannot reach it ([`absence`]).
 
 mod absence;
-mod joints;
 mod send;
+mod split;
 mod steps;
 
 use engine::Address;
@@ -17,11 +17,11 @@ use wire::memcache::Ring as Shares;
 use wire::{Keys, Protocol};
 use workload::RingHash;
 
-use super::by_node::Lanes;
+use super::by_node::Shared;
 use crate::request::Request;
 use crate::worker::{Worker, WorkerContext};
 use absence::Absence;
-use joints::{JointId, Joints};
+use split::{SplitId, SplitRequests};
 
 /// Servers that share out keys.
 #[derive(Debug, Clone, Copy)]
@@ -47,8 +47,8 @@ pub(crate) struct Ring<'r> {
     shares: Shares,
     /// The keys of each command.
     keys: Keys,
-    lanes: Lanes<Mark>,
-    joints: Joints,
+    shared: Shared<Mark>,
+    splits: SplitRequests,
     absence: Absence,
     tallies: Vec<NodeTally>,
     /// Whose turn it is to get a command without a key.
@@ -67,7 +67,7 @@ type RingWorker<'w, 'r, E, P> = Worker<'w, E, P, Ring<'r>>;
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Mark {
     /// What it is a part of, if it is one.
-    joint: JointId,
+    split: SplitId,
 }
 
 /// What is noted of a connection: which server it leads to.
@@ -81,8 +81,8 @@ impl<'r> Ring<'r> {
         let plan = context.plan;
         let known_as: Vec<_> = servers.iter().map(|server| server.known_as.clone()).collect();
         let connections = context.connections as usize;
-        let mut lanes = Lanes::new(plan, connections, servers.len(), false, false);
-        lanes.queues.grow(servers.len());
+        let mut shared = Shared::new(plan, connections, servers.len(), false, false);
+        shared.queues.grow(servers.len());
         let tally = |server: &RingServer| {
             let tally = NodeTally::new(server.address.to_string(), plan.precision);
             NodeTally { used: true, ..tally }
@@ -91,8 +91,8 @@ impl<'r> Ring<'r> {
             servers,
             shares: Shares::new(&known_as, hash),
             keys: Keys::of::<P>(plan),
-            lanes,
-            joints: Joints::default(),
+            shared,
+            splits: SplitRequests::default(),
             absence: Absence::new(servers.len()),
             tallies: servers.iter().map(tally).collect(),
             turn: 0,

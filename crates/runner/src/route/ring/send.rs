@@ -3,23 +3,23 @@
 use engine::Engine;
 use wire::{Batch, Protocol};
 
-use super::joints::JointId;
+use super::split::SplitId;
 use super::{Mark, Place, Ring, RingRequest, RingWorker, absence};
 use crate::recorder::Recorder;
 use crate::request::Request;
-use crate::route::by_node::{ByNode, Lanes};
+use crate::route::by_node::{ByNode, Shared};
 use crate::worker::kept::Kept;
 use crate::worker::{Worker, operations};
 
 impl ByNode for Ring<'_> {
     #[inline]
-    fn lanes(&mut self) -> &mut Lanes<Mark> {
-        &mut self.lanes
+    fn shared_mut(&mut self) -> &mut Shared<Mark> {
+        &mut self.shared
     }
 
     #[inline]
-    fn lanes_ref(&self) -> &Lanes<Mark> {
-        &self.lanes
+    fn shared(&self) -> &Shared<Mark> {
+        &self.shared
     }
 
     #[inline]
@@ -34,8 +34,8 @@ impl ByNode for Ring<'_> {
 
     #[inline]
     fn has_begun(&self, request: &RingRequest) -> bool {
-        let joint = request.mark.joint;
-        request.progress.step > 0 || !joint.is_none() && self.joints.has_begun(joint)
+        let split = request.mark.split;
+        request.progress.step > 0 || !split.is_none() && self.splits.has_begun(split)
     }
 
     #[inline]
@@ -47,18 +47,18 @@ impl ByNode for Ring<'_> {
     #[inline]
     fn enqueue<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>, request: RingRequest) {
         if request.left == 1 {
-            return enqueue_command(worker, request, JointId::NONE);
+            return enqueue_command(worker, request, SplitId::NONE);
         }
         let commands = request.command..request.command + request.left;
         worker.route.found.clear();
         commands.clone().for_each(|command| find(worker, &request, command as usize));
-        let Ring { found, joints, .. } = &mut worker.route;
+        let Ring { found, splits, .. } = &mut worker.route;
         if let Some((&first, others)) = found.split_first()
             && others.iter().all(|other| *other == first)
         {
             return push(worker, first, request);
         }
-        let step = joints.begin(JointId::NONE, request.left);
+        let step = splits.begin(SplitId::NONE, request.left);
         for command in commands {
             enqueue_command(worker, Request { command, left: 1, ..request }, step);
         }
@@ -66,8 +66,8 @@ impl ByNode for Ring<'_> {
 
     #[inline]
     fn begins(&mut self, request: &RingRequest) -> bool {
-        let joint = request.mark.joint;
-        joint.is_none() || self.joints.hand(joint)
+        let split = request.mark.split;
+        split.is_none() || self.splits.hand(split)
     }
 
     #[inline]
@@ -79,16 +79,16 @@ impl ByNode for Ring<'_> {
         counted: Option<&mut Recorder>,
         out: &mut Vec<u8>,
     ) {
-        let Request { mark: Mark { joint }, command, left, measured, .. } = *request;
+        let Request { mark: Mark { split }, command, left, measured, .. } = *request;
         let given = request.given(kept);
         let at = command as usize;
-        if joint.is_none() || self.joints.of(joint).is_step() {
+        if split.is_none() || self.splits.of(split).is_step() {
             return match counted {
                 Some(recorder) => operations::append(request, (batch, kept), recorder, out),
                 None => batch.append_of(given, at..at + left as usize, out),
             };
         }
-        let servers = &self.joints.of(joint).servers;
+        let servers = &self.splits.of(split).servers;
         let before = out.len();
         batch.append_some(&self.keys, at, |key| servers[key] == node, given, out);
         if let Some(recorder) = counted {
@@ -103,9 +103,9 @@ impl ByNode for Ring<'_> {
 fn enqueue_command<E: Engine, P: Protocol>(
     worker: &mut RingWorker<'_, '_, E, P>,
     request: RingRequest,
-    step: JointId,
+    step: SplitId,
 ) {
-    let part_of = |joint| Request { mark: Mark { joint }, ..request };
+    let part_of = |split| Request { mark: Mark { split }, ..request };
     worker.route.found.clear();
     find(worker, &request, request.command as usize);
     let route = &mut worker.route;
@@ -121,10 +121,10 @@ fn enqueue_command<E: Engine, P: Protocol>(
     let found = std::mem::take(&mut route.found);
     // Each server once, by the first of its keys.
     let servers = || (0..).zip(&found).filter(|(at, server)| !found[..*at].contains(server));
-    let joint = route.joints.begin(step, servers().count() as u32);
-    route.joints.of_mut(joint).servers.extend_from_slice(&found);
+    let split = route.splits.begin(step, servers().count() as u32);
+    route.splits.of_mut(split).servers.extend_from_slice(&found);
     for (_, server) in servers() {
-        push(worker, *server, part_of(joint));
+        push(worker, *server, part_of(split));
     }
     worker.route.found = found;
 }
@@ -153,8 +153,8 @@ fn push<E: Engine, P: Protocol>(
     request: RingRequest,
 ) {
     if worker.route.absence.is_gone(server) {
-        worker.route.lanes.lost_at_once += 1;
+        worker.route.shared.lost_at_once += 1;
         return absence::lose(worker, server, &request);
     }
-    worker.route.lanes.queues.push(server, request);
+    worker.route.shared.queues.push(server, request);
 }

@@ -6,7 +6,7 @@ use engine::{Address, ConnId, Engine};
 use measure::NodeTally;
 use wire::Protocol;
 
-use super::joints::Ended;
+use super::split::Ended;
 use super::{Mark, Place, Ring, RingRequest, absence};
 use crate::recorder::Recorder;
 use crate::request::Answer;
@@ -22,8 +22,8 @@ impl Ring<'_> {
     /// Whether a request has only some of the keys of its command.
     #[inline]
     fn is_split(&self, request: &RingRequest) -> bool {
-        let joint = request.mark.joint;
-        !joint.is_none() && !self.joints.of(joint).is_step()
+        let split = request.mark.split;
+        !split.is_none() && !self.splits.of(split).is_step()
     }
 }
 
@@ -67,15 +67,15 @@ impl Route for Ring<'_> {
     }
 
     fn has_room(&self, in_flight: u64) -> bool {
-        self.lanes.has_room(in_flight)
+        self.shared.has_room(in_flight)
     }
 
     fn waiting(&self) -> u64 {
-        self.lanes.queues.waiting() as u64
+        self.shared.queues.waiting() as u64
     }
 
     fn dequeue(&mut self, place: &Place, conn: ConnId) -> bool {
-        self.lanes.queues.remove_idle(place.0, conn);
+        self.shared.queues.remove_idle(place.0, conn);
         true
     }
 
@@ -86,7 +86,7 @@ impl Route for Ring<'_> {
 
     fn counts_error(&mut self, place: &mut Place, request: &RingRequest, _text: &str) -> bool {
         self.tally(*place).errors += u64::from(request.measured);
-        !self.is_split(request) || self.joints.fail(request.mark.joint)
+        !self.is_split(request) || self.splits.fail(request.mark.split)
     }
 
     /// What was split is recorded with its last part.
@@ -101,7 +101,7 @@ impl Route for Ring<'_> {
         by_node::tally_reply(self.tally(*place), &answer.answered, now_ns);
         let is_split = self.is_split(request);
         if is_split {
-            self.joints.answer(request.mark.joint, answer);
+            self.splits.answer(request.mark.split, answer);
         }
         !is_split
     }
@@ -114,11 +114,11 @@ impl Route for Ring<'_> {
         recorder: &mut Recorder,
         now_ns: u64,
     ) -> Completed {
-        let joint = request.mark.joint;
-        if joint.is_none() {
+        let split = request.mark.split;
+        if split.is_none() {
             return Completed::Whole;
         }
-        let (answer, ended) = self.joints.end(joint, request, true);
+        let (answer, ended) = self.splits.end(split, request, true);
         if let Some(answer) = answer {
             recorder.reply(&answer, now_ns);
         }
@@ -135,7 +135,7 @@ impl Route for Ring<'_> {
     }
 
     fn has_no_more<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>) -> bool {
-        worker.is_over() && worker.route.lanes.queues.waiting() == 0
+        worker.is_over() && worker.route.shared.queues.waiting() == 0
     }
 
     fn wants_connections<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>) -> bool {
@@ -143,17 +143,17 @@ impl Route for Ring<'_> {
     }
 
     fn count_ready(&mut self, place: &Place, is_ready: bool) {
-        self.lanes.queues.count_ready(place.0, is_ready);
-        self.absence.note(place.0, self.lanes.queues.is_absent(place.0));
+        self.shared.queues.count_ready(place.0, is_ready);
+        self.absence.note(place.0, self.shared.queues.is_absent(place.0));
     }
 
     fn forsake(&mut self, request: &RingRequest) -> Forsaken {
-        let joint = request.mark.joint;
-        if joint.is_none() {
+        let split = request.mark.split;
+        if split.is_none() {
             return Forsaken { commands: u64::from(request.left), is_last: true };
         }
-        let commands = self.joints.lose(joint, request.left);
-        let (_, ended) = self.joints.end(joint, &mut { *request }, false);
+        let commands = self.splits.lose(split, request.left);
+        let (_, ended) = self.splits.end(split, &mut { *request }, false);
         Forsaken { commands, is_last: ended != Ended::Not }
     }
 
@@ -184,7 +184,7 @@ impl Route for Ring<'_> {
         let Worker { connections, route, recorder, .. } = worker;
         recorder.asks(|server| {
             let busy = |place: &Place| place.0 == server;
-            route.lanes.queues.peek(server).is_some()
+            route.shared.queues.peek(server).is_some()
                 || route.absence.is_gone(server)
                 || connections.iter().any(|c| busy(&c.place) && c.requests.commands() > 0)
         });
@@ -193,9 +193,9 @@ impl Route for Ring<'_> {
     /// What was sent in part has no answer.
     fn finish(mut self, recorder: &mut Recorder) -> Vec<NodeTally> {
         for server in 0..self.servers.len() as u16 {
-            for request in self.lanes.queues.drain(server) {
-                let joint = request.mark.joint;
-                if request.measured && !joint.is_none() && self.joints.has_begun(joint) {
+            for request in self.shared.queues.drain(server) {
+                let split = request.mark.split;
+                if request.measured && !split.is_none() && self.splits.has_begun(split) {
                     let commands = self.forsake(&request).commands;
                     recorder.connections().unanswered += commands;
                     self.count_unanswered(&Place(server), commands);

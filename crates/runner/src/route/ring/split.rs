@@ -8,22 +8,22 @@ use measure::Outcome;
 
 use crate::request::{Answer, Answered, Keys, Request};
 
-/// Which joint, one more than its place; 0 for none.
+/// Which split request, one more than its place; 0 for none.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(super) struct JointId(u32);
+pub(super) struct SplitId(u32);
 
 /// Requests in parts.
 #[derive(Debug, Default)]
-pub(super) struct Joints {
-    all: Vec<Joint>,
-    free: Vec<JointId>,
+pub(super) struct SplitRequests {
+    all: Vec<SplitRequest>,
+    free: Vec<SplitId>,
 }
 
 /// One of them.
 #[derive(Debug)]
-pub(super) struct Joint {
+pub(super) struct SplitRequest {
     /// The step that it is a command of, if that has several.
-    parent: JointId,
+    parent: SplitId,
     /// Parts without a reply.
     left: u32,
     /// Whether any part was handed over.
@@ -52,10 +52,10 @@ pub(super) enum Ended {
     Lost,
 }
 
-impl Default for Joint {
+impl Default for SplitRequest {
     fn default() -> Self {
         Self {
-            parent: JointId::NONE,
+            parent: SplitId::NONE,
             left: 0,
             begun: false,
             missed: false,
@@ -69,7 +69,7 @@ impl Default for Joint {
     }
 }
 
-impl JointId {
+impl SplitId {
     /// None.
     pub(super) const NONE: Self = Self(0);
 
@@ -78,82 +78,82 @@ impl JointId {
     }
 }
 
-impl Joints {
+impl SplitRequests {
     /// One more, of so many parts, which is a command of that step if there is one.
-    pub(super) fn begin(&mut self, parent: JointId, parts: u32) -> JointId {
+    pub(super) fn begin(&mut self, parent: SplitId, parts: u32) -> SplitId {
         let id = self.free.pop().unwrap_or_else(|| {
-            self.all.push(Joint::default());
-            JointId(self.all.len() as u32)
+            self.all.push(SplitRequest::default());
+            SplitId(self.all.len() as u32)
         });
-        let joint = self.of_mut(id);
-        let mut servers = std::mem::take(&mut joint.servers);
+        let split = self.of_mut(id);
+        let mut servers = std::mem::take(&mut split.servers);
         servers.clear();
-        *joint = Joint { parent, left: parts, servers, ..Joint::default() };
+        *split = SplitRequest { parent, left: parts, servers, ..SplitRequest::default() };
         id
     }
 
-    pub(super) fn of(&self, id: JointId) -> &Joint {
+    pub(super) fn of(&self, id: SplitId) -> &SplitRequest {
         &self.all[id.0 as usize - 1]
     }
 
-    pub(super) fn of_mut(&mut self, id: JointId) -> &mut Joint {
+    pub(super) fn of_mut(&mut self, id: SplitId) -> &mut SplitRequest {
         &mut self.all[id.0 as usize - 1]
     }
 
     /// What a part of it is a part of at last.
-    fn root(&self, id: JointId) -> JointId {
+    fn root(&self, id: SplitId) -> SplitId {
         let parent = self.of(id).parent;
         if parent.is_none() { id } else { parent }
     }
 
     /// Whether any part was handed over of all that it belongs to.
-    pub(super) fn has_begun(&self, id: JointId) -> bool {
+    pub(super) fn has_begun(&self, id: SplitId) -> bool {
         self.of(self.root(id)).begun
     }
 
     /// A part was handed over. Whether it is the first.
-    pub(super) fn hand(&mut self, id: JointId) -> bool {
+    pub(super) fn hand(&mut self, id: SplitId) -> bool {
         let root = self.root(id);
         !std::mem::replace(&mut self.of_mut(root).begun, true)
     }
 
     /// A part of a command was answered without an error.
-    pub(super) fn answer(&mut self, id: JointId, part: &Answer) {
-        let joint = self.of_mut(id);
-        joint.answer = Some(match joint.answer {
+    pub(super) fn answer(&mut self, id: SplitId, part: &Answer) {
+        let split = self.of_mut(id);
+        split.answer = Some(match split.answer {
             None => *part,
             Some(whole) => joined(&whole, part),
         });
     }
 
     /// A part was answered with an error. Whether that is the result of all: of several the first is.
-    pub(super) fn fail(&mut self, id: JointId) -> bool {
-        let joint = self.of_mut(id);
-        !std::mem::replace(&mut joint.failed, true) && !joint.lost
+    pub(super) fn fail(&mut self, id: SplitId) -> bool {
+        let split = self.of_mut(id);
+        !std::mem::replace(&mut split.failed, true) && !split.lost
     }
 
     /// A part is answered, or will not be. The whole command, if it is answered now, and what that
     /// means for the step. Of the last part what is known of all parts becomes true.
     pub(super) fn end<M>(
         &mut self,
-        id: JointId,
+        id: SplitId,
         part: &mut Request<M>,
         answered: bool,
     ) -> (Option<Answer>, Ended) {
-        let joint = self.of_mut(id);
-        joint.left -= 1;
+        let split = self.of_mut(id);
+        split.left -= 1;
         if answered {
-            joint.missed |= part.progress.missed;
-            joint.failed |= part.progress.failed;
-            joint.intended_ns = joint.intended_ns.min(part.intended_ns);
-            joint.sent_ns = joint.sent_ns.min(part.sent_ns);
+            split.missed |= part.progress.missed;
+            split.failed |= part.progress.failed;
+            split.intended_ns = split.intended_ns.min(part.intended_ns);
+            split.sent_ns = split.sent_ns.min(part.sent_ns);
         }
-        if joint.left > 0 {
+        if split.left > 0 {
             return (None, Ended::Not);
         }
-        let Joint { parent, failed, lost, missed, .. } = *joint;
-        (part.intended_ns, part.sent_ns) = (joint.intended_ns, joint.sent_ns);
-        let answer = joint.answer.take().filter(|_| !failed && !lost);
+        let SplitRequest { parent, failed, lost, missed, .. } = *split;
+        (part.intended_ns, part.sent_ns) = (split.intended_ns, split.sent_ns);
+        let answer = split.answer.take().filter(|_| !failed && !lost);
         // A command has missed if none of its keys was there, a step if any command has.
         part.progress.missed = answer.map_or(missed, |whole| whole.outcome == Outcome::Miss);
         part.progress.failed = failed;
@@ -167,15 +167,15 @@ impl Joints {
 
     /// Commands that are to be counted as lost with a part that is: each once. Parts of a command that
     /// is lost or has failed already are counted no more.
-    pub(super) fn lose(&mut self, id: JointId, commands: u32) -> u64 {
-        let joint = self.of_mut(id);
-        if joint.is_step() {
-            joint.lost = true;
+    pub(super) fn lose(&mut self, id: SplitId, commands: u32) -> u64 {
+        let split = self.of_mut(id);
+        if split.is_step() {
+            split.lost = true;
             return u64::from(commands);
         }
-        let counts = !joint.lost && !joint.failed;
-        joint.lost |= counts;
-        let parent = joint.parent;
+        let counts = !split.lost && !split.failed;
+        split.lost |= counts;
+        let parent = split.parent;
         if counts && !parent.is_none() {
             self.of_mut(parent).lost = true;
         }
@@ -183,7 +183,7 @@ impl Joints {
     }
 }
 
-impl Joint {
+impl SplitRequest {
     /// Whether its parts are commands, and not keys of one.
     pub(super) fn is_step(&self) -> bool {
         self.servers.is_empty()
@@ -240,67 +240,67 @@ mod tests {
         }
     }
 
-    fn command(joints: &mut Joints, parent: JointId, servers: &[u16]) -> JointId {
-        let id = joints.begin(parent, servers.len() as u32);
-        joints.of_mut(id).servers.extend(servers);
+    fn command(splits: &mut SplitRequests, parent: SplitId, servers: &[u16]) -> SplitId {
+        let id = splits.begin(parent, servers.len() as u32);
+        splits.of_mut(id).servers.extend(servers);
         id
     }
 
     #[test]
     fn parts_are_one_answer_from_the_first_sent_to_the_last_come() {
-        let mut joints = Joints::default();
-        let id = command(&mut joints, JointId::NONE, &[0, 1, 2]);
-        assert!(!joints.has_begun(id) && joints.hand(id) && !joints.hand(id));
+        let mut splits = SplitRequests::default();
+        let id = command(&mut splits, SplitId::NONE, &[0, 1, 2]);
+        assert!(!splits.has_begun(id) && splits.hand(id) && !splits.hand(id));
         for (sent_ns, found) in [(20, 0), (10, 2)] {
-            joints.answer(id, &answer(sent_ns, found));
-            assert_eq!(joints.end(id, &mut part(found == 0), true), (None, Ended::Not));
+            splits.answer(id, &answer(sent_ns, found));
+            assert_eq!(splits.end(id, &mut part(found == 0), true), (None, Ended::Not));
         }
-        joints.answer(id, &answer(30, 0));
+        splits.answer(id, &answer(30, 0));
         let mut last = Request { sent_ns: 30, ..part(true) };
-        let (whole, ended) = joints.end(id, &mut last, true);
+        let (whole, ended) = splits.end(id, &mut last, true);
         let Answer { answered, outcome, bytes, keys } = whole.unwrap();
         assert_eq!((answered.sent_ns, answered.first_byte_ns), (10, 15));
         assert_eq!((outcome, bytes, keys), (Outcome::Ok, 30, Keys { asked: 3, found: 2 }));
         assert_eq!((ended, last.sent_ns), (Ended::Whole, 10));
         assert!(!last.progress.missed, "some of its keys were there");
-        let again = command(&mut joints, JointId::NONE, &[0, 1]);
-        assert_eq!((again, joints.all.len(), joints.has_begun(again)), (id, 1, false));
+        let again = command(&mut splits, SplitId::NONE, &[0, 1]);
+        assert_eq!((again, splits.all.len(), splits.has_begun(again)), (id, 1, false));
     }
 
     #[test]
     fn what_is_lost_is_counted_once_and_so_is_an_error() {
-        let mut joints = Joints::default();
-        let id = command(&mut joints, JointId::NONE, &[0, 1, 2]);
+        let mut splits = SplitRequests::default();
+        let id = command(&mut splits, SplitId::NONE, &[0, 1, 2]);
         let mut last = part(false);
-        assert_eq!(joints.lose(id, 1), 1);
-        assert_eq!(joints.end(id, &mut last, false), (None, Ended::Not));
-        assert_eq!(joints.lose(id, 1), 0);
-        assert_eq!(joints.end(id, &mut last, false), (None, Ended::Not));
-        assert!(!joints.fail(id), "it is lost");
-        assert_eq!(joints.end(id, &mut last, true), (None, Ended::Lost));
-        let id = command(&mut joints, JointId::NONE, &[0, 1]);
-        assert!(joints.fail(id) && !joints.fail(id));
-        assert_eq!(joints.lose(id, 1), 0, "its error is its result");
-        joints.end(id, &mut last, false);
-        let (whole, ended) = joints.end(id, &mut last, true);
+        assert_eq!(splits.lose(id, 1), 1);
+        assert_eq!(splits.end(id, &mut last, false), (None, Ended::Not));
+        assert_eq!(splits.lose(id, 1), 0);
+        assert_eq!(splits.end(id, &mut last, false), (None, Ended::Not));
+        assert!(!splits.fail(id), "it is lost");
+        assert_eq!(splits.end(id, &mut last, true), (None, Ended::Lost));
+        let id = command(&mut splits, SplitId::NONE, &[0, 1]);
+        assert!(splits.fail(id) && !splits.fail(id));
+        assert_eq!(splits.lose(id, 1), 0, "its error is its result");
+        splits.end(id, &mut last, false);
+        let (whole, ended) = splits.end(id, &mut last, true);
         assert_eq!((whole, ended, last.progress.failed), (None, Ended::Whole, true));
     }
 
     #[test]
     fn a_step_ends_with_the_last_of_its_commands() {
-        let mut joints = Joints::default();
-        let step = joints.begin(JointId::NONE, 2);
-        let get = command(&mut joints, step, &[0, 1]);
-        assert!(joints.of(step).is_step());
+        let mut splits = SplitRequests::default();
+        let step = splits.begin(SplitId::NONE, 2);
+        let get = command(&mut splits, step, &[0, 1]);
+        assert!(splits.of(step).is_step());
         let mut last = part(true);
-        assert!(joints.hand(step) && joints.has_begun(get) && !joints.hand(get));
-        assert_eq!(joints.end(step, &mut part(false), true), (None, Ended::Not));
+        assert!(splits.hand(step) && splits.has_begun(get) && !splits.hand(get));
+        assert_eq!(splits.end(step, &mut part(false), true), (None, Ended::Not));
         for is_last in [false, true] {
-            joints.answer(get, &answer(10, 0));
-            let (whole, ended) = joints.end(get, &mut last, true);
+            splits.answer(get, &answer(10, 0));
+            let (whole, ended) = splits.end(get, &mut last, true);
             assert_eq!((whole.is_some(), ended == Ended::Whole), (is_last, is_last));
         }
         assert!(last.progress.missed, "one of its commands found nothing");
-        assert_eq!(joints.free.len(), 2);
+        assert_eq!(splits.free.len(), 2);
     }
 }
