@@ -1,12 +1,12 @@
 //! Blocks of A B B A: the order of the runs, restarts between blocks, and what counts.
 
 use anyhow::Result;
-use lab::terms::Bout;
+use lab::terms::PairedLoad;
 use measure::Ending;
 use report::compare::Glance;
 use report::{Persona, Run};
 
-use super::corner::Corner;
+use super::rigs::Rigs;
 use crate::aside;
 use crate::execute::End;
 use crate::live::Live;
@@ -18,8 +18,8 @@ pub(super) const BLOCK: [usize; 4] = [0, 1, 1, 0];
 pub(super) enum Told<'t> {
     /// The first run of each side, before all else.
     First(&'t Run, &'t Run),
-    /// All runs of a bout, by its number.
-    Bout(usize, [Vec<Glance>; 2]),
+    /// All runs of a load, by its number.
+    PairedLoad(usize, [Vec<Glance>; 2]),
 }
 
 /// Puts each load on both in turn, as often as there are blocks.
@@ -27,22 +27,22 @@ pub(super) enum Told<'t> {
 /// # Errors
 /// A run could not be started, or what came of it not be told.
 pub(super) fn carry_out(
-    corners: &mut [Corner<'_>; 2],
-    bouts: &[Bout],
+    both: &mut [Rigs<'_>; 2],
+    paired_loads: &[PairedLoad],
     blocks: u32,
     live: Option<Persona>,
     tell: &mut dyn FnMut(Told<'_>) -> Result<()>,
 ) -> Result<End> {
-    let restarts = corners.iter().any(Corner::is_own);
-    let steps = order(bouts.len(), blocks, restarts);
-    let mut glances = vec![[Vec::new(), Vec::new()]; bouts.len()];
+    let restarts = both.iter().any(Rigs::is_own);
+    let steps = order(paired_loads.len(), blocks, restarts);
+    let mut glances = vec![[Vec::new(), Vec::new()]; paired_loads.len()];
     let count = steps.len() * BLOCK.len();
     let (mut done, mut block_before) = (0, 0);
     let mut end = End::Complete;
-    for Step { bout, block } in steps {
-        let sides = &bouts[bout].sides;
+    for Step { paired, block } in steps {
+        let sides = &paired_loads[paired].sides;
         if block != block_before && restarts {
-            corners.iter_mut().try_for_each(Corner::restart)?;
+            both.iter_mut().try_for_each(Rigs::restart)?;
         }
         block_before = block;
         let mut runs: [Vec<Run>; 2] = [Vec::new(), Vec::new()];
@@ -50,10 +50,10 @@ pub(super) fn carry_out(
             done += 1;
             let Some(first) = sides[side].first() else { continue };
             let mut line = Live::new(first, done, count as u32, live);
-            let run = corners[side].run(&sides[side], &mut line)?;
+            let run = both[side].run(&sides[side], &mut line)?;
             line.clear();
             if let Some(why) = report::Summary::of(&run).shortfall() {
-                let test = report::escape(&bouts[bout].name);
+                let test = report::escape(&paired_loads[paired].name);
                 aside::say(format_args!("{test} of {}: {why}", ["A", "B"][side]))?;
             }
             end = match run.measurement.ending {
@@ -67,45 +67,45 @@ pub(super) fn carry_out(
             runs[side].push(run);
         }
         if let ([a, ..], [b, ..]) = (&runs[0][..], &runs[1][..])
-            && (bout, block) == (0, 0)
+            && (paired, block) == (0, 0)
         {
             tell(Told::First(a, b))?;
         }
         if end != End::Complete {
             break;
         }
-        for (glances, runs) in glances[bout].iter_mut().zip(&runs) {
+        for (glances, runs) in glances[paired].iter_mut().zip(&runs) {
             glances.extend(runs.iter().filter_map(Glance::of));
         }
         if block + 1 == blocks {
-            tell(Told::Bout(bout, std::mem::take(&mut glances[bout])))?;
+            tell(Told::PairedLoad(paired, std::mem::take(&mut glances[paired])))?;
         }
     }
     // A block that is not whole has no ratio, so its runs are not counted.
-    for (bout, glances) in glances.into_iter().enumerate() {
+    for (paired, glances) in glances.into_iter().enumerate() {
         if !glances[0].is_empty() {
-            tell(Told::Bout(bout, glances))?;
+            tell(Told::PairedLoad(paired, glances))?;
         }
     }
     Ok(end)
 }
 
-/// A block of one bout.
+/// A block of one load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Step {
-    bout: usize,
+    paired: usize,
     block: u32,
 }
 
-/// All blocks of a bout and then those of the next, so that each is told as soon as it is known. Where
-/// each block has servers of its own, all bouts of a block and then those of the next: a test finds
+/// All blocks of a load and then those of the next, so that each is told as soon as it is known. Where
+/// each block has servers of its own, all loads of a block and then those of the next: a test finds
 /// what those before it wrote.
-fn order(bouts: usize, blocks: u32, restarts: bool) -> Vec<Step> {
-    let step = |bout, block| Step { bout, block };
+fn order(paired_loads: usize, blocks: u32, restarts: bool) -> Vec<Step> {
+    let step = |paired, block| Step { paired, block };
     if restarts {
-        return (0..blocks).flat_map(|b| (0..bouts).map(move |t| step(t, b))).collect();
+        return (0..blocks).flat_map(|b| (0..paired_loads).map(move |t| step(t, b))).collect();
     }
-    (0..bouts).flat_map(|t| (0..blocks).map(move |b| step(t, b))).collect()
+    (0..paired_loads).flat_map(|t| (0..blocks).map(move |b| step(t, b))).collect()
 }
 
 #[cfg(test)]
@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn servers_of_our_own_get_every_test_before_they_are_started_again() {
         let told = |restarts| -> Vec<(usize, u32)> {
-            order(2, 3, restarts).iter().map(|step| (step.bout, step.block)).collect()
+            order(2, 3, restarts).iter().map(|step| (step.paired, step.block)).collect()
         };
         assert_eq!(told(false), [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)]);
         assert_eq!(told(true), [(0, 0), (1, 0), (0, 1), (1, 1), (0, 2), (1, 2)]);

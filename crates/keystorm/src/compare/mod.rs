@@ -1,18 +1,18 @@
 //! Carrying out `keystorm compare`: the same load on two servers in turn, or two files read.
 //!
 //! Owns who is compared and when results are printed, which is after each test. The order of the runs
-//! is [`blocks`]'s, what a side is [`corner`]'s, the tables of servers of different protocols
+//! is [`blocks`]'s, what a side is [`rigs`]'s, the tables of servers of different protocols
 //! [`terms`]'s. What the runs say is [`report::compare`]'s business.
 
 mod blocks;
-mod corner;
-mod sheet;
+mod rigs;
 mod terms;
+mod writer;
 
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Error, Result, anyhow, bail};
-use lab::terms::Bout;
+use lab::terms::PairedLoad;
 use report::compare::{self, Comparison, Pairing, TestComparison};
 use workload::{Plan, Stop};
 
@@ -25,8 +25,8 @@ use crate::rig::Rig;
 use crate::saved;
 use crate::signals;
 use blocks::Told;
-use corner::Corner;
-use sheet::Sheet;
+use rigs::Rigs;
+use writer::Writer;
 
 /// Compares, prints, and says whether B is worse than allowed.
 ///
@@ -37,7 +37,7 @@ pub(crate) fn compare(job: &CompareJob) -> Result<End> {
     // Before anything is measured, as with every result that is kept.
     let place = job.output.json.as_deref().map(|path| Place::new("--json", path)).transpose()?;
     let pages = Pages::open(&job.output.pages)?;
-    let mut sheet = Sheet { output: &job.output, place };
+    let mut writer = Writer { output: &job.output, place };
     let interrupted = signals::interrupted().context("asking to be told of Ctrl-C")?;
     let (comparison, end) = match &job.sides {
         Sides::Saved(files) => {
@@ -46,17 +46,17 @@ pub(crate) fn compare(job: &CompareJob) -> Result<End> {
             let (a, b) = (saved::read(a)?, saved::read(b)?);
             let names = [names[0].as_str(), names[1].as_str()];
             let comparison = compare::of_saved(names, &a, &b, job.fail_on_regression)?;
-            sheet.head(&comparison)?;
-            sheet.warn(&comparison.warnings)?;
+            writer.head(&comparison)?;
+            writer.warn(&comparison.warnings)?;
             for test in &comparison.tests {
-                sheet.test(test, &test.name)?;
+                writer.test(test, &test.name)?;
             }
             (comparison, End::Complete)
         }
-        Sides::Live(live) => run_live(live, job, &interrupted, &mut sheet)?,
-        Sides::Terms(sides) => terms::run(sides, job, &interrupted, &mut sheet)?,
+        Sides::Live(live) => run_live(live, job, &interrupted, &mut writer)?,
+        Sides::Terms(sides) => terms::run(sides, job, &interrupted, &mut writer)?,
     };
-    sheet.foot(&comparison)?;
+    writer.foot(&comparison)?;
     if job.output.pages.any() {
         pages.write(&page::comparison::page(&comparison, &job.again))?;
     }
@@ -84,13 +84,13 @@ fn judge(comparison: &Comparison, end: End) -> Result<End> {
 /// The server of a side, for the clients of the side before it.
 fn reach<'r>(
     plan: &Plan,
-    beside: Option<&Corner<'r>>,
+    beside: Option<&Rigs<'r>>,
     job: &CompareJob,
     interrupted: &'r AtomicBool,
-) -> Result<Corner<'r>> {
+) -> Result<Rigs<'r>> {
     let (protocol, connections) = (plan.protocol, plan.own_connections());
-    Corner::reach(std::slice::from_ref(&plan.target), |target| {
-        let mut rig = match beside.and_then(Corner::first) {
+    Rigs::reach(std::slice::from_ref(&plan.target), |target| {
+        let mut rig = match beside.and_then(Rigs::first) {
             None => {
                 let several = job.several.as_ref();
                 Rig::reach_for(target, protocol, connections, several, interrupted)?
@@ -108,47 +108,47 @@ fn run_live(
     live: &LiveSides,
     job: &CompareJob,
     interrupted: &AtomicBool,
-    sheet: &mut Sheet<'_>,
+    writer: &mut Writer<'_>,
 ) -> Result<(Comparison, End)> {
     let Some([first_a, first_b]) = live.plans.first() else { bail!("there is no test to compare") };
     apples(first_a, first_b)?;
-    let corner_a = reach(first_a, None, job, interrupted).context("A")?;
-    let corner_b = reach(first_b, Some(&corner_a), job, interrupted).context("B")?;
-    let mut corners = [corner_a, corner_b];
+    let rigs_a = reach(first_a, None, job, interrupted).context("A")?;
+    let rigs_b = reach(first_b, Some(&rigs_a), job, interrupted).context("B")?;
+    let mut both = [rigs_a, rigs_b];
     let mut comparison = Comparison {
         // One of our own is told by where it is: its options are those of the command line.
-        subjects: corners
+        subjects: both
             .each_ref()
-            .map(|corner| compare::Subject { command_line: None, ..corner.subject() }),
-        how: how(first_a, live.blocks, corners.each_ref().map(Corner::is_own)),
+            .map(|rigs| compare::Subject { command_line: None, ..rigs.subject() }),
+        how: how(first_a, live.blocks, both.each_ref().map(Rigs::is_own)),
         complete: false,
         tests: Vec::new(),
         warnings: Vec::new(),
         threshold: job.fail_on_regression,
         terms: None,
     };
-    sheet.head(&comparison)?;
-    let bout = |[a, b]: &[Plan; 2]| Bout {
+    writer.head(&comparison)?;
+    let paired = |[a, b]: &[Plan; 2]| PairedLoad {
         name: a.name.clone(),
         sides: [vec![a.clone()], vec![b.clone()]],
     };
-    let bouts: Vec<Bout> = live.plans.iter().map(bout).collect();
+    let paired_loads: Vec<PairedLoad> = live.plans.iter().map(paired).collect();
     let mut tell = |told: Told<'_>| match told {
         Told::First(a, b) => {
             comparison.warnings = compare::beside(a, b);
-            sheet.warn(&comparison.warnings)
+            writer.warn(&comparison.warnings)
         }
-        Told::Bout(at, [a, b]) => {
+        Told::PairedLoad(at, [a, b]) => {
             let plan = &live.plans[at][0];
             let open = plan.pace.schedule().is_some();
             let pairing = Pairing::Blocks;
             let test = TestComparison::of(&plan.name, pairing, plan.precision, &a, &b, open);
-            sheet.test(&test, &test.name)?;
+            writer.test(&test, &test.name)?;
             comparison.tests.push(test);
-            sheet.keep(&comparison)
+            writer.keep(&comparison)
         }
     };
-    let end = blocks::carry_out(&mut corners, &bouts, live.blocks, job.output.live, &mut tell)?;
+    let end = blocks::carry_out(&mut both, &paired_loads, live.blocks, job.output.live, &mut tell)?;
     comparison.complete = end == End::Complete;
     Ok((comparison, end))
 }

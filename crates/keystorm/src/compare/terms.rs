@@ -4,14 +4,14 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, anyhow};
 use lab::survey::Machine;
-use lab::terms::{Bout, Kind, Side, Table};
+use lab::terms::{Kind, PairedLoad, Side, Table};
 use report::compare::{self, Comparison, Pairing, Subject, Terms, TestComparison};
 use report::{Metric, Run};
 use workload::{Endpoint, ProtocolKind, Stop, Target};
 
 use super::blocks::{self, BLOCK, Told};
-use super::corner::Corner;
-use super::sheet::Sheet;
+use super::rigs::Rigs;
+use super::writer::Writer;
 use super::{blocks_told, unlike_error};
 use crate::aside;
 use crate::calibrate::place::siblings;
@@ -27,20 +27,20 @@ pub(super) fn run(
     sides: &TermsSides,
     job: &CompareJob,
     interrupted: &AtomicBool,
-    sheet: &mut Sheet<'_>,
+    writer: &mut Writer<'_>,
 ) -> Result<(Comparison, End)> {
     let machine = Machine::of(machine(), siblings);
     let wish = &sides.wish;
     alike(&wish.sides)?;
     let (tables, left_out) = wish.tables(&machine).map_err(|why| anyhow!(why))?;
-    let bouts = tables.iter().flat_map(|table| &table.bouts);
-    same_load(bouts.clone())?;
+    let paired_loads = tables.iter().flat_map(|table| &table.paired_loads);
+    same_load(paired_loads.clone())?;
     // Latencies are compared at two rates for each test of the first table.
     let after = match wish.kinds.contains(&Kind::Latency) {
-        true => tables.first().map_or(0, |table| 2 * table.bouts.len()),
+        true => tables.first().map_or(0, |table| 2 * table.paired_loads.len()),
         false => 0,
     };
-    announce(bouts, after, sides.blocks)?;
+    announce(paired_loads, after, sides.blocks)?;
     let mut comparison = Comparison {
         subjects: wish.sides.each_ref().map(named),
         how: format!(
@@ -53,7 +53,7 @@ pub(super) fn run(
         threshold: job.fail_on_regression,
         terms: Some(Terms { equal: wish.equal(), left_out, tables: Vec::new() }),
     };
-    let mut going = Going { sides, job, interrupted, sheet, headed: false };
+    let mut going = Going { sides, job, interrupted, writer, headed: false };
     let mut end = End::Complete;
     let mut tables = std::collections::VecDeque::from(tables);
     while let Some(table) = tables.pop_front() {
@@ -80,44 +80,44 @@ struct Going<'g, 's> {
     sides: &'g TermsSides,
     job: &'g CompareJob,
     interrupted: &'g AtomicBool,
-    sheet: &'g mut Sheet<'s>,
+    writer: &'g mut Writer<'s>,
     /// Whether it was said who is compared.
     headed: bool,
 }
 
 impl Going<'_, '_> {
     fn table(&mut self, table: &Table, comparison: &mut Comparison) -> Result<End> {
-        let corner = |side: usize| {
-            let connections = table.bouts.iter().flat_map(|bout| &bout.sides[side]);
+        let rigs = |side: usize| {
+            let connections = table.paired_loads.iter().flat_map(|paired| &paired.sides[side]);
             // Each server gets the connections of its shares only, or of all of them.
             let connections: u32 =
                 connections.map(|plan| plan.own_connections()).max().unwrap_or(1);
-            let shares = table.bouts.first().map_or(1, |bout| bout.sides[side].len());
+            let shares = table.paired_loads.first().map_or(1, |paired| paired.sides[side].len());
             let connections = connections.saturating_mul(shares as u32);
             let protocol = self.sides.wish.sides[side].protocol;
-            Corner::reach(&table.servers[side], |target: &Target| {
+            Rigs::reach(&table.servers[side], |target: &Target| {
                 let reached = Rig::reach_for(target, protocol, connections, None, self.interrupted);
                 let mut rig = reached.with_context(|| ["A", "B"][side])?;
                 (rig.sample, rig.tells) = (self.job.output.sample, false);
                 Ok(rig)
             })
         };
-        let mut corners = [corner(0)?, corner(1)?];
+        let mut both = [rigs(0)?, rigs(1)?];
         let mut told = compare::Table {
             kind: table.kind.name(),
             title: table.title.clone(),
             text: table.text.clone(),
-            subjects: corners.each_ref().map(Corner::subject),
+            subjects: both.each_ref().map(Rigs::subject),
         };
         if !self.headed {
             comparison.subjects =
                 told.subjects.clone().map(|subject| Subject { command_line: None, ..subject });
-            self.sheet.head(comparison)?;
+            self.writer.head(comparison)?;
             self.headed = true;
         }
         let number = comparison.terms.as_ref().map_or(0, |terms| terms.tables.len());
         let live = self.job.output.live;
-        let sheet = &mut *self.sheet;
+        let writer = &mut *self.writer;
         let mut tell = |what: Told<'_>| -> Result<()> {
             match what {
                 Told::First(a, b) => {
@@ -128,30 +128,30 @@ impl Going<'_, '_> {
                     let found = found.chain([a, b].into_iter().filter_map(gets_apart));
                     let known = &comparison.warnings;
                     let new: Vec<String> = found.filter(|text| !known.contains(text)).collect();
-                    sheet.table(&told)?;
-                    sheet.warn(&new)?;
+                    writer.table(&told)?;
+                    writer.warn(&new)?;
                     comparison.warnings.extend(new);
                     if let Some(terms) = &mut comparison.terms {
                         terms.tables.push(told.clone());
                     }
                     Ok(())
                 }
-                Told::Bout(at, [a, b]) => {
-                    let bout = &table.bouts[at];
-                    let Some(plan) = bout.sides[0].first() else { return Ok(()) };
+                Told::PairedLoad(at, [a, b]) => {
+                    let paired = &table.paired_loads[at];
+                    let Some(plan) = paired.sides[0].first() else { return Ok(()) };
                     let open = plan.pace.schedule().is_some();
                     let pairing = Pairing::Blocks;
                     let test =
-                        TestComparison::of(&bout.name, pairing, plan.precision, &a, &b, open);
+                        TestComparison::of(&paired.name, pairing, plan.precision, &a, &b, open);
                     let test = test.on_equal_terms(number, &a, &b);
                     let name = comparison.name_of(&test);
-                    sheet.test(&test, &name)?;
+                    writer.test(&test, &name)?;
                     comparison.tests.push(test);
-                    sheet.keep(comparison)
+                    writer.keep(comparison)
                 }
             }
         };
-        blocks::carry_out(&mut corners, &table.bouts, self.sides.blocks, live, &mut tell)
+        blocks::carry_out(&mut both, &table.paired_loads, self.sides.blocks, live, &mut tell)
     }
 }
 
@@ -191,18 +191,23 @@ fn named(side: &Side) -> Subject {
 }
 
 /// Says how long it will take.
-fn announce<'b>(bouts: impl Iterator<Item = &'b Bout>, after: usize, blocks: u32) -> Result<()> {
-    let mut bouts: Vec<&Bout> = bouts.collect();
-    let later: Vec<&Bout> = bouts.iter().take(after / 2).flat_map(|bout| [*bout; 2]).collect();
-    bouts.extend(later);
-    let seconds = |bout: &&Bout| {
-        let plan = bout.sides[0].first()?;
+fn announce<'b>(
+    paired_loads: impl Iterator<Item = &'b PairedLoad>,
+    after: usize,
+    blocks: u32,
+) -> Result<()> {
+    let mut paired_loads: Vec<&PairedLoad> = paired_loads.collect();
+    let later: Vec<&PairedLoad> =
+        paired_loads.iter().take(after / 2).flat_map(|paired| [*paired; 2]).collect();
+    paired_loads.extend(later);
+    let seconds = |paired: &&PairedLoad| {
+        let plan = paired.sides[0].first()?;
         match plan.stop {
             Stop::AfterNs(ns) => Some((ns + plan.warmup_ns) as f64 / 1e9),
             Stop::Requests(_) => None,
         }
     };
-    let all: Option<f64> = bouts.iter().map(seconds).sum();
+    let all: Option<f64> = paired_loads.iter().map(seconds).sum();
     if let Some(all) = all.map(|s| s * f64::from(blocks) * BLOCK.len() as f64)
         && all >= 60.0
     {
@@ -225,9 +230,9 @@ fn alike(sides: &[Side; 2]) -> Result<()> {
 }
 
 /// The loads of both sides differ in their words, and in how a get is divided.
-fn same_load<'b>(bouts: impl Iterator<Item = &'b Bout>) -> Result<()> {
-    for bout in bouts {
-        let [a, b] = &bout.sides;
+fn same_load<'b>(paired_loads: impl Iterator<Item = &'b PairedLoad>) -> Result<()> {
+    for paired in paired_loads {
+        let [a, b] = &paired.sides;
         for (a, b) in a.iter().zip(b) {
             let found = compare::unlike_beside_words(["A", "B"], a, b)?;
             if !found.is_empty() {

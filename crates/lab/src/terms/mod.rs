@@ -105,12 +105,12 @@ pub struct Table {
     /// The servers of A and of B: one, or several that share the keys.
     pub servers: [Vec<Target>; 2],
     /// What is compared.
-    pub bouts: Vec<Bout>,
+    pub paired_loads: Vec<PairedLoad>,
 }
 
 /// One load on both sides: for each a plan, or one for each share of the keys.
 #[derive(Debug, Clone)]
-pub struct Bout {
+pub struct PairedLoad {
     /// What reports call it.
     pub name: String,
     /// The plans of A and of B.
@@ -178,7 +178,7 @@ impl Wish {
         let place = self.place(machine, 1);
         let servers = self.started(Start::Core, &place);
         let shares = self.shares(1, &place);
-        let mut bouts = Vec::new();
+        let mut paired_loads = Vec::new();
         for test in self.singles() {
             let Some((_, best)) = slower.iter().find(|(name, _)| *name == test.name) else {
                 continue;
@@ -192,18 +192,18 @@ impl Wish {
                     load,
                     ..test.clone()
                 };
-                bouts.push(shares.bout(&self.sides, [&test, &test], &servers)?);
+                paired_loads.push(shares.paired(&self.sides, [&test, &test], &servers)?);
             }
         }
         let text = "Requests leave on a schedule that no reply delays, at the same rates for both: \
                     half and four fifths of what the slower one reached in the first table. At each \
                     one's own best, latency is that of a full queue.";
-        Ok((!bouts.is_empty()).then(|| Table {
+        Ok((!paired_loads.is_empty()).then(|| Table {
             kind: Kind::Latency,
             title: "Latency at the same offered rate".to_owned(),
             text: format!("{text} {}", place.told()),
             servers,
-            bouts,
+            paired_loads,
         }))
     }
 
@@ -242,7 +242,7 @@ impl Wish {
         };
         let text = format!("{text} {}", place.told());
         let table = self.table(Kind::Core, title.to_owned(), text, Start::Core, 1, &place)?;
-        Ok(Some(table).filter(|table| !table.bouts.is_empty()))
+        Ok(Some(table).filter(|table| !table.paired_loads.is_empty()))
     }
 
     /// What as many cores do: as processes among which the client divides the keys, and as one process
@@ -284,16 +284,18 @@ impl Wish {
     ) -> Result<Table, String> {
         let servers = self.started(start, place);
         let shares = self.shares(shares, place);
-        let bouts = self.singles().map(|test| shares.bout(&self.sides, [test, test], &servers));
-        let bouts = bouts.collect::<Result<_, _>>()?;
-        Ok(Table { kind, title, text, servers, bouts })
+        let paired_loads =
+            self.singles().map(|test| shares.paired(&self.sides, [test, test], &servers));
+        let paired_loads = paired_loads.collect::<Result<_, _>>()?;
+        Ok(Table { kind, title, text, servers, paired_loads })
     }
 
     fn multi_get(&self, machine: &Machine) -> Result<Table, String> {
         let place = self.place(machine, 1);
         let servers = self.started(Start::Core, &place);
         let shares = self.shares(1, &place);
-        let bouts = self.multi_gets().map(|test| shares.bout(&self.sides, [test, test], &servers));
+        let paired_loads =
+            self.multi_gets().map(|test| shares.paired(&self.sides, [test, test], &servers));
         let whose = if self.are_given() { "as the servers run" } else { "one core for the server" };
         Ok(Table {
             kind: Kind::MultiGet,
@@ -303,7 +305,7 @@ impl Wish {
                  are requests per second times the keys of a request. {}",
                 place.told()
             ),
-            bouts: bouts.collect::<Result<_, _>>()?,
+            paired_loads: paired_loads.collect::<Result<_, _>>()?,
             servers,
         })
     }
@@ -315,11 +317,11 @@ impl Wish {
         let servers = self.started(Start::Processes(cores), &place);
         let shares = self.shares(cores, &place);
         let redis = self.of_redis();
-        let mut bouts = Vec::new();
+        let mut paired_loads = Vec::new();
         for test in self.multi_gets() {
             let split = Test { load: split(&test.load, cores)?, ..test.clone() };
             let tests = if redis == 0 { [&split, test] } else { [test, &split] };
-            bouts.push(shares.bout(&self.sides, tests, &servers)?);
+            paired_loads.push(shares.paired(&self.sides, tests, &servers)?);
         }
         let name = self.sides[redis].called();
         Ok(Table {
@@ -333,7 +335,7 @@ impl Wish {
                  them. {}",
                 place.told()
             ),
-            bouts,
+            paired_loads,
             servers,
         })
     }

@@ -4,7 +4,7 @@
 use workload::{CacheCommand, Plan, PlanParts, Stop, Target};
 
 use super::place::Place;
-use super::{Bout, Side, Test, Wish};
+use super::{PairedLoad, Side, Test, Wish};
 
 /// How a load is divided.
 pub(super) struct Shares<'w> {
@@ -15,12 +15,12 @@ pub(super) struct Shares<'w> {
 
 impl Shares<'_> {
     /// A load on the servers of both sides; the two tests differ, if at all, in how a get is split.
-    pub(super) fn bout(
+    pub(super) fn paired(
         &self,
         sides: &[Side; 2],
         tests: [&Test; 2],
         servers: &[Vec<Target>; 2],
-    ) -> Result<Bout, String> {
+    ) -> Result<PairedLoad, String> {
         let plans = |side: usize| -> Result<Vec<Plan>, String> {
             (0..self.count)
                 .map(|share| {
@@ -34,7 +34,7 @@ impl Shares<'_> {
                 })
                 .collect()
         };
-        Ok(Bout { name: tests[0].name.clone(), sides: [plans(0)?, plans(1)?] })
+        Ok(PairedLoad { name: tests[0].name.clone(), sides: [plans(0)?, plans(1)?] })
     }
 
     fn share(&self, whole: &PlanParts, share: usize) -> Result<PlanParts, String> {

@@ -83,13 +83,13 @@ fn each_table_starts_what_it_is_named_for() {
     assert_eq!(of(1, 1), ("-t 4 -R 32".to_owned(), vec![0, 1, 2, 3]));
     assert!(of(1, 0).0.contains("--maxmemory 256mb"), "all together have as much");
     assert!(of(2, 0).0.contains("--io-threads 4"));
-    assert_eq!(tables[0].bouts[0].sides[0][0].fleet.cpus, [1, 2, 3, 4, 5, 6, 7]);
+    assert_eq!(tables[0].paired_loads[0].sides[0][0].fleet.cpus, [1, 2, 3, 4, 5, 6, 7]);
 }
 
 #[test]
 fn shares_of_a_load_are_the_same_on_both_sides_and_divide_all_of_it() {
     let (tables, _) = wish().tables(&machine(4)).unwrap();
-    let [a, b] = &tables[1].bouts[0].sides;
+    let [a, b] = &tables[1].paired_loads[0].sides;
     assert_eq!((a.len(), b.len()), (2, 2));
     for (share, (a, b)) in a.iter().zip(b).enumerate() {
         assert_eq!(a.keys.range, Some(500));
@@ -101,7 +101,7 @@ fn shares_of_a_load_are_the_same_on_both_sides_and_divide_all_of_it() {
         assert!(key(a).contains(&format!("{:?}", format!("s{share}:").as_bytes())), "{}", key(a));
         assert_ne!(a.protocol, b.protocol);
     }
-    let split = &tables[4].bouts[0].sides;
+    let split = &tables[4].paired_loads[0].sides;
     let keys = |side: usize| split[side][0].keys_per_request();
     assert_eq!((keys(0), keys(1)), (Some(5.0), Some(10.0)), "each process has half of the keys");
 }
@@ -112,12 +112,16 @@ fn latencies_are_compared_at_shares_of_the_slower_ones_best() {
     let best = [("get".to_owned(), 1000.0)];
     let table = wish.latency(&machine(2), &best).unwrap().unwrap();
     let rates: Vec<f64> = table
-        .bouts
+        .paired_loads
         .iter()
-        .map(|bout| bout.sides[1][0].pace.schedule().unwrap().peak_per_s())
+        .map(|paired| paired.sides[1][0].pace.schedule().unwrap().peak_per_s())
         .collect();
     assert_eq!(rates, [500.0, 800.0]);
-    assert!(table.bouts[0].name.starts_with("get at 500 requests/s"), "{}", table.bouts[0].name);
+    assert!(
+        table.paired_loads[0].name.starts_with("get at 500 requests/s"),
+        "{}",
+        table.paired_loads[0].name
+    );
     assert!(wish.latency(&machine(2), &[]).unwrap().is_none());
 }
 
@@ -136,7 +140,7 @@ fn what_cannot_be_measured_here_is_left_out_with_its_reason() {
     assert_eq!((tables.len(), left_out.len()), (2, 2));
     assert_eq!(tables[0].title, "As the servers run");
     assert_eq!(tables[0].servers[1], [Target::default()]);
-    assert!(tables[0].bouts[0].sides[0][0].fleet.cpus.is_empty());
+    assert!(tables[0].paired_loads[0].sides[0][0].fleet.cpus.is_empty());
 }
 
 #[test]

@@ -21,7 +21,7 @@ use crate::live::Nobody;
 use crate::rig::Rig;
 
 /// See the module.
-pub(super) struct Corner<'r> {
+pub(super) struct Rigs<'r> {
     rigs: Vec<Rig<'r>>,
     targets: Vec<Target>,
 }
@@ -29,7 +29,7 @@ pub(super) struct Corner<'r> {
 /// From when all shares are ready to their start: each has to hear of it.
 const LEAD: Duration = Duration::from_millis(10);
 
-impl<'r> Corner<'r> {
+impl<'r> Rigs<'r> {
     /// Finds or starts the servers of these targets, each by `reach`.
     pub(super) fn reach(
         targets: &[Target],

@@ -9,12 +9,12 @@ use crate::front::Output;
 use crate::keep::Place;
 
 /// See the module.
-pub(super) struct Sheet<'s> {
+pub(super) struct Writer<'s> {
     pub(super) output: &'s Output,
     pub(super) place: Option<Place>,
 }
 
-impl Sheet<'_> {
+impl Writer<'_> {
     /// Writes part of the text, or of the CSV.
     fn print(
         &self,
