@@ -107,8 +107,18 @@ impl CommandTally {
 
     /// Adds all that `other` holds.
     pub fn merge(&mut self, other: &Self) {
-        let Self { service, scheduled_response, first_byte, apart, .. } = other;
-        let Self { ok, miss, errors, bytes_out, bytes_in, keys, .. } = other;
+        let Self {
+            service,
+            scheduled_response,
+            first_byte,
+            apart,
+            ok,
+            miss,
+            errors,
+            bytes_out,
+            bytes_in,
+            keys,
+        } = other;
         merge_apart(&mut self.apart, apart.as_ref());
         self.service.merge(service);
         merge_optional(&mut self.scheduled_response, scheduled_response.as_ref());
@@ -122,12 +132,22 @@ impl CommandTally {
     }
 
     fn clear(&mut self) {
-        let Self { service, scheduled_response, first_byte, apart, .. } = self;
+        let Self {
+            service,
+            scheduled_response,
+            first_byte,
+            apart,
+            ok,
+            miss,
+            errors,
+            bytes_out,
+            bytes_in,
+            keys,
+        } = self;
         apart.iter_mut().for_each(Apart::clear);
         service.clear();
         scheduled_response.iter_mut().for_each(Latency::clear);
         first_byte.iter_mut().for_each(Latency::clear);
-        let Self { ok, miss, errors, bytes_out, bytes_in, keys, .. } = self;
         (*ok, *miss, *errors) = (0, 0, 0);
         (*bytes_out, *bytes_in) = (0, 0);
         *keys = KeyCounts::default();
