@@ -182,30 +182,32 @@ impl<M: Copy> Requests<M> {
         self.queue.range_mut(older..)
     }
 
-    /// Takes the next reply's command off. What it answers, and its request with what is left of
-    /// it; `None` if nothing was asked.
+    /// Takes the next reply's command off. When the first byte was read of what it answers, and its
+    /// request with what is left of it, until [`Self::advance`]; `None` if nothing was asked.
+    ///
+    /// Nothing is copied here: what was just written of a request would have to reach memory first.
     #[inline]
-    pub(crate) fn settle(
-        &mut self,
-        now_ns: u64,
-        sequence_len: u32,
-    ) -> Option<(Answered, Request<M>)> {
+    pub(crate) fn settle(&mut self, now_ns: u64) -> Option<(u64, &mut Request<M>)> {
         let first_byte_ns = self.reply_begun(now_ns)?;
         let oldest = self.queue.front_mut()?;
-        let answered = oldest.answered(first_byte_ns);
         self.commands -= 1;
         oldest.left -= 1;
-        let request = *oldest;
-        if oldest.left == 0 {
-            self.queue.pop_front();
-        } else {
-            oldest.command += 1;
-            if oldest.command == sequence_len {
-                oldest.command = 0;
-                oldest.number = oldest.number.wrapping_add(1);
+        Some((first_byte_ns, oldest))
+    }
+
+    /// Goes on to what the next reply answers.
+    #[inline]
+    pub(crate) fn advance(&mut self, sequence_len: u32) {
+        match self.queue.front_mut() {
+            Some(oldest) if oldest.left > 0 => {
+                oldest.command += 1;
+                if oldest.command == sequence_len {
+                    oldest.command = 0;
+                    oldest.number = oldest.number.wrapping_add(1);
+                }
             }
+            _ => drop(self.queue.pop_front()),
         }
-        Some((answered, request))
     }
 
     /// Notes that part of the next reply was read, and says when the first byte was of all that
@@ -308,9 +310,13 @@ mod tests {
         let mut requests = Requests::default();
         requests.push(request(10, 3));
         requests.push(request(20, 1));
-        let settled: Vec<(u64, u32, u32)> = std::iter::from_fn(|| requests.settle(30, 2))
-            .map(|(answered, request)| (answered.sent_ns, answered.command, request.left))
-            .collect();
+        let settled: Vec<(u64, u32, u32)> = std::iter::from_fn(|| {
+            let (_, request) = requests.settle(30)?;
+            let settled = (request.sent_ns, request.command, request.left);
+            requests.advance(2);
+            Some(settled)
+        })
+        .collect();
         assert_eq!(settled, [(10, 0, 2), (10, 1, 1), (10, 0, 0), (20, 0, 0)]);
         assert_eq!(requests.commands(), 0);
     }
@@ -322,10 +328,11 @@ mod tests {
         requests.push(request(10, 1));
         requests.push(request(20, 1));
         assert_eq!(requests.reply_begun(15), Some(15));
-        let first_bytes: Vec<u64> = [20, 30, 40, 50]
-            .iter()
-            .map(|now| requests.settle(*now, 1).unwrap().0.first_byte_ns)
-            .collect();
+        let first_bytes = [20, 30, 40, 50].map(|now| {
+            let first_byte_ns = requests.settle(now).unwrap().0;
+            requests.advance(1);
+            first_byte_ns
+        });
         assert_eq!(first_bytes, [15, 15, 15, 50]);
         assert_eq!(requests.reply_begun(60), None);
     }

@@ -182,6 +182,7 @@ impl Batch {
     }
 
     /// The same of a request that has more than a number.
+    #[inline]
     pub fn append_of(&self, request: Given<'_>, commands: Range<usize>, out: &mut Vec<u8>) {
         let Template { bytes, holes, inserts } = &self.sequence;
         let (first, last) = (&self.commands[commands.start], &self.commands[commands.end - 1]);
@@ -193,7 +194,12 @@ impl Batch {
             inserts: &inserts[first.inserts.start..last.inserts.end],
             fresh: first.fresh,
         };
-        self.write_span(span, &self.numbers[first.operation], request, out);
+        let numbers = &self.numbers[first.operation];
+        if span.inserts.is_empty() {
+            write_fixed(span, numbers, request, &mut Drawn::default(), out);
+            return;
+        }
+        self.write_span(span, numbers, request, out);
     }
 
     /// Appends a part of a command that was compiled by itself; `fresh` numbers stand before it in the
@@ -211,23 +217,16 @@ impl Batch {
         self.write_span(span, self.numbers_of(command), request, out);
     }
 
-    #[inline]
     fn write_span(&self, span: Span<'_>, numbers: &Numbers, request: Given<'_>, out: &mut Vec<u8>) {
-        let Span { bytes, start, holes, inserts, mut fresh } = span;
-        let mut holes = holes.iter().peekable();
+        let Span { bytes, mut start, mut holes, inserts, mut fresh } = span;
         let mut drawn = Drawn::default();
         let mut value = None;
-        let mut at = start;
         let mut copy_until = |end: usize, drawn: &mut Drawn, out: &mut Vec<u8>| {
-            let (from, to) = (at, out.len());
-            out.extend_from_slice(&bytes[from..end]);
-            at = end;
-            while let Some(hole) = holes.next_if(|hole| hole.at < end) {
-                let number = drawn.number(numbers, request, hole.slot, fresh);
-                fresh += u64::from(hole.slot == Slot::Fresh);
-                let place = to + hole.at - from;
-                write_number(number, hole.slot, &mut out[place..place + hole.digits]);
-            }
+            let before = holes.iter().take_while(|hole| hole.at < end).count();
+            let (now, later) = holes.split_at(before);
+            let span = Span { bytes: &bytes[..end], start, holes: now, inserts: &[], fresh };
+            fresh = write_fixed(span, numbers, request, drawn, out);
+            (start, holes) = (end, later);
         };
         for (place, insert) in inserts {
             copy_until(*place, &mut drawn, out);
@@ -415,6 +414,28 @@ impl Numbers {
     pub(crate) fn before(&self, sequence: u64) -> u64 {
         self.numbering.before(sequence)
     }
+}
+
+/// Copies a span around its inserts, which are others' business, and writes its holes over. How many
+/// fresh numbers then stand before what follows.
+#[inline]
+fn write_fixed(
+    span: Span<'_>,
+    numbers: &Numbers,
+    request: Given<'_>,
+    drawn: &mut Drawn,
+    out: &mut Vec<u8>,
+) -> u64 {
+    let Span { bytes, start, holes, mut fresh, .. } = span;
+    let to = out.len();
+    out.extend_from_slice(&bytes[start..]);
+    for hole in holes {
+        let number = drawn.number(numbers, request, hole.slot, fresh);
+        fresh += u64::from(hole.slot == Slot::Fresh);
+        let place = to + hole.at - start;
+        write_number(number, hole.slot, &mut out[place..place + hole.digits]);
+    }
+    fresh
 }
 
 /// Writes the number of a slot into its hole.

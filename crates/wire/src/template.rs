@@ -159,17 +159,31 @@ impl Insert {
 /// Writes `value` right-aligned into all of `out`, padded with zeros; digits that do not fit are
 /// cut off at the left, as in the peers.
 #[inline]
-pub(crate) fn write_digits(mut value: u64, out: &mut [u8]) {
+pub(crate) fn write_digits(value: u64, out: &mut [u8]) {
+    if let Ok(twelve) = <&mut [u8; 12]>::try_from(&mut *out) {
+        return write_twelve(value, twelve);
+    }
+    let mut value = value;
     for pair in out.rchunks_mut(2) {
         let low = (value % 100) as usize;
         value /= 100;
         match pair {
-            [tens, ones] => {
-                *tens = PAIRS[low * 2];
-                *ones = PAIRS[low * 2 + 1];
-            }
-            [ones] => *ones = PAIRS[low * 2 + 1],
+            [tens, ones] => [*tens, *ones] = PAIRS[low],
+            [ones] => *ones = PAIRS[low][1],
             _ => {}
+        }
+    }
+}
+
+/// As many as keys have: halves that do not wait for each other, in numbers of half the size.
+#[inline]
+fn write_twelve(value: u64, out: &mut [u8; 12]) {
+    const HALF: u64 = 1_000_000;
+    let (high, low) = out.split_at_mut(6);
+    for (mut half, out) in [((value / HALF % HALF) as u32, high), ((value % HALF) as u32, low)] {
+        for pair in out.rchunks_exact_mut(2) {
+            pair.copy_from_slice(&PAIRS[(half % 100) as usize]);
+            half /= 100;
         }
     }
 }
@@ -187,12 +201,11 @@ pub(crate) fn append_decimal(number: u64, out: &mut Vec<u8>) {
 }
 
 /// "00" to "99": two digits for one division.
-const PAIRS: [u8; 200] = {
-    let mut pairs = [0; 200];
+const PAIRS: [[u8; 2]; 100] = {
+    let mut pairs = [[0; 2]; 100];
     let mut n = 0;
     while n < 100 {
-        pairs[n * 2] = b'0' + (n / 10) as u8;
-        pairs[n * 2 + 1] = b'0' + (n % 10) as u8;
+        pairs[n] = [b'0' + (n / 10) as u8, b'0' + (n % 10) as u8];
         n += 1;
     }
     pairs

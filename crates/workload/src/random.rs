@@ -4,7 +4,7 @@
 //! to the number of the draw, so that a stream has no state: any draw of it can be had again, by
 //! any thread, in any order.
 
-const GOLDEN_GAMMA: u64 = 0x9E37_79B9_7F4A_7C15;
+pub(crate) const GOLDEN_GAMMA: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// The finalizer of `SplitMix64`: a bijection that looks random.
 #[inline]

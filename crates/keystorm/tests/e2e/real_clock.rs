@@ -36,8 +36,20 @@ fn own_cpu_s() -> f64 {
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
-/// Whether others than this process use the machine now. Nothing of the test itself may run.
+/// Whether there were more tasks in the last minute than CPUs (proc(5)): what a check saw may be from
+/// before everything else came to its end.
+fn was_busy() -> bool {
+    let cpus = thread::available_parallelism().map_or(1.0, |cpus| cpus.get() as f64);
+    let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    text.split(' ').next().and_then(|load| load.parse().ok()).is_some_and(|load: f64| load > cpus)
+}
+
+/// Whether others than this process use the machine, or did just before. Nothing of the test itself may
+/// run.
 pub(crate) fn is_busy() -> bool {
+    if was_busy() {
+        return true;
+    }
     let (began, machine, own) = (Instant::now(), machine_cpu_s(), own_cpu_s());
     thread::sleep(LOOK);
     let Some((before, after)) = machine.zip(machine_cpu_s()) else { return false };

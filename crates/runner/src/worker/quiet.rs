@@ -85,20 +85,21 @@ impl Answers {
                 Silence::Miss => Outcome::Miss,
             };
             oldest.progress.missed |= outcome == Outcome::Miss;
-            let Some((answered, mut request)) = connection.requests.settle(now_ns, sequence_len)
-            else {
+            let Some((first_byte_ns, request)) = connection.requests.settle(now_ns) else {
                 break;
             };
+            let answered = request.answered(first_byte_ns);
             let place = &mut connection.place;
             let keys = Keys { asked: self.keys(command), found: 0 };
             let answer = Answer { answered, outcome, bytes: 0, keys };
-            if route.counts(place, &request, &answer, now_ns) {
+            if route.counts(place, request, &answer, now_ns) {
                 recorder.reply(&answer, now_ns);
             }
             if request.left == 0 {
-                let completed = route.completed(place, &mut request, recorder, now_ns);
-                steps.completed(completed, &request, recorder, now_ns);
+                let completed = route.completed(place, request, recorder, now_ns);
+                steps.completed(completed, request, recorder, now_ns);
             }
+            connection.requests.advance(sequence_len);
         }
         Ok(())
     }

