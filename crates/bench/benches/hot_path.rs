@@ -86,7 +86,7 @@ fn draw_key(bencher: Bencher<'_, '_>, dist: &KeyDist) {
     let mut index = 0;
     bencher.counter(ItemsCount::new(OPS)).bench_local(|| {
         for _ in 0..OPS {
-            black_box(keys.draw(black_box(SEED), index));
+            black_box(keys.draw(black_box(SEED.into()), index));
             index += 1;
         }
     });
@@ -167,7 +167,7 @@ fn decode(bencher: Bencher<'_, '_>, input: &[u8], items: usize) {
 /// Latencies from 0.1 to 0.9 ms, in no order that a branch predictor could learn.
 fn latencies_ns() -> impl Iterator<Item = u64> {
     let spread = Uniform { range: 800_000 };
-    (0..OPS as u64).map(move |index| 100_000 + spread.draw(SEED, index))
+    (0..OPS as u64).map(move |index| 100_000 + spread.draw(SEED.into(), index))
 }
 
 fn set_plan(depth: u32) -> Plan {

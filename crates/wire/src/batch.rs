@@ -7,6 +7,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use workload::random::Stream;
 use workload::{Dataset, KeyDraw, KeySpace, Numbering, Piece, Plan, Slot, Turn};
 
 use crate::checked::CheckedReads;
@@ -352,6 +353,8 @@ pub(crate) struct Numbers {
     range: u64,
     numbering: Numbering,
     pub(crate) seed: u64,
+    /// Of fresh numbers, and of keys.
+    streams: [Stream; 2],
     /// `Fresh` occurrences in a request, each of which is a draw of its own.
     fresh_per_request: u64,
 }
@@ -370,6 +373,7 @@ impl Numbers {
             first: keys.numbered.first,
             range: keys.range.unwrap_or(0).max(1),
             seed: plan.seed,
+            streams: [0, KEY_STREAM].map(|by| Stream::of(plan.seed).apart(by)),
             fresh_per_request: if numbering.is_of_operation() { fresh(span) } else { most },
             numbering,
         };
@@ -386,23 +390,23 @@ impl Numbers {
                 let first = index.wrapping_mul(self.fresh_per_request);
                 let index = first.wrapping_add(*fresh);
                 *fresh += 1;
-                self.draw(self.seed, sequence, index)
+                self.draw(self.streams[0], sequence, index)
             }
             // A stream of its own for each slot, or __rand_1st__ and __rand_2nd__ would be equal.
             Slot::Shared(n) => {
-                self.draw(self.seed.wrapping_add(u64::from(n) << 56), sequence, index)
+                self.draw(self.streams[0].apart(u64::from(n) << 56), sequence, index)
             }
             Slot::Key if let Some(key) = request.key => self.first.wrapping_add(key.number()),
-            Slot::Key => self.draw(self.seed.wrapping_add(KEY_STREAM), sequence, index),
+            Slot::Key => self.draw(self.streams[1], sequence, index),
             Slot::Tag => u64::from(slot_of_request(sequence, self.seed)),
         }
     }
 
     /// The key of draw number `index`, which sequence number `sequence` makes.
     #[inline]
-    fn draw(&self, seed: u64, sequence: u64, index: u64) -> u64 {
+    fn draw(&self, stream: Stream, sequence: u64, index: u64) -> u64 {
         let slice = self.numbering.of_slice(sequence, index);
-        self.first.wrapping_add(slice.unwrap_or_else(|| self.keys.draw(seed, index)))
+        self.first.wrapping_add(slice.unwrap_or_else(|| self.keys.draw(stream, index)))
     }
 
     /// The place of a key's number among the keys, and how many there are.

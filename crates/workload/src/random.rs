@@ -14,12 +14,48 @@ pub(crate) fn mix(mut z: u64) -> u64 {
     z ^ (z >> 31)
 }
 
+/// The draws that belong to a seed, for whoever takes many: the seed is made ready once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stream {
+    seed: u64,
+    start: u64,
+}
+
+impl Stream {
+    /// Of a seed.
+    #[inline]
+    #[must_use]
+    pub fn of(seed: u64) -> Self {
+        // Mixed: neighbouring seeds must not give shifted copies of one stream.
+        Self { seed, start: mix(seed) }
+    }
+
+    /// Another one, of the seed that is `by` further.
+    #[inline]
+    #[must_use]
+    pub fn apart(self, by: u64) -> Self {
+        Self::of(self.seed.wrapping_add(by))
+    }
+
+    /// Draw number `index`: 64 bits, evenly spread.
+    #[inline]
+    #[must_use]
+    pub fn draw(self, index: u64) -> u64 {
+        mix(self.start.wrapping_add(index.wrapping_add(1).wrapping_mul(GOLDEN_GAMMA)))
+    }
+}
+
+impl From<u64> for Stream {
+    fn from(seed: u64) -> Self {
+        Self::of(seed)
+    }
+}
+
 /// Draw number `index` of the stream that belongs to `seed`: 64 bits, evenly spread.
 #[inline]
 #[must_use]
 pub fn draw(seed: u64, index: u64) -> u64 {
-    // The seed is mixed first: neighbouring seeds must not give shifted copies of one stream.
-    mix(mix(seed).wrapping_add(index.wrapping_add(1).wrapping_mul(GOLDEN_GAMMA)))
+    Stream::of(seed).draw(index)
 }
 
 /// Draw number `index` as a number above 0 and up to 1, of 53 bits, so that its logarithm is finite.

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use wire::KeyNumber;
+use workload::random::Stream;
 use workload::{Inserts, KeyDraw, Plan, Source};
 
 use crate::request::Progress;
@@ -14,13 +15,12 @@ use crate::request::Progress;
 const STREAM: u64 = 15 << 56;
 
 /// See the module.
-#[derive(Default)]
 pub(crate) struct Growing {
     /// `None` if nothing is inserted.
     inserts: Option<Arc<Inserts>>,
     /// How each operation comes by its key; empty if nothing is inserted.
     operations: Vec<Comes>,
-    seed: u64,
+    stream: Stream,
     /// Keys whose inserts have failed.
     again: Vec<u64>,
 }
@@ -46,7 +46,7 @@ impl Growing {
             }
         });
         let operations = comes.collect();
-        Self { inserts, operations, seed: plan.seed.wrapping_add(STREAM), again: Vec::new() }
+        Self { inserts, operations, stream: Stream::of(plan.seed).apart(STREAM), again: Vec::new() }
     }
 
     /// The key of an operation that begins, if it is not drawn from its number alone.
@@ -56,7 +56,7 @@ impl Growing {
         let key = match &self.operations[operation as usize] {
             Comes::Drawn => return None,
             Comes::Newest(draws) => {
-                inserts.key_at(draws.draw_present(self.seed, number, inserts.present()))
+                inserts.key_at(draws.draw_present(self.stream, number, inserts.present()))
             }
             // With too many on the way, one that is there is written again.
             Comes::Next => (self.again.pop().or_else(|| inserts.begin()))

@@ -99,7 +99,7 @@ impl<M: Copy> Steps<M> {
     fn ended(&mut self, request: &Request<M>, recorder: &mut Recorder, now_ns: u64) {
         let Some(operations) = &self.operations else { return };
         let Progress { operation, step, missed, failed, .. } = request.progress;
-        let next = if failed {
+        let next = if failed || operations.is_one_step(operation) {
             None
         } else if let Some(commands) = operations.each(operation, step)
             && let Some(at) = self.kept.after(&request.progress)

@@ -1,6 +1,7 @@
 //! Keys the likelier the smaller, falling off exponentially.
 
 use super::KeyDraw;
+use crate::random::Stream;
 use crate::{parameters, random};
 
 /// Where none are given, as in YCSB: 95 % of the draws on the first six sevenths of the keys.
@@ -34,8 +35,8 @@ pub(super) fn read(parameters: Option<&str>, range: u64) -> Result<Box<dyn KeyDr
 }
 
 impl KeyDraw for Exponential {
-    fn draw(&self, seed: u64, index: u64) -> u64 {
-        let bits = random::draw(seed, index);
+    fn draw(&self, stream: Stream, index: u64) -> u64 {
+        let bits = stream.draw(index);
         // From 0 and below 1.
         let u = 1.0 - random::unit(bits);
         let fraction = (-(-u * self.within).ln_1p() / self.rate).min(1.0 - f64::EPSILON / 2.0);

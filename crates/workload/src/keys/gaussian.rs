@@ -3,6 +3,7 @@
 use statrs::distribution::{ContinuousCDF, Normal};
 
 use super::KeyDraw;
+use crate::random::Stream;
 use crate::{parameters, random};
 
 /// Mean and standard deviation where none are given, as in `memtier_benchmark`: the middle of the
@@ -39,8 +40,8 @@ pub(super) fn read(parameters: Option<&str>, range: u64) -> Result<Box<dyn KeyDr
 }
 
 impl KeyDraw for Gaussian {
-    fn draw(&self, seed: u64, index: u64) -> u64 {
-        let bits = random::draw(seed, index);
+    fn draw(&self, stream: Stream, index: u64) -> u64 {
+        let bits = stream.draw(index);
         let fraction = self.normal.inverse_cdf(self.before + random::unit(bits) * self.within);
         // Rounding may lead out of the range by a bit.
         let fraction = fraction.clamp(0.0, 1.0 - f64::EPSILON / 2.0);

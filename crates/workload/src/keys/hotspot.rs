@@ -1,6 +1,7 @@
 //! A hot set: so many percent of the draws fall on so many percent of the keys.
 
 use super::KeyDraw;
+use crate::random::Stream;
 use crate::{parameters, random};
 
 /// The first `hot` keys are hot; within both parts all keys are equally likely.
@@ -21,8 +22,8 @@ pub(super) fn read(parameters: Option<&str>, range: u64) -> Result<Box<dyn KeyDr
 }
 
 impl KeyDraw for Hotspot {
-    fn draw(&self, seed: u64, index: u64) -> u64 {
-        let bits = random::draw(seed, index);
+    fn draw(&self, stream: Stream, index: u64) -> u64 {
+        let bits = stream.draw(index);
         let key = random::mix(bits);
         let cold = self.range - self.hot;
         if random::unit(bits) <= self.share || cold == 0 {
@@ -58,7 +59,7 @@ mod tests {
     fn where_all_keys_are_hot_all_are_drawn() {
         for (text, range) in [("hotspot:10/100", 1000), ("hotspot:1/90", 1)] {
             let keys = text.parse::<KeyDist>().unwrap().over(range);
-            assert!((0..1000).all(|index| keys.draw(1, index) < range));
+            assert!((0..1000).all(|index| keys.draw(1.into(), index) < range));
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::{KeyDraw, Source};
 use crate::parameters::none;
+use crate::random::Stream;
 
 /// Which is next only a run knows; see [`Inserts`](super::Inserts).
 #[derive(Debug, Clone, Copy)]
@@ -16,7 +17,7 @@ pub(super) fn read(parameters: Option<&str>, range: u64) -> Result<Box<dyn KeyDr
 
 impl KeyDraw for Insert {
     /// The keys that are there from the start, in order.
-    fn draw(&self, _seed: u64, index: u64) -> u64 {
+    fn draw(&self, _stream: Stream, index: u64) -> u64 {
         index % self.range
     }
 

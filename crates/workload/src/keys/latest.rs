@@ -2,6 +2,7 @@
 
 use super::zipf::{Shape, shape};
 use super::{KeyDraw, Source};
+use crate::random::Stream;
 
 /// Keys are inserted in order, and nothing tells a draw which are there but its caller.
 #[derive(Debug, Clone, Copy)]
@@ -15,13 +16,13 @@ pub(super) fn read(parameters: Option<&str>, range: u64) -> Result<Box<dyn KeyDr
 }
 
 impl KeyDraw for Latest {
-    fn draw(&self, seed: u64, index: u64) -> u64 {
-        self.draw_present(seed, index, self.range)
+    fn draw(&self, stream: Stream, index: u64) -> u64 {
+        self.draw_present(stream, index, self.range)
     }
 
-    fn draw_present(&self, seed: u64, index: u64, present: u64) -> u64 {
+    fn draw_present(&self, stream: Stream, index: u64, present: u64) -> u64 {
         let present = present.max(1);
-        present - 1 - self.shape.rank_of(seed, index, present)
+        present - 1 - self.shape.rank_of(stream, index, present)
     }
 
     fn source(&self) -> Source {
@@ -40,9 +41,13 @@ mod tests {
         for present in [1, 2, 1000, 1 << 40] {
             let below = |age| zeta(age, 0.8) / zeta(present, 0.8);
             shape::keys_hold("latest", present, below, |index| {
-                present - 1 - keys.draw_present(5, index, present)
+                present - 1 - keys.draw_present(5.into(), index, present)
             });
         }
-        assert_eq!(keys.draw_present(1, 1, 0), 0, "before the first insert there is only key 0");
+        assert_eq!(
+            keys.draw_present(1.into(), 1, 0),
+            0,
+            "before the first insert there is only key 0"
+        );
     }
 }

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use super::{KeyDraw, Source};
 use crate::random;
+use crate::random::Stream;
 
 /// The share of draws in the range, in millionths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,8 +45,8 @@ impl Missing {
         Self { keys, range, hits: u64::from(hits.0) }
     }
 
-    fn placed(&self, seed: u64, index: u64, key: u64) -> u64 {
-        let bits = random::draw(seed.wrapping_add(STREAM), index);
+    fn placed(&self, stream: Stream, index: u64, key: u64) -> u64 {
+        let bits = stream.apart(STREAM).draw(index);
         match random::within(bits, ONE.into()) < self.hits {
             true => key,
             false => key.saturating_add(self.range),
@@ -54,12 +55,12 @@ impl Missing {
 }
 
 impl KeyDraw for Missing {
-    fn draw(&self, seed: u64, index: u64) -> u64 {
-        self.placed(seed, index, self.keys.draw(seed, index))
+    fn draw(&self, stream: Stream, index: u64) -> u64 {
+        self.placed(stream, index, self.keys.draw(stream, index))
     }
 
-    fn draw_present(&self, seed: u64, index: u64, present: u64) -> u64 {
-        self.placed(seed, index, self.keys.draw_present(seed, index, present))
+    fn draw_present(&self, stream: Stream, index: u64, present: u64) -> u64 {
+        self.placed(stream, index, self.keys.draw_present(stream, index, present))
     }
 
     fn source(&self) -> Source {
@@ -75,10 +76,10 @@ mod tests {
     fn the_share_that_is_asked_for_is_there() {
         for (share, expected) in [("0", 0), ("0.9", 900_000), ("1", 1_000_000)] {
             let keys = "zipf".parse::<KeyDist>().unwrap().with_hits(share).unwrap().over(1_000);
-            let hits = (0..1_000_000).filter(|n| keys.draw(7, *n) < 1_000).count() as i64;
+            let hits = (0..1_000_000).filter(|n| keys.draw(7.into(), *n) < 1_000).count() as i64;
             // Five standard deviations of a share of 0.9 are 1500.
             assert!((hits - expected).abs() <= 1_500, "{share}: {hits}");
-            assert!((0..10_000).all(|n| keys.draw(7, n) < 2_000));
+            assert!((0..10_000).all(|n| keys.draw(7.into(), n) < 2_000));
         }
     }
 }

@@ -33,17 +33,18 @@ pub use uniform::Uniform;
 pub(crate) use ycsb::Zipfian;
 
 use crate::parameters::{Row, row};
+use crate::random::Stream;
 
 /// Draws keys from the range that it was made for.
 pub trait KeyDraw: Send + Sync {
-    /// The key of draw number `index`, in the range.
-    fn draw(&self, seed: u64, index: u64) -> u64;
+    /// The key of draw number `index` of a stream, in the range.
+    fn draw(&self, stream: Stream, index: u64) -> u64;
 
     /// The same where keys are inserted in order while the test runs, and `0..present` are there: for
     /// distributions that go by the age of a key.
-    fn draw_present(&self, seed: u64, index: u64, present: u64) -> u64 {
+    fn draw_present(&self, stream: Stream, index: u64, present: u64) -> u64 {
         let _ = present;
-        self.draw(seed, index)
+        self.draw(stream, index)
     }
 
     /// What its keys depend on.
@@ -94,10 +95,10 @@ mod tests {
             for range in [1, 2, 7, 1_000, 1_000_000_000, 1 << 63, u64::MAX] {
                 let (keys, again) = (dist.over(range), dist.over(range));
                 for index in (0..200).chain([u64::MAX - 1, u64::MAX]) {
-                    let key = keys.draw(42, index);
+                    let key = keys.draw(42.into(), index);
                     assert!(key < range, "{}: {key} is outside 0..{range}", row.name);
-                    assert_eq!(key, again.draw(42, index), "{} repeats itself", row.name);
-                    assert!(keys.draw_present(42, index, range) < range, "{}", row.name);
+                    assert_eq!(key, again.draw(42.into(), index), "{} repeats itself", row.name);
+                    assert!(keys.draw_present(42.into(), index, range) < range, "{}", row.name);
                 }
             }
         }

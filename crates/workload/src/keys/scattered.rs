@@ -7,6 +7,7 @@
 use super::KeyDraw;
 use super::zipf::{Zipf, shape};
 use crate::random;
+use crate::random::Stream;
 
 #[derive(Debug, Clone)]
 struct Scattered {
@@ -20,8 +21,8 @@ pub(super) fn read(parameters: Option<&str>, range: u64) -> Result<Box<dyn KeyDr
 }
 
 impl KeyDraw for Scattered {
-    fn draw(&self, seed: u64, index: u64) -> u64 {
-        self.places.of(self.ranks.draw(seed, index))
+    fn draw(&self, stream: Stream, index: u64) -> u64 {
+        self.places.of(self.ranks.draw(stream, index))
     }
 }
 
@@ -107,7 +108,7 @@ mod tests {
         (0..RANGE).for_each(|rank| ranks[bijection.of(rank) as usize] = rank);
         let below = |key| zeta(key, 1.1) / zeta(RANGE, 1.1);
         shape::keys_hold("zipf-scattered", RANGE, below, |index| {
-            ranks[keys.draw(11, index) as usize]
+            ranks[keys.draw(11.into(), index) as usize]
         });
         let mut hottest: Vec<u64> = (0..1000).map(|rank| bijection.of(rank)).collect();
         hottest.sort_unstable();
@@ -116,10 +117,11 @@ mod tests {
 
     #[test]
     fn the_same_keys_are_hot_for_every_seed() {
-        let hottest = |seed| {
+        let hottest = |seed: u64| {
             let keys = "zipf-scattered:2".parse::<KeyDist>().unwrap().over(1_000_000);
             let mut counts = std::collections::HashMap::<u64, u32>::new();
-            (0..1000).for_each(|index| *counts.entry(keys.draw(seed, index)).or_default() += 1);
+            (0..1000)
+                .for_each(|index| *counts.entry(keys.draw(seed.into(), index)).or_default() += 1);
             counts.into_iter().max_by_key(|(_, count)| *count).unwrap().0
         };
         assert_eq!(hottest(1), hottest(2));

@@ -2,6 +2,7 @@
 
 use super::KeyDraw;
 use crate::parameters::none;
+use crate::random::Stream;
 
 /// Draw number `i` is key `i mod range`: `range` draws cover the space exactly once, whichever
 /// threads and connections make them.
@@ -16,7 +17,7 @@ pub(super) fn read(parameters: Option<&str>, range: u64) -> Result<Box<dyn KeyDr
 }
 
 impl KeyDraw for Sequential {
-    fn draw(&self, _seed: u64, index: u64) -> u64 {
+    fn draw(&self, _stream: Stream, index: u64) -> u64 {
         index % self.range
     }
 }
@@ -28,7 +29,7 @@ mod tests {
     #[test]
     fn a_round_covers_the_space_once() {
         let all = Sequential { range: 100 };
-        let mut keys: Vec<u64> = (0..100).map(|i| all.draw(9, i)).collect();
+        let mut keys: Vec<u64> = (0..100).map(|i| all.draw(9.into(), i)).collect();
         keys.sort_unstable();
         assert_eq!(keys, (0..100).collect::<Vec<_>>());
     }

@@ -24,7 +24,7 @@ pub(super) fn at_every_range(text: &str, cdf: impl Fn(u64, f64) -> f64) {
 /// The same of one range, in keys.
 pub(super) fn ranks_hold(text: &str, range: u64, below: impl Fn(u64) -> f64) {
     let keys = text.parse::<KeyDist>().unwrap().over(range);
-    keys_hold(text, range, below, |index| keys.draw(SEED, index));
+    keys_hold(text, range, below, |index| keys.draw(SEED.into(), index));
 }
 
 /// Draws a million keys: all are in the range, and each part of it gets what it must.

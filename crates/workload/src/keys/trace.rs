@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use super::KeyDraw;
+use crate::random::Stream;
 
 /// Draw number `i` is row `i mod rows`.
 #[derive(Debug, Clone)]
@@ -27,7 +28,7 @@ impl Trace {
 }
 
 impl KeyDraw for Trace {
-    fn draw(&self, _seed: u64, index: u64) -> u64 {
+    fn draw(&self, _stream: Stream, index: u64) -> u64 {
         // A key beyond the range was refused with the plan.
         self.keys[(index % self.keys.len() as u64) as usize].min(self.range - 1)
     }
@@ -43,6 +44,6 @@ mod tests {
         let keys = KeySpace::of(dist.trace_range(), dist);
         assert_eq!(keys.range, Some(8));
         let draws = keys.draws();
-        assert_eq!((0..5).map(|i| draws.draw(9, i)).collect::<Vec<_>>(), [7, 7, 3, 7, 7]);
+        assert_eq!((0..5).map(|i| draws.draw(9.into(), i)).collect::<Vec<_>>(), [7, 7, 3, 7, 7]);
     }
 }

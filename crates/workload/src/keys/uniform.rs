@@ -3,6 +3,7 @@
 use super::KeyDraw;
 use crate::parameters::none;
 use crate::random;
+use crate::random::Stream;
 
 /// Draws by a counter-based generator.
 #[derive(Debug, Clone, Copy)]
@@ -17,8 +18,8 @@ pub(super) fn read(parameters: Option<&str>, range: u64) -> Result<Box<dyn KeyDr
 }
 
 impl KeyDraw for Uniform {
-    fn draw(&self, seed: u64, index: u64) -> u64 {
-        random::within(random::draw(seed, index), self.range)
+    fn draw(&self, stream: Stream, index: u64) -> u64 {
+        random::within(stream.draw(index), self.range)
     }
 }
 
@@ -35,7 +36,8 @@ mod tests {
     #[test]
     fn seeds_give_different_streams() {
         let keys = Uniform { range: 1 << 40 };
-        let stream = |seed| -> Vec<u64> { (0..20).map(|i| keys.draw(seed, i)).collect() };
+        let stream =
+            |seed| -> Vec<u64> { (0..20).map(|i| keys.draw(Stream::of(seed), i)).collect() };
         assert_ne!(stream(1), stream(2));
         assert_ne!(stream(1)[1..], stream(2)[..19], "neighbouring seeds are not shifted copies");
     }

@@ -7,6 +7,7 @@
 use super::{KeyDraw, Source};
 use crate::hashes::fnv;
 use crate::random;
+use crate::random::Stream;
 
 /// The exponent of both zipfian generators.
 const THETA: f64 = 0.99;
@@ -110,13 +111,13 @@ pub(super) fn read(parameters: Option<&str>, range: u64) -> Result<Box<dyn KeyDr
 }
 
 impl KeyDraw for Ycsb {
-    fn draw(&self, seed: u64, index: u64) -> u64 {
-        self.draw_present(seed, index, self.range)
+    fn draw(&self, stream: Stream, index: u64) -> u64 {
+        self.draw_present(stream, index, self.range)
     }
 
-    fn draw_present(&self, seed: u64, index: u64, present: u64) -> u64 {
+    fn draw_present(&self, stream: Stream, index: u64, present: u64) -> u64 {
         let present = present.max(1);
-        let mut bits = random::draw(seed, index);
+        let mut bits = stream.draw(index);
         for repeat in 1..=REPEATS_MAX {
             if let Some(key) = self.number(bits, index, present).filter(|key| *key < present) {
                 return key;
@@ -237,7 +238,7 @@ mod tests {
     fn counts(text: &str, range: u64) -> Vec<u64> {
         let keys = text.parse::<KeyDist>().unwrap().over(range);
         let mut counts = vec![0; range as usize];
-        (0..DRAWS).for_each(|index| counts[keys.draw(7, index) as usize] += 1);
+        (0..DRAWS).for_each(|index| counts[keys.draw(7.into(), index) as usize] += 1);
         counts
     }
 
@@ -298,9 +299,9 @@ mod tests {
             let keys = format!("ycsb:{text}").parse::<KeyDist>().unwrap().over(100);
             assert_eq!(keys.source(), source, "{text}");
         }
-        let newest = (0..1000).map(|index| keys.draw_present(1, index, 5000)).max();
+        let newest = (0..1000).map(|index| keys.draw_present(1.into(), index, 5000)).max();
         assert_eq!(newest, Some(4999));
-        assert_eq!(keys.draw_present(1, 1, 1), 0);
+        assert_eq!(keys.draw_present(1.into(), 1, 1), 0);
         let exponential = counts("ycsb:exponential", 1000);
         let near: u64 = exponential[143..].iter().sum();
         // 95 % of all, and of those that are not cut off 98.

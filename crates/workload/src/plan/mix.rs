@@ -9,7 +9,8 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 
 use super::{Plan, PlanParts};
-use crate::{CommandSpec, KeySpace, random};
+use crate::random::{self, Stream};
+use crate::{CommandSpec, KeySpace};
 
 /// What the commands of a sequence are operations of.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -215,7 +216,7 @@ impl Plan {
         Some(Operations {
             bounds: bounds.collect(),
             of,
-            draws: drawn.then_some(self.seed.wrapping_add(PICK_STREAM)),
+            draws: drawn.then(|| Stream::of(self.seed.wrapping_add(PICK_STREAM))),
             round: self.connection_round(),
             operations,
             steps,
@@ -243,8 +244,8 @@ pub struct Operations {
     bounds: Vec<u64>,
     /// Which operation each of these is.
     of: Vec<u32>,
-    /// The seed of the draws, where they are drawn.
-    draws: Option<u64>,
+    /// Where they are drawn.
+    draws: Option<Stream>,
     /// Numbers after which another connection's begin.
     round: u64,
     /// The first step of each, and one more than the last of all.
@@ -259,7 +260,7 @@ impl Operations {
     pub fn pick(&self, number: u64) -> u32 {
         let total = self.bounds.last().copied().unwrap_or(1);
         let at = match self.draws {
-            Some(seed) => random::within(random::draw(seed, number), total),
+            Some(stream) => random::within(stream.draw(number), total),
             None => (number % self.round) % total,
         };
         // A handful: searching them in order is the fastest way.
@@ -275,6 +276,14 @@ impl Operations {
     #[must_use]
     pub fn first_step(&self, operation: u32) -> Range<u32> {
         self.steps[self.operations[operation as usize] as usize].0.clone()
+    }
+
+    /// Whether an operation ends with its first step.
+    #[inline]
+    #[must_use]
+    pub fn is_one_step(&self, operation: u32) -> bool {
+        let operation = operation as usize;
+        self.operations[operation + 1] == self.operations[operation] + 1
     }
 
     /// The commands of step number `step` of an operation, if it is sent for each string of a list.
