@@ -1,0 +1,136 @@
+//! Zipf's law over a range that stays, by a table of a fixed size: no logarithm for nearly every draw.
+//!
+//! What is drawn is that of [`super::zipf`], and what makes ranks of it too. Only the continuous density
+//! is drawn from in another way: the span of its integral is cut into cells that are equally likely, one
+//! of which is picked by the first bits of a draw. In a narrow cell the density hardly changes, so an
+//! even draw is right in nearly every case and is rejected by the exact density in the others. Most cells
+//! of the hottest ranks are of one rank altogether.
+
+use super::zipf::Shape;
+use crate::random;
+use crate::random::Stream;
+
+/// The first bits of a draw that pick a cell.
+const CELL_BITS: u32 = 8;
+const CELLS: usize = 1 << CELL_BITS;
+
+/// An even draw must be right this often for a cell to be drawn from so; others are few and are drawn
+/// from by the inverse of the integral.
+const EVEN_MIN: f64 = 0.5;
+
+/// The keys of one range.
+#[derive(Debug, Clone)]
+pub(super) struct Cells {
+    shape: Shape,
+    ranks: u64,
+    cells: Box<[Cell; CELLS]>,
+    /// How much of the integral is one cell's.
+    share: f64,
+}
+
+/// What is drawn evenly between its ends is taken with the density there, of that at the start: `1` at the
+/// start, and between two lines from there.
+#[derive(Debug, Clone, Copy, Default)]
+struct Cell {
+    start: f64,
+    /// 0 where all of the cell is one rank, which is its start then.
+    width: f64,
+    /// How far the tangent falls over the cell, below which all is taken. [`f64::INFINITY`] where the
+    /// inverse is to be asked.
+    tangent: f64,
+    /// How far the chord to the end falls, above which nothing is.
+    chord: f64,
+}
+
+impl Cells {
+    pub(super) fn new(shape: Shape, ranks: u64) -> Self {
+        let share = (shape.total(ranks) - shape.first()) / CELLS as f64;
+        let mut cells = Box::new([Cell::default(); CELLS]);
+        for (number, cell) in cells.iter_mut().enumerate() {
+            *cell = Cell::new(&shape, shape.first() + number as f64 * share, share);
+        }
+        Self { shape, ranks, cells, share }
+    }
+
+    /// A rank from 0.
+    #[inline]
+    pub(super) fn rank(&self, stream: Stream, index: u64) -> u64 {
+        let mut bits = stream.draw(index);
+        let mut attempt = 0;
+        loop {
+            let cell = &self.cells[(bits >> (u64::BITS - CELL_BITS)) as usize];
+            let along = random::unit(bits << CELL_BITS);
+            // The last bits, which say next to nothing of where, say how high.
+            let height = random::unit(bits.wrapping_mul(random::GOLDEN_GAMMA));
+            let x = if height <= 1.0 - along * cell.tangent {
+                cell.start + cell.width * along
+            } else {
+                self.closer(bits, height)
+            };
+            if let Some(rank) = self.shape.rank_at(x, self.ranks, bits) {
+                return rank;
+            }
+            attempt += 1;
+            bits = random::draw(bits, attempt);
+        }
+    }
+
+    /// Where in the cell of these bits a draw is, which the tangent has not told.
+    #[cold]
+    fn closer(&self, bits: u64, mut height: f64) -> f64 {
+        let number = bits >> (u64::BITS - CELL_BITS);
+        let (cell, mut along) = (&self.cells[number as usize], random::unit(bits << CELL_BITS));
+        if cell.tangent.is_infinite() {
+            let of_all = (number as f64 + along) * self.share;
+            return self.shape.inverse(self.shape.first() + of_all);
+        }
+        let mut tries = 0;
+        loop {
+            let x = cell.start + cell.width * along;
+            let is_below = |fall: f64| height <= 1.0 - along * fall;
+            if is_below(cell.tangent)
+                || is_below(cell.chord) && height <= self.shape.density(x / cell.start)
+            {
+                return x;
+            }
+            [along, height] = [tries, tries + 1].map(|index| random::draw_unit(bits, index));
+            tries += 2;
+        }
+    }
+}
+
+impl Cell {
+    /// The one from here in the integral.
+    fn new(shape: &Shape, from: f64, share: f64) -> Self {
+        let [start, end] = [from, from + share].map(|at| shape.inverse(at));
+        let rank = f64::midpoint(start, end).round().max(1.0);
+        if shape.is_all_of(rank, from, from + share) {
+            return Self { start: rank, ..Self::default() };
+        }
+        let (width, end) = (end - start, shape.density(end / start));
+        let slope = shape.exponent() * width / start;
+        let tangent = if end >= EVEN_MIN { slope } else { f64::INFINITY };
+        Self { start, width, tangent, chord: 1.0 - end }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hottest_ranks_have_cells_of_their_own_and_only_a_few_are_too_wide() {
+        let cells = Cells::new(shape(), 10_000_000);
+        let whole = cells.cells.iter().filter(|cell| cell.width == 0.0).count();
+        assert!(whole > CELLS / 10, "{whole}");
+        assert!(cells.cells.iter().all(|cell| cell.tangent < 0.1));
+        let one = Cells::new(shape(), 1);
+        let whole = one.cells.iter().filter(|cell| cell.start == 1.0 && cell.width == 0.0).count();
+        // Rounding may make the last one look as if it went on.
+        assert!(whole >= CELLS - 1, "{whole}");
+    }
+
+    fn shape() -> Shape {
+        super::super::zipf::shape(None).unwrap()
+    }
+}
