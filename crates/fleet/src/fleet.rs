@@ -186,7 +186,7 @@ impl Fleet {
                     return None;
                 }
                 self.clients[client].heard();
-                match serde_json::from_str(&line) {
+                match serde_json::from_slice(line.as_bytes()) {
                     Ok(Said::Alive(_)) => None,
                     Ok(said) => Some((client, at, News::Said(Box::new(said)))),
                     Err(error) => {

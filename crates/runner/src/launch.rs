@@ -216,22 +216,14 @@ fn run_with<E: Engine, P: wire::Protocol>(
                     if let Err(error) = pin(&plan.fleet.cpus, worker) {
                         context.gate.fail(Fatal(error));
                     }
-                    let messages = match (make_engine(context.connections_max), several, watch) {
-                        (Ok(engine), Some(Several::Cluster(cluster)), Some(watch)) => {
-                            let route = Cluster::new::<P>(&context, &cluster, watch);
-                            work(Worker::<E, P, _>::new(engine, context, recorder, route))
+                    let messages = match make_engine(context.connections_max) {
+                        Ok(engine) => {
+                            let servers = (several, watch);
+                            work_with::<E, P>(engine, context, recorder, servers)
                         }
-                        (Ok(engine), Some(Several::Ring(ring)), _) => {
-                            let route = Ring::new::<P>(&context, ring);
-                            work(Worker::<E, P, _>::new(engine, context, recorder, route))
+                        Err(error) => {
+                            idle(&context, recorder, format!("starting an I/O engine: {error}"))
                         }
-                        (Ok(engine), ..) => {
-                            let (connections, depth) =
-                                (context.connections, plan.fleet.pipeline_depth);
-                            let route = Direct::new(context.destination, connections, depth);
-                            work(Worker::<E, P, _>::new(engine, context, recorder, route))
-                        }
-                        (Err(error), ..) => idle(&context, recorder, &error),
                     };
                     // Nobody listens any more only if the collector is gone, and the run with it.
                     for message in messages {
@@ -269,9 +261,37 @@ fn on_clock(instant: SystemTime, origin: Instant) -> u64 {
     }
 }
 
-/// The last words of a worker that never had an engine.
-fn idle(context: &WorkerContext<'_>, recorder: Recorder, error: &io::Error) -> [Message; 2] {
-    context.gate.fail(Fatal(format!("starting an I/O engine: {error}")));
+/// Runs one worker by the route that there is to its servers.
+fn work_with<'r, E: Engine, P: wire::Protocol>(
+    engine: E,
+    context: WorkerContext<'r>,
+    recorder: Recorder,
+    servers: (Option<Several<'r>>, Option<&'r TopologyWatch>),
+) -> [Message; 2] {
+    match servers {
+        (Some(Several::Cluster(cluster)), Some(watch)) if P::CLUSTERS => {
+            let route = Cluster::new::<P>(&context, &cluster, watch);
+            work(Worker::<E, P, _>::new(engine, context, recorder, route))
+        }
+        (Some(Several::Ring(ring)), _) if P::RINGS => {
+            let route = Ring::new::<P>(&context, ring);
+            work(Worker::<E, P, _>::new(engine, context, recorder, route))
+        }
+        (None, _) => {
+            let (connections, depth) = (context.connections, context.plan.fleet.pipeline_depth);
+            let route = Direct::new(context.destination, connections, depth);
+            work(Worker::<E, P, _>::new(engine, context, recorder, route))
+        }
+        (Some(_), _) => {
+            let why = "the plan has several servers, of a kind that its protocol has not";
+            idle(&context, recorder, why.to_owned())
+        }
+    }
+}
+
+/// The last words of a worker that never began.
+fn idle(context: &WorkerContext<'_>, recorder: Recorder, why: String) -> [Message; 2] {
+    context.gate.fail(Fatal(why));
     last_words(context.worker, (recorder, Vec::new()), WorkerUse::default())
 }
 

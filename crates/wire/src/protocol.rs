@@ -37,6 +37,14 @@ pub trait Protocol {
     /// deals with them is compiled.
     const QUIET: bool = false;
 
+    /// Whether servers that speak it form clusters, by hash slot. Where they do not, no route to one is
+    /// compiled.
+    const CLUSTERS: bool = false;
+
+    /// Whether clients share keys out among several servers that speak it, which know nothing of each
+    /// other. Where they do not, no route to them is compiled.
+    const RINGS: bool = false;
+
     /// What the lack of a reply to this command means, if its reply may be left out.
     fn silence(_command: &CommandSpec) -> Option<Silence> {
         None

@@ -75,7 +75,7 @@ pub(super) fn launch(on: &On, events: &Sender<Event>) -> Result<Box<dyn Launcher
         let event = |client, what| {
             let _ = says.send(Event { client: Some(client), at, what });
         };
-        match serde_json::from_str(&text) {
+        match serde_json::from_slice(text.as_bytes()) {
             Ok(Says::Placed { placed: names }) if count == 0 => {
                 count = names.len();
                 let _ = placed.send(Ok(names));

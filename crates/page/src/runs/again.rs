@@ -146,7 +146,14 @@ fn command_line(plan: &Plan, run: Option<&Run>) -> (Vec<String>, Option<Names>) 
             }
             option("--content", content.to_string());
         }
-        None => option("-d", plan.payload_bytes.to_string()),
+        None => {
+            // What the peers call payload is more than the value where they send such commands.
+            let value = plan.pieces().find_map(|piece| match piece {
+                Piece::Fill { len, .. } => Some(u64::from(*len)),
+                _ => None,
+            });
+            option("-d", value.unwrap_or(plan.payload_bytes).to_string());
+        }
     }
     let lifetime = plan.pieces().find_map(|piece| match piece {
         Piece::Lifetime(lifetime) => Some(lifetime),

@@ -22,6 +22,7 @@ pub struct Resp;
 
 impl Protocol for Resp {
     type Decoder = RespDecoder;
+    const CLUSTERS: bool = true;
 
     const SHOWS: bool = true;
 

@@ -191,7 +191,8 @@ pub struct PlanParts {
     /// How values tell whose they are, if they do: what comes back is compared with that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checks: Option<CheckedValues>,
-    /// The size in bytes that the classic report calls payload; the mean, where sizes differ.
+    /// How many bytes a value has; the mean, where sizes differ. Of commands by a peer's name what the
+    /// peer's report calls payload: all that they send.
     pub payload_bytes: u64,
     /// What an error reply does.
     pub on_error: OnError,

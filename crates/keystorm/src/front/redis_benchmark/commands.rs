@@ -123,7 +123,11 @@ pub(super) fn given(base: PlanParts, options: &Options, given: Given) -> Result<
     let sum = weights.clone().zip(sizes).map(|(weight, size)| weight * size).sum::<u64>();
     Ok(PlanParts {
         name,
-        payload_bytes: sum / weights.sum::<u64>().max(1),
+        // The peers' payload is all that a command of this kind sends.
+        payload_bytes: match stepped {
+            true => base.payload_bytes,
+            false => sum / weights.sum::<u64>().max(1),
+        },
         sequence,
         // Keys of its own are an operation's, though there is but one.
         mix: (mixed || operations.iter().any(|operation| operation.keys.is_some()))

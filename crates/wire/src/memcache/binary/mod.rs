@@ -25,6 +25,7 @@ pub struct Binary;
 
 impl Protocol for Binary {
     type Decoder = BinaryDecoder;
+    const RINGS: bool = true;
 
     fn compile(command: &CommandSpec, digits: Option<usize>) -> Template {
         encode::compile(command, digits)

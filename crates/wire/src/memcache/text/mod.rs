@@ -30,6 +30,7 @@ impl Protocol for Text {
     }
 
     const QUIET: bool = true;
+    const RINGS: bool = true;
 
     fn silence(command: &CommandSpec) -> Option<Silence> {
         quiet::silence(command)
