@@ -6,7 +6,7 @@ ARGS ?=
 CARGO ?= cargo
 TARGET = $${CARGO_TARGET_DIR:-target}
 
-.PHONY: help bench compare precision microbench test test-python package docs pictures setup setup-test fmt lint
+.PHONY: help bench compare precision microbench test test-python package package-test docs pictures setup setup-test fmt lint
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -45,9 +45,11 @@ test-python: ## The Python package against the program of the tests, and on a Ra
 	  PATH="$$target/debug:$$PATH" PYTHONPATH=.:$$(realpath ..)/target/test-servers/ray \
 	  KEYSTORM_SKIPPED_CHECKS="$$target/skipped-checks" python3 -m unittest -v tests.test_keystorm
 
-package: setup ## The Python package with the program inside, as a wheel in target/packages
-	$(CARGO) build --release --locked -p keystorm
-	python3 python/build_wheel.py $(TARGET)/release/keystorm $(TARGET)/packages
+package: setup ## What people install: wheels, .deb and .rpm for each architecture, in target/packages
+	@sh scripts/package.sh
+
+package-test: package ## Each package installed into an empty place, and run there
+	@sh scripts/package-test.sh
 
 docs: ## The pages of docs/ as a site in target/book, by mdBook
 	@sh scripts/docs.sh

@@ -1,6 +1,8 @@
 """Builds the wheel: the package with the program inside, for one architecture and any Python 3.
 
-    python3 python/build_wheel.py PROGRAM DIRECTORY
+    python3 python/build_wheel.py PROGRAM DIRECTORY [--version 1.2.3 --tag manylinux_2_17_aarch64]
+
+Of a program that does not run here, the version and the platform have to be told.
 
 A wheel is a zip with a list of what is in it
 (https://packaging.python.org/en/latest/specifications/binary-distribution-format/). No tool is needed for
@@ -9,6 +11,7 @@ that, and none can be told that a package holds a program and no extension.
 
 from __future__ import annotations
 
+import argparse
 import base64
 import hashlib
 import platform
@@ -60,10 +63,16 @@ def version(program: Path) -> str:
 
 def main() -> None:
     """Builds it and says where it is."""
-    program, directory = Path(sys.argv[1]), Path(sys.argv[2])
-    number = version(program)
+    parser = argparse.ArgumentParser(description="Builds the wheel.")
+    parser.add_argument("program", type=Path)
+    parser.add_argument("directory", type=Path)
+    parser.add_argument("--version", help="what the program calls itself")
+    parser.add_argument("--tag", help="the platform that it is for")
+    given = parser.parse_args()
+    program, directory = given.program, given.directory
+    number = given.version or version(program)
     name = f"keystorm-{number}"
-    wheel_tag = f"py3-none-{tag(program)}"
+    wheel_tag = f"py3-none-{given.tag or tag(program)}"
     files = {
         f"keystorm/{path.relative_to(HERE / 'keystorm').as_posix()}": (path.read_bytes(), 0o644)
         for path in sorted((HERE / "keystorm").rglob("*"))

@@ -21,6 +21,7 @@ use openssl::x509::verify::X509CheckFlags;
 
 use super::cause::{reason_of, verify};
 use super::pem::{PemFile, plain};
+use super::roots;
 use crate::Address;
 
 /// What of the server's certificate is checked.
@@ -254,7 +255,7 @@ fn trust(builder: &mut SslContextBuilder, settings: &TlsSettings) -> Result<(), 
         builder.load_verify_locations(None, Some(directory)).map_err(broken)?;
     }
     if settings.cacert.is_none() && settings.cacertdir.is_none() {
-        builder.set_default_verify_paths().map_err(broken)?;
+        roots::trust_system(builder).map_err(broken)?;
     }
     Ok(())
 }

@@ -17,6 +17,7 @@ mod context;
 mod pem;
 mod pipe;
 mod resume;
+mod roots;
 
 use std::collections::VecDeque;
 use std::io;
