@@ -109,7 +109,7 @@ class Run:
 
     def __init__(self, document: Document, test: int = 0) -> None:
         if document.get("schema") != "keystorm.run/1":
-            raise ValueError(f"this is no saved run: its schema is {document.get('schema')!r}")
+            raise ValueError(f"this is not a saved run: its schema is {document.get('schema')!r}")
         self.document = document
         self._test = test
 
@@ -190,7 +190,7 @@ class Run:
         if percentile is None:
             return record["mean"]
         if not 0 <= percentile <= 100:
-            raise ValueError(f"{percentile} is no percentile, which is from 0 to 100")
+            raise ValueError(f"{percentile} is not a percentile, which is from 0 to 100")
         count = record["exact"]["count"]
         if count == 0:
             return None

@@ -161,7 +161,7 @@ fn compare(args: &Args) -> Result<ExitCode> {
             servers.join(" and ")
         );
         if args.quick {
-            println!("--quick: so short that it is no result");
+            println!("--quick: too short to be a result");
         }
         print!("{}", table::render(&done));
     }

@@ -171,7 +171,7 @@ impl ServerEvidence {
     /// A setting that is a number.
     pub(crate) fn number(&self, name: &str) -> Result<i64, String> {
         let text = self.setting(name)?;
-        text.parse().map_err(|_| format!("the setting {name} is no number: {text}"))
+        text.parse().map_err(|_| format!("the setting {name} is not a number: {text}"))
     }
 }
 
@@ -206,7 +206,7 @@ impl MemcacheEvidence {
     /// A figure of `stats`.
     pub(crate) fn number(&self, name: &str) -> Result<u64, String> {
         let text = self.text(name)?;
-        text.parse().map_err(|_| format!("{name} in the server's stats is no number: {text}"))
+        text.parse().map_err(|_| format!("{name} in the server's stats is not a number: {text}"))
     }
 
     pub(crate) fn setting_text(&self, name: &str) -> Result<&str, String> {
@@ -218,7 +218,7 @@ impl MemcacheEvidence {
     /// A setting that is a number.
     pub(crate) fn setting(&self, name: &str) -> Result<u64, String> {
         let text = self.setting_text(name)?;
-        text.parse().map_err(|_| format!("the setting {name} is no number: {text}"))
+        text.parse().map_err(|_| format!("the setting {name} is not a number: {text}"))
     }
 }
 
@@ -265,7 +265,7 @@ impl Info {
     /// Words for a server that does not tell it.
     pub fn number(&self, name: &str) -> Result<f64, String> {
         let text = self.get(name)?;
-        text.parse().map_err(|_| format!("{name} in the server's INFO is no number: {text}"))
+        text.parse().map_err(|_| format!("{name} in the server's INFO is not a number: {text}"))
     }
 }
 

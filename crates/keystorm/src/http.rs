@@ -276,7 +276,7 @@ fn answered(head: &[u8], answer: &dyn Fn(&str) -> Answer) -> Option<Vec<u8>> {
         Ok(httparse::Status::Partial) if head.len() < HEAD_MAX => return None,
         Ok(httparse::Status::Partial) => Answer::plain(too_long, "the request is too long"),
         Err(httparse::Error::TooManyHeaders) => Answer::plain(too_long, "too many header fields"),
-        Err(_) => Answer::plain("400 Bad Request", "this is no request of HTTP"),
+        Err(_) => Answer::plain("400 Bad Request", "this is not an HTTP request"),
         Ok(httparse::Status::Complete(_)) => match request.method {
             Some(method @ ("GET" | "HEAD")) => {
                 with_body = method == "GET";

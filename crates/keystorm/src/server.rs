@@ -240,7 +240,7 @@ impl Server {
         for (address, command) in everywhere {
             let mut client = host::log_in(address, login(target, self.tls.as_ref()))?;
             let args: Option<Vec<Vec<u8>>> = command.args.iter().map(|a| a.fixed_bytes()).collect();
-            let args = args.context("a command that prepares a test has no placeholders")?;
+            let args = args.context("a command that prepares a test takes no placeholders")?;
             let words: Vec<&[u8]> = args.iter().map(Vec::as_slice).collect();
             if let wire::resp::Value::Error(text) = client.ask(&words)? {
                 let text = String::from_utf8_lossy(&text);

@@ -91,7 +91,8 @@ fn range(kind: Kind, item: &str, first: &str, rest: &str) -> Result<Vec<String>,
         Some((last, points)) => (last, Some(points)),
         None => (rest, None),
     };
-    let ends = if kind == Kind::Time { "its ends are no times" } else { "its ends are no numbers" };
+    let ends =
+        if kind == Kind::Time { "its ends are not times" } else { "its ends are not numbers" };
     let (Some(first), Some(last)) = (number(kind, first), number(kind, last)) else {
         return Err(fault(ends));
     };

@@ -102,12 +102,13 @@ fn counted(group: &[Vec<u8>], weight: bool) -> Result<(usize, &[Vec<u8>]), Strin
     let begins = |digits: std::ops::RangeInclusive<char>| text.starts_with(|c| digits.contains(&c));
     if weight && (begins('0'..='9') || text.parse::<f64>().is_ok()) {
         let weight = text.parse().ok().filter(|weight| *weight > 0);
-        let fault =
-            || format!("{text:?} is no weight of an operation, which is a whole number from 1 on");
+        let fault = || {
+            format!("{text:?} is not a weight of an operation, which is a whole number from 1 on")
+        };
         return Ok((weight.ok_or_else(fault)?, &group[1..]));
     }
     if begins('1'..='9') {
-        let fault = |_| format!("{text:?} stands where a command begins and is no count");
+        let fault = |_| format!("{text:?} stands where a command begins and is not a count");
         return Ok((text.parse().map_err(fault)?, &group[1..]));
     }
     Ok((1, group))

@@ -209,7 +209,7 @@ impl FromStr for Derived {
             ["score", prefix, number] => Ok(Self::Score(named(prefix, number)?)),
             ["draw", drawn] => Ok(Self::Drawn(drawn.parse()?)),
             ["checked", len, prefix, number, field, ref drawn @ ..] if drawn.len() <= 1 => {
-                let len = len.parse().map_err(|_| format!("{len:?} is no length"))?;
+                let len = len.parse().map_err(|_| format!("{len:?} is not a length"))?;
                 let key = named(prefix, number)?;
                 let number = drawn.first().map(|drawn| drawn.parse()).transpose()?;
                 Ok(Self::Checked { len, key, field: field.to_owned(), number })

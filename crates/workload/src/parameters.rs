@@ -74,7 +74,7 @@ pub(crate) fn read<M, T>(
 
 /// For what has no parameters.
 pub(crate) fn none(parameters: Option<&str>) -> Result<(), String> {
-    parameters.map_or(Ok(()), |_| Err("it has no parameters".to_owned()))
+    parameters.map_or(Ok(()), |_| Err("it takes no parameters".to_owned()))
 }
 
 /// A number with a fraction within bounds; `what` names it in the error.

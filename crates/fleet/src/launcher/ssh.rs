@@ -22,7 +22,7 @@ pub(super) fn check(on: &On) -> Result<u32, String> {
     }
     // One that begins with a hyphen would be an option of ssh.
     if let Some(host) = on.items().find(|host| host.starts_with('-') || host.contains(' ')) {
-        return Err(format!("{host:?} is no host"));
+        return Err(format!("{host:?} is not a host"));
     }
     match on.items().count() {
         0 => Err("name the hosts, such as ssh:load1,load2".to_owned()),

@@ -59,7 +59,7 @@ pub enum ClusterError {
         address: Address,
     },
     /// The answer has a shape that we do not know.
-    #[error("{address} answered {command} with something that is no list of nodes")]
+    #[error("{address} answered {command} with something that is not a list of nodes")]
     Unreadable {
         /// Where.
         address: Address,

@@ -80,11 +80,11 @@ const REFUSED: [(&str, &str); 9] = [
     ("--clock", "is for runs"),
     ("-I", "holds connections and measures nothing"),
     ("-l", "never ends; see --repeat"),
-    ("--as", "is for runs; an experiment is no peer's"),
+    ("--as", "is for runs, not for experiments"),
     ("--start-at", "is the start of one test"),
     ("--hdr", "is for runs; an experiment keeps all histograms with --json"),
     ("-x", "reads standard input once, and there are several runs"),
-    ("--print-workload", "is for runs; an experiment is no workload"),
+    ("--print-workload", "is for runs, not for experiments"),
 ];
 
 /// Takes the words of a command line apart: those of `O`'s options, the line of a run, and the whole

@@ -126,10 +126,10 @@ impl Written {
             let (next, keys) = match client.ask(&[b"SCAN", &cursor, b"COUNT", count.as_bytes()])? {
                 Value::Array(page) => match <[Value; 2]>::try_from(page) {
                     Ok([Value::Bulk(next), Value::Array(keys)]) => (next, keys),
-                    _ => bail!("an answer to SCAN that is no page of keys"),
+                    _ => bail!("an answer to SCAN that is not a page of keys"),
                 },
                 Value::Error(text) => bail!("{}", String::from_utf8_lossy(&text)),
-                _ => bail!("an answer to SCAN that is no page of keys"),
+                _ => bail!("an answer to SCAN that is not a page of keys"),
             };
             found.extend(keys.into_iter().filter_map(|key| match key {
                 Value::Bulk(key) => Some(key).filter(|key| self.is_written(key)),
@@ -311,6 +311,6 @@ fn number(reply: &Value) -> Result<u64> {
     match reply {
         Value::Integer(n) => Ok(n.unsigned_abs()),
         Value::Error(text) => bail!("{}", String::from_utf8_lossy(text)),
-        _ => bail!("an answer that is no number"),
+        _ => bail!("an answer that is not a number"),
     }
 }

@@ -244,9 +244,9 @@ fn command_lines_that_make_no_sense_are_refused_by_name() {
     let server = Server::redis();
     let at = address(&server);
     for (line, said) in [
-        ("-p 7000", "-p has no place here"),
-        ("-h example.org", "-h has no place here"),
-        ("--spawn", "--spawn has no place here"),
+        ("-p 7000", "-p cannot be used here"),
+        ("-h example.org", "-h cannot be used here"),
+        ("--spawn", "--spawn cannot be used here"),
         ("--spawn-args '--io-threads 2'", "--spawn-args"),
         ("-l", "-l is for one server at a time"),
         ("-I", "-I is for one server at a time"),

@@ -152,8 +152,8 @@ fn what_several_servers_cannot_do_is_refused() {
         ),
         ("--protocol memcache -h a --hash modulo get k".to_owned(), "--hash is for several"),
         ("--protocol memcache -h a,a get k".to_owned(), "a:11211 is named twice"),
-        ("--protocol memcache -h a,:1 get k".to_owned(), "is no host and port"),
-        ("-u memcache://u:hunter2@a,b:x get k".to_owned(), "is no host and port"),
+        ("--protocol memcache -h a,:1 get k".to_owned(), "is not a host and port"),
+        ("-u memcache://u:hunter2@a,b:x get k".to_owned(), "is not a host and port"),
     ] {
         Keystorm::new(&line).run().exits(2).keeps_secret("hunter2").says(says);
     }

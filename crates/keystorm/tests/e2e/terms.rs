@@ -188,8 +188,8 @@ fn what_is_not_the_same_for_both_is_refused() {
         ("--workload ycsb-a", "--workload is for one protocol"),
         ("--tables all", "core, machine, latency and mget"),
         ("--protocol memcache-binary -t mget10", "one key"),
-        ("--cluster", "--cluster has no twin"),
-        ("-p 1", "-p has no place here"),
+        ("--cluster", "--cluster does not exist in memcached"),
+        ("-p 1", "-p cannot be used here"),
     ] {
         let ran = compare("redis-server", "memcached", line).run().exits(2).says(says);
         assert_eq!(ran.out, "", "{line}");

@@ -318,7 +318,7 @@ fn an_error_names_its_place_and_what_was_probably_meant() {
         (format!("{GET}tests = \"get\""), "2:9", "in the place of"),
         (format!("{GET}[[phase]]\ntests = \"gte\""), "3:9", "no test \"gte\""),
         (format!("{GET}[[phase]]\nevery-key = true"), "2:", "key-range"),
-        (format!("{GET}[[phase]]\nevery-key = true\nrate = 5"), "4:8", "no place"),
+        (format!("{GET}[[phase]]\nevery-key = true\nrate = 5"), "4:8", "cannot be combined"),
         (
             one("[[operation]]\ncommand = \"get b\"\n[[phase]]\nevery-key = true"),
             "6:",
@@ -351,9 +351,9 @@ fn what_cannot_stand_beside_a_file_is_refused() {
     let refused = |path: &Path, rest: &str, why: &str| {
         Keystorm::new(&format!("--workload {} {rest}", path.display())).run().exits(2).says(why);
     };
-    refused(&path, "get k", "a command has no place beside --workload");
-    refused(&path, "-t get", "-t has no place beside --workload");
-    refused(&path, "-x", "-x has no place");
+    refused(&path, "get k", "a command cannot be combined with --workload");
+    refused(&path, "-t get", "-t cannot be combined with --workload");
+    refused(&path, "-x", "-x cannot be combined");
     refused(&path, "-n 5 --duration 5", "exclusive");
     refused(&path, "-c 0", "-c 0");
     refused(&path, "--phase brust", "did you mean burst?");

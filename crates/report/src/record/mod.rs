@@ -204,10 +204,12 @@ impl Record {
             }
             Some(other) => {
                 return Err(RecordError(format!(
-                    "it is no saved run: its schema is {other:?} and not {SCHEMA:?}"
+                    "it is not a saved run: its schema is {other:?} and not {SCHEMA:?}"
                 )));
             }
-            None => return Err(RecordError(format!("it is no saved run: no schema {SCHEMA:?}"))),
+            None => {
+                return Err(RecordError(format!("it is not a saved run: no schema {SCHEMA:?}")));
+            }
         }
         serde_json::from_slice(text).map_err(|e| broken(text, &e))
     }

@@ -90,7 +90,7 @@ impl FromStr for Percentile {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let value = text.trim().parse().ok().filter(|value| (0.0..=100.0).contains(value));
-        let fault = || format!("{text:?} is no percentile; a number from 0 to 100 is possible");
+        let fault = || format!("{text:?} is not a percentile; a number from 0 to 100 is possible");
         Ok(Self { value: value.ok_or_else(fault)?, text: text.trim().to_owned() })
     }
 }

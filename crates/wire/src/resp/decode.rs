@@ -305,12 +305,12 @@ pub(super) fn length(digits: &[u8], line: &[u8]) -> Result<Option<u64>, Protocol
         return Ok(None);
     }
     if digits.is_empty() || digits.len() > 15 {
-        return Err(fault("a length that is no number", line));
+        return Err(fault("a length that is not a number", line));
     }
     let mut value = 0u64;
     for &digit in digits {
         if !digit.is_ascii_digit() {
-            return Err(fault("a length that is no number", line));
+            return Err(fault("a length that is not a number", line));
         }
         value = value * 10 + u64::from(digit - b'0');
     }

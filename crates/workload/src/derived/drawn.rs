@@ -57,7 +57,7 @@ impl FromStr for DrawnNumber {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let fault =
-            || format!("{text:?} is no draw; it is written 1..100, 1..100,zipf or 1..100,2");
+            || format!("{text:?} is not a draw; it is written 1..100, 1..100,zipf or 1..100,2");
         let mut words = text.split(',');
         let (least, most) =
             words.next().and_then(|range| range.split_once("..")).ok_or_else(fault)?;

@@ -59,7 +59,7 @@ pub(super) fn read(parameters: Option<&str>, range: u64) -> Result<Box<dyn KeyDr
     let mut numbers = Vec::new();
     for word in words {
         let number = word.parse::<f64>().ok().filter(|number| *number >= 0.0 && number.is_finite());
-        numbers.push(number.ok_or_else(|| format!("{word:?} is no number from 0 on"))?);
+        numbers.push(number.ok_or_else(|| format!("{word:?} is not a number from 0 on"))?);
     }
     let given = numbers.len();
     let at = |n: usize, or: f64| numbers.get(n).copied().unwrap_or(or);
@@ -74,7 +74,7 @@ pub(super) fn read(parameters: Option<&str>, range: u64) -> Result<Box<dyn KeyDr
             let ranks = match numbers.get(3) {
                 None => Zipfian { items: RANKS, theta: THETA, zeta: RANKS_ZETA },
                 Some(theta) if *theta > 0.0 && *theta < 1.0 => Zipfian::new(RANKS, *theta),
-                Some(theta) => return Err(format!("{theta} is no exponent between 0 and 1")),
+                Some(theta) => return Err(format!("{theta} is not an exponent between 0 and 1")),
             };
             (Chooser::Scrambled { ranks, over }, 4)
         }

@@ -104,7 +104,7 @@ const CORES: &str = "cores";
 const CORES_MAX: u32 = 256;
 /// Options that A and B take the place of.
 const OF_SERVERS: [&str; 5] = ["host", "port", "socket", "uri", "spawn"];
-const NAMED: &str = "has no place here: A and B name the servers";
+const NAMED: &str = "cannot be used here: A and B name the servers";
 /// Options that make no sense for two.
 const OF_ONE: [&str; 10] = [
     "probe",

@@ -188,7 +188,7 @@ mod tests {
     fn what_is_spoken_is_told_by_the_word_or_the_protocol() {
         let is = |text: &str, asked| match side(text) {
             Side::Server(word) => word.is_memcache(asked),
-            Side::File(_) => panic!("{text} is no server"),
+            Side::File(_) => panic!("{text} is not a server"),
         };
         assert!(is("memcache://h", None) && is("memcaches://h:1", None));
         assert!(!is("redis://h", Some(ProtocolArg::Memcache)) && !is("sh", None));

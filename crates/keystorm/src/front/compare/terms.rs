@@ -42,9 +42,9 @@ const REFUSED: [(&str, &str); 13] = [
     ("dataset", "is for one protocol at a time"),
     ("stdin_arg", "reads standard input once, and there are several runs"),
     ("on", "is for one protocol at a time: this takes one client for both"),
-    ("cluster", "has no twin in memcached; take n processes, as the table per machine does"),
-    ("dbnum", "has no twin in memcached"),
-    ("enable_tracking", "has no twin in memcached"),
+    ("cluster", "does not exist in memcached; take n processes, as the table per machine does"),
+    ("dbnum", "does not exist in memcached"),
+    ("enable_tracking", "does not exist in memcached"),
     ("keep_alive", "is for one protocol at a time"),
 ];
 

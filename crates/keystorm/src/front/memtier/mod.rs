@@ -48,7 +48,7 @@ impl FrontEnd for Memtier {
 
 fn parse(args: Vec<OsString>) -> Result<Intent, Fault> {
     let text = |word: OsString| {
-        word.into_string().map_err(|word| check_error(format!("{word:?} is no text in UTF-8")))
+        word.into_string().map_err(|word| check_error(format!("{word:?} is not UTF-8 text")))
     };
     let args = args.into_iter().map(text).collect::<Result<Vec<String>, Fault>>()?;
     let vocabulary = super::redis_benchmark::vocabulary();

@@ -26,7 +26,7 @@ pub(super) fn load(path: &str, notes: &mut Vec<String>) -> Result<Vec<CommandSpe
         lines += 1;
         match line.find('"').and_then(|at| words(&line[at..])).filter(|words| !words.is_empty()) {
             Some(words) => commands.push(CommandSpec::from_words(words)),
-            None => notes.push(format!("warning: line {lines} of {path} is no command")),
+            None => notes.push(format!("warning: line {lines} of {path} is not a command")),
         }
     }
     if commands.is_empty() {

@@ -36,7 +36,7 @@ pub(super) fn job(
     if let Some(id) = typed.typed().find(|id| OF_THE_FILE.contains(id)) {
         let option = typed.written(id);
         return Err(UsageError(format!(
-            "{option} has no place beside --workload, which says what is sent; without it, --print-workload \
+            "{option} cannot be combined with --workload, which says what is sent; without it, --print-workload \
              turns a command line into a file"
         )));
     }

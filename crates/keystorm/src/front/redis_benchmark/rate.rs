@@ -43,14 +43,14 @@ fn rate(text: &str) -> Result<f64, String> {
         Some(rate) => Ok(rate),
         None if text.starts_with('-') => Err(format!("{text:?}: a rate is 0 or above")),
         None => Err(format!(
-            "{text:?} is no rate; there are 10k, ramps 10k..100k/30s and steps 10k,20k/10s"
+            "{text:?} is not a rate; there are 10k, ramps 10k..100k/30s and steps 10k,20k/10s"
         )),
     }
 }
 
 /// Nanoseconds of a time above 0.
 fn duration(text: &str) -> Result<u64, String> {
-    let fault = |why: &str| format!("{text:?} is no time of a ramp or step: {why}");
+    let fault = |why: &str| format!("{text:?} is not a time of a ramp or step: {why}");
     let time = quantity::time(text, Plain::Seconds).map_err(|why| fault(&why))?;
     match u64::try_from(time.as_nanos()) {
         Ok(ns) if ns > 0 => Ok(ns),

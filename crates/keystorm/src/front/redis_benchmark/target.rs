@@ -345,7 +345,7 @@ mod tests {
         }
         for (line, says) in [
             ("-h a --hash modulo", "--hash is for several"),
-            ("-h a,,b", "-h: \"\" is no host"),
+            ("-h a,,b", "-h: \"\" is not a host"),
             ("-h a,b -u memcache://a", "-u names a:11211"),
         ] {
             let error = memcached(line).unwrap_err();

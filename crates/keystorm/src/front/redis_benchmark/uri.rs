@@ -66,7 +66,7 @@ pub(super) fn parse(text: &str) -> Result<Parsed, String> {
     } else {
         Some(url.path().trim_matches('/').to_owned()).filter(|db| !db.is_empty())
     };
-    let db = db.map(|db| db.parse().map_err(|_| format!("-u: {db:?} is no database number")));
+    let db = db.map(|db| db.parse().map_err(|_| format!("-u: {db:?} is not a database number")));
     let endpoint = if unix {
         if url.host().is_some_and(|h| h.to_string() != "localhost") {
             return Err("-u: the path of a unix socket begins with a third slash".into());

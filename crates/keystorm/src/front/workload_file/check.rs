@@ -49,7 +49,7 @@ fn check_phase(source: &Source, workload: &Workload, phase: &Phase) -> Result<()
         let own = OF_NO_FILL.iter().find_map(|key| phase.settings.get(key));
         if let Some(set) = own {
             let why = format!(
-                "{} has no place beside every-key, which takes every key once, in order and \
+                "{} cannot be combined with every-key, which takes every key once, in order and \
                  as fast as it can",
                 set.setting.key
             );

@@ -223,7 +223,7 @@ impl Reader<'_> {
         let words = match value.get_ref() {
             DeValue::String(line) => match shell_words::split(line) {
                 Ok(words) => words,
-                Err(_) => return self.fault(at, "a quotation mark has no other in the command"),
+                Err(_) => return self.fault(at, "a quotation mark is not closed"),
             },
             DeValue::Array(words) => {
                 let word = |word: Value<'_, '_>| match word.get_ref().as_str() {

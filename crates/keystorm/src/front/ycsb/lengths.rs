@@ -48,7 +48,7 @@ fn histogram(text: &str) -> Result<String, String> {
     let mut lines = text.lines().filter(|line| !line.trim().is_empty());
     let pair = |line: &str| -> Result<(String, u64), String> {
         let (name, number) = line.split_once('\t').ok_or_else(|| format!("{line:?} has no tab"))?;
-        let number = number.trim().parse().map_err(|_| format!("{number:?} is no number"))?;
+        let number = number.trim().parse().map_err(|_| format!("{number:?} is not a number"))?;
         Ok((name.to_owned(), number))
     };
     let head = lines.next().map(pair).transpose()?;
@@ -63,7 +63,9 @@ fn histogram(text: &str) -> Result<String, String> {
         }
         counts.push(count);
     }
-    let Some(last) = counts.len().checked_sub(1) else { return Err("it has no bucket".to_owned()) };
+    let Some(last) = counts.len().checked_sub(1) else {
+        return Err("there is no bucket in it".to_owned());
+    };
     let mut sizes: Vec<(u64, u64)> = Vec::new();
     for (at, count) in counts.into_iter().enumerate() {
         let (size, count) = match at {

@@ -177,7 +177,8 @@ fn memcached_host(properties: &Properties) -> Result<(String, u16), String> {
         ));
     }
     let (host, port) = hosts.split_once(':').unwrap_or((hosts, "11211"));
-    let port = port.parse().map_err(|_| format!("memcached.hosts={hosts}: {port:?} is no port"))?;
+    let port =
+        port.parse().map_err(|_| format!("memcached.hosts={hosts}: {port:?} is not a port"))?;
     Ok((host.to_owned(), port))
 }
 

@@ -175,7 +175,7 @@ impl TextDecoder {
             }
             // `stats reset` and the like end without more.
             Open::None => {}
-            _ => return Err(fault(TEXT, "a line that is no part of the reply before it", line)),
+            _ => return Err(fault(TEXT, "a line that is not part of the reply before it", line)),
         }
         (self.mark, self.erred) = (mark(line), false);
         if L::SEES && matches!(word, b"VA" | b"HD" | b"EN") {
@@ -293,10 +293,10 @@ fn number<'l>(digits: &'l [u8], line: &[u8]) -> Result<(u64, &'l [u8]), Protocol
         }
     }
     match rest.split_first() {
-        _ if rest.len() == digits.len() => Err(fault(TEXT, "a length that is no number", line)),
+        _ if rest.len() == digits.len() => Err(fault(TEXT, "a length that is not a number", line)),
         None => Ok((value, rest)),
         Some((b' ', flags)) => Ok((value, flags)),
-        Some(_) => Err(fault(TEXT, "a length that is no number", line)),
+        Some(_) => Err(fault(TEXT, "a length that is not a number", line)),
     }
 }
 

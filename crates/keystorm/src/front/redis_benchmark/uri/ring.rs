@@ -43,7 +43,7 @@ pub(in super::super) fn servers(
         path if path.starts_with('/') => Ok(Endpoint::Unix(path.into())),
         text => {
             let found = host_and_port(text, port_default).transpose()?;
-            let fault = || format!("{text:?} is no host and port of a server");
+            let fault = || format!("{text:?} is not a host and port of a server");
             found.map(|(host, port)| Endpoint::Tcp { host, port }).ok_or_else(fault)
         }
     };

@@ -24,14 +24,14 @@ pub(super) fn parse(rest: &str) -> Result<Parsed, String> {
     let (user, password, hosts) = login(authority)?;
     let (name, db) = match path.trim_end_matches('/').split_once('/') {
         Some((name, db)) => {
-            let fault = || format!("-u: {db:?} is no database number");
+            let fault = || format!("-u: {db:?} is not a database number");
             (name, Some(db.parse().map_err(|_| fault())?))
         }
         None => (path.trim_end_matches('/'), None),
     };
     let host = |text| {
         let found = host_and_port(text, PORT).transpose()?;
-        found.ok_or_else(|| format!("-u: {text:?} is no host and port of a sentinel"))
+        found.ok_or_else(|| format!("-u: {text:?} is not a host and port of a sentinel"))
     };
     let sentinels: Result<Vec<_>, String> = hosts.split(',').map(host).collect();
     let (sentinels, name) = (sentinels?, decoded(name)?);
