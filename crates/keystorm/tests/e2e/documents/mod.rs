@@ -176,6 +176,7 @@ pages! {
     dependencies: "docs/dependencies.md",
     doctor: "docs/doctor.md",
     fleet: "docs/fleet.md",
+    installing: "docs/installing.md",
     lab: "docs/lab.md",
     measuring: "docs/measuring.md",
     memcached: "docs/memcached.md",
