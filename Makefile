@@ -6,7 +6,7 @@ ARGS ?=
 CARGO ?= cargo
 TARGET = $${CARGO_TARGET_DIR:-target}
 
-.PHONY: help bench compare precision microbench test test-python package package-test docs pictures setup setup-test fmt lint
+.PHONY: help bench compare precision microbench test test-python package package-test docs pictures setup setup-test fmt lint lint-fuzz
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -31,6 +31,7 @@ microbench: ## What encoding, decoding, keys and recording cost (options: ARGS=d
 test: setup-test ## Everything that must pass: formatting, lints, all tests
 	$(CARGO) fmt --check
 	$(CARGO) clippy --locked --all-targets -- -D warnings
+	@$(MAKE) --no-print-directory lint-fuzz
 	@rm -f $(TARGET)/skipped-checks
 	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-6} $(CARGO) test --locked
 	@$(MAKE) --no-print-directory test-python
@@ -64,9 +65,14 @@ setup: ## Install a server, a linker and OpenSSL's headers where they are missin
 setup-test: ## Install what the tests need beside that, valkey-server included
 	@sh scripts/setup-test.sh
 
+lint-fuzz: # A package of its own, since it links what no test needs: here it is only looked at.
+	CUSTOM_LIBFUZZER_PATH=/none/libfuzzer.a $(CARGO) clippy --locked --manifest-path fuzz/Cargo.toml \
+	  --target-dir $(TARGET) -- -D warnings
+
 fmt: ## Format the code
 	$(CARGO) fmt
 
 lint: ## Formatting and lints, without the tests
 	$(CARGO) fmt --check
 	$(CARGO) clippy --locked --all-targets -- -D warnings
+	@$(MAKE) --no-print-directory lint-fuzz

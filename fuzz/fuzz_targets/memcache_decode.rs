@@ -18,7 +18,8 @@ fn decode<D: Decode + Default>(input: &[u8], piece: usize) -> (Vec<(u32, Option<
                 Reply::Miss => 1,
                 Reply::Error(_) => 2,
                 Reply::Push => 3,
-                Reply::Found(hits) => 4 + hits,
+                Reply::Empty => 4,
+                Reply::Found(hits) => 5 + hits,
             });
             let consumed = step.consumed;
             held.drain(..consumed);

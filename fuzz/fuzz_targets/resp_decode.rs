@@ -19,6 +19,7 @@ fn decode(input: &[u8], piece: usize) -> (Vec<u8>, bool) {
                 Reply::Miss => b'm',
                 Reply::Error(_) => b'e',
                 Reply::Push => b'p',
+                Reply::Empty => b'n',
             }));
             let consumed = step.consumed;
             held.drain(..consumed);

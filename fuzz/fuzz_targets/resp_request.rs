@@ -7,8 +7,11 @@ use wire::resp::RequestDecoder;
 /// Words of a request that a decoder keeps.
 const WORDS: usize = 4;
 
-/// The requests, their words and counts, and whether a fault ended them.
-fn decode(input: &[u8], piece: usize) -> (Vec<(Vec<Vec<u8>>, u64)>, bool) {
+/// The words of each request, and how many it stands for.
+type Requests = Vec<(Vec<Vec<u8>>, u64)>;
+
+/// The requests, and whether a fault ended them.
+fn decode(input: &[u8], piece: usize) -> (Requests, bool) {
     let mut decoder = RequestDecoder::default();
     let (mut requests, mut held) = (Vec::new(), Vec::new());
     for piece in input.chunks(piece.max(1)) {

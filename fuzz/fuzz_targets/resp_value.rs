@@ -8,7 +8,8 @@ use wire::resp::{RespDecoder, Value};
 fuzz_target!(|data: &[u8]| {
     if let Ok(Some((_, len))) = Value::parse(data) {
         assert!(len <= data.len());
-        let framed = RespDecoder::default().decode(&data[..len]);
+        let mut decoder = RespDecoder::default();
+        let framed = decoder.decode(&data[..len]);
         assert!(framed.is_ok_and(|step| step.consumed <= len));
     }
 });
