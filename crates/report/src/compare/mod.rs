@@ -7,7 +7,10 @@
 
 mod csv;
 mod json;
+mod limits;
 mod operations;
+mod regressions;
+mod rows;
 mod saved;
 mod terms;
 #[cfg(test)]
@@ -18,15 +21,17 @@ use std::sync::Arc;
 
 use measure::Ending;
 use serde::Serialize;
-use statistics::{Conclusion, Interval, Mean, Ratio, holm};
 use workload::Endpoint;
 
 use crate::warned::alike;
-use crate::{Better, Figures, LimitedBy, Metric, Run, Summary, escape};
+use crate::{Figures, LimitedBy, Metric, Run, Summary, escape};
 
 pub use csv::{write_head as write_csv_head, write_test as write_csv_test};
 pub use json::to_json;
+pub use limits::{Limits, limited, word};
 pub use operations::OperationComparison;
+pub use regressions::{Regression, Regressions, WATCHED};
+pub use rows::{Row, verdict};
 pub use saved::{beside, of_saved, unlike, unlike_beside_words};
 pub use terms::{HITS_APART_MAX, Table, Terms};
 pub use text::{
@@ -48,9 +53,6 @@ pub const COMPARED: [Metric; 9] = [
     Metric::ClientCpu,
     Metric::ServerCpu,
 ];
-
-/// What `--fail-on-regression` watches: what a service promises.
-pub const WATCHED: [Metric; 2] = [Metric::Throughput, Metric::P99];
 
 /// How values of the two sides belong together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -139,22 +141,6 @@ impl Glance {
     }
 }
 
-/// One figure of both sides.
-#[derive(Debug, Clone)]
-pub struct Row {
-    /// Which.
-    pub metric: Metric,
-    /// The values of each run, A's and B's.
-    pub values: [Vec<f64>; 2],
-    /// Their geometric means, whose ratio is the ratio.
-    pub means: [f64; 2],
-    /// B over A.
-    pub ratio: Ratio,
-}
-
-/// What limited the runs of a side, most frequent first.
-pub type Limits = Vec<(LimitedBy, usize)>;
-
 /// One test of both sides.
 #[derive(Debug, Clone)]
 pub struct TestComparison {
@@ -206,9 +192,10 @@ impl TestComparison {
     ) -> Self {
         let figures = [a, b].map(|side| side.iter().map(|glance| glance.figures).collect());
         let rows = COMPARED.into_iter();
-        let rows = rows.filter_map(|metric| row(metric, pairing, precision, figures.each_ref()));
-        let limits = [limits(a), limits(b)];
-        let warnings = warnings(&limits, [a.len(), b.len()], open_loop);
+        let rows =
+            rows.filter_map(|metric| rows::row(metric, pairing, precision, figures.each_ref()));
+        let limits = [limits::limits(a), limits::limits(b)];
+        let warnings = limits::warnings(&limits, [a.len(), b.len()], open_loop);
         let mut spoiled = Vec::new();
         for (side, glances) in [a, b].iter().enumerate() {
             for text in glances.iter().flat_map(|glance| &glance.warnings) {
@@ -260,86 +247,6 @@ impl TestComparison {
     }
 }
 
-/// An interval that goes further from its ratio than this says nothing, and is none.
-const TELLING: f64 = 10.0;
-
-impl Row {
-    /// What holds the true ratio 95 times in 100. `None` where nothing is known of it, or so little
-    /// that it could be ten times the ratio.
-    #[must_use]
-    pub fn interval(&self) -> Option<Interval> {
-        self.ratio.interval.filter(|interval| interval.high <= TELLING * self.ratio.ratio)
-    }
-
-    /// Whether B is the better one by the ratio, whatever its interval. `None` where they are equal.
-    #[must_use]
-    pub fn b_is_better(&self) -> Option<bool> {
-        let higher = self.ratio.ratio > 1.0;
-        let wanted = self.metric.better() == Better::Higher;
-        (self.ratio.ratio != 1.0).then_some(higher == wanted)
-    }
-
-    /// The ratio that is worse than 1 by so many per cent.
-    fn bound(&self, percent: f64) -> f64 {
-        match self.metric.better() {
-            Better::Higher => 1.0 - percent / 100.0,
-            Better::Lower => 1.0 + percent / 100.0,
-        }
-    }
-
-    /// The probability of what was measured, or worse, if B were worse by `percent` and no more.
-    fn p_worse(&self, percent: f64) -> Option<f64> {
-        match self.metric.better() {
-            Better::Higher => self.ratio.p_below(self.bound(percent)),
-            Better::Lower => self.ratio.p_above(self.bound(percent)),
-        }
-    }
-
-    /// Whether the interval leaves room for B to be worse by more than that.
-    fn may_be_worse(&self, percent: f64) -> bool {
-        self.ratio.interval.is_none_or(|Interval { low, high }| match self.metric.better() {
-            Better::Higher => low < self.bound(percent),
-            Better::Lower => high > self.bound(percent),
-        })
-    }
-}
-
-fn row(metric: Metric, pairing: Pairing, precision: u8, [a, b]: [&Vec<Figures>; 2]) -> Option<Row> {
-    // A bucket of a histogram is so wide; neighbours may hold the same latency.
-    let resolution = if metric.is_percentile() { 0.1_f64.powi(precision.into()) } else { 0.0 };
-    let values = |side: &[Figures]| -> Option<Vec<f64>> {
-        side.iter().map(|figures| figures.get(metric)).collect()
-    };
-    let values = [values(a)?, values(b)?];
-    let ratio = match pairing {
-        Pairing::None => Ratio::unpaired(&values[0], &values[1], resolution),
-        Pairing::Blocks => {
-            let blocks =
-                |v: &[f64]| -> Option<Vec<f64>> { v.chunks_exact(2).map(geometric_mean).collect() };
-            Ratio::paired(&blocks(&values[0])?, &blocks(&values[1])?, resolution)
-        }
-    };
-    let means = [geometric_mean(&values[0])?, geometric_mean(&values[1])?];
-    Some(Row { metric, means, ratio: ratio?, values })
-}
-
-fn geometric_mean(values: &[f64]) -> Option<f64> {
-    let logarithms: Vec<f64> = values.iter().map(|value| value.ln()).collect();
-    Mean::of(&logarithms).map(|mean| mean.mean.exp())
-}
-
-fn limits(side: &[Glance]) -> Limits {
-    let mut limits: Limits = Vec::new();
-    for Glance { limited_by, .. } in side {
-        match limits.iter_mut().find(|(limit, _)| limit == limited_by) {
-            Some((_, count)) => *count += 1,
-            None => limits.push((*limited_by, 1)),
-        }
-    }
-    limits.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    limits
-}
-
 /// Adds what so many runs warn of: those whose texts differ in figures only are one.
 fn add(spoiled: &mut Vec<Spoiled>, text: &str, [a, b]: [usize; 2]) {
     match spoiled.iter_mut().find(|known| alike(&known.text, text)) {
@@ -354,56 +261,6 @@ fn middle(side: &[Glance]) -> Option<Arc<Run>> {
     let mut sorted: Vec<&Glance> = side.iter().collect();
     sorted.sort_by(|a, b| throughput(a).total_cmp(&throughput(b)));
     Some(sorted.get(sorted.len().checked_sub(1)? / 2)?.run.clone())
-}
-
-/// The word for a limit, as in JSON.
-#[must_use]
-pub fn word(limit: LimitedBy) -> String {
-    let value = serde_json::to_value(limit).unwrap_or_default();
-    value.as_str().unwrap_or("unknown").to_owned()
-}
-
-/// What at least half of a side's runs were limited by.
-fn mostly(limits: &Limits, runs: usize) -> Option<LimitedBy> {
-    limits.first().filter(|(_, count)| count * 2 >= runs).map(|(limit, _)| *limit)
-}
-
-fn warnings(limits: &[Limits; 2], runs: [usize; 2], open_loop: bool) -> Vec<String> {
-    let [a, b] = [mostly(&limits[0], runs[0]), mostly(&limits[1], runs[1])];
-    let mut warnings = Vec::new();
-    match (a, b) {
-        (Some(LimitedBy::Client), Some(LimitedBy::Client)) => warnings.push(
-            "the client limited both sides: the ratio is none of servers; give the client more \
-             --threads or CPUs of its own"
-                .to_owned(),
-        ),
-        (Some(LimitedBy::Client), _) | (_, Some(LimitedBy::Client)) => {
-            let side = if a == Some(LimitedBy::Client) { "A" } else { "B" };
-            warnings.push(format!(
-                "the client limited {side}, which may be faster than this shows; give the client \
-                 more --threads or CPUs of its own"
-            ));
-        }
-        (Some(LimitedBy::Contention), _) | (_, Some(LimitedBy::Contention)) => warnings.push(
-            "what else ran here took CPU time away: the ratio may be that of the disturbance"
-                .into(),
-        ),
-        (Some(LimitedBy::Network), Some(LimitedBy::Network)) => warnings.push(
-            "the network limited both sides: the ratio is that of the ways to the servers".into(),
-        ),
-        (Some(LimitedBy::Concurrency), Some(LimitedBy::Concurrency)) if !open_loop => {
-            warnings.push(
-                "too few requests were in flight to fill either server: the throughput only \
-                 mirrors the latency; raise -c or -P"
-                    .to_owned(),
-            );
-        }
-        _ => {}
-    }
-    if open_loop && a == Some(LimitedBy::Schedule) && b == Some(LimitedBy::Schedule) {
-        warnings.push("--rps set the throughput of both: compare the latencies".to_owned());
-    }
-    warnings
 }
 
 /// All of it, as far as it has come.
@@ -423,28 +280,6 @@ pub struct Comparison {
     pub threshold: Option<f64>,
     /// On which terms servers of different protocols are compared, if they are.
     pub terms: Option<Terms>,
-}
-
-/// A figure by which B is worse than allowed.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Regression {
-    /// The test.
-    pub test: String,
-    /// The figure.
-    pub metric: Metric,
-    /// B over A.
-    pub ratio: f64,
-}
-
-/// What came of `--fail-on-regression`.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Regressions {
-    /// Surely worse than allowed: the chance that any of these is wrong is 5 % in all.
-    pub found: Vec<Regression>,
-    /// Not found to be, but their intervals leave room for it.
-    pub possible: Vec<Regression>,
-    /// Without an interval, so that nothing can be said.
-    pub unknown: Vec<Regression>,
 }
 
 impl Comparison {
@@ -473,68 +308,4 @@ impl Comparison {
     pub fn runs(&self) -> [usize; 2] {
         [0, 1].map(|side| self.tests.iter().map(|test| test.runs[side]).sum())
     }
-
-    /// Where B is worse than A by more than `percent`, of the figures in [`WATCHED`].
-    #[must_use]
-    pub fn regressions(&self, percent: f64) -> Regressions {
-        let told = self.tests.iter().filter(|test| test.refused.is_none());
-        let rows = told.flat_map(|test| {
-            // A get of several keys may be several requests to one side.
-            let instead = |metric| match (metric, test.row(Metric::Keys)) {
-                (Metric::Throughput, Some(keys)) => Some(keys),
-                (metric, _) => test.row(metric),
-            };
-            WATCHED.into_iter().filter_map(move |metric| Some((test, instead(metric)?)))
-        });
-        let regression = |test: &TestComparison, row: &Row| Regression {
-            test: test.name.clone(),
-            metric: row.metric,
-            ratio: row.ratio.ratio,
-        };
-        let mut regressions = Regressions::default();
-        let mut judged = Vec::new();
-        for (test, row) in rows {
-            match row.p_worse(percent) {
-                Some(p) => judged.push((test, row, p)),
-                None => regressions.unknown.push(regression(test, row)),
-            }
-        }
-        // Many figures are many chances to be wrong.
-        let small = holm(&judged.iter().map(|(.., p)| *p).collect::<Vec<_>>());
-        for ((test, row, _), small) in judged.into_iter().zip(small) {
-            if small {
-                regressions.found.push(regression(test, row));
-            } else if row.may_be_worse(percent) {
-                regressions.possible.push(regression(test, row));
-            }
-        }
-        regressions
-    }
-}
-
-/// What a ratio says of B, for tables.
-#[must_use]
-pub fn verdict(row: &Row) -> String {
-    match row.ratio.conclusion() {
-        Conclusion::Single => "no interval".to_owned(),
-        Conclusion::TooWide => "too wide".to_owned(),
-        Conclusion::Alike => "alike".to_owned(),
-        Conclusion::Differ => {
-            let percent = (row.ratio.ratio - 1.0) * 100.0;
-            let better = if row.b_is_better() == Some(true) { "better" } else { "worse" };
-            let decimals = usize::from(percent.abs() < 100.0);
-            format!("{better}, {percent:+.decimals$} %")
-        }
-    }
-}
-
-/// What limited the runs of a side: `server (9 of 10 runs), client (1)`.
-#[must_use]
-pub fn limited(limits: &Limits) -> String {
-    let runs: usize = limits.iter().map(|(_, count)| count).sum();
-    let part = |(at, (limit, count)): (usize, &(_, usize))| match at {
-        0 => format!("{} ({count} of {runs} runs)", word(*limit)),
-        _ => format!("{} ({count})", word(*limit)),
-    };
-    limits.iter().enumerate().map(part).collect::<Vec<_>>().join(", ")
 }

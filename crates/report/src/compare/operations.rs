@@ -1,6 +1,7 @@
 //! The operations of a mix, compared: the same figures of each that reports have.
 
-use super::{Glance, Pairing, Row, row};
+use super::rows::row;
+use super::{Glance, Pairing, Row};
 use crate::{Figures, Metric, OperationFigures};
 
 /// What is compared of an operation, in the order of reports.

@@ -3,7 +3,8 @@
 
 use serde::Serialize;
 
-use super::{Glance, Limits, Subject, mostly};
+use super::limits::mostly;
+use super::{Glance, Limits, Subject};
 use crate::LimitedBy;
 
 /// One table of several.
