@@ -7,7 +7,7 @@
 use workload::sizes::{SizeDraw, size_at, size_by_rank, size_of};
 use workload::{CommandSpec, Derived, Piece, Plan, SizeBy, Slot, Values, derived};
 
-use crate::batch::Numbers;
+use crate::numbers::Numbers;
 use crate::{Expected, Given};
 
 /// A place for a value in a sequence.

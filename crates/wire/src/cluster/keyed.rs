@@ -5,7 +5,7 @@ use workload::{Arg, Dataset, Piece, Slot, command, values::Lcg};
 use super::slot::{crc16, hashed, slot_of_request};
 use super::{SLOTS, slot_of, tag_of};
 use crate::Given;
-use crate::batch::Numbers;
+use crate::numbers::Numbers;
 use crate::payload::Drawn;
 use crate::template::{append_decimal, write_digits};
 

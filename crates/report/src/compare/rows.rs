@@ -1,0 +1,109 @@
+//! One figure of both sides: the ratio, how sure it is, and what that says of B.
+
+use statistics::{Conclusion, Interval, Mean, Ratio};
+
+use super::Pairing;
+use crate::{Better, Figures, Metric};
+
+/// One figure of both sides.
+#[derive(Debug, Clone)]
+pub struct Row {
+    /// Which.
+    pub metric: Metric,
+    /// The values of each run, A's and B's.
+    pub values: [Vec<f64>; 2],
+    /// Their geometric means, whose ratio is the ratio.
+    pub means: [f64; 2],
+    /// B over A.
+    pub ratio: Ratio,
+}
+
+/// An interval that goes further from its ratio than this says nothing, and is none.
+const TELLING: f64 = 10.0;
+
+impl Row {
+    /// What holds the true ratio 95 times in 100. `None` where nothing is known of it, or so little
+    /// that it could be ten times the ratio.
+    #[must_use]
+    pub fn interval(&self) -> Option<Interval> {
+        self.ratio.interval.filter(|interval| interval.high <= TELLING * self.ratio.ratio)
+    }
+
+    /// Whether B is the better one by the ratio, whatever its interval. `None` where they are equal.
+    #[must_use]
+    pub fn b_is_better(&self) -> Option<bool> {
+        let higher = self.ratio.ratio > 1.0;
+        let wanted = self.metric.better() == Better::Higher;
+        (self.ratio.ratio != 1.0).then_some(higher == wanted)
+    }
+
+    /// The ratio that is worse than 1 by so many per cent.
+    fn bound(&self, percent: f64) -> f64 {
+        match self.metric.better() {
+            Better::Higher => 1.0 - percent / 100.0,
+            Better::Lower => 1.0 + percent / 100.0,
+        }
+    }
+
+    /// The probability of what was measured, or worse, if B were worse by `percent` and no more.
+    pub(super) fn p_worse(&self, percent: f64) -> Option<f64> {
+        match self.metric.better() {
+            Better::Higher => self.ratio.p_below(self.bound(percent)),
+            Better::Lower => self.ratio.p_above(self.bound(percent)),
+        }
+    }
+
+    /// Whether the interval leaves room for B to be worse by more than that.
+    pub(super) fn may_be_worse(&self, percent: f64) -> bool {
+        self.ratio.interval.is_none_or(|Interval { low, high }| match self.metric.better() {
+            Better::Higher => low < self.bound(percent),
+            Better::Lower => high > self.bound(percent),
+        })
+    }
+}
+
+/// Of the values of both sides, where both know the figure.
+pub(super) fn row(
+    metric: Metric,
+    pairing: Pairing,
+    precision: u8,
+    [a, b]: [&Vec<Figures>; 2],
+) -> Option<Row> {
+    // A bucket of a histogram is so wide; neighbours may hold the same latency.
+    let resolution = if metric.is_percentile() { 0.1_f64.powi(precision.into()) } else { 0.0 };
+    let values = |side: &[Figures]| -> Option<Vec<f64>> {
+        side.iter().map(|figures| figures.get(metric)).collect()
+    };
+    let values = [values(a)?, values(b)?];
+    let ratio = match pairing {
+        Pairing::None => Ratio::unpaired(&values[0], &values[1], resolution),
+        Pairing::Blocks => {
+            let blocks =
+                |v: &[f64]| -> Option<Vec<f64>> { v.chunks_exact(2).map(geometric_mean).collect() };
+            Ratio::paired(&blocks(&values[0])?, &blocks(&values[1])?, resolution)
+        }
+    };
+    let means = [geometric_mean(&values[0])?, geometric_mean(&values[1])?];
+    Some(Row { metric, means, ratio: ratio?, values })
+}
+
+fn geometric_mean(values: &[f64]) -> Option<f64> {
+    let logarithms: Vec<f64> = values.iter().map(|value| value.ln()).collect();
+    Mean::of(&logarithms).map(|mean| mean.mean.exp())
+}
+
+/// What a ratio says of B, for tables.
+#[must_use]
+pub fn verdict(row: &Row) -> String {
+    match row.ratio.conclusion() {
+        Conclusion::Single => "no interval".to_owned(),
+        Conclusion::TooWide => "too wide".to_owned(),
+        Conclusion::Alike => "alike".to_owned(),
+        Conclusion::Differ => {
+            let percent = (row.ratio.ratio - 1.0) * 100.0;
+            let better = if row.b_is_better() == Some(true) { "better" } else { "worse" };
+            let decimals = usize::from(percent.abs() < 100.0);
+            format!("{better}, {percent:+.decimals$} %")
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! From a request number to the numbers that stand in its bytes.
+
+use std::ops::Range;
+
+use workload::random::Stream;
+use workload::{KeyDraw, KeySpace, Numbering, Piece, Plan, Slot};
+
+use crate::Given;
+use crate::cluster::slot_of_request;
+
+/// The stream of `__key__`, after those of the nine shared slots.
+const KEY_STREAM: u64 = 10 << 56;
+
+/// Where the numbers of placeholders come from.
+pub(crate) struct Numbers {
+    keys: Box<dyn KeyDraw>,
+    /// The number of the first key, and how many there are.
+    first: u64,
+    range: u64,
+    numbering: Numbering,
+    pub(crate) seed: u64,
+    /// Of fresh numbers, and of keys.
+    streams: [Stream; 2],
+    /// `Fresh` occurrences in a request, each of which is a draw of its own.
+    fresh_per_request: u64,
+}
+
+impl Numbers {
+    /// Those of each operation of a plan.
+    pub(crate) fn of_operations(plan: &Plan) -> Vec<Self> {
+        let fresh = |span: Range<usize>| {
+            let pieces = plan.sequence[span].iter().flat_map(|c| &c.args).flat_map(|a| &a.pieces);
+            pieces.filter(|piece| **piece == Piece::Number(Slot::Fresh)).count() as u64
+        };
+        // As many as the operation with the most of them has: no draw is of two requests.
+        let most = plan.key_spaces().map(|(span, _)| fresh(span)).max().unwrap_or(0);
+        let of = |((span, keys), numbering): ((Range<usize>, &KeySpace), Numbering)| Self {
+            keys: keys.draws(),
+            first: keys.numbered.first,
+            range: keys.range.unwrap_or(0).max(1),
+            seed: plan.seed,
+            streams: [0, KEY_STREAM].map(|by| Stream::of(plan.seed).apart(by)),
+            fresh_per_request: if numbering.is_of_operation() { fresh(span) } else { most },
+            numbering,
+        };
+        plan.key_spaces().zip(plan.numberings()).map(of).collect()
+    }
+
+    /// The number for a slot in a request, of which `fresh` counts the `Fresh` occurrences so far.
+    #[inline]
+    pub(crate) fn of(&self, request: Given<'_>, slot: Slot, fresh: &mut u64) -> u64 {
+        let sequence = request.number;
+        let index = self.numbering.index(sequence);
+        match slot {
+            Slot::Fresh => {
+                let first = index.wrapping_mul(self.fresh_per_request);
+                let index = first.wrapping_add(*fresh);
+                *fresh += 1;
+                self.draw(self.streams[0], sequence, index)
+            }
+            // A stream of its own for each slot, or __rand_1st__ and __rand_2nd__ would be equal.
+            Slot::Shared(n) => {
+                self.draw(self.streams[0].apart(u64::from(n) << 56), sequence, index)
+            }
+            Slot::Key if let Some(key) = request.key => self.first.wrapping_add(key.number()),
+            Slot::Key => self.draw(self.streams[1], sequence, index),
+            Slot::Tag => u64::from(slot_of_request(sequence, self.seed)),
+        }
+    }
+
+    /// The key of draw number `index`, which sequence number `sequence` makes.
+    #[inline]
+    fn draw(&self, stream: Stream, sequence: u64, index: u64) -> u64 {
+        let slice = self.numbering.of_slice(sequence, index);
+        self.first.wrapping_add(slice.unwrap_or_else(|| self.keys.draw(stream, index)))
+    }
+
+    /// The place of a key's number among the keys, and how many there are.
+    pub(crate) fn rank(&self, key: u64) -> (u64, u64) {
+        (key.wrapping_sub(self.first), self.range)
+    }
+
+    /// See [`Numbering::before`].
+    pub(crate) fn before(&self, sequence: u64) -> u64 {
+        self.numbering.before(sequence)
+    }
+}
