@@ -8,9 +8,10 @@ use serde::{Deserialize, Serialize};
 use workload::Plan;
 
 use super::RecordError;
+use super::connection::ConnectionRecord;
 use super::counts::ErrorRecord;
 use super::operation::OperationRecord;
-use super::test::{CommandRecord, ConnectionRecord, LatenessRecord};
+use super::test::{CommandRecord, LatenessRecord};
 use super::timeline::{self, PointRecord};
 use crate::OperationFigures;
 

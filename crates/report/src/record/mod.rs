@@ -8,6 +8,7 @@
 //! The layout is explained in `docs/results.md` and fixed by `docs/schema/keystorm.run.1.json`.
 
 mod apart;
+mod connection;
 mod counts;
 mod growth;
 mod latency;

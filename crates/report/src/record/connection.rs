@@ -1,0 +1,114 @@
+//! Connections in a saved run: how many were opened, lost and opened again, and what TLS they agreed on.
+
+use measure::{ConnectionTally, TlsTally};
+use serde::{Deserialize, Serialize};
+
+use super::RecordError;
+use super::latency::LatencyRecord;
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct ConnectionRecord {
+    connect_ms: LatencyRecord,
+    dropped: u64,
+    #[serde(default)]
+    reconnects: u64,
+    #[serde(default)]
+    lost: u64,
+    #[serde(default)]
+    timed_out: u64,
+    unanswered: u64,
+    pushes: u64,
+    bytes_out: u64,
+    bytes_in: u64,
+    /// Where TLS was spoken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    tls: Option<TlsRecord>,
+}
+
+/// What happened in TLS.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct TlsRecord {
+    handshake_ms: LatencyRecord,
+    resumed: u64,
+    negotiated: Vec<NegotiatedRecord>,
+}
+
+/// A version and cipher, and how many connections agreed on them.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct NegotiatedRecord {
+    version: String,
+    cipher: String,
+    connections: u64,
+}
+
+impl ConnectionRecord {
+    pub(super) fn of(tally: &ConnectionTally) -> Result<Self, RecordError> {
+        let ConnectionTally {
+            connect,
+            tls,
+            dropped,
+            reconnects,
+            lost,
+            timed_out,
+            unanswered,
+            pushes,
+            bytes_out,
+            bytes_in,
+        } = tally;
+        Ok(Self {
+            tls: (tls.handshake.count() > 0).then(|| TlsRecord::of(tls)).transpose()?,
+            connect_ms: LatencyRecord::of(connect)?,
+            dropped: *dropped,
+            reconnects: *reconnects,
+            lost: *lost,
+            timed_out: *timed_out,
+            unanswered: *unanswered,
+            pushes: *pushes,
+            bytes_out: *bytes_out,
+            bytes_in: *bytes_in,
+        })
+    }
+
+    pub(super) fn tally(&self) -> Result<ConnectionTally, RecordError> {
+        Ok(ConnectionTally {
+            connect: self.connect_ms.latency()?,
+            tls: self.tls.as_ref().map(TlsRecord::tally).transpose()?.unwrap_or_default(),
+            dropped: self.dropped,
+            reconnects: self.reconnects,
+            lost: self.lost,
+            timed_out: self.timed_out,
+            unanswered: self.unanswered,
+            pushes: self.pushes,
+            bytes_out: self.bytes_out,
+            bytes_in: self.bytes_in,
+        })
+    }
+}
+
+impl TlsRecord {
+    fn of(tally: &TlsTally) -> Result<Self, RecordError> {
+        let TlsTally { handshake, resumed, negotiated } = tally;
+        let negotiated = negotiated.iter().map(|(version, cipher, connections)| NegotiatedRecord {
+            version: version.to_string(),
+            cipher: cipher.to_string(),
+            connections: *connections,
+        });
+        Ok(Self {
+            handshake_ms: LatencyRecord::of(handshake)?,
+            resumed: *resumed,
+            negotiated: negotiated.collect(),
+        })
+    }
+
+    fn tally(&self) -> Result<TlsTally, RecordError> {
+        let negotiated = self.negotiated.iter().map(|n| {
+            let NegotiatedRecord { version, cipher, connections } = n.clone();
+            (version.into(), cipher.into(), connections)
+        });
+        Ok(TlsTally {
+            handshake: self.handshake_ms.latency()?,
+            resumed: self.resumed,
+            negotiated: negotiated.collect(),
+        })
+    }
+}
