@@ -25,7 +25,9 @@ pub(crate) fn show(job: &ShowJob) -> Result<End> {
     let pages = Pages::open(&job.pages)?;
     let loaded = read(&job.file)?;
     print(&loaded, job.format, job.distribution)?;
-    pages.write(&page_of(&loaded.runs, loaded.complete))?;
+    if pages.are_asked_for() {
+        pages.write(&page_of(&loaded.runs, loaded.complete))?;
+    }
     Ok(End::Complete)
 }
 
@@ -48,7 +50,9 @@ pub(crate) fn merge(job: &MergeJob) -> Result<End> {
         }
         place.write(record.to_json()?.as_bytes())?;
     }
-    pages.write(&page_of(&merged.runs, merged.complete))?;
+    if pages.are_asked_for() {
+        pages.write(&page_of(&merged.runs, merged.complete))?;
+    }
     if let Some(format) = job.format {
         print(&merged, format, Spread::Short)?;
     }

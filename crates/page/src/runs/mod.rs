@@ -11,6 +11,8 @@ mod over_time;
 mod spectrum;
 mod unsaid;
 
+use std::collections::{HashMap, HashSet};
+
 use report::{Run, Summary};
 
 use crate::{Block, Page, Section};
@@ -89,8 +91,34 @@ pub fn versions(run: &Run) -> Vec<String> {
     facts::versions(std::iter::once(run))
 }
 
+/// The names that are taken. There may be thousands of tests of one name.
+#[derive(Default)]
+struct Names {
+    taken: HashSet<String>,
+    /// The number that the last test of a name got.
+    last: HashMap<String, usize>,
+}
+
+impl Names {
+    /// This name, or with the first number behind it that no other test has.
+    fn of_its_own(&mut self, name: String) -> String {
+        if self.taken.insert(name.clone()) {
+            return name;
+        }
+        let last = self.last.entry(name.clone()).or_insert(1);
+        loop {
+            *last += 1;
+            let numbered = format!("{name} #{last}");
+            if self.taken.insert(numbered.clone()) {
+                return numbered;
+            }
+        }
+    }
+}
+
 fn tests<'r>(sources: &[Source<'r>]) -> Vec<Test<'r>> {
     let mut tests: Vec<Test<'r>> = Vec::new();
+    let mut names = Names::default();
     for (source, Source { name: file, runs, .. }) in sources.iter().enumerate() {
         for run in *runs {
             let summary = Summary::of(run);
@@ -98,10 +126,7 @@ fn tests<'r>(sources: &[Source<'r>]) -> Vec<Test<'r>> {
                 1 => summary.title.clone(),
                 _ => format!("{} ({file})", summary.title),
             };
-            let taken = |name: &str| tests.iter().any(|test| test.name == name);
-            let more = (2..).map(|n| format!("{name} #{n}"));
-            let name = std::iter::once(name.clone()).chain(more).find(|name| !taken(name));
-            tests.push(Test { name: name.unwrap_or_default(), source, summary });
+            tests.push(Test { name: names.of_its_own(name), source, summary });
         }
     }
     tests
