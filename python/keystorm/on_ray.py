@@ -92,16 +92,22 @@ class Client:
 
 
 class Lines:
-    """Standard output, shared by threads."""
+    """What was standard output, shared by threads, and for lines of the contract alone.
+
+    Ray prints to standard output too, such as that a node has died, whatever it is told of logs. That goes to
+    standard error from here on.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
+        self._out = os.fdopen(os.dup(1), "w", encoding="utf-8")
+        os.dup2(2, 1)
 
     def put(self, message: dict[str, Any]) -> None:
         """Writes an object as a line."""
         with self._lock:
-            sys.stdout.write(json.dumps(message) + "\n")
-            sys.stdout.flush()
+            self._out.write(json.dumps(message) + "\n")
+            self._out.flush()
 
 
 def check_answers(address: str) -> None:

@@ -179,8 +179,10 @@ impl Wish {
         let servers = self.started(Start::Core, &place);
         let shares = self.shares(1, &place);
         let mut paired_loads = Vec::new();
+        let mut unknown = Vec::new();
         for test in self.singles() {
             let Some((_, best)) = slower.iter().find(|(name, _)| *name == test.name) else {
+                unknown.push(test.name.as_str());
                 continue;
             };
             for (share, called) in RATES {
@@ -198,10 +200,14 @@ impl Wish {
         let text = "Requests leave on a schedule that no reply delays, at the same rates for both: \
                     half and four fifths of what the slower one reached in the first table. At each \
                     one's own best, latency is that of a full queue.";
+        let left_out = match &*unknown {
+            [] => String::new(),
+            names => format!(" Left out: {}, of which that table has no rate.", names.join(", ")),
+        };
         Ok((!paired_loads.is_empty()).then(|| Table {
             kind: Kind::Latency,
             title: "Latency at the same offered rate".to_owned(),
-            text: format!("{text} {}", place.told()),
+            text: format!("{text}{left_out} {}", place.told()),
             servers,
             paired_loads,
         }))

@@ -197,6 +197,7 @@ fn command_line(plan: &Plan, run: Option<&Run>) -> (Vec<String>, Option<Names>) 
         (plan.protocol == ProtocolKind::Resp3, "-3"),
         (plan.keys.draw == KeyDist::SEQUENTIAL, "--sequential"),
         (plan.first_byte, "--first-byte"),
+        (plan.verify, "--verify"),
     ];
     words.extend(flags.into_iter().filter(|(on, _)| *on).map(|(_, flag)| flag.to_owned()));
     words.extend(functions(plan).into_iter().flatten());

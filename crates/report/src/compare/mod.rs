@@ -215,7 +215,7 @@ impl TestComparison {
             spoiled,
             table: None,
             hit_ratios: [None; 2],
-            refused: None,
+            refused: unmeasured([a, b]),
             middle: [middle(a), middle(b)],
         }
     }
@@ -225,7 +225,8 @@ impl TestComparison {
     pub fn on_equal_terms(mut self, table: usize, a: &[Glance], b: &[Glance]) -> Self {
         self.table = Some(table);
         self.hit_ratios = [terms::hit_ratio(a), terms::hit_ratio(b)];
-        self.refused = terms::refusal(self.hit_ratios, &self.limits, self.runs);
+        let refusal = || terms::refusal(self.hit_ratios, &self.limits, self.runs);
+        self.refused = self.refused.take().or_else(refusal);
         // The refusal says the one, the table the other.
         let said = |warning: &String| {
             self.refused.is_some() && warning.starts_with("the client limited")
@@ -245,6 +246,18 @@ impl TestComparison {
     pub fn row(&self, metric: Metric) -> Option<&Row> {
         self.rows.iter().find(|row| row.metric == metric)
     }
+}
+
+/// Why no ratio may be told of runs in which nothing was measured, if there are such.
+fn unmeasured(sides: [&[Glance]; 2]) -> Option<String> {
+    let runs = || sides.into_iter().flatten();
+    let empty = runs().filter(|glance| glance.figures.get(Metric::Throughput).is_none()).count();
+    (empty > 0).then(|| {
+        let all = runs().count();
+        format!(
+            "no ratio is told: nothing was measured in {empty} of {all} runs; let them last longer"
+        )
+    })
 }
 
 /// Adds what so many runs warn of: those whose texts differ in figures only are one.

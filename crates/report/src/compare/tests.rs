@@ -361,3 +361,14 @@ fn each_operation_of_a_mix_has_rows_of_its_own() {
     let plain = Glance::of(&fixture::limited()).unwrap();
     assert!(compared(Pairing::None, &a, &[plain]).operations.is_empty());
 }
+
+#[test]
+fn no_ratio_is_told_where_a_run_measured_nothing() {
+    let mut a = glances(4, 100_000.0, 0.0, 1);
+    a[1].figures = Figures::default();
+    let test = compared(Pairing::Blocks, &a, &glances(4, 100_000.0, 0.0, 2));
+    let why = test.refused.clone().unwrap();
+    assert!(why.contains("nothing was measured in 1 of 8 runs"), "{why}");
+    let notes = notes(&comparison(vec![test], Some(5.0)));
+    assert!(notes.iter().all(|line| line.starts_with("Not known: ")), "{notes:?}");
+}
