@@ -39,7 +39,9 @@ impl<'p> Live<'p> {
         wanted: Option<Persona>,
     ) -> Self {
         let wording = wanted.unwrap_or(Persona::Ours);
-        let shown = (wanted.is_some() && io::stdout().is_terminal()).then_some(0);
+        // Of several shares one may show it: under a launcher they all write to one terminal.
+        let first = plan.shard.index == 1;
+        let shown = (wanted.is_some() && first && io::stdout().is_terminal()).then_some(0);
         // Two digits: nobody reads a third off a moving line.
         let recent = Latency::new(2);
         Self {

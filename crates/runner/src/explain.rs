@@ -55,7 +55,11 @@ pub(crate) fn hint(text: &str) -> Option<&'static str> {
         return Some("values are over the server's limit, its option -I: use a smaller -d");
     }
     Some(match kind(text) {
-        "MOVED" | "ASK" | "CLUSTERDOWN" | "CROSSSLOT" => {
+        "CROSSSLOT" => {
+            "the keys of one command have to be in one hash slot: write {tag} into them, the same \
+             for all"
+        }
+        "MOVED" | "ASK" | "CLUSTERDOWN" => {
             "this server is part of a cluster, which needs the option --cluster"
         }
         "DENIED" | "-DENIED" => {

@@ -137,6 +137,8 @@ fn a_probe_measures_beside_the_load_and_stands_first() {
     }
     // By count the probe ends with the load.
     server.run("-t get -n 500 --probe 1k").ok().prints("  probe: 4 quiet connections ");
+    server.run("-t get -n 500 --probe 1k -q").ok().prints(", probe p50=");
+    server.run("-t get -n 500 --probe 1k --csv").ok().prints("\"GET: probe\",\"1000.00\",");
     server.run("-t get --probe 0").exits(2).says("--probe");
     Keystorm::new("sweep --probe 1k -t get --spawn").run().exits(2).says("--probe is for runs");
 }

@@ -6,7 +6,7 @@
 use std::io::{self, Write};
 
 use crate::quantity::{COLUMNS, msec_at_most, msec_columns};
-use crate::{Format, FormatOptions, Persona, Repeats, Summary};
+use crate::{Format, FormatOptions, LatencyFigures, Persona, Repeats, Summary};
 
 /// See the file's head.
 pub(super) struct RedisCsv {
@@ -50,6 +50,15 @@ impl Format for RedisCsv {
             row.extend([summary.hits(), summary.misses].map(|count| count.to_string()));
         }
         write_row(&row, out)?;
+        if let Some(probe) = summary.run.probe.as_ref().filter(|_| ours) {
+            let name = format!("{}: probe", summary.title);
+            let mut row = vec![name, format!("{:.2}", probe.rate_per_s)];
+            row.extend(msec_columns(&LatencyFigures::of(&probe.response)));
+            // Neither is told of a probe.
+            let unknown = if self.first_byte { 4 } else { 2 };
+            row.extend(std::iter::repeat_n(String::new(), unknown));
+            write_row(&row, out)?;
+        }
         for operation in &summary.operations {
             let name = format!("{}: {}", summary.title, operation.name);
             let mut row = vec![name, format!("{:.2}", operation.rate_per_s)];

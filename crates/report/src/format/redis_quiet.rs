@@ -7,7 +7,7 @@ use std::io::{self, Write};
 
 use crate::compare::word;
 use crate::quantity::msec_at_most;
-use crate::{Format, FormatOptions, Persona, Repeats, Summary};
+use crate::{Format, FormatOptions, LatencyFigures, Persona, Repeats, Summary};
 
 /// See the file's head.
 #[derive(Default)]
@@ -29,6 +29,11 @@ impl Format for RedisQuiet {
         write!(out, "{title}: {rps:.2} {noun} per second, p50={p50} msec")?;
         if let Some(first_byte) = &summary.first_byte {
             write!(out, ", first byte p50={} msec", msec_at_most(first_byte.p50_ns))?;
+        }
+        if let Some(probe) = summary.run.probe.as_ref().filter(|_| !self.persona.is_peer()) {
+            let seen = LatencyFigures::of(&probe.response);
+            let [p50, p99] = [seen.p50_ns, seen.p99_ns].map(msec_at_most);
+            write!(out, ", probe p50={p50} p99={p99} msec")?;
         }
         if let Some(tls) = summary.tls.as_ref().filter(|_| !self.persona.is_peer()) {
             write!(out, ", TLS {}", tls.negotiated)?;
