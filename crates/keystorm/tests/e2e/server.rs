@@ -8,6 +8,7 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::time::{Duration, Instant};
 use std::{fs, io, thread};
@@ -267,9 +268,18 @@ pub(crate) fn calls<const N: usize>(counts: [(&str, u64); N]) -> BTreeMap<String
     counts.map(|(name, n)| (name.to_owned(), n)).into()
 }
 
-/// A port that was free a moment ago.
+/// A port that was free a moment ago, and that no other test of this process gets.
+///
+/// Below those that the kernel gives to connections, or a client of another test could come by it before
+/// the server has it; and 10,000 above it, where the bus of a cluster listens, is one that this never gives.
 pub(crate) fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+    static GIVEN: AtomicU32 = AtomicU32::new(0);
+    const FIRST: u32 = 10_240;
+    const COUNT: u32 = 9_999;
+    let own = std::process::id().wrapping_mul(1009);
+    let next = || FIRST + own.wrapping_add(GIVEN.fetch_add(1, Ordering::Relaxed)) % COUNT;
+    let free = |port: &u16| TcpListener::bind(("127.0.0.1", *port)).is_ok();
+    std::iter::repeat_with(|| next() as u16).find(free).expect("a port that is free")
 }
 
 /// A connection that has been answered, logged in with the password that `args` set.

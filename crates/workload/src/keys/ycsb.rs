@@ -312,7 +312,7 @@ mod tests {
     fn what_it_is_not_is_refused() {
         for (bad, why) in [
             ("ycsb:zipf", "no generator"),
-            ("ycsb:uniform,x", "no number"),
+            ("ycsb:uniform,x", "not a number"),
             ("ycsb:uniform,1,2,3", "2 parameters"),
             ("ycsb:hotspot,0,9,2", "from 0 to 1"),
             ("ycsb:exponential,100", "percentile"),
