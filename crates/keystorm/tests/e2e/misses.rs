@@ -26,7 +26,7 @@ fn reads_of_several_keys_are_counted_as_the_server_counts_them() {
         server.ask(&["HSET", "h", "a", "1"]);
         let fields = server.run(&format!("{protocol} -n 40 hmget h a b")).ok();
         fields.prints("  fields: 40 of 80 found (50.00 %)");
-        let queued = "-n 40 -- multi ';' mget no such ';' exec";
+        let queued = "-n 60 -- multi ';' mget no such ';' exec";
         let queued = server.run(&format!("{protocol} {queued}")).ok();
         assert!(!queued.out.contains(" misses") && !queued.out.contains("keys:"), "{}", queued.out);
     }
