@@ -45,7 +45,7 @@ pub struct CommandFigures {
     /// Its name, safe for a terminal.
     pub name: String,
     /// Replies with a value, a status or a collection.
-    pub values: u64,
+    pub hits: u64,
     /// Replies that said that there was nothing.
     pub misses: u64,
     /// Error replies.
@@ -58,7 +58,7 @@ impl CommandFigures {
     fn of(name: &str, tally: &CommandTally) -> Self {
         Self {
             name: escape(name),
-            values: tally.ok,
+            hits: tally.ok,
             misses: tally.miss,
             errors: tally.errors,
             response: LatencyFigures::of(tally.response()),

@@ -10,6 +10,7 @@ use measure::{Measurement, Point};
 use workload::Plan;
 
 use crate::quantity::msec_at_most;
+use crate::verdict::count;
 
 /// A request that leaves later than this after it was due has missed the schedule: 10 ms. An idle
 /// machine stays below 0.1 ms; what is above ten is seen by people.
@@ -223,7 +224,7 @@ impl ScheduleFigures {
             write!(f, ", {} over {} ms late", self.late_percent(), MISSED_NS / 1_000_000)?;
         }
         if self.unsent > 0 {
-            write!(f, ", {} of {} never", self.unsent, self.due)?;
+            write!(f, ", {} of {} never", number(self.unsent), number(self.due))?;
         }
         Ok(())
     }
@@ -235,15 +236,15 @@ impl ScheduleFigures {
                 f,
                 "MISSED; {} of {} requests left over {limit} ms late, the latest by {} ms",
                 self.late_percent(),
-                self.due,
+                number(self.due),
                 msec_at_most(self.late_max_ns)
             )?;
         } else {
-            write!(f, "MISSED; of {} requests", self.due)?;
+            write!(f, "MISSED; of {} requests", number(self.due))?;
         }
         if self.unsent > 0 {
             let and = if self.late > 0 { ", and" } else { "" };
-            write!(f, "{and} {} were due and never sent", self.unsent)?;
+            write!(f, "{and} {} were due and never sent", number(self.unsent))?;
         }
         let seconds = |ns: u64| ns as f64 / 1e9;
         if let (Some(first), Some(last)) = (self.missed.first(), self.missed.last()) {
@@ -267,6 +268,10 @@ impl ScheduleFigures {
             percent => format!("{percent:.2} %"),
         }
     }
+}
+
+fn number(n: u64) -> String {
+    count(n as f64)
 }
 
 #[cfg(test)]
@@ -321,10 +326,10 @@ mod tests {
         assert_eq!((few.due, few.sent, few.late, few.unsent), (2020, 2010, 10, 10));
         let text = few.to_string();
         assert!(few.kept() && text.starts_with("kept; "), "{text}");
-        assert!(text.ends_with(", 0.50 % over 10 ms late, 10 of 2020 never"), "{text}");
+        assert!(text.ends_with(", 0.50 % over 10 ms late, 10 of 2,020 never"), "{text}");
         let text = missed(500, 0, 0).to_string();
         assert!(
-            text.starts_with("MISSED; 20.00 % of 2500 requests left over 10 ms late"),
+            text.starts_with("MISSED; 20.00 % of 2,500 requests left over 10 ms late"),
             "{text}"
         );
         assert!(text.ends_with(": connections had room, but keystorm was late"), "{text}");
@@ -333,7 +338,7 @@ mod tests {
     #[test]
     fn requests_never_sent_are_nobodys_fault_unless_others_were_late() {
         let text = missed(0, 0, 500).to_string();
-        assert_eq!(text, "MISSED; of 2500 requests 500 were due and never sent");
+        assert_eq!(text, "MISSED; of 2,500 requests 500 were due and never sent");
         assert_eq!(missed(1, 20_000_000, 500).fault, Some(Fault::NoRoom));
         assert_eq!(missed(1, 0, 500).fault, Some(Fault::Client));
         // A connection that hangs keeps requests from leaving, whatever was late before.

@@ -12,6 +12,7 @@ use measure::{
 };
 use workload::{Pace, TlsOptions};
 
+use crate::verdict::count;
 use crate::{OperationFigures, Run, ScheduleFigures, Together, escape};
 
 /// The figures of one run.
@@ -354,11 +355,10 @@ impl<'r> Summary<'r> {
         self.requests.saturating_sub(self.errors).saturating_sub(self.misses)
     }
 
-    /// How many replies said that there was nothing, in words; `None` if none did.
+    /// How many replies were hits and how many misses, in words; `None` without a miss.
     #[must_use]
-    pub fn found_nothing(&self) -> Option<String> {
-        let replies = self.requests.saturating_sub(self.errors);
-        (self.misses > 0).then(|| format!("found nothing: {} of {replies} replies", self.misses))
+    pub fn hits_and_misses(&self) -> Option<String> {
+        (self.misses > 0).then(|| hits_and_misses(self.hits(), self.misses))
     }
 
     /// How many requests, or operations, the plan asks for (this share of it); `None` when it asks
@@ -396,6 +396,13 @@ impl<'r> Summary<'r> {
     }
 }
 
+/// So many hits and misses, in words.
+pub(crate) fn hits_and_misses(hits: u64, misses: u64) -> String {
+    let told =
+        |n: u64, one, many| format!("{} {}", count(n as f64), if n == 1 { one } else { many });
+    format!("{}, {}", told(hits, "hit", "hits"), told(misses, "miss", "misses"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -412,6 +419,16 @@ mod tests {
         assert_eq!(summary.first_byte, None);
         assert_eq!(summary.rates, None);
         assert_eq!(summary.shortfall(), None);
+    }
+
+    #[test]
+    fn hits_and_misses_are_told_by_these_names_where_there_are_misses() {
+        let mut run = fixture::complete();
+        assert_eq!(Summary::of(&run).hits_and_misses(), None);
+        let tally = &mut run.measurement.total.commands[0];
+        (tally.ok, tally.miss) = (1, 1999);
+        assert_eq!(Summary::of(&run).hits_and_misses().unwrap(), "1 hit, 1,999 misses");
+        assert_eq!(hits_and_misses(0, 1), "0 hits, 1 miss");
     }
 
     #[test]

@@ -50,12 +50,13 @@ pub trait Protocol {
         None
     }
 
-    /// Whether a collection of no element means that what this command asks for is not there.
+    /// Whether a collection of no element, or of nulls only, means that what this command asks for is not
+    /// there.
     fn empty_is_miss(_command: &CommandSpec) -> bool {
         false
     }
 
-    /// Keys that this command asks for, where a reply tells how many of them were there.
+    /// Keys, or fields, that this command asks for, where a reply tells how many of them were there.
     fn keys_asked(_command: &CommandSpec) -> u32 {
         0
     }
@@ -165,11 +166,12 @@ pub struct Decoded<'b> {
 /// What the server said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reply<'b> {
-    /// A value, a status or a collection.
+    /// A value, or a status.
     Done,
-    /// Values of so many of the keys that were asked for, at least one.
+    /// So many values, nulls not counted, at least one: of the keys that were asked for, where a command
+    /// asks for several.
     Found(u32),
-    /// A collection of no element, which is nothing where a whole one was asked for.
+    /// A collection of no element, or of nulls only: nothing of what was asked for.
     Empty,
     /// A null: nothing there, or a condition that did not hold.
     Miss,

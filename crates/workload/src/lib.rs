@@ -23,6 +23,7 @@ pub mod parameters;
 pub mod plan;
 pub mod quantity;
 pub mod random;
+pub mod redis_commands;
 pub mod secret;
 pub mod shard;
 pub mod sizes;

@@ -48,6 +48,7 @@ fn every_example_of_the_help_runs() {
         let shrunk =
             if args.contains(" -n ") || args.contains("--duration") { "" } else { "-n 500" };
         let line = format!("{shrunk}{args}");
+        server.ask(&["FLUSHALL"]);
         let keystorm = match example.contains("--spawn") {
             true => Keystorm::new(&line),
             false => server.keystorm(&line),
@@ -59,6 +60,10 @@ fn every_example_of_the_help_runs() {
                 || l.starts_with("\"GET\"")
         };
         assert!(ran.out.lines().any(result), "{example}: {ran:?}");
+        // What it reads is there, also on a server that nothing filled. The suite is the peers', whose
+        // SPOP and ZPOPMIN take from sets of one element.
+        let suite = ["keystorm", "keystorm --spawn -q"].contains(&example);
+        assert!(suite || !format!("{ran:?}").contains(" were misses"), "{example}: {ran:?}");
         assert!(ran.took < Duration::from_secs(60), "{example}: {:?}", ran.took);
     }
 }

@@ -45,6 +45,7 @@ mod memtier;
 mod memtier_refused;
 mod memtier_reports;
 mod metrics;
+mod misses;
 mod mix;
 mod output;
 mod pace;

@@ -68,6 +68,11 @@ fn in_columns(line: &str) -> String {
     chars.iter().enumerate().map(mask).collect()
 }
 
+/// Whether a comma with three digits behind it comes.
+fn are_thousands(mut rest: impl Iterator<Item = char>) -> bool {
+    rest.next() == Some(',') && rest.take(3).filter(char::is_ascii_digit).count() == 3
+}
+
 /// Each number, with its decimals, as one `#`. Digits that are part of a word stay.
 fn in_words(line: &str) -> String {
     let mut out = String::new();
@@ -85,7 +90,7 @@ fn in_words(line: &str) -> String {
             }
             continue;
         }
-        while chars.peek().copied().is_some_and(is_figure) {
+        while chars.peek().copied().is_some_and(is_figure) || are_thousands(chars.clone()) {
             chars.next();
         }
         out.push('#');

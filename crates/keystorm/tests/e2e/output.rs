@@ -74,7 +74,7 @@ fn the_text_layout() {
       throughput: # requests/s
                                avg       min       p50       p95       p99       max
       latency (ms) # # # # # #
-      found nothing: # of # replies
+      # hits, # misses
       limited by: ...
 
     Latency by percentile:
@@ -145,7 +145,7 @@ fn the_text_layout_of_a_paced_run() {
       service time (ms) # # # # # #
       rate (requests/s) # # # # # #
       schedule: ...
-      found nothing: # of # replies
+      # hits, # misses
       limited by: ...
 
     Latency by percentile:
@@ -195,9 +195,8 @@ fn the_first_byte_adds_its_figures() {
     assert!(ran.out.find("  latency (ms) ").unwrap() < at);
     let quiet = server.run("--first-byte -q -n 1000 get k").ok();
     assert!(
-        masked(&quiet.out).ends_with(
-            "p50=# msec, first byte p50=# msec, found nothing: # of # replies, limited by ...\n"
-        ),
+        masked(&quiet.out)
+            .ends_with("p50=# msec, first byte p50=# msec, # hits, # misses, limited by ...\n"),
         "{}",
         quiet.out
     );

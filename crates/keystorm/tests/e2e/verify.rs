@@ -70,7 +70,7 @@ fn one_byte_that_was_changed_is_found_and_quoted() {
     );
     // One that is not there is missing, and not wrong.
     server.ask(&["DEL", "k:000000000042"]);
-    server.run(&line).ok().prints("found nothing: 3 of 300 replies");
+    server.run(&line).ok().prints("297 hits, 3 misses");
 }
 
 #[test]

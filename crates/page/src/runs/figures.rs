@@ -364,7 +364,7 @@ fn operations(summary: &Summary<'_>) -> Option<Table> {
 
 /// One row for each different command of the sequence.
 fn commands(run: &Run) -> Table {
-    let mut table = Table::new(["command", "values", "misses"].into_iter().chain(LATENCIES));
+    let mut table = Table::new(["command", "hits", "misses"].into_iter().chain(LATENCIES));
     let different = run.plan.different_commands().commands;
     for (spec, tally) in different.iter().zip(&run.measurement.total.commands) {
         let counts = [tally.ok, tally.miss].map(|count| grouped(count as f64));

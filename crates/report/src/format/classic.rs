@@ -31,7 +31,7 @@ impl Format for Classic {
         }
         writeln!(out, "{:.2} requests per second", summary.throughput_rps)?;
         if self.verdict
-            && let Some(text) = summary.found_nothing()
+            && let Some(text) = summary.hits_and_misses()
         {
             writeln!(out, "  {text}")?;
         }

@@ -7,6 +7,7 @@ use std::io::{self, Write};
 
 use crate::compare::word;
 use crate::quantity::msec_at_most;
+use crate::summary::hits_and_misses;
 use crate::{Format, FormatOptions, LatencyFigures, Persona, Repeats, Summary};
 
 /// See the file's head.
@@ -41,14 +42,10 @@ impl Format for RedisQuiet {
                 write!(out, " handshake p50={} msec", msec_at_most(handshake.p50_ns))?;
             }
         }
-        if let Some(text) = summary.found_nothing().filter(|_| !self.persona.is_peer()) {
+        if let Some(text) = summary.hits_and_misses().filter(|_| !self.persona.is_peer()) {
             write!(out, ", {text}")?;
         }
-        match summary.errors {
-            0 => {}
-            1 => write!(out, ", 1 error")?,
-            n => write!(out, ", {n} errors")?,
-        }
+        write_errors(summary.errors, out)?;
         match summary.run.measurement.corrupt() {
             0 => {}
             n => write!(out, " (corrupt values: {n})")?,
@@ -67,10 +64,10 @@ impl Format for RedisQuiet {
             let (name, rate) = (&operation.name, operation.rate_per_s);
             let p50 = msec_at_most(operation.response.p50_ns);
             write!(out, "  {name}: {rate:.2} per second, p50={p50} msec")?;
-            let counts = [(operation.misses, "misses"), (operation.errors, "errors")];
-            for (count, what) in counts.into_iter().filter(|(count, _)| *count > 0) {
-                write!(out, ", {what}: {count}")?;
+            if operation.misses > 0 {
+                write!(out, ", {}", hits_and_misses(operation.hits, operation.misses))?;
             }
+            write_errors(operation.errors, out)?;
             writeln!(out)?;
         }
         Ok(())
@@ -82,6 +79,14 @@ impl Format for RedisQuiet {
 
     fn finish(&mut self, suite: bool, out: &mut dyn Write) -> io::Result<()> {
         super::end_suite(suite, out)
+    }
+}
+
+fn write_errors(errors: u64, out: &mut dyn Write) -> io::Result<()> {
+    match errors {
+        0 => Ok(()),
+        1 => write!(out, ", 1 error"),
+        n => write!(out, ", {n} errors"),
     }
 }
 

@@ -151,7 +151,7 @@ fn write_summary(summary: &Summary<'_>, persona: Persona, out: &mut dyn Write) -
     writeln!(out, "\nSummary:\n  throughput summary: {rps:.2} requests per second")?;
     write_latency("latency summary", &summary.response, out)?;
     if !persona.is_peer()
-        && let Some(text) = summary.found_nothing()
+        && let Some(text) = summary.hits_and_misses()
     {
         writeln!(out, "  {text}")?;
     }

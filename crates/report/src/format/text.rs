@@ -34,8 +34,8 @@ impl Format for Text {
         write_setup(summary, out)?;
         write_figures(summary, out)?;
         super::clients::write_clients(summary, out)?;
-        if let Some(found_nothing) = summary.found_nothing() {
-            writeln!(out, "  {found_nothing}")?;
+        if let Some(text) = summary.hits_and_misses() {
+            writeln!(out, "  {text}")?;
         }
         write_keys(summary, out)?;
         write_operations(summary, out)?;
@@ -74,20 +74,24 @@ fn write_keys(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     if all.asked == all.requests {
         return Ok(());
     }
-    let told = |KeyCounts { asked, found, .. }: &KeyCounts| {
+    let told = |KeyCounts { asked, found, .. }: &KeyCounts, what: &str| {
         let share = *found as f64 / *asked as f64 * 100.0;
         let per_s = *asked as f64 / summary.elapsed_s;
-        format!("{found} of {asked} found ({share:.2} %), {per_s:.0} keys/s asked for")
+        format!("{found} of {asked} found ({share:.2} %), {per_s:.0} {what}/s asked for")
     };
-    writeln!(out, "  keys: {}", told(&all))?;
     let different = summary.run.plan.different_commands().commands;
     let asking = || different.iter().zip(&total.commands).filter(|(_, tally)| tally.keys.asked > 0);
+    // Those of hashes are no keys.
+    let mut kinds = asking().map(|(command, _)| command.several_asked().map_or("keys", |of| of.0));
+    let first = kinds.next().unwrap_or("keys");
+    let what = if kinds.all(|kind| kind == first) { first } else { "keys and fields" };
+    writeln!(out, "  {what}: {}", told(&all, what))?;
     if asking().count() < 2 {
         return Ok(());
     }
     asking().try_for_each(|(command, tally)| {
         let name = command.name().to_lowercase();
-        writeln!(out, "    {}: {}", escape(name), told(&tally.keys))
+        writeln!(out, "    {}: {}", escape(name), told(&tally.keys, what))
     })
 }
 
@@ -218,14 +222,14 @@ fn write_operations(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()
     if commands.len() < 2 {
         return Ok(());
     }
-    write_row("command (ms)", ["values", "misses", "avg", "p50", "p99", "max"], out)?;
+    write_row("command (ms)", ["hits", "misses", "avg", "p50", "p99", "max"], out)?;
     commands.iter().try_for_each(|command| write_command(&command.name, command, out))
 }
 
 fn write_command(label: &str, command: &CommandFigures, out: &mut dyn Write) -> io::Result<()> {
     let [avg, _, p50, _, p99, max] = msec_columns(&command.response);
-    let [values, misses] = [command.values, command.misses].map(|count| count.to_string());
-    write_row(label, [&values, &misses, &avg, &p50, &p99, &max], out)
+    let [hits, misses] = [command.hits, command.misses].map(|count| count.to_string());
+    write_row(label, [&hits, &misses, &avg, &p50, &p99, &max], out)
 }
 
 /// Each operation, and the commands of those that have several.
@@ -247,7 +251,7 @@ fn write_mix(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     if !several {
         return Ok(());
     }
-    write_row("command (ms)", ["values", "misses", "avg", "p50", "p99", "max"], out)?;
+    write_row("command (ms)", ["hits", "misses", "avg", "p50", "p99", "max"], out)?;
     for operation in &summary.operations {
         for command in &operation.commands {
             let label = format!("{}: {}", operation.name, command.name);

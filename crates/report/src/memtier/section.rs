@@ -151,9 +151,10 @@ impl RunFigures {
                 (row.rates.received, row.rates.sent) = (received, sent);
             }
         }
-        // What keys of several were there is known key by key, and only in all.
+        // What keys of several were there is known key by key, and only in all. Commands of one's own are
+        // not looked into.
         let keys = total.keys();
-        if keys.asked > 0 {
+        if rows.built_in && keys.asked > 0 {
             let (hits, misses) =
                 (keys.found as f64, (keys.asked - keys.found.min(keys.asked)) as f64);
             let read = rows.names.iter().position(|name| name == "GET");

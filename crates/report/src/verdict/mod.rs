@@ -8,10 +8,13 @@
 mod contradictions;
 mod evidence;
 mod memcache;
+mod misses;
 mod rules;
 mod threads;
 mod warnings;
 mod wording;
+
+pub(crate) use wording::count;
 
 use host::Watched;
 use measure::Measurement;

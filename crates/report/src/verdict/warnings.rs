@@ -5,9 +5,10 @@
 use host::{ServerUse, Watched};
 use measure::{Ending, Measurement};
 use serde::{Deserialize, Serialize};
-use workload::{CommandSpec, Piece, Plan};
+use workload::Plan;
 
 use super::memcache;
+use super::misses::misses;
 use super::wording::{count, percent};
 use crate::escape;
 
@@ -52,15 +53,6 @@ pub struct Warning {
 const OTHERS_SHARE: f64 = 0.01;
 /// Fewer commands of others are a health check.
 const OTHERS_MIN: u64 = 10;
-/// More replies with nothing than this are most of what the command did.
-const MISSES_SHARE: f64 = 0.5;
-/// Which test makes what these commands look for.
-const FILLERS: [(&[&str], &[u8], &str); 4] = [
-    (&["GET", "GETEX", "GETDEL", "STRLEN", "EXISTS", "TTL"], b"key:", "set"),
-    (&["LPOP", "RPOP", "LINDEX"], b"mylist", "lpush"),
-    (&["SPOP", "SRANDMEMBER"], b"myset", "sadd"),
-    (&["HGET"], b"myhash", "hset"),
-];
 /// From this share of stolen CPU time on, results differ from one run to the next.
 const STOLEN_SHARE: f64 = 0.05;
 /// A process that holds this much less than its data has pages swapped out; small ones may round.
@@ -91,34 +83,6 @@ pub fn warnings(plan: &Plan, measurement: &Measurement, watched: &Watched) -> Ve
         found.extend(cut.map(|text| warning(WarningKind::PipelineCut, text)));
     }
     found
-}
-
-/// A command that mostly found nothing: its figures are those of an empty server.
-fn misses(plan: &Plan, measurement: &Measurement) -> Option<String> {
-    let commands = plan.different_commands().commands;
-    let mostly = |(spec, tally): (&CommandSpec, &measure::CommandTally)| {
-        let replies = tally.ok.saturating_add(tally.miss);
-        let share = tally.miss as f64 / replies.max(1) as f64;
-        (share > MISSES_SHARE).then(|| (spec.clone(), tally.miss, replies))
-    };
-    let tallies = commands.into_iter().zip(&measurement.total.commands);
-    let (spec, missed, replies) =
-        tallies.filter_map(mostly).max_by_key(|(_, missed, _)| *missed)?;
-    let name = spec.name().to_uppercase();
-    // A test of the suite fills the keys of the suite, and nobody else's.
-    let key = spec.args.get(1).and_then(|key| key.pieces.first());
-    let is_of = |prefix| matches!(key, Some(Piece::Bytes(key)) if key.starts_with(prefix));
-    let filler =
-        FILLERS.iter().find(|(reads, prefix, _)| reads.contains(&name.as_str()) && is_of(prefix));
-    let fill = match (filler, plan.keys.range) {
-        (Some((.., test)), Some(range)) if range > 1 => {
-            format!("fill the keys first: -t {test} -r {range} --sequential -n {range}")
-        }
-        (Some((.., test)), _) => format!("fill them first: -t {test}"),
-        (None, _) => "fill what it reads first".to_owned(),
-    };
-    let (missed, replies) = (count(missed as f64), count(replies as f64));
-    Some(format!("{missed} of {replies} replies to {name} found nothing; {fill}"))
 }
 
 fn warning(kind: WarningKind, text: String) -> Warning {

@@ -119,7 +119,11 @@ fn misses_are_of_the_command_that_missed_where_another_is_repeated() {
     (tallies[1].ok, tallies[1].miss) = (0, 100);
     let told = warnings(&run.plan, &run.measurement, &Watched::default());
     let text = told.iter().find(|warning| warning.kind == WarningKind::Misses).unwrap();
-    assert!(text.text.starts_with("100 of 100 replies to GET found nothing"), "{}", text.text);
+    assert!(
+        text.text.starts_with("100 of 100 replies to GET were misses; add --fill"),
+        "{}",
+        text.text
+    );
 }
 
 #[test]
@@ -130,26 +134,4 @@ fn our_own_looks_are_no_other_client() {
     run.measurement.total.errors = measure::ErrorCounts::default();
     let server = ServerUse { by_command: vec![command("info", 2024, 1)], ..ServerUse::default() };
     assert_eq!(kinds(&run, server), []);
-}
-
-#[test]
-fn reads_that_find_nothing_are_told_with_the_way_to_fill_the_keys() {
-    let of = |words: &[&str], range, ok, miss| {
-        let mut run = fixture::changed(|parts| {
-            parts.sequence = vec![workload::CommandSpec::from_words(words.iter().copied())];
-            parts.keys.range = range;
-        });
-        let tally = &mut run.measurement.total.commands[0];
-        (tally.ok, tally.miss) = (ok, miss);
-        let told = warnings(&run.plan, &run.measurement, &Watched::default());
-        told.into_iter().map(|warning| (warning.kind, warning.text)).collect::<Vec<_>>()
-    };
-    let text = "1,999 of 2,000 replies to GET found nothing; fill the keys first: -t set -r 100000 \
-                --sequential -n 100000";
-    let get = ["get", "key:__rand_int__"];
-    assert_eq!(of(&get, Some(100_000), 1, 1999), [(WarningKind::Misses, text.to_owned())]);
-    assert_eq!(of(&get, Some(100_000), 1000, 1000), [], "as many hits");
-    assert!(of(&["SPOP", "myset"], None, 1, 1999)[0].1.ends_with("fill them first: -t sadd"));
-    assert!(of(&["GET", "s"], None, 1, 1999)[0].1.ends_with("fill what it reads first"));
-    assert!(of(&["JSON.GET", "s"], None, 1, 1999)[0].1.ends_with("fill what it reads first"));
 }

@@ -387,7 +387,7 @@ pub(super) fn time(seconds: f64) -> String {
 }
 
 /// A number with commas between thousands.
-pub(super) fn count(number: f64) -> String {
+pub(crate) fn count(number: f64) -> String {
     let digits = format!("{number:.0}");
     let mut out = String::new();
     for (at, digit) in digits.chars().enumerate() {

@@ -125,6 +125,11 @@ impl Sections<'_> {
         let is_memcache = plan.protocol.is_memcache();
         // A record that is not there is an error of a read in Redis and of a write in memcached.
         let of_read = if is_memcache { Misses::Succeed } else { Misses::Fail };
+        // Jedis makes a record of whatever fields HMGET has, nulls too.
+        let of_read = |at: usize| match plan.sequence[at].name().as_str() {
+            "HMGET" => Misses::Succeed,
+            _ => of_read,
+        };
         let of_write = if is_memcache { Misses::Fail } else { Misses::Succeed };
         let Some(mix) = &plan.mix else {
             for (at, spec) in plan.sequence.iter().enumerate() {
@@ -136,7 +141,7 @@ impl Sections<'_> {
             let whole = tally.operations.get(at).map(Seen::from);
             match operation.name.as_str() {
                 name @ "READ-MODIFY-WRITE" if span.len() == 2 => {
-                    self.add("READ", &command(span.start), of_read);
+                    self.add("READ", &command(span.start), of_read(span.start));
                     self.add("UPDATE", &command(span.start + 1), of_write);
                     if let Some(whole) = whole {
                         self.add(name, &whole, Misses::AllSucceed);
@@ -144,7 +149,7 @@ impl Sections<'_> {
                 }
                 name => {
                     let misses = match name {
-                        "READ" => of_read,
+                        "READ" => of_read(span.start),
                         "UPDATE" | "INSERT" => of_write,
                         _ => Misses::Succeed,
                     };

@@ -134,10 +134,15 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
                 }
                 Reply::Done | Reply::Empty | Reply::Found(_) | Reply::Miss | Reply::Push => {
                     let outcome = if reply == Reply::Miss { Outcome::Miss } else { Outcome::Ok };
-                    let found = if let Reply::Found(found) = reply { found } else { 0 };
                     let asked = self.answers.keys(request.command);
+                    let keys = match reply {
+                        Reply::Found(found) => Keys { asked, found: found.min(asked) },
+                        Reply::Miss => Keys { asked, found: 0 },
+                        // It says nothing of them, such as that the command was queued.
+                        _ => Keys { asked: 0, found: 0 },
+                    };
                     let answered = request.answered(first_byte_ns);
-                    let answer = Answer { answered, outcome, bytes, keys: Keys { asked, found } };
+                    let answer = Answer { answered, outcome, bytes, keys };
                     if self.route.counts(place, request, &answer, now_ns) {
                         self.recorder.reply(&answer, now_ns);
                     }

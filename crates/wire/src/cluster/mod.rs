@@ -1,19 +1,18 @@
 //! What a cluster client must know, without I/O: slots, who owns them, and where a command goes.
 //!
 //! Owns the hash slot of a key, the `{tag}` literal, the replies that describe a topology, the
-//! errors that redirect, and which argument of a command is its key. Asking a server is left to
+//! errors that redirect. Which argument of a command is its key, `workload` knows. Asking a server is left to
 //! `host`, sending to `runner`.
 //! <https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/>
 
-mod commands;
 mod keyed;
 mod redirect;
 mod slot;
 mod topology;
 
-pub use commands::{KeyPlace, Routing, is_session_command, known};
 pub(crate) use keyed::KeyHash;
 pub use redirect::Redirect;
 pub(crate) use slot::slot_of_request;
 pub use slot::{SLOTS, slot_of, tag_of};
 pub use topology::{Node, Role, Topology};
+pub use workload::redis_commands::{KeyPlace, Routing, is_session_command, known};

@@ -48,6 +48,8 @@ struct LongLine {
 enum Ending {
     #[default]
     Done,
+    /// A collection of so many values, nulls not counted.
+    Values(u64),
     Push,
     /// The metadata before a reply (RESP3 attribute): the reply itself follows.
     Attribute,
@@ -90,7 +92,7 @@ impl RespDecoder {
                     let text = &input[at..at + text as usize];
                     match self.ending {
                         Ending::Error => self.keep(text),
-                        Ending::Done => look.bytes(text),
+                        Ending::Done | Ending::Values(_) => look.bytes(text),
                         Ending::Push | Ending::Attribute => {}
                     }
                 }
@@ -130,7 +132,7 @@ impl RespDecoder {
                 self.begin_line(&input[at..])?;
                 continue;
             };
-            if L::SEES && self.ending == Ending::Done {
+            if L::SEES && matches!(self.ending, Ending::Done | Ending::Values(_)) {
                 show_header(line, look)?;
             }
             let reply = self.header(line)?;
@@ -187,10 +189,10 @@ impl RespDecoder {
             b'-' if top => return Ok(Some(Reply::Error(&rest[..rest.len().min(ERROR_KEPT)]))),
             b'-' => {}
             b'_' if top => return Ok(Some(Reply::Miss)),
-            b'_' => {}
+            b'_' => self.null(),
             b'$' | b'=' | b'!' => match length(rest, line)? {
                 None if top => return Ok(Some(Reply::Miss)),
-                None => {}
+                None => self.null(),
                 Some(len) => {
                     self.elements += u64::from(top);
                     self.skip = len + 2;
@@ -219,6 +221,7 @@ impl RespDecoder {
             if top {
                 return Ok(Some(Reply::Miss));
             }
+            self.null();
             return Ok(self.element_ended());
         };
         let elements = if matches!(kind, b'%' | b'|') { count * 2 } else { count };
@@ -226,13 +229,14 @@ impl RespDecoder {
             self.ending = match kind {
                 b'>' => Ending::Push,
                 b'|' => Ending::Attribute,
-                _ => Ending::Done,
+                _ => Ending::Values(count),
             };
         }
         // Inside a reply an attribute belongs to the element after it and is none itself; a push
         // never stands there.
         let itself = u64::from(top || kind == b'|');
-        if top && elements == 0 && self.ending == Ending::Done {
+        if top && self.ending == Ending::Values(0) {
+            self.ending = Ending::Done;
             return Ok(Some(Reply::Empty));
         }
         self.elements = self.elements.saturating_add(elements + itself);
@@ -240,6 +244,14 @@ impl RespDecoder {
             return Err(fault("more elements than any reply has", line));
         }
         Ok(self.element_ended())
+    }
+
+    /// Counts a null in a reply. Those of collections in it count too, so that the count of values is
+    /// that of a flat one, as replies to commands that ask for several things are.
+    fn null(&mut self) {
+        if let Ending::Values(values) = &mut self.ending {
+            *values = values.saturating_sub(1);
+        }
     }
 
     /// Counts one element as over; the reply if it was the last.
@@ -251,6 +263,8 @@ impl RespDecoder {
         }
         match std::mem::take(&mut self.ending) {
             Ending::Done | Ending::Error => Some(Reply::Done),
+            Ending::Values(0) => Some(Reply::Empty),
+            Ending::Values(values) => Some(Reply::Found(values.try_into().unwrap_or(u32::MAX))),
             Ending::Push => Some(Reply::Push),
             Ending::Attribute => None,
         }

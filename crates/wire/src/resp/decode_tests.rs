@@ -220,10 +220,38 @@ fn an_empty_collection_is_told_from_one_that_is_not() {
         (&b"*0\r\n"[..], Reply::Empty),
         (b"%0\r\n", Reply::Empty),
         (b"|1\r\n+ttl\r\n:3\r\n~0\r\n", Reply::Empty),
-        (b"*1\r\n*0\r\n", Reply::Done),
+        (b"*1\r\n*0\r\n", Reply::Found(1)),
         (b"*-1\r\n", Reply::Miss),
     ] {
         let mut decoder = RespDecoder::default();
         assert_eq!(decoder.decode(input).unwrap().reply, Some(reply), "{}", input.escape_ascii());
+    }
+}
+
+/// Of a reply to a command that asks for several, in RESP2 and RESP3, however it is cut.
+#[test]
+fn values_of_a_collection_are_counted_without_its_nulls() {
+    for (input, expected) in [
+        (&b"*3\r\n$1\r\na\r\n$-1\r\n$0\r\n\r\n"[..], Reply::Found(2)),
+        (b"*4\r\n$3\r\nabc\r\n$3\r\nabc\r\n$3\r\nabc\r\n$-1\r\n", Reply::Found(3)),
+        (b"*2\r\n$-1\r\n$-1\r\n", Reply::Empty),
+        (b"*2\r\n_\r\n_\r\n", Reply::Empty),
+        (b"*2\r\n_\r\n,1.5\r\n", Reply::Found(1)),
+        (b"*2\r\n*-1\r\n*2\r\n$1\r\n1\r\n$1\r\n2\r\n", Reply::Found(1)),
+        (b"%2\r\n+a\r\n_\r\n+b\r\n:1\r\n", Reply::Found(1)),
+        (b"|1\r\n+ttl\r\n_\r\n*2\r\n_\r\n:1\r\n", Reply::Found(1)),
+        (b"*1\r\n*3\r\n_\r\n_\r\n_\r\n", Reply::Empty),
+    ] {
+        let input = [input, b"+QUEUED\r\n$-1\r\n*1\r\n:1\r\n"].concat();
+        let say = |reply: Reply<'_>| reply.without_text().unwrap();
+        let all = [expected, Reply::Done, Reply::Miss, Reply::Found(1)];
+        for at in 0..=input.len() {
+            let pieces = [&input[..at], &input[at..]];
+            let (said, fault) = decoded::<RespDecoder, _>(pieces, LINE_MAX, say);
+            let said: Vec<Reply<'_>> = said.into_iter().map(|(said, _)| said).collect();
+            assert_eq!((&said[..], fault), (&all[..], false), "{} at {at}", input.escape_ascii());
+        }
+        let (said, _) = decoded::<RespDecoder, _>(input.chunks(1), LINE_MAX, say);
+        assert!(said.into_iter().map(|(said, _)| said).eq(all), "{}", input.escape_ascii());
     }
 }

@@ -7,6 +7,7 @@ mod request;
 mod value;
 
 use workload::CommandSpec;
+use workload::redis_commands::empty_is_miss;
 
 pub use decode::RespDecoder;
 pub use encode::encode_command;
@@ -30,9 +31,12 @@ impl Protocol for Resp {
         encode::compile(command, digits)
     }
 
-    /// There is no empty collection in Redis: who asks for a whole one finds none.
     fn empty_is_miss(command: &CommandSpec) -> bool {
-        matches!(&*command.name(), "HGETALL" | "HKEYS" | "HVALS" | "SMEMBERS")
+        empty_is_miss(&command.name())
+    }
+
+    fn keys_asked(command: &CommandSpec) -> u32 {
+        command.several_asked().map_or(0, |(_, asked)| u32::try_from(asked).unwrap_or(u32::MAX))
     }
 }
 

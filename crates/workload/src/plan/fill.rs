@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::{Mix, OnError, PlanParts, Share, Stop, Window};
 use crate::keys::{DrawnBy, Numbered};
+use crate::redis_commands::{self, KeyPlace};
 use crate::{Arg, CommandSpec, KeyDist, KeySpace, Pace, Piece, ProtocolKind, Shard, Slot};
 
 /// Which arguments of a command are keys of strings that it reads.
@@ -46,6 +47,9 @@ const ITEMS: [(&str, Keys); 13] = [
 
 /// Those of them that change nothing.
 const ITEMS_READ: [&str; 4] = ["GET", "GETS", "GETK", "MG"];
+
+/// Commands of memcached that need no item to be there.
+const ITEMS_WRITTEN: [&str; 3] = ["SET", "ADD", "MS"];
 
 /// Requests of a fill that a connection has in flight.
 const DEPTH: u32 = 16;
@@ -109,7 +113,7 @@ impl PlanParts {
     fn writes(&self, command: &CommandSpec) -> bool {
         let name = command.name();
         match self.protocol.is_memcache() {
-            true => ["SET", "ADD", "MS"].contains(&name.as_str()),
+            true => ITEMS_WRITTEN.contains(&name.as_str()),
             false => WRITES.contains(&name.as_str()),
         }
     }
@@ -218,34 +222,6 @@ const WRITES: [&str; 27] = [
     "ECHO",
 ];
 
-/// Commands that read other things.
-const OTHERS: [&str; 24] = [
-    "HGET",
-    "HMGET",
-    "HGETALL",
-    "HEXISTS",
-    "HLEN",
-    "HSTRLEN",
-    "HKEYS",
-    "HVALS",
-    "SISMEMBER",
-    "SMEMBERS",
-    "SCARD",
-    "ZSCORE",
-    "ZRANGE",
-    "ZRANK",
-    "ZCARD",
-    "ZCOUNT",
-    "LRANGE",
-    "LLEN",
-    "LINDEX",
-    "GETBIT",
-    "BITCOUNT",
-    "PTTL",
-    "TYPE",
-    "XLEN",
-];
-
 impl CommandSpec {
     /// Whether it reads a key and changes nothing, as a command of that protocol.
     #[must_use]
@@ -254,9 +230,29 @@ impl CommandSpec {
         if protocol.is_memcache() {
             return ITEMS_READ.contains(&name.as_str());
         }
-        let changes = name == "GETDEL" || name == "GETEX";
-        let known = STRINGS.iter().any(|(known, _)| *known == name) || OTHERS.contains(&&*name);
-        known && !changes
+        let second = self.args.get(1).and_then(Arg::fixed_bytes);
+        let second = second.as_deref().and_then(|word| std::str::from_utf8(word).ok());
+        let known = redis_commands::known(&name, second);
+        known.is_some_and(|known| known.read_only && matches!(known.key, KeyPlace::Arg(_)))
+    }
+
+    /// Whether a reply of nothing says that what it looks for is not there. After a command that writes,
+    /// or a script, it says something else.
+    #[must_use]
+    pub fn looks_for(&self, protocol: ProtocolKind) -> bool {
+        let name = self.name();
+        if protocol.is_memcache() {
+            return !ITEMS_WRITTEN.contains(&name.as_str()) && name != "CAS";
+        }
+        // A module's command is called as Redis's own is: JSON.GET.
+        let own = name.rsplit_once('.').map(|(_, own)| Self::from_words([own]));
+        own.as_ref().unwrap_or(self).reads(protocol) || redis_commands::takes(&name)
+    }
+
+    /// Whether `SET` writes what it reads.
+    #[must_use]
+    pub fn reads_what_set_writes(&self, protocol: ProtocolKind) -> bool {
+        read_keys(self, protocol).is_some()
     }
 }
 
@@ -338,6 +334,18 @@ mod tests {
         assert_eq!((untold.parts.len(), &untold.untold[..]), (0, &["HGETALL".to_owned()][..]));
         let told = fill(&["HGETALL h:__key__"], &["HSET h:__rand_int__ a 1", "HSET h:__key__ b 2"]);
         assert_eq!(written(&told), [("h:".to_owned(), 100)]);
+    }
+
+    #[test]
+    fn replies_of_nothing_tell_of_what_is_looked_for_and_not_of_what_is_written() {
+        let looks = |line: &str, protocol| CommandSpec::parse(line.split(' ')).looks_for(protocol);
+        let redis = ["get k", "HMGET h a", "zpopmin z", "getdel k", "JSON.GET k", "object freq k"];
+        let others = ["set k v nx", "eval x 0", "FCALL f 0", "JSON.SET k v nx", "ping", "xread $"];
+        assert!(redis.into_iter().all(|line| looks(line, ProtocolKind::Resp3)));
+        assert!(!others.into_iter().any(|line| looks(line, ProtocolKind::Resp3)));
+        let memcache = ProtocolKind::MemcacheText;
+        assert!(looks("get k", memcache) && looks("incr k 1", memcache));
+        assert!(!looks("add k 0 0 v", memcache) && !looks("cas k 0 0 v 1", memcache));
     }
 
     #[test]

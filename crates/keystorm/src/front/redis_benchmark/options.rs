@@ -457,17 +457,17 @@ Examples:
   Fill the server with a million keys, each exactly once:
     $ keystorm -t set -n 1000000 -r 1000000 --sequential -P 16 -q
 
-  A schedule of 10,000 requests per second for 2 seconds, of keys that were filled so:
-    $ keystorm -t get -r 1000000 --rps 10000 --duration 2
+  A schedule of 10,000 requests per second for 2 seconds, of keys that are filled first:
+    $ keystorm -t get --fill -r 100k --rps 10000 --duration 2
 
   Any command, here with a random key and 100 bytes of data:
     $ keystorm -r 10000 -n 10000 -d 100 set user:__rand_int__ __data__
 
   Keys of which a few are hot, each read and then written:
-    $ keystorm -r 1M -n 10000 --key-dist zipf get user:__key__ ';' set user:__key__ __data__
+    $ keystorm --fill -r 10k -n 10000 --key-dist zipf get user:__key__ ';' set user:__key__ __data__
 
   Nine reads to one write, drawn at random; and a cache that is filled on a miss:
-    $ keystorm --mix -r 1M -n 10000 -- 9 get user:__key__ ';' 1 set user:__key__ __data__
+    $ keystorm --mix --fill -r 10k -n 10000 -- 9 get user:__key__ ';' 1 set user:__key__ __data__
     $ keystorm -r 1000 -n 10000 get user:__key__ ';?' set user:__key__ __data__
 
   A workload that comes with keystorm, with more keys and at a rate:

@@ -1,9 +1,12 @@
-//! Where the key of a command is, and whether it only reads.
+//! What is known of Redis's commands by name: where the key is, whether they only read, and how their
+//! replies say that there is nothing.
 //!
 //! Made from what `COMMAND` of Redis 7.0 and Valkey 9 answers: the first key, and the flags
 //! `readonly` and `movablekeys`. Of a command that is in none of the lists (a module's, or a newer
 //! one) the server itself is asked.
 //! <https://redis.io/docs/latest/commands/command/>
+
+use crate::CommandSpec;
 
 /// Where the key is that decides which node a command goes to. The other keys of the command must
 /// be in the same slot, or the node refuses it.
@@ -30,7 +33,6 @@ pub struct Routing {
 #[must_use]
 pub fn known(name: &str, second: Option<&str>) -> Option<Routing> {
     let name = name.to_ascii_uppercase();
-    let is_in = |list: &str, name: &str| list.split_ascii_whitespace().any(|word| word == name);
     let table = |name: &str| {
         let found = LISTS.iter().find(|(list, ..)| is_in(list, name));
         found.map(|(_, key, read_only)| Routing { key: *key, read_only: *read_only })
@@ -47,6 +49,35 @@ pub fn is_session_command(name: &str) -> bool {
     ["MULTI", "EXEC", "DISCARD", "WATCH", "UNWATCH"].iter().any(|n| n.eq_ignore_ascii_case(name))
 }
 
+impl CommandSpec {
+    /// What it asks for several of, and how many, if the reply has a value or a null for each of them.
+    #[must_use]
+    pub fn several_asked(&self) -> Option<(&'static str, usize)> {
+        let name = self.name();
+        let (_, what, first, behind) = SEVERAL.iter().find(|(known, ..)| *known == name)?;
+        Some((what, self.args.len().saturating_sub(first + behind)))
+    }
+}
+
+/// Whether an empty collection, or one of nulls only, as the reply to this command says that what it asks
+/// for is not there: Redis has no empty collection. What is computed (`SINTER`) or searched for (`SCAN`)
+/// may well be empty.
+#[must_use]
+pub fn empty_is_miss(name: &str) -> bool {
+    is_in(COLLECTIONS, &name.to_ascii_uppercase())
+        || SEVERAL.iter().any(|(known, ..)| known.eq_ignore_ascii_case(name))
+}
+
+/// Whether a command takes away, or touches, what it returns: it finds nothing where nothing is.
+#[must_use]
+pub fn takes(name: &str) -> bool {
+    is_in(TAKING, &name.to_ascii_uppercase())
+}
+
+fn is_in(list: &str, name: &str) -> bool {
+    list.split_ascii_whitespace().any(|word| word == name)
+}
+
 const LISTS: &[(&str, KeyPlace, bool)] = &[
     (WRITE_FIRST, KeyPlace::Arg(1), false),
     (READ_FIRST, KeyPlace::Arg(1), true),
@@ -56,6 +87,27 @@ const LISTS: &[(&str, KeyPlace, bool)] = &[
     (READ_MOVABLE, KeyPlace::Movable, true),
     (KEYLESS, KeyPlace::Keyless, false),
 ];
+
+/// Commands that ask for several things: what they are, the argument that is the first of them, and how
+/// many arguments follow them.
+const SEVERAL: &[(&str, &str, usize, usize)] = &[
+    ("MGET", "keys", 1, 0),
+    ("JSON.MGET", "keys", 1, 1),
+    ("HMGET", "fields", 2, 0),
+    ("ZMSCORE", "members", 2, 0),
+    ("GEOHASH", "members", 2, 0),
+    ("GEOPOS", "members", 2, 0),
+];
+
+/// Commands that ask for a collection or a part of it.
+const COLLECTIONS: &str = "\
+    HGETALL HKEYS HRANDFIELD HVALS LRANGE SMEMBERS SPOP SRANDMEMBER XRANGE XREVRANGE ZPOPMAX ZPOPMIN \
+    ZRANDMEMBER ZRANGE ZRANGEBYLEX ZRANGEBYSCORE ZREVRANGE ZREVRANGEBYLEX ZREVRANGEBYSCORE";
+
+/// Commands that return what they take away or touch.
+const TAKING: &str = "\
+    BLMOVE BLMPOP BLPOP BRPOP BRPOPLPUSH BZMPOP BZPOPMAX BZPOPMIN GETDEL GETEX HGETDEL HGETEX LMOVE \
+    LMPOP LPOP RPOP RPOPLPUSH SPOP ZMPOP ZPOPMAX ZPOPMIN";
 
 /// Commands that write, and whose first argument is a key.
 const WRITE_FIRST: &str = "\
@@ -122,6 +174,18 @@ mod tests {
         assert_eq!(place("OBJECT", Some("HELP")), Some((KeyPlace::Keyless, false)));
         assert_eq!(place("FUNCTION", Some("LOAD")), Some((KeyPlace::Keyless, false)));
         assert_eq!(place("JSON.SET", Some("k")), None);
+    }
+
+    #[test]
+    fn replies_that_say_that_there_is_nothing_are_known() {
+        assert!(["lrange", "ZPOPMIN", "MGET", "XRANGE"].into_iter().all(empty_is_miss));
+        assert!(!["SINTER", "SCAN", "EXEC", "KEYS"].into_iter().any(empty_is_miss));
+        let several = |line: &str| CommandSpec::parse(line.split(' ')).several_asked();
+        assert_eq!(several("mget a b c"), Some(("keys", 3)));
+        assert_eq!(several("JSON.MGET a b $"), Some(("keys", 2)));
+        assert_eq!(several("HMGET h a b"), Some(("fields", 2)));
+        assert_eq!(several("HMGET h"), Some(("fields", 0)));
+        assert_eq!(several("GET a"), None);
     }
 
     #[test]

@@ -1,0 +1,91 @@
+//! What counts as a miss, by what the server counts, and what is said of a test that mostly missed.
+
+use crate::program::Ran;
+use crate::server::Server;
+
+/// Hits and misses, from the last two columns of `--csv`.
+fn counted(ran: &Ran) -> (u64, u64) {
+    let last = ran.out.lines().last().unwrap();
+    let mut cells = last.rsplit(',').map(|cell| cell.trim_matches('"').parse().unwrap());
+    let misses = cells.next().unwrap();
+    (cells.next().unwrap(), misses)
+}
+
+#[test]
+fn reads_of_several_keys_are_counted_as_the_server_counts_them() {
+    let server = Server::redis();
+    for protocol in ["", "-3"] {
+        server.ask(&["FLUSHALL"]);
+        let none = server.run(&format!("{protocol} -t mget -r 100000 -n 300 -P 7 --csv")).ok();
+        assert_eq!(counted(&none), (0, 300));
+        server.run("-t set -r 500 --sequential -n 500 -q").ok();
+        let found = || server.info("keyspace_hits");
+        let before = found();
+        let some = server.run(&format!("{protocol} -t mget -r 1000 -n 300 -P 7 -c 3")).ok();
+        some.prints(&format!("  keys: {} of 3000 found (", found() - before));
+        server.ask(&["HSET", "h", "a", "1"]);
+        let fields = server.run(&format!("{protocol} -n 40 hmget h a b")).ok();
+        fields.prints("  fields: 40 of 80 found (50.00 %)");
+        let queued = "-n 60 -- multi ';' mget no such ';' exec";
+        let queued = server.run(&format!("{protocol} {queued}")).ok();
+        assert!(!queued.out.contains(" misses") && !queued.out.contains("keys:"), "{}", queued.out);
+    }
+}
+
+#[test]
+fn collections_that_are_not_there_are_misses() {
+    let server = Server::redis();
+    server.ask(&["RPUSH", "l", "a"]);
+    for line in [
+        "hmget nosuch a b",
+        "lrange nosuch 0 10",
+        "-t zpopmin",
+        "spop nosuch 3",
+        "zrangebyscore nosuch 0 1",
+        "xrange nosuch - +",
+        "-3 srandmember nosuch 2",
+    ] {
+        assert_eq!(counted(&server.run(&format!("--csv -n 20 {line}")).ok()), (0, 20), "{line}");
+    }
+    assert_eq!(counted(&server.run("--csv -n 20 lrange l 0 1").ok()), (20, 0));
+    // A step on a miss follows a read of several keys, too.
+    server.run("-n 10 -c 1 -- mget a b ';?' set a 1").ok();
+    assert_eq!(server.calls("set"), 1);
+}
+
+#[test]
+fn who_finds_nothing_is_told_what_fills_it_and_that_does() {
+    let server = Server::redis();
+    for (line, advice, fills) in [
+        ("-r 50 get u:__key__", "add --fill, which", "--fill"),
+        ("-r 50 -t mget", "add --fill, which", "--fill"),
+        ("-r 50 hgetall h:__key__", "--fill-with", "--fill --fill-with 'hset h:__key__ a 1'"),
+    ] {
+        let line = format!("-n 200 {line}");
+        server.run(&line).ok().prints(" were misses; ").prints(advice);
+        let filled = server.run(&format!("{fills} {line}")).ok();
+        assert!(!filled.out.contains("misses"), "{}", filled.out);
+    }
+    let pops = "-n 200 -t zpopmin";
+    server.run(pops).ok().prints("fill it first: -t zadd -r 200 --sequential -n 200");
+    server.run("-t zadd -r 200 --sequential -n 200").ok();
+    assert!(!server.run(pops).ok().out.contains("misses"));
+}
+
+#[test]
+fn who_does_not_look_for_anything_or_is_meant_to_miss_is_not_told() {
+    let server = Server::valkey();
+    for line in [
+        "set k v nx",
+        "eval 'return nil' 0",
+        "-t fcall",
+        "-r 100 --fill --hit-ratio 0.2 get u:__key__",
+        "-r 100 -- get c:__key__ ';?' set c:__key__ v",
+        "-r 1000 --workload meta-socialgraph",
+        "-r 1000 --workload rate-limiter",
+        "-r 1000 --workload twitter-52",
+    ] {
+        let ran = server.run(&format!("-n 500 {line}")).ok();
+        assert!(!ran.out.contains(" were misses"), "{line}: {}", ran.out);
+    }
+}

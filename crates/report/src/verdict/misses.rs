@@ -1,0 +1,198 @@
+//! The command that mostly found nothing: its figures are those of an empty server.
+//!
+//! Owns when that is worth a warning, and what it advises. Misses that the plan asks for are none.
+
+use measure::{CommandTally, Measurement};
+use workload::{CommandSpec, KeySpace, Piece, Plan, When};
+
+use super::wording::count;
+
+/// More replies with nothing than this are most of what the command did.
+const MISSES_SHARE: f64 = 0.5;
+
+/// Which test of the suite makes what these commands look for under this name, an element a request.
+const FILLERS: [(&[&str], &[u8], &str); 4] = [
+    (&["LPOP", "RPOP", "LINDEX", "LRANGE"], b"mylist", "-t lpush"),
+    (&["SPOP", "SRANDMEMBER", "SMEMBERS"], b"myset", "-t sadd"),
+    (&["HGET", "HMGET", "HGETALL", "HKEYS", "HVALS"], b"myhash", "-t hset"),
+    (&["ZPOPMIN", "ZPOPMAX", "ZRANGE"], b"myzset", "-t zadd"),
+];
+
+/// A command that looks for something, whose keys it draws, and what became of it.
+struct Looked<'p> {
+    command: &'p CommandSpec,
+    keys: &'p KeySpace,
+    tally: &'p CommandTally,
+    /// Whether its operation goes on with what is sent on a miss.
+    fills: bool,
+}
+
+impl Looked<'_> {
+    fn replies(&self) -> u64 {
+        self.tally.ok.saturating_add(self.tally.miss)
+    }
+
+    fn mostly_missed(&self) -> bool {
+        self.tally.miss as f64 > MISSES_SHARE * self.replies() as f64
+    }
+}
+
+/// The command that missed most often, and what to do about it.
+pub(super) fn misses(plan: &Plan, measurement: &Measurement) -> Option<String> {
+    let looked = looked(plan, measurement);
+    let unmeant = |looked: &Looked<'_>| {
+        looked.mostly_missed() && !looked.fills && !looked.keys.draw.may_miss()
+    };
+    let worst = looked.into_iter().filter(unmeant).max_by_key(|looked| looked.tally.miss)?;
+    let [missed, replies] = [worst.tally.miss, worst.replies()].map(|n| count(n as f64));
+    let (name, advice) = (worst.command.name(), advice(plan, &worst));
+    Some(format!("{missed} of {replies} replies to {name} were misses; {advice}"))
+}
+
+/// Each different command that looks for something, as far as the measurement has it.
+fn looked<'p>(plan: &'p Plan, measurement: &'p Measurement) -> Vec<Looked<'p>> {
+    let different = plan.different_commands();
+    let filling = |at: usize| {
+        let operation = plan.mix.iter().flat_map(|mix| &mix.operations).nth(at);
+        operation.is_some_and(|operation| operation.steps.iter().any(|s| s.when == When::OnMiss))
+    };
+    let mut looked = Vec::new();
+    for (at, (span, keys)) in plan.key_spaces().enumerate() {
+        let mut which: Vec<u32> = different.of[span].to_vec();
+        which.sort_unstable();
+        which.dedup();
+        for which in which {
+            let command = different.commands[which as usize];
+            if let Some(tally) = measurement.total.commands.get(which as usize)
+                && command.looks_for(plan.protocol)
+            {
+                looked.push(Looked { command, keys, tally, fills: filling(at) });
+            }
+        }
+    }
+    looked
+}
+
+/// How what it looks for comes to be there.
+fn advice(plan: &Plan, looked: &Looked<'_>) -> String {
+    if plan.fill.is_some() {
+        return "--fill wrote what it reads, so that was deleted, evicted or has expired"
+            .to_owned();
+    }
+    if looked.command.reads_what_set_writes(plan.protocol) {
+        return "add --fill, which writes the keys first".to_owned();
+    }
+    let name = looked.command.name();
+    // A test of the suite makes what the suite reads, and nothing else.
+    let key = looked.command.args.get(1).and_then(|key| key.pieces.first());
+    let is_of = |of: &[u8]| matches!(key, Some(Piece::Bytes(key)) if key.starts_with(of));
+    let made = FILLERS.iter().find(|(reads, of, _)| reads.contains(&name.as_str()) && is_of(of));
+    match made {
+        Some((.., test)) => {
+            let elements = looked.replies();
+            format!("fill it first: {test} -r {elements} --sequential -n {elements}")
+        }
+        None => "add --fill --fill-with 'COMMAND' with what writes what it reads".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+    use workload::{KeyDist, Mix, Operation, Pick, PlanParts, ProtocolKind, Step};
+
+    /// What is told of a run of these operations, each of which found and missed so much.
+    fn told(
+        operations: &[(&str, u64, u64)],
+        change: impl FnOnce(&mut PlanParts),
+    ) -> Option<String> {
+        let words = |line: &str| CommandSpec::parse(line.split(' '));
+        let mut run = fixture::changed(|parts| {
+            parts.sequence = operations.iter().map(|(line, ..)| words(line)).collect();
+            parts.keys = KeySpace::of(Some(100_000), KeyDist::UNIFORM);
+            if operations.len() > 1 {
+                let operation = |(line, ..): &(&str, u64, u64)| Operation {
+                    name: (*line).to_owned(),
+                    weight: 1,
+                    steps: vec![Step { commands: 1, when: When::Always }],
+                    keys: None,
+                };
+                let operations = operations.iter().map(operation).collect();
+                parts.mix = Some(Mix { operations, pick: Pick::default() });
+            }
+            change(parts);
+        });
+        let tally = run.measurement.total.commands[0].clone();
+        run.measurement.total.commands = operations
+            .iter()
+            .map(|(_, ok, miss)| CommandTally { ok: *ok, miss: *miss, ..tally.clone() })
+            .collect();
+        misses(&run.plan, &run.measurement)
+    }
+
+    fn of(line: &str) -> Option<String> {
+        told(&[(line, 1, 1999)], |_| {})
+    }
+
+    #[test]
+    fn reads_that_find_nothing_are_told_with_the_way_to_fill_the_keys() {
+        let fill = "add --fill, which writes the keys first";
+        let text = |name: &str, advice: &str| {
+            Some(format!("1,999 of 2,000 replies to {name} were misses; {advice}"))
+        };
+        assert_eq!(of("get key:__rand_int__"), text("GET", fill));
+        assert_eq!(of("get u:__key__"), text("GET", fill), "and of any other key");
+        assert_eq!(of("MGET a:__rand_int__ a:__rand_int__"), text("MGET", fill));
+        assert_eq!(told(&[("get k:__key__", 1000, 1000)], |_| {}), None, "as many hits");
+        let test = |test: &str| format!("fill it first: -t {test} -r 2000 --sequential -n 2000");
+        for (line, filler) in [("SPOP myset", "sadd"), ("ZPOPMIN myzset", "zadd")] {
+            assert!(of(line).unwrap().ends_with(&test(filler)), "{line}");
+        }
+        assert!(of("LRANGE mylist 0 9").unwrap().ends_with(&test("lpush")));
+        for line in ["hmget nosuch a b", "JSON.GET s", "lpop l", "zrange z 0 9"] {
+            assert!(of(line).unwrap().contains("--fill --fill-with"), "{line}");
+        }
+    }
+
+    #[test]
+    fn nothing_in_reply_to_what_writes_or_runs_a_script_is_not_told() {
+        for line in ["set k v nx", "eval x 0", "fcall f 0", "fcall_ro f 0", "zadd z nx incr 1 a"] {
+            assert_eq!(of(line), None, "{line}");
+        }
+        let memcache = |line| told(&[(line, 1, 1999)], |p| p.protocol = ProtocolKind::MemcacheText);
+        assert_eq!(memcache("add k:__key__ 0 0 v"), None);
+        assert!(memcache("get k:__key__").unwrap().contains("add --fill,"));
+        assert!(memcache("incr k:__key__ 1").unwrap().contains("--fill-with"));
+    }
+
+    #[test]
+    fn misses_that_a_plan_asks_for_are_not_told() {
+        let aside = ("get k:__key__", 1, 1999);
+        let share = |parts: &mut PlanParts| {
+            parts.keys.draw = KeyDist::UNIFORM.with_hits("0.2").unwrap();
+        };
+        assert_eq!(told(&[aside], share), None);
+        let absent = [("get k:__key__", 444, 0), ("get absent:__key__", 0, 556)];
+        assert!(told(&absent, |_| {}).unwrap().starts_with("556 of 556"), "nothing says so");
+        let own = |parts: &mut PlanParts| {
+            let keys = KeySpace::of(Some(10), KeyDist::UNIFORM.with_hits("0").unwrap());
+            parts.mix.iter_mut().for_each(|mix| mix.operations[1].keys = Some(keys.clone()));
+        };
+        assert_eq!(told(&absent, own), None);
+        let on_miss = |parts: &mut PlanParts| {
+            parts.sequence.push(CommandSpec::from_words(["SET", "k", "v"]));
+            let steps = [When::Always, When::OnMiss].map(|when| Step { commands: 1, when });
+            let steps = steps.to_vec();
+            let operation = Operation { name: "aside".to_owned(), weight: 1, steps, keys: None };
+            parts.mix = Some(Mix { operations: vec![operation], pick: Pick::default() });
+        };
+        assert_eq!(told(&[aside], on_miss), None);
+    }
+
+    #[test]
+    fn what_was_filled_and_is_gone_is_told_as_that() {
+        let text = told(&[("get k:__key__", 1, 1999)], |parts| parts.fill = Some(Vec::new()));
+        assert!(text.unwrap().ends_with("was deleted, evicted or has expired"));
+    }
+}
