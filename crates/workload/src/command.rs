@@ -165,7 +165,7 @@ impl CommandSpec {
         };
         if self.name() == "SET" && !self.args.iter().skip(3).any(says) {
             self.args.push(Arg::literal(b"EX"));
-            self.args.push(Arg::literal(LIFETIME_PLACEHOLDER).with_lifetimes(lifetime));
+            self.args.push(Arg::of_lifetime(lifetime));
         }
         self
     }
@@ -225,6 +225,12 @@ impl Arg {
     #[must_use]
     pub fn literal(bytes: &[u8]) -> Self {
         Self { pieces: vec![Piece::Bytes(bytes.to_vec())] }
+    }
+
+    /// An argument that is a lifetime in seconds.
+    #[must_use]
+    pub fn of_lifetime(lifetime: Lifetime) -> Self {
+        Self::literal(LIFETIME_PLACEHOLDER).with_lifetimes(lifetime)
     }
 
     /// Replaces every number placeholder in the literal pieces.
