@@ -58,9 +58,7 @@ impl CacheCommand {
     pub fn read(command: &CommandSpec) -> Result<Self, String> {
         match Self::known(command)? {
             Some(
-                known @ (Self::Get(_)
-                | Self::MultiGet(_)
-                | Self::Set { when: Stored::Always, .. }),
+                known @ (Self::Get(_) | Self::MultiGet(_) | Self::Set { when: Stored::Always, .. }),
             ) => Ok(known),
             _ => Err(format!(
                 "{} is not said in the same way everywhere; servers of different protocols are \

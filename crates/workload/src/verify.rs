@@ -49,7 +49,9 @@ pub fn names(protocol: ProtocolKind) -> impl Iterator<Item = String> {
 pub fn keys_asked(command: &CommandSpec, protocol: ProtocolKind) -> Vec<Option<ValueKey>> {
     let name = command.name();
     match reads(protocol).iter().find(|(known, _)| *known == name) {
-        Some((_, Asks::From(first))) => value_key::of_each(command).into_iter().skip(*first).collect(),
+        Some((_, Asks::From(first))) => {
+            value_key::of_each(command).into_iter().skip(*first).collect()
+        }
         Some((_, Asks::One(at))) if *at < command.args.len() => {
             vec![value_key::of_one(command, *at)]
         }

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use report::Persona;
 use workload::command_line::{TypedOperation, TypedStep, split_operations};
 use workload::{
-    Arg, CacheCommand, CommandSpec, Credentials, Dataset, KeyDist, KeySpace, Mix, Operation, Pick, PlanParts,
-    ProtocolKind, Step, When, limits, secret,
+    Arg, CacheCommand, CommandSpec, Credentials, Dataset, KeyDist, KeySpace, Mix, Operation, Pick,
+    PlanParts, ProtocolKind, Step, When, limits, secret,
 };
 
 use super::options::Options;

@@ -180,7 +180,9 @@ fn shared_out(
             let named = uri::servers(&host, port, hash).map_err(|why| format!("-h: {why}"))?;
             match (&named, server.port) {
                 (Endpoint::Tcp { port: own, .. }, Some(typed)) if *own != port => {
-                    return Err(format!("-p {typed}: -h names port {own}; leave one of the two out"));
+                    return Err(format!(
+                        "-p {typed}: -h names port {own}; leave one of the two out"
+                    ));
                 }
                 _ => named,
             }

@@ -69,7 +69,11 @@ mod tests {
 
     #[test]
     fn places_are_lines_and_columns_of_characters() {
-        let source = Source { name: "a.toml".to_owned(), text: "ä = 1\nß = 2\n".to_owned(), is_preset: false };
+        let source = Source {
+            name: "a.toml".to_owned(),
+            text: "ä = 1\nß = 2\n".to_owned(),
+            is_preset: false,
+        };
         assert_eq!(source.place(0), "a.toml:1:1");
         assert_eq!(source.place("ä = 1\nß ".len()), "a.toml:2:3");
         assert_eq!(source.fault(1000, "no"), "a.toml:3:1: no");
