@@ -10,7 +10,7 @@ use report::{Persona, Repeat};
 use workload::{Plan, ReadFrom};
 
 use crate::aside::{self, Aside, Asides, Unread};
-use crate::front::{Action, Companion, Job};
+use crate::front::{Action, Companion, Job, UsageError};
 use crate::keep::Keep;
 use crate::live::Live;
 use crate::metrics::{Both, Metrics};
@@ -47,9 +47,12 @@ pub(crate) fn execute(job: &Job) -> Result<End> {
         end => end,
     };
     match job.output.options.persona.is_peer() {
-        true => end.map_err(|error| match error.is::<Unread>() || error.is::<Unfit>() {
-            true => error,
-            false => anyhow!(aside::as_error(&format!("{error:#}"))),
+        true => end.map_err(|error| {
+            let is_told = error.is::<Unread>() || error.is::<Unfit>() || error.is::<UsageError>();
+            match is_told {
+                true => error,
+                false => anyhow!(aside::as_error(&format!("{error:#}"))),
+            }
         }),
         false => end,
     }

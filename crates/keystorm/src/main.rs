@@ -16,6 +16,7 @@ mod front;
 mod handbook;
 mod hold;
 mod http;
+mod item_limit;
 mod keep;
 mod laboratory;
 mod live;
@@ -81,7 +82,9 @@ fn main() -> ExitCode {
         Ok(execute::End::Failed) => ExitCode::from(FAILED),
         Ok(execute::End::Regressed) => ExitCode::from(REGRESSED),
         Err(error) if error.is::<Unread>() => signals::end_of_pipe(),
-        Err(error) if error.is::<Unfit>() => told(&in_words(&error), USAGE),
+        Err(error) if error.is::<Unfit>() || error.is::<UsageError>() => {
+            told(&in_words(&error), USAGE)
+        }
         Err(error) => told(&in_words(&error), FAILED),
     }
 }

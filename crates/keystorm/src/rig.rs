@@ -17,7 +17,7 @@ use runner::{Barrier, Observer, Start};
 use workload::{Endpoint, Plan, PlanParts, ProtocolKind, Target};
 
 use crate::front::Several;
-use crate::probe;
+use crate::{item_limit, probe};
 
 use crate::fill::{Filled, fill, prepare};
 use crate::server::Server;
@@ -170,6 +170,7 @@ impl<'r> Rig<'r> {
         start_at: Option<SystemTime>,
         observer: &mut dyn Observer,
     ) -> Result<Run> {
+        item_limit::check(&self.server, plan)?;
         fill(self, plan)?;
         match plan.protocol.is_memcache() {
             true => prepare(self, plan)?,

@@ -176,6 +176,18 @@ impl Server {
         Ok(host::memcache::log_in(&self.address, login(target, self.tls.as_ref()), self.protocol)?)
     }
 
+    /// The least limit that a memcached has for an item, and which one has it; `None` where none tells.
+    pub(crate) fn item_limit(&self, target: &Target) -> Option<(host::Address, u64)> {
+        let login = login(target, self.tls.as_ref());
+        let limit = |address: host::Address| {
+            let mut client = host::memcache::log_in(&address, login, self.protocol).ok()?;
+            let settings = client.stats(Some("settings")).ok()?;
+            let (_, limit) = settings.into_iter().find(|(name, _)| name == "item_size_max")?;
+            Some((address, limit.parse().ok()?))
+        };
+        self.addresses().into_iter().filter_map(limit).min_by_key(|(_, limit)| *limit)
+    }
+
     /// A connection to each master that the cluster has now; `None` without a cluster.
     pub(crate) fn master_clients(
         &self,

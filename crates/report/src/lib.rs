@@ -57,6 +57,6 @@ pub use schedule::{Fault, MISSED_NS, Missed, ScheduleFigures};
 pub use summary::{LatencyFigures, NodeFigures, RateFigures, Summary, TlsFigures};
 pub use together::Together;
 pub use verdict::{
-    EvidenceFigure, LimitedBy, Verdict, Warning, WarningKind, contradictions, warnings,
+    EvidenceFigure, LimitedBy, Verdict, Warning, WarningKind, contradictions, gets_apart, warnings,
 };
 pub use warned::Warned;

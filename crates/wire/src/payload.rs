@@ -1,10 +1,12 @@
 //! Values whose size or bytes are not the same for all requests.
 //!
-//! Which value goes where is decided when commands are compiled: the value of `__key__` if the command
-//! has one, otherwise of the number that stands before it, otherwise of the request. How large it is
+//! Which value goes where is decided when commands are compiled: where each value has a key of its own
+//! before it, the value of the number in that key; elsewhere of `__key__` if the command has one, otherwise
+//! of the number that stands before it, otherwise of the request. How large it is
 //! and what bytes it has follow from that number alone, so nothing is kept for each value.
 
 use workload::sizes::{SizeDraw, size_at, size_by_rank, size_of};
+use workload::value_key::{self, ValueKey};
 use workload::{CommandSpec, Derived, Piece, Plan, SizeBy, Slot, Values, derived};
 
 use crate::numbers::Numbers;
@@ -14,7 +16,7 @@ use crate::{Expected, Given};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ValueAt {
     /// The number of the key whose value it is, and how many fresh numbers come before that one.
-    pub key: Option<(Slot, u64)>,
+    pub key: Option<ValueKey>,
     /// Which value of its key it is: others may stand before it in the command.
     pub nth: u64,
     /// How many values come before it in the sequence.
@@ -23,28 +25,27 @@ pub struct ValueAt {
 
 /// The places for values in a command, in order. Without `digits` numbers are text, and keys all alike.
 pub(crate) fn places(command: &CommandSpec, digits: Option<usize>) -> Vec<ValueAt> {
-    let pieces = || command.args.iter().flat_map(|arg| &arg.pieces);
     let numbered = digits.is_some();
-    let names = |piece: &Piece| match piece {
-        Piece::Number(slot) => *slot == Slot::Key,
-        Piece::Derived(derived) => derived.names_key(),
-        _ => false,
-    };
-    let named = numbered && pieces().any(names);
-    let mut key = named.then_some((Slot::Key, 0));
+    let named = value_key::named(command).filter(|_| numbered);
+    let pairs = value_key::of_pairs(command).filter(|_| numbered);
+    let mut last = named;
     let mut fresh = 0;
     let mut places: Vec<ValueAt> = Vec::new();
-    for piece in pieces() {
+    let pieces = command.args.iter().enumerate();
+    for (at, piece) in pieces.flat_map(|(at, arg)| arg.pieces.iter().map(move |p| (at, p))) {
         match piece {
             Piece::Number(slot) if numbered => {
-                if !named {
-                    key = Some((*slot, fresh));
-                }
+                last = named.or(Some((*slot, fresh)));
                 fresh += u64::from(*slot == Slot::Fresh);
             }
             Piece::Value => {
-                let nth = places.iter().filter(|before| before.key == key).count() as u64;
-                places.push(ValueAt { key, nth, place: places.len() as u64 });
+                let place = places.len() as u64;
+                let (key, nth) = match &pairs {
+                    // Each is the first, and only, value of its key.
+                    Some(keys) => (keys[at], 0),
+                    None => (last, places.iter().filter(|before| before.key == last).count()),
+                };
+                places.push(ValueAt { key, nth: nth as u64, place });
             }
             _ => {}
         }
@@ -204,6 +205,11 @@ mod tests {
         assert_eq!(
             of("MSET __rand_int__ __data__ __rand_int__ __data__"),
             [at(Some((Slot::Fresh, 0)), 0, 0), at(Some((Slot::Fresh, 1)), 0, 1)]
+        );
+        assert_eq!(
+            of("MSET k:__key__ __data__ k:__rand_1st__ __data__ a:__key__ __data__ b __data__"),
+            [at(key, 0, 0), at(Some((Slot::Shared(1), 0)), 0, 1), at(key, 0, 2), at(None, 0, 3)],
+            "each is that of its own key"
         );
         assert_eq!(of("LPUSH l __data__"), [at(None, 0, 0)]);
         let behind = at(Some((Slot::Fresh, 1)), 0, 1).behind(5, 2);

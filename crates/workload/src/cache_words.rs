@@ -1,8 +1,9 @@
 //! What every cache is asked, whatever it speaks: a key, several keys, or to store one.
 //!
 //! Owns how each protocol says it, so that servers of different protocols are sent the same load.
-//! A command is read from the words that Redis has for it (`get`, `mget`, `set`), with any
-//! placeholders; what is not one of them has no twin everywhere and is refused by name.
+//! A command is read from the words that Redis has for it, with any placeholders; what has no twin everywhere
+//! is refused by name. Servers are compared by `get`, `mget` and `set` alone, after which what was there
+//! before is there.
 
 use crate::{Arg, CommandSpec, Piece, PlanParts, ProtocolKind, Slot, Target};
 
@@ -21,35 +22,91 @@ pub enum CacheCommand {
         value: Arg,
         /// For how many seconds; `None` for ever.
         lifetime: Option<Arg>,
+        /// When it is stored.
+        when: Stored,
     },
+    /// Removes a key.
+    Delete(Arg),
+    /// Has a key that is there live for so many seconds.
+    Touch {
+        /// The key.
+        key: Arg,
+        /// The seconds.
+        lifetime: Arg,
+    },
+}
+
+/// On what it depends whether a value is stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stored {
+    /// On nothing.
+    Always,
+    /// The key is not there.
+    IfAbsent,
+    /// It is.
+    IfPresent,
 }
 
 /// Lifetimes above this are times of day to memcached.
 pub const LIFETIME_MAX_S: u64 = 30 * 86_400;
 
 impl CacheCommand {
-    /// Reads a command in the words of Redis.
+    /// Reads a command by which servers are compared, in the words of Redis.
     ///
     /// # Errors
     /// It is no such command, in words for the person who typed it.
     pub fn read(command: &CommandSpec) -> Result<Self, String> {
-        let (name, args) = (command.name(), command.args.get(1..).unwrap_or_default());
-        match (name.as_str(), args) {
-            ("GET", [key]) => Ok(Self::Get(key.clone())),
-            ("MGET", [_, ..]) => Ok(Self::MultiGet(args.to_vec())),
-            ("SET", [key, value]) => {
-                Ok(Self::Set { key: key.clone(), value: value.clone(), lifetime: None })
-            }
-            ("SET", [key, value, option, seconds]) if is_word(option, "EX") => {
-                let lifetime = Some(within_limit(seconds)?);
-                Ok(Self::Set { key: key.clone(), value: value.clone(), lifetime })
-            }
+        match Self::known(command)? {
+            Some(
+                known @ (Self::Get(_) | Self::MultiGet(_) | Self::Set { when: Stored::Always, .. }),
+            ) => Ok(known),
             _ => Err(format!(
                 "{} is not said in the same way everywhere; servers of different protocols are \
                  compared by get KEY, mget KEY KEY..., and set KEY VALUE or set KEY VALUE ex SECONDS",
-                if name.is_empty() { "a command" } else { &name }
+                named(command)
             )),
         }
+    }
+
+    /// Reads a command that caches have, in the words of Redis.
+    ///
+    /// # Errors
+    /// It is no such command, in words for the person who typed it.
+    pub fn of_cache(command: &CommandSpec) -> Result<Self, String> {
+        let fault = || format!("{} is Redis's: memcached has no such command", named(command));
+        Self::known(command)?.ok_or_else(fault)
+    }
+
+    /// `None` of what is no such command.
+    fn known(command: &CommandSpec) -> Result<Option<Self>, String> {
+        let (name, args) = (command.name(), command.args.get(1..).unwrap_or_default());
+        Ok(match (name.as_str(), args) {
+            ("GET", [key]) => Some(Self::Get(key.clone())),
+            ("MGET", [_, ..]) => Some(Self::MultiGet(args.to_vec())),
+            ("SET", [key, value, options @ ..]) => Self::set(key, value, options)?,
+            ("DEL", [key]) => Some(Self::Delete(key.clone())),
+            ("EXPIRE", [key, seconds]) => {
+                Some(Self::Touch { key: key.clone(), lifetime: within_limit(seconds)? })
+            }
+            _ => None,
+        })
+    }
+
+    fn set(key: &Arg, value: &Arg, options: &[Arg]) -> Result<Option<Self>, String> {
+        let (mut lifetime, mut when) = (None, Stored::Always);
+        let mut options = options.iter();
+        while let Some(option) = options.next() {
+            if is_word(option, "NX") {
+                when = Stored::IfAbsent;
+            } else if is_word(option, "XX") {
+                when = Stored::IfPresent;
+            } else if let (true, Some(seconds)) = (is_word(option, "EX"), options.next()) {
+                lifetime = Some(within_limit(seconds)?);
+            } else {
+                return Ok(None);
+            }
+        }
+        Ok(Some(Self::Set { key: key.clone(), value: value.clone(), lifetime, when }))
     }
 
     /// The same in the words of a protocol.
@@ -73,24 +130,40 @@ impl CacheCommand {
                         .to_owned(),
                 );
             }
-            (Self::Set { key, value, lifetime }, Resp2 | Resp3) => {
+            (Self::Set { key, value, lifetime, when }, Resp2 | Resp3) => {
                 let mut args = vec![word("SET"), key.clone(), value.clone()];
+                args.extend(when.of([None, Some("NX"), Some("XX")]).map(word));
                 args.extend(lifetime.iter().flat_map(|seconds| [word("EX"), seconds.clone()]));
                 args
             }
-            (Self::Set { key, value, lifetime }, MemcacheText | MemcacheBinary) => {
+            (Self::Set { key, value, lifetime, when }, MemcacheText | MemcacheBinary) => {
                 let seconds = lifetime.clone().unwrap_or_else(|| word("0"));
-                vec![word("set"), key.clone(), word("0"), seconds, value.clone()]
+                let name = word(when.of(["set", "add", "replace"]));
+                vec![name, key.clone(), word("0"), seconds, value.clone()]
             }
-            (Self::Set { key, value, lifetime }, MemcacheMeta) => {
+            (Self::Set { key, value, lifetime, when }, MemcacheMeta) => {
                 let mut args = vec![word("ms"), key.clone()];
-                args.extend(lifetime.iter().map(|seconds| {
-                    let mut flag = word("T");
-                    flag.pieces.extend(seconds.pieces.clone());
-                    flag
-                }));
+                args.extend(when.of([None, Some("ME"), Some("MR")]).map(word));
+                args.extend(lifetime.iter().map(lifetime_flag));
                 args.push(value.clone());
                 args
+            }
+            (Self::Delete(key), protocol) => {
+                let name = match protocol {
+                    Resp2 | Resp3 => "DEL",
+                    MemcacheText | MemcacheBinary => "delete",
+                    MemcacheMeta => "md",
+                };
+                vec![word(name), key.clone()]
+            }
+            (Self::Touch { key, lifetime }, Resp2 | Resp3) => {
+                vec![word("EXPIRE"), key.clone(), lifetime.clone()]
+            }
+            (Self::Touch { key, lifetime }, MemcacheText | MemcacheBinary) => {
+                vec![word("touch"), key.clone(), lifetime.clone()]
+            }
+            (Self::Touch { key, lifetime }, MemcacheMeta) => {
+                vec![word("mg"), key.clone(), lifetime_flag(lifetime)]
             }
         };
         Ok(CommandSpec { args, inline: false })
@@ -100,7 +173,10 @@ impl CacheCommand {
     #[must_use]
     pub fn keys(&self) -> &[Arg] {
         match self {
-            Self::Get(key) | Self::Set { key, .. } => std::slice::from_ref(key),
+            Self::Get(key)
+            | Self::Set { key, .. }
+            | Self::Delete(key)
+            | Self::Touch { key, .. } => std::slice::from_ref(key),
             Self::MultiGet(keys) => keys,
         }
     }
@@ -116,11 +192,41 @@ impl CacheCommand {
         match self {
             Self::Get(own) => Self::Get(key(own)),
             Self::MultiGet(keys) => Self::MultiGet(keys.iter().map(key).collect()),
-            Self::Set { key: own, value, lifetime } => {
-                Self::Set { key: key(own), value: value.clone(), lifetime: lifetime.clone() }
+            Self::Set { key: own, value, lifetime, when } => Self::Set {
+                key: key(own),
+                value: value.clone(),
+                lifetime: lifetime.clone(),
+                when: *when,
+            },
+            Self::Delete(own) => Self::Delete(key(own)),
+            Self::Touch { key: own, lifetime } => {
+                Self::Touch { key: key(own), lifetime: lifetime.clone() }
             }
         }
     }
+}
+
+impl Stored {
+    /// What stands for it, of three.
+    fn of<T>(self, [always, absent, present]: [T; 3]) -> T {
+        match self {
+            Self::Always => always,
+            Self::IfAbsent => absent,
+            Self::IfPresent => present,
+        }
+    }
+}
+
+/// The name of a command, as errors call it.
+fn named(command: &CommandSpec) -> String {
+    Some(command.name()).filter(|name| !name.is_empty()).unwrap_or_else(|| "a command".to_owned())
+}
+
+/// The flag of meta commands that says how long an item lives.
+fn lifetime_flag(seconds: &Arg) -> Arg {
+    let mut flag = Arg::literal(b"T");
+    flag.pieces.extend(seconds.pieces.clone());
+    flag
 }
 
 fn with(first: Arg, others: &[Arg]) -> Vec<Arg> {
@@ -168,7 +274,8 @@ impl PlanParts {
         for key in commands.iter().flat_map(CacheCommand::keys) {
             // Keys of one form differ in their numbers only, and each number is stored.
             let key = Arg { pieces: key.pieces.iter().map(of_its_form).collect() };
-            let set = CacheCommand::Set { key, value: value.clone(), lifetime: None };
+            let when = Stored::Always;
+            let set = CacheCommand::Set { key, value: value.clone(), lifetime: None, when };
             if !stored.contains(&set) {
                 stored.push(set);
             }
@@ -229,7 +336,7 @@ mod tests {
             };
             command.args.iter().map(text).collect::<Vec<_>>().join(" ")
         };
-        let read = CacheCommand::read(&command).unwrap();
+        let read = CacheCommand::of_cache(&command).unwrap();
         ALL.iter().map(|protocol| read.said_in(*protocol).map(shown)).collect()
     }
 
@@ -241,6 +348,19 @@ mod tests {
         assert_eq!(
             said("SET k v ex 60"),
             of(["SET k v EX 60", "set k 0 60 v", "ms k T60 v", "set k 0 60 v"])
+        );
+        assert_eq!(
+            said("set k v nx ex 60"),
+            of(["SET k v NX EX 60", "add k 0 60 v", "ms k ME T60 v", "add k 0 60 v"])
+        );
+        assert_eq!(
+            said("set k v XX"),
+            of(["SET k v XX", "replace k 0 0 v", "ms k MR v", "replace k 0 0 v"])
+        );
+        assert_eq!(said("del k"), of(["DEL k", "delete k", "md k", "delete k"]));
+        assert_eq!(
+            said("expire k 60"),
+            of(["EXPIRE k 60", "touch k 60", "mg k T60", "touch k 60"])
         );
         let several = said("mget a b");
         assert_eq!(several[..3], of(["MGET a b", "get a b", "get a b", ""])[..3]);
@@ -254,6 +374,12 @@ mod tests {
         {
             let command = CommandSpec::parse(line.split(' '));
             assert!(CacheCommand::read(&command).is_err(), "{line}");
+        }
+        let del = CommandSpec::parse(["del", "k"]);
+        assert!(CacheCommand::read(&del).is_err(), "nothing is there to be compared afterwards");
+        for line in ["lpush k v", "set k v keepttl", "set k v ex", "hgetall k", "del a b"] {
+            let command = CommandSpec::parse(line.split(' '));
+            assert!(CacheCommand::of_cache(&command).is_err(), "{line}");
         }
     }
 

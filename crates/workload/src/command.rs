@@ -165,7 +165,7 @@ impl CommandSpec {
         };
         if self.name() == "SET" && !self.args.iter().skip(3).any(says) {
             self.args.push(Arg::literal(b"EX"));
-            self.args.push(Arg::literal(LIFETIME_PLACEHOLDER).with_lifetimes(lifetime));
+            self.args.push(Arg::of_lifetime(lifetime));
         }
         self
     }
@@ -191,16 +191,14 @@ impl CommandSpec {
     /// How many values that vary are in it.
     #[must_use]
     pub fn values(&self) -> u64 {
-        let pieces = self.args.iter().flat_map(|arg| &arg.pieces);
-        pieces.filter(|piece| **piece == Piece::Value).count() as u64
+        self.args.iter().map(Arg::values).sum()
     }
 
     /// Roughly how many bytes the command takes on the wire (fields of a dataset and values that vary
     /// not counted).
     #[must_use]
     pub fn size_hint(&self) -> u64 {
-        let arg = |a: &Arg| -> u64 { 8 + a.pieces.iter().map(Piece::size_hint).sum::<u64>() };
-        self.args.iter().map(arg).sum::<u64>() + 8
+        self.args.iter().map(|arg| 8 + arg.size_hint()).sum::<u64>() + 8
     }
 }
 
@@ -225,6 +223,22 @@ impl Arg {
     #[must_use]
     pub fn literal(bytes: &[u8]) -> Self {
         Self { pieces: vec![Piece::Bytes(bytes.to_vec())] }
+    }
+
+    /// An argument that is a lifetime in seconds.
+    #[must_use]
+    pub fn of_lifetime(lifetime: Lifetime) -> Self {
+        Self::literal(LIFETIME_PLACEHOLDER).with_lifetimes(lifetime)
+    }
+
+    /// Roughly how many bytes it has, as [`CommandSpec::size_hint`] counts.
+    pub(crate) fn size_hint(&self) -> u64 {
+        self.pieces.iter().map(Piece::size_hint).sum()
+    }
+
+    /// How many values that vary are in it.
+    pub(crate) fn values(&self) -> u64 {
+        self.pieces.iter().filter(|piece| **piece == Piece::Value).count() as u64
     }
 
     /// Replaces every number placeholder in the literal pieces.

@@ -25,10 +25,11 @@ pub struct TypedStep {
 
 /// Cuts `[N] command args [';' [N] command args …]` into operations. With `mixed` each is one, and N
 /// is its weight; without, all are one operation, and N repeats a command. With `stepped` a command
-/// after `;>`, `;?` or `;*` belongs to a later step. Empty commands are skipped, as in `valkey-benchmark`.
+/// after `;>`, `;?` or `;*` belongs to a later step, and a number stands before a command. Empty commands
+/// are skipped, as in `valkey-benchmark`.
 ///
 /// # Errors
-/// A count that is no number, a weight of 0, a later step of nothing, or more than `limit` commands;
+/// A count that is no number, or of nothing, a weight of 0, a later step of nothing, or more than `limit` commands;
 /// in words for the person at the command line.
 pub fn split_operations(
     words: &[Vec<u8>],
@@ -64,6 +65,14 @@ pub fn split_operations(
             ));
         }
         if command.is_empty() {
+            // To the peers a count of nothing is nothing.
+            if let (true, Some(number)) = (stepped, group.first()) {
+                let number = String::from_utf8_lossy(number);
+                let such_as = if mixed && begins { "weight" } else { "count" };
+                return Err(format!(
+                    "{number} stands where a command begins, and no command is behind this {such_as}"
+                ));
+            }
             continue;
         }
         let (weight, repeat) = if mixed && begins { (count, 1) } else { (1, count) };
@@ -161,6 +170,12 @@ mod tests {
         let fault = |line: &str, mixed| cut(line, mixed, true).unwrap_err();
         assert!(fault("2x SET a b", false).contains("2x"));
         assert!(fault("101 PING", false).contains("at most 100"));
+        for (line, mixed) in
+            [("1 ; 2 ping", true), ("2 ping ; 1", true), ("1", true), ("3 ; ping", false)]
+        {
+            assert!(fault(line, mixed).contains("no command is behind this"), "{line}");
+        }
+        assert_eq!(cut("3 ; PING", false, false).unwrap(), "1:PING", "nothing to the peers");
         for line in ["0 GET a", "-1 GET a", "1.5 GET a", "9 GET a ; 0 SET a b"] {
             assert!(fault(line, true).contains("whole number from 1 on"), "{line}");
         }

@@ -30,6 +30,7 @@ pub mod sizes;
 pub mod stream;
 pub mod suite;
 pub mod target;
+pub mod value_key;
 pub mod values;
 pub mod verify;
 

@@ -4,7 +4,7 @@
 //! keys that are read exist, and those that are created do not. Which of them run is the front end's
 //! decision.
 
-use crate::{Arg, CommandSpec, KeyDist, KeySpace, Piece, ProtocolKind};
+use crate::{Arg, CommandSpec, KeyDist, KeySpace, Lifetime, Piece, ProtocolKind};
 
 /// What the commands of the suite depend on.
 #[derive(Debug, Clone, Copy)]
@@ -15,6 +15,18 @@ pub struct MemcacheShape {
     pub requests: Option<u64>,
     /// Tells the keys that this run creates from those of others.
     pub seed: u64,
+    /// How long what is stored lives; `None` for ever.
+    pub lifetime: Option<Lifetime>,
+}
+
+impl MemcacheShape {
+    /// The lifetime as a word, or another without one.
+    fn lifetime_or(&self, other: &str) -> Arg {
+        match self.lifetime {
+            Some(lifetime) => Arg::of_lifetime(lifetime),
+            None => Arg::literal(other.as_bytes()),
+        }
+    }
 }
 
 /// Keys that tests read and write without `-r`.
@@ -144,10 +156,23 @@ pub const MEMCACHE_SUITE: &[MemcacheTest] = &[
     test(
         "touch",
         "touch",
-        |_| CommandSpec::parse(["touch", "key:__rand_int__", TTL]),
+        |s| {
+            let mut command = CommandSpec::parse(["touch", "key:__rand_int__"]);
+            command.args.push(s.lifetime_or(TTL));
+            command
+        },
         Some(filled),
     ),
-    test("gat", "gat", |_| CommandSpec::parse(["gat", TTL, "key:__rand_int__"]), Some(filled)),
+    test(
+        "gat",
+        "gat",
+        |s| {
+            let mut command = CommandSpec::parse(["gat", "key:__rand_int__"]);
+            command.args.insert(1, s.lifetime_or(TTL));
+            command
+        },
+        Some(filled),
+    ),
     MemcacheTest {
         keys: Keys::Once,
         ..test(
@@ -158,7 +183,7 @@ pub const MEMCACHE_SUITE: &[MemcacheTest] = &[
         )
     },
     meta(test("mg", "mg", |_| CommandSpec::parse(["mg", "key:__rand_int__", "v"]), Some(filled))),
-    meta(test("ms", "ms", |s| with_value(&["ms", "key:__rand_int__"], s), None)),
+    meta(test("ms", "ms", meta_set, None)),
     meta(MemcacheTest {
         keys: Keys::Once,
         ..test(
@@ -179,7 +204,22 @@ fn with_value(words: &[&str], shape: &MemcacheShape) -> CommandSpec {
 }
 
 fn stores(command: &str, key: &str, shape: &MemcacheShape) -> CommandSpec {
-    with_value(&[command, key, "0", "0"], shape)
+    let mut command = with_value(&[command, key, "0"], shape);
+    command.args.insert(LIFETIME_AT, shape.lifetime_or("0"));
+    command
+}
+
+/// The word of `set` and its like that is the lifetime.
+const LIFETIME_AT: usize = 3;
+
+fn meta_set(shape: &MemcacheShape) -> CommandSpec {
+    let mut command = with_value(&["ms", "key:__rand_int__"], shape);
+    if shape.lifetime.is_some() {
+        let mut flag = Arg::literal(b"T");
+        flag.pieces.extend(shape.lifetime_or("0").pieces);
+        command.args.insert(2, flag);
+    }
+    command
 }
 
 fn filled(shape: &MemcacheShape) -> CommandSpec {
@@ -188,7 +228,7 @@ fn filled(shape: &MemcacheShape) -> CommandSpec {
 
 /// What was read, in another's place only if nobody was faster.
 fn swapped(shape: &MemcacheShape) -> CommandSpec {
-    let mut command = with_value(&["cas", "key:__key__", "0", "0"], shape);
+    let mut command = stores("cas", "key:__key__", shape);
     command.args.insert(4, Arg { pieces: vec![Piece::Cas] });
     command
 }
@@ -199,8 +239,11 @@ fn grown(shape: &MemcacheShape) -> CommandSpec {
 }
 
 /// Numbers of as many digits after the run as before it, so that they are written in place.
-fn counted(_: &MemcacheShape) -> CommandSpec {
-    CommandSpec::parse(["set", "count:__rand_int__", "0", "0", "100000000000000"])
+fn counted(shape: &MemcacheShape) -> CommandSpec {
+    let words = ["set", "count:__rand_int__", "0", "100000000000000"];
+    let mut command = CommandSpec::parse(words);
+    command.args.insert(LIFETIME_AT, shape.lifetime_or("0"));
+    command
 }
 
 fn add(shape: &MemcacheShape) -> CommandSpec {
@@ -215,7 +258,24 @@ fn get_many(keys: usize) -> CommandSpec {
 mod tests {
     use super::*;
 
-    const SHAPE: MemcacheShape = MemcacheShape { value_len: 3, requests: Some(500), seed: 7 };
+    const SHAPE: MemcacheShape =
+        MemcacheShape { value_len: 3, requests: Some(500), seed: 7, lifetime: None };
+
+    #[test]
+    fn a_lifetime_is_that_of_all_that_is_stored_or_touched() {
+        let lifetime: Lifetime = "60..70".parse().unwrap();
+        let shape = MemcacheShape { lifetime: Some(lifetime), ..SHAPE };
+        let lives = |command: &CommandSpec| {
+            let mut pieces = command.args.iter().flat_map(|arg| &arg.pieces);
+            pieces.any(|piece| *piece == Piece::Lifetime(lifetime))
+        };
+        let without = ["get", "gets", "mget10", "mget100", "incr", "delete", "mg", "md", "ma"];
+        for test in MEMCACHE_SUITE {
+            let last = test.commands(&shape).pop().unwrap();
+            assert_eq!(lives(&last), !without.contains(&test.name), "{}", test.name);
+            assert!(test.fill(&shape).is_none_or(|fill| lives(&fill)), "{}", test.name);
+        }
+    }
 
     #[test]
     fn names_are_those_of_the_commands_and_differ() {

@@ -1,6 +1,7 @@
 //! Which replies are values that were written, so that they can be compared with what they must be.
 
-use crate::{CommandSpec, Piece, ProtocolKind, Slot};
+use crate::value_key::{self, ValueKey};
+use crate::{CommandSpec, ProtocolKind};
 
 /// The values that a command asks for: of which arguments, in the order in which the reply has them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,42 +42,27 @@ pub fn names(protocol: ProtocolKind) -> impl Iterator<Item = String> {
 
 /// The keys whose values a command asks for, in the order of its reply: which number each is, and how
 /// many fresh ones stand before it in the command; `None` of a key without one. Empty
-/// of a command whose reply has no values. The rule is that for values: the key is `__key__` if the command has it,
-/// otherwise the number that stands before the value would.
+/// of a command whose reply has no values. The rule is that for values: of several keys each is the number
+/// [that names it](crate::value_key::of_each); a key alone is `__key__` if the command has it, otherwise the number that
+/// stands before the value would.
 #[must_use]
-pub fn keys_asked(command: &CommandSpec, protocol: ProtocolKind) -> Vec<Option<(Slot, u64)>> {
+pub fn keys_asked(command: &CommandSpec, protocol: ProtocolKind) -> Vec<Option<ValueKey>> {
     let name = command.name();
-    let Some((_, asks)) = reads(protocol).iter().find(|(known, _)| *known == name) else {
-        return Vec::new();
-    };
-    let named = command.args.iter().flat_map(|arg| &arg.pieces).any(|piece| *piece == KEY);
-    let mut fresh = 0;
-    let mut last = named.then_some((Slot::Key, 0));
-    let mut keys = Vec::new();
-    for (at, arg) in command.args.iter().enumerate() {
-        for piece in &arg.pieces {
-            if let Piece::Number(slot) = piece {
-                last = if named { last } else { Some((*slot, fresh)) };
-                fresh += u64::from(*slot == Slot::Fresh);
-            }
+    match reads(protocol).iter().find(|(known, _)| *known == name) {
+        Some((_, Asks::From(first))) => {
+            value_key::of_each(command).into_iter().skip(*first).collect()
         }
-        match asks {
-            Asks::One(of) if *of == at => keys.push(last),
-            Asks::From(first) if *first <= at => {
-                let numbered = arg.pieces.iter().any(|piece| matches!(piece, Piece::Number(_)));
-                keys.push(last.filter(|_| numbered));
-            }
-            Asks::One(_) | Asks::From(_) => {}
+        Some((_, Asks::One(at))) if *at < command.args.len() => {
+            vec![value_key::of_one(command, *at)]
         }
+        _ => Vec::new(),
     }
-    keys
 }
-
-const KEY: Piece = Piece::Number(Slot::Key);
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Slot;
 
     fn of(line: &str, protocol: ProtocolKind) -> Vec<Option<(Slot, u64)>> {
         keys_asked(&CommandSpec::parse(line.split(' ')), protocol)
@@ -90,6 +76,12 @@ mod tests {
         assert_eq!(of("GET k:__key__:__rand_1st__"), [Some((Slot::Key, 0))]);
         assert_eq!(of("hget h:__rand_int__ f:__rand_int__"), [fresh(1)]);
         assert_eq!(of("mget __rand_int__ __rand_int__"), [fresh(0), fresh(1)]);
+        let key = Some((Slot::Key, 0));
+        assert_eq!(of("mget k:__key__ k:__rand_int__"), [key, fresh(0)]);
+        assert_eq!(
+            of("mget __rand_int__ __rand_1st__ a:__rand_int__:__key__ b:__rand_int__"),
+            [fresh(0), Some((Slot::Shared(1), 1)), key, fresh(2)]
+        );
         assert_eq!(
             of("mget a __rand_int__ b"),
             [None, fresh(0), None],
@@ -106,6 +98,7 @@ mod tests {
         let fresh = |before| Some((Slot::Fresh, before));
         assert_eq!(of("get a:__rand_int__ b:__rand_int__"), [fresh(0), fresh(1)]);
         assert_eq!(of("gat 60 a:__rand_int__"), [fresh(0)]);
+        assert_eq!(of("get k:__key__ k:__rand_int__"), [Some((Slot::Key, 0)), fresh(0)]);
         assert_eq!(of("mg k:__key__ v t"), [Some((Slot::Key, 0))]);
         assert_eq!(of("mget a:__rand_int__"), [], "it has no such command");
     }

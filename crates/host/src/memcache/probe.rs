@@ -86,7 +86,28 @@ fn begin(
     match told {
         Err(ProbeError::Broken(ClientError::Silent { .. })) => {
             match in_lines(address, login, brief) {
-                Some(stranger) => Err(ProbeError::Broken(stranger)),
+                Some(InLines::Stranger(error)) => Err(ProbeError::Broken(error)),
+                Some(InLines::Memcached { wants_login }) => {
+                    // Whoever was slow when asked in binary answers there, too, now.
+                    let again = converse(address, login, dialect, brief);
+                    if !matches!(&again, Err(ProbeError::Broken(ClientError::Silent { .. }))) {
+                        return again.map(|(mut client, version)| {
+                            client.wait_for(patience.reply);
+                            (client, version)
+                        });
+                    }
+                    Err(ProbeError::Refused {
+                        address: address.clone(),
+                        command: "the binary protocol",
+                        reply: "it answers in lines".to_owned(),
+                        hint: match (wants_login, login.password) {
+                            (true, None) => {
+                                ". Use --protocol memcache; it asks for a login, too: --user and -a"
+                            }
+                            _ => ". Use --protocol memcache",
+                        },
+                    })
+                }
                 // It is only slow.
                 None => converse(address, login, dialect, patience),
             }
@@ -149,11 +170,28 @@ fn converse(
     Ok((client, version))
 }
 
-/// What a server that does not answer in binary says in lines, if that is no memcached's.
-fn in_lines(address: &Address, login: Login<'_>, patience: Patience) -> Option<ClientError> {
+/// Who answers in lines.
+enum InLines {
+    /// Somebody else, as this error says.
+    Stranger(ClientError),
+    /// A memcached.
+    Memcached {
+        /// Whether it has to be logged in to first.
+        wants_login: bool,
+    },
+}
+
+/// What a server that does not answer in binary says in lines; `None` if it says nothing there either.
+fn in_lines(address: &Address, login: Login<'_>, patience: Patience) -> Option<InLines> {
     let client = connected(address, login, patience).ok()?;
-    let error = MemcacheClient::new(client, Dialect::Text).version().err()?;
-    matches!(error, ClientError::NotMemcache { .. }).then_some(error)
+    match MemcacheClient::new(client, Dialect::Text).version() {
+        Ok(Ok(_)) => Some(InLines::Memcached { wants_login: false }),
+        Ok(Err(reply)) => {
+            Some(InLines::Memcached { wants_login: reply.contains("unauthenticated") })
+        }
+        Err(error @ ClientError::NotMemcache { .. }) => Some(InLines::Stranger(error)),
+        Err(_) => None,
+    }
 }
 
 #[cfg(test)]
@@ -166,9 +204,8 @@ mod tests {
     use super::*;
 
     /// A server that waits for the end of a line, as Redis does, and hears of the binary protocol's
-    /// none.
-    #[test]
-    fn who_waits_for_a_line_is_named_before_patience_ends() {
+    /// none. It answers every line with this.
+    fn in_lines(answer: &'static [u8]) -> Address {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = Address::Tcp(listener.local_addr().unwrap());
         thread::spawn(move || {
@@ -179,16 +216,32 @@ mod tests {
                     while let Ok(read @ 1..) = stream.read(&mut piece) {
                         held.extend_from_slice(&piece[..read]);
                         if held.ends_with(b"\r\n") {
-                            stream.write_all(b"-ERR unknown command\r\n").unwrap();
+                            stream.write_all(answer).unwrap();
                         }
                     }
                 });
             }
         });
+        address
+    }
+
+    #[test]
+    fn who_waits_for_a_line_is_named_before_patience_ends() {
         let nobody = Login { user: None, password: None, db: 0, tls: None, sources: &[] };
-        let began = Instant::now();
-        let error = probe(&address, nobody, ProtocolKind::MemcacheBinary).unwrap_err().to_string();
-        assert!(error.contains("this answers RESP"), "{error}");
-        assert!(began.elapsed() < Patience::default().reply, "{:?}", began.elapsed());
+        for (answer, says) in [
+            (&b"-ERR unknown command\r\n"[..], "this answers RESP"),
+            (b"VERSION 1.6.18\r\n", "it answers in lines. Use --protocol memcache"),
+            (
+                b"CLIENT_ERROR unauthenticated\r\n",
+                "memcache; it asks for a login, too: --user and -a",
+            ),
+        ] {
+            let address = in_lines(answer);
+            let began = Instant::now();
+            let error =
+                probe(&address, nobody, ProtocolKind::MemcacheBinary).unwrap_err().to_string();
+            assert!(error.contains(says), "{error}");
+            assert!(began.elapsed() < Patience::default().reply, "{:?}", began.elapsed());
+        }
     }
 }

@@ -28,6 +28,9 @@ pub(super) struct Snapshot {
 pub struct ServerUse {
     /// Which server.
     pub address: String,
+    /// The version of a memcached.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memcached_version: Option<String>,
     /// CPU seconds of the thread that executes commands.
     pub cpu_main_s: Option<f64>,
     /// CPU seconds of each thread that serves connections, the busiest first; only of memcached on this
@@ -259,6 +262,7 @@ impl ServerUse {
         let swap = local.and_then(|(old, new)| old.swap_bytes.zip(new.swap_bytes));
         Ok(Self {
             address: String::new(),
+            memcached_version: new.text("memcached_version").map(str::to_owned),
             cpu_main_s: seconds(old.cpu_main_s(), new.cpu_main_s())
                 .or_else(|| local_s(|used| used.run_ns)),
             cpu_process_s: seconds(old.cpu_process_s(), new.cpu_process_s()),

@@ -7,7 +7,7 @@ use lab::survey::Machine;
 use lab::terms::{Kind, PairedLoad, Side, Table};
 use report::compare::{self, Comparison, Pairing, Subject, Terms, TestComparison};
 use report::{Metric, Run};
-use workload::{Endpoint, ProtocolKind, Stop, Target};
+use workload::{Endpoint, Stop, Target};
 
 use super::blocks::{self, BLOCK, Told};
 use super::rigs::Rigs;
@@ -125,7 +125,8 @@ impl Going<'_, '_> {
                         subject.settings = settings(run);
                     }
                     let found = compare::beside(a, b).into_iter();
-                    let found = found.chain([a, b].into_iter().filter_map(gets_apart));
+                    let apart = |run: &Run| report::gets_apart(&run.plan, &run.watched);
+                    let found = found.chain([a, b].into_iter().filter_map(apart));
                     let known = &comparison.warnings;
                     let new: Vec<String> = found.filter(|text| !known.contains(text)).collect();
                     writer.table(&told)?;
@@ -163,20 +164,6 @@ fn settings(run: &Run) -> Vec<(String, String)> {
     // Redis tells them in an order that differs from start to start.
     told.sort();
     told
-}
-
-/// What pipelines of `get` measure on an older memcached.
-fn gets_apart(run: &Run) -> Option<String> {
-    let plan = &run.plan;
-    let name = run.server.name().filter(|_| plan.protocol.is_memcache())?;
-    let version = run.server.version.as_deref()?;
-    let classic = plan.protocol == ProtocolKind::MemcacheText && plan.fleet.pipeline_depth > 1;
-    (classic && host::memcache::answers_gets_apart(version)).then(|| {
-        format!(
-            "{name} writes the reply to each get of a pipeline with a system call of its own; 1.6.35 and \
-             newer do not, nor is mg concerned (--protocol memcache-meta)"
-        )
-    })
 }
 
 /// What the slower side of a test reached.

@@ -30,6 +30,7 @@ mod workload_file;
 mod ycsb;
 
 use std::ffi::{OsStr, OsString};
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -176,6 +177,14 @@ impl Observer for Box<dyn Companion + '_> {
 /// A command line that makes no sense, in words for the person who typed it.
 #[derive(Debug)]
 pub(crate) struct UsageError(pub(crate) String);
+
+impl fmt::Display for UsageError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for UsageError {}
 
 /// What is to be done.
 pub(crate) struct Job {

@@ -5,9 +5,10 @@
 use std::ffi::OsString;
 
 use clap::{ArgAction, Command, CommandFactory, Parser};
+use workload::{CacheCommand, CommandSpec};
 
 use super::near::{nearest, one_of};
-use super::workload_file::{Source, read};
+use super::workload_file::{Load, Source, Workload, read};
 use super::{FrontEnd, Intent, UsageError, options, redis_benchmark};
 
 /// Its name and its file.
@@ -56,11 +57,48 @@ const PRESETS: &[(&str, &str)] = &[
 /// There is none of that name.
 pub(super) fn source(name: &str) -> Result<Source, String> {
     if let Some((name, text)) = PRESETS.iter().find(|(known, _)| *known == name) {
-        return Ok(Source { name: (*name).to_owned(), text: (*text).to_owned() });
+        return Ok(Source { name: (*name).to_owned(), text: (*text).to_owned(), is_preset: true });
     }
     let known: Vec<&str> = PRESETS.iter().map(|(name, _)| *name).collect();
     let told = one_of("preset", name, nearest(name, known.iter().copied()), &known);
     Err(format!("{told} (the name of a file has a slash or ends in .toml)"))
+}
+
+/// Makes sure that a preset, which is written in Redis's words, can be said in those of memcached.
+///
+/// # Errors
+/// It cannot, and which can.
+pub(super) fn check_memcached(workload: &Workload) -> Result<(), String> {
+    let Some(command) = of_redis_alone(workload) else { return Ok(()) };
+    let read = |(name, _): &(&'static str, &str)| {
+        let workload = read(source(name).ok()?, redis_benchmark::vocabulary()).ok()?;
+        of_redis_alone(&workload).is_none().then_some(*name)
+    };
+    let said: Vec<&str> = PRESETS.iter().filter_map(read).collect();
+    Err(format!(
+        "--workload {}: this preset speaks Redis ({command}), which memcached does not; those that both \
+         are sent are {}",
+        workload.source.name,
+        said.join(", ")
+    ))
+}
+
+/// The name of the first command of a workload that memcached has no words for.
+fn of_redis_alone(workload: &Workload) -> Option<String> {
+    let loads = workload.phases.iter().filter_map(|phase| phase.load.as_ref());
+    let loads = workload.load.iter().chain(loads);
+    let commands = loads.flat_map(|load| match load {
+        Load::Sequence(commands) => commands.iter().collect::<Vec<_>>(),
+        Load::Operations(operations) => {
+            operations.iter().flat_map(|o| &o.steps).flat_map(|step| &step.commands).collect()
+        }
+    });
+    commands.into_iter().find_map(|command| {
+        // Lifetimes of a preset are placeholders, and within its limit.
+        let words = command.words.iter().map(|word| word.replace("__ttl__", "60"));
+        let spec = CommandSpec::from_words(words);
+        CacheCommand::of_cache(&spec).is_err().then(|| spec.name().to_lowercase())
+    })
 }
 
 /// See the module.

@@ -41,6 +41,7 @@ mod memcache;
 mod memcache_reads;
 mod memcache_ring;
 mod memcache_versions;
+mod memcache_words;
 mod memtier;
 mod memtier_refused;
 mod memtier_reports;

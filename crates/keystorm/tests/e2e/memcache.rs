@@ -244,10 +244,10 @@ fn who_speaks_another_protocol_is_named() {
 #[test]
 fn what_is_of_redis_alone_is_refused() {
     for (line, says) in [
-        ("--dbnum 1 get k", "--dbnum: with memcached"),
-        ("-3 get k", "-3: with memcached"),
-        ("--cluster get k", "--cluster: with memcached"),
-        ("--enable-tracking get k", "--enable-tracking: with memcached"),
+        ("--dbnum 1 get k", "--dbnum: memcached has no databases"),
+        ("-3 get k", "-3: RESP3 is for Redis"),
+        ("--cluster get k", "--cluster: memcached servers know nothing"),
+        ("--enable-tracking get k", "--enable-tracking: memcached tells"),
         ("-a x get k", "both a user and a password"),
         ("-t lpush", "there is no test \"lpush\"; there are set, get"),
         ("-t mg", "in this protocol"),

@@ -38,6 +38,7 @@ fn one_byte_that_was_changed_is_found_and_quoted() {
     server.say("delete k:000000000007\n");
     for (command, found) in [
         ("get k:__rand_int__ k:__rand_int__ other k:__rand_int__", true),
+        ("get k:__key__ k:__rand_int__ k:__rand_1st__", true),
         ("gat 0 k:__rand_int__ k:__rand_int__", true),
         ("mg k:__rand_int__ v k c", true),
         ("3 mg k:__rand_int__ v q ';' mn", true),
@@ -70,7 +71,7 @@ fn values_of_any_size_are_those_that_were_filled() {
     server.say("delete k:000000000007\ndelete k:000000000008\n");
     let keys = "k:__rand_int__ none k:__rand_int__ ".repeat(5);
     let values = "-q -r 300 --seed 9 -d uniform:0..20k --content random";
-    for command in ["get", "gets", "gat 0"] {
+    for command in ["get", "gets", "gat 0", "get k:__key__"] {
         server.run(&format!("{values} -n 500 -P 3 --verify {command} {keys}")).ok();
     }
     // A fill is what is written, with flags and lifetime, or what one says.

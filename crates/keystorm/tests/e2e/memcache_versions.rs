@@ -52,6 +52,17 @@ fn the_suite_is_counted_alike() {
 }
 
 #[test]
+fn pipelines_of_get_are_warned_of_where_replies_leave_apart() {
+    for (new, server) in versions() {
+        for (line, apart) in [("-P 10 -t get", true), ("-t get", false), ("-P 10 -t set", false)] {
+            let ran = server.run(&format!("-n 200 -r 10 {line}")).ok();
+            let told = ran.out.contains("writes the reply to each get of a pipeline");
+            assert_eq!(told, apart && !new, "{line}: {}", ran.out);
+        }
+    }
+}
+
+#[test]
 fn flags_that_only_new_ones_know_are_errors_of_the_old() {
     let invalid = "CLIENT_ERROR invalid";
     for (new, server) in versions() {

@@ -74,6 +74,27 @@ fn one_byte_that_was_changed_is_found_and_quoted() {
 }
 
 #[test]
+fn of_several_keys_each_has_the_value_of_its_own_number() {
+    let server = Server::redis();
+    let values = "-q -r 200 --seed 5 -d uniform:1..900";
+    let both = "k:__key__ __data__ l:__rand_1st__ __data__ m:__key:3__ __data__";
+    server.run(&format!("{values} -n 4000 --content random mset {both}")).ok();
+    let read = |command: &str| server.run(&format!("{values} -n 2000 -P 4 --verify {command}"));
+    let all = "mget k:__key__ l:__rand_int__ none m:__key:3__ k:__rand_1st__";
+    assert!(!read(all).ok().out.contains("corrupt"));
+    read("get m:__key:3__").ok();
+    // Behind its back.
+    let key = server.keys().into_iter().find(|key| key.starts_with("l:")).unwrap();
+    server.ask(&["SETRANGE", &key, "0", "\u{1}"]);
+    read(all).exits(1).prints("corrupt").prints(&key);
+    // Filled and read by one process.
+    let server = Server::redis();
+    let line = "-n 1000 --fill --verify mget k:__key__ k:__rand_int__ a:__rand_1st__";
+    server.run(&format!("-q -r 1000 {line}")).ok();
+    assert_eq!(server.info("keyspace_misses"), 0);
+}
+
+#[test]
 fn what_cannot_be_verified_is_a_usage_error() {
     let server = Server::redis();
     for (line, why) in [

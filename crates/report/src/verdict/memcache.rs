@@ -2,7 +2,7 @@
 
 use host::Watched;
 use measure::{Ending, Measurement};
-use workload::Plan;
+use workload::{CommandSpec, Plan, ProtocolKind};
 
 use super::wording::count;
 
@@ -33,6 +33,37 @@ pub(super) fn others(
             count(ours as f64)
         )
     })
+}
+
+/// Pipelines of `get` on a memcached that writes each of their replies by itself.
+#[must_use]
+pub fn gets_apart(plan: &Plan, watched: &Watched) -> Option<String> {
+    let in_lines = plan.protocol.is_memcache() && plan.protocol != ProtocolKind::MemcacheBinary;
+    let is_get =
+        |command: &&CommandSpec| ["GET", "GETS", "GAT", "GATS"].contains(&&*command.name());
+    let gets = plan.sequence.iter().filter(is_get).count() as u64;
+    // Of a mix one operation is drawn at a time.
+    let each = if plan.mix.is_some() { gets.min(1) } else { gets };
+    if !in_lines || u64::from(plan.fleet.pipeline_depth).saturating_mul(each) < 2 {
+        return None;
+    }
+    let mut versions = watched.servers.iter().filter_map(|s| s.memcached_version.as_deref());
+    let version = versions.find(|version| host::memcache::answers_gets_apart(version))?;
+    Some(format!(
+        "memcached {version} writes the reply to each get of a pipeline with a system call of its own; 1.6.35 \
+         and newer do not, nor is mg concerned (--protocol memcache-meta)"
+    ))
+}
+
+/// What the settings of memcached that bound memory and clients are called.
+pub(super) const BOUNDS: Bounds =
+    Bounds { memory: "its limit of memory (-m)", clients: "its limit of connections, -c" };
+
+/// What the bounds of a server are called in its own words.
+pub(super) struct Bounds {
+    pub(super) memory: &'static str,
+    /// What has a server turn clients away.
+    pub(super) clients: &'static str,
 }
 
 /// Pipelines that the server cuts: it serves so many requests of a connection, and then others first.

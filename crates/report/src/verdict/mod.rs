@@ -25,6 +25,7 @@ use crate::Clients;
 use evidence::Evidence;
 
 pub use contradictions::contradictions;
+pub use memcache::gets_apart;
 pub use warnings::{Warning, WarningKind, warnings};
 
 /// What kept a run from being faster, or from keeping its schedule.

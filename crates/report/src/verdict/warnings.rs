@@ -7,7 +7,7 @@ use measure::{Ending, Measurement};
 use serde::{Deserialize, Serialize};
 use workload::Plan;
 
-use super::memcache;
+use super::memcache::{self, Bounds};
 use super::misses::misses;
 use super::wording::{count, percent};
 use crate::escape;
@@ -38,6 +38,8 @@ pub enum WarningKind {
     Misses,
     /// The server serves fewer requests of a connection at a time than a pipeline has.
     PipelineCut,
+    /// The server writes each reply of a pipeline by itself.
+    RepliesApart,
 }
 
 /// One thing that spoiled a measurement.
@@ -68,7 +70,12 @@ const HOUSEKEEPING: [&str; 13] = [
 /// Everything that spoiled a run.
 #[must_use]
 pub fn warnings(plan: &Plan, measurement: &Measurement, watched: &Watched) -> Vec<Warning> {
-    let mut found: Vec<Warning> = watched.servers.iter().flat_map(of_server).collect();
+    let memcache = plan.protocol.is_memcache();
+    let mut found: Vec<Warning> = watched
+        .servers
+        .iter()
+        .flat_map(|server| of_server(server, if memcache { &memcache::BOUNDS } else { &BOUNDS }))
+        .collect();
     // Of a run in shares, the others are no strangers.
     let others = plan.shard.is_whole().then(|| others(plan, measurement, watched)).flatten();
     found.extend(others.map(|text| warning(WarningKind::OtherClients, text)));
@@ -78,9 +85,11 @@ pub fn warnings(plan: &Plan, measurement: &Measurement, watched: &Watched) -> Ve
         found.push(warning(WarningKind::Stolen, text));
     }
     found.extend(misses(plan, measurement).map(|text| warning(WarningKind::Misses, text)));
-    if plan.protocol.is_memcache() {
+    if memcache {
         let cut = memcache::cut(plan, watched);
         found.extend(cut.map(|text| warning(WarningKind::PipelineCut, text)));
+        let apart = memcache::gets_apart(plan, watched);
+        found.extend(apart.map(|text| warning(WarningKind::RepliesApart, text)));
     }
     found
 }
@@ -89,7 +98,10 @@ fn warning(kind: WarningKind, text: String) -> Warning {
     Warning { kind, text: escape(text) }
 }
 
-fn of_server(server: &ServerUse) -> Vec<Warning> {
+/// What those of Redis and Valkey are called.
+const BOUNDS: Bounds = Bounds { memory: "maxmemory", clients: "maxclients, or protected mode" };
+
+fn of_server(server: &ServerUse, bounds: &Bounds) -> Vec<Warning> {
     let some = |figure: Option<u64>| figure.filter(|n| *n > 0);
     let fork = some(server.fork_usec).map_or(String::new(), |usec| {
         format!(", which stopped it for {} µs to fork", count(usec as f64))
@@ -112,7 +124,7 @@ fn of_server(server: &ServerUse) -> Vec<Warning> {
         let keys = count(keys as f64);
         say(
             WarningKind::Evicted,
-            format!("the server evicted {keys} keys to stay below maxmemory"),
+            format!("the server evicted {keys} keys to stay below {}", bounds.memory),
         );
     }
     if let Some(text) = swapped(server) {
@@ -122,7 +134,7 @@ fn of_server(server: &ServerUse) -> Vec<Warning> {
         let clients = count(clients as f64);
         say(
             WarningKind::Rejected,
-            format!("the server turned {clients} clients away (maxclients, or protected mode)"),
+            format!("the server turned {clients} clients away ({})", bounds.clients),
         );
     }
     for setting in &server.settings {

@@ -49,6 +49,46 @@ fn each_thing_that_spoils_a_run_is_told() {
 }
 
 #[test]
+fn of_memcached_it_is_told_in_its_own_words() {
+    use workload::{CommandSpec, ProtocolKind};
+    let told = |protocol, depth, line: &str, server: ServerUse| {
+        let change = |parts: &mut PlanParts| {
+            parts.protocol = protocol;
+            parts.fleet.pipeline_depth = depth;
+            parts.sequence = vec![CommandSpec::parse(line.split(' '))];
+        };
+        let run = fixture::changed(change);
+        let watched = Watched { servers: vec![server], ..Watched::default() };
+        let found = warnings(&run.plan, &run.measurement, &watched);
+        found.into_iter().map(|warning| warning.text).collect::<Vec<_>>().join("; ")
+    };
+    let text = ProtocolKind::MemcacheText;
+    let full =
+        ServerUse { evicted_keys: Some(2), rejected_connections: Some(3), ..ServerUse::default() };
+    let said = told(text, 1, "get k", full.clone());
+    assert!(said.contains("below its limit of memory (-m)") && said.contains("-c)"), "{said}");
+    assert!(!said.contains("maxmemory") && !said.contains("maxclients"), "{said}");
+    let of_redis = told(ProtocolKind::Resp2, 1, "get k", full);
+    assert!(of_redis.contains("maxmemory") && of_redis.contains("maxclients"), "{of_redis}");
+    let of = |version: &str| ServerUse {
+        memcached_version: Some(version.to_owned()),
+        ..ServerUse::default()
+    };
+    for (protocol, depth, line, version, apart) in [
+        (text, 10, "get k", "1.6.18", true),
+        (ProtocolKind::MemcacheMeta, 10, "gat 60 k", "1.6.18", true),
+        (text, 1, "get k", "1.6.18", false),
+        (text, 10, "get k", "1.6.38", false),
+        (text, 10, "mg k v", "1.6.18", false),
+        (text, 10, "set k 0 0 v", "1.6.18", false),
+        (ProtocolKind::MemcacheBinary, 10, "get k", "1.6.18", false),
+    ] {
+        let said = told(protocol, depth, line, of(version));
+        assert_eq!(said.contains("memcached 1.6.18 writes the reply to each get"), apart, "{line}");
+    }
+}
+
+#[test]
 fn other_clients_are_what_is_left_of_the_servers_count() {
     // Its 2000 requests are all SET.
     let run = fixture::complete();

@@ -257,6 +257,21 @@ impl PlanParts {
         self.sequence_bytes().saturating_mul(depth)
     }
 
+    /// Most bytes of any argument that it sends, what it fills a server with included (fields of a dataset
+    /// and replies not counted).
+    #[must_use]
+    pub fn largest_argument(&self) -> u64 {
+        let largest = self.values.as_ref().map_or(0, |values| u64::from(values.sizes.largest()));
+        let fill = self.fill.iter().flatten();
+        let commands = self.sequence.iter().chain(&self.setup).chain(fill);
+        let bytes =
+            |arg: &crate::Arg| arg.size_hint().saturating_add(arg.values().saturating_mul(largest));
+        let sent = commands.flat_map(|command| &command.args).map(bytes).max().unwrap_or(0);
+        // What is filled without being told how has a value as the plan's.
+        let filled = self.fill.as_ref().map_or(0, |_| largest.max(self.payload_bytes));
+        sent.max(filled)
+    }
+
     fn sequence_bytes(&self) -> u64 {
         let fixed: u64 = self.sequence.iter().map(CommandSpec::size_hint).sum();
         let values: u64 = self.sequence.iter().map(CommandSpec::values).sum();

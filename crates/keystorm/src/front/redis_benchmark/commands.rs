@@ -7,12 +7,12 @@ use std::sync::Arc;
 use report::Persona;
 use workload::command_line::{TypedOperation, TypedStep, split_operations};
 use workload::{
-    Arg, CommandSpec, Credentials, Dataset, KeyDist, KeySpace, Mix, Operation, Pick, PlanParts,
-    ProtocolKind, Step, When, limits, secret,
+    Arg, CacheCommand, CommandSpec, Credentials, Dataset, KeyDist, KeySpace, Mix, Operation, Pick,
+    PlanParts, ProtocolKind, Step, When, limits, secret,
 };
 
-use super::dataset;
 use super::options::Options;
+use super::{dataset, memcache};
 
 /// Why a dataset that nothing uses is refused.
 pub(super) const FIELDS_WANTED: &str = "--dataset: Dataset mode requires a command with field placeholders, \
@@ -26,6 +26,8 @@ pub(super) struct Given {
     pub(super) mixed: bool,
     /// Whether it may have steps: to the peers `;>` and `__reply__` are words like others.
     pub(super) stepped: bool,
+    /// Whether it is written in Redis's words, to be said in those of another protocol.
+    pub(super) translated: bool,
     pub(super) operations: Vec<GivenOperation>,
 }
 
@@ -83,17 +85,17 @@ pub(super) fn parts(
     let alone = |typed| GivenOperation { typed, name: None, keys: None, places: Vec::new() };
     let operations = typed(options, persona)?.into_iter().map(alone).collect();
     let (mixed, stepped) = (options.data.mix, may_have_steps(options, persona));
-    given(base, options, Given { name, mixed, stepped, operations })
+    given(base, options, Given { name, mixed, stepped, translated: false, operations })
 }
 
 /// The plan of what is given.
 pub(super) fn given(base: PlanParts, options: &Options, given: Given) -> Result<PlanParts, String> {
     let mixed = given.is_mix();
-    let Given { name, mut operations, stepped, .. } = given;
+    let Given { name, mut operations, stepped, translated, .. } = given;
     let dataset = dataset_of(options)?;
     let values = (base.values.is_some(), base.payload_bytes as u32);
     let mut reading = Reading::of(options, base.protocol, dataset.as_ref(), values);
-    reading.replies = stepped;
+    (reading.replies, reading.translated) = (stepped, translated);
     let mut sequence = Vec::new();
     let mut sizes = Vec::new();
     for GivenOperation { typed, places, keys, .. } in &mut operations {
@@ -118,6 +120,9 @@ pub(super) fn given(base: PlanParts, options: &Options, given: Given) -> Result<
     }
     if dataset.is_some() && !reading.has_field {
         return Err(FIELDS_WANTED.into());
+    }
+    if base.protocol.is_memcache() && !reading.has_lifetime {
+        lifetime_said(options, &operations, &sequence)?;
     }
     let weights = operations.iter().map(|operation| u64::from(operation.typed.weight));
     let sum = weights.clone().zip(sizes).map(|(weight, size)| weight * size).sum::<u64>();
@@ -148,6 +153,10 @@ pub(super) struct Reading<'o> {
     value_len: u32,
     skip: u64,
     has_field: bool,
+    /// Whether a lifetime stands in a command.
+    has_lifetime: bool,
+    /// Whether commands are read in Redis's words and said in those of the protocol.
+    translated: bool,
     /// Whether replies of earlier steps may stand in arguments.
     replies: bool,
 }
@@ -168,6 +177,8 @@ impl<'o> Reading<'o> {
             value_len,
             skip: 0,
             has_field: false,
+            has_lifetime: false,
+            translated: false,
             replies: true,
         }
     }
@@ -175,11 +186,17 @@ impl<'o> Reading<'o> {
     pub(super) fn command(&mut self, words: &[Vec<u8>]) -> Result<CommandSpec, String> {
         let args: Result<Vec<Arg>, String> = words.iter().map(|word| self.arg(word)).collect();
         let command = CommandSpec { args: args?, inline: false };
-        Ok(match self.options.data.ttl {
+        let translated = self.translated && self.protocol.is_memcache();
+        let command = match self.options.data.ttl {
             // memcached's commands have a word for it.
-            Some(lifetime) if !self.protocol.is_memcache() => command.with_lifetime(lifetime),
-            _ => command,
-        })
+            Some(_) if self.protocol.is_memcache() && !translated => command,
+            Some(lifetime) => command.with_lifetime(lifetime),
+            None => command,
+        };
+        match translated {
+            true => CacheCommand::of_cache(&command)?.said_in(self.protocol),
+            false => Ok(command),
+        }
     }
 
     fn arg(&mut self, word: &[u8]) -> Result<Arg, String> {
@@ -188,6 +205,7 @@ impl<'o> Reading<'o> {
         let has_tokens = self.replies && self.protocol.is_memcache();
         let arg = if has_tokens { arg.with_cas() } else { arg };
         let arg = if self.options.server.cluster { arg.with_tags() } else { arg };
+        self.has_lifetime |= self.translated || arg.names_lifetime();
         let arg = match self.options.data.ttl {
             Some(lifetime) => arg.with_lifetimes(lifetime),
             None if arg.names_lifetime() => {
@@ -218,6 +236,26 @@ impl<'o> Reading<'o> {
         });
         Ok(with_fields?.with_numbers())
     }
+}
+
+/// Refuses a lifetime that stands nowhere, which memcached would not be told.
+fn lifetime_said(
+    options: &Options,
+    operations: &[GivenOperation],
+    sequence: &[CommandSpec],
+) -> Result<(), String> {
+    let Some(lifetime) = options.data.ttl else { return Ok(()) };
+    let of_fill = options.data.fill_with.as_ref();
+    let filled = of_fill.is_some_and(|with| Arg::literal(with.as_bytes()).names_lifetime());
+    // That of a file is for all its phases, of which some may only read.
+    let of_file = operations.iter().any(|operation| !operation.places.is_empty());
+    if filled || (of_file && !sequence.iter().any(memcache::stores)) {
+        return Ok(());
+    }
+    Err(format!(
+        "--ttl {lifetime}: a command of memcached has a word for it: write __ttl__ there, such as: set \
+         k:__key__ 0 __ttl__ __data__"
+    ))
 }
 
 /// How what stands for the key of an operation that inserts it begins, behind which comes `__` or how it

@@ -1,8 +1,11 @@
 //! What the command line means where memcached is spoken: which options are Redis's alone, its suite,
 //! and commands that cannot be sent.
 
+use workload::cache_words::LIFETIME_MAX_S;
 use workload::memcache_suite::{KEYS_DEFAULT, MEMCACHE_SUITE, MemcacheShape, MemcacheTest};
-use workload::{Mix, Operation, Pick, Plan, PlanParts, ProtocolKind, Step, Stop, When};
+use workload::{
+    CommandSpec, Lifetime, Mix, Operation, Pick, Plan, PlanParts, ProtocolKind, Step, Stop, When,
+};
 
 use super::options::{Options, ServerOptions};
 
@@ -13,22 +16,42 @@ const FILLED_MAX: u64 = 10_000_000;
 ///
 /// # Errors
 /// The first of them, and what to use instead.
-pub(super) fn refuse(server: &ServerOptions, names_database: bool) -> Result<(), String> {
+pub(super) fn refuse(server: &ServerOptions, uri_names_database: bool) -> Result<(), String> {
+    const NO_DATABASES: &str = "memcached has no databases; let keys begin differently";
     let refused = [
-        ("--dbnum", names_database, "memcached has no databases; let keys begin differently"),
+        ("--dbnum", server.dbnum.is_some(), NO_DATABASES),
+        ("-u", uri_names_database, NO_DATABASES),
         ("-3", server.resp3, "RESP3 is for Redis and Valkey; leave it out"),
         ("--enable-tracking", server.enable_tracking, "memcached tells clients of no changes"),
         (
             "--cluster",
             server.cluster,
-            "servers know nothing of each other; -h a,b,c shares keys out among several",
+            "memcached servers know nothing of each other; -h a,b,c shares keys out among several",
         ),
         ("--rfr", server.rfr.is_some(), "memcached has no replicas"),
     ];
     match refused.into_iter().find(|(_, given, _)| *given) {
-        Some((option, _, why)) => Err(format!("{option}: with memcached {why}")),
+        Some((option, _, why)) => Err(format!("{option}: {why}")),
         None => Ok(()),
     }
+}
+
+/// Refuses lifetimes that memcached takes for something else.
+///
+/// # Errors
+/// It does.
+pub(super) fn check_lifetime(lifetime: Option<Lifetime>) -> Result<(), String> {
+    match lifetime {
+        Some(lifetime) if lifetime.most_s > LIFETIME_MAX_S => Err(format!(
+            "--ttl {lifetime}: to memcached more than 30 days ({LIFETIME_MAX_S} s) is a time of day"
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Whether a command stores a value with a lifetime.
+pub(super) fn stores(command: &CommandSpec) -> bool {
+    ["SET", "ADD", "REPLACE", "CAS", "MS"].contains(&command.name().as_str())
 }
 
 /// The tests that `-t` names, or all that the protocol has, as plans.
@@ -41,6 +64,7 @@ pub(super) fn suite(base: &PlanParts, options: &Options) -> Result<Vec<PlanParts
             Stop::AfterNs(_) => None,
         },
         seed: base.seed,
+        lifetime: options.data.ttl,
     };
     let filled = base.keys.range.unwrap_or(KEYS_DEFAULT);
     if filled > FILLED_MAX && tests.iter().any(|test| test.fill(&shape).is_some()) {
@@ -54,7 +78,7 @@ pub(super) fn suite(base: &PlanParts, options: &Options) -> Result<Vec<PlanParts
 
 fn parts(base: &PlanParts, test: &MemcacheTest, shape: &MemcacheShape) -> PlanParts {
     let varies = base.values.is_some();
-    let valued = |command: workload::CommandSpec| match varies {
+    let valued = |command: CommandSpec| match varies {
         true => command.with_values(),
         false => command,
     };

@@ -9,11 +9,11 @@ use clap::FromArgMatches;
 use clap::error::ErrorKind;
 use lab::Line;
 use workload::command_line::{TypedOperation, TypedStep};
-use workload::{KeySpace, When, limits, secret};
+use workload::{KeySpace, ProtocolKind, When, limits, secret};
 
 use super::commands::{self, Given, GivenOperation};
 use super::options::Options;
-use super::target::After;
+use super::target::{After, protocol};
 use super::{Typed, keys, plans};
 use crate::front::lab::takes_of;
 use crate::front::near::{self, explained, nearest, one_of};
@@ -22,7 +22,7 @@ use crate::front::workload_file::{
     Command, Form, Load, Operation, Phase, SETTINGS, Setting, Settings, Source, Step, Workload,
     open, read, write,
 };
-use crate::front::{Job, UsageError};
+use crate::front::{Job, UsageError, presets};
 
 /// What a file says and a command line cannot say beside it, by the names of the options' fields.
 const OF_THE_FILE: [&str; 4] = ["tests", "mix", "stdin_arg", "command"];
@@ -126,6 +126,9 @@ fn job_of(
     if options.data.seed.is_none() {
         options.data.seed = seed;
     }
+    if source.is_preset && protocol(&options.server).is_ok_and(ProtocolKind::is_memcache) {
+        presets::check_memcached(workload).map_err(UsageError)?;
+    }
     let given = workload.load_of(phase).map(|load| given(workload, phase, load));
     let given = given.transpose().map_err(UsageError)?;
     if let Some(given) = given.as_ref().filter(|_| phase.every_key) {
@@ -197,7 +200,7 @@ fn given(workload: &Workload, phase: &Phase, load: Load) -> Result<Given, String
         Ok(GivenOperation { typed, name, keys: space.transpose()?, places })
     };
     let operations = operations.into_iter().map(operation).collect::<Result<_, String>>()?;
-    Ok(Given { name, mixed, stepped: true, operations })
+    Ok(Given { name, mixed, stepped: true, translated: source.is_preset, operations })
 }
 
 fn words(command: Command) -> Vec<Vec<u8>> {

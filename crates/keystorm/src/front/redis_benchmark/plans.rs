@@ -73,6 +73,9 @@ pub(super) fn job(
     let value_len = base.payload_bytes as u32;
     let requests_given = options.load.requests.is_some();
     let is_memcache = base.protocol.is_memcache();
+    if is_memcache {
+        memcache::check_lifetime(options.data.ttl)?;
+    }
     let varies = base.values.is_some();
     let mut parts: Vec<PlanParts> = if suite && is_memcache {
         memcache::suite(&base, &options)?

@@ -128,8 +128,7 @@ pub(in crate::front) fn target(server: &ServerOptions, rule: Rule) -> Result<Tar
     let uri = server.uri.as_deref().map(uri::parse).transpose()?;
     let protocol = protocol(server)?;
     if protocol.is_memcache() {
-        let db = server.dbnum.or(uri.as_ref().and_then(|uri| uri.db));
-        memcache::refuse(server, db.is_some())?;
+        memcache::refuse(server, uri.as_ref().is_some_and(|uri| uri.db.is_some()))?;
     }
     let port_default = port_default(protocol);
     let endpoint = endpoint(server, uri.as_ref(), rule, port_default)?;
@@ -169,18 +168,30 @@ pub(in crate::front) fn target(server: &ServerOptions, rule: Rule) -> Result<Tar
     })
 }
 
-/// The servers of a list, which share out keys.
+/// A memcached that is named as an entry of a list is, alone or in one: servers of a list share out keys.
 fn shared_out(
     endpoint: Endpoint,
     server: &ServerOptions,
     protocol: ProtocolKind,
 ) -> Result<Endpoint, String> {
     let hash = server.hash.unwrap_or_default();
-    match endpoint {
-        Endpoint::Tcp { host, port } if protocol.is_memcache() && host.contains(',') => {
-            uri::servers(&host, port, hash).map_err(|why| format!("-h: {why}"))
+    let endpoint = match endpoint {
+        Endpoint::Tcp { host, port } if protocol.is_memcache() => {
+            let named = uri::servers(&host, port, hash).map_err(|why| format!("-h: {why}"))?;
+            match (&named, server.port) {
+                (Endpoint::Tcp { port: own, .. }, Some(typed)) if *own != port => {
+                    return Err(format!(
+                        "-p {typed}: -h names port {own}; leave one of the two out"
+                    ));
+                }
+                _ => named,
+            }
         }
-        Endpoint::Ring { servers, .. } => Ok(Endpoint::Ring { servers, hash }),
+        Endpoint::Ring { servers, .. } => Endpoint::Ring { servers, hash },
+        one => one,
+    };
+    match endpoint {
+        Endpoint::Ring { .. } => Ok(endpoint),
         _ if server.hash.is_some() => {
             Err("--hash is for several memcached servers: -h a,b:11212,c".to_owned())
         }
@@ -343,8 +354,29 @@ mod tests {
             let (_, found) = target.ring().unwrap();
             assert_eq!((target.endpoint.to_string(), found.name()), (servers.to_owned(), hash));
         }
+        // One is named as an entry of a list is.
+        for (line, place) in [
+            ("-h a", "a:11211"),
+            ("-h a:7", "a:7"),
+            ("-h a:7 -p 7", "a:7"),
+            ("-h a -p 9", "a:9"),
+            ("-h ::1 -p 9", "[::1]:9"),
+            ("-h [::1]:7", "[::1]:7"),
+            ("-h fe80::1%eth0", "[fe80::1%eth0]:11211"),
+            ("-h /run/m.sock", "/run/m.sock"),
+            ("-u memcache:///run/m%20c.sock", "/run/m c.sock"),
+            ("-u memcache://a:7/", "a:7"),
+        ] {
+            assert_eq!(memcached(line).unwrap().endpoint.to_string(), place, "{line}");
+        }
         for (line, says) in [
             ("-h a --hash modulo", "--hash is for several"),
+            ("-h /run/m.sock --hash modulo", "--hash is for several"),
+            ("-h a:7 -p 9", "-p 9: -h names port 7; leave one of the two out"),
+            ("-h a:x", "-h: \"a:x\" is not a host"),
+            ("-u memcache://a/3", "-u: memcached has no databases"),
+            ("--dbnum 3", "--dbnum: memcached has no databases"),
+            ("--cluster", "--cluster: memcached servers know nothing of each other"),
             ("-h a,,b", "-h: \"\" is not a host"),
             ("-h a,b -u memcache://a", "-u names a:11211"),
         ] {

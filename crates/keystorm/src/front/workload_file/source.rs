@@ -15,6 +15,8 @@ pub(in crate::front) struct Source {
     pub(in crate::front) name: String,
     /// What is in it.
     pub(in crate::front) text: String,
+    /// Whether it comes with keystorm.
+    pub(in crate::front) is_preset: bool,
 }
 
 impl Source {
@@ -58,7 +60,7 @@ pub(in crate::front) fn open(name: &str) -> Result<Source, String> {
         return Err(fault(format!("it is larger than {} MiB", BYTES_MAX >> 20)));
     }
     let text = String::from_utf8(bytes).map_err(|_| fault("it is no UTF-8 text".to_owned()))?;
-    Ok(Source { name: name.to_owned(), text })
+    Ok(Source { name: name.to_owned(), text, is_preset: false })
 }
 
 #[cfg(test)]
@@ -67,7 +69,11 @@ mod tests {
 
     #[test]
     fn places_are_lines_and_columns_of_characters() {
-        let source = Source { name: "a.toml".to_owned(), text: "ä = 1\nß = 2\n".to_owned() };
+        let source = Source {
+            name: "a.toml".to_owned(),
+            text: "ä = 1\nß = 2\n".to_owned(),
+            is_preset: false,
+        };
         assert_eq!(source.place(0), "a.toml:1:1");
         assert_eq!(source.place("ä = 1\nß ".len()), "a.toml:2:3");
         assert_eq!(source.fault(1000, "no"), "a.toml:3:1: no");

@@ -1,14 +1,17 @@
-//! Several memcached servers: `memcache://[user:password@]host[:port],host[:port]…`.
+//! memcached servers as no URI of the standard has them: several,
+//! `memcache://[user:password@]host[:port],host[:port]…`, or one that is a path, `memcache:///run/m.sock`.
+
+use std::net::Ipv6Addr;
 
 use workload::{Endpoint, RingHash};
 
-use super::{Parsed, host_and_port, login};
+use super::{Parsed, decoded, host_and_port, login};
 
 /// The port of memcached.
 const PORT: u16 = 11211;
 
 /// Whether TLS is spoken, and what stands after the scheme, if that is memcached's and there are several
-/// hosts.
+/// hosts or a path.
 pub(super) fn authority(text: &str) -> Option<(bool, &str)> {
     let (scheme, rest) = text.split_once("://")?;
     let tls = match scheme {
@@ -16,8 +19,9 @@ pub(super) fn authority(text: &str) -> Option<(bool, &str)> {
         "memcaches" => true,
         _ => return None,
     };
+    let rest = rest.trim_end_matches('/');
     let hosts = rest.rsplit_once('@').map_or(rest, |(_, hosts)| hosts);
-    hosts.contains(',').then_some((tls, rest.trim_end_matches('/')))
+    (hosts.contains(',') || hosts.starts_with('/')).then_some((tls, rest))
 }
 
 /// Reads it.
@@ -26,11 +30,21 @@ pub(super) fn authority(text: &str) -> Option<(bool, &str)> {
 /// What is wrong with it. Never quotes what may be a password.
 pub(super) fn parse(tls: bool, authority: &str) -> Result<Parsed, String> {
     let (user, password, hosts) = login(authority)?;
-    let endpoint = servers(hosts, PORT, RingHash::default()).map_err(|why| format!("-u: {why}"))?;
+    let mut endpoint =
+        servers(hosts, PORT, RingHash::default()).map_err(|why| format!("-u: {why}"))?;
+    let all = match &mut endpoint {
+        Endpoint::Ring { servers, .. } => &mut servers[..],
+        one => std::slice::from_mut(one),
+    };
+    for server in all {
+        if let Endpoint::Unix(path) = server {
+            *path = decoded(&path.to_string_lossy())?.into();
+        }
+    }
     Ok(Parsed { endpoint, port: None, user, password, db: None, tls, memcache: Some(true) })
 }
 
-/// The servers of a list: hosts and ports, and paths of unix sockets.
+/// The servers of a list, or the only one: hosts and ports, and paths of unix sockets.
 ///
 /// # Errors
 /// The first that is none.
@@ -41,6 +55,8 @@ pub(in super::super) fn servers(
 ) -> Result<Endpoint, String> {
     let server = |text: &str| match text {
         path if path.starts_with('/') => Ok(Endpoint::Unix(path.into())),
+        // Without brackets there is no port to be told from it.
+        host if is_ipv6(host) => Ok(Endpoint::Tcp { host: host.to_owned(), port: port_default }),
         text => {
             let found = host_and_port(text, port_default).transpose()?;
             let fault = || format!("{text:?} is not a host and port of a server");
@@ -48,7 +64,19 @@ pub(in super::super) fn servers(
         }
     };
     let servers: Result<Vec<Endpoint>, String> = list.split(',').map(server).collect();
-    Ok(Endpoint::Ring { servers: servers?, hash })
+    let mut servers = servers?;
+    match (servers.len(), servers.pop()) {
+        (1, Some(one)) => Ok(one),
+        (_, last) => {
+            servers.extend(last);
+            Ok(Endpoint::Ring { servers, hash })
+        }
+    }
+}
+
+/// Whether it is an address, with a zone behind it or without.
+fn is_ipv6(host: &str) -> bool {
+    host.split('%').next().is_some_and(|address| address.parse::<Ipv6Addr>().is_ok())
 }
 
 #[cfg(test)]
@@ -74,8 +102,8 @@ mod tests {
 
     #[test]
     fn a_list_may_have_sockets_and_must_have_servers() {
-        let got = servers("/run/a,b", 9, RingHash::Modulo).unwrap();
-        let of = vec![Endpoint::Unix("/run/a".into()), tcp("b", 9)];
+        let got = servers("/run/a,b,::1", 9, RingHash::Modulo).unwrap();
+        let of = vec![Endpoint::Unix("/run/a".into()), tcp("b", 9), tcp("::1", 9)];
         assert_eq!(got, Endpoint::Ring { servers: of, hash: RingHash::Modulo });
         for bad in ["a,,b", "a:x,b", "a,[::1"] {
             assert!(servers(bad, 9, RingHash::Ketama).is_err(), "{bad}");

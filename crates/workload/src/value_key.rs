@@ -1,0 +1,72 @@
+//! Which number names the key of a value: the rule by which values are written, and compared when they
+//! come back.
+
+use std::ops::RangeInclusive;
+
+use crate::{Arg, CommandSpec, Piece, Slot};
+
+/// A number of a command, and how many fresh ones stand before it.
+pub type ValueKey = (Slot, u64);
+
+/// Commands that write several keys, each with the value behind it.
+const WRITES_PAIRS: [&str; 2] = ["MSET", "MSETNX"];
+
+/// Of a command whose values each stand behind a key of their own: for each argument the number that names
+/// the key of a value there. `None` of another command.
+#[must_use]
+pub fn of_pairs(command: &CommandSpec) -> Option<Vec<Option<ValueKey>>> {
+    if !WRITES_PAIRS.contains(&command.name().as_str()) {
+        return None;
+    }
+    let each = of_each(command);
+    // Keys have odd places, and values the even ones behind them.
+    let key_of = |at: usize| each.get(at.saturating_sub(1) | 1).copied().flatten();
+    Some((0..each.len()).map(key_of).collect())
+}
+
+/// Of a command of several keys the number that names each argument: `__key__` if it stands in it,
+/// otherwise the last one.
+#[must_use]
+pub fn of_each(command: &CommandSpec) -> Vec<Option<ValueKey>> {
+    let mut fresh = 0;
+    command.args.iter().map(|arg| of_args(std::slice::from_ref(arg), &mut fresh)).collect()
+}
+
+/// Of a command of one key the number of a value at this argument: `__key__` if it stands anywhere in the
+/// command, otherwise the last one up to there.
+#[must_use]
+pub fn of_one(command: &CommandSpec, at: usize) -> Option<ValueKey> {
+    if let Some(key) = named(command) {
+        return Some(key);
+    }
+    let until: RangeInclusive<usize> = 0..=at.min(command.args.len().saturating_sub(1));
+    of_args(command.args.get(until)?, &mut 0)
+}
+
+/// `__key__`, if it stands in a command.
+#[must_use]
+pub fn named(command: &CommandSpec) -> Option<ValueKey> {
+    command.args.iter().any(names_key).then_some(KEY)
+}
+
+const KEY: ValueKey = (Slot::Key, 0);
+
+fn names_key(arg: &Arg) -> bool {
+    arg.pieces.iter().any(|piece| match piece {
+        Piece::Number(slot) => *slot == Slot::Key,
+        Piece::Derived(derived) => derived.names_key(),
+        _ => false,
+    })
+}
+
+/// `fresh` counts the fresh numbers that stand before.
+fn of_args(args: &[Arg], fresh: &mut u64) -> Option<ValueKey> {
+    let mut last = None;
+    for piece in args.iter().flat_map(|arg| &arg.pieces) {
+        if let Piece::Number(slot) = piece {
+            last = Some((*slot, *fresh));
+            *fresh += u64::from(*slot == Slot::Fresh);
+        }
+    }
+    if args.iter().any(names_key) { Some(KEY) } else { last }
+}
