@@ -4,7 +4,7 @@
 program=$KEYSTORM_LINKS/${0##*/}
 command=
 case $1 in
-show | merge | report | presets | calibrate | sink | help | man | completions) exec "$program" "$@" ;;
+show | merge | report | presets | calibrate | sink | help | man | completions | rpc-perf) exec "$program" "$@" ;;
 ycsb) exec "$program" "$@" -p redis.port="$KEYSTORM_PORT" ;;
 sweep | search | compare | doctor | survey | memtier) command=$1 && shift ;;
 esac
