@@ -21,8 +21,8 @@ fn a_file_that_is_none_ends_with_exit_code_1() {
         ("admin", "", "[general]: admin is missing"),
         ("interval", "interval = 0", "[general] interval: "),
         ("protocol", "protocol = 'grpc'", "[general] protocol: \"grpc\" is none"),
-        ("poolsize", "poolsize = 'x'", ":10:12: [client] poolsize: it is a whole number"),
-        ("threads", "threads = ", "a.toml:9:"),
+        ("poolsize", "poolsize = 'x'", ":11:12: [client] poolsize: it is a whole number"),
+        ("threads", "threads = ", "a.toml:10:"),
         ("start", "ramp = 'steep'", "[workload.ratelimit] ramp: "),
         ("[debug]", "[debug]\nlog_level = 'loud'", "[debug] log_level: "),
     ] {
@@ -120,14 +120,16 @@ fn files_of_older_versions_are_known_by_their_names() {
         ),
         ("[general]\nclients = 1\ninterval = 60\n[[keyspace]]\nlength = 8", "3.x"),
         (
-            "[general]\ninterval = 60\n[target]\nendpoints = []\n[request]\n[[keyspace]]\nlength = 8",
+            "[general]\nprotocol = 'redis'\n[target]\nendpoints = []\n[request]\n[[keyspace]]\nlength = 8",
             "4.0",
         ),
     ] {
         let path = dir.path().join("old.toml");
         std::fs::write(&path, text).unwrap();
         let ran = Keystorm::new(&format!("rpc-perf {}", path.display())).run();
-        told(ran, 1, &format!("{version}; keystorm reads those of 5.x"));
+        told(ran, 1, &format!("{version}; --convert prints it as one of 5.x"));
+        let new = Keystorm::new(&format!("rpc-perf {} --convert", path.display())).run();
+        new.ok().prints("[[workload.keyspace]]\n");
     }
 }
 

@@ -89,9 +89,7 @@ fn keystorm_words(config: &Config, words: &Words) -> Result<Vec<String>, Fault> 
     }
     said.extend(words.own.iter().cloned());
     // What is sent takes its place.
-    let command: &[&str] = if memcache { &["get", "k"] } else { &["PING"] };
-    said.push("--".to_owned());
-    said.extend(command.iter().map(|word| (*word).to_owned()));
+    said.extend(["-r", "1", "--", "get", "__rand_int__"].map(str::to_owned));
     Ok(said)
 }
 

@@ -8,6 +8,7 @@
 mod admin;
 mod commands;
 mod config;
+mod convert;
 mod fault;
 mod job;
 mod keyspace;
@@ -59,6 +60,9 @@ fn parse(args: Vec<OsString>) -> Result<Intent, Fault> {
         return Err(Fault::File(format!("rpc-perf: the file is missing\n\n{HELP}")));
     };
     let source = read_text(file).map_err(|why| Fault::File(format!("{file}: {why}")))?;
+    if words.convert {
+        return convert::converted(&source).map(Intent::Say);
+    }
     let config = Config::read(&source)?;
     let job = job::job(&config, &words)?;
     if words.print_plan {
@@ -84,6 +88,7 @@ const HELP: &str = "\
 Usage: rpc-perf FILE.toml [OPTIONS]
 
   FILE.toml        a file of rpc-perf 5.x, of the protocols resp, memcache and ping
+  --convert        print a file of 1.x to 4.0 as one of 5.x
   --print-plan     print what would be carried out, as JSON
   --as keystorm    print the same as a command line of keystorm's
   --ks-verdict stderr|off|FILE

@@ -3,26 +3,45 @@
 use super::fault::Fault;
 use super::table::Table;
 
-/// Refuses a file of an older version, by its name.
-pub(super) fn check(root: &Table<'_, '_>) -> Result<(), Fault> {
-    let Some(version) = version(root)? else { return Ok(()) };
-    Err(root.broken(
-        "",
-        format!(
-            "this is a file of rpc-perf {version}; keystorm reads those of 5.x, in which \
-             [workload.ratelimit] and [[workload.keyspace]] say what is sent (docs/rpc-perf.md)"
-        ),
-    ))
+/// A version with a schema of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Version {
+    /// `[[workload]]` with a method and a rate; the server is on the command line.
+    Two,
+    /// `[[keyspace]]`, and everything else in `[general]`.
+    Three,
+    /// `[[keyspace]]`, `[target]`, `[connection]` and `[request]`.
+    Four,
 }
 
-/// Which of the older versions a file is of, if it is of one.
-fn version(root: &Table<'_, '_>) -> Result<Option<&'static str>, Fault> {
-    if root.has("workload") && root.table("workload").is_err() {
-        return Ok(Some("1.x or 2.x"));
+impl Version {
+    /// The older version that a file is of, if it is of one.
+    pub(super) fn of(root: &Table<'_, '_>) -> Option<Self> {
+        if root.has("workload") && root.table("workload").is_err() {
+            return Some(Self::Two);
+        }
+        if !root.has("keyspace") {
+            return None;
+        }
+        let flat = !["request", "target", "connection"].iter().any(|section| root.has(section));
+        Some(if flat { Self::Three } else { Self::Four })
     }
-    if !root.has("keyspace") {
-        return Ok(None);
+
+    /// What it is called.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Two => "1.x or 2.x",
+            Self::Three => "3.x",
+            Self::Four => "4.0",
+        }
     }
-    let flat = !root.has("request") && !root.has("target");
-    Ok(Some(if flat { "3.x" } else { "4.0" }))
+}
+
+/// Refuses a file of an older version, by its name.
+pub(super) fn check(root: &Table<'_, '_>) -> Result<(), Fault> {
+    let Some(version) = Version::of(root) else { return Ok(()) };
+    Err(root.broken(
+        "",
+        format!("this is a file of rpc-perf {}; --convert prints it as one of 5.x", version.name()),
+    ))
 }
