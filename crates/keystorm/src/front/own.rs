@@ -12,21 +12,21 @@ pub(super) fn takes_value(name: &str) -> Option<bool> {
     Some(option.get_action().takes_values() && !option.is_require_equals_set())
 }
 
-/// The words of keystorm's own command line for such an option. `said` are those that the other tool has
-/// words for, without dashes; `next` is the word behind it.
+/// The words of keystorm's own command line for such an option. `said` are those that are not taken,
+/// without dashes, and where the other tool says what they say; `next` is the word behind it.
 ///
 /// # Errors
 /// It is one of those, there is none of its name, or its value is missing.
 pub(super) fn option(
     word: &str,
-    said: &[&str],
+    said: (&[&str], &str),
     next: impl FnOnce() -> Option<String>,
 ) -> Result<Vec<String>, String> {
     let named = word.strip_prefix(PREFIX).unwrap_or(word);
     let (name, joined) =
         named.split_once('=').map_or((named, None), |(name, value)| (name, Some(value)));
-    if said.contains(&name) {
-        return Err(format!("{PREFIX}{name}: what it says is said in this tool's own words"));
+    if said.0.contains(&name) {
+        return Err(format!("{PREFIX}{name}: what it says is said in {} here", said.1));
     }
     let takes = takes_value(name)
         .ok_or_else(|| format!("{PREFIX}{name}: keystorm has no option --{name}"))?;

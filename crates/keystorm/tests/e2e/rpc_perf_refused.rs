@@ -29,7 +29,7 @@ fn a_file_that_is_none_ends_with_exit_code_1() {
         told(File::of(1).with(line, by).run(GET), 1, says);
     }
     for (keyspace, says) in [
-        ("nkeys = 9", "keyspace 1: commands is missing"),
+        ("nkeys = 1", "keyspace 1: commands is missing"),
         ("commands = [{ verb = 'flushall' }]", "\"flushall\" is no verb"),
         ("commands = [{ weight = 1 }]", "keyspace 1 command 1: verb is missing"),
     ] {

@@ -23,6 +23,7 @@ mod words;
 use std::ffi::OsString;
 
 use page::runs::{command_line_of, unsaid};
+use workload::Plan;
 
 use super::workload_file::read_text;
 use super::{FrontEnd, Intent, Job, UsageError};
@@ -77,11 +78,11 @@ fn parse(args: Vec<OsString>) -> Result<Intent, Fault> {
 
 /// The equal command line of keystorm; what it leaves out stands before it as comments.
 fn as_keystorm(job: &Job) -> String {
-    let line = |plan| {
+    let line = |plan: &Plan| {
         let differs = unsaid(plan).into_iter().map(|what| format!("# rpc-perf: {what}\n"));
         differs.collect::<String>() + &command_line_of(plan, job.repeats) + "\n"
     };
-    job.plans.iter().map(|plan| line(plan)).collect()
+    job.plans.iter().map(line).collect()
 }
 
 const HELP: &str = "\

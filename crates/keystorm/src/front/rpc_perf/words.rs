@@ -81,7 +81,8 @@ impl Words {
                     ));
                 }
                 _ if word.starts_with(own::PREFIX) => {
-                    let option = own::option(&word, &OF_A_FILE, || words.next()).map_err(rule)?;
+                    let option = own::option(&word, (&OF_A_FILE, "the file"), || words.next())
+                        .map_err(rule)?;
                     read.own.extend(option);
                 }
                 _ if word.starts_with('-') && word.len() > 1 => {

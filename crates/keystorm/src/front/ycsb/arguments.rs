@@ -176,7 +176,7 @@ fn own_option(
             own::PREFIX
         ));
     }
-    Ok(own::option(word, &OF_YCSB, next)?.into_iter().map(OsString::from))
+    Ok(own::option(word, (&OF_YCSB, "properties"), next)?.into_iter().map(OsString::from))
 }
 
 fn bound(name: Option<&str>) -> Result<Binding, String> {
@@ -269,7 +269,7 @@ mod tests {
             ("run redis -threads", "is missing"),
             ("run redis -db site.ycsb.BasicDB", "RedisClient"),
             ("run redis -P /no/such", "/no/such"),
-            ("run redis --ks-mix", "own words"),
+            ("run redis --ks-mix", "properties"),
             ("run redis --ks-what", "no option --what"),
         ] {
             let error = read(line).unwrap_err();
