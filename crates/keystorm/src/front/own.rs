@@ -1,9 +1,21 @@
 //! Options of keystorm's own that stand in another tool's command line, behind `--ks-`.
 
+use super::Output;
 use super::redis_benchmark::vocabulary;
 
 /// What they begin with there.
 pub(super) const PREFIX: &str = "--ks-";
+
+/// Refuses `--ks-json -`: standard output has the other tool's report.
+///
+/// # Errors
+/// What to do instead.
+pub(super) fn check_output(output: &Output) -> Result<(), String> {
+    match output.format {
+        "json" => Err(format!("{PREFIX}json -: standard output has the report; name a file")),
+        _ => Ok(()),
+    }
+}
 
 /// Whether an option of keystorm's takes a value; `None` if there is none of that name.
 pub(super) fn takes_value(name: &str) -> Option<bool> {

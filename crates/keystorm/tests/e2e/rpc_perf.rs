@@ -1,8 +1,11 @@
 //! rpc-perf's files: what the server executes is what they say, and windows are printed as there.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -10,7 +13,7 @@ use tempfile::TempDir;
 
 use crate::memcached::Memcached;
 use crate::program::{Keystorm, Ran};
-use crate::server::{Server, free_port};
+use crate::server::{Server, called, free_port};
 
 /// A file of one key space, in a directory of its own.
 pub(crate) struct File {
@@ -61,8 +64,8 @@ impl File {
         self.dir.path().join(name).display().to_string()
     }
 
-    /// What runs it with these key spaces, and these words behind the file.
-    pub(crate) fn line(&self, keyspaces: &str, words: &str) -> Keystorm {
+    /// The path of it with these key spaces.
+    fn written(&self, keyspaces: &str) -> String {
         let mut text = PLAIN.replace("PROTOCOL", self.protocol);
         text = text.replace("PORT", &self.port.to_string());
         for (line, by) in &self.changes {
@@ -73,7 +76,12 @@ impl File {
             text += &format!("[[workload.keyspace]]\n{keyspace}\n");
         }
         fs::write(self.path("a.toml"), text).unwrap();
-        Keystorm::new(&format!("rpc-perf {} {words}", self.path("a.toml")))
+        self.path("a.toml")
+    }
+
+    /// What runs it with these key spaces, and these words behind the file.
+    pub(crate) fn line(&self, keyspaces: &str, words: &str) -> Keystorm {
+        Keystorm::new(&format!("rpc-perf {} {words}", self.written(keyspaces)))
     }
 
     pub(crate) fn run(&self, keyspaces: &str) -> Ran {
@@ -377,6 +385,20 @@ fn the_ping_protocol_sends_lines() {
 }
 
 #[test]
+fn a_server_is_named_by_a_uri_too_and_the_program_by_a_link() {
+    let server = Server::redis_with(&["--requirepass", "hunter2"]);
+    let keyspace = "nkeys = 5\nklen = 2\nvlen = 3\ncommands = [{ verb = 'set' }]";
+    let uri = format!("endpoints = ['redis://:hunter2@127.0.0.1:{}/0']", server.port());
+    let (_dir, link) = called("rpc-perf");
+    let file = File::of(1).with("endpoints", &uri);
+    let ran = Keystorm::of(link, [file.written(keyspace)]).run().ok();
+    ran.keeps_secret("hunter2");
+    assert_eq!(server.keys().len(), 5);
+    let unix = format!("endpoints = ['unix://{}']", server.socket().display());
+    File::of(1).with("endpoints", &unix).run(keyspace).exits(1).says("NOAUTH");
+}
+
+#[test]
 fn a_ramp_holds_each_of_its_rates() {
     let server = Server::redis();
     let ramp = "start = 10\nend = 35\nstep = 10\ninterval = 1\non_ramp_completion = 'mirror'";
@@ -436,6 +458,27 @@ fn ask(port: u16, request: &str) -> (u16, String) {
     (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
 }
 
+/// The families of a page of metrics and their types, as Prometheus's own client library reads them.
+fn families(page: &str) -> BTreeMap<String, String> {
+    let library = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/test-servers/python");
+    assert!(library.is_dir(), "{}: `make setup-test` installs it", library.display());
+    let script = "import sys\n\
+                  from prometheus_client.parser import text_string_to_metric_families as read\n\
+                  for family in read(sys.argv[1]): print(family.name, family.type)";
+    let mut read = Command::new("python3");
+    let read = read.args(["-c", script, page]).env("PYTHONPATH", library).output();
+    let read = read.expect("python3, which `make setup-test` installs");
+    assert!(read.status.success(), "{}", String::from_utf8_lossy(&read.stderr));
+    let read = String::from_utf8(read.stdout).unwrap();
+    let family =
+        |line: &str| line.split_once(' ').map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap();
+    let all: Vec<(String, String)> = read.lines().map(family).collect();
+    let count = all.len();
+    let families: BTreeMap<String, String> = all.into_iter().collect();
+    assert_eq!(families.len(), count, "each family once: {page}");
+    families
+}
+
 #[test]
 fn the_admin_port_tells_of_a_run_and_ends_it() {
     let server = Server::redis();
@@ -455,6 +498,15 @@ fn the_admin_port_tells_of_a_run_and_ends_it() {
     assert!(ask(port, "GET /vars").1.contains("\n\"get/ok\": "));
     let (_, page) = ask(port, "GET /metrics");
     assert!(page.contains("# TYPE client_response_ok counter\nclient_response_ok "), "{page}");
+    let families = families(&page);
+    for (name, kind) in [
+        ("client_response_ok", "counter"),
+        ("ratelimit_current", "gauge"),
+        ("response_latency", "gauge"),
+        ("get_hit", "counter"),
+    ] {
+        assert_eq!(families[name], kind, "{page}");
+    }
     assert_eq!(ask(port, "PUT /ratelimit/500").0, 501);
     assert_eq!(ask(port, "POST /quitquitquit").0, 200);
     let ran = running.wait().ok();

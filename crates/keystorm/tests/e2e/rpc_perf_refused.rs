@@ -102,6 +102,11 @@ fn what_is_for_other_systems_is_refused_by_name() {
     };
     told(metrics("1s"), 1, "say it once");
     metrics("100ms").ok();
+    told(
+        File::of(1).line(GET, "--ks-json -").run(),
+        2,
+        "--ks-json -: standard output has the report",
+    );
     let memcache = File::of(1).with("protocol", "protocol = 'memcache'");
     told(
         memcache.run("nkeys = 2\nklen = 1\ncommands = [{ verb = 'llen' }]"),

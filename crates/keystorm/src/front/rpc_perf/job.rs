@@ -12,7 +12,7 @@ use super::output::Reports;
 use super::plan;
 use super::words::Words;
 use crate::front::redis_benchmark::{Typed, verdict_place};
-use crate::front::{Job, UsageError};
+use crate::front::{Job, UsageError, own};
 
 /// How long a run goes on before its first window, in seconds.
 const BEFORE_S: u64 = 1;
@@ -33,6 +33,7 @@ pub(super) fn job(config: &Config, words: &Words) -> Result<Job, Fault> {
     let reports = Reports::of(config, roles);
     job.plans = vec![plan];
     let output = &mut job.output;
+    own::check_output(output).map_err(rule)?;
     output.options.persona = Persona::RpcPerf;
     (output.options.verdict, output.options.suite) = (false, false);
     output.verdict = verdict_place(Persona::RpcPerf, false, words.verdict.clone());
