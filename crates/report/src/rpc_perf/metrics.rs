@@ -53,6 +53,9 @@ impl<'s> Metrics<'s> {
             ("client/response/ok", total.ok),
             ("client/response/exception", total.exception),
             ("client/response/timeout", total.timeout),
+            ("client/response/ratelimited", 0),
+            ("client/response/backend_timeout", 0),
+            ("client/response/invalid", 0),
             ("client/response/hit", total.hit),
             ("client/response/miss", total.miss),
         ]

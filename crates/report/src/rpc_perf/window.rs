@@ -99,7 +99,7 @@ fn latencies(label: &str, latency: Option<&Latency>) -> String {
 /// A line behind the time in UTC.
 #[must_use]
 pub fn stamped(at: SystemTime, line: &str) -> String {
-    let time = humantime::format_rfc3339_millis(at).to_string();
+    let time = humantime::format_rfc3339_millis(at.max(SystemTime::UNIX_EPOCH)).to_string();
     format!("{}+00:00 {line}\n", time.trim_end_matches('Z'))
 }
 
