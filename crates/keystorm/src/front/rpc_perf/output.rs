@@ -170,6 +170,13 @@ impl Windows<'_> {
         self.shown.window = std::mem::take(&mut self.window);
     }
 
+    /// Prints the windows that end up to that time.
+    fn print_until(&mut self, elapsed_ns: u64) {
+        while self.printed < self.windows && elapsed_ns >= (self.printed + 1) * self.interval_ns {
+            self.print();
+        }
+    }
+
     /// The rate at a time, in requests per second; 0 without one.
     fn rate_at(&self, elapsed_ns: u64) -> u64 {
         let Some(schedule) = self.plan.pace.schedule() else { return 0 };
@@ -190,15 +197,15 @@ impl Observer for Windows<'_> {
         if snapshot.warming_up {
             return;
         }
+        // Intervals in which nothing was asked or answered may not have been told of.
+        self.print_until(snapshot.elapsed_ns.saturating_sub(snapshot.span_ns));
         let figures = Figures::of(&self.roles, snapshot.tally);
         self.window.merge(&figures);
         self.shown.total.merge(&figures);
         self.shown.open = snapshot.gauges.iter().map(|gauges| u64::from(gauges.connections)).sum();
         let now = snapshot.elapsed_ns;
         self.shown.rate = self.rate_at(now);
-        while self.printed < self.windows && now >= (self.printed + 1) * self.interval_ns {
-            self.print();
-        }
+        self.print_until(now);
         if let Some(file) = &mut self.file
             && now.is_multiple_of(file.every_ns)
         {
@@ -219,7 +226,6 @@ impl Companion for Windows<'_> {
 
     fn end(&mut self, run: &Run) -> Result<bool> {
         let measurement = &run.measurement;
-        // An interval in which nothing was asked or answered may not have been told of.
         while measurement.ending == Ending::Complete && self.printed < self.windows {
             self.print();
         }
