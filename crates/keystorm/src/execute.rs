@@ -69,6 +69,7 @@ fn carry_out(job: &Job) -> Result<End> {
     // Before anything is asked of the server: a result that cannot be kept need not be measured.
     let keep = Keep::open(&job.output)?;
     let asides = Asides::open(&job.output)?;
+    job.remarks.iter().try_for_each(|remark| asides.remarks.say(remark))?;
     let serve = |at| Metrics::serve(at, &asides.remarks);
     let metrics = job.output.metrics.as_ref().map(serve).transpose()?;
     let interrupted = signals::interrupted().context("asking to be told of Ctrl-C")?;
@@ -200,7 +201,7 @@ fn run_rounds(
             }
             round = number;
             let mut beside: Box<dyn Companion> = match &job.output.reports {
-                Some(reports) => reports.companion(plan, number),
+                Some(reports) => reports.companion(plan, number, rig.interrupted()),
                 None => Box::new(Live::new(plan, at as u32 + 1, count as u32, job.output.live)),
             };
             let mut watch = metrics.map(|metrics| metrics.watch(plan));
@@ -222,6 +223,7 @@ fn run_rounds(
                 Ending::Complete if run.measurement.is_unheard() => return Ok(End::Failed),
                 Ending::Complete if run.measurement.corrupt() > 0 => failed = true,
                 Ending::Complete => {}
+                Ending::Interrupted if beside.ended_it() => {}
                 Ending::Interrupted => return Ok(End::Interrupted),
                 Ending::Failed(_) => return Ok(End::Failed),
             }

@@ -1,6 +1,6 @@
 //! A small HTTP server that no client can hold up.
 //!
-//! It serves texts to be read, on one thread, and owns what keeps it and the run that it is part of
+//! It serves texts, on one thread, and owns what keeps it and the run that it is part of
 //! safe from whoever connects: only the head of a request is ever read, every step of a connection
 //! has a deadline, so many connections are open and no more, one request is answered on each, and
 //! nothing waits for a client when the server is dropped. `httparse` reads the heads.
@@ -37,13 +37,38 @@ pub(crate) struct Answer {
     /// A status of HTTP and its name.
     pub(crate) status: &'static str,
     pub(crate) content_type: &'static str,
+    /// The methods that a path has, where that of the request is none of them.
+    pub(crate) allow: &'static str,
     pub(crate) body: String,
+}
+
+/// What is asked.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Asked<'r> {
+    /// `GET` and the like.
+    pub(crate) method: &'r str,
+    /// Without a query.
+    pub(crate) path: &'r str,
+}
+
+impl Asked<'_> {
+    /// Whether it asks to read.
+    pub(crate) fn reads(&self) -> bool {
+        matches!(self.method, "GET" | "HEAD")
+    }
 }
 
 impl Answer {
     /// A line of text.
     pub(crate) fn plain(status: &'static str, line: &str) -> Self {
-        Self { status, content_type: "text/plain; charset=utf-8", body: format!("{line}\n") }
+        let content_type = "text/plain; charset=utf-8";
+        Self { status, content_type, allow: "", body: format!("{line}\n") }
+    }
+
+    /// A path that has only these methods.
+    pub(crate) fn not_allowed(methods: &'static str) -> Self {
+        let line = if methods == "GET, HEAD" { "read only" } else { methods };
+        Self { allow: methods, ..Self::plain("405 Method Not Allowed", line) }
     }
 }
 
@@ -55,14 +80,14 @@ pub(crate) struct HttpServer {
 }
 
 impl HttpServer {
-    /// Serves there. `answer` gets the path of each request to read something, without its query.
+    /// Serves there. `answer` gets what each request asks for.
     ///
     /// # Errors
     /// The machine has no threads or file descriptors left.
     pub(crate) fn start(
         listener: TcpListener,
         name: &str,
-        answer: impl Fn(&str) -> Answer + Send + 'static,
+        answer: impl Fn(&Asked<'_>) -> Answer + Send + 'static,
     ) -> io::Result<Self> {
         listener.set_nonblocking(true)?;
         let (wake, woken) = UnixStream::pair()?;
@@ -93,7 +118,7 @@ struct Serving {
 }
 
 impl Serving {
-    fn serve(mut self, answer: &dyn Fn(&str) -> Answer) {
+    fn serve(mut self, answer: &dyn Fn(&Asked<'_>) -> Answer) {
         loop {
             let now = Instant::now();
             self.rest_until = self.rest_until.filter(|until| *until > now);
@@ -217,7 +242,12 @@ impl Connection {
     }
 
     /// Takes its next steps, and says whether it stays open.
-    fn goes_on(&mut self, ready: bool, now: Instant, answer: &dyn Fn(&str) -> Answer) -> bool {
+    fn goes_on(
+        &mut self,
+        ready: bool,
+        now: Instant,
+        answer: &dyn Fn(&Asked<'_>) -> Answer,
+    ) -> bool {
         if !ready {
             return now < self.deadline;
         }
@@ -225,7 +255,7 @@ impl Connection {
         now < self.deadline && self.advance(now, answer).unwrap_or(false)
     }
 
-    fn advance(&mut self, now: Instant, answer: &dyn Fn(&str) -> Answer) -> io::Result<bool> {
+    fn advance(&mut self, now: Instant, answer: &dyn Fn(&Asked<'_>) -> Answer) -> io::Result<bool> {
         let mut chunk = [0; 4096];
         match &mut self.step {
             Step::Head(head) => {
@@ -267,7 +297,7 @@ fn tried(done: io::Result<usize>) -> io::Result<Option<usize>> {
 }
 
 /// The bytes that answer a request, once its head is there.
-fn answered(head: &[u8], answer: &dyn Fn(&str) -> Answer) -> Option<Vec<u8>> {
+fn answered(head: &[u8], answer: &dyn Fn(&Asked<'_>) -> Answer) -> Option<Vec<u8>> {
     let mut fields = [httparse::EMPTY_HEADER; FIELDS_MAX];
     let mut request = httparse::Request::new(&mut fields);
     let too_long = "431 Request Header Fields Too Large";
@@ -277,16 +307,14 @@ fn answered(head: &[u8], answer: &dyn Fn(&str) -> Answer) -> Option<Vec<u8>> {
         Ok(httparse::Status::Partial) => Answer::plain(too_long, "the request is too long"),
         Err(httparse::Error::TooManyHeaders) => Answer::plain(too_long, "too many header fields"),
         Err(_) => Answer::plain("400 Bad Request", "this is not an HTTP request"),
-        Ok(httparse::Status::Complete(_)) => match request.method {
-            Some(method @ ("GET" | "HEAD")) => {
-                with_body = method == "GET";
-                answer(path(request.path.unwrap_or_default()))
-            }
-            _ => Answer::plain("405 Method Not Allowed", "read only"),
-        },
+        Ok(httparse::Status::Complete(_)) => {
+            let method = request.method.unwrap_or_default();
+            with_body = method != "HEAD";
+            answer(&Asked { method, path: path(request.path.unwrap_or_default()) })
+        }
     };
-    let Answer { status, content_type, body } = answer;
-    let allow = if status.starts_with("405") { "Allow: GET, HEAD\r\n" } else { "" };
+    let Answer { status, content_type, allow, body } = answer;
+    let allow = if allow.is_empty() { String::new() } else { format!("Allow: {allow}\r\n") };
     let mut bytes = format!(
         "HTTP/1.1 {status}\r\nContent-Type: {content_type}\r\nContent-Length: {}\r\n{allow}\
          Connection: close\r\n\r\n",
@@ -311,7 +339,10 @@ mod tests {
     use super::*;
 
     fn asked(head: &str) -> Option<String> {
-        let answer = |path: &str| Answer::plain("200 OK", path);
+        let answer = |asked: &Asked<'_>| match asked.reads() {
+            true => Answer::plain("200 OK", asked.path),
+            false => Answer::not_allowed("GET, HEAD"),
+        };
         answered(head.as_bytes(), &answer).map(|bytes| String::from_utf8(bytes).unwrap())
     }
 

@@ -2,12 +2,12 @@
 
 use std::io::{self, IsTerminal, Write};
 
+use anyhow::Result;
 use measure::Latency;
 use report::{Persona, Progress, Run, cleared, progress_line};
 use runner::{Observer, Snapshot};
 use workload::{Plan, Stop};
 
-use crate::aside::Unread;
 use crate::front::Companion;
 
 /// Our line moves once a second, a multiple of the interval: a figure that changes more often
@@ -131,11 +131,11 @@ impl Observer for Nobody {
 }
 
 impl Companion for Live<'_> {
-    fn begin(&mut self) -> Result<(), Unread> {
+    fn begin(&mut self) -> Result<()> {
         Ok(())
     }
 
-    fn end(&mut self, _run: &Run) -> Result<bool, Unread> {
+    fn end(&mut self, _run: &Run) -> Result<bool> {
         self.clear();
         Ok(true)
     }

@@ -17,7 +17,7 @@ use workload::{Plan, Stop};
 
 use crate::aside::Aside;
 use crate::front::MetricsAt;
-use crate::http::{Answer, HttpServer};
+use crate::http::{Answer, Asked, HttpServer};
 
 /// The span over which the rate is the mean: one second.
 const RATE_SPAN_NS: u64 = 1_000_000_000;
@@ -45,12 +45,17 @@ impl Tests {
         openmetrics(env!("CARGO_PKG_VERSION"), tests).ok()
     }
 
-    fn answer(&self, path: &str) -> Answer {
-        if path != "/metrics" {
+    fn answer(&self, asked: &Asked<'_>) -> Answer {
+        if !asked.reads() {
+            return Answer::not_allowed("GET, HEAD");
+        }
+        if asked.path != "/metrics" {
             return Answer::plain("404 Not Found", "keystorm serves /metrics");
         }
         match self.text() {
-            Some(body) => Answer { status: "200 OK", content_type: OPENMETRICS_TYPE, body },
+            Some(body) => {
+                Answer { status: "200 OK", content_type: OPENMETRICS_TYPE, allow: "", body }
+            }
             None => Answer::plain("500 Internal Server Error", "no text"),
         }
     }
@@ -62,20 +67,8 @@ impl Metrics {
     /// # Errors
     /// The address cannot be listened on: the port is taken, or it is not of this machine.
     pub(crate) fn serve(at: &MetricsAt, remarks: &Aside) -> Result<Self> {
-        let MetricsAt { host, port } = at;
-        let why_not = |error: io::Error| match error {
-            error if error.kind() == io::ErrorKind::AddrInUse => {
-                anyhow!("--metrics: {at} is taken by another program; choose another port")
-            }
-            error => {
-                // Rust appends " (os error N)", which tells a person nothing.
-                let text = error.to_string();
-                let text = text.split(" (os error").next().unwrap_or_default();
-                anyhow!("--metrics: cannot listen on {at}: {text}")
-            }
-        };
-        let listener = TcpListener::bind((host.as_str(), *port)).map_err(why_not)?;
-        let address = listener.local_addr().map_err(why_not)?;
+        let listener = listen(at, "--metrics")?;
+        let address = listener.local_addr().context("--metrics")?;
         if !address.ip().is_loopback() {
             remarks.say(format_args!(
                 "WARNING: whoever can reach this machine can read the metrics on {address}"
@@ -83,7 +76,7 @@ impl Metrics {
         }
         let tests = Arc::new(Tests::default());
         let shown = Arc::clone(&tests);
-        let server = HttpServer::start(listener, "metrics", move |path| shown.answer(path))
+        let server = HttpServer::start(listener, "metrics", move |asked| shown.answer(asked))
             .context("--metrics: starting to serve")?;
         remarks.say(format_args!("Metrics on http://{address}/metrics"))?;
         Ok(Self { tests, _server: server })
@@ -98,6 +91,25 @@ impl Metrics {
         tests.push(state);
         Watch { plan, tests: Arc::clone(&self.tests), recent: Recent::default() }
     }
+}
+
+/// Listens at an address that this option names.
+///
+/// # Errors
+/// The port is taken, or the address is not of this machine.
+pub(crate) fn listen(at: &MetricsAt, option: &str) -> Result<TcpListener> {
+    let MetricsAt { host, port } = at;
+    TcpListener::bind((host.as_str(), *port)).map_err(|error| match error.kind() {
+        io::ErrorKind::AddrInUse => {
+            anyhow!("{option}: {at} is taken by another program; choose another port")
+        }
+        _ => {
+            // Rust appends " (os error N)", which tells a person nothing.
+            let text = error.to_string();
+            let text = text.split(" (os error").next().unwrap_or_default();
+            anyhow!("{option}: cannot listen on {at}: {text}")
+        }
+    })
 }
 
 /// Requests of the last intervals, and how long each was.

@@ -71,7 +71,7 @@ impl<'a> Printer<'a> {
             // Their lines of errors begin with the error.
             Some(why) if failed && self.persona.is_peer() => aside::say(aside::as_error(&why))?,
             // Who goes along with the run has said so.
-            Some(_) | None if self.persona == Persona::Memtier => {}
+            Some(_) | None if matches!(self.persona, Persona::Memtier | Persona::RpcPerf) => {}
             Some(why) => aside::say(format_args!("{}: {why}", summary.title))?,
             None => {}
         }
@@ -129,9 +129,10 @@ pub(crate) fn cluster_nodes(
         (Persona::Valkey, ReadFrom::Replicas) => ("replica", of(false).collect()),
         (Persona::Valkey, ReadFrom::All) => ("cluster", of(true).chain(of(false)).collect()),
         (Persona::Valkey, ReadFrom::Masters) => ("primary", of(true).collect()),
-        (Persona::Ours | Persona::Redis | Persona::Memtier | Persona::Ycsb, _) => {
-            ("master", of(true).collect())
-        }
+        (
+            Persona::Ours | Persona::Redis | Persona::Memtier | Persona::Ycsb | Persona::RpcPerf,
+            _,
+        ) => ("master", of(true).collect()),
     };
     if server.nodes.is_empty() {
         return String::new();
@@ -142,7 +143,14 @@ pub(crate) fn cluster_nodes(
         text += &match (persona, node.master) {
             (Persona::Valkey, true) => format!("Node {number}(Primary): {name}\n"),
             (Persona::Valkey, false) => format!("Node {number}(Replica): {name}\n"),
-            (Persona::Ours | Persona::Redis | Persona::Memtier | Persona::Ycsb, _) => {
+            (
+                Persona::Ours
+                | Persona::Redis
+                | Persona::Memtier
+                | Persona::Ycsb
+                | Persona::RpcPerf,
+                _,
+            ) => {
                 format!("Master {number}: {name}\n")
             }
         };

@@ -26,6 +26,7 @@ mod probe;
 mod quantity;
 pub mod record;
 mod repeats;
+pub mod rpc_perf;
 mod run;
 mod schedule;
 mod summary;

@@ -66,7 +66,7 @@ pub fn progress_line(progress: &Progress, whose: Persona, columns: Option<usize>
         format!("{} requests", progress.requests)
     };
     let line = match whose {
-        Persona::Redis | Persona::Memtier | Persona::Ycsb => title + &means,
+        Persona::Redis | Persona::Memtier | Persona::Ycsb | Persona::RpcPerf => title + &means,
         Persona::Valkey => format!("{title}{means} {done}"),
         Persona::Ours => {
             let more = more(progress);

@@ -14,6 +14,8 @@ pub enum Persona {
     Memtier,
     /// Those of YCSB, likewise.
     Ycsb,
+    /// Those of `rpc-perf`, likewise.
+    RpcPerf,
 }
 
 impl Persona {
@@ -26,6 +28,7 @@ impl Persona {
             Self::Valkey => "valkey-benchmark",
             Self::Memtier => "memtier_benchmark",
             Self::Ycsb => "ycsb",
+            Self::RpcPerf => "rpc-perf",
         }
     }
 

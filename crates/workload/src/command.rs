@@ -210,6 +210,7 @@ impl Piece {
             Self::Number(_) => PLACEHOLDER_LEN as u64,
             Self::Field(_) | Self::Value | Self::Reply { .. } | Self::Cas => 0,
             Self::Derived(Derived::Checked { len, .. }) => u64::from(*len),
+            Self::Derived(Derived::Random(random)) => u64::from(random.len),
             Self::Derived(_) => 2 * PLACEHOLDER_LEN as u64,
             Self::Tag => TAG_PLACEHOLDER.len() as u64,
             Self::Lifetime(_) => PLACEHOLDER_LEN as u64,

@@ -5,6 +5,7 @@
 
 mod drawn;
 mod key_text;
+mod random_bytes;
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 pub use drawn::DrawnNumber;
 pub use key_text::KeyText;
+pub use random_bytes::RandomBytes;
 
 use crate::hashes;
 use crate::parameters;
@@ -28,6 +30,8 @@ pub enum Derived {
     Score(Named),
     /// A number.
     Drawn(DrawnNumber),
+    /// Random bytes.
+    Random(RandomBytes),
     /// A value that tells whose it is, as YCSB writes them to be checked: the key, the name of the
     /// field, and hashes of what stands before them, cut off at so many bytes.
     Checked {
@@ -75,7 +79,7 @@ impl Derived {
     /// Whether it follows from the number of the key.
     #[must_use]
     pub fn names_key(&self) -> bool {
-        !matches!(self, Self::Drawn(_))
+        !matches!(self, Self::Drawn(_) | Self::Random(_))
     }
 
     /// Bytes of the text.
@@ -84,7 +88,8 @@ impl Derived {
         match self {
             Self::Key(text) => text.digits(of.key).as_bytes().len(),
             Self::Score(key) => JavaDouble::of(key.hash(of.key)).as_bytes().len(),
-            Self::Drawn(drawn) => Digits::of(drawn.of(of.seed, of.request), 1).as_bytes().len(),
+            Self::Drawn(drawn) => drawn.digits(of.seed, of.request).as_bytes().len(),
+            Self::Random(random) => random.len as usize,
             Self::Checked { len, .. } => *len as usize,
         }
     }
@@ -97,11 +102,11 @@ impl Derived {
                 out.extend_from_slice(JavaDouble::of(key.hash(of.key)).as_bytes());
             }
             Self::Drawn(drawn) => {
-                let digits = Digits::of(drawn.of(of.seed, of.request), 1);
-                out.extend_from_slice(digits.as_bytes());
+                out.extend_from_slice(drawn.digits(of.seed, of.request).as_bytes());
             }
+            Self::Random(random) => random.append(of.seed, of.request, out),
             Self::Checked { len, key, field, number } => {
-                let number = number.map(|number| Digits::of(number.of(of.seed, of.request), 1));
+                let number = number.map(|number| number.digits(of.seed, of.request));
                 let digits = number.as_ref().map_or(&[][..], Digits::as_bytes);
                 append_checked(*len as usize, key, of.key, [field.as_bytes(), digits], out);
             }
@@ -190,6 +195,7 @@ impl fmt::Display for Derived {
             Self::Key(text) => write!(f, "key:{text}"),
             Self::Score(key) => write!(f, "score:{key}"),
             Self::Drawn(drawn) => write!(f, "draw:{drawn}"),
+            Self::Random(random) => write!(f, "random:{random}"),
             Self::Checked { len, key, field, number } => {
                 write!(f, "checked:{len}:{key}:{field}")?;
                 number.map_or(Ok(()), |number| write!(f, ":{number}"))
@@ -208,6 +214,7 @@ impl FromStr for Derived {
             ["key", number] => Ok(Self::Key(number.parse()?)),
             ["score", prefix, number] => Ok(Self::Score(named(prefix, number)?)),
             ["draw", drawn] => Ok(Self::Drawn(drawn.parse()?)),
+            ["random", random] => Ok(Self::Random(random.parse()?)),
             ["checked", len, prefix, number, field, ref drawn @ ..] if drawn.len() <= 1 => {
                 let len = len.parse().map_err(|_| format!("{len:?} is not a length"))?;
                 let key = named(prefix, number)?;
@@ -216,7 +223,8 @@ impl FromStr for Derived {
             }
             _ => Err(format!(
                 "there is no placeholder __{text}__; there are __key:[fnv,]WIDTH__, \
-                 __score:TEXT:[fnv,]WIDTH__, __draw:FROM..TO[,zipf][,STREAM]__ and \
+                 __key:alnumWIDTH__, __score:TEXT:[fnv,]WIDTH__, \
+                 __draw:FROM..TO[,zipf][,alnumWIDTH][,STREAM]__, __random:LEN[,RATIO[,STREAM]]__ and \
                  __checked:LEN:TEXT:[fnv,]WIDTH:FIELD[:FROM..TO]__"
             )),
         }
@@ -241,7 +249,7 @@ parameters::saved_as_text!(Named);
 parameters::saved_as_text!(Derived);
 
 /// Words that a placeholder of these begins with.
-pub(crate) const OPENINGS: [&str; 4] = ["__key:", "__score:", "__draw:", "__checked:"];
+pub(crate) const OPENINGS: [&str; 5] = ["__key:", "__score:", "__draw:", "__random:", "__checked:"];
 
 #[cfg(test)]
 mod tests {
@@ -263,6 +271,15 @@ mod tests {
         assert_eq!(text("key:8", 5), "00000005");
         assert_eq!(text("key:1", 0), "0");
         assert_eq!(text("key:fnv,25", 0), "0000006284781860667377211");
+    }
+
+    #[test]
+    fn letters_are_digits_too_where_that_is_asked_for() {
+        assert_eq!(text("key:alnum1", 61), "z");
+        assert_eq!(text("key:alnum3", 62), "010");
+        assert_eq!(text("key:alnum1", u64::MAX), "LygHa16AHYF");
+        assert_eq!(text("draw:5..5,alnum4", 0), "0005");
+        assert_eq!(text("draw:61..61,alnum1,3", 0), "z");
     }
 
     #[test]

@@ -15,10 +15,12 @@ mod merge;
 mod metrics_at;
 mod near;
 mod outputs;
+mod own;
 mod pages;
 mod presets;
 mod redis_benchmark;
 mod report_page;
+mod rpc_perf;
 mod search;
 mod show;
 mod sink;
@@ -33,6 +35,7 @@ use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::SystemTime;
 
 use clap::Command;
@@ -41,8 +44,6 @@ use report::ycsb::Ycsb;
 use report::{FORMATS, Format, FormatOptions, Persona, Run};
 use runner::{Observer, Snapshot};
 use workload::Plan;
-
-use crate::aside::Unread;
 
 pub(crate) use calibrate::Calibration;
 pub(crate) use compare::{CompareJob, Live as LiveSides, Sides, TermsSides};
@@ -90,6 +91,7 @@ const FRONTS: &[&dyn FrontEnd] = &[
     &survey::SurveyFront,
     &presets::PresetsFront,
     &ycsb::YcsbFront,
+    &rpc_perf::RpcPerf,
     &man::ManFront,
     &completions::CompletionsFront,
 ];
@@ -149,8 +151,13 @@ pub(crate) trait OwnReports: Send + Sync {
     /// Lays out the runs of a job.
     fn format(&self) -> Box<dyn Format>;
 
-    /// Goes along with run number `run`, from 1.
-    fn companion<'p>(&self, plan: &'p Plan, run: u32) -> Box<dyn Companion + 'p>;
+    /// Goes along with run number `run`, from 1, which ends when `interrupted` is set.
+    fn companion<'p>(
+        &self,
+        plan: &'p Plan,
+        run: u32,
+        interrupted: &'p AtomicBool,
+    ) -> Box<dyn Companion + 'p>;
 }
 
 /// What goes along with one run.
@@ -158,14 +165,19 @@ pub(crate) trait Companion: Observer {
     /// The run is about to begin.
     ///
     /// # Errors
-    /// Nobody reads what is said.
-    fn begin(&mut self) -> Result<(), Unread>;
+    /// Nobody reads what is said, or what it needs cannot be had.
+    fn begin(&mut self) -> anyhow::Result<()>;
 
     /// It has ended. Whether all is well.
     ///
     /// # Errors
     /// As above.
-    fn end(&mut self, run: &Run) -> Result<bool, Unread>;
+    fn end(&mut self, run: &Run) -> anyhow::Result<bool>;
+
+    /// Whether a run that was interrupted was so by itself, on somebody's word: then it is complete.
+    fn ended_it(&self) -> bool {
+        false
+    }
 }
 
 impl Observer for Box<dyn Companion + '_> {
@@ -198,6 +210,8 @@ pub(crate) struct Job {
     pub(crate) output: Output,
     /// Warnings about the command line, for standard error.
     pub(crate) notes: Vec<String>,
+    /// Remarks about it, for where remarks go.
+    pub(crate) remarks: Vec<String>,
     /// What stands on standard output before anything is done.
     pub(crate) greeting: String,
     /// When the one test begins, if that was agreed on.

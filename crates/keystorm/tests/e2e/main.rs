@@ -59,6 +59,8 @@ mod reach;
 mod record;
 mod refused;
 mod repeat;
+mod rpc_perf;
+mod rpc_perf_refused;
 mod saved;
 mod search;
 mod secrets;

@@ -25,20 +25,9 @@ fn executed(server: &Server, line: &str) -> BTreeMap<String, u64> {
 /// What a server is sent of a line, in order, of one connection.
 fn sent(server: &Server, line: &str) -> Vec<String> {
     server.reset();
-    // As many lines as will ever be needed.
-    server.ask(&["CONFIG", "SET", "slowlog-log-slower-than", "0"]);
-    server.ask(&["CONFIG", "SET", "slowlog-max-len", "10000"]);
-    server.ask(&["SLOWLOG", "RESET"]);
+    server.log_commands();
     run(server, line).ok();
-    let wire::resp::Value::Array(entries) = server.ask(&["SLOWLOG", "GET", "1000"]) else {
-        panic!("no log")
-    };
-    let words = |entry: &wire::resp::Value| {
-        let wire::resp::Value::Array(fields) = entry else { panic!("{entry:?}") };
-        let wire::resp::Value::Array(words) = &fields[3] else { panic!("{fields:?}") };
-        words.iter().map(|word| word.text().unwrap()).collect::<Vec<_>>().join(" ")
-    };
-    let all: Vec<String> = entries.iter().rev().map(words).collect();
+    let all = server.logged();
     let own =
         ["SET", "GET", "WAIT", "HSET", "MGET", "PING", "SETEX", "SETRANGE", "GETRANGE", "SCAN"];
     all.into_iter().filter(|line| own.contains(&line.split(' ').next().unwrap())).collect()

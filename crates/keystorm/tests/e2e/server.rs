@@ -247,6 +247,27 @@ impl Server {
         counts
     }
 
+    /// Logs every command from now on.
+    pub(crate) fn log_commands(&self) {
+        // As many lines as will ever be needed.
+        self.ask(&["CONFIG", "SET", "slowlog-log-slower-than", "0"]);
+        self.ask(&["CONFIG", "SET", "slowlog-max-len", "10000"]);
+        self.ask(&["SLOWLOG", "RESET"]);
+    }
+
+    /// The commands that were executed since, in order, with long words cut off.
+    pub(crate) fn logged(&self) -> Vec<String> {
+        let Value::Array(entries) = self.ask(&["SLOWLOG", "GET", "10000"]) else {
+            panic!("no log")
+        };
+        let words = |entry: &Value| {
+            let Value::Array(fields) = entry else { panic!("{entry:?}") };
+            let Value::Array(words) = &fields[3] else { panic!("{fields:?}") };
+            words.iter().map(|word| word.text().unwrap()).collect::<Vec<_>>().join(" ")
+        };
+        entries.iter().rev().map(words).collect()
+    }
+
     /// Calls of one command since then.
     pub(crate) fn calls(&self, command: &str) -> u64 {
         self.counts().get(command).copied().unwrap_or(0)

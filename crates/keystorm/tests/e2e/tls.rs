@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::certificates::{Identity, Subject};
 use crate::fleet_places::Stand;
 use crate::program::{Keystorm, Ran};
+use crate::rpc_perf::File;
 use crate::server::{KEYSTORM, Server, called, free_port};
 
 /// A CA, and a server whose certificate it signed.
@@ -351,4 +352,21 @@ fn clients_elsewhere_get_the_files_with_the_plan() {
     std::fs::copy(secure.file("ca.crt"), secure.file("cas").join(format!("{hash:08x}.0"))).unwrap();
     let ran = Stand::in_for("ssh", &ssh).before(secure.keystorm(&line)).run().exits(1);
     ran.says("client 1 of 2 (a): ").says("--cacertdir /nowhere/cas").says("--cacert FILE");
+}
+
+#[test]
+fn a_file_of_rpc_perf_trusts_the_authority_that_it_names() {
+    let secure = Secure::new();
+    let run = |tls: &str| {
+        let port = secure.port;
+        let endpoint = format!("endpoints = ['rediss://127.0.0.1:{port}']\n[tls]\n{tls}");
+        let keyspace = "nkeys = 5\nklen = 2\nvlen = 3\ncommands = [{ verb = 'set' }]";
+        File::of(1).with("endpoints", &endpoint).run(keyspace)
+    };
+    run("").exits(1).says("certificate");
+    assert_eq!(secure.server.calls("set"), 0);
+    run(&format!("ca_file = '{}'", secure.file("ca.crt").display())).ok();
+    assert_eq!(secure.server.keys().len(), 5);
+    // As the files that come with it write it.
+    run("verify_hostname = 'false'").ok();
 }

@@ -396,6 +396,7 @@ fn what_makes_no_sense_ends_before_anything_is_sent() {
         ("run", "-P workloads/workloada -p spin.sleep=true", "spin.sleep"),
         ("run", "-P workloads/workloada -p recordcuont=9", "did you mean recordcount?"),
         ("run", "-P workloads/workloada --ks-workload x", "properties"),
+        ("run", "-P workloads/workloada --ks-json -", "--ks-json -: standard output"),
         ("run", "", "Missing property: workload"),
     ] {
         let ran = ycsb(&server, phase, rest).exits(2);

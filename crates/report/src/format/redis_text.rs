@@ -75,9 +75,10 @@ fn write_nodes(
         (Persona::Valkey, ReadFrom::Masters) => ("primary", |node| node.master),
         (Persona::Valkey, ReadFrom::Replicas) => ("replica", |node| !node.master),
         (Persona::Valkey, ReadFrom::All) => ("cluster", |_| true),
-        (Persona::Ours | Persona::Redis | Persona::Memtier | Persona::Ycsb, _) => {
-            ("masters", |node| node.master)
-        }
+        (
+            Persona::Ours | Persona::Redis | Persona::Memtier | Persona::Ycsb | Persona::RpcPerf,
+            _,
+        ) => ("masters", |node| node.master),
     };
     let shown: Vec<_> = nodes.iter().filter(|node| takes(node)).collect();
     writeln!(out, "  cluster mode: yes ({} {roles})", shown.len())?;

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::key_text::{Digits, LETTERS};
 use crate::keys::Zipfian;
 use crate::random;
 
@@ -17,6 +18,8 @@ pub struct DrawnNumber {
     pub zipf: bool,
     /// Draws of one stream are the same throughout a request.
     pub stream: u8,
+    /// Digits and letters that it is written in, at least; 0 for decimal digits, as many as it has.
+    pub letters: u8,
 }
 
 /// Where the streams of these begin, after those of keys, sizes, values and lifetimes.
@@ -36,12 +39,26 @@ impl DrawnNumber {
         };
         u64::from(self.least) + above
     }
+
+    /// The same, written.
+    #[inline]
+    #[must_use]
+    pub fn digits(self, seed: u64, request: u64) -> Digits {
+        let number = self.of(seed, request);
+        match self.letters {
+            0 => Digits::of(number, 1),
+            width => Digits::with_letters(number, width),
+        }
+    }
 }
 
 impl fmt::Display for DrawnNumber {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { least, most, zipf, stream } = self;
+        let Self { least, most, zipf, stream, letters } = self;
         write!(f, "{least}..{most}")?;
+        if *letters > 0 {
+            write!(f, ",{LETTERS}{letters}")?;
+        }
         if *zipf {
             f.write_str(",zipf")?;
         }
@@ -56,19 +73,23 @@ impl FromStr for DrawnNumber {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let fault =
-            || format!("{text:?} is not a draw; it is written 1..100, 1..100,zipf or 1..100,2");
+        let fault = || {
+            format!(
+                "{text:?} is not a draw; it is written 1..100, 1..100,zipf, 1..100,alnum8 or 1..100,2"
+            )
+        };
         let mut words = text.split(',');
         let (least, most) =
             words.next().and_then(|range| range.split_once("..")).ok_or_else(fault)?;
         let number = |word: &str| word.parse::<u32>().map_err(|_| fault());
         let (least, most) = (number(least)?, number(most)?);
-        let mut drawn = Self { least, most, zipf: false, stream: 0 };
+        let mut drawn = Self { least, most, zipf: false, stream: 0, letters: 0 };
         for word in words {
-            match word.parse() {
-                Ok(stream) => drawn.stream = stream,
-                Err(_) if word == "zipf" => drawn.zipf = true,
-                Err(_) => return Err(fault()),
+            match (word.parse(), word.strip_prefix(LETTERS)) {
+                (Ok(stream), _) => drawn.stream = stream,
+                (Err(_), Some(width)) => drawn.letters = width.parse().map_err(|_| fault())?,
+                (Err(_), None) if word == "zipf" => drawn.zipf = true,
+                (Err(_), None) => return Err(fault()),
             }
         }
         if least <= most { Ok(drawn) } else { Err(fault()) }

@@ -1,5 +1,5 @@
-//! The number of a key in decimal, as other tools write it: without zeros before it or with some, and
-//! hashed or as it is.
+//! The number of a key as other tools write it: without zeros before it or with some, hashed or as it is,
+//! in decimal or in digits and letters.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,23 +11,34 @@ use crate::hashes;
 pub struct KeyText {
     /// Whether it is hashed first, by [`hashes::fnv`].
     pub hashed: bool,
+    /// Whether letters are digits too, so that there are 62 of them.
+    pub letters: bool,
     /// Digits that it has at least, from 1: zeros come before it.
     pub width: u8,
 }
+
+/// What stands before the width where letters are digits too.
+pub(super) const LETTERS: &str = "alnum";
 
 impl KeyText {
     /// The number of a key, written.
     #[inline]
     #[must_use]
     pub fn digits(self, number: u64) -> Digits {
-        Digits::of(if self.hashed { hashes::fnv(number) } else { number }, self.width)
+        let number = if self.hashed { hashes::fnv(number) } else { number };
+        if self.letters {
+            Digits::with_letters(number, self.width)
+        } else {
+            Digits::of(number, self.width)
+        }
     }
 }
 
 impl fmt::Display for KeyText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let hashed = if self.hashed { "fnv," } else { "" };
-        write!(f, "{hashed}{}", self.width)
+        let letters = if self.letters { LETTERS } else { "" };
+        write!(f, "{hashed}{letters}{}", self.width)
     }
 }
 
@@ -36,15 +47,19 @@ impl FromStr for KeyText {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let stripped = text.strip_prefix("fnv,");
-        let width = stripped.unwrap_or(text).parse().ok().filter(|width| *width > 0);
+        let number = stripped.unwrap_or(text);
+        let lettered = number.strip_prefix(LETTERS);
+        let width = lettered.unwrap_or(number).parse().ok().filter(|width| *width > 0);
         let width = width.ok_or_else(|| {
-            format!("{text:?}: a key has from 1 to 255 digits; it is written 1 or fnv,1")
+            format!(
+                "{text:?}: a key has from 1 to 255 digits; it is written 1, fnv,1 or {LETTERS}1"
+            )
         })?;
-        Ok(Self { hashed: stripped.is_some(), width })
+        Ok(Self { hashed: stripped.is_some(), letters: lettered.is_some(), width })
     }
 }
 
-/// Decimal digits.
+/// The digits of a number.
 #[derive(Debug, Clone, Copy)]
 pub struct Digits {
     text: [u8; 255],
@@ -52,15 +67,27 @@ pub struct Digits {
 }
 
 impl Digits {
-    /// Of a number, at least so many.
+    /// Of a number in decimal, at least so many.
     #[inline]
     pub(super) fn of(number: u64, width: u8) -> Self {
+        Self::to_base(b"0123456789", number, width)
+    }
+
+    /// Of a number in digits and letters, at least so many.
+    #[inline]
+    pub(super) fn with_letters(number: u64, width: u8) -> Self {
+        let all = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+        Self::to_base(all, number, width)
+    }
+
+    #[inline(always)]
+    fn to_base<const N: usize>(digits: &[u8; N], number: u64, width: u8) -> Self {
         let mut text = [b'0'; 255];
         let (mut at, mut rest) = (text.len(), number);
         loop {
             at -= 1;
-            text[at] = b'0' + (rest % 10) as u8;
-            rest /= 10;
+            text[at] = digits[(rest % N as u64) as usize];
+            rest /= N as u64;
             if rest == 0 {
                 break;
             }

@@ -28,9 +28,9 @@ const YCSB_GROUPS: usize = BLOCK / 6;
 /// After so many bytes the classic ones repeat themselves.
 const CLASSIC_PERIOD: usize = 1 << 22;
 /// A stretch of a compressible value of which the first part is random, as fio has it.
-const CHUNK: usize = 512;
+pub(crate) const CHUNK: usize = 512;
 /// What follows that part.
-const FILLER: u8 = b'x';
+pub(crate) const FILLER: u8 = b'x';
 /// Version and check of a value, 8 bytes each.
 const STAMP: usize = 16;
 /// A seed's stream of values, apart from its keys and sizes.

@@ -15,7 +15,7 @@ use super::options::{Options, Requests};
 use super::output::Reports;
 use super::plan;
 use crate::front::redis_benchmark::Typed;
-use crate::front::{Intent, Job, Told, UsageError, VerdictTo};
+use crate::front::{Intent, Job, Told, UsageError, VerdictTo, own};
 
 /// Ours that is no option of keystorm's own command line.
 const VERDICT: &str = "--verdict";
@@ -105,6 +105,7 @@ pub(super) fn job(options: &Options, ours: &[String]) -> Result<Job, Fault> {
         return Ok(job);
     }
     let output = &mut job.output;
+    own::check_output(output).map_err(check_error)?;
     output.options.persona = Persona::Memtier;
     (output.options.verdict, output.options.suite) = (false, false);
     output.verdict = verdict.unwrap_or(VerdictTo::Nowhere);

@@ -25,7 +25,7 @@ mod words;
 
 use std::ffi::OsString;
 
-use super::{FrontEnd, Intent, UsageError};
+use super::{FrontEnd, Intent, UsageError, own};
 use fault::{Fault, check_error};
 use options::Options;
 
@@ -51,13 +51,9 @@ fn parse(args: Vec<OsString>) -> Result<Intent, Fault> {
         word.into_string().map_err(|word| check_error(format!("{word:?} is not UTF-8 text")))
     };
     let args = args.into_iter().map(text).collect::<Result<Vec<String>, Fault>>()?;
-    let vocabulary = super::redis_benchmark::vocabulary();
-    let takes = |name: &str| {
-        if name == "verdict" {
-            return Some(false);
-        }
-        let arg = vocabulary.get_arguments().find(|arg| arg.get_long() == Some(name))?;
-        Some(arg.get_action().takes_values() && !arg.is_require_equals_set())
+    let takes = |name: &str| match name {
+        "verdict" => Some(false),
+        _ => own::takes_value(name),
     };
     let read = words::read(&args, takes);
     let read = read.map_err(|line| Fault::Usage(format!("memtier_benchmark: {line}")))?;

@@ -4,6 +4,7 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use report::memtier::{
@@ -47,7 +48,12 @@ impl OwnReports for Reports {
         })
     }
 
-    fn companion<'p>(&self, plan: &'p Plan, run: u32) -> Box<dyn Companion + 'p> {
+    fn companion<'p>(
+        &self,
+        plan: &'p Plan,
+        run: u32,
+        _interrupted: &'p AtomicBool,
+    ) -> Box<dyn Companion + 'p> {
         Box::new(Progress::new(
             plan,
             run,

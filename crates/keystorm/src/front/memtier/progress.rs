@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use anyhow::Result;
 use measure::{Ending, Tally};
 use report::Run;
 use report::memtier::{Progress as Line, Rows, Second, Seconds, Style};
@@ -132,14 +133,14 @@ impl Observer for Progress<'_> {
 }
 
 impl Companion for Progress<'_> {
-    fn begin(&mut self) -> Result<(), Unread> {
+    fn begin(&mut self) -> Result<()> {
         let run = self.run;
         self.say(&format!("[RUN #{run}] Preparing benchmark client...\n"));
         self.say(&format!("[RUN #{run}] Launching threads now...\n"));
-        if self.unread { Err(Unread) } else { Ok(()) }
+        if self.unread { Err(Unread.into()) } else { Ok(()) }
     }
 
-    fn end(&mut self, run: &Run) -> Result<bool, Unread> {
+    fn end(&mut self, run: &Run) -> Result<bool> {
         let measurement = &run.measurement;
         if let Some(seconds) = self.seconds.take() {
             let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
@@ -167,6 +168,6 @@ impl Companion for Progress<'_> {
         }
         // What was refused to the last request is no result.
         let well = count < all || all == 0;
-        if self.unread { Err(Unread) } else { Ok(well) }
+        if self.unread { Err(Unread.into()) } else { Ok(well) }
     }
 }

@@ -21,6 +21,7 @@ pub(super) fn version(persona: Persona) -> String {
         Persona::Valkey => "9.1.0",
         Persona::Memtier => crate::front::memtier::VERSION,
         Persona::Ycsb => "0.18.0-SNAPSHOT",
+        Persona::RpcPerf => crate::front::rpc_perf::VERSION,
     };
     format!("{} {version}\n", persona.program())
 }

@@ -122,6 +122,7 @@ pub(super) fn job(
         repeats,
         output,
         notes,
+        remarks: Vec::new(),
         greeting,
         start_at,
         several,

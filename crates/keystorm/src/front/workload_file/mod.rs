@@ -14,7 +14,7 @@ use workload::{KeyDist, When};
 
 pub(super) use read::read;
 pub(super) use settings::{Form, SETTINGS, Setting, Settings};
-pub(super) use source::{Source, open};
+pub(super) use source::{Source, open, read_text};
 pub(super) use write::write;
 
 /// A file, read.

@@ -51,16 +51,22 @@ pub(in crate::front) fn open(name: &str) -> Result<Source, String> {
     if !is_path && !path.is_file() {
         return presets::source(name).map_err(|why| format!("--workload: {why}"));
     }
-    let fault = |why: String| format!("--workload {name}: {why}");
-    let file = std::fs::File::open(path).map_err(|e| fault(e.to_string()))?;
+    read_text(name).map_err(|why| format!("--workload {name}: {why}"))
+}
+
+/// Reads a file that people write.
+///
+/// # Errors
+/// Why it cannot be read, or that it is no text.
+pub(in crate::front) fn read_text(path: &str) -> Result<Source, String> {
+    let file = std::fs::File::open(path).map_err(|e| e.to_string())?;
     let mut bytes = Vec::new();
-    let read = file.take(BYTES_MAX + 1).read_to_end(&mut bytes);
-    read.map_err(|e| fault(e.to_string()))?;
+    file.take(BYTES_MAX + 1).read_to_end(&mut bytes).map_err(|e| e.to_string())?;
     if bytes.len() as u64 > BYTES_MAX {
-        return Err(fault(format!("it is larger than {} MiB", BYTES_MAX >> 20)));
+        return Err(format!("it is larger than {} MiB", BYTES_MAX >> 20));
     }
-    let text = String::from_utf8(bytes).map_err(|_| fault("it is no UTF-8 text".to_owned()))?;
-    Ok(Source { name: name.to_owned(), text, is_preset: false })
+    let text = String::from_utf8(bytes).map_err(|_| "it is not UTF-8 text".to_owned())?;
+    Ok(Source { name: path.to_owned(), text, is_preset: false })
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use super::properties::Properties;
+use crate::front::own;
 
 /// What is done with the database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,34 +51,31 @@ pub(super) enum Read {
 /// Options of keystorm's that its own front end makes no sense of: those that say what is sent, and when,
 /// which YCSB's say.
 const OF_YCSB: [&str; 20] = [
-    "--workload",
-    "--phase",
-    "--mix",
-    "--clients",
-    "--requests",
-    "--duration",
-    "--rps",
-    "--key-dist",
-    "--sequential",
-    "--size-by",
-    "--content",
-    "--fill",
-    "--fill-with",
-    "--verify",
-    "--dataset",
-    "--format",
-    "--csv",
-    "--quiet",
-    "--tests",
-    "--repeat",
+    "workload",
+    "phase",
+    "mix",
+    "clients",
+    "requests",
+    "duration",
+    "rps",
+    "key-dist",
+    "sequential",
+    "size-by",
+    "content",
+    "fill",
+    "fill-with",
+    "verify",
+    "dataset",
+    "format",
+    "csv",
+    "quiet",
+    "tests",
+    "repeat",
 ];
 
 impl Read {
-    /// Reads the words behind the program's name. `takes_value` tells of an option of keystorm's.
-    pub(super) fn of(
-        args: Vec<OsString>,
-        takes_value: impl Fn(&str) -> Option<bool>,
-    ) -> Result<Self, String> {
+    /// Reads the words behind the program's name.
+    pub(super) fn of(args: Vec<OsString>) -> Result<Self, String> {
         let words: Result<Vec<String>, _> = args.into_iter().map(OsString::into_string).collect();
         let words = words.map_err(|word| format!("{}: not UTF-8", word.to_string_lossy()))?;
         if words.is_empty() || words.iter().any(|word| word == "--help" || word == "-h") {
@@ -147,7 +145,7 @@ impl Read {
                     "keystorm" => as_keystorm = true,
                     other => return Err(format!("--as {other}: there is --as keystorm")),
                 },
-                _ => own.extend(own_option(&word, &takes_value, || words.next())?),
+                _ => own.extend(own_option(&word, || words.next())?),
             }
         }
         let mut properties = of_files;
@@ -169,31 +167,16 @@ impl Read {
 /// An option behind `--ks-`, as keystorm's own command line has it.
 fn own_option(
     word: &str,
-    takes_value: impl Fn(&str) -> Option<bool>,
-    mut next: impl FnMut() -> Option<String>,
-) -> Result<Vec<OsString>, String> {
-    let Some(named) = word.strip_prefix("--ks-") else {
+    next: impl FnOnce() -> Option<String>,
+) -> Result<impl Iterator<Item = OsString>, String> {
+    if !word.starts_with(own::PREFIX) {
         return Err(format!(
             "{word}: ycsb has no such option; its properties are set with -p name=value, and options \
-             of keystorm's begin with --ks-"
+             of keystorm's begin with {}",
+            own::PREFIX
         ));
-    };
-    let (name, joined) =
-        named.split_once('=').map_or((named, None), |(name, value)| (name, Some(value)));
-    let option = format!("--{name}");
-    if OF_YCSB.contains(&option.as_str()) {
-        return Err(format!("{word}: what it says is said in properties here"));
     }
-    let takes =
-        takes_value(name).ok_or_else(|| format!("{word}: keystorm has no option {option}"))?;
-    let mut own = vec![OsString::from(match joined {
-        Some(value) => format!("{option}={value}"),
-        None => option,
-    })];
-    if takes && joined.is_none() {
-        own.push(next().ok_or_else(|| format!("{word}: its value is missing"))?.into());
-    }
-    Ok(own)
+    Ok(own::option(word, (&OF_YCSB, "properties"), next)?.into_iter().map(OsString::from))
 }
 
 fn bound(name: Option<&str>) -> Result<Binding, String> {
@@ -238,12 +221,7 @@ mod tests {
 
     fn read(line: &str) -> Result<Arguments, String> {
         let words = line.split(' ').map(OsString::from).collect();
-        let takes = |name: &str| match name {
-            "json" => Some(true),
-            "insecure" => Some(false),
-            _ => None,
-        };
-        match Read::of(words, takes)? {
+        match Read::of(words)? {
             Read::Arguments(arguments) => Ok(*arguments),
             Read::Help => Err("help".to_owned()),
         }

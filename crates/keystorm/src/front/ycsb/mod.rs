@@ -18,7 +18,6 @@ mod workloads;
 
 use std::ffi::OsString;
 
-use super::redis_benchmark::vocabulary;
 use super::{FrontEnd, Intent, UsageError};
 use crate::execute;
 use arguments::Read;
@@ -34,13 +33,7 @@ impl FrontEnd for YcsbFront {
     }
 
     fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
-        let command = vocabulary();
-        let takes_value = |name: &str| {
-            let mut options = command.get_arguments();
-            let option = options.find(|option| option.get_long() == Some(name))?;
-            Some(option.get_action().takes_values() && !option.is_require_equals_set())
-        };
-        let arguments = match Read::of(args, takes_value).map_err(UsageError)? {
+        let arguments = match Read::of(args).map_err(UsageError)? {
             Read::Help => return Ok(Intent::Say(HELP.to_owned())),
             Read::Arguments(arguments) => arguments,
         };

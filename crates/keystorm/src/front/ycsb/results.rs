@@ -7,8 +7,8 @@ use report::{FormatOptions, Persona};
 
 use super::arguments::Arguments;
 use super::properties::Properties;
-use crate::front::Job;
 use crate::front::redis_benchmark::verdict_place;
+use crate::front::{Job, own};
 
 /// What is told of a run in YCSB's words.
 #[derive(Debug, Clone)]
@@ -59,6 +59,7 @@ pub(super) fn complete(
     let integrity = "Data integrity is enabled.\n";
     job.greeting = warning.into_iter().chain(checked.then(|| integrity.to_owned())).collect();
     let output = &mut job.output;
+    own::check_output(output)?;
     output.format = "ycsb";
     let every_s = properties.number("status.interval", 10u64)?;
     let status = StatusLines {

@@ -108,7 +108,11 @@ impl CoreWorkload {
         let by_name = properties.flag("readallfieldsbyname", false);
         let workload = Self {
             table: properties.text("table", "usertable").to_owned(),
-            key: KeyText { hashed: properties.text("insertorder", "hashed") == "hashed", width },
+            key: KeyText {
+                hashed: properties.text("insertorder", "hashed") == "hashed",
+                letters: false,
+                width,
+            },
             fields,
             field_prefix: properties.text("fieldnameprefix", "field").to_owned(),
             lengths,
@@ -163,7 +167,7 @@ fn scan_length(properties: &Properties) -> Result<DrawnNumber, String> {
             return Err(format!("scanlengthdistribution={other}: there is uniform and zipfian"));
         }
     };
-    Ok(DrawnNumber { least, most, zipf, stream: 2 })
+    Ok(DrawnNumber { least, most, zipf, stream: 2, letters: 0 })
 }
 
 fn fraction(properties: &Properties, name: &str, or: f64) -> Result<f64, String> {

@@ -43,8 +43,14 @@ impl Place {
         for name in ["bin", "links", "valkey"] {
             fs::create_dir(dir.path().join(name)).unwrap();
         }
-        for name in ["keystorm", "redis-benchmark", "valkey-benchmark", "memtier_benchmark", "ycsb"]
-        {
+        for name in [
+            "keystorm",
+            "redis-benchmark",
+            "valkey-benchmark",
+            "memtier_benchmark",
+            "ycsb",
+            "rpc-perf",
+        ] {
             symlink(KEYSTORM, dir.path().join("links").join(name)).unwrap();
         }
         let shim = dir.path().join("bin/keystorm");
@@ -104,7 +110,8 @@ impl Place {
                 last.unwrap_or_else(|| self.prints(command, expected))
             }),
             Kind::File(name, text) => {
-                fs::write(self.dir.path().join(name), text).map_err(|e| e.to_string())
+                let path = self.dir.path().join(name);
+                fs::write(path, self.here(text)).map_err(|e| e.to_string())
             }
             Kind::NotRun(why) if why.is_empty() => Err("why is it not run?".to_owned()),
             Kind::NotRun(_) => Ok(()),
@@ -186,6 +193,7 @@ pages! {
     redis_and_memcached: "docs/redis-and-memcached.md",
     reports: "docs/reports.md",
     results: "docs/results.md",
+    rpc_perf: "docs/rpc-perf.md",
     automation: "docs/automation.md",
     workloads: "docs/workloads.md",
     ycsb: "docs/ycsb.md",

@@ -1,0 +1,145 @@
+//! The admin port: figures of a run while it lasts, and the word to end it.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use anyhow::{Context, Result};
+use report::rpc_perf::{Metrics, Snapshot};
+
+use crate::front::MetricsAt;
+use crate::http::{Answer, Asked, HttpServer};
+use crate::metrics;
+
+/// Serves until it is dropped.
+pub(super) struct Admin {
+    shared: Arc<Shared>,
+    _server: HttpServer,
+}
+
+/// What is shown, and what was asked for.
+struct Shared {
+    snapshot: Mutex<Snapshot>,
+    ends: AtomicBool,
+    /// Whether the run began with a rate.
+    limited: bool,
+}
+
+/// The text format of Prometheus.
+const PROMETHEUS: &str = "text/plain; version=0.0.4; charset=utf-8";
+const TEXT: &str = "text/plain; charset=utf-8";
+const JSON: &str = "application/json";
+const OK: &str = "200 OK";
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Snapshot> {
+        self.snapshot.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn answer(&self, asked: &Asked<'_>) -> Answer {
+        let not_there = || Answer::plain("404 Not Found", "see docs/rpc-perf.md for what there is");
+        if let Some(rate) = asked.path.strip_prefix("/ratelimit/") {
+            return match (asked.method, rate.parse::<u32>()) {
+                ("PUT", Ok(_)) if !self.limited => {
+                    Answer::plain("404 Not Found", "this run has no rate to change")
+                }
+                ("PUT", Ok(_)) => Answer::plain(
+                    "501 Not Implemented",
+                    "the rate of a run follows the schedule that it began with; \
+                     [workload.ratelimit] has steps",
+                ),
+                ("PUT", Err(_)) => Answer::plain("400 Bad Request", "a rate is a whole number"),
+                _ => Answer::not_allowed("PUT"),
+            };
+        }
+        if asked.path == "/quitquitquit" {
+            if asked.method != "POST" {
+                return Answer::not_allowed("POST");
+            }
+            self.ends.store(true, Ordering::Relaxed);
+            return Answer::plain(OK, "the run ends");
+        }
+        let pages: [&[&str]; 3] =
+            [&["/vars"], &["/vars.json", "/metrics.json", "/admin/metrics.json"], &["/metrics"]];
+        let Some(page) = pages.iter().position(|names| names.contains(&asked.path)) else {
+            return not_there();
+        };
+        if !asked.reads() {
+            return Answer::not_allowed("GET, HEAD");
+        }
+        let snapshot = self.lock();
+        let metrics = Metrics::of(&snapshot);
+        let (content_type, body) = match page {
+            0 => (TEXT, metrics.page()),
+            1 => (JSON, metrics.json()),
+            _ => (PROMETHEUS, metrics.prometheus()),
+        };
+        Answer { status: OK, content_type, allow: "", body }
+    }
+}
+
+impl Admin {
+    /// Listens there. `limited` says whether the run has a rate.
+    ///
+    /// # Errors
+    /// The address is none, or cannot be listened on.
+    pub(super) fn start(address: &str, limited: bool) -> Result<Self> {
+        let option = "[general] admin";
+        let at = MetricsAt::parse(address).map_err(anyhow::Error::msg);
+        let at = at.with_context(|| format!("{option}: {address}"))?;
+        let listener = metrics::listen(&at, option)?;
+        let shared =
+            Arc::new(Shared { snapshot: Mutex::default(), ends: AtomicBool::new(false), limited });
+        let shown = Arc::clone(&shared);
+        let server = HttpServer::start(listener, "admin", move |asked| shown.answer(asked));
+        Ok(Self {
+            shared,
+            _server: server.with_context(|| format!("{option}: starting to serve"))?,
+        })
+    }
+
+    /// Shows how the run stands.
+    pub(super) fn show(&self, snapshot: &Snapshot) {
+        let snapshot = snapshot.clone();
+        *self.shared.lock() = snapshot;
+    }
+
+    /// Whether somebody asked for the end.
+    pub(super) fn ends(&self) -> bool {
+        self.shared.ends.load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn status(shared: &Shared, method: &str, path: &str) -> String {
+        shared.answer(&Asked { method, path }).status[..3].to_owned()
+    }
+
+    #[test]
+    fn what_is_asked_for_is_answered_and_what_is_not_there_is_told() {
+        let mut shared =
+            Shared { snapshot: Mutex::default(), ends: AtomicBool::new(false), limited: true };
+        for (method, path, expected) in [
+            ("GET", "/vars", "200"),
+            ("HEAD", "/vars.json", "200"),
+            ("GET", "/metrics.json", "200"),
+            ("GET", "/admin/metrics.json", "200"),
+            ("GET", "/metrics", "200"),
+            ("POST", "/metrics", "405"),
+            ("GET", "/", "404"),
+            ("PUT", "/ratelimit/5000", "501"),
+            ("PUT", "/ratelimit/x", "400"),
+            ("GET", "/ratelimit/1", "405"),
+            ("GET", "/quitquitquit", "405"),
+        ] {
+            assert_eq!(status(&shared, method, path), expected, "{method} {path}");
+        }
+        assert!(!shared.ends.load(Ordering::Relaxed));
+        assert_eq!(status(&shared, "POST", "/quitquitquit"), "200");
+        assert!(shared.ends.load(Ordering::Relaxed));
+        shared.limited = false;
+        assert_eq!(status(&shared, "PUT", "/ratelimit/0"), "404");
+    }
+}

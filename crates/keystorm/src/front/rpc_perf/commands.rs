@@ -1,0 +1,229 @@
+//! Verbs as the commands that a server gets, one step each.
+
+use std::time::Duration;
+
+use workload::derived::{DrawnNumber, KeyText, RandomBytes};
+use workload::{Arg, CommandSpec, Derived, Piece};
+
+use super::config::Protocol;
+use super::keyspace::{Command, Keyspace, Names, Value};
+use super::verb::Verb;
+
+/// Letters and digits that the largest number of a key takes, and of an inner key.
+const KEY_LETTERS: u32 = 11;
+const INNER_LETTERS: u32 = 6;
+/// Where the streams begin from which texts beside inner keys are drawn.
+const SCORES: u8 = 64;
+const NUMBERS: u8 = 128;
+const LOW_DIGITS: u8 = 192;
+
+/// What commands are made of.
+pub(super) struct Writer<'k> {
+    pub(super) protocol: Protocol,
+    pub(super) keyspace: &'k Keyspace,
+    /// Whether the values of the whole plan are of one kind, which it then says itself.
+    pub(super) plan_has_values: bool,
+}
+
+impl Writer<'_> {
+    /// The commands of an operation, each of which is a step.
+    pub(super) fn commands(&self, command: &Command) -> Vec<CommandSpec> {
+        let all = match self.protocol {
+            Protocol::Resp => self.resp(command),
+            Protocol::Memcache => vec![self.memcache(command.verb)],
+            Protocol::Ping => vec![words(&["PING"])],
+        };
+        let inline = self.protocol == Protocol::Ping;
+        all.into_iter().map(|args| CommandSpec { args, inline }).collect()
+    }
+
+    fn memcache(&self, verb: Verb) -> Vec<Arg> {
+        let name = literal(verb.name());
+        match verb {
+            Verb::Get | Verb::Delete => vec![name, self.key()],
+            _ => {
+                let ttl = self.keyspace.ttl.map_or(0, |ttl| ttl.as_millis().div_ceil(1000));
+                vec![name, self.key(), literal("0"), literal(&ttl.to_string()), self.value(0)]
+            }
+        }
+    }
+
+    fn resp(&self, command: &Command) -> Vec<Vec<Arg>> {
+        let several = 0..command.cardinality as u8;
+        let count = command.cardinality;
+        let inner = |n: u8| self.inner(n, count);
+        let on_key = |name: &str| vec![literal(name), self.key()];
+        let on_inner = |name: &str| {
+            let mut args = on_key(name);
+            args.extend(several.clone().map(inner));
+            args
+        };
+        match command.verb {
+            Verb::Ping => vec![words(&["PING"])],
+            Verb::Get => vec![on_key("GET")],
+            Verb::Set => vec![self.set(None)],
+            Verb::Add => vec![self.set(Some("NX"))],
+            Verb::Replace => vec![self.set(Some("XX"))],
+            Verb::Delete => vec![on_key("DEL")],
+            Verb::HashSet => {
+                let mut args = on_key("HSET");
+                args.extend(several.flat_map(|n| [inner(n), self.value(n)]));
+                self.with_ttl(args)
+            }
+            Verb::HashGet if count > 1 => vec![on_inner("HMGET")],
+            Verb::HashGet => vec![on_inner("HGET")],
+            Verb::HashGetAll => vec![on_key("HGETALL")],
+            Verb::HashDelete => vec![on_inner("HDEL")],
+            Verb::HashExists => vec![on_inner("HEXISTS")],
+            Verb::HashIncrement => {
+                let mut args = on_inner("HINCRBY");
+                args.push(drawn(1, u32::MAX, NUMBERS));
+                self.with_ttl(args)
+            }
+            Verb::ListPushFront => self.pushed(on_inner("LPUSH"), command),
+            Verb::ListPushBack => self.pushed(on_inner("RPUSH"), command),
+            Verb::ListFetch => {
+                let mut args = on_key("LRANGE");
+                args.extend(words(&["0", "-1"]));
+                vec![args]
+            }
+            Verb::ListLength => vec![on_key("LLEN")],
+            Verb::ListPopFront => vec![on_key("LPOP")],
+            Verb::ListPopBack => vec![on_key("RPOP")],
+            Verb::SetAdd => self.with_ttl(on_inner("SADD")),
+            Verb::SetMembers => vec![on_key("SMEMBERS")],
+            Verb::SetRemove => vec![on_inner("SREM")],
+            Verb::SortedSetAdd => {
+                let mut args = on_key("ZADD");
+                args.extend(several.flat_map(|n| [score(SCORES + n), inner(n)]));
+                self.with_ttl(args)
+            }
+            Verb::SortedSetRange => {
+                let name = if command.by_score { "ZRANGEBYSCORE" } else { "ZRANGE" };
+                let mut args = on_key(name);
+                args.extend([command.start, command.end].map(|bound| literal(&bound.to_string())));
+                vec![args]
+            }
+            Verb::SortedSetIncrement => {
+                let mut args = on_key("ZINCRBY");
+                args.extend([score(SCORES), inner(0)]);
+                self.with_ttl(args)
+            }
+            Verb::SortedSetRank => vec![on_inner("ZRANK")],
+            Verb::SortedSetRemove => vec![on_inner("ZREM")],
+            Verb::SortedSetScore if count > 1 => vec![on_inner("ZMSCORE")],
+            Verb::SortedSetScore => vec![on_inner("ZSCORE")],
+            // Refused when the file is read.
+            Verb::GetBatch | Verb::ListRemove => Vec::new(),
+        }
+    }
+
+    /// `SET k v [NX|XX] [EX s|PX ms]`.
+    fn set(&self, condition: Option<&str>) -> Vec<Arg> {
+        let mut args = vec![literal("SET"), self.key(), self.value(0)];
+        args.extend(condition.map(literal));
+        if let Some((whole, number)) = self.keyspace.ttl.map(units) {
+            args.extend([literal(if whole { "EX" } else { "PX" }), literal(&number)]);
+        }
+        args
+    }
+
+    /// A push, and what cuts the list off.
+    fn pushed(&self, push: Vec<Arg>, command: &Command) -> Vec<Vec<Arg>> {
+        let mut all = vec![push];
+        if let Some(kept) = command.truncate {
+            let (first, last) = match command.verb {
+                Verb::ListPushFront => ("0".to_owned(), (kept - 1).to_string()),
+                _ => (format!("-{kept}"), "-1".to_owned()),
+            };
+            all.push(vec![literal("LTRIM"), self.key(), literal(&first), literal(&last)]);
+        }
+        all.extend(self.expiry());
+        all
+    }
+
+    fn with_ttl(&self, args: Vec<Arg>) -> Vec<Vec<Arg>> {
+        std::iter::once(args).chain(self.expiry()).collect()
+    }
+
+    /// What gives a key a lifetime that has none.
+    fn expiry(&self) -> Option<Vec<Arg>> {
+        let (whole, number) = units(self.keyspace.ttl?);
+        let name = if whole { "EXPIRE" } else { "PEXPIRE" };
+        Some(vec![literal(name), self.key(), literal(&number), literal("NX")])
+    }
+
+    fn key(&self) -> Arg {
+        let width = self.keyspace.keys.len.min(KEY_LETTERS);
+        let key = KeyText { hashed: false, letters: true, width: width as u8 };
+        named(self.keyspace.keys.len, width, Derived::Key(key))
+    }
+
+    /// One of `count` different inner keys, each of which is drawn from a part of them. Elements of a
+    /// list may be more than there are, and are then drawn from all.
+    fn inner(&self, n: u8, count: u32) -> Arg {
+        let Names { count: all, len } = self.keyspace.inner;
+        let width = len.min(INNER_LETTERS);
+        let bound = |at: u32| (u64::from(all) * u64::from(at) / u64::from(count)) as u32;
+        let (least, end) =
+            if count > all { (0, all) } else { (bound(n.into()), bound(u32::from(n) + 1)) };
+        let number =
+            DrawnNumber { least, most: end - 1, zipf: false, stream: n, letters: width as u8 };
+        named(len, width, Derived::Drawn(number))
+    }
+
+    fn value(&self, n: u8) -> Arg {
+        match self.keyspace.value {
+            Value::Number => {
+                let mut number = drawn(1, u32::MAX, NUMBERS + n);
+                number.pieces.extend(drawn(100_000_000, 999_999_999, LOW_DIGITS + n).pieces);
+                number
+            }
+            Value::Bytes { len: 0, .. } => literal(""),
+            Value::Bytes { .. } if self.plan_has_values => Arg { pieces: vec![Piece::Value] },
+            Value::Bytes { len, ratio_percent } => {
+                let random = RandomBytes { len, ratio_percent, stream: n };
+                Arg { pieces: vec![Piece::Derived(Derived::Random(random))] }
+            }
+        }
+    }
+}
+
+/// A lifetime: whether it is in whole seconds, and the number of seconds or milliseconds.
+fn units(ttl: Duration) -> (bool, String) {
+    match ttl.subsec_nanos() {
+        0 => (true, ttl.as_secs().to_string()),
+        _ => (false, ttl.as_millis().to_string()),
+    }
+}
+
+/// A text of so many letters and digits, of which those are derived that may differ.
+fn named(len: u32, width: u32, derived: Derived) -> Arg {
+    if len == 0 {
+        return literal("");
+    }
+    let zeros = Piece::Bytes(vec![b'0'; (len - width) as usize]);
+    let all = [zeros, Piece::Derived(derived)];
+    let empty = |piece: &Piece| matches!(piece, Piece::Bytes(bytes) if bytes.is_empty());
+    Arg { pieces: all.into_iter().filter(|piece| !empty(piece)).collect() }
+}
+
+fn drawn(least: u32, most: u32, stream: u8) -> Arg {
+    let number = DrawnNumber { least, most, zipf: false, stream, letters: 0 };
+    Arg { pieces: vec![Piece::Derived(Derived::Drawn(number))] }
+}
+
+/// A number from 0 to below 1, in billionths.
+fn score(stream: u8) -> Arg {
+    let mut score = drawn(0, 999_999_999, stream);
+    score.pieces.push(Piece::Bytes(b"e-9".to_vec()));
+    score
+}
+
+fn literal(word: &str) -> Arg {
+    Arg::literal(word.as_bytes())
+}
+
+fn words(words: &[&str]) -> Vec<Arg> {
+    words.iter().map(|word| literal(word)).collect()
+}

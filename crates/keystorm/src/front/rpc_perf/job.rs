@@ -1,0 +1,124 @@
+//! From a file to a job: the words of keystorm that say whom to ask and how, the plan, and what is told.
+
+use std::ffi::OsString;
+use std::sync::Arc;
+
+use report::Persona;
+use workload::PlanParts;
+
+use super::config::{Config, Protocol};
+use super::fault::{Fault, rule};
+use super::output::Reports;
+use super::plan;
+use super::words::Words;
+use crate::front::redis_benchmark::{Typed, verdict_place};
+use crate::front::{Job, UsageError, own};
+
+/// How long a run goes on before its first window, in seconds.
+const BEFORE_S: u64 = 1;
+
+/// The job of a file; `words` stood beside it on the command line.
+pub(super) fn job(config: &Config, words: &Words) -> Result<Job, Fault> {
+    let typed = |why: UsageError| rule(why.0);
+    let said = keystorm_words(config, words)?.into_iter().map(OsString::from).collect();
+    let mut job = match Typed::read("rpc-perf", |command| command, said).map_err(typed)? {
+        Ok(read) => read.job(|_| ()).map_err(typed)?,
+        Err(_) => return Err(rule("--ks-help and --ks-version: ask keystorm itself")),
+    };
+    let base = job.plans.pop().ok_or_else(|| rule("nothing is to be sent"))?;
+    let (parts, roles): (PlanParts, _) = plan::parts(config, &base)?;
+    let plan = parts.build().map_err(|why| rule(why.to_string()))?;
+    wire::check(&plan).map_err(rule)?;
+    runner::check_memory(&plan).map_err(rule)?;
+    let reports = Reports::of(config, roles);
+    job.plans = vec![plan];
+    let output = &mut job.output;
+    own::check_output(output).map_err(rule)?;
+    output.options.persona = Persona::RpcPerf;
+    (output.options.verdict, output.options.suite) = (false, false);
+    output.verdict = verdict_place(Persona::RpcPerf, false, words.verdict.clone());
+    (output.live, output.format) = (None, "rpc-perf");
+    output.reports = Some(Arc::new(reports));
+    job.notes.clear();
+    job.remarks.clone_from(&config.remarks);
+    Ok(job)
+}
+
+/// What keystorm's own words say of a file: the server, if it is not one that is started, and the shape of
+/// the load.
+fn keystorm_words(config: &Config, words: &Words) -> Result<Vec<String>, Fault> {
+    let mut said: Vec<String> = Vec::new();
+    let mut say = |option: &str, value: &str| said.extend([option.to_owned(), value.to_owned()]);
+    let memcache = config.protocol == Protocol::Memcache;
+    let spawned = words.own.iter().any(|word| word.starts_with("--spawn"));
+    if memcache {
+        say("--protocol", "memcache");
+    }
+    let endpoint = config.endpoint.as_str();
+    match endpoint.contains("://") {
+        _ if spawned => {}
+        true if memcache => {
+            return Err(rule(format!("[target] endpoints: {endpoint}: memcache has ADDRESS:PORT")));
+        }
+        true => say("-u", endpoint),
+        false => {
+            let (host, port) = host_and_port(endpoint)?;
+            say("-h", host);
+            say("-p", port);
+        }
+    }
+    tls(config, endpoint, &mut say)?;
+    let client = &config.client;
+    // One at a time, as there, where connections cannot be shared.
+    let depth = if config.protocol == Protocol::Resp { client.concurrency } else { 1 };
+    say("-c", &client.poolsize.to_string());
+    say("--threads", &u32::from(client.threads).min(client.poolsize).to_string());
+    say("-P", &depth.to_string());
+    say("--window", "rolling");
+    say("--duration", &config.duration_s.to_string());
+    say("--warmup", &BEFORE_S.to_string());
+    if client.request_timeout_ms > 0 {
+        say("--timeout", &client.request_timeout_ms.to_string());
+    }
+    say("--on-error", "count");
+    say("--reconnect", "yes");
+    if config.tls.is_some() && !endpoint.contains("://") {
+        said.push("--tls".to_owned());
+    }
+    if config.tls.as_ref().is_some_and(|tls| !tls.verifies) {
+        said.push("--insecure".to_owned());
+    }
+    said.extend(words.own.iter().cloned());
+    // What is sent takes its place.
+    said.extend(["-r", "1", "--", "get", "__rand_int__"].map(str::to_owned));
+    Ok(said)
+}
+
+/// A host and a port; an address of IPv6 in brackets.
+fn host_and_port(endpoint: &str) -> Result<(&str, &str), Fault> {
+    let fault = || {
+        rule(format!(
+            "[target] endpoints: {endpoint:?} is no ADDRESS:PORT, such as \"127.0.0.1:6379\""
+        ))
+    };
+    let (host, port) = endpoint.rsplit_once(':').ok_or_else(fault)?;
+    let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+    let possible = !host.is_empty() && port.parse::<u16>().is_ok_and(|port| port > 0);
+    if possible { Ok((host, port)) } else { Err(fault()) }
+}
+
+fn tls(config: &Config, endpoint: &str, say: &mut impl FnMut(&str, &str)) -> Result<(), Fault> {
+    let Some(tls) = &config.tls else { return Ok(()) };
+    if config.protocol == Protocol::Resp && !endpoint.starts_with("rediss://") {
+        return Err(rule(
+            "[tls]: rpc-perf speaks no TLS to Redis for it; write the endpoint as rediss://HOST:PORT, or \
+             leave [tls] out",
+        ));
+    }
+    let files =
+        [("--cert", &tls.certificate), ("--key", &tls.private_key), ("--cacert", &tls.ca_file)];
+    for (option, file) in files {
+        file.iter().for_each(|file| say(option, file));
+    }
+    Ok(())
+}

@@ -1,0 +1,120 @@
+//! The command line and the files of `rpc-perf`.
+//!
+//! [`words`] reads the command line, [`config`], [`keyspace`] and [`rate`] the file (a [`table`] at a time),
+//! [`commands`] turns verbs into commands, [`plan`] makes a plan of all that, [`job`] puts keystorm's own
+//! words under it, and [`output`] prints windows while it runs. What is not carried out is refused by name;
+//! what differs stands in docs/rpc-perf.md.
+
+mod admin;
+mod commands;
+mod config;
+mod convert;
+mod fault;
+mod job;
+mod keyspace;
+mod output;
+mod plan;
+mod rate;
+mod table;
+mod verb;
+mod versions;
+mod words;
+
+use std::ffi::OsString;
+
+use page::runs::{command_line_of, unsaid};
+use workload::Plan;
+
+use super::workload_file::read_text;
+use super::{FrontEnd, Intent, Job, UsageError};
+use crate::execute;
+use config::Config;
+use fault::{Fault, rule};
+use words::Words;
+
+/// The version whose ways are kept.
+pub(super) const VERSION: &str = "5.25.0";
+
+/// See the module.
+pub(crate) struct RpcPerf;
+
+impl FrontEnd for RpcPerf {
+    fn names(&self) -> &'static [&'static str] {
+        &["rpc-perf"]
+    }
+
+    fn parse(&self, _called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
+        Ok(parse(args).unwrap_or_else(|fault: Fault| Intent::Tell(fault.told())))
+    }
+}
+
+fn parse(args: Vec<OsString>) -> Result<Intent, Fault> {
+    let words = Words::read(args)?;
+    if words.help {
+        return Ok(Intent::Say(HELP.to_owned()));
+    }
+    if words.version {
+        let keystorm = env!("CARGO_PKG_VERSION");
+        return Ok(Intent::Say(format!("rpc-perf {VERSION} (keystorm {keystorm})\n")));
+    }
+    let Some(file) = &words.file else {
+        return Err(Fault::File(format!("rpc-perf: the file is missing\n\n{HELP}")));
+    };
+    let source = read_text(file).map_err(|why| Fault::File(format!("{file}: {why}")))?;
+    if words.convert {
+        return convert::converted(&source).map(Intent::Say);
+    }
+    let config = Config::read(&source)?;
+    let job = job::job(&config, &words)?;
+    if words.print_plan {
+        let text = execute::printed_plans(&job.plans);
+        return text.map(Intent::Say).map_err(|why| rule(why.to_string()));
+    }
+    if words.as_keystorm {
+        return Ok(Intent::Say(as_keystorm(&job)));
+    }
+    Ok(Intent::Run(Box::new(job)))
+}
+
+/// The equal command line of keystorm; what it leaves out stands before it as comments.
+fn as_keystorm(job: &Job) -> String {
+    let line = |plan: &Plan| {
+        let differs = unsaid(plan).into_iter().map(|what| format!("# rpc-perf: {what}\n"));
+        differs.collect::<String>() + &command_line_of(plan, job.repeats) + "\n"
+    };
+    job.plans.iter().map(line).collect()
+}
+
+const HELP: &str = "\
+Usage: rpc-perf FILE.toml [OPTIONS]
+
+  FILE.toml        a file of rpc-perf 5.x, of the protocols resp, memcache and ping
+  --convert        print a file of 1.x to 4.0 as one of 5.x
+  --print-plan     print what would be carried out, as JSON
+  --as keystorm    print the same as a command line of keystorm's
+  --ks-verdict stderr|off|FILE
+                   where it goes what limited the run
+  --ks-OPTION      an option of keystorm's, such as --ks-json FILE, --ks-html FILE, --ks-fill, --ks-on
+  --help, --version
+
+docs/rpc-perf.md says what differs from rpc-perf, and why.
+";
+
+#[cfg(test)]
+mod tests {
+    use toml::de::DeTable;
+
+    use super::fault::Fault;
+    use super::table::Table;
+    use crate::front::workload_file::Source;
+
+    /// What is read of a text.
+    pub(super) fn table<T>(
+        text: &str,
+        read: impl FnOnce(&Table<'_, '_>) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
+        let source = Source { name: "a.toml".to_owned(), text: text.to_owned() };
+        let parsed = DeTable::parse(&source.text).unwrap();
+        read(&Table::root(&source, parsed.get_ref()))
+    }
+}

@@ -1,0 +1,258 @@
+//! What goes along with a run: windows on standard output, the file of metrics, the admin port.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, SystemTime};
+
+use anyhow::{Context, Result};
+use measure::Ending;
+use report::rpc_perf::{Figures, Role, Roles, Snapshot as Shown, Window, stamped};
+use report::{Format, Run, Summary};
+use runner::{INTERVAL_NS, Observer, Snapshot};
+use tempfile::NamedTempFile;
+use workload::Plan;
+
+use super::VERSION;
+use super::admin::Admin;
+use super::config::{Config, Metrics};
+use crate::aside::{self, Unread};
+use crate::front::{Companion, OwnReports};
+use crate::print;
+
+const NS_PER_S: u64 = 1_000_000_000;
+
+/// What is told where.
+pub(super) struct Reports {
+    protocol: &'static str,
+    interval_s: u64,
+    windows: u64,
+    metrics: Option<Metrics>,
+    admin: String,
+    roles: Vec<Role>,
+}
+
+impl Reports {
+    /// For a file whose operations are this to the reports.
+    pub(super) fn of(config: &Config, roles: Vec<Role>) -> Self {
+        Self {
+            protocol: config.protocol.shown(),
+            interval_s: config.interval_s,
+            windows: config.duration_s / config.interval_s,
+            metrics: config.metrics.clone(),
+            admin: config.admin.clone(),
+            roles,
+        }
+    }
+}
+
+impl OwnReports for Reports {
+    fn format(&self) -> Box<dyn Format> {
+        Box::new(Head { protocol: self.protocol })
+    }
+
+    fn companion<'p>(
+        &self,
+        plan: &'p Plan,
+        _run: u32,
+        interrupted: &'p AtomicBool,
+    ) -> Box<dyn Companion + 'p> {
+        Box::new(Windows {
+            plan,
+            roles: Roles::of(plan, self.roles.clone()),
+            interval_ns: self.interval_s * NS_PER_S,
+            windows: self.windows,
+            printed: 0,
+            window: Figures::default(),
+            shown: Shown::default(),
+            metrics: self.metrics.clone(),
+            file: None,
+            address: self.admin.clone(),
+            admin: None,
+            unread: false,
+            interrupted,
+        })
+    }
+}
+
+/// The lines before the first window. A run has no report behind its windows.
+struct Head {
+    protocol: &'static str,
+}
+
+impl Format for Head {
+    fn begin(&mut self, out: &mut dyn Write) -> std::io::Result<()> {
+        let now = SystemTime::now();
+        let protocol = stamped(now, &format!("Protocol: {}", self.protocol));
+        let version = stamped(now, &format!("rpc-perf {VERSION}"));
+        out.write_all((protocol + &version).as_bytes())?;
+        out.flush()
+    }
+
+    fn each(&mut self, _: &Summary<'_>, _: &mut dyn Write) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Watches a run.
+struct Windows<'p> {
+    plan: &'p Plan,
+    roles: Roles,
+    interval_ns: u64,
+    /// How many there will be, and how many have been printed.
+    windows: u64,
+    printed: u64,
+    /// What came since the last one.
+    window: Figures,
+    shown: Shown,
+    metrics: Option<Metrics>,
+    file: Option<File>,
+    address: String,
+    admin: Option<Admin>,
+    /// Nobody reads what is printed.
+    unread: bool,
+    interrupted: &'p AtomicBool,
+}
+
+/// The file of metrics, in its place when the run has ended.
+struct File {
+    text: NamedTempFile,
+    path: PathBuf,
+    /// Whether everything could be written.
+    written: std::io::Result<()>,
+    every_ns: u64,
+    sparse: bool,
+}
+
+impl File {
+    fn create(metrics: &Metrics) -> Result<Self> {
+        let path = PathBuf::from(&metrics.output);
+        let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty());
+        let text = NamedTempFile::new_in(dir.unwrap_or(Path::new(".")));
+        let text = text.with_context(|| format!("[metrics] output: {}", path.display()))?;
+        // As often as figures come, at most.
+        let every_ns = u64::try_from(metrics.interval.as_nanos()).unwrap_or(u64::MAX);
+        let every_ns = every_ns.div_ceil(INTERVAL_NS).saturating_mul(INTERVAL_NS);
+        Ok(Self { text, path, written: Ok(()), every_ns, sparse: metrics.sparse })
+    }
+
+    fn add(&mut self, shown: &Shown) {
+        if self.written.is_ok() {
+            let every = Duration::from_nanos(self.every_ns);
+            let metrics = report::rpc_perf::Metrics::of(shown);
+            let line = metrics.line(SystemTime::now(), every, self.sparse);
+            self.written = self.text.write_all(line.as_bytes());
+        }
+    }
+
+    fn end(self) -> Result<()> {
+        let Self { text, path, written, .. } = self;
+        let fault = || format!("[metrics] output: {}", path.display());
+        written.with_context(fault)?;
+        text.persist(&path).with_context(fault)?;
+        Ok(())
+    }
+}
+
+impl Windows<'_> {
+    /// Prints a window of what came since the last one.
+    fn print(&mut self) {
+        let window = Window {
+            number: self.printed,
+            seconds: self.interval_ns as f64 / NS_PER_S as f64,
+            open: self.shown.open,
+            figures: &self.window,
+        };
+        let now = SystemTime::now();
+        let text: String = window.lines().iter().map(|line| stamped(now, line)).collect();
+        self.unread |= print::text(&text).is_err_and(|error| error.is::<Unread>());
+        self.printed += 1;
+        self.shown.window = std::mem::take(&mut self.window);
+    }
+
+    /// Prints the windows that end up to that time.
+    fn print_until(&mut self, elapsed_ns: u64) {
+        while self.printed < self.windows && elapsed_ns >= (self.printed + 1) * self.interval_ns {
+            self.print();
+        }
+    }
+
+    /// The rate at a time, in requests per second; 0 without one.
+    fn rate_at(&self, elapsed_ns: u64) -> u64 {
+        let Some(schedule) = self.plan.pace.schedule() else { return 0 };
+        let mut end_ns = 0;
+        let now = schedule.stages.iter().find(|stage| {
+            end_ns += stage.lasts_ns.unwrap_or(u64::MAX - end_ns);
+            elapsed_ns < end_ns
+        });
+        now.map_or(schedule.last_per_s(), |stage| stage.from_per_s) as u64
+    }
+}
+
+impl Observer for Windows<'_> {
+    fn interval(&mut self, snapshot: &Snapshot<'_>) {
+        if self.unread || self.admin.as_ref().is_some_and(Admin::ends) {
+            self.interrupted.store(true, Ordering::Relaxed);
+        }
+        if snapshot.warming_up {
+            return;
+        }
+        // Intervals in which nothing was asked or answered may not have been told of.
+        self.print_until(snapshot.elapsed_ns.saturating_sub(snapshot.span_ns));
+        let figures = Figures::of(&self.roles, snapshot.tally);
+        self.window.merge(&figures);
+        self.shown.total.merge(&figures);
+        self.shown.open = snapshot.gauges.iter().map(|gauges| u64::from(gauges.connections)).sum();
+        let now = snapshot.elapsed_ns;
+        self.shown.rate = self.rate_at(now);
+        self.print_until(now);
+        if let Some(file) = &mut self.file
+            && now.is_multiple_of(file.every_ns)
+        {
+            file.add(&self.shown);
+        }
+        if let Some(admin) = &self.admin {
+            admin.show(&self.shown);
+        }
+    }
+}
+
+impl Companion for Windows<'_> {
+    fn begin(&mut self) -> Result<()> {
+        self.file = self.metrics.as_ref().map(File::create).transpose()?;
+        self.admin = Some(Admin::start(&self.address, self.plan.pace.schedule().is_some())?);
+        Ok(())
+    }
+
+    fn end(&mut self, run: &Run) -> Result<bool> {
+        let measurement = &run.measurement;
+        while measurement.ending == Ending::Complete && self.printed < self.windows {
+            self.print();
+        }
+        if let Some(file) = self.file.take() {
+            file.end()?;
+        }
+        if self.unread {
+            return Err(Unread.into());
+        }
+        let (total, connections) = (&measurement.total, &measurement.total.connections);
+        let (errors, requests) = (total.errors.total(), total.requests());
+        if requests > 0 && errors == requests {
+            let first = total.errors.examples().first().map(report::escape).unwrap_or_default();
+            aside::say(format_args!("rpc-perf: every reply is an error, the first: {first}"))?;
+            return Ok(false);
+        }
+        if connections.dropped > 0 {
+            aside::say(format_args!(
+                "rpc-perf: {} connections were lost, and {} requests with them",
+                connections.dropped, connections.lost
+            ))?;
+            return Ok(false);
+        }
+        Ok(true)
+    }
+
+    fn ended_it(&self) -> bool {
+        self.admin.as_ref().is_some_and(Admin::ends)
+    }
+}

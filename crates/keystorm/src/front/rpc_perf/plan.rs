@@ -1,0 +1,153 @@
+//! What a file says of its workload, as a plan.
+
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use report::rpc_perf::Role;
+use workload::{
+    Content, KeyDist, KeySpace, Mix, Operation, Pick, PlanParts, SizeBy, Step, ValueSpec, When,
+};
+
+use super::commands::Writer;
+use super::config::Config;
+use super::fault::{Fault, rule};
+use super::keyspace::{Keyspace, Value};
+use super::verb::{Kind, Verb};
+
+/// Weights of operations sum to this, about.
+const WEIGHTS: f64 = 1e9;
+
+/// The plan of a file on a base that says where and how it is sent, and what each operation is to the
+/// reports.
+pub(super) fn parts(config: &Config, base: &PlanParts) -> Result<(PlanParts, Vec<Role>), Fault> {
+    let values = one_value(config);
+    let firsts = firsts(config)?;
+    let (mut operations, mut commands, mut roles) = (Vec::new(), Vec::new(), Vec::new());
+    let all: f64 = config.keyspaces.iter().map(|keyspace| f64::from(keyspace.weight)).sum();
+    if all == 0.0 {
+        return Err(rule("[[workload.keyspace]]: no keyspace has a weight above 0"));
+    }
+    for (keyspace, first) in config.keyspaces.iter().zip(firsts) {
+        let keys = keys(keyspace, first)?;
+        let writer =
+            Writer { protocol: config.protocol, keyspace, plan_has_values: values.is_some() };
+        let own: f64 = keyspace.commands.iter().map(|command| f64::from(command.weight)).sum();
+        for command in &keyspace.commands {
+            let share = f64::from(keyspace.weight) / all * f64::from(command.weight) / own;
+            if share <= 0.0 {
+                continue;
+            }
+            let sent = writer.commands(command);
+            let step = Step { commands: 1, when: When::Always };
+            operations.push(Operation {
+                name: command.verb.name().to_owned(),
+                weight: ((share * WEIGHTS).round() as u32).max(1),
+                steps: vec![step; sent.len()],
+                keys: Some(keys.clone()),
+            });
+            commands.extend(sent);
+            roles.push(role(command.verb));
+        }
+    }
+    let seed = seed(config.seed.as_deref());
+    let bytes = config.keyspaces.iter().map(|keyspace| match keyspace.value {
+        Value::Bytes { len, .. } => u64::from(len),
+        Value::Number => 19,
+    });
+    let parts = PlanParts {
+        name: "rpc-perf".to_owned(),
+        sequence: commands,
+        keys: operations.first().and_then(|operation| operation.keys.clone()).unwrap_or_default(),
+        mix: Some(Mix { operations, pick: Pick::Drawn }),
+        pace: config.ratelimit.pace(config.duration_s, seed)?,
+        payload_bytes: bytes.max().unwrap_or(0),
+        values,
+        seed,
+        ..base.clone()
+    };
+    Ok((parts, roles))
+}
+
+fn role(verb: Verb) -> Role {
+    let looks_up = matches!(
+        verb,
+        Verb::Get
+            | Verb::HashGet
+            | Verb::HashGetAll
+            | Verb::SetMembers
+            | Verb::SortedSetRange
+            | Verb::SortedSetRank
+            | Verb::SortedSetScore
+    );
+    Role { verb: verb.name(), looks_up }
+}
+
+/// What all values are, if they are of one kind.
+fn one_value(config: &Config) -> Option<ValueSpec> {
+    let stores = |keyspace: &&Keyspace| {
+        keyspace.weight > 0 && keyspace.commands.iter().any(|command| command.verb.has_value())
+    };
+    let mut values = config.keyspaces.iter().filter(stores).map(|keyspace| keyspace.value);
+    let first = values.next()?;
+    let Value::Bytes { len: len @ 1.., ratio_percent } = first else { return None };
+    let content = match ratio_percent {
+        100 => Content::Random,
+        percent => Content::Compressible { ratio: f64::from(percent) / 100.0 },
+    };
+    let sizes = len.to_string().parse().ok()?;
+    let spec = ValueSpec { sizes, by: SizeBy::Key, content };
+    values.all(|value| value == first).then_some(spec)
+}
+
+/// The number of the first key of each keyspace: those of one length that hold the same kind of data
+/// share their keys, and others have keys of their own.
+fn firsts(config: &Config) -> Result<Vec<u64>, Fault> {
+    let kind = |keyspace: &Keyspace| -> Option<Kind> {
+        keyspace.commands.iter().find_map(|command| command.verb.kind())
+    };
+    let mut most: BTreeMap<(u32, Option<Kind>), u64> = BTreeMap::new();
+    for keyspace in &config.keyspaces {
+        let held = most.entry((keyspace.keys.len, kind(keyspace))).or_default();
+        *held = (*held).max(keyspace.keys.count.into());
+    }
+    let first = |keyspace: &Keyspace| {
+        let own = (keyspace.keys.len, kind(keyspace));
+        let before = most.range((own.0, None)..own).map(|(_, count)| count).sum::<u64>();
+        if before + u64::from(keyspace.keys.count) <= keyspace.keys.room() {
+            return Ok(before);
+        }
+        Err(rule(format!(
+            "{}: keyspaces of other data have keys of {} letters and digits too, and there are no \
+             more than {} of these; give it another klen",
+            keyspace.name,
+            own.0,
+            keyspace.keys.room()
+        )))
+    };
+    config.keyspaces.iter().map(first).collect()
+}
+
+fn keys(keyspace: &Keyspace, first: u64) -> Result<KeySpace, Fault> {
+    let draw: KeyDist = match keyspace.zipf {
+        true => "zipf:1".parse().map_err(rule)?,
+        false => KeyDist::UNIFORM,
+    };
+    let mut keys = KeySpace::of(Some(keyspace.keys.count.into()), draw);
+    keys.numbered.first = first;
+    Ok(keys)
+}
+
+/// Where a run draws from: what the file says, or the time.
+fn seed(text: Option<&str>) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    match text {
+        Some(text) => text.hash(&mut hasher),
+        None => {
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+            (now.as_nanos(), std::process::id()).hash(&mut hasher);
+        }
+    }
+    // As large as --seed takes.
+    hasher.finish() >> 1
+}

@@ -1,0 +1,164 @@
+//! Files of rpc-perf that are not carried out: with which message, and which exit code.
+
+use crate::program::{Keystorm, Ran};
+use crate::rpc_perf::File;
+use crate::server::Server;
+
+const GET: &str = "nkeys = 9\nklen = 2\ncommands = [{ verb = 'get' }]";
+
+/// What is said, which is one line behind a place.
+#[track_caller]
+fn told(ran: Ran, code: i32, says: &str) {
+    let ran = ran.exits(code).says(says);
+    assert_eq!((ran.err.lines().count(), ran.out.as_str()), (1, ""), "{}", ran.err);
+}
+
+#[test]
+fn a_file_that_is_none_ends_with_exit_code_1() {
+    for (line, by, says) in [
+        ("[debug]", "", "there is no [debug]"),
+        ("[workload.ratelimit]", "[workload.other]", "there is no [workload.ratelimit]"),
+        ("admin", "", "[general]: admin is missing"),
+        ("interval", "interval = 0", "[general] interval: "),
+        ("protocol", "protocol = 'grpc'", "[general] protocol: \"grpc\" is none"),
+        ("poolsize", "poolsize = 'x'", ":11:12: [client] poolsize: it is a whole number"),
+        ("threads", "threads = ", "a.toml:10:"),
+        ("start", "ramp = 'steep'", "[workload.ratelimit] ramp: "),
+        ("[debug]", "[debug]\nlog_level = 'loud'", "[debug] log_level: "),
+    ] {
+        told(File::of(1).with(line, by).run(GET), 1, says);
+    }
+    for (keyspace, says) in [
+        ("nkeys = 1", "keyspace 1: commands is missing"),
+        ("commands = [{ verb = 'flushall' }]", "\"flushall\" is no verb"),
+        ("commands = [{ weight = 1 }]", "keyspace 1 command 1: verb is missing"),
+    ] {
+        told(File::of(1).run(keyspace), 1, says);
+    }
+    told(Keystorm::new("rpc-perf /no/such.toml").run(), 1, "/no/such.toml: ");
+    Keystorm::new("rpc-perf").run().exits(1).says("the file is missing");
+}
+
+#[test]
+fn broken_rules_end_with_exit_code_2() {
+    let inner = "nkeys = 9\nklen = 2\ninner_keys_nkeys = 3\ninner_keys_klen = 1\n";
+    for (more, says) in [
+        ("commands = [{ verb = 'get', cardinality = 2 }]", "get takes one alone"),
+        ("commands = [{ verb = 'sadd', cardinality = 0 }]", "it is from 1 on"),
+        (
+            "commands = [{ verb = 'sadd', cardinality = 5 }]",
+            "5 different ones, and inner_keys_nkeys is 3",
+        ),
+        ("commands = [{ verb = 'set' }]", "set: the keyspace needs vlen"),
+        ("commands = [{ verb = 'get', truncate = 3 }]", "only what is pushed"),
+        ("commands = [{ verb = 'lpush', truncate = 0 }]", "it is from 1 on"),
+        ("commands = [{ verb = 'get', weight = 0 }]", "no command has a weight above 0"),
+        ("commands = [{ verb = 'get_batch' }]", "get_batch: rpc-perf sends nothing for it"),
+        ("ttl = 'soon'\ncommands = [{ verb = 'get' }]", "\"soon\" is no time"),
+    ] {
+        told(File::of(1).run(&format!("{inner}{more}")), 2, says);
+    }
+    for (keyspace, says) in [
+        ("nkeys = 100\nklen = 1\ncommands = [{ verb = 'get' }]", "there are 62 different texts"),
+        ("nkeys = 2\ncommands = [{ verb = 'get' }]", "there are 1 different texts"),
+        ("nkeys = 2\nklen = 1\ncommands = [{ verb = 'sadd' }]", "inner_keys_nkeys"),
+        ("nkeys = 0\nklen = 1\ncommands = [{ verb = 'get' }]", "nkeys: from 1 on"),
+    ] {
+        told(File::of(1).run(keyspace), 2, says);
+    }
+    let ramp = |lines: &str| File::of(1).with("start", lines).run(GET);
+    told(ramp("end = 5"), 2, "end, step and interval make a ramp together");
+    told(ramp("start = 0\nend = 5\nstep = 1\ninterval = 1"), 2, "start: a ramp begins");
+}
+
+#[test]
+fn what_is_for_other_systems_is_refused_by_name() {
+    for (line, by, says) in [
+        ("protocol", "protocol = 'momento'", "not Momento"),
+        ("protocol", "protocol = 'kafka'", "not Kafka"),
+        ("protocol", "protocol = 'mysql'", "not MySQL"),
+        ("protocol", "protocol = 's3'", "not S3"),
+        ("protocol", "protocol = 'ping_grpc'", "not gRPC"),
+        ("protocol", "protocol = 'blabber'", "Blabber"),
+        ("[debug]", "[debug]\n[oltp]", "oltp: databases of SQL"),
+        ("[debug]", "[debug]\n[replay]", "replay: logs are not replayed"),
+        ("endpoints", "endpoints = ['a:1', 'b:1']", "run one client for each"),
+        ("endpoints", "endpoints = ['localhost']", "is no ADDRESS:PORT"),
+        ("endpoints", "endpoints = ['a:1']\n[tls]", "rediss://"),
+        ("poolsize", "poolsize = 1\nreconnect_rate = 5", "reconnect_rate: "),
+        (
+            "[debug]",
+            "[debug]\n[metrics]\noutput = 'x'\nformat = 'parquet'",
+            "parquet is not written",
+        ),
+    ] {
+        told(File::of(1).with(line, by).run(GET), 2, says);
+    }
+    let both = "admin = '127.0.0.1:0'\nmetrics_output = 'x'";
+    let metrics = |interval: &str| {
+        let section =
+            format!("[debug]\n[metrics]\noutput = 'x'\nformat = 'json'\ninterval = '{interval}'");
+        File::of(1).with("admin", both).with("[debug]", &section).line(GET, "--print-plan").run()
+    };
+    told(metrics("1s"), 1, "say it once");
+    metrics("100ms").ok();
+    told(
+        File::of(1).line(GET, "--ks-json -").run(),
+        2,
+        "--ks-json -: standard output has the report",
+    );
+    let memcache = File::of(1).with("protocol", "protocol = 'memcache'");
+    told(
+        memcache.run("nkeys = 2\nklen = 1\ncommands = [{ verb = 'llen' }]"),
+        2,
+        "list_length is nothing",
+    );
+}
+
+#[test]
+fn files_of_older_versions_are_known_by_their_names() {
+    let dir = tempfile::tempdir().unwrap();
+    for (text, version) in [
+        (
+            "[general]\nprotocol = 'redis'\n[[workload]]\nname = 'get'\nmethod = 'get'\nrate = 5",
+            "2.x",
+        ),
+        ("[general]\nclients = 1\ninterval = 60\n[[keyspace]]\nlength = 8", "3.x"),
+        (
+            "[general]\nprotocol = 'redis'\n[target]\nendpoints = []\n[request]\n[[keyspace]]\nlength = 8",
+            "4.0",
+        ),
+    ] {
+        let path = dir.path().join("old.toml");
+        std::fs::write(&path, text).unwrap();
+        let ran = Keystorm::new(&format!("rpc-perf {}", path.display())).run();
+        told(ran, 1, &format!("{version}; --convert prints it as one of 5.x"));
+        let new = Keystorm::new(&format!("rpc-perf {} --convert", path.display())).run();
+        new.ok().prints("[[workload.keyspace]]\n");
+    }
+}
+
+#[test]
+fn what_no_schema_has_is_a_remark_where_remarks_go() {
+    let server = Server::redis();
+    let file = File::of(server.port()).with("poolsize", "poolsize = 2\nfancy = true");
+    let keyspace = "nkeys = 9\nklen = 2\nspeed = 5\ncommands = [{ verb = 'get', end = 3 }]";
+    let quiet = file.run(keyspace).ok();
+    assert_eq!(quiet.err, "");
+    let told = file.line(keyspace, "--ks-verdict stderr").run().ok();
+    for says in
+        ["[client] fancy: there is no such key", "speed: there is no such key", "of zrange alone"]
+    {
+        assert!(told.err.contains(says), "{says}: {}", told.err);
+    }
+}
+
+#[test]
+fn a_server_that_is_not_there_and_an_address_that_is_taken_are_errors() {
+    let port = crate::server::free_port();
+    File::of(port).run(GET).exits(1).says("Error: ");
+    let server = Server::redis();
+    let taken = format!("admin = '127.0.0.1:{}'", server.port());
+    let ran = File::of(server.port()).with("admin", &taken).run(GET).exits(1);
+    assert!(ran.err.contains("[general] admin: ") && ran.err.contains("is taken"), "{}", ran.err);
+}

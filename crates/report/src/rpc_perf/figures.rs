@@ -1,0 +1,174 @@
+//! What was counted and timed in a span of a run, as rpc-perf counts it: a request is an operation with
+//! all its commands, and a reply that says that there is nothing is a success.
+
+use std::ops::Range;
+
+use measure::{Latency, Tally};
+use workload::{Mix, Plan};
+
+/// What an operation is to the reports.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Role {
+    /// Its verb.
+    pub verb: &'static str,
+    /// Whether its replies are hits and misses.
+    pub looks_up: bool,
+}
+
+/// The operations of a plan, and which counts are theirs.
+#[derive(Debug, Clone)]
+pub struct Roles {
+    roles: Vec<Role>,
+    /// Of each operation, which of the different commands of the plan are its own.
+    commands: Vec<Range<usize>>,
+}
+
+impl Roles {
+    /// Those of a plan whose operations these are.
+    #[must_use]
+    pub fn of(plan: &Plan, roles: Vec<Role>) -> Self {
+        let different = plan.different_commands();
+        let spans = plan.mix.iter().flat_map(Mix::spans).map(|(_, span)| {
+            let own = &different.of[span];
+            let first = own.iter().min().map_or(0, |at| *at as usize);
+            first..own.iter().max().map_or(first, |at| *at as usize + 1)
+        });
+        Self { roles, commands: spans.collect() }
+    }
+}
+
+/// Counts of a verb.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Replies that are no error.
+    pub ok: u64,
+    /// Errors.
+    pub exception: u64,
+    /// Of those that look something up.
+    pub hit: u64,
+    /// See above.
+    pub miss: u64,
+}
+
+/// What came of a span of a run.
+#[derive(Debug, Clone, Default)]
+pub struct Figures {
+    /// Connections that were opened.
+    pub opened: u64,
+    /// Those that ended without our doing.
+    pub closed: u64,
+    /// Replies that are no error.
+    pub ok: u64,
+    /// Error replies, and requests that were lost with their connection.
+    pub exception: u64,
+    /// Requests whose time was over.
+    pub timeout: u64,
+    /// Replies with something, and with nothing, of what was looked up.
+    pub hit: u64,
+    /// See above.
+    pub miss: u64,
+    /// Latencies of all, of `get` and of `set`; none of nothing.
+    pub latency: [Option<Latency>; 3],
+    /// Each verb, in the order in which it came.
+    pub verbs: Vec<(&'static str, Counts)>,
+}
+
+/// The verbs with latencies of their own.
+const APART: [&str; 2] = ["get", "set"];
+
+impl Figures {
+    /// Those of a tally.
+    #[must_use]
+    pub fn of(roles: &Roles, tally: &Tally) -> Self {
+        let connections = &tally.connections;
+        let mut figures = Self {
+            opened: connections.connect.count(),
+            closed: connections.dropped,
+            exception: connections.lost,
+            timeout: connections.timed_out,
+            ..Self::default()
+        };
+        for (at, (role, own)) in roles.roles.iter().zip(&roles.commands).enumerate() {
+            let commands = tally.commands.get(own.clone()).unwrap_or_default();
+            let mut counts = Counts::default();
+            let latency = match (tally.operations.get(at), commands.first()) {
+                (Some(operation), _) => {
+                    counts.ok = operation.ok + operation.missed;
+                    counts.exception = operation.failed;
+                    &operation.service
+                }
+                (None, Some(command)) => {
+                    counts.ok = command.ok + command.miss;
+                    counts.exception = command.errors;
+                    &command.service
+                }
+                (None, None) => continue,
+            };
+            if role.looks_up {
+                counts.hit = commands.iter().map(|command| command.ok).sum();
+                counts.miss = commands.iter().map(|command| command.miss).sum();
+            }
+            let mut kept =
+                [Some(0), APART.iter().position(|verb| *verb == role.verb).map(|n| n + 1)];
+            if latency.count() == 0 {
+                kept = [None; 2];
+            }
+            for at in kept.into_iter().flatten() {
+                merge_latency(&mut figures.latency[at], latency);
+            }
+            figures.add(role.verb, counts);
+        }
+        figures
+    }
+
+    fn add(&mut self, verb: &'static str, counts: Counts) {
+        self.ok += counts.ok;
+        self.exception += counts.exception;
+        self.hit += counts.hit;
+        self.miss += counts.miss;
+        merge_counts(&mut self.verbs, verb, counts);
+    }
+
+    /// Adds all that `other` holds.
+    pub fn merge(&mut self, other: &Self) {
+        let Self { opened, closed, ok, exception, timeout, hit, miss, latency, verbs } = other;
+        for (sum, part) in [
+            (&mut self.opened, opened),
+            (&mut self.closed, closed),
+            (&mut self.ok, ok),
+            (&mut self.exception, exception),
+            (&mut self.timeout, timeout),
+            (&mut self.hit, hit),
+            (&mut self.miss, miss),
+        ] {
+            *sum += part;
+        }
+        for (into, from) in self.latency.iter_mut().zip(latency) {
+            from.iter().for_each(|from| merge_latency(into, from));
+        }
+        verbs.iter().for_each(|(verb, counts)| merge_counts(&mut self.verbs, verb, *counts));
+    }
+
+    /// Requests that ended, one way or the other.
+    #[must_use]
+    pub fn requests(&self) -> u64 {
+        self.ok + self.exception + self.timeout
+    }
+}
+
+fn merge_latency(into: &mut Option<Latency>, from: &Latency) {
+    match into {
+        Some(into) => into.merge(from),
+        None => *into = Some(from.clone()),
+    }
+}
+
+fn merge_counts(verbs: &mut Vec<(&'static str, Counts)>, verb: &'static str, counts: Counts) {
+    let Some((_, known)) = verbs.iter_mut().find(|(known, _)| *known == verb) else {
+        return verbs.push((verb, counts));
+    };
+    known.ok += counts.ok;
+    known.exception += counts.exception;
+    known.hit += counts.hit;
+    known.miss += counts.miss;
+}

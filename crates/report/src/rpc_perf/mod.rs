@@ -1,0 +1,13 @@
+//! The output of `rpc-perf`: its windows, and its metrics under their names.
+//!
+//! Owns their layouts and the figures under them. Which span of a run is a window, and where text goes, is
+//! the front end's business. What is right here and wrong there is in docs/rpc-perf.md.
+
+mod buckets;
+mod figures;
+mod metrics;
+mod window;
+
+pub use figures::{Counts, Figures, Role, Roles};
+pub use metrics::{Metrics, Snapshot};
+pub use window::{Window, stamped};
