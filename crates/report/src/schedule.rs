@@ -8,6 +8,7 @@ use std::fmt;
 
 use measure::{Measurement, Point};
 use workload::Plan;
+use workload::quantity::counted;
 
 use crate::quantity::msec_at_most;
 
@@ -233,17 +234,17 @@ impl ScheduleFigures {
         if self.late > 0 {
             write!(
                 f,
-                "MISSED; {} of {} requests left over {limit} ms late, the latest by {} ms",
+                "MISSED; {} of {} left over {limit} ms late, the latest by {} ms",
                 self.late_percent(),
-                self.due,
+                counted(self.due, "request"),
                 msec_at_most(self.late_max_ns)
             )?;
         } else {
-            write!(f, "MISSED; of {} requests", self.due)?;
+            write!(f, "MISSED; of {}", counted(self.due, "request"))?;
         }
         if self.unsent > 0 {
             let and = if self.late > 0 { ", and" } else { "" };
-            write!(f, "{and} {} were due and never sent", self.unsent)?;
+            write!(f, "{and} {} {} due and never sent", self.unsent, self.were_unsent())?;
         }
         let seconds = |ns: u64| ns as f64 / 1e9;
         if let (Some(first), Some(last)) = (self.missed.first(), self.missed.last()) {
@@ -258,6 +259,11 @@ impl ScheduleFigures {
             Some(Fault::Client) => ": connections had room, but keystorm was late",
             None => "",
         })
+    }
+
+    /// The verb of those that were never sent.
+    pub(crate) fn were_unsent(&self) -> &'static str {
+        if self.unsent == 1 { "was" } else { "were" }
     }
 
     /// The share of requests that left late, as `17.00 %`.
@@ -334,6 +340,7 @@ mod tests {
     fn requests_never_sent_are_nobodys_fault_unless_others_were_late() {
         let text = missed(0, 0, 500).to_string();
         assert_eq!(text, "MISSED; of 2500 requests 500 were due and never sent");
+        assert!(missed(99, 0, 1).to_string().contains(", and 1 was due and never sent"));
         assert_eq!(missed(1, 20_000_000, 500).fault, Some(Fault::NoRoom));
         assert_eq!(missed(1, 0, 500).fault, Some(Fault::Client));
         // A connection that hangs keeps requests from leaving, whatever was late before.
