@@ -141,7 +141,7 @@ fn introduce_cluster(job: &Job, server: &Server, remarks: &Aside) -> Result<()> 
     }
     let output = &job.output;
     let persona = output.options.persona;
-    let text = print::cluster_nodes(&server.facts, persona, read_from);
+    let text = print::cluster_nodes(&server.facts, persona, read_from, output.format);
     if print::is_for_people(output.format) || (persona.is_peer() && output.format == "csv") {
         say(&text).map(drop)
     } else {

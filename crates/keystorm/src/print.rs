@@ -9,6 +9,7 @@ use anyhow::{Context, Result, anyhow};
 use measure::Ending;
 use report::{Format, Gathering, Persona, Repeats, Run, Summary};
 use workload::ReadFrom;
+use workload::quantity::{counted, noun};
 
 use crate::aside::{self, Asides, Unread};
 use crate::front::Output;
@@ -58,7 +59,8 @@ impl<'a> Printer<'a> {
             let kinds = summary.error_counts().by_kind().iter();
             let kinds = kinds.map(|(kind, n)| format!("{kind} {n}")).collect::<Vec<_>>();
             let kinds = report::escape(kinds.join(", "));
-            let errors = format_args!("{}: {} errors ({kinds})", summary.title, summary.errors);
+            let errors = counted(summary.errors, "error");
+            let errors = format_args!("{}: {errors} ({kinds})", summary.title);
             self.asides.remarks.say(errors)?;
         }
         if self.csv
@@ -118,11 +120,12 @@ impl<'a> Printer<'a> {
 }
 
 /// The nodes of a cluster, in the words of redis-benchmark or valkey-benchmark; empty without a
-/// cluster.
+/// cluster, and in a layout of ours that has a line for each test.
 pub(crate) fn cluster_nodes(
     server: &host::ServerFacts,
     persona: Persona,
     read_from: ReadFrom,
+    format: &str,
 ) -> String {
     let of = |master| server.nodes.iter().filter(move |node| node.master == master);
     let (roles, listed): (_, Vec<_>) = match (persona, read_from) {
@@ -134,10 +137,16 @@ pub(crate) fn cluster_nodes(
             _,
         ) => ("master", of(true).collect()),
     };
-    if server.nodes.is_empty() {
+    if server.nodes.is_empty() || (persona == Persona::Ours && format == "quiet") {
         return String::new();
     }
-    let mut text = format!("Cluster has {} {roles} nodes:\n\n", listed.len());
+    let nodes = match persona {
+        Persona::Ours => noun(listed.len() as u64, "node"),
+        Persona::Redis | Persona::Valkey | Persona::Memtier | Persona::Ycsb | Persona::RpcPerf => {
+            "nodes".to_owned()
+        }
+    };
+    let mut text = format!("Cluster has {} {roles} {nodes}:\n\n", listed.len());
     for (number, node) in listed.into_iter().enumerate() {
         let name = report::escape(format!("{} {}", node.id, node.name));
         text += &match (persona, node.master) {

@@ -70,7 +70,8 @@ fn print(loaded: &Loaded, format: &'static str, distribution: Spread) -> Result<
     };
     if let Some(first) = loaded.runs.first().filter(|_| print::is_for_people(format)) {
         let read_from = first.plan.target.cluster.unwrap_or_default().read_from;
-        print::text(&print::cluster_nodes(&first.server, options.persona, read_from))?;
+        let nodes = print::cluster_nodes(&first.server, options.persona, read_from, format);
+        print::text(&nodes)?;
     }
     let output = Output::printed(format, options);
     let asides = Asides::open(&output)?;

@@ -5,6 +5,7 @@
 
 use measure::WorkerUse;
 use serde::{Deserialize, Serialize};
+use workload::quantity::counted;
 
 use crate::{LimitedBy, Run, Summary};
 
@@ -200,10 +201,14 @@ impl Clients {
     /// `4 clients began within 0.09 ms ± 0.05 ms`.
     #[must_use]
     pub fn beginning(&self) -> String {
-        let (count, msec) = (self.rows.len(), |us: f64| us / 1e3);
+        let clients = counted(self.rows.len() as u64, "client");
+        let msec = |us: f64| us / 1e3;
         let (skew, bound) = (msec(self.start_skew_us), msec(self.start_skew_bound_us));
-        let noun = if count == 1 { "client" } else { "clients" };
-        format!("{count} {noun} began within {skew:.2} ms ± {bound:.2} ms")
+        match skew < bound {
+            // No time is less than none.
+            true => format!("{clients} began within {:.2} ms", skew + bound),
+            false => format!("{clients} began within {skew:.2} ms ± {bound:.2} ms"),
+        }
     }
 }
 
@@ -239,5 +244,7 @@ mod tests {
             "client 1 of 3 (h); client 1 of 3 (h); client 3 of 3 (h); "
         );
         assert_eq!(clients.beginning(), "3 clients began within 0.09 ms ± 0.05 ms");
+        let closer = Clients { start_skew_us: 4.0, start_skew_bound_us: 16.0, ..clients };
+        assert_eq!(closer.beginning(), "3 clients began within 0.02 ms");
     }
 }

@@ -10,7 +10,7 @@ use measure::{Measurement, Point};
 use workload::Plan;
 
 use crate::quantity::msec_at_most;
-use crate::verdict::count;
+use crate::verdict::{count, requests};
 
 /// A request that leaves later than this after it was due has missed the schedule: 10 ms. An idle
 /// machine stays below 0.1 ms; what is above ten is seen by people.
@@ -234,17 +234,17 @@ impl ScheduleFigures {
         if self.late > 0 {
             write!(
                 f,
-                "MISSED; {} of {} requests left over {limit} ms late, the latest by {} ms",
+                "MISSED; {} of {} left over {limit} ms late, the latest by {} ms",
                 self.late_percent(),
-                number(self.due),
+                requests(self.due),
                 msec_at_most(self.late_max_ns)
             )?;
         } else {
-            write!(f, "MISSED; of {} requests", number(self.due))?;
+            write!(f, "MISSED; of {}", requests(self.due))?;
         }
         if self.unsent > 0 {
             let and = if self.late > 0 { ", and" } else { "" };
-            write!(f, "{and} {} were due and never sent", number(self.unsent))?;
+            write!(f, "{and} {} {} due and never sent", number(self.unsent), self.were_unsent())?;
         }
         let seconds = |ns: u64| ns as f64 / 1e9;
         if let (Some(first), Some(last)) = (self.missed.first(), self.missed.last()) {
@@ -259,6 +259,11 @@ impl ScheduleFigures {
             Some(Fault::Client) => ": connections had room, but keystorm was late",
             None => "",
         })
+    }
+
+    /// The verb of those that were never sent.
+    pub(crate) fn were_unsent(&self) -> &'static str {
+        if self.unsent == 1 { "was" } else { "were" }
     }
 
     /// The share of requests that left late, as `17.00 %`.
@@ -339,6 +344,7 @@ mod tests {
     fn requests_never_sent_are_nobodys_fault_unless_others_were_late() {
         let text = missed(0, 0, 500).to_string();
         assert_eq!(text, "MISSED; of 2,500 requests 500 were due and never sent");
+        assert!(missed(99, 0, 1).to_string().contains(", and 1 was due and never sent"));
         assert_eq!(missed(1, 20_000_000, 500).fault, Some(Fault::NoRoom));
         assert_eq!(missed(1, 0, 500).fault, Some(Fault::Client));
         // A connection that hangs keeps requests from leaving, whatever was late before.

@@ -1,4 +1,5 @@
-//! Numbers as people type them: counts with k, M or G, and times with their unit.
+//! Numbers as people type them: counts with k, M or G, and times with their unit; and how many there
+//! are of something, as people write it.
 //!
 //! The one reader of both, for every option of every command, so that what works for one works for
 //! all.
@@ -43,6 +44,18 @@ pub fn count(text: &str) -> Result<u64, String> {
     }
     let number = all.parse::<u64>().ok().and_then(|n| n.checked_mul(10u64.checked_pow(spare)?));
     number.ok_or_else(|| format!("at most {} is possible", u64::MAX))
+}
+
+/// A noun behind a number of things: `request` behind 1, `requests` behind any other.
+#[must_use]
+pub fn noun(number: u64, one: &str) -> String {
+    if number == 1 { one.to_owned() } else { format!("{one}s") }
+}
+
+/// A number of things: `1 request`, `2 requests`.
+#[must_use]
+pub fn counted(number: u64, one: &str) -> String {
+    format!("{number} {}", noun(number, one))
 }
 
 /// Reads a number that may have a fraction, such as `0.5` or `1.5k`; `None` if it is no number from
@@ -98,6 +111,12 @@ pub fn time(text: &str, plain: Plain) -> Result<Duration, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_thing_is_not_several() {
+        let of = |number| counted(number, "request");
+        assert_eq!([of(0), of(1), of(2)], ["0 requests", "1 request", "2 requests"]);
+    }
 
     #[test]
     fn counts_have_factors() {

@@ -1,6 +1,8 @@
 //! What spoils a run on memcached: how much it serves of a connection at a time, its threads, its
 //! limits, its memory, and what others have it do.
 
+use workload::quantity::counted;
+
 use super::{bytes, here, told};
 use crate::evidence::MemcacheEvidence;
 use crate::finding::{Outcome, Verdict};
@@ -204,8 +206,7 @@ pub(super) fn traffic(evidence: &Evidence) -> Verdict {
     let grown = server.grown.as_ref().map_err(Clone::clone)?;
     let rate = grown.commands as f64 / grown.seconds.max(1e-3);
     let others = server.number("curr_connections").map_or(0, |n| n.saturating_sub(1));
-    let clients = if others == 1 { "client" } else { "clients" };
-    let seen = format!("{rate:.0} keys per second, {others} other {clients}");
+    let seen = format!("{rate:.0} keys per second, {}", counted(others, "other client"));
     Ok(super::server_work::of_others(rate, seen, "--spawn=memcached"))
 }
 

@@ -1,5 +1,7 @@
 //! Which CPUs there are for client and server, and what they share.
 
+use workload::quantity::counted;
+
 use super::told;
 use crate::Evidence;
 use crate::finding::{Outcome, Verdict};
@@ -10,16 +12,10 @@ pub(super) fn cpus(evidence: &Evidence) -> Verdict {
     let allowed = cpu.allowed.as_deref().map(|list| host::machine::cpu_list(list).len() as u32);
     let ours = allowed.filter(|n| *n > 0).map_or(logical, |n| n.min(logical));
     let mut seen = match cpu.cores.zip(cpu.sockets) {
-        Some((cores, sockets)) => {
-            let plural = |n: u32| if n == 1 { "" } else { "s" };
-            format!(
-                "{logical} CPU{}, {cores} core{}, {sockets} socket{}",
-                plural(logical),
-                plural(cores),
-                plural(sockets)
-            )
-        }
-        None => format!("{logical} CPUs"),
+        Some((cores, sockets)) => [(logical, "CPU"), (cores, "core"), (sockets, "socket")]
+            .map(|(n, what)| counted(n.into(), what))
+            .join(", "),
+        None => counted(logical.into(), "CPU"),
     };
     if ours < logical {
         seen += &format!(", {ours} of them ours");

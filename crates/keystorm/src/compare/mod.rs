@@ -14,7 +14,7 @@ use std::sync::atomic::AtomicBool;
 use anyhow::{Context, Error, Result, anyhow, bail};
 use lab::terms::PairedLoad;
 use report::compare::{self, Comparison, Pairing, TestComparison};
-use workload::{Plan, Stop};
+use workload::{Plan, Stop, quantity};
 
 use crate::aside::{self, Aside};
 use crate::execute::{End, tell_about};
@@ -169,7 +169,7 @@ fn unlike_error(found: &[String]) -> Error {
 /// How the runs are taken, in a sentence, and what is in no interval.
 fn how(plan: &Plan, blocks: u32, own: [bool; 2]) -> String {
     let each = match plan.stop {
-        Stop::Requests(n) => format!("{n} requests"),
+        Stop::Requests(n) => quantity::counted(n, "request"),
         Stop::AfterNs(ns) => format!("{} s", ns as f64 / 1e9),
     };
     let blocks = blocks_told(blocks);
@@ -183,5 +183,5 @@ fn how(plan: &Plan, blocks: u32, own: [bool; 2]) -> String {
 }
 
 fn blocks_told(blocks: u32) -> String {
-    if blocks == 1 { "1 block".to_owned() } else { format!("{blocks} blocks") }
+    quantity::counted(blocks.into(), "block")
 }

@@ -179,9 +179,10 @@ impl Written {
         let first = first.map(|key| String::from_utf8_lossy(key).into_owned());
         let first = first.or_else(|| self.foreign_libraries.iter().min().cloned())?;
         Some(format!(
-            "{} of them are there already, such as {first}: the survey writes to them, takes from \
+            "{} of them {} there already, such as {first}: the survey writes to them, takes from \
              lists and sets, and does not remove them; Ctrl-C now and --dbnum N takes another database",
-            page::chart::grouped(count as f64)
+            page::chart::grouped(count as f64),
+            if count == 1 { "is" } else { "are" }
         ))
     }
 

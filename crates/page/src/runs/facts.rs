@@ -4,6 +4,7 @@ use std::time::SystemTime;
 
 use host::{HostFacts, ServerFacts};
 use report::Run;
+use workload::quantity::{counted, noun};
 use workload::{Arrivals, Plan, ReadFrom, Stop};
 
 use super::Source;
@@ -90,7 +91,9 @@ fn plan(plan: &Plan) -> Pairs {
         (
             "ends after",
             match plan.stop {
-                Stop::Requests(count) => format!("{} requests", grouped(count as f64)),
+                Stop::Requests(count) => {
+                    format!("{} {}", grouped(count as f64), noun(count, "request"))
+                }
                 Stop::AfterNs(ns) => Unit::Seconds.show(ns as f64 / 1e9),
             },
         ),
@@ -178,9 +181,7 @@ fn server(run: &Run) -> Pairs {
 
 fn machine(host: &HostFacts) -> Pairs {
     let HostFacts { hostname, os, kernel, cpu, memory, load, .. } = host;
-    let count = |n: &Option<u32>, what: &str| {
-        n.map(|n| format!("{n} {what}{}", if n == 1 { "" } else { "s" }))
-    };
+    let count = |n: &Option<u32>, what: &str| n.map(|n| counted(n.into(), what));
     let cpus =
         [count(&cpu.logical, "CPU"), count(&cpu.cores, "core"), count(&cpu.sockets, "socket")];
     let governors = (!cpu.governors.is_empty()).then(|| cpu.governors.join(", "));

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use measure::{Ending, Failures, Outage};
+use workload::quantity::counted;
 
 use crate::quantity::msec_at_most;
 use crate::{Summary, escape};
@@ -17,13 +18,14 @@ pub(super) fn write(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()
     let connections = summary.connections();
     let (lost, timed_out) = (connections.lost, connections.timed_out);
     if lost > 0 {
-        writeln!(out, "  lost with their connection: {lost} requests")?;
+        writeln!(out, "  lost with their connection: {}", counted(lost, "request"))?;
     }
     if timed_out > 0 {
-        writeln!(out, "  timed out: {timed_out} requests")?;
+        writeln!(out, "  timed out: {}", counted(timed_out, "request"))?;
     }
     if connections.unanswered > 0 && *summary.ending() == Ending::Complete {
-        writeln!(out, "  without a reply at the end: {} requests", connections.unanswered)?;
+        let unanswered = counted(connections.unanswered, "request");
+        writeln!(out, "  without a reply at the end: {unanswered}")?;
     }
     if connections.dropped > 0 && (connections.reconnects > 0 || lost > 0) {
         let (dropped, back) = (connections.dropped, connections.reconnects);
@@ -57,11 +59,11 @@ pub(super) fn write_outages(summary: &Summary<'_>, out: &mut dyn Write) -> io::R
     }
     if let Some(delayed) = summary.delayed.filter(|delayed| delayed.count > 0) {
         let [p50, p99, max] = [delayed.p50_ns, delayed.p99_ns, delayed.max_ns].map(msec_at_most);
+        let were = if delayed.count == 1 { "was" } else { "were" };
         writeln!(
             out,
-            "  {} requests were due meanwhile; their response time (ms): p50={p50} p99={p99} \
-             max={max}",
-            delayed.count
+            "  {} {were} due meanwhile; their response time (ms): p50={p50} p99={p99} max={max}",
+            counted(delayed.count, "request")
         )?;
     }
     Ok(())
@@ -82,7 +84,7 @@ fn write_outage(
         Some(ns) => {
             let Failures { errors, lost, timed_out } = outage.failures;
             let at = seconds(ns);
-            let what = format!("{lost} lost, {timed_out} timed out, {errors} errors");
+            let what = format!("{lost} lost, {timed_out} timed out, {}", counted(errors, "error"));
             writeln!(out, "    requests failed from {at}: {what}")?;
         }
         None if outage.to_the_end && unanswered > 0 => {
@@ -114,8 +116,11 @@ pub(super) fn in_a_line(summary: &Summary<'_>) -> String {
     let length_ns = outages.iter().map(Outage::length_ns).fold(0, u64::saturating_add);
     match outages.len() {
         0 => {}
-        1 => drop(write!(line, ", 1 outage of {} s", seconds(length_ns))),
-        n => drop(write!(line, ", {n} outages of {} s in all", seconds(length_ns))),
+        n => {
+            let in_all = if n == 1 { "" } else { " in all" };
+            let outages = counted(n as u64, "outage");
+            let _ = write!(line, ", {outages} of {} s{in_all}", seconds(length_ns));
+        }
     }
     line
 }

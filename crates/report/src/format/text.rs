@@ -7,6 +7,7 @@
 use std::io::{self, Write};
 
 use measure::KeyCounts;
+use workload::quantity::counted;
 
 use super::closing::Closing;
 use super::redis_text;
@@ -103,23 +104,27 @@ fn write_setup(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "  INCOMPLETE: {shortfall}")?;
     }
     match summary.counts_operations() {
-        true => write!(out, "  {} operations ({requests} requests)", summary.counted())?,
-        false => write!(out, "  {requests} requests")?,
+        true => write!(
+            out,
+            "  {} ({})",
+            counted(summary.counted(), "operation"),
+            counted(requests, "request")
+        )?,
+        false => write!(out, "  {}", counted(requests, "request"))?,
     }
     writeln!(out, " completed in {:.2} seconds", summary.elapsed_s)?;
     if let Some(together) = summary.together {
         writeln!(out, "  {together}")?;
     }
     let fleet = &plan.fleet;
-    let threads = if fleet.workers == 1 { "thread" } else { "threads" };
     let kept = if fleet.keep_alive { "pipeline of" } else { "each for one pipeline of" };
     writeln!(
         out,
-        "  {} connections, {kept} {}, values of {} bytes, {} {threads}",
-        plan.own_connections(),
+        "  {}, {kept} {}, values of {}, {}",
+        counted(plan.own_connections().into(), "connection"),
         fleet.pipeline_depth,
-        plan.payload_bytes,
-        fleet.workers
+        counted(plan.payload_bytes as u64, "byte"),
+        counted(fleet.workers.into(), "thread")
     )?;
     write_server(summary, out)?;
     redis_text::write_placement(summary, out)
@@ -149,8 +154,7 @@ fn write_server(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
         }
     }
     let masters: usize = alike.iter().map(|(_, count)| count).sum();
-    let plural = if masters == 1 { "master" } else { "masters" };
-    writeln!(out, "  {name}, cluster of {masters} {plural}")?;
+    writeln!(out, "  {name}, cluster of {}", counted(masters as u64, "master"))?;
     alike.iter().try_for_each(|(settings, count)| writeln!(out, "    {count} with {settings}"))
 }
 

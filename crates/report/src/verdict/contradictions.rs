@@ -86,6 +86,30 @@ impl<'s> Report<'s> {
         (self.known("client_worker_busy"), held)
     }
 
+    /// Whether an end was kept from a CPU for over twice as long as the other end had one, while our
+    /// threads together left a tenth of the CPUs to others.
+    fn others_took_it(&self) -> bool {
+        let run = self.summary.run;
+        let wall_ns = run.measurement.workers.iter().map(|worker| worker.wall_ns).max();
+        let load_s = wall_ns.unwrap_or(run.measurement.elapsed_ns) as f64 / 1e9;
+        let of_server = |server: &host::ServerUse| {
+            let busiest_s = server.busy(load_s).map_or(0.0, |busy| busy.cpu) * load_s;
+            server.cpu_process_s.unwrap_or(0.0).max(busiest_s)
+        };
+        let server_s: f64 = run.watched.servers.iter().map(of_server).sum();
+        let client_s: f64 = run.measurement.workers.iter().map(|w| w.cpu_ns as f64 / 1e9).sum();
+        let ours = (server_s + client_s) / load_s;
+        let left = ours < FULL * run.watched.cpus.len() as f64;
+        let ends = [("server", self.server()), ("client", self.client())].into_iter();
+        // What a quota stops waits for nobody.
+        let mut short = ends.filter(|(end, (busy, held))| {
+            let by_quota = self.known(&format!("{end}_stopped_by_quota")) * 2.0 > *held;
+            *held >= HELD && *busy < FULL && !by_quota
+        });
+        // What rounding leaves is no contradiction.
+        left && short.any(|(_, (busy, held))| 2.0 * (ours - busy) < held - 0.01)
+    }
+
     fn schedule(&self, found: &mut Vec<String>) {
         let mut never = |wrong: bool, what: &str| {
             if wrong {
@@ -101,6 +125,11 @@ impl<'s> Report<'s> {
         never(kept == self.schedule.starts_with("MISSED; "), "it was kept or missed");
         never(kept && says_missed, "the schedule was kept, and is said to be missed");
         never(!kept && says_kept, "the schedule was missed, and is said to be kept");
+        let all_sent = self.says("were sent") && !self.says("all but");
+        never(all_sent && figures.unsent > 0, "some were never sent, and all were");
+        let connections = self.summary.connections();
+        let unanswered = connections.lost + connections.timed_out + connections.unanswered;
+        never(self.says(" and answered;") && unanswered > 0, "some had no reply, and all had one");
         never(figures.due != figures.sent + figures.unsent, "due is not sent and never sent");
         never(figures.late > figures.sent, "more were late than sent");
         let held_up = self.schedule.contains("fell behind");
@@ -150,6 +179,8 @@ impl<'s> Report<'s> {
             }
             LimitedBy::Contention => {
                 never(!short && self.known("cpu_stolen") < HELD, "nobody was kept from a CPU");
+                let each_other = self.says("each other's CPU");
+                never(each_other && self.others_took_it(), "something else had the CPU");
             }
             LimitedBy::Concurrency => {
                 never(server >= FULL || client >= FULL, "more in flight is no help to a full end");

@@ -50,6 +50,8 @@ pub(super) struct Evidence {
     pub(super) cpus: Option<usize>,
     /// Whether server and workers are more threads than there are CPUs for them.
     pub(super) must_share: bool,
+    /// How many CPUs server and workers had together, on average.
+    pub(super) ours: f64,
     /// The server with the least CPU to spare, of those that tell.
     pub(super) server: Option<ServerSide>,
     /// How many servers are known.
@@ -201,6 +203,7 @@ impl Evidence {
             workers: measurement.workers.len(),
             cpus: Some(watched.cpus.len()).filter(|cpus| *cpus > 0),
             must_share: must_share(plan, measurement.workers.len(), watched),
+            ours: ours(measurement, watched, load_s),
             server: busiest.map(|(_, side)| side),
             servers: watched.servers.len(),
             server_here: busiest.is_some_and(|(server, _)| server.cpu_wait_s.is_some()),
@@ -275,6 +278,17 @@ fn must_share(plan: &Plan, workers: usize, watched: &Watched) -> bool {
     // Workers beyond the CPUs that they are pinned to share with each other, not with a server.
     let meet = theirs.iter().any(|cpus| cpus.iter().any(|cpu| ours.contains(cpu)));
     meet && !ours.is_empty() && all.len() < threads
+}
+
+/// CPUs that the workers and the servers here used together, on average.
+fn ours(measurement: &Measurement, watched: &Watched, load_s: f64) -> f64 {
+    let here = watched.servers.iter().filter(|server| !server.cpus.is_empty());
+    let theirs = here.map(|server| {
+        let one = server.busy(load_s).map_or(0.0, |busy| busy.cpu);
+        server.cpu_process_s.filter(|_| load_s > 0.0).map_or(one, |cpu_s| one.max(cpu_s / load_s))
+    });
+    let workers = measurement.workers.iter().filter(|worker| worker.wall_ns > 0);
+    theirs.chain(workers.map(WorkerUse::busy)).sum()
 }
 
 /// With `appendfsync always` a reply to a write waits until the write is on disk.

@@ -14,7 +14,7 @@ mod threads;
 mod warnings;
 mod wording;
 
-pub(crate) use wording::count;
+pub(crate) use wording::{count, requests};
 
 use host::Watched;
 use measure::Measurement;

@@ -174,14 +174,7 @@ fn cpu(evidence: &Evidence) -> Option<Finding> {
     let ours = evidence.schedule.as_ref().is_some_and(late_client);
     let client = evidence.client;
     let server = evidence.server.map(|server| server.time);
-    // Each is kept waiting while the other runs.
-    let takes =
-        |busy: Option<ThreadUse>| busy.is_some_and(|time| time.starved() || time.cpu >= SATURATED);
-    let starves =
-        |busy: Option<ThreadUse>| busy.is_some_and(|time| time.starved() && !time.by_quota());
-    let (server_starves, client_starves) = (starves(server), starves(client));
-    let each_other = takes(server) && takes(client) && (server_starves || client_starves);
-    if evidence.must_share && each_other && evidence.stolen < HELD {
+    if evidence.must_share && each_other(evidence) && evidence.stolen < HELD {
         return Some(Finding::EachOther);
     }
     // A client that was late although connections had room was not kept waiting by the server.
@@ -236,6 +229,20 @@ fn cpu(evidence: &Evidence) -> Option<Finding> {
     // Up to half of the time on a CPU, polling leaves room whatever part of it was work.
     let polls = evidence.server.is_some_and(|side| side.polls && side.time.taken() >= EXPLAINED);
     polls.then_some(Finding::ServerPolls)
+}
+
+/// Whether each was kept waiting while the other ran.
+fn each_other(evidence: &Evidence) -> bool {
+    let ends = [evidence.client, evidence.server.map(|server| server.time)];
+    let takes = |time: &ThreadUse| time.starved() || time.cpu >= SATURATED;
+    let both = ends.iter().flatten().filter(|time| takes(time)).count() == 2;
+    let starve = |time: &&ThreadUse| time.starved() && !time.by_quota();
+    let mut starving = ends.iter().flatten().filter(starve).peekable();
+    // What waits for longer than the others of ours ran waits for something else, unless they had
+    // every CPU there is.
+    let all = evidence.cpus.is_some_and(|cpus| evidence.ours >= SATURATED * cpus as f64);
+    let by_ours = |time: &ThreadUse| evidence.ours - time.cpu >= EXPLAINED * time.held();
+    both && starving.peek().is_some() && (all || starving.all(by_ours))
 }
 
 /// Nobody was busy, so requests waited: for what?

@@ -167,10 +167,28 @@ fn cases() -> Vec<Case> {
             Evidence { failed: 210, unanswered: 210, ..idle() },
             F::Errors,
             L::Errors,
-            "of 10210 requests",
+            "errors: 2 % of 10,210 requests were refused",
         ),
         ("2 % errors", Evidence { failed: 200, ..idle() }, F::Errors, L::Errors, "2 %"),
         ("1 % errors", Evidence { failed: 100, ..idle() }, F::Between, L::Network, "neither end"),
+        (
+            "the only request, refused",
+            Evidence { requests: 1, failed: 1, broken_off: true, ..idle() },
+            F::Errors,
+            L::Errors,
+            "errors: an error ended the test after 1 request;",
+        ),
+        (
+            "a server that takes one request and falls silent",
+            Evidence {
+                unanswered: 1,
+                outages: out(1, 1.0).map(|outages| Outages { to_the_end: true, ..outages }),
+                ..idle()
+            },
+            F::Outage,
+            L::Outage,
+            "; 1 request had no reply;",
+        ),
         ("nothing", Evidence { requests: 0, ..idle() }, F::Nothing, L::Unknown, "nothing"),
         ("20 ms", Evidence { load_s: 0.02, ..idle() }, F::Short, L::Unknown, "20.00 ms"),
         (
@@ -233,6 +251,7 @@ fn cases() -> Vec<Case> {
             "both on one CPU",
             Evidence {
                 must_share: true,
+                ours: 0.95,
                 client: client(0.45, 0.5),
                 server: server(0.5, 0.4),
                 ..idle()
@@ -240,6 +259,50 @@ fn cases() -> Vec<Case> {
             F::EachOther,
             L::Contention,
             "client and server took each other's CPU; main thread 50 % busy and 40 %",
+        ),
+        (
+            "both on few CPUs, which busy loops had",
+            Evidence {
+                must_share: true,
+                ours: 0.2,
+                cpus: Some(2),
+                workers: 3,
+                client: client(0.03, 0.12),
+                server: server(0.11, 0.49),
+                ..idle()
+            },
+            F::ServerStarved,
+            L::Contention,
+            "main thread 11 % busy and 49 % of the time waiting for a CPU, which something else used",
+        ),
+        (
+            "a client that waited for a busy loop, beside a server that did not wait for long",
+            Evidence {
+                must_share: true,
+                ours: 0.4,
+                cpus: Some(1),
+                client: client(0.2, 0.6),
+                server: server(0.2, 0.15),
+                ..idle()
+            },
+            F::ClientStarved,
+            L::Contention,
+            "worker 20 % busy and 60 % of the time waiting for a CPU, which something else used",
+        ),
+        (
+            "more workers than CPUs, which together have them all",
+            Evidence {
+                must_share: true,
+                ours: 1.85,
+                cpus: Some(2),
+                workers: 2,
+                client: client(0.1, 0.88),
+                server: server(0.92, 0.0),
+                ..idle()
+            },
+            F::EachOther,
+            L::Contention,
+            "took each other's CPU",
         ),
         (
             "a server that waits most of the time",
@@ -398,6 +461,17 @@ fn cases() -> Vec<Case> {
             F::ScheduleKept,
             L::Schedule,
             "were sent (0.11 % of them over 10 ms late) and answered",
+        ),
+        (
+            "a schedule whose last requests never left, and some without a reply",
+            Evidence {
+                schedule: Some(Schedule { figures: figures(0, 8, None), late_s: 0.001 }),
+                unanswered: 2,
+                ..idle()
+            },
+            F::ScheduleKept,
+            L::Schedule,
+            "schedule: all but 8 requests of the 10,000/s asked for were sent, and all but 2 answered;",
         ),
         (
             "a schedule that somebody interrupted, with many in flight",

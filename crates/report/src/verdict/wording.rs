@@ -2,6 +2,7 @@
 //! for programs.
 
 use host::BusyPart;
+use workload::quantity::noun;
 
 use super::evidence::{Evidence, Outages, Schedule, ServerSide};
 use super::rules::{ERRORS_SHARE, Finding};
@@ -22,12 +23,15 @@ fn what(finding: Finding, evidence: &Evidence) -> String {
     let (server, client) = (server(evidence), client(evidence));
     match finding {
         Finding::Errors if evidence.broken_off => {
-            format!("errors: an error ended the test after {} requests", evidence.requests)
+            format!("errors: an error ended the test after {}", requests(evidence.requests))
         }
         Finding::Errors => {
             let asked = evidence.asked();
             let share = percent(evidence.failed as f64 / asked as f64);
-            format!("errors: {share} of {asked} requests were refused or lost")
+            match asked {
+                1 => "errors: the only request was refused or lost".to_owned(),
+                _ => format!("errors: {share} of {} were refused or lost", requests(asked)),
+            }
         }
         Finding::Outage => outage(evidence),
         Finding::Nothing => "not known: nothing was measured".to_owned(),
@@ -125,16 +129,23 @@ fn what(finding: Finding, evidence: &Evidence) -> String {
 fn kept(evidence: &Evidence) -> String {
     let Some(Schedule { figures, .. }) = &evidence.schedule else { return String::new() };
     let rate = count(figures.due_rps);
+    let but = match figures.unsent {
+        0 => String::new(),
+        unsent => format!("all but {} of ", requests(unsent)),
+    };
     let late = match figures.late {
         0 => String::new(),
         _ => format!(" ({} of them over 10 ms late)", figures.late_percent()),
     };
-    let waiting = evidence.unanswered;
-    match waiting as f64 > ERRORS_SHARE * figures.due as f64 {
+    let answered = match evidence.unanswered {
+        0 => " and answered".to_owned(),
         // Only an end before its time leaves so many that are no errors.
-        true => format!("the {rate}/s asked for were sent{late}; {waiting} had no reply yet"),
-        false => format!("the {rate}/s asked for were sent{late} and answered"),
-    }
+        waiting if waiting as f64 > ERRORS_SHARE * figures.due as f64 => {
+            format!("; {} had no reply yet", count(waiting as f64))
+        }
+        waiting => format!(", and all but {} answered", count(waiting as f64)),
+    };
+    format!("{but}the {rate}/s asked for were sent{late}{answered}")
 }
 
 fn outage(evidence: &Evidence) -> String {
@@ -144,10 +155,9 @@ fn outage(evidence: &Evidence) -> String {
     let of = if *count == 1 { String::new() } else { format!(", in {count} outages") };
     let span_s = evidence.span_s.max(*total_s);
     let cost = match (failed, evidence.unanswered) {
-        (0, 1..) if *to_the_end => format!("{} requests had no reply", evidence.unanswered),
+        (0, waiting @ 1..) if *to_the_end => format!("{} had no reply", requests(waiting)),
         (0, _) => "no request failed, they only had to wait".to_owned(),
-        (1, _) => "1 request failed in it".to_owned(),
-        (n, _) => format!("{n} requests failed in it"),
+        (n, _) => format!("{} failed in it", requests(*n)),
     };
     format!("outage: nothing succeeded{on} for {total_s:.2} s of {span_s:.2} s{of}; {cost}")
 }
@@ -292,16 +302,17 @@ fn behind(evidence: &Evidence) -> String {
 /// How many requests of a schedule left late or never: the figures of the schedule's own line.
 fn shortfall(evidence: &Evidence) -> String {
     let Some(Schedule { figures, late_s }) = &evidence.schedule else { return String::new() };
-    let due = count(figures.due as f64);
+    let due = requests(figures.due);
     let mut parts = Vec::new();
     // Of a rate far beyond what can be sent, how late the few were that left says little.
     if figures.late > 0 && figures.unsent < figures.due / 2 {
         let (late, mean) = (figures.late_percent(), time(*late_s));
-        parts.push(format!("{late} of {due} requests left over 10 ms late, {mean} on average"));
+        parts.push(format!("{late} of {due} left over 10 ms late, {mean} on average"));
     }
     if figures.unsent > 0 {
-        let of = if parts.is_empty() { format!(" of {due} requests") } else { String::new() };
-        parts.push(format!("{}{of} were due and never sent", count(figures.unsent as f64)));
+        let of = if parts.is_empty() { format!(" of {due}") } else { String::new() };
+        let (unsent, were) = (count(figures.unsent as f64), figures.were_unsent());
+        parts.push(format!("{unsent}{of} {were} due and never sent"));
     }
     parts.join(", and ")
 }
@@ -397,6 +408,11 @@ pub(crate) fn count(number: f64) -> String {
         out.push(digit);
     }
     out
+}
+
+/// A number of requests.
+pub(crate) fn requests(number: u64) -> String {
+    format!("{} {}", count(number as f64), noun(number, "request"))
 }
 
 fn megabytes(bytes: f64) -> String {
