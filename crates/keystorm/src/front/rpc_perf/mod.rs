@@ -113,7 +113,7 @@ mod tests {
         text: &str,
         read: impl FnOnce(&Table<'_, '_>) -> Result<T, Fault>,
     ) -> Result<T, Fault> {
-        let source = Source { name: "a.toml".to_owned(), text: text.to_owned() };
+        let source = Source { name: "a.toml".to_owned(), text: text.to_owned(), is_preset: false };
         let parsed = DeTable::parse(&source.text).unwrap();
         read(&Table::root(&source, parsed.get_ref()))
     }
