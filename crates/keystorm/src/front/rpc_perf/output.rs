@@ -11,7 +11,7 @@ use report::rpc_perf::{Figures, Role, Roles, Snapshot as Shown, Window, stamped}
 use report::{Format, Run, Summary};
 use runner::{INTERVAL_NS, Observer, Snapshot};
 use tempfile::NamedTempFile;
-use workload::Plan;
+use workload::{Plan, Stop};
 
 use super::VERSION;
 use super::admin::Admin;
@@ -121,6 +121,8 @@ struct File {
     /// Whether everything could be written.
     written: std::io::Result<()>,
     every_ns: u64,
+    /// When the next line is due.
+    next_ns: u64,
     sparse: bool,
 }
 
@@ -133,11 +135,14 @@ impl File {
         // As often as figures come, at most.
         let every_ns = u64::try_from(metrics.interval.as_nanos()).unwrap_or(u64::MAX);
         let every_ns = every_ns.div_ceil(INTERVAL_NS).saturating_mul(INTERVAL_NS);
-        Ok(Self { text, path, written: Ok(()), every_ns, sparse: metrics.sparse })
+        let (written, next_ns) = (Ok(()), every_ns);
+        Ok(Self { text, path, written, every_ns, next_ns, sparse: metrics.sparse })
     }
 
-    fn add(&mut self, shown: &Shown) {
-        if self.written.is_ok() {
+    /// Adds the lines that are due up to that time.
+    fn add_until(&mut self, elapsed_ns: u64, shown: &Shown) {
+        while elapsed_ns >= self.next_ns && self.written.is_ok() {
+            self.next_ns = self.next_ns.saturating_add(self.every_ns);
             let every = Duration::from_nanos(self.every_ns);
             let metrics = report::rpc_perf::Metrics::of(shown);
             let line = metrics.line(SystemTime::now(), every, self.sparse);
@@ -170,10 +175,13 @@ impl Windows<'_> {
         self.shown.window = std::mem::take(&mut self.window);
     }
 
-    /// Prints the windows that end up to that time.
-    fn print_until(&mut self, elapsed_ns: u64) {
+    /// Prints the windows that end up to that time, and writes the metrics that are due.
+    fn tell_until(&mut self, elapsed_ns: u64) {
         while self.printed < self.windows && elapsed_ns >= (self.printed + 1) * self.interval_ns {
             self.print();
+        }
+        if let Some(file) = &mut self.file {
+            file.add_until(elapsed_ns, &self.shown);
         }
     }
 
@@ -198,19 +206,14 @@ impl Observer for Windows<'_> {
             return;
         }
         // Intervals in which nothing was asked or answered may not have been told of.
-        self.print_until(snapshot.elapsed_ns.saturating_sub(snapshot.span_ns));
+        self.tell_until(snapshot.elapsed_ns.saturating_sub(snapshot.span_ns));
         let figures = Figures::of(&self.roles, snapshot.tally);
         self.window.merge(&figures);
         self.shown.total.merge(&figures);
         self.shown.open = snapshot.gauges.iter().map(|gauges| u64::from(gauges.connections)).sum();
         let now = snapshot.elapsed_ns;
         self.shown.rate = self.rate_at(now);
-        self.print_until(now);
-        if let Some(file) = &mut self.file
-            && now.is_multiple_of(file.every_ns)
-        {
-            file.add(&self.shown);
-        }
+        self.tell_until(now);
         if let Some(admin) = &self.admin {
             admin.show(&self.shown);
         }
@@ -226,8 +229,8 @@ impl Companion for Windows<'_> {
 
     fn end(&mut self, run: &Run) -> Result<bool> {
         let measurement = &run.measurement;
-        while measurement.ending == Ending::Complete && self.printed < self.windows {
-            self.print();
+        if let (Ending::Complete, Stop::AfterNs(ns)) = (&measurement.ending, self.plan.stop) {
+            self.tell_until(ns);
         }
         if let Some(file) = self.file.take() {
             file.end()?;
@@ -254,5 +257,31 @@ impl Companion for Windows<'_> {
 
     fn ended_it(&self) -> bool {
         self.admin.as_ref().is_some_and(Admin::ends)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn metrics_have_a_line_for_each_interval_however_figures_come() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("metrics.json");
+        let metrics = Metrics {
+            output: path.display().to_string(),
+            interval: Duration::from_millis(300),
+            sparse: true,
+        };
+        let mut file = File::create(&metrics).unwrap();
+        // Every half a second, as figures come in quarters.
+        for (elapsed_ms, lines) in [(250, 0), (500, 1), (1750, 3), (1750, 3), (2000, 4)] {
+            file.add_until(elapsed_ms * 1_000_000, &Shown::default());
+            let text = std::fs::read_to_string(file.text.path()).unwrap();
+            assert_eq!(text.lines().count(), lines, "{elapsed_ms}");
+        }
+        assert!(!path.exists(), "it is there when the run has ended");
+        file.end().unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap().lines().count(), 4);
     }
 }
