@@ -127,7 +127,7 @@ fn files_of_others_are_refused_in_words() {
         (good[..good.len() / 2].to_owned(), "cut short"),
         (String::new(), "empty"),
         ("a,b\n1,2\n".into(), "not JSON"),
-        ("{\"schema\": \"x\\u001b[31m\"}".into(), "no saved run"),
+        ("{\"schema\": \"x\\u001b[31m\"}".into(), "not a saved run"),
         (good.replace("keystorm.run/1", "keystorm.run/9"), "another version"),
         (good.replace("\"requests\": 100", "\"requests\": 1e99"), "invalid"),
         (good.replace("\"connections\": 50", "\"connections\": 4000000000"), "-c 4000000000"),

@@ -65,7 +65,7 @@ fn what_is_no_document_is_refused_in_words() {
         assert!(told.contains("cut short"), "{told}: {:?}", &whole[end.saturating_sub(20)..end]);
     }
     assert!(change(SCHEMA, "keystorm.run/2").contains("another version"));
-    assert!(change(SCHEMA, "pandora/1").contains("no saved run"));
+    assert!(change(SCHEMA, "pandora/1").contains("not a saved run"));
     assert!(change("\"connections\": 50", "\"connections\": 0").contains("-c 0"));
     assert!(change("\"started_at\": \"1970", "\"started_at\": \"197").contains("started_at"));
     assert!(change("\"count\": 2000", "\"count\": 2001").contains("contradict"));
