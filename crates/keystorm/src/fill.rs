@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use anyhow::{Result, bail};
 use measure::Ending;
 use report::{Persona, Run};
-use workload::{Plan, PlanParts};
+use workload::{Plan, PlanParts, quantity};
 
 use crate::aside::say;
 use crate::live::Live;
@@ -55,7 +55,12 @@ pub(crate) fn fill(rig: &Rig<'_>, plan: &Plan) -> Result<()> {
                 measured.total.connections.bytes_out as f64 / 1e6,
                 measured.elapsed_ns as f64 / 1e9,
             );
-            say(format_args!("filled {keys} keys: {mb:.1} MB written in {s:.2} s"))?;
+            let keys = quantity::counted(keys, "key");
+            let written = match mb {
+                mb if mb < 0.1 => format!("{:.1} kB", mb * 1e3),
+                mb => format!("{mb:.1} MB"),
+            };
+            say(format_args!("filled {keys}: {written} written in {s:.2} s"))?;
         }
     }
     Ok(())

@@ -32,6 +32,14 @@ pub struct Figures {
     pub shortfall: Option<String>,
 }
 
+/// What limited a run, behind these words; in other words where that is not known.
+pub(crate) fn limited_by(run: &Figures, words: &str) -> String {
+    match run.verdict.strip_prefix("not known: ") {
+        Some(why) => format!("What limited it is not known: {why}"),
+        None => format!("{words}{}", run.verdict),
+    }
+}
+
 impl Figures {
     /// The figures of a run.
     #[must_use]

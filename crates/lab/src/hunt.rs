@@ -4,7 +4,7 @@ use report::{LimitedBy, RecordError, Run, Summary};
 use serde::{Deserialize, Serialize};
 
 use crate::csv::Csv;
-use crate::figures::Figures;
+use crate::figures::{Figures, limited_by};
 use crate::runs::Runs;
 use crate::search::{Bracket, Settings};
 use crate::slo::{Judgement, Slo};
@@ -230,7 +230,10 @@ impl Hunt {
         if let Some(who) = who {
             text += &format!("{who}, so the server may be able to do more. ");
         }
-        text += &format!("There it was limited by: {}", figures.verdict);
+        text += &match done(trial) {
+            Some(done) => format!("There {done}"),
+            None => limited_by(figures, "There it was limited by: "),
+        };
         let doubt = self.doubt();
         let not_the_server = who.is_some() || doubt.is_some();
         Conclusion { headline, text: doubt.unwrap_or_default() + &text, not_the_server }
@@ -251,6 +254,15 @@ impl Hunt {
             )
         })
     }
+}
+
+/// What was done of a schedule that was kept, without the advice of its verdict: a higher rate, which is
+/// what has just failed.
+fn done(Trial { judgement, figures, .. }: &Trial) -> Option<&str> {
+    let missed = ["schedule missed", "fell behind"].iter().any(|why| judgement.why.contains(why));
+    let verdict = figures.verdict.strip_prefix("schedule: ")?;
+    let (done, _) = verdict.rsplit_once("; ")?;
+    (figures.limited_by == LimitedBy::Schedule && !missed).then_some(done)
 }
 
 #[cfg(test)]
@@ -285,6 +297,37 @@ mod tests {
         assert_eq!(conclusion.headline, "50,000/s keep p99<1ms");
         assert!(conclusion.text.starts_with("At 51,000/s: p99 1.2ms. "), "{}", conclusion.text);
         assert!(!conclusion.not_the_server);
+    }
+
+    #[test]
+    fn nobody_is_told_to_raise_a_rate_that_fails() {
+        let mut missed = trial(51_000.0, "p99 1.2 ms", LimitedBy::Schedule);
+        missed.figures.verdict = "schedule: the 51,000/s asked for were sent and answered; main \
+                                  thread 5 % busy; a higher rate would show what it can take"
+            .to_owned();
+        let text = hunt(vec![missed.clone()]).conclusion().text;
+        let told = "At 51,000/s: p99 1.2 ms. There the 51,000/s asked for were sent and answered; \
+                    main thread 5 % busy";
+        assert_eq!(text, told);
+        missed.judgement.why = "schedule missed: every connection waited for replies".to_owned();
+        missed.figures.verdict = "schedule: 9 % left late; see why".to_owned();
+        let text = hunt(vec![missed]).conclusion().text;
+        assert!(text.ends_with("limited by: schedule: 9 % left late; see why"), "{text}");
+    }
+
+    #[test]
+    fn a_page_has_no_empty_chart() {
+        let headings = |hunt: &Hunt| -> Vec<String> {
+            let page = hunt.page("keystorm search");
+            assert!(page.title.starts_with("GET: the rate that keeps p99<1ms"), "{}", page.title);
+            page.sections.iter().map(|section| section.heading.clone()).collect()
+        };
+        let mut hunt = hunt(vec![trial(51_000.0, "p99 2 ms", LimitedBy::Schedule)]);
+        assert_eq!(headings(&hunt)[0], "Every trial");
+        assert!(hunt.page("").charts().is_empty());
+        hunt.trials.push(Trial { phase: Phase::Curve, ..hunt.trials[0].clone() });
+        assert_eq!(headings(&hunt)[..2], ["Around the rate that was found", "Every trial"]);
+        assert!(hunt.page("").charts()[0].1.of.starts_with("GET: "));
     }
 
     #[test]

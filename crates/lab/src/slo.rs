@@ -148,9 +148,21 @@ impl Measure {
         }
     }
 
-    fn shown(self, value: f64) -> String {
+    /// A bound as it is typed.
+    fn typed(self, value: f64) -> String {
+        let (number, unit) = self.in_unit(value);
+        format!("{number}{unit}")
+    }
+
+    /// What was measured, for people.
+    fn told(self, value: f64) -> String {
+        let (number, unit) = self.in_unit(value);
+        format!("{number} {}", if unit == "us" { "µs" } else { unit })
+    }
+
+    fn in_unit(self, value: f64) -> (String, &'static str) {
         match self {
-            Self::Errors => format!("{}%", trimmed(value * 100.0)),
+            Self::Errors => (trimmed(value * 100.0), "%"),
             _ => time(value),
         }
     }
@@ -169,7 +181,7 @@ impl std::fmt::Display for Measure {
 
 impl std::fmt::Display for Clause {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}<{}", self.measure, self.measure.shown(self.below))
+        write!(f, "{}<{}", self.measure, self.measure.typed(self.below))
     }
 }
 
@@ -177,15 +189,15 @@ impl Clause {
     /// The value that missed the bound, in words.
     fn missed(&self, summary: &Summary<'_>) -> Option<String> {
         let value = self.measure.of(summary);
-        (value >= self.below).then(|| format!("{} {}", self.measure, self.measure.shown(value)))
+        (value >= self.below).then(|| format!("{} {}", self.measure, self.measure.told(value)))
     }
 }
 
 /// Nanoseconds in the unit that suits them.
-fn time(ns: f64) -> String {
+fn time(ns: f64) -> (String, &'static str) {
     let units = [(1e9, "s"), (1e6, "ms"), (1e3, "us")];
     let (size, unit) = units.into_iter().find(|(size, _)| ns >= *size).unwrap_or((1.0, "ns"));
-    format!("{}{unit}", trimmed(ns / size))
+    (trimmed(ns / size), unit)
 }
 
 /// Up to three decimals, without zeros that say nothing.

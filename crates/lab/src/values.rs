@@ -38,7 +38,10 @@ pub fn values(kind: Kind, text: &str) -> Result<Vec<String>, String> {
     let mut values: Vec<String> = Vec::new();
     for item in text.split(',') {
         let found = match item.split_once("..") {
-            Some((first, rest)) if kind != Kind::Name => range(kind, item, first, rest)?,
+            Some((first, rest)) if kind != Kind::Name => {
+                let found = range(kind, first, rest);
+                found.map_err(|why| if item == text { why } else { format!("{item}: {why}") })?
+            }
             _ => vec![plain(kind, item)],
         };
         values.extend(found);
@@ -85,8 +88,8 @@ fn shown(number: f64) -> String {
     format!("{number}")
 }
 
-fn range(kind: Kind, item: &str, first: &str, rest: &str) -> Result<Vec<String>, String> {
-    let fault = |why: &str| format!("{item}: {why}; a range is FIRST..LAST or FIRST..LAST/POINTS");
+fn range(kind: Kind, first: &str, rest: &str) -> Result<Vec<String>, String> {
+    let fault = |why: &str| format!("{why}; a range is FIRST..LAST or FIRST..LAST/POINTS");
     let (last, points) = match rest.split_once('/') {
         Some((last, points)) => (last, Some(points)),
         None => (rest, None),
@@ -193,7 +196,10 @@ mod tests {
     fn what_is_no_range_is_refused_with_what_would_be() {
         for bad in ["0..10", "10..1", "a..b", "1..", "..5", "1..10/1", "1..10/x", "1..9/99999"] {
             let why = values(Kind::Whole, bad).unwrap_err();
-            assert!(why.contains("FIRST..LAST"), "{bad}: {why}");
+            assert!(why.contains("FIRST..LAST") && !why.contains(bad), "{bad}: {why}");
+            // Of several items, the one that is wrong.
+            let why = values(Kind::Whole, &format!("1,{bad}")).unwrap_err();
+            assert!(why.starts_with(&format!("{bad}: ")), "{why}");
         }
     }
 }

@@ -2,7 +2,9 @@
 //!
 //! Ratios and what follows from them are [`report::compare`]'s; none is computed here.
 
-use report::compare::{self, Comparison, Row, TestComparison, limited, verdict, warning};
+use report::compare::{
+    self, Comparison, Conclusion, Row, TestComparison, limited, verdict, warning,
+};
 use report::{Metric, Run};
 
 use crate::runs::{self, latency_over_time, spectrum, throughput_over_time};
@@ -76,16 +78,18 @@ fn lede(test: &TestComparison, comparison: &Comparison) -> Verdict {
     };
     let told = |metric: Metric, name: &str| {
         let row = test.row(metric)?;
-        let interval = row.interval().map_or("no interval".to_owned(), |interval| {
-            format!("{:.3} to {:.3}", interval.low, interval.high)
-        });
+        let interval = match (row.interval(), row.ratio.interval) {
+            (Some(_), _) => row.interval_told(),
+            (None, Some(_)) => "interval too wide".to_owned(),
+            (None, None) => "no interval".to_owned(),
+        };
         Some((format!("{name}, B / A ({interval})"), format!("{:.3}", row.ratio.ratio)))
     };
     let figures =
         [(Metric::Keys, "keys/s"), (Metric::Throughput, "requests/s"), (Metric::P99, "p99")];
     let figures: Vec<_> = figures.iter().filter_map(|(m, name)| told(*m, name)).collect();
     let headline = match test.row(first) {
-        Some(row) => format!("{name}: B's {called} is {}", in_words(row)),
+        Some(row) => format!("{name}: B's {called} {}", in_words(row)),
         None => name,
     };
     let [limits_a, limits_b] = test.limits.each_ref().map(limited);
@@ -100,11 +104,11 @@ fn lede(test: &TestComparison, comparison: &Comparison) -> Verdict {
 
 /// The end of a sentence about a figure of B.
 fn in_words(row: &Row) -> String {
-    match verdict(row).as_str() {
-        "alike" => "like A's".to_owned(),
-        "too wide" => "not told from A's: the interval is too wide".to_owned(),
-        "no interval" => "not judged: one run a side has no interval".to_owned(),
-        found => found.to_owned(),
+    match row.ratio.conclusion() {
+        Conclusion::Alike => "is like A's".to_owned(),
+        Conclusion::TooWide => "cannot be told apart from A's: the interval is too wide".to_owned(),
+        Conclusion::Single => "is not judged: one run a side has no interval".to_owned(),
+        Conclusion::Differ => format!("is {}", verdict(row)),
     }
 }
 
@@ -168,9 +172,7 @@ fn ratio_cells(test: &TestComparison, row: &Row) -> [String; 2] {
     if test.refused.is_some() {
         return ["–".to_owned(), "–".to_owned()];
     }
-    let interval = row.interval();
-    let interval = interval.map_or("–".into(), |i| format!("{:.3} to {:.3}", i.low, i.high));
-    [format!("{:.3}", row.ratio.ratio), interval]
+    [format!("{:.3}", row.ratio.ratio), row.interval_told()]
 }
 
 /// All of a test.
@@ -230,9 +232,15 @@ fn ratios(test: &TestComparison) -> Chart {
         let point = DataPoint::at(f64::from(at), row.ratio.ratio).noted(verdict(row));
         match row.interval() {
             Some(interval) => point.within(interval.low, interval.high),
-            None => point,
+            None => point.hollow(),
         }
     };
+    if test.rows.iter().any(|row| row.interval().is_none()) {
+        chart.note =
+            "A hollow bar has no interval, or one too wide to show: how far it is from 1 says \
+                      nothing."
+                .to_owned();
+    }
     chart.series.push(Series::of("B / A", (0..).zip(&test.rows).map(point)));
     chart.guides.push(Guide::Y(1.0, "alike".into()));
     chart

@@ -22,6 +22,14 @@ pub fn msec(ns: f64) -> String {
 /// The six columns that the classic reports show of a latency.
 pub(crate) const COLUMNS: [&str; 6] = ["avg", "min", "p50", "p95", "p99", "max"];
 
+/// The same in milliseconds, with this for what no reply tells.
+pub(crate) fn msec_columns_or(none: &str, figures: &LatencyFigures) -> [String; 6] {
+    match figures.count {
+        0 => COLUMNS.map(|_| none.to_owned()),
+        _ => msec_columns(figures),
+    }
+}
+
 /// A latency in milliseconds, by [`COLUMNS`].
 pub(crate) fn msec_columns(figures: &LatencyFigures) -> [String; 6] {
     [

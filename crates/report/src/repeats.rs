@@ -99,9 +99,9 @@ impl Repeats {
 /// Half the interval as a share of the mean, such as `+- 1.2 %`.
 pub(crate) fn plus_minus(mean: &Mean) -> String {
     match mean.spread() {
-        Some(spread) if spread >= 1.0 => "+- over 100 %".to_owned(),
-        Some(spread) if spread.is_finite() => format!("+- {:.1} %", spread * 100.0),
-        _ => "+- ?".to_owned(),
+        Some(spread) if spread >= 1.0 => "± over 100 %".to_owned(),
+        Some(spread) if spread.is_finite() => format!("± {:.1} %", spread * 100.0),
+        _ => "± ?".to_owned(),
     }
 }
 
@@ -191,7 +191,7 @@ pub(crate) mod tests {
         let mean = group.mean(Metric::Throughput).unwrap();
         assert_eq!(mean.interval.unwrap().low, 0.0);
         assert!(mean.interval.unwrap().holds(mean.mean) && mean.too_wide());
-        assert_eq!(plus_minus(&mean), "+- over 100 %");
+        assert_eq!(plus_minus(&mean), "± over 100 %");
     }
 
     #[test]
@@ -235,7 +235,7 @@ pub(crate) mod tests {
         let mut gathering = Gathering::default();
         let group = runs.iter().find_map(|run| gathering.add(run)).unwrap();
         let said = group.too_wide().unwrap();
-        assert!(said.starts_with("too wide to conclude: requests/s +- "), "{said}");
+        assert!(said.starts_with("too wide to conclude: requests/s ± "), "{said}");
         assert!(!said.contains("p50") && said.contains("more or longer"), "{said}");
     }
 }

@@ -29,7 +29,7 @@ pub(crate) fn kind(text: &str) -> &str {
 /// Why an error reply ends the run.
 pub(crate) fn error_reply(text: &str) -> String {
     match hint(text) {
-        Some(hint) => format!("Error from server: {text} ({hint})"),
+        Some(hint) => format!("Error from server: {} ({hint})", text.trim_end()),
         None => format!("Error from server: {text}"),
     }
 }

@@ -30,8 +30,8 @@ pub(crate) struct Gate<'r> {
 pub(crate) enum Opens<'r> {
     /// At once.
     AtOnce,
-    /// At this time.
-    At(u64),
+    /// At this time; below 0 of one that passed before the engines' clocks began.
+    At(i64),
     /// When it is released; engines' clocks began at this instant.
     Released(&'r Barrier, Instant),
 }
@@ -57,16 +57,19 @@ impl<'r> Gate<'r> {
         }
         let start_ns = match &self.opens {
             Opens::AtOnce => now_ns,
-            Opens::At(agreed_ns) => *agreed_ns,
+            Opens::At(agreed_ns) => {
+                let late_ns = i128::from(now_ns) - i128::from(*agreed_ns);
+                if late_ns > 0 {
+                    self.fail(Fatal(format!(
+                        "--start-at: the agreed start had passed by {:.3} s when the connections \
+                         were open; agree on a later one",
+                        late_ns as f64 / 1e9
+                    )));
+                }
+                u64::try_from(*agreed_ns).unwrap_or_default()
+            }
             Opens::Released(barrier, _) => return barrier.arrived(),
         };
-        if let Some(late_ns) = now_ns.checked_sub(start_ns).filter(|ns| *ns > 0) {
-            self.fail(Fatal(format!(
-                "--start-at: the agreed start had passed by {:.3} s when the connections were \
-                 open; agree on a later one",
-                late_ns as f64 / 1e9
-            )));
-        }
         self.start_ns.store(start_ns, Ordering::Release);
     }
 
@@ -113,5 +116,24 @@ impl<'r> Gate<'r> {
     /// The first failure.
     pub(crate) fn failure(&self) -> Option<Fatal> {
         self.failure.lock().ok().and_then(|f| f.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_start_that_has_passed_says_by_how_much_of_the_wall_clock() {
+        let interrupted = AtomicBool::new(false);
+        let told = |agreed_ns| {
+            let gate = Gate::new(1, Opens::At(agreed_ns), &interrupted);
+            gate.arrive(4_000_000);
+            gate.failure().map(|Fatal(why)| why)
+        };
+        assert_eq!(told(5_000_000), None);
+        assert!(told(1_000_000).unwrap().contains("had passed by 0.003 s"));
+        let years = told(-200_000_000_000_000_000).unwrap();
+        assert!(years.contains("had passed by 200000000.004 s"), "{years}");
     }
 }

@@ -252,12 +252,14 @@ fn run_with<E: Engine, P: wire::Protocol>(
     Ok(measurement)
 }
 
-/// An instant of the wall clock on the clock of the engines, which began at `origin`.
-fn on_clock(instant: SystemTime, origin: Instant) -> u64 {
-    let (now, now_ns) = (SystemTime::now(), origin.elapsed().as_nanos() as u64);
+/// An instant of the wall clock on the clock of the engines, which began at `origin`; below 0 of one
+/// before that.
+fn on_clock(instant: SystemTime, origin: Instant) -> i64 {
+    let ns = |time: Duration| i64::try_from(time.as_nanos()).unwrap_or(i64::MAX);
+    let (now, now_ns) = (SystemTime::now(), ns(origin.elapsed()));
     match instant.duration_since(now) {
-        Ok(ahead) => now_ns.saturating_add(ahead.as_nanos() as u64),
-        Err(behind) => now_ns.saturating_sub(behind.duration().as_nanos() as u64),
+        Ok(ahead) => now_ns.saturating_add(ns(ahead)),
+        Err(behind) => now_ns.saturating_sub(ns(behind.duration())),
     }
 }
 

@@ -33,7 +33,7 @@ fn factor(text: &str) -> (&str, u32) {
 /// # Errors
 /// It is none, or is beyond what is counted to; says what would be one.
 pub fn count(text: &str) -> Result<u64, String> {
-    let fault = || "it is a whole number; 10k is 10000 and 5M is 5000000".to_owned();
+    let fault = || "a whole number is needed; 10k is 10000 and 5M is 5000000".to_owned();
     let (digits, power) = factor(text.trim());
     let (whole, decimals) = digits.split_once('.').unwrap_or((digits, ""));
     let decimals = decimals.trim_end_matches('0');
@@ -91,7 +91,7 @@ pub fn time(text: &str, plain: Plain) -> Result<Duration, String> {
             Plain::Milliseconds => "; a number alone is milliseconds",
             Plain::Refused => "",
         };
-        format!("it is a time such as 500ms, 2s, 1.5m or 1h{alone}")
+        format!("a time is needed, such as 500ms, 2s, 1.5m or 1h{alone}")
     };
     let unit = UNITS.iter().find_map(|(unit, ns)| Some((text.strip_suffix(unit)?, *ns)));
     let (digits, unit_ns) = match (unit, plain) {

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{ArgAction, Command, CommandFactory, Parser};
 
 use super::outputs::apart;
+use super::redis_benchmark::count_in;
 use super::show::format_name;
 use super::{FrontEnd, Intent, PageOptions, UsageError, options};
 
@@ -46,7 +47,7 @@ struct Options {
     files: Vec<PathBuf>,
     /// Shares of the plan that are lost, by number, such as 2 or 2,5: the result is of the others, is
     /// called incomplete and says why
-    #[arg(long, value_name = "N", value_delimiter = ',', help_heading = "Input")]
+    #[arg(long, value_name = "N", value_delimiter = ',', help_heading = "Input", value_parser = count_in(1..=u32::MAX))]
     missing: Vec<u32>,
     /// Keep the merged run in this file; without --format nothing is printed then
     #[arg(short = 'o', long, value_name = "FILE", help_heading = "Results")]

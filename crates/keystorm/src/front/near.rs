@@ -13,7 +13,7 @@ use super::UsageError;
 
 /// Words of other tools, and options of ours for the same thing, of which the first that a command
 /// has is told. Hyphens do not count.
-const MEANINGS: [(&[&str], &[&str]); 32] = [
+const MEANINGS: [(&[&str], &[&str]); 33] = [
     (&["connections", "connection", "conns", "concurrency", "concurrent", "parallel"], &["-c"]),
     (&["client", "numclients"], &["-c"]),
     (
@@ -59,7 +59,8 @@ const MEANINGS: [(&[&str], &[&str]); 32] = [
     (&["loop", "forever", "infinite"], &["-l"]),
     (&["idle"], &["-I"]),
     (&["stdin"], &["-x"]),
-    (&["runs", "repeats", "runcount", "times", "repetitions"], &["--repeat"]),
+    (&["runs", "repeats", "runcount", "times", "repetitions", "blocks", "rounds"], &["--repeat"]),
+    (&["ratio", "readratio", "writeratio", "readwriteratio"], &["--mix"]),
     (&["output", "out", "outfile", "jsonoutfile", "save", "file", "outputfile"], &["--json", "-o"]),
     (&["page", "htmlreport", "report"], &["--html"]),
     (&["requesttimeout", "readtimeout", "commandtimeout"], &["--timeout"]),
@@ -72,7 +73,15 @@ const MEANINGS: [(&[&str], &[&str]); 32] = [
 
 /// A command line that clap refuses, in words: each option by all its names, where one is not there
 /// the one that is, and how the command is used.
-pub(super) fn explained(mut error: clap::Error, command: &Command) -> UsageError {
+pub(super) fn explained(error: clap::Error, command: &Command) -> UsageError {
+    explained_among(error, command, &[command])
+}
+
+/// The same, where the options of several commands can be meant.
+fn explained_among(mut error: clap::Error, command: &Command, all: &[&Command]) -> UsageError {
+    // What clap suggests is as often something else altogether.
+    error.remove(ContextKind::SuggestedArg);
+    error.remove(ContextKind::SuggestedValue);
     for kind in [ContextKind::InvalidArg, ContextKind::PriorArg] {
         let named = match error.get(kind) {
             Some(ContextValue::String(one)) => ContextValue::String(in_full(one, command)),
@@ -90,11 +99,23 @@ pub(super) fn explained(mut error: clap::Error, command: &Command) -> UsageError
             Some(ContextValue::String(typed)) => typed.clone(),
             _ => String::new(),
         };
+        let args = || all.iter().flat_map(|of| of.get_arguments()).filter(|arg| !arg.is_hide_set());
+        let longs: Vec<String> =
+            args().filter_map(|arg| Some(format!("--{}", arg.get_long()?))).collect();
+        let option = typed.split('=').next().unwrap_or_default();
         if let Some(meant) = meant(&typed, command) {
             let tip = StyledStr::from(format!("the option for that is '{}'", written(meant)));
-            error.remove(ContextKind::SuggestedArg);
             error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
+        } else if let Some(near) = nearest(option, longs.iter().map(String::as_str)) {
+            error.insert(ContextKind::SuggestedArg, ContextValue::String(near.to_owned()));
         }
+    }
+    if let (Some(ContextValue::String(typed)), Some(ContextValue::Strings(valid))) =
+        (error.get(ContextKind::InvalidValue), error.get(ContextKind::ValidValue))
+        && let Some(near) = nearest(typed, valid.iter().map(String::as_str))
+    {
+        let near = ContextValue::String(near.to_owned());
+        error.insert(ContextKind::SuggestedValue, near);
     }
     if error.get(ContextKind::Usage).is_none() {
         let usage = command.clone().render_usage();
@@ -109,14 +130,8 @@ pub(super) fn no_option(typed: &str, command: &Command, also: &Command) -> Usage
     let usage = ContextValue::StyledStr(command.clone().render_usage());
     error.insert(ContextKind::Usage, usage);
     error.insert(ContextKind::InvalidArg, ContextValue::String(typed.to_owned()));
-    let longs = [command, also].into_iter().flat_map(Command::get_arguments);
-    let longs: Vec<String> =
-        longs.filter_map(|arg| Some(format!("--{}", arg.get_long()?))).collect();
-    if let Some(near) = nearest(typed, longs.iter().map(String::as_str)) {
-        error.insert(ContextKind::SuggestedArg, ContextValue::String(near.to_owned()));
-    }
     let of = if meant(typed, command).is_some() { command } else { also };
-    explained(error, of)
+    explained_among(error, of, &[command, also])
 }
 
 /// What clap calls an option, with its short name before the long one.
@@ -251,6 +266,31 @@ mod tests {
         }
         assert!(meant("--no-such-option", &command).is_none());
         assert!(meant("-Z", &command).is_none());
+    }
+
+    #[test]
+    fn what_only_looks_alike_is_no_tip() {
+        let refused = |line: &str| {
+            let mut command = vocabulary();
+            let words = std::iter::once("keystorm").chain(line.split(' '));
+            let error = command.try_get_matches_from_mut(words).unwrap_err();
+            explained(error, &command).0
+        };
+        for (line, tip) in [
+            ("--blocks 3", "'--repeat <N>'"),
+            ("--rounds 3", "'--repeat <N>'"),
+            ("--read-ratio 0.9", "'--mix'"),
+            ("--wramup 1", "'--warmup'"),
+            ("--arrivals posson", "'poisson'"),
+        ] {
+            let told = refused(line);
+            let said = told.lines().find(|line| line.contains("tip: ")).unwrap_or_default();
+            assert!(said.contains(tip), "{line}: {told}");
+        }
+        for line in ["--frob", "--arrivals memtier_benchmark", "--as memtier_bench"] {
+            let told = refused(line);
+            assert!(!told.contains("tip: "), "{line}: {told}");
+        }
     }
 
     #[test]

@@ -153,6 +153,14 @@ impl FrontEnd for SurveyFront {
                 "--html: the page of a survey is survey.html in the directory of -o".to_owned(),
             ));
         }
+        if output.extension().is_some_and(|end| end.eq_ignore_ascii_case("html"))
+            && !output.is_dir()
+        {
+            return Err(UsageError(format!(
+                "-o {}: a directory is needed, in which the page will be survey.html",
+                output.display()
+            )));
+        }
         if let Some(option) = REFUSED.iter().find(|option| line.has(option)) {
             let text = format!("{option}: a survey decides that itself; see keystorm sweep");
             return Err(UsageError(text));

@@ -49,6 +49,33 @@ fn errors_in_a_csv_run_are_told_on_standard_error() {
 }
 
 #[test]
+fn what_only_fails_has_no_latency() {
+    let server = Server::redis();
+    server.ask(&["SET", "k", "v"]);
+    let line = "--on-error count -n 30 lpush k v";
+    let text = server.run(line).ok();
+    let row = text.out.lines().find(|line| line.contains("latency (ms)")).unwrap();
+    assert_eq!(row.split_whitespace().skip(2).collect::<Vec<_>>(), ["-"; 6], "{}", text.out);
+    let quiet = server.run(&format!("-q {line}")).ok();
+    assert!(!quiet.out.contains("p50") && quiet.out.contains(", 30 errors"), "{}", quiet.out);
+    let csv = server.run(&format!("--csv {line}")).ok();
+    let cells: Vec<&str> = csv.out.lines().nth(1).unwrap().split(',').collect();
+    assert_eq!(cells[2..8], ["\"\""; 6], "{}", csv.out);
+    let peer = server.run(&format!("--as redis-benchmark -q {line}")).ok();
+    assert!(peer.out.contains(" requests per second, p50=0.000 msec"), "{}", peer.out);
+}
+
+#[test]
+fn one_request_is_not_several() {
+    let server = Server::redis();
+    let ran = server.run("-n 1 -c 1 -d 1 -t set").ok().prints("  1 request completed in ");
+    ran.prints("  1 connection, pipeline of 1, values of 1 byte, ");
+    server.ask(&["SET", "k", "v"]);
+    let ran = server.run("-n 1 -c 1 --on-error count lpush k v").ok();
+    ran.prints("errors: the only request was refused or lost; ");
+}
+
+#[test]
 fn a_preparation_that_is_refused_ends_the_run() {
     let server = Server::redis();
     server.ask(&["ACL", "SETUSER", "default", "-function"]);

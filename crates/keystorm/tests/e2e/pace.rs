@@ -202,8 +202,12 @@ fn an_agreed_start_is_kept_or_the_run_fails() {
     let server = Server::redis();
     let ran = server.run("--start-at +1.5 -n 10 -q get k").ok();
     assert!(ran.took.as_secs_f64() >= 1.4, "{:?}", ran.took);
-    let late = server.run("--start-at 2001-01-01T00:00:00Z -n 10 -q get k").exits(1);
-    late.says("--start-at: the agreed start had passed");
+    let late = server.run("--start-at +0 -n 10 -q get k").exits(1);
+    late.says("--start-at: the agreed start had passed by 0.");
+    for past in ["2001-01-01T00:00:00Z", "100"] {
+        let years = server.run(&format!("--start-at {past} -n 10 -q get k")).exits(2);
+        assert!(years.err.contains(" years ") && years.err.contains(" ago; "), "{}", years.err);
+    }
     server.run("--start-at +1 -t get,set -q").exits(2).says("name one with -t");
     server.run("--start-at noon -q get k").exits(2).says("2026-05-01T12:00:00Z");
 }

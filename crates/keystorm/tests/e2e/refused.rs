@@ -83,6 +83,49 @@ fn unknown_options_and_missing_values_are_refused() {
 }
 
 #[test]
+fn what_is_wrong_with_a_value_is_said_once_and_in_full() {
+    for (line, told) in [
+        (
+            "-c abc get k",
+            "invalid value 'abc' for '-c, --clients <CLIENTS>': a whole number is needed; ",
+        ),
+        ("--duration abc get k", ": a time is needed, such as 500ms"),
+        ("--hit-ratio abc get k", "--hit-ratio abc: "),
+        ("sweep -c 1..abc get k", "-c 1..abc: its ends are not numbers; "),
+        ("merge --missing abc a.json", ": a whole number is needed; "),
+        ("merge --missing 0 a.json", ": between 1 and "),
+        ("survey -o s.html", "-o s.html: a directory is needed, in which the page will be "),
+    ] {
+        let ran = Keystorm::new(line).run().exits(2).says(told);
+        let value =
+            line.split(' ').nth(line.split(' ').position(|w| w.starts_with('-')).unwrap() + 1);
+        let value = value.unwrap();
+        let first = ran.err.lines().next().unwrap();
+        assert_eq!(first.matches(value).count(), 1, "{line}: {}", ran.err);
+        assert!(!first.contains("-r says"), "{line}: {}", ran.err);
+    }
+}
+
+#[test]
+fn help_lists_what_can_be_used_and_is_wrapped_once() {
+    let ran = Keystorm::new("compare --help").run().ok();
+    for refused in ["--as ", "--host", "--probe", "--shard", "--print-plan"] {
+        assert!(!ran.out.contains(refused), "{refused}: {}", ran.out);
+    }
+    ran.prints("--repeat <N>");
+    for name in ["", "compare", "sweep", "search", "survey", "merge", "show", "report", "doctor"] {
+        let ran = Keystorm::new(format!("{name} --help").trim_start()).run().ok();
+        // A paragraph that was wrapped by hand beyond the width has lines of a word or two in it.
+        let lines: Vec<&str> = ran.out.lines().collect();
+        for three in lines.windows(3).filter(|three| three.iter().all(|l| !l.starts_with(' '))) {
+            let [before, short, after] = three else { continue };
+            let alone = before.len() > 80 && !short.is_empty() && short.len() < 10;
+            assert!(!alone || after.is_empty(), "{name}: {three:?}");
+        }
+    }
+}
+
+#[test]
 fn what_the_peers_bend_into_shape_is_bent_here_too() {
     let server = Server::redis();
     for options in [

@@ -47,10 +47,7 @@ fn lines_of_the_runs_stay_as_they_are() {
     let lines: Vec<String> = ran.out.lines().map(masked).collect();
     let run = "SET: # requests per second, p50=# msec, limited by ";
     assert!(lines[..2].iter().all(|line| line.starts_with(run)), "{lines:?}");
-    assert!(
-        lines[2].starts_with("SET, mean of # repeats: # requests per second (+- "),
-        "{lines:?}"
-    );
+    assert!(lines[2].starts_with("SET, mean of # repeats: # requests per second (± "), "{lines:?}");
     assert_eq!((lines.len(), lines[3].as_str()), (4, ""), "a suite ends in a blank line");
     let ran = server.run("--csv --repeat 2 -n 500 -t set").ok();
     let (tests, means) = ran.out.split_once("\n\n").unwrap();

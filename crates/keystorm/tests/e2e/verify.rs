@@ -16,7 +16,7 @@ fn every_key_that_is_read_is_written_once_before_the_test() {
     server.reset();
     let ran = server.run("-q -n 100 -r 50 --fill -t get,mset").ok();
     assert_eq!(server.counts(), calls([("set", 50), ("get", 100), ("mset", 100)]));
-    assert!(ran.err.contains("filled 50 keys: 0.0 MB written"), "{}", ran.err);
+    assert!(ran.err.contains("filled 50 keys: "), "{}", ran.err);
 }
 
 #[test]

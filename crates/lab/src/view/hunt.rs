@@ -83,23 +83,17 @@ impl Hunt {
         });
         let text = "Latencies are response times: from when a request was due. The rate is that of \
                     an open loop, which no reply delays.";
-        let sections = vec![
-            Section::new(
-                "Around the rate that was found",
-                [
-                    Block::Text(text.to_owned()),
-                    Block::Chart(self.chart()),
-                    Block::Table(self.curve_table()),
-                ],
-            ),
-            Section::new("Every trial", [Block::Table(self.trial_table(Phase::Search))]),
-        ];
-        super::page(
-            &format!("The rate that keeps {}", self.slo.text),
-            self.runs(),
-            lede,
-            sections,
-            again,
-        )
+        let text = Block::Text(text.to_owned());
+        let trials = Block::Table(self.trial_table(Phase::Search));
+        let around = |text| {
+            let blocks = [text, Block::Chart(self.chart()), Block::Table(self.curve_table())];
+            Section::new("Around the rate that was found", blocks)
+        };
+        let sections = match self.of(Phase::Curve).next() {
+            Some(_) => vec![around(text), Section::new("Every trial", [trials])],
+            None => vec![Section::new("Every trial", [text, trials])],
+        };
+        let title = format!("{}: the rate that keeps {}", self.test, self.slo.text);
+        super::page(&title, self.runs(), lede, sections, again)
     }
 }

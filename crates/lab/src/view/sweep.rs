@@ -3,8 +3,12 @@
 use page::{Axis as Scale, Block, Chart, DataPoint, Page, Section, Series, Table, Unit, Verdict};
 
 use super::{FIGURES, figure_cells, incomplete, limited};
+use crate::figures::limited_by;
 use crate::grid::Axis;
 use crate::sweep::{Row, Sweep};
+
+/// More tests are counted in a title.
+const TESTS_NAMED: usize = 3;
 
 /// What an option counts, for people.
 fn described(option: &str) -> (&str, Unit) {
@@ -142,16 +146,21 @@ impl Sweep {
         test.into_iter().chain(others).collect::<Vec<_>>().join(" ")
     }
 
-    /// The fastest point of each test, in words.
-    #[must_use]
-    pub fn best(&self) -> Vec<Verdict> {
+    /// The tests, each once.
+    fn tests(&self) -> Vec<&str> {
         let mut tests: Vec<&str> = Vec::new();
         for row in &self.points {
             if !tests.contains(&row.test.as_str()) {
                 tests.push(&row.test);
             }
         }
-        let best = tests.into_iter().filter_map(|test| {
+        tests
+    }
+
+    /// The fastest point of each test, in words.
+    #[must_use]
+    pub fn best(&self) -> Vec<Verdict> {
+        let best = self.tests().into_iter().filter_map(|test| {
             let rows = self.points.iter().filter(|row| row.test == test);
             let rows = rows.filter_map(|row| Some((row, row.middle()?.0)));
             let rows = rows.filter(|(_, run)| run.complete());
@@ -163,7 +172,7 @@ impl Sweep {
             let headline = format!("{test}: {rps} requests/s with{}", settings.collect::<String>());
             let headline =
                 if self.axes.is_empty() { format!("{test}: {rps} requests/s") } else { headline };
-            Some(Verdict::new(headline, format!("Limited by {}.", run.verdict)))
+            Some(Verdict::new(headline, limited_by(run, "Limited by ") + "."))
         });
         best.collect()
     }
@@ -175,9 +184,13 @@ impl Sweep {
         incomplete(&mut lede, self.complete());
         lede.extend(self.best().into_iter().take(4));
         let options: Vec<&str> = self.axes.iter().map(|axis| described(&axis.option).0).collect();
+        let tests = match self.tests().as_slice() {
+            tests if tests.len() <= TESTS_NAMED => tests.join(", "),
+            tests => format!("{} tests", tests.len()),
+        };
         let title = match options.is_empty() {
-            true => "A sweep".to_owned(),
-            false => format!("A sweep of {}", options.join(" and ")),
+            true => format!("{tests}: a sweep"),
+            false => format!("{tests}: a sweep of {}", options.join(" and ")),
         };
         let charts = self.charts().into_iter().map(Block::Chart);
         let mut table = vec![Block::Table(self.table())];
@@ -267,5 +280,11 @@ mod tests {
                 || page.lede[1].headline.contains("30,000 requests/s with --engine epoll -c 100")
         );
         assert!(page.html().contains("keystorm sweep -c 1..100"));
+        assert_eq!(page.title, "SET: a sweep of --engine and connections");
+        assert!(page.charts().iter().all(|(_, chart)| chart.of.starts_with("SET: ")));
+        let mut unknown = sweep();
+        let runs = unknown.points.iter_mut().flat_map(|row| &mut row.figures);
+        runs.for_each(|run| run.verdict = "not known: too short".to_owned());
+        assert_eq!(unknown.best()[0].text, "What limited it is not known: too short.");
     }
 }

@@ -144,7 +144,15 @@ pub(super) fn draw(
                     px(middle + 4 * FINE),
                     chart.y.unit.show(point.y)
                 );
-                let fill = Role::Series(n).fill().replace("class=\"", "class=\"m ");
+                let paint = match point.hollow {
+                    // All of it answers to the pointer, as a full one does.
+                    true => format!(
+                        "{} fill=\"none\" stroke-width=\"1.5\" pointer-events=\"all\"",
+                        Role::Series(n).stroke()
+                    ),
+                    false => Role::Series(n).fill(),
+                };
+                let fill = paint.replace("class=\"", "class=\"m ");
                 let shape = format!(
                     "<rect {fill} data-s=\"{n}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"1.5\"",
                     px(begin),
@@ -198,4 +206,22 @@ pub(super) fn draw(
     draw::marks(&marks, out);
     *out += &over;
     Ok(height)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Axis, DataPoint, Series, Unit};
+    use super::*;
+
+    #[test]
+    fn what_is_not_sure_is_an_outline() {
+        let mut chart = Chart::bars("Ratios", ["p50", "p99"], Axis::linear("B / A", Unit::Ratio));
+        let points = [DataPoint::at(0.0, 1.2), DataPoint::at(1.0, 3.0).hollow()];
+        chart.series.push(Series::of("B / A", points));
+        let svg = chart.svg().unwrap();
+        let bars: Vec<&str> =
+            svg.split('<').filter(|of| of.starts_with("rect class=\"m ")).collect();
+        let hollow: Vec<bool> = bars.iter().map(|bar| bar.contains("fill=\"none\"")).collect();
+        assert_eq!(hollow, [false, true], "{bars:?}");
+    }
 }

@@ -162,6 +162,8 @@ pub struct DataPoint {
     /// From where to where the true value may lie, drawn as a whisker: a confidence interval or a
     /// range of repeats.
     pub interval: Option<(f64, f64)>,
+    /// Whether it is not sure enough to be drawn like the others: a bar is then an outline.
+    pub hollow: bool,
     /// More to say of it when somebody points at it, such as what limited it; empty for nothing.
     pub note: String,
 }
@@ -177,6 +179,12 @@ impl DataPoint {
     #[must_use]
     pub fn within(self, low: f64, high: f64) -> Self {
         Self { interval: Some((low, high)), ..self }
+    }
+
+    /// The same, as an outline.
+    #[must_use]
+    pub fn hollow(self) -> Self {
+        Self { hollow: true, ..self }
     }
 
     /// The same, with more to say of it.

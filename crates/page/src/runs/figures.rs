@@ -227,7 +227,7 @@ fn bars(
             let (Some(category), Some(y)) = (category, value(&test.summary)) else { continue };
             let limit = limit(test.summary.run.verdict.limited_by);
             let note = limit.map_or(String::new(), |limit| format!("limited by {limit}"));
-            series.points.push(DataPoint { x: category as f64, y, interval: None, note });
+            series.points.push(DataPoint::at(category as f64, y).noted(note));
         }
         chart.series.push(series);
     }

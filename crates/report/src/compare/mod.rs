@@ -33,6 +33,7 @@ pub use operations::OperationComparison;
 pub use regressions::{Regression, Regressions, WATCHED};
 pub use rows::{Row, verdict};
 pub use saved::{beside, of_saved, unlike, unlike_beside_words};
+pub use statistics::Conclusion;
 pub use terms::{HITS_APART_MAX, Table, Terms};
 pub use text::{
     notes, warning, write_foot, write_head, write_table, write_terms, write_test, write_warnings,

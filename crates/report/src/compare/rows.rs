@@ -37,6 +37,16 @@ impl Row {
         (self.ratio.ratio != 1.0).then_some(higher == wanted)
     }
 
+    /// The interval as text, or why there is none.
+    #[must_use]
+    pub fn interval_told(&self) -> String {
+        match (self.interval(), self.ratio.interval) {
+            (Some(Interval { low, high }), _) => format!("{low:.3} to {high:.3}"),
+            (None, Some(_)) => "too wide".to_owned(),
+            (None, None) => "none".to_owned(),
+        }
+    }
+
     /// The ratio that is worse than 1 by so many per cent.
     fn bound(&self, percent: f64) -> f64 {
         match self.metric.better() {
@@ -96,8 +106,7 @@ fn geometric_mean(values: &[f64]) -> Option<f64> {
 #[must_use]
 pub fn verdict(row: &Row) -> String {
     match row.ratio.conclusion() {
-        Conclusion::Single => "no interval".to_owned(),
-        Conclusion::TooWide => "too wide".to_owned(),
+        Conclusion::Single | Conclusion::TooWide => "not known".to_owned(),
         Conclusion::Alike => "alike".to_owned(),
         Conclusion::Differ => {
             let percent = (row.ratio.ratio - 1.0) * 100.0;

@@ -85,10 +85,14 @@ fn an_interval_that_says_nothing_is_none_and_every_line_is_of_80_columns() {
     let test = compared(Pairing::Blocks, &wild, &b);
     let row = test.row(Metric::Throughput).unwrap();
     assert!(row.ratio.interval.is_some() && row.interval().is_none(), "{row:?}");
-    assert_eq!(verdict(row), "too wide");
+    assert_eq!((verdict(row), row.interval_told()), ("not known".into(), "too wide".into()));
     for comparison in [comparison(vec![test], None), of(Pairing::Blocks, 10, 250.0)] {
         let text = text(&comparison);
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        // What has no interval cannot miss the truth.
+        let rows = comparison.tests.iter().flat_map(TestComparison::all_rows);
+        let with = rows.filter(|row| row.interval().is_some()).count();
+        assert_eq!(text.contains(&format!("of these {with}, about")), with > 0, "{text}");
     }
 }
 

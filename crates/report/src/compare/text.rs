@@ -99,7 +99,8 @@ pub fn write_test(test: &TestComparison, out: &mut dyn Write) -> io::Result<()> 
 pub fn write_foot(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     let told = comparison.tests.iter().filter(|test| test.refused.is_none());
     let rows = || told.clone().flat_map(TestComparison::all_rows);
-    let (with, without): (Vec<_>, Vec<_>) = rows().partition(|row| row.ratio.interval.is_some());
+    let with: Vec<_> = rows().filter(|row| row.interval().is_some()).collect();
+    let without: Vec<_> = rows().filter(|row| row.ratio.interval.is_none()).collect();
     writeln!(out)?;
     for spoiled in comparison.spoiled() {
         let text = escape(warning(&spoiled, comparison.runs()));
@@ -169,10 +170,8 @@ fn cells(row: &Row, told: bool) -> [String; 6] {
         let none = || "-".to_owned();
         return [row.metric.label().to_owned(), a, b, none(), none(), "not told".to_owned()];
     }
-    let interval = row.interval();
-    let interval = interval.map_or("-".into(), |i| format!("{:.3} to {:.3}", i.low, i.high));
     let label = row.metric.label().to_owned();
-    [label, a, b, format!("{:.3}", row.ratio.ratio), interval, verdict(row)]
+    [label, a, b, format!("{:.3}", row.ratio.ratio), row.interval_told(), verdict(row)]
 }
 
 fn write_line(

@@ -5,7 +5,7 @@
 
 use std::io::{self, Write};
 
-use crate::quantity::{COLUMNS, msec_at_most, msec_columns};
+use crate::quantity::{COLUMNS, msec_at_most, msec_columns, msec_columns_or};
 use crate::{Format, FormatOptions, LatencyFigures, Persona, Repeats, Summary};
 
 /// See the file's head.
@@ -22,6 +22,14 @@ impl RedisCsv {
     pub(super) fn new(options: FormatOptions) -> Self {
         let FormatOptions { first_byte, persona, .. } = options;
         Self { first_byte, persona, repeats: Vec::new() }
+    }
+
+    /// Of what no reply tells, cells of ours are empty; the peers write 0.
+    fn latency(&self, figures: &LatencyFigures) -> [String; 6] {
+        match self.persona.is_peer() {
+            true => msec_columns(figures),
+            false => msec_columns_or("", figures),
+        }
     }
 }
 
@@ -40,7 +48,7 @@ impl Format for RedisCsv {
 
     fn each(&mut self, summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
         let mut row = vec![summary.title.clone(), format!("{:.2}", summary.throughput_rps)];
-        row.extend(msec_columns(&summary.response));
+        row.extend(self.latency(&summary.response));
         if self.first_byte {
             let figures = summary.first_byte.unwrap_or_default();
             row.extend([figures.p50_ns, figures.p99_ns].map(msec_at_most));
@@ -62,7 +70,7 @@ impl Format for RedisCsv {
         for operation in &summary.operations {
             let name = format!("{}: {}", summary.title, operation.name);
             let mut row = vec![name, format!("{:.2}", operation.rate_per_s)];
-            row.extend(msec_columns(&operation.response));
+            row.extend(self.latency(&operation.response));
             if self.first_byte {
                 // It is of what was sent together, whichever operations that were.
                 row.extend([String::new(), String::new()]);

@@ -26,8 +26,11 @@ impl RedisQuiet {
 impl Format for RedisQuiet {
     fn each(&mut self, summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
         let (title, rps) = (&summary.title, summary.counted_rps());
-        let (noun, p50) = (summary.counted_noun(), msec_at_most(summary.response.p50_ns));
-        write!(out, "{title}: {rps:.2} {noun} per second, p50={p50} msec")?;
+        let noun = summary.counted_noun();
+        write!(out, "{title}: {rps:.2} {noun} per second")?;
+        if summary.response.count > 0 || self.persona.is_peer() {
+            write!(out, ", p50={} msec", msec_at_most(summary.response.p50_ns))?;
+        }
         if let Some(first_byte) = &summary.first_byte {
             write!(out, ", first byte p50={} msec", msec_at_most(first_byte.p50_ns))?;
         }

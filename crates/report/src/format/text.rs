@@ -12,7 +12,7 @@ use workload::quantity::counted;
 use super::closing::Closing;
 use super::redis_text;
 use crate::distribution::{self, Step};
-use crate::quantity::{COLUMNS, msec_at_most, msec_columns};
+use crate::quantity::{COLUMNS, msec_at_most, msec_columns_or};
 use crate::{CommandFigures, Format, FormatOptions, LatencyFigures, Repeats, Summary, escape};
 
 /// See the file's head.
@@ -123,7 +123,7 @@ fn write_setup(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
         "  {}, {kept} {}, values of {}, {}",
         counted(plan.own_connections().into(), "connection"),
         fleet.pipeline_depth,
-        counted(plan.payload_bytes as u64, "byte"),
+        counted(plan.payload_bytes, "byte"),
         counted(fleet.workers.into(), "thread")
     )?;
     write_server(summary, out)?;
@@ -175,7 +175,7 @@ fn write_figures(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     }
     write_row("", COLUMNS, out)?;
     let mut latency = |label: &str, figures: &LatencyFigures| {
-        let cells = msec_columns(figures);
+        let cells = msec_columns_or("-", figures);
         write_row(label, cells.each_ref().map(String::as_str), out)
     };
     if let Some(probe) = &summary.run.probe {
@@ -231,7 +231,7 @@ fn write_operations(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()
 }
 
 fn write_command(label: &str, command: &CommandFigures, out: &mut dyn Write) -> io::Result<()> {
-    let [avg, _, p50, _, p99, max] = msec_columns(&command.response);
+    let [avg, _, p50, _, p99, max] = msec_columns_or("-", &command.response);
     let [hits, misses] = [command.hits, command.misses].map(|count| count.to_string());
     write_row(label, [&hits, &misses, &avg, &p50, &p99, &max], out)
 }
@@ -242,7 +242,7 @@ fn write_mix(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
         |count: u64| format!("{:.1} %", 100.0 * count as f64 / summary.counted().max(1) as f64);
     write_row("operation (ms)", ["share", "per s", "misses", "p50", "p99", "max"], out)?;
     for operation in &summary.operations {
-        let [_, _, p50, _, p99, max] = msec_columns(&operation.response);
+        let [_, _, p50, _, p99, max] = msec_columns_or("-", &operation.response);
         let cells = [share(operation.count), format!("{:.0}", operation.rate_per_s)];
         let [share, rate] = cells.each_ref().map(String::as_str);
         let misses = operation.misses.to_string();

@@ -112,8 +112,12 @@ fn all_shards(names: &[String], shares: &[Run], missing: &[u32]) -> Result<bool,
     }
     let is_there = |n: &u32| shares.iter().any(|share| share.plan.shard.index == *n);
     if let Some(n) = missing.iter().find(|n| **n == 0 || **n > of || is_there(n)) {
-        let why = if is_there(n) { "it is there" } else { "there are so many and no more" };
-        return Err(RecordError::wrong(format!("--missing {n}: of {of} shares {why}")));
+        let why = match (is_there(n), of) {
+            (true, _) => format!("share {n} is among the files"),
+            (false, 1) => "there is only 1 share".to_owned(),
+            (false, of) => format!("there are only {of} shares"),
+        };
+        return Err(RecordError::wrong(format!("--missing {n}: {why}")));
     }
     match (1..=of).find(|n| !is_there(n) && !missing.contains(n)) {
         Some(n) => Err(RecordError::wrong(format!(

@@ -143,8 +143,10 @@ fn shares_that_are_lost_are_said_to_be_and_the_plan_is_what_there_is() {
     assert_eq!((run.plan.stop, run.plan.pace.clone()), (Stop::Requests(6), Pace::constant(200.0)));
     let refused = |parts, missing: &[u32]| merge(parts, missing).unwrap_err().to_string();
     assert!(refused(vec![of(1), of(3)], &[]).contains("--missing 2"));
-    assert!(refused(vec![of(1), of(3)], &[1, 2]).contains("--missing 1: of 3 shares it is there"));
-    assert!(refused(vec![of(1), of(3)], &[2, 4]).contains("--missing 4"));
+    assert!(
+        refused(vec![of(1), of(3)], &[1, 2]).contains("--missing 1: share 1 is among the files")
+    );
+    assert!(refused(vec![of(1), of(3)], &[2, 4]).contains("--missing 4: there are only 3 shares"));
     let whole = Loaded { runs: vec![share(&[1], 0, 1)], suite: true, complete: true };
     assert!(refused(vec![("a".into(), whole)], &[2]).contains("--shard"));
 }

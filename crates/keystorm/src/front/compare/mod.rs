@@ -64,13 +64,15 @@ const ABOUT: &str = "Compares two servers, or two saved runs. Says for each test
 
 /// Every line that begins with `$` is run by a test.
 const EXAMPLES: &str = "\
-A and B stand before the command, among the options or not. They are host:port, a URI (redis://, rediss://, valkey://, valkeys://, unix://), a unix socket, a
-program to start (a name or a path; with arguments in one word), or both files that --json has kept.
+A and B stand before the command, among the options or not. They are host:port, a URI (redis://,
+rediss://, valkey://, valkeys://, unix://), a unix socket, a program to start (a name or a path; with
+arguments in one word), or both files that --json has kept.
 
-Redis, or what else speaks RESP, and memcached are compared on equal terms: the same keys, values and
-order, said in each one's words, in four tables: per core, per machine, latency at the same rate, and
-multi-get. Their tests are get, set and mget with a number of keys, such as mget10, of -r 100000 keys
-and -d 100 bytes unless said otherwise; a command or a mix is made of get, set and mget.
+Redis, or what else speaks RESP, and memcached are compared on equal terms: the same keys, values
+and order, said in each one's words, in four tables: per core, per machine, latency at the same
+rate, and multi-get. Their tests are get, set and mget with a number of keys, such as mget10, of
+-r 100000 keys and -d 100 bytes unless said otherwise; a command or a mix is made of get, set and
+mget.
 
 Without -n or --duration each run takes 1 second after 0.2 of warm-up; without -t or a command the
 tests are set and get; --repeat is the number of blocks of A B B A [default: 5].
@@ -121,7 +123,12 @@ const OF_ONE: [&str; 10] = [
 
 /// The options of a run as those of a comparison.
 fn explained(run: Command) -> Command {
+    let refused = |arg: &Arg| {
+        let id = arg.get_id().as_str();
+        OF_ONE.contains(&id) || OF_SERVERS.contains(&id)
+    };
     run.about(ABOUT)
+        .mut_args(|arg| if refused(&arg) { arg.hide(true) } else { arg })
         .override_usage("keystorm compare A B [OPTIONS] [--] [COMMAND ARGS...]")
         .after_help(EXAMPLES)
         .arg(

@@ -89,10 +89,11 @@ fn hit(parts: &mut PlanParts, share: &str) -> Result<bool, String> {
     let fault = |why: String| format!("--hit-ratio {share}: {why}");
     let PlanParts { sequence, mix, keys, protocol, .. } = parts;
     let hitting = |keys: &KeySpace| -> Result<KeySpace, String> {
+        let draw = keys.draw.clone().with_hits(share).map_err(fault)?;
         if keys.range.is_none_or(|range| range > MISSING_MAX) {
             return Err(fault("-r says how many keys there are, up to 10^17".to_owned()));
         }
-        Ok(KeySpace { draw: keys.draw.clone().with_hits(share).map_err(fault)?, ..keys.clone() })
+        Ok(KeySpace { draw, ..keys.clone() })
     };
     let reads = |commands: &[CommandSpec]| -> Result<bool, String> {
         let reading = commands.iter().filter(|command| command.reads(*protocol)).count();

@@ -60,18 +60,26 @@ impl From<ArrivalsArg> for workload::Arrivals {
     }
 }
 
-/// An instant: RFC 3339, Unix seconds, or `+` and a time from now.
+/// An instant to come: RFC 3339, Unix seconds, or `+` and a time from now.
 pub(super) fn start_at(text: &str) -> Result<std::time::SystemTime, String> {
+    let now = std::time::SystemTime::now();
     let instant = match text.strip_prefix('+') {
-        Some(rest) => seconds(rest).ok().and_then(|s| std::time::SystemTime::now().checked_add(s)),
+        Some(rest) => seconds(rest).ok().and_then(|s| now.checked_add(s)),
         None => match text.parse().ok().map(Duration::try_from_secs_f64) {
             Some(since_1970) => since_1970.ok().and_then(|s| std::time::UNIX_EPOCH.checked_add(s)),
             None => humantime::parse_rfc3339_weak(text).ok(),
         },
     };
-    instant.ok_or_else(|| {
-        "it is an instant such as 2026-05-01T12:00:00Z, seconds since 1970, or +5s from now".into()
-    })
+    let instant = instant.ok_or(
+        "an instant is needed, such as 2026-05-01T12:00:00Z, seconds since 1970, or +5s from now",
+    )?;
+    match now.duration_since(instant) {
+        Ok(passed) if !passed.is_zero() => Err(format!(
+            "that was {} ago; name an instant to come, or +5s from now",
+            humantime::format_duration(Duration::from_secs(passed.as_secs()))
+        )),
+        _ => Ok(instant),
+    }
 }
 
 /// A choice of two.
@@ -92,7 +100,7 @@ pub(super) fn threads(text: &str) -> Result<Threads, String> {
     if text == "auto" {
         return Ok(Threads::Auto);
     }
-    signed(text).map(Threads::Number).map_err(|_| "it is a number or `auto`".to_owned())
+    signed(text).map(Threads::Number).map_err(|_| "a number or `auto` is needed".to_owned())
 }
 
 /// [`workload::ProtocolKind`] as an option.
@@ -190,7 +198,7 @@ pub(super) fn delimiter(path: &std::path::Path) -> u8 {
 
 /// A port.
 pub(in crate::front) fn port(text: &str) -> Result<u16, String> {
-    text.parse().map_err(|_| "a port is a number from 0 to 65535".to_owned())
+    text.parse().map_err(|_| "a number from 0 to 65535 is needed".to_owned())
 }
 
 /// An IP address.
@@ -201,7 +209,7 @@ pub(in crate::front) fn ip(text: &str) -> Result<IpAddr, String> {
 /// A number of per cent.
 pub(in crate::front) fn percent(text: &str) -> Result<f64, String> {
     let number = text.trim_end_matches('%').trim_end().parse::<f64>().ok();
-    let fault = || "it is a number of per cent such as 2 or 0.5".to_owned();
+    let fault = || "a number of per cent is needed, such as 2 or 0.5".to_owned();
     number.filter(|percent| percent.is_finite()).ok_or_else(fault)
 }
 
