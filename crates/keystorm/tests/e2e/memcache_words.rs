@@ -81,7 +81,7 @@ fn values_that_the_server_does_not_take_are_refused_before_the_run() {
     assert!(server.say("get a\n").contains("old"), "what was there is there");
     let counted = server.run("-n 10 -d 2M --on-error count set a 0 0 __data__");
     assert!(counted.out.contains("too large"), "{}", counted.out);
-    server.run("-q -n 10 -d 1M set a 0 0 __data__").exits(2).says("1048576");
+    server.run("-q -n 10 -d 1048540 set a 0 0 __data__").exits(2).says("1048576");
     server.run("-q -n 10 -d 1000k set a 0 0 __data__").ok();
     let large = Memcached::with(&["-I", "4m"]);
     large.run("-q -n 10 -d 2M set a 0 0 __data__").ok();
