@@ -83,7 +83,9 @@ pub(crate) fn number(text: &str, what: &str, possible: RangeInclusive<f64>) -> R
         Some(number) if possible.contains(&number) => Ok(number),
         _ => {
             let (least, most) = (possible.start(), possible.end());
-            Err(format!("{text:?} is no {what}; a number from {least} to {most} is possible"))
+            Err(format!(
+                "{text:?} is not a valid {what}; a number from {least} to {most} is possible"
+            ))
         }
     }
 }
@@ -110,7 +112,10 @@ mod tests {
         assert_eq!(number("1.5k", "size", 1.0..=2000.0), Ok(1500.0));
         for bad in ["", "x", "nan", "inf", "0", "2001", "k", "1e99", "-1"] {
             let error = number(bad, "size", 1.0..=2000.0).unwrap_err();
-            assert!(error.contains("no size") && error.contains("from 1 to 2000"), "{error}");
+            assert!(
+                error.contains("not a valid size") && error.contains("from 1 to 2000"),
+                "{error}"
+            );
         }
         assert_eq!(shares("80/20", '/', ["share", "part"]), Ok([0.8, 0.2]));
         for bad in ["80", "80/", "/20", "0/20", "80/101", "80:20"] {

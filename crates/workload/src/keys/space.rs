@@ -242,7 +242,7 @@ mod tests {
         let fault = |text: &str| text.parse::<KeyDist>().unwrap_err();
         assert!(fault("zip").contains("\"zip\"; there are uniform, sequential, zipf[:S], "));
         assert!(fault("uniform:3").contains("no parameters; it is written uniform"));
-        assert!(fault("zipf:9").contains("\"zipf:9\": \"9\" is not an exponent"));
+        assert!(fault("zipf:9").contains("\"zipf:9\": \"9\" is not a valid exponent"));
         assert!(fault("zipf:9").ends_with("it is written zipf[:S], such as zipf:0.99"));
     }
 

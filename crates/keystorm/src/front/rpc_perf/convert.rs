@@ -312,7 +312,11 @@ mod tests {
     use super::*;
 
     fn convert(text: &str) -> (String, Config) {
-        let source = |text: &str| Source { name: "old.toml".to_owned(), text: text.to_owned(), is_preset: false };
+        let source = |text: &str| Source {
+            name: "old.toml".to_owned(),
+            text: text.to_owned(),
+            is_preset: false,
+        };
         let new = converted(&source(text)).unwrap();
         let config = Config::read(&source(&new)).unwrap_or_else(|why| panic!("{why:?}\n{new}"));
         (new, config)
@@ -359,6 +363,9 @@ mod tests {
         let weights: Vec<u32> = config.keyspaces.iter().map(|space| space.weight).collect();
         assert_eq!(weights, [40_000, 10_000]);
         assert!(text.contains("start = 50000") && text.contains("set endpoints"), "{text}");
-        assert!(converted(&Source { name: "new".to_owned(), text, is_preset: false }).is_err(), "it is of 5.x now");
+        assert!(
+            converted(&Source { name: "new".to_owned(), text, is_preset: false }).is_err(),
+            "it is of 5.x now"
+        );
     }
 }
