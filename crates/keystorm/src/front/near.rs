@@ -148,6 +148,13 @@ fn in_full(called: &str, command: &Command) -> String {
 fn meant<'c>(typed: &str, command: &'c Command) -> Option<&'c Arg> {
     let word = typed.strip_prefix("--")?.split('=').next()?.replace(['-', '_'], "").to_lowercase();
     let known = MEANINGS.iter().flat_map(|(words, _)| *words).copied();
+    // A slip in the name of an option of ours is likelier than one in another tool's.
+    let ours = command.get_arguments().filter_map(Arg::get_long);
+    if !MEANINGS.iter().any(|(words, _)| words.contains(&&*word))
+        && let Some(long) = nearest(typed.strip_prefix("--")?.split('=').next()?, ours)
+    {
+        return named(command, &format!("--{long}"));
+    }
     let word = nearest(&word, known)?;
     let meanings = MEANINGS.iter().filter(|(words, _)| words.contains(&word));
     let mut options = meanings.flat_map(|(_, options)| options.iter());

@@ -92,7 +92,7 @@ fn the_suite_runs_on_several_servers() {
             assert!(ran.out.contains(&format!("====== {test} ======")), "{protocol}: {test}");
         }
         // All keys that are read, but for those of cas, which somebody else may have swapped.
-        let missed = ran.out.lines().filter(|line| line.contains(" misses")).count();
+        let missed = ran.out.lines().filter(|line| line.contains(" hits, ")).count();
         assert!(missed <= 1, "{protocol}: {}", ran.out);
     }
 }

@@ -306,7 +306,7 @@ fn an_error_names_its_place_and_what_was_probably_meant() {
         (format!("{GET}d = 4"), "2:1", "did you mean size?"),
         (format!("{GET}connections = 0"), "2:15", "-c 0"),
         (format!("{GET}size = \"uniform:9..1\""), "2:8", "falls"),
-        (format!("{GET}size = \"2G\""), "2:8", "no size"),
+        (format!("{GET}size = \"2G\""), "2:8", "not a size"),
         (format!("{GET}rate = \"10kk\""), "2:8", "is not a rate"),
         (format!("{GET}window = \"open\""), "2:10", "batch, rolling"),
         (format!("{GET}key-dist = \"zipf:9\""), "2:12", "from 0.01 to 5"),

@@ -65,8 +65,8 @@ const ABOUT: &str = "Compares two servers, or two saved runs. Says for each test
 /// Every line that begins with `$` is run by a test.
 const EXAMPLES: &str = "\
 A and B stand before the command, among the options or not. They are host:port, a URI (redis://,
-rediss://, valkey://, valkeys://, unix://), a unix socket, a program to start (a name or a path; with
-arguments in one word), or both files that --json has kept.
+rediss://, valkey://, valkeys://, unix://), a unix socket, a program to start (a name or a path;
+with arguments in one word), or both files that --json has kept.
 
 Redis, or what else speaks RESP, and memcached are compared on equal terms: the same keys, values
 and order, said in each one's words, in four tables: per core, per machine, latency at the same

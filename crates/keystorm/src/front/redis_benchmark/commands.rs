@@ -122,7 +122,7 @@ pub(super) fn given(base: PlanParts, options: &Options, given: Given) -> Result<
         return Err(FIELDS_WANTED.into());
     }
     if base.protocol.is_memcache() && !reading.has_lifetime {
-        lifetime_said(options, &operations, &sequence)?;
+        lifetime_said(options, &sequence)?;
     }
     let weights = operations.iter().map(|operation| u64::from(operation.typed.weight));
     let sum = weights.clone().zip(sizes).map(|(weight, size)| weight * size).sum::<u64>();
@@ -239,17 +239,12 @@ impl<'o> Reading<'o> {
 }
 
 /// Refuses a lifetime that stands nowhere, which memcached would not be told.
-fn lifetime_said(
-    options: &Options,
-    operations: &[GivenOperation],
-    sequence: &[CommandSpec],
-) -> Result<(), String> {
+fn lifetime_said(options: &Options, sequence: &[CommandSpec]) -> Result<(), String> {
     let Some(lifetime) = options.data.ttl else { return Ok(()) };
     let of_fill = options.data.fill_with.as_ref();
     let filled = of_fill.is_some_and(|with| Arg::literal(with.as_bytes()).names_lifetime());
-    // That of a file is for all its phases, of which some may only read.
-    let of_file = operations.iter().any(|operation| !operation.places.is_empty());
-    if filled || (of_file && !sequence.iter().any(memcache::stores)) {
+    // What only reads has no lifetime to say, here as on Redis.
+    if filled || !sequence.iter().any(memcache::stores) {
         return Ok(());
     }
     Err(format!(

@@ -86,7 +86,7 @@ fn fill(
 /// # Errors
 /// The share is none, or what is read is written too, and would be there from then on.
 fn hit(parts: &mut PlanParts, share: &str) -> Result<bool, String> {
-    let fault = |why: String| format!("--hit-ratio {share}: {why}");
+    let fault = |why: String| format!("--hit-ratio: {why}");
     let PlanParts { sequence, mix, keys, protocol, .. } = parts;
     let hitting = |keys: &KeySpace| -> Result<KeySpace, String> {
         let draw = keys.draw.clone().with_hits(share).map_err(fault)?;

@@ -76,10 +76,19 @@ pub(super) fn start_at(text: &str) -> Result<std::time::SystemTime, String> {
     match now.duration_since(instant) {
         Ok(passed) if !passed.is_zero() => Err(format!(
             "that was {} ago; name an instant to come, or +5s from now",
-            humantime::format_duration(Duration::from_secs(passed.as_secs()))
+            roughly(passed)
         )),
         _ => Ok(instant),
     }
+}
+
+/// A time in its largest unit alone: `25 years`, `3 s`.
+fn roughly(time: Duration) -> String {
+    let told = humantime::format_duration(Duration::from_secs(time.as_secs())).to_string();
+    let largest = told.split(' ').next().unwrap_or_default();
+    let (number, unit) =
+        largest.split_at(largest.find(|c: char| c.is_alphabetic()).unwrap_or(largest.len()));
+    format!("{number} {}", if unit == "m" { "min" } else { unit })
 }
 
 /// A choice of two.
