@@ -361,6 +361,24 @@ impl<'r> Summary<'r> {
         (self.misses > 0).then(|| hits_and_misses(self.hits(), self.misses))
     }
 
+    /// The share of hits among the replies to commands of which some missed, in hundredths; `None` without a
+    /// miss.
+    #[must_use]
+    pub fn hit_ratio(&self) -> Option<f64> {
+        let commands = &self.run.measurement.total.commands;
+        let missing = commands.iter().filter(|tally| tally.miss > 0);
+        let (hits, misses) =
+            missing.fold((0, 0), |(hits, misses), tally| (hits + tally.ok, misses + tally.miss));
+        (misses > 0).then(|| hits as f64 * 100.0 / (hits + misses) as f64)
+    }
+
+    /// The share of reads that found their key, in hundredths, by the servers' own counts; `None` where
+    /// nothing was read, or a server does not tell.
+    #[must_use]
+    pub fn hit_ratio_by_servers(&self) -> Option<f64> {
+        servers_hit_ratio(std::iter::once(self.run))
+    }
+
     /// How many requests, or operations, the plan asks for (this share of it); `None` when it asks
     /// for a time.
     #[must_use]
@@ -394,6 +412,17 @@ impl<'r> Summary<'r> {
         let of = self.requests_planned().map_or(String::new(), |n| format!(" of {n}"));
         Some(format!("{reason}; {}{of} {}", self.counted(), self.counted_noun()))
     }
+}
+
+/// The same of several runs.
+pub(crate) fn servers_hit_ratio<'r>(runs: impl Iterator<Item = &'r Run>) -> Option<f64> {
+    let (mut hits, mut reads) = (0, 0);
+    for server in runs.flat_map(|run| &run.watched.servers) {
+        let (found, missed) = (server.hits?, server.misses?);
+        hits += found;
+        reads += found + missed;
+    }
+    (reads > 0).then(|| hits as f64 * 100.0 / reads as f64)
 }
 
 /// So many hits and misses, in words.

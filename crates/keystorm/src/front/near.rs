@@ -100,14 +100,15 @@ fn explained_among(mut error: clap::Error, command: &Command, all: &[&Command]) 
             _ => String::new(),
         };
         let args = || all.iter().flat_map(|of| of.get_arguments()).filter(|arg| !arg.is_hide_set());
-        let longs: Vec<String> =
-            args().filter_map(|arg| Some(format!("--{}", arg.get_long()?))).collect();
-        let option = typed.split('=').next().unwrap_or_default();
+        // Without hyphens, which would make every name look like every other.
+        let longs = args().filter_map(clap::Arg::get_long);
+        let option = typed.split('=').next().and_then(|option| option.strip_prefix("--"));
         if let Some(meant) = meant(&typed, command) {
             let tip = StyledStr::from(format!("the option for that is '{}'", written(meant)));
             error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
-        } else if let Some(near) = nearest(option, longs.iter().map(String::as_str)) {
-            error.insert(ContextKind::SuggestedArg, ContextValue::String(near.to_owned()));
+        } else if let Some(near) = option.and_then(|option| nearest(option, longs)) {
+            let near = ContextValue::String(format!("--{near}"));
+            error.insert(ContextKind::SuggestedArg, near);
         }
     }
     if let (Some(ContextValue::String(typed)), Some(ContextValue::Strings(valid))) =
@@ -151,9 +152,9 @@ fn meant<'c>(typed: &str, command: &'c Command) -> Option<&'c Arg> {
     // A slip in the name of an option of ours is likelier than one in another tool's.
     let ours = command.get_arguments().filter_map(Arg::get_long);
     if !MEANINGS.iter().any(|(words, _)| words.contains(&&*word))
-        && let Some(long) = nearest(typed.strip_prefix("--")?.split('=').next()?, ours)
+        && nearest(typed.strip_prefix("--")?.split('=').next()?, ours).is_some()
     {
-        return named(command, &format!("--{long}"));
+        return None;
     }
     let word = nearest(&word, known)?;
     let meanings = MEANINGS.iter().filter(|(words, _)| words.contains(&word));

@@ -90,7 +90,7 @@ fn what_is_wrong_with_a_value_is_said_once_and_in_full() {
             "invalid value 'abc' for '-c, --clients <CLIENTS>': a whole number is needed; ",
         ),
         ("--duration abc get k", ": a time is needed, such as 500ms"),
-        ("--hit-ratio abc get k", "--hit-ratio abc: "),
+        ("--hit-ratio abc get k", "--hit-ratio: \"abc\" is not a share of hits"),
         ("sweep -c 1..abc get k", "-c 1..abc: its ends are not numbers; "),
         ("merge --missing abc a.json", ": a whole number is needed; "),
         ("merge --missing 0 a.json", ": between 1 and "),

@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::limits::mostly;
 use super::{Glance, Limits, Subject};
 use crate::LimitedBy;
+use crate::summary::servers_hit_ratio;
 
 /// One table of several.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -38,13 +39,7 @@ pub const HITS_APART_MAX: f64 = 0.1;
 /// The share of reads that found their key, in hundredths: by the servers' own counts, over all runs of
 /// a side. `None` where nothing was read, or a server does not tell.
 pub(super) fn hit_ratio(side: &[Glance]) -> Option<f64> {
-    let (mut hits, mut reads) = (0, 0);
-    for server in side.iter().flat_map(|glance| &glance.run.watched.servers) {
-        let (found, missed) = (server.hits?, server.misses?);
-        hits += found;
-        reads += found + missed;
-    }
-    (reads > 0).then(|| hits as f64 * 100.0 / reads as f64)
+    servers_hit_ratio(side.iter().map(|glance| &*glance.run))
 }
 
 /// Why no ratio of these runs may be told, in a sentence.

@@ -38,6 +38,12 @@ impl Format for Text {
         if let Some(text) = summary.hits_and_misses() {
             writeln!(out, "  {text}")?;
         }
+        if let Some((ours, theirs)) = summary.hit_ratio().zip(summary.hit_ratio_by_servers()) {
+            writeln!(
+                out,
+                "  hit ratio: {ours:.2} % of replies, {theirs:.2} % by the server's count"
+            )?;
+        }
         write_keys(summary, out)?;
         write_operations(summary, out)?;
         super::write_errors(summary, out)?;
