@@ -125,7 +125,7 @@ fn an_option_of_another_tool_leads_to_ours() {
         ("--data-size 5 get k", "'-d <SIZE>'"),
         ("--warmupp 5 get k", "'--warmup'"),
         ("search --slo p99<1ms --connections 5", "'-c, --clients <CLIENTS>'"),
-        ("search --slo p99<1ms --repaet 5", "'--repeat <TIMES>'"),
+        ("search --slo p99<1ms --repaet 5", "'--repeat'"),
         ("sweep --time 5", "'--duration <TIME>'"),
         ("doctor --duration 5", "'--seconds <TIME>'"),
     ] {
