@@ -8,7 +8,8 @@ use std::borrow::Cow;
 use std::cmp::Reverse;
 
 use measure::{
-    ConnectionTally, Ending, ErrorCounts, Latency, NodeTally, Outage, Point, Timeline, TlsTally,
+    CommandTally, ConnectionTally, Ending, ErrorCounts, Latency, NodeTally, Outage, Point,
+    Timeline, TlsTally,
 };
 use workload::{Pace, TlsOptions};
 
@@ -367,9 +368,12 @@ impl<'r> Summary<'r> {
     pub fn hit_ratio(&self) -> Option<f64> {
         let commands = &self.run.measurement.total.commands;
         let missing = commands.iter().filter(|tally| tally.miss > 0);
-        let (hits, misses) =
-            missing.fold((0, 0), |(hits, misses), tally| (hits + tally.ok, misses + tally.miss));
-        (misses > 0).then(|| hits as f64 * 100.0 / (hits + misses) as f64)
+        // Counts of a file may be any: sums of floats do not overflow.
+        let add = |(hits, misses), tally: &CommandTally| {
+            (hits + tally.ok as f64, misses + tally.miss as f64)
+        };
+        let (hits, misses) = missing.fold((0.0, 0.0), add);
+        (misses > 0.0).then(|| hits * 100.0 / (hits + misses))
     }
 
     /// The share of reads that found their key, in hundredths, by the servers' own counts; `None` where
@@ -416,13 +420,13 @@ impl<'r> Summary<'r> {
 
 /// The same of several runs.
 pub(crate) fn servers_hit_ratio<'r>(runs: impl Iterator<Item = &'r Run>) -> Option<f64> {
-    let (mut hits, mut reads) = (0, 0);
+    let (mut hits, mut reads) = (0.0, 0.0);
     for server in runs.flat_map(|run| &run.watched.servers) {
-        let (found, missed) = (server.hits?, server.misses?);
+        let (found, missed) = (server.hits? as f64, server.misses? as f64);
         hits += found;
         reads += found + missed;
     }
-    (reads > 0).then(|| hits as f64 * 100.0 / reads as f64)
+    (reads > 0.0).then(|| hits * 100.0 / reads)
 }
 
 /// So many hits and misses, in words.
