@@ -40,11 +40,6 @@ impl Pages {
         Ok(Self { html, svg: svg.clone(), png: png.clone() })
     }
 
-    /// Whether there is anything to write: making a page of many runs takes its time.
-    pub(crate) fn are_asked_for(&self) -> bool {
-        self.html.is_some() || self.svg.is_some() || self.png.is_some()
-    }
-
     /// Writes the page, without its charts as pictures.
     ///
     /// # Errors

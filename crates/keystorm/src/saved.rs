@@ -25,7 +25,7 @@ pub(crate) fn show(job: &ShowJob) -> Result<End> {
     let pages = Pages::open(&job.pages)?;
     let loaded = read(&job.file)?;
     print(&loaded, job.format, job.distribution)?;
-    if pages.are_asked_for() {
+    if job.pages.any() {
         pages.write(&page_of(&loaded.runs, loaded.complete))?;
     }
     Ok(End::Complete)
@@ -50,7 +50,7 @@ pub(crate) fn merge(job: &MergeJob) -> Result<End> {
         }
         place.write(record.to_json()?.as_bytes())?;
     }
-    if pages.are_asked_for() {
+    if job.pages.any() {
         pages.write(&page_of(&merged.runs, merged.complete))?;
     }
     if let Some(format) = job.format {

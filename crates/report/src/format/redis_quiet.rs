@@ -5,6 +5,8 @@
 
 use std::io::{self, Write};
 
+use workload::quantity::counted;
+
 use crate::compare::word;
 use crate::quantity::msec_at_most;
 use crate::summary::hits_and_misses;
@@ -88,8 +90,7 @@ impl Format for RedisQuiet {
 fn write_errors(errors: u64, out: &mut dyn Write) -> io::Result<()> {
     match errors {
         0 => Ok(()),
-        1 => write!(out, ", 1 error"),
-        n => write!(out, ", {n} errors"),
+        n => write!(out, ", {}", counted(n, "error")),
     }
 }
 
