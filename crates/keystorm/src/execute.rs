@@ -221,7 +221,9 @@ fn run_rounds(
             printer.each(&run)?;
             match run.measurement.ending {
                 Ending::Complete if run.measurement.is_unheard() => return Ok(End::Failed),
-                Ending::Complete if run.measurement.corrupt() > 0 => failed = true,
+                Ending::Complete if run.measurement.wrong().iter().any(|(_, n)| *n > 0) => {
+                    failed = true;
+                }
                 Ending::Complete => {}
                 Ending::Interrupted if beside.ended_it() => {}
                 Ending::Interrupted => return Ok(End::Interrupted),

@@ -41,6 +41,12 @@ impl ErrorCounts {
         }
     }
 
+    /// Those of a kind.
+    #[must_use]
+    pub fn of_kind(&self, kind: &str) -> u64 {
+        self.by_kind.iter().find(|(known, _)| known == kind).map_or(0, |(_, n)| *n)
+    }
+
     /// All errors.
     #[must_use]
     pub fn total(&self) -> u64 {

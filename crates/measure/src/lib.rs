@@ -29,7 +29,7 @@ pub use errors::ErrorCounts;
 pub use histogram::Latency;
 pub use key_counts::KeyCounts;
 pub use lateness::Lateness;
-pub use measurement::{CORRUPT, Ending, Measurement, WorkerUse};
+pub use measurement::{CORRUPT, Ending, MISSING, Measurement, WorkerUse};
 pub use node::{NodeTally, merge_nodes};
 pub use operation::{Ended, OperationTally};
 pub use outage::{Outage, SuccessLine, Usual};

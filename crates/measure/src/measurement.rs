@@ -51,11 +51,10 @@ pub enum Ending {
 }
 
 impl Measurement {
-    /// Values that came back and were not those that were written.
+    /// Replies that did not bring what was written: another value, or none where one must be.
     #[must_use]
-    pub fn corrupt(&self) -> u64 {
-        let kinds = self.total.errors.by_kind().iter();
-        kinds.filter(|(kind, _)| kind == CORRUPT).map(|(_, count)| count).sum()
+    pub fn wrong(&self) -> [(&'static str, u64); 2] {
+        [CORRUPT, MISSING].map(|kind| (kind, self.total.errors.of_kind(kind)))
     }
 
     /// Whether requests were sent and none was answered.
@@ -69,6 +68,9 @@ impl Measurement {
 
 /// The kind of error that a value is which is not the one that was written.
 pub const CORRUPT: &str = "corrupt";
+
+/// The kind of error that a miss is where everything that is read must be there.
+pub const MISSING: &str = "missing";
 
 /// Everything that carrying out one plan yielded.
 #[derive(Debug, Clone)]

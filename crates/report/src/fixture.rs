@@ -281,6 +281,7 @@ pub(crate) fn parts() -> PlanParts {
         values: None,
         fill: None,
         verify: false,
+        fail_on_miss: false,
         payload_bytes: 3,
         on_error: OnError::Count,
         reconnect: false,

@@ -2,10 +2,10 @@
 
 use workload::{CommandSpec, PlanParts, ProtocolKind};
 
-use crate::Protocol;
 use crate::batch::digits_of;
 use crate::memcache::{Binary, Text};
 use crate::resp::Resp;
+use crate::{Protocol, Silence};
 
 /// Whether every command of a plan can be written in its protocol.
 ///
@@ -17,6 +17,15 @@ pub fn check(plan: &PlanParts) -> Result<(), String> {
         ProtocolKind::MemcacheText | ProtocolKind::MemcacheMeta => Text::check,
         ProtocolKind::MemcacheBinary => Binary::check,
     };
+    if plan.fail_on_miss
+        && plan.protocol.is_memcache()
+        && let Some(quiet) = plan.sequence.iter().find(|c| Text::silence(c) == Some(Silence::Miss))
+    {
+        return Err(format!(
+            "--fail-on-miss: a quiet {} that finds nothing has no reply; leave its flag q out",
+            quiet.name().to_lowercase()
+        ));
+    }
     plan.key_spaces().try_for_each(|(span, keys)| {
         let digits = digits_of(keys);
         plan.sequence[span].iter().try_for_each(|command| check(command, digits))

@@ -71,6 +71,38 @@ fn one_byte_that_was_changed_is_found_and_quoted() {
     // One that is not there is missing, and not wrong.
     server.ask(&["DEL", "k:000000000042"]);
     server.run(&line).ok().prints("297 hits, 3 misses");
+    // Unless everything must be there: "nothing lost" is a command.
+    let ran = server.run(&format!("--fail-on-miss {line}")).exits(1);
+    ran.prints("missing: 3\n").prints("first: missing: get k:000000000042\n");
+    server.run(&format!("-q --fail-on-miss {line}")).exits(1).prints("(missing values: 3)");
+}
+
+#[test]
+fn nothing_is_lost_by_a_restart_or_it_is_told() {
+    let mut server = Server::redis();
+    let values = "-r 2000 --seed 5 -d uniform:1..500 --sequential -n 2000";
+    server.run(&format!("-q {values} --content random set k:__rand_int__ __data__")).ok();
+    let read = format!("-q {values} --verify --fail-on-miss get k:__rand_int__");
+    server.ask(&["SAVE"]);
+    server.kill();
+    server.restart();
+    server.run(&read).ok();
+    server.run(&format!("{read} ';' mget k:__rand_int__ k:__rand_int__")).ok();
+    server.ask(&["DEL", "k:000000000007"]);
+    server.run(&read).exits(1).prints("(missing values: 1)");
+    let all = "--fail-on-miss mget k:__rand_int__ k:__rand_int__";
+    server.run(&format!("-q {values} {all}")).exits(1).prints("missing");
+    // A command that says with a null that it did what it was told has lost nothing.
+    let locks = "--fail-on-miss --mix -- 1 get k:000000000001 ';' 1 set k:000000000001 v nx";
+    server.run(&format!("-q -n 100 -r 10 {locks}")).ok();
+    for (line, why) in [
+        ("set k:__key__ v", "no command looks for a key"),
+        ("--fill --hit-ratio 0.5 get k:__key__", "a hit ratio asks for misses"),
+        ("--mix -- 1 get k:__key__ ';?' set k:__key__ v", "misses are no errors here"),
+        ("--protocol memcache-meta mg k:__key__ v q O1 ';' mn", "leave its flag q out"),
+    ] {
+        server.run(&format!("-q -n 10 -r 10 --fail-on-miss {line}")).exits(2).says(why);
+    }
 }
 
 #[test]

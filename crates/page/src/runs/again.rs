@@ -198,6 +198,7 @@ fn command_line(plan: &Plan, run: Option<&Run>) -> (Vec<String>, Option<Names>) 
         (plan.keys.draw == KeyDist::SEQUENTIAL, "--sequential"),
         (plan.first_byte, "--first-byte"),
         (plan.verify, "--verify"),
+        (plan.fail_on_miss, "--fail-on-miss"),
     ];
     words.extend(flags.into_iter().filter(|(on, _)| *on).map(|(_, flag)| flag.to_owned()));
     words.extend(functions(plan).into_iter().flatten());

@@ -51,9 +51,8 @@ impl Format for RedisQuiet {
             write!(out, ", {text}")?;
         }
         write_errors(summary.errors, out)?;
-        match summary.run.measurement.corrupt() {
-            0 => {}
-            n => write!(out, " (corrupt values: {n})")?,
+        for (kind, n) in summary.run.measurement.wrong().into_iter().filter(|(_, n)| *n > 0) {
+            write!(out, " ({kind} values: {n})")?;
         }
         if !self.persona.is_peer() {
             write!(out, "{}", super::trouble(summary))?;

@@ -72,6 +72,7 @@ pub(crate) fn parts(connections: u32, depth: u32, stop: Stop) -> PlanParts {
         values: None,
         fill: None,
         verify: false,
+        fail_on_miss: false,
         payload_bytes: 3,
         on_error: OnError::Stop,
         reconnect: false,

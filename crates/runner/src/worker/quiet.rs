@@ -5,8 +5,8 @@
 //! silent, and is settled then: its latency is that of the reply that told.
 
 use measure::Outcome;
-use wire::{Protocol, Silence};
-use workload::Plan;
+use wire::{Protocol, Reply, Silence};
+use workload::{CommandSpec, Plan};
 
 use super::operations::Steps;
 use crate::Fatal;
@@ -24,16 +24,21 @@ pub(super) struct Answers {
     keys: Vec<u32>,
     /// Whether an empty collection is a miss; empty if it is of no command.
     empties: Vec<bool>,
+    /// Whether a miss is an error; empty if it is of no command.
+    missing: Vec<bool>,
 }
 
 impl Answers {
     pub(super) fn of<P: Protocol>(plan: &Plan) -> Self {
         let silences: Vec<_> = plan.sequence.iter().map(P::silence).collect();
         let empties: Vec<bool> = plan.sequence.iter().map(P::empty_is_miss).collect();
+        let fails = |command: &CommandSpec| plan.fail_on_miss && command.looks_for(plan.protocol);
+        let missing: Vec<bool> = plan.sequence.iter().map(fails).collect();
         let keys: Vec<u32> = plan.sequence.iter().map(P::keys_asked).collect();
         Self {
             silences: if silences.iter().any(Option::is_some) { silences } else { Vec::new() },
             empties: if empties.contains(&true) { empties } else { Vec::new() },
+            missing: if missing.contains(&true) { missing } else { Vec::new() },
             keys: if keys.iter().any(|keys| *keys > 0) { keys } else { Vec::new() },
         }
     }
@@ -54,6 +59,22 @@ impl Answers {
     #[inline]
     pub(super) fn misses_empty(&self, command: u32) -> bool {
         self.empties.get(command as usize).is_some_and(|misses| *misses)
+    }
+
+    /// Whether a miss of some command is an error.
+    #[inline]
+    pub(super) fn misses_fail(&self) -> bool {
+        !self.missing.is_empty()
+    }
+
+    /// Whether this reply to this command lacks something that must be there.
+    pub(super) fn lacks(&self, reply: Reply<'_>, command: u32) -> bool {
+        let missed = match reply {
+            Reply::Miss => true,
+            Reply::Found(found) => found < self.keys(command),
+            _ => false,
+        };
+        missed && self.missing.get(command as usize).is_some_and(|fails| *fails)
     }
 
     /// Settles what kept silent before a reply with this mark.

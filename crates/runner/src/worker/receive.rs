@@ -1,12 +1,12 @@
 //! What arrived: replies become settled requests.
 
 use engine::{ConnId, Engine};
-use measure::{CORRUPT, Outcome};
+use measure::{CORRUPT, MISSING, Outcome};
 use wire::{Decode, Protocol, Reply};
 use workload::OnError;
 
 use super::Worker;
-use super::verify::Checker;
+use super::verify::{Checker, asked};
 use crate::connection::State;
 use crate::request::{Answer, Keys};
 use crate::route::Route;
@@ -81,20 +81,25 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
                     break Err(fatal);
                 }
             }
-            let mut corrupt = None;
+            let mut wrong = None;
+            let misses_fail = self.answers.misses_fail();
             // Of a sequence that is sent whole nobody asks how far it has come.
-            if (by_command || looks)
+            if (by_command || looks || misses_fail)
                 && let Some(oldest) = connection.requests.oldest_mut()
             {
-                if let Some(verifier) = &self.verifier {
-                    let asked = || {
-                        let name = self.context.plan.sequence[oldest.command as usize].name();
-                        let request = (oldest.given(&self.steps.kept), oldest.command);
-                        verifier.asked(&self.batch, request, &name)
-                    };
-                    corrupt = connection.comparison.ended(&self.batch, asked);
-                    oldest.progress.failed |= corrupt.is_some();
+                let command = oldest.command;
+                let asked = || {
+                    let given = oldest.given(&self.steps.kept);
+                    asked::<P>(self.context.plan, &self.batch, (given, command))
+                };
+                if self.verifier.is_some() {
+                    let told = connection.comparison.ended(&self.batch, asked);
+                    wrong = told.map(|told| (CORRUPT, told));
                 }
+                if misses_fail && wrong.is_none() && self.answers.lacks(reply, command) {
+                    wrong = Some((MISSING, format!("{MISSING}: {}", asked())));
+                }
+                oldest.progress.failed |= wrong.is_some();
                 if self.keeps {
                     let coming = &mut connection.coming;
                     self.steps.kept.keep(oldest.command, coming, &mut oldest.progress);
@@ -126,10 +131,10 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
                             Some(text).filter(|_| self.context.plan.on_error == OnError::Stop);
                     }
                 }
-                _ if let Some(text) = &corrupt => {
+                _ if let Some((kind, text)) = &wrong => {
                     if self.route.counts_error(place, request, text) {
                         let answered = request.answered(first_byte_ns);
-                        self.recorder.error(&answered, (CORRUPT, text), bytes, now_ns);
+                        self.recorder.error(&answered, (kind, text), bytes, now_ns);
                     }
                 }
                 Reply::Done | Reply::Empty | Reply::Found(_) | Reply::Miss | Reply::Push => {

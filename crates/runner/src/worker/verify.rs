@@ -188,28 +188,26 @@ impl Fault {
     }
 }
 
-impl Verifier {
-    /// A request as it would be typed, of a command of this name.
-    #[cold]
-    pub(super) fn asked(
-        &self,
-        batch: &Batch,
-        (request, command): (Given<'_>, u32),
-        name: &str,
-    ) -> String {
-        let at = command as usize;
-        let mut bytes = Vec::new();
-        if self.keys.count(at) == 0 {
-            batch.append_of(request, at..at + 1, &mut bytes);
-            return words(&bytes);
-        }
-        bytes.extend_from_slice(name.to_lowercase().as_bytes());
-        for key in 0..self.keys.count(at) {
-            bytes.push(b' ');
-            batch.append_key(&self.keys, (at, key), request, &mut bytes);
-        }
-        bytes.escape_ascii().to_string()
+/// A request as it would be typed.
+#[cold]
+pub(super) fn asked<P: Protocol>(
+    plan: &Plan,
+    batch: &Batch,
+    (request, command): (Given<'_>, u32),
+) -> String {
+    let at = command as usize;
+    let keys = Keys::of::<P>(plan);
+    let mut bytes = Vec::new();
+    if keys.count(at) == 0 {
+        batch.append_of(request, at..at + 1, &mut bytes);
+        return words(&bytes);
     }
+    bytes.extend_from_slice(plan.sequence[at].name().to_lowercase().as_bytes());
+    for key in 0..keys.count(at) {
+        bytes.push(b' ');
+        batch.append_key(&keys, (at, key), request, &mut bytes);
+    }
+    bytes.escape_ascii().to_string()
 }
 
 /// A request of RESP as it would be typed.

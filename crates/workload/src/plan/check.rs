@@ -89,6 +89,7 @@ impl PlanParts {
         let valued = self.values.is_some() || self.sequence.iter().all(|c| c.values() == 0);
         refuse(valued, || "a value that varies needs -d or --content to say how".to_owned())?;
         self.check_verify()?;
+        self.check_misses()?;
         self.check_replies()?;
         Ok(Plan(self.without_open_passwords()))
     }
@@ -227,6 +228,25 @@ impl PlanParts {
                 "--verify: no command asks for values by the number of their key; {names} do, such \
                  as: get key:__rand_int__"
             )
+        })
+    }
+
+    /// Misses that a plan asks for are no errors in it.
+    fn check_misses(&self) -> Result<(), PlanError> {
+        if !self.fail_on_miss {
+            return Ok(());
+        }
+        refuse(self.sequence.iter().any(|command| command.looks_for(self.protocol)), || {
+            "--fail-on-miss: no command looks for a key, as get k:__key__ does".to_owned()
+        })?;
+        refuse(self.key_spaces().all(|(_, keys)| !keys.draw.may_miss()), || {
+            "--fail-on-miss: a hit ratio asks for misses; leave one of the two out".to_owned()
+        })?;
+        let operations = self.mix.iter().flat_map(|mix| &mix.operations);
+        let follows = operations.flat_map(|operation| &operation.steps);
+        refuse(follows.into_iter().all(|step| step.when != When::OnMiss), || {
+            "--fail-on-miss: what follows ;? is sent after a miss, so misses are no errors here"
+                .to_owned()
         })
     }
 

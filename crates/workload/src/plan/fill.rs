@@ -166,6 +166,7 @@ impl PlanParts {
             setup: Vec::new(),
             fill: None,
             verify: false,
+            fail_on_miss: false,
             on_error: OnError::Stop,
             first_byte: false,
             apart: false,

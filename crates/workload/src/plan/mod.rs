@@ -188,6 +188,9 @@ pub struct PlanParts {
     /// Whether values that come back are compared with what was written.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub verify: bool,
+    /// Whether a read that finds nothing is an error.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fail_on_miss: bool,
     /// How values tell whose they are, if they do: what comes back is compared with that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checks: Option<CheckedValues>,
@@ -435,6 +438,7 @@ pub(crate) mod tests {
             values: None,
             fill: None,
             verify: false,
+            fail_on_miss: false,
             checks: None,
             payload_bytes: 3,
             on_error: OnError::Stop,

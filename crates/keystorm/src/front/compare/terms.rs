@@ -29,7 +29,7 @@ const BYTES_DEFAULT: u32 = 100;
 const KEY: &str = "key:__rand_int__";
 
 /// Options that have no place here, and why.
-const REFUSED: [(&str, &str); 13] = [
+const REFUSED: [(&str, &str); 14] = [
     (
         "spawn_args",
         "would go to servers of different kinds; write it behind each, in one word: 'memcached -m 4096'",
@@ -38,6 +38,7 @@ const REFUSED: [(&str, &str); 13] = [
     ("fill", "is done in any case: every key is stored before it is read"),
     ("fill_with", "is done in any case: every key is stored before it is read"),
     ("verify", "is for one protocol at a time"),
+    ("fail_on_miss", "is for one protocol at a time"),
     ("workload", "is for one protocol at a time; give a command, or a mix of get, set and mget"),
     ("dataset", "is for one protocol at a time"),
     ("stdin_arg", "reads standard input once, and there are several runs"),

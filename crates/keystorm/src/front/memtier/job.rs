@@ -23,7 +23,7 @@ const VERDICT: &str = "--verdict";
 const FORMAT: &str = "--format";
 
 /// What it has words of its own for, or what would change what is sent.
-const OF_ITS_OWN: [&str; 33] = [
+const OF_ITS_OWN: [&str; 34] = [
     "host",
     "port",
     "user",
@@ -51,6 +51,7 @@ const OF_ITS_OWN: [&str; 33] = [
     "content",
     "ttl",
     "verify",
+    "fail-on-miss",
     "mix",
     "dataset",
     "seed",

@@ -165,7 +165,8 @@ impl Options {
     /// Asks nothing of what is read: for a command that only names a server, or reads nothing.
     pub(super) fn read_nothing(&mut self) {
         let data = &mut self.data;
-        (data.fill, data.hit_ratio, data.verify) = (false, None, false);
+        (data.fill, data.hit_ratio) = (false, None);
+        (data.verify, data.fail_on_miss) = (false, false);
     }
 
     /// A load for command lines that give none.

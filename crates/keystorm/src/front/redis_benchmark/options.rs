@@ -327,6 +327,10 @@ pub(super) struct DataOptions {
     /// that says otherwise): a wrong one is an error, and the exit code is 1
     #[arg(long)]
     pub(super) verify: bool,
+    /// A read that finds nothing is an error, told with its key, and the exit code is 1; with --verify
+    /// this shows that nothing was lost
+    #[arg(long)]
+    pub(super) fail_on_miss: bool,
     /// The commands between `;` are operations, of which one is drawn at a time; the number before
     /// each is its weight
     #[arg(long)]

@@ -297,6 +297,7 @@ fn base(
         values,
         fill: None,
         verify: data.verify,
+        fail_on_miss: data.fail_on_miss,
         on_error: match results.on_error {
             Some(on_error) => on_error.into(),
             // Who stands an outage stands the errors of a server that has just come back.

@@ -74,6 +74,7 @@ pub(in crate::front) const SETTINGS: &[Setting] = &[
     value("fill-with", "fill_with"),
     value("hit-ratio", "hit_ratio"),
     flag("verify", "verify"),
+    flag("fail-on-miss", "fail_on_miss"),
     value("dataset", "dataset"),
     value("xml-root-element", "xml_root_element"),
     value("maxdocs", "maxdocs"),
@@ -89,11 +90,12 @@ pub(in crate::front) const SETTINGS: &[Setting] = &[
 const EXCLUSIVE: [[&str; 2]; 2] = [["requests", "duration"], ["key-dist", "sequential"]];
 
 /// What a phase of every key decides itself.
-pub(in crate::front) const OF_NO_FILL: [&str; 11] = [
+pub(in crate::front) const OF_NO_FILL: [&str; 12] = [
     "fill",
     "fill-with",
     "hit-ratio",
     "verify",
+    "fail-on-miss",
     "requests",
     "duration",
     "warmup",

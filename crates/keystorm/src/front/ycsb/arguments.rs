@@ -50,7 +50,7 @@ pub(super) enum Read {
 
 /// Options of keystorm's that its own front end makes no sense of: those that say what is sent, and when,
 /// which YCSB's say.
-const OF_YCSB: [&str; 20] = [
+const OF_YCSB: [&str; 21] = [
     "workload",
     "phase",
     "mix",
@@ -65,6 +65,7 @@ const OF_YCSB: [&str; 20] = [
     "fill",
     "fill-with",
     "verify",
+    "fail-on-miss",
     "dataset",
     "format",
     "csv",
