@@ -97,6 +97,7 @@ fn plan(requests: u64, depth: u32, engine: EngineKind, pace: Pace) -> Plan {
         values: None,
         fill: None,
         verify: false,
+        fail_on_miss: false,
         payload_bytes: 3,
         on_error: OnError::Stop,
         reconnect: false,
