@@ -198,6 +198,7 @@ fn set_plan(depth: u32) -> Plan {
         values: None,
         fill: None,
         verify: false,
+        fail_on_miss: false,
         payload_bytes: 3,
         on_error: OnError::Stop,
         reconnect: false,

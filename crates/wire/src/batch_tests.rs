@@ -39,6 +39,7 @@ pub(crate) fn plan(line: &str, keys: KeySpace, depth: u32, dataset: Option<Datas
         values: None,
         fill: None,
         verify: false,
+        fail_on_miss: false,
         payload_bytes: 3,
         on_error: OnError::Stop,
         reconnect: false,
