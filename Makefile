@@ -17,7 +17,7 @@ bench: setup ## Build keystorm, start a private server and run the suite (option
 
 compare: ## keystorm, redis-benchmark and a bare loop turn about on a pinned server (options: ARGS='--case set')
 	$(CARGO) build --release --locked -p keystorm -p bench
-	$(CARGO) build --release --locked -p engine --example bare
+	$(CARGO) build --release --locked -p keystorm-engine --example bare
 	$(TARGET)/release/compare $(ARGS)
 
 precision: ## How well a schedule is kept on the real clock; wants an idle machine (options: ARGS='--tries 3')

@@ -3,7 +3,7 @@
 //! What must hold: no byte of a connection that is gone reaches the one that has its id, every
 //! byte that does arrive is the right one, nothing hangs, and (with a sanitizer) nothing that the
 //! kernel or we still use was freed. Run it with one by
-//! `RUSTFLAGS=-Zsanitizer=address cargo +nightly test -p engine --test stress --target
+//! `RUSTFLAGS=-Zsanitizer=address cargo +nightly test -p keystorm-engine --test stress --target
 //! x86_64-unknown-linux-gnu`.
 #![allow(missing_docs, clippy::unwrap_used)]
 

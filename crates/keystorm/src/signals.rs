@@ -14,10 +14,12 @@ use signal_hook::{flag, low_level};
 /// # Errors
 /// The kernel refuses to tell us of signals.
 pub(crate) fn interrupted() -> io::Result<Arc<AtomicBool>> {
-    let asked = Arc::new(AtomicBool::new(false));
+    let [asked, again] = [(); 2].map(|()| Arc::new(AtomicBool::new(false)));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
-        flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&asked))?;
+        // They act in this order. The one that asks is first, so that no signal falls between them unheard.
         flag::register(signal, Arc::clone(&asked))?;
+        flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&again))?;
+        flag::register(signal, Arc::clone(&again))?;
     }
     Ok(asked)
 }

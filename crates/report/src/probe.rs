@@ -1,6 +1,7 @@
 //! What a quiet client saw beside the load.
 
 use measure::Latency;
+use workload::quantity::counted;
 
 /// A probe's figures.
 #[derive(Debug, Clone)]
@@ -24,10 +25,11 @@ impl Probe {
     #[must_use]
     pub fn told(&self) -> String {
         let Self { connections, rate_per_s, requests, errors, .. } = self;
-        let errors = if *errors > 0 { format!(", {errors} errors") } else { String::new() };
+        let errors =
+            if *errors > 0 { format!(", {}", counted(*errors, "error")) } else { String::new() };
         format!(
-            "{connections} quiet connections beside the load, {rate_per_s} requests/s; {requests} \
-             replies{errors}"
+            "{} beside the load, {rate_per_s} requests/s; {requests} replies{errors}",
+            counted(u64::from(*connections), "quiet connection")
         )
     }
 }

@@ -11,6 +11,7 @@ use measure::{
     CommandTally, ConnectionTally, Ending, ErrorCounts, Latency, NodeTally, Outage, Point,
     Timeline, TlsTally,
 };
+use workload::quantity::counted;
 use workload::{Pace, TlsOptions};
 
 use crate::verdict::count;
@@ -115,7 +116,7 @@ impl TlsFigures {
         let one = kinds.len() == 1;
         let named = |(version, cipher, n): &(Cow<'_, str>, Cow<'_, str>, u64)| match one {
             true => format!("{version} {cipher}"),
-            false => format!("{version} {cipher} ({n} connections)"),
+            false => format!("{version} {cipher} ({})", counted(*n, "connection")),
         };
         Self {
             negotiated: escape(kinds.iter().map(named).collect::<Vec<_>>().join(", ")),

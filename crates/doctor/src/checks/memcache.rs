@@ -115,7 +115,10 @@ pub(super) fn turned_away(evidence: &Evidence) -> Verdict {
         Outcome::ok("none since it was started")
     } else {
         Outcome::warn(
-            format!("{refused} refused, {disabled} times none accepted, since it was started"),
+            format!(
+                "{refused} refused, none accepted {}, since it was started",
+                counted(disabled, "time")
+            ),
             "a run in which that happens has fewer clients than it was asked for",
             "start memcached with a higher -c, and raise its limit of open files",
         )

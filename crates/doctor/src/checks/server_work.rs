@@ -1,5 +1,7 @@
 //! What the server does beside our commands: threads, logs, watchers, others' traffic.
 
+use workload::quantity::counted;
+
 use super::asked;
 use crate::Evidence;
 use crate::finding::{Outcome, Verdict};
@@ -59,7 +61,7 @@ pub(super) fn monitors(evidence: &Evidence) -> Verdict {
     Ok(match clients.monitors {
         0 => Outcome::ok("none"),
         n => Outcome::bad(
-            format!("{n} clients in MONITOR"),
+            format!("{} in MONITOR", counted(n as u64, "client")),
             "every command is also written to each of them, which can halve throughput",
             "find them with CLIENT LIST (flags=O) and end them with CLIENT KILL ID",
         ),

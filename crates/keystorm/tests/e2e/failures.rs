@@ -67,6 +67,11 @@ fn a_server_that_is_killed_and_started_again() {
         server.restart();
         let gap = gone.elapsed().as_secs_f64();
         let ran = running.wait().ok();
+        // A machine may be so busy that no server starts before the end.
+        if figure_or_0(&ran, "opened again: ") == 0 {
+            holds_when_quiet("the server is back before the end", false, &ran.out);
+            continue;
+        }
         one_outage_of(&ran, gap);
         let back = ran.out.contains("back to 95 % of the ");
         holds_when_quiet("the rate comes back", back, &ran.out);

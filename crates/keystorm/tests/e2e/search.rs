@@ -102,10 +102,11 @@ fn an_interrupted_search_says_what_is_known() {
         file.display()
     );
     let running = Keystorm::new(&line).start();
-    running.until("a trial is kept", |_| {
-        fs::read_to_string(&file).is_ok_and(|text| text.contains("\"kept\": true"))
+    // Whether the first rate was kept is the machine's business.
+    running.until("a trial is kept in the file", |_| {
+        fs::read_to_string(&file).is_ok_and(|text| text.contains("\"kept\":"))
     });
     running.interrupt();
     let ran = running.wait().exits(130);
-    assert!(ran.out.contains("keep p50<10s"), "{} {}", ran.out, ran.err);
+    assert!(ran.out.contains("p50<10s"), "{} {}", ran.out, ran.err);
 }

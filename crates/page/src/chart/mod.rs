@@ -8,6 +8,7 @@
 mod bars;
 mod draw;
 mod plot;
+#[cfg(feature = "png")]
 mod png;
 mod scale;
 mod surface;
@@ -330,9 +331,12 @@ impl Chart {
     /// A picture of points, on white, for where SVG is not understood. Its width is 1520 points.
     ///
     /// # Errors
-    /// The drawing library gave up.
+    /// The drawing library gave up, or is no part of this build (feature `png`).
     pub fn png(&self) -> Result<Vec<u8>, ChartError> {
-        png::png(self)
+        #[cfg(feature = "png")]
+        return png::png(self);
+        #[cfg(not(feature = "png"))]
+        Err(self.failed("this build draws no PNG"))
     }
 
     fn failed(&self, why: impl ToString) -> ChartError {

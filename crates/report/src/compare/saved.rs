@@ -2,6 +2,7 @@
 
 use measure::Ending;
 use workload::Plan;
+use workload::quantity::counted;
 
 use super::{Comparison, Glance, Pairing, Subject, TestComparison};
 use crate::differ::{Difference, differences};
@@ -149,7 +150,9 @@ pub fn of_saved(
             if complete.len() < all.len() {
                 let broken = all.len() - complete.len();
                 warnings.push(format!(
-                    "{name}: {test}: {broken} runs that did not end as planned are left out"
+                    "{name}: {test}: {} that did not end as planned {} left out",
+                    counted(broken as u64, "run"),
+                    if broken == 1 { "is" } else { "are" }
                 ));
             }
         }

@@ -1,6 +1,6 @@
 //! Golden files: every format of every kind of run, byte for byte.
 //!
-//! After a wanted change, `INSTA_UPDATE=always cargo test -p report` writes them anew; read the
+//! After a wanted change, `INSTA_UPDATE=always cargo test -p keystorm-report` writes them anew; read the
 //! diff.
 
 use serde_json::Value;

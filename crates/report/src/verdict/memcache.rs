@@ -2,6 +2,7 @@
 
 use host::Watched;
 use measure::{Ending, Measurement};
+use workload::quantity::noun;
 use workload::{CommandSpec, Plan, ProtocolKind};
 
 use super::wording::count;
@@ -28,8 +29,9 @@ pub(super) fn others(
     let theirs = executed.saturating_sub(ours);
     (known && theirs >= least && theirs as f64 >= share * ours as f64).then(|| {
         format!(
-            "other clients asked for {} keys during the test (ours were {})",
+            "other clients asked for {} {} during the test (ours were {})",
             count(theirs as f64),
+            noun(theirs, "key"),
             count(ours as f64)
         )
     })

@@ -6,6 +6,7 @@ use host::{ServerUse, Watched};
 use measure::{Ending, Measurement};
 use serde::{Deserialize, Serialize};
 use workload::Plan;
+use workload::quantity::noun;
 
 use super::memcache::{self, Bounds};
 use super::misses::misses;
@@ -121,20 +122,20 @@ fn of_server(server: &ServerUse, bounds: &Bounds) -> Vec<Warning> {
         say(WarningKind::Monitored, format!("{who} MONITOR, which slows down every command"));
     }
     if let Some(keys) = some(server.evicted_keys) {
-        let keys = count(keys as f64);
+        let keys = format!("{} {}", count(keys as f64), noun(keys, "key"));
         say(
             WarningKind::Evicted,
-            format!("the server evicted {keys} keys to stay below {}", bounds.memory),
+            format!("the server evicted {keys} to stay below {}", bounds.memory),
         );
     }
     if let Some(text) = swapped(server) {
         say(WarningKind::Swapped, text);
     }
     if let Some(clients) = some(server.rejected_connections) {
-        let clients = count(clients as f64);
+        let clients = format!("{} {}", count(clients as f64), noun(clients, "client"));
         say(
             WarningKind::Rejected,
-            format!("the server turned {clients} clients away ({})", bounds.clients),
+            format!("the server turned {clients} away ({})", bounds.clients),
         );
     }
     for setting in &server.settings {
