@@ -26,6 +26,10 @@ python3 -m venv "$place/venv"
 "$place/venv/bin/pip" install --quiet --no-index "$packages"/keystorm-*"$(uname -m)".whl
 works wheel "$place/venv/bin/keystorm"
 
+# The program that `cargo package` built of the crates, to see that they have all it takes.
+began=$(date +%s)
+works crates "${CARGO_TARGET_DIR:-target}/crates/debug/keystorm"
+
 # As dpkg unpacks it, and as it configures it: in a root of its own, where update-alternatives is.
 began=$(date +%s)
 dpkg-deb -x "$packages"/keystorm_*_"$here".deb "$place/deb"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Everything that people install, in target/packages: a wheel, a .deb and an .rpm for each architecture,
-# and the tree that packaging/Containerfile copies from.
+# the crates, and the tree that packaging/Containerfile copies from.
 #
 # Zig links against the C library of 2014 (glibc 2.17), from here for other architectures too, and OpenSSL
 # is part of the program: it runs on any distribution since. What does that comes from PyPI into
@@ -54,4 +54,9 @@ for arch in $arches; do
             --target "$packages/" >/dev/null
     done
 done
+# What `cargo install keystorm` takes: each crate as crates.io gets it, built from that alone. Not in $target, where
+# the programs of the tests are.
+CARGO_TARGET_DIR=$target/crates $cargo package --quiet --workspace --exclude bench --locked
+cp "$target"/crates/package/*.crate "$packages/"
+
 ls -l "$packages" | awk 'NF > 8 { printf "%9d  %s\n", $5, $9 }'

@@ -494,7 +494,10 @@ fn the_admin_port_tells_of_a_run_and_ends_it() {
     assert_eq!(status, 200);
     assert!(vars["client/response/ok"].as_u64().unwrap() > 0, "{json}");
     assert_eq!(vars["ratelimit/current"], 200);
-    assert!(vars["response_latency/p50"].as_u64().unwrap() > 1000, "in nanoseconds: {json}");
+    // Of the last window, which is empty where a machine is busy enough.
+    if let Some(p50) = vars["response_latency/p50"].as_u64() {
+        assert!(p50 > 1000, "in nanoseconds: {json}");
+    }
     assert!(ask(port, "GET /vars").1.contains("\n\"get/ok\": "));
     let (_, page) = ask(port, "GET /metrics");
     assert!(page.contains("# TYPE client_response_ok counter\nclient_response_ok "), "{page}");
