@@ -90,6 +90,10 @@ fn nothing_is_lost_by_a_restart_or_it_is_told() {
     server.run(&format!("{read} ';' mget k:__rand_int__ k:__rand_int__")).ok();
     server.ask(&["DEL", "k:000000000007"]);
     server.run(&read).exits(1).prints("(missing values: 1)");
+    server.ask(&["SETRANGE", "k:000000000011", "0", "\u{1}"]);
+    let both = server.run(&read.replace("-q ", "")).exits(1);
+    both.prints("first: missing: get k:000000000007\n")
+        .prints("first: corrupt: get k:000000000011");
     let all = "--fail-on-miss mget k:__rand_int__ k:__rand_int__";
     server.run(&format!("-q {values} {all}")).exits(1).prints("missing");
     // A command that says with a null that it did what it was told has lost nothing.

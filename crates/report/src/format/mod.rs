@@ -154,7 +154,7 @@ fn handshake<'s>(summary: &'s Summary<'_>) -> Option<&'s LatencyFigures> {
     summary.tls.as_ref()?.handshake.as_ref()
 }
 
-/// The error replies by kind and an example, or nothing if there were none; and what went wrong
+/// The error replies by kind and an example of each, or nothing if there were none; and what went wrong
 /// with connections.
 fn write_errors(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     if summary.errors == 0 {
@@ -164,8 +164,13 @@ fn write_errors(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     for (kind, count) in summary.error_counts().by_kind() {
         writeln!(out, "    {}: {count}", escape(kind))?;
     }
-    if let Some(example) = summary.error_counts().examples().first() {
-        writeln!(out, "    first: {}", escape(example))?;
+    let examples = summary.error_counts().examples();
+    for (at, example) in examples.iter().enumerate() {
+        // A text begins with its kind; of each there is one.
+        let kind = |text: &str| text.split([' ', ':']).next().map(str::to_owned);
+        if !examples[..at].iter().any(|told| kind(told) == kind(example)) {
+            writeln!(out, "    first: {}", escape(example))?;
+        }
     }
     outages::write(summary, out)
 }
