@@ -207,6 +207,7 @@ fn run_rounds(
             let mut watch = metrics.map(|metrics| metrics.watch(plan));
             let mut status = job.output.ycsb.as_ref().map(|output| Status::begin(plan, output));
             beside.begin()?;
+            rig.rate = beside.rate();
             let mut shown = Both(&mut beside, watch.as_mut());
             let mut run = rig.run(plan, job.start_at, &mut Both(&mut shown, status.as_mut()))?;
             run.repeat = (times > 1).then_some(Repeat { number, of: times });

@@ -26,7 +26,7 @@ use crate::route::cluster::{ClusterJob, StopWatch, TopologyWatch};
 use crate::route::ring::RingJob;
 use crate::route::{Cluster, Direct, Ring, Route};
 use crate::worker::{Worker, WorkerContext};
-use crate::{Barrier, Fatal};
+use crate::{Barrier, Fatal, LiveRate};
 
 /// Intervals that a worker may be ahead of the collector.
 const AHEAD_MAX: usize = 4;
@@ -51,6 +51,8 @@ pub struct Job<'r> {
     pub start: Start<'r>,
     /// The servers, where they are several.
     pub several: Option<Several<'r>>,
+    /// Its rate, where that may change on the way.
+    pub rate: Option<&'r LiveRate>,
     /// Set by somebody who wants the run to end early.
     pub interrupted: &'r AtomicBool,
 }
@@ -141,6 +143,9 @@ fn run_with<E: Engine, P: wire::Protocol>(
     make_engine: impl Fn(u32) -> io::Result<E> + Sync,
 ) -> io::Result<Measurement> {
     let plan = job.plan;
+    if let Some(rate) = job.rate {
+        rate.counts_from(origin);
+    }
     // A worker without a connection would have nothing to do.
     let connections = plan.own_connections();
     let workers = u32::from(plan.fleet.workers).min(connections) as u16;
@@ -206,6 +211,7 @@ fn run_with<E: Engine, P: wire::Protocol>(
                 stream: budget.stream(first..first + own),
                 warmup: warmup.stream(first..first + own),
                 inserts: inserts.clone(),
+                rate: job.rate,
                 may_spin,
             };
             let (full, make_engine) = (full.clone(), &make_engine);
@@ -242,7 +248,8 @@ fn run_with<E: Engine, P: wire::Protocol>(
         destination.end();
         Ok(())
     })?;
-    let mut measurement = measurement(plan, collector, &gate, origin);
+    let kept = job.rate.map(LiveRate::plan);
+    let mut measurement = measurement(kept.as_ref().unwrap_or(plan), collector, &gate, origin);
     if let Some(watch) = watch {
         let index = |name: &String| measurement.nodes.iter().position(|node| node.name == *name);
         for outage in &mut measurement.outages {

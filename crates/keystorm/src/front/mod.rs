@@ -42,7 +42,7 @@ use clap::Command;
 use fleet::{On, OnLoss};
 use report::ycsb::Ycsb;
 use report::{FORMATS, Format, FormatOptions, Persona, Run};
-use runner::{Observer, Snapshot};
+use runner::{LiveRate, Observer, Snapshot};
 use workload::Plan;
 
 pub(crate) use calibrate::Calibration;
@@ -177,6 +177,11 @@ pub(crate) trait Companion: Observer {
     /// Whether a run that was interrupted was so by itself, on somebody's word: then it is complete.
     fn ended_it(&self) -> bool {
         false
+    }
+
+    /// The rate of the run, if it may change it on the way.
+    fn rate(&self) -> Option<Arc<LiveRate>> {
+        None
     }
 }
 

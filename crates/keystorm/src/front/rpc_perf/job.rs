@@ -30,7 +30,7 @@ pub(super) fn job(config: &Config, words: &Words) -> Result<Job, Fault> {
     let plan = parts.build().map_err(|why| rule(why.to_string()))?;
     wire::check(&plan).map_err(rule)?;
     runner::check_memory(&plan).map_err(rule)?;
-    let reports = Reports::of(config, roles);
+    let reports = Reports::of(config, roles, job.several.is_some());
     job.plans = vec![plan];
     let output = &mut job.output;
     own::check_output(output).map_err(rule)?;
