@@ -205,7 +205,6 @@ fn output(options: &Options, persona: Persona, suite: bool) -> Result<Output, St
     let verdict = verdict::place(persona, results.no_verdict, environment);
     Ok(Output {
         format,
-        ycsb: None,
         to: None,
         options: FormatOptions {
             first_byte: results.first_byte,
