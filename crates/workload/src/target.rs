@@ -110,6 +110,8 @@ pub enum RingHash {
     Ketama,
     /// By hash modulo the count of servers.
     Modulo,
+    /// By Java's hash of the key modulo the count of servers, as spymemcached does unless told otherwise.
+    Spymemcached,
 }
 
 impl RingHash {
@@ -119,6 +121,7 @@ impl RingHash {
         match self {
             Self::Ketama => "ketama",
             Self::Modulo => "modulo",
+            Self::Spymemcached => "spymemcached",
         }
     }
 }
@@ -127,8 +130,9 @@ impl FromStr for RingHash {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let known = [Self::Ketama, Self::Modulo].into_iter().find(|hash| hash.name() == text);
-        known.ok_or_else(|| format!("{text:?}: there are ketama and modulo"))
+        let all = [Self::Ketama, Self::Modulo, Self::Spymemcached];
+        let known = all.into_iter().find(|hash| hash.name() == text);
+        known.ok_or_else(|| format!("{text:?}: there are ketama, modulo and spymemcached"))
     }
 }
 
