@@ -9,6 +9,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
+use report::Record;
 use serde_json::Value;
 
 use crate::rpc_perf::File;
@@ -158,22 +159,16 @@ fn the_rate_changes_while_the_run_goes_on_in_all_its_threads() {
     running.until("the rate is shown", |_| rate(port) == 1);
     ask(port, "POST /quitquitquit");
     running.wait().ok();
-    let run: Value = serde_json::from_str(&fs::read_to_string(&json).unwrap()).unwrap();
-    let stages = run["plan"][0]["pace"]["open"]["stages"].as_array().unwrap();
-    let (mut area, mut left_s) = (0.0, run["tests"][0]["elapsed_s"].as_f64().unwrap());
-    let mut rates = Vec::new();
-    for stage in stages {
-        let lasts_s = stage["lasts_ns"].as_f64().map_or(left_s, |ns| left_s.min(ns / 1e9));
-        rates.push(stage["from_per_s"].as_f64().unwrap());
-        area += rates.last().unwrap() * lasts_s;
-        left_s -= lasts_s;
-    }
+    let record = Record::from_json(&fs::read(&json).unwrap()).unwrap();
+    let run = record.load().unwrap().runs.remove(0);
+    let schedule = run.plan.pace.schedule().unwrap();
+    let rates: Vec<f64> = schedule.stages.iter().map(|stage| stage.from_per_s).collect();
     assert_eq!(rates, [2.0, 3000.0, 1.0]);
-    let lateness = &run["tests"][0]["lateness_ms"];
-    let due = lateness["due"].as_f64().unwrap();
+    let lateness = run.measurement.total.lateness.as_ref().unwrap();
+    let area = schedule.due_by(run.measurement.elapsed_ns);
     // The two threads end one after the other, and the warm-up may leave something.
-    assert!((due - area).abs() < 5.0, "{due} were due of {area}");
-    let sent = lateness["total"]["count"].as_f64().unwrap();
+    assert!((lateness.due as f64 - area).abs() < 5.0, "{} were due of {area}", lateness.due);
+    let sent = lateness.total.count() as f64;
     let executed = server.calls("get") as f64;
     assert!((executed - sent - 2.0).abs() < 3.0, "{executed} executed of {sent}, and the warm-up");
 }
