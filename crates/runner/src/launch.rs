@@ -57,13 +57,15 @@ pub struct Job<'r> {
     pub interrupted: &'r AtomicBool,
 }
 
-/// Several servers, of which each has some of the keys.
+/// Several servers.
 #[derive(Debug, Clone, Copy)]
 pub enum Several<'r> {
     /// The nodes of a Redis Cluster, and what is known of it.
     Cluster(ClusterJob<'r>),
-    /// Servers that know nothing of each other.
+    /// Servers that know nothing of each other, of which each has some of the keys.
     Ring(RingJob<'r>),
+    /// Servers that are interchangeable, at these addresses.
+    Pool(&'r [Address]),
 }
 
 /// When load starts.
@@ -178,7 +180,7 @@ fn run_with<E: Engine, P: wire::Protocol>(
     // A worker has a connection to each of several servers at least, and on a cluster room for nodes to
     // come.
     let room = match job.several {
-        None => 0,
+        None | Some(Several::Pool(_)) => 0,
         Some(Several::Cluster(cluster)) => cluster.topology.nodes.len() as u32 + NODES_TO_COME,
         Some(Several::Ring(ring)) => ring.servers.len() as u32,
     };
@@ -275,9 +277,9 @@ fn work_with<'r, E: Engine, P: wire::Protocol>(
     engine: E,
     context: WorkerContext<'r>,
     recorder: Recorder,
-    servers: (Option<Several<'r>>, Option<&'r TopologyWatch>),
+    (several, watch): (Option<Several<'r>>, Option<&'r TopologyWatch>),
 ) -> [Message; 2] {
-    match servers {
+    match (several, watch) {
         (Some(Several::Cluster(cluster)), Some(watch)) if P::CLUSTERS => {
             let route = Cluster::new::<P>(&context, &cluster, watch);
             work(Worker::<E, P, _>::new(engine, context, recorder, route))
@@ -286,9 +288,12 @@ fn work_with<'r, E: Engine, P: wire::Protocol>(
             let route = Ring::new::<P>(&context, ring);
             work(Worker::<E, P, _>::new(engine, context, recorder, route))
         }
-        (None, _) => {
-            let (connections, depth) = (context.connections, context.plan.fleet.pipeline_depth);
-            let route = Direct::new(context.destination, connections, depth);
+        (None | Some(Several::Pool(_)), _) => {
+            let pool = match several {
+                Some(Several::Pool(addresses)) => addresses,
+                _ => &[],
+            };
+            let route = Direct::new(&context, pool);
             work(Worker::<E, P, _>::new(engine, context, recorder, route))
         }
         (Some(_), _) => {

@@ -85,6 +85,12 @@ pub enum Endpoint {
         /// How keys are shared out.
         hash: RingHash,
     },
+    /// Several servers that are interchangeable: each connection is to one of them, in turn, and any request
+    /// takes any connection.
+    Pool {
+        /// Where each of them is: a host and a port, or a unix socket.
+        servers: Vec<Endpoint>,
+    },
     /// A private server, started for the run and gone after it.
     Spawned {
         /// Its program, a name or a path; `None` for whichever server is installed.
@@ -143,6 +149,15 @@ impl Target {
         self.cluster.is_some() || self.ring().is_some()
     }
 
+    /// The servers, where several are named that know nothing of each other.
+    #[must_use]
+    pub fn servers(&self) -> Option<&[Endpoint]> {
+        match &self.endpoint {
+            Endpoint::Ring { servers, .. } | Endpoint::Pool { servers } => Some(servers),
+            _ => None,
+        }
+    }
+
     /// The servers that share out keys, and how they do.
     #[must_use]
     pub fn ring(&self) -> Option<(&[Endpoint], RingHash)> {
@@ -173,7 +188,7 @@ impl fmt::Display for Endpoint {
             Self::Tcp { host, port } => write!(f, "{host}:{port}"),
             Self::Unix(path) => write!(f, "{}", path.display()),
             Self::Sentinel { name, .. } => write!(f, "the primary of {name:?}"),
-            Self::Ring { servers, .. } => {
+            Self::Ring { servers, .. } | Self::Pool { servers } => {
                 let servers: Vec<String> = servers.iter().map(Self::to_string).collect();
                 f.write_str(&servers.join(","))
             }

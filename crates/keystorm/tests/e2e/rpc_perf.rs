@@ -5,6 +5,7 @@ use std::fs;
 
 use tempfile::TempDir;
 
+use crate::memcached::Memcached;
 use crate::program::{Keystorm, Ran};
 use crate::rpc_perf_admin::ask;
 use crate::server::{Server, called, free_port};
@@ -197,4 +198,86 @@ fn the_equal_command_line_of_keystorm_sends_the_same() {
     Keystorm::new(line.strip_prefix("keystorm ").unwrap()).run().ok();
     assert_eq!(server.keys().len(), 20);
     assert!(server.number(&["TTL", "00000J"]) > 0);
+}
+
+#[test]
+fn several_endpoints_have_as_many_connections_each_and_share_the_requests() {
+    let servers = [Server::redis(), Server::redis(), Server::redis()];
+    let endpoints: Vec<String> =
+        servers.iter().map(|server| format!("'127.0.0.1:{}'", server.port())).collect();
+    let file = File::of(1)
+        .with("endpoints", &format!("endpoints = [{}]", endpoints.join(", ")))
+        .with("threads", "threads = 2")
+        .with("poolsize", "poolsize = 5")
+        .with("start", "start = 3000")
+        .with("duration", "duration = 2");
+    servers.iter().for_each(Server::reset);
+    let json = file.path("run.json");
+    let keyspace = "nkeys = 9\nklen = 2\ncommands = [{ verb = 'get' }]";
+    let ran = file.line(keyspace, &format!("--ks-json {json}")).run().ok();
+    let open = ran.out.lines().filter(|line| line.contains("Client Connection: Open: "));
+    assert!(
+        open.clone().count() == 2 && open.clone().all(|line| line.contains(" 15 ")),
+        "{}",
+        ran.out
+    );
+    let counts = servers.each_ref().map(|server| server.calls("get"));
+    let saved: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(&json).unwrap()).unwrap();
+    let measured = saved["tests"][0]["requests"].as_u64().unwrap();
+    let all: u64 = counts.iter().sum();
+    // 3000 and what the machine left out of them were of the second before the first window.
+    assert!(all >= measured && all <= measured + 3000, "{counts:?} of {measured}");
+    assert!(counts.iter().all(|count| count * 4 > all), "{counts:?}");
+    assert_eq!(
+        saved["plan"][0]["target"]["endpoint"]["pool"]["servers"].as_array().unwrap().len(),
+        3
+    );
+    let as_ours = file.line(keyspace, "--as keystorm").run().ok();
+    assert!(as_ours.out.contains("# rpc-perf: its connections are to 3 servers in turn"));
+    file.line(keyspace, "--ks-fill").run().exits(2).says("--fill: a key would be written to one");
+}
+
+#[test]
+fn each_of_several_endpoints_has_its_share_of_connections() {
+    let servers = [Server::redis(), Server::redis()];
+    let port = free_port();
+    let endpoints = format!("'127.0.0.1:{}', '127.0.0.1:{}'", servers[0].port(), servers[1].port());
+    let file = File::of(1)
+        .with("endpoints", &format!("endpoints = [{endpoints}]"))
+        .with("admin", &format!("admin = '127.0.0.1:{port}'"))
+        .with("threads", "threads = 3")
+        .with("poolsize", "poolsize = 20")
+        .with("start", "start = 1000")
+        .with("duration", "duration = 600");
+    let running = file.line("nkeys = 9\nklen = 2\ncommands = [{ verb = 'get' }]", "").start();
+    let with_load = |server: &Server| {
+        server.text(&["CLIENT", "LIST"]).lines().filter(|line| line.contains(" cmd=get ")).count()
+    };
+    running.until("every connection has sent", |_| {
+        servers.iter().all(|server| with_load(server) == 20)
+    });
+    ask(port, "POST /quitquitquit");
+    running.wait().ok();
+}
+
+#[test]
+fn several_endpoints_of_memcache_and_ping_are_interchangeable() {
+    let servers = [Memcached::new(), Memcached::new()];
+    let endpoints = format!("'127.0.0.1:{}', '127.0.0.1:{}'", servers[0].port(), servers[1].port());
+    let file = File::memcache(1).with("endpoints", &format!("endpoints = [{endpoints}]"));
+    file.run("nkeys = 3\nklen = 5\nvlen = 7\ncommands = [{ verb = 'set' }]").ok();
+    for server in &servers {
+        // No key belongs to one of them.
+        for key in ["00000", "00001", "00002"] {
+            assert!(server.say(&format!("mg {key} s\n")).contains(" s7"), "{key}");
+        }
+    }
+    let servers = [Server::redis(), Server::redis()];
+    servers.iter().for_each(Server::reset);
+    let endpoints = format!("'127.0.0.1:{}', '127.0.0.1:{}'", servers[0].port(), servers[1].port());
+    let file =
+        File::of(1).speaking("ping").with("endpoints", &format!("endpoints = [{endpoints}]"));
+    file.run("commands = [{ verb = 'ping' }]\nnkeys = 1").ok();
+    assert!(servers.iter().all(|server| server.calls("ping") > 50));
 }

@@ -9,6 +9,7 @@ mod live_rate;
 mod operations;
 mod order;
 mod outages;
+mod pool;
 mod ring;
 mod schedules;
 mod search;
@@ -107,8 +108,7 @@ pub(crate) fn replay_on(
 ) -> (Measurement, Log) {
     replay_by(parts, server, |engine, context, recorder| match cluster {
         None => {
-            let depth = context.plan.fleet.pipeline_depth;
-            let route = Direct::new(context.destination, context.connections, depth);
+            let route = Direct::new(&context, &[]);
             work(Worker::<_, Resp, _>::new(engine, context, recorder, route))
         }
         Some(topology) => {

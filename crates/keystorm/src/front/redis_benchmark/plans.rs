@@ -379,7 +379,9 @@ fn is_remote(endpoint: &Endpoint) -> bool {
             host != "localhost" && !host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
         }
         Endpoint::Sentinel { .. } => true,
-        Endpoint::Ring { servers, .. } => servers.iter().all(is_remote),
+        Endpoint::Ring { servers, .. } | Endpoint::Pool { servers } => {
+            servers.iter().all(is_remote)
+        }
         Endpoint::Unix(_) | Endpoint::Spawned { .. } => false,
     }
 }
