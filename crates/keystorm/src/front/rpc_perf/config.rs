@@ -262,18 +262,22 @@ fn client(client: &Table<'_, '_>) -> Result<Client, Fault> {
 }
 
 fn tls(tls: &Table<'_, '_>) -> Result<Tls, Fault> {
-    for (key, why) in [
-        ("private_key_password", "rpc-perf never uses it; give a key without one"),
-        ("certificate_chain", "give the chain in `certificate`, which may hold several"),
-    ] {
-        if tls.has(key) {
-            return Err(tls.refused(key, why));
-        }
+    let key = "private_key_password";
+    if tls.has(key) {
+        return Err(tls.refused(key, "rpc-perf never uses it; give a key without one"));
     }
     tls.flag("use_sni")?;
+    let certificate = match (tls.text("certificate")?, tls.text("certificate_chain")?) {
+        (Some(_), Some(_)) => {
+            let why = "it is read alone: leave `certificate` out, and put that first in it";
+            return Err(tls.refused("certificate_chain", why));
+        }
+        // Either file may hold both.
+        (own, chain) => own.or(chain),
+    };
     Ok(Tls {
         private_key: tls.text("private_key")?,
-        certificate: tls.text("certificate")?,
+        certificate,
         ca_file: tls.text("ca_file")?,
         verifies: tls.flag("verify_hostname")?.unwrap_or(true),
     })
