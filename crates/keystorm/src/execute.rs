@@ -18,7 +18,6 @@ use crate::print::{self, Printer};
 use crate::rig::Rig;
 use crate::server::Server;
 use crate::signals;
-use crate::status::Status;
 
 /// How a job ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -205,17 +204,14 @@ fn run_rounds(
                 None => Box::new(Live::new(plan, at as u32 + 1, count as u32, job.output.live)),
             };
             let mut watch = metrics.map(|metrics| metrics.watch(plan));
-            let mut status = job.output.ycsb.as_ref().map(|output| Status::begin(plan, output));
             beside.begin()?;
+            rig.rate = beside.rate();
             let mut shown = Both(&mut beside, watch.as_mut());
-            let mut run = rig.run(plan, job.start_at, &mut Both(&mut shown, status.as_mut()))?;
+            let mut run = rig.run(plan, job.start_at, &mut shown)?;
             run.repeat = (times > 1).then_some(Repeat { number, of: times });
             failed |= !beside.end(&run)?;
             if let Some(watch) = watch {
                 watch.ended(&run);
-            }
-            if let Some(status) = status {
-                status.ended(&run)?;
             }
             keep.put(at, &run, at + 1 == count)?;
             printer.each(&run)?;

@@ -13,7 +13,7 @@ use workload::{Plan, PlanParts, quantity};
 
 use crate::aside::say;
 use crate::live::Live;
-use crate::rig::Rig;
+use crate::rig::{Rig, With};
 
 /// What a server was filled with.
 #[derive(Debug, Default)]
@@ -80,7 +80,7 @@ pub(crate) fn prepare(rig: &Rig<'_>, plan: &Plan) -> Result<()> {
 /// Carries out a plan that writes; `None` if somebody interrupted it.
 fn written(rig: &Rig<'_>, plan: &Plan, what: &str) -> Result<Option<Run>> {
     let mut live = Live::new(plan, 1, 1, Some(Persona::Ours));
-    let run = rig.run_without_probe(plan, None, None, &mut live)?;
+    let run = rig.run_without_probe(plan, With::default(), &mut live)?;
     live.clear();
     match &run.measurement.ending {
         Ending::Failed(why) => bail!("{what}: {why}"),

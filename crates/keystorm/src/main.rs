@@ -32,7 +32,6 @@ mod serve;
 mod server;
 mod server_clock;
 mod signals;
-mod status;
 mod tls;
 
 use std::process::ExitCode;

@@ -61,7 +61,8 @@ pub(crate) fn beside<T>(
     let barrier = Arc::new(Barrier::new(arrived));
     thread::scope(|scope| {
         let (own, stop, held) = (&own, &stop, &barrier);
-        let probing = scope.spawn(move || rig.load(own, Start::Released(held), stop, &mut Nobody));
+        let probing =
+            scope.spawn(move || rig.load(own, Start::Released(held), None, stop, &mut Nobody));
         while is_ready.recv_timeout(Duration::from_millis(20)) == Err(RecvTimeoutError::Timeout)
             && !probing.is_finished()
             && !rig.interrupted().load(Ordering::Relaxed)

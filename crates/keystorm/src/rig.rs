@@ -13,7 +13,7 @@ use fleet::{Fleet, Gathered, Unfit};
 use host::{HostFacts, Watched};
 use measure::Measurement;
 use report::{Run, Verdict, WarningKind};
-use runner::{Barrier, Observer, Start};
+use runner::{Barrier, LiveRate, Observer, Start};
 use workload::{Endpoint, Plan, PlanParts, ProtocolKind, Target};
 
 use crate::front::Several;
@@ -45,6 +45,19 @@ pub(crate) struct Rig<'r> {
     pub(crate) server_clock: bool,
     /// The rate of a probe beside the load, if one is wanted.
     pub(crate) probe: Option<f64>,
+    /// The rate of the next run's plan, if that may change on the way.
+    pub(crate) rate: Option<Arc<LiveRate>>,
+}
+
+/// What one load is given beside its plan.
+#[derive(Default)]
+pub(crate) struct With<'a> {
+    /// When it begins, if that was agreed on.
+    pub(crate) start_at: Option<SystemTime>,
+    /// What a probe waits for.
+    pub(crate) probe: Option<&'a Arc<Barrier>>,
+    /// Its rate, if that may change.
+    pub(crate) rate: Option<&'a LiveRate>,
 }
 
 impl<'r> Rig<'r> {
@@ -93,6 +106,7 @@ impl<'r> Rig<'r> {
             tells: true,
             server_clock: false,
             probe: None,
+            rate: None,
         })
     }
 
@@ -176,11 +190,12 @@ impl<'r> Rig<'r> {
             true => prepare(self, plan)?,
             false => self.server.prepare(plan)?,
         }
+        let with = With { start_at, probe: None, rate: self.rate.as_deref() };
         let Some(rate_per_s) = self.probe else {
-            return self.run_without_probe(plan, start_at, None, observer);
+            return self.run_without_probe(plan, with, observer);
         };
         let load = |barrier: &Arc<Barrier>| {
-            self.run_without_probe(plan, start_at, Some(barrier), observer)
+            self.run_without_probe(plan, With { probe: Some(barrier), ..with }, observer)
         };
         let (mut run, probe) = probe::beside(self, plan, rate_per_s, load)?;
         match probe {
@@ -194,10 +209,10 @@ impl<'r> Rig<'r> {
     pub(crate) fn run_without_probe(
         &self,
         plan: &Plan,
-        start_at: Option<SystemTime>,
-        probe: Option<&Arc<Barrier>>,
+        with: With<'_>,
         observer: &mut dyn Observer,
     ) -> Result<Run> {
+        let With { start_at, probe, rate } = with;
         let watch = self.server.watch(&plan.target, self.sample);
         let begun = watch.begin();
         let Some(fleet) = &self.fleet else {
@@ -218,8 +233,9 @@ impl<'r> Rig<'r> {
                 (None, Some(both)) => Start::Released(both),
                 (None, None) => Start::Ready,
             };
-            let measurement = self.load(plan, start, self.interrupted, observer)?;
-            let mut run = self.run_of(plan.clone(), measurement, watch.end(begun));
+            let measurement = self.load(plan, start, rate, self.interrupted, observer)?;
+            let kept = rate.map_or_else(|| plan.clone(), LiveRate::plan);
+            let mut run = self.run_of(kept, measurement, watch.end(begun));
             run.warnings = Self::found(&run, probe.is_some()).collect();
             run.warnings.extend(self.unfit(plan));
             if let Some(clock) = clock {
@@ -280,7 +296,8 @@ impl<'r> Rig<'r> {
     ) -> Result<Run> {
         let watch = host::Watch::of_this_machine(self.server.address.clone());
         let begun = watch.begin();
-        let measurement = self.load(plan, Start::Released(barrier), self.interrupted, observer)?;
+        let start = Start::Released(barrier);
+        let measurement = self.load(plan, start, None, self.interrupted, observer)?;
         let mut run = self.run_of(plan.clone(), measurement, watch.end(begun));
         // What else there is to warn of follows from what all shares are together.
         run.warnings = self.unfit(plan);
@@ -295,6 +312,7 @@ impl<'r> Rig<'r> {
         &self,
         plan: &Plan,
         start: Start<'_>,
+        rate: Option<&LiveRate>,
         interrupted: &AtomicBool,
         observer: &mut dyn Observer,
     ) -> Result<Measurement> {
@@ -307,6 +325,7 @@ impl<'r> Rig<'r> {
                 local_ports: host::local_ports(),
                 start,
                 several,
+                rate,
                 interrupted,
             };
             let run = runner::run(&load, observer);

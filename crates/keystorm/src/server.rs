@@ -22,8 +22,8 @@ pub(crate) struct Server {
     /// What every connection to it speaks TLS by, if it does.
     pub(crate) tls: Option<TlsContext>,
     pub(crate) cluster: Option<Topology>,
-    /// All servers, where several share out keys; `address` is the first.
-    ring: Vec<RingServer>,
+    /// All servers, where several were named; `address` is the first.
+    named: Vec<RingServer>,
     protocol: ProtocolKind,
     spawned: Option<SpawnedServer>,
     sentinels: Option<Sentinels>,
@@ -39,14 +39,15 @@ impl Server {
             .as_ref()
             .map(|options| tls::context(options, &target.endpoint))
             .transpose()?;
-        if let Some((servers, _)) = target.ring() {
+        if let Some(servers) = target.servers() {
             return Self::reach_all(target, servers, protocol, tls);
         }
         let mut sentinels = None;
         let (addresses, spawned) = match &target.endpoint {
-            Endpoint::Unix(_) | Endpoint::Tcp { .. } | Endpoint::Ring { .. } => {
-                (resolve(&target.endpoint)?, None)
-            }
+            Endpoint::Unix(_)
+            | Endpoint::Tcp { .. }
+            | Endpoint::Ring { .. }
+            | Endpoint::Pool { .. } => (resolve(&target.endpoint)?, None),
             Endpoint::Sentinel { sentinels: hosts, name } => {
                 let asked = sentinels.insert(Sentinels::new(hosts, name, target));
                 (vec![asked.primary().map_err(anyhow::Error::msg)?], None)
@@ -63,11 +64,11 @@ impl Server {
         let (address, mut facts) =
             first_that_answers(&target.endpoint, addresses, login, protocol)?;
         let cluster = target.cluster.map(|_| discover(&address, login, &mut facts)).transpose()?;
-        let ring = Vec::new();
-        Ok(Self { address, facts, tls, cluster, ring, protocol, spawned, sentinels })
+        let named = Vec::new();
+        Ok(Self { address, facts, tls, cluster, named, protocol, spawned, sentinels })
     }
 
-    /// Finds several servers that share out keys. The facts are those of the first.
+    /// Finds several servers that know nothing of each other. The facts are those of the first.
     fn reach_all(
         target: &Target,
         servers: &[Endpoint],
@@ -81,17 +82,17 @@ impl Server {
             found.push(addresses);
         }
         let login = login(target, tls.as_ref());
-        let (mut ring, mut facts) = (Vec::new(), None);
+        let (mut named, mut facts) = (Vec::new(), None);
         for (server, addresses) in servers.iter().zip(found) {
             let (address, seen) = first_that_answers(server, addresses, login, protocol)?;
             facts.get_or_insert(seen);
-            ring.push(RingServer { known_as: known_as(server), address });
+            named.push(RingServer { known_as: known_as(server), address });
         }
-        let address = ring.first().map(|server| server.address.clone());
+        let address = named.first().map(|server: &RingServer| server.address.clone());
         let address = address.context("-h: no server is named")?;
         let facts = facts.unwrap_or_default();
         let (cluster, spawned, sentinels) = (None, None, None);
-        Ok(Self { address, facts, tls, cluster, ring, protocol, spawned, sentinels })
+        Ok(Self { address, facts, tls, cluster, named, protocol, spawned, sentinels })
     }
 
     /// Ends it if it was started for the run, and says whether it was.
@@ -212,7 +213,10 @@ impl Server {
         run: impl FnOnce(Option<Several<'_>>) -> Result<T>,
     ) -> Result<T> {
         if let Some((_, hash)) = plan.target.ring() {
-            return run(Some(Several::Ring(RingJob { servers: &self.ring, hash })));
+            return run(Some(Several::Ring(RingJob { servers: &self.named, hash })));
+        }
+        if !self.named.is_empty() {
+            return run(Some(Several::Pool(&self.addresses())));
         }
         let Some(topology) = &self.cluster else { return run(None) };
         let login = login(&plan.target, self.tls.as_ref());
@@ -225,16 +229,16 @@ impl Server {
 
     /// The addresses of all nodes, masters first; of the server itself without a cluster.
     fn addresses(&self) -> Vec<host::Address> {
-        if !self.ring.is_empty() {
-            return self.ring.iter().map(|server| server.address.clone()).collect();
+        if !self.named.is_empty() {
+            return self.named.iter().map(|server| server.address.clone()).collect();
         }
         let Some(topology) = &self.cluster else { return vec![self.address_now()] };
         topology.nodes.iter().filter_map(|node| node.address).map(host::Address::Tcp).collect()
     }
 
-    /// The addresses of the masters; of the server itself without a cluster.
+    /// The addresses of the masters; of the servers themselves without a cluster.
     fn masters(&self) -> Vec<host::Address> {
-        let Some(topology) = &self.cluster else { return vec![self.address_now()] };
+        let Some(topology) = &self.cluster else { return self.addresses() };
         let masters = topology.nodes.iter().take(topology.masters());
         masters.filter_map(|node| node.address).map(host::Address::Tcp).collect()
     }

@@ -41,6 +41,7 @@ pub(crate) fn context(options: &TlsOptions, endpoint: &Endpoint) -> Result<TlsCo
     let host = match endpoint {
         Endpoint::Tcp { host, .. } => Some(host.clone()),
         Endpoint::Ring { .. }
+        | Endpoint::Pool { .. }
         | Endpoint::Unix(_)
         | Endpoint::Sentinel { .. }
         | Endpoint::Spawned { .. } => None,

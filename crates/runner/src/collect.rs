@@ -76,6 +76,8 @@ pub(crate) struct Collector {
     /// The nodes of a cluster.
     pub(crate) nodes: Vec<NodeTally>,
     gauges: Vec<Gauges>,
+    /// Those of workers that have ended, from when everything before that has been told.
+    ended: Vec<(usize, Gauges)>,
     engine: &'static str,
     /// Intervals that not all workers have reported.
     open: BTreeMap<u32, Tally>,
@@ -103,6 +105,7 @@ impl Collector {
             delayed: None,
             nodes: Vec::new(),
             gauges: vec![Gauges::default(); workers],
+            ended: Vec::with_capacity(workers),
             engine,
             open: BTreeMap::new(),
             reported: vec![0; workers],
@@ -130,7 +133,7 @@ impl Collector {
                     let worker = usize::from(worker);
                     self.workers[worker] = spent;
                     let cpu_ns = spent.cpu_ns;
-                    self.gauges[worker] = Gauges { cpu_ns, ..Gauges::default() };
+                    self.ended.push((worker, Gauges { cpu_ns, ..Gauges::default() }));
                     self.reported[worker] = u32::MAX;
                     self.span = join(self.span, span);
                     match (&mut self.delayed, delayed) {
@@ -180,6 +183,9 @@ impl Collector {
             });
             self.timeline.push(point);
         }
+        if self.open.is_empty() {
+            self.ended.drain(..).for_each(|(worker, gauges)| self.gauges[worker] = gauges);
+        }
     }
 
     /// Shows an interval of the warm-up. Of it only the opening of connections is kept.
@@ -211,5 +217,58 @@ fn join(a: Option<(u64, u64)>, b: Option<(u64, u64)>) -> Option<(u64, u64)> {
     match (a, b) {
         (Some((from_a, to_a)), Some((from_b, to_b))) => Some((from_a.min(from_b), to_a.max(to_b))),
         (a, b) => a.or(b),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    /// The connections of all workers with each interval.
+    struct Connections(Vec<u32>);
+
+    impl Observer for Connections {
+        fn interval(&mut self, snapshot: &Snapshot<'_>) {
+            self.0.push(snapshot.gauges.iter().map(|gauges| gauges.connections).sum());
+        }
+    }
+
+    #[test]
+    fn a_worker_that_has_ended_had_its_connections_in_the_last_interval() {
+        let shape = TallyShape {
+            commands: 1,
+            precision: 3,
+            scheduled: false,
+            first_byte: false,
+            operations: 0,
+            apart: false,
+        };
+        let (empties, _kept): (Vec<_>, Vec<_>) = (0..2).map(|_| mpsc::channel()).unzip();
+        let mut collector = Collector::new(shape, empties, "none");
+        let (sender, messages) = mpsc::channel();
+        let interval = |worker, index| Message::Interval {
+            interval: Interval { index, worker, tally: Tally::new(&shape), slices: Vec::new() },
+            gauges: Gauges { connections: 5, ..Gauges::default() },
+            warm: false,
+        };
+        let done = |worker| Message::Done {
+            worker,
+            spent: WorkerUse::default(),
+            span: None,
+            delayed: None,
+            nodes: Vec::new(),
+        };
+        let first = [interval(0, 0), interval(1, 0), interval(0, 1), done(0), interval(1, 1)];
+        // The other goes on alone.
+        for message in first.into_iter().chain([interval(1, 2), done(1)]) {
+            sender.send(message).unwrap();
+        }
+        drop(sender);
+        let mut seen = Connections(Vec::new());
+        collector.collect(&messages, &mut seen);
+        assert_eq!(seen.0, [10, 10, 5]);
+        assert!(collector.gauges.iter().all(|gauges| gauges.connections == 0));
     }
 }

@@ -26,7 +26,7 @@ use crate::route::cluster::{ClusterJob, StopWatch, TopologyWatch};
 use crate::route::ring::RingJob;
 use crate::route::{Cluster, Direct, Ring, Route};
 use crate::worker::{Worker, WorkerContext};
-use crate::{Barrier, Fatal};
+use crate::{Barrier, Fatal, LiveRate};
 
 /// Intervals that a worker may be ahead of the collector.
 const AHEAD_MAX: usize = 4;
@@ -51,17 +51,21 @@ pub struct Job<'r> {
     pub start: Start<'r>,
     /// The servers, where they are several.
     pub several: Option<Several<'r>>,
+    /// Its rate, where that may change on the way.
+    pub rate: Option<&'r LiveRate>,
     /// Set by somebody who wants the run to end early.
     pub interrupted: &'r AtomicBool,
 }
 
-/// Several servers, of which each has some of the keys.
+/// Several servers.
 #[derive(Debug, Clone, Copy)]
 pub enum Several<'r> {
     /// The nodes of a Redis Cluster, and what is known of it.
     Cluster(ClusterJob<'r>),
-    /// Servers that know nothing of each other.
+    /// Servers that know nothing of each other, of which each has some of the keys.
     Ring(RingJob<'r>),
+    /// Servers that are interchangeable, at these addresses.
+    Pool(&'r [Address]),
 }
 
 /// When load starts.
@@ -141,6 +145,9 @@ fn run_with<E: Engine, P: wire::Protocol>(
     make_engine: impl Fn(u32) -> io::Result<E> + Sync,
 ) -> io::Result<Measurement> {
     let plan = job.plan;
+    if let Some(rate) = job.rate {
+        rate.counts_from(origin);
+    }
     // A worker without a connection would have nothing to do.
     let connections = plan.own_connections();
     let workers = u32::from(plan.fleet.workers).min(connections) as u16;
@@ -173,7 +180,7 @@ fn run_with<E: Engine, P: wire::Protocol>(
     // A worker has a connection to each of several servers at least, and on a cluster room for nodes to
     // come.
     let room = match job.several {
-        None => 0,
+        None | Some(Several::Pool(_)) => 0,
         Some(Several::Cluster(cluster)) => cluster.topology.nodes.len() as u32 + NODES_TO_COME,
         Some(Several::Ring(ring)) => ring.servers.len() as u32,
     };
@@ -206,6 +213,7 @@ fn run_with<E: Engine, P: wire::Protocol>(
                 stream: budget.stream(first..first + own),
                 warmup: warmup.stream(first..first + own),
                 inserts: inserts.clone(),
+                rate: job.rate,
                 may_spin,
             };
             let (full, make_engine) = (full.clone(), &make_engine);
@@ -242,7 +250,8 @@ fn run_with<E: Engine, P: wire::Protocol>(
         destination.end();
         Ok(())
     })?;
-    let mut measurement = measurement(plan, collector, &gate, origin);
+    let kept = job.rate.map(LiveRate::plan);
+    let mut measurement = measurement(kept.as_ref().unwrap_or(plan), collector, &gate, origin);
     if let Some(watch) = watch {
         let index = |name: &String| measurement.nodes.iter().position(|node| node.name == *name);
         for outage in &mut measurement.outages {
@@ -268,9 +277,9 @@ fn work_with<'r, E: Engine, P: wire::Protocol>(
     engine: E,
     context: WorkerContext<'r>,
     recorder: Recorder,
-    servers: (Option<Several<'r>>, Option<&'r TopologyWatch>),
+    (several, watch): (Option<Several<'r>>, Option<&'r TopologyWatch>),
 ) -> [Message; 2] {
-    match servers {
+    match (several, watch) {
         (Some(Several::Cluster(cluster)), Some(watch)) if P::CLUSTERS => {
             let route = Cluster::new::<P>(&context, &cluster, watch);
             work(Worker::<E, P, _>::new(engine, context, recorder, route))
@@ -279,9 +288,12 @@ fn work_with<'r, E: Engine, P: wire::Protocol>(
             let route = Ring::new::<P>(&context, ring);
             work(Worker::<E, P, _>::new(engine, context, recorder, route))
         }
-        (None, _) => {
-            let (connections, depth) = (context.connections, context.plan.fleet.pipeline_depth);
-            let route = Direct::new(context.destination, connections, depth);
+        (None | Some(Several::Pool(_)), _) => {
+            let pool = match several {
+                Some(Several::Pool(addresses)) => addresses,
+                _ => &[],
+            };
+            let route = Direct::new(&context, pool);
             work(Worker::<E, P, _>::new(engine, context, recorder, route))
         }
         (Some(_), _) => {

@@ -132,12 +132,16 @@ impl Recorder {
         }
     }
 
-    /// Load starts, on the thread that calls. `due_every_ns` is the time between two requests of
-    /// this worker's schedule; 0 without one.
-    pub(crate) fn start(&mut self, start_ns: u64, warmup_ns: u64, due_every_ns: u64) {
-        self.cpu_from = thread_cpu();
+    /// What silence is usual: `due_every_ns` is the time between two requests of this worker's schedule; 0
+    /// without one.
+    pub(crate) fn expect_every(&mut self, due_every_ns: u64) {
         // Nodes share a schedule.
         self.usual_ns = due_every_ns.saturating_mul(20 * self.silences.len() as u64);
+    }
+
+    /// Load starts, on the thread that calls.
+    pub(crate) fn start(&mut self, start_ns: u64, warmup_ns: u64) {
+        self.cpu_from = thread_cpu();
         self.silences.iter_mut().for_each(|silence| *silence = Silence::since(start_ns));
         if warmup_ns == 0 {
             self.measure_from(start_ns);

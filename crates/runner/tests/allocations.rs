@@ -122,6 +122,7 @@ fn blocks(plan: &Plan, address: &Address) -> (u64, u64) {
     let interrupted = AtomicBool::new(false);
     let measured = run(
         &Job {
+            rate: None,
             plan,
             address,
             resolver: None,

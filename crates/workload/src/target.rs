@@ -85,6 +85,12 @@ pub enum Endpoint {
         /// How keys are shared out.
         hash: RingHash,
     },
+    /// Several servers that are interchangeable: each connection is to one of them, in turn, and any request
+    /// takes any connection.
+    Pool {
+        /// Where each of them is: a host and a port, or a unix socket.
+        servers: Vec<Endpoint>,
+    },
     /// A private server, started for the run and gone after it.
     Spawned {
         /// Its program, a name or a path; `None` for whichever server is installed.
@@ -110,6 +116,8 @@ pub enum RingHash {
     Ketama,
     /// By hash modulo the count of servers.
     Modulo,
+    /// By Java's hash of the key modulo the count of servers, as spymemcached does unless told otherwise.
+    Spymemcached,
 }
 
 impl RingHash {
@@ -119,6 +127,7 @@ impl RingHash {
         match self {
             Self::Ketama => "ketama",
             Self::Modulo => "modulo",
+            Self::Spymemcached => "spymemcached",
         }
     }
 }
@@ -127,8 +136,9 @@ impl FromStr for RingHash {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let known = [Self::Ketama, Self::Modulo].into_iter().find(|hash| hash.name() == text);
-        known.ok_or_else(|| format!("{text:?}: there are ketama and modulo"))
+        let all = [Self::Ketama, Self::Modulo, Self::Spymemcached];
+        let known = all.into_iter().find(|hash| hash.name() == text);
+        known.ok_or_else(|| format!("{text:?}: there are ketama, modulo and spymemcached"))
     }
 }
 
@@ -137,6 +147,15 @@ impl Target {
     #[must_use]
     pub fn is_by_key(&self) -> bool {
         self.cluster.is_some() || self.ring().is_some()
+    }
+
+    /// The servers, where several are named that know nothing of each other.
+    #[must_use]
+    pub fn servers(&self) -> Option<&[Endpoint]> {
+        match &self.endpoint {
+            Endpoint::Ring { servers, .. } | Endpoint::Pool { servers } => Some(servers),
+            _ => None,
+        }
     }
 
     /// The servers that share out keys, and how they do.
@@ -169,7 +188,7 @@ impl fmt::Display for Endpoint {
             Self::Tcp { host, port } => write!(f, "{host}:{port}"),
             Self::Unix(path) => write!(f, "{}", path.display()),
             Self::Sentinel { name, .. } => write!(f, "the primary of {name:?}"),
-            Self::Ring { servers, .. } => {
+            Self::Ring { servers, .. } | Self::Pool { servers } => {
                 let servers: Vec<String> = servers.iter().map(Self::to_string).collect();
                 f.write_str(&servers.join(","))
             }

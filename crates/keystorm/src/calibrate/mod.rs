@@ -135,6 +135,7 @@ impl Measuring<'_> {
             let thread = thread.context("starting a thread for the sink")?;
             let run = runner::Job {
                 several: None,
+                rate: None,
                 plan: &plan,
                 address: &address,
                 resolver: None,

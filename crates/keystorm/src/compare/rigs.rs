@@ -133,7 +133,7 @@ impl<'r> Rigs<'r> {
                 .map(|(at, (share, barrier))| {
                     let rig = self.rig_of(at);
                     scope.spawn(move || {
-                        rig.load(share, Start::Released(barrier), interrupted, &mut Nobody)
+                        rig.load(share, Start::Released(barrier), None, interrupted, &mut Nobody)
                     })
                 })
                 .collect();

@@ -40,9 +40,8 @@ use std::time::SystemTime;
 
 use clap::Command;
 use fleet::{On, OnLoss};
-use report::ycsb::Ycsb;
 use report::{FORMATS, Format, FormatOptions, Persona, Run};
-use runner::{Observer, Snapshot};
+use runner::{LiveRate, Observer, Snapshot};
 use workload::Plan;
 
 pub(crate) use calibrate::Calibration;
@@ -57,7 +56,6 @@ pub(crate) use show::ShowJob;
 pub(crate) use sink::SinkJob;
 pub(crate) use survey::SurveyJob;
 pub(crate) use sweep::SweepJob;
-pub(crate) use ycsb::YcsbOutput;
 
 /// A tool whose command line we understand.
 pub(crate) trait FrontEnd: Sync {
@@ -178,6 +176,11 @@ pub(crate) trait Companion: Observer {
     fn ended_it(&self) -> bool {
         false
     }
+
+    /// The rate of the run, if it may change it on the way.
+    fn rate(&self) -> Option<Arc<LiveRate>> {
+        None
+    }
 }
 
 impl Observer for Box<dyn Companion + '_> {
@@ -262,8 +265,6 @@ pub(crate) struct Output {
     pub(crate) format: &'static str,
     /// What it is told.
     pub(crate) options: FormatOptions,
-    /// What a report in YCSB's words has in it, if it is one.
-    pub(crate) ycsb: Option<Box<YcsbOutput>>,
     /// The file that reports go to, if not to standard output.
     pub(crate) to: Option<PathBuf>,
     /// Where verdicts go.
@@ -300,7 +301,6 @@ impl Output {
         Self {
             format,
             options,
-            ycsb: None,
             to: None,
             verdict: VerdictTo::default(),
             live: None,
@@ -317,9 +317,6 @@ impl Output {
     pub(crate) fn format(&self) -> Box<dyn Format> {
         if let Some(reports) = &self.reports {
             return reports.format();
-        }
-        if let Some(ycsb) = &self.ycsb {
-            return Box::new(Ycsb::new(ycsb.options.clone()));
         }
         let found = FORMATS.iter().find(|(name, _)| *name == self.format);
         found.expect("the name of a registered format").1(self.options)

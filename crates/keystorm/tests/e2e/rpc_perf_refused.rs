@@ -82,7 +82,12 @@ fn what_is_for_other_systems_is_refused_by_name() {
         ("protocol", "protocol = 'blabber'", "Blabber"),
         ("[debug]", "[debug]\n[oltp]", "oltp: databases of SQL"),
         ("[debug]", "[debug]\n[replay]", "replay: logs are not replayed"),
-        ("endpoints", "endpoints = ['a:1', 'b:1']", "run one client for each"),
+        (
+            "endpoints",
+            "endpoints = ['redis://a:1/1', 'redis://b:1/2']",
+            "differ in login, database",
+        ),
+        ("endpoints", "endpoints = ['a:1', 'b']", "is no ADDRESS:PORT"),
         ("endpoints", "endpoints = ['localhost']", "is no ADDRESS:PORT"),
         ("endpoints", "endpoints = ['a:1']\n[tls]", "rediss://"),
         ("poolsize", "poolsize = 1\nreconnect_rate = 5", "reconnect_rate: "),

@@ -370,3 +370,28 @@ fn a_file_of_rpc_perf_trusts_the_authority_that_it_names() {
     // As the files that come with it write it.
     run("verify_hostname = 'false'").ok();
 }
+
+#[test]
+fn a_file_of_rpc_perf_names_the_certificate_of_the_client_alone_or_with_its_chain() {
+    let secure = Secure::with(&Subject::default(), &["--tls-auth-clients", "yes"]);
+    let (cert, key) = secure.ca.signs(&Subject::default()).write(secure.dir.path(), "client");
+    let (cert, key) = (cert.display(), key.display());
+    let run = |certificate: &str| {
+        let ca = secure.file("ca.crt");
+        let endpoint = format!(
+            "endpoints = ['rediss://127.0.0.1:{}']\n[tls]\nca_file = '{}'\nprivate_key = '{key}'\n{certificate}",
+            secure.port,
+            ca.display()
+        );
+        let keyspace = "nkeys = 5\nklen = 2\nvlen = 3\ncommands = [{ verb = 'set' }]";
+        File::of(1).with("endpoints", &endpoint).run(keyspace)
+    };
+    for name in ["certificate", "certificate_chain"] {
+        secure.server.reset();
+        run(&format!("{name} = '{cert}'")).ok();
+        assert!(secure.server.calls("set") > 100, "{name}");
+    }
+    let both = run(&format!("certificate = '{cert}'\ncertificate_chain = '{cert}'"));
+    both.exits(2).says("[tls] certificate_chain: it is read alone");
+    run("private_key_password = 'x'").exits(2).says("rpc-perf never uses it");
+}

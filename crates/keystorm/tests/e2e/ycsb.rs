@@ -242,6 +242,45 @@ fn percentiles_exporters_and_intervals_are_those_asked_for() {
 }
 
 #[test]
+fn averages_over_time_are_told_where_they_are_measured() {
+    let server = Server::redis();
+    let run = "-P workloads/workloadc -p recordcount=10 -p operationcount=300 -target 300 -s \
+               -p measurementtype=timeseries";
+    ycsb(&server, "load", run).ok();
+    let ran = ycsb(&server, "run", &format!("{run} -p timeseries.granularity=250")).ok();
+    let reads: Vec<&str> =
+        ran.out.lines().filter_map(|line| line.strip_prefix("[READ], ")).collect();
+    let names: Vec<&str> = reads.iter().map(|line| line.split_once(", ").unwrap().0).collect();
+    let head =
+        ["Operations", "AverageLatency(us)", "MinLatency(us)", "MaxLatency(us)", "Return=OK"];
+    assert_eq!(names[..5], head);
+    let starts: Vec<u64> = names[5..].iter().map(|name| name.parse().unwrap()).collect();
+    assert!(starts.len() > 2 && starts.is_sorted(), "{starts:?}");
+    assert!(starts.iter().all(|start| start.is_multiple_of(250)), "{starts:?}");
+    let averages = reads[5..].iter().map(|line| line.split_once(", ").unwrap().1.parse::<f64>());
+    assert!(averages.flatten().all(|average| average > 0.0), "{reads:?}");
+    // Its lines of status are told twice, as there.
+    let status = |text: &str| text.lines().filter(|line| line.contains(" sec: ")).count();
+    assert!(status(&ran.out) >= 2 && status(&ran.out) == status(&ran.err), "{}", ran.out);
+    let odd = ycsb(&server, "run", &format!("{run} -p timeseries.granularity=100")).exits(2);
+    odd.says("multiples of that are possible");
+}
+
+#[test]
+fn words_for_java_are_taken_and_told_of() {
+    let server = Server::redis();
+    let run = "-P workloads/workloadc -p recordcount=10 -p operationcount=10";
+    let ran =
+        ycsb(&server, "load", &format!("{run} -cp a.jar:b.jar -jvm-args='-Xmx4g -Xms1g'")).ok();
+    assert!(
+        ran.err.contains("-cp, -jvm-args: no Java runs here, so they change nothing"),
+        "{}",
+        ran.err
+    );
+    assert_eq!(server.number(&["ZCARD", "_indices"]), 10);
+}
+
+#[test]
 fn reports_and_logs_go_to_the_files_that_are_named() {
     let server = Server::redis();
     let dir = tempfile::tempdir().unwrap();

@@ -54,12 +54,48 @@ fn a_miss_is_no_failure_of_a_read_and_one_of_an_update() {
 }
 
 #[test]
+fn several_hosts_have_the_keys_that_spymemcached_gives_them() {
+    let servers = [Memcached::new(), Memcached::new()];
+    let [a, b] = servers.each_ref().map(Memcached::port);
+    let hosts = format!("-p memcached.hosts=127.0.0.1:{a},127.0.0.1:{b}");
+    let of = |phase: &str, rest: &str| {
+        Keystorm::new(&format!("ycsb {phase} memcached {hosts} -p recordcount=4 {rest}")).run()
+    };
+    of("load", "-P workloads/workloadc -p fieldlength=9").ok();
+    // Records 0 to 3; spymemcached's own test vectors are in crates/wire.
+    for (hash, place) in [
+        ("6284781860667377211", 1),
+        ("8517097267634966620", 1),
+        ("1820151046732198393", 0),
+        ("4052466453699787802", 0),
+    ] {
+        for (at, server) in servers.iter().enumerate() {
+            let said = server.say(&format!("get usertable-user{hash}\n"));
+            assert_eq!(said.starts_with("VALUE "), at == place, "{hash} on {at}: {said}");
+        }
+    }
+    let all = "-p requestdistribution=uniform -p operationcount=100 -threads 3";
+    let ran = of("run", &format!("-P workloads/workloadf -p fieldlength=9 {all}")).ok();
+    assert_eq!(count(&ran.out, "READ", "Return=OK"), 100);
+    let figure = |server: &Memcached, name: &str| {
+        let stats = server.say("stats\n");
+        let line = stats.lines().find_map(|line| line.strip_prefix(&format!("STAT {name} ")));
+        line.unwrap().trim().parse::<u64>().unwrap()
+    };
+    let sum = |name: &str| servers.iter().map(|server| figure(server, name)).sum::<u64>();
+    // Those that looked for the keys above: four were there, four were not.
+    assert_eq!((sum("get_hits"), sum("get_misses")), (104, 4));
+    assert_eq!(sum("cmd_set"), 4 + count(&ran.out, "UPDATE", "Return=OK"));
+}
+
+#[test]
 fn what_memcached_cannot_do_is_refused_by_name() {
     let server = Memcached::new();
     for (rest, why) in [
         ("-P workloads/workloade", "scanproportion"),
         ("-P workloads/workloada -p dataintegrity=true", "dataintegrity"),
-        ("-P workloads/workloada -p memcached.hosts=a,b", "one server"),
+        ("-P workloads/workloada -p memcached.hosts=a,b:x", "\"x\" is not a port"),
+        ("-P workloads/workloada -p memcached.hosts=a,", "a host is missing"),
         ("-P workloads/workloada -p memcached.protocol=udp", "text and binary"),
         ("-P workloads/workloada -p memcached.failureMode=Retry", "memcached.failureMode"),
     ] {

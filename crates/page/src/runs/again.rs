@@ -224,9 +224,9 @@ fn clients(plan: &Plan, run: Option<&Run>, words: &mut Vec<String>) -> Option<us
     clients.rows.iter().map(|row| row.workers).max().filter(|workers| *workers > 1)
 }
 
-fn target(plan: &Plan, words: &mut Vec<String>) {
-    let target = &plan.target;
-    match &target.endpoint {
+fn place(endpoint: &Endpoint, words: &mut Vec<String>) {
+    match endpoint {
+        Endpoint::Pool { servers } => servers.iter().take(1).for_each(|first| place(first, words)),
         Endpoint::Tcp { host, port } => {
             words.extend(["-h".into(), host.clone(), "-p".into(), port.to_string()]);
         }
@@ -242,7 +242,7 @@ fn target(plan: &Plan, words: &mut Vec<String>) {
         }
         Endpoint::Unix(path) => words.extend(["-s".into(), path.display().to_string()]),
         Endpoint::Ring { hash, .. } => {
-            words.extend(["-h".into(), target.endpoint.to_string()]);
+            words.extend(["-h".into(), endpoint.to_string()]);
             words.extend(["--hash".into(), hash.name().to_owned()]);
         }
         Endpoint::Spawned { program, args, unix, cpus } => {
@@ -258,6 +258,11 @@ fn target(plan: &Plan, words: &mut Vec<String>) {
             }
         }
     }
+}
+
+fn target(plan: &Plan, words: &mut Vec<String>) {
+    let target = &plan.target;
+    place(&target.endpoint, words);
     if let Some(login) = &target.credentials {
         if let Some(user) = &login.user {
             words.extend(["--user".into(), user.clone()]);

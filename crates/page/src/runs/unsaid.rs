@@ -1,11 +1,16 @@
 //! What a plan has that no command line of keystorm's own says: front ends of other tools do.
 
-use workload::{DrawnBy, KeyDist, KeySpace, Numbered, Pick, Plan, Share, SizeBy, Stop};
+use workload::{DrawnBy, Endpoint, KeyDist, KeySpace, Numbered, Pick, Plan, Share, SizeBy, Stop};
 
 /// What the command line of a plan leaves out, a sentence each.
 #[must_use]
 pub fn unsaid(plan: &Plan) -> Vec<String> {
     let mut unsaid = Vec::new();
+    if let Endpoint::Pool { servers } = &plan.target.endpoint {
+        let count = servers.len();
+        unsaid
+            .push(format!("its connections are to {count} servers in turn, and to the first here"));
+    }
     let several = plan.mix.as_ref().filter(|mix| mix.operations.len() > 1);
     if several.is_some_and(|mix| mix.pick != Pick::Drawn) {
         unsaid.push("its operations take turns, and are drawn by their weights here".to_owned());

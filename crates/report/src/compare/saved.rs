@@ -92,7 +92,9 @@ fn way(run: &Run) -> Option<String> {
         match endpoint {
             Endpoint::Unix(_) => true,
             Endpoint::Spawned { unix, .. } => *unix,
-            Endpoint::Ring { servers, .. } => servers.iter().all(is_unix),
+            Endpoint::Ring { servers, .. } | Endpoint::Pool { servers } => {
+                servers.iter().all(is_unix)
+            }
             Endpoint::Tcp { .. } | Endpoint::Sentinel { .. } => false,
         }
     }

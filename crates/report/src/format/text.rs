@@ -145,9 +145,11 @@ fn write_server(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     };
     if server.nodes.is_empty() {
         let settings = server.config.as_ref().map_or(String::new(), |c| format!(", {}", told(c)));
-        let ring = summary.run.plan.target.ring();
-        let several = ring.map_or(String::new(), |(servers, hash)| {
-            format!(", {} servers by {}", servers.len(), hash.name())
+        let target = &summary.run.plan.target;
+        let several = target.servers().map_or(String::new(), |servers| {
+            let way = target.ring().map(|(_, hash)| format!("by {}", hash.name()));
+            let way = way.unwrap_or_else(|| "in turn".to_owned());
+            format!(", {} servers {way}", servers.len())
         });
         return writeln!(out, "  {name}{several}{settings}");
     }

@@ -29,6 +29,12 @@ pub(super) fn of_section(section: &Section, options: &YcsbOptions) -> Vec<Figure
             all.extend(buckets(&format!("Bucket{name}"), latency, None, options));
             all
         }
+        Kind::TimeSeries => {
+            let mut figures = Figures::of(name, latency);
+            figures.extremes(latency);
+            figures.returned(*returned);
+            figures.all
+        }
     }
 }
 
@@ -37,7 +43,21 @@ struct Figures<'n> {
     all: Vec<Figure>,
 }
 
-impl Figures<'_> {
+impl<'n> Figures<'n> {
+    /// How many there were, and how long they took on average.
+    fn of(name: &'n str, latency: &Latency) -> Self {
+        let mut figures = Self { name, all: Vec::new() };
+        figures.whole("Operations", latency.count());
+        let mean_ns = latency.mean_ns().unwrap_or_default();
+        figures.real("AverageLatency(us)", mean_ns / NS_PER_US as f64);
+        figures
+    }
+
+    fn extremes(&mut self, latency: &Latency) {
+        self.whole("MinLatency(us)", latency.min_ns().unwrap_or_default() / NS_PER_US);
+        self.whole("MaxLatency(us)", latency.max_ns().unwrap_or_default() / NS_PER_US);
+    }
+
     fn whole(&mut self, measure: impl Into<String>, value: u64) {
         self.all.push((self.name.to_owned(), measure.into(), Value::Whole(value)));
     }
@@ -63,11 +83,8 @@ fn hdr(
     options: &YcsbOptions,
 ) -> Vec<Figure> {
     let us = |ns: Option<u64>| ns.unwrap_or_default() / NS_PER_US;
-    let mut figures = Figures { name, all: Vec::new() };
-    figures.whole("Operations", latency.count());
-    figures.real("AverageLatency(us)", latency.mean_ns().unwrap_or_default() / NS_PER_US as f64);
-    figures.whole("MinLatency(us)", us(latency.min_ns()));
-    figures.whole("MaxLatency(us)", us(latency.max_ns()));
+    let mut figures = Figures::of(name, latency);
+    figures.extremes(latency);
     for percentile in &options.percentiles {
         let value = us(latency.quantile_ns(percentile.quantile()));
         figures.whole(format!("{percentile}PercentileLatency(us)"), value);
@@ -104,12 +121,9 @@ fn buckets(
     let mean = latency.mean_ns().unwrap_or_default() / NS_PER_US as f64;
     let square = |(us, count): &(u64, u64)| (*us as f64 - mean).powi(2) * *count as f64;
     let variance = values.iter().map(square).sum::<f64>() / total.max(1) as f64;
-    let mut figures = Figures { name, all: Vec::new() };
-    figures.whole("Operations", total);
-    figures.real("AverageLatency(us)", mean);
+    let mut figures = Figures::of(name, latency);
     figures.real("LatencyVariance(us)", variance);
-    figures.whole("MinLatency(us)", latency.min_ns().unwrap_or_default() / NS_PER_US);
-    figures.whole("MaxLatency(us)", latency.max_ns().unwrap_or_default() / NS_PER_US);
+    figures.extremes(latency);
     let mut counts = vec![0u64; options.buckets];
     let mut over = 0;
     for (us, count) in values {

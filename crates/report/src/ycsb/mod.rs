@@ -7,9 +7,11 @@ mod hdr_log;
 mod java;
 mod options;
 mod sections;
+mod series;
 mod status;
 
 use std::io::{self, Write};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::{Format, Summary};
 use figures::{Figure, Value};
@@ -17,12 +19,15 @@ use figures::{Figure, Value};
 pub use hdr_log::{HdrFiles, Logged};
 pub use options::{ByStatus, Exporter, Interval, Kind, Percentile, YcsbOptions};
 pub use sections::{Returned, Section, sections};
+pub use series::Series;
 pub use status::{StatusLine, status_line};
 
 /// See the module.
 #[derive(Debug, Default)]
 pub struct Ycsb {
     options: YcsbOptions,
+    /// What whoever watches a run saw over time, where that is told.
+    series: Option<Arc<Mutex<Series>>>,
     /// Figures of an array that stand before the next.
     written: bool,
 }
@@ -31,7 +36,13 @@ impl Ycsb {
     /// A report with these options.
     #[must_use]
     pub fn new(options: YcsbOptions) -> Self {
-        Self { options, written: false }
+        Self { options, series: None, written: false }
+    }
+
+    /// The same of [`Kind::TimeSeries`]: `series` has what was seen of a run by the time that it is told.
+    #[must_use]
+    pub fn over_time(self, series: Arc<Mutex<Series>>) -> Self {
+        Self { series: Some(series), ..self }
     }
 
     fn write(&mut self, (name, measure, value): &Figure, out: &mut dyn Write) -> io::Result<()> {
@@ -93,6 +104,13 @@ impl Format for Ycsb {
         let YcsbOptions { interval, by_status, .. } = &self.options;
         for section in sections(&run.plan, total, connections, *interval, by_status) {
             figures.extend(figures::of_section(&section, &self.options));
+            if let Some(series) = &self.series {
+                let series = series.lock().unwrap_or_else(PoisonError::into_inner);
+                let average = |(from_ms, us): (u64, f64)| {
+                    figure(&section.name, &from_ms.to_string(), Value::Real(us))
+                };
+                figures.extend(series.averages(&section.name).map(average));
+            }
         }
         figures.iter().try_for_each(|figure| self.write(figure, out))
     }

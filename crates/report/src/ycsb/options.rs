@@ -44,6 +44,8 @@ pub enum Kind {
     Buckets,
     /// Both.
     HdrAndBuckets,
+    /// Averages over time.
+    TimeSeries,
 }
 
 /// Which latencies are told.

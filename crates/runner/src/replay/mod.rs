@@ -5,9 +5,11 @@ mod cluster;
 mod compare;
 mod faults;
 mod inserts;
+mod live_rate;
 mod operations;
 mod order;
 mod outages;
+mod pool;
 mod ring;
 mod schedules;
 mod search;
@@ -106,8 +108,7 @@ pub(crate) fn replay_on(
 ) -> (Measurement, Log) {
     replay_by(parts, server, |engine, context, recorder| match cluster {
         None => {
-            let depth = context.plan.fleet.pipeline_depth;
-            let route = Direct::new(context.destination, context.connections, depth);
+            let route = Direct::new(&context, &[]);
             work(Worker::<_, Resp, _>::new(engine, context, recorder, route))
         }
         Some(topology) => {
@@ -130,6 +131,7 @@ fn replay_by(
     let plan = parts.build().unwrap();
     let log = Rc::new(RefCell::new(Log::default()));
     let interrupted = Arc::clone(&server.interrupted);
+    let rate = server.rate.clone();
     let engine = Scripted::new(server.logging_to(Rc::clone(&log)));
     let shape = tally_shape(&plan);
     // Nobody takes messages before the worker has ended, and room for many costs more than a run.
@@ -157,6 +159,7 @@ fn replay_by(
         stream: budget.stream(0..plan.own_connections()),
         warmup: warmup.stream(0..plan.own_connections()),
         inserts: plan.inserts().map(Arc::new),
+        rate: rate.as_deref(),
         // Its time passes only in sleep.
         may_spin: false,
     };
@@ -167,6 +170,7 @@ fn replay_by(
     }
     drop(full);
     collector.collect(&messages, &mut Nobody);
-    let measured = measurement(&plan, collector, &gate, Instant::now());
+    let kept = rate.map_or(plan.clone(), |rate| rate.plan());
+    let measured = measurement(&kept, collector, &gate, Instant::now());
     (measured, log.take())
 }

@@ -11,14 +11,14 @@ use super::server::{Log, Server};
 use super::{MS, SECOND, parts, replay};
 
 /// A plan at this pace, with room for whatever is due.
-fn paced(pace: Pace, stop: Stop) -> PlanParts {
+pub(super) fn paced(pace: Pace, stop: Stop) -> PlanParts {
     let mut parts = parts(400, 1, stop);
     parts.pace = pace;
     parts.fleet.window = Window::Rolling;
     parts
 }
 
-fn stages(stages: &[(f64, f64)], each_ns: u64, arrivals: Arrivals) -> Pace {
+pub(super) fn stages(stages: &[(f64, f64)], each_ns: u64, arrivals: Arrivals) -> Pace {
     let stage = |&(from_per_s, to_per_s)| Stage { from_per_s, to_per_s, lasts_ns: Some(each_ns) };
     Pace::Open(Schedule { stages: stages.iter().map(stage).collect(), arrivals })
 }
@@ -32,7 +32,11 @@ pub(super) fn run_of(parts: PlanParts, mut measured: Measurement, watched: Watch
 
 fn carried_out(parts: PlanParts, server: Server) -> (Run, ScheduleFigures, Log) {
     let (measured, log) = replay(parts.clone(), server);
-    let run = run_of(parts, measured, Watched::default());
+    checked(run_of(parts, measured, Watched::default()), log)
+}
+
+/// A run, of which every figure is what the server saw.
+pub(super) fn checked(run: Run, log: Log) -> (Run, ScheduleFigures, Log) {
     let summary = Summary::of(&run);
     assert_eq!(report::contradictions(&summary), [""; 0]);
     let figures = summary.schedule.unwrap();

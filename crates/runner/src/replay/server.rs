@@ -13,6 +13,8 @@ use engine::{Address, ConnId, Delivery, Script};
 use statistics::Noise;
 use wire::resp::Value;
 
+use crate::LiveRate;
+
 /// What the server saw.
 #[derive(Debug, Default)]
 pub(crate) struct Log {
@@ -44,6 +46,9 @@ pub(crate) struct Server {
     /// When somebody asks the client to end, and the word for it.
     interrupts_ns: u64,
     pub(crate) interrupted: Arc<AtomicBool>,
+    /// The rate of the client: when somebody changes it, from when on, and to what.
+    pub(crate) rate: Option<Arc<LiveRate>>,
+    rates: Vec<(u64, u64, f64)>,
     served: usize,
     held: BTreeMap<ConnId, Vec<u8>>,
     log: Rc<RefCell<Log>>,
@@ -83,6 +88,8 @@ impl Server {
             delay_ns: 0,
             interrupts_ns: u64::MAX,
             interrupted: Arc::default(),
+            rate: None,
+            rates: vec![],
             served: 0,
             held: BTreeMap::new(),
             log: Rc::default(),
@@ -134,6 +141,13 @@ impl Server {
     /// Somebody asks the client to end when the first request after this time comes.
     pub(crate) fn interrupted_at(mut self, ns: u64) -> Self {
         self.interrupts_ns = ns;
+        self
+    }
+
+    /// Somebody changes the client's rate when the first request after `now_ns` comes: from `at_ns` after
+    /// the start of load on to this.
+    pub(crate) fn rated(mut self, now_ns: u64, at_ns: u64, rate_per_s: f64) -> Self {
+        self.rates.insert(0, (now_ns, at_ns, rate_per_s));
         self
     }
 
@@ -220,6 +234,11 @@ impl Script for Server {
             requests += 1;
             if now_ns >= self.interrupts_ns {
                 self.interrupted.store(true, Ordering::Relaxed);
+            }
+            if let Some(rate) = &self.rate
+                && let Some((_, at_ns, per_s)) = self.rates.pop_if(|(when, ..)| now_ns >= *when)
+            {
+                rate.set_at(at_ns, per_s).unwrap();
             }
             let done_ns = self.done_ns(conn, now_ns) + self.delay_ns;
             let reply = (self.answer)(&words, self.served);

@@ -1,4 +1,4 @@
-//! The route to one server: any connection takes any request.
+//! The route to one server, or to several that are interchangeable: any connection takes any request.
 //!
 //! A pipeline is drawn when a connection has room for it, and sent from the batch's image as one
 //! piece. In an open loop the connections with room stand in a queue and take what is due in turn.
@@ -15,14 +15,17 @@ use crate::connection::State;
 use crate::destination::Destination;
 use crate::request::{Progress, Request};
 use crate::worker::operations::Steps;
-use crate::worker::{Worker, operations};
+use crate::worker::{Worker, WorkerContext, operations};
 
 /// See the module.
 pub(crate) struct Direct<'r> {
     destination: &'r Destination,
-    /// Where the server is, and how often it had moved when that was so.
-    address: Address,
+    /// Where the servers are, which connections take in turn. Of one: how often it had moved when that
+    /// was so.
+    addresses: Vec<Address>,
     generation: u32,
+    /// The number of the first connection among those of all workers and shares.
+    first_connection: u64,
     /// Open loop: the connections with room.
     queue: VecDeque<ConnId>,
     /// Since when a connection has had room.
@@ -34,16 +37,23 @@ pub(crate) struct Direct<'r> {
 }
 
 impl<'r> Direct<'r> {
-    /// To where the server is, and will be. `depth` requests may be in flight on each of
-    /// `connections`.
-    pub(crate) fn new(destination: &'r Destination, connections: u32, depth: u32) -> Self {
+    /// To where the server is, and will be, or to those of a pool.
+    pub(crate) fn new(context: &WorkerContext<'r>, pool: &[Address]) -> Self {
+        let (destination, plan) = (context.destination, context.plan);
+        let generation = destination.generation();
+        let addresses = match pool {
+            [] => vec![destination.address()],
+            pool => pool.to_vec(),
+        };
+        let before = plan.shard.part(plan.fleet.connections.into()).start;
         Self {
             destination,
-            generation: destination.generation(),
-            address: destination.address(),
-            queue: VecDeque::with_capacity(connections as usize),
+            addresses,
+            generation,
+            first_connection: before + u64::from(context.first_connection),
+            queue: VecDeque::with_capacity(context.connections as usize),
             room_ns: 0,
-            due_ns: Vec::with_capacity(depth as usize),
+            due_ns: Vec::with_capacity(plan.fleet.pipeline_depth as usize),
             out: Vec::new(),
         }
     }
@@ -51,14 +61,17 @@ impl<'r> Direct<'r> {
 
 impl Route for Direct<'_> {
     type Mark = ();
-    type Place = ();
+    /// The number of its server.
+    type Place = u16;
 
-    fn places(&self, connections: u32) -> Vec<()> {
-        vec![(); connections as usize]
+    fn places(&self, connections: u32) -> Vec<u16> {
+        let servers = self.addresses.len() as u64;
+        let place = |n| ((self.first_connection + u64::from(n)) % servers) as u16;
+        (0..connections).map(place).collect()
     }
 
-    fn address(&self, (): &()) -> Cow<'_, Address> {
-        Cow::Borrowed(&self.address)
+    fn address(&self, place: &u16) -> Cow<'_, Address> {
+        Cow::Borrowed(&self.addresses[usize::from(*place)])
     }
 
     fn start<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>) {
@@ -117,7 +130,8 @@ impl Route for Direct<'_> {
             return;
         }
         worker.route.generation = generation;
-        worker.route.address = destination.address();
+        // Only one that is alone is followed.
+        worker.route.addresses = vec![destination.address()];
         for conn in (0..worker.connections.len() as u32).map(ConnId) {
             let connection = &mut worker.connections[conn.0 as usize];
             connection.attempts = 0;
@@ -131,7 +145,8 @@ impl Route for Direct<'_> {
 
     fn absent_server<E: Engine, P: Protocol>(worker: &Worker<'_, E, P, Self>) -> Option<String> {
         let is_there = worker.connections.iter().any(|c| c.state == State::Ready);
-        (!is_there).then(|| worker.route.address.to_string())
+        let named = worker.route.addresses.iter().map(Address::to_string);
+        (!is_there).then(|| named.collect::<Vec<_>>().join(", "))
     }
 }
 

@@ -11,6 +11,7 @@ mod joining;
 pub(crate) mod kept;
 mod open;
 pub(crate) mod operations;
+mod paced;
 mod quiet;
 mod receive;
 pub(crate) mod recovery;
@@ -31,7 +32,7 @@ use crate::opening::Origins;
 use crate::recorder::Recorder;
 use crate::route::Route;
 use crate::spin::Spin;
-use crate::{Fatal, Gauges};
+use crate::{Fatal, Gauges, LiveRate};
 use joining::Joined;
 use operations::Steps;
 use quiet::Answers;
@@ -58,6 +59,8 @@ pub(crate) struct WorkerContext<'r> {
     pub(crate) warmup: RequestStream<'r>,
     /// What the run inserts, of all its workers.
     pub(crate) inserts: Option<Arc<Inserts>>,
+    /// The rate of the run, if it may change.
+    pub(crate) rate: Option<&'r LiveRate>,
     /// Whether there is a CPU for it alone.
     pub(crate) may_spin: bool,
 }
@@ -92,8 +95,9 @@ pub(crate) struct Worker<'r, E, P: Protocol, R: Route> {
     pub(crate) rolling: bool,
     spin: Spin,
     joined: Joined,
-    /// The schedule of an open loop.
+    /// The schedule of an open loop, and how many changes of its rate are in it.
     pub(crate) pacer: Option<Pacer>,
+    rate_changes: u32,
     pub(crate) recovery: Recovery,
     /// Commands that were sent and have no reply yet, those that are to be sent again included.
     pub(crate) in_flight: u64,
@@ -135,6 +139,7 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
             spin: Spin::new(context.may_spin),
             joined: Joined::of(plan),
             pacer: None,
+            rate_changes: 0,
             recovery: Recovery::new(context.connections_max, plan.seed, context.worker),
             in_flight: 0,
             ready: 0,
@@ -154,6 +159,7 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
             let due_ns = self.due_ns();
             let until_ns = self.spin.until_ns(self.engine.now_ns(), self.wake_ns(due_ns), due_ns);
             self.wait(Some(until_ns))?;
+            self.follow_rate();
             let mut quiet = self.engine.now_ns() < due_ns;
             while let Some(event) = self.engine.next() {
                 quiet = false;
@@ -189,8 +195,7 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
         let context = &self.context;
         let plan = context.plan;
         let start_ns = context.gate.start_ns().unwrap_or_default();
-        let due_every_ns = plan.due_every_ns().saturating_mul(u64::from(context.workers));
-        self.recorder.start(start_ns, plan.warmup_ns, due_every_ns);
+        self.recorder.start(start_ns, plan.warmup_ns);
         let ends_ns = match plan.stop {
             Stop::AfterNs(ns) => Some(ns),
             Stop::Requests(_) => plan.at_most_ns,
@@ -198,7 +203,7 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
         if let Some(ns) = ends_ns {
             self.stop_ns = start_ns + plan.warmup_ns + ns;
         }
-        self.pacer = plan.pacer(start_ns, context.worker, context.workers);
+        self.start_schedule(start_ns);
         self.joined.start(start_ns, self.connections.len());
         self.started = true;
         self.start_recovery();

@@ -61,6 +61,19 @@ pub struct Stage {
     pub lasts_ns: Option<u64>,
 }
 
+impl Stage {
+    /// The rate so long after it began.
+    fn rate_after(&self, ns: u64) -> f64 {
+        match self.lasts_ns {
+            Some(lasts_ns) if lasts_ns > 0 => {
+                let share = ns as f64 / lasts_ns as f64;
+                self.from_per_s + (self.to_per_s - self.from_per_s) * share
+            }
+            _ => self.from_per_s,
+        }
+    }
+}
+
 /// How requests spread around a rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -99,6 +112,50 @@ impl Schedule {
         self.stages.last().map_or(0.0, |s| s.to_per_s)
     }
 
+    /// The rate at a time since the start, in requests per second.
+    #[must_use]
+    pub fn rate_at(&self, ns: u64) -> f64 {
+        let mut from_ns = 0u64;
+        for stage in &self.stages {
+            let after_ns = ns - from_ns;
+            if stage.lasts_ns.is_none_or(|lasts_ns| after_ns < lasts_ns) {
+                return stage.rate_after(after_ns);
+            }
+            from_ns += stage.lasts_ns.unwrap_or_default();
+        }
+        self.last_per_s()
+    }
+
+    /// The same up to `at_ns`, and from there on at this rate until the next stage begins.
+    #[must_use]
+    pub fn changed(&self, at_ns: u64, rate_per_s: f64) -> Self {
+        let mut stages = Vec::with_capacity(self.stages.len() + 2);
+        let steady = |per_s, lasts_ns| Stage { from_per_s: per_s, to_per_s: per_s, lasts_ns };
+        let (mut from_ns, mut placed) = (0u64, false);
+        for stage in &self.stages {
+            let until_ns = stage.lasts_ns.map(|lasts_ns| from_ns + lasts_ns);
+            if placed || until_ns.is_some_and(|until_ns| until_ns <= at_ns) {
+                stages.push(*stage);
+            } else {
+                let before_ns = at_ns - from_ns;
+                if before_ns > 0 {
+                    let to_per_s = stage.rate_after(before_ns);
+                    stages.push(Stage { to_per_s, lasts_ns: Some(before_ns), ..*stage });
+                }
+                stages.push(steady(rate_per_s, until_ns.map(|until_ns| until_ns - at_ns)));
+                placed = true;
+            }
+            from_ns = until_ns.unwrap_or(from_ns);
+        }
+        if !placed {
+            // The last rate has gone on until then.
+            let after_ns = Some(at_ns - from_ns).filter(|ns| *ns > 0);
+            stages.extend(after_ns.map(|_| steady(self.last_per_s(), after_ns)));
+            stages.push(steady(rate_per_s, None));
+        }
+        Self { stages, arrivals: self.arrivals }
+    }
+
     /// The length of all stages in nanoseconds, if they end.
     #[must_use]
     pub fn length_ns(&self) -> Option<u64> {
@@ -124,5 +181,40 @@ impl Schedule {
     #[must_use]
     pub fn due_by(&self, span_ns: u64) -> f64 {
         Curve::of(self, 1.0, 0).count_by(span_ns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const S: u64 = 1_000_000_000;
+
+    fn stages(schedule: &Schedule) -> Vec<(f64, f64, Option<u64>)> {
+        let stage = |s: &Stage| (s.from_per_s, s.to_per_s, s.lasts_ns);
+        schedule.stages.iter().map(stage).collect()
+    }
+
+    #[test]
+    fn a_change_holds_until_the_next_stage_begins() {
+        let steady = Schedule::constant(10.0).changed(3 * S, 5.0);
+        assert_eq!(stages(&steady), [(10.0, 10.0, Some(3 * S)), (5.0, 5.0, None)]);
+        assert_eq!(steady.due_by(5 * S), 40.0);
+        assert_eq!(stages(&steady.changed(3 * S, 7.0))[1..], [(7.0, 7.0, None)]);
+        let ramp = |from_per_s, to_per_s| Stage { from_per_s, to_per_s, lasts_ns: Some(4 * S) };
+        let two = Schedule {
+            stages: vec![ramp(0.0, 40.0), ramp(100.0, 20.0)],
+            arrivals: Arrivals::Constant,
+        };
+        assert_eq!(
+            stages(&two.changed(S, 5.0)),
+            [(0.0, 10.0, Some(S)), (5.0, 5.0, Some(3 * S)), (100.0, 20.0, Some(4 * S))]
+        );
+        assert_eq!(stages(&two.changed(4 * S, 5.0))[1..], [(5.0, 5.0, Some(4 * S))]);
+        let behind = two.changed(10 * S, 5.0);
+        assert_eq!(stages(&behind)[2..], [(20.0, 20.0, Some(2 * S)), (5.0, 5.0, None)]);
+        for (at, rate) in [(0, 0.0), (S, 10.0), (4 * S, 100.0), (8 * S, 20.0), (10 * S, 5.0)] {
+            assert_eq!(behind.rate_at(at), rate, "at {at}");
+        }
     }
 }

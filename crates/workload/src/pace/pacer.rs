@@ -70,6 +70,13 @@ impl Pacer {
         Self { counts_from_ns: ns, ..self }
     }
 
+    /// From now on units are due by another curve, on which those before have their places already: what
+    /// was due stays due, and the next ones follow at its rates.
+    pub fn follow(&mut self, curve: Curve) {
+        (self.curve, self.piece) = (curve, 0);
+        self.locate();
+    }
+
     /// When the next unit is due; `u64::MAX` if none ever is.
     #[must_use]
     #[inline]
@@ -128,7 +135,7 @@ impl Pacer {
         1 + ((due - self.position) / self.lane.of as f64).max(0.0) as u64
     }
 
-    /// Finds when the next unit is due.
+    /// Finds the next unit, and when it is due.
     fn find(&mut self) {
         self.position = match self.arrivals {
             // From the number itself: a sum would gather rounding errors.
@@ -140,6 +147,12 @@ impl Pacer {
                 self.position + gap * self.lane.of as f64
             }
         };
+        self.locate();
+    }
+
+    /// Finds when its place on the curve is.
+    #[inline]
+    fn locate(&mut self) {
         let after_ns = self.curve.due_ns(self.position, &mut self.piece);
         self.due_ns = self.start_ns.saturating_add(after_ns);
     }
@@ -239,6 +252,44 @@ mod tests {
         // What was due in the warm-up and left after it is measured.
         (0..3).for_each(|_| assert!(pacer.take(8_000_000).is_some()));
         assert_eq!(pacer.due_before(10_000_000), 7);
+    }
+
+    #[test]
+    fn the_lanes_make_the_whole_of_a_rate_that_changes() {
+        const S: u64 = 1_000_000_000;
+        let before = Schedule::constant(1_000.0);
+        let after = before.changed(2 * S, 250.0).changed(3 * S, 4_000.0);
+        for arrivals in [Arrivals::Constant, Arrivals::Poisson] {
+            // Each hears of it at another time, ahead of it, and one was late with its own.
+            let lane = |index: u64, of| {
+                let lane = Lane { index, of };
+                let curve = |schedule| Curve::of(schedule, 1.0, 0);
+                let mut pacer = Pacer::new(0, curve(&before), arrivals, lane, 5);
+                let mut due = Vec::new();
+                let hears_ns = S + index * S / 5;
+                due.extend(std::iter::from_fn(|| pacer.take(hears_ns)));
+                pacer.follow(curve(&after));
+                due.extend(std::iter::from_fn(|| pacer.take(4 * S - 1)));
+                assert_eq!(pacer.due_before(4 * S), due.len() as u64, "{lane:?}");
+                due
+            };
+            let mut all: Vec<u64> = (0..4).flat_map(|index| lane(index, 4)).collect();
+            all.sort_unstable();
+            let within = |from: u64, to| all.iter().filter(|at| (from..to).contains(*at)).count();
+            let counts = [within(0, 2 * S), within(2 * S, 3 * S), within(3 * S, 4 * S)];
+            match arrivals {
+                Arrivals::Constant => {
+                    assert_eq!(counts, [2000, 250, 4000]);
+                    assert_eq!(all, lane(0, 1));
+                }
+                Arrivals::Poisson => {
+                    for (count, mean) in counts.iter().zip([2000.0, 250.0, 4000.0f64]) {
+                        let off = (*count as f64 - mean).abs();
+                        assert!(off < 5.0 * mean.sqrt(), "{counts:?}");
+                    }
+                }
+            }
+        }
     }
 
     fn poisson_backlog(now_ns: u64) -> u64 {

@@ -79,7 +79,7 @@ impl PlanParts {
         refuse(self.sequence.len() <= limits::SEQUENCE_MAX, || {
             format!("a sequence holds at most {} commands, repeats included", limits::SEQUENCE_MAX)
         })?;
-        self.check_ring()?;
+        self.check_servers()?;
         self.check_mix()?;
         self.key_spaces().try_for_each(|(_, keys)| check_keys(keys))?;
         self.check_inserts()?;
@@ -134,25 +134,43 @@ impl PlanParts {
         })
     }
 
-    fn check_ring(&self) -> Result<(), PlanError> {
-        let Some((servers, _)) = self.target.ring() else { return Ok(()) };
+    fn check_servers(&self) -> Result<(), PlanError> {
+        let Some(servers) = self.target.servers() else { return Ok(()) };
         let most = limits::SERVERS_MAX;
         refuse((2..=most).contains(&servers.len()), || {
             format!(
-                "-h: between 2 and {most} servers share out keys, and these are {}",
+                "-h: between 2 and {most} servers are possible, and these are {}",
                 servers.len()
             )
         })?;
         let places = |server: &Endpoint| matches!(server, Endpoint::Tcp { .. } | Endpoint::Unix(_));
-        let twice = servers.iter().enumerate().find(|(at, server)| servers[..*at].contains(server));
         refuse(servers.iter().all(places), || {
-            "-h: servers that share out keys are hosts and unix sockets".to_owned()
+            "-h: several servers are hosts and unix sockets".to_owned()
         })?;
+        match self.target.ring() {
+            Some((servers, _)) => self.check_ring(servers),
+            None => self.check_pool(),
+        }
+    }
+
+    fn check_ring(&self, servers: &[Endpoint]) -> Result<(), PlanError> {
+        let twice = servers.iter().enumerate().find(|(at, server)| servers[..*at].contains(server));
         refuse(twice.is_none(), || {
             format!("-h: {} is named twice", twice.map_or(String::new(), |(_, s)| s.to_string()))
         })?;
         refuse(self.protocol.is_memcache(), || {
             "-h: several servers are memcached's; a cluster is found from one of its nodes, with --cluster"
+                .to_owned()
+        })
+    }
+
+    fn check_pool(&self) -> Result<(), PlanError> {
+        refuse(self.target.cluster.is_none(), || {
+            "--cluster: the nodes of a cluster are found from one of them; name one server"
+                .to_owned()
+        })?;
+        refuse(self.fill.is_none(), || {
+            "--fill: a key would be written to one of the servers, and read from any; name one server"
                 .to_owned()
         })
     }

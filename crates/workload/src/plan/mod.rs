@@ -395,11 +395,17 @@ impl Plan {
     /// `None` in a closed loop. A warm-up comes before the schedule, at its first rate.
     #[must_use]
     pub fn pacer(&self, start_ns: u64, worker: u16, workers: u16) -> Option<Pacer> {
-        let schedule = self.pace.schedule()?;
-        let curve = Curve::of(schedule, 1.0 / self.requests_per_number() as f64, self.warmup_ns);
+        let (schedule, curve) = (self.pace.schedule()?, self.curve()?);
         let lane = self.shard.lane(worker, workers);
         let pacer = Pacer::new(start_ns, curve, schedule.arrivals, lane, self.seed);
         Some(pacer.counting_from(start_ns.saturating_add(self.warmup_ns)))
+    }
+
+    /// How many sequences of all workers are due by when; `None` in a closed loop.
+    #[must_use]
+    pub fn curve(&self) -> Option<Curve> {
+        let schedule = self.pace.schedule()?;
+        Some(Curve::of(schedule, 1.0 / self.requests_per_number() as f64, self.warmup_ns))
     }
 }
 

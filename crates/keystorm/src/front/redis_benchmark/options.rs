@@ -85,8 +85,8 @@ pub(in crate::front) struct ServerOptions {
     /// [default: 127.0.0.1]
     #[arg(short = 'h', long, value_name = "HOST", allow_hyphen_values = true)]
     pub(in crate::front) host: Option<String>,
-    /// How several memcached servers share out keys: `ketama` or `modulo`, as libmemcached does both
-    /// [default: ketama]
+    /// How several memcached servers share out keys: `ketama` or `modulo`, as libmemcached does both,
+    /// or `spymemcached` [default: ketama]
     #[arg(long, value_name = "HOW")]
     pub(in crate::front) hash: Option<workload::RingHash>,
     /// What the server speaks: RESP, which is Redis and Valkey, or memcached's text protocol, the

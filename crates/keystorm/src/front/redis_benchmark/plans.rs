@@ -205,7 +205,6 @@ fn output(options: &Options, persona: Persona, suite: bool) -> Result<Output, St
     let verdict = verdict::place(persona, results.no_verdict, environment);
     Ok(Output {
         format,
-        ycsb: None,
         to: None,
         options: FormatOptions {
             first_byte: results.first_byte,
@@ -380,7 +379,9 @@ fn is_remote(endpoint: &Endpoint) -> bool {
             host != "localhost" && !host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
         }
         Endpoint::Sentinel { .. } => true,
-        Endpoint::Ring { servers, .. } => servers.iter().all(is_remote),
+        Endpoint::Ring { servers, .. } | Endpoint::Pool { servers } => {
+            servers.iter().all(is_remote)
+        }
         Endpoint::Unix(_) | Endpoint::Spawned { .. } => false,
     }
 }

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Context, Result};
 use report::rpc_perf::{Metrics, Snapshot};
+use runner::LiveRate;
 
 use crate::front::MetricsAt;
 use crate::http::{Answer, Asked, HttpServer};
@@ -20,8 +21,39 @@ pub(super) struct Admin {
 struct Shared {
     snapshot: Mutex<Snapshot>,
     ends: AtomicBool,
-    /// Whether the run began with a rate.
-    limited: bool,
+    throttle: Throttle,
+}
+
+/// What may become of the rate of a run.
+pub(super) enum Throttle {
+    /// It has none.
+    Unlimited,
+    /// Several clients keep it, each its share, by the schedule that they were given.
+    Shared,
+    /// It may be changed.
+    Live(Arc<LiveRate>),
+}
+
+impl Throttle {
+    /// Changes it.
+    fn set(&self, rate_per_s: u32) -> Answer {
+        let not_carried_out = |why: &str| Answer::plain("501 Not Implemented", why);
+        match self {
+            Self::Unlimited => Answer::plain("404 Not Found", "this run has no rate to change"),
+            Self::Shared => not_carried_out(
+                "several clients (--ks-on) keep the schedule that they began with; \
+                 [workload.ratelimit] has steps",
+            ),
+            Self::Live(_) if rate_per_s == 0 => not_carried_out(
+                "a run that began with a rate keeps one; give one above 0, or leave `start` out of \
+                 [workload.ratelimit]",
+            ),
+            Self::Live(rate) => match rate.set(f64::from(rate_per_s)) {
+                Ok(()) => Answer::plain(OK, &format!("{rate_per_s} requests per second")),
+                Err(why) => Answer::plain("409 Conflict", &why),
+            },
+        }
+    }
 }
 
 /// The text format of Prometheus.
@@ -39,14 +71,7 @@ impl Shared {
         let not_there = || Answer::plain("404 Not Found", "see docs/rpc-perf.md for what there is");
         if let Some(rate) = asked.path.strip_prefix("/ratelimit/") {
             return match (asked.method, rate.parse::<u32>()) {
-                ("PUT", Ok(_)) if !self.limited => {
-                    Answer::plain("404 Not Found", "this run has no rate to change")
-                }
-                ("PUT", Ok(_)) => Answer::plain(
-                    "501 Not Implemented",
-                    "the rate of a run follows the schedule that it began with; \
-                     [workload.ratelimit] has steps",
-                ),
+                ("PUT", Ok(rate)) => self.throttle.set(rate),
                 ("PUT", Err(_)) => Answer::plain("400 Bad Request", "a rate is a whole number"),
                 _ => Answer::not_allowed("PUT"),
             };
@@ -78,17 +103,17 @@ impl Shared {
 }
 
 impl Admin {
-    /// Listens there. `limited` says whether the run has a rate.
+    /// Listens there.
     ///
     /// # Errors
     /// The address is none, or cannot be listened on.
-    pub(super) fn start(address: &str, limited: bool) -> Result<Self> {
+    pub(super) fn start(address: &str, throttle: Throttle) -> Result<Self> {
         let option = "[general] admin";
         let at = MetricsAt::parse(address).map_err(anyhow::Error::msg);
         let at = at.with_context(|| format!("{option}: {address}"))?;
         let listener = metrics::listen(&at, option)?;
-        let shared =
-            Arc::new(Shared { snapshot: Mutex::default(), ends: AtomicBool::new(false), limited });
+        let (snapshot, ends) = (Mutex::default(), AtomicBool::new(false));
+        let shared = Arc::new(Shared { snapshot, ends, throttle });
         let shown = Arc::clone(&shared);
         let server = HttpServer::start(listener, "admin", move |asked| shown.answer(asked));
         Ok(Self {
@@ -112,6 +137,7 @@ impl Admin {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::front::Intent;
 
     fn status(shared: &Shared, method: &str, path: &str) -> String {
         shared.answer(&Asked { method, path }).status[..3].to_owned()
@@ -119,8 +145,16 @@ mod tests {
 
     #[test]
     fn what_is_asked_for_is_answered_and_what_is_not_there_is_told() {
-        let mut shared =
-            Shared { snapshot: Mutex::default(), ends: AtomicBool::new(false), limited: true };
+        let words = ["--rps", "200", "--duration", "9", "ping"].map(Into::into);
+        let Ok(Intent::Run(job)) = crate::front::parse("keystorm".as_ref(), words.into()) else {
+            panic!("a run")
+        };
+        let rate = Arc::new(LiveRate::of(&job.plans[0]).unwrap());
+        let mut shared = Shared {
+            snapshot: Mutex::default(),
+            ends: AtomicBool::new(false),
+            throttle: Throttle::Live(Arc::clone(&rate)),
+        };
         for (method, path, expected) in [
             ("GET", "/vars", "200"),
             ("HEAD", "/vars.json", "200"),
@@ -129,7 +163,10 @@ mod tests {
             ("GET", "/metrics", "200"),
             ("POST", "/metrics", "405"),
             ("GET", "/", "404"),
-            ("PUT", "/ratelimit/5000", "501"),
+            ("PUT", "/ratelimit/5000", "200"),
+            ("PUT", "/ratelimit/4000000000", "409"),
+            ("PUT", "/ratelimit/0", "501"),
+            ("PUT", "/ratelimit/-1", "400"),
             ("PUT", "/ratelimit/x", "400"),
             ("GET", "/ratelimit/1", "405"),
             ("GET", "/quitquitquit", "405"),
@@ -139,7 +176,10 @@ mod tests {
         assert!(!shared.ends.load(Ordering::Relaxed));
         assert_eq!(status(&shared, "POST", "/quitquitquit"), "200");
         assert!(shared.ends.load(Ordering::Relaxed));
-        shared.limited = false;
-        assert_eq!(status(&shared, "PUT", "/ratelimit/0"), "404");
+        assert_eq!(rate.at(0), 5000.0);
+        for (throttle, expected) in [(Throttle::Unlimited, "404"), (Throttle::Shared, "501")] {
+            shared.throttle = throttle;
+            assert_eq!(status(&shared, "PUT", "/ratelimit/5"), expected);
+        }
     }
 }

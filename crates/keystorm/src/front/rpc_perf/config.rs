@@ -22,7 +22,7 @@ pub(super) struct Config {
     pub(super) admin: String,
     pub(super) seed: Option<String>,
     pub(super) metrics: Option<Metrics>,
-    pub(super) endpoint: String,
+    pub(super) endpoints: Vec<String>,
     pub(super) client: Client,
     pub(super) tls: Option<Tls>,
     pub(super) ratelimit: Ratelimit,
@@ -135,7 +135,7 @@ impl Config {
         let debug = section("debug")?;
         debug_level(&debug)?;
         let target = section("target")?;
-        let endpoint = endpoint(&target)?;
+        let endpoints = endpoints(&target)?;
         for (key, why) in OTHER_SECTIONS {
             if root.has(key) {
                 return Err(root.refused(key, why));
@@ -177,7 +177,7 @@ impl Config {
             admin,
             seed,
             metrics,
-            endpoint,
+            endpoints,
             client,
             tls,
             ratelimit,
@@ -223,21 +223,16 @@ fn debug_level(debug: &Table<'_, '_>) -> Result<(), Fault> {
     }
 }
 
-fn endpoint(target: &Table<'_, '_>) -> Result<String, Fault> {
+fn endpoints(target: &Table<'_, '_>) -> Result<Vec<String>, Fault> {
     for key in ["cache_name", "endpoint_override", "use_private_endpoints", "object_store_name"] {
         if target.has(key) {
             return Err(target.refused(key, "it is Momento's, which keystorm does not measure"));
         }
     }
     let endpoints = target.required("endpoints", target.texts("endpoints")?)?;
-    match <[String; 1]>::try_from(endpoints) {
-        Ok([endpoint]) => Ok(endpoint),
-        Err(several) if several.is_empty() => Err(target.broken("endpoints", "there is none")),
-        Err(_) => Err(target.refused(
-            "endpoints",
-            "several servers that each get some of the same requests are not carried out; run one \
-             client for each of them",
-        )),
+    match endpoints.is_empty() {
+        true => Err(target.broken("endpoints", "there is none")),
+        false => Ok(endpoints),
     }
 }
 
@@ -267,18 +262,22 @@ fn client(client: &Table<'_, '_>) -> Result<Client, Fault> {
 }
 
 fn tls(tls: &Table<'_, '_>) -> Result<Tls, Fault> {
-    for (key, why) in [
-        ("private_key_password", "rpc-perf never uses it; give a key without one"),
-        ("certificate_chain", "give the chain in `certificate`, which may hold several"),
-    ] {
-        if tls.has(key) {
-            return Err(tls.refused(key, why));
-        }
+    let key = "private_key_password";
+    if tls.has(key) {
+        return Err(tls.refused(key, "rpc-perf never uses it; give a key without one"));
     }
     tls.flag("use_sni")?;
+    let certificate = match (tls.text("certificate")?, tls.text("certificate_chain")?) {
+        (Some(_), Some(_)) => {
+            let why = "it is read alone: leave `certificate` out, and put that first in it";
+            return Err(tls.refused("certificate_chain", why));
+        }
+        // Either file may hold both.
+        (own, chain) => own.or(chain),
+    };
     Ok(Tls {
         private_key: tls.text("private_key")?,
-        certificate: tls.text("certificate")?,
+        certificate,
         ca_file: tls.text("ca_file")?,
         verifies: tls.flag("verify_hostname")?.unwrap_or(true),
     })

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::sync::Arc;
 
 use report::Persona;
-use workload::PlanParts;
+use workload::{Endpoint, PlanParts, Target};
 
 use super::config::{Config, Protocol};
 use super::fault::{Fault, rule};
@@ -19,18 +19,20 @@ const BEFORE_S: u64 = 1;
 
 /// The job of a file; `words` stood beside it on the command line.
 pub(super) fn job(config: &Config, words: &Words) -> Result<Job, Fault> {
-    let typed = |why: UsageError| rule(why.0);
-    let said = keystorm_words(config, words)?.into_iter().map(OsString::from).collect();
-    let mut job = match Typed::read("rpc-perf", |command| command, said).map_err(typed)? {
-        Ok(read) => read.job(|_| ()).map_err(typed)?,
-        Err(_) => return Err(rule("--ks-help and --ks-version: ask keystorm itself")),
-    };
-    let base = job.plans.pop().ok_or_else(|| rule("nothing is to be sent"))?;
+    let mut jobs = Vec::new();
+    for endpoint in &config.endpoints {
+        jobs.push(based_on(config, endpoint, words)?);
+    }
+    let targets: Vec<Target> = jobs.iter().map(|(_, base)| base.target.clone()).collect();
+    let (mut job, mut base) = jobs.swap_remove(0);
+    if !words.spawns() {
+        base.target = all_of(targets)?;
+    }
     let (parts, roles): (PlanParts, _) = plan::parts(config, &base)?;
     let plan = parts.build().map_err(|why| rule(why.to_string()))?;
     wire::check(&plan).map_err(rule)?;
     runner::check_memory(&plan).map_err(rule)?;
-    let reports = Reports::of(config, roles);
+    let reports = Reports::of(config, roles, job.several.is_some());
     job.plans = vec![plan];
     let output = &mut job.output;
     own::check_output(output).map_err(rule)?;
@@ -44,17 +46,44 @@ pub(super) fn job(config: &Config, words: &Words) -> Result<Job, Fault> {
     Ok(job)
 }
 
+/// What keystorm's own words say of a file that has this endpoint alone: a job, and its plan.
+fn based_on(config: &Config, endpoint: &str, words: &Words) -> Result<(Job, PlanParts), Fault> {
+    let typed = |why: UsageError| rule(why.0);
+    let said = keystorm_words(config, endpoint, words)?.into_iter().map(OsString::from).collect();
+    let mut job = match Typed::read("rpc-perf", |command| command, said).map_err(typed)? {
+        Ok(read) => read.job(|_| ()).map_err(typed)?,
+        Err(_) => return Err(rule("--ks-help and --ks-version: ask keystorm itself")),
+    };
+    let base = job.plans.pop().ok_or_else(|| rule("nothing is to be sent"))?;
+    Ok((job, PlanParts::clone(&base)))
+}
+
+/// The servers of all endpoints, which differ in nothing but where they are.
+fn all_of(mut targets: Vec<Target>) -> Result<Target, Fault> {
+    let servers: Vec<Endpoint> = targets.iter().map(|target| target.endpoint.clone()).collect();
+    let mut target = targets.swap_remove(0);
+    let place = target.endpoint.clone();
+    if !targets.into_iter().all(|other| Target { endpoint: place.clone(), ..other } == target) {
+        return Err(rule(
+            "[target] endpoints: they differ in login, database or TLS; connections of one run are alike",
+        ));
+    }
+    if servers.len() > 1 {
+        target.endpoint = Endpoint::Pool { servers };
+    }
+    Ok(target)
+}
+
 /// What keystorm's own words say of a file: the server, if it is not one that is started, and the shape of
 /// the load.
-fn keystorm_words(config: &Config, words: &Words) -> Result<Vec<String>, Fault> {
+fn keystorm_words(config: &Config, endpoint: &str, words: &Words) -> Result<Vec<String>, Fault> {
     let mut said: Vec<String> = Vec::new();
     let mut say = |option: &str, value: &str| said.extend([option.to_owned(), value.to_owned()]);
     let memcache = config.protocol == Protocol::Memcache;
-    let spawned = words.own.iter().any(|word| word.starts_with("--spawn"));
+    let spawned = words.spawns();
     if memcache {
         say("--protocol", "memcache");
     }
-    let endpoint = config.endpoint.as_str();
     match endpoint.contains("://") {
         _ if spawned => {}
         true if memcache => {
@@ -71,8 +100,11 @@ fn keystorm_words(config: &Config, words: &Words) -> Result<Vec<String>, Fault> 
     let client = &config.client;
     // One at a time, as there, where connections cannot be shared.
     let depth = if config.protocol == Protocol::Resp { client.concurrency } else { 1 };
-    say("-c", &client.poolsize.to_string());
-    say("--threads", &u32::from(client.threads).min(client.poolsize).to_string());
+    // To each of them.
+    let servers = if spawned { 1 } else { config.endpoints.len() as u32 };
+    let connections = client.poolsize.saturating_mul(servers);
+    say("-c", &connections.to_string());
+    say("--threads", &u32::from(client.threads).min(connections).to_string());
     say("-P", &depth.to_string());
     say("--window", "rolling");
     say("--duration", &config.duration_s.to_string());

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
@@ -9,12 +10,12 @@ use anyhow::{Context, Result};
 use measure::Ending;
 use report::rpc_perf::{Figures, Role, Roles, Snapshot as Shown, Window, stamped};
 use report::{Format, Run, Summary};
-use runner::{INTERVAL_NS, Observer, Snapshot};
+use runner::{INTERVAL_NS, LiveRate, Observer, Snapshot};
 use tempfile::NamedTempFile;
 use workload::{Plan, Stop};
 
 use super::VERSION;
-use super::admin::Admin;
+use super::admin::{Admin, Throttle};
 use super::config::{Config, Metrics};
 use crate::aside::{self, Unread};
 use crate::front::{Companion, OwnReports};
@@ -30,11 +31,13 @@ pub(super) struct Reports {
     metrics: Option<Metrics>,
     admin: String,
     roles: Vec<Role>,
+    /// Whether several clients carry it out.
+    several: bool,
 }
 
 impl Reports {
-    /// For a file whose operations are this to the reports.
-    pub(super) fn of(config: &Config, roles: Vec<Role>) -> Self {
+    /// For a file whose operations are this to the reports, carried out by `several` clients or one.
+    pub(super) fn of(config: &Config, roles: Vec<Role>, several: bool) -> Self {
         Self {
             protocol: config.protocol.shown(),
             interval_s: config.interval_s,
@@ -42,6 +45,7 @@ impl Reports {
             metrics: config.metrics.clone(),
             admin: config.admin.clone(),
             roles,
+            several,
         }
     }
 }
@@ -69,6 +73,7 @@ impl OwnReports for Reports {
             file: None,
             address: self.admin.clone(),
             admin: None,
+            rate: LiveRate::of(plan).filter(|_| !self.several).map(Arc::new),
             unread: false,
             interrupted,
         })
@@ -109,6 +114,8 @@ struct Windows<'p> {
     file: Option<File>,
     address: String,
     admin: Option<Admin>,
+    /// What its rate may be changed by.
+    rate: Option<Arc<LiveRate>>,
     /// Nobody reads what is printed.
     unread: bool,
     interrupted: &'p AtomicBool,
@@ -187,13 +194,8 @@ impl Windows<'_> {
 
     /// The rate at a time, in requests per second; 0 without one.
     fn rate_at(&self, elapsed_ns: u64) -> u64 {
-        let Some(schedule) = self.plan.pace.schedule() else { return 0 };
-        let mut end_ns = 0;
-        let now = schedule.stages.iter().find(|stage| {
-            end_ns += stage.lasts_ns.unwrap_or(u64::MAX - end_ns);
-            elapsed_ns < end_ns
-        });
-        now.map_or(schedule.last_per_s(), |stage| stage.from_per_s) as u64
+        let planned = || self.plan.pace.schedule().map_or(0.0, |s| s.rate_at(elapsed_ns));
+        self.rate.as_ref().map_or_else(planned, |rate| rate.at(elapsed_ns)) as u64
     }
 }
 
@@ -223,7 +225,12 @@ impl Observer for Windows<'_> {
 impl Companion for Windows<'_> {
     fn begin(&mut self) -> Result<()> {
         self.file = self.metrics.as_ref().map(File::create).transpose()?;
-        self.admin = Some(Admin::start(&self.address, self.plan.pace.schedule().is_some())?);
+        let throttle = match (&self.rate, self.plan.pace.schedule()) {
+            (Some(rate), _) => Throttle::Live(Arc::clone(rate)),
+            (None, Some(_)) => Throttle::Shared,
+            (None, None) => Throttle::Unlimited,
+        };
+        self.admin = Some(Admin::start(&self.address, throttle)?);
         Ok(())
     }
 
@@ -257,6 +264,10 @@ impl Companion for Windows<'_> {
 
     fn ended_it(&self) -> bool {
         self.admin.as_ref().is_some_and(Admin::ends)
+    }
+
+    fn rate(&self) -> Option<Arc<LiveRate>> {
+        self.rate.clone()
     }
 }
 

@@ -54,6 +54,11 @@ const OF_A_FILE: [&str; 29] = [
 ];
 
 impl Words {
+    /// Whether a server is started for the run, in the place of those of the file.
+    pub(super) fn spawns(&self) -> bool {
+        self.own.iter().any(|word| word.starts_with("--spawn"))
+    }
+
     /// Reads words.
     pub(super) fn read(args: Vec<OsString>) -> Result<Self, Fault> {
         let mut read = Self::default();

@@ -38,6 +38,8 @@ pub(super) struct Arguments {
     pub(super) release: bool,
     /// Where verdicts go.
     pub(super) verdict: Option<OsString>,
+    /// What the script that starts YCSB would tell Java.
+    pub(super) for_java: Vec<&'static str>,
     /// What was typed, without passwords.
     pub(super) shown: String,
 }
@@ -105,7 +107,7 @@ impl Read {
         let (mut of_files, mut typed) = (Properties::default(), Properties::default());
         let mut own = Vec::new();
         let (mut print_plan, mut as_keystorm, mut release) = (false, false, false);
-        let mut verdict = None;
+        let (mut verdict, mut for_java) = (None, Vec::new());
         while let Some(word) = words.next() {
             let mut value = |what: &str| words.next().ok_or(format!("{word}: {what} is missing"));
             match word.as_str() {
@@ -127,12 +129,15 @@ impl Read {
                         .ok_or_else(|| format!("-p {pair}: it is written name=value"))?;
                     typed.set(name, value);
                 }
-                "-cp" | "-jvm-args" => {
-                    return Err(format!("{word}: no Java runs here; leave it out"));
+                "-cp" => {
+                    value("the path")?;
+                    for_java.push("-cp");
                 }
-                _ if word.starts_with("-jvm-args=") => {
-                    return Err("-jvm-args: no Java runs here; leave it out".to_owned());
+                "-jvm-args" => {
+                    value("the word for Java")?;
+                    for_java.push("-jvm-args");
                 }
+                _ if word.starts_with("-jvm-args=") => for_java.push("-jvm-args"),
                 "--print-plan" | "--ks-print-plan" => print_plan = true,
                 "--ks-verdict" => verdict = Some(value("the place")?.into()),
                 "--ks-ycsb-compat" => match value("the version")?.as_str() {
@@ -160,6 +165,7 @@ impl Read {
             as_keystorm,
             release,
             verdict,
+            for_java,
             shown,
         })))
     }
@@ -264,7 +270,7 @@ mod tests {
             ("run", "database is missing"),
             ("run basic", "nothing to measure"),
             ("run mongodb-async", "mongodb-async"),
-            ("run redis -jvm-args=-Xmx4g", "no Java"),
+            ("run redis -jvm-args", "the word for Java is missing"),
             ("run redis -foo", "-foo: ycsb has no such option"),
             ("run redis -p x", "name=value"),
             ("run redis -threads", "is missing"),

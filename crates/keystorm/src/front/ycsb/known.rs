@@ -61,6 +61,7 @@ const CARRIED_OUT: &[&str] = &[
     "measurement.interval",
     "measurement.histogram.verbose",
     "histogram.buckets",
+    "timeseries.granularity",
     "measurement.trackjvm",
     // The databases.
     "redis.host",
@@ -85,11 +86,6 @@ const REFUSED: &[(&str, &str)] = &[
       a CPU is free for it",
     ),
     (
-        "timeseries.granularity",
-        "measurementtype=timeseries is not carried out; --ks-json keeps the \
-      latencies of each quarter second",
-    ),
-    (
         "measurement.raw.output_file",
         "measurementtype=raw is not carried out: latencies are counted, \
       not kept one by one",
@@ -101,7 +97,10 @@ const REFUSED: &[(&str, &str)] = &[
     ),
     ("memcached.shutdownTimeoutMillis", "connections are closed at once when the last reply is in"),
     ("memcached.readBufferSize", "keystorm's buffers grow with what arrives"),
-    ("memcached.failureMode", "one server is measured, and a lost connection ends the run"),
+    (
+        "memcached.failureMode",
+        "no server takes the keys of another, and a lost connection ends the run",
+    ),
     ("memcached.checkOperationStatus", "every reply is looked at"),
 ];
 

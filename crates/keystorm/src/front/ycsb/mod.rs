@@ -1,8 +1,8 @@
 //! The command line of YCSB: `bin/ycsb load|run redis|memcached …`.
 //!
 //! [`arguments`] reads the words, [`properties`] the files, [`workload`] what CoreWorkload's properties
-//! mean, [`binding`] the commands of each database, [`plans`] makes a plan of all that and [`results`]
-//! says what is told of it.
+//! mean, [`binding`] the commands of each database, [`plans`] makes a plan of all that, [`results`]
+//! says what is told of it, and [`status`] tells it while it runs.
 
 mod arguments;
 mod binding;
@@ -13,6 +13,7 @@ mod plans;
 mod properties;
 mod redis;
 mod results;
+mod status;
 mod workload;
 mod workloads;
 
@@ -21,8 +22,6 @@ use std::ffi::OsString;
 use super::{FrontEnd, Intent, UsageError};
 use crate::execute;
 use arguments::Read;
-
-pub(crate) use results::YcsbOutput;
 
 /// See the module.
 pub(crate) struct YcsbFront;

@@ -127,9 +127,12 @@ fn words(arguments: &Arguments, amount: &Amount) -> Result<Vec<OsString>, String
         }
         Binding::Memcached => {
             if !spawned {
-                let (host, port) = memcached_host(properties)?;
-                option("-h", &host);
-                option("-p", &port.to_string());
+                let hosts = memcached_hosts(properties)?;
+                option("-h", &hosts);
+                if hosts.contains(',') && !own("--hash") {
+                    // Where spymemcached, which YCSB has, stores them.
+                    option("--hash", "spymemcached");
+                }
             }
             let protocol = match properties.text("memcached.protocol", "text") {
                 "text" => "memcache",
@@ -166,20 +169,23 @@ fn words(arguments: &Arguments, amount: &Amount) -> Result<Vec<OsString>, String
     Ok(words)
 }
 
-fn memcached_host(properties: &Properties) -> Result<(String, u16), String> {
+/// The servers as `-h` takes them, each with its port.
+fn memcached_hosts(properties: &Properties) -> Result<String, String> {
     let hosts = properties
         .get("memcached.hosts")
         .filter(|hosts| !hosts.is_empty())
         .ok_or("memcached.hosts is not set; such as -p memcached.hosts=127.0.0.1")?;
-    if hosts.contains(',') {
-        return Err(format!(
-            "memcached.hosts={hosts}: keystorm measures one server; run one client for each of them"
-        ));
-    }
-    let (host, port) = hosts.split_once(':').unwrap_or((hosts, "11211"));
-    let port =
-        port.parse().map_err(|_| format!("memcached.hosts={hosts}: {port:?} is not a port"))?;
-    Ok((host.to_owned(), port))
+    let server = |server: &str| {
+        let (host, port) = server.split_once(':').unwrap_or((server, "11211"));
+        let fault = |what: &str| format!("memcached.hosts={hosts}: {what}");
+        if host.is_empty() {
+            return Err(fault("a host is missing"));
+        }
+        let port: u16 = port.parse().map_err(|_| fault(&format!("{port:?} is not a port")))?;
+        Ok(format!("{host}:{port}"))
+    };
+    let servers: Result<Vec<String>, String> = hosts.split(',').map(server).collect();
+    Ok(servers?.join(","))
 }
 
 /// What is sent, in the place of what the words said.

@@ -1,35 +1,70 @@
 //! What is told of a run: YCSB's report, where it goes, and what is said beside it.
 
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
 
-use report::ycsb::{ByStatus, Exporter, Interval, Kind, Percentile, YcsbOptions};
-use report::{FormatOptions, Persona};
+use report::ycsb::{ByStatus, Exporter, Interval, Kind, Percentile, Series, Ycsb, YcsbOptions};
+use report::{Format, FormatOptions, Persona};
+use runner::INTERVAL_NS;
+use workload::Plan;
 
 use super::arguments::Arguments;
 use super::properties::Properties;
+use super::status::Status;
 use crate::front::redis_benchmark::verdict_place;
-use crate::front::{Job, own};
+use crate::front::{Companion, Job, OwnReports, own};
 
 /// What is told of a run in YCSB's words.
 #[derive(Debug, Clone)]
-pub(crate) struct YcsbOutput {
+pub(super) struct Reports {
     /// The report.
-    pub(crate) options: YcsbOptions,
+    pub(super) options: YcsbOptions,
     /// The lines that `-s` asks for.
-    pub(crate) status: Option<StatusLines>,
+    pub(super) status: Option<StatusLines>,
     /// What the names of logs of histograms begin with, if any are kept.
-    pub(crate) logs: Option<String>,
+    pub(super) logs: Option<String>,
+    /// Averages over time, where they are told.
+    pub(super) series: Option<OverTime>,
+}
+
+/// Averages over time.
+#[derive(Debug, Clone)]
+pub(super) struct OverTime {
+    /// Milliseconds of each.
+    pub(super) granularity_ms: u64,
+    /// Those of the run that goes on or has just ended.
+    pub(super) seen: Arc<Mutex<Series>>,
 }
 
 /// Lines that tell how far a run is.
 #[derive(Debug, Clone)]
-pub(crate) struct StatusLines {
+pub(super) struct StatusLines {
     /// Seconds between two.
-    pub(crate) every_s: u64,
+    pub(super) every_s: u64,
     /// What each begins with.
-    pub(crate) label: String,
+    pub(super) label: String,
     /// Whether the median is in them, as in versions after 0.17.
-    pub(crate) median: bool,
+    pub(super) median: bool,
+}
+
+impl OwnReports for Reports {
+    fn format(&self) -> Box<dyn Format> {
+        let report = Ycsb::new(self.options.clone());
+        match &self.series {
+            Some(series) => Box::new(report.over_time(Arc::clone(&series.seen))),
+            None => Box::new(report),
+        }
+    }
+
+    fn companion<'p>(
+        &self,
+        plan: &'p Plan,
+        _run: u32,
+        _interrupted: &'p AtomicBool,
+    ) -> Box<dyn Companion + 'p> {
+        Box::new(Status::new(plan, self.clone()))
+    }
 }
 
 /// Percentiles of the report where none are given, and those of 0.17.
@@ -52,6 +87,10 @@ pub(super) fn complete(
         "Starting test.".to_owned(),
         dbwrapper(properties),
     ];
+    if !arguments.for_java.is_empty() {
+        let words = arguments.for_java.join(", ");
+        job.notes.push(format!("{words}: no Java runs here, so they change nothing"));
+    }
     let seconds = properties.number("maxexecutiontime", 0u64)?;
     if seconds > 0 {
         job.notes.push(format!("Maximum execution time specified as: {seconds} secs"));
@@ -67,12 +106,14 @@ pub(super) fn complete(
         label: properties.text("label", "").to_owned(),
         median: !arguments.release,
     };
-    output.ycsb = Some(Box::new(YcsbOutput {
-        options: options(properties, arguments.release)?,
+    let options = options(properties, arguments.release)?;
+    output.reports = Some(Arc::new(Reports {
         status: properties.flag("status", false).then_some(status),
         logs: properties
             .flag("hdrhistogram.fileoutput", false)
             .then(|| properties.text("hdrhistogram.output.path", "").to_owned()),
+        series: over_time(properties, options.kind)?,
+        options,
     }));
     output.options = FormatOptions { suite: false, ..output.options };
     output.live = None;
@@ -81,6 +122,20 @@ pub(super) fn complete(
     }
     output.to = properties.get("exportfile").filter(|path| !path.is_empty()).map(PathBuf::from);
     Ok(())
+}
+
+/// Averages over time, if that is what is measured.
+fn over_time(properties: &Properties, kind: Kind) -> Result<Option<OverTime>, String> {
+    const FIGURES_COME_EVERY_MS: u64 = INTERVAL_NS / 1_000_000;
+    let granularity_ms = properties.number("timeseries.granularity", 1000u64)?;
+    if granularity_ms == 0 || granularity_ms % FIGURES_COME_EVERY_MS != 0 {
+        return Err(format!(
+            "timeseries.granularity={granularity_ms}: figures come every {FIGURES_COME_EVERY_MS} ms; \
+             multiples of that are possible"
+        ));
+    }
+    let seen = Arc::new(Mutex::new(Series::new(granularity_ms)));
+    Ok((kind == Kind::TimeSeries).then_some(OverTime { granularity_ms, seen }))
 }
 
 fn dbwrapper(properties: &Properties) -> String {
@@ -117,19 +172,14 @@ fn options(properties: &Properties, release: bool) -> Result<YcsbOptions, String
         other @ ("raw" | "hdrhistogram+raw") => {
             return Err(format!(
                 "measurementtype={other}: latencies are counted, not kept one by one; there is \
-                 hdrhistogram, histogram and hdrhistogram+histogram"
+                 hdrhistogram, histogram, hdrhistogram+histogram and timeseries"
             ));
         }
-        "timeseries" => {
-            return Err(
-                "measurementtype=timeseries: not carried out; --ks-json keeps the latencies of \
-                        each quarter second"
-                    .to_owned(),
-            );
-        }
+        "timeseries" => Kind::TimeSeries,
         other => {
             return Err(format!(
-                "measurementtype={other}: there is hdrhistogram, histogram and hdrhistogram+histogram"
+                "measurementtype={other}: there is hdrhistogram, histogram, hdrhistogram+histogram and \
+                 timeseries"
             ));
         }
     };

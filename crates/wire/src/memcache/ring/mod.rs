@@ -1,10 +1,11 @@
-//! Which of several servers a key belongs to, as libmemcached decides it.
+//! Which of several servers a key belongs to, as libmemcached or spymemcached decides it.
 //!
 //! memcached servers know nothing of each other, so clients agree on who has which key. A [`Ring`] is
 //! made once; asking it allocates nothing.
 
 mod ketama;
 mod modulo;
+mod spymemcached;
 
 use workload::RingHash;
 
@@ -16,6 +17,7 @@ pub struct Ring(Kind);
 enum Kind {
     Ketama(ketama::Continuum),
     Modulo(u32),
+    Spymemcached(u32),
 }
 
 impl Ring {
@@ -26,6 +28,7 @@ impl Ring {
         Self(match hash {
             RingHash::Ketama => Kind::Ketama(ketama::Continuum::new(servers)),
             RingHash::Modulo => Kind::Modulo(servers.len() as u32),
+            RingHash::Spymemcached => Kind::Spymemcached(servers.len() as u32),
         })
     }
 
@@ -36,6 +39,7 @@ impl Ring {
         match &self.0 {
             Kind::Ketama(continuum) => continuum.server(key),
             Kind::Modulo(servers) => modulo::server(key, *servers),
+            Kind::Spymemcached(servers) => spymemcached::server(key, *servers),
         }
     }
 }

@@ -1,23 +1,25 @@
-//! What YCSB does beside its report: a line on standard error every few seconds, and a log of histograms
+//! What YCSB does beside its report, while a run goes on: a line on standard error every few seconds, and a log of histograms
 //! for each kind of operation.
 
 use std::fs;
+use std::sync::PoisonError;
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result};
 use measure::Tally;
 use report::Run;
-use report::ycsb::{HdrFiles, Section, StatusLine, YcsbOptions, sections, status_line};
+use report::ycsb::{HdrFiles, Section, Series, StatusLine, YcsbOptions, sections, status_line};
 use runner::{Observer, Snapshot};
 use workload::{Plan, Stop};
 
-use crate::aside;
-use crate::front::YcsbOutput;
+use super::results::{OverTime, Reports};
+use crate::front::Companion;
+use crate::{aside, print};
 
 /// Watches a run.
-pub(crate) struct Status<'p> {
+pub(super) struct Status<'p> {
     plan: &'p Plan,
-    output: &'p YcsbOutput,
+    output: Reports,
     /// What came since the last line.
     recent: Tally,
     /// Operations up to then, and when that was, in nanoseconds since load began.
@@ -32,9 +34,9 @@ pub(crate) struct Status<'p> {
 }
 
 impl<'p> Status<'p> {
-    /// Begins, with the line at 0 seconds if lines are wanted.
-    pub(crate) fn begin(plan: &'p Plan, output: &'p YcsbOutput) -> Self {
-        let this = Self {
+    /// Of a run of this plan.
+    pub(super) fn new(plan: &'p Plan, output: Reports) -> Self {
+        Self {
             plan,
             output,
             recent: Tally::new(&runner::tally_shape(plan)),
@@ -44,9 +46,7 @@ impl<'p> Status<'p> {
             operations: 0,
             logged: 0,
             logs: HdrFiles::default(),
-        };
-        this.say(&[], 0);
-        this
+        }
     }
 
     fn every_ns(&self) -> Option<u64> {
@@ -83,8 +83,20 @@ impl<'p> Status<'p> {
             sections,
             median: status.median,
         };
-        // Whoever reads standard error no more is found out by what prints the results.
-        let _ = aside::say(status_line(&line));
+        let line = status_line(&line);
+        // Whoever reads it no more is found out by what prints the results.
+        if self.output.series.is_some() {
+            let _ = print::text(&format!("{line}\n"));
+        }
+        let _ = aside::say(line);
+    }
+
+    /// Adds an interval to what is told over time.
+    fn note(&self, tally: &Tally, connections: u64, from_ns: u64) {
+        let Some(OverTime { seen, .. }) = &self.output.series else { return };
+        let YcsbOptions { interval, by_status, .. } = &self.output.options;
+        let sections = sections(self.plan, tally, connections, *interval, by_status);
+        seen.lock().unwrap_or_else(PoisonError::into_inner).add(&sections, from_ns);
     }
 
     /// As if the rest went as fast as what is done.
@@ -94,32 +106,6 @@ impl<'p> Status<'p> {
         let rate = self.operations as f64 / (now_ns as f64 / 1e9);
         (left > 0 && self.operations > 0).then(|| (left as f64 / rate).ceil() as u64)
     }
-
-    /// The run has ended: the last line, and the files.
-    ///
-    /// # Errors
-    /// A file cannot be written.
-    pub(crate) fn ended(mut self, run: &Run) -> Result<()> {
-        let elapsed_ns = run.measurement.elapsed_ns.max(self.said_ns);
-        self.operations = run.measurement.total.operations_ended();
-        let connections = u64::from(self.plan.own_connections());
-        self.turn(elapsed_ns, connections);
-        if self.logged != self.operations {
-            // Several clients tell of their last second with their results: a line of the whole run.
-            let YcsbOptions { interval, by_status, .. } = &self.output.options;
-            let total = &run.measurement.total;
-            let whole = sections(self.plan, total, connections, *interval, by_status);
-            self.logs = HdrFiles::default();
-            self.logs.add(&whole, Duration::ZERO, Duration::from_nanos(elapsed_ns));
-        }
-        let Some(prefix) = &self.output.logs else { return Ok(()) };
-        for (name, log) in self.logs.files(run.measurement.started_at)? {
-            let path = format!("{prefix}{name}.hdr");
-            let fault = || format!("hdrhistogram.output.path: {path}: cannot be written");
-            fs::write(&path, log).with_context(fault)?;
-        }
-        Ok(())
-    }
 }
 
 impl Observer for Status<'_> {
@@ -128,11 +114,47 @@ impl Observer for Status<'_> {
             return;
         }
         self.recent.merge(snapshot.tally);
+        self.note(snapshot.tally, 0, snapshot.elapsed_ns.saturating_sub(snapshot.span_ns));
         self.operations = snapshot.total.operations_ended();
         self.seen_ns = snapshot.elapsed_ns;
         if self.every_ns().is_some_and(|every| self.seen_ns >= self.said_ns + every) {
             self.turn(self.seen_ns, 0);
         }
+    }
+}
+
+impl Companion for Status<'_> {
+    /// With the line at 0 seconds, if lines are wanted.
+    fn begin(&mut self) -> Result<()> {
+        if let Some(OverTime { granularity_ms, seen }) = &self.output.series {
+            *seen.lock().unwrap_or_else(PoisonError::into_inner) = Series::new(*granularity_ms);
+        }
+        self.say(&[], 0);
+        Ok(())
+    }
+
+    /// The last line, and the files.
+    fn end(&mut self, run: &Run) -> Result<bool> {
+        let elapsed_ns = run.measurement.elapsed_ns.max(self.said_ns);
+        self.operations = run.measurement.total.operations_ended();
+        let connections = u64::from(self.plan.own_connections());
+        self.turn(elapsed_ns, connections);
+        self.note(&self.recent, connections, elapsed_ns);
+        if self.logged != self.operations {
+            // Several clients tell of their last second with their results: a line of the whole run.
+            let YcsbOptions { interval, by_status, .. } = &self.output.options;
+            let total = &run.measurement.total;
+            let whole = sections(self.plan, total, connections, *interval, by_status);
+            self.logs = HdrFiles::default();
+            self.logs.add(&whole, Duration::ZERO, Duration::from_nanos(elapsed_ns));
+        }
+        let Some(prefix) = &self.output.logs else { return Ok(true) };
+        for (name, log) in self.logs.files(run.measurement.started_at)? {
+            let path = format!("{prefix}{name}.hdr");
+            let fault = || format!("hdrhistogram.output.path: {path}: cannot be written");
+            fs::write(&path, log).with_context(fault)?;
+        }
+        Ok(true)
     }
 }
 

@@ -1,0 +1,114 @@
+//! A rate that is changed while the run goes on: what was due, to the request.
+
+use std::sync::Arc;
+
+use host::Watched;
+use report::{Run, ScheduleFigures};
+use workload::{Arrivals, Pace, PlanParts, Schedule, Shard, Stop};
+
+use super::schedules::{checked, paced, run_of, stages};
+use super::server::{Log, Server};
+use super::{MS, SECOND, replay};
+use crate::LiveRate;
+
+/// When somebody says it, from when on it holds, and the rate.
+type Said = (u64, u64, f64);
+
+/// A run during which that is said.
+fn changed(parts: PlanParts, said: &[Said]) -> (Run, ScheduleFigures, Log) {
+    let rate = Arc::new(LiveRate::of(&parts.clone().build().unwrap()).unwrap());
+    let said = said.iter();
+    let mut server = said.fold(Server::taking(10), |server, (now_ns, at_ns, per_s)| {
+        server.rated(*now_ns, *at_ns, *per_s)
+    });
+    server.rate = Some(Arc::clone(&rate));
+    let (measured, log) = replay(parts, server);
+    let kept = PlanParts::clone(&rate.plan());
+    checked(run_of(kept, measured, Watched::default()), log)
+}
+
+/// Due, late and never sent, and the rate that was asked for.
+fn counts(parts: PlanParts, said: &[Said]) -> (u64, u64, u64, f64) {
+    let (_, figures, _) = changed(parts, said);
+    (figures.due, figures.late, figures.unsent, figures.due_rps)
+}
+
+const SLOWER: Said = (SECOND, 1500 * MS, 500.0);
+
+#[test]
+fn what_is_due_is_the_area_below_the_rates() {
+    let four = Stop::AfterNs(4 * SECOND);
+    let at = |rate| paced(Pace::constant(rate), four);
+    assert_eq!(counts(at(1000.0), &[SLOWER]), (2750, 0, 0, 687.5));
+    // Of a schedule that leaves its worker asleep, too.
+    assert_eq!(counts(at(10.0), &[(SECOND, 1400 * MS, 1000.0)]), (2614, 0, 0, 653.5));
+    let thrice = [SLOWER, (2 * SECOND, 2500 * MS, 2000.0), (3 * SECOND, 3500 * MS, 100.0)];
+    assert_eq!(counts(at(1000.0), &thrice), (1500 + 500 + 2000 + 50, 0, 0, 1012.5));
+    let steps = stages(&[(100.0, 100.0), (300.0, 300.0)], SECOND, Arrivals::Constant);
+    let steps = paced(steps, Stop::AfterNs(2 * SECOND));
+    // Until the next step begins.
+    assert_eq!(counts(steps, &[(200 * MS, 500 * MS, 1000.0)]), (50 + 500 + 300, 0, 0, 425.0));
+    let by_count = paced(Pace::constant(500.0), Stop::Requests(700));
+    let (run, figures, _) = changed(by_count, &[(500 * MS, SECOND, 100.0)]);
+    assert_eq!((figures.due, figures.late, figures.unsent), (700, 0, 0));
+    assert!(run.measurement.elapsed_ns.abs_diff(3 * SECOND) < 20 * MS, "500 in 1 s, 200 in 2");
+}
+
+#[test]
+fn what_was_due_before_leaves_at_its_time_and_the_rest_at_the_new_distances() {
+    let (_, _, log) = changed(paced(Pace::constant(1000.0), Stop::AfterNs(4 * SECOND)), &[SLOWER]);
+    let start_ns = log.requests[0].0;
+    for (n, (at_ns, ..)) in (0..).zip(&log.requests) {
+        let due_ns = if n < 1500 { n * MS } else { 1500 * MS + (n - 1500) * 2 * MS };
+        assert_eq!(at_ns - start_ns, due_ns, "request {n}");
+    }
+}
+
+#[test]
+fn a_warm_up_keeps_the_rate_that_it_began_with() {
+    let mut plan = paced(Pace::constant(1000.0), Stop::AfterNs(2 * SECOND));
+    plan.warmup_ns = SECOND;
+    let rate = Arc::new(LiveRate::of(&plan.clone().build().unwrap()).unwrap());
+    let mut server = Server::taking(10).rated(300 * MS, 600 * MS, 500.0);
+    server.rate = Some(rate);
+    let (measured, log) = replay(plan, server);
+    // The first nanosecond after it is its own as well: a millionth of a request.
+    assert_eq!(measured.total.lateness.unwrap().due, 1001);
+    assert_eq!(log.requests.len(), 2001);
+}
+
+#[test]
+fn shares_of_a_plan_turn_together() {
+    for arrivals in [Arrivals::Constant, Arrivals::Poisson] {
+        let schedule = Schedule { arrivals, ..Schedule::constant(1000.0) };
+        let part = |index| {
+            let mut plan = paced(Pace::Open(schedule.clone()), Stop::AfterNs(4 * SECOND));
+            plan.shard = Shard { index, of: 3 };
+            let (_, figures, log) = changed(plan, &[SLOWER]);
+            assert_eq!((figures.late, figures.unsent), (0, 0));
+            log.requests.len()
+        };
+        let sum: usize = (1..=3).map(part).sum();
+        match arrivals {
+            Arrivals::Constant => assert_eq!(sum, 2750),
+            Arrivals::Poisson => assert!(sum.abs_diff(2750) < 5 * 52, "{sum}"),
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_is_refused_and_changes_nothing() {
+    let plan = paced(Pace::constant(1000.0), Stop::AfterNs(SECOND)).build().unwrap();
+    let rate = LiveRate::of(&plan).unwrap();
+    rate.begins(0);
+    assert!(rate.set_at(SECOND, 5.0).unwrap_err().contains("the run ends before"));
+    assert!(rate.set_at(1, f64::NAN).unwrap_err().contains("a rate above 0"));
+    assert_eq!(rate.plan().pace, plan.pace);
+    for nth in 0..998 {
+        rate.set_at(1 + nth, 5.0).unwrap();
+    }
+    assert!(rate.set_at(5000, 5.0).is_ok());
+    assert!(rate.set_at(6000, 5.0).unwrap_err().contains("1000 steps are possible"));
+    let closed = paced(Pace::Closed, Stop::Requests(5)).build().unwrap();
+    assert!(LiveRate::of(&closed).is_none());
+}

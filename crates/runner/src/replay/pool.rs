@@ -1,0 +1,56 @@
+//! Servers that are interchangeable: connections take them in turn, and one that is away keeps none of the
+//! others from going on.
+
+use engine::Address;
+use wire::resp::Resp;
+use workload::{Endpoint, OnError, PlanParts, Stop};
+
+use super::server::{Log, Server};
+use super::{MS, SECOND, parts, replay_by};
+use crate::launch::work;
+use crate::route::Direct;
+use crate::worker::Worker;
+
+/// A run over `servers` servers, at ports from 1 on.
+fn pooled(mut parts: PlanParts, server: Server, servers: u16) -> (measure::Measurement, Log) {
+    let at = |port| Endpoint::Tcp { host: "127.0.0.1".to_owned(), port };
+    parts.target.endpoint = Endpoint::Pool { servers: (1..=servers).map(at).collect() };
+    let address = |port| Address::Tcp(([127, 0, 0, 1], port).into());
+    let pool: Vec<Address> = (1..=servers).map(address).collect();
+    replay_by(parts, server, |engine, context, recorder| {
+        let route = Direct::new(&context, &pool);
+        work(Worker::<_, Resp, _>::new(engine, context, recorder, route))
+    })
+}
+
+#[test]
+fn every_request_is_sent_once_over_all_connections() {
+    for (connections, depth) in [(2, 1), (7, 1), (6, 4)] {
+        let plan = parts(connections, depth, Stop::Requests(101));
+        let (measured, log) = pooled(plan, Server::taking(MS), 3);
+        assert_eq!((measured.total.requests(), log.requests.len()), (101, 101));
+        let mut used: Vec<_> = log.requests.iter().map(|(_, conn, _)| conn.0).collect();
+        used.sort_unstable();
+        used.dedup();
+        assert_eq!(used.len(), connections as usize, "{used:?}");
+    }
+}
+
+#[test]
+fn one_that_is_away_takes_its_connections_with_it_and_no_others() {
+    let mut plan = parts(6, 1, Stop::AfterNs(SECOND));
+    (plan.reconnect, plan.on_error) = (true, OnError::Count);
+    let away = 100 * MS..400 * MS;
+    let server = Server::taking(MS / 10).at_node(2).down(away.clone());
+    let (measured, log) = pooled(plan, server, 2);
+    let connections = &measured.total.connections;
+    assert_eq!((connections.dropped, connections.reconnects), (3, 3));
+    let on = |odd: u32, from: u64, to: u64| {
+        let within = log.requests.iter().filter(|(at, ..)| (from..to).contains(at));
+        within.filter(|(_, conn, _)| conn.0 % 2 == odd).count()
+    };
+    // The second server has the connections with odd numbers.
+    assert_eq!(on(1, away.start + MS, away.end), 0);
+    assert!(on(0, away.start, away.end) > 1000, "{}", on(0, away.start, away.end));
+    assert!(on(1, 0, away.start) > 100 && on(1, 600 * MS, SECOND) > 100);
+}
