@@ -45,7 +45,7 @@ pub use pace::{Arrivals, Curve, Lane, Pace, Pacer, Schedule, Stage};
 pub use plan::{
     Came, Different, EngineKind, Fill, Fleet, Joining, Keeps, Mix, Numbering, OnError, Operation,
     Operations, Pick, Plan, PlanError, PlanParts, ProtocolKind, Share, Span, Step, Stop, ValueSpec,
-    When, Window, limits,
+    Walked, When, Window, limits,
 };
 pub use secret::{Secret, SecretBytes};
 pub use shard::Shard;

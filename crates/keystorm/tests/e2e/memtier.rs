@@ -141,6 +141,45 @@ fn commands_come_in_order_with_their_keys_and_data() {
     );
 }
 
+/// The cursors of a log's SCANs.
+fn cursors(sent: &[String]) -> Vec<&str> {
+    sent.iter().map(|line| line.split(' ').nth(1).unwrap()).collect()
+}
+
+#[test]
+fn cursors_of_scan_are_followed_on_each_connection() {
+    let server = Server::redis();
+    let fill = "-t 1 -c 1 --ratio 1:0 --key-pattern S:S --key-maximum 1000 -n 1000";
+    let walk = |rest: &str| {
+        run(&server, fill).ok();
+        server.log_commands();
+        let ran = run(&server, &format!("--scan-incremental-iteration {rest}"));
+        let mut sent = server.logged();
+        sent.retain(|line| line.starts_with("SCAN "));
+        (ran, sent)
+    };
+    let line = format!("{ONE} -n 8 --scan-incremental-max-iterations 3 --command 'SCAN 0'");
+    let (ran, sent) = walk(&line);
+    let sent = cursors(&sent);
+    let begun: Vec<usize> = (0..sent.len()).filter(|at| sent[*at] == "0").collect();
+    assert_eq!((sent.len(), begun), (8, vec![0, 4]), "{sent:?}");
+    assert_eq!(sent[1..4], sent[5..8], "the same way through the same keys");
+    ran.ok().prints("\nScan 0s ").prints("\nScan <cursor>s ");
+    // A walk to its end: 1000 keys by 100 and more at a time.
+    let (ran, sent) = walk(&format!("{ONE} -n 40 --command 'SCAN 0 COUNT 100 TYPE string'"));
+    ran.ok();
+    let begun = cursors(&sent).iter().filter(|cursor| **cursor == "0").count();
+    assert!(sent.len() == 40 && (4..=20).contains(&begun), "{sent:?}");
+    assert!(sent.iter().all(|line| line.ends_with(" COUNT 100 TYPE string")), "{sent:?}");
+    // Each connection goes its own way.
+    let (ran, sent) = walk("-t 2 -c 3 -n 3 --command 'SCAN 0'");
+    ran.ok();
+    let begun = cursors(&sent).iter().filter(|cursor| **cursor == "0").count();
+    assert_eq!((sent.len(), begun), (18, 6), "{sent:?}");
+    let (ran, _) = walk("-n 3 --command 'GET 0'");
+    ran.exits(1).says("needs a SCAN with its cursor");
+}
+
 #[test]
 fn sizes_are_those_of_the_list_in_turn_and_of_the_range() {
     let server = Server::redis();

@@ -47,7 +47,7 @@ fn checks_come_without_the_usage_and_exit_code_1() {
         ("--client-stats f", "error: --client-stats is not carried out by keystorm: "),
         ("--clients-start 1 --clients-step 2", "must be given together"),
         ("--monitor-input /none --command __monitor_line1__", "--monitor-input: /none"),
-        ("--scan-incremental-iteration", "--scan-incremental-iteration"),
+        ("--scan-incremental-iteration", "scan-incremental-iteration needs one --command"),
         ("--data-import f", "--data-import"),
         ("--ks-requests 7", "error: --ks-requests: the words of memtier_benchmark"),
         ("--prometheus-port 1", "--ks-metrics"),

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use workload::{
     Arg, Arrivals, Derived, Endpoint, EngineKind, KeyDist, OnError, Piece, Plan, ProtocolKind,
-    ReadFrom, Schedule, Share, SizeBy, Slot, Stage, Stop, TlsOptions, ValueSpec, Verify, When,
-    Window, command::placeholder, secret::HIDDEN, secret::shown_arguments, suite::SUITE,
+    ReadFrom, Schedule, Share, SizeBy, Slot, Stage, Stop, TlsOptions, ValueSpec, Verify, Window,
+    command::placeholder, secret::HIDDEN, secret::shown_arguments, suite::SUITE,
 };
 
 use report::Run;
@@ -360,13 +360,8 @@ fn command(plan: &Plan, words: &mut Vec<String>) {
         words.extend(mixed.then(|| operation.weight.to_string()));
         let inserts = operation.keys.as_ref().is_some_and(|keys| keys.draw == KeyDist::INSERT);
         for (at, step) in operation.steps.iter().enumerate() {
-            let sign = match (at, step.when) {
-                (0, _) => "",
-                (_, When::Always) => ";>",
-                (_, When::OnMiss) => ";?",
-                (_, When::ForEach) => ";*",
-            };
-            send(sign, step.commands as usize, inserts, words);
+            let sign = if at > 0 { step.when.sign() } else { String::new() };
+            send(&sign, step.commands as usize, inserts, words);
         }
     }
 }

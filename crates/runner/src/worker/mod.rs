@@ -15,6 +15,7 @@ mod quiet;
 mod receive;
 pub(crate) mod recovery;
 pub(crate) mod verify;
+pub(crate) mod walk;
 
 use std::sync::Arc;
 

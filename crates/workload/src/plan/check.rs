@@ -1,6 +1,6 @@
 //! What a plan must keep to: every bound, in words that name the option of the classic command line.
 
-use super::{Operation, Pick, Plan, PlanError, PlanParts, Share, Span, Stop, When, limits};
+use super::{Mix, Operation, Pick, Plan, PlanError, PlanParts, Share, Span, Stop, When, limits};
 use std::ops::Range;
 
 use crate::{
@@ -189,6 +189,7 @@ impl PlanParts {
                 format!("{name}: one command alone brings the list that a step is sent for each of")
             })?;
         }
+        self.check_walks(mix)?;
         if let Pick::Spans(spans) = &mix.pick {
             let possible =
                 |span: &Span| span.times > 0 && (span.operation as usize) < mix.operations.len();
@@ -203,6 +204,31 @@ impl PlanParts {
         refuse(commands == self.sequence.len(), || {
             let given = self.sequence.len();
             format!("the operations have {commands} commands, and {given} are given")
+        })
+    }
+
+    fn check_walks(&self, mix: &Mix) -> Result<(), PlanError> {
+        let walks = || mix.operations.iter().filter(|operation| operation.walk().is_some());
+        for Operation { name, steps, .. } in walks() {
+            refuse(steps.len() == 2 && steps.iter().all(|step| step.commands == 1), || {
+                format!(
+                    "{name}: the one command behind ;~ takes the place of the one command before it, \
+                     and there is no other"
+                )
+            })?;
+        }
+        refuse(walks().count() < 2, || {
+            "a connection keeps one cursor, so that one walk (;~) is possible".to_owned()
+        })?;
+        let depth = self.fleet.pipeline_depth;
+        refuse(walks().count() == 0 || depth == 1, || {
+            format!(
+                "-P {depth}: a walk (;~) asks for more when the reply before has brought its cursor"
+            )
+        })?;
+        refuse(walks().count() == 0 || !self.target.is_by_key(), || {
+            "a cursor is of the server that it came from, so that a walk (;~) is of one server"
+                .to_owned()
         })
     }
 

@@ -21,7 +21,7 @@ use thiserror::Error;
 pub use different::Different;
 pub use fill::Fill;
 pub use joining::Joining;
-pub use mix::{Came, Keeps, Mix, Operation, Operations, Pick, Share, Span, Step, When};
+pub use mix::{Came, Keeps, Mix, Operation, Operations, Pick, Share, Span, Step, Walked, When};
 pub use numbering::Numbering;
 
 use crate::derived::CheckedValues;

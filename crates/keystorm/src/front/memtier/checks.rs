@@ -13,6 +13,7 @@ pub(super) fn check(options: &Options, order: &[&'static str]) -> Result<(), Fau
     of_keys(options)?;
     of_values(options, given)?;
     of_commands(options)?;
+    of_scans(options, given)?;
     of_connections(options)?;
     if options.unix_socket.is_some() && (given("server") || given("host") || given("port")) {
         return Err(check_error("UNIX domain socket and TCP cannot be used together."));
@@ -155,6 +156,26 @@ fn of_commands(options: &Options) -> Result<(), Fault> {
     Ok(())
 }
 
+fn of_scans(options: &Options, given: impl Fn(&str) -> bool) -> Result<(), Fault> {
+    let walk = "scan-incremental-iteration";
+    if !options.scan_walk {
+        return match given("scan-incremental-max-iterations") {
+            true => Err(check_error(format!("scan-incremental-max-iterations needs --{walk}."))),
+            false => Ok(()),
+        };
+    }
+    let contradicts = [
+        (options.pipeline > 1, "a pipeline of 1"),
+        (options.commands.len() != 1, "one --command, a SCAN with its cursor"),
+        (options.cluster, "one server, and no --cluster-mode"),
+        (options.monitor_input.is_some(), "a command of its own, and no --monitor-input"),
+    ];
+    match contradicts.into_iter().find(|(given, _)| *given) {
+        Some((_, needs)) => Err(check_error(format!("{walk} needs {needs}."))),
+        None => Ok(()),
+    }
+}
+
 fn of_connections(options: &Options) -> Result<(), Fault> {
     if options.cluster {
         let refused = [
@@ -225,6 +246,10 @@ mod tests {
                 "below --clients",
             ),
             ("--expiry-range 0-3", "--expiry-range from 0"),
+            ("--scan-incremental-max-iterations 3", "needs --scan-incremental-iteration"),
+            ("--scan-incremental-iteration", "one --command"),
+            ("--scan-incremental-iteration --command SCAN --pipeline 2", "a pipeline of 1"),
+            ("--scan-incremental-iteration --command SCAN --cluster-mode", "one server"),
         ] {
             let Err(Fault::Check(error)) = of(line) else { panic!("{line}") };
             assert!(error.contains(says), "{line}: {error}");

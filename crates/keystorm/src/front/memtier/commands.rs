@@ -24,6 +24,20 @@ pub(super) fn command(text: &str, prefix: &str, value: &Piece) -> Result<Command
     Ok(CommandSpec { args, inline: false })
 }
 
+/// The same command of a SCAN with the cursor that came in the place of its own, if it has one.
+pub(super) fn with_cursor(command: &CommandSpec) -> Option<CommandSpec> {
+    let at = match &*command.name() {
+        "SCAN" => 1,
+        "HSCAN" | "SSCAN" | "ZSCAN" => 2,
+        _ => return None,
+    };
+    let mut next = command.clone();
+    let cursor = next.args.get_mut(at)?;
+    let typed = std::mem::replace(cursor, Arg::literal(b"__reply__").with_replies());
+    typed.fixed_bytes().filter(|typed| typed.iter().all(u8::is_ascii_digit))?;
+    Some(next)
+}
+
 fn arg(word: &[u8], prefix: &str, value: &Piece) -> Result<Arg, Fault> {
     if word == DATA {
         return Ok(Arg { pieces: vec![value.clone()] });

@@ -38,7 +38,6 @@ const fn no_value(name: &'static str, why: &'static str) -> Known {
 const IMPORT: &str = "data sets of its CSV dumps are not read";
 const RETRY: &str = "an error reply is counted and its request not sent again";
 const PROMETHEUS: &str = "--ks-metrics [ADDRESS:]PORT serves figures to Prometheus";
-const SCAN: &str = "cursors are not followed";
 const MISSES: &str = "misses of every command are counted in --ks-json";
 const REPLICAS: &str = "--read-preference says which nodes of a cluster answer reads";
 const BACKOFF: &str = "a lost connection is tried again after 5 ms, and then after up to 1 s";
@@ -150,8 +149,8 @@ pub(super) const KNOWN: &[Known] = &[
     no_value("replicas-per-shard", REPLICAS),
     value("monitor-input"),
     value("monitor-pattern"),
-    no_flag("scan-incremental-iteration", SCAN),
-    no_value("scan-incremental-max-iterations", SCAN),
+    flag("scan-incremental-iteration"),
+    value("scan-incremental-max-iterations"),
     flag("help"),
     short_flag("version", 'v'),
 ];

@@ -104,6 +104,9 @@ pub(super) struct Options {
     pub(super) monitor_input: Option<String>,
     /// Whether lines of it are drawn.
     pub(super) monitor_random: bool,
+    /// Whether cursors of SCAN are followed, and how often in a row.
+    pub(super) scan_walk: bool,
+    pub(super) scan_most: Option<u32>,
     pub(super) statsd: Statsd,
     pub(super) print_plan: bool,
     pub(super) as_keystorm: bool,
@@ -178,6 +181,8 @@ impl Default for Options {
             commands: Vec::new(),
             monitor_input: None,
             monitor_random: false,
+            scan_walk: false,
+            scan_most: None,
             statsd: Statsd::default(),
             print_plan: false,
             as_keystorm: false,
@@ -291,6 +296,11 @@ impl Options {
             "monitor-input" => self.monitor_input = Some(own()),
             "monitor-pattern" => {
                 self.monitor_random = one_of(name, &text.to_uppercase(), "S", "R")?;
+            }
+            "scan-incremental-iteration" => self.scan_walk = true,
+            "scan-incremental-max-iterations" => {
+                // None there is no limit.
+                self.scan_most = Some(small(name, text, 0)?).filter(|most| *most > 0);
             }
             "statsd-host" => self.statsd.host = Some(own()),
             "statsd-port" => self.statsd.port = port(text)?,

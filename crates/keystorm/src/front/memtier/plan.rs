@@ -8,7 +8,7 @@ use workload::{
     When,
 };
 
-use super::commands::command;
+use super::commands::{command, with_cursor};
 use super::fault::{Fault, check_error};
 use super::monitor;
 use super::options::{Options, Sizes};
@@ -51,7 +51,8 @@ pub(super) fn parts(
     // For what asks a plan for its keys, and not its operations.
     let keys = operations.first().and_then(|(operation, _)| operation.keys.clone());
     let keys = keys.unwrap_or_default();
-    let (operations, sequence): (Vec<Operation>, Vec<CommandSpec>) = operations.into_iter().unzip();
+    let (operations, commands): (Vec<_>, Vec<_>) = operations.into_iter().unzip();
+    let sequence = commands.into_iter().flatten().collect();
     Ok(PlanParts {
         name: "memtier".to_owned(),
         sequence,
@@ -110,8 +111,8 @@ fn one(name: &str, weight: u32, keys: KeySpace) -> Operation {
     Operation { name: name.to_owned(), weight, steps: vec![step], keys: Some(keys) }
 }
 
-/// Operations with their commands, and their order.
-type Operations = (Vec<(Operation, CommandSpec)>, Pick);
+/// Operations, each with its commands, and their order.
+type Operations = (Vec<(Operation, Vec<CommandSpec>)>, Pick);
 
 /// Its own SET, GET and WAIT.
 fn built_in(options: &Options, value: &Piece) -> Result<Operations, Fault> {
@@ -148,7 +149,7 @@ fn built_in(options: &Options, value: &Piece) -> Result<Operations, Fault> {
         let weight: u32 = own.sum();
         if weight > 0 {
             numbers[old as usize] = operations.len() as u32;
-            operations.push((one(name, weight, keys), command));
+            operations.push((one(name, weight, keys), vec![command]));
         }
     }
     let renumbered = spans
@@ -227,7 +228,7 @@ fn of_commands(
     if monitor::is_shared(options) {
         let operation = |command: CommandSpec| {
             let keys = keys(options, Pattern::Random)?;
-            Ok((one(&command.name(), 1, keys), command))
+            Ok((one(&command.name(), 1, keys), vec![command]))
         };
         let operations = captured.into_iter().map(operation).collect::<Result<_, Fault>>()?;
         return Ok((operations, if options.monitor_random { Pick::Drawn } else { Pick::InOrder }));
@@ -238,8 +239,18 @@ fn of_commands(
             Some(captured) if options.monitor_input.is_some() => captured?,
             _ => command(&given.text, &options.key_prefix, value)?,
         };
-        let keys = keys(options, given.pattern)?;
-        operations.push((one(&command.name(), given.ratio, keys), command));
+        let mut operation = one(&command.name(), given.ratio, keys(options, given.pattern)?);
+        let mut commands = vec![command];
+        if options.scan_walk {
+            commands.push(with_cursor(&commands[0]).ok_or_else(|| {
+                check_error(
+                    "scan-incremental-iteration needs a SCAN with its cursor, as in: SCAN 0",
+                )
+            })?);
+            let when = When::OnCursor { most: options.scan_most };
+            operation.steps.push(Step { commands: 1, when });
+        }
+        operations.push((operation, commands));
     }
     Ok((operations, Pick::InOrder))
 }
