@@ -36,7 +36,7 @@ pub mod verify;
 
 pub use cache_words::CacheCommand;
 pub use command::{Arg, CommandSpec, Piece, Slot};
-pub use dataset::Dataset;
+pub use dataset::{Dataset, RowBy};
 pub use derived::Derived;
 pub use in_full::in_full;
 pub use keys::{DrawnBy, Inserts, KeyDist, KeyDraw, KeySpace, Numbered, Source};

@@ -1,6 +1,6 @@
 //! What a plan has that no command line of keystorm's own says: front ends of other tools do.
 
-use workload::{DrawnBy, KeyDist, KeySpace, Numbered, Pick, Plan, Share, SizeBy, Stop};
+use workload::{DrawnBy, KeyDist, KeySpace, Numbered, Pick, Plan, RowBy, Share, SizeBy, Stop};
 
 /// What the command line of a plan leaves out, a sentence each.
 #[must_use]
@@ -28,6 +28,13 @@ pub fn unsaid(plan: &Plan) -> Vec<String> {
         }
         Some(SizeBy::Turn(_)) => unsaid.push("its sizes come in turns".to_owned()),
         Some(SizeBy::Key | SizeBy::Request) | None => {}
+    }
+    match plan.dataset.as_ref().map(|dataset| dataset.by()) {
+        Some(RowBy::Key) => unsaid.push("its rows are those of its keys".to_owned()),
+        Some(RowBy::Turn) => {
+            unsaid.push("each of its connections goes through all rows for itself".to_owned());
+        }
+        Some(RowBy::Request) | None => {}
     }
     unsaid
 }

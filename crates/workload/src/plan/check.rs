@@ -236,6 +236,12 @@ impl PlanParts {
         if !self.verify {
             return Ok(());
         }
+        if self.dataset.as_ref().is_some_and(|dataset| dataset.values().is_some()) {
+            let asks = |command| verify::keys_asked(command, self.protocol).len() == 1;
+            return refuse(self.sequence.iter().any(asks), || {
+                "--verify: no command asks for the value of one row".to_owned()
+            });
+        }
         let Some(values) = &self.values else {
             return Err(PlanError("--verify: -d or --content says what values are".to_owned()));
         };

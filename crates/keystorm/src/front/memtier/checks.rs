@@ -12,6 +12,7 @@ pub(super) fn check(options: &Options, order: &[&'static str]) -> Result<(), Fau
     of_steps(options)?;
     of_keys(options)?;
     of_values(options, given)?;
+    of_import(options, given)?;
     of_commands(options)?;
     of_scans(options, given)?;
     of_connections(options)?;
@@ -131,6 +132,51 @@ fn of_values(options: &Options, given: impl Fn(&str) -> bool) -> Result<(), Faul
     Ok(())
 }
 
+fn of_import(options: &Options, given: impl Fn(&str) -> bool) -> Result<(), Fault> {
+    let import = &options.import;
+    let refused = |names: &[&str], with: &str| {
+        let name = names.iter().find(|name| given(name));
+        name.map_or(Ok(()), |name| Err(check_error(format!("--{name} {with}."))))
+    };
+    if import.file.is_none() {
+        let of_import = ["data-verify", "verify-only", "generate-keys", "no-expiry"];
+        return refused(&of_import, "is only valid with --data-import");
+    }
+    let sizes = ["data-size", "data-size-list", "data-size-range", "random-data", "cluster-mode"];
+    refused(&sizes, "cannot be used with --data-import")?;
+    if !import.generate_keys {
+        let keys = ["key-minimum", "key-maximum", "key-prefix"];
+        refused(&keys, "can only be used with --data-import and --generate-keys")?;
+    }
+    if import.no_expiry && options.expiry_range.is_some() {
+        return Err(check_error("--no-expiry and --expiry-range contradict each other."));
+    }
+    // What is not carried out.
+    let refused = |names: &[&str], why: &str| {
+        refused(
+            names,
+            &format!(
+                "with --data-import is not carried out by keystorm: {why}; see docs/memtier.md"
+            ),
+        )
+    };
+    refused(&["command"], "its items are those of SET and GET")?;
+    if !import.generate_keys {
+        refused(&["multi-key-get"], "a request takes one item")?;
+    }
+    if import.verify {
+        refused(&["data-offset"], "with --data-verify whole values are compared")?;
+    }
+    let sequential = options.patterns()[0] == Pattern::Sequential;
+    match import.verify && import.generate_keys && !sequential {
+        true => Err(check_error(
+            "--data-verify with --generate-keys needs --key-pattern S:R, or another that begins with \
+             S: else nobody knows which item of the file a key was given last",
+        )),
+        false => Ok(()),
+    }
+}
+
 fn of_commands(options: &Options) -> Result<(), Fault> {
     if options.commands.is_empty() {
         return Ok(());
@@ -246,6 +292,13 @@ mod tests {
                 "below --clients",
             ),
             ("--expiry-range 0-3", "--expiry-range from 0"),
+            ("--data-verify", "only valid with --data-import"),
+            ("--no-expiry", "only valid with --data-import"),
+            ("--data-import f -d 3", "--data-size cannot be used"),
+            ("--data-import f -R", "--random-data cannot be used"),
+            ("--data-import f --cluster-mode", "--cluster-mode cannot be used"),
+            ("--data-import f --key-prefix p", "--generate-keys"),
+            ("--data-import f --data-verify --generate-keys", "--key-pattern S:R"),
             ("--scan-incremental-max-iterations 3", "needs --scan-incremental-iteration"),
             ("--scan-incremental-iteration", "one --command"),
             ("--scan-incremental-iteration --command SCAN --pipeline 2", "a pipeline of 1"),

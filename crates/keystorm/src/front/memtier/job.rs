@@ -6,14 +6,15 @@ use std::sync::Arc;
 
 use report::Persona;
 use report::memtier::Style;
-use workload::{PlanParts, Verify};
+use workload::{Plan, PlanParts, Verify};
 
 use super::address;
 use super::configuration;
 use super::fault::{Fault, check_error};
 use super::options::{Options, Requests};
 use super::output::Reports;
-use super::plan;
+use super::plan::{self, Parts};
+use super::verification;
 use crate::front::redis_benchmark::Typed;
 use crate::front::{Intent, Job, Told, UsageError, VerdictTo, own};
 
@@ -89,7 +90,7 @@ pub(super) fn job(options: &Options, ours: &[String]) -> Result<Job, Fault> {
     words.extend(["-r", "1", "--", "get", "memtier-__rand_int__"].map(str::to_owned));
     let mut job = based(words)?;
     let base = job.plans.pop().ok_or_else(|| check_error("nothing is to be sent"))?;
-    let mut parts: PlanParts = plan::parts(options, &base, &mut job.notes)?;
+    let Parts { load: mut parts, items } = plan::parts(options, &base, &mut job.notes)?;
     if let Some(tls) = &mut parts.target.tls
         && tls.verify == Verify::Host
         && tls.sni.is_none()
@@ -97,11 +98,16 @@ pub(super) fn job(options: &Options, ours: &[String]) -> Result<Job, Fault> {
         // As there: whose certificate it is, is not looked at.
         tls.verify = Verify::Chain;
     }
-    let plan = parts.build().map_err(|why| check_error(why.to_string()))?;
-    wire::check(&plan).map_err(check_error)?;
-    runner::check_memory(&plan).map_err(check_error)?;
-    job.plans = vec![plan];
-    job.repeats = options.run_count;
+    let load = checked(parts)?;
+    let verification = match options.import.verify {
+        true => Some(checked(verification::plan(options, &items, &load)?)?),
+        false => None,
+    };
+    (job.plans, job.last) = match verification {
+        Some(plan) if options.import.verify_only => (vec![plan], None),
+        verification => (vec![load], verification),
+    };
+    job.repeats = if options.import.verify_only { 1 } else { options.run_count };
     if own_layout {
         return Ok(job);
     }
@@ -113,6 +119,13 @@ pub(super) fn job(options: &Options, ours: &[String]) -> Result<Job, Fault> {
     (output.live, output.format) = (None, "memtier");
     output.reports = Some(Arc::new(reports(options)));
     Ok(job)
+}
+
+fn checked(parts: PlanParts) -> Result<Plan, Fault> {
+    let plan = parts.build().map_err(|why| check_error(why.to_string()))?;
+    wire::check(&plan).map_err(check_error)?;
+    runner::check_memory(&plan).map_err(check_error)?;
+    Ok(plan)
 }
 
 fn based(words: Vec<String>) -> Result<Job, Fault> {
@@ -180,7 +193,7 @@ fn reports(options: &Options) -> Reports {
 
 /// The plans of a job as text.
 pub(super) fn printed(job: &Job) -> Result<Intent, Fault> {
-    let text = crate::execute::printed_plans(&job.plans);
+    let text = crate::execute::printed_plans(job.every_plan());
     text.map(Intent::Say).map_err(|why| check_error(why.to_string()))
 }
 

@@ -35,7 +35,6 @@ const fn no_value(name: &'static str, why: &'static str) -> Known {
     Known { refused: Some(why), ..value(name) }
 }
 
-const IMPORT: &str = "data sets of its CSV dumps are not read";
 const RETRY: &str = "an error reply is counted and its request not sent again";
 const PROMETHEUS: &str = "--ks-metrics [ADDRESS:]PORT serves figures to Prometheus";
 const MISSES: &str = "misses of every command are counted in --ks-json";
@@ -126,11 +125,11 @@ pub(super) const KNOWN: &[Known] = &[
     value("data-size-list"),
     value("data-size-pattern"),
     value("expiry-range"),
-    no_value("data-import", IMPORT),
-    no_flag("data-verify", IMPORT),
-    no_flag("verify-only", IMPORT),
-    no_flag("generate-keys", IMPORT),
-    no_flag("no-expiry", IMPORT),
+    value("data-import"),
+    flag("data-verify"),
+    flag("verify-only"),
+    flag("generate-keys"),
+    flag("no-expiry"),
     value("key-prefix"),
     value("key-minimum"),
     value("key-maximum"),

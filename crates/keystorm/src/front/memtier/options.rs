@@ -35,6 +35,18 @@ pub(super) enum Sizes {
     List(Vec<(u32, u32)>),
 }
 
+/// What is done with the items of a file.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Import {
+    pub(super) file: Option<String>,
+    /// Whether what was written is read again in the end, and whether that is all.
+    pub(super) verify: bool,
+    pub(super) verify_only: bool,
+    /// Whether keys are made up and not those of the file.
+    pub(super) generate_keys: bool,
+    pub(super) no_expiry: bool,
+}
+
 /// See the module. The names are those of the options.
 #[derive(Debug, Clone)]
 pub(super) struct Options {
@@ -92,6 +104,7 @@ pub(super) struct Options {
     pub(super) data_offset: u32,
     pub(super) random_data: bool,
     pub(super) expiry_range: Option<(u64, u64)>,
+    pub(super) import: Import,
     pub(super) key_prefix: String,
     pub(super) key_minimum: u64,
     pub(super) key_maximum: u64,
@@ -171,6 +184,7 @@ impl Default for Options {
             data_offset: 0,
             random_data: false,
             expiry_range: None,
+            import: Import::default(),
             key_prefix: "memtier-".to_owned(),
             key_minimum: 0,
             key_maximum: 10_000_000,
@@ -278,6 +292,11 @@ impl Options {
             "data-size-list" => self.data_size_list.extend(size_list(text)?),
             "data-size-pattern" => self.size_by_key = one_of(name, text, "R", "S")?,
             "expiry-range" => self.expiry_range = Some(range(name, text, 0)?),
+            "data-import" => self.import.file = Some(own()),
+            "data-verify" => self.import.verify = true,
+            "verify-only" => (self.import.verify, self.import.verify_only) = (true, true),
+            "generate-keys" => self.import.generate_keys = true,
+            "no-expiry" => self.import.no_expiry = true,
             "key-prefix" => self.key_prefix = own(),
             "key-minimum" => self.key_minimum = at_least(name, text, 1)?,
             "key-maximum" => self.key_maximum = at_least(name, text, 1)?,

@@ -1,15 +1,17 @@
 //! What was typed, as a plan: operations in its order, each with the keys that its pattern takes.
 
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use workload::{
-    Arg, CommandSpec, Content, DrawnBy, Fleet, KeyDist, KeySpace, Lifetime, Mix, Numbered,
-    Operation, Pace, Pick, Piece, PlanParts, Share, SizeBy, Slot, Span, Step, Stop, ValueSpec,
-    When,
+    Arg, CommandSpec, Content, DrawnBy, Fleet, KeyDist, KeySpace, Mix, Numbered, Operation, Pace,
+    Pick, Piece, PlanParts, Share, SizeBy, Span, Step, Stop, ValueSpec, When,
 };
 
 use super::commands::{command, with_cursor};
 use super::fault::{Fault, check_error};
+use super::import;
+use super::items::Items;
 use super::monitor;
 use super::options::{Options, Sizes};
 use super::order;
@@ -27,10 +29,12 @@ pub(super) fn parts(
     options: &Options,
     base: &PlanParts,
     notes: &mut Vec<String>,
-) -> Result<PlanParts, Fault> {
+) -> Result<Parts, Fault> {
+    let imported = import::read(options)?;
     let (value, values) = values(options)?;
+    let items = Items::of(options, &value, imported.as_ref())?;
     let (operations, pick) = match options.commands.is_empty() {
-        true => built_in(options, &value)?,
+        true => built_in(options, &items)?,
         false => of_commands(options, &value, notes)?,
     };
     // Lines that all connections share are counted over all of them.
@@ -45,15 +49,17 @@ pub(super) fn parts(
         0 => base.pace.clone(),
         each => Pace::constant(each.saturating_mul(connections) as f64),
     };
-    let mean = values
-        .as_ref()
-        .map_or(u64::from(fixed_size(options)), |values| values.sizes.draws().mean() as u64);
+    let mean = match (&imported, &values) {
+        (Some(imported), _) => imported.mean_len,
+        (None, Some(values)) => values.sizes.draws().mean() as u64,
+        (None, None) => u64::from(fixed_size(options)),
+    };
     // For what asks a plan for its keys, and not its operations.
     let keys = operations.first().and_then(|(operation, _)| operation.keys.clone());
     let keys = keys.unwrap_or_default();
     let (operations, commands): (Vec<_>, Vec<_>) = operations.into_iter().unzip();
     let sequence = commands.into_iter().flatten().collect();
-    Ok(PlanParts {
+    let load = PlanParts {
         name: "memtier".to_owned(),
         sequence,
         mix: Some(Mix { operations, pick }),
@@ -62,11 +68,19 @@ pub(super) fn parts(
         pace,
         keys,
         values,
+        dataset: imported.map(|imported| Arc::new(imported.items)),
         payload_bytes: mean,
         seed: seed(options),
         fleet: Fleet { joining: options.joining(), ..base.fleet.clone() },
         ..base.clone()
-    })
+    };
+    Ok(Parts { load, items })
+}
+
+/// What is sent, and what it is made of.
+pub(super) struct Parts {
+    pub(super) load: PlanParts,
+    pub(super) items: Items,
 }
 
 fn seed(options: &Options) -> u64 {
@@ -106,7 +120,8 @@ fn values(options: &Options) -> Result<(Piece, Option<ValueSpec>), Fault> {
     Ok((Piece::Value, Some(ValueSpec { sizes, by, content })))
 }
 
-fn one(name: &str, weight: u32, keys: KeySpace) -> Operation {
+/// An operation of one command.
+pub(super) fn one(name: &str, weight: u32, keys: KeySpace) -> Operation {
     let step = Step { commands: 1, when: When::Always };
     Operation { name: name.to_owned(), weight, steps: vec![step], keys: Some(keys) }
 }
@@ -115,7 +130,7 @@ fn one(name: &str, weight: u32, keys: KeySpace) -> Operation {
 type Operations = (Vec<(Operation, Vec<CommandSpec>)>, Pick);
 
 /// Its own SET, GET and WAIT.
-fn built_in(options: &Options, value: &Piece) -> Result<Operations, Fault> {
+fn built_in(options: &Options, items: &Items) -> Result<Operations, Fault> {
     let (sets, gets) = options.turn();
     let (calls, rest) = match options.multi_key_get {
         0 => (gets, 0),
@@ -123,23 +138,18 @@ fn built_in(options: &Options, value: &Piece) -> Result<Operations, Fault> {
     };
     let mut spans = order::order((sets, calls), options.wait_ratio)?;
     spans.extend((rest > 0).then_some(Span { operation: order::REST, times: 1 }));
-    let [set, get] = options.patterns();
-    if rest > 0 && matches!(get, Pattern::Sequential | Pattern::Parallel) {
+    if rest > 0 && matches!(options.patterns()[1], Pattern::Sequential | Pattern::Parallel) {
         return Err(check_error(format!(
             "--multi-key-get {} with keys in order is carried out by keystorm where it divides the GETs \
              of --ratio, which are {gets}; see docs/memtier.md",
             options.multi_key_get
         )));
     }
-    let key = Arg {
-        pieces: vec![Piece::Bytes(options.key_prefix.clone().into()), Piece::Number(Slot::Fresh)],
-    };
-    let key = Arg { pieces: key.pieces.into_iter().filter(|piece| !is_empty(piece)).collect() };
-    let value = Arg { pieces: vec![value.clone()] };
+    let [set_keys, get_keys] = items.keys.clone();
     let all = [
-        ("SET", set_command(options, &key, value), keys(options, set)?),
-        ("GET", get_command(options, &key, options.multi_key_get), keys(options, get)?),
-        ("GET", get_command(options, &key, rest), keys(options, get)?),
+        ("SET", set_command(options, items), set_keys),
+        ("GET", get_command(options, &items.key, options.multi_key_get), get_keys.clone()),
+        ("GET", get_command(options, &items.key, rest), get_keys),
         ("WAIT", wait_command(options), keys(options, Pattern::Random)?),
     ];
     // Operations that are never sent are left out, and the others numbered anew.
@@ -162,19 +172,13 @@ fn built_in(options: &Options, value: &Piece) -> Result<Operations, Fault> {
     Ok((operations, pick))
 }
 
-fn is_empty(piece: &Piece) -> bool {
-    matches!(piece, Piece::Bytes(bytes) if bytes.is_empty())
-}
-
 fn literals(words: &[&str]) -> Vec<Arg> {
     words.iter().map(|word| Arg::literal(word.as_bytes())).collect()
 }
 
-fn set_command(options: &Options, key: &Arg, value: Arg) -> CommandSpec {
-    let lifetime = options.expiry_range.map(|(least_s, most_s)| {
-        Arg::literal(b"__ttl__").with_lifetimes(Lifetime { least_s, most_s })
-    });
-    let key = key.clone();
+fn set_command(options: &Options, items: &Items) -> CommandSpec {
+    let Items { key, value, lifetime, .. } = items;
+    let (key, value, lifetime) = (key.clone(), value.clone(), lifetime.clone());
     let args = match (options.protocol_kind().is_memcache(), lifetime) {
         (true, lifetime) => {
             let expires = lifetime.unwrap_or_else(|| Arg::literal(b"0"));
@@ -190,7 +194,7 @@ fn set_command(options: &Options, key: &Arg, value: Arg) -> CommandSpec {
     CommandSpec { args, inline: false }
 }
 
-fn get_command(options: &Options, key: &Arg, keys: u32) -> CommandSpec {
+pub(super) fn get_command(options: &Options, key: &Arg, keys: u32) -> CommandSpec {
     let key = key.clone();
     let args = match (options.protocol_kind().is_memcache(), keys) {
         (true, 0..=1) => vec![Arg::literal(b"get"), key],
@@ -256,7 +260,7 @@ fn of_commands(
 }
 
 /// The keys that a pattern takes.
-fn keys(options: &Options, pattern: Pattern) -> Result<KeySpace, Fault> {
+pub(super) fn keys(options: &Options, pattern: Pattern) -> Result<KeySpace, Fault> {
     let (mut first, mut range) = (options.key_minimum, options.keys());
     if pattern == Pattern::Zipf && first == 0 {
         // Its ranks begin at 1.

@@ -118,6 +118,7 @@ pub(super) fn job(
     let greeting = String::new();
     Ok(Job {
         plans,
+        last: None,
         action,
         repeats,
         output,
