@@ -22,6 +22,7 @@ pub(crate) fn context(options: &TlsOptions, endpoint: &Endpoint) -> Result<TlsCo
         ciphers,
         ciphersuites,
         groups,
+        protocols,
         resume,
         files,
     } = options.clone();
@@ -61,6 +62,7 @@ pub(crate) fn context(options: &TlsOptions, endpoint: &Endpoint) -> Result<TlsCo
         ciphers,
         ciphersuites,
         groups,
+        protocols,
         resume,
     })?)
 }

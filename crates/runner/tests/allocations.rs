@@ -115,6 +115,7 @@ fn plan(requests: u64, depth: u32, engine: EngineKind, pace: Pace) -> Plan {
         payload_bytes: 3,
         on_error: OnError::Stop,
         reconnect: false,
+        backoff: None,
         timeout_ns: None,
         precision: 3,
         first_byte: true,

@@ -43,9 +43,9 @@ pub use keys::{DrawnBy, Inserts, KeyDist, KeyDraw, KeySpace, Numbered, Source};
 pub use lifetime::Lifetime;
 pub use pace::{Arrivals, Curve, Lane, Pace, Pacer, Schedule, Stage};
 pub use plan::{
-    Came, Different, EngineKind, Fill, Fleet, Joining, Keeps, Mix, Numbering, OnError, Operation,
-    Operations, Pick, Plan, PlanError, PlanParts, ProtocolKind, Share, Span, Step, Stop, ValueSpec,
-    Walked, When, Window, limits,
+    Backoff, Came, Different, EngineKind, Fill, Fleet, Joining, Keeps, Mix, Numbering, OnError,
+    Operation, Operations, Pick, Plan, PlanError, PlanParts, ProtocolKind, Share, Span, Step, Stop,
+    ValueSpec, Walked, When, Window, limits,
 };
 pub use secret::{Secret, SecretBytes};
 pub use shard::Shard;

@@ -292,7 +292,7 @@ fn list(items: &[impl ToString]) -> String {
 
 fn tls(options: &TlsOptions, words: &mut Vec<String>) {
     let TlsOptions { sni, verify, cacert, cacertdir, cert, key, .. } = options;
-    let TlsOptions { ciphers, ciphersuites, groups, resume, .. } = options;
+    let TlsOptions { ciphers, ciphersuites, groups, protocols, resume, .. } = options;
     words.push("--tls".into());
     let path = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
     let values = [
@@ -304,6 +304,7 @@ fn tls(options: &TlsOptions, words: &mut Vec<String>) {
         ("--tls-ciphers", ciphers.clone()),
         ("--tls-ciphersuites", ciphersuites.clone()),
         ("--tls-groups", groups.clone()),
+        ("--tls-protocols", protocols.clone()),
     ];
     for (name, value) in values {
         words.extend(value.into_iter().flat_map(|value| [name.to_owned(), value]));

@@ -29,6 +29,9 @@ pub fn unsaid(plan: &Plan) -> Vec<String> {
         Some(SizeBy::Turn(_)) => unsaid.push("its sizes come in turns".to_owned()),
         Some(SizeBy::Key | SizeBy::Request) | None => {}
     }
+    if plan.backoff.is_some() {
+        unsaid.push("a lost connection waits in its own way before it is tried again".to_owned());
+    }
     match plan.dataset.as_ref().map(|dataset| dataset.by()) {
         Some(RowBy::Key) => unsaid.push("its rows are those of its keys".to_owned()),
         Some(RowBy::Turn) => {

@@ -136,7 +136,7 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
             spin: Spin::new(context.may_spin),
             joined: Joined::of(plan),
             pacer: None,
-            recovery: Recovery::new(context.connections_max, plan.seed, context.worker),
+            recovery: Recovery::new(context.connections_max, plan, context.worker),
             in_flight: 0,
             ready: 0,
             stop_ns: u64::MAX,

@@ -1,6 +1,8 @@
 //! What a plan must keep to: every bound, in words that name the option of the classic command line.
 
-use super::{Mix, Operation, Pick, Plan, PlanError, PlanParts, Share, Span, Stop, When, limits};
+use super::{
+    Backoff, Mix, Operation, Pick, Plan, PlanError, PlanParts, Share, Span, Stop, When, limits,
+};
 use std::ops::Range;
 
 use crate::{
@@ -66,6 +68,14 @@ impl PlanParts {
         refuse((1..=5).contains(&self.precision), || {
             let given = self.precision;
             format!("--precision {given}: between 1 and 5 significant digits are possible")
+        })?;
+        let possible = |backoff: Backoff| {
+            backoff.factor.is_finite()
+                && backoff.factor > 0.0
+                && backoff.longest_ns <= limits::DURATION_NS_MAX
+        };
+        refuse(self.backoff.is_none_or(possible), || {
+            "a connection waits a factor above 0 longer each time, and 366 days at most".to_owned()
         })?;
         let timeouts = limits::TIMEOUT_NS_MIN..=limits::TIMEOUT_NS_MAX;
         refuse(self.timeout_ns.is_none_or(|ns| timeouts.contains(&ns)), || {

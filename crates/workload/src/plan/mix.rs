@@ -171,6 +171,19 @@ impl PlanParts {
         if self.mix.is_some() { 1 } else { self.sequence.len() }
     }
 
+    /// How many replies each request number of a budget has in any case: more than one where every
+    /// operation sends as many commands, together.
+    #[must_use]
+    pub fn requests_in_number(&self) -> u64 {
+        let operations = self.mix.as_ref().map_or(&[][..], |mix| &mix.operations);
+        let mut all = operations.iter().map(|operation| match &operation.steps[..] {
+            [step] => u64::from(step.commands),
+            _ => 1,
+        });
+        let first = all.next().unwrap_or(1);
+        if all.all(|other| other == first) { first } else { 1 }
+    }
+
     /// Whether some operation has several commands, so that operations and commands are different
     /// things to count.
     #[must_use]

@@ -15,6 +15,10 @@ pub(super) fn check(options: &Options, order: &[&'static str]) -> Result<(), Fau
     of_import(options, given)?;
     of_commands(options)?;
     of_scans(options, given)?;
+    of_transactions(options)?;
+    if options.prometheus_bind_addr.is_some() && options.prometheus_port.is_none() {
+        return Err(check_error("--prometheus-bind-addr needs --prometheus-port."));
+    }
     of_connections(options)?;
     if options.unix_socket.is_some() && (given("server") || given("host") || given("port")) {
         return Err(check_error("UNIX domain socket and TCP cannot be used together."));
@@ -53,10 +57,7 @@ fn of_length(options: &Options, order: &[&'static str]) -> Result<(), Fault> {
         // In this order both are taken there, and whichever ends first counts.
         let both = options.requests == Some(Requests::AllKeys) && time < requests;
         return match both {
-            true => Err(check_error(
-                "--test-time with -n allkeys is not carried out by keystorm: a run ends by time or by \
-                 count; see docs/memtier.md",
-            )),
+            true => Ok(()),
             false => Err(usage_error("--test-time and --requests are mutually exclusive.")),
         };
     }
@@ -222,6 +223,32 @@ fn of_scans(options: &Options, given: impl Fn(&str) -> bool) -> Result<(), Fault
     }
 }
 
+fn of_transactions(options: &Options) -> Result<(), Fault> {
+    if !options.transaction {
+        return Ok(());
+    }
+    let [first, others @ ..] = &options.commands[..] else {
+        return Err(check_error("transaction needs --command."));
+    };
+    let not = |why: &str| {
+        Err(check_error(format!(
+            "--transaction {why} is not carried out by keystorm; see docs/memtier.md"
+        )))
+    };
+    if options.cluster {
+        return not("with --cluster-mode, where MULTI and EXEC have no key to go by,");
+    }
+    if others.iter().any(|command| command.pattern != first.pattern) {
+        return not(
+            "with several --command-key-pattern, though one key is for all of its commands,",
+        );
+    }
+    if options.reconnect_interval > 0 || options.scan_walk || options.monitor_input.is_some() {
+        return not("with --reconnect-interval, --scan-incremental-iteration or --monitor-input");
+    }
+    Ok(())
+}
+
 fn of_connections(options: &Options) -> Result<(), Fault> {
     if options.cluster {
         let refused = [
@@ -242,6 +269,9 @@ fn of_connections(options: &Options) -> Result<(), Fault> {
             "--reconnect-interval is carried out by keystorm for one pipeline (--pipeline, or 1 \
              without it) and no other number of requests; see docs/memtier.md",
         ));
+    }
+    if options.reconnect_backoff_factor.is_some() && !options.reconnect_on_error {
+        return Err(check_error("reconnect-backoff-factor needs --reconnect-on-error."));
     }
     if options.multi_key_get > 0 && options.protocol != "memcache_text" {
         return Err(usage_error("multi-key-get can only be used with memcache_text."));
@@ -284,7 +314,6 @@ mod tests {
         for (line, says) in [
             ("-S s.sock -p 6379", "cannot be used together"),
             ("--reconnect-interval 7", "--reconnect-interval"),
-            ("--test-time 2 -n allkeys", "--test-time with -n allkeys"),
             ("--clients-start 1 --test-time 3", "must be given together"),
             ("--clients-start 1 --clients-step 1 --step-duration 1", "needs --test-time"),
             (
@@ -301,6 +330,10 @@ mod tests {
             ("--data-import f --data-verify --generate-keys", "--key-pattern S:R"),
             ("--scan-incremental-max-iterations 3", "needs --scan-incremental-iteration"),
             ("--scan-incremental-iteration", "one --command"),
+            ("--transaction", "needs --command"),
+            ("--reconnect-backoff-factor 2", "needs --reconnect-on-error"),
+            ("--transaction --command MULTI --cluster-mode", "no key to go by"),
+            ("--prometheus-bind-addr 127.0.0.1", "needs --prometheus-port"),
             ("--scan-incremental-iteration --command SCAN --pipeline 2", "a pipeline of 1"),
             ("--scan-incremental-iteration --command SCAN --cluster-mode", "one server"),
         ] {
@@ -316,6 +349,8 @@ mod tests {
             "--key-pattern G:R --key-median 5 --key-maximum 10",
             "--command SET --command-key-pattern G --key-stddev 3",
             "-S s.sock",
+            "--test-time 2 -n allkeys",
+            "--command MULTI --command EXEC --transaction --pipeline 9",
             "--data-size-range 1-5 --data-size-pattern S",
         ] {
             assert_eq!(of(line), Ok(()), "{line}");

@@ -168,6 +168,19 @@ mod tests {
     }
 
     #[test]
+    fn the_cursor_that_came_takes_the_place_of_the_one_that_was_typed() {
+        let next = |line: &str| {
+            let next = with_cursor(&command(line, "k", &Piece::Value).unwrap())?;
+            let reply = |arg: &Arg| matches!(arg.pieces[..], [Piece::Reply { .. }]);
+            next.args.iter().position(reply)
+        };
+        assert_eq!((next("SCAN 0 COUNT 9"), next("hscan __key__ 17")), (Some(1), Some(2)));
+        for none in ["SCAN", "SCAN x", "GET 0", "ZSCAN key", "SCAN __key__"] {
+            assert_eq!(next(none), None, "{none}");
+        }
+    }
+
+    #[test]
     fn placeholders_become_keys_and_values() {
         let value = Piece::Value;
         let set = command(r#"SET "p:__key__:s" __data__"#, "k", &value).unwrap();

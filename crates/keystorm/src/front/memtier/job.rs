@@ -2,6 +2,7 @@
 //! how.
 
 use std::ffi::OsString;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use report::Persona;
@@ -15,6 +16,7 @@ use super::options::{Options, Requests};
 use super::output::Reports;
 use super::plan::{self, Parts};
 use super::verification;
+use crate::cpus;
 use crate::front::redis_benchmark::Typed;
 use crate::front::{Intent, Job, Told, UsageError, VerdictTo, own};
 
@@ -160,6 +162,14 @@ fn keystorm_words(options: &Options, spawned: bool) -> Result<Vec<String>, Fault
     if options.reconnect_interval > 0 {
         say("-k", "0".to_owned());
     }
+    if let Some(port) = options.prometheus_port {
+        let ip = options.prometheus_bind_addr.unwrap_or(Ipv4Addr::LOCALHOST.into());
+        say("--metrics", SocketAddr::new(ip, port).to_string());
+    }
+    let cpus = cpus::allowed().iter().map(ToString::to_string).collect::<Vec<_>>();
+    if options.pin_threads && !cpus.is_empty() {
+        say("--cpus", cpus.join(","));
+    }
     Ok(words)
 }
 
@@ -187,6 +197,7 @@ fn reports(options: &Options) -> Reports {
         hdr_prefix: options.hdr_file_prefix.clone(),
         configuration,
         statsd: options.statsd.clone(),
+        cpu_warn: options.cpu_warn,
         seconds: Arc::default(),
     }
 }

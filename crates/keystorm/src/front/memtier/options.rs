@@ -1,13 +1,15 @@
 //! What was typed, read: every option with its default, and what is wrong with one alone.
 
+use std::net::IpAddr;
+
 use workload::{Joining, ProtocolKind};
 
 use super::fault::{Fault, check_error, usage_error};
 use super::known::{KNOWN, OURS};
 use super::statsd::Statsd;
 use super::values::{
-    Pattern, at_least, decimal, exponent, one_of, only_zero, percentiles, port, protocol, range,
-    ratio, reads_replicas, requests, size_list, sizes, small, stage_timeout,
+    Pattern, at_least, decimal, exponent, number, one_of, only_zero, percentiles, port, protocol,
+    range, ratio, reads_replicas, requests, size_list, sizes, small, stage_timeout, tls_protocols,
 };
 use super::words::Given;
 
@@ -25,6 +27,8 @@ pub(super) struct Command {
     pub(super) text: String,
     pub(super) ratio: u32,
     pub(super) pattern: Pattern,
+    /// Whether replicas may answer it.
+    pub(super) is_read: bool,
 }
 
 /// Where sizes come from that are not all the same.
@@ -65,6 +69,7 @@ pub(super) struct Options {
     pub(super) cacert: Option<String>,
     pub(super) tls_skip_verify: bool,
     pub(super) sni: Option<String>,
+    pub(super) tls_protocols: Option<String>,
     pub(super) run_count: u32,
     pub(super) out_file: Option<String>,
     pub(super) json_out_file: Option<String>,
@@ -90,6 +95,7 @@ pub(super) struct Options {
     pub(super) pipeline: u32,
     pub(super) reconnect_interval: u64,
     pub(super) reconnect_on_error: bool,
+    pub(super) reconnect_backoff_factor: Option<f64>,
     pub(super) multi_key_get: u32,
     pub(super) distinct_client_seed: bool,
     pub(super) randomize: bool,
@@ -114,6 +120,8 @@ pub(super) struct Options {
     pub(super) key_median: Option<f64>,
     pub(super) key_zipf_exp: Option<f64>,
     pub(super) commands: Vec<Command>,
+    /// Whether all of them, one after another, are one piece.
+    pub(super) transaction: bool,
     pub(super) monitor_input: Option<String>,
     /// Whether lines of it are drawn.
     pub(super) monitor_random: bool,
@@ -121,6 +129,13 @@ pub(super) struct Options {
     pub(super) scan_walk: bool,
     pub(super) scan_most: Option<u32>,
     pub(super) statsd: Statsd,
+    /// Where figures are served over HTTP.
+    pub(super) prometheus_port: Option<u16>,
+    pub(super) prometheus_bind_addr: Option<IpAddr>,
+    /// Per cent of a CPU above which a thread is told of.
+    pub(super) cpu_warn: Option<f64>,
+    /// Whether each thread has a CPU of its own.
+    pub(super) pin_threads: bool,
     pub(super) print_plan: bool,
     pub(super) as_keystorm: bool,
     pub(super) help: bool,
@@ -148,6 +163,7 @@ impl Default for Options {
             cacert: None,
             tls_skip_verify: false,
             sni: None,
+            tls_protocols: None,
             run_count: 1,
             out_file: None,
             json_out_file: None,
@@ -171,6 +187,7 @@ impl Default for Options {
             pipeline: 1,
             reconnect_interval: 0,
             reconnect_on_error: false,
+            reconnect_backoff_factor: None,
             multi_key_get: 0,
             distinct_client_seed: false,
             randomize: false,
@@ -193,11 +210,16 @@ impl Default for Options {
             key_median: None,
             key_zipf_exp: None,
             commands: Vec::new(),
+            transaction: false,
             monitor_input: None,
             monitor_random: false,
             scan_walk: false,
             scan_most: None,
             statsd: Statsd::default(),
+            prometheus_port: None,
+            prometheus_bind_addr: None,
+            cpu_warn: None,
+            pin_threads: false,
             print_plan: false,
             as_keystorm: false,
             help: false,
@@ -246,6 +268,7 @@ impl Options {
             "cacert" => self.cacert = Some(own()),
             "tls-skip-verify" => self.tls_skip_verify = true,
             "sni" => self.sni = Some(own()),
+            "tls-protocols" => self.tls_protocols = Some(tls_protocols(text)?),
             "run-count" => self.run_count = small("run count", text, 1)?,
             "out-file" => self.out_file = Some(own()),
             "json-out-file" => self.json_out_file = Some(own()),
@@ -279,6 +302,9 @@ impl Options {
             "pipeline" => self.pipeline = small(name, text, 1)?,
             "reconnect-interval" => self.reconnect_interval = at_least(name, text, 1)?,
             "reconnect-on-error" => self.reconnect_on_error = true,
+            "reconnect-backoff-factor" => {
+                self.reconnect_backoff_factor = Some(decimal(name, text)?);
+            }
             "multi-key-get" => self.multi_key_get = small(name, text, 1)?,
             "distinct-client-seed" => self.distinct_client_seed = true,
             "randomize" => self.randomize = true,
@@ -304,14 +330,19 @@ impl Options {
             "key-stddev" => self.key_stddev = Some(decimal(name, text)?),
             "key-median" => self.key_median = Some(decimal(name, text)?),
             "key-zipf-exp" => self.key_zipf_exp = Some(exponent(text)?),
-            "command" => {
-                self.commands.push(Command { text: own(), ratio: 1, pattern: Pattern::Random })
-            }
+            "command" => self.commands.push(Command {
+                text: own(),
+                ratio: 1,
+                pattern: Pattern::Random,
+                is_read: false,
+            }),
             "command-ratio" => self.last_command()?.ratio = small("command-ratio", text, 1)?,
             "command-key-pattern" => {
                 let pattern = Pattern::read("command-key-pattern", text)?;
                 self.last_command()?.pattern = pattern;
             }
+            "command-is-read" => self.last_command()?.is_read = true,
+            "transaction" => self.transaction = true,
             "monitor-input" => self.monitor_input = Some(own()),
             "monitor-pattern" => {
                 self.monitor_random = one_of(name, &text.to_uppercase(), "S", "R")?;
@@ -325,6 +356,17 @@ impl Options {
             "statsd-port" => self.statsd.port = port(text)?,
             "statsd-prefix" => self.statsd.prefix = own(),
             "statsd-run-label" => self.statsd.label = own(),
+            "prometheus-port" => {
+                let port = number(text).and_then(|port| u16::try_from(port).ok());
+                let fault = || usage_error("prometheus-port must be between 0 and 65535.");
+                self.prometheus_port = Some(port.ok_or_else(fault)?);
+            }
+            "prometheus-bind-addr" => {
+                let fault = |_| usage_error("prometheus-bind-addr must be a numeric IP address.");
+                self.prometheus_bind_addr = Some(text.parse().map_err(fault)?);
+            }
+            "cpu-warn-threshold" => self.cpu_warn = Some(decimal(name, text)?),
+            "pin-threads" => self.pin_threads = true,
             "print-plan" => self.print_plan = true,
             "as" if text == "keystorm" => self.as_keystorm = true,
             "as" => {

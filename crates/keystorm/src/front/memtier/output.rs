@@ -30,6 +30,8 @@ pub(super) struct Reports {
     pub(super) hdr_prefix: Option<String>,
     pub(super) configuration: Vec<Entry>,
     pub(super) statsd: Statsd,
+    /// Per cent of a CPU above which a thread is told of.
+    pub(super) cpu_warn: Option<f64>,
     /// The seconds of each run, in order, until its report takes them.
     pub(super) seconds: Arc<Mutex<Vec<Vec<Second>>>>,
 }
@@ -63,7 +65,7 @@ impl OwnReports for Reports {
             plan,
             run,
             &self.style,
-            self.statsd.client(),
+            (self.statsd.client(), self.cpu_warn),
             Arc::clone(&self.seconds),
         ))
     }

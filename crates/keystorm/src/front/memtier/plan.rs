@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use workload::{
-    Arg, CommandSpec, Content, DrawnBy, Fleet, KeyDist, KeySpace, Mix, Numbered, Operation, Pace,
-    Pick, Piece, PlanParts, Share, SizeBy, Span, Step, Stop, ValueSpec, When,
+    Arg, Backoff, CommandSpec, Content, DrawnBy, Fleet, KeyDist, KeySpace, Mix, Numbered,
+    Operation, Pace, Pick, Piece, PlanParts, Share, SizeBy, Slot, Span, Step, Stop, ValueSpec,
+    When,
 };
 
 use super::commands::{command, with_cursor};
@@ -42,12 +43,22 @@ pub(super) fn parts(
     let stop = match (options.requests_each(), options.test_time) {
         (Some(each), _) if shared => Stop::Requests(each.saturating_mul(options.connections())),
         (Some(each), _) => Stop::Requests(each),
-        (None, seconds) => Stop::AfterNs(seconds.unwrap_or_default().saturating_mul(NS_PER_S)),
+        (None, seconds) => Stop::AfterNs(in_ns(seconds.unwrap_or_default())),
     };
     let connections = options.connections();
+    // Of a transaction each request number is all of its commands.
+    let in_one = match &operations[..] {
+        [(_, commands)] if options.transaction => commands.len() as u64,
+        _ => 1,
+    };
+    let stop = match stop {
+        Stop::Requests(requests) => Stop::Requests(requests.div_ceil(in_one)),
+        stop => stop,
+    };
+    let depth = u64::from(options.pipeline).div_ceil(in_one) as u32;
     let pace = match options.rate_limiting {
         0 => base.pace.clone(),
-        each => Pace::constant(each.saturating_mul(connections) as f64),
+        each => Pace::constant(each.saturating_mul(connections) as f64 / in_one as f64),
     };
     let mean = match (&imported, &values) {
         (Some(imported), _) => imported.mean_len,
@@ -65,13 +76,21 @@ pub(super) fn parts(
         mix: Some(Mix { operations, pick }),
         share: if shared { Share::OneBudget } else { Share::PerConnection },
         stop,
+        // With a number of requests it is a limit.
+        at_most_ns: options.test_time.filter(|_| options.requests.is_some()).map(in_ns),
         pace,
         keys,
         values,
+        // As there: a second, and so many times as long each time, up to a minute.
+        backoff: options.reconnect_backoff_factor.map(|factor| Backoff {
+            first_ns: NS_PER_S,
+            factor,
+            longest_ns: 60 * NS_PER_S,
+        }),
         dataset: imported.map(|imported| Arc::new(imported.items)),
         payload_bytes: mean,
         seed: seed(options),
-        fleet: Fleet { joining: options.joining(), ..base.fleet.clone() },
+        fleet: Fleet { joining: options.joining(), pipeline_depth: depth, ..base.fleet.clone() },
         ..base.clone()
     };
     Ok(Parts { load, items })
@@ -81,6 +100,10 @@ pub(super) fn parts(
 pub(super) struct Parts {
     pub(super) load: PlanParts,
     pub(super) items: Items,
+}
+
+fn in_ns(seconds: u64) -> u64 {
+    seconds.saturating_mul(NS_PER_S)
 }
 
 fn seed(options: &Options) -> u64 {
@@ -243,6 +266,13 @@ fn of_commands(
             Some(captured) if options.monitor_input.is_some() => captured?,
             _ => command(&given.text, &options.key_prefix, value)?,
         };
+        if given.is_read && !command.reads(options.protocol_kind()) {
+            return Err(check_error(format!(
+                "--command-is-read is carried out by keystorm for commands that read; {} is none of \
+                 those, and its server would have a replica refuse it; see docs/memtier.md",
+                command.name()
+            )));
+        }
         let mut operation = one(&command.name(), given.ratio, keys(options, given.pattern)?);
         let mut commands = vec![command];
         if options.scan_walk {
@@ -256,7 +286,25 @@ fn of_commands(
         }
         operations.push((operation, commands));
     }
-    Ok((operations, Pick::InOrder))
+    Ok((if options.transaction { together(operations) } else { operations }, Pick::InOrder))
+}
+
+/// All of them as one operation, sent in one piece, in which every key is the same.
+fn together(operations: Vec<(Operation, Vec<CommandSpec>)>) -> Vec<(Operation, Vec<CommandSpec>)> {
+    let keys = operations.first().and_then(|(operation, _)| operation.keys.clone());
+    let repeated = |(operation, commands): (Operation, Vec<CommandSpec>)| {
+        std::iter::repeat_n(commands, operation.weight as usize).flatten()
+    };
+    let mut commands: Vec<CommandSpec> = operations.into_iter().flat_map(repeated).collect();
+    let pieces = commands.iter_mut().flat_map(|command| &mut command.args);
+    for piece in pieces.flat_map(|arg| &mut arg.pieces) {
+        if *piece == Piece::Number(Slot::Fresh) {
+            *piece = Piece::Number(Slot::Key);
+        }
+    }
+    let step = Step { commands: commands.len() as u32, when: When::Always };
+    let name = "transaction".to_owned();
+    vec![(Operation { name, weight: 1, steps: vec![step], keys }, commands)]
 }
 
 /// The keys that a pattern takes.

@@ -306,6 +306,7 @@ fn base(
             None => OnError::Stop,
         },
         reconnect,
+        backoff: None,
         timeout_ns: load.timeout.map(nanoseconds),
         precision: precision(results.precision),
         first_byte: results.first_byte,
