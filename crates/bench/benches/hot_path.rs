@@ -202,6 +202,7 @@ fn set_plan(depth: u32) -> Plan {
         payload_bytes: 3,
         on_error: OnError::Stop,
         reconnect: false,
+        backoff: None,
         timeout_ns: None,
         precision: 3,
         first_byte: false,

@@ -82,7 +82,9 @@ pub(crate) enum Of {
     Redis,
     /// Redis; memtier_benchmark with these words, where it is on the PATH.
     RedisMix(&'static [&'static str]),
-    /// memcached; the same.
+    /// Redis; the same words to both, where memtier_benchmark is on the PATH.
+    Memtier(&'static [&'static str]),
+    /// memcached; memtier_benchmark with these words, where it is on the PATH.
     Memcached(&'static [&'static str]),
 }
 
@@ -251,7 +253,54 @@ pub(crate) const CASES: &[Case] = &[
     },
     MIX,
     Case { name: "mix-p16", title: "mix, P16", requests: 1_000_000, pipeline: 16, ..MIX },
+    MEMTIER,
+    Case {
+        name: "memtier-p16",
+        title: "memtier's words, P16",
+        requests: 2_000_000,
+        pipeline: 16,
+        cpu_most: 0.50,
+        ..MEMTIER
+    },
 ];
+
+/// A command line of memtier_benchmark, carried out by both; and beside it the line of keystorm's own
+/// words that comes nearest.
+const MEMTIER: Case = Case {
+    name: "memtier",
+    title: "memtier's words, P1",
+    requests: 300_000,
+    args: &[],
+    base: Base::Fixed(&[Fixed {
+        percent: 100,
+        args: &[
+            "--window",
+            "rolling",
+            "--threads",
+            "1",
+            "--mix",
+            "-r",
+            "1000001",
+            "-d",
+            "32",
+            "--content",
+            "same",
+            "--",
+            "1",
+            "set",
+            "memtier-__key__",
+            "__data__",
+            ";",
+            "10",
+            "get",
+            "memtier-__key__",
+        ],
+    }]),
+    of: Of::Memtier(&["--key-maximum=1000000"]),
+    cpu_most: 0.60,
+    rate_least: 1.0,
+    ..BASE
+};
 
 /// Nine reads to one write of values of many sizes, over hot keys. What is read is not there, or the
 /// bytes of replies would be the most of it, and differ with the keys that happen to be hot.

@@ -121,11 +121,11 @@ fn compare(args: &Args) -> Result<ExitCode> {
     host::allow_open_files(connections.unwrap_or(0), OTHER_FILES)?;
 
     eprintln!("{} beside {}, {cores}", tools.ours.version, tools.theirs.version);
-    let is_memcached = |case: &&Case| matches!(case.of, Of::Memcached(_));
-    if tools.memtier.is_none() && cases.iter().any(is_memcached) {
+    let is_beside_memtier = |case: &&Case| case.of != Of::Redis;
+    if tools.memtier.is_none() && cases.iter().any(is_beside_memtier) {
         eprintln!(
-            "memcached: {} is not there, so that its cases are beside the bare loop only; --memtier \
-             PATH names one",
+            "{} is not there, so that the cases of memcached, mix and memtier are beside the bare loop, \
+             or other lines of keystorm, only; --memtier PATH names one",
             args.memtier.display()
         );
     }
@@ -137,7 +137,7 @@ fn compare(args: &Args) -> Result<ExitCode> {
     let mut servers: Vec<String> = Vec::new();
     for case in cases {
         let program = match case.of {
-            Of::Redis | Of::RedisMix(_) => &args.server,
+            Of::Redis | Of::RedisMix(_) | Of::Memtier(_) => &args.server,
             Of::Memcached(_) => &args.memcached,
         };
         match run_case(case, program, &tools, cores, rounds, scale) {
@@ -221,7 +221,7 @@ impl Tools {
     fn peer(&self, case: &Case) -> Option<&Tool> {
         match case.of {
             Of::Redis => Some(&self.theirs),
-            Of::RedisMix(_) | Of::Memcached(_) => self.memtier.as_ref(),
+            Of::RedisMix(_) | Of::Memtier(_) | Of::Memcached(_) => self.memtier.as_ref(),
         }
     }
 

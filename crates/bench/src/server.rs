@@ -39,7 +39,9 @@ impl Server {
     /// It did not start, or did not take its data.
     pub(crate) fn start(program: &str, case: &Case) -> Result<Self> {
         let (kind, args) = match case.of {
-            Of::Redis | Of::RedisMix(_) => (SpawnKind::Redis, &["--maxclients", CLIENTS_MAX][..]),
+            Of::Redis | Of::RedisMix(_) | Of::Memtier(_) => {
+                (SpawnKind::Redis, &["--maxclients", CLIENTS_MAX][..])
+            }
             // One worker: the server has one core.
             Of::Memcached(_) => (SpawnKind::Memcached, &["-c", CLIENTS_MAX, "-t", "1"][..]),
         };
@@ -52,7 +54,7 @@ impl Server {
         };
         let spawned = spawn.start()?;
         let asked = match case.of {
-            Of::Redis | Of::RedisMix(_) => {
+            Of::Redis | Of::RedisMix(_) | Of::Memtier(_) => {
                 let mut client = Client::connect(spawned.address(), Patience::default())?;
                 case.fill(&mut client)?;
                 Asked::Redis(client)

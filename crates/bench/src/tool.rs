@@ -84,11 +84,28 @@ impl Tool {
     /// # Errors
     /// It failed, or said nothing that is a throughput.
     pub(crate) fn run(&self, case: &Case, server: &Server, requests: u64) -> Result<Run> {
-        self.run_with(match self.words {
-            Words::Options => option_args(case, case.args, server, requests),
-            Words::Bare => bare_args(case, server, requests),
-            Words::Memtier => memtier_args(case, server.address(), requests),
+        self.run_with(match (self.words, case.of) {
+            (Words::Options, Of::Memtier(_)) => {
+                self.as_memtier(memtier_args(case, server.address(), requests))
+            }
+            (Words::Options, _) => self.before(option_args(case, case.args, server, requests)),
+            (Words::Bare, _) => self.before(bare_args(case, server, requests)),
+            (Words::Memtier, _) => self.before(memtier_args(case, server.address(), requests)),
         })
+    }
+
+    /// Its own arguments, and then these.
+    fn before(&self, args: Vec<String>) -> Vec<String> {
+        self.args.iter().cloned().chain(args).collect()
+    }
+
+    /// These words of memtier_benchmark, to keystorm, with its own arguments as they are called there.
+    fn as_memtier(&self, args: Vec<String>) -> Vec<String> {
+        let own = self.args.iter().map(|word| match word.strip_prefix("--") {
+            Some(option) => format!("--ks-{option}"),
+            None => word.clone(),
+        });
+        std::iter::once("memtier".to_owned()).chain(args).chain(own).collect()
     }
 
     /// The same of one share of the requests of a mix, with its own words.
@@ -102,7 +119,7 @@ impl Tool {
         server: &Server,
         requests: u64,
     ) -> Result<Run> {
-        self.run_with(option_args(case, fixed.args, server, requests))
+        self.run_with(self.before(option_args(case, fixed.args, server, requests)))
     }
 
     fn run_with(&self, args: Vec<String>) -> Result<Run> {
@@ -111,7 +128,6 @@ impl Tool {
         let mut complained = tempfile::tempfile().context("a file for the output")?;
         let mut command = Command::new(&self.program);
         command
-            .args(&self.args)
             .args(args)
             // A password for some other server.
             .env_remove("REDISCLI_AUTH")
@@ -178,7 +194,7 @@ fn memtier_args(case: &Case, address: &host::Address, requests: u64) -> Vec<Stri
     args.extend(["--threads=1", "--hide-histogram"].map(str::to_owned));
     let own = match case.of {
         Of::Redis => &[][..],
-        Of::RedisMix(own) => own,
+        Of::RedisMix(own) | Of::Memtier(own) => own,
         Of::Memcached(own) => {
             args.extend(
                 [
@@ -274,6 +290,23 @@ mod tests {
         }
         let key = |number: u32| format!("key:000000{number}");
         assert_eq!(key(199_999).len(), format!("key:{:012}", 0).len());
+    }
+
+    #[test]
+    fn memtiers_words_are_those_of_both() {
+        let case = CASES.iter().find(|case| case.name == "memtier-p16").unwrap();
+        let address = host::Address::Tcp("127.0.0.1:7000".parse().unwrap());
+        let theirs = memtier_args(case, &address, 1000);
+        let tool = Tool {
+            program: "keystorm".into(),
+            words: Words::Options,
+            args: ["--engine", "epoll"].map(str::to_owned).to_vec(),
+            version: String::new(),
+        };
+        let ours = tool.as_memtier(theirs.clone());
+        assert_eq!((&ours[0][..], &ours[1..=theirs.len()]), ("memtier", &theirs[..]));
+        assert_eq!(ours[theirs.len() + 1..], ["--ks-engine", "epoll"]);
+        assert!(theirs.contains(&"--pipeline=16".to_owned()), "{theirs:?}");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Lists of CPUs, as options name them, and going there.
+//! Lists of CPUs, as options name them, those that may be used, and going there.
 
 use anyhow::Result;
 
@@ -40,6 +40,19 @@ pub(crate) fn pin(cpus: &[usize]) -> Result<()> {
 pub(crate) fn pin(cpus: &[usize]) -> Result<()> {
     anyhow::ensure!(cpus.is_empty(), "pinning is a feature of Linux");
     Ok(())
+}
+
+/// The CPUs that this process may use; none where that is not known.
+#[cfg(target_os = "linux")]
+pub(crate) fn allowed() -> Vec<usize> {
+    use rustix::thread::{CpuSet, sched_getaffinity};
+    let Ok(set) = sched_getaffinity(None) else { return Vec::new() };
+    (0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).collect()
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn allowed() -> Vec<usize> {
+    Vec::new()
 }
 
 #[cfg(test)]

@@ -191,7 +191,9 @@ fn run_rounds(
     let mut failed = false;
     loop {
         let times = job.repeats;
-        let all = order(&job.plans, times, rig.server.is_own());
+        let mut all = order(&job.plans, times, rig.server.is_own());
+        // It is of the server that was there in the end.
+        all.extend(job.last.as_ref().map(|plan| (plan, times)));
         let count = all.len();
         let mut round = 1;
         for (at, (plan, number)) in all.into_iter().enumerate() {
@@ -265,6 +267,6 @@ fn idle(plan: &Plan, rig: &Rig<'_>) -> Result<End> {
 }
 
 /// The plans of a job as JSON.
-pub(crate) fn printed_plans(plans: &[Plan]) -> Result<String> {
-    Ok(serde_json::to_string_pretty(plans)? + "\n")
+pub(crate) fn printed_plans<'p>(plans: impl IntoIterator<Item = &'p Plan>) -> Result<String> {
+    Ok(serde_json::to_string_pretty(&plans.into_iter().collect::<Vec<_>>())? + "\n")
 }

@@ -15,7 +15,7 @@ use report::{OPENMETRICS_TYPE, Run, Seen, TestState, openmetrics};
 use runner::{Observer, Snapshot};
 use workload::{Plan, Stop};
 
-use crate::aside::Aside;
+use crate::aside::{self, Aside};
 use crate::front::MetricsAt;
 use crate::http::{Answer, Asked, HttpServer};
 
@@ -78,7 +78,13 @@ impl Metrics {
         let shown = Arc::clone(&tests);
         let server = HttpServer::start(listener, "metrics", move |asked| shown.answer(asked))
             .context("--metrics: starting to serve")?;
-        remarks.say(format_args!("Metrics on http://{address}/metrics"))?;
+        let told = format!("Metrics on http://{address}/metrics");
+        // Nobody else can know which port it is.
+        if at.port == 0 {
+            aside::say(told)?
+        } else {
+            remarks.say(told)?
+        }
         Ok(Self { tests, _server: server })
     }
 

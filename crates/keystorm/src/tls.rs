@@ -22,6 +22,7 @@ pub(crate) fn context(options: &TlsOptions, endpoint: &Endpoint) -> Result<TlsCo
         ciphers,
         ciphersuites,
         groups,
+        protocols,
         resume,
         files,
     } = options.clone();
@@ -62,6 +63,7 @@ pub(crate) fn context(options: &TlsOptions, endpoint: &Endpoint) -> Result<TlsCo
         ciphers,
         ciphersuites,
         groups,
+        protocols,
         resume,
     })?)
 }

@@ -285,6 +285,7 @@ pub(crate) fn parts() -> PlanParts {
         payload_bytes: 3,
         on_error: OnError::Count,
         reconnect: false,
+        backoff: None,
         timeout_ns: None,
         precision: 3,
         first_byte: false,

@@ -5,6 +5,7 @@
 use crate::request::Requests;
 use crate::worker::kept::Coming;
 use crate::worker::verify::Comparison;
+use crate::worker::walk::Walk;
 
 /// One connection of a worker. `M` is what its route notes of requests, `C` of connections.
 #[derive(Debug)]
@@ -16,6 +17,8 @@ pub(crate) struct Connection<D, M, C> {
     pub(crate) comparison: Comparison,
     /// What of it is kept for later steps.
     pub(crate) coming: Coming,
+    /// How far its walk has come, in a plan that has one.
+    pub(crate) walk: Walk,
     /// When it was asked for.
     pub(crate) asked_ns: u64,
     /// Whether it has carried load since it was opened.
@@ -53,6 +56,7 @@ impl<D: Default, M: Copy, C> Connection<D, M, C> {
             requests: Requests::default(),
             comparison: Comparison::default(),
             coming: Coming::default(),
+            walk: Walk::default(),
             asked_ns: 0,
             used: false,
             attempts: 0,

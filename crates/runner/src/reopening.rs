@@ -9,6 +9,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use engine::ConnId;
+use workload::Backoff;
 
 use crate::opening::Groups;
 
@@ -26,17 +27,24 @@ pub(crate) struct Reopening {
     due: BinaryHeap<Reverse<(u64, u32)>>,
     groups: Groups,
     random: u64,
+    /// In the place of all that, if a plan has one.
+    backoff: Option<Backoff>,
     /// An attempt failed since one last succeeded.
     failing: bool,
 }
 
 impl Reopening {
-    /// For up to `connections` of worker `worker`; `seed` is the plan's.
-    pub(crate) fn new(connections: u32, seed: u64, worker: u16) -> Self {
+    /// For up to `connections` of worker `worker`; `seed` and `backoff` are the plan's.
+    pub(crate) fn new(
+        connections: u32,
+        (seed, worker): (u64, u16),
+        backoff: Option<Backoff>,
+    ) -> Self {
         Self {
             due: BinaryHeap::with_capacity(connections as usize),
             groups: Groups::new(0),
             random: seed ^ u64::from(worker).wrapping_mul(0x9e37_79b9_7f4a_7c15),
+            backoff,
             failing: false,
         }
     }
@@ -46,7 +54,8 @@ impl Reopening {
         let waiting = self.due.len() as u64 + 1;
         let longest_ns = (waiting * EACH_NS).clamp(ALONE_MAX_NS, ANY_MAX_NS);
         let whole_ns = (FIRST_NS << attempt.min(10)).min(longest_ns);
-        let delay_ns = whole_ns / 2 + self.draw() % (whole_ns / 2);
+        let drawn_ns = whole_ns / 2 + self.draw() % (whole_ns / 2);
+        let delay_ns = self.backoff.map_or(drawn_ns, |backoff| backoff.delay_ns(attempt));
         self.failing |= attempt > 0;
         self.due.push(Reverse((now_ns + delay_ns, conn.0)));
     }
@@ -120,7 +129,7 @@ mod tests {
     fn delays_double_within_their_bounds_and_jitter() {
         let mut delays = Vec::new();
         for seed in 0..200 {
-            let mut reopening = Reopening::new(1, seed, 0);
+            let mut reopening = Reopening::new(1, (seed, 0), None);
             for attempt in 0..8 {
                 reopening.again(ConnId(0), attempt, 0);
                 let delay_ns = reopening.wake_ns();
@@ -136,8 +145,19 @@ mod tests {
     }
 
     #[test]
+    fn a_plan_may_say_how_long_each_waits() {
+        let backoff = Backoff { first_ns: 1000 * MS, factor: 1.5, longest_ns: 3000 * MS };
+        let mut reopening = Reopening::new(1, (1, 0), Some(backoff));
+        for (attempt, delay_ms) in [(0, 1000), (1, 1500), (2, 2250), (3, 3000), (9999, 3000)] {
+            reopening.again(ConnId(0), attempt, 7);
+            assert_eq!(reopening.wake_ns(), 7 + delay_ms * MS, "{attempt}");
+            reopening.forget();
+        }
+    }
+
+    #[test]
     fn many_wait_longer_each_and_follow_the_first_that_is_back() {
-        let mut reopening = Reopening::new(1000, 1, 0);
+        let mut reopening = Reopening::new(1000, (1, 0), None);
         (0..1000).for_each(|n| reopening.again(ConnId(n), 20, 0));
         let late = reopening.due.iter().filter(|Reverse((at_ns, _))| *at_ns >= 500 * MS).count();
         assert!(late > 900 && reopening.waiting() == 1000);
@@ -157,7 +177,7 @@ mod tests {
     #[test]
     fn one_seed_gives_one_schedule() {
         let wake = |seed, worker| {
-            let mut reopening = Reopening::new(1, seed, worker);
+            let mut reopening = Reopening::new(1, (seed, worker), None);
             reopening.again(ConnId(0), 3, 0);
             reopening.wake_ns()
         };

@@ -10,8 +10,9 @@ use std::time::Duration;
 use engine::Address;
 use runner::{Job, Observer, RingJob, RingServer, Several, Snapshot, run};
 use workload::{
-    Arg, CommandSpec, Content, Endpoint, EngineKind, Fleet, KeyDist, KeySpace, OnError, Pace, Plan,
-    PlanParts, ProtocolKind, RingHash, SizeBy, Stop, Target, ValueSpec, Window,
+    Arg, CommandSpec, Content, Endpoint, EngineKind, Fleet, KeyDist, KeySpace, Mix, OnError,
+    Operation, Pace, Pick, Plan, PlanParts, ProtocolKind, RingHash, SizeBy, Step, Stop, Target,
+    ValueSpec, When, Window,
 };
 
 #[global_allocator]
@@ -41,6 +42,19 @@ fn varied(requests: u64, depth: u32, engine: EngineKind) -> Plan {
     parts.keys.draw = "zipf".parse().unwrap();
     let sizes = "uniform:1..4k".parse().unwrap();
     parts.values = Some(ValueSpec { sizes, by: SizeBy::Request, content: Content::Random });
+    parts.build().unwrap()
+}
+
+/// A walk through the keys on each connection.
+fn walk(requests: u64, engine: EngineKind) -> Plan {
+    let mut parts = (*plan(requests, 1, engine, Pace::Closed)).clone();
+    let words = ["SCAN", "__reply__"].map(|word| Arg::literal(word.as_bytes()).with_replies());
+    let next = CommandSpec { args: words.into(), inline: false };
+    parts.sequence = vec![CommandSpec::parse(["SCAN", "0"]), next];
+    let step = |when| Step { commands: 1, when };
+    let steps = vec![step(When::Always), step(When::OnCursor { most: None })];
+    let operations = vec![Operation { name: "scan".into(), weight: 1, steps, keys: None }];
+    parts.mix = Some(Mix { operations, pick: Pick::Drawn });
     parts.build().unwrap()
 }
 
@@ -101,6 +115,7 @@ fn plan(requests: u64, depth: u32, engine: EngineKind, pace: Pace) -> Plan {
         payload_bytes: 3,
         on_error: OnError::Stop,
         reconnect: false,
+        backoff: None,
         timeout_ns: None,
         precision: 3,
         first_byte: true,
@@ -160,6 +175,7 @@ fn requests_allocate_nothing() {
             (16, [4_000, 40_000].map(|n| plan(n, 16, engine, Pace::Closed))),
             (4, [4_000, 40_000].map(|n| plan(n, 4, engine, paced.clone()))),
             (16, [4_000, 40_000].map(|n| varied(n, 16, engine))),
+            (1, [4_000, 40_000].map(|n| walk(n, engine))),
         ] {
             hold(&format!("{engine:?}, depth {depth}"), plans, &address);
         }

@@ -27,7 +27,7 @@ pub struct Batch {
     commands: Vec<CommandAt>,
     /// Of each operation.
     numbers: Vec<Numbers>,
-    dataset: Option<Arc<Dataset>>,
+    pub(crate) dataset: Option<Arc<Dataset>>,
     pub(crate) payload: Option<Payload>,
     /// What replies are compared with, if they are.
     pub(crate) asked: Asked,
@@ -247,7 +247,9 @@ impl Batch {
         out: &mut Vec<u8>,
     ) {
         let Given { number, replied, .. } = request;
-        let cell = |column| self.dataset.as_ref().map_or(&[][..], |d| d.cell(number, column));
+        let dataset = self.dataset.as_deref();
+        let row = dataset.map_or(0, |dataset| drawn.row(numbers, request, dataset));
+        let cell = |column| dataset.map_or(&[][..], |dataset| dataset.cell(row, column));
         let mut value = |at: &ValueAt| match (&self.payload, *last) {
             (_, Some((of, value))) if of == *at => value,
             (Some(payload), _) => {

@@ -43,6 +43,7 @@ pub(crate) fn plan(line: &str, keys: KeySpace, depth: u32, dataset: Option<Datas
         payload_bytes: 3,
         on_error: OnError::Stop,
         reconnect: false,
+        backoff: None,
         timeout_ns: None,
         precision: 3,
         first_byte: false,

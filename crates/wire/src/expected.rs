@@ -10,16 +10,33 @@ use crate::payload::Drawn;
 /// A value that a reply must be: whose it is, and how long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Expected {
-    /// The number of its key.
-    pub key: u64,
+    of: Of,
     /// Bytes.
     pub len: usize,
 }
 
-/// For each command of a sequence the keys whose values it asks for, as places in its operation; `None`
+/// Whose value it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Of {
+    /// Of the key with this number.
+    Key(u64),
+    /// The cell of a row in a column.
+    Cell(u64, usize),
+}
+
+/// What a string of a reply is the value of.
+#[derive(Debug, Clone, Copy)]
+enum AskedFor {
+    /// The key with this number.
+    Key((Slot, u64)),
+    /// The request's row: its cell in this column.
+    Row(usize),
+}
+
+/// For each command of a sequence what it asks for the values of, keys as places in its operation; `None`
 /// where nobody knows the value.
 #[derive(Debug, Default)]
-pub(crate) struct Asked(Vec<Vec<Option<(Slot, u64)>>>);
+pub(crate) struct Asked(Vec<Vec<Option<AskedFor>>>);
 
 impl Asked {
     /// Of a plan that verifies; of any other nothing.
@@ -27,15 +44,22 @@ impl Asked {
         if !plan.verify {
             return Self::default();
         }
+        let column = plan.dataset.as_ref().and_then(|dataset| dataset.values());
         let behind = |(at, command)| {
             let before = fresh_before(at);
-            let asked = keys_asked(command, plan.protocol).into_iter();
-            asked.map(|key| key.map(|(slot, fresh)| (slot, fresh + before))).collect()
+            let asked = keys_asked(command, plan.protocol);
+            if let Some(column) = column {
+                // All of a request is of one row.
+                let one = asked.len() == 1;
+                return asked.iter().map(|_| one.then_some(AskedFor::Row(column))).collect();
+            }
+            let of = |(slot, fresh)| AskedFor::Key((slot, fresh + before));
+            asked.into_iter().map(|key| key.map(of)).collect()
         };
         Self(plan.sequence.iter().enumerate().map(behind).collect())
     }
 
-    fn key(&self, command: usize, element: usize) -> Option<(Slot, u64)> {
+    fn of_element(&self, command: usize, element: usize) -> Option<AskedFor> {
         *self.0.get(command)?.get(element)?
     }
 }
@@ -45,25 +69,47 @@ impl Batch {
     /// cannot be told.
     #[must_use]
     pub fn expected(&self, request: Given<'_>, command: u32, element: usize) -> Option<Expected> {
-        let (slot, fresh) = self.asked.key(command as usize, element)?;
+        let asked = self.asked.of_element(command as usize, element)?;
         let numbers = self.numbers_of(command as usize);
-        let key = Drawn::default().number(numbers, request, slot, fresh);
-        let len = self.payload.as_ref()?.len_of(key);
-        Some(Expected { key, len })
+        let mut drawn = Drawn::default();
+        Some(match asked {
+            AskedFor::Key((slot, fresh)) => {
+                let key = drawn.number(numbers, request, slot, fresh);
+                Expected { of: Of::Key(key), len: self.payload.as_ref()?.len_of(key) }
+            }
+            AskedFor::Row(column) => {
+                let dataset = self.dataset.as_deref()?;
+                let row = drawn.row(numbers, request, dataset);
+                Expected { of: Of::Cell(row, column), len: dataset.cell(row, column).len() }
+            }
+        })
     }
 
     /// The place of the first byte that is not that of a value, in a part of it that begins at `from`.
     #[must_use]
     pub fn differs_at(&self, value: Expected, from: usize, part: &[u8]) -> Option<usize> {
-        self.payload.as_ref()?.differs_at(value, from, part)
+        match value.of {
+            Of::Key(key) => self.payload.as_ref()?.differs_at((key, value.len), from, part),
+            Of::Cell(row, column) => {
+                let cell = self.dataset.as_deref()?.cell(row, column);
+                let rest = cell.get(from..).unwrap_or_default();
+                let same = part.iter().zip(rest).take_while(|(came, written)| came == written);
+                let same = same.count();
+                (same < part.len()).then_some(from + same)
+            }
+        }
     }
 
     /// A part of a value, of so many bytes at most.
     #[must_use]
     pub fn part_of(&self, value: Expected, from: usize, most: usize) -> Vec<u8> {
         let mut all = Vec::new();
-        if let Some(payload) = &self.payload {
-            payload.append_of(value, &mut all);
+        match (value.of, &self.payload, &self.dataset) {
+            (Of::Key(key), Some(payload), _) => payload.append_of((key, value.len), &mut all),
+            (Of::Cell(row, column), _, Some(dataset)) => {
+                all.extend_from_slice(dataset.cell(row, column));
+            }
+            _ => {}
         }
         all.into_iter().skip(from).take(most).collect()
     }

@@ -7,10 +7,10 @@
 
 use workload::sizes::{SizeDraw, size_at, size_by_rank, size_of};
 use workload::value_key::{self, ValueKey};
-use workload::{CommandSpec, Derived, Piece, Plan, SizeBy, Slot, Values, derived};
+use workload::{CommandSpec, Dataset, Derived, Piece, Plan, RowBy, SizeBy, Slot, Values, derived};
 
+use crate::Given;
 use crate::numbers::Numbers;
-use crate::{Expected, Given};
 
 /// A place for a value in a sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -126,12 +126,17 @@ impl Payload {
     }
 
     /// See [`Values::differs_at`].
-    pub(crate) fn differs_at(&self, value: Expected, from: usize, part: &[u8]) -> Option<usize> {
-        self.values.differs_at(value.key, 0, value.len, from, part)
+    pub(crate) fn differs_at(
+        &self,
+        (key, len): (u64, usize),
+        from: usize,
+        part: &[u8],
+    ) -> Option<usize> {
+        self.values.differs_at(key, 0, len, from, part)
     }
 
-    pub(crate) fn append_of(&self, value: Expected, out: &mut Vec<u8>) {
-        self.values.append(value.key, 0, value.len, out);
+    pub(crate) fn append_of(&self, (key, len): (u64, usize), out: &mut Vec<u8>) {
+        self.values.append(key, 0, len, out);
     }
 
     pub(crate) fn append(&self, value: Value, out: &mut Vec<u8>) {
@@ -157,6 +162,16 @@ impl Drawn {
             false => 0,
         };
         derived::Source { key, seed: numbers.seed, request: request.number }
+    }
+
+    /// The row of a dataset that a request takes.
+    #[inline]
+    pub(crate) fn row(&mut self, numbers: &Numbers, request: Given<'_>, dataset: &Dataset) -> u64 {
+        match dataset.by() {
+            RowBy::Request => request.number,
+            RowBy::Key => numbers.rank(self.number(numbers, request, Slot::Key, 0)).0,
+            RowBy::Turn => numbers.before(request.number),
+        }
     }
 
     /// The number for a slot before which the request has `fresh` fresh ones.

@@ -1,6 +1,6 @@
 //! How a line of words is cut into operations, their steps and their commands.
 //!
-//! Owns the separators: `;` as in `valkey-benchmark`, and `;>`, `;?` and `;*` before a later step. What the
+//! Owns the separators: `;` as in `valkey-benchmark`, and `;>`, `;?`, `;*` and `;~` before a later step. What the
 //! words of a command mean is [`command`](crate::command)'s business.
 
 use crate::When;
@@ -23,9 +23,37 @@ pub struct TypedStep {
     pub commands: Vec<Vec<Vec<u8>>>,
 }
 
+impl When {
+    /// What stands before such a step.
+    #[must_use]
+    pub fn sign(self) -> String {
+        match self {
+            Self::Always => ";>".to_owned(),
+            Self::OnMiss => ";?".to_owned(),
+            Self::ForEach => ";*".to_owned(),
+            Self::OnCursor { most: None } => ";~".to_owned(),
+            Self::OnCursor { most: Some(most) } => format!(";~{most}"),
+        }
+    }
+
+    /// The step that a word stands before, if it is such a sign.
+    fn of_sign(word: &[u8]) -> Option<Self> {
+        match word {
+            b";>" => Some(Self::Always),
+            b";?" => Some(Self::OnMiss),
+            b";*" => Some(Self::ForEach),
+            b";~" => Some(Self::OnCursor { most: None }),
+            _ => {
+                let most = std::str::from_utf8(word.strip_prefix(b";~")?).ok()?;
+                Some(Self::OnCursor { most: Some(most.parse().ok()?) })
+            }
+        }
+    }
+}
+
 /// Cuts `[N] command args [';' [N] command args …]` into operations. With `mixed` each is one, and N
 /// is its weight; without, all are one operation, and N repeats a command. With `stepped` a command
-/// after `;>`, `;?` or `;*` belongs to a later step, and a number stands before a command. Empty commands
+/// after `;>`, `;?`, `;*` or `;~` belongs to a later step, and a number stands before a command. Empty commands
 /// are skipped, as in `valkey-benchmark`.
 ///
 /// # Errors
@@ -46,8 +74,7 @@ pub fn split_operations(
         let word = words.get(end).map(Vec::as_slice);
         let ends = match word {
             None | Some(b";") => true,
-            Some(b";>" | b";?" | b";*") => stepped,
-            Some(_) => false,
+            Some(word) => stepped && When::of_sign(word).is_some(),
         };
         if !ends {
             continue;
@@ -86,11 +113,7 @@ pub fn split_operations(
             operations.push(TypedOperation { weight, steps: Vec::new() });
         }
         let Some(operation) = operations.last_mut() else { continue };
-        let when = match before {
-            b";?" => When::OnMiss,
-            b";*" => When::ForEach,
-            _ => When::Always,
-        };
+        let when = When::of_sign(before).unwrap_or_default();
         if before != b";" || operation.steps.is_empty() {
             operation.steps.push(TypedStep { when, commands: Vec::new() });
         }
@@ -132,12 +155,8 @@ mod tests {
         let text = |command: &Vec<Vec<u8>>| String::from_utf8(command.join(&b' ')).unwrap();
         let step = |step: &TypedStep| {
             let commands: Vec<String> = step.commands.iter().map(text).collect();
-            let sign = match step.when {
-                When::Always => "",
-                When::OnMiss => "?",
-                When::ForEach => "*",
-            };
-            format!("{sign}{}", commands.join("|"))
+            let sign = step.when.sign();
+            format!("{}{}", sign[1..].trim_start_matches('>'), commands.join("|"))
         };
         let operations = split_operations(&words, mixed, stepped, 100)?.into_iter().map(|o| {
             format!("{}:{}", o.weight, o.steps.iter().map(step).collect::<Vec<_>>().join(">"))
@@ -163,6 +182,8 @@ mod tests {
     #[test]
     fn steps_gather_the_commands_between_them() {
         assert_eq!(cut("A ; B ;> C ; D ;? E", false, true).unwrap(), "1:A|B>C|D>?E");
+        assert_eq!(cut("A ;* B ;~ C ;~3 D", false, true).unwrap(), "1:A>*B>~C>~3D");
+        assert_eq!(cut("A ;~x B", false, true).unwrap(), "1:A ;~x B");
     }
 
     #[test]

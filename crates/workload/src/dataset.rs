@@ -17,6 +17,21 @@ pub struct Dataset {
     source: String,
     columns: Vec<String>,
     rows: Rows,
+    by: RowBy,
+    values: Option<usize>,
+}
+
+/// Which row a request takes; rows go round.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RowBy {
+    /// That of its number.
+    #[default]
+    Request,
+    /// That of its `__key__`, counted from the first key.
+    Key,
+    /// One after another, by what its connection has sent of its operation.
+    Turn,
 }
 
 /// The rows, or how many there were.
@@ -32,6 +47,10 @@ struct Description {
     source: String,
     columns: Vec<String>,
     rows: u64,
+    #[serde(default)]
+    by: RowBy,
+    #[serde(default)]
+    values: Option<usize>,
     #[serde(default)]
     cells: Option<Vec<Vec<Cell>>>,
 }
@@ -55,11 +74,19 @@ impl Serialize for Dataset {
             Rows::Here(rows) if is_in_full() => Some(Cells(rows)),
             _ => None,
         };
-        let count = if cells.is_some() { 4 } else { 3 };
+        let by = Some(self.by).filter(|by| *by != RowBy::Request);
+        let more = [by.is_some(), self.values.is_some(), cells.is_some()];
+        let count = 3 + more.into_iter().filter(|more| *more).count();
         let mut fields = serializer.serialize_struct("Dataset", count)?;
         fields.serialize_field("source", &self.source)?;
         fields.serialize_field("columns", &self.columns)?;
         fields.serialize_field("rows", &self.len())?;
+        if let Some(by) = by {
+            fields.serialize_field("by", &by)?;
+        }
+        if let Some(column) = self.values {
+            fields.serialize_field("values", &column)?;
+        }
         if let Some(cells) = cells {
             fields.serialize_field("cells", &cells)?;
         }
@@ -71,15 +98,19 @@ impl TryFrom<Description> for Dataset {
     type Error = String;
 
     fn try_from(described: Description) -> Result<Self, String> {
-        let Description { source, columns, rows, cells } = described;
+        let Description { source, columns, rows, by, values, cells } = described;
+        if values.is_some_and(|column| column >= columns.len()) {
+            return Err(format!("the dataset {source} has no column of values"));
+        }
         if let Some(cells) = cells {
             let row = |row: Vec<Cell>| row.into_iter().map(|Cell(cell)| cell).collect();
-            return Self::new(source, columns, cells.into_iter().map(row).collect());
+            let data = Self::new(source, columns, cells.into_iter().map(row).collect())?;
+            return Ok(Self { by, values, ..data });
         }
         if columns.is_empty() || rows == 0 {
             return Err(format!("the dataset {source} has no columns or no rows"));
         }
-        Ok(Self { source, columns, rows: Rows::LeftOut(rows) })
+        Ok(Self { source, columns, rows: Rows::LeftOut(rows), by, values })
     }
 }
 
@@ -99,7 +130,32 @@ impl Dataset {
         for row in &mut rows {
             row.resize(columns.len(), Vec::new());
         }
-        Ok(Self { source, columns, rows: Rows::Here(rows) })
+        let by = RowBy::default();
+        Ok(Self { source, columns, rows: Rows::Here(rows), by, values: None })
+    }
+
+    /// The same with rows that are taken so.
+    #[must_use]
+    pub fn taken_by(self, by: RowBy) -> Self {
+        Self { by, ..self }
+    }
+
+    /// The same where what is read must be this cell of a request's row.
+    #[must_use]
+    pub fn with_values(self, column: usize) -> Self {
+        Self { values: Some(column).filter(|column| *column < self.columns.len()), ..self }
+    }
+
+    /// Which row a request takes.
+    #[must_use]
+    pub fn by(&self) -> RowBy {
+        self.by
+    }
+
+    /// The column of the values that are stored, if replies to reads may be compared with it.
+    #[must_use]
+    pub fn values(&self) -> Option<usize> {
+        self.values
     }
 
     /// The names of the columns.
@@ -129,7 +185,7 @@ impl Dataset {
         matches!(self.rows, Rows::LeftOut(_))
     }
 
-    /// The cell that request number `index` uses: rows go round. A description has none, and every
+    /// The cell of row number `index`: rows go round. A description has none, and every
     /// cell of it is empty.
     #[must_use]
     pub fn cell(&self, index: u64, column: usize) -> &[u8] {
@@ -163,6 +219,11 @@ mod tests {
         assert!(loaded.is_description() && !data.is_description());
         assert_eq!((loaded.len(), loaded.cell(1, 0)), (2, &b""[..]));
         assert_eq!(serde_json::to_string(&loaded).unwrap(), text);
+        let keyed = data.clone().taken_by(RowBy::Key).with_values(0);
+        let text = serde_json::to_string(&keyed).unwrap();
+        assert_eq!(text, r#"{"source":"f","columns":["a"],"rows":2,"by":"key","values":0}"#);
+        let loaded: Dataset = serde_json::from_str(&text).unwrap();
+        assert_eq!((loaded.by(), loaded.values()), (RowBy::Key, Some(0)));
         let none = r#"{"source":"f","columns":["a"],"rows":0}"#;
         assert!(serde_json::from_str::<Dataset>(none).is_err());
     }

@@ -36,16 +36,16 @@ pub mod verify;
 
 pub use cache_words::CacheCommand;
 pub use command::{Arg, CommandSpec, Piece, Slot};
-pub use dataset::Dataset;
+pub use dataset::{Dataset, RowBy};
 pub use derived::Derived;
 pub use in_full::in_full;
 pub use keys::{DrawnBy, Inserts, KeyDist, KeyDraw, KeySpace, Numbered, Source};
 pub use lifetime::Lifetime;
 pub use pace::{Arrivals, Curve, Lane, Pace, Pacer, Schedule, Stage};
 pub use plan::{
-    Came, Different, EngineKind, Fill, Fleet, Joining, Keeps, Mix, Numbering, OnError, Operation,
-    Operations, Pick, Plan, PlanError, PlanParts, ProtocolKind, Share, Span, Step, Stop, ValueSpec,
-    When, Window, limits,
+    Backoff, Came, Different, EngineKind, Fill, Fleet, Joining, Keeps, Mix, Numbering, OnError,
+    Operation, Operations, Pick, Plan, PlanError, PlanParts, ProtocolKind, Share, Span, Step, Stop,
+    ValueSpec, Walked, When, Window, limits,
 };
 pub use secret::{Secret, SecretBytes};
 pub use shard::Shard;

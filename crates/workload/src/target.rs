@@ -243,6 +243,9 @@ pub struct TlsOptions {
     /// Groups for the exchange of keys.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub groups: Option<String>,
+    /// Versions that are offered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub protocols: Option<String>,
     /// Whether a connection takes up the session of an earlier one.
     pub resume: bool,
     /// What is in the files, for a client on a host that has none of them: written in full only.

@@ -140,7 +140,7 @@ fn ours(why: &str) -> String {
 
 fn no_version() -> String {
     "the server and this client share no version of TLS (tls-protocols of the server; \
-     MinProtocol in openssl.cnf here)"
+     --tls-protocols, or MinProtocol in openssl.cnf, here)"
         .to_owned()
 }
 

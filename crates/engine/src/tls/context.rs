@@ -14,7 +14,7 @@ use openssl::error::ErrorStack;
 use openssl::nid::Nid;
 use openssl::pkey::PKey;
 use openssl::ssl::{
-    Ssl, SslContext, SslContextBuilder, SslMethod, SslMode, SslOptions, SslVerifyMode,
+    Ssl, SslContext, SslContextBuilder, SslMethod, SslMode, SslOptions, SslVerifyMode, SslVersion,
 };
 use openssl::x509::X509Ref;
 use openssl::x509::verify::X509CheckFlags;
@@ -60,6 +60,8 @@ pub struct TlsSettings {
     pub ciphersuites: Option<String>,
     /// Groups for the exchange of keys (`--tls-groups`).
     pub groups: Option<String>,
+    /// Versions that are offered (`--tls-protocols`): `TLSv1.2,TLSv1.3`.
+    pub protocols: Option<String>,
     /// Whether a connection takes up the session of an earlier one.
     pub resume: bool,
 }
@@ -126,6 +128,9 @@ impl TlsContext {
         }
         if let Some(list) = &settings.groups {
             builder.set_groups_list(list).map_err(|e| unknown("--tls-groups", list, &e))?;
+        }
+        if let Some(list) = &settings.protocols {
+            offer(&mut builder, list)?;
         }
         let rejected = Arc::new(Mutex::new(Rejected::default()));
         watch(&mut builder, settings.verify, Arc::clone(&rejected));
@@ -232,6 +237,38 @@ impl TlsContext {
         }
         Ok(ssl)
     }
+}
+
+/// The versions that there are: what they are called, and how each is left out.
+const VERSIONS: [(&str, SslVersion, SslOptions); 4] = [
+    ("TLSv1", SslVersion::TLS1, SslOptions::NO_TLSV1),
+    ("TLSv1.1", SslVersion::TLS1_1, SslOptions::NO_TLSV1_1),
+    ("TLSv1.2", SslVersion::TLS1_2, SslOptions::NO_TLSV1_2),
+    ("TLSv1.3", SslVersion::TLS1_3, SslOptions::NO_TLSV1_3),
+];
+
+/// Offers these versions and no other.
+fn offer(builder: &mut SslContextBuilder, list: &str) -> Result<(), TlsError> {
+    let place = |word: &str| VERSIONS.iter().position(|(name, ..)| name.eq_ignore_ascii_case(word));
+    let mut wanted = [false; VERSIONS.len()];
+    for word in list.split(',').map(str::trim) {
+        let known = VERSIONS.map(|(name, ..)| name).join(", ");
+        let place = place(word).ok_or_else(|| {
+            TlsError(format!("--tls-protocols {list}: {word:?} is none of {known}"))
+        })?;
+        wanted[place] = true;
+    }
+    let mut offered = VERSIONS.iter().zip(wanted).filter(|(_, wanted)| *wanted);
+    let (least, most) = (offered.clone().next(), offered.next_back());
+    builder.set_min_proto_version(least.map(|((_, version, _), _)| *version)).map_err(broken)?;
+    builder.set_max_proto_version(most.map(|((_, version, _), _)| *version)).map_err(broken)?;
+    // Those in between that are not wanted are left out one by one.
+    for ((.., without), wanted) in VERSIONS.iter().zip(wanted) {
+        if !wanted {
+            builder.set_options(*without);
+        }
+    }
+    Ok(())
 }
 
 /// Which CAs are trusted.

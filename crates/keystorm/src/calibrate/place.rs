@@ -2,6 +2,8 @@
 
 use std::io;
 
+use crate::cpus;
+
 /// The CPUs of the two; none where they would have to share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Place {
@@ -18,12 +20,12 @@ pub(super) struct Cpus {
 impl Place {
     /// Takes two of the CPUs that this process may use, on different cores if possible.
     pub(super) fn find() -> Self {
-        Self { cpus: apart(&allowed(), siblings) }
+        Self { cpus: apart(&cpus::allowed(), siblings) }
     }
 
     /// Pins the calling thread to the sink's CPU.
     pub(super) fn take_sinks(self) -> io::Result<()> {
-        self.cpus.map_or(Ok(()), |cpus| pin(cpus.sink))
+        self.cpus.map_or(Ok(()), |both| pin(both.sink))
     }
 }
 
@@ -52,22 +54,10 @@ fn numbers(list: &str) -> Vec<usize> {
 }
 
 #[cfg(target_os = "linux")]
-fn allowed() -> Vec<usize> {
-    use rustix::thread::{CpuSet, sched_getaffinity};
-    let Ok(set) = sched_getaffinity(None) else { return Vec::new() };
-    (0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).collect()
-}
-
-#[cfg(target_os = "linux")]
 fn pin(cpu: usize) -> io::Result<()> {
     let mut set = rustix::thread::CpuSet::new();
     set.set(cpu);
     Ok(rustix::thread::sched_setaffinity(None, &set)?)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn allowed() -> Vec<usize> {
-    Vec::new()
 }
 
 #[cfg(not(target_os = "linux"))]

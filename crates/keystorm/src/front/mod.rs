@@ -205,6 +205,8 @@ impl std::error::Error for UsageError {}
 pub(crate) struct Job {
     /// The tests, in order. They share one target.
     pub(crate) plans: Vec<Plan>,
+    /// One that is carried out once, after all of them.
+    pub(crate) last: Option<Plan>,
     /// What to do with them.
     pub(crate) action: Action,
     /// How often each is carried out, from 1.
@@ -225,6 +227,13 @@ pub(crate) struct Job {
     pub(crate) server_clock: bool,
     /// The rate of a probe beside the load, if one is wanted.
     pub(crate) probe: Option<f64>,
+}
+
+impl Job {
+    /// Every plan of it, once.
+    pub(crate) fn every_plan(&self) -> impl Iterator<Item = &Plan> {
+        self.plans.iter().chain(&self.last)
+    }
 }
 
 /// Several clients that put on one load.

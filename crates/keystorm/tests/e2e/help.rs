@@ -24,7 +24,7 @@ fn the_help_has_every_option_in_its_group() {
                    --first-byte --on-error --format --json --hdr --repeat --html --svg --png \
                    --metrics --sample --arrivals --shard --start-at --cluster --rfr --tls --sni \
                    --cacert --cacertdir \
-                   --insecure --cert --key --tls-ciphers --tls-ciphersuites --tls-groups --tls-resume \
+                   --insecure --cert --key --tls-ciphers --tls-ciphersuites --tls-groups --tls-protocols --tls-resume \
                    --as --no-verdict --xml-root-element --workload --phase --print-workload";
     for option in options.split_whitespace() {
         let listed = |line: &str| {

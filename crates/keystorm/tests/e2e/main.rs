@@ -43,6 +43,7 @@ mod memcache_ring;
 mod memcache_versions;
 mod memcache_words;
 mod memtier;
+mod memtier_import;
 mod memtier_refused;
 mod memtier_reports;
 mod metrics;

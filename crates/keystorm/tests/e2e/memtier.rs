@@ -141,6 +141,119 @@ fn commands_come_in_order_with_their_keys_and_data() {
     );
 }
 
+/// The cursors of a log's SCANs.
+fn cursors(sent: &[String]) -> Vec<&str> {
+    sent.iter().map(|line| line.split(' ').nth(1).unwrap()).collect()
+}
+
+#[test]
+fn cursors_of_scan_are_followed_on_each_connection() {
+    let server = Server::redis();
+    let fill = "-t 1 -c 1 --ratio 1:0 --key-pattern S:S --key-maximum 1000 -n 1000";
+    let walk = |rest: &str| {
+        run(&server, fill).ok();
+        server.log_commands();
+        let ran = run(&server, &format!("--scan-incremental-iteration {rest}"));
+        let mut sent = server.logged();
+        sent.retain(|line| line.starts_with("SCAN "));
+        (ran, sent)
+    };
+    let line = format!("{ONE} -n 8 --scan-incremental-max-iterations 3 --command 'SCAN 0'");
+    let (ran, sent) = walk(&line);
+    let sent = cursors(&sent);
+    let begun: Vec<usize> = (0..sent.len()).filter(|at| sent[*at] == "0").collect();
+    assert_eq!((sent.len(), begun), (8, vec![0, 4]), "{sent:?}");
+    assert_eq!(sent[1..4], sent[5..8], "the same way through the same keys");
+    ran.ok().prints("\nScan 0s ").prints("\nScan <cursor>s ");
+    // A walk to its end: 1000 keys by 100 and more at a time.
+    let (ran, sent) = walk(&format!("{ONE} -n 40 --command 'SCAN 0 COUNT 100 TYPE string'"));
+    ran.ok();
+    let begun = cursors(&sent).iter().filter(|cursor| **cursor == "0").count();
+    assert!(sent.len() == 40 && (4..=20).contains(&begun), "{sent:?}");
+    assert!(sent.iter().all(|line| line.ends_with(" COUNT 100 TYPE string")), "{sent:?}");
+    // Each connection goes its own way.
+    let (ran, sent) = walk("-t 2 -c 3 -n 3 --command 'SCAN 0'");
+    ran.ok();
+    let begun = cursors(&sent).iter().filter(|cursor| **cursor == "0").count();
+    assert_eq!((sent.len(), begun), (18, 6), "{sent:?}");
+    let (ran, _) = walk("-n 3 --command 'GET 0'");
+    ran.exits(1).says("needs a SCAN with its cursor");
+}
+
+#[test]
+fn a_transaction_is_sent_in_one_piece_with_one_key() {
+    let server = Server::redis();
+    let commands = "--command MULTI --command 'SET __key__ __data__' --command 'INCR n:__key__' \
+                    --command-ratio 2 --command EXEC --transaction";
+    let all = executed(&server, &format!("-t 2 -c 3 -n 20 --pipeline 7 {commands}"));
+    let expected = [("multi", 24), ("set", 24), ("incr", 48), ("exec", 24)];
+    assert_eq!(all, calls(expected), "whole ones: four of five commands on each connection");
+    server.log_commands();
+    let ran = run(&server, &format!("{ONE} -n 9 {commands}")).ok();
+    ran.prints("10        Requests per client").prints("\nMultis ").prints("\nExecs ");
+    let key = |line: &str| line.split(' ').nth(1).unwrap().trim_start_matches("n:").to_owned();
+    let log = server.logged();
+    let keys: Vec<String> = (log.iter())
+        .filter(|line| line.starts_with("SET ") || line.starts_with("INCR "))
+        .map(|line| key(line))
+        .collect();
+    assert_eq!(keys.len(), 6, "{log:?}");
+    assert!(keys.chunks(3).all(|keys| keys.iter().all(|key| *key == keys[0])), "{keys:?}");
+    assert_ne!(keys[0], keys[3]);
+}
+
+#[test]
+fn a_run_of_all_keys_ends_when_its_time_is_over() {
+    let server = Server::redis();
+    let all = "-t 2 -c 2 --ratio 1:0 --key-pattern P:P --key-minimum 1 -n allkeys";
+    let counts = executed(&server, &format!("--test-time 60 {all} --key-maximum 400"));
+    assert_eq!(counts, calls([("set", 400)]));
+    let ran =
+        run(&server, &format!("--test-time 1 {all} --key-maximum 4000000000 --rate-limiting 50"));
+    ran.ok().prints("1000000000 Requests per client").prints("ALL STATS");
+}
+
+#[test]
+fn a_lost_connection_waits_as_long_as_the_factor_says() {
+    let server = Server::redis();
+    let line = "--reconnect-on-error --reconnect-backoff-factor 1.5 --print-plan";
+    let plan = run(&server, line).ok().out;
+    let plan: serde_json::Value = serde_json::from_str(&plan).unwrap();
+    let backoff = &plan[0]["backoff"];
+    assert_eq!(backoff["factor"], 1.5);
+    assert_eq!(backoff["first_ns"], 1_000_000_000u64);
+    assert_eq!(plan[0]["reconnect"], true);
+    // A run whose connection is closed goes on a second later.
+    let line = format!(
+        "memtier -p {} {ONE} --test-time 5 --reconnect-on-error --reconnect-backoff-factor 1.5",
+        server.port()
+    );
+    let running = std::thread::spawn(move || Keystorm::new(&line).run());
+    while server.calls("get") < 100 {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    server.ask(&["CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"]);
+    let ran = running.join().unwrap();
+    ran.ok().says(" conns 1 conn errors:");
+}
+
+#[test]
+fn threads_are_pinned_and_told_of_and_figures_served() {
+    let server = Server::redis();
+    let plan = run(&server, "-t 2 --pin-threads --print-plan").ok().out;
+    let plan: serde_json::Value = serde_json::from_str(&plan).unwrap();
+    assert!(!plan[0]["fleet"]["cpus"].as_array().unwrap().is_empty(), "{plan}");
+    let line = "-t 2 -c 2 -n 2000 --cpu-warn-threshold 0.01 --prometheus-port 0 --pin-threads";
+    let ran = run(&server, line).ok().says("Metrics on http://127.0.0.1:");
+    ran.says("warning: high CPU on thread 0: ").says("warning: high CPU on thread 1: ");
+    let ran = run(&server, &format!("{ONE} -n 10 --cpu-warn-threshold 100000")).ok();
+    assert!(!ran.err.contains("warning"), "{}", ran.err);
+    let read = "--command 'GET __key__' --command-is-read";
+    assert_eq!(executed(&server, &format!("{ONE} -n 5 {read}")), calls([("get", 5)]));
+    let write = run(&server, "-n 5 --command 'SET __key__ v' --command-is-read").exits(1);
+    write.says("SET is none of those");
+}
+
 #[test]
 fn sizes_are_those_of_the_list_in_turn_and_of_the_range() {
     let server = Server::redis();

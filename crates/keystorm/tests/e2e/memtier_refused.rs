@@ -47,12 +47,13 @@ fn checks_come_without_the_usage_and_exit_code_1() {
         ("--client-stats f", "error: --client-stats is not carried out by keystorm: "),
         ("--clients-start 1 --clients-step 2", "must be given together"),
         ("--monitor-input /none --command __monitor_line1__", "--monitor-input: /none"),
-        ("--scan-incremental-iteration", "--scan-incremental-iteration"),
-        ("--data-import f", "--data-import"),
+        ("--scan-incremental-iteration", "scan-incremental-iteration needs one --command"),
+        ("--data-import /none", "--data-import: /none: "),
+        ("--data-import f --command 'GET a'", "--command with --data-import is not carried out"),
         ("--ks-requests 7", "error: --ks-requests: the words of memtier_benchmark"),
-        ("--prometheus-port 1", "--ks-metrics"),
+        ("--prometheus-run-label a=b", "--prometheus-port"),
         ("--connection-timeout 5", "--connection-timeout"),
-        ("--test-time 2 -n allkeys", "--test-time with -n allkeys"),
+        ("--max-retries 3", "--max-retries is not carried out"),
     ] {
         let ran = run(line).exits(1).says(says);
         assert_eq!(ran.out, "", "{line}");

@@ -6,6 +6,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::program::{Keystorm, Ran};
+use crate::real_clock::lacking;
 use crate::server::{Server, called};
 
 const ONE: &str = "-t 1 -c 1";
@@ -334,4 +335,62 @@ fn seconds_in_which_a_server_sleeps_have_no_latencies() {
     assert!(silent.iter().all(|second| second.get("p50.00").is_none()), "{silent:?}");
     let rows = ["Sets", "Gets", "Waits"].map(|row| &value["ALL STATS"][row]["Time-Serie"]);
     assert!(rows.iter().all(|row| row.as_object().unwrap().len() == seconds.len()));
+}
+
+/// What redis-benchmarks-specification's exporter asks a file of memtier's for, in defaults.yml.
+const EXPORTED: [&str; 5] = [
+    "\"Ops/sec\"",
+    "\"Latency\"",
+    "\"Misses/sec\"",
+    "\"Percentile Latencies\".\"p50.00\"",
+    "\"Percentile Latencies\".\"p99.00\"",
+];
+
+/// redisbench-admin, by which redis-benchmarks-specification reads the files; `None` where Python has it
+/// not.
+fn exported(file: &std::path::Path, section: &str) -> Option<Vec<f64>> {
+    const SCRIPT: &str = "import json, sys\n\
+        try:\n    from redisbench_admin.run.metrics import extract_results_table as read\n\
+        except ImportError: sys.exit(77)\n\
+        for row in read(sys.argv[2:], json.load(open(sys.argv[1]))): print(row[3])";
+    let paths = EXPORTED.map(|path| format!("$.\"{section}\".Totals.{path}"));
+    let mut python = std::process::Command::new("python3");
+    let ran = python.args(["-c", SCRIPT]).arg(file).args(paths).output().ok()?;
+    if ran.status.code() == Some(77) {
+        return None;
+    }
+    let text = String::from_utf8(ran.stdout).unwrap();
+    let error = String::from_utf8_lossy(&ran.stderr);
+    assert!(ran.status.success(), "{error}");
+    Some(text.lines().map(|line| line.parse().unwrap()).collect())
+}
+
+#[test]
+fn the_benchmark_specifications_own_reader_finds_its_metrics() {
+    let server = Server::redis();
+    let dir = TempDir::new().unwrap();
+    let file = dir.path().join("j");
+    let line = format!("-t 1 -c 2 -n 300 --json-out-file {}", file.display());
+    for (line, sections) in [
+        (line.clone(), &["ALL STATS"][..]),
+        (
+            format!("{line} -x 3"),
+            &["BEST RUN RESULTS", "WORST RUN RESULTS", "AGGREGATED AVERAGE RESULTS (3 runs)"],
+        ),
+    ] {
+        run(&server, &line).ok();
+        let value: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+        for section in sections {
+            let Some(found) = exported(&file, section) else {
+                return lacking("memtier's JSON is read by redisbench-admin", "no such module");
+            };
+            let totals = &value[*section]["Totals"];
+            let percentiles = &totals["Percentile Latencies"];
+            let written = ["Ops/sec", "Latency", "Misses/sec"].map(|key| &totals[key]);
+            let written =
+                written.into_iter().chain([&percentiles["p50.00"], &percentiles["p99.00"]]);
+            let written: Vec<f64> = written.map(|value| value.as_f64().unwrap()).collect();
+            assert_eq!(found, written, "{section}");
+        }
+    }
 }

@@ -147,3 +147,31 @@ fn a_later_step_has_the_value_that_an_earlier_one_brought() {
     crate::program::Keystorm::of(link, words.map(str::to_owned)).run().ok();
     assert_eq!(server.text(&["GET", "k"]), "__reply__");
 }
+
+#[test]
+fn a_walk_goes_on_with_the_cursor_that_came() {
+    let server = Server::redis();
+    server.run("-q -r 1000 -n 1000 --sequential -t set").ok();
+    let scans = |line: &str| -> Vec<String> {
+        server.log_commands();
+        server.run(&format!("-q -c 1 {line}")).ok();
+        let mut sent = server.logged();
+        sent.retain(|line| line.starts_with("scan "));
+        sent.iter().map(|line| line.split(' ').nth(1).unwrap().to_owned()).collect()
+    };
+    let begun = |sent: &[String]| sent.iter().filter(|cursor| *cursor == "0").count();
+    let sent = scans("-n 20 scan 0 count 100 ';~' scan __reply__ count 100");
+    assert!(sent.len() == 20 && (2..=10).contains(&begun(&sent)), "{sent:?}");
+    let sent = scans("-n 20 scan 0 ';~4' scan __reply__");
+    assert_eq!((sent.len(), begun(&sent)), (20, 4), "{sent:?}");
+    // Beside others, each request of it goes on where the one before came to.
+    let sent = scans("-n 200 --mix 1 scan 0 count 100 ';~' scan __reply__ count 100 ';' 1 ping");
+    assert!(begun(&sent) * 3 < sent.len(), "{sent:?}");
+    for (line, says) in [
+        ("-P 2 scan 0 ';~' scan __reply__", "-P 2: a walk"),
+        ("scan 0 ';~' scan __reply__ ';>' ping", "takes the place of the one command"),
+        ("--cluster scan 0 ';~' scan __reply__", "a walk (;~) is of one server"),
+    ] {
+        server.run(&format!("-q -n 10 {line}")).exits(2).says(says);
+    }
+}

@@ -115,6 +115,38 @@ fn versions_and_ciphers_are_those_asked_for() {
 }
 
 #[test]
+fn only_the_versions_that_are_named_are_offered() {
+    let secure = Secure::new();
+    for (list, version) in
+        [("TLSv1.2", "TLSv1.2"), ("tlsv1.3", "TLSv1.3"), ("TLSv1.2,TLSv1.3", "TLSv1.3")]
+    {
+        let ran = secure.trusted(&format!("--tls-protocols {list} -n 100 get k")).ok();
+        ran.prints(&format!("  TLS: {version} "));
+    }
+    let old = Secure::with(
+        &Subject::default(),
+        &["--tls-auth-clients", "no", "--tls-protocols", "TLSv1.2"],
+    );
+    old.trusted("--tls-protocols TLSv1.3 -n 100 get k")
+        .exits(1)
+        .says("share no version of TLS")
+        .says("--tls-protocols");
+    let ran = old.trusted("--tls-protocols TLSv1.4 -n 100 get k").exits(1);
+    ran.says("--tls-protocols TLSv1.4: \"TLSv1.4\" is none of TLSv1, TLSv1.1, TLSv1.2, TLSv1.3");
+    // memtier_benchmark has the option, too.
+    let line = |list: &str| {
+        let ca = old.file("ca.crt");
+        let at = format!("-p {} --tls --cacert {}", old.port, ca.display());
+        Keystorm::new(&format!("memtier {at} --tls-protocols {list} -t 1 -c 1 -n 11")).run()
+    };
+    old.server.reset();
+    line("TLSv1.2").ok().prints("ALL STATS");
+    assert_eq!((old.server.calls("set"), old.server.calls("get")), (1, 10));
+    line("TLSv1.3").exits(1);
+    line("SSLv3").exits(2).says("tls-protocols must be a comma separated list");
+}
+
+#[test]
 fn sessions_are_resumed_where_that_is_asked_for() {
     for protocol in ["TLSv1.2", "TLSv1.3"] {
         let args = ["--tls-auth-clients", "no", "--tls-protocols", protocol];

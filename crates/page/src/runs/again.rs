@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use workload::{
     Arg, Arrivals, Derived, Endpoint, EngineKind, KeyDist, OnError, Piece, Plan, ProtocolKind,
-    ReadFrom, Schedule, Share, SizeBy, Slot, Stage, Stop, TlsOptions, ValueSpec, Verify, When,
-    Window, command::placeholder, secret::HIDDEN, secret::shown_arguments, suite::SUITE,
+    ReadFrom, Schedule, Share, SizeBy, Slot, Stage, Stop, TlsOptions, ValueSpec, Verify, Window,
+    command::placeholder, secret::HIDDEN, secret::shown_arguments, suite::SUITE,
 };
 
 use report::Run;
@@ -297,7 +297,7 @@ fn list(items: &[impl ToString]) -> String {
 
 fn tls(options: &TlsOptions, words: &mut Vec<String>) {
     let TlsOptions { sni, verify, cacert, cacertdir, cert, key, .. } = options;
-    let TlsOptions { ciphers, ciphersuites, groups, resume, .. } = options;
+    let TlsOptions { ciphers, ciphersuites, groups, protocols, resume, .. } = options;
     words.push("--tls".into());
     let path = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
     let values = [
@@ -309,6 +309,7 @@ fn tls(options: &TlsOptions, words: &mut Vec<String>) {
         ("--tls-ciphers", ciphers.clone()),
         ("--tls-ciphersuites", ciphersuites.clone()),
         ("--tls-groups", groups.clone()),
+        ("--tls-protocols", protocols.clone()),
     ];
     for (name, value) in values {
         words.extend(value.into_iter().flat_map(|value| [name.to_owned(), value]));
@@ -365,13 +366,8 @@ fn command(plan: &Plan, words: &mut Vec<String>) {
         words.extend(mixed.then(|| operation.weight.to_string()));
         let inserts = operation.keys.as_ref().is_some_and(|keys| keys.draw == KeyDist::INSERT);
         for (at, step) in operation.steps.iter().enumerate() {
-            let sign = match (at, step.when) {
-                (0, _) => "",
-                (_, When::Always) => ";>",
-                (_, When::OnMiss) => ";?",
-                (_, When::ForEach) => ";*",
-            };
-            send(sign, step.commands as usize, inserts, words);
+            let sign = if at > 0 { step.when.sign() } else { String::new() };
+            send(&sign, step.commands as usize, inserts, words);
         }
     }
 }

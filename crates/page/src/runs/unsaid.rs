@@ -1,6 +1,8 @@
 //! What a plan has that no command line of keystorm's own says: front ends of other tools do.
 
-use workload::{DrawnBy, Endpoint, KeyDist, KeySpace, Numbered, Pick, Plan, Share, SizeBy, Stop};
+use workload::{
+    DrawnBy, Endpoint, KeyDist, KeySpace, Numbered, Pick, Plan, RowBy, Share, SizeBy, Stop,
+};
 
 /// What the command line of a plan leaves out, a sentence each.
 #[must_use]
@@ -33,6 +35,16 @@ pub fn unsaid(plan: &Plan) -> Vec<String> {
         }
         Some(SizeBy::Turn(_)) => unsaid.push("its sizes come in turns".to_owned()),
         Some(SizeBy::Key | SizeBy::Request) | None => {}
+    }
+    if plan.backoff.is_some() {
+        unsaid.push("a lost connection waits in its own way before it is tried again".to_owned());
+    }
+    match plan.dataset.as_ref().map(|dataset| dataset.by()) {
+        Some(RowBy::Key) => unsaid.push("its rows are those of its keys".to_owned()),
+        Some(RowBy::Turn) => {
+            unsaid.push("each of its connections goes through all rows for itself".to_owned());
+        }
+        Some(RowBy::Request) | None => {}
     }
     unsaid
 }

@@ -301,7 +301,12 @@ fn saved_runs_compare_by_their_repeats() {
     broken[2].measurement.ending = Ending::Interrupted;
     let comparison = of_saved(["a.json", "b.json"], &loaded(broken), &b, None).unwrap();
     assert_eq!(comparison.tests[0].runs, [2, 4]);
-    assert!(comparison.warnings.iter().any(|w| w.contains("a.json: SET: 1 run that did not end as planned is left out")));
+    assert!(
+        comparison
+            .warnings
+            .iter()
+            .any(|w| w.contains("a.json: SET: 1 run that did not end as planned is left out"))
+    );
 }
 
 #[test]

@@ -48,8 +48,12 @@ impl Rows {
 fn called(plan: &Plan) -> Vec<String> {
     let mut called: Vec<String> = plan.sequence.iter().map(workload::CommandSpec::name).collect();
     for (operation, span) in plan.mix.iter().flat_map(workload::Mix::spans) {
+        let name = operation.name.to_uppercase();
         if span.len() == 1 {
-            called[span.start] = operation.name.to_uppercase();
+            called[span.start] = name;
+        } else if operation.walk().is_some() {
+            called[span.start] = format!("{name} 0");
+            called[span.end - 1] = format!("{name} <cursor>");
         }
     }
     called.iter().map(crate::escape).collect()

@@ -170,7 +170,9 @@ impl RunFigures {
         totals.rates.connection_errors = rate(totals.connection_errors as f64);
         let connections = u64::from(plan.fleet.connections);
         let (requests, seconds) = match (plan.stop, plan.share) {
-            (Stop::Requests(each), Share::PerConnection) => (Some(each), None),
+            (Stop::Requests(each), Share::PerConnection) => {
+                (Some(each * plan.requests_in_number()), None)
+            }
             (Stop::Requests(all), Share::OneBudget) => (Some(all / connections), None),
             (Stop::AfterNs(ns), _) => (None, Some(ns / 1_000_000_000)),
         };

@@ -78,6 +78,7 @@ pub(crate) fn parts(connections: u32, depth: u32, stop: Stop) -> PlanParts {
         payload_bytes: 3,
         on_error: OnError::Stop,
         reconnect: false,
+        backoff: None,
         timeout_ns: None,
         precision: 3,
         first_byte: false,

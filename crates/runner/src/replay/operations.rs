@@ -187,3 +187,70 @@ fn operations_that_are_lost_leave_no_step_behind() {
     assert!((1..=8).contains(&lost), "{lost}");
     assert_eq!(log.requests.len() as u64, got.total.requests() + lost);
 }
+
+/// `SCAN`s of three replies: cursors 5 and 9, and 0 at the end.
+fn scanned(words: &[String], _: usize) -> Vec<u8> {
+    let next = match words[1].as_str() {
+        "0" => "5",
+        "5" => "9",
+        _ => "0",
+    };
+    format!("*2\r\n$1\r\n{next}\r\n*1\r\n$1\r\nk\r\n").into_bytes()
+}
+
+fn walking(connections: u32, most: Option<u32>) -> PlanParts {
+    PlanParts {
+        sequence: vec![
+            CommandSpec::parse(["SCAN", "0"]),
+            CommandSpec {
+                args: ["SCAN", "__reply__", "COUNT", "7"]
+                    .map(|word| workload::Arg::literal(word.as_bytes()).with_replies())
+                    .to_vec(),
+                inline: false,
+            },
+            CommandSpec::parse(["PING", "x"]),
+        ],
+        mix: Some(Mix {
+            operations: vec![
+                operation("scan", 2, &[When::Always, When::OnCursor { most }]),
+                operation("ping", 1, &[When::Always]),
+            ],
+            pick: Pick::InOrder,
+        }),
+        share: Share::PerConnection,
+        ..parts(connections, 1, Stop::Requests(12))
+    }
+}
+
+#[test]
+fn a_walk_goes_on_from_request_to_request_on_its_connection() {
+    for (most, walk) in [(None, &["0", "5", "9"][..]), (Some(1), &["0", "5"])] {
+        let (got, log) = replay(walking(3, most), Server::taking(MS).answering(scanned));
+        assert_eq!((got.ending, got.total.requests()), (Ending::Complete, 36));
+        for conn in (0..3).map(ConnId) {
+            let own =
+                log.requests.iter().filter(|(_, of, words)| *of == conn && words[0] == "SCAN");
+            let cursors: Vec<&str> = own.map(|(_, _, words)| &words[1][..]).collect();
+            let all: Vec<&str> = walk.iter().copied().cycle().take(8).collect();
+            assert_eq!(cursors, all, "each request is one of -n");
+        }
+        // Of its own latency and count each.
+        let [first, next, ping] = &got.total.commands[..] else { panic!() };
+        let counts = [first.ok, next.ok, ping.ok];
+        assert_eq!(counts, if most.is_none() { [9, 15, 12] } else { [12, 12, 12] });
+        assert_eq!(next.response().max_ns(), Some(3 * MS), "of three at a time");
+    }
+}
+
+#[test]
+fn an_error_begins_a_walk_anew() {
+    fn refused(words: &[String], number: usize) -> Vec<u8> {
+        if words[1] == "9" { b"-ERR no such cursor\r\n".to_vec() } else { scanned(words, number) }
+    }
+    let mut plan = walking(1, None);
+    plan.on_error = OnError::Count;
+    let (_, log) = replay(plan, Server::taking(MS).answering(refused));
+    let own = log.requests.iter().filter(|(_, _, words)| words[0] == "SCAN");
+    let cursors: Vec<&str> = own.map(|(_, _, words)| &words[1][..]).collect();
+    assert_eq!(cursors, ["0", "5", "9", "0", "5", "9", "0", "5"]);
+}

@@ -1,7 +1,7 @@
 //! Connections that are lost and come back, and requests that take too long.
 
 use measure::{Ending, Measurement};
-use workload::{Credentials, OnError, Pace, PlanParts, Secret, Stop, Window};
+use workload::{Backoff, Credentials, OnError, Pace, PlanParts, Secret, Stop, Window};
 
 use super::server::{Fault, Log, Server};
 use super::{MS, SECOND, parts, replay};
@@ -47,6 +47,19 @@ fn a_server_that_comes_back_is_measured_on() {
         let attempts = log.connects - 2 * connections as usize;
         assert!(attempts <= 2 * 200 + 5 * connections as usize, "{attempts} attempts in 2 s");
     }
+}
+
+#[test]
+fn a_lost_connection_waits_as_long_as_the_plan_says() {
+    let mut plan = going_on(1, 1, Stop::AfterNs(20 * SECOND));
+    plan.backoff = Some(Backoff { first_ns: SECOND, factor: 2.0, longest_ns: 60 * SECOND });
+    let (got, log) = replay(plan, Server::taking(MS).down(2 * SECOND..8 * SECOND));
+    // Tried 1, 3 and 7 seconds after it was lost.
+    assert_eq!((got.ending.clone(), log.connects), (Ending::Complete, 4));
+    let [outage] = got.outages[..] else { panic!("{:?}", got.outages) };
+    let back_ns = outage.recovered_ns.unwrap();
+    assert!((9 * SECOND..9 * SECOND + 200 * MS).contains(&back_ns), "{outage:?}");
+    adds_up(&got, &log);
 }
 
 #[test]

@@ -285,16 +285,17 @@ fn begin_operations<E: Engine, P: Protocol>(
 ) {
     let Worker { connections, steps, recorder, batch, route, pacer, in_flight, .. } = worker;
     let Steps { operations: Some(operations), growing, kept, .. } = steps else { return };
-    let requests = &mut connections[conn.0 as usize].requests;
+    let connection = &mut connections[conn.0 as usize];
     route.out.clear();
     for n in 0..turn.sequences {
         let number = turn.first.wrapping_add(u64::from(n));
         let due_ns = if pacer.is_some() { route.due_ns[n as usize] } else { 0 };
         let drawn = (&*operations, &mut *growing);
-        let request = Request::of_operation(drawn, number, due_ns, measured, |_, _| ());
+        let mut request = Request::of_operation(drawn, number, due_ns, measured, |_, _| ());
+        connection.walk.go_on(operations, &mut request);
         operations::append(&request, (batch, kept), recorder, &mut route.out);
         *in_flight += u64::from(request.left);
-        requests.push(request);
+        connection.requests.push(request);
     }
     send_operations(worker, conn, turn.sequences as usize);
 }

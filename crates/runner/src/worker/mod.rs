@@ -16,6 +16,7 @@ mod quiet;
 mod receive;
 pub(crate) mod recovery;
 pub(crate) mod verify;
+pub(crate) mod walk;
 
 use std::sync::Arc;
 
@@ -140,7 +141,7 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
             joined: Joined::of(plan),
             pacer: None,
             rate_changes: 0,
-            recovery: Recovery::new(context.connections_max, plan.seed, context.worker),
+            recovery: Recovery::new(context.connections_max, plan, context.worker),
             in_flight: 0,
             ready: 0,
             stop_ns: u64::MAX,

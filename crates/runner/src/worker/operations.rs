@@ -11,6 +11,7 @@ use workload::{Came, Inserts, Operations, Plan};
 use super::Worker;
 use super::growing::Growing;
 use super::kept::Kept;
+use super::walk::Walk;
 use crate::recorder::Recorder;
 use crate::request::{Progress, Request};
 use crate::route::{Completed, Route};
@@ -83,12 +84,12 @@ impl<M: Copy> Steps<M> {
     pub(super) fn completed(
         &mut self,
         completed: Completed,
-        request: &Request<M>,
+        (request, walk): (&Request<M>, &mut Walk),
         recorder: &mut Recorder,
         now_ns: u64,
     ) {
         match completed {
-            Completed::Whole => self.ended(request, recorder, now_ns),
+            Completed::Whole => self.ended((request, walk), recorder, now_ns),
             Completed::Partly => {}
             Completed::Lost => self.forget(request.progress),
         }
@@ -96,7 +97,12 @@ impl<M: Copy> Steps<M> {
 
     /// The last reply of a step has come: its operation goes on or has ended.
     #[inline]
-    fn ended(&mut self, request: &Request<M>, recorder: &mut Recorder, now_ns: u64) {
+    fn ended(
+        &mut self,
+        (request, walk): (&Request<M>, &mut Walk),
+        recorder: &mut Recorder,
+        now_ns: u64,
+    ) {
         let Some(operations) = &self.operations else { return };
         let Progress { operation, step, missed, failed, .. } = request.progress;
         let next = if failed || operations.is_one_step(operation) {
@@ -111,7 +117,10 @@ impl<M: Copy> Steps<M> {
             next.map(|(step, commands)| (step, commands, 0))
         };
         let Some((step, commands, at)) = next else {
-            self.kept.release(request.progress);
+            match operations.walk(operation) {
+                Some(walked) => walk.replied(walked, &mut self.kept, request.progress),
+                None => self.kept.release(request.progress),
+            }
             self.growing.ended(request.progress);
             return recorder.operation(request, now_ns);
         };

@@ -118,7 +118,7 @@ impl Answers {
             }
             if request.left == 0 {
                 let completed = route.completed(place, request, recorder, now_ns);
-                steps.completed(completed, request, recorder, now_ns);
+                steps.completed(completed, (request, &mut connection.walk), recorder, now_ns);
             }
             connection.requests.advance(sequence_len);
         }

@@ -155,6 +155,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
             }
             if request.left == 0 {
                 let completed = self.route.completed(place, request, &mut self.recorder, now_ns);
+                let request = (&*request, &mut connection.walk);
                 self.steps.completed(completed, request, &mut self.recorder, now_ns);
             }
             connection.requests.advance(self.sequence_len);

@@ -7,7 +7,7 @@
 
 use engine::{ConnId, Engine, Reason};
 use wire::Protocol;
-use workload::Stop;
+use workload::{Plan, Stop};
 
 use super::Worker;
 use crate::connection::State;
@@ -43,9 +43,9 @@ pub(crate) struct Recovery {
 
 impl Recovery {
     /// Nothing to do, for up to so many connections of worker `worker`.
-    pub(super) fn new(connections_max: u32, seed: u64, worker: u16) -> Self {
+    pub(super) fn new(connections_max: u32, plan: &Plan, worker: u16) -> Self {
         Self {
-            reopening: Reopening::new(connections_max, seed, worker),
+            reopening: Reopening::new(connections_max, (plan.seed, worker), plan.backoff),
             due_ns: u64::MAX,
             look_ns: u64::MAX,
             absent_since_ns: None,

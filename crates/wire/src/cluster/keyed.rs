@@ -140,7 +140,9 @@ fn write(
             (Piece::Secret(bytes), _) => out.extend_from_slice(bytes.reveal()),
             (Piece::Fill { len, skip }, _) => Lcg::at(*skip).fill(*len as usize, out),
             (Piece::Field(column), _) => {
-                out.extend_from_slice(dataset.map_or(&[][..], |d| d.cell(number, *column)));
+                let Some(dataset) = dataset else { continue };
+                let row = Drawn::default().row(numbers, request, dataset);
+                out.extend_from_slice(dataset.cell(row, *column));
             }
             (Piece::Value | Piece::Cas, _) => {}
             (Piece::Reply { or }, _) => {

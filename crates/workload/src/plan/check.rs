@@ -1,6 +1,8 @@
 //! What a plan must keep to: every bound, in words that name the option of the classic command line.
 
-use super::{Operation, Pick, Plan, PlanError, PlanParts, Share, Span, Stop, When, limits};
+use super::{
+    Backoff, Mix, Operation, Pick, Plan, PlanError, PlanParts, Share, Span, Stop, When, limits,
+};
 use std::ops::Range;
 
 use crate::{
@@ -66,6 +68,14 @@ impl PlanParts {
         refuse((1..=5).contains(&self.precision), || {
             let given = self.precision;
             format!("--precision {given}: between 1 and 5 significant digits are possible")
+        })?;
+        let possible = |backoff: Backoff| {
+            backoff.factor.is_finite()
+                && backoff.factor > 0.0
+                && backoff.longest_ns <= limits::DURATION_NS_MAX
+        };
+        refuse(self.backoff.is_none_or(possible), || {
+            "a connection waits a factor above 0 longer each time, and 366 days at most".to_owned()
         })?;
         let timeouts = limits::TIMEOUT_NS_MIN..=limits::TIMEOUT_NS_MAX;
         refuse(self.timeout_ns.is_none_or(|ns| timeouts.contains(&ns)), || {
@@ -207,6 +217,7 @@ impl PlanParts {
                 format!("{name}: one command alone brings the list that a step is sent for each of")
             })?;
         }
+        self.check_walks(mix)?;
         if let Pick::Spans(spans) = &mix.pick {
             let possible =
                 |span: &Span| span.times > 0 && (span.operation as usize) < mix.operations.len();
@@ -224,9 +235,40 @@ impl PlanParts {
         })
     }
 
+    fn check_walks(&self, mix: &Mix) -> Result<(), PlanError> {
+        let walks = || mix.operations.iter().filter(|operation| operation.walk().is_some());
+        for Operation { name, steps, .. } in walks() {
+            refuse(steps.len() == 2 && steps.iter().all(|step| step.commands == 1), || {
+                format!(
+                    "{name}: the one command behind ;~ takes the place of the one command before it, \
+                     and there is no other"
+                )
+            })?;
+        }
+        refuse(walks().count() < 2, || {
+            "a connection keeps one cursor, so that one walk (;~) is possible".to_owned()
+        })?;
+        let depth = self.fleet.pipeline_depth;
+        refuse(walks().count() == 0 || depth == 1, || {
+            format!(
+                "-P {depth}: a walk (;~) asks for more when the reply before has brought its cursor"
+            )
+        })?;
+        refuse(walks().count() == 0 || !self.target.is_by_key(), || {
+            "a cursor is of the server that it came from, so that a walk (;~) is of one server"
+                .to_owned()
+        })
+    }
+
     fn check_verify(&self) -> Result<(), PlanError> {
         if !self.verify {
             return Ok(());
+        }
+        if self.dataset.as_ref().is_some_and(|dataset| dataset.values().is_some()) {
+            let asks = |command| verify::keys_asked(command, self.protocol).len() == 1;
+            return refuse(self.sequence.iter().any(asks), || {
+                "--verify: no command asks for the value of one row".to_owned()
+            });
         }
         let Some(values) = &self.values else {
             return Err(PlanError("--verify: -d or --content says what values are".to_owned()));

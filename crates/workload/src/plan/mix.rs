@@ -57,6 +57,14 @@ pub enum When {
     OnMiss,
     /// Once for each string of the list that the only command before brought, one after another.
     ForEach,
+    /// In the place of the only step before, by the next request of its operation on the same
+    /// connection, if the reply brought a cursor other than `0`. So a walk goes on from request to
+    /// request, each of which is one of those that are asked for.
+    OnCursor {
+        /// So many times in a row; without end where nothing is said.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        most: Option<u32>,
+    },
 }
 
 /// Which operation is next.
@@ -118,6 +126,15 @@ impl Operation {
         before.checked_sub(1)
     }
 
+    /// How often in a row its second step takes the place of its first, if it does.
+    #[must_use]
+    pub fn walk(&self) -> Option<Option<u32>> {
+        self.steps.iter().find_map(|step| match step.when {
+            When::OnCursor { most } => Some(most),
+            _ => None,
+        })
+    }
+
     /// How many commands it has, in all steps.
     #[must_use]
     pub fn commands(&self) -> usize {
@@ -154,6 +171,19 @@ impl PlanParts {
         if self.mix.is_some() { 1 } else { self.sequence.len() }
     }
 
+    /// How many replies each request number of a budget has in any case: more than one where every
+    /// operation sends as many commands, together.
+    #[must_use]
+    pub fn requests_in_number(&self) -> u64 {
+        let operations = self.mix.as_ref().map_or(&[][..], |mix| &mix.operations);
+        let mut all = operations.iter().map(|operation| match &operation.steps[..] {
+            [step] => u64::from(step.commands),
+            _ => 1,
+        });
+        let first = all.next().unwrap_or(1);
+        if all.all(|other| other == first) { first } else { 1 }
+    }
+
     /// Whether some operation has several commands, so that operations and commands are different
     /// things to count.
     #[must_use]
@@ -179,6 +209,10 @@ impl Plan {
         for (operation, span) in self.mix.iter().flat_map(Mix::spans) {
             if let Some(list) = operation.list() {
                 kept[span.start + list] = Keeps::Each;
+                continue;
+            }
+            if operation.walk().is_some() {
+                kept[span].fill(Keeps::First);
                 continue;
             }
             let last = span.clone().rev().find(|at| self.sequence[*at].names_reply());
@@ -213,6 +247,10 @@ impl Plan {
             Some(*sum)
         });
         let drawn = mix.pick == Pick::Drawn;
+        let walk = (0..).zip(mix.spans()).find_map(|(number, (operation, span))| {
+            let most = operation.walk()?.unwrap_or(u32::MAX);
+            Some(Walked { operation: number, command: span.end as u32 - 1, most })
+        });
         Some(Operations {
             bounds: bounds.collect(),
             of,
@@ -220,8 +258,20 @@ impl Plan {
             round: self.connection_round(),
             operations,
             steps,
+            walk,
         })
     }
+}
+
+/// An operation whose requests go on where the last one on their connection came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Walked {
+    /// Its number.
+    pub operation: u32,
+    /// The command that has a cursor in it.
+    pub command: u32,
+    /// So many of them follow each other.
+    pub most: u32,
 }
 
 /// What the replies to a step were.
@@ -251,6 +301,7 @@ pub struct Operations {
     /// The first step of each, and one more than the last of all.
     operations: Vec<u32>,
     steps: Vec<(Range<u32>, When)>,
+    walk: Option<Walked>,
 }
 
 impl Operations {
@@ -295,6 +346,13 @@ impl Operations {
         (*when == When::ForEach).then(|| commands.clone())
     }
 
+    /// How an operation walks, if it does.
+    #[inline]
+    #[must_use]
+    pub fn walk(&self, operation: u32) -> Option<Walked> {
+        self.walk.filter(|walk| walk.operation == operation)
+    }
+
     /// The step that is sent after step number `step` of an operation, and its commands; `None` if
     /// the operation has ended.
     #[inline]
@@ -311,6 +369,7 @@ impl Operations {
             When::Always => true,
             When::OnMiss => missed,
             When::ForEach => strings,
+            When::OnCursor { .. } => false,
         });
         let at = sent.next()?;
         Some(((at - first) as u16, self.steps[at as usize].0.clone()))
@@ -416,9 +475,32 @@ mod tests {
     }
 
     #[test]
+    fn a_walk_is_one_step_or_the_other() {
+        let walk = [(1, When::Always), (1, When::OnCursor { most: Some(3) })];
+        let mut parts =
+            plan(vec![operation("ping", 1, ONE), operation("scan", 1, &walk)], Pick::Drawn);
+        parts.fleet.pipeline_depth = 1;
+        let plan = parts.clone().build().unwrap();
+        let table = plan.operations().unwrap();
+        assert_eq!((table.walk(0), table.first_step(1)), (None, 1..2));
+        assert_eq!(table.walk(1), Some(Walked { operation: 1, command: 2, most: 3 }));
+        assert_eq!(table.next_step(1, 0, Came { missed: true, strings: true }), None);
+        parts.fleet.pipeline_depth = 2;
+        assert!(parts.clone().build().unwrap_err().to_string().contains("-P 2"));
+        parts.fleet.pipeline_depth = 1;
+        let Some(mix) = &mut parts.mix else { panic!() };
+        mix.operations[0] = mix.operations[1].clone();
+        parts.sequence.push(CommandSpec::from_words(["PING"]));
+        assert!(parts.build().unwrap_err().to_string().contains("one walk"));
+    }
+
+    #[test]
     fn what_is_no_mix_is_refused() {
         let twice = [(1, When::Always), (1, When::ForEach), (1, When::ForEach)];
-        let cases: [(Vec<Operation>, &str); 6] = [
+        let walk = When::OnCursor { most: None };
+        let more = [(1, When::Always), (1, walk), (1, When::Always)];
+        let cases: [(Vec<Operation>, &str); 7] = [
+            (vec![operation("scan", 1, &more)], "takes the place of the one command"),
             (vec![operation("get", 1, &[(2, When::Always), (1, When::ForEach)])], "one command"),
             (vec![operation("get", 1, &twice)], "one list"),
             (vec![], "no operation"),

@@ -21,7 +21,7 @@ use thiserror::Error;
 pub use different::Different;
 pub use fill::Fill;
 pub use joining::Joining;
-pub use mix::{Came, Keeps, Mix, Operation, Operations, Pick, Share, Span, Step, When};
+pub use mix::{Came, Keeps, Mix, Operation, Operations, Pick, Share, Span, Step, Walked, When};
 pub use numbering::Numbering;
 
 use crate::derived::CheckedValues;
@@ -140,6 +140,27 @@ pub struct ValueSpec {
     pub content: Content,
 }
 
+/// How long a lost connection waits before it is tried again.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Backoff {
+    /// Nanoseconds before the first try.
+    pub first_ns: u64,
+    /// How many times as long it waits before each that follows.
+    pub factor: f64,
+    /// Nanoseconds that it never waits longer than.
+    pub longest_ns: u64,
+}
+
+impl Backoff {
+    /// How long it waits after so many tries that failed.
+    #[must_use]
+    pub fn delay_ns(self, failed: u32) -> u64 {
+        let factor = self.factor.powi(failed.min(1 << 20) as i32);
+        // More than any number, and none at all, are the longest.
+        ((self.first_ns as f64 * factor) as u64).min(self.longest_ns)
+    }
+}
+
 /// Everything a front end decides about one test, not yet checked.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct PlanParts {
@@ -203,6 +224,9 @@ pub struct PlanParts {
     /// `redis-benchmark`.
     #[serde(default)]
     pub reconnect: bool,
+    /// How long it waits before each try; the runner's own way where nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backoff: Option<Backoff>,
     /// Nanoseconds that a request may take from when it was sent; none for as long as it likes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ns: Option<u64>,
@@ -386,7 +410,9 @@ impl Plan {
     /// Numbers after which another connection's begin.
     fn connection_round(&self) -> u64 {
         match self.stop {
-            Stop::Requests(n) if self.share == Share::PerConnection => n,
+            Stop::Requests(n) if self.share == Share::PerConnection => {
+                n.div_ceil(self.requests_per_number().max(1) as u64)
+            }
             _ => stream::CONNECTIONS_APART,
         }
     }
@@ -449,6 +475,7 @@ pub(crate) mod tests {
             payload_bytes: 3,
             on_error: OnError::Stop,
             reconnect: false,
+            backoff: None,
             timeout_ns: None,
             precision: 3,
             first_byte: false,

@@ -12,7 +12,13 @@ pub(super) fn check(options: &Options, order: &[&'static str]) -> Result<(), Fau
     of_steps(options)?;
     of_keys(options)?;
     of_values(options, given)?;
+    of_import(options, given)?;
     of_commands(options)?;
+    of_scans(options, given)?;
+    of_transactions(options)?;
+    if options.prometheus_bind_addr.is_some() && options.prometheus_port.is_none() {
+        return Err(check_error("--prometheus-bind-addr needs --prometheus-port."));
+    }
     of_connections(options)?;
     if options.unix_socket.is_some() && (given("server") || given("host") || given("port")) {
         return Err(check_error("UNIX domain socket and TCP cannot be used together."));
@@ -51,10 +57,7 @@ fn of_length(options: &Options, order: &[&'static str]) -> Result<(), Fault> {
         // In this order both are taken there, and whichever ends first counts.
         let both = options.requests == Some(Requests::AllKeys) && time < requests;
         return match both {
-            true => Err(check_error(
-                "--test-time with -n allkeys is not carried out by keystorm: a run ends by time or by \
-                 count; see docs/memtier.md",
-            )),
+            true => Ok(()),
             false => Err(usage_error("--test-time and --requests are mutually exclusive.")),
         };
     }
@@ -130,6 +133,51 @@ fn of_values(options: &Options, given: impl Fn(&str) -> bool) -> Result<(), Faul
     Ok(())
 }
 
+fn of_import(options: &Options, given: impl Fn(&str) -> bool) -> Result<(), Fault> {
+    let import = &options.import;
+    let refused = |names: &[&str], with: &str| {
+        let name = names.iter().find(|name| given(name));
+        name.map_or(Ok(()), |name| Err(check_error(format!("--{name} {with}."))))
+    };
+    if import.file.is_none() {
+        let of_import = ["data-verify", "verify-only", "generate-keys", "no-expiry"];
+        return refused(&of_import, "is only valid with --data-import");
+    }
+    let sizes = ["data-size", "data-size-list", "data-size-range", "random-data", "cluster-mode"];
+    refused(&sizes, "cannot be used with --data-import")?;
+    if !import.generate_keys {
+        let keys = ["key-minimum", "key-maximum", "key-prefix"];
+        refused(&keys, "can only be used with --data-import and --generate-keys")?;
+    }
+    if import.no_expiry && options.expiry_range.is_some() {
+        return Err(check_error("--no-expiry and --expiry-range contradict each other."));
+    }
+    // What is not carried out.
+    let refused = |names: &[&str], why: &str| {
+        refused(
+            names,
+            &format!(
+                "with --data-import is not carried out by keystorm: {why}; see docs/memtier.md"
+            ),
+        )
+    };
+    refused(&["command"], "its items are those of SET and GET")?;
+    if !import.generate_keys {
+        refused(&["multi-key-get"], "a request takes one item")?;
+    }
+    if import.verify {
+        refused(&["data-offset"], "with --data-verify whole values are compared")?;
+    }
+    let sequential = options.patterns()[0] == Pattern::Sequential;
+    match import.verify && import.generate_keys && !sequential {
+        true => Err(check_error(
+            "--data-verify with --generate-keys needs --key-pattern S:R, or another that begins with \
+             S: else nobody knows which item of the file a key was given last",
+        )),
+        false => Ok(()),
+    }
+}
+
 fn of_commands(options: &Options) -> Result<(), Fault> {
     if options.commands.is_empty() {
         return Ok(());
@@ -155,6 +203,52 @@ fn of_commands(options: &Options) -> Result<(), Fault> {
     Ok(())
 }
 
+fn of_scans(options: &Options, given: impl Fn(&str) -> bool) -> Result<(), Fault> {
+    let walk = "scan-incremental-iteration";
+    if !options.scan_walk {
+        return match given("scan-incremental-max-iterations") {
+            true => Err(check_error(format!("scan-incremental-max-iterations needs --{walk}."))),
+            false => Ok(()),
+        };
+    }
+    let contradicts = [
+        (options.pipeline > 1, "a pipeline of 1"),
+        (options.commands.len() != 1, "one --command, a SCAN with its cursor"),
+        (options.cluster, "one server, and no --cluster-mode"),
+        (options.monitor_input.is_some(), "a command of its own, and no --monitor-input"),
+    ];
+    match contradicts.into_iter().find(|(given, _)| *given) {
+        Some((_, needs)) => Err(check_error(format!("{walk} needs {needs}."))),
+        None => Ok(()),
+    }
+}
+
+fn of_transactions(options: &Options) -> Result<(), Fault> {
+    if !options.transaction {
+        return Ok(());
+    }
+    let [first, others @ ..] = &options.commands[..] else {
+        return Err(check_error("transaction needs --command."));
+    };
+    let not = |why: &str| {
+        Err(check_error(format!(
+            "--transaction {why} is not carried out by keystorm; see docs/memtier.md"
+        )))
+    };
+    if options.cluster {
+        return not("with --cluster-mode, where MULTI and EXEC have no key to go by,");
+    }
+    if others.iter().any(|command| command.pattern != first.pattern) {
+        return not(
+            "with several --command-key-pattern, though one key is for all of its commands,",
+        );
+    }
+    if options.reconnect_interval > 0 || options.scan_walk || options.monitor_input.is_some() {
+        return not("with --reconnect-interval, --scan-incremental-iteration or --monitor-input");
+    }
+    Ok(())
+}
+
 fn of_connections(options: &Options) -> Result<(), Fault> {
     if options.cluster {
         let refused = [
@@ -175,6 +269,9 @@ fn of_connections(options: &Options) -> Result<(), Fault> {
             "--reconnect-interval is carried out by keystorm for one pipeline (--pipeline, or 1 \
              without it) and no other number of requests; see docs/memtier.md",
         ));
+    }
+    if options.reconnect_backoff_factor.is_some() && !options.reconnect_on_error {
+        return Err(check_error("reconnect-backoff-factor needs --reconnect-on-error."));
     }
     if options.multi_key_get > 0 && options.protocol != "memcache_text" {
         return Err(usage_error("multi-key-get can only be used with memcache_text."));
@@ -217,7 +314,6 @@ mod tests {
         for (line, says) in [
             ("-S s.sock -p 6379", "cannot be used together"),
             ("--reconnect-interval 7", "--reconnect-interval"),
-            ("--test-time 2 -n allkeys", "--test-time with -n allkeys"),
             ("--clients-start 1 --test-time 3", "must be given together"),
             ("--clients-start 1 --clients-step 1 --step-duration 1", "needs --test-time"),
             (
@@ -225,6 +321,21 @@ mod tests {
                 "below --clients",
             ),
             ("--expiry-range 0-3", "--expiry-range from 0"),
+            ("--data-verify", "only valid with --data-import"),
+            ("--no-expiry", "only valid with --data-import"),
+            ("--data-import f -d 3", "--data-size cannot be used"),
+            ("--data-import f -R", "--random-data cannot be used"),
+            ("--data-import f --cluster-mode", "--cluster-mode cannot be used"),
+            ("--data-import f --key-prefix p", "--generate-keys"),
+            ("--data-import f --data-verify --generate-keys", "--key-pattern S:R"),
+            ("--scan-incremental-max-iterations 3", "needs --scan-incremental-iteration"),
+            ("--scan-incremental-iteration", "one --command"),
+            ("--transaction", "needs --command"),
+            ("--reconnect-backoff-factor 2", "needs --reconnect-on-error"),
+            ("--transaction --command MULTI --cluster-mode", "no key to go by"),
+            ("--prometheus-bind-addr 127.0.0.1", "needs --prometheus-port"),
+            ("--scan-incremental-iteration --command SCAN --pipeline 2", "a pipeline of 1"),
+            ("--scan-incremental-iteration --command SCAN --cluster-mode", "one server"),
         ] {
             let Err(Fault::Check(error)) = of(line) else { panic!("{line}") };
             assert!(error.contains(says), "{line}: {error}");
@@ -238,6 +349,8 @@ mod tests {
             "--key-pattern G:R --key-median 5 --key-maximum 10",
             "--command SET --command-key-pattern G --key-stddev 3",
             "-S s.sock",
+            "--test-time 2 -n allkeys",
+            "--command MULTI --command EXEC --transaction --pipeline 9",
             "--data-size-range 1-5 --data-size-pattern S",
         ] {
             assert_eq!(of(line), Ok(()), "{line}");

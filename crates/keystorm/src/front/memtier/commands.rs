@@ -24,6 +24,20 @@ pub(super) fn command(text: &str, prefix: &str, value: &Piece) -> Result<Command
     Ok(CommandSpec { args, inline: false })
 }
 
+/// The same command of a SCAN with the cursor that came in the place of its own, if it has one.
+pub(super) fn with_cursor(command: &CommandSpec) -> Option<CommandSpec> {
+    let at = match &*command.name() {
+        "SCAN" => 1,
+        "HSCAN" | "SSCAN" | "ZSCAN" => 2,
+        _ => return None,
+    };
+    let mut next = command.clone();
+    let cursor = next.args.get_mut(at)?;
+    let typed = std::mem::replace(cursor, Arg::literal(b"__reply__").with_replies());
+    typed.fixed_bytes().filter(|typed| typed.iter().all(u8::is_ascii_digit))?;
+    Some(next)
+}
+
 fn arg(word: &[u8], prefix: &str, value: &Piece) -> Result<Arg, Fault> {
     if word == DATA {
         return Ok(Arg { pieces: vec![value.clone()] });
@@ -150,6 +164,19 @@ mod tests {
         assert_eq!(of(r"SET k 'it\'s'"), ["SET", "k", "it's"]);
         for bad in [r#"SET "k"#, "SET 'k", r#"SET "a"b"#] {
             assert_eq!(split(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn the_cursor_that_came_takes_the_place_of_the_one_that_was_typed() {
+        let next = |line: &str| {
+            let next = with_cursor(&command(line, "k", &Piece::Value).unwrap())?;
+            let reply = |arg: &Arg| matches!(arg.pieces[..], [Piece::Reply { .. }]);
+            next.args.iter().position(reply)
+        };
+        assert_eq!((next("SCAN 0 COUNT 9"), next("hscan __key__ 17")), (Some(1), Some(2)));
+        for none in ["SCAN", "SCAN x", "GET 0", "ZSCAN key", "SCAN __key__"] {
+            assert_eq!(next(none), None, "{none}");
         }
     }
 

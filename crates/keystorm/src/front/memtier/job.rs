@@ -2,18 +2,21 @@
 //! how.
 
 use std::ffi::OsString;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use report::Persona;
 use report::memtier::Style;
-use workload::{PlanParts, Verify};
+use workload::{Plan, PlanParts, Verify};
 
 use super::address;
 use super::configuration;
 use super::fault::{Fault, check_error};
 use super::options::{Options, Requests};
 use super::output::Reports;
-use super::plan;
+use super::plan::{self, Parts};
+use super::verification;
+use crate::cpus;
 use crate::front::redis_benchmark::Typed;
 use crate::front::{Intent, Job, Told, UsageError, VerdictTo, own};
 
@@ -89,7 +92,7 @@ pub(super) fn job(options: &Options, ours: &[String]) -> Result<Job, Fault> {
     words.extend(["-r", "1", "--", "get", "memtier-__rand_int__"].map(str::to_owned));
     let mut job = based(words)?;
     let base = job.plans.pop().ok_or_else(|| check_error("nothing is to be sent"))?;
-    let mut parts: PlanParts = plan::parts(options, &base, &mut job.notes)?;
+    let Parts { load: mut parts, items } = plan::parts(options, &base, &mut job.notes)?;
     if let Some(tls) = &mut parts.target.tls
         && tls.verify == Verify::Host
         && tls.sni.is_none()
@@ -97,11 +100,16 @@ pub(super) fn job(options: &Options, ours: &[String]) -> Result<Job, Fault> {
         // As there: whose certificate it is, is not looked at.
         tls.verify = Verify::Chain;
     }
-    let plan = parts.build().map_err(|why| check_error(why.to_string()))?;
-    wire::check(&plan).map_err(check_error)?;
-    runner::check_memory(&plan).map_err(check_error)?;
-    job.plans = vec![plan];
-    job.repeats = options.run_count;
+    let load = checked(parts)?;
+    let verification = match options.import.verify {
+        true => Some(checked(verification::plan(options, &items, &load)?)?),
+        false => None,
+    };
+    (job.plans, job.last) = match verification {
+        Some(plan) if options.import.verify_only => (vec![plan], None),
+        verification => (vec![load], verification),
+    };
+    job.repeats = if options.import.verify_only { 1 } else { options.run_count };
     if own_layout {
         return Ok(job);
     }
@@ -113,6 +121,13 @@ pub(super) fn job(options: &Options, ours: &[String]) -> Result<Job, Fault> {
     (output.live, output.format) = (None, "memtier");
     output.reports = Some(Arc::new(reports(options)));
     Ok(job)
+}
+
+fn checked(parts: PlanParts) -> Result<Plan, Fault> {
+    let plan = parts.build().map_err(|why| check_error(why.to_string()))?;
+    wire::check(&plan).map_err(check_error)?;
+    runner::check_memory(&plan).map_err(check_error)?;
+    Ok(plan)
 }
 
 fn based(words: Vec<String>) -> Result<Job, Fault> {
@@ -147,6 +162,14 @@ fn keystorm_words(options: &Options, spawned: bool) -> Result<Vec<String>, Fault
     if options.reconnect_interval > 0 {
         say("-k", "0".to_owned());
     }
+    if let Some(port) = options.prometheus_port {
+        let ip = options.prometheus_bind_addr.unwrap_or(Ipv4Addr::LOCALHOST.into());
+        say("--metrics", SocketAddr::new(ip, port).to_string());
+    }
+    let cpus = cpus::allowed().iter().map(ToString::to_string).collect::<Vec<_>>();
+    if options.pin_threads && !cpus.is_empty() {
+        say("--cpus", cpus.join(","));
+    }
     Ok(words)
 }
 
@@ -174,13 +197,14 @@ fn reports(options: &Options) -> Reports {
         hdr_prefix: options.hdr_file_prefix.clone(),
         configuration,
         statsd: options.statsd.clone(),
+        cpu_warn: options.cpu_warn,
         seconds: Arc::default(),
     }
 }
 
 /// The plans of a job as text.
 pub(super) fn printed(job: &Job) -> Result<Intent, Fault> {
-    let text = crate::execute::printed_plans(&job.plans);
+    let text = crate::execute::printed_plans(job.every_plan());
     text.map(Intent::Say).map_err(|why| check_error(why.to_string()))
 }
 

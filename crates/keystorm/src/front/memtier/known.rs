@@ -35,13 +35,10 @@ const fn no_value(name: &'static str, why: &'static str) -> Known {
     Known { refused: Some(why), ..value(name) }
 }
 
-const IMPORT: &str = "data sets of its CSV dumps are not read";
 const RETRY: &str = "an error reply is counted and its request not sent again";
-const PROMETHEUS: &str = "--ks-metrics [ADDRESS:]PORT serves figures to Prometheus";
-const SCAN: &str = "cursors are not followed";
+const PROMETHEUS: &str = "what --prometheus-port serves has the names and buckets of keystorm";
 const MISSES: &str = "misses of every command are counted in --ks-json";
 const REPLICAS: &str = "--read-preference says which nodes of a cluster answer reads";
-const BACKOFF: &str = "a lost connection is tried again after 5 ms, and then after up to 1 s";
 
 /// Every one, in the order of its usage.
 pub(super) const KNOWN: &[Known] = &[
@@ -59,7 +56,7 @@ pub(super) const KNOWN: &[Known] = &[
     value("key"),
     value("cacert"),
     flag("tls-skip-verify"),
-    no_value("tls-protocols", "the versions offered are those of OpenSSL's configuration"),
+    value("tls-protocols"),
     value("sni"),
     short("run-count", 'x'),
     Known { refused: Some("there is no log of the program's insides"), ..short_flag("debug", 'D') },
@@ -75,15 +72,15 @@ pub(super) const KNOWN: &[Known] = &[
     no_flag("realtime-latencies", "the page that --ks-html writes has latencies over time"),
     no_value("command-miss-tracking", MISSES),
     no_value("miss-rate-threshold", MISSES),
-    no_value("cpu-warn-threshold", "--ks-verdict tells whether a thread had no CPU to spare"),
-    no_flag("pin-threads", "--ks-cpus names the CPUs of the threads"),
+    value("cpu-warn-threshold"),
+    flag("pin-threads"),
     value("statsd-host"),
     value("statsd-port"),
     value("statsd-prefix"),
     value("statsd-run-label"),
     no_value("graphite-port", "no events are posted"),
-    no_value("prometheus-port", PROMETHEUS),
-    no_value("prometheus-bind-addr", PROMETHEUS),
+    value("prometheus-port"),
+    value("prometheus-bind-addr"),
     no_value("prometheus-run-label", PROMETHEUS),
     no_value("prometheus-latency-buckets", PROMETHEUS),
     flag("cluster-mode"),
@@ -104,7 +101,7 @@ pub(super) const KNOWN: &[Known] = &[
     value("reconnect-interval"),
     flag("reconnect-on-error"),
     value("max-reconnect-attempts"),
-    no_value("reconnect-backoff-factor", BACKOFF),
+    value("reconnect-backoff-factor"),
     value("multi-key-get"),
     value("select-db"),
     flag("distinct-client-seed"),
@@ -112,7 +109,7 @@ pub(super) const KNOWN: &[Known] = &[
     value("wait-ratio"),
     value("num-slaves"),
     value("wait-timeout"),
-    no_flag("transaction", "commands of one transaction stay together with keystorm's own `;`"),
+    flag("transaction"),
     no_flag("retry-on-error", RETRY),
     no_value("max-retries", RETRY),
     no_value("retry-backoff-ms", RETRY),
@@ -127,11 +124,11 @@ pub(super) const KNOWN: &[Known] = &[
     value("data-size-list"),
     value("data-size-pattern"),
     value("expiry-range"),
-    no_value("data-import", IMPORT),
-    no_flag("data-verify", IMPORT),
-    no_flag("verify-only", IMPORT),
-    no_flag("generate-keys", IMPORT),
-    no_flag("no-expiry", IMPORT),
+    value("data-import"),
+    flag("data-verify"),
+    flag("verify-only"),
+    flag("generate-keys"),
+    flag("no-expiry"),
     value("key-prefix"),
     value("key-minimum"),
     value("key-maximum"),
@@ -142,7 +139,7 @@ pub(super) const KNOWN: &[Known] = &[
     value("command"),
     value("command-ratio"),
     value("command-key-pattern"),
-    no_flag("command-is-read", REPLICAS),
+    flag("command-is-read"),
     value("read-preference"),
     no_value("read-preference-fallback", REPLICAS),
     no_value("read-server", REPLICAS),
@@ -150,8 +147,8 @@ pub(super) const KNOWN: &[Known] = &[
     no_value("replicas-per-shard", REPLICAS),
     value("monitor-input"),
     value("monitor-pattern"),
-    no_flag("scan-incremental-iteration", SCAN),
-    no_value("scan-incremental-max-iterations", SCAN),
+    flag("scan-incremental-iteration"),
+    value("scan-incremental-max-iterations"),
     flag("help"),
     short_flag("version", 'v'),
 ];

@@ -11,6 +11,8 @@ mod commands;
 mod configuration;
 mod equal;
 mod fault;
+mod import;
+mod items;
 mod job;
 mod known;
 mod monitor;
@@ -21,6 +23,7 @@ mod plan;
 mod progress;
 mod statsd;
 mod values;
+mod verification;
 mod words;
 
 use std::ffi::OsString;

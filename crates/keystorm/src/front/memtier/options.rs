@@ -1,13 +1,15 @@
 //! What was typed, read: every option with its default, and what is wrong with one alone.
 
+use std::net::IpAddr;
+
 use workload::{Joining, ProtocolKind};
 
 use super::fault::{Fault, check_error, usage_error};
 use super::known::{KNOWN, OURS};
 use super::statsd::Statsd;
 use super::values::{
-    Pattern, at_least, decimal, exponent, one_of, only_zero, percentiles, port, protocol, range,
-    ratio, reads_replicas, requests, size_list, sizes, small, stage_timeout,
+    Pattern, at_least, decimal, exponent, number, one_of, only_zero, percentiles, port, protocol,
+    range, ratio, reads_replicas, requests, size_list, sizes, small, stage_timeout, tls_protocols,
 };
 use super::words::Given;
 
@@ -25,6 +27,8 @@ pub(super) struct Command {
     pub(super) text: String,
     pub(super) ratio: u32,
     pub(super) pattern: Pattern,
+    /// Whether replicas may answer it.
+    pub(super) is_read: bool,
 }
 
 /// Where sizes come from that are not all the same.
@@ -33,6 +37,18 @@ pub(super) enum Sizes {
     One(u32),
     Range(u32, u32),
     List(Vec<(u32, u32)>),
+}
+
+/// What is done with the items of a file.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Import {
+    pub(super) file: Option<String>,
+    /// Whether what was written is read again in the end, and whether that is all.
+    pub(super) verify: bool,
+    pub(super) verify_only: bool,
+    /// Whether keys are made up and not those of the file.
+    pub(super) generate_keys: bool,
+    pub(super) no_expiry: bool,
 }
 
 /// See the module. The names are those of the options.
@@ -53,6 +69,7 @@ pub(super) struct Options {
     pub(super) cacert: Option<String>,
     pub(super) tls_skip_verify: bool,
     pub(super) sni: Option<String>,
+    pub(super) tls_protocols: Option<String>,
     pub(super) run_count: u32,
     pub(super) out_file: Option<String>,
     pub(super) json_out_file: Option<String>,
@@ -78,6 +95,7 @@ pub(super) struct Options {
     pub(super) pipeline: u32,
     pub(super) reconnect_interval: u64,
     pub(super) reconnect_on_error: bool,
+    pub(super) reconnect_backoff_factor: Option<f64>,
     pub(super) multi_key_get: u32,
     pub(super) distinct_client_seed: bool,
     pub(super) randomize: bool,
@@ -92,6 +110,7 @@ pub(super) struct Options {
     pub(super) data_offset: u32,
     pub(super) random_data: bool,
     pub(super) expiry_range: Option<(u64, u64)>,
+    pub(super) import: Import,
     pub(super) key_prefix: String,
     pub(super) key_minimum: u64,
     pub(super) key_maximum: u64,
@@ -101,10 +120,22 @@ pub(super) struct Options {
     pub(super) key_median: Option<f64>,
     pub(super) key_zipf_exp: Option<f64>,
     pub(super) commands: Vec<Command>,
+    /// Whether all of them, one after another, are one piece.
+    pub(super) transaction: bool,
     pub(super) monitor_input: Option<String>,
     /// Whether lines of it are drawn.
     pub(super) monitor_random: bool,
+    /// Whether cursors of SCAN are followed, and how often in a row.
+    pub(super) scan_walk: bool,
+    pub(super) scan_most: Option<u32>,
     pub(super) statsd: Statsd,
+    /// Where figures are served over HTTP.
+    pub(super) prometheus_port: Option<u16>,
+    pub(super) prometheus_bind_addr: Option<IpAddr>,
+    /// Per cent of a CPU above which a thread is told of.
+    pub(super) cpu_warn: Option<f64>,
+    /// Whether each thread has a CPU of its own.
+    pub(super) pin_threads: bool,
     pub(super) print_plan: bool,
     pub(super) as_keystorm: bool,
     pub(super) help: bool,
@@ -132,6 +163,7 @@ impl Default for Options {
             cacert: None,
             tls_skip_verify: false,
             sni: None,
+            tls_protocols: None,
             run_count: 1,
             out_file: None,
             json_out_file: None,
@@ -155,6 +187,7 @@ impl Default for Options {
             pipeline: 1,
             reconnect_interval: 0,
             reconnect_on_error: false,
+            reconnect_backoff_factor: None,
             multi_key_get: 0,
             distinct_client_seed: false,
             randomize: false,
@@ -168,6 +201,7 @@ impl Default for Options {
             data_offset: 0,
             random_data: false,
             expiry_range: None,
+            import: Import::default(),
             key_prefix: "memtier-".to_owned(),
             key_minimum: 0,
             key_maximum: 10_000_000,
@@ -176,9 +210,16 @@ impl Default for Options {
             key_median: None,
             key_zipf_exp: None,
             commands: Vec::new(),
+            transaction: false,
             monitor_input: None,
             monitor_random: false,
+            scan_walk: false,
+            scan_most: None,
             statsd: Statsd::default(),
+            prometheus_port: None,
+            prometheus_bind_addr: None,
+            cpu_warn: None,
+            pin_threads: false,
             print_plan: false,
             as_keystorm: false,
             help: false,
@@ -227,6 +268,7 @@ impl Options {
             "cacert" => self.cacert = Some(own()),
             "tls-skip-verify" => self.tls_skip_verify = true,
             "sni" => self.sni = Some(own()),
+            "tls-protocols" => self.tls_protocols = Some(tls_protocols(text)?),
             "run-count" => self.run_count = small("run count", text, 1)?,
             "out-file" => self.out_file = Some(own()),
             "json-out-file" => self.json_out_file = Some(own()),
@@ -260,6 +302,9 @@ impl Options {
             "pipeline" => self.pipeline = small(name, text, 1)?,
             "reconnect-interval" => self.reconnect_interval = at_least(name, text, 1)?,
             "reconnect-on-error" => self.reconnect_on_error = true,
+            "reconnect-backoff-factor" => {
+                self.reconnect_backoff_factor = Some(decimal(name, text)?);
+            }
             "multi-key-get" => self.multi_key_get = small(name, text, 1)?,
             "distinct-client-seed" => self.distinct_client_seed = true,
             "randomize" => self.randomize = true,
@@ -273,6 +318,11 @@ impl Options {
             "data-size-list" => self.data_size_list.extend(size_list(text)?),
             "data-size-pattern" => self.size_by_key = one_of(name, text, "R", "S")?,
             "expiry-range" => self.expiry_range = Some(range(name, text, 0)?),
+            "data-import" => self.import.file = Some(own()),
+            "data-verify" => self.import.verify = true,
+            "verify-only" => (self.import.verify, self.import.verify_only) = (true, true),
+            "generate-keys" => self.import.generate_keys = true,
+            "no-expiry" => self.import.no_expiry = true,
             "key-prefix" => self.key_prefix = own(),
             "key-minimum" => self.key_minimum = at_least(name, text, 1)?,
             "key-maximum" => self.key_maximum = at_least(name, text, 1)?,
@@ -280,22 +330,43 @@ impl Options {
             "key-stddev" => self.key_stddev = Some(decimal(name, text)?),
             "key-median" => self.key_median = Some(decimal(name, text)?),
             "key-zipf-exp" => self.key_zipf_exp = Some(exponent(text)?),
-            "command" => {
-                self.commands.push(Command { text: own(), ratio: 1, pattern: Pattern::Random })
-            }
+            "command" => self.commands.push(Command {
+                text: own(),
+                ratio: 1,
+                pattern: Pattern::Random,
+                is_read: false,
+            }),
             "command-ratio" => self.last_command()?.ratio = small("command-ratio", text, 1)?,
             "command-key-pattern" => {
                 let pattern = Pattern::read("command-key-pattern", text)?;
                 self.last_command()?.pattern = pattern;
             }
+            "command-is-read" => self.last_command()?.is_read = true,
+            "transaction" => self.transaction = true,
             "monitor-input" => self.monitor_input = Some(own()),
             "monitor-pattern" => {
                 self.monitor_random = one_of(name, &text.to_uppercase(), "S", "R")?;
+            }
+            "scan-incremental-iteration" => self.scan_walk = true,
+            "scan-incremental-max-iterations" => {
+                // None there is no limit.
+                self.scan_most = Some(small(name, text, 0)?).filter(|most| *most > 0);
             }
             "statsd-host" => self.statsd.host = Some(own()),
             "statsd-port" => self.statsd.port = port(text)?,
             "statsd-prefix" => self.statsd.prefix = own(),
             "statsd-run-label" => self.statsd.label = own(),
+            "prometheus-port" => {
+                let port = number(text).and_then(|port| u16::try_from(port).ok());
+                let fault = || usage_error("prometheus-port must be between 0 and 65535.");
+                self.prometheus_port = Some(port.ok_or_else(fault)?);
+            }
+            "prometheus-bind-addr" => {
+                let fault = |_| usage_error("prometheus-bind-addr must be a numeric IP address.");
+                self.prometheus_bind_addr = Some(text.parse().map_err(fault)?);
+            }
+            "cpu-warn-threshold" => self.cpu_warn = Some(decimal(name, text)?),
+            "pin-threads" => self.pin_threads = true,
             "print-plan" => self.print_plan = true,
             "as" if text == "keystorm" => self.as_keystorm = true,
             "as" => {

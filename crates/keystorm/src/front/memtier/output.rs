@@ -8,14 +8,15 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use report::memtier::{
-    Entry, Json, Layout, Rows, RunFigures, Second, Style, hdr_files, json_section, sections,
-    write_head, write_section,
+    Entry, Json, Layout, Rows, RunFigures, Second, Section, Style, hdr_files, json_section,
+    sections, write_head, write_section,
 };
 use report::{Format, Summary};
 use workload::Plan;
 
 use super::progress::Progress;
 use super::statsd::Statsd;
+use super::verification::Verification;
 use crate::aside;
 use crate::front::{Companion, OwnReports};
 
@@ -29,6 +30,8 @@ pub(super) struct Reports {
     pub(super) hdr_prefix: Option<String>,
     pub(super) configuration: Vec<Entry>,
     pub(super) statsd: Statsd,
+    /// Per cent of a CPU above which a thread is told of.
+    pub(super) cpu_warn: Option<f64>,
     /// The seconds of each run, in order, until its report takes them.
     pub(super) seconds: Arc<Mutex<Vec<Vec<Second>>>>,
 }
@@ -45,6 +48,7 @@ impl OwnReports for Reports {
             seconds: Arc::clone(&self.seconds),
             out: None,
             runs: Vec::new(),
+            verified: None,
         })
     }
 
@@ -54,11 +58,14 @@ impl OwnReports for Reports {
         run: u32,
         _interrupted: &'p AtomicBool,
     ) -> Box<dyn Companion + 'p> {
+        if plan.verify {
+            return Box::new(Verification);
+        }
         Box::new(Progress::new(
             plan,
             run,
             &self.style,
-            self.statsd.client(),
+            (self.statsd.client(), self.cpu_warn),
             Arc::clone(&self.seconds),
         ))
     }
@@ -76,6 +83,8 @@ struct Written {
     /// The file in the place of standard output, once it is open.
     out: Option<File>,
     runs: Vec<RunFigures>,
+    /// Keys that were read again: those that have what was written, and others.
+    verified: Option<[u64; 2]>,
 }
 
 impl Format for Written {
@@ -96,6 +105,12 @@ impl Format for Written {
     }
 
     fn each(&mut self, summary: &Summary<'_>, _out: &mut dyn Write) -> io::Result<()> {
+        if summary.run.plan.verify {
+            let total = &summary.run.measurement.total;
+            let failed = total.errors.total();
+            self.verified = Some([total.requests().saturating_sub(failed), failed]);
+            return Ok(());
+        }
         let rows = Rows::of(&summary.run.plan, &self.style);
         let mut figures = RunFigures::of(summary, &rows);
         let mut seconds = self.seconds.lock().unwrap_or_else(PoisonError::into_inner);
@@ -106,37 +121,65 @@ impl Format for Written {
     }
 
     fn close(&mut self, out: &mut dyn Write) -> io::Result<()> {
-        let Some(first) = self.runs.first() else { return Ok(()) };
-        let sections = sections(&self.runs, self.style.every_run);
-        let layout = Layout::of(&self.style, first);
+        if self.runs.is_empty() && self.verified.is_none() {
+            return Ok(());
+        }
+        let sections = match self.runs.is_empty() {
+            true => Vec::new(),
+            false => sections(&self.runs, self.style.every_run),
+        };
         let out: &mut dyn Write = match &mut self.out {
             Some(file) => file,
             None => out,
         };
-        write_head(first, out)?;
-        sections.iter().try_for_each(|section| write_section(section, &layout, out))?;
+        if let Some(first) = self.runs.first() {
+            let layout = Layout::of(&self.style, first);
+            write_head(first, out)?;
+            sections.iter().try_for_each(|section| write_section(section, &layout, out))?;
+        }
+        if let Some([well, failed]) = self.verified {
+            write!(
+                out,
+                "\n\nPerforming data verification...\nData verification completed:\n\
+                 {well:<10} keys verified successfuly.\n{failed:<10} keys failed.\n"
+            )?;
+        }
         out.flush()?;
-        if let Some(prefix) = &self.hdr_prefix {
-            for (run, figures) in (1..).zip(&self.runs) {
-                for (name, text) in hdr_files(figures, run) {
-                    let path = PathBuf::from(format!("{prefix}{name}"));
-                    std::fs::write(&path, text).map_err(|error| named(&path, &error))?;
-                }
+        self.write_hdr_files()?;
+        self.write_json(&sections)
+    }
+}
+
+impl Written {
+    fn write_hdr_files(&self) -> io::Result<()> {
+        let Some(prefix) = &self.hdr_prefix else { return Ok(()) };
+        for (run, figures) in (1..).zip(&self.runs) {
+            for (name, text) in hdr_files(figures, run) {
+                let path = PathBuf::from(format!("{prefix}{name}"));
+                std::fs::write(&path, text).map_err(|error| named(&path, &error))?;
             }
         }
-        if let Some(path) = &self.json_file {
-            say(format_args!("Saving JSON output file: {}", path.display()))?;
-            let mut tree = vec![
-                ("configuration".to_owned(), Json::Object(self.configuration.clone())),
-                ("run information".to_owned(), information(first)),
-            ];
+        Ok(())
+    }
+
+    fn write_json(&self, sections: &[Section]) -> io::Result<()> {
+        let Some(path) = &self.json_file else { return Ok(()) };
+        say(format_args!("Saving JSON output file: {}", path.display()))?;
+        let mut tree = vec![("configuration".to_owned(), Json::Object(self.configuration.clone()))];
+        if let Some(first) = self.runs.first() {
+            tree.push(("run information".to_owned(), information(first)));
             let section = |section| json_section(section, &self.style, first.cluster);
             tree.extend(sections.iter().map(section));
-            let text = Json::Object(tree).file();
-            std::fs::write(path, text).map_err(|error| named(path, &error))?;
-            say("Json file closed.")?;
         }
-        Ok(())
+        if let Some(verified) = self.verified {
+            let keys = ["keys verified successfuly", "keys failed"].map(str::to_owned);
+            let counts = verified.map(|count| Json::Number(format!("{count:<10}")));
+            let results = keys.into_iter().zip(counts).collect();
+            tree.push(("client verifications results".to_owned(), Json::Object(results)));
+        }
+        let text = Json::Object(tree).file();
+        std::fs::write(path, text).map_err(|error| named(path, &error))?;
+        say("Json file closed.")
     }
 }
 

@@ -1,15 +1,18 @@
 //! What was typed, as a plan: operations in its order, each with the keys that its pattern takes.
 
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use workload::{
-    Arg, CommandSpec, Content, DrawnBy, Fleet, KeyDist, KeySpace, Lifetime, Mix, Numbered,
+    Arg, Backoff, CommandSpec, Content, DrawnBy, Fleet, KeyDist, KeySpace, Mix, Numbered,
     Operation, Pace, Pick, Piece, PlanParts, Share, SizeBy, Slot, Span, Step, Stop, ValueSpec,
     When,
 };
 
-use super::commands::command;
+use super::commands::{command, with_cursor};
 use super::fault::{Fault, check_error};
+use super::import;
+use super::items::Items;
 use super::monitor;
 use super::options::{Options, Sizes};
 use super::order;
@@ -27,10 +30,12 @@ pub(super) fn parts(
     options: &Options,
     base: &PlanParts,
     notes: &mut Vec<String>,
-) -> Result<PlanParts, Fault> {
+) -> Result<Parts, Fault> {
+    let imported = import::read(options)?;
     let (value, values) = values(options)?;
+    let items = Items::of(options, &value, imported.as_ref())?;
     let (operations, pick) = match options.commands.is_empty() {
-        true => built_in(options, &value)?,
+        true => built_in(options, &items)?,
         false => of_commands(options, &value, notes)?,
     };
     // Lines that all connections share are counted over all of them.
@@ -38,34 +43,67 @@ pub(super) fn parts(
     let stop = match (options.requests_each(), options.test_time) {
         (Some(each), _) if shared => Stop::Requests(each.saturating_mul(options.connections())),
         (Some(each), _) => Stop::Requests(each),
-        (None, seconds) => Stop::AfterNs(seconds.unwrap_or_default().saturating_mul(NS_PER_S)),
+        (None, seconds) => Stop::AfterNs(in_ns(seconds.unwrap_or_default())),
     };
     let connections = options.connections();
+    // Of a transaction each request number is all of its commands.
+    let in_one = match &operations[..] {
+        [(_, commands)] if options.transaction => commands.len() as u64,
+        _ => 1,
+    };
+    let stop = match stop {
+        Stop::Requests(requests) => Stop::Requests(requests.div_ceil(in_one)),
+        stop => stop,
+    };
+    let depth = u64::from(options.pipeline).div_ceil(in_one) as u32;
     let pace = match options.rate_limiting {
         0 => base.pace.clone(),
-        each => Pace::constant(each.saturating_mul(connections) as f64),
+        each => Pace::constant(each.saturating_mul(connections) as f64 / in_one as f64),
     };
-    let mean = values
-        .as_ref()
-        .map_or(u64::from(fixed_size(options)), |values| values.sizes.draws().mean() as u64);
+    let mean = match (&imported, &values) {
+        (Some(imported), _) => imported.mean_len,
+        (None, Some(values)) => values.sizes.draws().mean() as u64,
+        (None, None) => u64::from(fixed_size(options)),
+    };
     // For what asks a plan for its keys, and not its operations.
     let keys = operations.first().and_then(|(operation, _)| operation.keys.clone());
     let keys = keys.unwrap_or_default();
-    let (operations, sequence): (Vec<Operation>, Vec<CommandSpec>) = operations.into_iter().unzip();
-    Ok(PlanParts {
+    let (operations, commands): (Vec<_>, Vec<_>) = operations.into_iter().unzip();
+    let sequence = commands.into_iter().flatten().collect();
+    let load = PlanParts {
         name: "memtier".to_owned(),
         sequence,
         mix: Some(Mix { operations, pick }),
         share: if shared { Share::OneBudget } else { Share::PerConnection },
         stop,
+        // With a number of requests it is a limit.
+        at_most_ns: options.test_time.filter(|_| options.requests.is_some()).map(in_ns),
         pace,
         keys,
         values,
+        // As there: a second, and so many times as long each time, up to a minute.
+        backoff: options.reconnect_backoff_factor.map(|factor| Backoff {
+            first_ns: NS_PER_S,
+            factor,
+            longest_ns: 60 * NS_PER_S,
+        }),
+        dataset: imported.map(|imported| Arc::new(imported.items)),
         payload_bytes: mean,
         seed: seed(options),
-        fleet: Fleet { joining: options.joining(), ..base.fleet.clone() },
+        fleet: Fleet { joining: options.joining(), pipeline_depth: depth, ..base.fleet.clone() },
         ..base.clone()
-    })
+    };
+    Ok(Parts { load, items })
+}
+
+/// What is sent, and what it is made of.
+pub(super) struct Parts {
+    pub(super) load: PlanParts,
+    pub(super) items: Items,
+}
+
+fn in_ns(seconds: u64) -> u64 {
+    seconds.saturating_mul(NS_PER_S)
 }
 
 fn seed(options: &Options) -> u64 {
@@ -105,16 +143,17 @@ fn values(options: &Options) -> Result<(Piece, Option<ValueSpec>), Fault> {
     Ok((Piece::Value, Some(ValueSpec { sizes, by, content })))
 }
 
-fn one(name: &str, weight: u32, keys: KeySpace) -> Operation {
+/// An operation of one command.
+pub(super) fn one(name: &str, weight: u32, keys: KeySpace) -> Operation {
     let step = Step { commands: 1, when: When::Always };
     Operation { name: name.to_owned(), weight, steps: vec![step], keys: Some(keys) }
 }
 
-/// Operations with their commands, and their order.
-type Operations = (Vec<(Operation, CommandSpec)>, Pick);
+/// Operations, each with its commands, and their order.
+type Operations = (Vec<(Operation, Vec<CommandSpec>)>, Pick);
 
 /// Its own SET, GET and WAIT.
-fn built_in(options: &Options, value: &Piece) -> Result<Operations, Fault> {
+fn built_in(options: &Options, items: &Items) -> Result<Operations, Fault> {
     let (sets, gets) = options.turn();
     let (calls, rest) = match options.multi_key_get {
         0 => (gets, 0),
@@ -122,23 +161,18 @@ fn built_in(options: &Options, value: &Piece) -> Result<Operations, Fault> {
     };
     let mut spans = order::order((sets, calls), options.wait_ratio)?;
     spans.extend((rest > 0).then_some(Span { operation: order::REST, times: 1 }));
-    let [set, get] = options.patterns();
-    if rest > 0 && matches!(get, Pattern::Sequential | Pattern::Parallel) {
+    if rest > 0 && matches!(options.patterns()[1], Pattern::Sequential | Pattern::Parallel) {
         return Err(check_error(format!(
             "--multi-key-get {} with keys in order is carried out by keystorm where it divides the GETs \
              of --ratio, which are {gets}; see docs/memtier.md",
             options.multi_key_get
         )));
     }
-    let key = Arg {
-        pieces: vec![Piece::Bytes(options.key_prefix.clone().into()), Piece::Number(Slot::Fresh)],
-    };
-    let key = Arg { pieces: key.pieces.into_iter().filter(|piece| !is_empty(piece)).collect() };
-    let value = Arg { pieces: vec![value.clone()] };
+    let [set_keys, get_keys] = items.keys.clone();
     let all = [
-        ("SET", set_command(options, &key, value), keys(options, set)?),
-        ("GET", get_command(options, &key, options.multi_key_get), keys(options, get)?),
-        ("GET", get_command(options, &key, rest), keys(options, get)?),
+        ("SET", set_command(options, items), set_keys),
+        ("GET", get_command(options, &items.key, options.multi_key_get), get_keys.clone()),
+        ("GET", get_command(options, &items.key, rest), get_keys),
         ("WAIT", wait_command(options), keys(options, Pattern::Random)?),
     ];
     // Operations that are never sent are left out, and the others numbered anew.
@@ -148,7 +182,7 @@ fn built_in(options: &Options, value: &Piece) -> Result<Operations, Fault> {
         let weight: u32 = own.sum();
         if weight > 0 {
             numbers[old as usize] = operations.len() as u32;
-            operations.push((one(name, weight, keys), command));
+            operations.push((one(name, weight, keys), vec![command]));
         }
     }
     let renumbered = spans
@@ -161,19 +195,13 @@ fn built_in(options: &Options, value: &Piece) -> Result<Operations, Fault> {
     Ok((operations, pick))
 }
 
-fn is_empty(piece: &Piece) -> bool {
-    matches!(piece, Piece::Bytes(bytes) if bytes.is_empty())
-}
-
 fn literals(words: &[&str]) -> Vec<Arg> {
     words.iter().map(|word| Arg::literal(word.as_bytes())).collect()
 }
 
-fn set_command(options: &Options, key: &Arg, value: Arg) -> CommandSpec {
-    let lifetime = options.expiry_range.map(|(least_s, most_s)| {
-        Arg::literal(b"__ttl__").with_lifetimes(Lifetime { least_s, most_s })
-    });
-    let key = key.clone();
+fn set_command(options: &Options, items: &Items) -> CommandSpec {
+    let Items { key, value, lifetime, .. } = items;
+    let (key, value, lifetime) = (key.clone(), value.clone(), lifetime.clone());
     let args = match (options.protocol_kind().is_memcache(), lifetime) {
         (true, lifetime) => {
             let expires = lifetime.unwrap_or_else(|| Arg::literal(b"0"));
@@ -189,7 +217,7 @@ fn set_command(options: &Options, key: &Arg, value: Arg) -> CommandSpec {
     CommandSpec { args, inline: false }
 }
 
-fn get_command(options: &Options, key: &Arg, keys: u32) -> CommandSpec {
+pub(super) fn get_command(options: &Options, key: &Arg, keys: u32) -> CommandSpec {
     let key = key.clone();
     let args = match (options.protocol_kind().is_memcache(), keys) {
         (true, 0..=1) => vec![Arg::literal(b"get"), key],
@@ -227,7 +255,7 @@ fn of_commands(
     if monitor::is_shared(options) {
         let operation = |command: CommandSpec| {
             let keys = keys(options, Pattern::Random)?;
-            Ok((one(&command.name(), 1, keys), command))
+            Ok((one(&command.name(), 1, keys), vec![command]))
         };
         let operations = captured.into_iter().map(operation).collect::<Result<_, Fault>>()?;
         return Ok((operations, if options.monitor_random { Pick::Drawn } else { Pick::InOrder }));
@@ -238,14 +266,49 @@ fn of_commands(
             Some(captured) if options.monitor_input.is_some() => captured?,
             _ => command(&given.text, &options.key_prefix, value)?,
         };
-        let keys = keys(options, given.pattern)?;
-        operations.push((one(&command.name(), given.ratio, keys), command));
+        if given.is_read && !command.reads(options.protocol_kind()) {
+            return Err(check_error(format!(
+                "--command-is-read is carried out by keystorm for commands that read; {} is none of \
+                 those, and its server would have a replica refuse it; see docs/memtier.md",
+                command.name()
+            )));
+        }
+        let mut operation = one(&command.name(), given.ratio, keys(options, given.pattern)?);
+        let mut commands = vec![command];
+        if options.scan_walk {
+            commands.push(with_cursor(&commands[0]).ok_or_else(|| {
+                check_error(
+                    "scan-incremental-iteration needs a SCAN with its cursor, as in: SCAN 0",
+                )
+            })?);
+            let when = When::OnCursor { most: options.scan_most };
+            operation.steps.push(Step { commands: 1, when });
+        }
+        operations.push((operation, commands));
     }
-    Ok((operations, Pick::InOrder))
+    Ok((if options.transaction { together(operations) } else { operations }, Pick::InOrder))
+}
+
+/// All of them as one operation, sent in one piece, in which every key is the same.
+fn together(operations: Vec<(Operation, Vec<CommandSpec>)>) -> Vec<(Operation, Vec<CommandSpec>)> {
+    let keys = operations.first().and_then(|(operation, _)| operation.keys.clone());
+    let repeated = |(operation, commands): (Operation, Vec<CommandSpec>)| {
+        std::iter::repeat_n(commands, operation.weight as usize).flatten()
+    };
+    let mut commands: Vec<CommandSpec> = operations.into_iter().flat_map(repeated).collect();
+    let pieces = commands.iter_mut().flat_map(|command| &mut command.args);
+    for piece in pieces.flat_map(|arg| &mut arg.pieces) {
+        if *piece == Piece::Number(Slot::Fresh) {
+            *piece = Piece::Number(Slot::Key);
+        }
+    }
+    let step = Step { commands: commands.len() as u32, when: When::Always };
+    let name = "transaction".to_owned();
+    vec![(Operation { name, weight: 1, steps: vec![step], keys }, commands)]
 }
 
 /// The keys that a pattern takes.
-fn keys(options: &Options, pattern: Pattern) -> Result<KeySpace, Fault> {
+pub(super) fn keys(options: &Options, pattern: Pattern) -> Result<KeySpace, Fault> {
     let (mut first, mut range) = (options.key_minimum, options.keys());
     if pattern == Pattern::Zipf && first == 0 {
         // Its ranks begin at 1.

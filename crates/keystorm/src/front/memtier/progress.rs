@@ -27,6 +27,8 @@ pub(super) struct Progress<'p> {
     unread: bool,
     statsd: Option<Client>,
     percentiles: Vec<f64>,
+    /// Per cent of a CPU above which a thread is told of.
+    cpu_warn: Option<f64>,
 }
 
 /// Sums since the start.
@@ -76,13 +78,13 @@ impl<'p> Progress<'p> {
         plan: &'p Plan,
         run: u32,
         style: &Style,
-        statsd: Option<Client>,
+        (statsd, cpu_warn): (Option<Client>, Option<f64>),
         ended: Arc<Mutex<Vec<Vec<Second>>>>,
     ) -> Self {
         let seconds = Some(Seconds::new(Rows::of(plan, style), style));
         let last = Sum::default();
         let percentiles = style.percentiles.clone();
-        Self { plan, run, seconds, ended, last, unread: false, statsd, percentiles }
+        Self { plan, run, seconds, ended, last, unread: false, statsd, percentiles, cpu_warn }
     }
 
     fn say(&mut self, text: &str) {
@@ -93,7 +95,10 @@ impl<'p> Progress<'p> {
         let fleet = &self.plan.fleet;
         let done = match (self.plan.stop, self.plan.own_requests()) {
             (Stop::AfterNs(ns), _) => sum.at_ns as f64 / ns as f64,
-            (Stop::Requests(_), requests) => sum.requests as f64 / requests.unwrap_or(1) as f64,
+            (Stop::Requests(_), numbers) => {
+                let requests = numbers.unwrap_or(1) * self.plan.requests_in_number();
+                sum.requests as f64 / requests as f64
+            }
         };
         let (now, mean) = (sum.rates(&self.last), sum.rates(&Sum::default()));
         let line = Line {
@@ -160,6 +165,16 @@ impl Companion for Progress<'_> {
             statsd.end(&self.percentiles);
         }
         self.say("\n\n");
+        if let Some(threshold) = self.cpu_warn {
+            for (thread, used) in measurement.workers.iter().enumerate() {
+                let percent = 100.0 * used.busy();
+                if percent >= threshold {
+                    self.say(&format!(
+                        "warning: high CPU on thread {thread}: {percent:.1}% of the run\n"
+                    ));
+                }
+            }
+        }
         let errors = &measurement.total.errors;
         let (count, all) = (errors.total(), measurement.total.requests());
         if count > 0 {

@@ -8,7 +8,7 @@ use report::Persona;
 use workload::command_line::{TypedOperation, TypedStep, split_operations};
 use workload::{
     Arg, CacheCommand, CommandSpec, Credentials, Dataset, KeyDist, KeySpace, Mix, Operation, Pick,
-    PlanParts, ProtocolKind, Step, When, limits, secret,
+    PlanParts, ProtocolKind, Step, limits, secret,
 };
 
 use super::options::Options;
@@ -318,12 +318,9 @@ pub(super) fn operation_names(typed: &[&TypedOperation]) -> Vec<String> {
     let joined = |operation: &TypedOperation, command: &dyn Fn(&[Vec<u8>]) -> String| {
         let mut name = String::new();
         for (at, TypedStep { when, commands }) in operation.steps.iter().enumerate() {
-            name += match (at, when) {
-                (0, _) => "",
-                (_, When::Always) => " ;> ",
-                (_, When::OnMiss) => " ;? ",
-                (_, When::ForEach) => " ;* ",
-            };
+            if at > 0 {
+                name += &format!(" {} ", when.sign());
+            }
             name += &commands.iter().map(|words| command(words)).collect::<Vec<_>>().join(" ; ");
         }
         name

@@ -189,6 +189,9 @@ pub(super) struct TlsArgs {
     /// Groups to offer for the exchange of keys, as OpenSSL lists them
     #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
     pub(super) tls_groups: Option<String>,
+    /// Versions to offer, such as TLSv1.2,TLSv1.3 [default: those of OpenSSL's configuration]
+    #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
+    pub(super) tls_protocols: Option<String>,
     /// Let a new connection take up the session of an earlier one (with -k 0)
     #[arg(long)]
     pub(super) tls_resume: bool,

@@ -118,6 +118,7 @@ pub(super) fn job(
     let greeting = String::new();
     Ok(Job {
         plans,
+        last: None,
         action,
         repeats,
         output,
@@ -304,6 +305,7 @@ fn base(
             None => OnError::Stop,
         },
         reconnect,
+        backoff: None,
         timeout_ns: load.timeout.map(nanoseconds),
         precision: precision(results.precision),
         first_byte: results.first_byte,

@@ -58,6 +58,7 @@ pub(super) fn options(
         ciphers: args.tls_ciphers.clone(),
         ciphersuites: args.tls_ciphersuites.clone(),
         groups: args.tls_groups.clone(),
+        protocols: args.tls_protocols.clone(),
         resume: args.tls_resume,
         files: None,
     }))
@@ -75,6 +76,7 @@ fn given(args: &TlsArgs) -> Option<&'static str> {
         (args.tls_ciphers.is_some(), "--tls-ciphers"),
         (args.tls_ciphersuites.is_some(), "--tls-ciphersuites"),
         (args.tls_groups.is_some(), "--tls-groups"),
+        (args.tls_protocols.is_some(), "--tls-protocols"),
         (args.tls_resume, "--tls-resume"),
     ];
     given.into_iter().find_map(|(given, option)| given.then_some(option))

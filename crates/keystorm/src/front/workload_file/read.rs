@@ -72,6 +72,12 @@ fn start(value: Value<'_, '_>) -> usize {
     value.span().start
 }
 
+/// The step that takes the place of the one before it on a cursor, so often in a row.
+fn cursors(text: &str) -> Option<When> {
+    let most = text.strip_prefix("cursor:")?.parse().ok()?;
+    Some(When::OnCursor { most: Some(most) })
+}
+
 impl Reader<'_> {
     fn fault<T>(&self, at: usize, why: impl std::fmt::Display) -> Result<T, String> {
         Err(self.source.fault(at, why))
@@ -174,17 +180,19 @@ impl Reader<'_> {
                     "when" => {
                         when = match &*self.text(&entry)? {
                             "always" => When::Always,
-                            "miss" | "each" if read.is_empty() => {
-                                let why = "the first step has no step before it that could miss or \
-                                           bring a list";
+                            "miss" | "each" | "cursor" if read.is_empty() => {
+                                let why = "the first step has no step before it that could miss, or \
+                                           bring a list or a cursor";
                                 return self.fault(start(entry.value), why);
                             }
                             "miss" => When::OnMiss,
                             "each" => When::ForEach,
+                            "cursor" => When::OnCursor { most: None },
+                            other if let Some(cursors) = cursors(other) => cursors,
                             other => {
                                 let why = format!(
-                                    "a step is sent always, on a \"miss\" or for \"each\" string of a list, \
-                                     not on {other:?}"
+                                    "a step is sent always, on a \"miss\", for \"each\" string of a list or \
+                                     on a \"cursor\" (\"cursor:9\" nine times in a row), not on {other:?}"
                                 );
                                 return self.fault(start(entry.value), why);
                             }

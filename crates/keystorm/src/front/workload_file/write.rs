@@ -85,9 +85,13 @@ fn operations(out: &mut String, called: &str, operations: &[Operation]) {
                 let steps = steps.iter().map(|step| {
                     let (key, value) = commands_of(&step.commands);
                     let when = match step.when {
-                        When::Always => "",
-                        When::OnMiss => ", when = \"miss\"",
-                        When::ForEach => ", when = \"each\"",
+                        When::Always => String::new(),
+                        When::OnMiss => ", when = \"miss\"".to_owned(),
+                        When::ForEach => ", when = \"each\"".to_owned(),
+                        When::OnCursor { most: None } => ", when = \"cursor\"".to_owned(),
+                        When::OnCursor { most: Some(most) } => {
+                            format!(", when = \"cursor:{most}\"")
+                        }
                     };
                     format!("  {{ {key} = {value}{when} }},\n")
                 });
