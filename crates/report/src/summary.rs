@@ -357,23 +357,34 @@ impl<'r> Summary<'r> {
         self.requests.saturating_sub(self.errors).saturating_sub(self.misses)
     }
 
-    /// How many replies were hits and how many misses, in words; `None` without a miss.
+    /// How many replies were hits and how many misses, in words, of the commands of which some missed: what
+    /// else was sent looked for nothing. `None` without a miss.
     #[must_use]
     pub fn hits_and_misses(&self) -> Option<String> {
-        (self.misses > 0).then(|| hits_and_misses(self.hits(), self.misses))
+        let add = |(hits, misses): (u64, u64), tally: &CommandTally| {
+            (hits.saturating_add(tally.ok), misses.saturating_add(tally.miss))
+        };
+        let (hits, misses) = match self.missing().fold((0, 0), add) {
+            (_, 0) => (self.hits(), self.misses),
+            counted => counted,
+        };
+        (misses > 0).then(|| hits_and_misses(hits, misses))
+    }
+
+    /// The commands of which some missed.
+    fn missing(&self) -> impl Iterator<Item = &CommandTally> {
+        self.run.measurement.total.commands.iter().filter(|tally| tally.miss > 0)
     }
 
     /// The share of hits among the replies to commands of which some missed, in hundredths; `None` without a
     /// miss.
     #[must_use]
     pub fn hit_ratio(&self) -> Option<f64> {
-        let commands = &self.run.measurement.total.commands;
-        let missing = commands.iter().filter(|tally| tally.miss > 0);
         // Counts of a file may be any: sums of floats do not overflow.
         let add = |(hits, misses), tally: &CommandTally| {
             (hits + tally.ok as f64, misses + tally.miss as f64)
         };
-        let (hits, misses) = missing.fold((0.0, 0.0), add);
+        let (hits, misses) = self.missing().fold((0.0, 0.0), add);
         (misses > 0.0).then(|| hits * 100.0 / (hits + misses))
     }
 
@@ -463,6 +474,11 @@ mod tests {
         (tally.ok, tally.miss) = (1, 1999);
         assert_eq!(Summary::of(&run).hits_and_misses().unwrap(), "1 hit, 1,999 misses");
         assert_eq!(hits_and_misses(0, 1), "0 hits, 1 miss");
+        // What is written in between is no hit.
+        let written =
+            CommandTally { ok: 500, miss: 0, ..run.measurement.total.commands[0].clone() };
+        run.measurement.total.commands.push(written);
+        assert_eq!(Summary::of(&run).hits_and_misses().unwrap(), "1 hit, 1,999 misses");
     }
 
     #[test]
