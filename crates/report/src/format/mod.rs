@@ -166,13 +166,17 @@ fn write_errors(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     }
     let examples = summary.error_counts().examples();
     for (at, example) in examples.iter().enumerate() {
-        // A text begins with its kind; of each there is one.
-        let kind = |text: &str| text.split([' ', ':']).next().map(str::to_owned);
-        if !examples[..at].iter().any(|told| kind(told) == kind(example)) {
+        let told = examples[..at].iter().any(|told| kind(told) == kind(example));
+        if !told {
             writeln!(out, "    first: {}", escape(example))?;
         }
     }
     outages::write(summary, out)
+}
+
+/// The kind of an error, with which its text begins.
+fn kind(text: &str) -> &str {
+    text.split([' ', ':']).next().unwrap_or(text)
 }
 
 /// The spans in which nothing succeeded, or nothing if there were none.

@@ -303,8 +303,8 @@ impl PlanParts {
             "--fail-on-miss: a hit ratio asks for misses; leave one of the two out".to_owned()
         })?;
         let operations = self.mix.iter().flat_map(|mix| &mix.operations);
-        let follows = operations.flat_map(|operation| &operation.steps);
-        refuse(follows.into_iter().all(|step| step.when != When::OnMiss), || {
+        let mut steps = operations.flat_map(|operation| &operation.steps);
+        refuse(steps.all(|step| step.when != When::OnMiss), || {
             "--fail-on-miss: what follows ;? is sent after a miss, so misses are no errors here"
                 .to_owned()
         })
