@@ -207,6 +207,7 @@ fn set_plan(depth: u32) -> Plan {
         precision: 3,
         first_byte: false,
         apart: false,
+        by_connection: false,
         at_most_ns: None,
         checks: None,
         seed: SEED,

@@ -63,6 +63,7 @@ impl Partial {
             engine: self.engine,
             engine_note: None,
             nodes: Vec::new(),
+            by_connection: Vec::new(),
             ending,
         }
     }

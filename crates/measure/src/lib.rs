@@ -7,6 +7,7 @@
 //! Knows no clock, protocol or plan; derived figures and their layout are `report`'s business.
 
 mod apart;
+mod by_connection;
 mod connections;
 mod encoded;
 mod errors;
@@ -23,6 +24,7 @@ mod tally;
 mod timeline;
 
 pub use apart::{Apart, Timed};
+pub use by_connection::{ByConnection, ConnectionSecond, ConnectionTrace};
 pub use connections::{ConnectionTally, TlsTally};
 pub use encoded::{CodecError, EncodedLatency};
 pub use errors::ErrorCounts;

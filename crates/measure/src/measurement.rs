@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Latency, NodeTally, Outage, Tally, Timeline};
+use crate::{ByConnection, Latency, NodeTally, Outage, Tally, Timeline};
 
 /// What one worker thread used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
@@ -97,6 +97,8 @@ pub struct Measurement {
     pub engine_note: Option<String>,
     /// The nodes of a cluster; none without one.
     pub nodes: Vec<NodeTally>,
+    /// The connections of each worker, if the plan keeps them apart; not saved.
+    pub by_connection: Vec<ByConnection>,
     /// How it ended.
     pub ending: Ending,
 }

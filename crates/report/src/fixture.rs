@@ -290,6 +290,7 @@ pub(crate) fn parts() -> PlanParts {
         precision: 3,
         first_byte: false,
         apart: false,
+        by_connection: false,
         at_most_ns: None,
         checks: None,
         seed: 1,

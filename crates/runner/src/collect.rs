@@ -7,9 +7,10 @@ use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, Sender};
 
 use measure::{
-    Interval, Latency, NodeTally, Point, SuccessLine, Tally, TallyShape, Timeline, WorkerUse,
+    ByConnection, Interval, Latency, NodeTally, Point, SuccessLine, Tally, TallyShape, Timeline, WorkerUse,
 };
 
+use crate::recorder::Finished;
 use crate::{Gauges, INTERVAL_NS};
 
 /// What a worker tells the collector.
@@ -29,8 +30,7 @@ pub(crate) enum Message {
     Done {
         worker: u16,
         spent: WorkerUse,
-        span: Option<(u64, u64)>,
-        delayed: Option<Latency>,
+        finished: Finished,
         nodes: Vec<NodeTally>,
     },
 }
@@ -75,6 +75,8 @@ pub(crate) struct Collector {
     pub(crate) delayed: Option<Latency>,
     /// The nodes of a cluster.
     pub(crate) nodes: Vec<NodeTally>,
+    /// What the connections of each worker saw, where that was asked for.
+    pub(crate) by_connection: Vec<Option<ByConnection>>,
     gauges: Vec<Gauges>,
     /// Those of workers that have ended, from when everything before that has been told.
     ended: Vec<(usize, Gauges)>,
@@ -104,6 +106,7 @@ impl Collector {
             successes: SuccessLine::default(),
             delayed: None,
             nodes: Vec::new(),
+            by_connection: vec![None; workers],
             gauges: vec![Gauges::default(); workers],
             ended: Vec::with_capacity(workers),
             engine,
@@ -128,10 +131,12 @@ impl Collector {
                     self.add(interval);
                     self.close_reported(observer);
                 }
-                Message::Done { worker, spent, span, delayed, nodes } => {
+                Message::Done { worker, spent, finished, nodes } => {
+                    let Finished { span, delayed, by_connection } = finished;
                     measure::merge_nodes(&mut self.nodes, nodes);
                     let worker = usize::from(worker);
                     self.workers[worker] = spent;
+                    self.by_connection[worker] = by_connection;
                     let cpu_ns = spent.cpu_ns;
                     self.ended.push((worker, Gauges { cpu_ns, ..Gauges::default() }));
                     self.reported[worker] = u32::MAX;
@@ -256,8 +261,7 @@ mod tests {
         let done = |worker| Message::Done {
             worker,
             spent: WorkerUse::default(),
-            span: None,
-            delayed: None,
+            finished: Finished::default(),
             nodes: Vec::new(),
         };
         let first = [interval(0, 0), interval(1, 0), interval(0, 1), done(0), interval(1, 1)];

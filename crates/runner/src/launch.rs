@@ -11,7 +11,7 @@ use std::time::{Duration, Instant, SystemTime};
 #[cfg(target_os = "linux")]
 use engine::Uring;
 use engine::{Address, Engine, Epoll, Tls, TlsContext};
-use measure::{Ending, Measurement, NodeTally, TallyShape, Usual, WorkerUse};
+use measure::{ByConnection, Ending, Measurement, NodeTally, TallyShape, Usual, WorkerUse};
 use wire::memcache::{Binary, Text};
 use wire::resp::Resp;
 use workload::{Pace, Plan, ProtocolKind, Stop};
@@ -158,7 +158,14 @@ fn run_with<E: Engine, P: wire::Protocol>(
         .map(|worker| {
             let (empty, ready) = mpsc::channel();
             prepare(&empty, &shape);
-            (empty, Recorder::new(worker, shape, Arc::clone(&tallies), full.clone(), ready))
+            let tallies = Arc::clone(&tallies);
+            let mut recorder = Recorder::new(worker, shape, tallies, full.clone(), ready);
+            if plan.by_connection {
+                let own = share(connections, worker, workers) as usize;
+                let by_command = plan.operations().is_some();
+                recorder.keep_connections(ByConnection::new(own, shape.commands, by_command));
+            }
+            (empty, recorder)
         })
         .unzip();
     let mut collector = Collector::new(shape, empties, choice.name());
@@ -314,8 +321,8 @@ fn last_words(
     (recorder, nodes): (Recorder, Vec<NodeTally>),
     spent: WorkerUse,
 ) -> [Message; 2] {
-    let (last, span, delayed) = recorder.finish();
-    [last, Message::Done { worker, spent, span, delayed, nodes }]
+    let (last, finished) = recorder.finish();
+    [last, Message::Done { worker, spent, finished, nodes }]
 }
 
 /// Runs one worker from end to end and returns its last words.
@@ -404,6 +411,7 @@ pub(crate) fn measurement(
 ) -> Measurement {
     let Collector { mut total, mut timeline, workers, span, successes, delayed, nodes, .. } =
         collector;
+    let by_connection = collector.by_connection.into_iter().flatten().collect();
     timeline.settle();
     if let (Some(lateness), Some(planned)) = (&mut total.lateness, plan.own_requests()) {
         // The schedule goes on; what is due does not, once all requests are taken.
@@ -438,6 +446,7 @@ pub(crate) fn measurement(
         engine: String::new(),
         engine_note: None,
         nodes,
+        by_connection,
         ending,
     }
 }

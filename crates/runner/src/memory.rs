@@ -3,7 +3,7 @@
 //! Owns the sum of what grows with a plan: the tallies of its commands and the images of its
 //! pipelines. What a connection takes is left to the limit on connections.
 
-use measure::Tally;
+use measure::{ByConnection, Tally};
 use workload::{CommandSpec, Plan};
 
 use crate::launch::tally_shape;
@@ -44,7 +44,11 @@ pub fn check_memory(plan: &Plan) -> Result<(), String> {
 /// Bytes of all tallies, and of the images of all workers' pipelines.
 fn needed(plan: &Plan) -> (u64, u64) {
     let workers = u64::from(plan.fleet.workers).min(u64::from(plan.own_connections()));
-    let tallies = Tally::bytes(&tally_shape(plan)).saturating_mul(PER_WORKER * workers + COLLECTED);
+    let shape = tally_shape(plan);
+    let connections = if plan.by_connection { plan.own_connections() } else { 0 };
+    let tallies = Tally::bytes(&shape)
+        .saturating_mul(PER_WORKER * workers + COLLECTED)
+        .saturating_add(ByConnection::bytes(connections.into(), shape.commands as u64));
     let sequence: u64 = plan.sequence.iter().map(CommandSpec::size_hint).sum();
     let image = sequence.saturating_mul(u64::from(plan.fleet.pipeline_depth));
     (tallies, image.saturating_mul(workers))

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError};
 use std::time::Duration;
 
-use measure::{Ended, Failures, Interval, Latency, Sample, Slices, Tally, TallyShape};
+use engine::ConnId;
+use measure::{ByConnection, Ended, Failures, Interval, Latency, Sample, Slices, Tally, TallyShape};
 
 use crate::collect::Message;
 use crate::launch::thread_cpu;
@@ -33,6 +34,10 @@ pub(crate) struct Recorder {
     interval_from_ns: u64,
     /// The node that the current read is of.
     node: usize,
+    /// What each connection saw, where that is asked for.
+    by_connection: Option<ByConnection>,
+    /// The connection that the current read is of.
+    connection: usize,
     /// Of each node.
     silences: Vec<Silence>,
     /// Shortest silence that the schedule does not explain.
@@ -121,6 +126,8 @@ impl Recorder {
             slices: vec![Slices::default()],
             interval_from_ns: 0,
             node: 0,
+            by_connection: None,
+            connection: 0,
             silences: vec![Silence::since(0)],
             usual_ns: 0,
             delayed: shape.scheduled.then(|| Latency::new(shape.precision)),
@@ -137,6 +144,11 @@ impl Recorder {
     pub(crate) fn expect_every(&mut self, due_every_ns: u64) {
         // Nodes share a schedule.
         self.usual_ns = due_every_ns.saturating_mul(20 * self.silences.len() as u64);
+    }
+
+    /// Keeps what each connection sees, too.
+    pub(crate) fn keep_connections(&mut self, empty: ByConnection) {
+        self.by_connection = Some(empty);
     }
 
     /// Load starts, on the thread that calls.
@@ -163,6 +175,12 @@ impl Recorder {
     #[inline]
     pub(crate) fn of_node(&mut self, node: u16) {
         self.node = usize::from(node);
+    }
+
+    /// The replies that come next are of this connection.
+    #[inline]
+    pub(crate) fn of_connection(&mut self, conn: ConnId) {
+        self.connection = conn.0 as usize;
     }
 
     /// Whether anything is asked of each node; to be said before an interval ends.
@@ -192,6 +210,7 @@ impl Recorder {
         self.phase = Phase::Measured { from_ns };
         self.interval = 0;
         self.delayed.iter_mut().for_each(Latency::clear);
+        self.by_connection.iter_mut().for_each(|by| by.begin(from_ns));
         self.interval_from_ns = from_ns;
         self.interval_end_ns = from_ns + INTERVAL_NS;
         self.last_end_ns = from_ns;
@@ -224,8 +243,8 @@ impl Recorder {
                 group.bytes += bytes;
                 return;
             }
-            self.tally.record(group);
-            record_delayed(&self.silences[self.node], &mut self.delayed, group);
+            let group = *group;
+            self.settled(&group);
         }
         self.group = Some(Sample {
             command,
@@ -237,6 +256,16 @@ impl Recorder {
             first_byte_ns: answered.first_byte_ns,
             done_ns: now_ns,
         });
+    }
+
+    /// Adds a group that no further reply belongs to.
+    #[inline]
+    fn settled(&mut self, group: &Sample) {
+        self.tally.record(group);
+        record_delayed(&self.silences[self.node], &mut self.delayed, group);
+        if let Some(by) = &mut self.by_connection {
+            by.record(self.connection, group);
+        }
     }
 
     /// Adds one error reply, of that kind and text and so many bytes where they are counted.
@@ -253,6 +282,9 @@ impl Recorder {
             let tally = &mut self.tally.commands[command];
             tally.errors += 1;
             tally.bytes_in += bytes;
+            if let Some(by) = &mut self.by_connection {
+                by.error((self.connection, command), bytes, (answered.sent_ns, now_ns));
+            }
             if let Some(apart) = &mut tally.apart {
                 let Answered { intended_ns, sent_ns, .. } = *answered;
                 apart.failed.record_n(intended_ns, sent_ns, now_ns, 1);
@@ -296,6 +328,18 @@ impl Recorder {
         if measured {
             let command = self.tallies[command as usize] as usize;
             self.tally.commands[command].bytes_out += bytes as u64;
+            if let Some(by) = &mut self.by_connection {
+                by.put_together(command, bytes as u64);
+            }
+        }
+    }
+
+    /// Adds measured bytes that were handed to a connection at `sent_ns`.
+    #[inline]
+    pub(crate) fn handed(&mut self, conn: ConnId, bytes: usize, sent_ns: u64) {
+        self.tally.connections.bytes_out += bytes as u64;
+        if let Some(by) = &mut self.by_connection {
+            by.sent(conn.0 as usize, bytes as u64, sent_ns);
         }
     }
 
@@ -315,14 +359,16 @@ impl Recorder {
     #[inline]
     pub(crate) fn read_ended(&mut self, now_ns: u64, bytes: usize) {
         if let Some(group) = self.group.take() {
-            self.tally.record(&group);
-            record_delayed(&self.silences[self.node], &mut self.delayed, &group);
+            self.settled(&group);
             self.last_end_ns = now_ns;
             let fresh = std::mem::take(&mut self.fresh);
             let since_ns = now_ns.saturating_sub(self.interval_from_ns);
             self.slices[self.node].succeeded(since_ns, fresh);
         }
         self.tally.connections.bytes_in += bytes as u64;
+        if let Some(by) = &mut self.by_connection {
+            by.received(self.connection, bytes as u64, now_ns);
+        }
     }
 
     /// Adds `count` measured requests that were just sent; see [`measure::Lateness`].
@@ -407,16 +453,26 @@ impl Recorder {
         Message::Interval { interval, gauges: self.gauges, warm }
     }
 
-    /// The rest, the span from where measuring began to the end of the last request that counted,
-    /// and what users of a schedule waited who came while nothing succeeded.
-    pub(crate) fn finish(mut self) -> (Message, Option<(u64, u64)>, Option<Latency>) {
+    /// The rest, and what it knew of the whole run.
+    pub(crate) fn finish(mut self) -> (Message, Finished) {
         let span = match self.phase {
             Phase::Measured { from_ns } => Some((from_ns, self.last_end_ns)),
             Phase::Before | Phase::Warmup { .. } => None,
         };
         let tally = std::mem::replace(&mut self.tally, Tally::new(&self.shape));
         let slices = std::mem::take(&mut self.slices);
-        let delayed = self.delayed.take();
-        (self.message(tally, slices), span, delayed)
+        let (delayed, by_connection) = (self.delayed.take(), self.by_connection.take());
+        (self.message(tally, slices), Finished { span, delayed, by_connection })
     }
+}
+
+/// What a recorder keeps until the end.
+#[derive(Debug, Default)]
+pub(crate) struct Finished {
+    /// From where measuring began to the end of the last request that counted.
+    pub(crate) span: Option<(u64, u64)>,
+    /// What users of a schedule waited who came while nothing succeeded.
+    pub(crate) delayed: Option<Latency>,
+    /// What each connection saw, where that was asked for.
+    pub(crate) by_connection: Option<ByConnection>,
 }

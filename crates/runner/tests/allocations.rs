@@ -120,6 +120,7 @@ fn plan(requests: u64, depth: u32, engine: EngineKind, pace: Pace) -> Plan {
         precision: 3,
         first_byte: true,
         apart: false,
+        by_connection: false,
         seed: 1,
         shard: workload::Shard::WHOLE,
     }

@@ -48,6 +48,7 @@ pub(crate) fn plan(line: &str, keys: KeySpace, depth: u32, dataset: Option<Datas
         precision: 3,
         first_byte: false,
         apart: false,
+        by_connection: false,
         at_most_ns: None,
         checks: None,
         seed: 7,

@@ -216,6 +216,54 @@ fn percentiles_are_columns_in_the_order_typed_and_files() {
 }
 
 #[test]
+fn each_connection_has_a_file_of_its_seconds() {
+    let server = Server::redis();
+    let dir = TempDir::new().unwrap();
+    let prefix = dir.path().join("c");
+    let stats = format!("--client-stats={}", prefix.display());
+    let ran = run(&server, &format!("-t 2 -c 3 -n 22 -x 2 -P redis {stats}")).ok();
+    for run in 1..=2 {
+        assert!(ran.err.contains(&format!("[RUN {run}] Writing client stats files...\n")), "{}", ran.err);
+    }
+    let file = |run, thread, client| {
+        fs::read_to_string(dir.path().join(format!("c-{run}-{thread}-{client}.csv"))).unwrap()
+    };
+    // Requests and bytes of each kind, added up over the seconds of a file.
+    let sums = |text: &str, columns: &[usize]| -> Vec<u64> {
+        let seconds = text.lines().skip(2).take_while(|line| !line.is_empty());
+        let seconds: Vec<Vec<String>> =
+            seconds.map(|line| line.split(',').map(str::to_owned).collect()).collect();
+        let sum = |column: &usize| {
+            seconds.iter().map(|second| second[*column].parse::<u64>().unwrap()).sum()
+        };
+        columns.iter().map(sum).collect()
+    };
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2 * 6);
+    for (thread, client) in (0..2).flat_map(|thread| (0..3).map(move |client| (thread, client))) {
+        let text = file(1, thread, client);
+        let [sets, sent, gets, misses, hits] = sums(&text, &[1, 4, 6, 11, 12])[..] else {
+            panic!("{text}")
+        };
+        assert_eq!((sets, gets, misses + hits), (2, 20, 20), "{text}");
+        // A SET of 32 bytes is at least these and its words.
+        assert!(sent > 2 * 60, "{text}");
+        assert!(text.contains("\n\nFull-Test GET Latency\nLatency (<= msec),Percent\n"), "{text}");
+    }
+    assert_eq!(server.calls("set"), 2 * 12);
+
+    let line = "-t 1 -c 2 -n 10 --command 'HSET h f 1' --command 'HGETALL h'";
+    run(&server, &format!("{line} {stats}x")).ok();
+    let text = fs::read_to_string(dir.path().join("cx-1-0-1.csv")).unwrap();
+    assert!(text.starts_with("Per-Second Benchmark Arbitrary Commands Data\n"), "{text}");
+    assert_eq!(sums(&text, &[1, 6]), [5, 5]);
+    // One kind of request has the bytes of all.
+    run(&server, &format!("-t 1 -c 1 -n 10 --ratio 1:0 {stats}y")).ok();
+    let text = fs::read_to_string(dir.path().join("cy-1-0-0.csv")).unwrap();
+    let [sets, sent, received] = sums(&text, &[1, 4, 5])[..] else { panic!("{text}") };
+    assert!((sets, received) == (10, 10 * 5) && sent > 600, "{text}");
+}
+
+#[test]
 fn commands_have_rows_of_their_own() {
     let server = Server::redis();
     let line = format!("{ONE} -n 10 --command 'GET a' --command 'GET b'");

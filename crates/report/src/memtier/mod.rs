@@ -1,10 +1,11 @@
-//! The reports of `memtier_benchmark`: its tables, its JSON file and its HDR files.
+//! The reports of `memtier_benchmark`: its tables, its JSON file, its HDR files and its file of each connection.
 //!
 //! Owns their layouts, to the byte where the figures are the same, and the histogram that its figures
 //! are read off. Figures are of a [`Summary`](crate::Summary); where files go and what stands beside
 //! them is the front end's business. What is right here and wrong there is in docs/memtier.md.
 
 mod cells;
+mod client_files;
 mod distribution;
 mod hdr_files;
 mod json;
@@ -15,6 +16,7 @@ mod section;
 mod table;
 
 pub use cells::Cells;
+pub use client_files::client_files;
 pub use hdr_files::hdr_files;
 pub use json::{Entry, Json, json_section};
 pub use progress::Progress;

@@ -34,7 +34,7 @@ pub(super) fn measurement(
     let Some(first) = shares.next() else {
         return Err(RecordError::wrong("there is nothing to merge"));
     };
-    let Measurement { mut total, mut workers, mut nodes, mut delayed, .. } = first;
+    let Measurement { mut total, mut workers, mut nodes, mut delayed, mut by_connection, .. } = first;
     for share in shares {
         total.merge(&share.total);
         workers.extend(share.workers);
@@ -42,6 +42,7 @@ pub(super) fn measurement(
             delayed.merge(more);
         }
         measure::merge_nodes(&mut nodes, share.nodes);
+        by_connection.extend(share.by_connection);
     }
     Ok(Measurement {
         total,
@@ -54,6 +55,7 @@ pub(super) fn measurement(
         engine,
         engine_note,
         nodes,
+        by_connection,
         ending,
     })
 }

@@ -219,6 +219,8 @@ impl TestRecord {
             engine,
             engine_note,
             nodes,
+            // Files of its own have it.
+            by_connection: _,
             ending,
         } = measurement;
         let Tally { commands, operations: _, errors, connections, lateness } = total;
@@ -323,6 +325,7 @@ impl TestRecord {
             engine: self.client.engine,
             engine_note: self.client.engine_note,
             nodes: self.nodes.iter().map(NodeRecord::tally).collect::<Result<_, _>>()?,
+            by_connection: Vec::new(),
             ending: match self.ending {
                 EndingRecord::Complete => Ending::Complete,
                 EndingRecord::Interrupted => Ending::Interrupted,

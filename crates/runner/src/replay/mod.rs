@@ -83,6 +83,7 @@ pub(crate) fn parts(connections: u32, depth: u32, stop: Stop) -> PlanParts {
         precision: 3,
         first_byte: false,
         apart: false,
+        by_connection: false,
         at_most_ns: None,
         checks: None,
         seed: 1,

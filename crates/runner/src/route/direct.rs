@@ -269,7 +269,7 @@ fn send<E: Engine, P: Protocol>(
     let bytes = worker.batch.fill(turn);
     let sent_ns = worker.engine.send(conn, bytes);
     let len = bytes.len();
-    worker.count_sent(conn, len, measured);
+    worker.count_sent(conn, len, sent_ns, measured);
     worker.in_flight += u64::from(turn.commands);
     sent_ns
 }

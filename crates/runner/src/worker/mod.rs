@@ -267,11 +267,11 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
         turn.map(|turn| (turn, measured))
     }
 
-    /// Notes that these requests were handed to a connection, in `bytes` bytes.
+    /// Notes that these requests were handed to a connection at `sent_ns`, in `bytes` bytes.
     #[inline]
-    pub(crate) fn count_sent(&mut self, conn: ConnId, bytes: usize, measured: bool) {
+    pub(crate) fn count_sent(&mut self, conn: ConnId, bytes: usize, sent_ns: u64, measured: bool) {
         if measured {
-            self.recorder.connections().bytes_out += bytes as u64;
+            self.recorder.handed(conn, bytes, sent_ns);
         }
         self.connections[conn.0 as usize].used = true;
     }

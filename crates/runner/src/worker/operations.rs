@@ -168,6 +168,6 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
                 self.recorder.sent(request.intended_ns, room_ns, sent_ns, 1);
             }
         }
-        self.count_sent(conn, bytes, measured);
+        self.count_sent(conn, bytes, sent_ns, measured);
     }
 }

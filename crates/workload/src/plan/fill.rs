@@ -170,6 +170,7 @@ impl PlanParts {
             on_error: OnError::Stop,
             first_byte: false,
             apart: false,
+            by_connection: false,
             at_most_ns: None,
             checks: None,
             ..self.clone()

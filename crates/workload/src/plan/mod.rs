@@ -237,6 +237,9 @@ pub struct PlanParts {
     /// Whether latencies of misses and errors are kept apart from those of what succeeded.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub apart: bool,
+    /// Whether what each connection saw is kept apart from the others'.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_connection: bool,
     /// Where all randomness of the test comes from.
     pub seed: u64,
     /// Which share of all this is ours. The other fields are those of the whole.
@@ -480,6 +483,7 @@ pub(crate) mod tests {
             precision: 3,
             first_byte: false,
             apart: false,
+            by_connection: false,
             seed: 1,
             shard: Shard::WHOLE,
         }

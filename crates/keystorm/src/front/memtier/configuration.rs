@@ -53,7 +53,7 @@ pub(super) fn entries(options: &Options) -> Vec<Entry> {
         ("cacert", text(&options.cacert)),
         ("tls_skip_verify", yes_no(options.tls_skip_verify)),
         ("sni", text(&options.sni)),
-        ("client_stats", Json::Text(None)),
+        ("client_stats", text(&options.client_stats)),
         ("run_count", whole(options.run_count)),
         ("debug", Json::whole(0)),
         ("requests", Json::whole(options.requests_each().unwrap_or(0))),

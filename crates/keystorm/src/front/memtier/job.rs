@@ -195,6 +195,7 @@ fn reports(options: &Options) -> Reports {
         out_file: options.out_file.as_ref().map(Into::into),
         json_file: options.json_out_file.as_ref().map(Into::into),
         hdr_prefix: options.hdr_file_prefix.clone(),
+        client_prefix: options.client_stats.clone(),
         configuration,
         statsd: options.statsd.clone(),
         cpu_warn: options.cpu_warn,

@@ -60,7 +60,7 @@ pub(super) const KNOWN: &[Known] = &[
     value("sni"),
     short("run-count", 'x'),
     Known { refused: Some("there is no log of the program's insides"), ..short_flag("debug", 'D') },
-    no_value("client-stats", "figures are added up over the connections of a thread"),
+    value("client-stats"),
     short("out-file", 'o'),
     value("json-out-file"),
     value("hdr-file-prefix"),

@@ -8,8 +8,8 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use report::memtier::{
-    Entry, Json, Layout, Rows, RunFigures, Second, Section, Style, hdr_files, json_section,
-    sections, write_head, write_section,
+    Entry, Json, Layout, Rows, RunFigures, Second, Section, Style, client_files, hdr_files,
+    json_section, sections, write_head, write_section,
 };
 use report::{Format, Summary};
 use workload::Plan;
@@ -28,6 +28,8 @@ pub(super) struct Reports {
     pub(super) out_file: Option<PathBuf>,
     pub(super) json_file: Option<PathBuf>,
     pub(super) hdr_prefix: Option<String>,
+    /// What the names of the files of each connection begin with.
+    pub(super) client_prefix: Option<String>,
     pub(super) configuration: Vec<Entry>,
     pub(super) statsd: Statsd,
     /// Per cent of a CPU above which a thread is told of.
@@ -44,6 +46,7 @@ impl OwnReports for Reports {
             out_file: self.out_file.clone(),
             json_file: self.json_file.clone(),
             hdr_prefix: self.hdr_prefix.clone(),
+            client_prefix: self.client_prefix.clone(),
             configuration: self.configuration.clone(),
             seconds: Arc::clone(&self.seconds),
             out: None,
@@ -78,6 +81,7 @@ struct Written {
     out_file: Option<PathBuf>,
     json_file: Option<PathBuf>,
     hdr_prefix: Option<String>,
+    client_prefix: Option<String>,
     configuration: Vec<Entry>,
     seconds: Arc<Mutex<Vec<Vec<Second>>>>,
     /// The file in the place of standard output, once it is open.
@@ -116,8 +120,9 @@ impl Format for Written {
         let mut seconds = self.seconds.lock().unwrap_or_else(PoisonError::into_inner);
         figures.over_time = seconds.pop().unwrap_or_default();
         seconds.clear();
+        drop(seconds);
         self.runs.push(figures);
-        Ok(())
+        self.write_client_files(summary)
     }
 
     fn close(&mut self, out: &mut dyn Write) -> io::Result<()> {
@@ -151,6 +156,18 @@ impl Format for Written {
 }
 
 impl Written {
+    /// Those of the run that has just ended.
+    fn write_client_files(&self, summary: &Summary<'_>) -> io::Result<()> {
+        let Some(prefix) = &self.client_prefix else { return Ok(()) };
+        let run = self.runs.len();
+        say(format_args!("[RUN {run}] Writing client stats files..."))?;
+        for (name, text) in client_files(summary, &self.style, run) {
+            let path = PathBuf::from(format!("{prefix}{name}"));
+            std::fs::write(&path, text).map_err(|error| named(&path, &error))?;
+        }
+        Ok(())
+    }
+
     fn write_hdr_files(&self) -> io::Result<()> {
         let Some(prefix) = &self.hdr_prefix else { return Ok(()) };
         for (run, figures) in (1..).zip(&self.runs) {

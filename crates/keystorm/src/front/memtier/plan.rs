@@ -87,6 +87,7 @@ pub(super) fn parts(
             factor,
             longest_ns: 60 * NS_PER_S,
         }),
+        by_connection: options.client_stats.is_some(),
         dataset: imported.map(|imported| Arc::new(imported.items)),
         payload_bytes: mean,
         seed: seed(options),

@@ -310,6 +310,7 @@ fn base(
         precision: precision(results.precision),
         first_byte: results.first_byte,
         apart: false,
+        by_connection: false,
         at_most_ns: None,
         checks: None,
         seed: match data.seed {

@@ -1,0 +1,244 @@
+//! What each connection of a worker saw: counts of every second, and latencies of the whole run.
+//!
+//! Kept beside the tally, which adds connections up, by those who ask for it.
+
+use crate::{Latency, Outcome, Sample};
+
+/// A second, in which counts are kept apart.
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// Significant digits of a connection's latencies: there may be thousands of connections.
+const PRECISION: u8 = 2;
+
+/// The connections of one worker, by their numbers there.
+#[derive(Debug, Clone)]
+pub struct ByConnection {
+    from_ns: u64,
+    connections: Vec<Vec<ConnectionTrace>>,
+    /// Bytes of each command that were put together and not handed over yet; none where bytes are not
+    /// counted by command.
+    unsent: Vec<u64>,
+}
+
+/// What one connection saw of one of the different commands of the plan's sequence.
+#[derive(Debug, Clone)]
+pub struct ConnectionTrace {
+    /// From sent to done.
+    pub service: Latency,
+    /// From the first second of the measured part to the last in which anything was sent or came.
+    pub seconds: Vec<ConnectionSecond>,
+}
+
+/// Counts of one second.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ConnectionSecond {
+    /// Replies with a value.
+    pub ok: u64,
+    /// Replies with nothing.
+    pub miss: u64,
+    /// Error replies.
+    pub errors: u64,
+    /// The sum of their times from sent to done.
+    pub service_ns: u128,
+    /// Bytes sent and received.
+    pub bytes_out: u64,
+    /// See above.
+    pub bytes_in: u64,
+}
+
+impl ConnectionSecond {
+    /// Adds the same second of another command.
+    pub fn add(&mut self, other: &Self) {
+        let Self { ok, miss, errors, service_ns, bytes_out, bytes_in } = *other;
+        self.ok += ok;
+        self.miss += miss;
+        self.errors += errors;
+        self.service_ns += service_ns;
+        self.bytes_out += bytes_out;
+        self.bytes_in += bytes_in;
+    }
+
+    /// Replies of all kinds.
+    #[must_use]
+    pub fn replies(&self) -> u64 {
+        self.ok + self.miss + self.errors
+    }
+}
+
+impl ConnectionTrace {
+    fn new() -> Self {
+        Self { service: Latency::new(PRECISION), seconds: Vec::new() }
+    }
+
+    fn second(&mut self, since_ns: u64) -> &mut ConnectionSecond {
+        let second = (since_ns / SECOND_NS) as usize;
+        if self.seconds.len() <= second {
+            self.seconds.resize(second + 1, ConnectionSecond::default());
+        }
+        &mut self.seconds[second]
+    }
+}
+
+impl ByConnection {
+    /// Of so many connections, and so many different commands; of those that are not counted by
+    /// command all bytes are the first's.
+    #[must_use]
+    pub fn new(connections: usize, commands: usize, bytes_by_command: bool) -> Self {
+        let one = || (0..commands).map(|_| ConnectionTrace::new()).collect();
+        let connections = (0..connections).map(|_| one()).collect();
+        let unsent = vec![0; if bytes_by_command { commands } else { 0 }];
+        Self { from_ns: 0, connections, unsent }
+    }
+
+    /// Bytes that it takes at the start, nearly.
+    #[must_use]
+    pub fn bytes(connections: u64, commands: u64) -> u64 {
+        connections.saturating_mul(commands).saturating_mul(Latency::bytes(PRECISION))
+    }
+
+    /// Starts anew: the measured part begins now.
+    pub fn begin(&mut self, now_ns: u64) {
+        self.from_ns = now_ns;
+        for trace in self.connections.iter_mut().flatten() {
+            trace.service.clear();
+            trace.seconds.clear();
+        }
+    }
+
+    /// Adds replies that share everything.
+    pub fn record(&mut self, connection: usize, sample: &Sample) {
+        let Sample { command, outcome, count, bytes, sent_ns, done_ns, .. } = *sample;
+        let (took_ns, since_ns) =
+            (done_ns.saturating_sub(sent_ns), done_ns.saturating_sub(self.from_ns));
+        let Some(trace) = self.trace(connection, command) else { return };
+        trace.service.record_n(took_ns, count);
+        let second = trace.second(since_ns);
+        match outcome {
+            Outcome::Ok => second.ok += count,
+            Outcome::Miss => second.miss += count,
+        }
+        second.bytes_in += bytes;
+        second.service_ns += u128::from(took_ns) * u128::from(count);
+    }
+
+    /// Adds an error reply, of so many bytes.
+    pub fn error(
+        &mut self,
+        (connection, command): (usize, usize),
+        bytes: u64,
+        (sent_ns, done_ns): (u64, u64),
+    ) {
+        let (took_ns, since_ns) =
+            (done_ns.saturating_sub(sent_ns), done_ns.saturating_sub(self.from_ns));
+        let Some(trace) = self.trace(connection, command) else { return };
+        trace.service.record_n(took_ns, 1);
+        let second = trace.second(since_ns);
+        second.errors += 1;
+        second.bytes_in += bytes;
+        second.service_ns += u128::from(took_ns);
+    }
+
+    /// Adds bytes of a command that are about to be sent.
+    pub fn put_together(&mut self, command: usize, bytes: u64) {
+        if let Some(unsent) = self.unsent.get_mut(command) {
+            *unsent += bytes;
+        }
+    }
+
+    /// What was put together was handed to a connection at `now_ns`, in so many bytes.
+    pub fn sent(&mut self, connection: usize, bytes: u64, now_ns: u64) {
+        let since_ns = now_ns.saturating_sub(self.from_ns);
+        let Self { connections, unsent, .. } = self;
+        let Some(traces) = connections.get_mut(connection) else { return };
+        match (unsent.as_mut_slice(), traces.first_mut()) {
+            ([], Some(trace)) => trace.second(since_ns).bytes_out += bytes,
+            (unsent, _) => {
+                for (trace, bytes) in traces.iter_mut().zip(unsent).filter(|(_, bytes)| **bytes > 0) {
+                    trace.second(since_ns).bytes_out += std::mem::take(bytes);
+                }
+            }
+        }
+    }
+
+    /// A read that ended at `now_ns` brought so many bytes.
+    pub fn received(&mut self, connection: usize, bytes: u64, now_ns: u64) {
+        let since_ns = now_ns.saturating_sub(self.from_ns);
+        if self.unsent.is_empty()
+            && let Some(trace) = self.trace(connection, 0)
+        {
+            trace.second(since_ns).bytes_in += bytes;
+        }
+    }
+
+    /// Of each connection, what it saw of each command.
+    #[must_use]
+    pub fn connections(&self) -> &[Vec<ConnectionTrace>] {
+        &self.connections
+    }
+
+    fn trace(&mut self, connection: usize, command: usize) -> Option<&mut ConnectionTrace> {
+        self.connections.get_mut(connection)?.get_mut(command)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    #[test]
+    fn seconds_and_latencies_are_of_one_connection_and_one_command() {
+        let mut by = ByConnection::new(2, 2, true);
+        by.begin(500 * MS);
+        by.put_together(0, 40);
+        by.sent(1, 44, 600 * MS);
+        let sample = Sample {
+            command: 0,
+            outcome: Outcome::Ok,
+            count: 2,
+            bytes: 10,
+            intended_ns: 0,
+            sent_ns: 600 * MS,
+            first_byte_ns: 0,
+            done_ns: 603 * MS,
+        };
+        by.record(1, &sample);
+        let late = Sample { done_ns: 2600 * MS, outcome: Outcome::Miss, count: 1, ..sample };
+        by.record(1, &late);
+        by.error((1, 0), 7, (2600 * MS, 2601 * MS));
+
+        let [none, some] = by.connections() else { panic!("two connections") };
+        assert!(none.iter().chain(&some[1..]).all(|trace| trace.seconds.is_empty()));
+        let first = ConnectionSecond {
+            ok: 2,
+            service_ns: u128::from(6 * MS),
+            bytes_out: 40,
+            bytes_in: 10,
+            ..ConnectionSecond::default()
+        };
+        let third = ConnectionSecond {
+            miss: 1,
+            errors: 1,
+            service_ns: u128::from(2001 * MS),
+            bytes_in: 17,
+            ..ConnectionSecond::default()
+        };
+        assert_eq!(some[0].seconds, [first, ConnectionSecond::default(), third]);
+        assert_eq!(some[0].service.count(), 4);
+        assert_eq!(third.replies(), 2);
+
+        by.begin(3000 * MS);
+        assert!(by.connections().iter().flatten().all(|trace| trace.seconds.is_empty()));
+    }
+
+    #[test]
+    fn bytes_that_are_not_counted_by_command_are_the_first_commands() {
+        let mut by = ByConnection::new(1, 1, false);
+        by.put_together(0, 5);
+        by.sent(0, 44, MS);
+        by.received(0, 10, 1001 * MS);
+        let seconds = &by.connections()[0][0].seconds;
+        assert_eq!([seconds[0].bytes_out, seconds[1].bytes_in], [44, 10]);
+    }
+}
