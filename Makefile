@@ -12,7 +12,7 @@ help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
 bench: setup ## Build keystorm, start a private server and run the suite (options: ARGS='-t get -q')
-	$(CARGO) build --profile quick --locked -p keystorm --no-default-features
+	$(CARGO) build --profile quick --locked -p keystorm
 	$(TARGET)/quick/keystorm --spawn $(ARGS)
 
 compare: ## keystorm, redis-benchmark and a bare loop turn about on a pinned server (options: ARGS='--case set')

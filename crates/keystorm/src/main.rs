@@ -10,6 +10,7 @@ mod calibrate;
 mod checkup;
 mod compare;
 mod cpus;
+mod defect;
 mod execute;
 mod fill;
 mod front;
@@ -50,6 +51,7 @@ const REGRESSED: u8 = 3;
 const INTERRUPTED: u8 = 130;
 
 fn main() -> ExitCode {
+    defect::tell_of_panics(FAILED);
     let mut args = std::env::args_os();
     let called_as = args.next().unwrap_or_default();
     let args: Vec<_> = args.collect();

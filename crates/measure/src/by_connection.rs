@@ -153,7 +153,8 @@ impl ByConnection {
         match (unsent.as_mut_slice(), traces.first_mut()) {
             ([], Some(trace)) => trace.second(since_ns).bytes_out += bytes,
             (unsent, _) => {
-                for (trace, bytes) in traces.iter_mut().zip(unsent).filter(|(_, bytes)| **bytes > 0) {
+                for (trace, bytes) in traces.iter_mut().zip(unsent).filter(|(_, bytes)| **bytes > 0)
+                {
                     trace.second(since_ns).bytes_out += std::mem::take(bytes);
                 }
             }

@@ -402,6 +402,7 @@ pub(crate) fn run(parts: PlanParts, service_ns: &[u64]) -> Run {
         engine: "scripted".into(),
         engine_note: None,
         nodes: vec![],
+        by_connection: vec![],
         ending: Ending::Complete,
     };
     let server = ServerFacts {

@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, Sender};
 
 use measure::{
-    ByConnection, Interval, Latency, NodeTally, Point, SuccessLine, Tally, TallyShape, Timeline, WorkerUse,
+    ByConnection, Interval, Latency, NodeTally, Point, SuccessLine, Tally, TallyShape, Timeline,
+    WorkerUse,
 };
 
 use crate::recorder::Finished;
@@ -27,12 +28,7 @@ pub(crate) enum Message {
         warm: bool,
     },
     /// The worker ended.
-    Done {
-        worker: u16,
-        spent: WorkerUse,
-        finished: Finished,
-        nodes: Vec<NodeTally>,
-    },
+    Done { worker: u16, spent: WorkerUse, finished: Finished, nodes: Vec<NodeTally> },
 }
 
 /// Watches a run as it goes.

@@ -9,7 +9,9 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError};
 use std::time::Duration;
 
 use engine::ConnId;
-use measure::{ByConnection, Ended, Failures, Interval, Latency, Sample, Slices, Tally, TallyShape};
+use measure::{
+    ByConnection, Ended, Failures, Interval, Latency, Sample, Slices, Tally, TallyShape,
+};
 
 use crate::collect::Message;
 use crate::launch::thread_cpu;

@@ -366,6 +366,9 @@ impl Drop for Uring {
             std::mem::forget(self.pool.take());
             std::mem::forget(std::mem::take(&mut self.graves));
             std::mem::forget(held);
+        } else {
+            drop(held);
+            let _ = self.ring.clear_files();
         }
     }
 }

@@ -74,6 +74,12 @@ impl Ring {
         self.set_file(number, -1)
     }
 
+    /// Forgets all files, when no operation is left. The kernel would do so at some time after the end
+    /// of the ring, and until then the connections stay open.
+    pub(super) fn clear_files(&self) -> io::Result<()> {
+        self.ring.submitter().unregister_files()
+    }
+
     /// Tells when a connection that was begun is open or has failed.
     pub(super) fn await_connected(&mut self, operation: Operation) -> io::Result<()> {
         let entry = opcode::PollAdd::new(file(operation), POLLOUT).build();

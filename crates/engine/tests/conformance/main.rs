@@ -338,6 +338,27 @@ fn many_connections_do_not_mix() {
 }
 
 #[test]
+fn an_engine_that_is_gone_leaves_no_connection_open() {
+    for_each_lab(Behaviour::Echo, |lab| {
+        let Address::Tcp(address) = lab.address.clone() else { return };
+        for n in 0..20 {
+            lab.opened(ConnId(n));
+        }
+        assert_eq!(established_to(address.port()), 20);
+        lab.engine = Box::new(epoll());
+        assert_eq!(established_to(address.port()), 0);
+    });
+}
+
+/// Connections to a port of this machine that are open at our end, as the kernel lists them.
+fn established_to(port: u16) -> usize {
+    let table = std::fs::read_to_string("/proc/self/net/tcp").unwrap();
+    let to = format!(":{port:04X}");
+    let fields = table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    fields.filter(|fields| fields[2].ends_with(&to) && fields[3] == "01").count()
+}
+
+#[test]
 fn a_wait_ends_when_it_was_told_to() {
     for_each_lab(Behaviour::Silent, |lab| {
         lab.opened(A);

@@ -25,15 +25,8 @@ impl PageOptions {
     /// Refuses to mix a page with what is printed.
     ///
     /// # Errors
-    /// The page would go to standard output, or pictures are asked of a build without them.
+    /// The page would go to standard output.
     pub(super) fn checked(self) -> Result<Self, String> {
-        if self.png.is_some() && !cfg!(feature = "png") {
-            return Err(
-                "--png: this build draws none, to be built sooner; write --svg, or build it with \
-                        `cargo build --release`"
-                    .into(),
-            );
-        }
         match self.html.as_deref() == Some(Path::new("-")) {
             true => Err("--html: a file is needed; standard output is for reports".into()),
             false => Ok(self),

@@ -223,7 +223,11 @@ fn each_connection_has_a_file_of_its_seconds() {
     let stats = format!("--client-stats={}", prefix.display());
     let ran = run(&server, &format!("-t 2 -c 3 -n 22 -x 2 -P redis {stats}")).ok();
     for run in 1..=2 {
-        assert!(ran.err.contains(&format!("[RUN {run}] Writing client stats files...\n")), "{}", ran.err);
+        assert!(
+            ran.err.contains(&format!("[RUN {run}] Writing client stats files...\n")),
+            "{}",
+            ran.err
+        );
     }
     let file = |run, thread, client| {
         fs::read_to_string(dir.path().join(format!("c-{run}-{thread}-{client}.csv"))).unwrap()

@@ -8,7 +8,6 @@
 mod bars;
 mod draw;
 mod plot;
-#[cfg(feature = "png")]
 mod png;
 mod scale;
 mod surface;
@@ -331,12 +330,9 @@ impl Chart {
     /// A picture of points, on white, for where SVG is not understood. Its width is 1520 points.
     ///
     /// # Errors
-    /// The drawing library gave up, or is no part of this build (feature `png`).
+    /// The drawing library gave up.
     pub fn png(&self) -> Result<Vec<u8>, ChartError> {
-        #[cfg(feature = "png")]
-        return png::png(self);
-        #[cfg(not(feature = "png"))]
-        Err(self.failed("this build draws no PNG"))
+        png::png(self)
     }
 
     fn failed(&self, why: impl ToString) -> ChartError {

@@ -60,7 +60,8 @@ fn text(traces: &Traces<'_>) -> String {
         order.swap(0, 1);
     }
     for row in order {
-        let _ = write!(out, "\nFull-Test {} Latency\nLatency (<= msec),Percent\n", traces.names[row]);
+        let _ =
+            write!(out, "\nFull-Test {} Latency\nLatency (<= msec),Percent\n", traces.names[row]);
         for step in distribution(&traces.cells[row]) {
             let _ = writeln!(out, "{:>8.3},{:.3}", step.ms, step.percent);
         }

@@ -34,7 +34,8 @@ pub(super) fn measurement(
     let Some(first) = shares.next() else {
         return Err(RecordError::wrong("there is nothing to merge"));
     };
-    let Measurement { mut total, mut workers, mut nodes, mut delayed, mut by_connection, .. } = first;
+    let Measurement { mut total, mut workers, mut nodes, mut delayed, mut by_connection, .. } =
+        first;
     for share in shares {
         total.merge(&share.total);
         workers.extend(share.workers);
