@@ -16,24 +16,24 @@ const KEEP_EVERY: Duration = Duration::from_secs(5);
 pub(crate) struct Files {
     json: Option<Place>,
     pages: Pages,
-    kept: Instant,
+    kept: Option<Instant>,
 }
 
 impl Files {
     /// Makes sure that the files can be written, before anything is measured.
     pub(crate) fn open(json: Option<Place>, pages: &PageOptions) -> Result<Self> {
-        Ok(Self { json, pages: Pages::open(pages)?, kept: Instant::now() })
+        Ok(Self { json, pages: Pages::open(pages)?, kept: None })
     }
 
-    /// Keeps what there is so far, now and then.
+    /// Keeps what there is so far: the first of it, and then now and then.
     pub(crate) fn keep(&mut self, json: impl FnOnce() -> serde_json::Result<String>) -> Result<()> {
-        if self.kept.elapsed() < KEEP_EVERY {
+        if self.kept.is_some_and(|kept| kept.elapsed() < KEEP_EVERY) {
             return Ok(());
         }
         if let Some(place) = &self.json {
             place.write(json()?.as_bytes())?;
         }
-        self.kept = Instant::now();
+        self.kept = Some(Instant::now());
         Ok(())
     }
 
