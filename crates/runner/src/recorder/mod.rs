@@ -4,6 +4,8 @@
 //! part, and the slices in which outages show. A full tally is exchanged for an empty one with the
 //! collector; no tally is allocated unless the collector falls behind.
 
+mod silence;
+
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError};
 use std::time::Duration;
@@ -13,6 +15,7 @@ use measure::{
     ByConnection, Ended, Failures, Interval, Latency, Sample, Slices, Tally, TallyShape,
 };
 
+use self::silence::Silence;
 use crate::collect::Message;
 use crate::launch::thread_cpu;
 use crate::request::{Abandoned, Answer, Answered, Progress, Request};
@@ -54,46 +57,6 @@ pub(crate) struct Recorder {
     gauges: Gauges,
     full: SyncSender<Message>,
     empty: Receiver<Tally>,
-}
-
-/// The last span in which this worker saw nothing succeed on a node.
-#[derive(Clone)]
-struct Silence {
-    last_ok_ns: u64,
-    /// Something failed since the last success.
-    failing: bool,
-    span: std::ops::Range<u64>,
-}
-
-/// Shortest silence that counts, with failures in it and without: as in `measure`'s outages.
-const FAILING_MIN_NS: u64 = 100_000_000;
-const SILENT_MIN_NS: u64 = 500_000_000;
-
-impl Silence {
-    fn since(now_ns: u64) -> Self {
-        Self { last_ok_ns: now_ns, failing: false, span: 0..0 }
-    }
-
-    /// The first success of a read.
-    #[inline]
-    fn heard(&mut self, now_ns: u64, usual_ns: u64) {
-        let least_ns = if self.failing { FAILING_MIN_NS } else { SILENT_MIN_NS };
-        if now_ns - self.last_ok_ns >= least_ns.max(usual_ns) {
-            self.span = self.last_ok_ns..now_ns;
-        }
-        (self.last_ok_ns, self.failing) = (now_ns, false);
-    }
-}
-
-/// Adds what a user waited who came while a node was silent.
-#[inline]
-fn record_delayed(silence: &Silence, delayed: &mut Option<Latency>, sample: &Sample) {
-    if sample.intended_ns < silence.span.end
-        && sample.intended_ns >= silence.span.start
-        && let Some(delayed) = delayed
-    {
-        delayed.record_n(sample.done_ns.saturating_sub(sample.intended_ns), sample.count);
-    }
 }
 
 /// What counts at present.
@@ -264,7 +227,7 @@ impl Recorder {
     #[inline]
     fn settled(&mut self, group: &Sample) {
         self.tally.record(group);
-        record_delayed(&self.silences[self.node], &mut self.delayed, group);
+        self.silences[self.node].record(group, &mut self.delayed);
         if let Some(by) = &mut self.by_connection {
             by.record(self.connection, group);
         }
@@ -346,7 +309,7 @@ impl Recorder {
     }
 
     fn failed(&mut self, failures: &Failures, now_ns: u64) {
-        self.silences[self.node].failing = true;
+        self.silences[self.node].fail();
         let since_ns = now_ns.saturating_sub(self.interval_from_ns);
         self.slices[self.node].failed(since_ns, failures);
     }
