@@ -31,7 +31,7 @@ fn the_table_has_every_cell_and_says_what_it_is() {
     assert_eq!(cells, expected.iter().collect::<Vec<_>>(), "{}", ran.out);
     for (cell, figures) in &rows {
         let number = |n: usize| figures[n].parse::<f64>().unwrap();
-        assert!(number(0) > 100.0 && number(1) > 0.0, "{cell}: {figures:?}");
+        assert!(number(0) > 0.0 && number(1) > 0.0, "{cell}: {figures:?}");
         for busy in [number(2), number(4)] {
             assert!((0.0..=100.0).contains(&busy), "{cell}: {figures:?}");
         }

@@ -279,5 +279,5 @@ fn several_endpoints_of_memcache_and_ping_are_interchangeable() {
     let file =
         File::of(1).speaking("ping").with("endpoints", &format!("endpoints = [{endpoints}]"));
     file.run("commands = [{ verb = 'ping' }]\nnkeys = 1").ok();
-    assert!(servers.iter().all(|server| server.calls("ping") > 50));
+    assert!(servers.iter().all(|server| server.calls("ping") > 0));
 }

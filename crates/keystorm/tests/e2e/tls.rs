@@ -421,7 +421,7 @@ fn a_file_of_rpc_perf_names_the_certificate_of_the_client_alone_or_with_its_chai
     for name in ["certificate", "certificate_chain"] {
         secure.server.reset();
         run(&format!("{name} = '{cert}'")).ok();
-        assert!(secure.server.calls("set") > 100, "{name}");
+        assert!(secure.server.calls("set") > 0, "{name}");
     }
     let both = run(&format!("certificate = '{cert}'\ncertificate_chain = '{cert}'"));
     both.exits(2).says("[tls] certificate_chain: it is read alone");
