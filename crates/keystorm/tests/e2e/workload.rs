@@ -297,9 +297,9 @@ fn an_error_names_its_place_and_what_was_probably_meant() {
         (one("[[operation]]\nname = \"read\"\ncommand = \"get b\""), "4:1", "two operations"),
         (one("[[phase]]\nmix = { raed = 1 }"), "5:9", "\"raed\"; did you mean read?"),
         (one("[[phase]]\nmix = { read = 0 }"), "5:16", "from 1 to"),
-        (one("[keys.a]\nrange = 9\ndist = \"zip\""), "6:8", "there are uniform"),
+        (one("[keys.a]\nrange = 9\ndist = \"zip\""), "6:8", "available: uniform"),
         (one("[keys.a]\nrange = \"9x\""), "5:9", "whole number"),
-        (one("[keys.a]\ndist = \"zipf\""), "4:7", "range says how many"),
+        (one("[keys.a]\ndist = \"zipf\""), "4:7", "range is missing"),
         (one("keys = \"a\"\n[keys.a]\nrange = 9\ndist = \"latest\""), "5:7", "inserts"),
         (format!("{GET}conections = 4"), "2:1", "did you mean connections?"),
         (format!("{GET}rps = 4"), "2:1", "did you mean rate?"),
@@ -312,7 +312,7 @@ fn an_error_names_its_place_and_what_was_probably_meant() {
         (format!("{GET}key-dist = \"zipf:9\""), "2:12", "from 0.01 to 5"),
         (format!("{GET}key-dist = \"zipf\""), "2:12", "-r"),
         (format!("{GET}arrivals = \"poisson\""), "2:12", "rate"),
-        (format!("{GET}requests = 5\nduration = 5"), "3:1", "exclude each other"),
+        (format!("{GET}requests = 5\nduration = 5"), "3:1", "cannot be combined"),
         (format!("{GET}sequential = 1"), "2:14", "true or false"),
         (format!("{GET}pipeline = true"), "2:12", "a number"),
         (format!("{GET}tests = \"get\""), "2:9", "in the place of"),
@@ -327,7 +327,7 @@ fn an_error_names_its_place_and_what_was_probably_meant() {
         ("sequence = [\"get a\", \"set k v EX __ttl__\"]".to_owned(), "1:22", "--ttl"),
         ("sequence = [\"get 'a\"]".to_owned(), "1:13", "quotation mark"),
         ("sequence = []".to_owned(), "1:12", "commands"),
-        ("sequence = [[]]".to_owned(), "1:13", "a word at least"),
+        ("sequence = [[]]".to_owned(), "1:13", "cannot be empty"),
         (
             "[[operation]]\nsteps = [{ command = \"get a\", when = \"miss\" }]".to_owned(),
             "2:38",
@@ -357,9 +357,9 @@ fn what_cannot_stand_beside_a_file_is_refused() {
     refused(&path, "-n 5 --duration 5", "exclusive");
     refused(&path, "-c 0", "-c 0");
     refused(&path, "--phase brust", "did you mean burst?");
-    refused(&path, "--phase ,", "no phase is named");
+    refused(&path, "--phase ,", "no phase named");
     refused(&path, "--start-at +1s", "one phase of a workload");
     refused(Path::new("/no/such.toml"), "", "No such file");
-    refused(&own, "-r 9", "key space of its own");
+    refused(&own, "-r 9", "its own key space");
     Keystorm::new("--phase a get k").run().exits(2).says("--workload");
 }

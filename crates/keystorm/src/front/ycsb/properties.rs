@@ -48,9 +48,9 @@ impl Properties {
         value.parse().map_err(|_| {
             let why = match value.trim() == value {
                 true => "such as",
-                false => "without blanks before or behind it, such as",
+                false => "without spaces around it, such as",
             };
-            format!("{name}={value:?}: a number is needed, {why} {or}")
+            format!("{name}={value:?}: expected a number, {why} {or}")
         })
     }
 
