@@ -503,7 +503,7 @@ fn a_master_that_comes_back_costs_each_request_once() {
     }
     let (told, lines) = outage_of(&ran, port);
     assert!(told >= 0.6, "{lines}");
-    assert!(figure(&ran, "opened again: ") >= 1 || ran.out.contains(", opened again: "));
+    assert!(figure(&ran, "reopened: ") >= 1 || ran.out.contains(", reopened: "));
     // Without reconnecting it is the end.
     let running = cluster.keystorm("-n 900000000 -c 6 -r 10000 incr key:__rand_int__").start();
     load_runs(&cluster);
@@ -684,7 +684,7 @@ fn one_node_is_a_cluster_too() {
 #[test]
 fn what_is_no_cluster_is_said() {
     let server = Server::redis();
-    server.run("--cluster -n 10 ping").exits(1).says("no node of a cluster").says("--cluster");
+    server.run("--cluster -n 10 ping").exits(1).says("not a cluster node").says("--cluster");
     server.run("--rfr yes -n 10 ping").exits(2).says("--rfr requires --cluster");
     let empty = Server::redis_with(&["--cluster-enabled", "yes"]);
     empty.run("--cluster -n 10 ping").exits(1).says("without assigned slots");

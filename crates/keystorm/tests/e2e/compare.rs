@@ -46,7 +46,7 @@ fn both_servers_get_the_same_and_each_ratio_is_told() {
         assert_eq!(found.filter(told).count(), 2, "{line}: {}", ran.out);
     }
     let words = ran.out.split_whitespace().collect::<Vec<_>>().join(" ");
-    let differs = "warning: the connection type differs: TCP of A and a unix socket of B";
+    let differs = "warning: the connection type differs: TCP on A, a unix socket on B";
     assert!(words.contains(differs), "{}", ran.out);
     assert!(ran.out.lines().all(|line| line.chars().count() <= 80), "{}", ran.out);
     let document = json(&file);

@@ -52,7 +52,7 @@ fn idle_connections_log_in_and_their_loss_is_told() {
     running.until("tells how many live", |r| r.out().contains("clients: 5"));
     server.ask(&["CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"]);
     server.kill();
-    running.wait().exits(1).says("gone");
+    running.wait().exits(1).says("were lost");
 }
 
 #[test]

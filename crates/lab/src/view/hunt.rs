@@ -17,7 +17,7 @@ impl Hunt {
     fn trial_table(&self, phase: Phase) -> Table {
         let mut columns = vec!["rate"];
         let knee = self.found.passes_per_s.filter(|_| phase == Phase::Curve);
-        columns.extend(knee.map(|_| "% of found"));
+        columns.extend(knee.map(|_| "of found rate"));
         columns.extend(FIGURES);
         columns.push("kept");
         let mut table = Table::new(columns);
