@@ -66,7 +66,7 @@ fn hosts_are_reached_over_ssh() {
     let names: Vec<&str> =
         rows(&document["tests"][0]).iter().map(|row| row["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["load1", "me@load2"]);
-    let one = "client 1 of 2 (load1) and client 2 of 2 (me@load2) are on one machine";
+    let one = "client 1 of 2 (load1) and client 2 of 2 (me@load2) share one machine";
     assert!(ran.out.contains(one), "{}", ran.out);
 }
 

@@ -149,7 +149,7 @@ fn a_value_and_its_token_stand_in_later_steps() {
         server.reset();
     }
     server.run("-n 5 cas k 0 0 __cas__ v").exits(2).says("__cas__ its token");
-    server.run("-n 5 gets k ';>' set __cas__ 0 0 v").exits(2).says("is a word of cas");
+    server.run("-n 5 gets k ';>' set __cas__ 0 0 v").exits(2).says("is allowed only in cas");
 }
 
 #[test]

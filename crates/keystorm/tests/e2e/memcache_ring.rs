@@ -148,7 +148,7 @@ fn what_several_servers_cannot_do_is_refused() {
         (format!("{places} -I"), "-I opens connections to one server"),
         (
             format!("{places} get k:__key__ l:__key__ ';>' set b 0 0 __reply__"),
-            "one command of one key",
+            "one command with one key",
         ),
         ("--protocol memcache -h a --hash modulo get k".to_owned(), "--hash requires several"),
         ("--protocol memcache -h a,a get k".to_owned(), "a:11211 is named twice"),

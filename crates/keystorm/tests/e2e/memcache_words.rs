@@ -73,7 +73,7 @@ fn values_that_the_server_does_not_take_are_refused_before_the_run() {
         "-d 2M -r 2 -t set",
     ] {
         let ran = server.run(&format!("-n 10 {line}")).exits(2);
-        ran.says("accepts items of up to 1048576 bytes").says("(-I)");
+        ran.says("accepts items of up to 1048576 bytes").says("a larger -I");
     }
     assert!(server.say("get a\n").contains("old"), "what was there is there");
     let counted = server.run("-n 10 -d 2M --on-error count set a 0 0 __data__");

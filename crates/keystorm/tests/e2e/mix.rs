@@ -87,9 +87,9 @@ fn what_is_no_mix_is_a_usage_error() {
     let server = Server::redis();
     for (line, why) in [
         ("--mix", "--mix"),
-        ("--mix -- 0 get k", "whole number from 1 on"),
-        ("--mix -- -3 get k", "whole number from 1 on"),
-        ("--mix -- ';'", "no operation"),
+        ("--mix -- 0 get k", "whole number from 1"),
+        ("--mix -- -3 get k", "whole number from 1"),
+        ("--mix -- ';'", "no operations"),
         ("get k ';>'", "must stand between two commands"),
         ("-- ';?' get k", "must stand between two commands"),
         ("set k v EX __ttl__", "--ttl"),
@@ -174,7 +174,7 @@ fn a_walk_goes_on_with_the_cursor_that_came() {
     let sent = scans("-n 200 --mix 1 scan 0 count 100 ';~' scan __reply__ count 100 ';' 1 ping");
     assert!(begun(&sent) * 3 < sent.len(), "{sent:?}");
     for (line, says) in [
-        ("-P 2 scan 0 ';~' scan __reply__", "-P 2: a walk"),
+        ("-P 2 scan 0 ';~' scan __reply__", "-P 2: ;~ needs"),
         ("scan 0 ';~' scan __reply__ ';>' ping", "between exactly one command"),
         ("--cluster scan 0 ';~' scan __reply__", ";~ works with one server only"),
     ] {

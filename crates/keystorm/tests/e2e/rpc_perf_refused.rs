@@ -16,11 +16,11 @@ fn told(ran: Ran, code: i32, says: &str) {
 #[test]
 fn a_file_that_is_none_ends_with_exit_code_1() {
     for (line, by, says) in [
-        ("[debug]", "", "there is no [debug]"),
+        ("[debug]", "", "[debug] is missing"),
         ("[workload.ratelimit]", "[workload.other]", "[workload.ratelimit] is missing"),
         ("admin", "", "[general]: admin is missing"),
         ("interval", "interval = 0", "[general] interval: "),
-        ("protocol", "protocol = 'grpc'", "[general] protocol: \"grpc\" is none"),
+        ("protocol", "protocol = 'grpc'", "[general] protocol: unknown protocol \"grpc\""),
         ("poolsize", "poolsize = 'x'", ":11:12: [client] poolsize: must be a whole number"),
         ("threads", "threads = ", "a.toml:10:"),
         ("start", "ramp = 'steep'", "[workload.ratelimit] ramp: "),
@@ -36,7 +36,7 @@ fn a_file_that_is_none_ends_with_exit_code_1() {
         told(File::of(1).run(keyspace), 1, says);
     }
     told(Keystorm::new("rpc-perf /no/such.toml").run(), 1, "/no/such.toml: ");
-    Keystorm::new("rpc-perf").run().exits(1).says("the file is missing");
+    Keystorm::new("rpc-perf").run().exits(1).says("no file given");
 }
 
 #[test]
@@ -59,8 +59,8 @@ fn broken_rules_end_with_exit_code_2() {
         told(File::of(1).run(&format!("{inner}{more}")), 2, says);
     }
     for (keyspace, says) in [
-        ("nkeys = 100\nklen = 1\ncommands = [{ verb = 'get' }]", "there are 62 different texts"),
-        ("nkeys = 2\ncommands = [{ verb = 'get' }]", "there are 1 different texts"),
+        ("nkeys = 100\nklen = 1\ncommands = [{ verb = 'get' }]", "make 62 different texts"),
+        ("nkeys = 2\ncommands = [{ verb = 'get' }]", "make 1 different texts"),
         ("nkeys = 2\nklen = 1\ncommands = [{ verb = 'sadd' }]", "inner_keys_nkeys"),
         ("nkeys = 0\nklen = 1\ncommands = [{ verb = 'get' }]", "nkeys: from 1 on"),
     ] {
@@ -90,7 +90,7 @@ fn what_is_for_other_systems_is_refused_by_name() {
         (
             "[debug]",
             "[debug]\n[metrics]\noutput = 'x'\nformat = 'parquet'",
-            "parquet is not written",
+            "parquet is not supported",
         ),
     ] {
         told(File::of(1).with(line, by).run(GET), 2, says);
@@ -112,7 +112,7 @@ fn what_is_for_other_systems_is_refused_by_name() {
     told(
         memcache.run("nkeys = 2\nklen = 1\ncommands = [{ verb = 'llen' }]"),
         2,
-        "list_length is nothing",
+        "has no list_length",
     );
 }
 
@@ -159,5 +159,5 @@ fn a_server_that_is_not_there_and_an_address_that_is_taken_are_errors() {
     let server = Server::redis();
     let taken = format!("admin = '127.0.0.1:{}'", server.port());
     let ran = File::of(server.port()).with("admin", &taken).run(GET).exits(1);
-    assert!(ran.err.contains("[general] admin: ") && ran.err.contains("is taken"), "{}", ran.err);
+    assert!(ran.err.contains("[general] admin: ") && ran.err.contains("is in use"), "{}", ran.err);
 }
