@@ -284,7 +284,7 @@ fn a_survey_takes_its_keys_away(cluster: &Cluster) {
         dir.path().display()
     );
     let ran = Keystorm::new(&line).run().ok();
-    ran.says("into the cluster of 127.0.0.1:").says("such as key:").says("Removed ");
+    ran.says("to the cluster of 127.0.0.1:").says("such as key:").says("Removed ");
     assert_eq!(sizes(), before);
     let ran = Keystorm::new(&format!("{line} --keep")).run().ok();
     ran.says("--keep leaves all of them there");

@@ -126,7 +126,7 @@ fn servers_of_our_own_are_started_anew_for_each_block() {
     let told: Vec<_> =
         tests.iter().map(|t| (t["name"].as_str().unwrap(), &t["runs"]["b"])).collect();
     assert_eq!(told, [("SET", &6.into()), ("GET", &6.into())]);
-    assert!(!ran.out.contains("is in no interval"), "{}", ran.out);
+    assert!(!ran.out.contains("intervals do not cover"), "{}", ran.out);
     // What is not ours stays, and that is said.
     let given = Server::redis();
     let ran = compare(a.program(), &address(&given), "-n 300 -t set --repeat 2").run().ok();
@@ -188,20 +188,20 @@ fn saved_runs_compare_where_their_plans_are_alike() {
     let one = kept(&redis, "one.json", "-t set,get");
     let ran = compare(&one, &b, "").run().ok().prints(" none  unknown\n");
     ran.prints("use --repeat");
-    compare(&one, &b, "--fail-on-regression 5").run().exits(1).says("no interval");
+    compare(&one, &b, "--fail-on-regression 5").run().exits(1).says("no confidence interval");
     for (name, line, said) in [
         ("p", "-t set,get -P 4", "in the test SET, fleet.pipeline_depth is 1 in "),
         ("d", "-t set,get -d 100", "payload_bytes is 3 in "),
         ("c", "-t set,get -c 9", "fleet.connections is 50 in "),
         ("3", "-t set,get -3", "protocol is \"resp2\" in "),
-        ("t", "-t set", "has the tests SET, GET and "),
+        ("t", "-t set", "has the tests SET, GET, but "),
     ] {
         let other = kept(&valkey, name, line);
         let ran = compare(&one, &other, "").run().exits(1).says(said);
         assert!(ran.out.is_empty() && !ran.err.contains("\\n"), "{name}: {ran:?}");
     }
-    compare(&a, &b, "-n 10").run().exits(2).says("-n is an option of a run");
-    compare(&a, &b, "-t set").run().exits(2).says("-t is an option of a run");
+    compare(&a, &b, "-n 10").run().exits(2).says("-n is an option for live runs");
+    compare(&a, &b, "-t set").run().exits(2).says("-t is an option for live runs");
     compare(&a, &address(&redis), "").run().exits(2).says("two of the same kind");
 }
 

@@ -168,7 +168,7 @@ fn distributions_that_make_no_sense_are_refused() {
         ("-r 9 --key-dist zipf:7", "from 0.01 to 5"),
         ("-r 9 --key-dist hotspot", "hotspot:80/20"),
         ("-r 9 --key-dist hotspot:80/0", "percentage of keys"),
-        ("-r 9 --key-dist gaussian:50", "MEAN,SD"),
+        ("-r 9 --key-dist gaussian:50", "comma"),
         ("-r 9 --key-dist exponential:100/5", "below 100"),
         ("-r 9 --key-dist latest", "inserts"),
         ("-r 9 --key-dist file:", "path"),

@@ -81,7 +81,7 @@ fn what_makes_no_sense_is_a_usage_error() {
     for (line, says) in [
         ("-t get", "--slo"),
         ("--slo p99 -t get", "such as p99<1ms"),
-        ("--slo p99<1ms -t set,get", "one test"),
+        ("--slo p99<1ms -t set,get", "a single test"),
         ("--slo p99<1ms -n 10", "-n"),
         ("--slo p99<1ms --rps 10", "--rps"),
         ("--slo p99<1ms --start 10 --most 5", "--start"),

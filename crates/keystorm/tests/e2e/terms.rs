@@ -153,7 +153,7 @@ fn no_ratio_is_told_where_one_side_finds_less() {
         "memcached",
         "-n 500 -r 3000 -c 4 -d 1000 --repeat 2 -t get --tables core --fail-on-regression 5",
     );
-    let ran = ran.run().exits(1).says("no ratio of Per core: get is told");
+    let ran = ran.run().exits(1).says("there is no ratio for Per core: get");
     assert!(words(&ran.out).contains("no ratio: A found "), "{}", ran.out);
 }
 

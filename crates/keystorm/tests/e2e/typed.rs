@@ -91,15 +91,15 @@ fn errors_name_the_option_the_value_and_what_is_right() {
         ("-p 99999", ["'99999' for '-p, --port", "0 to 65535"]),
         ("-d 1x", ["'1x' for '-d <SIZE>'", "such as 4k"]),
         ("--duration 2x", ["'2x' for '--duration", "500ms, 2s, 1.5m"]),
-        ("--duration -1", ["'-1' for '--duration", "a number alone is seconds"]),
-        ("--duration 0 get k", ["--duration 0: ", "more than 0 seconds"]),
+        ("--duration -1", ["'-1' for '--duration", "without a unit, seconds"]),
+        ("--duration 0 get k", ["--duration 0: ", "above 0 seconds"]),
         ("--timeout 0.1 get k", ["--timeout 0.1: ", "between 1 millisecond"]),
-        ("--timeout fast", ["'fast' for '--timeout", "a number alone is milliseconds"]),
+        ("--timeout fast", ["'fast' for '--timeout", "without a unit, milliseconds"]),
         ("--rps 10..20 get k", ["--rps 10..20: ", "10k..100k/30s"]),
         ("--repeat 0", ["'0' for '--repeat", "between 1 and 1000"]),
         ("--threads x", ["'x' for '--threads", "`auto`"]),
         ("--source-ip x", ["'x' for '--source-ip", "127.0.0.2"]),
-        ("search --slo p99<1ms --within x", ["'x' for '--within", "per cent"]),
+        ("search --slo p99<1ms --within x", ["'x' for '--within", "percentage"]),
         ("sink --bulk x", ["'x' for '--bulk", "10k or 5M"]),
     ] {
         let ran = Keystorm::new(line).run().exits(2);
@@ -240,7 +240,7 @@ fn files_that_would_overwrite_each_other_are_refused() {
     Keystorm::new(&once).run().exits(1).says("is named twice");
     std::fs::copy(dir.path().join("kept.json"), dir.path().join("copy.json")).unwrap();
     let copy = format!("merge {run} {} --format quiet", path("copy.json"));
-    Keystorm::new(&copy).run().exits(1).says("hold the same run");
+    Keystorm::new(&copy).run().exits(1).says("contain the same run");
 }
 
 #[test]

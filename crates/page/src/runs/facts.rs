@@ -152,7 +152,7 @@ fn plan(plan: &Plan) -> Pairs {
         let readers = match cluster.read_from {
             ReadFrom::Masters => "masters",
             ReadFrom::Replicas => "replicas",
-            ReadFrom::All => "masters and replicas",
+            ReadFrom::All => "primaries and replicas",
         };
         pairs.push(("cluster", format!("reads go to {readers}")));
     }

@@ -90,7 +90,7 @@ pub(super) fn read(parameters: Option<&str>, range: u64) -> Result<Box<dyn KeyDr
             let (percentile, fraction) = (at(0, 95.0), at(1, 6.0 / 7.0));
             if percentile >= 100.0 || percentile == 0.0 || fraction == 0.0 {
                 return Err(
-                    "a percentile between 0 and 100 and a fraction above 0 are possible".to_owned()
+                    "expected a percentile between 0 and 100 and a fraction above 0".to_owned()
                 );
             }
             let gamma = -(-percentile / 100.0).ln_1p() / (range as f64 * fraction);

@@ -38,7 +38,7 @@ pub(super) fn read<C: Curve + 'static>(
     let (first, second, (least, most)) = match parts[..] {
         [first, second] => (first, second, BOUNDS),
         [first, second, range] => (first, second, bounds(range)?),
-        _ => return Err("expected two numbers, optionally followed by bounds".to_owned()),
+        _ => return Err("two numbers are required, bounds are optional".to_owned()),
     };
     let curve = curve(first, second)?;
     let before = curve.cdf(lower(least));

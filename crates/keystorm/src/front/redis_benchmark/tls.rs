@@ -24,7 +24,7 @@ pub(super) fn options(
         return Ok(None);
     }
     if matches!(target.endpoint, Endpoint::Spawned { .. }) {
-        return Err("--tls: a spawned server does not speak TLS; start one with your own \
+        return Err("--tls: the server of --spawn does not speak TLS; start one with your own \
             certificates and name it with -h and -p"
             .into());
     }

@@ -345,7 +345,7 @@ impl Reader<'_> {
             ErrorKind::ValueValidation => error.source().map(ToString::to_string),
             ErrorKind::InvalidValue => match error.get(ContextKind::ValidValue) {
                 Some(ContextValue::Strings(valid)) if !valid.is_empty() => {
-                    Some(format!("there are {}", valid.join(", ")))
+                    Some(format!("expected one of {}", valid.join(", ")))
                 }
                 _ => Some("a value is missing".to_owned()),
             },
