@@ -188,7 +188,7 @@ mod tests {
         assert_eq!(port_shortage(address, 1, 0), None);
         let shortage = port_shortage(address, 100_000, 0).unwrap();
         let text = shortage.to_string();
-        assert!(text.contains("-c 100000 connections to 127.0.0.1:6379"));
+        assert!(text.contains("-c 100000: each connection to 127.0.0.1:6379"));
     }
 
     #[cfg(target_os = "linux")]

@@ -137,7 +137,10 @@ mod tests {
             assert!(count(bad).unwrap_err().contains("10k or 5M"), "{bad}");
         }
         for large in ["18446744073709551616", "99999999999G"] {
-            assert!(count(large).unwrap_err().contains("at most 18446744073709551615"), "{large}");
+            assert!(
+                count(large).unwrap_err().contains("the maximum is 18446744073709551615"),
+                "{large}"
+            );
         }
     }
 
@@ -178,6 +181,6 @@ mod tests {
             let said = time(bad, Plain::Seconds).unwrap_err();
             assert!(said.contains("500ms") && said.contains("seconds"), "{bad}: {said}");
         }
-        assert!(time("1e30", Plain::Seconds).unwrap_err().contains("longer"));
+        assert!(time("1e30", Plain::Seconds).unwrap_err().contains("too long"));
     }
 }

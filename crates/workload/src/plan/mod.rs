@@ -522,7 +522,7 @@ pub(crate) mod tests {
             (|p| p.sequence.clear(), "no command"),
             (|p| p.keys.draw = "latest".parse().unwrap(), "no operation inserts any"),
             (|p| p.keys.draw = "insert".parse().unwrap(), "no operation inserts any"),
-            (|p| p.keys.draw = trace(), "-r 1 ends"),
+            (|p| p.keys.draw = trace(), "beyond -r 1"),
             (|p| p.sequence[0].args.push(Arg { pieces: vec![Piece::Field(0)] }), "--dataset"),
         ];
         for (change, expected) in cases {

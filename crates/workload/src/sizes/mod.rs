@@ -229,12 +229,12 @@ mod tests {
     #[test]
     fn what_cannot_be_read_says_what_can() {
         for (bad, says) in [
-            ("", "there is no distribution of sizes"),
-            ("gamma:1", "\"gamma\"; there are uniform:MIN..MAX, sizes:"),
+            ("", "unknown distribution of sizes"),
+            ("gamma:1", "\"gamma\"; available: uniform:MIN..MAX, sizes:"),
             ("10x", "not a size"),
             ("2G", "1073741824"),
             ("uniform", "such as uniform:100..4k"),
-            ("uniform:9..3", "falls"),
+            ("uniform:9..3", "smaller size must come first"),
             ("uniform:9", "not a range"),
             ("sizes:", "sizes:32=50"),
             ("sizes:32", "SIZE=WEIGHT"),

@@ -150,8 +150,8 @@ mod tests {
             (&many[..], "closes the connection at 2048"),
             ("get k\x01", "control characters"),
             ("get __data__", "size varies"),
-            ("touch k __data__", "last word"),
-            ("quit", "no reply"),
+            ("touch k __data__", "last argument"),
+            ("quit", "cannot be measured"),
             ("lru_crawler metadump all", "log"),
             ("noop", "mn"),
         ] {
