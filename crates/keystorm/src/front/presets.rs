@@ -176,6 +176,6 @@ mod tests {
     #[test]
     fn what_there_is_not_is_told_from_what_was_meant() {
         assert!(source("ycbs-a").unwrap_err().contains("\"ycbs-a\"; did you mean ycsb-a?"));
-        assert!(source("x").unwrap_err().contains("there are session-store, look-aside"));
+        assert!(source("x").unwrap_err().contains("available: session-store, look-aside"));
     }
 }

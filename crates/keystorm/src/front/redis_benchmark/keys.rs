@@ -102,9 +102,9 @@ mod tests {
         assert_eq!(read(&csv, Some("id")), Ok(vec![7, 3, 7]));
         assert_eq!(read(&file("b.csv", "5\n6\n"), None), Ok(vec![5, 6]));
         assert_eq!(read(&file("c.tsv", "id\tx\n5\ta\n"), None), Ok(vec![5]));
-        assert!(read(&csv, Some("key")).unwrap_err().contains("\"key\"; there are time, id"));
+        assert!(read(&csv, Some("key")).unwrap_err().contains("\"key\"; available: time, id"));
         let text = read(&file("d.csv", "id\n1\nuser:2\n"), None).unwrap_err();
-        assert!(text.contains("line 3 has \"user:2\"") && text.contains("--dataset"), "{text}");
+        assert!(text.contains("line 3: \"user:2\"") && text.contains("--dataset"), "{text}");
         assert!(read(Path::new("/no/such"), None).unwrap_err().contains("No such file"));
     }
 }
