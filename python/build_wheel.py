@@ -25,7 +25,7 @@ METADATA = """\
 Metadata-Version: 2.1
 Name: keystorm
 Version: {version}
-Summary: How fast is your Redis, really? A load generator and benchmark for Redis and Valkey.
+Summary: Load generator and benchmark for Redis, Valkey and memcached
 License: Apache-2.0 OR MIT
 Requires-Python: >=3.10
 Provides-Extra: ray

@@ -50,7 +50,7 @@ def settings_of(text: str) -> Settings:
                 raise ValueError
         except ValueError:
             raise Unfit(
-                f"{word!r} is no setting; there are clients=4, cpus=8, label=KEY:VALUE and address="
+                f"{word!r} is not a setting; expected clients=4, cpus=8, label=KEY:VALUE or address="
             ) from None
     return Settings(**found)
 
@@ -83,7 +83,7 @@ class Client:
             yield {"line": line.rstrip("\n")}
         said = self._process.stderr.read().strip().splitlines()[-3:]
         code = self._process.wait()
-        how = f"killed by signal {-code}" if code < 0 else f"it ended with exit code {code}"
+        how = f"killed by signal {-code}" if code < 0 else f"exited with code {code}"
         yield {"lost": ": ".join([how, "; ".join(said)]) if said else how}
 
     def cut(self) -> None:

@@ -210,7 +210,7 @@ class OnRay(unittest.TestCase):
         for settings, says in [
             ({"clients": 4}, "4 clients need as many nodes, and the cluster has 3 of 3 that are fit"),
             ({"address": "127.0.0.1:1"}, "no Ray cluster answers at 127.0.0.1:1"),
-            ({"nodes": 2}, "'nodes=2' is no setting"),
+            ({"nodes": 2}, "'nodes=2' is not a setting"),
         ]:
             with self.assertRaises(keystorm.Failed, msg=says) as said:
                 self.run_on_ray("-n 3000", **settings)

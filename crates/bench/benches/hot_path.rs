@@ -197,6 +197,8 @@ fn set_plan(depth: u32) -> Plan {
         dataset: None,
         values: None,
         fill: None,
+        fill_lifetime: None,
+        loaded_by: None,
         verify: false,
         fail_on_miss: false,
         payload_bytes: 3,

@@ -101,9 +101,11 @@ fn ask<T: Read + Write>(client: &mut Client<T>, words: &[&[u8]]) -> Result<Value
         shown.collect::<Vec<_>>().join(" ")
     };
     match client.ask(words) {
-        Ok(Value::Error(text)) => {
-            Err(format!("{} was refused: {}", name(), printable(&String::from_utf8_lossy(&text))))
-        }
+        Ok(Value::Error(text)) => Err(format!(
+            "the server refused {}: {}",
+            name(),
+            printable(&String::from_utf8_lossy(&text))
+        )),
         Ok(value) => Ok(value),
         Err(error) => Err(error.to_string()),
     }
@@ -111,7 +113,7 @@ fn ask<T: Read + Write>(client: &mut Client<T>, words: &[&[u8]]) -> Result<Value
 
 fn text<T: Read + Write>(client: &mut Client<T>, words: &[&[u8]]) -> Result<String, String> {
     let name = String::from_utf8_lossy(words[0]).into_owned();
-    ask(client, words)?.text().ok_or_else(|| format!("{name} was answered by no text"))
+    ask(client, words)?.text().ok_or_else(|| format!("the reply to {name} is not text"))
 }
 
 fn round_trips(
@@ -125,7 +127,7 @@ fn round_trips(
         ask()?;
         samples.push(sent.elapsed());
     }
-    RoundTrips::of(samples).ok_or_else(|| "nothing was answered in time".to_owned())
+    RoundTrips::of(samples).ok_or_else(|| "no reply came in time".to_owned())
 }
 
 /// What memcached counts of commands: keys of reads, and changes.
@@ -183,7 +185,7 @@ fn server<T: Read + Write>(
         text(client, &[b"CLIENT", b"LIST"]).map(|text| Clients::parse(&text, own.as_deref()));
     let slowlog = ask(client, &[b"SLOWLOG", b"LEN"]).and_then(|value| match value {
         Value::Integer(n) => Ok(u64::try_from(n).unwrap_or(0)),
-        _ => Err("SLOWLOG LEN was answered by no number".to_owned()),
+        _ => Err("the reply to SLOWLOG LEN is not a number".to_owned()),
     });
     let latency_events = ask(client, &[b"LATENCY", b"LATEST"]).map(|value| latency_events(&value));
     counted(5);
@@ -234,7 +236,7 @@ fn config<T: Read + Write>(client: &mut Client<T>) -> Result<BTreeMap<String, St
         Value::Array(items) => {
             items.chunks_exact(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect()
         }
-        _ => return Err("CONFIG GET was answered by no list".to_owned()),
+        _ => return Err("the reply to CONFIG GET is not a list".to_owned()),
     };
     let texts = pairs.iter().filter_map(|(name, value)| Some((name.text()?, value.text()?)));
     // Passwords are none of our business, so they are not even kept.
@@ -296,7 +298,7 @@ fn missing<T: Read + Write>(
     let mut words: Vec<&[u8]> = vec![b"COMMAND", b"INFO"];
     words.extend(names.iter().map(String::as_bytes));
     let Value::Array(known) = ask(client, &words)? else {
-        return Err("COMMAND INFO was answered by no list".to_owned());
+        return Err("the reply to COMMAND INFO is not a list".to_owned());
     };
     let gone = |value: &Value| match value {
         Value::Null => true,
@@ -327,9 +329,9 @@ fn forbidden<T: Read + Write>(
             Ok(Value::Error(text)) if text.windows(9).any(|w| w == b"not found") => {}
             Ok(Value::Error(text)) => {
                 let text = printable(&String::from_utf8_lossy(&text));
-                return (Err(format!("ACL DRYRUN was refused: {text}")), at);
+                return (Err(format!("the server refused ACL DRYRUN: {text}")), at);
             }
-            Ok(_) => return (Err("ACL DRYRUN was answered by no text".to_owned()), at),
+            Ok(_) => return (Err("the reply to ACL DRYRUN is not text".to_owned()), at),
             Err(error) => return (Err(error.to_string()), at),
         }
     }
@@ -340,7 +342,7 @@ fn forbidden<T: Read + Write>(
 fn data_filesystem(dir: Option<&str>) -> Result<String, String> {
     let dir = dir.ok_or("the server has no setting dir")?;
     if !Path::new(dir).is_dir() {
-        return Err(format!("{dir} is not to be seen from here; is the server in a container?"));
+        return Err(format!("{dir} is not visible from here; is the server in a container?"));
     }
     let mounts = std::fs::read_to_string("/proc/mounts");
     let mounts = mounts.map_err(|e| format!("/proc/mounts: {e}"))?;

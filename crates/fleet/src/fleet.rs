@@ -109,13 +109,13 @@ impl Fleet {
         let deadline = Instant::now() + HELLO;
         while self.clients.iter().any(|c| c.hello.is_none() && c.lost.is_none()) {
             if interrupted.load(Ordering::Relaxed) {
-                return Err(fault(self, "interrupted before the clients were there".to_owned()));
+                return Err(fault(self, "interrupted before all clients had connected".to_owned()));
             }
             if Instant::now() > deadline {
                 let silent = self.clients.iter().filter(|c| c.hello.is_none());
                 let silent = silent.map(|c| c.called.clone()).collect::<Vec<_>>().join(", ");
                 let limit = HELLO.as_secs();
-                return Err(fault(self, format!("{silent} said nothing within {limit} s")));
+                return Err(fault(self, format!("no message from {silent} within {limit} s")));
             }
             if let Some((client, _, News::Said(said))) = self.hear(LOOK, false)
                 && let Said::Hello(hello) = *said
@@ -149,7 +149,7 @@ impl Fleet {
         let mut said = roster::warnings(&self.clients, self.on.is_here());
         for client in self.clients.iter().filter(|c| c.was_silent >= SUSPECTED) {
             let silent_s = client.was_silent.as_secs_f64();
-            said.push(format!("{} said nothing for {silent_s:.1} s and came back", client.called));
+            said.push(format!("{} was silent for {silent_s:.1} s and came back", client.called));
         }
         said
     }
@@ -191,7 +191,10 @@ impl Fleet {
                     Ok(said) => Some((client, at, News::Said(Box::new(said)))),
                     Err(error) => {
                         let said: String = line.chars().take(80).collect();
-                        let why = format!("it said what is not of the contract ({error}): {said}");
+                        let why = format!(
+                            "it sent a line that is not part of the protocol \
+                            ({error}): {said}"
+                        );
                         self.lose(client, why);
                         Some((client, at, News::Lost))
                     }
@@ -226,7 +229,7 @@ impl Fleet {
         }
         let too_long = |c: &Client| c.lost.is_none() && c.silent >= SILENT;
         let client = self.clients.iter().position(too_long)?;
-        self.lose(client, format!("it said nothing for {} s", SILENT.as_secs()));
+        self.lose(client, format!("no message for {} s", SILENT.as_secs()));
         Some(client)
     }
 
@@ -243,7 +246,7 @@ impl Fleet {
         }
         match told.to_line() {
             Ok(line) => drop(self.launcher.tell(client, &line)),
-            Err(error) => self.lose(client, format!("it cannot be told: {error}")),
+            Err(error) => self.lose(client, format!("cannot send to it: {error}")),
         }
     }
 
@@ -309,7 +312,7 @@ mod tests {
                 Some((_, _, News::Said(_))) => panic!("a sign of life is no news"),
             }
         }
-        assert_eq!(fleet.clients[1].lost.as_deref(), Some("it said nothing for 10 s"));
+        assert_eq!(fleet.clients[1].lost.as_deref(), Some("no message for 10 s"));
         // It has spoken since it was looked last.
         assert!(fleet.clients[0].lost.is_none() && fleet.clients[0].silent <= LOOK);
     }

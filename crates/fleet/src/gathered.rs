@@ -39,7 +39,7 @@ impl Gathered {
     pub(crate) fn of(round: Round<'_>) -> Result<Self, Broken> {
         let Round { fleet, shares, parts, start, .. } = round;
         let Some(whole) = shares.first().cloned() else {
-            return Err(Broken("there is no client".to_owned()));
+            return Err(Broken("there are no clients".to_owned()));
         };
         let begun: Vec<(f64, f64)> = parts.iter().map(|part| began(part, start)).collect();
         let (skew_ns, bound_ns) = clock::spread(&begun);
@@ -75,7 +75,7 @@ impl Gathered {
         }
         let merged = report::merge(named, &[]).map_err(|error| Broken(error.to_string()))?;
         let Some(Run { plan, measurement, .. }) = merged.runs.into_iter().next() else {
-            return Err(Broken("no client told anything".to_owned()));
+            return Err(Broken("no client sent a result".to_owned()));
         };
         if lost && fleet.on_loss == OnLoss::GoOn {
             warnings.push(left(&whole, &rows));
@@ -131,11 +131,10 @@ fn left(whole: &Plan, rows: &[ClientRow]) -> String {
     let schedule = whole.pace.schedule();
     match schedule.map(|s| s.rate_per_s().unwrap_or_else(|| s.peak_per_s())) {
         Some(rate) => format!(
-            "after the loss the load was {:.0} of the {rate:.0} requests per second that were asked \
-             for",
+            "after the loss, the load was {:.0} of the requested {rate:.0} requests per second",
             rate * kept as f64 / of as f64
         ),
-        None => format!("after the loss the load was that of {kept} of {of} clients"),
+        None => format!("after the loss, {kept} of {of} clients generated the load"),
     }
 }
 

@@ -59,7 +59,7 @@ pub(crate) fn warnings(clients: &[Client], here_by_intent: bool) -> Vec<String> 
         if hello.nice > 0 {
             let nice = hello.nice;
             said.push(format!(
-                "{called} runs at niceness {nice}: everything else there goes first"
+                "{called} runs at niceness {nice}: everything else on its machine has priority"
             ));
         }
         if let Some(cpus) = hello.quota {
@@ -72,7 +72,7 @@ pub(crate) fn warnings(clients: &[Client], here_by_intent: bool) -> Vec<String> 
     for (at, (called, hello)) in known().enumerate() {
         let same = |other: &Hello| hello.machine.is_some() && other.machine == hello.machine;
         if let Some((before, _)) = known().take(at).find(|(_, other)| same(other)) {
-            said.push(format!("{before} and {called} are on one machine, and share what it has"));
+            said.push(format!("{before} and {called} share one machine"));
         }
     }
     said

@@ -86,7 +86,10 @@ impl<'f> Round<'f> {
     ) -> Result<Self, Broken> {
         if let Some(client) = fleet.clients.iter().find(|client| client.lost.is_some()) {
             let why = client.lost.clone().unwrap_or_default();
-            return Err(Broken(format!("{} is lost ({why}), so nothing starts", client.called)));
+            return Err(Broken(format!(
+                "{} was lost ({why}), so the run did not start",
+                client.called
+            )));
         }
         // Of an experiment, a plan may have fewer connections than there are clients.
         let of = fleet.count().min(plan.fleet.connections);
@@ -148,7 +151,7 @@ impl<'f> Round<'f> {
         }
         let lost = self.parts.iter().enumerate().find_map(|(n, p)| Some((n, p.lost.as_ref()?)));
         lost.map(|(client, why)| {
-            format!("{} was lost before the start, so nothing started: {why}", called(client))
+            format!("{} was lost before the start, so the run did not start: {why}", called(client))
         })
     }
 
@@ -166,7 +169,7 @@ impl<'f> Round<'f> {
         if self.stopping.is_some_and(|since| since.elapsed() > STOPPING) {
             for client in 0..self.parts.len() {
                 if !self.parts[client].is_over() {
-                    self.fleet.lose(client, "it did not stop when told to".to_owned());
+                    self.fleet.lose(client, "it did not stop on request".to_owned());
                 }
             }
             self.count_the_lost();
@@ -205,7 +208,13 @@ impl<'f> Round<'f> {
             Said::Begun { monotonic_ns } => part.begun_ns = Some(monotonic_ns),
             Said::Tick(tick) => match part.partial.add(&self.shares[client], &tick) {
                 Ok(tally) => self.seconds.add(client, &tick, tally, self.observer),
-                Err(error) => self.fleet.lose(client, format!("its figures are none: {error}")),
+                Err(error) => self.fleet.lose(
+                    client,
+                    format!(
+                        "its figures cannot be read: \
+                    {error}"
+                    ),
+                ),
             },
             Said::Run(record) => match record.load() {
                 Ok(loaded) if loaded.runs.len() == 1 => {
@@ -219,8 +228,16 @@ impl<'f> Round<'f> {
                         self.stop(&format!("{called} failed"));
                     }
                 }
-                Ok(_) => self.fleet.lose(client, "its result is none of one test".to_owned()),
-                Err(error) => self.fleet.lose(client, format!("its result is none: {error}")),
+                Ok(_) => {
+                    self.fleet.lose(client, "its result does not have exactly one test".to_owned())
+                }
+                Err(error) => self.fleet.lose(
+                    client,
+                    format!(
+                        "its result cannot be read: \
+                    {error}"
+                    ),
+                ),
             },
             Said::Failed(why) => {
                 part.failed = Some(why);
@@ -259,7 +276,7 @@ impl<'f> Round<'f> {
             let part = &mut self.parts[client];
             part.offset = Offset::of(&part.pings);
             let Some(offset) = part.offset else {
-                self.fleet.lose(client, "it did not tell the time".to_owned());
+                self.fleet.lose(client, "it did not report the time".to_owned());
                 continue;
             };
             let monotonic_ns = offset.theirs_ns(start_ns);
@@ -304,7 +321,7 @@ impl<'f> Round<'f> {
 fn share_of(plan: &Plan, shard: Shard, here: bool) -> Result<Plan, String> {
     let mut parts: PlanParts = (**plan).clone();
     if matches!(parts.target.endpoint, Endpoint::Spawned { .. }) {
-        return Err("a server is started by the coordinator".to_owned());
+        return Err("the coordinator starts servers".to_owned());
     }
     // Sent once, by the coordinator.
     parts.setup.clear();

@@ -204,8 +204,8 @@ fn no_handshake(error: &io::Error, address: &Address, patience: Patience) -> Str
     let brief = Patience { connect: patience.connect, reply: Duration::from_secs(1) };
     let asked = Client::connect(address, brief).and_then(|mut plain| plain.ask(&[b"PING"]));
     match asked {
-        Ok(_) => "the server does not speak TLS there, it answers in plain text: leave out --tls, \
-                  or give its TLS port with -p"
+        Ok(_) => "the server does not speak TLS on this port (it answered in plain text): remove \
+            --tls, or name its TLS port with -p"
             .to_owned(),
         Err(_) => format!("no answer to the handshake within {waited_s} s"),
     }
@@ -335,7 +335,7 @@ impl<T: Read + Write> Client<T> {
 
     fn closed(&self, command: String) -> ClientError {
         // A TLS server that is spoken to in plain text hangs up without a word.
-        let hint = if self.heard { "" } else { "; if it expects TLS, add --tls" };
+        let hint = if self.heard { "" } else { "; if it requires TLS, add --tls" };
         ClientError::Closed { address: self.address.clone(), command, hint }
     }
 
@@ -348,15 +348,15 @@ impl<T: Read + Write> Client<T> {
 fn hint(bytes: &[u8]) -> &'static str {
     match bytes {
         // A TLS alert record: <https://www.rfc-editor.org/rfc/rfc8446#section-5.1>
-        [0x15, 0x03, ..] => "it expects TLS: add --tls",
+        [0x15, 0x03, ..] => "it requires TLS: add --tls",
         [b'E', b'R', b'R', b'O', b'R', ..] => "this may be memcached: use --protocol memcache",
         [b'C', b'L', b'I', b'E', b'N', b'T', b'_', ..] => {
             "this may be memcached: use --protocol memcache"
         }
         // The settings that an HTTP/2 server begins with: <https://www.rfc-editor.org/rfc/rfc9113#section-6.5>
         [0, 0, _, 4, 0, ..] => {
-            "it speaks HTTP/2, as the head of a Ray cluster does, whose default port is 6379 too; \
-             check -h and -p"
+            "it speaks HTTP/2; the head node of a Ray cluster does, also on port 6379 by \
+             default; check -h and -p"
         }
         [b'H', b'T', b'T', b'P', ..] => "it is a web server; check -h and -p",
         [b'S', b'S', b'H', ..] => "it is an SSH server; check -h and -p",
@@ -384,10 +384,10 @@ fn is_want_of_ports(error: &io::Error) -> bool {
 fn reason(error: &io::Error, waited: Duration) -> String {
     match error.kind() {
         io::ErrorKind::ConnectionRefused => "connection refused".to_owned(),
-        io::ErrorKind::NotFound => "there is no such socket".to_owned(),
+        io::ErrorKind::NotFound => "the socket does not exist".to_owned(),
         io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
-        io::ErrorKind::HostUnreachable => "the host cannot be reached".to_owned(),
-        io::ErrorKind::NetworkUnreachable => "the network cannot be reached".to_owned(),
+        io::ErrorKind::HostUnreachable => "host unreachable".to_owned(),
+        io::ErrorKind::NetworkUnreachable => "network unreachable".to_owned(),
         _ if is_want_of_ports(error) => "no local port is free".to_owned(),
         _ if late(error) => format!("no answer within {} s", waited.as_secs_f64()),
         _ => error.to_string(),
@@ -445,7 +445,7 @@ mod tests {
         let cases: [Case; 6] = [
             (b"HTTP/1.1 400 Bad Request\r\n", None, "HTTP/1.1 400 Bad Request"),
             (b"SSH-2.0-OpenSSH_9.2\r\n", None, "SSH server"),
-            (b"\x15\x03\x01\x00\x02\x02\x28", None, "expects TLS"),
+            (b"\x15\x03\x01\x00\x02\x02\x28", None, "requires TLS"),
             (b"$5\r\nhe", None, "/s closed the connection"),
             (b"+O", Some(io::ErrorKind::WouldBlock), "did not answer INFO within 5 s"),
             (b"", Some(io::ErrorKind::ConnectionReset), "closed"),
@@ -492,7 +492,7 @@ mod tests {
         let error = Client::connect(&gone, Patience::default()).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "could not connect to /nonexistent/socket: there is no such socket"
+            "could not connect to /nonexistent/socket: the socket does not exist"
         );
         let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let address = port.local_addr().unwrap();

@@ -14,8 +14,8 @@ use thiserror::Error;
 /// The limit of open files is below what a run needs and cannot be raised from here.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error(
-    "-c {connections} needs {} open files, and this process may open {allowed}: raise the limit \
-     with `ulimit -n {}` (as root if the shell refuses){}",
+    "-c {connections} needs {} open files, but the limit is {allowed}: raise it with `ulimit -n \
+     {}` (as root if the shell refuses){}",
     .connections + .others, .connections + .others, fewer(*.allowed, *.others)
 )]
 pub struct OpenFilesError {
@@ -78,10 +78,10 @@ impl fmt::Display for PortShortage {
         let each = if *sources > 1 { " for each source address" } else { "" };
         write!(
             f,
-            "-c {connections} connections to {address} need a local port each, and this machine \
-             hands out {ports}{each}: use at most -c {}, connect from more addresses of this \
-             machine (--source-ip), connect to a unix socket (-s), or widen the range, as root: \
-             sysctl -w net.ipv4.ip_local_port_range='1024 65535'",
+            "-c {connections}: each connection to {address} needs a local port, and this machine \
+             has {ports}{each}: use at most -c {}, connect from more local addresses \
+             (--source-ip), use a unix socket (-s), or widen the range as root: sysctl -w \
+             net.ipv4.ip_local_port_range='1024 65535'",
             ports * sources
         )
     }
@@ -108,7 +108,7 @@ pub fn port_shortage(
 /// An address to connect from cannot be used.
 #[derive(Debug, Error)]
 #[error("--source-ip {address}: {}", if .error.kind() == io::ErrorKind::AddrNotAvailable {
-    "no address of this machine (`ip address` lists them)".to_owned()
+    "not an address of this machine (`ip address` lists them)".to_owned()
 } else {
     .error.to_string()
 })]
@@ -188,7 +188,7 @@ mod tests {
         assert_eq!(port_shortage(address, 1, 0), None);
         let shortage = port_shortage(address, 100_000, 0).unwrap();
         let text = shortage.to_string();
-        assert!(text.contains("-c 100000 connections to 127.0.0.1:6379"));
+        assert!(text.contains("-c 100000: each connection to 127.0.0.1:6379"));
     }
 
     #[cfg(target_os = "linux")]

@@ -52,8 +52,8 @@ pub enum ProbeError {
     Unreachable(ClientError),
     /// This machine has nothing left to connect with.
     #[error(
-        "{0}: connections, open or closed within the last minute, use them all. Wait a minute, \
-         connect from more addresses of this machine (--source-ip), or over a unix socket (-s)"
+        "{0}: connections that are open or were closed within the last minute use them all. Wait \
+         a minute, connect from more local addresses (--source-ip), or use a unix socket (-s)"
     )]
     NoPort(ClientError),
     /// It took the connection, but no conversation came of it.
@@ -74,7 +74,7 @@ pub enum ProbeError {
     },
     /// There is no password to give.
     #[error(
-        "{address} has no password set: {reply}. Leave out -a, and unset REDISCLI_AUTH if it is set"
+        "{address} has no password set: {reply}. Remove -a, and unset REDISCLI_AUTH if it is set"
     )]
     PasswordUnwanted {
         /// Where.
@@ -84,7 +84,7 @@ pub enum ProbeError {
     },
     /// The server wants a password.
     #[error(
-        "{address} asks for a password: {reply}. Give it with -a PASSWORD (and --user NAME for an \
+        "{address} requires a password: {reply}. Set it with -a PASSWORD (and --user NAME for an \
          ACL user) or in the environment variable REDISCLI_AUTH"
     )]
     PasswordMissing {
@@ -95,8 +95,8 @@ pub enum ProbeError {
     },
     /// The database does not exist.
     #[error(
-        "{address} has no database {db}: {reply}. --dbnum takes 0 up to one less than the server's \
-         `databases` setting (16 by default; in cluster mode there is only 0)"
+        "{address} has no database {db}: {reply}. --dbnum must be below the server's `databases` \
+         setting (16 by default; cluster mode has only database 0)"
     )]
     NoSuchDb {
         /// Where.
@@ -108,8 +108,8 @@ pub enum ProbeError {
     },
     /// The server has all the clients that it allows.
     #[error(
-        "Error from server: {reply}. {address} takes no more clients: raise its `maxclients` \
-         setting (memcached's option -c) or close other connections to it"
+        "Error from server: {reply}. {address} accepts no more clients: raise its `maxclients` \
+         setting (memcached: option -c) or close other connections to it"
     )]
     TooManyClients {
         /// Where.
@@ -119,8 +119,8 @@ pub enum ProbeError {
     },
     /// The server takes nobody from outside its own machine.
     #[error(
-        "{address} is in protected mode and takes no clients from other machines: set a password \
-         there, or run keystorm on that machine. It says: {reply}"
+        "{address} is in protected mode and accepts no clients from other machines: set a \
+         password there, or run keystorm on that machine. Its reply: {reply}"
     )]
     Protected {
         /// Where.
@@ -298,7 +298,7 @@ impl<'a> Asking<'a> {
             ProbeError::PasswordUnwanted { address, reply }
         } else {
             let hint = if user.is_some() && reply.contains("wrong number of arguments") {
-                ". Servers before Redis 6 know no users: leave out --user"
+                ". Servers before Redis 6 have no users: remove --user"
             } else {
                 ""
             };
@@ -321,7 +321,7 @@ impl<'a> Asking<'a> {
             return Err(ProbeError::NoSuchDb { address, db, reply });
         }
         let hint = if reply.starts_with("NOPERM") {
-            ". The user needs the permission +select, or leave out --dbnum"
+            ". The user needs the permission +select; otherwise remove --dbnum"
         } else {
             ""
         };

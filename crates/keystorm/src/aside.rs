@@ -18,7 +18,7 @@ pub(crate) struct Unread;
 
 impl Display for Unread {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("nobody reads the output any more")
+        f.write_str("the reader of the output is gone")
     }
 }
 

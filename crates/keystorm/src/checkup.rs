@@ -128,11 +128,11 @@ fn colour(level: Level) -> Style {
 /// The whole answer for people.
 fn lines(subject: &str, findings: &[Finding]) -> String {
     let bold = Style::new().bold();
-    let mut out = format!("Looking at {}\n", host::printable(subject));
+    let mut out = format!("Checking {}\n", host::printable(subject));
     let width = findings.iter().map(|finding| finding.name.len()).max().unwrap_or(0);
     for (area, title) in [
         (Area::Host, "This machine"),
-        (Area::Network, "The way to the server"),
+        (Area::Network, "The network path"),
         (Area::Server, "The server"),
     ] {
         let _ = writeln!(out, "\n{bold}{title}{bold:#}");
@@ -158,10 +158,10 @@ fn lines(subject: &str, findings: &[Finding]) -> String {
         let label = label(*level);
         let [seen, why, mend] = [seen, why, mend].map(|text| host::printable(text));
         let _ = writeln!(out, "\n{style}{label:<4}{style:#}  {bold}{name}{bold:#}: {seen}");
-        let _ = writeln!(out, "      why   {why}\n      mend  {mend}");
+        let _ = writeln!(out, "      why   {why}\n      fix   {mend}");
     }
     let counts = counts(findings).map(|(level, n)| match level {
-        Level::Unknown => format!("{n} not seen"),
+        Level::Unknown => format!("{n} not checked"),
         level => format!("{n} {}", level_name(level)),
     });
     let _ = writeln!(out, "\n{}", counts.join(", "));
@@ -217,8 +217,8 @@ mod tests {
             "?     a, b",
             "bad   appendonly: yes",
             "      why   because",
-            "      mend  do this",
-            "1 ok, 0 warn, 1 bad, 2 not seen",
+            "      fix   do this",
+            "1 ok, 0 warn, 1 bad, 2 not checked",
         ] {
             assert!(text.lines().any(|l| l == line), "no {line:?} in\n{text}");
         }

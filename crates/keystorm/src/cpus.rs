@@ -38,7 +38,7 @@ pub(crate) fn pin(cpus: &[usize]) -> Result<()> {
 
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn pin(cpus: &[usize]) -> Result<()> {
-    anyhow::ensure!(cpus.is_empty(), "pinning is a feature of Linux");
+    anyhow::ensure!(cpus.is_empty(), "CPU pinning is available on Linux only");
     Ok(())
 }
 

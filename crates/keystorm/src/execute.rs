@@ -58,6 +58,7 @@ pub(crate) fn execute(job: &Job) -> Result<End> {
 }
 
 fn carry_out(job: &Job) -> Result<End> {
+    let persona = job.output.options.persona;
     job.notes.iter().try_for_each(aside::say)?;
     if !job.greeting.is_empty() {
         print::text(&job.greeting)?;
@@ -71,7 +72,7 @@ fn carry_out(job: &Job) -> Result<End> {
     job.remarks.iter().try_for_each(|remark| asides.remarks.say(remark))?;
     let serve = |at| Metrics::serve(at, &asides.remarks);
     let metrics = job.output.metrics.as_ref().map(serve).transpose()?;
-    let interrupted = signals::interrupted().context("asking to be told of Ctrl-C")?;
+    let interrupted = signals::interrupted().context("installing the Ctrl-C handler")?;
     // Phases of a workload may differ in this.
     let widest = job.plans.iter().max_by_key(|plan| plan.own_connections()).unwrap_or(first);
     let mut rig = Rig::reach_for(
@@ -84,7 +85,7 @@ fn carry_out(job: &Job) -> Result<End> {
     rig.sample = job.output.sample;
     rig.tells = !job.output.options.persona.is_peer();
     (rig.server_clock, rig.probe) = (job.server_clock, job.probe);
-    tell_about(&rig.server, widest, &asides.remarks)?;
+    tell_about(&rig.server, widest, &asides.remarks, persona)?;
     introduce_cluster(job, &rig.server, &asides.remarks)?;
     if job.repeats > 1 && !rig.server.is_own() {
         asides.remarks.say(OF_ONE_START)?;
@@ -96,26 +97,31 @@ fn carry_out(job: &Job) -> Result<End> {
 }
 
 /// Where a server was given, repeats do not differ in what a start decides.
-pub(crate) const OF_ONE_START: &str = "NOTE: --repeat: all repeats are of one start of the server; \
-     what differs from start to start is in no interval (with --spawn it is)";
+pub(crate) const OF_ONE_START: &str = "note: --repeat: all repeats use one start of the server, \
+    so intervals do not cover how starts differ (with --spawn they do)";
 
 /// Says what a person should know before the figures come.
-pub(crate) fn tell_about(server: &Server, plan: &Plan, remarks: &Aside) -> Result<()> {
+pub(crate) fn tell_about(
+    server: &Server,
+    plan: &Plan,
+    remarks: &Aside,
+    persona: Persona,
+) -> Result<()> {
     if let Some(spawned) = server.spawned() {
         remarks.say(format_args!("Started {}", report::escape(spawned)))?;
     }
     if server.facts.config.is_none() && !plan.protocol.is_memcache() {
         // The peers say so, too.
-        aside::say("WARNING: Could not fetch server CONFIG")?;
+        aside::say(format_args!("{}: Could not fetch server CONFIG", persona.warning()))?;
     }
     if let Some(mismatch) = server.tls.as_ref().and_then(engine::TlsContext::name_mismatch) {
-        remarks.say(format_args!("WARNING: {}", report::escape(mismatch)))?;
+        remarks.say(format_args!("warning: {}", report::escape(mismatch)))?;
     }
     let connections = u64::from(plan.own_connections());
     if let host::Address::Tcp(address) = server.address
         && let Some(shortage) = host::port_shortage(address, connections, plan.target.sources.len())
     {
-        remarks.say(format_args!("WARNING: {shortage}"))?;
+        remarks.say(format_args!("warning: {shortage}"))?;
     }
     Ok(())
 }
@@ -126,15 +132,14 @@ fn introduce_cluster(job: &Job, server: &Server, remarks: &Aside) -> Result<()> 
     let Some(topology) = &server.cluster else { return Ok(()) };
     let missing = topology.slots_without_owner();
     if missing > 0 {
-        remarks
-            .say(format_args!("WARNING: {missing} of the slots of the cluster have no owner"))?;
+        remarks.say(format_args!("warning: {missing} slots of the cluster have no owner"))?;
     }
     let read_from = first_read_from(job);
     let alone = topology.masters_without_replica();
     if alone > 0 && read_from != ReadFrom::Masters {
         remarks.say(format_args!(
-            "WARNING: --rfr: {alone} of {} masters have no replica that is ready; they answer \
-             reads of their slots themselves",
+            "warning: --rfr: {alone} of {} primaries have no ready replica and answer reads of \
+             their slots themselves",
             topology.masters()
         ))?;
     }

@@ -72,7 +72,7 @@ pub(crate) fn fill(rig: &Rig<'_>, plan: &Plan) -> Result<()> {
 /// As [`fill`].
 pub(crate) fn prepare(rig: &Rig<'_>, plan: &Plan) -> Result<()> {
     for parts in plan.prepared_by() {
-        written(rig, &parts.build()?, "storing what the test needs")?;
+        written(rig, &parts.build()?, "storing the keys of the test")?;
     }
     Ok(())
 }

@@ -34,7 +34,7 @@ const FAREWELL: Duration = Duration::from_secs(3);
 /// The contract was broken.
 pub(crate) fn hold() -> Result<End> {
     let epoch = Instant::now();
-    let interrupted = signals::interrupted().context("asking to be told of Ctrl-C")?;
+    let interrupted = signals::interrupted().context("installing the Ctrl-C handler")?;
     let out = Out::default();
     out.say(&Said::Hello(Box::new(Hello::of_this_process(env!("CARGO_PKG_VERSION")))));
     let (alive, listening) = (out.clone(), out.clone());
@@ -76,7 +76,7 @@ impl Out {
     /// A coordinator that is gone is noticed by the end of the input.
     fn say(&self, said: &Said) {
         let line = said.to_line().unwrap_or_else(|error| {
-            let failed = Said::Failed(format!("what there is to say has no JSON: {error}"));
+            let failed = Said::Failed(format!("a message cannot be written as JSON: {error}"));
             failed.to_line().unwrap_or_default()
         });
         let _whole = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -101,7 +101,7 @@ fn listen(
             return Ok(());
         }
         let told = serde_json::from_slice(&line);
-        match told.map_err(|error| anyhow!("a line is not of the contract: {error}"))? {
+        match told.map_err(|error| anyhow!("a line is not part of the protocol: {error}"))? {
             Told::Clock(number) => {
                 let monotonic_ns = epoch.elapsed().as_nanos() as u64;
                 out.say(&Said::Clock { number, monotonic_ns });

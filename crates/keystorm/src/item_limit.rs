@@ -21,8 +21,8 @@ pub(crate) fn check(server: &Server, plan: &Plan) -> Result<()> {
     }
     match server.item_limit(&plan.target) {
         Some((address, limit)) if bytes + HEADER_MIN > limit => Err(UsageError(format!(
-            "a value of {bytes} bytes: {address} takes items of {limit} at most, key and header included. \
-             Send smaller ones, start memcached with a larger limit (-I), or count the refusals \
+            "a value of {bytes} bytes: {address} accepts items of up to {limit} bytes, with key \
+             and header. Use a smaller -d, start memcached with a larger -I, or count the errors \
              (--on-error count)"
         ))
         .into()),

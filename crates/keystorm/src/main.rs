@@ -90,9 +90,10 @@ fn main() -> ExitCode {
     }
 }
 
-/// Says why there is no result.
+/// Says why there is no result, behind the word that clap begins its own refusals with.
 fn told(why: &str, code: u8) -> ExitCode {
-    match aside::say(why) {
+    let prefix = if why.starts_with("error: ") || why.contains("Error") { "" } else { "error: " };
+    match aside::say(format_args!("{prefix}{why}")) {
         Ok(()) => ExitCode::from(code),
         Err(Unread) => signals::end_of_pipe(),
     }
@@ -111,7 +112,7 @@ fn in_words(error: &anyhow::Error) -> String {
     let mut text = report::escape(format!("{error:#}"));
     let spawn = error.chain().find_map(|cause| cause.downcast_ref::<host::SpawnError>());
     if let Some(lines @ [_, ..]) = spawn.map(host::SpawnError::said) {
-        text += ". It said last:";
+        text += ". Its last output:";
         lines.iter().for_each(|line| text += &format!("\n  {}", report::escape(line)));
     }
     text

@@ -71,7 +71,7 @@ impl Metrics {
         let address = listener.local_addr().context("--metrics")?;
         if !address.ip().is_loopback() {
             remarks.say(format_args!(
-                "WARNING: whoever can reach this machine can read the metrics on {address}"
+                "warning: anyone who can reach this machine can read the metrics on {address}"
             ))?;
         }
         let tests = Arc::new(Tests::default());
@@ -107,7 +107,7 @@ pub(crate) fn listen(at: &MetricsAt, option: &str) -> Result<TcpListener> {
     let MetricsAt { host, port } = at;
     TcpListener::bind((host.as_str(), *port)).map_err(|error| match error.kind() {
         io::ErrorKind::AddrInUse => {
-            anyhow!("{option}: {at} is taken by another program; choose another port")
+            anyhow!("{option}: {at} is in use; choose another port")
         }
         _ => {
             // Rust appends " (os error N)", which tells a person nothing.

@@ -181,6 +181,6 @@ pub(crate) fn text(text: &str) -> Result<()> {
 fn written(outcome: io::Result<()>) -> Result<()> {
     outcome.map_err(|error| match error.kind() {
         io::ErrorKind::BrokenPipe => Unread.into(),
-        _ => anyhow!("writing to standard output: {error}; what was left to do is not done"),
+        _ => anyhow!("writing to standard output: {error}; the rest of the run was skipped"),
     })
 }

@@ -272,8 +272,8 @@ impl<'r> Rig<'r> {
     fn stamp(&self, run: &mut Run, clock: &ServerClock) {
         if !clock.agrees {
             run.warnings.push(
-                "--clock server: the answers to TIME contradict each other: several servers answer, \
-                 or the clock was set; times are this machine's"
+                "--clock server: the replies to TIME contradict each other (several servers, or \
+                 a changed clock); times are this machine's"
                     .to_owned(),
             );
             return;
@@ -404,8 +404,8 @@ impl<'r> Rig<'r> {
 fn share(clients: Option<u32>, connections: u32) -> Result<(), Unfit> {
     match clients.filter(|count| *count > connections) {
         Some(count) => Err(Unfit(format!(
-            "--on: {count} clients cannot share -c {connections} connections; raise -c to {count}, or \
-             take fewer clients"
+            "--on: {count} clients cannot share -c {connections} connections; raise -c to \
+             {count}, or use fewer clients"
         ))),
         None => Ok(()),
     }

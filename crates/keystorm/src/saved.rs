@@ -97,7 +97,7 @@ pub(crate) fn read(path: &Path) -> Result<Loaded> {
     };
     read.map_err(|error| fault(format!("cannot be read: {error}")))?;
     if text.len() as u64 > FILE_BYTES_MAX {
-        return Err(fault("is over 1 GiB, which no saved run is".to_owned()));
+        return Err(fault("is over 1 GiB, too large for a saved run".to_owned()));
     }
     let loaded = Record::from_json(&text).and_then(Record::load);
     loaded.map_err(|error| fault(error.to_string()))

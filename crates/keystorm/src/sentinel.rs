@@ -45,7 +45,7 @@ impl Sentinels {
             }
         }
         let (name, reasons) = (&self.name, reasons.join("; "));
-        Err(format!("no sentinel tells where the primary of {name:?} is: {reasons}"))
+        Err(format!("no sentinel knows the primary of {name:?}: {reasons}"))
     }
 
     fn primary_by(&self, host: &str, port: u16) -> Result<Address, String> {
@@ -62,12 +62,12 @@ impl Sentinels {
                 _ => (None, None),
             },
             Value::Error(text) => return Err(String::from_utf8_lossy(&text).into_owned()),
-            _ => return Err(format!("it knows no primary of the name {:?}", self.name)),
+            _ => return Err(format!("it knows no primary named {:?}", self.name)),
         };
-        let (host, port) = host.zip(port).ok_or("it answers with no address")?;
+        let (host, port) = host.zip(port).ok_or("its reply has no address")?;
         self.check_role(&host, port)?;
         let found = addresses(&host, port)?;
-        found.into_iter().next().ok_or_else(|| format!("{host} stands for no address"))
+        found.into_iter().next().ok_or_else(|| format!("{host} does not resolve to an address"))
     }
 
     fn check_role(&self, host: &str, port: u16) -> Result<(), String> {
@@ -77,19 +77,19 @@ impl Sentinels {
         match ask(&mut server, &[b"ROLE"]).map_err(at)? {
             Value::Array(items) => match items.first().and_then(Value::text).as_deref() {
                 Some("master") => Ok(()),
-                role => Err(at(format!("its role is {}", role.unwrap_or("not known")))),
+                role => Err(at(format!("its role is {}", role.unwrap_or("unknown")))),
             },
             // A user who may not ask gets the benefit of the doubt, and so does a server that
             // reads its data: it is the primary, and will say itself when it is ready.
             Value::Error(text) if text.starts_with(b"NOPERM") || text.starts_with(b"LOADING") => {
                 Ok(())
             }
-            _ => Err(at("it does not tell its role".to_owned())),
+            _ => Err(at("it does not report its role".to_owned())),
         }
     }
 
     fn connect(&self, host: &str, port: u16) -> Result<Client<Transport>, String> {
-        let mut failure = format!("{host} stands for no address");
+        let mut failure = format!("{host} does not resolve to an address");
         for address in addresses(host, port)? {
             match Client::reach(&address, None, &self.sources, PATIENCE) {
                 Ok(client) => return Ok(client),
@@ -141,7 +141,7 @@ mod tests {
         let target = Target { sources: vec![from], ..Target::default() };
         let asked_from = thread::spawn(move || listener.accept().unwrap().1.ip());
         let sentinels = Sentinels::new(&[("127.0.0.1".to_owned(), port)], "mine", &target);
-        assert!(sentinels.primary().is_err(), "it says nothing");
+        assert!(sentinels.primary().is_err(), "it does not answer");
         assert_eq!(asked_from.join().unwrap(), from);
     }
 }

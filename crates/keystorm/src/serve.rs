@@ -19,7 +19,7 @@ const OTHER_FILES: u64 = 32;
 /// # Errors
 /// What keeps it from listening or serving, in words for a person.
 pub(crate) fn serve(job: &SinkJob) -> Result<End> {
-    let stop = signals::interrupted().context("asking to be told of Ctrl-C")?;
+    let stop = signals::interrupted().context("installing the Ctrl-C handler")?;
     host::allow_open_files(u64::from(job.connections), OTHER_FILES)?;
     cpus::pin(&job.cpus)
         .with_context(|| format!("--cpus: the sink cannot be pinned to {:?}", job.cpus))?;
@@ -29,8 +29,8 @@ pub(crate) fn serve(job: &SinkJob) -> Result<End> {
     let places = report::escape(places.join(" and "));
     let name = engine.name();
     say(&format!(
-        "keystorm sink listens on {places} (engine {name}). It answers and stores nothing: what \
-         is measured here is the client. Ctrl-C ends it.\n"
+        "keystorm sink listens on {places} (engine {name}). It stores nothing: measurements \
+         against it are of the client. Ctrl-C ends it.\n"
     ))?;
     let served = match job.memcache {
         true => {
@@ -64,7 +64,7 @@ fn listeners(job: &SinkJob) -> Result<Vec<Listener>> {
     let mut listeners = Vec::new();
     if let Some(address) = job.tcp {
         if !address.ip().is_loopback() {
-            let warning = "WARNING: whoever can reach this machine can connect to the sink";
+            let warning = "warning: anyone who can reach this machine can connect to the sink";
             aside::say(format_args!("{warning} on {address}"))?;
         }
         let listener = Listener::tcp(address)

@@ -89,7 +89,7 @@ impl Server {
             named.push(RingServer { known_as: known_as(server), address });
         }
         let address = named.first().map(|server: &RingServer| server.address.clone());
-        let address = address.context("-h: no server is named")?;
+        let address = address.context("-h: no server named")?;
         let facts = facts.unwrap_or_default();
         let (cluster, spawned, sentinels) = (None, None, None);
         Ok(Self { address, facts, tls, cluster, named, protocol, spawned, sentinels })
@@ -129,7 +129,7 @@ impl Server {
     pub(crate) fn spawned(&self) -> Option<String> {
         self.spawned.as_ref()?;
         let known =
-            |fact: &Option<String>| fact.clone().unwrap_or_else(|| "of unknown kind".into());
+            |fact: &Option<String>| fact.clone().unwrap_or_else(|| "of unknown type".into());
         let ServerFacts { product, version, .. } = &self.facts;
         Some(format!("{} {} on {}", known(product), known(version), self.address))
     }
@@ -164,7 +164,7 @@ impl Server {
     /// A connection of its own for whoever has more to ask of a server that speaks RESP.
     pub(crate) fn client(&self, target: &Target) -> Result<host::Client<host::Transport>> {
         if self.protocol.is_memcache() {
-            bail!("{}: this is asked of Redis and Valkey only, not of memcached", self.address);
+            bail!("{}: this works with Redis and Valkey only, not with memcached", self.address);
         }
         Ok(host::log_in(&self.address, login(target, self.tls.as_ref()))?)
     }
@@ -256,12 +256,12 @@ impl Server {
         for (address, command) in everywhere {
             let mut client = host::log_in(address, login(target, self.tls.as_ref()))?;
             let args: Option<Vec<Vec<u8>>> = command.args.iter().map(|a| a.fixed_bytes()).collect();
-            let args = args.context("a command that prepares a test takes no placeholders")?;
+            let args = args.context("a setup command cannot contain placeholders")?;
             let words: Vec<&[u8]> = args.iter().map(Vec::as_slice).collect();
             if let wire::resp::Value::Error(text) = client.ask(&words)? {
                 let text = String::from_utf8_lossy(&text);
                 bail!(
-                    "Error from server: {text} (in answer to {}, which the test needs)",
+                    "Error from server: {text} (in reply to {}, which the test requires)",
                     command.name()
                 );
             }
@@ -323,7 +323,7 @@ fn first_that_answers(
     login: Login<'_>,
     protocol: ProtocolKind,
 ) -> Result<(host::Address, ServerFacts)> {
-    let mut failure = anyhow!("{server} stands for no address");
+    let mut failure = anyhow!("{server} does not resolve to an address");
     for address in addresses {
         match look(&address, login, protocol) {
             Ok(facts) => return Ok((address, facts)),
@@ -350,7 +350,7 @@ fn resolve(server: &Endpoint) -> Result<Vec<host::Address>> {
     };
     let found = (host.as_str(), port).to_socket_addrs();
     let addresses: Vec<_> = found
-        .map_err(|e| anyhow!("Could not find the host {host:?}: {e}. Check -h"))?
+        .map_err(|e| anyhow!("Could not resolve the host {host:?}: {e}. Check -h"))?
         .map(host::Address::Tcp)
         .collect();
     Ok(addresses)
@@ -374,7 +374,7 @@ fn pinned(cpus: &[usize], spawn: impl FnOnce() -> Result<SpawnedServer>) -> Resu
 #[cfg(not(target_os = "linux"))]
 fn pinned(cpus: &[usize], spawn: impl FnOnce() -> Result<SpawnedServer>) -> Result<SpawnedServer> {
     if !cpus.is_empty() {
-        bail!("--server-cpus: pinning is a feature of Linux");
+        bail!("--server-cpus: CPU pinning is available on Linux only");
     }
     spawn()
 }

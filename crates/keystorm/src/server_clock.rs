@@ -40,7 +40,7 @@ impl ServerClock {
             let answer = client.ask(&[b"TIME"]).context("--clock server")?;
             let received_ns = epoch.elapsed().as_nanos() as u64;
             let told_ns = unix_ns(&answer).map_or_else(
-                || bail!("--clock server: the server does not tell the TIME: {answer:?}"),
+                || bail!("--clock server: the server did not return the time: {answer:?}"),
                 Ok,
             )?;
             // A day before, so that differences are small and none is below 0.

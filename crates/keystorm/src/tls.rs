@@ -29,8 +29,8 @@ pub(crate) fn context(options: &TlsOptions, endpoint: &Endpoint) -> Result<TlsCo
     // Of what the clients of a fleet need, the one thing that does not come with the plan.
     if let Some(directory) = cacertdir.as_ref().filter(|dir| files.is_some() && !dir.is_dir()) {
         bail!(
-            "--cacertdir {}: there is no such directory on this client's host; put it there, or use \
-             --cacert FILE, which is carried to every client",
+            "--cacertdir {}: the directory does not exist on this client's host; create it, or \
+             use --cacert FILE, which is copied to every client",
             directory.display()
         );
     }

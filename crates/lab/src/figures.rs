@@ -34,8 +34,8 @@ pub struct Figures {
 
 /// What limited a run, behind these words; in other words where that is not known.
 pub(crate) fn limited_by(run: &Figures, words: &str) -> String {
-    match run.verdict.strip_prefix("not known: ") {
-        Some(why) => format!("What limited it is not known: {why}"),
+    match run.verdict.strip_prefix("unknown: ") {
+        Some(why) => format!("What limited it is unknown: {why}"),
         None => format!("{words}{}", run.verdict),
     }
 }

@@ -87,7 +87,7 @@ impl Grid {
         let line = Line { options, rest: line.rest };
         let points = axes.iter().try_fold(1usize, |n, axis| n.checked_mul(axis.values.len()));
         if points.is_none_or(|n| n > POINTS_MAX) {
-            return Err(format!("the lists make more than {POINTS_MAX} points; shorten them"));
+            return Err(format!("the lists make more than {POINTS_MAX} points; use fewer values"));
         }
         Ok(Self { axes, line })
     }

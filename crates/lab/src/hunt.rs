@@ -198,7 +198,7 @@ impl Hunt {
                 format!("{} keep {slo}", per_s(rate))
             }
             Bracket { passes_per_s: Some(rate), fails_per_s: None } => {
-                format!("{} keep {slo}, and more was not tried", per_s(rate))
+                format!("{} keep {slo}; higher rates were not tried", per_s(rate))
             }
             Bracket { passes_per_s: None, fails_per_s: Some(rate) } => {
                 format!("not even {} keep {slo}", per_s(rate))
@@ -210,19 +210,17 @@ impl Hunt {
         };
         let Trial { rate_per_s, judgement, figures, .. } = trial;
         let who = match figures.limited_by {
-            _ if judgement.own_fault => Some("The client was late, and not the server"),
-            LimitedBy::Client => Some("The client was the limit, and not the server"),
-            LimitedBy::Network => Some("The network was the limit, and not the server"),
+            _ if judgement.own_fault => Some("The client was late, not the server"),
+            LimitedBy::Client => Some("The client was the limit, not the server"),
+            LimitedBy::Network => Some("The network was the limit, not the server"),
             LimitedBy::Concurrency => {
-                Some("Too few requests in flight were the limit, and not the server")
+                Some("Too few requests in flight were the limit, not the server")
             }
             LimitedBy::Errors => Some("Errors were the limit"),
             LimitedBy::Outage => Some("An outage was the limit"),
-            LimitedBy::Contention => {
-                Some("What took the CPU away was the limit, and not the server")
-            }
+            LimitedBy::Contention => Some("CPU contention was the limit, not the server"),
             LimitedBy::Schedule if judgement.why.contains("schedule missed") => {
-                Some("The schedule was the limit, and not the server's CPU")
+                Some("The schedule was the limit, not the server's CPU")
             }
             LimitedBy::Schedule | LimitedBy::Server | LimitedBy::Unknown => None,
         };
@@ -231,8 +229,8 @@ impl Hunt {
             text += &format!("{who}, so the server may be able to do more. ");
         }
         text += &match done(trial) {
-            Some(done) => format!("There {done}"),
-            None => limited_by(figures, "There it was limited by: "),
+            Some(done) => format!("At this rate, {done}"),
+            None => limited_by(figures, "At this rate, limited by: "),
         };
         let doubt = self.doubt();
         let not_the_server = who.is_some() || doubt.is_some();
@@ -249,8 +247,8 @@ impl Hunt {
         let (missed, all) = (missed.len(), kept.len() + missed.len());
         (missed * 3 > all).then(|| {
             format!(
-                "Do not rely on it: of {all} points of the curve at or below this rate {missed} \
-                 missed the target, so something other than the rate decides here. "
+                "Do not rely on it: {missed} of {all} points of the curve at or below this rate \
+                 missed the target, so something other than the rate decides. "
             )
         })
     }
@@ -302,14 +300,15 @@ mod tests {
     #[test]
     fn nobody_is_told_to_raise_a_rate_that_fails() {
         let mut missed = trial(51_000.0, "p99 1.2 ms", LimitedBy::Schedule);
-        missed.figures.verdict = "schedule: the 51,000/s asked for were sent and answered; main \
-                                  thread 5 % busy; a higher rate would show what it can take"
+        missed.figures.verdict = "schedule: the requested 51,000/s were sent and answered; main \
+            thread 5 % busy; use a higher rate to find the limit"
             .to_owned();
         let text = hunt(vec![missed.clone()]).conclusion().text;
-        let told = "At 51,000/s: p99 1.2 ms. There the 51,000/s asked for were sent and answered; \
+        let told = "At 51,000/s: p99 1.2 ms. At this rate, the requested 51,000/s were sent and answered; \
                     main thread 5 % busy";
         assert_eq!(text, told);
-        missed.judgement.why = "schedule missed: every connection waited for replies".to_owned();
+        missed.judgement.why =
+            "schedule missed: every connection was waiting for replies".to_owned();
         missed.figures.verdict = "schedule: 9 % left late; see why".to_owned();
         let text = hunt(vec![missed]).conclusion().text;
         assert!(text.ends_with("limited by: schedule: 9 % left late; see why"), "{text}");
@@ -326,7 +325,7 @@ mod tests {
         assert_eq!(headings(&hunt)[0], "Every trial");
         assert!(hunt.page("").charts().is_empty());
         hunt.trials.push(Trial { phase: Phase::Curve, ..hunt.trials[0].clone() });
-        assert_eq!(headings(&hunt)[..2], ["Around the rate that was found", "Every trial"]);
+        assert_eq!(headings(&hunt)[..2], ["Around the rate found", "Every trial"]);
         assert!(hunt.page("").charts()[0].1.of.starts_with("GET: "));
     }
 
@@ -354,7 +353,7 @@ mod tests {
             hunt.trials.push(Trial { phase: Phase::Curve, ..curve });
         }
         let conclusion = hunt.conclusion();
-        assert!(conclusion.text.starts_with("Do not rely on it: of 3 points"), "{conclusion:?}");
+        assert!(conclusion.text.starts_with("Do not rely on it: "), "{conclusion:?}");
         hunt.trials.truncate(3);
         hunt.trials[1].judgement = hunt.trials[2].judgement.clone();
         assert!(!hunt.conclusion().text.contains("rely"));

@@ -43,8 +43,8 @@ impl Runs {
     pub(crate) fn warnings(&self) -> Vec<String> {
         let told = |(text, runs): (&str, usize)| match runs - 1 {
             0 => text.to_owned(),
-            1 => format!("{text} (and the like in 1 more run)"),
-            more => format!("{text} (and the like in {more} more runs)"),
+            1 => format!("{text} (similar in 1 more run)"),
+            more => format!("{text} (similar in {more} more runs)"),
         };
         self.warned.told().take(WARNINGS_MAX).map(told).collect()
     }
@@ -73,7 +73,7 @@ mod tests {
         runs.warned.add("load: 2");
         assert_eq!(
             runs.warnings(),
-            ["the hypervisor gave 9 % away (and the like in 2 more runs)", "load: 2"]
+            ["the hypervisor gave 9 % away (similar in 2 more runs)", "load: 2"]
         );
         runs.warned.add("the governor gave 9 % away");
         assert_eq!(runs.warnings().len(), 3, "other words are another warning");

@@ -94,7 +94,7 @@ impl Slo {
         if let Some(shortfall) = summary.shortfall() {
             why.insert(0, shortfall);
         } else if summary.requests == 0 {
-            why.insert(0, "nothing was answered".to_owned());
+            why.insert(0, "no request was answered".to_owned());
         }
         if let Some(schedule) = &summary.schedule {
             let missed = !schedule.kept();
@@ -106,7 +106,7 @@ impl Slo {
                 let (unsent, due) = (schedule.unsent, schedule.due);
                 why.push(format!("schedule missed: {unsent} of {due} requests were never sent"));
             } else if missed {
-                why.push("schedule missed: every connection waited for replies".to_owned());
+                why.push("schedule missed: every connection was waiting for replies".to_owned());
             } else if schedule.behind_ns.is_some() {
                 why.push(schedule.behind());
             } else if (summary.counted() as f64) < short {
@@ -208,8 +208,8 @@ fn trimmed(value: f64) -> String {
 
 fn fault(text: &str) -> String {
     format!(
-        "{text:?} is no target; targets are p50, p95, p99, p99.9, mean or max below a time in us, ms \
-         or s, and errors below a share, such as p99<1ms or 'p99.9<5ms & errors<0.1%'"
+        "{text:?} is not a target; expected p50, p95, p99, p99.9, mean or max below a time in \
+         us, ms or s, or errors below a share, such as p99<1ms or 'p99.9<5ms & errors<0.1%'"
     )
 }
 

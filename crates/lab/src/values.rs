@@ -89,7 +89,7 @@ fn shown(number: f64) -> String {
 }
 
 fn range(kind: Kind, first: &str, rest: &str) -> Result<Vec<String>, String> {
-    let fault = |why: &str| format!("{why}; a range is FIRST..LAST or FIRST..LAST/POINTS");
+    let fault = |why: &str| format!("{why}; expected FIRST..LAST or FIRST..LAST/POINTS");
     let (last, points) = match rest.split_once('/') {
         Some((last, points)) => (last, Some(points)),
         None => (rest, None),
@@ -100,14 +100,14 @@ fn range(kind: Kind, first: &str, rest: &str) -> Result<Vec<String>, String> {
         return Err(fault(ends));
     };
     if first <= 0.0 || last < first {
-        return Err(fault("it begins above 0 and does not fall"));
+        return Err(fault("a range must start above 0 and cannot fall"));
     }
     let round = |n: f64| if kind == Kind::Whole { n.round() } else { three_digits(n) };
     let numbers = match points {
         Some(points) => {
             let points: usize = points.trim().parse().unwrap_or(0);
             if !(2..=VALUES_MAX).contains(&points) {
-                return Err(fault(&format!("there are 2 to {VALUES_MAX} points")));
+                return Err(fault(&format!("POINTS must be from 2 to {VALUES_MAX}")));
             }
             let step = (last / first).powf(1.0 / (points - 1) as f64);
             let inner = (1..points - 1).map(|n| round(first * step.powi(n as i32)));

@@ -28,10 +28,10 @@ pub fn page(comparison: &Comparison, again: &str) -> Page {
         page.versions.dedup();
     }
     if !comparison.complete {
-        let text = "What is here was compared before it ended.";
+        let text = "This shows what was compared before it ended.";
         page.lede.push(Verdict {
             tone: Tone::Warning,
-            ..Verdict::new("Not every test was compared", text)
+            ..Verdict::new("Some tests were not compared", text)
         });
     }
     page.lede.extend(comparison.tests.iter().map(|test| lede(test, comparison)));
@@ -106,8 +106,10 @@ fn lede(test: &TestComparison, comparison: &Comparison) -> Verdict {
 fn in_words(row: &Row) -> String {
     match row.ratio.conclusion() {
         Conclusion::Alike => "is like A's".to_owned(),
-        Conclusion::TooWide => "cannot be told apart from A's: the interval is too wide".to_owned(),
-        Conclusion::Single => "is not judged: one run a side has no interval".to_owned(),
+        Conclusion::TooWide => {
+            "cannot be distinguished from A's: the interval is too wide".to_owned()
+        }
+        Conclusion::Single => "is not judged: one run per side has no interval".to_owned(),
         Conclusion::Differ => format!("is {}", verdict(row)),
     }
 }
@@ -215,7 +217,7 @@ fn blocks(test: &TestComparison) -> Vec<Block> {
         let course = sides.iter().all(|(_, run)| run.measurement.timeline.points.len() > 2);
         blocks.extend(charts.into_iter().filter(|_| course).map(Block::Chart));
         blocks.push(Block::Chart(spectrum("Response time by percentile", &sides)));
-        let text = "Over time and by percentile: of each side the run in the middle by throughput.";
+        let text = "Over time and by percentile: the median run of each side, by throughput.";
         blocks.push(Block::Text(text.to_owned()));
     }
     blocks
@@ -237,8 +239,8 @@ fn ratios(test: &TestComparison) -> Chart {
     };
     if test.rows.iter().any(|row| row.interval().is_none()) {
         chart.note =
-            "A hollow bar has no interval, or one too wide to show: how far it is from 1 says \
-                      nothing."
+            "A hollow bar has no interval, or one too wide to show: its distance from 1 means \
+             nothing."
                 .to_owned();
     }
     chart.series.push(Series::of("B / A", (0..).zip(&test.rows).map(point)));
@@ -252,7 +254,7 @@ fn table(test: &TestComparison, name: &str, rows: &[Row]) -> Table {
     for row in rows {
         let [a, b] = row.means.map(|mean| row.metric.written(mean));
         let [ratio, interval] = ratio_cells(test, row);
-        let told = if test.refused.is_some() { "not told".to_owned() } else { verdict(row) };
+        let told = if test.refused.is_some() { "not available".to_owned() } else { verdict(row) };
         table.row([row.metric.label().to_owned(), a, b, ratio, interval, told]);
     }
     table

@@ -31,8 +31,8 @@ impl Aside {
             move |(title, (text, tests)): (String, (&str, usize))| {
                 let like = match tests - 1 {
                     0 => String::new(),
-                    1 => " (and the like in 1 more test)".to_owned(),
-                    more => format!(" (and the like in {more} more tests)"),
+                    1 => " (similar in 1 more test)".to_owned(),
+                    more => format!(" (similar in {more} more tests)"),
                 };
                 format!("{title}: {what}: {}{like}", escape(text))
             }
@@ -59,10 +59,10 @@ mod tests {
         }
         let lines = aside.lines();
         assert_eq!(lines.len(), 3, "{lines:?}");
-        assert!(lines[0].starts_with("SET: limited by: not known"), "{lines:?}");
+        assert!(lines[0].starts_with("SET: limited by: unknown"), "{lines:?}");
         assert!(lines[1].starts_with("SET: limited by: server: main thread 99 %"), "{lines:?}");
-        assert!(lines[1].ends_with(" (and the like in 1 more test)"), "{lines:?}");
-        assert_eq!(lines[2], "SET: warning: load: 2.5 tasks (and the like in 1 more test)");
+        assert!(lines[1].ends_with(" (similar in 1 more test)"), "{lines:?}");
+        assert_eq!(lines[2], "SET: warning: load: 2.5 tasks (similar in 1 more test)");
         assert!(aside.lines().is_empty());
     }
 }

@@ -43,7 +43,7 @@ pub struct Clock {
 
 /// The columns of the table of clients, of which every layout shows these; the first is who it is.
 pub const CLIENT_COLUMNS: [&str; 6] =
-    ["client", "connections", "requests/s", "busy", "late (ms)", "began (ms)"];
+    ["client", "connections", "requests/s", "busy", "late (ms)", "start (ms)"];
 
 /// What is said of one client.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -206,8 +206,8 @@ impl Clients {
         let (skew, bound) = (msec(self.start_skew_us), msec(self.start_skew_bound_us));
         match skew < bound {
             // No time is less than none.
-            true => format!("{clients} began within {:.2} ms", skew + bound),
-            false => format!("{clients} began within {skew:.2} ms ± {bound:.2} ms"),
+            true => format!("{clients} started within {:.2} ms", skew + bound),
+            false => format!("{clients} started within {skew:.2} ms ± {bound:.2} ms"),
         }
     }
 }
@@ -243,8 +243,8 @@ mod tests {
             [of(0), of(1), of(2), of(3)].join("; "),
             "client 1 of 3 (h); client 1 of 3 (h); client 3 of 3 (h); "
         );
-        assert_eq!(clients.beginning(), "3 clients began within 0.09 ms ± 0.05 ms");
+        assert_eq!(clients.beginning(), "3 clients started within 0.09 ms ± 0.05 ms");
         let closer = Clients { start_skew_us: 4.0, start_skew_bound_us: 16.0, ..clients };
-        assert_eq!(closer.beginning(), "3 clients began within 0.02 ms");
+        assert_eq!(closer.beginning(), "3 clients started within 0.02 ms");
     }
 }

@@ -280,6 +280,8 @@ pub(crate) fn parts() -> PlanParts {
         dataset: None,
         values: None,
         fill: None,
+        fill_lifetime: None,
+        loaded_by: None,
         verify: false,
         fail_on_miss: false,
         payload_bytes: 3,

@@ -247,7 +247,7 @@ impl Collector for Families {
         encoder.encode_descriptor("build", "This keystorm", None, Info)?.encode_info(&build)?;
 
         let mut page = Page { encoder: &mut encoder, tests: &self.tests };
-        page.family("requests", None, Counter, "Requests answered, error replies included")?
+        page.family("requests", None, Counter, "Requests answered, including error replies")?
             .counter(|test| test.seen.requests)?;
         page.family("errors", None, Counter, "Error replies by their first word")?.counters(
             |test| {
@@ -261,17 +261,17 @@ impl Collector for Families {
             "response_time",
             Some(seconds),
             Histogram,
-            "From when a request was due (without --rps: sent) to its reply; without errors",
+            "From when a request was due (without --rps: sent) to its reply, errors excluded",
         )?
         .histogram(|test| &test.seen.response)?;
         page.family(
             "service_time",
             Some(seconds),
             Histogram,
-            "From when a request was sent to its reply; without errors",
+            "From when a request was sent to its reply, errors excluded",
         )?
         .histogram(|test| &test.seen.service)?;
-        page.family("requests_in_flight", None, Gauge, "Requests sent and not answered")?
+        page.family("requests_in_flight", None, Gauge, "Requests sent and not yet answered")?
             .gauge(|test| Some(test.in_flight as f64))?;
         page.family("requests_backlog", None, Gauge, "Requests due by --rps and not sent")?
             .gauge(|test| test.backlog.map(|n| n as f64))?;
@@ -319,11 +319,11 @@ impl Collector for Families {
         }
         page.family("test_elapsed", Some(seconds), Gauge, "Time since measuring began")?
             .gauge(|test| Some(test.elapsed_s))?;
-        page.family("test_progress", Some(&ratio), Gauge, "Share of the test that is done")?
+        page.family("test_progress", Some(&ratio), Gauge, "Completed share of the test")?
             .gauge(|test| test.progress)?;
         page.family("test_running", None, Gauge, "1 while load runs")?
             .gauge(|test| Some(f64::from(u8::from(test.running))))?;
-        page.family("test_warming_up", None, Gauge, "1 while what is sent is not measured yet")?
+        page.family("test_warming_up", None, Gauge, "1 during warm-up")?
             .gauge(|test| Some(f64::from(u8::from(test.warming_up))))
     }
 }

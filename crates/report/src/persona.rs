@@ -37,4 +37,10 @@ impl Persona {
     pub fn is_peer(self) -> bool {
         self != Self::Ours
     }
+
+    /// The word before a warning on standard error.
+    #[must_use]
+    pub fn warning(self) -> &'static str {
+        if self.is_peer() { "WARNING" } else { "warning" }
+    }
 }

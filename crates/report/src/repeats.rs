@@ -80,7 +80,7 @@ impl Repeats {
     pub fn too_wide(&self) -> Option<String> {
         if self.count() < 2 {
             return Some(format!(
-                "too few to conclude: {} has no spread to judge by",
+                "too few to draw conclusions: {} has no spread",
                 if self.count() == 1 { "one run" } else { "nothing" }
             ));
         }
@@ -91,7 +91,7 @@ impl Repeats {
         });
         let wide: Vec<String> = wide.collect();
         (!wide.is_empty()).then(|| {
-            format!("too wide to conclude: {}; more or longer repeats narrow it", wide.join(", "))
+            format!("too wide to draw conclusions: {}; use more or longer repeats", wide.join(", "))
         })
     }
 }
@@ -235,7 +235,7 @@ pub(crate) mod tests {
         let mut gathering = Gathering::default();
         let group = runs.iter().find_map(|run| gathering.add(run)).unwrap();
         let said = group.too_wide().unwrap();
-        assert!(said.starts_with("too wide to conclude: requests/s ± "), "{said}");
+        assert!(said.starts_with("too wide to draw conclusions: requests/s ± "), "{said}");
         assert!(!said.contains("p50") && said.contains("more or longer"), "{said}");
     }
 }

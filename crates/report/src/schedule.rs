@@ -9,8 +9,7 @@ use std::fmt;
 use measure::{Measurement, Point};
 use workload::Plan;
 
-use crate::quantity::msec_at_most;
-use crate::verdict::{count, requests};
+use crate::verdict::{count, requests, time};
 
 /// A request that leaves later than this after it was due has missed the schedule: 10 ms. An idle
 /// machine stays below 0.1 ms; what is above ten is seen by people.
@@ -214,17 +213,16 @@ impl ScheduleFigures {
         let Self { due_rps, late_p50_ns, late_p99_ns, late_max_ns, .. } = self;
         write!(
             f,
-            "kept; of {due_rps:.2} requests per second, half left within {} ms of when they were \
-             due, 99 % within {}, all within {}",
-            msec_at_most(*late_p50_ns),
-            msec_at_most(*late_p99_ns),
-            msec_at_most(*late_max_ns)
+            "kept; {due_rps:.2} requests per second; lateness p50={} p99={} max={}",
+            late(*late_p50_ns),
+            late(*late_p99_ns),
+            late(*late_max_ns)
         )?;
         if self.late > 0 {
             write!(f, ", {} over {} ms late", self.late_percent(), MISSED_NS / 1_000_000)?;
         }
         if self.unsent > 0 {
-            write!(f, ", {} of {} never", number(self.unsent), number(self.due))?;
+            write!(f, ", {} of {} never sent", number(self.unsent), number(self.due))?;
         }
         Ok(())
     }
@@ -234,17 +232,20 @@ impl ScheduleFigures {
         if self.late > 0 {
             write!(
                 f,
-                "MISSED; {} of {} left over {limit} ms late, the latest by {} ms",
+                "MISSED; {} of {} were sent over {limit} ms late, by {} at most",
                 self.late_percent(),
                 requests(self.due),
-                msec_at_most(self.late_max_ns)
+                late(self.late_max_ns)
             )?;
         } else {
-            write!(f, "MISSED; of {}", requests(self.due))?;
+            f.write_str("MISSED")?;
         }
         if self.unsent > 0 {
-            let and = if self.late > 0 { ", and" } else { "" };
-            write!(f, "{and} {} {} due and never sent", number(self.unsent), self.were_unsent())?;
+            let (unsent, were) = (number(self.unsent), self.were_unsent());
+            match self.late {
+                0 => write!(f, "; {unsent} of {} {were} due and never sent", requests(self.due))?,
+                _ => write!(f, ", and {unsent} {were} due and never sent")?,
+            }
         }
         let seconds = |ns: u64| ns as f64 / 1e9;
         if let (Some(first), Some(last)) = (self.missed.first(), self.missed.last()) {
@@ -255,7 +256,7 @@ impl ScheduleFigures {
         }
         f.write_str(match self.fault {
             Some(Fault::NoRoom) => ": every connection was waiting for replies",
-            Some(Fault::Outage) => ": nothing succeeded any more",
+            Some(Fault::Outage) => ": nothing succeeded anymore",
             Some(Fault::Client) => ": connections had room, but keystorm was late",
             None => "",
         })
@@ -273,6 +274,11 @@ impl ScheduleFigures {
             percent => format!("{percent:.2} %"),
         }
     }
+}
+
+/// How late at most, with its unit.
+fn late(ns: u64) -> String {
+    time(ns as f64 / 1e9)
 }
 
 fn number(n: u64) -> String {
@@ -322,7 +328,9 @@ mod tests {
         let run = fixture::open_loop();
         let figures = ScheduleFigures::of(&run.plan, &run.measurement).unwrap();
         assert_eq!((figures.missed_share, figures.fault, figures.kept()), (0.0, None, true));
-        assert!(figures.to_string().starts_with("kept; of 8000.00 requests per second"));
+        assert!(
+            figures.to_string().starts_with("kept; 8000.00 requests per second; lateness p50=")
+        );
     }
 
     #[test]
@@ -331,10 +339,10 @@ mod tests {
         assert_eq!((few.due, few.sent, few.late, few.unsent), (2020, 2010, 10, 10));
         let text = few.to_string();
         assert!(few.kept() && text.starts_with("kept; "), "{text}");
-        assert!(text.ends_with(", 0.50 % over 10 ms late, 10 of 2,020 never"), "{text}");
+        assert!(text.ends_with(", 0.50 % over 10 ms late, 10 of 2,020 never sent"), "{text}");
         let text = missed(500, 0, 0).to_string();
         assert!(
-            text.starts_with("MISSED; 20.00 % of 2,500 requests left over 10 ms late"),
+            text.starts_with("MISSED; 20.00 % of 2,500 requests were sent over 10 ms late"),
             "{text}"
         );
         assert!(text.ends_with(": connections had room, but keystorm was late"), "{text}");
@@ -343,7 +351,7 @@ mod tests {
     #[test]
     fn requests_never_sent_are_nobodys_fault_unless_others_were_late() {
         let text = missed(0, 0, 500).to_string();
-        assert_eq!(text, "MISSED; of 2,500 requests 500 were due and never sent");
+        assert_eq!(text, "MISSED; 500 of 2,500 requests were due and never sent");
         assert!(missed(99, 0, 1).to_string().contains(", and 1 was due and never sent"));
         assert_eq!(missed(1, 20_000_000, 500).fault, Some(Fault::NoRoom));
         assert_eq!(missed(1, 0, 500).fault, Some(Fault::Client));

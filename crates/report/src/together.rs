@@ -37,7 +37,8 @@ impl fmt::Display for Together {
             if *latencies { "throughput and response times are" } else { "throughput is" };
         write!(
             f,
-            "{figures} of the {span_s:.2} seconds in which all clients ran ({requests} requests)"
+            "{figures} from the {span_s:.2} seconds in which all clients ran ({requests} \
+             requests)"
         )?;
         if *latencies { Ok(()) } else { f.write_str("; latencies are of all requests") }
     }

@@ -46,41 +46,39 @@ pub(crate) fn hint(text: &str) -> Option<&'static str> {
         return Some("lower -c, or start memcached with a higher -c");
     }
     if text == "ERROR" {
-        return Some("memcached knows no such command, or not with so many words");
+        return Some("memcached does not know this command, or not with this number of arguments");
     }
     if text.starts_with("CLIENT_ERROR unauthenticated") {
-        return Some("the server asks for a login: use --user and -a");
+        return Some("the server requires a login: use --user and -a");
     }
     if text.starts_with("SERVER_ERROR object too large") {
-        return Some("values are over the server's limit, its option -I: use a smaller -d");
+        return Some("values exceed the server's item limit (option -I): use a smaller -d");
     }
     Some(match kind(text) {
         "CROSSSLOT" => {
-            "the keys of one command have to be in one hash slot: write {tag} into them, the same \
-             for all"
+            "the keys of one command must be in one hash slot: put the same {tag} into all of \
+             them"
         }
-        "MOVED" | "ASK" | "CLUSTERDOWN" => {
-            "this server is part of a cluster, which needs the option --cluster"
-        }
+        "MOVED" | "ASK" | "CLUSTERDOWN" => "this server is a cluster node: add --cluster",
         "DENIED" | "-DENIED" => {
-            "the server is in protected mode and takes no clients from that address: set a \
-             password there, or connect from its own machine"
+            "the server is in protected mode and accepts no clients from this address: set a \
+             password there, or run keystorm on its machine"
         }
         "NOAUTH" => {
-            "the server asks for a password: use -a, with --user for an ACL user, or set \
-                     REDISCLI_AUTH"
+            "the server requires a password: use -a, with --user for an ACL user, or set \
+             REDISCLI_AUTH"
         }
         "NOPERM" => {
-            "the user may not do this: give it the permission, or log in as another with \
-                     --user and -a"
+            "the user lacks the permission: grant it, or log in as another user with --user and \
+             -a"
         }
         "OOM" => {
             "the server is at its maxmemory: raise it, choose an eviction policy, or use a \
                   smaller -r or -d"
         }
         "READONLY" => "this server is a replica: send writes to its primary",
-        "LOADING" => "the server is still reading its data set: try again when it is done",
-        "MISCONF" => "the server cannot save to disk and therefore refuses writes",
+        "LOADING" => "the server is still loading its data set: try again when it is done",
+        "MISCONF" => "the server cannot save to disk and so refuses writes",
         _ => return None,
     })
 }
@@ -94,7 +92,7 @@ pub(crate) fn is_farewell(reply: &Reply<'_>) -> bool {
 pub(crate) fn unasked(reply: &Reply<'_>) -> String {
     match reply {
         Reply::Error(bytes) => error_reply(&text(bytes)),
-        _ => "the server sent a reply that nothing had asked for".to_owned(),
+        _ => "the server sent a reply to no request".to_owned(),
     }
 }
 
@@ -123,8 +121,8 @@ pub(crate) fn is_ours(reason: &Reason) -> bool {
 /// Why a request that took too long ends the run.
 pub(crate) fn timed_out(server: impl std::fmt::Display, ms: f64) -> String {
     format!(
-        "{server}: a request was not answered within {ms} ms (--timeout); with --reconnect yes it \
-         is counted and the run goes on"
+        "{server}: a request was not answered within {ms} ms (--timeout); with --reconnect yes \
+         it is counted and the run continues"
     )
 }
 
@@ -133,8 +131,8 @@ pub(crate) fn connect_failed(address: &Address, reason: &Reason) -> String {
     let hint = match reason {
         Reason::Failed(error) if error.kind() == io::ErrorKind::AddrNotAvailable => {
             ": no local port is free; use fewer connections (-c), connect from more addresses \
-             (--source-ip), or with -k 0 let ports be reused sooner: \
-             sysctl -w net.ipv4.tcp_tw_reuse=1"
+             (--source-ip), or with -k 0 allow earlier reuse of ports: sysctl -w \
+             net.ipv4.tcp_tw_reuse=1"
         }
         Reason::Failed(error) if error.raw_os_error() == Some(EMFILE) => {
             ": too few file descriptors; raise the limit with ulimit -n"

@@ -61,8 +61,8 @@ impl<'r> Gate<'r> {
                 let late_ns = i128::from(now_ns) - i128::from(*agreed_ns);
                 if late_ns > 0 {
                     self.fail(Fatal(format!(
-                        "--start-at: the agreed start had passed by {:.3} s when the connections \
-                         were open; agree on a later one",
+                        "--start-at: the connections were open {:.3} s after the agreed start; \
+                         use a later one",
                         late_ns as f64 / 1e9
                     )));
                 }
@@ -132,8 +132,8 @@ mod tests {
             gate.failure().map(|Fatal(why)| why)
         };
         assert_eq!(told(5_000_000), None);
-        assert!(told(1_000_000).unwrap().contains("had passed by 0.003 s"));
+        assert!(told(1_000_000).unwrap().contains("were open 0.003 s"));
         let years = told(-200_000_000_000_000_000).unwrap();
-        assert!(years.contains("had passed by 200000000.004 s"), "{years}");
+        assert!(years.contains("were open 200000000.004 s"), "{years}");
     }
 }

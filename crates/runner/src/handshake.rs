@@ -143,7 +143,7 @@ impl Step {
             Self::Auth => format!("the server refused the login (-a, --user, -u): {error}"),
             Self::Hello => format!("the server does not speak RESP3 (-3): {error}"),
             Self::Select(db) => format!("the server refused database {db} (--dbnum): {error}"),
-            Self::ReadOnly => format!("the server refused to be read from (--rfr): {error}"),
+            Self::ReadOnly => format!("the server refused READONLY (--rfr): {error}"),
             Self::Tracking => {
                 format!("the server refused client tracking (--enable-tracking): {error}")
             }

@@ -104,14 +104,14 @@ fn hold<E: Engine, P: Protocol>(
                 Event::Closed(_, reason) => {
                     count -= 1;
                     if count == 0 {
-                        return Err(format!("all connections to {address} are gone: {reason}"));
+                        return Err(format!("all connections to {address} were lost: {reason}"));
                     }
                 }
             }
         }
         live(count);
         if let Some(opened) = opening.stuck(engine.now_ns()).filter(|_| !opening.is_complete()) {
-            return Err(format!("{address} does not answer: {opened} connections opened"));
+            return Err(format!("{address} does not answer: {opened} connections were opened"));
         }
     }
     Ok(())

@@ -362,7 +362,7 @@ fn pin(cpus: &[usize], worker: u16) -> Result<(), String> {
 fn pin(cpus: &[usize], _worker: u16) -> Result<(), String> {
     match cpus {
         [] => Ok(()),
-        _ => Err("--cpus: pinning is a feature of Linux".to_owned()),
+        _ => Err("--cpus: CPU pinning is available on Linux only".to_owned()),
     }
 }
 

@@ -78,7 +78,7 @@ impl LiveRate {
         // The warm-up keeps the rate that it began with.
         let at_ns = at_ns.map_or(0, |at_ns| at_ns.saturating_sub(plan.warmup_ns).max(1));
         if matches!(plan.stop, Stop::AfterNs(ends_ns) if at_ns >= ends_ns) {
-            return Err("the run ends before another rate would begin".to_owned());
+            return Err("the run ends before the new rate would take effect".to_owned());
         }
         let Some(schedule) = plan.pace.schedule() else { return Ok(()) };
         let pace = Pace::Open(schedule.changed(at_ns, rate_per_s));

@@ -35,7 +35,7 @@ pub fn check_memory(plan: &Plan) -> Result<(), String> {
         ("the pipelines".to_owned(), "a lower -P or -d, or fewer --threads")
     };
     Err(format!(
-        "{what}{threads} would take {} of memory, and {} is the limit; use {change}",
+        "{what}{threads} would need {} of memory, over the limit of {}; use {change}",
         gib(tallies.saturating_add(images)),
         gib(BYTES_MAX)
     ))

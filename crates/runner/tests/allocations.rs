@@ -110,6 +110,8 @@ fn plan(requests: u64, depth: u32, engine: EngineKind, pace: Pace) -> Plan {
         dataset: None,
         values: None,
         fill: None,
+        fill_lifetime: None,
+        loaded_by: None,
         verify: false,
         fail_on_miss: false,
         payload_bytes: 3,

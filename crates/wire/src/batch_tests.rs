@@ -38,6 +38,8 @@ pub(crate) fn plan(line: &str, keys: KeySpace, depth: u32, dataset: Option<Datas
         dataset: dataset.map(Arc::new),
         values: None,
         fill: None,
+        fill_lifetime: None,
+        loaded_by: None,
         verify: false,
         fail_on_miss: false,
         payload_bytes: 3,

@@ -22,7 +22,7 @@ pub fn check(plan: &PlanParts) -> Result<(), String> {
         && let Some(quiet) = plan.sequence.iter().find(|c| Text::silence(c) == Some(Silence::Miss))
     {
         return Err(format!(
-            "--fail-on-miss: a quiet {} that finds nothing has no reply; leave its flag q out",
+            "--fail-on-miss: a quiet {} that finds nothing has no reply; remove its flag q",
             quiet.name().to_lowercase()
         ));
     }

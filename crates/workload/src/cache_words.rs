@@ -61,8 +61,8 @@ impl CacheCommand {
                 known @ (Self::Get(_) | Self::MultiGet(_) | Self::Set { when: Stored::Always, .. }),
             ) => Ok(known),
             _ => Err(format!(
-                "{} is not said in the same way everywhere; servers of different protocols are \
-                 compared by get KEY, mget KEY KEY..., and set KEY VALUE or set KEY VALUE ex SECONDS",
+                "{} does not exist in every protocol; to compare servers of different protocols, \
+                 use get KEY, mget KEY KEY..., and set KEY VALUE or set KEY VALUE ex SECONDS",
                 named(command)
             )),
         }
@@ -73,7 +73,7 @@ impl CacheCommand {
     /// # Errors
     /// It is no such command, in words for the person who typed it.
     pub fn of_cache(command: &CommandSpec) -> Result<Self, String> {
-        let fault = || format!("{} is Redis's: memcached has no such command", named(command));
+        let fault = || format!("{}: memcached has no such command", named(command));
         Self::known(command)?.ok_or_else(fault)
     }
 
@@ -125,8 +125,8 @@ impl CacheCommand {
             (Self::MultiGet(keys), MemcacheText | MemcacheMeta) => with(word("get"), keys),
             (Self::MultiGet(_), MemcacheBinary) => {
                 return Err(
-                    "in memcached's binary protocol a get takes one key; leave mget out, or \
-                            use memcache or memcache-meta"
+                    "in memcached's binary protocol, get takes one key; remove mget, or use \
+                     --protocol memcache or memcache-meta"
                         .to_owned(),
                 );
             }
@@ -245,11 +245,8 @@ fn within_limit(seconds: &Arg) -> Result<Arg, String> {
     };
     match most {
         Some(1..=LIFETIME_MAX_S) => Ok(seconds.clone()),
-        _ => Err(
-            "a lifetime of 1 second to 30 days means the same everywhere; to memcached more is \
-                  a time of day"
-                .to_owned(),
-        ),
+        _ => Err("use a lifetime of 1 second to 30 days; memcached takes more as an absolute time"
+            .to_owned()),
     }
 }
 

@@ -87,8 +87,8 @@ pub fn split_operations(
         if before != b";" && (command.is_empty() || operations.is_empty()) {
             let sign = String::from_utf8_lossy(before);
             return Err(format!(
-                "{sign} stands between two commands, of which the second is sent \
-                                after the reply to the first"
+                "{sign} must stand between two commands; the second is sent after the reply to \
+                 the first"
             ));
         }
         if command.is_empty() {
@@ -96,20 +96,18 @@ pub fn split_operations(
             if let (true, Some(number)) = (stepped, group.first()) {
                 let number = String::from_utf8_lossy(number);
                 let such_as = if mixed && begins { "weight" } else { "count" };
-                return Err(format!(
-                    "{number} stands where a command begins, and no command is behind this {such_as}"
-                ));
+                return Err(format!("{number} must be followed by a command {such_as}"));
             }
             continue;
         }
         let (weight, repeat) = if mixed && begins { (count, 1) } else { (1, count) };
         commands += repeat;
         if commands > limit {
-            return Err(format!("a sequence holds at most {limit} commands, repeats included"));
+            return Err(format!("a sequence has at most {limit} commands, including repeats"));
         }
         if begins {
             let weight = u32::try_from(weight)
-                .map_err(|_| format!("the weight {weight} is above {}", u32::MAX))?;
+                .map_err(|_| format!("weight {weight}: the maximum is {}", u32::MAX))?;
             operations.push(TypedOperation { weight, steps: Vec::new() });
         }
         let Some(operation) = operations.last_mut() else { continue };
@@ -122,7 +120,7 @@ pub fn split_operations(
         }
     }
     if mixed && operations.is_empty() {
-        return Err("--mix: there is no operation to draw from".to_owned());
+        return Err("--mix: there are no operations".to_owned());
     }
     Ok(operations)
 }
@@ -134,13 +132,11 @@ fn counted(group: &[Vec<u8>], weight: bool) -> Result<(usize, &[Vec<u8>]), Strin
     let begins = |digits: std::ops::RangeInclusive<char>| text.starts_with(|c| digits.contains(&c));
     if weight && (begins('0'..='9') || text.parse::<f64>().is_ok()) {
         let weight = text.parse().ok().filter(|weight| *weight > 0);
-        let fault = || {
-            format!("{text:?} is not a weight of an operation, which is a whole number from 1 on")
-        };
+        let fault = || format!("{text:?} is not a weight; expected a whole number from 1");
         return Ok((weight.ok_or_else(fault)?, &group[1..]));
     }
     if begins('1'..='9') {
-        let fault = |_| format!("{text:?} stands where a command begins and is not a count");
+        let fault = |_| format!("{text:?} is neither a command nor a repeat count");
         return Ok((text.parse().map_err(fault)?, &group[1..]));
     }
     Ok((1, group))
@@ -194,16 +190,16 @@ mod tests {
         for (line, mixed) in
             [("1 ; 2 ping", true), ("2 ping ; 1", true), ("1", true), ("3 ; ping", false)]
         {
-            assert!(fault(line, mixed).contains("no command is behind this"), "{line}");
+            assert!(fault(line, mixed).contains("must be followed by a command"), "{line}");
         }
         assert_eq!(cut("3 ; PING", false, false).unwrap(), "1:PING", "nothing to the peers");
         for line in ["0 GET a", "-1 GET a", "1.5 GET a", "9 GET a ; 0 SET a b"] {
-            assert!(fault(line, true).contains("whole number from 1 on"), "{line}");
+            assert!(fault(line, true).contains("whole number from 1"), "{line}");
         }
-        assert!(fault("5000000000 GET a", true).contains("above 4294967295"));
+        assert!(fault("5000000000 GET a", true).contains("the maximum is 4294967295"));
         assert!(fault(";", true).contains("no operation"));
         for line in [";> GET a", "GET a ;>", "GET a ;> ; SET a b", "GET a ;? ;> SET a b"] {
-            assert!(fault(line, false).contains("stands between two commands"), "{line}");
+            assert!(fault(line, false).contains("must stand between two commands"), "{line}");
         }
     }
 }

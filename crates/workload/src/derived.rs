@@ -222,10 +222,10 @@ impl FromStr for Derived {
                 Ok(Self::Checked { len, key, field: field.to_owned(), number })
             }
             _ => Err(format!(
-                "there is no placeholder __{text}__; there are __key:[fnv,]WIDTH__, \
+                "unknown placeholder __{text}__; available: __key:[fnv,]WIDTH__, \
                  __key:alnumWIDTH__, __score:TEXT:[fnv,]WIDTH__, \
-                 __draw:FROM..TO[,zipf][,alnumWIDTH][,STREAM]__, __random:LEN[,RATIO[,STREAM]]__ and \
-                 __checked:LEN:TEXT:[fnv,]WIDTH:FIELD[:FROM..TO]__"
+                 __draw:FROM..TO[,zipf][,alnumWIDTH][,STREAM]__, __random:LEN[,RATIO[,STREAM]]__ \
+                 and __checked:LEN:TEXT:[fnv,]WIDTH:FIELD[:FROM..TO]__"
             )),
         }
     }

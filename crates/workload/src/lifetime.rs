@@ -44,12 +44,13 @@ impl FromStr for Lifetime {
         let seconds = |text: &str| {
             let time = quantity::time(text, Plain::Seconds)?;
             let whole = time.subsec_nanos() == 0 && (1..=MOST_S).contains(&time.as_secs());
-            let fault = || "a key lives for 1 second to 100 years, in whole seconds".to_owned();
+            let fault =
+                || "expected a lifetime of 1 second to 100 years, in whole seconds".to_owned();
             whole.then_some(time.as_secs()).ok_or_else(fault)
         };
         let (least_s, most_s) = (seconds(least)?, seconds(most)?);
         if least_s > most_s {
-            return Err(format!("{least} is longer than {most}; it is written 60 or 60..300"));
+            return Err(format!("{least} is longer than {most}; expected 60 or 60..300"));
         }
         Ok(Self { least_s, most_s })
     }

@@ -65,10 +65,10 @@ pub(crate) fn read<M, T>(
         text.split_once(':').map_or((text, None), |(name, parameters)| (name, Some(parameters)));
     let row = rows.iter().find(|row| row.name == name);
     let Row { form, example, make, .. } =
-        row.ok_or_else(|| format!("there is no {what} {name:?}; there are {}", forms(rows)))?;
+        row.ok_or_else(|| format!("unknown {what} {name:?}; available: {}", forms(rows)))?;
     made(make, parameters).map_err(|fault| {
         let such_as = if form == example { String::new() } else { format!(", such as {example}") };
-        format!("{text:?}: {fault}; it is written {form}{such_as}")
+        format!("{text:?}: {fault}; expected {form}{such_as}")
     })
 }
 
@@ -83,9 +83,7 @@ pub(crate) fn number(text: &str, what: &str, possible: RangeInclusive<f64>) -> R
         Some(number) if possible.contains(&number) => Ok(number),
         _ => {
             let (least, most) = (possible.start(), possible.end());
-            Err(format!(
-                "{text:?} is not a valid {what}; a number from {least} to {most} is possible"
-            ))
+            Err(format!("{text:?} is not a valid {what}; expected a number from {least} to {most}"))
         }
     }
 }
@@ -94,7 +92,7 @@ pub(crate) fn number(text: &str, what: &str, possible: RangeInclusive<f64>) -> R
 /// and up to 100.
 pub(crate) fn shares(text: &str, separator: char, what: [&str; 2]) -> Result<[f64; 2], String> {
     let Some((first, second)) = text.split_once(separator) else {
-        return Err(format!("{} and {} have a {separator} between them", what[0], what[1]));
+        return Err(format!("{} and {} must be separated by {separator}", what[0], what[1]));
     };
     let share = |text, what| number(text, what, PERCENT_MIN..=100.0).map(|part| part / 100.0);
     Ok([share(first, what[0])?, share(second, what[1])?])

@@ -33,7 +33,7 @@ fn factor(text: &str) -> (&str, u32) {
 /// # Errors
 /// It is none, or is beyond what is counted to; says what would be one.
 pub fn count(text: &str) -> Result<u64, String> {
-    let fault = || "a whole number is needed; 10k is 10000 and 5M is 5000000".to_owned();
+    let fault = || "expected a whole number, such as 500, 10k or 5M".to_owned();
     let (digits, power) = factor(text.trim());
     let (whole, decimals) = digits.split_once('.').unwrap_or((digits, ""));
     let decimals = decimals.trim_end_matches('0');
@@ -43,7 +43,7 @@ pub fn count(text: &str) -> Result<u64, String> {
         return Err(fault());
     }
     let number = all.parse::<u64>().ok().and_then(|n| n.checked_mul(10u64.checked_pow(spare)?));
-    number.ok_or_else(|| format!("at most {} is possible", u64::MAX))
+    number.ok_or_else(|| format!("the maximum is {}", u64::MAX))
 }
 
 /// A noun behind a number of things: `request` behind 1, `requests` behind any other.
@@ -87,11 +87,11 @@ pub fn time(text: &str, plain: Plain) -> Result<Duration, String> {
     let text = text.trim();
     let fault = || {
         let alone = match plain {
-            Plain::Seconds => "; a number alone is seconds",
-            Plain::Milliseconds => "; a number alone is milliseconds",
+            Plain::Seconds => "; without a unit, seconds",
+            Plain::Milliseconds => "; without a unit, milliseconds",
             Plain::Refused => "",
         };
-        format!("a time is needed, such as 500ms, 2s, 1.5m or 1h{alone}")
+        format!("expected a time such as 500ms, 2s, 1.5m or 1h{alone}")
     };
     let unit = UNITS.iter().find_map(|(unit, ns)| Some((text.strip_suffix(unit)?, *ns)));
     let (digits, unit_ns) = match (unit, plain) {
@@ -103,7 +103,7 @@ pub fn time(text: &str, plain: Plain) -> Result<Duration, String> {
     let number = digits.trim_end().parse::<f64>().ok().filter(|n| n.is_finite() && *n >= 0.0);
     let ns = (number.ok_or_else(fault)? * unit_ns).round();
     if ns >= u64::MAX as f64 {
-        return Err("it is longer than anything lasts".to_owned());
+        return Err("the time is too long".to_owned());
     }
     Ok(Duration::from_nanos(ns as u64))
 }
@@ -134,10 +134,13 @@ mod tests {
             assert_eq!(count(text), Ok(read), "{text}");
         }
         for bad in ["", "k", ".", "x", "-1", "1.5", "0.0001k", "1e3", "1kk", "+5", "1 k", "½"] {
-            assert!(count(bad).unwrap_err().contains("10k is 10000"), "{bad}");
+            assert!(count(bad).unwrap_err().contains("10k or 5M"), "{bad}");
         }
         for large in ["18446744073709551616", "99999999999G"] {
-            assert!(count(large).unwrap_err().contains("at most 18446744073709551615"), "{large}");
+            assert!(
+                count(large).unwrap_err().contains("the maximum is 18446744073709551615"),
+                "{large}"
+            );
         }
     }
 
@@ -178,6 +181,6 @@ mod tests {
             let said = time(bad, Plain::Seconds).unwrap_err();
             assert!(said.contains("500ms") && said.contains("seconds"), "{bad}: {said}");
         }
-        assert!(time("1e30", Plain::Seconds).unwrap_err().contains("longer"));
+        assert!(time("1e30", Plain::Seconds).unwrap_err().contains("too long"));
     }
 }

@@ -138,7 +138,7 @@ impl FromStr for RingHash {
     fn from_str(text: &str) -> Result<Self, String> {
         let all = [Self::Ketama, Self::Modulo, Self::Spymemcached];
         let known = all.into_iter().find(|hash| hash.name() == text);
-        known.ok_or_else(|| format!("{text:?}: there are ketama, modulo and spymemcached"))
+        known.ok_or_else(|| format!("{text:?}: expected ketama, modulo or spymemcached"))
     }
 }
 

@@ -21,9 +21,9 @@ pub(super) fn steal(evidence: &Evidence) -> Verdict {
         }
         None => format!("{:.1} % since the machine started", ever * 100.0),
     };
-    let why = "the hypervisor runs others while this machine wants to run; latencies grow by \
-               whole time slices";
-    let mend = "a machine of its own (dedicated CPUs), or a quieter hour";
+    let why = "the hypervisor runs other machines when this one is ready to run; latencies grow \
+        by whole time slices";
+    let mend = "use a machine with dedicated CPUs, or measure at a quieter hour";
     Ok(if share >= STEAL_BAD {
         Outcome::bad(seen, why, mend)
     } else if share >= STEAL_WARN || ever >= STEAL_BAD {
@@ -46,7 +46,7 @@ pub(super) fn load(evidence: &Evidence) -> Verdict {
     });
     let seen = format!("{running:.1} tasks were running beside keystorm on {cpus} CPUs{average}");
     let why = "other programs take CPU time from client and server";
-    let mend = "see who it is with `top` and stop it";
+    let mend = "find them with `top` and stop them";
     let share = running / f64::from(cpus.max(1));
     Ok(if share >= LOAD_BAD {
         Outcome::bad(seen, why, mend)
@@ -62,11 +62,10 @@ const PRESSURE_WARN: f64 = 5.0;
 const PRESSURE_BAD: f64 = 25.0;
 
 fn pressure(of: Option<Pressure>, what: &str, mend: &str) -> Verdict {
-    let Pressure { avg10, avg60 } = of.ok_or(
-        "this machine does not tell (pressure stall information needs Linux 4.20 and psi=1)",
-    )?;
+    let Pressure { avg10, avg60 } =
+        of.ok_or("not reported (pressure stall information needs Linux 4.20 and psi=1)")?;
     let seen = format!("{avg10:.1} % of the last 10 s, {avg60:.1} % of the last minute");
-    let why = format!("tasks stand still for want of {what}");
+    let why = format!("tasks stall for lack of {what}");
     Ok(if avg10 >= PRESSURE_BAD {
         Outcome::bad(seen, why, mend)
     } else if avg10 >= PRESSURE_WARN {
@@ -77,15 +76,16 @@ fn pressure(of: Option<Pressure>, what: &str, mend: &str) -> Verdict {
 }
 
 pub(super) fn cpu_pressure(evidence: &Evidence) -> Verdict {
-    pressure(evidence.host.load.cpu_pressure, "CPUs", "see who runs with `top` and stop it")
+    pressure(evidence.host.load.cpu_pressure, "CPUs", "find what runs with `top` and stop it")
 }
 
 pub(super) fn memory_pressure(evidence: &Evidence) -> Verdict {
-    let mend = "see who uses memory with `ps aux --sort -rss | head`, or use a smaller data set";
+    let mend = "find what uses memory with `ps aux --sort -rss | head`, or use a smaller data \
+        set";
     pressure(evidence.host.load.memory_pressure, "memory", mend)
 }
 
 pub(super) fn io_pressure(evidence: &Evidence) -> Verdict {
-    let mend = "see who uses disks with `iotop`; a server that saves while it is measured does";
+    let mend = "find what uses the disks with `iotop`; a server that saves during a test does";
     pressure(evidence.host.load.io_pressure, "disks", mend)
 }

@@ -7,13 +7,13 @@ pub(super) fn governor(evidence: &Evidence) -> Verdict {
     let governors = &evidence.host.cpu.governors;
     if governors.is_empty() {
         return Err(match evidence.host.cpu.hypervisor {
-            Some(_) => "the hypervisor decides; ask the machine underneath".to_owned(),
-            None => "this machine does not tell".to_owned(),
+            Some(_) => "decided by the hypervisor; check on the host".to_owned(),
+            None => "not reported by this machine".to_owned(),
         });
     }
     let seen = governors.join(", ");
-    let why = "the clock follows the load, so that latencies at low rates are those of a slow \
-               clock and runs differ";
+    let why = "the clock follows the load: at low rates latencies are those of a slow clock, and \
+        runs differ";
     let mend = "cpupower frequency-set -g performance";
     Ok(if governors.iter().all(|g| g == "performance") {
         Outcome::ok(seen)
@@ -46,11 +46,12 @@ pub(super) fn virtual_machine(evidence: &Evidence) -> Verdict {
     Ok(match &cpu.hypervisor {
         Some(name) => Outcome::warn(
             format!("yes: {name}"),
-            "neighbours and the hypervisor take time that nobody here sees, and system calls and \
-             interrupts cost more than on metal",
-            "measure on metal for absolute figures; here compare side by side and repeat runs",
+            "neighbours and the hypervisor take time that is not visible here, and system calls \
+             and interrupts cost more than on bare metal",
+            "measure on bare metal for absolute figures; here, compare side by side and repeat \
+             runs",
         ),
-        None if cpu.model.is_none() => return Err("this machine does not tell".to_owned()),
+        None if cpu.model.is_none() => return Err("not reported by this machine".to_owned()),
         None => Outcome::ok("no"),
     })
 }

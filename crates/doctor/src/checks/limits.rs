@@ -22,7 +22,7 @@ pub(super) fn files(evidence: &Evidence) -> Verdict {
         let why = format!("-c {} needs {needed} open files", evidence.load.connections);
         Outcome::bad(seen, why, mend)
     } else if most < FILES_COMFORTABLE {
-        let why = "a test of many connections will run out of files";
+        let why = "a test with many connections will run out of open files";
         Outcome::warn(seen, why, mend)
     } else {
         Outcome::ok(seen)
@@ -41,9 +41,9 @@ pub(super) fn ports(evidence: &Evidence) -> Verdict {
     let needed = u64::from(evidence.load.connections);
     let why = |what: &str| format!("each connection to one address needs a port, and {what}");
     Ok(if needed > all {
-        Outcome::bad(seen, why(&format!("-c {needed} needs more than there are")), WIDEN)
+        Outcome::bad(seen, why(&format!("-c {needed} needs more ports than there are")), WIDEN)
     } else if needed.saturating_add(resting) > all {
-        Outcome::warn(seen, why("those in TIME_WAIT may not be free yet"), WIDEN)
+        Outcome::warn(seen, why("ports in TIME_WAIT may not be free yet"), WIDEN)
     } else {
         Outcome::ok(seen)
     })
@@ -64,8 +64,8 @@ pub(super) fn tw_reuse(evidence: &Evidence) -> Verdict {
     } else {
         Outcome::warn(
             seen,
-            "with -k 0 each pipeline opens a connection, whose port then rests for a minute: a \
-             few hundred connections per second use up all ports",
+            "with -k 0 each pipeline opens a connection, and its port is then blocked for a \
+             minute: a few hundred connections per second use up all ports",
             "sysctl -w net.ipv4.tcp_tw_reuse=1",
         )
     })
@@ -87,7 +87,12 @@ pub(super) fn queue(evidence: &Evidence, asked: u64, option: &str) -> Verdict {
     let most = told(&evidence.host.network.somaxconn)?;
     let queue = asked.min(most);
     let seen = format!("{} {asked}, somaxconn {most}", option.trim_start_matches("--"));
-    let why = |what: &str| format!("{what}; connections beyond the queue wait a second or more");
+    let why = |what: &str| {
+        format!(
+            "{what}; connections that find the queue full wait a second \
+        or more"
+        )
+    };
     let connections = u64::from(evidence.load.connections);
     Ok(if queue < connections.min(128) {
         let mend = format!(

@@ -13,9 +13,9 @@ fn interface(evidence: &Evidence) -> Result<Option<&Interface>, String> {
         Place::Unix | Place::Local => Ok(None),
         Place::Remote { address, interface } => {
             let name = interface.as_deref();
-            let name = name.ok_or_else(|| format!("no route to {address} is known"))?;
+            let name = name.ok_or_else(|| format!("no route to {address} was found"))?;
             let found = evidence.host.network.interfaces.iter().find(|i| i.name == name);
-            found.map(Some).ok_or_else(|| format!("nothing is known of the interface {name}"))
+            found.map(Some).ok_or_else(|| format!("the interface {name} reports nothing"))
         }
     }
 }
@@ -47,7 +47,7 @@ pub(super) fn speed(evidence: &Evidence) -> Verdict {
     });
     let Some(mbit) = card.speed_mbit_per_s else {
         let wanted = wanted.map(|text| format!("; {text}")).unwrap_or_default();
-        return Err(format!("{} does not tell its speed{wanted}", card.name));
+        return Err(format!("{} does not report its speed{wanted}", card.name));
     };
     let limit = mbit as f64 / 1000.0;
     let seen = format!("{} {limit} Gbit/s", card.name);
@@ -95,7 +95,7 @@ pub(super) fn queues(evidence: &Evidence) -> Verdict {
     let cpus = evidence.host.cpu.logical.unwrap_or(1);
     let queues = card.rx_queues;
     if queues == 0 || card.irqs == 0 {
-        return Err(format!("the interrupts of {} are not to be found", card.name));
+        return Err(format!("the interrupts of {} were not found", card.name));
     }
     let seen = format!("{}: {queues} queues, interrupts on CPUs {:?}", card.name, card.irq_cpus);
     let spread = card.irq_cpus.len() as u32;
@@ -105,10 +105,10 @@ pub(super) fn queues(evidence: &Evidence) -> Verdict {
         card.name
     );
     Ok(if cpus > 1 && spread < queues.min(cpus) {
-        let why = "several queues are served by one CPU, which becomes the limit";
+        let why = "one CPU serves several queues and becomes the limit";
         Outcome::warn(seen, why, mend)
     } else if cpus > 4 && queues == 1 && card.rps_queues == 0 {
-        let why = "one CPU takes in all packets, which becomes the limit on a fast link";
+        let why = "one CPU receives all packets and becomes the limit on a fast link";
         Outcome::warn(seen, why, mend)
     } else {
         Outcome::ok(seen)
@@ -125,7 +125,7 @@ pub(super) fn steering(evidence: &Evidence) -> Verdict {
          entries"
     );
     if *rx_queues == 0 {
-        return Err(format!("{name} does not tell its queues"));
+        return Err(format!("{name} does not report its queues"));
     }
     Ok(if *rps_queues == 0 && *rx_queues < 2 && cpus > 4 {
         Outcome::warn(

@@ -20,9 +20,9 @@ pub(super) fn version(evidence: &Evidence) -> Verdict {
     Ok(if apart && evidence.load.pipeline > 1 {
         Outcome::warn(
             seen,
-            "up to 1.6.34 it writes the reply to each get of a pipeline with a system call of its own: \
-             pipelines of get measure that",
-            "memcached 1.6.35 or newer, or --protocol memcache-meta, whose mg is not concerned",
+            "up to 1.6.34 it writes the reply to each get with its own system call, which \
+             dominates pipelines of get",
+            "memcached 1.6.35 or newer, or --protocol memcache-meta, whose mg is not affected",
         )
     } else {
         Outcome::ok(seen)
@@ -37,7 +37,8 @@ pub(super) fn requests_at_a_time(evidence: &Evidence) -> Verdict {
         Outcome::bad(
             seen,
             format!(
-                "a pipeline of {depth} is cut: the rest waits until other connections had a turn"
+                "a pipeline of {depth} is cut: the rest waits while other connections take their \
+                 turn"
             ),
             format!("start memcached with -R {depth}"),
         )
@@ -53,7 +54,7 @@ pub(super) fn yields(evidence: &Evidence) -> Verdict {
         0 => Outcome::ok("none since it was started"),
         _ => Outcome::warn(
             seen,
-            "so often a connection had more requests ready than -R lets it have at a time: earlier \
+            "each time, a connection had more requests ready than -R allows at once: earlier \
              pipelines were cut",
             "start memcached with -R as deep as the pipelines are",
         ),
@@ -66,7 +67,7 @@ pub(super) fn threads(evidence: &Evidence) -> Verdict {
     let uneven = (threads > 0 && connections % threads != 0).then(|| {
         Outcome::warn(
             format!("{threads} for {connections} connections"),
-            "each connection belongs to one thread for good: some have one more than others, and are \
+            "each connection stays on one thread: some threads have one more than others and are \
              full first",
             format!("-c {}, a multiple of -t {threads}", connections.next_multiple_of(threads)),
         )
@@ -97,7 +98,7 @@ pub(super) fn connection_limit(evidence: &Evidence) -> Verdict {
     let seen = format!("{most} (-c), {others} others connected");
     Ok(if most < needed {
         let why = format!(
-            "it counts file descriptors by their numbers, and -c {} needs up to {needed}",
+            "it counts file descriptors by number, and -c {} needs up to {needed}",
             evidence.load.connections
         );
         Outcome::bad(seen, why, format!("start memcached with -c {}", needed.max(1024)))
@@ -119,7 +120,7 @@ pub(super) fn turned_away(evidence: &Evidence) -> Verdict {
                 "{refused} refused, none accepted {}, since it was started",
                 counted(disabled, "time")
             ),
-            "a run in which that happens has fewer clients than it was asked for",
+            "such a run has fewer clients than requested",
             "start memcached with a higher -c, and raise its limit of open files",
         )
     })
@@ -135,10 +136,10 @@ pub(super) fn memory(evidence: &Evidence) -> Verdict {
     let mend =
         "start memcached with a higher -m: items times (56 + key + value), and a quarter more";
     Ok(if used as f64 >= most as f64 * 0.9 {
-        let why = "it is full: each write evicts an item, and reads miss what is gone";
+        let why = "it is full: each write evicts an item, and reads of evicted items miss";
         Outcome::bad(seen, why, mend)
     } else if most <= MEMORY_DEFAULT {
-        let why = "64 MB is its default, and soon what is measured is eviction";
+        let why = "64 MB is the default, and a test soon measures eviction";
         Outcome::warn(seen, why, mend)
     } else {
         Outcome::ok(seen)
@@ -151,11 +152,11 @@ pub(super) fn evictions(evidence: &Evidence) -> Verdict {
     let now = server.grown.as_ref().map_or(0, |grown| grown.evictions);
     let mend = "start memcached with a higher -m, unless eviction is what you measure";
     Ok(if now > 0 {
-        let seen = format!("{now} while we looked, {evicted} since it was started");
+        let seen = format!("{now} during this check, {evicted} since it was started");
         Outcome::bad(seen, "items vanish, and reads that should hit miss", mend)
     } else if evicted > 0 {
         let seen = format!("{evicted} since it was started");
-        Outcome::warn(seen, "its memory was too small for what it was given", mend)
+        Outcome::warn(seen, "its memory was too small for its data", mend)
     } else {
         Outcome::ok("none since it was started")
     })
@@ -181,7 +182,7 @@ pub(super) fn item_size(evidence: &Evidence) -> Verdict {
     let seen = format!("{} (-I)", bytes(most));
     Ok(if value.saturating_add(ITEM_OVERHEAD) > most {
         let why = format!(
-            "values of {} do not fit: they are refused, and the old one is gone",
+            "values of {} do not fit: they are refused, and the old value is lost",
             bytes(value)
         );
         let mib = (value + ITEM_OVERHEAD).div_ceil(1 << 20);

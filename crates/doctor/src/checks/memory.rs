@@ -33,8 +33,8 @@ pub(super) fn overcommit(evidence: &Evidence) -> Verdict {
         1 => Outcome::ok("1 (always)"),
         0 => Outcome::warn(
             "0 (guess)",
-            "saving and replication fork; with more than half of the memory in use the fork may \
-             fail, and then a server with `save` refuses writes",
+            "saving and replication fork; with over half of the memory in use, the fork may \
+             fail, and a server with `save` then refuses writes",
             mend,
         ),
         n => Outcome::warn(

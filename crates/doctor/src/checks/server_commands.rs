@@ -7,11 +7,11 @@ use crate::finding::{Outcome, Verdict};
 pub(super) fn missing(evidence: &Evidence) -> Verdict {
     let missing = asked(evidence)?.missing_commands.as_ref().map_err(Clone::clone)?;
     Ok(if missing.is_empty() {
-        Outcome::ok("all of the suite are there")
+        Outcome::ok("all commands of the suite exist")
     } else {
         Outcome::warn(
             format!("missing or renamed: {}", missing.join(", ")),
-            "tests that send them are answered by errors",
+            "tests that send them get errors",
             "take rename-command out of the server's configuration, or choose other tests with -t",
         )
     })
@@ -20,11 +20,11 @@ pub(super) fn missing(evidence: &Evidence) -> Verdict {
 pub(super) fn forbidden(evidence: &Evidence) -> Verdict {
     let forbidden = asked(evidence)?.forbidden_commands.as_ref().map_err(Clone::clone)?;
     Ok(if forbidden.is_empty() {
-        Outcome::ok("our user may run the suite")
+        Outcome::ok("the user may run the suite")
     } else {
         Outcome::warn(
             format!("forbidden: {}", forbidden.join(", ")),
-            "tests that send them are answered by NOPERM",
+            "tests that send them get NOPERM",
             "ACL SETUSER NAME +@all ~*, another user (--user), or other tests with -t",
         )
     })

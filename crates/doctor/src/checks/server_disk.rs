@@ -43,7 +43,7 @@ pub(super) fn appendonly(evidence: &Evidence) -> Verdict {
         let why = "the file is being written anew by a child right now";
         Outcome::bad(seen, why, "wait until INFO has aof_rewrite_in_progress:0")
     } else if fsync == "always" {
-        let why = "every write waits for the disk: it is the disk that is measured";
+        let why = "every write waits for the disk, so a test measures the disk";
         Outcome::bad(seen, why, "CONFIG SET appendfsync everysec, or CONFIG SET appendonly no")
     } else {
         let why = "every write is also written to a file, and a slow fsync stalls the server";
@@ -87,7 +87,7 @@ pub(super) fn directory(evidence: &Evidence) -> Verdict {
     }
     let writes = server.setting("appendonly") == Ok("yes")
         || server.setting("save").is_ok_and(|save| !save.is_empty());
-    let why = "network storage: an fsync waits for another machine";
+    let why = "network storage: fsync waits for another machine";
     let mend = "CONFIG SET dir to a local disk, or turn save and appendonly off";
     Ok(if writes {
         Outcome::bad(seen, why, mend)

@@ -60,7 +60,7 @@ pub(super) fn fragmentation(evidence: &Evidence) -> Verdict {
     let ratio = info.number("mem_fragmentation_ratio")?;
     let seen = format!("{ratio:.2}, {} used", bytes(used as u64));
     Ok(if used < RATIO_FROM_BYTES {
-        Outcome::ok(format!("{seen}: too little data for it to mean anything"))
+        Outcome::ok(format!("{seen}: too little data to be meaningful"))
     } else if ratio < 0.9 {
         Outcome::bad(
             seen,

@@ -88,8 +88,8 @@ pub(super) fn traffic(evidence: &Evidence) -> Verdict {
 
 /// What it means that others have a server do so much in a second; `spawn` starts one without others.
 pub(super) fn of_others(rate: f64, seen: String, spawn: &str) -> Outcome {
-    let why = "the server works for others at the same time, and keys may be theirs";
-    let mend = format!("measure a server of its own, such as keystorm {spawn} starts");
+    let why = "the server also works for other clients, and the keys may be theirs";
+    let mend = format!("measure a private server, as keystorm {spawn} starts it");
     if rate >= TRAFFIC_BAD {
         Outcome::bad(seen, why, mend)
     } else if rate >= TRAFFIC_WARN {
@@ -107,7 +107,7 @@ pub(super) fn slowlog(evidence: &Evidence) -> Verdict {
     let entries = server.slowlog.clone();
     let threshold = server.number("slowlog-log-slower-than");
     let mend = "CONFIG SET slowlog-log-slower-than 10000";
-    let why = "commands that are not slow are copied into the log, arguments and all";
+    let why = "commands that are not slow are copied into the log with their arguments";
     match (entries, threshold) {
         (Err(reason), Err(_)) => Err(reason),
         (Ok(entries), Err(_)) => Ok(Outcome::ok(format!("{entries} entries"))),
@@ -135,7 +135,7 @@ pub(super) fn latency(evidence: &Evidence) -> Verdict {
         events.iter().map(|(event, ms)| format!("{event} up to {ms} ms")).collect();
     Ok(Outcome::warn(
         shown.join(", "),
-        "the server has noticed stalls of its own; they will be in high percentiles",
-        "LATENCY DOCTOR tells more; LATENCY RESET forgets what is past",
+        "the server recorded stalls; they will show in high percentiles",
+        "LATENCY DOCTOR explains them; LATENCY RESET clears them",
     ))
 }

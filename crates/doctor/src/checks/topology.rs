@@ -32,15 +32,15 @@ pub(super) fn cpus(evidence: &Evidence) -> Verdict {
     Ok(if logical < 2 {
         Outcome::bad(
             seen,
-            "client and server share one CPU: what is measured is both together",
+            "client and server share one CPU: a test measures both together",
             "run the client on another machine, or on one with two CPUs",
         )
     } else if ours < 2 {
         Outcome::warn(
             seen,
-            "the client may use one CPU, which is well if the server has another: a server that \
+            "the client may use one CPU, which is fine if the server has another; a server that \
              inherits the limit, as with --spawn, shares it",
-            "taskset and cgroup limits say where; --cpus and --server-cpus choose within them",
+            "see the limits of taskset and cgroups; --cpus and --server-cpus choose within them",
         )
     } else {
         Outcome::ok(seen)
@@ -50,7 +50,7 @@ pub(super) fn cpus(evidence: &Evidence) -> Verdict {
 pub(super) fn numa(evidence: &Evidence) -> Verdict {
     let nodes = &evidence.host.cpu.numa_nodes;
     Ok(match nodes.len() {
-        0 => return Err("this machine does not tell".to_owned()),
+        0 => return Err("not reported by this machine".to_owned()),
         1 => Outcome::ok("1 node"),
         n => Outcome::warn(
             format!("{n} nodes: {}", nodes.join(" | ")),
@@ -67,7 +67,7 @@ pub(super) fn numa(evidence: &Evidence) -> Verdict {
 pub(super) fn caches(evidence: &Evidence) -> Verdict {
     let groups = &evidence.host.cpu.shared_caches;
     Ok(match groups.len() {
-        0 => return Err("this machine does not tell".to_owned()),
+        0 => return Err("not reported by this machine".to_owned()),
         1 => Outcome::ok(format!("all CPUs share one ({})", groups[0])),
         n if n as u32 == evidence.host.cpu.logical.unwrap_or(0) => {
             Outcome::ok("each CPU has its own")
@@ -76,7 +76,7 @@ pub(super) fn caches(evidence: &Evidence) -> Verdict {
             format!("{n} groups: {}", groups.join(" | ")),
             "client and server on CPUs that share a cache are faster than on others, so a result \
              depends on where the kernel puts them",
-            format!("pin both: --server-cpus and --cpus with CPUs of one group ({})", groups[0]),
+            format!("pin both to CPUs of one group ({}) with --server-cpus and --cpus", groups[0]),
         ),
     })
 }

@@ -26,12 +26,13 @@ pub(super) fn round_trip(evidence: &Evidence) -> Verdict {
         "{} requests in flight over this round trip make at most {most:.0} per second",
         load.connections as u64 * u64::from(load.pipeline)
     );
-    let mend = "more connections (-c) or a deeper pipeline (-P), or a client that is nearer";
+    let mend = "use more connections (-c), a deeper pipeline (-P), or a client closer to the \
+        server";
     let slow = if evidence.place.is_here() { 500 } else { 2000 };
     Ok(if load.rate_per_s.is_some_and(|rate| rate > most) {
         Outcome::bad(seen, bound, mend)
     } else if median > Duration::from_micros(slow) {
-        let why = format!("latencies will be mostly the way there and back; {bound}");
+        let why = format!("latencies will be mostly network round trips; {bound}");
         Outcome::warn(seen, why, mend)
     } else {
         Outcome::ok(seen)
@@ -41,9 +42,9 @@ pub(super) fn round_trip(evidence: &Evidence) -> Verdict {
 pub(super) fn jitter(evidence: &Evidence) -> Verdict {
     let RoundTrips { median, p99, max, .. } = trips(evidence)?;
     let seen = format!("p99 {}, max {}, median {}", shown(p99), shown(max), shown(median));
-    let why = "latencies of an idle connection vary that much without any load, so high \
-               percentiles are the machine's or the network's and not the server's";
-    let mend = "find what else runs here, there and between; then measure again";
+    let why = "an idle connection varies this much without load, so high percentiles come from \
+        the machine or the network, not the server";
+    let mend = "find what else runs on both machines and between them; then measure again";
     Ok(if p99 > median * 20 && p99 > Duration::from_millis(5) {
         Outcome::bad(seen, why, mend)
     } else if p99 > median * 5 && p99 > Duration::from_millis(1) {

@@ -6,10 +6,10 @@ use openssl::ssl::{Error, NameType, SslRef};
 use super::TlsContext;
 
 /// A connection that ended without TLS's own end.
-pub(super) const TRUNCATED: &str = "the server, or something on the way, cut the TLS connection \
-                                    off without closing it in order";
-pub(super) const PLAIN_SERVER: &str = "the server does not speak TLS there, it answered in plain \
-                                       text: leave out --tls, or give its TLS port with -p";
+pub(super) const TRUNCATED: &str = "the server, or something on the network path, cut the TLS \
+    connection without a close_notify";
+pub(super) const PLAIN_SERVER: &str = "the server does not speak TLS on this port (it answered \
+    in plain text): remove --tls, or name its TLS port with -p";
 
 /// Alerts stand in OpenSSL's reasons as 1000 and their number (`SSL_AD_REASON_OFFSET`).
 const ALERT: i32 = 1000;
@@ -59,10 +59,10 @@ pub(super) mod verify {
     pub(crate) const CA_KEY_TOO_SMALL: i32 = 67;
 }
 
-const NO_CIPHER: &str = "the server and this client share no cipher: --tls-ciphers says which are \
-                         offered for TLS 1.2 and older, --tls-ciphersuites for TLS 1.3";
+const NO_CIPHER: &str = "server and client have no cipher in common: choose with --tls-ciphers \
+    up to TLS 1.2, with --tls-ciphersuites for TLS 1.3";
 const NEEDS_CERTIFICATE: &str =
-    "the server asks for a client certificate: give it with --cert FILE and --key FILE";
+    "the server requires a client certificate: add --cert FILE and --key FILE";
 
 /// Why a connection could not even be prepared.
 pub(super) fn setup(error: &ErrorStack) -> String {
@@ -96,9 +96,8 @@ pub(super) fn failed(
         reason::UNSUPPORTED_PROTOCOL => no_version(),
         reason::UNEXPECTED_EOF if ssl.is_init_finished() => TRUNCATED.to_owned(),
         reason::UNEXPECTED_EOF => closed_early(spoke_tls),
-        reason::DH_KEY_TOO_SMALL => "the server's Diffie-Hellman key is too small for the \
-                                     security level of OpenSSL here (tls-dh-params-file of the \
-                                     server)"
+        reason::DH_KEY_TOO_SMALL => "the server's Diffie-Hellman key is too small for this \
+            machine's OpenSSL security level (see tls-dh-params-file on the server)"
             .to_owned(),
         alerted @ ALERT..=ALERT_LAST => refused(context, ssl, alerted - ALERT, stack),
         _ => format!("TLS failed: {}", reason_of(stack)),
@@ -128,7 +127,7 @@ fn refused(context: &TlsContext, ssl: &SslRef, alert: i32, stack: &ErrorStack) -
         | alert::CERTIFICATE_UNKNOWN
         | alert::ACCESS_DENIED => ours(&reason_of(stack)),
         alert::UNRECOGNIZED_NAME => {
-            "the server knows no host of the name that was asked for (--sni)".to_owned()
+            "the server does not know the requested host name (--sni)".to_owned()
         }
         _ => format!("the server ended TLS: {}", reason_of(stack)),
     }
@@ -139,7 +138,7 @@ fn ours(why: &str) -> String {
 }
 
 fn no_version() -> String {
-    "the server and this client share no version of TLS (tls-protocols of the server; \
+    "server and client have no TLS version in common (tls-protocols on the server; \
      --tls-protocols, or MinProtocol in openssl.cnf, here)"
         .to_owned()
 }
@@ -147,7 +146,7 @@ fn no_version() -> String {
 /// What the outcome of checking the server's certificate means.
 fn certificate(context: &TlsContext, name: Option<&str>, result: i32, openssl: &str) -> String {
     let shown = context.rejected();
-    let name = name.unwrap_or("the address that was connected to");
+    let name = name.unwrap_or("the address connected to");
     match result {
         verify::EXPIRED => format!(
             "a certificate of the server has expired{}: renew it, or check this machine's clock",
@@ -158,9 +157,8 @@ fn certificate(context: &TlsContext, name: Option<&str>, result: i32, openssl: &
             shown.from()
         ),
         verify::WRONG_HOST | verify::WRONG_IP => format!(
-            "the server's certificate is for another host: it is not for {name}{}. --sni NAME \
-             checks it for NAME instead, --insecure \
-             checks nothing",
+            "the server's certificate is not for {name}{}. --sni NAME checks it against NAME \
+             instead; --insecure skips the check",
             shown.names()
         ),
         verify::NO_ISSUER
@@ -168,21 +166,21 @@ fn certificate(context: &TlsContext, name: Option<&str>, result: i32, openssl: &
         | verify::SELF_SIGNED
         | verify::SELF_SIGNED_IN_CHAIN
         | verify::LEAF_ALONE => format!(
-            "the server's certificate is by an unknown CA ({openssl}): name the CA's certificate \
-             with --cacert FILE"
+            "the server's certificate is signed by an unknown CA ({openssl}): name the CA's \
+             certificate with --cacert FILE"
         ),
         verify::SIGNATURE => {
-            "the server's certificate is by an unknown CA: it has the name of one \
-                              given by --cacert, but not its key"
+            "the server's certificate is signed by an unknown CA: it has the name of a CA in \
+             --cacert, but another key"
                 .to_owned()
         }
         verify::REVOKED => "the server's certificate was revoked".to_owned(),
         verify::WRONG_PURPOSE => {
-            "the server's certificate is not one for servers (its extended key usage)".to_owned()
+            "the server's certificate is not for use by servers (extended key usage)".to_owned()
         }
         verify::KEY_TOO_SMALL | verify::CA_KEY_TOO_SMALL => format!(
-            "a key of the server's certificates is too small for the security level of OpenSSL \
-             here ({openssl})"
+            "a key in the server's certificate chain is too small for this machine's OpenSSL \
+             security level ({openssl})"
         ),
         verify::OK => "the server's certificate was not accepted".to_owned(),
         _ => format!("the server's certificate was not accepted: {openssl}"),
@@ -196,9 +194,8 @@ pub(super) fn closed_early(spoke_tls: Option<bool>) -> String {
         Some(true) => "the server closed the connection in the middle of the TLS handshake; its \
                        log may say why"
             .to_owned(),
-        None => "the server closed the connection instead of answering the TLS handshake: it may \
-                 not speak TLS there (leave out --tls, or check -p), or have all the clients it \
-                 allows (maxclients)"
+        None => "the server closed the connection during the TLS handshake: it may not speak TLS \
+            on this port (remove --tls, or check -p), or be at its maxclients limit"
             .to_owned(),
     }
 }

@@ -179,7 +179,7 @@ impl TlsContext {
         let rejected = self.rejected();
         (self.verify == Verify::Chain && rejected.wrong_name).then(|| {
             format!(
-                "the server's certificate is for another host{}; its CA is trusted",
+                "the server's certificate does not match the host{}; its CA is trusted",
                 rejected.names()
             )
         })
@@ -254,7 +254,7 @@ fn offer(builder: &mut SslContextBuilder, list: &str) -> Result<(), TlsError> {
     for word in list.split(',').map(str::trim) {
         let known = VERSIONS.map(|(name, ..)| name).join(", ");
         let place = place(word).ok_or_else(|| {
-            TlsError(format!("--tls-protocols {list}: {word:?} is none of {known}"))
+            TlsError(format!("--tls-protocols {list}: {word:?} is not one of {known}"))
         })?;
         wanted[place] = true;
     }
@@ -285,8 +285,8 @@ fn trust(builder: &mut SslContextBuilder, settings: &TlsSettings) -> Result<(), 
         if !hashed {
             let shown = directory.display();
             return Err(TlsError(format!(
-                "--cacertdir {shown}: there is no certificate under its hash, where OpenSSL looks \
-                 for it; make them with: openssl rehash {shown}"
+                "--cacertdir {shown}: no hashed certificate in this directory; run: openssl \
+                 rehash {shown}"
             )));
         }
         builder.load_verify_locations(None, Some(directory)).map_err(broken)?;
@@ -312,9 +312,9 @@ fn identify(builder: &mut SslContextBuilder, settings: &TlsSettings) -> Result<(
     let (cert, key) = match (&settings.cert, &settings.key) {
         (Some(cert), Some(key)) => (cert, key),
         (None, None) => return Ok(()),
-        (Some(_), None) => return Err(TlsError("--cert needs its key: --key FILE".to_owned())),
+        (Some(_), None) => return Err(TlsError("--cert requires --key FILE".to_owned())),
         (None, Some(_)) => {
-            return Err(TlsError("--key needs its certificate: --cert FILE".to_owned()));
+            return Err(TlsError("--key requires --cert FILE".to_owned()));
         }
     };
     let mut chain = cert.certificates("--cert")?.into_iter();
@@ -335,15 +335,15 @@ fn identify(builder: &mut SslContextBuilder, settings: &TlsSettings) -> Result<(
         true => {
             let shown = key.shown();
             TlsError(format!(
-                "--key {shown}: it is encrypted; make a plain one for the benchmark with: openssl \
-                 pkey -in {shown} -out FILE"
+                "--key {shown}: the key is encrypted; write an unencrypted copy for the \
+                 benchmark with: openssl pkey -in {shown} -out FILE"
             ))
         }
         false => key.holds_no("--key", "private key"),
     })?;
     // Refuses a key that is not the certificate's.
     builder.set_private_key(&private).and_then(|()| builder.check_private_key()).map_err(|_| {
-        TlsError(format!("--key {}: it is not the key of --cert {}", key.shown(), cert.shown()))
+        TlsError(format!("--key {}: does not match --cert {}", key.shown(), cert.shown()))
     })
 }
 
@@ -426,7 +426,8 @@ impl Rejected {
 fn unknown(option: &str, list: &str, error: &ErrorStack) -> TlsError {
     let reason = reason_of(error);
     TlsError(format!(
-        "{option} {list}: OpenSSL knows no such cipher ({reason}); `openssl ciphers -v` lists them"
+        "{option} {list}: OpenSSL does not know this cipher ({reason}); `openssl ciphers -v` \
+         lists those it does"
     ))
 }
 
@@ -490,12 +491,12 @@ mod tests {
             (
                 TlsSettings { ciphers: Some("NO-SUCH".into()), ..Default::default() },
                 "--tls-ciphers NO-SUCH",
-                "no such cipher",
+                "does not know this cipher",
             ),
             (
                 TlsSettings { ciphersuites: Some("NO_SUCH".into()), ..Default::default() },
                 "--tls-ciphersuites NO_SUCH",
-                "no such cipher",
+                "does not know this cipher",
             ),
         ];
         for (settings, option, why) in cases {

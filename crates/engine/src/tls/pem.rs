@@ -58,7 +58,7 @@ impl PemFile {
 
     /// That what it is for is not in it.
     pub(super) fn holds_no(&self, option: &str, what: &str) -> TlsError {
-        TlsError(format!("{option} {}: there is no {what} in PEM form in it", self.shown()))
+        TlsError(format!("{option} {}: the file has no {what} in PEM format", self.shown()))
     }
 }
 

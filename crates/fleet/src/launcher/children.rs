@@ -162,9 +162,9 @@ fn wait(child: &Mutex<Child>) -> Option<ExitStatus> {
 fn how(status: Option<ExitStatus>) -> String {
     let Some(status) = status else { return "it closed its output".to_owned() };
     match (status.signal(), status.code()) {
-        (Some(9), _) => "killed by SIGKILL (by somebody, or because memory ran out)".to_owned(),
+        (Some(9), _) => "killed by SIGKILL (by a user, or because memory ran out)".to_owned(),
         (Some(signal), _) => format!("killed by signal {signal}"),
-        (None, Some(code)) => format!("it ended with exit code {code}"),
+        (None, Some(code)) => format!("exited with code {code}"),
         (None, None) => "it ended".to_owned(),
     }
 }

@@ -22,7 +22,7 @@ pub(super) fn check(on: &On) -> Result<u32, String> {
     match (count, items.next(), on.setting_names().next()) {
         (Some(count), None, None) if count <= CLIENTS_MAX => Ok(count),
         (Some(_), None, None) => Err(format!("at most {CLIENTS_MAX} clients on one machine")),
-        _ => Err("say how many clients on this machine, such as local:4".to_owned()),
+        _ => Err("name the number of clients on this machine, such as local:4".to_owned()),
     }
 }
 

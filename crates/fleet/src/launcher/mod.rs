@@ -105,8 +105,8 @@ fn allow_files(on: &On, children: u64) -> Result<(), Unfit> {
     let needed = 3 * children + OTHER_FILES;
     host::allow_open_files(0, needed).map_err(|refused| {
         Unfit(format!(
-            "--on {on}: {children} clients need {needed} open files here, and this process may open {}: \
-             raise the limit with `ulimit -n {needed}`, or take fewer clients",
+            "--on {on}: {children} clients need {needed} open files here, and this process may \
+             open {}: raise the limit with `ulimit -n {needed}`, or use fewer clients",
             refused.allowed
         ))
     })

@@ -42,17 +42,17 @@ pub(super) fn find(name: &str) -> Result<PathBuf, String> {
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     if name.is_empty() || !name.chars().all(is_name) {
         return Err(format!(
-            "{name:?} is no name of a launcher; there are local:N, ssh:HOST,… and NAME for a program \
-             keystorm-on-NAME"
+            "{name:?} is not a valid launcher name; use local:N, ssh:HOST,… or NAME for a \
+             program keystorm-on-NAME"
         ));
     }
     let program = format!("keystorm-on-{name}");
     let path = env::var_os("PATH").unwrap_or_default();
     let found = env::split_paths(&path).map(|dir| dir.join(&program)).find(|p| is_program(p));
     found.ok_or_else(|| match name {
-        "ray" => "it needs the Python package: pip install 'keystorm[ray]'".to_owned(),
+        "ray" => "install the Python package: pip install 'keystorm[ray]'".to_owned(),
         _ => format!(
-            "there is no launcher {name:?}: local and ssh are built in, and {program} is not on the \
+            "unknown launcher {name:?}: local and ssh are built in, and {program} is not on the \
              PATH"
         ),
     })
@@ -84,7 +84,7 @@ pub(super) fn launch(on: &On, events: &Sender<Event>) -> Result<Box<dyn Launcher
             Ok(Says::Lost { lost, why }) if lost < count => event(lost, Heard::Lost(why)),
             Ok(Says::Unfit { unfit }) => drop(placed.send(Err(unfit))),
             Ok(_) | Err(_) => {
-                let why = format!("it said what is not of the contract: {text:.200}");
+                let why = format!("it sent a line that is not part of the protocol: {text:.200}");
                 let _ = placed.send(Err(why.clone()));
                 (0..count).for_each(|client| event(client, Heard::Lost(why.clone())));
             }

@@ -17,7 +17,8 @@ const NOT_FOUND: i32 = 127;
 pub(super) fn check(on: &On) -> Result<u32, String> {
     if let Some(name) = on.setting_names().find(|name| *name != "program") {
         return Err(format!(
-            "there is no setting {name:?}; hosts, and program=PATH for where keystorm is there"
+            "unknown setting {name:?}; expected host names, and program=PATH for keystorm's path \
+             there"
         ));
     }
     // One that begins with a hyphen would be an option of ssh.
@@ -54,8 +55,8 @@ fn quoted(word: &str) -> String {
 fn why(ended: &Ended) -> String {
     match ended.code {
         Some(NOT_FOUND) => format!(
-            "there is no keystorm there ({}); install it on the PATH of a login without a terminal, \
-             or say where it is: --on ssh:…,program=/path/to/keystorm",
+            "keystorm was not found there ({}); install it on the PATH of non-interactive \
+             logins, or name its path: --on ssh:…,program=/path/to/keystorm",
             ended.said
         ),
         // ssh's own.

@@ -28,8 +28,8 @@ pub enum ClusterError {
     Client(#[from] ClientError),
     /// The server is no node of a cluster.
     #[error(
-        "Failed to fetch cluster configuration from {address}, which is no node of a cluster: \
-         {reply}. Leave out --cluster"
+        "Failed to fetch cluster configuration from {address}, which is not a cluster node: \
+         {reply}. Remove --cluster"
     )]
     NoCluster {
         /// Where.
@@ -51,15 +51,15 @@ pub enum ClusterError {
     },
     /// Nobody owns a slot.
     #[error(
-        "{address} is a node of a cluster in which nobody owns a slot. Assign the slots first, \
-         such as with redis-cli --cluster create"
+        "{address} is a node of a cluster without assigned slots. Assign them first, for example \
+         with redis-cli --cluster create"
     )]
     NoSlots {
         /// Where.
         address: Address,
     },
     /// The answer has a shape that we do not know.
-    #[error("{address} answered {command} with something that is not a list of nodes")]
+    #[error("the reply of {address} to {command} is not a list of nodes")]
     Unreadable {
         /// Where.
         address: Address,
@@ -68,7 +68,7 @@ pub enum ClusterError {
     },
     /// A node announces a name that means nothing here.
     #[error(
-        "the cluster announces the node {name}, whose host cannot be found from this machine: \
+        "the cluster announces the node {name}, but this machine cannot resolve its host: \
          {reason}"
     )]
     UnknownHost {
@@ -168,5 +168,5 @@ fn resolve(node: &Node, asked: &Address) -> Result<SocketAddr, ClusterError> {
         Address::Unix(_) => true,
     };
     let chosen = found.iter().find(same_family).or(found.first());
-    chosen.copied().ok_or_else(|| fault("it stands for no address".to_owned()))
+    chosen.copied().ok_or_else(|| fault("it does not resolve to an address".to_owned()))
 }

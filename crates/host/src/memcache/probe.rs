@@ -25,7 +25,7 @@ pub fn probe(
                 address: address.clone(),
                 command: if words.len() == 1 { "mn" } else { "mg" },
                 reply,
-                hint: ". Meta commands take memcached 1.6.10 or newer; use --protocol memcache",
+                hint: ". Meta commands need memcached 1.6.10 or newer; use --protocol memcache",
             })?;
         }
     }
@@ -99,10 +99,11 @@ fn begin(
                     Err(ProbeError::Refused {
                         address: address.clone(),
                         command: "the binary protocol",
-                        reply: "it answers in lines".to_owned(),
+                        reply: "it answers in the text protocol".to_owned(),
                         hint: match (wants_login, login.password) {
                             (true, None) => {
-                                ". Use --protocol memcache; it asks for a login, too: --user and -a"
+                                ". Use --protocol memcache; it also requires a login: --user and \
+                                 -a"
                             }
                             _ => ". Use --protocol memcache",
                         },
@@ -136,7 +137,7 @@ fn converse(
         let answer = client.ask(words).map_err(ProbeError::Broken)?;
         answer.map_err(|reply| {
             let hint = match reply.starts_with("UNKNOWN_COMMAND") {
-                true => ". It asks for none: leave out --user and -a",
+                true => ". It has no authentication: remove --user and -a",
                 false => ". Check --user and -a",
             };
             refused("the login", reply, hint)
@@ -150,8 +151,8 @@ fn converse(
     match (dialect, credentials, &version) {
         // What logs in to a server with a password would store the password in one without.
         (Dialect::Text, Some(_), Ok(_)) => {
-            let said = "it answers without a login".to_owned();
-            return Err(refused("the login", said, ". Leave out --user and -a"));
+            let said = "it does not require a login".to_owned();
+            return Err(refused("the login", said, ". Remove --user and -a"));
         }
         (Dialect::Text, Some((user, password)), Err(reply))
             if reply.contains("unauthenticated") =>
@@ -164,7 +165,7 @@ fn converse(
     }
     let version = version.map_err(|reply| {
         let wants = reply.contains("unauthenticated") || reply.starts_with("AUTH_ERROR");
-        let hint = if wants { ". It asks for a login: use --user and -a" } else { "" };
+        let hint = if wants { ". It requires a login: use --user and -a" } else { "" };
         refused("version", reply, hint)
     })?;
     Ok((client, version))
@@ -229,11 +230,11 @@ mod tests {
     fn who_waits_for_a_line_is_named_before_patience_ends() {
         let nobody = Login { user: None, password: None, db: 0, tls: None, sources: &[] };
         for (answer, says) in [
-            (&b"-ERR unknown command\r\n"[..], "this answers RESP"),
-            (b"VERSION 1.6.18\r\n", "it answers in lines. Use --protocol memcache"),
+            (&b"-ERR unknown command\r\n"[..], "this server speaks RESP"),
+            (b"VERSION 1.6.18\r\n", "it answers in the text protocol. Use --protocol memcache"),
             (
                 b"CLIENT_ERROR unauthenticated\r\n",
-                "memcache; it asks for a login, too: --user and -a",
+                "memcache; it also requires a login: --user and -a",
             ),
         ] {
             let address = in_lines(answer);

@@ -13,15 +13,15 @@ use crate::Address;
 pub enum SpawnError {
     /// There is no server to be found.
     #[error(
-        "--spawn: there is no {programs} on the PATH; `make setup` installs \
-         a server, or name one with --spawn=PATH"
+        "--spawn: no {programs} on the PATH; install one (`make setup` does), or name one with \
+         --spawn=PATH"
     )]
     NoServer {
         /// What was looked for.
         programs: String,
     },
     /// There is no program of that name.
-    #[error("--spawn={name}: there is no such program on the PATH; give the path to it")]
+    #[error("--spawn={name}: not found on the PATH; give its path")]
     NotOnPath {
         /// The name.
         name: String,
@@ -33,7 +33,7 @@ pub enum SpawnError {
         path: PathBuf,
     },
     /// The arguments would take away what keystorm decides.
-    #[error("--spawn-args {arg}: keystorm itself decides that for a server that it starts")]
+    #[error("--spawn-args {arg}: keystorm sets this itself for a spawned server")]
     Reserved {
         /// The argument.
         arg: String,

@@ -109,7 +109,7 @@ impl<'a> Watch<'a> {
     /// Will look at this machine and its link to a server only, which others look at.
     #[must_use]
     pub fn of_this_machine(server: Address) -> Self {
-        let nobody = |_: &Address| unreachable!("no server is looked at");
+        let nobody = |_: &Address| unreachable!("no server was watched");
         let link_to = Some(server);
         Self { addresses: Vec::new(), connect: Box::new(nobody), link_to, sample: false }
     }

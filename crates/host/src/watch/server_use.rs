@@ -240,7 +240,7 @@ impl ServerUse {
         let grown = |name: &str| new.number(name)?.checked_sub(old.number(name)?);
         let total = "total_commands_processed";
         if old.number(total).is_some() && grown(total).is_none() {
-            return Err("somebody reset the server's counts during the test".to_owned());
+            return Err("the server's counters were reset during the test".to_owned());
         }
         let seconds = |old: Option<f64>, new: Option<f64>| Some((new? - old?).max(0.0));
         let local = before.local.as_ref().zip(after.local.as_ref());

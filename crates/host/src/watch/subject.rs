@@ -29,7 +29,7 @@ impl Subject {
                 match client.ask(words) {
                     Ok(Value::Error(text)) => {
                         let text = printable(&String::from_utf8_lossy(&text));
-                        Err(format!("the server does not answer INFO: {text}"))
+                        Err(format!("the server refused INFO: {text}"))
                     }
                     Ok(reply) => Ok(Info::parse(&reply.text().unwrap_or_default())),
                     Err(error) => Err(error.to_string()),

@@ -62,7 +62,7 @@ fn passwords_missing_wrong_and_unwanted() {
     assert!(probe(at, password("s3cret")).unwrap().config.is_some());
 
     let open = redis(&[], Listen::Unix);
-    let error = refused(open.address(), password("hunter2"), &["Leave out -a"]);
+    let error = refused(open.address(), password("hunter2"), &["Remove -a"]);
     assert!(matches!(error, ProbeError::PasswordUnwanted { .. }));
 }
 
@@ -112,7 +112,7 @@ fn what_servers_say_to_clients_they_do_not_take() {
     assert!(matches!(refused(&loading, NOBODY, &["still loading"]), ProbeError::Loading { .. }));
     let old = that_says(b"-ERR wrong number of arguments for 'auth' command\r\n");
     let named = Login { user: Some("u"), ..password("hunter2") };
-    refused(&old, named, &["leave out --user"]);
+    refused(&old, named, &["remove --user"]);
     let unaware =
         that_says(b"-ERR unknown command 'AUTH', with args beginning with: 'hunter2'\r\n");
     refused(&unaware, password("hunter2"), &["refused AUTH", "'***'"]);
@@ -131,7 +131,7 @@ fn what_is_no_server_of_this_kind() {
     let closing = that_says(b"");
     refused(&closing, NOBODY, &["closed the connection"]);
     let gone = Address::Unix("/nonexistent/socket".into());
-    let parts = ["/nonexistent/socket", "no such socket", "--spawn"];
+    let parts = ["/nonexistent/socket", "socket does not exist", "--spawn"];
     let error = refused(&gone, NOBODY, &parts);
     assert!(matches!(error, ProbeError::Unreachable(_)));
 }

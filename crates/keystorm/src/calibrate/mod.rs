@@ -62,7 +62,7 @@ impl Transport {
 /// # Errors
 /// What kept a cell from being measured, in words for a person.
 pub(crate) fn calibrate(job: &Calibration) -> Result<End> {
-    let interrupted = signals::interrupted().context("asking to be told of Ctrl-C")?;
+    let interrupted = signals::interrupted().context("installing the Ctrl-C handler")?;
     let connections = job.plan.fleet.connections;
     allow_open_files(connections)?;
     let (engines, notes) = engines(job.engine)?;
@@ -158,7 +158,7 @@ impl Measuring<'_> {
         }
         let requests = measured.total.requests();
         if requests == 0 {
-            bail!("--seconds: nothing was answered in so short a time");
+            bail!("--seconds: too short, no reply came");
         }
         let cpu_ns: u64 = measured.workers.iter().map(|worker| worker.cpu_ns).sum();
         Ok(Some(Cell {
@@ -216,8 +216,8 @@ fn allow_open_files(connections: u32) -> Result<()> {
     host::allow_open_files(needed, OTHER_FILES).map_err(|error| {
         let most = error.allowed.saturating_sub(OTHER_FILES) / 2;
         anyhow!(
-            "-c {connections}: client and sink together need {} open files, and this process may \
-             open {}: raise the limit with `ulimit -n`, or use at most -c {most}",
+            "-c {connections}: client and sink together need {} open files, but the limit is {}: \
+             raise it with `ulimit -n`, or use at most -c {most}",
             needed + OTHER_FILES,
             error.allowed
         )

@@ -9,7 +9,7 @@ use super::place::{Cpus, Place};
 const BUSY: f64 = 0.9;
 /// Two threads that differ by less than this were busy alike.
 const ALIKE: f64 = 0.03;
-const WHAT: &str = "the ceiling of this client on this machine, and no result about any server";
+const WHAT: &str = "the limit of this client on this machine, not a result about a server";
 
 /// All that is shown.
 #[derive(Debug)]
@@ -55,16 +55,17 @@ impl Table {
         let Self { command, connections, seconds, .. } = self;
         let place = match self.place.cpus {
             Some(Cpus { client, sink }) => {
-                format!("The client is on CPU {client}, the sink on CPU {sink}.")
+                format!("The client runs on CPU {client}, the sink on CPU {sink}.")
             }
-            None => "Client and sink are not pinned; with one CPU they share it.".to_owned(),
+            None => {
+                "Client and sink are not pinned: there is one CPU, and they share it.".to_owned()
+            }
         };
         let notes: String = self.notes.iter().map(|note| format!("Note: {note}.\n")).collect();
         format!(
-            "This is {WHAT}.\n\
-             {command} of 3 bytes, {connections} connections, one worker, {seconds} s a line, against a \
-             sink: a server that\nanswers and does nothing else. {place}\n{notes}\n\
-             {:<9}  {:<6}  {:>8}  {:>10}  {:>17}  {:>11}  {:>9}  {}\n",
+            "This is {WHAT}.\n{command} of 3 bytes, {connections} connections, one worker, \
+             {seconds} s per line, against a sink: a server that\nonly answers. \
+             {place}\n{notes}\n{:<9}  {:<6}  {:>8}  {:>10}  {:>17}  {:>11}  {:>9}  {}\n",
             "transport",
             "engine",
             "pipeline",
@@ -81,10 +82,11 @@ impl Table {
         let is = |limit| self.cells.iter().any(|cell| cell.limit() == limit);
         let mut foot = String::new();
         if is("sink") {
-            foot += "\nWhere the sink was the limit, the client can do more than its line says.\n";
+            foot += "\nWhere the sink was the limit, the client can do more than the line \
+                shows.\n";
         }
         if is("neither") {
-            foot += "\nWhere neither was, both had to wait: for each other, or for the machine.\n";
+            foot += "\nWhere neither was, both waited: for each other, or for the machine.\n";
         }
         foot
     }
@@ -176,7 +178,7 @@ mod tests {
             vec!["uring is not there".to_owned()],
         );
         let head = table.head();
-        assert!(head.contains("no result about any server") && head.contains("Note: uring is"));
+        assert!(head.contains("not a result about a server") && head.contains("Note: uring is"));
         assert!(head.lines().all(|line| line.chars().count() <= 100), "{head}");
         let titles = head.lines().last().unwrap();
         let row = cell(1.0, 0.5).row();

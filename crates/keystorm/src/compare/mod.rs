@@ -38,7 +38,7 @@ pub(crate) fn compare(job: &CompareJob) -> Result<End> {
     let place = job.output.json.as_deref().map(|path| Place::new("--json", path)).transpose()?;
     let pages = Pages::open(&job.output.pages)?;
     let mut writer = Writer { output: &job.output, place };
-    let interrupted = signals::interrupted().context("asking to be told of Ctrl-C")?;
+    let interrupted = signals::interrupted().context("installing the Ctrl-C handler")?;
     let (comparison, end) = match &job.sides {
         Sides::Saved(files) => {
             let [a, b] = &**files;
@@ -72,10 +72,11 @@ fn judge(comparison: &Comparison, end: End) -> Result<End> {
     match (end, refused) {
         (End::Complete, _) if !regressions.found.is_empty() => Ok(End::Regressed),
         (End::Complete, Some(test)) => {
-            bail!("--fail-on-regression: no ratio of {} is told", comparison.name_of(test))
+            bail!("--fail-on-regression: there is no ratio for {}", comparison.name_of(test))
         }
         (End::Complete, None) if !regressions.unknown.is_empty() => bail!(
-            "--fail-on-regression: one run a side has no interval to judge by; repeat with --repeat"
+            "--fail-on-regression: a single run per side has no confidence interval; use \
+             --repeat"
         ),
         (end, _) => Ok(end),
     }
@@ -98,7 +99,7 @@ fn reach<'r>(
             Some(first) => first.reach_beside(target, protocol, connections)?,
         };
         rig.sample = job.output.sample;
-        tell_about(&rig.server, plan, &Aside::Stderr)?;
+        tell_about(&rig.server, plan, &Aside::Stderr, report::Persona::Ours)?;
         Ok(rig)
     })
 }
@@ -160,10 +161,7 @@ fn apples(a: &Plan, b: &Plan) -> Result<()> {
 }
 
 fn unlike_error(found: &[String]) -> Error {
-    anyhow!(
-        "the runs would differ in more than the server, so that a ratio would not be its: {}",
-        found.join("; ")
-    )
+    anyhow!("the runs would differ in more than the server: {}", found.join("; "))
 }
 
 /// How the runs are taken, in a sentence, and what is in no interval.
@@ -177,7 +175,7 @@ fn how(plan: &Plan, blocks: u32, own: [bool; 2]) -> String {
         ["A", "B"].into_iter().zip(own).filter(|(_, own)| !own).map(|(name, _)| name).collect();
     let starts = match given.is_empty() {
         true => String::new(),
-        false => format!("; how starts of {} differ is in no interval", given.join(" and ")),
+        false => format!("; intervals do not cover how starts of {} differ", given.join(" and ")),
     };
     format!("{blocks} of A B B A for each test, {each} a run; ratios are B / A{starts}")
 }

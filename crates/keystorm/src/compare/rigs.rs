@@ -37,7 +37,7 @@ impl<'r> Rigs<'r> {
     ) -> Result<Self> {
         let rigs = targets.iter().map(reach).collect::<Result<Vec<_>>>()?;
         if rigs.is_empty() {
-            bail!("a side of a comparison is a server, and there is none");
+            bail!("a side of a comparison has no server");
         }
         Ok(Self { rigs, targets: targets.to_vec() })
     }
@@ -62,10 +62,10 @@ impl<'r> Rigs<'r> {
         let (rig, target) = (&self.rigs[0], &self.targets[0]);
         let address = match (&target.endpoint, &rig.server.address) {
             (Endpoint::Spawned { .. }, host::Address::Tcp(address)) => {
-                format!("{}, started anew for each block", address.ip())
+                format!("{}, restarted for each block", address.ip())
             }
             (Endpoint::Spawned { .. }, host::Address::Unix(_)) => {
-                "a unix socket, started anew for each block".to_owned()
+                "a unix socket, restarted for each block".to_owned()
             }
             (_, address) => address.to_string(),
         };

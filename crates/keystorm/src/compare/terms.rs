@@ -198,7 +198,7 @@ fn announce<'b>(
     if let Some(all) = all.map(|s| s * f64::from(blocks) * BLOCK.len() as f64)
         && all >= 60.0
     {
-        aside::say(format_args!("NOTE: this takes about {:.0} minutes", (all / 60.0).ceil()))?;
+        aside::say(format_args!("note: this takes about {:.0} minutes", (all / 60.0).ceil()))?;
     }
     Ok(())
 }
@@ -211,7 +211,7 @@ fn alike(sides: &[Side; 2]) -> Result<()> {
     let way = |side: &Side| if is_unix(side) { "a unix socket" } else { "TCP" };
     let [a, b] = sides.each_ref().map(way);
     if a != b {
-        return Err(unlike_error(&[format!("the way to A is {a} and to B {b}")]));
+        return Err(unlike_error(&[format!("A is reached over {a}, B over {b}")]));
     }
     Ok(())
 }

@@ -43,7 +43,7 @@ impl Writer<'_> {
         self.print("text", |out| compare::write_warnings(warnings, out))?;
         if self.output.format == "csv" {
             for warning in warnings {
-                aside::say(format_args!("WARNING: {}", report::escape(warning)))?;
+                aside::say(format_args!("warning: {}", report::escape(warning)))?;
             }
         }
         Ok(())

@@ -22,18 +22,18 @@ pub(crate) struct CalibrateFront;
 pub(crate) struct Calibration {
     /// The load of each cell but for its engine, pipeline and address.
     pub(crate) plan: Plan,
-    /// Seconds of each cell.
+    /// How long to measure each line of the table [default: 1s]
     pub(crate) seconds: f64,
-    /// The one engine to try; `None` for each that works here.
+    /// I/O engine: io_uring (`uring`), `epoll`, or `auto` for each that is available
     pub(crate) engine: Option<EngineChoice>,
     /// Whether the result is JSON.
     pub(crate) json: bool,
 }
 
-/// How fast this client can be on this machine: runs it against a sink, a server that answers and
-/// does nothing else, on a core of its own where there are two. Prints requests per second and
-/// client CPU per request for pipelines of 1, 16 and 64, over TCP and a unix socket, with each
-/// engine. That is the ceiling of the client, and no result about any server.
+/// Measures how fast this client can be on this machine. Runs it against a sink: a server that only
+/// answers, on its own core if there are two. Prints requests per second and client CPU per request
+/// for pipelines of 1, 16 and 64, over TCP and a unix socket, with each engine. These are limits of
+/// the client, not results about a server.
 #[derive(Debug, Parser)]
 #[command(
     name = "keystorm calibrate",
@@ -49,7 +49,7 @@ struct Options {
     #[arg(short = 'c', long, value_name = "CLIENTS", help_heading = "Load", default_value = "50",
           value_parser = small_count)]
     clients: u32,
-    /// What is spoken: `resp`, or `memcache` for memcached's lines
+    /// Protocol: `resp`, or `memcache` for memcached's text protocol
     #[arg(
         long,
         value_name = "PROTOCOL",
@@ -62,7 +62,7 @@ struct Options {
     #[arg(long, value_name = "TIME", help_heading = "Load", allow_hyphen_values = true,
           value_parser = seconds)]
     seconds: Option<Duration>,
-    /// A quarter of a second for each line: rough, for a first look
+    /// Measure each line for only 250 ms, for a rough first look
     #[arg(long, help_heading = "Load")]
     quick: bool,
     /// What moves the bytes: io_uring (`uring`), `epoll`, or `auto` for each that works here

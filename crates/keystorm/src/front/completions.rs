@@ -11,7 +11,7 @@ use super::{FrontEnd, Intent, UsageError, options};
 /// See the module.
 pub(crate) struct CompletionsFront;
 
-/// Prints a script that completes the options and subcommands of keystorm in a shell.
+/// Prints a shell script that completes keystorm's options and subcommands.
 #[derive(Debug, Parser)]
 #[command(
     name = "keystorm completions",
@@ -31,7 +31,7 @@ struct Options {
 }
 
 const EXAMPLE: &str = "\
-Where each looks for it:
+Where each shell looks for it:
   keystorm completions bash > ~/.local/share/bash-completion/completions/keystorm
   keystorm completions zsh > ~/.zfunc/_keystorm       # a directory of $fpath
   keystorm completions fish > ~/.config/fish/completions/keystorm.fish";

@@ -20,7 +20,7 @@ pub(crate) struct DoctorFront;
 /// What `keystorm doctor` is to do.
 #[derive(Debug)]
 pub(crate) struct Checkup {
-    /// The server.
+    /// The server as one word: HOST, HOST:PORT, the PATH of a unix socket, or a URI as for -u
     pub(crate) target: Target,
     /// What it speaks.
     pub(crate) protocol: ProtocolKind,
@@ -28,17 +28,17 @@ pub(crate) struct Checkup {
     pub(crate) named: bool,
     /// The load to be fit for.
     pub(crate) load: Load,
-    /// How long to look.
+    /// How long to observe steal time, round trips and other clients
     pub(crate) seconds: f64,
-    /// Whether the result is JSON.
+    /// Print JSON (schema keystorm.doctor/1) instead of lines
     pub(crate) json: bool,
 }
 
-/// Looks at this machine, the way to a server, and the server, for what spoils results. Each line
-/// is ok, warn, bad, or ? for what could not be seen; then come, for each warn and bad, why it
-/// matters and what mends it. Nothing is changed, here or there. Without a server on
-/// 127.0.0.1:6379, and none named, only this machine is looked at. Of memcached (--protocol memcache,
-/// or memcache://) it asks other questions.
+/// Checks this machine, the network and a server for conditions that distort results. Each line is
+/// ok, warn, bad, or ? if it could not be checked. For each warn and bad, it then prints why it
+/// matters and how to fix it. Doctor changes nothing. If no server is named and none listens on
+/// 127.0.0.1:6379, it checks only this machine. For memcached (--protocol memcache or memcache://)
+/// it has its own checks.
 #[derive(Debug, Parser)]
 #[command(
     name = "keystorm doctor",
@@ -55,26 +55,26 @@ struct Options {
     target: Option<String>,
     #[command(flatten, next_help_heading = "Server")]
     server: ServerOptions,
-    /// Connections that a run will have
-    #[arg(short = 'c', long, value_name = "CLIENTS", help_heading = "Load to be fit for",
+    /// Connections of the planned run
+    #[arg(short = 'c', long, value_name = "CLIENTS", help_heading = "Planned load",
           default_value = "50", value_parser = small_count)]
     clients: u32,
     /// Requests per pipeline
-    #[arg(short = 'P', long, value_name = "NUMREQ", help_heading = "Load to be fit for",
+    #[arg(short = 'P', long, value_name = "NUMREQ", help_heading = "Planned load",
           default_value = "1", value_parser = small_count)]
     pipeline: u32,
-    /// Bytes of a value
-    #[arg(short = 'd', value_name = "SIZE", help_heading = "Load to be fit for",
+    /// Value size in bytes
+    #[arg(short = 'd', value_name = "SIZE", help_heading = "Planned load",
           default_value = "3", value_parser = count)]
     data_size: u64,
-    /// Requests per second
-    #[arg(long, value_name = "RATE", help_heading = "Load to be fit for", value_parser = count)]
+    /// Requests per second of the planned run
+    #[arg(long, value_name = "RATE", help_heading = "Planned load", value_parser = count)]
     rps: Option<u64>,
-    /// 1 keeps connections, 0 opens one for each pipeline
+    /// 1 keeps connections open, 0 opens one per pipeline
     #[arg(
         short = 'k',
         value_name = "BOOLEAN",
-        help_heading = "Load to be fit for",
+        help_heading = "Planned load",
         default_value = "1",
         value_parser = signed
     )]
@@ -99,17 +99,17 @@ struct Options {
 
 /// Every line that begins with `$` is run by a test.
 const EXAMPLE: &str = "\
-Exit codes: 0 if nothing is bad (there may be warnings), 1 if something is, or if the server that
-was named cannot be asked, 2 for a wrong command line.
+Exit codes: 0 if nothing is bad (warnings are possible), 1 if something is, or if the named server
+cannot be reached, 2 for a wrong command line.
 
 Examples:
   This machine, and the server on 127.0.0.1:6379 if there is one:
     $ keystorm doctor
 
-  Whether a server started for it, and this machine, are fit for 100,000 requests per second:
+  Check whether this machine and a private server are fit for 100,000 requests per second:
     $ keystorm doctor --spawn --rps 100k -d 100 -c 200
 
-  Whether a memcached is fit for pipelines of 64:
+  Check whether memcached is fit for pipelines of 64:
     $ keystorm doctor --spawn=memcached -P 64";
 
 /// Longest look.
@@ -172,9 +172,7 @@ fn put(word: &str, server: &mut ServerOptions) -> Result<(), String> {
         None => word.split_once(':').map_or((word, None), |(host, port)| (host, Some(port))),
     };
     if host.is_empty() || word.contains('@') {
-        return Err(
-            "TARGET is HOST, HOST:PORT, the PATH of a unix socket, or a URI with ://".into()
-        );
+        return Err("expected HOST, HOST:PORT, the PATH of a unix socket, or a URI".into());
     }
     server.host = Some(host.to_owned());
     if let Some(port) = port {

@@ -22,19 +22,19 @@ use crate::keep::Place;
 /// Where the results of an experiment go.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct LabOutput {
-    /// Standard output: table, csv or json
+    /// Output format: table, csv or json
     #[arg(long, value_name = "NAME", help_heading = "Results", default_value = "table",
           value_parser = ["table", "csv", "json"])]
     pub(crate) format: String,
-    /// The same as --format csv
+    /// Same as --format csv
     #[arg(long, help_heading = "Results")]
     csv: bool,
-    /// Keep the results, with every run in full, in this file; `-` for --format json
+    /// Save the results, with every run in full, to this file; `-` is --format json
     #[arg(long, value_name = "FILE", help_heading = "Results", allow_hyphen_values = true)]
     pub(crate) json: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) pages: PageOptions,
-    /// Only the table, without charts and remarks
+    /// Print only the table, without charts and notes
     #[arg(short = 'q', long, help_heading = "Results")]
     pub(crate) quiet: bool,
     /// Print the plans as JSON instead of running them
@@ -58,7 +58,7 @@ impl LabOutput {
     fn settled(mut self) -> Result<Self, UsageError> {
         let document = self.json.as_deref() == Some("-".as_ref());
         if document && (self.csv || self.format == "csv") {
-            let text = "--json -: standard output has room for one layout";
+            let text = "--json -: standard output can have only one format";
             return Err(UsageError(text.to_owned()));
         }
         if document {
@@ -76,15 +76,15 @@ impl LabOutput {
 
 /// Options of a run that no experiment can have, and why.
 const REFUSED: [(&str, &str); 9] = [
-    ("--probe", "is for runs"),
-    ("--clock", "is for runs"),
-    ("-I", "holds connections and measures nothing"),
-    ("-l", "never ends; see --repeat"),
-    ("--as", "is for runs, not for experiments"),
-    ("--start-at", "is the start of one test"),
-    ("--hdr", "is for runs; an experiment keeps all histograms with --json"),
-    ("-x", "reads standard input once, and there are several runs"),
-    ("--print-workload", "is for runs, not for experiments"),
+    ("--probe", "works with single runs only"),
+    ("--clock", "works with single runs only"),
+    ("-I", "opens connections and measures nothing"),
+    ("-l", "never ends; use --repeat"),
+    ("--as", "works with single runs only"),
+    ("--start-at", "works with a single test only"),
+    ("--hdr", "works with single runs only; --json saves all histograms"),
+    ("-x", "reads standard input, which several runs cannot share"),
+    ("--print-workload", "works with single runs only"),
 ];
 
 /// Takes the words of a command line apart: those of `O`'s options, the line of a run, and the whole
@@ -173,7 +173,7 @@ pub(crate) fn job(experiment: &str, args: Vec<OsString>) -> Result<Job, UsageErr
     match job.action {
         Action::Run { repeat: false } => Ok(job),
         Action::Run { .. } | Action::Idle => {
-            Err(UsageError("an experiment is made of runs that end".to_owned()))
+            Err(UsageError("runs of an experiment must end".to_owned()))
         }
     }
 }

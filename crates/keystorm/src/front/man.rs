@@ -14,7 +14,7 @@ use super::{FrontEnd, Intent, UsageError, options};
 /// See the module.
 pub(crate) struct ManFront;
 
-/// Prints the man page of keystorm or of a subcommand, or writes all of them into a directory.
+/// Prints the man page of keystorm or of a subcommand, or writes all of them to a directory.
 #[derive(Debug, Parser)]
 #[command(
     name = "keystorm man",
@@ -25,10 +25,10 @@ pub(crate) struct ManFront;
     after_help = EXAMPLE
 )]
 struct Options {
-    /// The subcommand; keystorm itself without
+    /// The subcommand [default: keystorm itself]
     #[arg(value_name = "SUBCOMMAND", conflicts_with = "dir")]
     name: Option<String>,
-    /// Write a page for each command into this directory
+    /// Write a page for each command to this directory
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
     /// Print this help

@@ -16,21 +16,22 @@ pub(crate) struct MergeFront;
 /// What `keystorm merge` is to do.
 #[derive(Debug)]
 pub(crate) struct MergeJob {
-    /// The saved runs.
+    /// Files written by --json
     pub(crate) files: Vec<PathBuf>,
-    /// Shares of the plan that are lost.
+    /// Numbers of lost shares, such as 2 or 2,5; the result is then of the others, and is marked
+    /// incomplete
     pub(crate) missing: Vec<u32>,
-    /// Where the merged run is kept.
+    /// Save the merged run to this file; nothing is printed then unless --format is given
     pub(crate) output: Option<PathBuf>,
-    /// A name of a layout; `None` for no report.
+    /// Output format: text, quiet, csv, redis, classic or json [default: text]
     pub(crate) format: Option<&'static str>,
     /// A page and charts of the merged run.
     pub(crate) pages: PageOptions,
 }
 
-/// Adds up runs of several clients that loaded one server together, each kept with --json, as if
-/// one client had seen all requests: counts, histograms and timelines, the last by wall clock.
-/// Their plans must agree in all but connections, requests, rate, seed, threads and CPUs.
+/// Adds up saved runs (--json) of several clients that loaded one server together. The result is
+/// what a single client would have measured: counts, histograms and timelines, the last aligned by
+/// wall clock. The plans may differ only in connections, requests, rate, seed, threads and CPUs.
 #[derive(Debug, Parser)]
 #[command(
     name = "keystorm merge",
@@ -65,7 +66,7 @@ struct Options {
 /// Every line that begins with `$` is run by a test.
 const EXAMPLE: &str = "\
 Example:
-  Two clients, one result:
+  Add up the runs of two clients:
     $ keystorm -t get -n 10000 -q --json a.json
     $ keystorm -t get -n 10000 -q --json b.json
     $ keystorm merge a.json b.json -o both.json --format quiet";

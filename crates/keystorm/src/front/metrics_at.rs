@@ -17,7 +17,7 @@ impl MetricsAt {
     /// address: what is served is nobody's business unless somebody says so.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let fault =
-            || "a port is needed, or ADDR:PORT; IPv6 in brackets, such as [::1]:9121".to_owned();
+            || "expected PORT or ADDR:PORT, with IPv6 in brackets, such as [::1]:9121".to_owned();
         let (host, port) = text.rsplit_once(':').unwrap_or(("", text));
         let port = port.parse().map_err(|_| fault())?;
         let bare = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));

@@ -104,7 +104,7 @@ fn explained_among(mut error: clap::Error, command: &Command, all: &[&Command]) 
         let longs = args().filter_map(clap::Arg::get_long);
         let option = typed.split('=').next().and_then(|option| option.strip_prefix("--"));
         if let Some(meant) = meant(&typed, command) {
-            let tip = StyledStr::from(format!("the option for that is '{}'", written(meant)));
+            let tip = StyledStr::from(format!("use '{}' for that", written(meant)));
             error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
         } else if let Some(near) = option.and_then(|option| nearest(option, longs)) {
             let near = ContextValue::String(format!("--{near}"));
@@ -191,8 +191,8 @@ pub(super) fn subcommand<'n>(word: &str, names: impl Iterator<Item = &'n str>) -
     let near = nearest(&lower, names)?;
     let word = shell_words::quote(word);
     Some(format!(
-        "error: there is no subcommand '{word}'; did you mean 'keystorm {near}'?\n\n\
-         To send it to the server as a command: keystorm [OPTIONS] -- {word} ..."
+        "error: unknown subcommand '{word}'; did you mean 'keystorm {near}'?\n\nTo send it to \
+         the server as a command: keystorm [OPTIONS] -- {word} ..."
     ))
 }
 
@@ -209,17 +209,17 @@ pub(super) fn no_help<'n>(
     let word: Cow<'_, str> = shell_words::quote(word);
     let (subcommands, topics) = (subcommands.join(", "), topics.join(", "));
     format!(
-        "error: there is no subcommand or topic '{word}'{meant}\n\n\
-         Subcommands: {subcommands}\nTopics: {topics}"
+        "error: unknown subcommand or topic '{word}'{meant}\n\nSubcommands: \
+         {subcommands}\nTopics: {topics}"
     )
 }
 
 /// What to say of a name that there is not, the one that is `meant` if it is known, and all there are.
 pub(super) fn one_of(what: &str, name: &str, meant: Option<&str>, known: &[&str]) -> String {
     match meant {
-        Some(meant) => format!("there is no {what} {name:?}; did you mean {meant}?"),
-        None if known.is_empty() => format!("there is no {what} {name:?}, and no other"),
-        None => format!("there is no {what} {name:?}; there are {}", known.join(", ")),
+        Some(meant) => format!("unknown {what} {name:?}; did you mean {meant}?"),
+        None if known.is_empty() => format!("unknown {what} {name:?}; there is none"),
+        None => format!("unknown {what} {name:?}; available: {}", known.join(", ")),
     }
 }
 

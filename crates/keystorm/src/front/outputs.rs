@@ -20,10 +20,13 @@ pub(super) fn apart(outputs: &[Named<'_>], inputs: &[Named<'_>]) -> Result<(), S
     for (at, (option, path)) in outputs.iter().enumerate() {
         let shown = path.display();
         if let Some((other, _)) = outputs[..at].iter().find(|(_, other)| other == path) {
-            return Err(format!("{other} and {option} name the same file, {shown}; give two"));
+            return Err(format!("{other} and {option} name the same file, {shown}; use two files"));
         }
         if let Some((input, _)) = inputs.iter().find(|(_, input)| input == path) {
-            return Err(format!("{option}: {shown} is what {input} reads, and would be lost"));
+            return Err(format!(
+                "{option}: {shown} is also the input of {input} and would be \
+                overwritten"
+            ));
         }
     }
     Ok(())

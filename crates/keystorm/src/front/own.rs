@@ -12,7 +12,10 @@ pub(super) const PREFIX: &str = "--ks-";
 /// What to do instead.
 pub(super) fn check_output(output: &Output) -> Result<(), String> {
     match output.format {
-        "json" => Err(format!("{PREFIX}json -: standard output has the report; name a file")),
+        "json" => Err(format!(
+            "{PREFIX}json -: standard output is taken by the report; name a \
+            file"
+        )),
         _ => Ok(()),
     }
 }
@@ -38,7 +41,7 @@ pub(super) fn option(
     let (name, joined) =
         named.split_once('=').map_or((named, None), |(name, value)| (name, Some(value)));
     if said.0.contains(&name) {
-        return Err(format!("{PREFIX}{name}: what it says is said in {} here", said.1));
+        return Err(format!("{PREFIX}{name}: set this with {} instead", said.1));
     }
     let takes = takes_value(name)
         .ok_or_else(|| format!("{PREFIX}{name}: keystorm has no option --{name}"))?;
@@ -47,7 +50,7 @@ pub(super) fn option(
         None => format!("--{name}"),
     }];
     if takes && joined.is_none() {
-        words.push(next().ok_or_else(|| format!("{word}: its value is missing"))?);
+        words.push(next().ok_or_else(|| format!("{word}: the value is missing"))?);
     }
     Ok(words)
 }

@@ -8,10 +8,10 @@ pub(crate) struct PageOptions {
     /// Write a page with charts to this file; it needs no network
     #[arg(long, value_name = "FILE", allow_hyphen_values = true, help_heading = "Results")]
     pub(crate) html: Option<PathBuf>,
-    /// Write every chart as SVG into this directory, which is made if need be
+    /// Write every chart as SVG to this directory, creating it if needed
     #[arg(long, value_name = "DIR", allow_hyphen_values = true, help_heading = "Results")]
     pub(crate) svg: Option<PathBuf>,
-    /// Write every chart as PNG into this directory
+    /// Write every chart as PNG to this directory, creating it if needed
     #[arg(long, value_name = "DIR", allow_hyphen_values = true, help_heading = "Results")]
     pub(crate) png: Option<PathBuf>,
 }
@@ -28,7 +28,7 @@ impl PageOptions {
     /// The page would go to standard output.
     pub(super) fn checked(self) -> Result<Self, String> {
         match self.html.as_deref() == Some(Path::new("-")) {
-            true => Err("--html: a file is needed; standard output is for reports".into()),
+            true => Err("--html: name a file; standard output is for the report".into()),
             false => Ok(self),
         }
     }

@@ -61,7 +61,7 @@ pub(super) fn source(name: &str) -> Result<Source, String> {
     }
     let known: Vec<&str> = PRESETS.iter().map(|(name, _)| *name).collect();
     let told = one_of("preset", name, nearest(name, known.iter().copied()), &known);
-    Err(format!("{told} (the name of a file has a slash or ends in .toml)"))
+    Err(format!("{told} (a file name contains a slash or ends in .toml)"))
 }
 
 /// Makes sure that a preset, which is written in Redis's words, can be said in those of memcached.
@@ -76,8 +76,8 @@ pub(super) fn check_memcached(workload: &Workload) -> Result<(), String> {
     };
     let said: Vec<&str> = PRESETS.iter().filter_map(read).collect();
     Err(format!(
-        "--workload {}: this preset speaks Redis ({command}), which memcached does not; those that both \
-         are sent are {}",
+        "--workload {}: this preset uses {command}, which memcached does not have; presets for \
+         both are {}",
         workload.source.name,
         said.join(", ")
     ))
@@ -104,8 +104,8 @@ fn of_redis_alone(workload: &Workload) -> Option<String> {
 /// See the module.
 pub(crate) struct PresetsFront;
 
-/// Lists the workloads that --workload knows by name, or prints the file of one: to read where its
-/// figures are from, or to change it into a workload of your own.
+/// Lists the presets of --workload, or prints the file of one. The file says where its figures come
+/// from; copy it to make a workload of your own.
 #[derive(Debug, Parser)]
 #[command(
     name = "keystorm presets",
@@ -116,7 +116,7 @@ pub(crate) struct PresetsFront;
     after_help = EXAMPLE
 )]
 struct Options {
-    /// The preset whose file is printed
+    /// The preset whose file to print
     name: Option<String>,
     /// Print this help
     #[arg(long, action = ArgAction::Help, help_heading = "Other")]
@@ -176,6 +176,6 @@ mod tests {
     #[test]
     fn what_there_is_not_is_told_from_what_was_meant() {
         assert!(source("ycbs-a").unwrap_err().contains("\"ycbs-a\"; did you mean ycsb-a?"));
-        assert!(source("x").unwrap_err().contains("there are session-store, look-aside"));
+        assert!(source("x").unwrap_err().contains("available: session-store, look-aside"));
     }
 }

@@ -14,15 +14,15 @@ pub(crate) struct ReportFront;
 /// What `keystorm report` is to do.
 #[derive(Debug)]
 pub(crate) struct ReportJob {
-    /// The saved runs; `-` for standard input.
+    /// Files written by --json or `keystorm merge`; `-` for standard input
     pub(crate) files: Vec<PathBuf>,
     /// The page and its charts. A page named `-` is for standard output.
     pub(crate) pages: PageOptions,
 }
 
-/// Makes one HTML page of runs that were kept with --json: what limited them, throughput and
-/// latency over time, the percentile spectrum, tables, the plan, and how to run it again. The file
-/// needs no network. Several runs are also shown side by side.
+/// Makes an HTML page of saved runs (--json). It shows what limited each test, throughput and
+/// latency over time, the percentile spectrum, tables, the plan, and the command to run it again.
+/// Several runs are also shown side by side. The file needs no network.
 #[derive(Debug, Parser)]
 #[command(
     name = "keystorm report",
@@ -37,7 +37,8 @@ struct Options {
     /// Files that --json or `keystorm merge` has written; `-` for standard input
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// Where the page goes; `-` for standard output [default: report.html, unless --svg or --png is given]
+    /// Where to write the page; `-` for standard output [default: report.html, unless --svg or
+    /// --png is given]
     #[arg(
         short = 'o',
         long,
@@ -56,7 +57,7 @@ struct Options {
 /// Every line that begins with `$` is run by a test.
 const EXAMPLE: &str = "\
 Example:
-  Keep a run, and make a page and pictures of it:
+  Save a run, and make a page and charts of it:
     $ keystorm -t set,get -n 10000 -q --json run.json
     $ keystorm report run.json -o report.html --png charts";
 
@@ -75,7 +76,7 @@ impl FrontEnd for ReportFront {
             Err(intent) => return Ok(intent),
         };
         if files.iter().filter(|file| *file == "-").count() > 1 {
-            return Err(UsageError("standard input (-) can be read once".into()));
+            return Err(UsageError("standard input (-) can be read only once".into()));
         }
         if output.is_some() {
             pages.html = output;

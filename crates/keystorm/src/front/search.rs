@@ -19,7 +19,8 @@ pub(crate) struct SearchFront;
 
 /// What `keystorm search` is to do.
 pub(crate) struct SearchJob {
-    /// What is to be kept.
+    /// Target: p50, p95, p99, p99.9 (or any other), mean or max below a time in us, ms or s; errors
+    /// below a share. Separate several with commas: 'p99<1ms,p99.9<5ms,errors<0.1%'
     pub(crate) slo: Slo,
     /// Where to begin and how close to come.
     pub(crate) settings: Settings,
@@ -65,12 +66,12 @@ const NAME: &str = "keystorm search";
 /// How much longer than others a trial may be, so that its percentiles mean something.
 const LONGER_MAX: f64 = 10.0;
 
-/// Finds the highest rate that keeps a target of latency, such as p99<1ms: puts requests on a
-/// schedule that no reply delays, doubles its rate until the target is missed, and halves the gap
-/// until it is narrow. What is compared with the target is response time, from when a request was
-/// due. A rate passes when most of its trials do: the target is kept, the schedule is kept, and 99 %
-/// of the rate is answered. In the end it measures the latency at 50 to 110 % of the rate found.
-/// Takes every option of a run (see keystorm --help) but -n and --rps; of one test.
+/// Finds the highest rate that keeps a latency target such as p99<1ms. Sends requests on a schedule
+/// that slow replies do not delay, doubles the rate until the target is missed, then halves the gap
+/// until it is small enough. Latency here is response time, counted from when each request was due.
+/// A rate passes if most of its trials keep both target and schedule and answer 99 % of the rate.
+/// Finally, search measures latency at 50 to 110 % of the rate found. Takes every option of a run
+/// (see keystorm --help) except -n and --rps, for a single test.
 #[derive(Debug, Parser)]
 #[command(
     name = "keystorm search",
@@ -86,27 +87,27 @@ struct Options {
     /// errors below a share. Several between commas: 'p99<1ms,p99.9<5ms,errors<0.1%'
     #[arg(long, value_name = "TARGET", help_heading = "Target", value_parser = Slo::parse)]
     slo: Slo,
-    /// The rate to begin with [default: half of what a closed loop reaches]
+    /// First rate to try, in requests per second [default: half the throughput of a closed loop]
     #[arg(long, value_name = "RATE", help_heading = "Target", value_parser = count)]
     start: Option<u64>,
-    /// The highest rate to try
+    /// Highest rate to try, in requests per second
     #[arg(long, value_name = "RATE", help_heading = "Target", value_parser = count,
           default_value = "1G")]
     most: u64,
-    /// How close to come to a rate that fails, in percent
+    /// Stop when the gap to a failing rate is this small, in percent
     #[arg(long, value_name = "PERCENT", help_heading = "Target", default_value = "2",
           value_parser = percent)]
     within: f64,
-    /// How often a rate is tried at most; most of the trials decide
+    /// Maximum number of trials per rate; the majority decides
     #[arg(long, value_name = "TIMES", help_heading = "Target", default_value = "3",
           value_parser = count_in(1..=99))]
     repeat: u32,
-    /// How long each trial lasts; up to ten times longer at rates so low that the percentiles of the
-    /// target would be of too few requests
+    /// How long each trial lasts; up to ten times longer at rates too low for the target's
+    /// percentiles
     #[arg(long, value_name = "TIME", help_heading = "Target", default_value = "1s",
           value_parser = seconds)]
     duration: Duration,
-    /// Do not measure the curve
+    /// Skip the latency curve at the end
     #[arg(long, help_heading = "Target")]
     no_curve: bool,
     #[command(flatten)]
@@ -115,13 +116,13 @@ struct Options {
 
 /// What stands below the options.
 const EXAMPLE: &str = "\
-Ctrl-C prints what is known so far and ends with exit code 130.
+Ctrl-C prints what was found so far and exits with code 130.
 
 Examples:
   What rate of SETs can I promise within a millisecond?
     $ keystorm search --spawn --slo 'p99<1ms' -t set -r 100k --html promise.html
 
-  With a tail, over 200 connections, on a server that runs:
+  A target for the tail too, over 200 connections to a running server:
     $ keystorm search --slo 'p50<500us,p99.9<5ms' -c 200 -t set -d 100";
 
 /// What is measured unless the command line says.
@@ -145,8 +146,8 @@ impl FrontEnd for SearchFront {
         let Options { slo, start, most, within, repeat, duration, no_curve, output } = options;
         let output = settled(output)?;
         for (option, why) in [
-            ("-n", "a trial lasts a time; see --duration"),
-            ("--rps", "the rate is what is searched; see --start and --most"),
+            ("-n", "trials run for a time; see --duration"),
+            ("--rps", "search finds the rate; see --start and --most"),
         ] {
             if line.has(option) {
                 return Err(UsageError(format!("{option}: {why}")));
@@ -155,12 +156,10 @@ impl FrontEnd for SearchFront {
         let duration = seconds_in("--duration", duration, 0.01..=SECONDS_MAX);
         let duration = duration.map_err(UsageError)?;
         if !(0.1..=50.0).contains(&within) {
-            return Err(UsageError(format!(
-                "--within {within}: between 0.1 and 50 % are possible"
-            )));
+            return Err(UsageError(format!("--within {within}: must be between 0.1 and 50 %")));
         }
         if most == 0 || start == Some(0) || start.is_some_and(|start| start > most) {
-            let text = "--start, --most: rates are above 0, and --start is no more than --most";
+            let text = "--start, --most: rates must be above 0, and --start cannot exceed --most";
             return Err(UsageError(text.to_owned()));
         }
         if !names_test(&line) {
@@ -195,7 +194,7 @@ impl FrontEnd for SearchFront {
         let trial = job.trial(job.settings.start_per_s)?;
         if trial.plans.len() != 1 {
             let text = format!(
-                "a search is of one test, and these are {}; name one with -t",
+                "search works with a single test, and these are {}; name one with -t",
                 trial.plans.len()
             );
             return Err(UsageError(text));

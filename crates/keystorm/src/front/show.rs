@@ -15,17 +15,17 @@ pub(crate) struct ShowFront;
 /// What `keystorm show` is to do.
 #[derive(Debug)]
 pub(crate) struct ShowJob {
-    /// The saved run; `-` for standard input.
+    /// A file written by --json or `keystorm merge`; `-` for standard input
     pub(crate) file: PathBuf,
-    /// A name in [`FORMATS`].
+    /// Output format: text, quiet, csv, redis (as redis-benchmark), classic or json
     pub(crate) format: &'static str,
-    /// How much of the distributions is printed.
+    /// Latency distribution: `short`, or `full` for every step [default: short]
     pub(crate) distribution: Spread,
     /// Its page and charts.
     pub(crate) pages: PageOptions,
 }
 
-/// Prints a run that was kept with --json, in any layout, as the run itself would have printed it.
+/// Prints a saved run (--json) in any format, exactly as the run itself would have printed it.
 #[derive(Debug, Parser)]
 #[command(
     name = "keystorm show",
@@ -65,7 +65,7 @@ struct Options {
 /// Every line that begins with `$` is run by a test.
 const EXAMPLE: &str = "\
 Example:
-  Keep a run, and print it as CSV later:
+  Save a run, and print it as CSV later:
     $ keystorm -t get -n 10000 -q --json run.json
     $ keystorm show run.json --format csv";
 
@@ -95,5 +95,5 @@ impl FrontEnd for ShowFront {
 pub(super) fn format_name(text: &str) -> Result<&'static str, String> {
     let names: Vec<_> = FORMATS.iter().map(|(name, _)| *name).collect();
     let found = names.iter().find(|name| **name == text);
-    found.copied().ok_or_else(|| format!("there are the formats {}", names.join(", ")))
+    found.copied().ok_or_else(|| format!("expected one of {}", names.join(", ")))
 }

@@ -20,23 +20,23 @@ pub(crate) struct SinkFront;
 pub(crate) struct SinkJob {
     /// Where it listens on TCP.
     pub(crate) tcp: Option<SocketAddr>,
-    /// Where its unix socket is.
+    /// Unix socket to listen on, instead of or in addition to a port
     pub(crate) unix: Option<PathBuf>,
-    /// The engine; `None` for the fastest that works here.
+    /// I/O engine: io_uring (`uring`), `epoll`, or `auto` for the fastest available
     pub(crate) engine: Option<EngineChoice>,
     /// Whether it speaks memcached's lines, and not RESP.
     pub(crate) memcache: bool,
-    /// Bytes of the strings that it answers with.
+    /// Size of strings in replies, in bytes
     pub(crate) bulk: u32,
     /// Most connections at a time.
     pub(crate) connections: u32,
-    /// Where its thread may run; anywhere if empty.
+    /// CPUs to pin the sink to, such as 1 or 0,2-3
     pub(crate) cpus: Vec<usize>,
 }
 
-/// A server that does as little as a server can: it frames requests and answers each by its name
-/// with a canned reply of the right type and size. It stores nothing. What is measured against it
-/// is the client, never a server. Ctrl-C ends it, with exit code 0.
+/// A server that does as little as possible, to measure clients against. It parses each request and
+/// answers it with a canned reply of the right type and size. It stores nothing. Results against it
+/// are about the client, never about a server. Ctrl-C ends it with exit code 0.
 #[derive(Debug, Parser)]
 #[command(
     name = "keystorm sink",
@@ -48,17 +48,17 @@ pub(crate) struct SinkJob {
     after_help = EXAMPLE,
 )]
 struct Options {
-    /// TCP port; 0 for any that is free [default: 6379, of memcached 11211, or none if --unix is given]
+    /// TCP port; 0 for any free port [default: 6379, for memcached 11211; none if --unix is given]
     #[arg(short = 'p', long, value_name = "PORT", help_heading = "Where", value_parser = port)]
     port: Option<u16>,
-    /// Address to listen on. Whoever can reach it can connect
+    /// Address to listen on; anyone who can reach it can connect
     #[arg(long, value_name = "ADDR", help_heading = "Where",
           default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST), value_parser = ip)]
     bind: IpAddr,
     /// Unix socket, instead of or beside a port
     #[arg(short = 's', long, value_name = "PATH", help_heading = "Where")]
     unix: Option<PathBuf>,
-    /// What it speaks: `resp`, or `memcache` for memcached's lines, meta commands included
+    /// Protocol: `resp`, or `memcache` for memcached's text protocol with meta commands
     #[arg(
         long,
         value_name = "PROTOCOL",
@@ -81,7 +81,7 @@ struct Options {
         hide_possible_values = true
     )]
     engine: EngineArg,
-    /// Most connections at a time
+    /// Maximum number of connections
     #[arg(short = 'c', long, value_name = "CLIENTS", help_heading = "How", default_value = "10000",
           value_parser = count_in(1..=1_000_000))]
     clients: u32,
@@ -122,7 +122,7 @@ impl EngineArg {
 /// Every line that begins with `$` is run by a test.
 const EXAMPLE: &str = "\
 Example:
-  A sink on port 7777 that answers with values of 100 bytes, and load on it:
+  A sink on port 7777 that answers with values of 100 bytes, and load for it:
     $ keystorm sink --port 7777 --bulk 100
     $ keystorm -p 7777 -t get";
 

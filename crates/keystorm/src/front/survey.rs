@@ -25,24 +25,23 @@ pub(crate) struct SurveyJob {
     pub(crate) directory: PathBuf,
     /// Where pictures of the charts go.
     pub(crate) pages: PageOptions,
-    /// Whether what is written into a server that was given stays there.
+    /// Do not remove the keys that the survey wrote to an existing server
     pub(crate) keep: bool,
     /// The command line, without secrets.
     pub(crate) again: String,
 }
 
-/// How fast is Redis, here? Measures what Redis's own page of benchmarks shows, on this machine and
-/// this server: the suite; SET, GET, LPUSH and LPOP with and without a pipeline over a million keys;
-/// a unix socket against TCP; values of 10 bytes to 100 kB; 1 to as many connections as the limits
-/// allow; where client and server run; and two instances, where there are cores for them. Prints the
-/// tables and writes a page with charts and every run as JSON. Each point says what limited it.
+/// Measures how fast Redis is on this machine, as Redis's own benchmark page does. It covers the
+/// suite; SET, GET, LPUSH and LPOP with and without pipelining over a million keys; a unix socket
+/// against TCP; values from 10 bytes to 100 kB; 1 connection up to as many as the limits allow;
+/// placement of client and server; and two instances, if there are enough cores. Prints the tables,
+/// and writes a page with charts and a JSON file with every run. Each point says what limited it.
 ///
-/// What needs a server of its own (unix socket, placement, instances) is measured with --spawn. A
-/// server that is given is written to: it gets the keys of redis-benchmark (key:..., counter:...,
-/// mylist, myset, myhash, myzset, mystream). Which they are is said before, and what was not there
-/// before is removed at the end.
+/// Unix socket, placement and instances need --spawn. An existing server is written to: survey uses
+/// the keys of redis-benchmark (key:..., counter:..., mylist, myset, myhash, myzset, mystream). It
+/// says beforehand which keys it writes, and afterwards removes those that did not exist before.
 ///
-/// Takes the options of a run that name the server, log in there or say how keystorm works: -h, -p,
+/// Takes the options of a run that name the server, log in, or configure keystorm itself: -h, -p,
 /// -s, -u, -a, --spawn, --threads, --engine and the like (see keystorm --help).
 #[derive(Debug, Parser)]
 #[command(
@@ -55,25 +54,25 @@ pub(crate) struct SurveyJob {
     after_help = EXAMPLE,
 )]
 struct Options {
-    /// Less of everything: under a minute instead of about three
+    /// Measure less: under a minute instead of about three
     #[arg(long, help_heading = "Survey")]
     quick: bool,
-    /// Also what this machine has too few cores for
+    /// Also measure what this machine has too few cores for
     #[arg(long, help_heading = "Survey")]
     all: bool,
-    /// Also a chapter that measures that server beside it, on the same load: memcached (with --spawn)
+    /// Add a chapter that measures this server under the same load: memcached (requires --spawn)
     #[arg(long, value_name = "SERVER", help_heading = "Survey", value_parser = ["memcached"])]
     with: Option<String>,
-    /// Keys of the chapters on pipelines and connections
+    /// Number of keys in the chapters on pipelines and connections
     #[arg(long, value_name = "NUM", help_heading = "Survey", default_value = "1M", value_parser = count)]
     keys: u64,
-    /// How long each run lasts [default: so that all of them take as long as said above]
+    /// How long each run lasts [default: chosen for the total time given at --quick]
     #[arg(long, value_name = "TIME", help_heading = "Survey", value_parser = seconds)]
     seconds: Option<Duration>,
     /// Leave in a server that was given what the survey writes there
     #[arg(long, help_heading = "Survey")]
     keep: bool,
-    /// Where to write survey.html and survey.json
+    /// Directory for survey.html and survey.json
     #[arg(short = 'o', value_name = "DIR", help_heading = "Results", default_value = ".")]
     output: PathBuf,
     #[command(flatten)]
@@ -85,13 +84,13 @@ struct Options {
 
 /// What stands below the options.
 const EXAMPLE: &str = "\
-Ctrl-C prints and keeps what has been measured and ends with exit code 130.
+Ctrl-C prints and saves what was measured so far and exits with code 130.
 
 Examples:
-  A first look at a server that is started for it, into survey.html:
+  A first look with a private server, written to survey.html:
     $ keystorm survey --quick --spawn
 
-  A server that runs, thoroughly:
+  A running server, in full:
     $ keystorm survey -h 127.0.0.1 -o reports";
 
 /// What a survey decides itself, or cannot have.
@@ -150,29 +149,32 @@ impl FrontEnd for SurveyFront {
         let Options { quick, all, with, keys, seconds, keep, output, pages, .. } = options;
         if pages.html.is_some() {
             return Err(UsageError(
-                "--html: the page of a survey is survey.html in the directory of -o".to_owned(),
+                "--html: the page of a survey is survey.html in the directory -o".to_owned(),
             ));
         }
         if output.extension().is_some_and(|end| end.eq_ignore_ascii_case("html"))
             && !output.is_dir()
         {
             return Err(UsageError(format!(
-                "-o {}: a directory is needed, in which the page will be survey.html",
+                "-o {}: not a directory; survey writes survey.html into it",
                 output.display()
             )));
         }
         if let Some(option) = REFUSED.iter().find(|option| line.has(option)) {
-            let text = format!("{option}: a survey decides that itself; see keystorm sweep");
+            let text = format!(
+                "{option}: survey sets this itself; to vary it, use keystorm \
+                sweep"
+            );
             return Err(UsageError(text));
         }
         if let Some(word) = line.rest.first() {
             let word = word.to_string_lossy();
-            return Err(UsageError(format!("{word}: a survey has commands of its own")));
+            return Err(UsageError(format!("{word}: survey has its own commands")));
         }
         let within = |time| seconds_in("--seconds", time, 0.01..=SECONDS_MAX);
         let seconds = seconds.map(within).transpose().map_err(UsageError)?;
         if !(1..=1_000_000_000).contains(&keys) {
-            let text = format!("--keys {keys}: between 1 and 1,000,000,000 are possible");
+            let text = format!("--keys {keys}: must be between 1 and 1,000,000,000");
             return Err(UsageError(text));
         }
         let first = job(NAME, line.words())?;

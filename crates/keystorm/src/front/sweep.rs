@@ -20,7 +20,8 @@ pub(crate) struct SweepJob {
     pub(crate) axes: Vec<Axis>,
     /// The value of each axis, and the tests to run there.
     pub(crate) points: Vec<(Vec<String>, Job)>,
-    /// How often the whole grid is gone through.
+    /// Run the whole grid this many times; a row then shows the median run and the range of the
+    /// others
     pub(crate) repeat: u32,
     /// Where results go.
     pub(crate) output: LabOutput,
@@ -28,15 +29,15 @@ pub(crate) struct SweepJob {
     pub(crate) again: String,
 }
 
-/// Runs the same tests at every combination of the values that options list: a table, a chart,
-/// and for each point what limited it. Takes every option of a run (see keystorm --help), and of
-/// these with lists and ranges: -c -P -d -r -n -k --threads --duration --warmup --rps --engine
-/// --window --arrivals --precision.
+/// Runs the same tests at every combination of listed option values. Prints a table, a chart, and
+/// what limited each point. Takes every option of a run (see keystorm --help); these accept lists
+/// and ranges: -c -P -d -r -n -k --threads --duration --warmup --rps --engine --window --arrivals
+/// --precision.
 ///
-/// 1,10,100 is a list. 10..100k goes from 10 to 100,000 by powers of ten; less than a hundredfold,
-/// as in 1..16, by 1, 2, 5, 10, 16. 1..64/4 is four values at equal ratios. -t names tests, each
-/// of which gets its rows. Unless told otherwise the tests are set and get, and each run lasts one
-/// second.
+/// 1,10,100 is a list. 10..100k runs from 10 to 100,000 in powers of ten; ranges of less than a
+/// hundredfold, such as 1..16, take the steps 1, 2, 5, 10, 16. 1..64/4 is four values at equal
+/// ratios. -t names the tests, each with its own rows. By default, the tests are set and get, and
+/// each run lasts one second.
 #[derive(Debug, Parser)]
 #[command(
     name = "keystorm sweep",
@@ -59,13 +60,13 @@ struct Options {
 
 /// What stands below the options.
 const EXAMPLE: &str = "\
-Ctrl-C prints the points measured so far and ends with exit code 130.
+Ctrl-C prints the points measured so far and exits with code 130.
 
 Examples:
-  Which pipeline depth, and how many connections?
+  Find the best pipeline depth and number of connections:
     $ keystorm sweep --spawn -t set,get -c 1..100 -P 1,16
 
-  What large values cost, as a page with charts:
+  Show what large values cost, as a page with charts:
     $ keystorm sweep --spawn -t set -d 10..100k --html sizes.html --json sizes.json";
 
 /// What is measured unless the command line says.

@@ -29,12 +29,12 @@ fn brief(command: Command) -> Command {
 fn help() -> Command {
     let subcommands = FRONTS[1..].iter().flat_map(|front| front.names()).copied();
     Command::new("help")
-        .about("Prints this help, that of a subcommand, or a page of the documents.")
+        .about("Prints this help, that of a subcommand, or a page of the documentation.")
         .disable_help_flag(true)
         .arg(
             Arg::new("topic")
                 .value_name("TOPIC")
-                .help("A subcommand, or a page of the documents")
+                .help("A subcommand, or a page of the documentation")
                 .value_parser(subcommands.chain(topics::names()).collect::<Vec<_>>()),
         )
 }

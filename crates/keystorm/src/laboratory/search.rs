@@ -27,7 +27,7 @@ pub(crate) fn search(job: &SearchJob) -> Result<End> {
     let Some(plan) = probe.plans.first() else { return Ok(End::Complete) };
     probe.notes.iter().try_for_each(aside::say)?;
     let files = Files::open(job.output.json_place()?, &job.output.pages)?;
-    let interrupted = signals::interrupted().context("asking to be told of Ctrl-C")?;
+    let interrupted = signals::interrupted().context("installing the Ctrl-C handler")?;
     let mut rig = Rig::reach_for(
         &plan.target,
         plan.protocol,
@@ -36,7 +36,7 @@ pub(crate) fn search(job: &SearchJob) -> Result<End> {
         &interrupted,
     )?;
     rig.sample = probe.output.sample;
-    tell_about(&rig.server, plan, &Aside::Stderr)?;
+    tell_about(&rig.server, plan, &Aside::Stderr, report::Persona::Ours)?;
     let hunt = Hunt::new(plan.name.clone(), job.slo.clone(), job.settings.clone());
     let progress = Progress::new();
     let mut hunting = Hunting { job, rig: &rig, hunt, files, progress, expected: TRIALS_EXPECTED };
@@ -89,7 +89,7 @@ impl Hunting<'_> {
         let mut settings = self.job.settings.clone();
         if self.job.closed_first {
             let closed = self.job.closed().map_err(said)?;
-            self.run(Phase::Closed, &closed, "a closed loop, to know where to begin")?;
+            self.run(Phase::Closed, &closed, "closed loop, to find the first rate")?;
             let reached = self.hunt.trials.last().map_or(0.0, |trial| trial.figures.throughput_rps);
             // A rate that surely is within reach, as a round number.
             let start = format!("{:.1e}", reached / 2.0).parse().unwrap_or(0.0);

@@ -32,7 +32,7 @@ pub(crate) fn survey(job: &SurveyJob) -> Result<End> {
     fs::create_dir_all(directory).with_context(|| format!("-o {}", directory.display()))?;
     let json = directory.join("survey.json");
     let files = Files::open(Some(Place::new("-o", &json)?), &job.pages)?;
-    let interrupted = signals::interrupted().context("asking to be told of Ctrl-C")?;
+    let interrupted = signals::interrupted().context("installing the Ctrl-C handler")?;
     let Some(first) = job.first.plans.first() else { return Ok(End::Complete) };
     let machine = Machine::of(machine(), siblings);
     let several = job.first.several.as_ref();
@@ -56,7 +56,7 @@ pub(crate) fn survey(job: &SurveyJob) -> Result<End> {
             &interrupted,
         )?,
     };
-    tell_about(&rig.server, first, &Aside::Stderr)?;
+    tell_about(&rig.server, first, &Aside::Stderr, report::Persona::Ours)?;
     let written =
         if wish.spawned { None } else { Some(written(&plan, &rig, &first.target, job.keep)?) };
     let survey = Survey::new(wish.quick, plan.seconds);
@@ -122,7 +122,7 @@ fn written(plan: &Plan, rig: &Rig<'_>, target: &Target, keep: bool) -> Result<Wr
     };
     aside::say(report::escape(written.told(&place, keep)))?;
     if let Some(overwritten) = written.overwritten() {
-        aside::say(format_args!("WARNING: {}", report::escape(overwritten)))?;
+        aside::say(format_args!("warning: {}", report::escape(overwritten)))?;
     }
     Ok(written)
 }

@@ -33,7 +33,7 @@ pub(crate) fn sweep(job: &SweepJob) -> Result<End> {
     notes.dedup();
     notes.iter().try_for_each(aside::say)?;
     let mut files = Files::open(job.output.json_place()?, &job.output.pages)?;
-    let interrupted = signals::interrupted().context("asking to be told of Ctrl-C")?;
+    let interrupted = signals::interrupted().context("installing the Ctrl-C handler")?;
     let mut rig = Rig::reach_for(
         &widest.target,
         widest.protocol,
@@ -42,7 +42,7 @@ pub(crate) fn sweep(job: &SweepJob) -> Result<End> {
         &interrupted,
     )?;
     rig.sample = job.points.iter().any(|(_, job)| job.output.sample);
-    tell_about(&rig.server, widest, &Aside::Stderr)?;
+    tell_about(&rig.server, widest, &Aside::Stderr, report::Persona::Ours)?;
     if job.repeat > 1 && !rig.server.is_own() {
         aside::say(OF_ONE_START)?;
     }

@@ -126,10 +126,10 @@ impl Written {
             let (next, keys) = match client.ask(&[b"SCAN", &cursor, b"COUNT", count.as_bytes()])? {
                 Value::Array(page) => match <[Value; 2]>::try_from(page) {
                     Ok([Value::Bulk(next), Value::Array(keys)]) => (next, keys),
-                    _ => bail!("an answer to SCAN that is not a page of keys"),
+                    _ => bail!("the reply to SCAN is not a page of keys"),
                 },
                 Value::Error(text) => bail!("{}", String::from_utf8_lossy(&text)),
-                _ => bail!("an answer to SCAN that is not a page of keys"),
+                _ => bail!("the reply to SCAN is not a page of keys"),
             };
             found.extend(keys.into_iter().filter_map(|key| match key {
                 Value::Bulk(key) => Some(key).filter(|key| self.is_written(key)),
@@ -156,16 +156,16 @@ impl Written {
         let mb = bytes.fold(0, u64::saturating_add).div_ceil(1_000_000);
         let names: Vec<String> = self.families.keys().map(Family::told).collect();
         let tags = match self.families.keys().any(Family::has_tags) {
-            true => ", and more keys as {tag} differs",
+            true => ", and more where {tag} differs",
             false => "",
         };
         let growth = if self.grows { ", and more as lists and streams grow" } else { "" };
         let end = match keep {
-            true => "--keep leaves all of it there",
-            false => "what was not there before is removed at the end (--keep leaves it)",
+            true => "--keep leaves all of them there",
+            false => "keys that did not exist before are removed at the end (--keep leaves them)",
         };
         format!(
-            "This writes up to {} keys, some {} MB, into {place}{tags}{growth}: {}; {end}.",
+            "This writes up to {} keys, about {} MB, to {place}{tags}{growth}: {}; {end}.",
             page::chart::grouped(keys as f64),
             page::chart::grouped(mb as f64),
             names.join(", ")
@@ -179,10 +179,11 @@ impl Written {
         let first = first.map(|key| String::from_utf8_lossy(key).into_owned());
         let first = first.or_else(|| self.foreign_libraries.iter().min().cloned())?;
         Some(format!(
-            "{} of them {} there already, such as {first}: the survey writes to them, takes from \
-             lists and sets, and does not remove them; Ctrl-C now and --dbnum N takes another database",
+            "{} of them already {}, such as {first}: the survey writes to them, pops from lists \
+             and sets, and does not remove them; to use another database, press Ctrl-C and add \
+             --dbnum N",
             page::chart::grouped(count as f64),
-            if count == 1 { "is" } else { "are" }
+            if count == 1 { "exists" } else { "exist" }
         ))
     }
 
@@ -312,6 +313,6 @@ fn number(reply: &Value) -> Result<u64> {
     match reply {
         Value::Integer(n) => Ok(n.unsigned_abs()),
         Value::Error(text) => bail!("{}", String::from_utf8_lossy(text)),
-        _ => bail!("an answer that is not a number"),
+        _ => bail!("the reply is not a number"),
     }
 }

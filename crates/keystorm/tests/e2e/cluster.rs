@@ -152,7 +152,7 @@ fn several_clients_load_it(cluster: &Cluster) {
     assert_eq!(calls[..3].iter().sum::<u64>(), 3000);
     let shown: u64 = cluster.masters().iter().map(|node| row(&ran, node.port()).0).sum();
     assert_eq!(shown, 3000, "{}", ran.out);
-    ran.prints("  4 clients began within ");
+    ran.prints("  4 clients started within ");
 }
 
 fn by_the_name_of_a_peer_the_words_are_its(cluster: &Cluster) {
@@ -284,10 +284,10 @@ fn a_survey_takes_its_keys_away(cluster: &Cluster) {
         dir.path().display()
     );
     let ran = Keystorm::new(&line).run().ok();
-    ran.says("into the cluster of 127.0.0.1:").says("such as key:").says("Removed ");
+    ran.says("to the cluster of 127.0.0.1:").says("such as key:").says("Removed ");
     assert_eq!(sizes(), before);
     let ran = Keystorm::new(&format!("{line} --keep")).run().ok();
-    ran.says("--keep leaves all of it there");
+    ran.says("--keep leaves all of them there");
     assert!(sizes().iter().sum::<i64>() > 1000);
 }
 
@@ -503,7 +503,7 @@ fn a_master_that_comes_back_costs_each_request_once() {
     }
     let (told, lines) = outage_of(&ran, port);
     assert!(told >= 0.6, "{lines}");
-    assert!(figure(&ran, "opened again: ") >= 1 || ran.out.contains(", opened again: "));
+    assert!(figure(&ran, "reopened: ") >= 1 || ran.out.contains(", reopened: "));
     // Without reconnecting it is the end.
     let running = cluster.keystorm("-n 900000000 -c 6 -r 10000 incr key:__rand_int__").start();
     load_runs(&cluster);
@@ -672,7 +672,7 @@ fn one_node_is_a_cluster_too() {
     ran.prints(", cluster of 1 master\n");
     assert_eq!(cluster.calls("incr"), [1000]);
     let ran = cluster.run("-n 100 -r 100 -q --rfr yes get key:__rand_int__").ok();
-    ran.says("WARNING: --rfr: 1 of 1 masters have no replica that is ready");
+    ran.says("warning: --rfr: 1 of 1 primaries have no ready replica");
     assert_eq!(cluster.calls("get"), [100]);
     // By its unix socket, and by a name.
     let socket = cluster.nodes[0].socket();
@@ -684,8 +684,8 @@ fn one_node_is_a_cluster_too() {
 #[test]
 fn what_is_no_cluster_is_said() {
     let server = Server::redis();
-    server.run("--cluster -n 10 ping").exits(1).says("no node of a cluster").says("--cluster");
-    server.run("--rfr yes -n 10 ping").exits(2).says("--rfr is for --cluster");
+    server.run("--cluster -n 10 ping").exits(1).says("not a cluster node").says("--cluster");
+    server.run("--rfr yes -n 10 ping").exits(2).says("--rfr requires --cluster");
     let empty = Server::redis_with(&["--cluster-enabled", "yes"]);
-    empty.run("--cluster -n 10 ping").exits(1).says("nobody owns a slot");
+    empty.run("--cluster -n 10 ping").exits(1).says("without assigned slots");
 }

@@ -42,11 +42,11 @@ fn both_servers_get_the_same_and_each_ratio_is_told() {
     for line in ["requests/s", "p50", "p99.9", "client µs", "server µs"] {
         let found = ran.out.lines().filter(|l| l.trim_start().starts_with(line));
         // An interval that is too wide to tell anything is not shown.
-        let told = |l: &&str| l.contains(" to ") || l.ends_with(" too wide  not known");
+        let told = |l: &&str| l.contains(" to ") || l.ends_with(" too wide  unknown");
         assert_eq!(found.filter(told).count(), 2, "{line}: {}", ran.out);
     }
     let words = ran.out.split_whitespace().collect::<Vec<_>>().join(" ");
-    let differs = "warning: the way to the server differs: TCP of A and a unix socket of B";
+    let differs = "warning: the connection type differs: TCP on A, a unix socket on B";
     assert!(words.contains(differs), "{}", ran.out);
     assert!(ran.out.lines().all(|line| line.chars().count() <= 80), "{}", ran.out);
     let document = json(&file);
@@ -126,11 +126,11 @@ fn servers_of_our_own_are_started_anew_for_each_block() {
     let told: Vec<_> =
         tests.iter().map(|t| (t["name"].as_str().unwrap(), &t["runs"]["b"])).collect();
     assert_eq!(told, [("SET", &6.into()), ("GET", &6.into())]);
-    assert!(!ran.out.contains("is in no interval"), "{}", ran.out);
+    assert!(!ran.out.contains("intervals do not cover"), "{}", ran.out);
     // What is not ours stays, and that is said.
     let given = Server::redis();
     let ran = compare(a.program(), &address(&given), "-n 300 -t set --repeat 2").run().ok();
-    ran.prints("starts of B differ is in no interval");
+    ran.prints("intervals do not cover how starts of B differ");
     assert_eq!((a.starts(), given.calls("set")), (5, 1200));
 }
 
@@ -186,23 +186,23 @@ fn saved_runs_compare_where_their_plans_are_alike() {
     assert!(picture.contains(" compared with redis 7.") && picture.contains(" · SET · keystorm "));
     // One run a side has no interval, and no judgement.
     let one = kept(&redis, "one.json", "-t set,get");
-    let ran = compare(&one, &b, "").run().ok().prints(" none  not known\n");
-    ran.prints("repeat with --repeat");
-    compare(&one, &b, "--fail-on-regression 5").run().exits(1).says("no interval");
+    let ran = compare(&one, &b, "").run().ok().prints(" none  unknown\n");
+    ran.prints("use --repeat");
+    compare(&one, &b, "--fail-on-regression 5").run().exits(1).says("no confidence interval");
     for (name, line, said) in [
         ("p", "-t set,get -P 4", "in the test SET, fleet.pipeline_depth is 1 in "),
         ("d", "-t set,get -d 100", "payload_bytes is 3 in "),
         ("c", "-t set,get -c 9", "fleet.connections is 50 in "),
         ("3", "-t set,get -3", "protocol is \"resp2\" in "),
-        ("t", "-t set", "has the tests SET, GET and "),
+        ("t", "-t set", "has the tests SET, GET, but "),
     ] {
         let other = kept(&valkey, name, line);
         let ran = compare(&one, &other, "").run().exits(1).says(said);
         assert!(ran.out.is_empty() && !ran.err.contains("\\n"), "{name}: {ran:?}");
     }
-    compare(&a, &b, "-n 10").run().exits(2).says("-n is an option of a run");
-    compare(&a, &b, "-t set").run().exits(2).says("-t is an option of a run");
-    compare(&a, &address(&redis), "").run().exits(2).says("two of a kind");
+    compare(&a, &b, "-n 10").run().exits(2).says("-n is an option for live runs");
+    compare(&a, &b, "-t set").run().exits(2).says("-t is an option for live runs");
+    compare(&a, &address(&redis), "").run().exits(2).says("two of the same kind");
 }
 
 #[test]
@@ -246,12 +246,12 @@ fn command_lines_that_make_no_sense_are_refused_by_name() {
         ("-h example.org", "-h cannot be used here"),
         ("--spawn", "--spawn cannot be used here"),
         ("--spawn-args '--io-threads 2'", "--spawn-args"),
-        ("-l", "-l is for one server at a time"),
-        ("-I", "-I is for one server at a time"),
-        ("--hdr f", "--hdr is for one server at a time"),
-        ("--shard 1/2", "--shard is for one server at a time"),
-        ("-q", "text, csv or json"),
-        ("--format classic", "text, csv or json"),
+        ("-l", "-l works with one server only"),
+        ("-I", "-I works with one server only"),
+        ("--hdr f", "--hdr works with one server only"),
+        ("--shard 1/2", "--shard works with one server only"),
+        ("-q", "text, csv and json"),
+        ("--format classic", "text, csv and json"),
         ("--repeat 0", "--repeat"),
         ("--repeat 1 --fail-on-regression 5", "--repeat 2"),
         ("--fail-on-regression 100", "--fail-on-regression"),
@@ -263,7 +263,7 @@ fn command_lines_that_make_no_sense_are_refused_by_name() {
     for line in ["compare", "compare redis-server", "compare -t set redis-server"] {
         Keystorm::new(line).run().exits(2).says("name A and B");
     }
-    compare(&at, "no-such-server", "").run().exits(2).says("no-such-server: no such file");
+    compare(&at, "no-such-server", "").run().exits(2).says("no-such-server: not a file");
     compare(&at, "127.0.0.1:1", "-n 10 -t set").run().exits(1).says("127.0.0.1:1");
     assert_eq!(server.counts(), calls([]));
 }

@@ -12,7 +12,7 @@ fn without_keep_alive_every_pipeline_has_a_connection_of_its_own() {
     for (n, pipeline, c) in [(200, 1, 5), (200, 4, 3), (400, 16, 10)] {
         server.ask(&["CONFIG", "RESETSTAT"]);
         let ran = server.run(&format!("-q -k 0 -n {n} -P {pipeline} -c {c} incr k")).ok();
-        ran.says("WARNING: Keepalive disabled");
+        ran.says("warning: Keepalive disabled");
         let opened = server.info("total_connections_received");
         // Those of the start may outlive what is left to send.
         let expected = n / pipeline..=n / pipeline + c + LOOKS;
@@ -52,7 +52,7 @@ fn idle_connections_log_in_and_their_loss_is_told() {
     running.until("tells how many live", |r| r.out().contains("clients: 5"));
     server.ask(&["CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"]);
     server.kill();
-    running.wait().exits(1).says("gone");
+    running.wait().exits(1).says("were lost");
 }
 
 #[test]

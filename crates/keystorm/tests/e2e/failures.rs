@@ -68,7 +68,7 @@ fn a_server_that_is_killed_and_started_again() {
         let gap = gone.elapsed().as_secs_f64();
         let ran = running.wait().ok();
         // A machine may be so busy that no server starts before the end.
-        if figure_or_0(&ran, "opened again: ") == 0 {
+        if figure_or_0(&ran, "reopened: ") == 0 {
             holds_when_quiet("the server is back before the end", false, &ran.out);
             continue;
         }
@@ -170,7 +170,7 @@ fn a_pause_shows_in_the_response_time_of_a_schedule() {
     let pause = paused.elapsed().as_secs_f64();
     let ran = running.wait().ok();
     one_outage_of(&ran, pause);
-    let ran = ran.prints("no request failed: ");
+    let ran = ran.prints("no request failed, ");
     let ran = ran.prints("limited by: outage: nothing succeeded for ");
     // A request is due each millisecond of the pause, and waits for its end.
     let delayed: f64 = {
@@ -280,7 +280,7 @@ fn a_reply_that_is_cut_is_lost_and_one_that_dribbles_is_not() {
     let ran = cut.run("-n 2000 --reconnect yes -c 4 get k").ok();
     let lost = figure(&ran, "lost with their connection: ") as u64;
     assert_eq!(ran.completed().0 + lost, 2000, "{}", ran.out);
-    let again = figure(&ran, "opened again: ") as u64;
+    let again = figure(&ran, "reopened: ") as u64;
     assert!(lost >= 30 && again >= 30, "{}", ran.out);
     let errors = ran.out.contains("limited by: errors: ");
     holds_when_quiet("lost requests are the limit", errors, &ran.out);

@@ -48,7 +48,7 @@ fn four_clients_send_what_one_would() {
         let skew = &test["clients"]["start_skew_us"];
         assert!(skew.as_f64().unwrap() >= 0.0, "{skew}");
     }
-    assert_eq!(ran.out.matches("  4 clients began within ").count(), 2, "{}", ran.out);
+    assert_eq!(ran.out.matches("  4 clients started within ").count(), 2, "{}", ran.out);
     let shown = Keystorm::of(crate::server::KEYSTORM, ["show".into(), file]).run().ok();
     assert_eq!(shown.out, ran.out);
 }
@@ -85,7 +85,7 @@ fn passwords_travel_on_standard_input_only() {
 #[test]
 fn a_server_of_our_own_and_every_test_of_a_line_have_the_same_clients() {
     let ran = Keystorm::new("--spawn -t set,get -n 300 -c 3 --on local:3 --repeat 2").run().ok();
-    assert_eq!(ran.out.matches("  3 clients began within ").count(), 4, "{}", ran.out);
+    assert_eq!(ran.out.matches("  3 clients started within ").count(), 4, "{}", ran.out);
 }
 
 #[test]
@@ -140,7 +140,10 @@ fn a_probe_measures_beside_the_load_and_stands_first() {
     server.run("-t get -n 500 --probe 1k -q").ok().prints(", probe p50=");
     server.run("-t get -n 500 --probe 1k --csv").ok().prints("\"GET: probe\",\"1000.00\",");
     server.run("-t get --probe 0").exits(2).says("--probe");
-    Keystorm::new("sweep --probe 1k -t get --spawn").run().exits(2).says("--probe is for runs");
+    Keystorm::new("sweep --probe 1k -t get --spawn")
+        .run()
+        .exits(2)
+        .says("--probe works with single runs only");
 }
 
 #[test]
@@ -158,8 +161,8 @@ fn a_page_tells_of_probe_and_clients_as_the_text_does() {
     assert_eq!(document["tests"][0]["clients"]["on"], "local:2");
     let html = fs::read_to_string(&page).unwrap();
     let told = |begins: &str| ran.out.lines().find_map(|line| line.trim().strip_prefix(begins));
-    let beginning = told("2 clients began within ").unwrap();
-    assert!(html.contains(&format!("2 clients began within {beginning}")), "{html}");
+    let beginning = told("2 clients started within ").unwrap();
+    assert!(html.contains(&format!("2 clients started within {beginning}")), "{html}");
     assert!(html.contains(&format!("Probe: {}", told("probe: ").unwrap())), "{html}");
     let median = html.find("median of the probe").unwrap();
     assert!(median < html.find("99.9th percentile").unwrap(), "the probe comes first: {html}");

@@ -66,7 +66,7 @@ fn hosts_are_reached_over_ssh() {
     let names: Vec<&str> =
         rows(&document["tests"][0]).iter().map(|row| row["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["load1", "me@load2"]);
-    let one = "client 1 of 2 (load1) and client 2 of 2 (me@load2) are on one machine";
+    let one = "client 1 of 2 (load1) and client 2 of 2 (me@load2) share one machine";
     assert!(ran.out.contains(one), "{}", ran.out);
 }
 
@@ -120,12 +120,12 @@ fn what_cannot_be_placed_is_told_and_nothing_starts() {
             format!("ssh:a,down,{program}"),
             "client 2 of 2 (down): ssh: connect to host down port 22",
         ),
-        ("ssh:bare".to_owned(), "client 1 of 1 (bare): there is no keystorm there"),
+        ("ssh:bare".to_owned(), "client 1 of 1 (bare): keystorm was not found there"),
         ("local:5".to_owned(), "5 clients cannot share -c 4 connections; raise -c to 5"),
-        ("local:0".to_owned(), "say how many clients"),
+        ("local:0".to_owned(), "name the number of clients"),
         ("ssh:".to_owned(), "name the hosts"),
         ("nosuch:1".to_owned(), "keystorm-on-nosuch is not on the PATH"),
-        ("ray".to_owned(), "it needs the Python package: pip install 'keystorm[ray]'"),
+        ("ray".to_owned(), "install the Python package: pip install 'keystorm[ray]'"),
     ] {
         let keystorm = server.keystorm(&format!("-t set -n 100 -c 4 --on {on}"));
         ssh().before(keystorm).run().exits(2).says(says);
@@ -147,8 +147,7 @@ fn a_client_that_is_lost_before_the_start_keeps_all_from_starting() {
     let server = Server::redis();
     let line = format!("-t set -n 100 -c 4 --on ssh:a,dying,program={KEYSTORM}");
     let ran = ssh().before(server.keystorm(&line)).run().exits(1);
-    let told = "client 2 of 2 (dying) was lost before the start, so nothing started: \
-                it ended with exit code 3: out of memory";
+    let told = "client 2 of 2 (dying) was lost before the start, so the run did not start: exited with code 3: out of memory";
     ran.says(told);
     assert_eq!(server.calls("set"), 0);
 }
@@ -216,7 +215,7 @@ fn shares_agree_by_the_servers_clock_and_ranks_come_from_the_launcher() {
         files[1].display(),
         merged.display()
     );
-    Keystorm::new(&line).run().ok().prints("  2 clients began within 0.0");
+    Keystorm::new(&line).run().ok().prints("  2 clients started within 0.0");
     assert!(json(&files[0])["tests"][0]["clock"]["bound_us"].as_f64().unwrap() > 0.0);
     crate::record::valid_by("keystorm.run.1.json", &json(&merged));
     crate::record::valid_by("keystorm.run.1.json", &json(&files[1]));
@@ -225,5 +224,5 @@ fn shares_agree_by_the_servers_clock_and_ranks_come_from_the_launcher() {
     let line = "-n 10 -t get --protocol memcache --clock server";
     server.run(line).exits(2).says("--clock server: memcached has no command");
     let sweep = "sweep -c 1,2 -t get --spawn --clock server";
-    Keystorm::new(sweep).run().exits(2).says("--clock is for runs");
+    Keystorm::new(sweep).run().exits(2).says("--clock works with single runs only");
 }

@@ -152,9 +152,9 @@ fn the_newest_keys_are_there_whenever_they_are_read() {
         ("-r 9 --mix -- 1 set k:__insert__:__rand_int__ v", "__rand_int__"),
         (
             "-r 9 --hit-ratio 0.5 --key-dist latest --mix -- 1 get __key__ ';' 1 set __insert__ v",
-            "missing",
+            "cannot be combined with inserts",
         ),
-        ("-r 1000G --mix -- 1 set k:__insert__ v", "up to 10^11"),
+        ("-r 1000G --mix -- 1 set k:__insert__ v", "to 10^11"),
     ] {
         server.run(line).exits(2).says(says);
     }
@@ -164,7 +164,7 @@ fn the_newest_keys_are_there_whenever_they_are_read() {
 fn distributions_that_make_no_sense_are_refused() {
     let server = Server::redis();
     for (options, says) in [
-        ("-r 9 --key-dist zip", "there are uniform, sequential, zipf[:S]"),
+        ("-r 9 --key-dist zip", "available: uniform, sequential, zipf[:S]"),
         ("-r 9 --key-dist zipf:7", "from 0.01 to 5"),
         ("-r 9 --key-dist hotspot", "hotspot:80/20"),
         ("-r 9 --key-dist hotspot:80/0", "percentage of keys"),

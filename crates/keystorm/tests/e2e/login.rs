@@ -70,7 +70,7 @@ fn a_wrong_or_missing_password_is_told_without_showing_it() {
     server.run("-n 10 --user us@er get k").exits(2).says("--user");
     let open = Server::redis();
     let ran = open.run("-n 10 -a hunter2 get k").exits(1).keeps_secret("hunter2");
-    ran.says("Leave out -a");
+    ran.says("Remove -a");
     for bad in ["http://:hunter2@h", "redis://:hunter2@h:99999", "rediss://:hunter2@h:99999"] {
         server.run(&format!("-u {bad} -n 1 get k")).exits(2).says("-u").keeps_secret("hunter2");
     }
@@ -85,7 +85,7 @@ fn a_user_without_permission_is_told_by_the_command() {
     // Who may not look at the configuration may measure all the same.
     server.ask(&["ACL", "SETUSER", "reader", "-config", "-info"]);
     let ran = server.run("-n 10 -a pw --user reader get k").ok();
-    let ran = ran.says("WARNING: Could not fetch server CONFIG");
+    let ran = ran.says("warning: Could not fetch server CONFIG");
     assert!(!ran.out.contains("appendonly"), "{}", ran.out);
 }
 

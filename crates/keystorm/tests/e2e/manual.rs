@@ -16,7 +16,7 @@ fn subcommands() -> Vec<String> {
 /// The topics that the help lists.
 fn topics() -> Vec<String> {
     let help = Keystorm::new("--help").run().ok().out;
-    let (_, list) = help.split_once("or one of the pages").unwrap();
+    let (_, list) = help.split_once("or a topic:").unwrap();
     list.split([',', ' ', '\n']).filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
 

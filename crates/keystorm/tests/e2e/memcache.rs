@@ -195,12 +195,12 @@ fn quiet_commands_are_settled_by_what_comes_after_them() {
     ran.prints("  1,500 hits, 1,500 misses\n");
     // The last sequence is sent in whole.
     server.run(&format!("-n 5001 -r 20 {sequence}")).exits(2).says("use -n 5005");
-    server.run("mg k v q").exits(2).says("close the sequence with mn");
+    server.run("mg k v q").exits(2).says("end the sequence with mn");
     server.run("-n 10 mg k q O7 ';' mn").exits(2).says("flag O");
     // An error tells not whose it is, so its connection ends.
     let quiet = "-n 300 -c 2 --on-error count -- mg k S S q ';' mn";
     let ran = server.run(quiet).ok().prints("CLIENT_ERROR");
-    assert!(!ran.out.contains("nothing had asked for"), "{}", ran.out);
+    assert!(!ran.out.contains("to no request"), "{}", ran.out);
 }
 
 #[test]
@@ -225,7 +225,7 @@ fn errors_end_what_they_make_uncertain_and_nothing_else() {
     assert!(server.grown(&["total_connections"]) >= 40, "each ends its connection");
     // By default the first ends the run.
     server.run("-n 40 set k none 0 get").exits(1).says("CLIENT_ERROR bad command line format");
-    server.run("-n 40 nonsense").exits(1).says("memcached knows no such command");
+    server.run("-n 40 nonsense").exits(1).says("memcached does not know this command");
 }
 
 #[test]
@@ -233,7 +233,7 @@ fn who_speaks_another_protocol_is_named() {
     let (memcached, redis) = (Memcached::new(), Server::redis());
     for protocol in ["memcache", "memcache-meta", "memcache-binary"] {
         let ran = redis.run(&format!("--protocol {protocol} get k")).exits(1);
-        ran.says("this answers RESP; leave out --protocol");
+        ran.says("this server speaks RESP; remove --protocol");
     }
     Keystorm::new(&format!("-p {} get k", memcached.port()))
         .run()
@@ -245,14 +245,14 @@ fn who_speaks_another_protocol_is_named() {
 fn what_is_of_redis_alone_is_refused() {
     for (line, says) in [
         ("--dbnum 1 get k", "--dbnum: memcached has no databases"),
-        ("-3 get k", "-3: RESP3 is for Redis"),
-        ("--cluster get k", "--cluster: memcached servers know nothing"),
-        ("--enable-tracking get k", "--enable-tracking: memcached tells"),
+        ("-3 get k", "-3: RESP3 works with Redis"),
+        ("--cluster get k", "--cluster: memcached has no cluster mode"),
+        ("--enable-tracking get k", "--enable-tracking: memcached has no client tracking"),
         ("-a x get k", "both a user and a password"),
-        ("-t lpush", "there is no test \"lpush\"; there are set, get"),
+        ("-t lpush", "unknown test \"lpush\"; available: set, get"),
         ("-t mg", "in this protocol"),
         ("GET k", "lower case: get"),
-        ("set k 0 0 3 abc", "the count of bytes is left out"),
+        ("set k 0 0 3 abc", "without the byte count"),
         ("delete k noreply", "noreply cannot be measured"),
         ("-u redis://127.0.0.1 get k", "-u names a server that speaks RESP"),
     ] {
@@ -272,7 +272,7 @@ fn a_private_memcached_is_there_for_the_run_and_gone_afterwards() {
         assert_eq!(ran.completed().0, 500);
     }
     let refused = "--spawn=memcached --spawn-args '-p 1' -n 1 get k";
-    Keystorm::new(refused).run().exits(1).says("-p: keystorm itself decides that");
+    Keystorm::new(refused).run().exits(1).says("-p: keystorm sets this itself");
     let running = Keystorm::new("--spawn=memcached --duration 60 -q get k").start();
     running.until("starts a server", |running| running.err().contains("127.0.0.1:"));
     let port: u16 = running.err().split("127.0.0.1:").nth(1).unwrap()[..5].trim().parse().unwrap();
@@ -295,10 +295,10 @@ fn logins_are_those_of_lines_and_of_sasl() {
     wrong.says("authentication failure").keeps_secret("wr0ng");
     let open = Memcached::new();
     let ran = open.run("--user ann -a s3cr3t -n 5 get k").exits(1);
-    ran.says("answers without a login").keeps_secret("s3cr3t");
+    ran.says("does not require a login").keeps_secret("s3cr3t");
     assert!(!open.say("get login\n").contains("s3cr3t"), "a login is stored where none is asked");
     let ran = open.run("--protocol memcache-binary --user ann -a s3cr3t -n 5 get k").exits(1);
-    ran.says("It asks for none").keeps_secret("s3cr3t");
+    ran.says("It has no authentication").keeps_secret("s3cr3t");
 }
 
 #[test]

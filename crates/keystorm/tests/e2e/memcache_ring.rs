@@ -145,12 +145,12 @@ fn what_several_servers_cannot_do_is_refused() {
     let places = "-r 10 --protocol memcache -h a,b";
     for (line, says) in [
         (format!("{places} mg k v q ';' mn"), "flag q"),
-        (format!("{places} -I"), "-I holds connections to one server"),
+        (format!("{places} -I"), "-I opens connections to one server"),
         (
             format!("{places} get k:__key__ l:__key__ ';>' set b 0 0 __reply__"),
-            "one command of one key",
+            "one command with one key",
         ),
-        ("--protocol memcache -h a --hash modulo get k".to_owned(), "--hash is for several"),
+        ("--protocol memcache -h a --hash modulo get k".to_owned(), "--hash requires several"),
         ("--protocol memcache -h a,a get k".to_owned(), "a:11211 is named twice"),
         ("--protocol memcache -h a,:1 get k".to_owned(), "is not a host and port"),
         ("-u memcache://u:hunter2@a,b:x get k".to_owned(), "is not a host and port"),

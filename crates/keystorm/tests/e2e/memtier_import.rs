@@ -119,9 +119,9 @@ fn what_was_written_is_compared_with_the_file() {
     let ran = run(&server, &dump.line("-n 5 --ratio 1:0 --verify-only")).exits(1);
     let ran = ran
         .prints("2          keys verified successfuly.\n3          keys failed.\n")
-        .says("GET k 2: byte 12 of 17 is not what was written")
+        .says("GET k 2: byte 12 of 17 is wrong")
         .says("missing: GET k5")
-        .says("GET k1: more than the 3 bytes");
+        .says("GET k1: read more than the 3 bytes");
     assert!(!ran.out.contains("ALL STATS"), "{}", ran.out);
     assert_eq!((server.calls("set"), server.calls("get")), (0, 5));
     // Without a count each item is compared once.

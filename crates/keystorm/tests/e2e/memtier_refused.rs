@@ -37,7 +37,7 @@ fn faults_of_the_command_line_come_with_the_usage_and_exit_code_2() {
 #[test]
 fn checks_come_without_the_usage_and_exit_code_1() {
     for (line, says) in [
-        ("--ks-json -", "error: --ks-json -: standard output has the report; name a file"),
+        ("--ks-json -", "error: --ks-json -: standard output is taken by the report; name a file"),
         ("-S s.sock -p 6379", "error: UNIX domain socket and TCP cannot be used together."),
         ("--uri=redis://localhost:99999", "error: Invalid URI format"),
         ("--uri=http://x", "error: Invalid URI format"),

@@ -159,7 +159,7 @@ fn a_taken_port_is_told_before_any_load() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let at = taken.local_addr().unwrap();
     let ran = server.run(&format!("--metrics {at} -n 100 -q get k")).exits(1);
-    ran.says(&format!("--metrics: {at} is taken by another program"));
+    ran.says(&format!("--metrics: {at} is in use"));
     assert!(server.counts().is_empty(), "{:?}", server.counts());
     server.run("--metrics nonsense -n 1 get k").exits(2).says("[::1]:9121");
     server.run("--metrics 0 -I -c 1").exits(2);

@@ -93,3 +93,12 @@ fn who_does_not_look_for_anything_or_is_meant_to_miss_is_not_told() {
         assert!(!ran.out.contains(" were misses"), "{line}: {}", ran.out);
     }
 }
+
+#[test]
+fn a_phase_on_an_empty_server_names_the_phase_that_fills_it() {
+    let server = Server::redis();
+    let ran = server.run("--workload ycsb-b --phase run -n 500").ok();
+    ran.prints("were misses; run the phase that writes these keys first (--phase load)");
+    let ran = server.run("--workload ycsb-b -n 500").ok();
+    assert!(!ran.out.contains("were misses"), "{}", ran.out);
+}

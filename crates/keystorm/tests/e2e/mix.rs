@@ -87,11 +87,11 @@ fn what_is_no_mix_is_a_usage_error() {
     let server = Server::redis();
     for (line, why) in [
         ("--mix", "--mix"),
-        ("--mix -- 0 get k", "whole number from 1 on"),
-        ("--mix -- -3 get k", "whole number from 1 on"),
-        ("--mix -- ';'", "no operation"),
-        ("get k ';>'", "stands between two commands"),
-        ("-- ';?' get k", "stands between two commands"),
+        ("--mix -- 0 get k", "whole number from 1"),
+        ("--mix -- -3 get k", "whole number from 1"),
+        ("--mix -- ';'", "no operations"),
+        ("get k ';>'", "must stand between two commands"),
+        ("-- ';?' get k", "must stand between two commands"),
         ("set k v EX __ttl__", "--ttl"),
         ("--ttl 0 set k v", "1 second"),
     ] {
@@ -123,6 +123,12 @@ fn keys_live_as_long_as_they_are_told() {
         seen.insert(left);
     }
     assert!(seen.len() > 20, "{seen:?}");
+    // What a fill writes lives as long, and what the plan writes itself as it says.
+    server.run("-q -n 20 -r 20 --ttl 60 --fill get filled:__key__").ok();
+    assert!((1..=60).contains(&ttl("filled:000000000007".to_owned())));
+    let own = "-q -n 20 -r 20 --ttl 60 --fill get own:__key__ ; set own:__key__ v EX 9000";
+    server.run(own).ok();
+    assert!((8_900..=9_000).contains(&ttl("own:000000000007".to_owned())));
 }
 
 #[test]
@@ -168,9 +174,9 @@ fn a_walk_goes_on_with_the_cursor_that_came() {
     let sent = scans("-n 200 --mix 1 scan 0 count 100 ';~' scan __reply__ count 100 ';' 1 ping");
     assert!(begun(&sent) * 3 < sent.len(), "{sent:?}");
     for (line, says) in [
-        ("-P 2 scan 0 ';~' scan __reply__", "-P 2: a walk"),
-        ("scan 0 ';~' scan __reply__ ';>' ping", "takes the place of the one command"),
-        ("--cluster scan 0 ';~' scan __reply__", "a walk (;~) is of one server"),
+        ("-P 2 scan 0 ';~' scan __reply__", "-P 2: ;~ needs"),
+        ("scan 0 ';~' scan __reply__ ';>' ping", "between exactly one command"),
+        ("--cluster scan 0 ';~' scan __reply__", ";~ works with one server only"),
     ] {
         server.run(&format!("-q -n 10 {line}")).exits(2).says(says);
     }

@@ -68,14 +68,14 @@ fn the_text_layout() {
     insta::assert_snapshot!(layout(&server, "-n 1000 --threads 2 -k 0 get k"), @r##"
     [====== get k ======
       # requests completed in # seconds
-      # connections, each for one pipeline of #, values of # bytes, # threads
+      # connections, one per pipeline of #, values of # bytes, # threads
       redis #, save "", appendonly no
 
       throughput: # requests/s
                                avg       min       p50       p95       p99       max
       latency (ms) # # # # # #
       # hits, # misses
-      hit ratio: # % of replies, # % by the server's count
+      hit ratio: # % of replies, # % as counted by the server
       limited by: ...
 
     Latency by percentile:
@@ -140,14 +140,14 @@ fn the_text_layout_of_a_paced_run() {
       # connections, pipeline of #, values of # bytes, # thread
       redis #, save "", appendonly no
 
-      throughput: # requests/s of # asked for
+      throughput: # requests/s of # requested
                                avg       min       p50       p95       p99       max
       response time (ms) # # # # # #
       service time (ms) # # # # # #
       rate (requests/s) # # # # # #
       schedule: ...
       # hits, # misses
-      hit ratio: # % of replies, # % by the server's count
+      hit ratio: # % of replies, # % as counted by the server
       limited by: ...
 
     Latency by percentile:

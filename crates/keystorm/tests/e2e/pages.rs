@@ -211,7 +211,7 @@ fn an_interrupted_run_has_its_page() {
     running.interrupt();
     running.wait().exits(130);
     let html = fs::read_to_string(&page).unwrap();
-    assert!(html.contains("interrupted; ") && html.contains("Not every test"), "{html}");
+    assert!(html.contains("interrupted; ") && html.contains("Some tests"), "{html}");
 }
 
 #[test]

@@ -125,5 +125,5 @@ fn each_repeat_on_a_server_of_our_own_has_a_start_of_its_own() {
     let means = ran.out.lines().filter(|line| line.contains("mean of 3 repeats"));
     assert_eq!(means.count(), 2, "{}", ran.out);
     let given = Server::redis();
-    given.run("--repeat 2 -n 200 -q get k").ok().says("is in no interval");
+    given.run("--repeat 2 -n 200 -q get k").ok().says("intervals do not cover");
 }

@@ -234,7 +234,7 @@ fn several_endpoints_have_as_many_connections_each_and_share_the_requests() {
         3
     );
     let as_ours = file.line(keyspace, "--as keystorm").run().ok();
-    assert!(as_ours.out.contains("# rpc-perf: its connections are to 3 servers in turn"));
+    assert!(as_ours.out.contains("# rpc-perf: its connections go to 3 servers in turn"));
     file.line(keyspace, "--ks-fill").run().exits(2).says("--fill: a key would be written to one");
 }
 

@@ -16,12 +16,12 @@ fn told(ran: Ran, code: i32, says: &str) {
 #[test]
 fn a_file_that_is_none_ends_with_exit_code_1() {
     for (line, by, says) in [
-        ("[debug]", "", "there is no [debug]"),
-        ("[workload.ratelimit]", "[workload.other]", "there is no [workload.ratelimit]"),
+        ("[debug]", "", "[debug] is missing"),
+        ("[workload.ratelimit]", "[workload.other]", "[workload.ratelimit] is missing"),
         ("admin", "", "[general]: admin is missing"),
         ("interval", "interval = 0", "[general] interval: "),
-        ("protocol", "protocol = 'grpc'", "[general] protocol: \"grpc\" is none"),
-        ("poolsize", "poolsize = 'x'", ":11:12: [client] poolsize: it is a whole number"),
+        ("protocol", "protocol = 'grpc'", "[general] protocol: unknown protocol \"grpc\""),
+        ("poolsize", "poolsize = 'x'", ":11:12: [client] poolsize: must be a whole number"),
         ("threads", "threads = ", "a.toml:10:"),
         ("start", "ramp = 'steep'", "[workload.ratelimit] ramp: "),
         ("[debug]", "[debug]\nlog_level = 'loud'", "[debug] log_level: "),
@@ -30,45 +30,45 @@ fn a_file_that_is_none_ends_with_exit_code_1() {
     }
     for (keyspace, says) in [
         ("nkeys = 1", "keyspace 1: commands is missing"),
-        ("commands = [{ verb = 'flushall' }]", "\"flushall\" is no verb"),
+        ("commands = [{ verb = 'flushall' }]", "\"flushall\" is not a verb"),
         ("commands = [{ weight = 1 }]", "keyspace 1 command 1: verb is missing"),
     ] {
         told(File::of(1).run(keyspace), 1, says);
     }
     told(Keystorm::new("rpc-perf /no/such.toml").run(), 1, "/no/such.toml: ");
-    Keystorm::new("rpc-perf").run().exits(1).says("the file is missing");
+    Keystorm::new("rpc-perf").run().exits(1).says("no file given");
 }
 
 #[test]
 fn broken_rules_end_with_exit_code_2() {
     let inner = "nkeys = 9\nklen = 2\ninner_keys_nkeys = 3\ninner_keys_klen = 1\n";
     for (more, says) in [
-        ("commands = [{ verb = 'get', cardinality = 2 }]", "get takes one alone"),
-        ("commands = [{ verb = 'sadd', cardinality = 0 }]", "it is from 1 on"),
+        ("commands = [{ verb = 'get', cardinality = 2 }]", "get has exactly one"),
+        ("commands = [{ verb = 'sadd', cardinality = 0 }]", "must be at least 1"),
         (
             "commands = [{ verb = 'sadd', cardinality = 5 }]",
-            "5 different ones, and inner_keys_nkeys is 3",
+            "5 different ones, but inner_keys_nkeys is 3",
         ),
-        ("commands = [{ verb = 'set' }]", "set: the keyspace needs vlen"),
-        ("commands = [{ verb = 'get', truncate = 3 }]", "only what is pushed"),
-        ("commands = [{ verb = 'lpush', truncate = 0 }]", "it is from 1 on"),
+        ("commands = [{ verb = 'set' }]", "set: the keyspace requires vlen"),
+        ("commands = [{ verb = 'get', truncate = 3 }]", "only lists that are pushed"),
+        ("commands = [{ verb = 'lpush', truncate = 0 }]", "must be at least 1"),
         ("commands = [{ verb = 'get', weight = 0 }]", "no command has a weight above 0"),
         ("commands = [{ verb = 'get_batch' }]", "get_batch: rpc-perf sends nothing for it"),
-        ("ttl = 'soon'\ncommands = [{ verb = 'get' }]", "\"soon\" is no time"),
+        ("ttl = 'soon'\ncommands = [{ verb = 'get' }]", "\"soon\" is not a time"),
     ] {
         told(File::of(1).run(&format!("{inner}{more}")), 2, says);
     }
     for (keyspace, says) in [
-        ("nkeys = 100\nklen = 1\ncommands = [{ verb = 'get' }]", "there are 62 different texts"),
-        ("nkeys = 2\ncommands = [{ verb = 'get' }]", "there are 1 different texts"),
+        ("nkeys = 100\nklen = 1\ncommands = [{ verb = 'get' }]", "make 62 different texts"),
+        ("nkeys = 2\ncommands = [{ verb = 'get' }]", "make 1 different texts"),
         ("nkeys = 2\nklen = 1\ncommands = [{ verb = 'sadd' }]", "inner_keys_nkeys"),
         ("nkeys = 0\nklen = 1\ncommands = [{ verb = 'get' }]", "nkeys: from 1 on"),
     ] {
         told(File::of(1).run(keyspace), 2, says);
     }
     let ramp = |lines: &str| File::of(1).with("start", lines).run(GET);
-    told(ramp("end = 5"), 2, "end, step and interval make a ramp together");
-    told(ramp("start = 0\nend = 5\nstep = 1\ninterval = 1"), 2, "start: a ramp begins");
+    told(ramp("end = 5"), 2, "a ramp needs all of end, step and interval");
+    told(ramp("start = 0\nend = 5\nstep = 1\ninterval = 1"), 2, "start: start, step and interval");
 }
 
 #[test]
@@ -80,21 +80,17 @@ fn what_is_for_other_systems_is_refused_by_name() {
         ("protocol", "protocol = 's3'", "not S3"),
         ("protocol", "protocol = 'ping_grpc'", "not gRPC"),
         ("protocol", "protocol = 'blabber'", "Blabber"),
-        ("[debug]", "[debug]\n[oltp]", "oltp: databases of SQL"),
-        ("[debug]", "[debug]\n[replay]", "replay: logs are not replayed"),
-        (
-            "endpoints",
-            "endpoints = ['redis://a:1/1', 'redis://b:1/2']",
-            "differ in login, database",
-        ),
-        ("endpoints", "endpoints = ['a:1', 'b']", "is no ADDRESS:PORT"),
-        ("endpoints", "endpoints = ['localhost']", "is no ADDRESS:PORT"),
+        ("[debug]", "[debug]\n[oltp]", "oltp: SQL databases"),
+        ("[debug]", "[debug]\n[replay]", "replay: log replay is not supported"),
+        ("endpoints", "endpoints = ['redis://a:1/1', 'redis://b:1/2']", "login, database and TLS"),
+        ("endpoints", "endpoints = ['a:1', 'b']", "is not ADDRESS:PORT"),
+        ("endpoints", "endpoints = ['localhost']", "is not ADDRESS:PORT"),
         ("endpoints", "endpoints = ['a:1']\n[tls]", "rediss://"),
         ("poolsize", "poolsize = 1\nreconnect_rate = 5", "reconnect_rate: "),
         (
             "[debug]",
             "[debug]\n[metrics]\noutput = 'x'\nformat = 'parquet'",
-            "parquet is not written",
+            "parquet is not supported",
         ),
     ] {
         told(File::of(1).with(line, by).run(GET), 2, says);
@@ -105,18 +101,18 @@ fn what_is_for_other_systems_is_refused_by_name() {
             format!("[debug]\n[metrics]\noutput = 'x'\nformat = 'json'\ninterval = '{interval}'");
         File::of(1).with("admin", both).with("[debug]", &section).line(GET, "--print-plan").run()
     };
-    told(metrics("1s"), 1, "say it once");
+    told(metrics("1s"), 1, "set it only once");
     metrics("100ms").ok();
     told(
         File::of(1).line(GET, "--ks-json -").run(),
         2,
-        "--ks-json -: standard output has the report",
+        "--ks-json -: standard output is taken by the report",
     );
     let memcache = File::of(1).with("protocol", "protocol = 'memcache'");
     told(
         memcache.run("nkeys = 2\nklen = 1\ncommands = [{ verb = 'llen' }]"),
         2,
-        "list_length is nothing",
+        "has no list_length",
     );
 }
 
@@ -137,7 +133,7 @@ fn files_of_older_versions_are_known_by_their_names() {
         let path = dir.path().join("old.toml");
         std::fs::write(&path, text).unwrap();
         let ran = Keystorm::new(&format!("rpc-perf {}", path.display())).run();
-        told(ran, 1, &format!("{version}; --convert prints it as one of 5.x"));
+        told(ran, 1, &format!("{version}; convert it to 5.x with --convert"));
         let new = Keystorm::new(&format!("rpc-perf {} --convert", path.display())).run();
         new.ok().prints("[[workload.keyspace]]\n");
     }
@@ -151,9 +147,7 @@ fn what_no_schema_has_is_a_remark_where_remarks_go() {
     let quiet = file.run(keyspace).ok();
     assert_eq!(quiet.err, "");
     let told = file.line(keyspace, "--ks-verdict stderr").run().ok();
-    for says in
-        ["[client] fancy: there is no such key", "speed: there is no such key", "of zrange alone"]
-    {
+    for says in ["[client] fancy: unknown key", "speed: unknown key", "of zrange alone"] {
         assert!(told.err.contains(says), "{says}: {}", told.err);
     }
 }
@@ -165,5 +159,5 @@ fn a_server_that_is_not_there_and_an_address_that_is_taken_are_errors() {
     let server = Server::redis();
     let taken = format!("admin = '127.0.0.1:{}'", server.port());
     let ran = File::of(server.port()).with("admin", &taken).run(GET).exits(1);
-    assert!(ran.err.contains("[general] admin: ") && ran.err.contains("is taken"), "{}", ran.err);
+    assert!(ran.err.contains("[general] admin: ") && ran.err.contains("is in use"), "{}", ran.err);
 }

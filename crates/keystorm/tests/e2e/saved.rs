@@ -124,7 +124,7 @@ fn files_of_others_are_refused_in_words() {
     let good = fs::read_to_string(&file).unwrap();
     let bad = dir.path().join("bad");
     let cases = [
-        (good[..good.len() / 2].to_owned(), "cut short"),
+        (good[..good.len() / 2].to_owned(), "truncated"),
         (String::new(), "empty"),
         ("a,b\n1,2\n".into(), "not JSON"),
         ("{\"schema\": \"x\\u001b[31m\"}".into(), "not a saved run"),
@@ -216,13 +216,13 @@ fn shares_without_one_that_is_lost_add_up_and_every_layout_says_so() {
     let record = report::Record::from_json(&fs::read(&files[0]).unwrap()).unwrap();
     let run = record.load().unwrap().runs.remove(0);
     let chart = page::runs::throughput_over_time("", &run);
-    let asked = chart.series.iter().find(|series| series.name == "asked for").unwrap();
+    let asked = chart.series.iter().find(|series| series.name == "requested").unwrap();
     assert!(asked.points.iter().all(|point| (point.y - 100.0).abs() < 1.0), "{:?}", asked.points);
     let merge = |more: &[&str]| {
         let args = ["merge", &files[0], &files[1]].into_iter().chain(more.iter().copied());
         keystorm(&args.collect::<Vec<_>>()).run()
     };
-    merge(&[]).exits(1).says("share 2/3 is missing; --missing 2 adds up the others");
+    merge(&[]).exits(1).says("share 2/3 is missing; to merge the others, use --missing 2");
     let told = "share 2 of 3 is missing; all figures are of the others";
     for format in ["text", "quiet", "csv", "classic", "json"] {
         let ran = merge(&["--missing", "2", "--format", format]).ok();

@@ -95,7 +95,7 @@ fn a_server_that_does_not_start_says_why_line_by_line_without_it() {
     let line = "--spawn --spawn-args '--requirepass hunter2 surplus --no-such 1' get k";
     let ran = Keystorm::new(line).run().exits(1).keeps_secret("hunter2");
     let lines: Vec<&str> = ran.err.lines().collect();
-    assert!(lines[0].ends_with("It said last:"), "{}", ran.err);
+    assert!(lines[0].ends_with("Its last output:"), "{}", ran.err);
     assert!(lines.len() > 1 && lines[1].starts_with("  "), "{}", ran.err);
     assert!(!ran.err.contains("\\n"), "{}", ran.err);
 }

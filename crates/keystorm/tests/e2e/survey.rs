@@ -78,7 +78,7 @@ fn a_given_server_is_measured_where_it_is() {
         dir.path().display()
     );
     let ran = Keystorm::new(&line).run().ok();
-    assert!(ran.out.contains("With --spawn"), "{}", ran.out);
+    assert!(ran.out.contains("Use --spawn"), "{}", ran.out);
     let text = fs::read_to_string(dir.path().join("survey.json")).unwrap();
     let survey: lab::Survey = serde_json::from_str(&text).unwrap();
     let labels = |key: &str| -> Vec<String> {
@@ -88,7 +88,7 @@ fn a_given_server_is_measured_where_it_is() {
     assert_eq!(labels("connections"), ["1", "10", "100", "300"], "200 are left to others");
     assert!(labels("placement").is_empty() && labels("instances").is_empty());
     ran.says("This writes up to 1,0")
-        .says(" keys, some 11 MB, into ")
+        .says(" keys, about 11 MB, to ")
         .says("and more as lists and streams grow: ")
         .says("key:000000000000 to key:000000000999")
         .says("mylist");
@@ -113,7 +113,7 @@ fn what_a_survey_wrote_is_removed_and_nothing_else() {
         dir.path().display()
     );
     let ran = Keystorm::new(&line).run().ok();
-    let ran = ran.says("2 of them are there already, such as key:000000000007");
+    let ran = ran.says("2 of them already exist, such as key:000000000007");
     assert_eq!(server.keys(), before, "{}", ran.err);
     let libraries = format!("{:?}", server.ask(&["FUNCTION", "LIST"]));
     assert_eq!(libraries.matches(&format!("{:?}", b"library_name")).count(), 1);
@@ -124,7 +124,7 @@ fn what_a_survey_wrote_is_removed_and_nothing_else() {
     running.wait().exits(130);
     assert_eq!(server.keys(), before);
     let ran = Keystorm::new(&format!("{line} --quick --keep")).run().ok();
-    ran.says("--keep leaves all of it there");
+    ran.says("--keep leaves all of them there");
     assert!(server.number(&["DBSIZE"]) >= 1000);
 }
 
@@ -133,7 +133,7 @@ fn what_a_survey_decides_itself_is_refused() {
     for (line, says) in [
         ("-c 10", "keystorm sweep"),
         ("-t get", "keystorm sweep"),
-        ("--spawn get k", "commands of its own"),
+        ("--spawn get k", "its own commands"),
         ("--seconds 0", "--seconds"),
     ] {
         Keystorm::new(&format!("survey {line}")).run().exits(2).says(says);

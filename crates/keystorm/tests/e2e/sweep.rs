@@ -53,7 +53,7 @@ fn each_round_on_a_server_of_our_own_has_a_start_of_its_own() {
     assert!(!ran.err.contains("no interval"), "{}", ran.err);
     let given = Server::redis();
     let ran = Keystorm::new(&format!("sweep -p {} {rest}", given.port())).run().ok();
-    ran.says("what differs from start to start is in no interval");
+    ran.says("intervals do not cover how starts differ");
     assert_eq!(given.counts(), calls([("set", 300)]));
 }
 
@@ -129,7 +129,7 @@ fn what_makes_no_sense_is_a_usage_error() {
         ("-I", "measures nothing"),
         ("--hdr f", "--hdr"),
         ("--format classic", "classic"),
-        ("--json - --csv", "room for one layout"),
+        ("--json - --csv", "only one format"),
         ("-c 1..999999/999 -n 1..999999/999", "points"),
         ("--bogus", "--bogus"),
     ] {

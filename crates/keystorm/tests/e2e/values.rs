@@ -104,14 +104,14 @@ fn plans_say_how_values_vary() {
 fn sizes_that_make_no_sense_are_refused() {
     let server = Server::redis();
     for (options, says) in [
-        ("-d uniform:9..3", "falls"),
+        ("-d uniform:9..3", "smaller size must come first"),
         ("-d uniform", "uniform:100..4k"),
-        ("-d gamma:3", "there are uniform:MIN..MAX"),
+        ("-d gamma:3", "available: uniform:MIN..MAX"),
         ("-d 2G", "1073741824"),
         ("-d normal:1k,0", "standard deviation"),
-        ("-d lognormal:1k,1,900k..1M", "next to nothing"),
+        ("-d lognormal:1k,1,900k..1M", "almost none"),
         ("-d 10 --size-by request", "--size-by"),
-        ("-d 10 --content zeros", "there are classic, random, "),
+        ("-d 10 --content zeros", "available: classic, random, "),
         ("-d uniform:1..1G -P 100", "-P"),
     ] {
         server.run(&format!("{options} -r 9 set k:__key__ __data__")).exits(2).says(says);

@@ -32,7 +32,7 @@ fn what_is_not_a_server_of_data_is_judged_by_the_client_alone() {
     let sink = Keystorm::new(&format!("sink --unix {socket}")).start();
     sink.until("listens", |r| r.out().contains("Ctrl-C"));
     let ran = Keystorm::new(&format!("-s {socket} -c 1 --duration 0.3 get k")).run().ok();
-    assert!(limited_by(&ran).contains("CPU is not known (its INFO does not tell)"), "{ran:?}");
+    assert!(limited_by(&ran).contains("CPU is unknown (its INFO does not report it)"), "{ran:?}");
     sink.interrupt();
     sink.wait().ok();
 }

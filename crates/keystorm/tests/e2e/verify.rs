@@ -58,13 +58,13 @@ fn one_byte_that_was_changed_is_found_and_quoted() {
     server.ask(&["SETRANGE", "k:000000000042", "150", "!"]);
     let line = format!("{values} -n 300 -P 4 --sequential --verify get k:__rand_int__");
     let ran = server.run(&line).exits(1);
-    let wrong = "get k:000000000042: byte 150 of 200 is not what was written: \"!";
+    let wrong = "get k:000000000042: byte 150 of 200 is wrong: read \"!";
     assert!(ran.out.contains("corrupt: 3") && ran.out.contains(wrong), "{}", ran.out);
     // One that another client wrote, and one that lost its end.
     server.ask(&["SET", "k:000000000042", "hello"]);
     let ran = server.run(&line).exits(1);
     assert!(
-        ran.out.contains("5 bytes came, and 200 were written") || ran.out.contains("\"hello\""),
+        ran.out.contains("read 5 bytes, but 200 were written") || ran.out.contains("\"hello\""),
         "{}",
         ran.out
     );
@@ -75,6 +75,8 @@ fn one_byte_that_was_changed_is_found_and_quoted() {
     let ran = server.run(&format!("--fail-on-miss {line}")).exits(1);
     ran.prints("missing: 3\n").prints("first: missing: get k:000000000042\n");
     server.run(&format!("-q --fail-on-miss {line}")).exits(1).prints("(missing values: 3)");
+    let ran = server.run("-n 10 -r 10 --fail-on-miss get absent:__key__").exits(1);
+    ran.prints("limited by: errors: 100 % of 10 requests found nothing; check whether the keys");
 }
 
 #[test]
@@ -100,10 +102,10 @@ fn nothing_is_lost_by_a_restart_or_it_is_told() {
     let locks = "--fail-on-miss --mix -- 1 get k:000000000001 ';' 1 set k:000000000001 v nx";
     server.run(&format!("-q -n 100 -r 10 {locks}")).ok();
     for (line, why) in [
-        ("set k:__key__ v", "no command looks for a key"),
-        ("--fill --hit-ratio 0.5 get k:__key__", "a hit ratio asks for misses"),
-        ("--mix -- 1 get k:__key__ ';?' set k:__key__ v", "misses are no errors here"),
-        ("--protocol memcache-meta mg k:__key__ v q O1 ';' mn", "leave its flag q out"),
+        ("set k:__key__ v", "no command reads a key"),
+        ("--fill --hit-ratio 0.5 get k:__key__", "--hit-ratio, which asks for misses"),
+        ("--mix -- 1 get k:__key__ ';?' set k:__key__ v", "which expects misses"),
+        ("--protocol memcache-meta mg k:__key__ v q O1 ';' mn", "remove its flag q"),
     ] {
         server.run(&format!("-q -n 10 -r 10 --fail-on-miss {line}")).exits(2).says(why);
     }
@@ -134,8 +136,8 @@ fn of_several_keys_each_has_the_value_of_its_own_number() {
 fn what_cannot_be_verified_is_a_usage_error() {
     let server = Server::redis();
     for (line, why) in [
-        ("-r 10 --verify set k:__key__ __data__", "no command asks for values"),
-        ("--verify get k:__key__", "-r says which keys"),
+        ("-r 10 --verify set k:__key__ __data__", "no command reads the values"),
+        ("--verify get k:__key__", "requires -r"),
         ("-r 10 -d uniform:1..9 --size-by request --verify get k:__key__", "--size-by request"),
         ("-r 10 --fill-with 'set a b' get k", "--fill"),
     ] {
@@ -161,9 +163,9 @@ fn a_share_of_what_is_read_is_there() {
     assert!((0.88..0.92).contains(&share), "{share}");
     for (line, why) in [
         ("-r 10 --hit-ratio 1.5 get k:__key__", "from 0 to 1"),
-        ("--hit-ratio 0.5 get k:__key__", "-r says how many"),
+        ("--hit-ratio 0.5 get k:__key__", "add -r"),
         ("-r 10 --hit-ratio 0.5 set k:__key__ v", "no command reads"),
-        ("-r 10 --hit-ratio 0.5 get k:__key__ ';?' set k:__key__ v", "by turns"),
+        ("-r 10 --hit-ratio 0.5 get k:__key__ ';?' set k:__key__ v", "same sequence also writes"),
     ] {
         server.run(&format!("-q -n 10 {line}")).exits(2).says(why);
     }

@@ -289,52 +289,52 @@ fn an_error_names_its_place_and_what_was_probably_meant() {
     let cases: Vec<(String, &str, &str)> = vec![
         (format!("{GET}x = ["), "2:6", "]"),
         (format!("{GET}seed = 1\nseed = 2"), "3:1", "duplicate"),
-        (one("wieght = 9"), "4:1", "no key \"wieght\"; did you mean weight?"),
+        (one("wieght = 9"), "4:1", "unknown key \"wieght\"; did you mean weight?"),
         (one("weight = 0"), "4:10", "from 1 to"),
         (one("weight = -2"), "4:10", "from 1 to"),
         (one("keys = \"user\"\n[keys.users]\nrange = 9"), "4:8", "\"user\"; did you mean users?"),
         (one("steps = []"), "4:1", "either a command"),
-        (one("[[operation]]\nname = \"read\"\ncommand = \"get b\""), "4:1", "two operations"),
+        (one("[[operation]]\nname = \"read\"\ncommand = \"get b\""), "4:1", "is defined twice"),
         (one("[[phase]]\nmix = { raed = 1 }"), "5:9", "\"raed\"; did you mean read?"),
         (one("[[phase]]\nmix = { read = 0 }"), "5:16", "from 1 to"),
-        (one("[keys.a]\nrange = 9\ndist = \"zip\""), "6:8", "there are uniform"),
+        (one("[keys.a]\nrange = 9\ndist = \"zip\""), "6:8", "available: uniform"),
         (one("[keys.a]\nrange = \"9x\""), "5:9", "whole number"),
-        (one("[keys.a]\ndist = \"zipf\""), "4:7", "range says how many"),
+        (one("[keys.a]\ndist = \"zipf\""), "4:7", "range is missing"),
         (one("keys = \"a\"\n[keys.a]\nrange = 9\ndist = \"latest\""), "5:7", "inserts"),
         (format!("{GET}conections = 4"), "2:1", "did you mean connections?"),
         (format!("{GET}rps = 4"), "2:1", "did you mean rate?"),
         (format!("{GET}d = 4"), "2:1", "did you mean size?"),
         (format!("{GET}connections = 0"), "2:15", "-c 0"),
-        (format!("{GET}size = \"uniform:9..1\""), "2:8", "falls"),
+        (format!("{GET}size = \"uniform:9..1\""), "2:8", "smaller size must come first"),
         (format!("{GET}size = \"2G\""), "2:8", "not a size"),
         (format!("{GET}rate = \"10kk\""), "2:8", "is not a rate"),
         (format!("{GET}window = \"open\""), "2:10", "batch, rolling"),
         (format!("{GET}key-dist = \"zipf:9\""), "2:12", "from 0.01 to 5"),
         (format!("{GET}key-dist = \"zipf\""), "2:12", "-r"),
         (format!("{GET}arrivals = \"poisson\""), "2:12", "rate"),
-        (format!("{GET}requests = 5\nduration = 5"), "3:1", "exclude each other"),
+        (format!("{GET}requests = 5\nduration = 5"), "3:1", "cannot be combined"),
         (format!("{GET}sequential = 1"), "2:14", "true or false"),
         (format!("{GET}pipeline = true"), "2:12", "a number"),
-        (format!("{GET}tests = \"get\""), "2:9", "in the place of"),
-        (format!("{GET}[[phase]]\ntests = \"gte\""), "3:9", "no test \"gte\""),
+        (format!("{GET}tests = \"get\""), "2:9", "cannot be combined with a sequence"),
+        (format!("{GET}[[phase]]\ntests = \"gte\""), "3:9", "unknown test \"gte\""),
         (format!("{GET}[[phase]]\nevery-key = true"), "2:", "key-range"),
         (format!("{GET}[[phase]]\nevery-key = true\nrate = 5"), "4:8", "cannot be combined"),
         (
             one("[[operation]]\ncommand = \"get b\"\n[[phase]]\nevery-key = true"),
             "6:",
-            "one operation",
+            "a single operation",
         ),
         ("sequence = [\"get a\", \"set k v EX __ttl__\"]".to_owned(), "1:22", "--ttl"),
         ("sequence = [\"get 'a\"]".to_owned(), "1:13", "quotation mark"),
         ("sequence = []".to_owned(), "1:12", "commands"),
-        ("sequence = [[]]".to_owned(), "1:13", "a word at least"),
+        ("sequence = [[]]".to_owned(), "1:13", "cannot be empty"),
         (
             "[[operation]]\nsteps = [{ command = \"get a\", when = \"miss\" }]".to_owned(),
             "2:38",
             "first step",
         ),
-        ("[[phase]]\nname = \"a\"".to_owned(), "1:", "what to send"),
-        (String::new(), "1:1", "what to send"),
+        ("[[phase]]\nname = \"a\"".to_owned(), "1:", "nothing to send"),
+        (String::new(), "1:1", "nothing to send"),
     ];
     for (text, at, why) in cases {
         let (_dir, path) = file(&text);
@@ -357,9 +357,9 @@ fn what_cannot_stand_beside_a_file_is_refused() {
     refused(&path, "-n 5 --duration 5", "exclusive");
     refused(&path, "-c 0", "-c 0");
     refused(&path, "--phase brust", "did you mean burst?");
-    refused(&path, "--phase ,", "no phase is named");
+    refused(&path, "--phase ,", "no phase named");
     refused(&path, "--start-at +1s", "one phase of a workload");
     refused(Path::new("/no/such.toml"), "", "No such file");
-    refused(&own, "-r 9", "key space of its own");
+    refused(&own, "-r 9", "its own key space");
     Keystorm::new("--phase a get k").run().exits(2).says("--workload");
 }

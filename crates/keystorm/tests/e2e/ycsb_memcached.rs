@@ -96,7 +96,7 @@ fn what_memcached_cannot_do_is_refused_by_name() {
         ("-P workloads/workloada -p dataintegrity=true", "dataintegrity"),
         ("-P workloads/workloada -p memcached.hosts=a,b:x", "\"x\" is not a port"),
         ("-P workloads/workloada -p memcached.hosts=a,", "a host is missing"),
-        ("-P workloads/workloada -p memcached.protocol=udp", "text and binary"),
+        ("-P workloads/workloada -p memcached.protocol=udp", "text or binary"),
         ("-P workloads/workloada -p memcached.failureMode=Retry", "memcached.failureMode"),
     ] {
         let ran = ycsb(&server, "run", rest).exits(2);

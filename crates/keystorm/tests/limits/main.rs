@@ -171,7 +171,7 @@ fn a_slow_link_is_the_limit() {
 fn a_schedule_that_is_kept_is_the_limit() {
     let _alone = alone();
     let server = Server::redis();
-    reads("schedule", &["the 200/s asked for were sent", "main thread"], || {
+    reads("schedule", &["the requested 200/s were sent", "main thread"], || {
         server.run("-c 10 --rps 200 --duration 0.7 get k")
     });
 }
@@ -201,7 +201,7 @@ fn a_server_that_forbids_info_is_measured_all_the_same() {
     let rules = format!("ACL SETUSER blind on >pw ~* {blind}");
     server.ask(&rules.split(' ').collect::<Vec<_>>());
     let line = "--user blind -a pw -c 1 --duration 0.3 get k";
-    reads("concurrency", &["the server's CPU is not known", "INFO", "NOPERM"], || {
+    reads("concurrency", &["the server's CPU is unknown", "INFO", "NOPERM"], || {
         server.run(line).keeps_secret(" pw")
     });
 }

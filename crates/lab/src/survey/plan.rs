@@ -154,8 +154,8 @@ impl Lines<'_> {
         Chapter {
             key: "suite",
             title: "The suite",
-            text: "The tests of redis-benchmark as it runs them: 50 connections, one request in \
-                   flight on each, values of 3 bytes, one key."
+            text: "The tests of redis-benchmark with its defaults: 50 connections, one request \
+                in flight on each, values of 3 bytes, one key."
                 .into(),
             fill: None,
             stations,
@@ -181,8 +181,8 @@ impl Lines<'_> {
             key: "pipeline",
             title: "With and without a pipeline",
             text: format!(
-                "50 connections over a keyspace of {} keys, all of which exist; one request in \
-                 flight on each connection, and 16. A pipeline spares both ends system calls.",
+                "50 connections over a key space of {} keys, all of which exist; one request in \
+                 flight on each connection, and 16. Pipelining saves system calls on both ends.",
                 page::chart::grouped(keys as f64)
             ),
             fill: Some(self.line(&self.wish.server, &fill)),
@@ -196,16 +196,16 @@ impl Lines<'_> {
             key: "transport",
             title: "TCP loopback and unix socket",
             text:
-                "Two servers that differ in where they listen. A unix socket spares both ends the \
-                   work of TCP."
+                "Two servers that differ in where they listen. A unix socket saves both ends the \
+                 work of TCP."
                     .into(),
             fill: None,
             stations: vec![],
             left_out: vec![],
         };
         if !self.wish.spawned {
-            let why = "A unix socket against TCP: the server was given, and is measured as it is \
-                       reached. With --spawn both are measured.";
+            let why = "A unix socket against TCP: an existing server is measured only the way it \
+                is reached. Use --spawn to measure both.";
             chapter.left_out.push(why.into());
             return chapter;
         }
@@ -246,9 +246,9 @@ impl Lines<'_> {
             key: "payload",
             title: "Large values",
             text: format!(
-                "Values of 10 bytes to 100 kB in {LARGE_KEYS} keys. What small values cost is the \
-                 request; what large ones cost is copying: the network, or on one machine the \
-                 memory, sets the limit."
+                "Values of 10 bytes to 100 kB in {LARGE_KEYS} keys. Small values cost the \
+                 request; large ones cost copying: the network sets the limit, or on one machine \
+                 the memory."
             ),
             fill: None,
             stations,
@@ -278,9 +278,9 @@ impl Lines<'_> {
             key: "connections",
             title: "Connections",
             text: format!(
-                "GET with one connection and up to {most}, which is as many as the limits of open \
-                 files, of local ports and of the server allow. Few do not keep a server busy; many \
-                 cost it and the kernel more for each request."
+                "GET with 1 to {most} connections, the most that the limits of open files, local \
+                 ports and the server allow. A few do not keep a server busy; many cost it and \
+                 the kernel more per request."
             ),
             fill: None,
             stations: stations.collect(),
@@ -292,22 +292,20 @@ impl Lines<'_> {
         let mut chapter = Chapter {
             key: "placement",
             title: "Where client and server run",
-            text:
-                "A server pinned to one CPU and a client pinned to another, or the same. How far \
-                   a request travels between them is what differs."
-                    .into(),
+            text: "A server pinned to one CPU and a client pinned to another, or the same. The \
+                 cases differ in how far a request travels between them."
+                .into(),
             fill: None,
             stations: vec![],
             left_out: vec![],
         };
         if !self.wish.spawned {
-            let why = "Placement: the server was given, and stays where it is. With --spawn it is \
-                       moved.";
+            let why = "Placement: an existing server stays on its CPUs. Use --spawn to move it.";
             chapter.left_out.push(why.into());
             return chapter;
         }
         let places = [
-            ("same CPU", machine.same(), "this process may use no CPU that is known"),
+            ("same CPU", machine.same(), "the CPUs of this process are unknown"),
             ("two threads of one core", machine.one_core(), "no core here runs two threads"),
             ("two cores that share a cache", machine.one_cache(), "there is one core"),
             ("two cores without a common cache", machine.two_caches(), "all share one"),
@@ -316,7 +314,7 @@ impl Lines<'_> {
         let depths: &[u32] = if self.wish.quick { &[1] } else { &[1, 16] };
         for (label, pair, lack) in places {
             if pair.is_none() {
-                chapter.left_out.push(format!("Not possible here: {label}; {lack}."));
+                chapter.left_out.push(format!("Not possible on this machine: {label}; {lack}."));
                 continue;
             }
             for depth in depths {
@@ -335,9 +333,9 @@ impl Lines<'_> {
         let mut chapter = Chapter {
             key: "instances",
             title: "Two instances",
-            text: "One server with its client, and two servers with a client each at the same time. \
-                   A server executes commands on one core, so a second one doubles what the machine \
-                   can do, as far as memory and caches let it."
+            text: "One server with its client, and two servers with a client each at the same \
+                time. A server executes commands on one core, so a second one doubles the \
+                throughput as far as memory and caches allow."
                 .into(),
             fill: None,
             stations: vec![],
@@ -345,15 +343,15 @@ impl Lines<'_> {
         };
         let cores = machine.four_cores();
         if !self.wish.spawned {
-            chapter
-                .left_out
-                .push("Two instances: one server was given. With --spawn two are started.".into());
+            chapter.left_out.push(
+                "Two instances: there is one existing server. Use --spawn to start two.".into(),
+            );
             return chapter;
         }
         if cores.is_none() && !self.wish.all {
             chapter.left_out.push(format!(
-                "Not possible here: two instances; two servers and two clients need a core each, \
-                 and there are {}. With --all they share them.",
+                "Not possible on this machine: two instances; two servers and two clients need a \
+                 core each, and there are {}. With --all they share cores.",
                 machine.cores.len()
             ));
             return chapter;
@@ -394,17 +392,18 @@ impl Lines<'_> {
             key: "memcached",
             title: "Beside memcached",
             text: format!(
-                "The same keys, values of {BESIDE_BYTES} bytes and connections on memcached with one \
-                 worker (-t 1). All keys are there before they are read. For ratios with their intervals, \
-                 and for more cores: keystorm compare redis-server memcached."
+                "The same keys, values of {BESIDE_BYTES} bytes and connections on memcached with \
+                 one worker (-t 1). All keys exist before they are read. For ratios with \
+                 confidence intervals, and for more cores, use keystorm compare redis-server \
+                 memcached."
             ),
             fill: None,
             stations: vec![],
             left_out: vec![],
         };
         if !self.wish.spawned {
-            let why = "Beside memcached: the server was given, and memcached would not be where it is. \
-                       With --spawn both are started here.";
+            let why = "Beside memcached: an existing server may run elsewhere. Use --spawn to \
+                start both on this machine.";
             chapter.left_out.push(why.into());
             return chapter;
         }

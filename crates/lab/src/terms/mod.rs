@@ -135,13 +135,13 @@ impl Wish {
         let cores = self.cores.unwrap_or(machine.cores.len() / 2);
         let alone = match (self.are_given(), cores) {
             (true, _) => Some(
-                "a server was given, and is measured as it runs; servers that are started for it, by \
-                 name, get the same cores"
+                "an existing server is measured as it runs; servers started by name get the same \
+                 cores"
                     .to_owned(),
             ),
             (false, 0 | 1) => Some(format!(
-                "half of the cores here, which are {}, is one for servers, and that is the table per \
-                 core; --cores 2 has servers and client share them",
+                "half of the {} cores of this machine is one, which the per-core table covers; \
+                 with --cores 2, servers and client share cores",
                 machine.cores.len()
             )),
             (false, _) => None,
@@ -197,12 +197,12 @@ impl Wish {
                 paired_loads.push(shares.paired(&self.sides, [&test, &test], &servers)?);
             }
         }
-        let text = "Requests leave on a schedule that no reply delays, at the same rates for both: \
-                    half and four fifths of what the slower one reached in the first table. At each \
-                    one's own best, latency is that of a full queue.";
+        let text = "Requests leave on a schedule that slow replies do not delay, at the same \
+            rates for both: half and four fifths of what the slower one reached in the first \
+            table. At its own maximum, each would show the latency of a full queue.";
         let left_out = match &*unknown {
             [] => String::new(),
-            names => format!(" Left out: {}, of which that table has no rate.", names.join(", ")),
+            names => format!(" Left out: {}, for which that table has no rate.", names.join(", ")),
         };
         Ok((!paired_loads.is_empty()).then(|| Table {
             kind: Kind::Latency,
@@ -232,16 +232,16 @@ impl Wish {
         let (title, text) = match self.are_given() {
             true => (
                 "As the servers run",
-                "A server that was given is measured as it runs: how many cores it takes is not \
-                 decided here, so that this is no table per core."
+                "An existing server is measured as it runs. Its number of cores is not \
+                 controlled, so this is not a per-core table."
                     .to_owned(),
             ),
             false => (
                 "Per core",
                 format!(
-                    "One core for the server: {} executes commands on one thread and has no I/O \
-                     threads, memcached has one worker (-t 1), and their background threads share \
-                     that core.",
+                    "One core for the server: {} executes commands on one thread without I/O \
+                     threads, memcached has one worker (-t 1), and background threads share the \
+                     core.",
                     self.sides[self.of_redis()].called()
                 ),
             ),
@@ -258,12 +258,12 @@ impl Wish {
         let redis = self.sides[self.of_redis()].called();
         let told = place.told();
         let processes = format!(
-            "{cores} processes of {redis}, among which the client divides the keys, against one \
-             memcached with {cores} workers (-t {cores}). Both get the same {cores} shares of the load, \
-             each with connections and threads of its own. {told}"
+            "{cores} processes of {redis}, with the keys distributed by the client, against one \
+             memcached with {cores} workers (-t {cores}). Both get the same {cores} shares of \
+             the load, each with its own connections and threads. {told}"
         );
         let threads = format!(
-            "One {redis} with {cores} I/O threads, which executes commands on one thread all the same, \
+            "One {redis} with {cores} I/O threads, which still executes commands on one thread, \
              against one memcached with {cores} workers (-t {cores}). {told}"
         );
         let titles = [
@@ -307,8 +307,8 @@ impl Wish {
             kind: Kind::MultiGet,
             title: "Multi-get, by keys and by requests".to_owned(),
             text: format!(
-                "One request asks for several keys, all of which are there; {whose}. Keys per second \
-                 are requests per second times the keys of a request. {}",
+                "One request reads several keys, all of which exist; {whose}. Keys per second \
+                 are requests per second times keys per request. {}",
                 place.told()
             ),
             paired_loads: paired_loads.collect::<Result<_, _>>()?,
@@ -334,11 +334,11 @@ impl Wish {
             kind: Kind::MultiGet,
             title: format!("Multi-get over {cores} processes of {name}"),
             text: format!(
-                "The keys of a get lie on {cores} processes of {name}, so that the client sends \
-                 {cores} requests for it, each for its share of the keys; one memcached with {cores} \
-                 workers answers it in one. By keys per second the two are compared; by requests \
-                 per second {name} has {cores} for each get, and its latencies are those of one of \
-                 them. {}",
+                "The keys of a get are on {cores} processes of {name}, so the client sends \
+                 {cores} requests, each for its share of the keys; one memcached with {cores} \
+                 workers answers all in one request. Compare keys per second: in requests per \
+                 second, {name} counts {cores} for each get, and its latencies are those of one \
+                 of them. {}",
                 place.told()
             ),
             paired_loads,

@@ -49,7 +49,8 @@ impl Place {
                 list(&self.client)
             ),
             (true, true) => {
-                "There are too few CPUs here for servers and client to have their own: they share them."
+                "There are too few CPUs for servers and client to have their own: they share \
+                 them."
                     .to_owned()
             }
             (false, _) => String::new(),

@@ -46,7 +46,7 @@ impl Wish {
             [a, b] => format!("NOT equal: {a} to A and {b} to B"),
         };
         let length = match load.stop {
-            Stop::Requests(n) => format!("{n} requests a run"),
+            Stop::Requests(n) => format!("{n} requests per run"),
             Stop::AfterNs(ns) => format!("{} s a run", ns as f64 / 1e9),
         };
         let fleet = &load.fleet;
@@ -56,17 +56,17 @@ impl Wish {
             counted(fleet.pipeline_depth.into(), "request", "requests")
         );
         let mut told = vec![
-            ("keys", format!("{keys}, {drawn}, all of them stored before; same names, same order")),
+            ("keys", format!("{keys}, {drawn}, all stored beforehand; same names, same order")),
             ("values", values),
             ("lifetimes", self.lifetimes()),
             ("connections", in_flight),
             ("socket", socket),
-            ("client", "one program, whose threads and CPUs are the same for both".to_owned()),
-            ("writes", "acknowledged, each one".to_owned()),
+            ("client", "one program with the same threads and CPUs for both".to_owned()),
+            ("writes", "each one acknowledged".to_owned()),
             ("length", length),
         ];
         if !self.are_given() {
-            let memory = "1024 MB a side, least recently used keys evicted; nothing on disk";
+            let memory = "1024 MB per side, least recently used keys evicted; nothing on disk";
             told.push(("memory", memory.to_owned()));
         }
         told.into_iter().map(|(name, text)| (name.to_owned(), text)).collect()

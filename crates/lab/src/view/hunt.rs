@@ -17,7 +17,7 @@ impl Hunt {
     fn trial_table(&self, phase: Phase) -> Table {
         let mut columns = vec!["rate"];
         let knee = self.found.passes_per_s.filter(|_| phase == Phase::Curve);
-        columns.extend(knee.map(|_| "of the found"));
+        columns.extend(knee.map(|_| "of found rate"));
         columns.extend(FIGURES);
         columns.push("kept");
         let mut table = Table::new(columns);
@@ -81,13 +81,13 @@ impl Hunt {
             tone,
             figures: figures.into_iter().collect(),
         });
-        let text = "Latencies are response times: from when a request was due. The rate is that of \
-                    an open loop, which no reply delays.";
+        let text = "Latencies are response times, counted from when a request was due. The load \
+            is an open loop: slow replies do not delay it.";
         let text = Block::Text(text.to_owned());
         let trials = Block::Table(self.trial_table(Phase::Search));
         let around = |text| {
             let blocks = [text, Block::Chart(self.chart()), Block::Table(self.curve_table())];
-            Section::new("Around the rate that was found", blocks)
+            Section::new("Around the rate found", blocks)
         };
         let sections = match self.of(Phase::Curve).next() {
             Some(_) => vec![around(text), Section::new("Every trial", [trials])],

@@ -46,7 +46,7 @@ fn page(
     let warnings: Vec<String> = runs.warnings().iter().map(|text| sentence(text)).collect();
     if !warnings.is_empty() {
         let text = warnings.join(" ");
-        let headline = "Warnings of the runs";
+        let headline = "Warnings";
         page.lede.push(Verdict { tone: Tone::Warning, ..Verdict::new(headline, text) });
     }
     if let Some(first) = &runs.first {
@@ -59,10 +59,8 @@ fn page(
         page.byline = byline;
         sections.push(Section::new(
             "The first run",
-            std::iter::once(Block::Text(
-                "What all runs share, and what they vary from.".to_owned(),
-            ))
-            .chain(facts.blocks),
+            std::iter::once(Block::Text("What all runs have in common.".to_owned()))
+                .chain(facts.blocks),
         ));
     }
     sections.push(Section::new("Run it again", [Block::Code(again.to_owned())]));
@@ -73,7 +71,7 @@ fn page(
 /// What a page says first if not everything is there.
 fn incomplete(lede: &mut Vec<Verdict>, complete: bool) {
     if !complete {
-        let text = "It was interrupted or a run failed; what was measured until then is shown.";
+        let text = "It was interrupted or a run failed; this shows what was measured before.";
         lede.push(Verdict { tone: Tone::Warning, ..Verdict::new("Incomplete", text) });
     }
 }

@@ -136,7 +136,7 @@ impl Answer {
             "instances" => match &self.points[..] {
                 [one, two] if one.throughput_rps() > 0.0 => {
                     let ratio = two.throughput_rps() / one.throughput_rps();
-                    vec![format!("Two instances do {ratio:.2} times what one does.")]
+                    vec![format!("Two instances reach {ratio:.2} times the throughput of one.")]
                 }
                 _ => Vec::new(),
             },
@@ -154,9 +154,9 @@ impl Answer {
         let most = points.iter().map(|p| p.bytes_per_s()).fold(0.0, f64::max);
         let size = Unit::Bytes.show(points[last].x?);
         Some(format!(
-            "{series}: beyond values of {size}, requests per second fall below three quarters of \
-             the most: copying, by the kernel and through memory, begins to cost as much as the \
-             request itself. The most is {:.1} Gbit/s.",
+            "{series}: above values of {size}, requests per second fall below three quarters of \
+             the maximum: copying in the kernel and through memory then costs as much as the \
+             request itself. The maximum is {:.1} Gbit/s.",
             most * 8.0 / 1e9
         ))
     }
@@ -219,7 +219,7 @@ impl Survey {
             let mut letters = product.chars();
             letters.next().map(|c| c.to_ascii_uppercase()).into_iter().chain(letters).collect()
         });
-        format!("How fast is {name}, here?")
+        format!("How fast is {name} on this machine?")
     }
 
     /// The verdict of every point.
@@ -296,7 +296,7 @@ mod tests {
         let payload = answer("payload", points.to_vec());
         let remarks = payload.remarks();
         assert_eq!(remarks.len(), 1);
-        assert!(remarks[0].contains("beyond values of 1 kB"), "{remarks:?}");
+        assert!(remarks[0].contains("above values of 1 kB"), "{remarks:?}");
         assert!(remarks[0].contains("6.4 Gbit/s"), "{remarks:?}");
         assert_eq!(payload.table().columns[3], "Gbit/s");
         assert_eq!(payload.table().rows[4][3], "6.40");

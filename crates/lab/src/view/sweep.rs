@@ -19,7 +19,7 @@ fn described(option: &str) -> (&str, Unit) {
         "-r" => ("keys", Unit::Count),
         "-n" => ("requests", Unit::Count),
         "--threads" => ("threads", Unit::Count),
-        "--rps" => ("rate asked for", Unit::PerSecond),
+        "--rps" => ("requested rate", Unit::PerSecond),
         "--duration" => ("duration", Unit::Seconds),
         other => (other, Unit::Plain),
     }
@@ -195,13 +195,13 @@ impl Sweep {
         let charts = self.charts().into_iter().map(Block::Chart);
         let mut table = vec![Block::Table(self.table())];
         if self.points.iter().any(|row| row.figures.len() > 1) {
-            let text = "Each row is the run in the middle by throughput of its repeats.";
+            let text = "Each row is the median run of its repeats, by throughput.";
             table.insert(0, Block::Text(text.to_owned()));
         }
         let sections = vec![
             Section::new("Charts", charts.collect::<Vec<_>>()),
             Section::new("Every point", table),
-            Section::new("What limited each", [Block::Table(self.limits())]),
+            Section::new("What limited each point", [Block::Table(self.limits())]),
         ];
         super::page(&title, self.runs(), lede, sections, again)
     }
@@ -284,7 +284,7 @@ mod tests {
         assert!(page.charts().iter().all(|(_, chart)| chart.of.starts_with("SET: ")));
         let mut unknown = sweep();
         let runs = unknown.points.iter_mut().flat_map(|row| &mut row.figures);
-        runs.for_each(|run| run.verdict = "not known: too short".to_owned());
-        assert_eq!(unknown.best()[0].text, "What limited it is not known: too short.");
+        runs.for_each(|run| run.verdict = "unknown: too short".to_owned());
+        assert_eq!(unknown.best()[0].text, "What limited it is unknown: too short.");
     }
 }

@@ -41,12 +41,11 @@ pub(super) fn section(sources: &[Source<'_>]) -> Section {
     let lines: Vec<String> = lines.collect();
     let mut blocks = vec![Block::Code(lines.join("\n"))];
     if secret {
-        blocks
-            .push(Block::Text("Passwords are never saved; put yours where *** stands.".to_owned()));
+        blocks.push(Block::Text("Passwords are never saved; replace *** with yours.".to_owned()));
     }
     if !left_out.is_empty() {
         let left_out = left_out.join("; ");
-        blocks.push(Block::Text(format!("What this does not say of the plan: {left_out}.")));
+        blocks.push(Block::Text(format!("This command line differs from the plan: {left_out}.")));
     }
     Section::new("Run it again", blocks)
 }
@@ -159,7 +158,7 @@ fn command_line(plan: &Plan, run: Option<&Run>) -> (Vec<String>, Option<Names>) 
         Piece::Lifetime(lifetime) => Some(lifetime),
         _ => None,
     });
-    if let Some(lifetime) = lifetime {
+    if let Some(lifetime) = lifetime.or(plan.fill_lifetime.as_ref()) {
         option("--ttl", lifetime.to_string());
     }
     option("--seed", plan.seed.to_string());

@@ -38,7 +38,7 @@ fn clients(clients: &Clients) -> Table {
     table.caption = clients.beginning();
     let more = clients.rows.len() - shown.len();
     if more > 0 {
-        table.caption += &format!("; {more} more are in what --json keeps");
+        table.caption += &format!("; {more} more are in the --json file");
     }
     for row in shown {
         table.row(row.cells());

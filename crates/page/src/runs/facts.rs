@@ -100,7 +100,7 @@ fn plan(plan: &Plan) -> Pairs {
         (
             "pace",
             match plan.pace.schedule() {
-                None => "closed loop: the next request leaves when a reply is in".to_owned(),
+                None => "closed loop: the next request is sent when a reply arrives".to_owned(),
                 Some(schedule) => {
                     let rate = match schedule.rate_per_s() {
                         Some(rate) => format!("{} requests/s", grouped(rate)),
@@ -117,7 +117,7 @@ fn plan(plan: &Plan) -> Pairs {
                     };
                     let spread = match schedule.arrivals {
                         Arrivals::Constant => "",
-                        Arrivals::Poisson => ", at random distances",
+                        Arrivals::Poisson => ", at random intervals",
                     };
                     let shares = match plan.shard.of {
                         1 => String::new(),
@@ -128,7 +128,7 @@ fn plan(plan: &Plan) -> Pairs {
             },
         ),
         ("protocol", format!("{:?}", plan.protocol).to_uppercase()),
-        ("engine asked for", format!("{:?}", plan.engine).to_lowercase()),
+        ("requested engine", format!("{:?}", plan.engine).to_lowercase()),
         (
             "value size",
             match &plan.values {
@@ -152,7 +152,7 @@ fn plan(plan: &Plan) -> Pairs {
         let readers = match cluster.read_from {
             ReadFrom::Masters => "masters",
             ReadFrom::Replicas => "replicas",
-            ReadFrom::All => "masters and replicas",
+            ReadFrom::All => "primaries and replicas",
         };
         pairs.push(("cluster", format!("reads go to {readers}")));
     }

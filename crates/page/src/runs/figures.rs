@@ -23,7 +23,7 @@ pub(super) fn verdict(test: &Test<'_>) -> Verdict {
         text = format!("{shortfall}. {text}");
     }
     if run.verdict.limited_by == LimitedBy::Unknown && summary.shortfall().is_none() {
-        text = format!("What limited it is {}.", run.verdict.text);
+        text = format!("Limited by {}.", run.verdict.text);
     }
     let quantile = |q| figure(&summary.response_times, q);
     let mut figures = vec![("requests per second".to_owned(), grouped(summary.throughput_rps))];
@@ -73,7 +73,7 @@ fn limit(limit: LimitedBy) -> Option<&'static str> {
         LimitedBy::Schedule => "its schedule",
         LimitedBy::Errors => "errors",
         LimitedBy::Outage => "an outage",
-        LimitedBy::Contention => "a CPU that others took",
+        LimitedBy::Contention => "a CPU that others used",
         LimitedBy::Unknown => return None,
     })
 }
@@ -105,11 +105,8 @@ pub(super) fn latencies(latency: &Latency) -> [String; 6] {
 /// That tests are missing.
 pub(super) fn incomplete(source: &Source<'_>) -> Verdict {
     let of = if source.name.is_empty() { String::new() } else { format!(" of {}", source.name) };
-    let text = "What is here was measured before it ended.";
-    Verdict {
-        tone: Tone::Warning,
-        ..Verdict::new(format!("Not every test{of} was carried out"), text)
-    }
+    let text = "This shows what was measured before it ended.";
+    Verdict { tone: Tone::Warning, ..Verdict::new(format!("Some tests{of} were not run"), text) }
 }
 
 /// Many tests in a sentence.
@@ -141,7 +138,7 @@ pub(super) fn overview(tests: &[Test<'_>]) -> Verdict {
 fn limits(tests: &[Test<'_>]) -> String {
     let mut counts: Vec<(&str, usize)> = Vec::new();
     for test in tests {
-        let limit = limit(test.summary.run.verdict.limited_by).unwrap_or("something not known");
+        let limit = limit(test.summary.run.verdict.limited_by).unwrap_or("something unknown");
         match counts.iter_mut().find(|(known, _)| *known == limit) {
             Some((_, count)) => *count += 1,
             None => counts.push((limit, 1)),
@@ -175,7 +172,7 @@ pub(super) fn side_by_side(sources: &[Source<'_>], tests: &[Test<'_>]) -> Sectio
         let mut row = vec![name.clone(), grouped(summary.throughput_rps)];
         row.extend(latencies(&summary.response_times));
         row.extend([grouped(summary.requests as f64), grouped(summary.errors as f64)]);
-        row.push(limit(summary.run.verdict.limited_by).unwrap_or("not known").to_owned());
+        row.push(limit(summary.run.verdict.limited_by).unwrap_or("unknown").to_owned());
         table.row(row);
     }
     let warnings = shared(tests).into_iter();
@@ -267,7 +264,7 @@ pub(super) fn tables(summary: &Summary<'_>) -> Vec<Block> {
             errors.row([kind.clone(), grouped(*count as f64), Unit::Share.show(share)]);
         }
         blocks.push(Block::Table(errors));
-        let mut texts = Table::new(["as the server said it"]);
+        let mut texts = Table::new(["in the server's words"]);
         for text in total.errors.examples() {
             texts.row([text.clone()]);
         }
@@ -287,7 +284,7 @@ pub(super) fn tables(summary: &Summary<'_>) -> Vec<Block> {
     ];
     if let Some(tls) = &summary.tls {
         pairs.push(("TLS".to_owned(), tls.negotiated.clone()));
-        pairs.extend(tls.resumed.map(|n| ("sessions taken up".to_owned(), grouped(n as f64))));
+        pairs.extend(tls.resumed.map(|n| ("sessions resumed".to_owned(), grouped(n as f64))));
     }
     blocks.push(Block::KeyValues(pairs));
     let mut workers = Table::new(["worker", "busy", "CPU time"]);

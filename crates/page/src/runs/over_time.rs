@@ -46,7 +46,7 @@ pub fn throughput_over_time(title: &str, run: &Run) -> Chart {
             .iter()
             .filter(|g| g.to_s > g.from_s)
             .map(|g| (g.middle_s, (due(g.to_s) - due(g.from_s)) / (g.to_s - g.from_s)));
-        chart.series.push(Series { dashed: true, ..Series::new("asked for", asked) });
+        chart.series.push(Series { dashed: true, ..Series::new("requested", asked) });
     }
     chart.note = note(&groups);
     chart
@@ -82,7 +82,7 @@ pub fn latency_over_time(title: &str, run: &Run) -> Chart {
 fn note(groups: &[Group]) -> String {
     match groups.first() {
         Some(first) if groups.len() > 1 => {
-            format!("A point every {}.", Unit::Seconds.show(first.to_s - first.from_s))
+            format!("One point every {}.", Unit::Seconds.show(first.to_s - first.from_s))
         }
         Some(_) => "The test was over within one interval.".to_owned(),
         None => String::new(),

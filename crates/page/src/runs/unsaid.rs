@@ -11,38 +11,38 @@ pub fn unsaid(plan: &Plan) -> Vec<String> {
     if let Endpoint::Pool { servers } = &plan.target.endpoint {
         let count = servers.len();
         unsaid
-            .push(format!("its connections are to {count} servers in turn, and to the first here"));
+            .push(format!("its connections go to {count} servers in turn, here only to the first"));
     }
     let several = plan.mix.as_ref().filter(|mix| mix.operations.len() > 1);
     if several.is_some_and(|mix| mix.pick != Pick::Drawn) {
-        unsaid.push("its operations take turns, and are drawn by their weights here".to_owned());
+        unsaid.push("its operations take turns, here they are drawn by weight".to_owned());
     }
     if let (Share::PerConnection, Stop::Requests(each)) = (plan.share, plan.stop) {
-        unsaid.push(format!("each of its connections sends {each} requests, to the last one"));
+        unsaid.push(format!("each connection sends exactly {each} requests"));
     }
     // Where a key is inserted, its command says so.
     let said = |keys: &&KeySpace| keys.draw != KeyDist::INSERT;
     let mut spaces = plan.key_spaces().map(|(_, keys)| keys).filter(said);
     let first = spaces.next();
     if spaces.any(|keys| Some(keys) != first) {
-        unsaid.push("its operations take their keys in ways of their own".to_owned());
+        unsaid.push("its operations draw their keys in different ways".to_owned());
     }
     unsaid.extend(first.into_iter().flat_map(of_keys));
     let sized = plan.values.as_ref().map(|values| values.by);
     match sized {
         Some(SizeBy::Rank) => {
-            unsaid.push("its values are the larger the larger the key".to_owned());
+            unsaid.push("its values grow with the key".to_owned());
         }
-        Some(SizeBy::Turn(_)) => unsaid.push("its sizes come in turns".to_owned()),
+        Some(SizeBy::Turn(_)) => unsaid.push("its sizes take turns".to_owned()),
         Some(SizeBy::Key | SizeBy::Request) | None => {}
     }
     if plan.backoff.is_some() {
-        unsaid.push("a lost connection waits in its own way before it is tried again".to_owned());
+        unsaid.push("its lost connections wait differently before they are reopened".to_owned());
     }
     match plan.dataset.as_ref().map(|dataset| dataset.by()) {
-        Some(RowBy::Key) => unsaid.push("its rows are those of its keys".to_owned()),
+        Some(RowBy::Key) => unsaid.push("its rows belong to its keys".to_owned()),
         Some(RowBy::Turn) => {
-            unsaid.push("each of its connections goes through all rows for itself".to_owned());
+            unsaid.push("each connection goes through all rows by itself".to_owned());
         }
         Some(RowBy::Request) | None => {}
     }
@@ -53,11 +53,11 @@ fn of_keys(keys: &KeySpace) -> impl Iterator<Item = String> {
     let Numbered { first, bare, by } = keys.numbered;
     let by = match by {
         DrawnBy::Request => None,
-        DrawnBy::Connection => Some("all its connections draw the same keys"),
-        DrawnBy::Operation => Some("each of its connections goes through all keys for itself"),
-        DrawnBy::Slice => Some("each of its connections has a part of the keys for itself"),
+        DrawnBy::Connection => Some("all connections draw the same keys"),
+        DrawnBy::Operation => Some("each connection goes through all keys by itself"),
+        DrawnBy::Slice => Some("each connection has its own part of the keys"),
     };
-    let first = (first > 0).then(|| format!("its first key is number {first}, and 0 here"));
-    let bare = bare.then(|| "its keys have no zeros before their numbers".to_owned());
+    let first = (first > 0).then(|| format!("its first key is number {first}, here 0"));
+    let bare = bare.then(|| "its keys have no leading zeros".to_owned());
     first.into_iter().chain(bare).chain(by.map(str::to_owned))
 }

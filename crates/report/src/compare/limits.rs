@@ -37,27 +37,24 @@ pub(super) fn warnings(limits: &[Limits; 2], runs: [usize; 2], open_loop: bool) 
     let mut warnings = Vec::new();
     match (a, b) {
         (Some(LimitedBy::Client), Some(LimitedBy::Client)) => warnings.push(
-            "the client limited both sides: the ratio says nothing about the servers; give the client more \
-             --threads or CPUs of its own"
+            "the client limited both sides: the ratio says nothing about the servers; give the \
+             client more --threads or its own CPUs"
                 .to_owned(),
         ),
         (Some(LimitedBy::Client), _) | (_, Some(LimitedBy::Client)) => {
             let side = if a == Some(LimitedBy::Client) { "A" } else { "B" };
             warnings.push(format!(
-                "the client limited {side}, which may be faster than this shows; give the client \
-                 more --threads or CPUs of its own"
+                "the client limited {side}, which may be faster than shown; give the client more \
+                 --threads or its own CPUs"
             ));
         }
-        (Some(LimitedBy::Contention), _) | (_, Some(LimitedBy::Contention)) => warnings.push(
-            "what else ran here took CPU time away: the ratio may be that of the disturbance"
-                .into(),
-        ),
-        (Some(LimitedBy::Network), Some(LimitedBy::Network)) => warnings.push(
-            "the network limited both sides: the ratio is that of the ways to the servers".into(),
-        ),
+        (Some(LimitedBy::Contention), _) | (_, Some(LimitedBy::Contention)) => warnings
+            .push("other processes took CPU time: the ratio may reflect this disturbance".into()),
+        (Some(LimitedBy::Network), Some(LimitedBy::Network)) => warnings
+            .push("the network limited both sides: the ratio is that of the network paths".into()),
         (Some(LimitedBy::Concurrency), Some(LimitedBy::Concurrency)) if !open_loop => {
             warnings.push(
-                "too few requests were in flight to fill either server: the throughput only \
+                "too few requests were in flight to saturate either server: the throughput only \
                  mirrors the latency; raise -c or -P"
                     .to_owned(),
             );

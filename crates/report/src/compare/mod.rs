@@ -89,7 +89,7 @@ impl Subject {
     /// The subject of a run, as the runs of `address` know it.
     #[must_use]
     pub fn of(facts: &host::ServerFacts, address: String, file: Option<String>) -> Self {
-        let server = facts.name().unwrap_or_else(|| "a server of unknown kind".to_owned());
+        let server = facts.name().unwrap_or_else(|| "unknown server".to_owned());
         Self { server, address, file, command_line: None, settings: Vec::new() }
     }
 
@@ -255,9 +255,7 @@ fn unmeasured(sides: [&[Glance]; 2]) -> Option<String> {
     let empty = runs().filter(|glance| glance.figures.get(Metric::Throughput).is_none()).count();
     (empty > 0).then(|| {
         let all = runs().count();
-        format!(
-            "no ratio is told: nothing was measured in {empty} of {all} runs; let them last longer"
-        )
+        format!("no ratio: nothing was measured in {empty} of {all} runs; make them longer")
     })
 }
 

@@ -106,7 +106,7 @@ fn geometric_mean(values: &[f64]) -> Option<f64> {
 #[must_use]
 pub fn verdict(row: &Row) -> String {
     match row.ratio.conclusion() {
-        Conclusion::Single | Conclusion::TooWide => "not known".to_owned(),
+        Conclusion::Single | Conclusion::TooWide => "unknown".to_owned(),
         Conclusion::Alike => "alike".to_owned(),
         Conclusion::Differ => {
             let percent = (row.ratio.ratio - 1.0) * 100.0;

@@ -10,7 +10,7 @@ use crate::{Loaded, RecordError, Run};
 
 /// Where plans may differ that are compared: what says which server it is. The seed is the time
 /// unless it was given, and which keys are drawn is no matter where many are.
-const MAY_DIFFER: [&str; 9] = [
+const MAY_DIFFER: [&str; 10] = [
     "target.endpoint",
     "target.credentials",
     "target.db",
@@ -20,6 +20,7 @@ const MAY_DIFFER: [&str; 9] = [
     "target.tls.cert",
     "target.tls.key",
     "seed",
+    "loaded_by",
 ];
 
 /// Where plans differ that say the same in different protocols.
@@ -66,15 +67,15 @@ pub fn beside(a: &Run, b: &Run) -> Vec<String> {
         if let (Some(a), Some(b)) = (a, b)
             && a != b
         {
-            found.push(format!("{what} differs: {a} of A and {b} of B"));
+            found.push(format!("{what} differs: {a} on A, {b} on B"));
         }
     };
     let host = |run: &Run| run.host.as_ref().and_then(|host| host.hostname.clone());
-    differ("the machine of the client", host(a), host(b));
-    differ("the version of keystorm", Some(a.version.clone()), Some(b.version.clone()));
+    differ("the client machine", host(a), host(b));
+    differ("the keystorm version", Some(a.version.clone()), Some(b.version.clone()));
     let engine = |run: &Run| Some(run.measurement.engine.clone());
-    differ("the client's engine", engine(a), engine(b));
-    differ("the way to the server", way(a), way(b));
+    differ("the I/O engine", engine(a), engine(b));
+    differ("the connection type", way(a), way(b));
     for (what, pick) in [("the server's setting save", 0), ("the server's setting appendonly", 1)] {
         let setting = |run: &Run| {
             let config = run.server.config.as_ref()?;
@@ -118,7 +119,7 @@ pub fn of_saved(
     let wrong = |text: String| Err(RecordError::wrong(text));
     if lists[0] != lists[1] {
         return wrong(format!(
-            "{} has the tests {} and {} has {}; only the same tests compare",
+            "{} has the tests {}, but {} has {}; compare needs the same tests",
             names[0], lists[0], names[1], lists[1]
         ));
     }
@@ -130,13 +131,10 @@ pub fn of_saved(
         }
     }
     if !faults.is_empty() {
-        return wrong(format!(
-            "the runs differ in more than the server, so that a ratio would not be its: {}",
-            faults.join("; ")
-        ));
+        return wrong(format!("the runs differ in more than the server: {}", faults.join("; ")));
     }
     let (Some(first_a), Some(first_b)) = (a.first(), b.first()) else {
-        return wrong(format!("{} has no test", names[0]));
+        return wrong(format!("{} has no tests", names[0]));
     };
     let (first_a, first_b) = (first_a[0], first_b[0]);
     let mut warnings = beside(first_a, first_b);
@@ -147,12 +145,12 @@ pub fn of_saved(
         for (name, (all, complete)) in names.iter().zip([a, b].into_iter().zip(&sides)) {
             let (name, test) = (*name, &all[0].plan.name);
             if complete.is_empty() {
-                return wrong(format!("{name}: no run of the test {test} ended as planned"));
+                return wrong(format!("{name}: no run of the test {test} completed"));
             }
             if complete.len() < all.len() {
                 let broken = all.len() - complete.len();
                 warnings.push(format!(
-                    "{name}: {test}: {} that did not end as planned {} left out",
+                    "{name}: {test}: {} that did not complete {} left out",
                     counted(broken as u64, "run"),
                     if broken == 1 { "is" } else { "are" }
                 ));
@@ -193,7 +191,7 @@ fn tests<'l>(name: &str, loaded: &'l Loaded) -> Result<Vec<Vec<&'l Run>>, Record
         };
         if let Some(fault) = unlike(["one", "another"], &runs[0].plan, &run.plan)?.first() {
             return Err(RecordError::wrong(format!(
-                "{name}: the repeats of the test {} are not alike: {fault} repeat",
+                "{name}: the repeats of the test {} differ: {fault} repeat",
                 run.plan.name
             )));
         }

@@ -52,8 +52,8 @@ pub(super) fn refusal(
         && (a - b).abs() > HITS_APART_MAX
     {
         return Some(format!(
-            "no ratio is told: A found {a:.2} % of the keys that it was asked for and B {b:.2} %, and a \
-             miss is less work than a hit"
+            "no ratio: A found {a:.2} % of its keys and B {b:.2} %, and a miss is less work than \
+             a hit"
         ));
     }
     let by_client = [0, 1].map(|side| mostly(&limits[side], runs[side]) == Some(LimitedBy::Client));
@@ -64,7 +64,7 @@ pub(super) fn refusal(
         [false, true] => "B",
     };
     Some(format!(
-        "no ratio is told: the client was the limit of {side}, so that it would be the client's; give the \
-         client more --threads or CPUs of its own"
+        "no ratio: the client limited {side}, and the ratio would be the client's; give the \
+         client more --threads or its own CPUs"
     ))
 }

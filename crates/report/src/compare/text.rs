@@ -83,7 +83,11 @@ pub fn write_test(test: &TestComparison, out: &mut dyn Write) -> io::Result<()> 
         write_words(&format!("  {}", escape(why)), 4, out)?;
     }
     if let [Some(a), Some(b)] = test.hit_ratios {
-        write_words(&format!("  keys found, by the servers: {a:.2} % and {b:.2} %"), 4, out)?;
+        write_words(
+            &format!("  keys found, as counted by the servers: {a:.2} % and {b:.2} %"),
+            4,
+            out,
+        )?;
     }
     for (name, limits) in ["A", "B"].iter().zip(&test.limits) {
         write_words(&format!("  {name} limited by: {}", limited(limits)), 4, out)?;
@@ -109,14 +113,14 @@ pub fn write_foot(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()
     if !with.is_empty() {
         let (lines, wrong) = (with.len(), with.len() as f64 / 20.0);
         let text = format!(
-            "An interval holds the true ratio 95 times in 100: of these {lines}, about {wrong:.1} \
-             miss it by chance."
+            "These are 95 % confidence intervals: of these {lines}, about {wrong:.1} miss the \
+             true ratio by chance."
         );
         write_words(&text, 0, out)?;
     }
     if !without.is_empty() {
-        let text = "With one run, or one block, a side there is no interval, and no difference is \
-                    known to be more than chance; repeat with --repeat.";
+        let text = "One run per side gives no confidence interval, so any difference may be \
+            chance; use --repeat.";
         write_words(text, 0, out)?;
     }
     notes(comparison).iter().try_for_each(|line| write_words(&escape(line), 2, out))
@@ -139,14 +143,13 @@ pub fn notes(comparison: &Comparison) -> Vec<String> {
     for (what, found) in [
         ("Regression", &regressions.found),
         ("Not excluded", &regressions.possible),
-        ("Not known", &regressions.unknown),
+        ("Unknown", &regressions.unknown),
     ] {
         lines.extend(found.iter().map(|r| format!("{what}: {}", told(r, percent))));
     }
     let refused = comparison.tests.iter().filter(|test| test.refused.is_some());
-    let refused: Vec<String> = refused
-        .map(|test| format!("Not known: {}: no ratio is told", comparison.name_of(test)))
-        .collect();
+    let refused: Vec<String> =
+        refused.map(|test| format!("Unknown: {}: no ratio", comparison.name_of(test))).collect();
     lines.extend(refused.iter().cloned());
     if regressions.found.is_empty() && regressions.unknown.is_empty() && refused.is_empty() {
         lines.push(format!("No regression of more than {percent} % was found."));
@@ -168,7 +171,7 @@ fn cells(row: &Row, told: bool) -> [String; 6] {
     let [a, b] = row.means.map(|mean| row.metric.written(mean));
     if !told {
         let none = || "-".to_owned();
-        return [row.metric.label().to_owned(), a, b, none(), none(), "not told".to_owned()];
+        return [row.metric.label().to_owned(), a, b, none(), none(), "none".to_owned()];
     }
     let label = row.metric.label().to_owned();
     [label, a, b, format!("{:.3}", row.ratio.ratio), row.interval_told(), verdict(row)]

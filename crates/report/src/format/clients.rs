@@ -21,7 +21,7 @@ pub(super) fn write_clients(summary: &Summary<'_>, out: &mut dyn Write) -> io::R
     }
     match clients.rows.len() - shown.len() {
         0 => Ok(()),
-        more => writeln!(out, "  and {more} more, which are in what --json keeps"),
+        more => writeln!(out, "  and {more} more, see the --json file"),
     }
 }
 
@@ -49,7 +49,7 @@ mod tests {
     #[test]
     fn every_client_has_a_row_and_of_many_those_that_stand_out() {
         let few = written(3);
-        assert!(few.starts_with("  3 clients began within 0.03 ms\n"), "{few}");
+        assert!(few.starts_with("  3 clients started within 0.03 ms\n"), "{few}");
         assert_eq!(few.lines().count(), 6, "{few}");
         assert!(
             few.ends_with("    lost after 1.2 s: killed\n") && !few.contains('\u{1b}'),
@@ -58,6 +58,6 @@ mod tests {
         assert!(few.lines().all(|line| line.chars().count() <= 80), "{few}");
         let many = written(64);
         assert!(many.contains("\n  64 load") && many.contains("\n  15 load"), "{many}");
-        assert!(many.ends_with("  and 48 more, which are in what --json keeps\n"), "{many}");
+        assert!(many.ends_with("  and 48 more, see the --json file\n"), "{many}");
     }
 }

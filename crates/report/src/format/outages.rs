@@ -25,11 +25,11 @@ pub(super) fn write(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()
     }
     if connections.unanswered > 0 && *summary.ending() == Ending::Complete {
         let unanswered = counted(connections.unanswered, "request");
-        writeln!(out, "  without a reply at the end: {unanswered}")?;
+        writeln!(out, "  unanswered at the end: {unanswered}")?;
     }
     if connections.dropped > 0 && (connections.reconnects > 0 || lost > 0) {
         let (dropped, back) = (connections.dropped, connections.reconnects);
-        writeln!(out, "  connections lost: {dropped}, opened again: {back}")?;
+        writeln!(out, "  connections lost: {dropped}, reopened: {back}")?;
     }
     Ok(())
 }
@@ -48,7 +48,7 @@ pub(super) fn write_outages(summary: &Summary<'_>, out: &mut dyn Write) -> io::R
     if outages.is_empty() {
         return Ok(());
     }
-    writeln!(out, "\nOutages (seconds from the start, to 0.02):")?;
+    writeln!(out, "\nOutages (seconds from the start, to within 0.02 s):")?;
     let nodes = &summary.run.measurement.nodes;
     for outage in outages.iter().take(SHOWN_MAX) {
         let node = nodes.get(usize::from(outage.node)).map(|node| escape(&node.name));
@@ -90,7 +90,7 @@ fn write_outage(
         None if outage.to_the_end && unanswered > 0 => {
             writeln!(out, "    requests had no reply when it ended")?;
         }
-        None => writeln!(out, "    no request failed: they only had to wait")?,
+        None => writeln!(out, "    no request failed, requests only waited")?,
     }
     match (outage.rate_before_per_s, outage.recovered_ns) {
         (Some(rate), Some(ns)) => {

@@ -41,7 +41,7 @@ impl Format for Text {
         if let Some((ours, theirs)) = summary.hit_ratio().zip(summary.hit_ratio_by_servers()) {
             writeln!(
                 out,
-                "  hit ratio: {ours:.2} % of replies, {theirs:.2} % by the server's count"
+                "  hit ratio: {ours:.2} % of replies, {theirs:.2} % as counted by the server"
             )?;
         }
         write_keys(summary, out)?;
@@ -84,7 +84,7 @@ fn write_keys(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     let told = |KeyCounts { asked, found, .. }: &KeyCounts, what: &str| {
         let share = *found as f64 / *asked as f64 * 100.0;
         let per_s = *asked as f64 / summary.elapsed_s;
-        format!("{found} of {asked} found ({share:.2} %), {per_s:.0} {what}/s asked for")
+        format!("{found} of {asked} found ({share:.2} %), {per_s:.0} {what}/s requested")
     };
     let different = summary.run.plan.different_commands().commands;
     let asking = || different.iter().zip(&total.commands).filter(|(_, tally)| tally.keys.asked > 0);
@@ -123,7 +123,7 @@ fn write_setup(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "  {together}")?;
     }
     let fleet = &plan.fleet;
-    let kept = if fleet.keep_alive { "pipeline of" } else { "each for one pipeline of" };
+    let kept = if fleet.keep_alive { "pipeline of" } else { "one per pipeline of" };
     writeln!(
         out,
         "  {}, {kept} {}, values of {}, {}",
@@ -139,7 +139,7 @@ fn write_setup(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
 /// Product, version and the settings that cost most; of a cluster, for its masters together.
 fn write_server(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     let server = &summary.run.server;
-    let name = server.name().map_or("a server of unknown kind".to_owned(), escape);
+    let name = server.name().map_or("unknown server".to_owned(), escape);
     let told = |config: &host::ServerConfig| {
         format!("save \"{}\", appendonly {}", escape(&config.save), escape(&config.appendonly))
     };
@@ -155,7 +155,7 @@ fn write_server(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     }
     let mut alike: Vec<(String, usize)> = Vec::new();
     for node in server.nodes.iter().filter(|node| node.master) {
-        let settings = node.config.as_ref().map_or("settings not known".to_owned(), told);
+        let settings = node.config.as_ref().map_or("settings unknown".to_owned(), told);
         match alike.iter_mut().find(|(known, _)| *known == settings) {
             Some((_, count)) => *count += 1,
             None => alike.push((settings, 1)),
@@ -174,7 +174,7 @@ fn write_row(label: &str, cells: [&str; 6], out: &mut dyn Write) -> io::Result<(
 
 fn write_figures(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     let asked =
-        summary.target_rps().map_or(String::new(), |rate| format!(" of {rate:.2} asked for"));
+        summary.target_rps().map_or(String::new(), |rate| format!(" of {rate:.2} requested"));
     let noun = summary.counted_noun();
     write!(out, "\n  throughput: {:.2} {noun}/s{asked}", summary.counted_rps())?;
     match summary.counts_operations() {

@@ -32,7 +32,7 @@ pub(super) fn measurement(
     let engine_note = shares.iter().find_map(|share| share.engine_note.clone());
     let mut shares = shares.into_iter();
     let Some(first) = shares.next() else {
-        return Err(RecordError::wrong("there is nothing to merge"));
+        return Err(RecordError::wrong("nothing to merge"));
     };
     let Measurement { mut total, mut workers, mut nodes, mut delayed, mut by_connection, .. } =
         first;

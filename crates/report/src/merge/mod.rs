@@ -38,13 +38,13 @@ pub fn measured_together(
 pub fn merge(parts: Vec<(String, Loaded)>, missing: &[u32]) -> Result<Loaded, RecordError> {
     let names: Vec<String> = parts.iter().map(|(name, _)| name.clone()).collect();
     let Some((first, Loaded { suite, runs, .. })) = parts.first() else {
-        return Err(RecordError::wrong("there is nothing to merge"));
+        return Err(RecordError::wrong("nothing to merge"));
     };
     let (suite, count) = (*suite, runs.len());
     if let Some((other, loaded)) = parts.iter().find(|(_, loaded)| loaded.runs.len() != count) {
         let theirs = loaded.runs.len();
         return Err(RecordError::wrong(format!(
-            "{first} has {count} tests and {other} has {theirs}; only runs of the same tests add up"
+            "{first} has {count} tests, but {other} has {theirs}; merge needs the same tests"
         )));
     }
     each_once(&parts)?;
@@ -68,10 +68,8 @@ fn each_once(parts: &[(String, Loaded)]) -> Result<(), RecordError> {
         };
         if let Some((before, _)) = parts[..at].iter().find(|(_, other)| same(other)) {
             return Err(RecordError::wrong(match before == name {
-                true => format!("{name} is given twice, and its requests would count twice"),
-                false => format!(
-                    "{before} and {name} hold the same run, whose requests would count twice"
-                ),
+                true => format!("{name} is named twice"),
+                false => format!("{before} and {name} contain the same run"),
             }));
         }
     }
@@ -94,17 +92,17 @@ fn is_same(a: &Run, b: &Run) -> bool {
 fn merge_test(names: &[String], shares: Vec<Run>, missing: &[u32]) -> Result<Run, RecordError> {
     let plan = merged_plan(names, &shares, missing)?;
     let Some(first) = shares.first() else {
-        return Err(RecordError::wrong("there is nothing to merge"));
+        return Err(RecordError::wrong("nothing to merge"));
     };
     for (name, share) in names.iter().zip(&shares) {
         let server = |run: &Run| (run.server.product.clone(), run.server.version.clone());
         if server(share) != server(first) {
             let said = |run: &Run| match server(run) {
                 (Some(product), Some(version)) => format!("{product} {version}"),
-                _ => "a server of unknown kind".to_owned(),
+                _ => "unknown server".to_owned(),
             };
             return Err(RecordError::wrong(format!(
-                "{} was of {} and {name} of {}; only runs against one server add up",
+                "{} was measured on {} and {name} on {}; merge needs the same server",
                 names[0],
                 said(first),
                 said(share)

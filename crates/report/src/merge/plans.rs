@@ -62,7 +62,7 @@ pub(super) fn merged_plan(
         }
     }
     parts.shard = Shard::WHOLE;
-    parts.build().map_err(|e| fault(format!("the plans together are none: {e}")))
+    parts.build().map_err(|e| fault(format!("the merged plan is invalid: {e}")))
 }
 
 /// The plan of a share as one of its own, to be added to those of others.
@@ -87,7 +87,10 @@ fn all_shards(names: &[String], shares: &[Run], missing: &[u32]) -> Result<bool,
     if shares.iter().all(|share| share.plan.shard.is_whole()) {
         return match missing.first() {
             None => Ok(false),
-            Some(_) => Err(RecordError::wrong("--missing is for the shares of one plan (--shard)")),
+            Some(_) => Err(RecordError::wrong(
+                "--missing requires the shares of one plan \
+                (--shard)",
+            )),
         };
     }
     let of = shares.iter().map(|share| share.plan.shard.of).max().unwrap_or(1);
@@ -96,7 +99,7 @@ fn all_shards(names: &[String], shares: &[Run], missing: &[u32]) -> Result<bool,
         let shard = share.plan.shard;
         if shard.of != of {
             return Err(RecordError::wrong(format!(
-                "{name} is share {}/{}, and another is one of {of}",
+                "{name} is share {}/{}, but another file is one of {of}",
                 shard.index, shard.of
             )));
         }
@@ -121,7 +124,7 @@ fn all_shards(names: &[String], shares: &[Run], missing: &[u32]) -> Result<bool,
     }
     match (1..=of).find(|n| !is_there(n) && !missing.contains(n)) {
         Some(n) => Err(RecordError::wrong(format!(
-            "share {n}/{of} is missing; --missing {n} adds up the others"
+            "share {n}/{of} is missing; to merge the others, use --missing {n}"
         ))),
         None => Ok(true),
     }

@@ -7,7 +7,10 @@ use crate::{LimitedBy, Run, Verdict, escape};
 pub(super) fn verdict(names: &[String], limits: &[LimitedBy], whole: Verdict) -> Verdict {
     let count = limits.len();
     if limits.iter().all(|limit| *limit == whole.limited_by) {
-        return Verdict { text: format!("{} (so say all {count} clients)", whole.text), ..whole };
+        return Verdict {
+            text: format!("{} (the same for all {count} clients)", whole.text),
+            ..whole
+        };
     }
     let mut by_limit: Vec<(LimitedBy, Vec<&str>)> = Vec::new();
     for (name, limit) in names.iter().zip(limits) {
@@ -21,12 +24,13 @@ pub(super) fn verdict(names: &[String], limits: &[LimitedBy], whole: Verdict) ->
         format!(
             "{} by {}",
             of.join(", "),
-            if word == "unknown" { "what is not known" } else { &word }
+            if word == "unknown" { "something unknown" } else { &word }
         )
     });
     let said = said.collect::<Vec<_>>().join("; ");
     let text = format!(
-        "not known: alone, the clients were limited differently ({said}); look at each (keystorm show)"
+        "unknown: the clients were limited by different things ({said}); look at each (keystorm \
+         show)"
     );
     Verdict { limited_by: LimitedBy::Unknown, text: escape(text), evidence: whole.evidence }
 }
@@ -48,7 +52,8 @@ pub(super) fn warnings(names: &[String], shares: &[Run]) -> Vec<String> {
         // A hundredth moves no figure by more than that.
         if late.as_nanos() > u128::from(shortest_ns / 100) {
             warnings.push(format!(
-                "{name} began {:.3} s after the first client: for so long the load was not the whole",
+                "{name} started {:.3} s after the first client; until then the load was not \
+                 complete",
                 late.as_secs_f64()
             ));
         }

@@ -64,7 +64,7 @@ fn time_is_that_of_the_wall() {
     assert_eq!(m.started_at, SystemTime::UNIX_EPOCH + Duration::from_secs(2));
     let points: Vec<_> = m.timeline.points.iter().map(|p| (p.index, p.requests)).collect();
     assert_eq!(points, [(0, 30), (20, 10)]);
-    assert!(run.warnings[0].contains("0.json began 5.000 s after"), "{:?}", run.warnings);
+    assert!(run.warnings[0].contains("0.json started 5.000 s after"), "{:?}", run.warnings);
 }
 
 #[test]
@@ -116,13 +116,13 @@ fn shares_of_one_plan_make_that_plan_and_none_may_lack() {
 fn a_run_counts_once() {
     let once = share(&[1, 2], 0, 1);
     let said = merged(vec![share(&[1], 0, 1), once.clone(), once]).unwrap_err().to_string();
-    assert!(said.contains("1.json and 2.json hold the same run"), "{said}");
+    assert!(said.contains("1.json and 2.json contain the same run"), "{said}");
     let part = || Loaded { runs: vec![share(&[1], 0, 1)], suite: true, complete: true };
     let part = part();
     let twice = Loaded { runs: part.runs.clone(), suite: true, complete: true };
     let named = |loaded| ("c1.json".to_owned(), loaded);
     let said = merge(vec![named(part), named(twice)], &[]).unwrap_err().to_string();
-    assert!(said.contains("c1.json is given twice"), "{said}");
+    assert!(said.contains("c1.json is named twice"), "{said}");
 }
 
 #[test]
@@ -174,7 +174,7 @@ fn the_rate_is_of_the_span_in_which_all_ran() {
     let told = summary.together.unwrap().to_string();
     assert_eq!(
         told,
-        "throughput and response times are of the 1.50 seconds in which all clients ran (1800 requests)"
+        "throughput and response times are from the 1.50 seconds in which all clients ran (1800 requests)"
     );
     let mut run = run;
     run.measurement.timeline.points[2].response = None;
@@ -194,10 +194,13 @@ fn endings_and_verdicts_of_all_count() {
     let run = merged(vec![share(&[1], 0, 1), stopped.clone()]).unwrap();
     assert_eq!(run.measurement.ending, Ending::Interrupted);
     let text = &run.verdict.text;
-    assert!(text.starts_with("not known: ") && text.ends_with("(so say all 2 clients)"), "{text}");
+    assert!(
+        text.starts_with("unknown: ") && text.ends_with("(the same for all 2 clients)"),
+        "{text}"
+    );
     let run = merged(vec![stopped, failed]).unwrap();
     assert_eq!(run.measurement.ending, Ending::Failed("1.json: gone".into()));
     assert_eq!(run.verdict.limited_by, LimitedBy::Unknown);
     let text = &run.verdict.text;
-    assert!(text.contains("(0.json by what is not known; 1.json by errors)"), "{text}");
+    assert!(text.contains("(0.json by something unknown; 1.json by errors)"), "{text}");
 }

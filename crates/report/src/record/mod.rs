@@ -199,17 +199,17 @@ impl Record {
             }
             Some(other) if other.starts_with(SCHEMA_FAMILY) => {
                 return Err(RecordError(format!(
-                    "it was written by another version of keystorm, as {other:?}; this one reads \
-                     {SCHEMA:?}"
+                    "it was written by another version of keystorm (schema {other:?}); this \
+                     version reads {SCHEMA:?}"
                 )));
             }
             Some(other) => {
                 return Err(RecordError(format!(
-                    "it is not a saved run: its schema is {other:?} and not {SCHEMA:?}"
+                    "not a saved run: its schema is {other:?}, not {SCHEMA:?}"
                 )));
             }
             None => {
-                return Err(RecordError(format!("it is not a saved run: no schema {SCHEMA:?}")));
+                return Err(RecordError(format!("not a saved run: it has no schema {SCHEMA:?}")));
             }
         }
         serde_json::from_slice(text).map_err(|e| broken(text, &e))
@@ -254,12 +254,12 @@ pub fn steady(json: &str) -> String {
 fn broken(text: &[u8], error: &serde_json::Error) -> RecordError {
     if error.is_eof() || ends_in_a_word(text, error) {
         return RecordError(match text.is_empty() {
-            true => "it is empty".to_owned(),
-            false => format!("it is cut short: {error}"),
+            true => "the file is empty".to_owned(),
+            false => format!("the file is truncated: {error}"),
         });
     }
     match error.is_syntax() {
-        true => RecordError(format!("it is not JSON: {error}")),
+        true => RecordError(format!("not JSON: {error}")),
         false => RecordError(error.to_string()),
     }
 }

@@ -50,7 +50,9 @@ impl OutageRecord {
     pub(super) fn outage(&self) -> Result<Outage, RecordError> {
         if !(0.0..=self.to_s).contains(&self.from_s) {
             let (from, to) = (self.from_s, self.to_s);
-            return Err(RecordError::wrong(format!("an outage from {from} to {to} cannot be")));
+            return Err(RecordError::wrong(format!(
+                "an outage from {from} to {to} is not possible"
+            )));
         }
         let ns = |seconds: f64| (seconds * 1e9).round() as u64;
         let Self { errors, lost, timed_out, .. } = *self;

@@ -93,7 +93,7 @@ impl PointRecord {
     fn index(&self, interval_ns: u64) -> Result<u32, RecordError> {
         let index = (self.t_s * 1e9 / interval_ns as f64).round();
         if !(0.0..=f64::from(u32::MAX)).contains(&index) {
-            return Err(RecordError::wrong(format!("t_s {}: there is no such time", self.t_s)));
+            return Err(RecordError::wrong(format!("t_s {}: not a valid time", self.t_s)));
         }
         Ok(index as u32)
     }

@@ -247,19 +247,19 @@ fn what_contradicts_is_found() {
     for (limit, text) in [
         (
             LimitedBy::Schedule,
-            "schedule: 3.00 % of 90 requests left over 10 ms late, 1 s on average",
+            "schedule: 3.00 % of 90 requests were sent over 10 ms late, 1 s on average",
         ),
         (
             LimitedBy::Schedule,
-            "schedule: the 5/s asked for were sent (3.00 % of them over 10 ms late)",
+            "schedule: the requested 5/s were sent (3.00 % of them over 10 ms late)",
         ),
         (LimitedBy::Server, "server: main thread 50 % busy; this is what it can do"),
-        (LimitedBy::Schedule, "kept: the 5/s asked for were sent and answered"),
+        (LimitedBy::Schedule, "kept: the requested 5/s were sent and answered"),
         (LimitedBy::Errors, "errors: 9 % of 2000 requests were refused or lost; look at them"),
         (LimitedBy::Client, "client: worker 20 % busy; add --threads"),
         (
             LimitedBy::Outage,
-            "outage: nothing succeeded for 1.99 s of 13.00 s; 3 requests failed in it",
+            "outage: nothing succeeded for 1.99 s of 13.00 s; 3 requests failed during it",
         ),
         (LimitedBy::Contention, "contention: client and server took each other's CPU; stop it"),
     ] {

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use host::{BusyPart, ServerBusy, ServerUse, Watched};
-use measure::{Ending, Measurement, WorkerUse};
+use measure::{CORRUPT, Ending, MISSING, Measurement, WorkerUse};
 use workload::Plan;
 
 use super::threads::ThreadUse;
@@ -18,6 +18,10 @@ pub(super) struct Evidence {
     pub(super) requests: u64,
     /// Error replies, and requests that were given up or never answered.
     pub(super) failed: u64,
+    /// Reads among them that found nothing where everything must be there.
+    pub(super) missing: u64,
+    /// Reads among them that brought another value than was written.
+    pub(super) corrupt: u64,
     /// Requests that were never answered, for whatever reason.
     pub(super) unanswered: u64,
     /// Spans in which nothing succeeded.
@@ -185,6 +189,8 @@ impl Evidence {
         Self {
             requests,
             failed: total.errors.total().saturating_add(given_up).saturating_add(at_the_end),
+            missing: total.errors.of_kind(MISSING),
+            corrupt: total.errors.of_kind(CORRUPT),
             unanswered: given_up.saturating_add(connections.unanswered),
             outages: Outages::of(measurement),
             broken_off: matches!(measurement.ending, Ending::Failed(_)),

@@ -52,14 +52,14 @@ pub fn gets_apart(plan: &Plan, watched: &Watched) -> Option<String> {
     let mut versions = watched.servers.iter().filter_map(|s| s.memcached_version.as_deref());
     let version = versions.find(|version| host::memcache::answers_gets_apart(version))?;
     Some(format!(
-        "memcached {version} writes the reply to each get of a pipeline with a system call of its own; 1.6.35 \
-         and newer do not, nor is mg concerned (--protocol memcache-meta)"
+        "memcached {version} writes the reply to each get of a pipeline with its own system \
+         call; 1.6.35 and newer do not, and mg is not affected (--protocol memcache-meta)"
     ))
 }
 
 /// What the settings of memcached that bound memory and clients are called.
 pub(super) const BOUNDS: Bounds =
-    Bounds { memory: "its limit of memory (-m)", clients: "its limit of connections, -c" };
+    Bounds { memory: "its memory limit (-m)", clients: "its connection limit, -c" };
 
 /// What the bounds of a server are called in its own words.
 pub(super) struct Bounds {
@@ -75,8 +75,8 @@ pub(super) fn cut(plan: &Plan, watched: &Watched) -> Option<String> {
     let most = watched.servers.iter().filter_map(limit).min()?;
     (depth > most).then(|| {
         format!(
-            "pipelines of {depth} commands are cut: memcached serves {most} of a connection at a time, \
-             its option -R; start it with -R {depth} to measure whole ones"
+            "pipelines of {depth} commands are cut: memcached serves {most} per connection at a \
+             time (option -R); start it with -R {depth} to measure whole pipelines"
         )
     })
 }

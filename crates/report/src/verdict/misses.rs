@@ -76,8 +76,12 @@ fn looked<'p>(plan: &'p Plan, measurement: &'p Measurement) -> Vec<Looked<'p>> {
 /// How what it looks for comes to be there.
 fn advice(plan: &Plan, looked: &Looked<'_>) -> String {
     if plan.fill.is_some() {
-        return "--fill wrote what it reads, so that was deleted, evicted or has expired"
-            .to_owned();
+        return "--fill wrote these keys, so they were deleted, evicted or have expired".to_owned();
+    }
+    if let Some(phases) = &plan.loaded_by {
+        return format!(
+            "run the phase that writes these keys first (--phase {phases}), with the same -r"
+        );
     }
     if looked.command.reads_what_set_writes(plan.protocol) {
         return "add --fill, which writes the keys first".to_owned();
@@ -92,7 +96,7 @@ fn advice(plan: &Plan, looked: &Looked<'_>) -> String {
             let elements = looked.replies();
             format!("fill it first: {test} -r {elements} --sequential -n {elements}")
         }
-        None => "add --fill --fill-with 'COMMAND' with what writes what it reads".to_owned(),
+        None => "write the keys first, with --fill --fill-with 'COMMAND'".to_owned(),
     }
 }
 
@@ -191,8 +195,16 @@ mod tests {
     }
 
     #[test]
+    fn a_phase_whose_keys_are_missing_names_the_phase_that_writes_them() {
+        let text = told(&[("hgetall k:__key__", 1, 1999)], |parts| {
+            parts.loaded_by = Some("load".to_owned());
+        });
+        assert!(text.unwrap().contains("(--phase load)"));
+    }
+
+    #[test]
     fn what_was_filled_and_is_gone_is_told_as_that() {
         let text = told(&[("get k:__key__", 1, 1999)], |parts| parts.fill = Some(Vec::new()));
-        assert!(text.unwrap().ends_with("was deleted, evicted or has expired"));
+        assert!(text.unwrap().ends_with("were deleted, evicted or have expired"));
     }
 }

@@ -14,7 +14,7 @@ mod threads;
 mod warnings;
 mod wording;
 
-pub(crate) use wording::{count, requests};
+pub(crate) use wording::{count, requests, time};
 
 use host::Watched;
 use measure::Measurement;
@@ -100,6 +100,6 @@ impl Verdict {
     /// For a run of which nothing is known.
     #[must_use]
     pub fn unknown(why: &str) -> Self {
-        Self { limited_by: LimitedBy::Unknown, text: format!("not known: {why}"), evidence: vec![] }
+        Self { limited_by: LimitedBy::Unknown, text: format!("unknown: {why}"), evidence: vec![] }
     }
 }

@@ -111,14 +111,14 @@ fn cases() -> Vec<Case> {
             },
             F::Outage,
             L::Outage,
-            "nothing succeeded for 0.25 s of 1.00 s; 150 requests failed in it",
+            "nothing succeeded for 0.25 s of 1.00 s; 150 requests failed during it",
         ),
         (
             "a server that froze and came back",
             Evidence { outages: out(1, 0.6), schedule: missed(Fault::NoRoom), ..idle() },
             F::Outage,
             L::Outage,
-            "for 0.60 s of 1.00 s; no request failed, they only had to wait",
+            "for 0.60 s of 1.00 s; no request failed, requests only waited",
         ),
         (
             "a server that falls silent for good",
@@ -147,6 +147,27 @@ fn cases() -> Vec<Case> {
             F::Errors,
             L::Errors,
             "were refused or lost",
+        ),
+        (
+            "reads that find nothing where everything must be there",
+            Evidence { failed: 10_000, missing: 10_000, ..idle() },
+            F::Errors,
+            L::Errors,
+            "errors: 100 % of 10,000 requests found nothing; check whether the keys were written",
+        ),
+        (
+            "values that are not those that were written",
+            Evidence { failed: 200, corrupt: 200, ..idle() },
+            F::Errors,
+            L::Errors,
+            "errors: 2 % of 10,000 requests read a wrong value; fix the errors first",
+        ),
+        (
+            "failures of several kinds",
+            Evidence { failed: 200, unanswered: 50, missing: 100, ..idle() },
+            F::Errors,
+            L::Errors,
+            "errors: 2 % of 10,050 requests failed; fix the errors first",
         ),
         (
             "outages of a node",
@@ -190,7 +211,7 @@ fn cases() -> Vec<Case> {
             "; 1 request had no reply;",
         ),
         ("nothing", Evidence { requests: 0, ..idle() }, F::Nothing, L::Unknown, "nothing"),
-        ("20 ms", Evidence { load_s: 0.02, ..idle() }, F::Short, L::Unknown, "20.00 ms"),
+        ("20 ms", Evidence { load_s: 0.02, ..idle() }, F::Short, L::Unknown, "20.0 ms"),
         (
             "a busy server",
             Evidence { server: server(0.99, 0.0), client: client(0.6, 0.0), ..idle() },
@@ -231,7 +252,7 @@ fn cases() -> Vec<Case> {
             Evidence { client: client(0.99, 0.0), server: None, ..idle() },
             F::Client,
             L::Client,
-            "is not known",
+            "is unknown",
         ),
         (
             "a busy client without a free CPU",
@@ -316,7 +337,7 @@ fn cases() -> Vec<Case> {
             Evidence { client: client(0.24, 0.49), slots: 800, connections: 800, ..idle() },
             F::ClientStarved,
             L::Contention,
-            "stop what else runs on this machine",
+            "stop other processes on this machine",
         ),
         (
             "a worker that waits at times, far away",
@@ -329,14 +350,14 @@ fn cases() -> Vec<Case> {
             },
             F::Disturbed,
             L::Unknown,
-            "a CPU was waited for at times",
+            "threads waited for a CPU at times",
         ),
         (
             "a server in a quota",
             Evidence { server: stopped(0.25, 0.7, 0.72), ..idle() },
             F::ServerQuota,
             L::Server,
-            "72 % of the time stopped by its CPU quota; worker 20 % busy; this is what the server",
+            "72 % of the time stopped by its CPU quota; worker 20 % busy; this is the server",
         ),
         (
             "a client in a quota, on a kernel that does not count that as waiting",
@@ -398,7 +419,7 @@ fn cases() -> Vec<Case> {
             },
             F::Concurrency,
             L::Concurrency,
-            "leave both ends idle at times",
+            "both ends were idle at times",
         ),
         (
             "half busy both, with more in flight than they need",
@@ -426,7 +447,7 @@ fn cases() -> Vec<Case> {
             Evidence { server: None, unseen: Some("NOPERM".into()), ..idle() },
             F::Unseen,
             L::Unknown,
-            "not known (NOPERM)",
+            "unknown (NOPERM)",
         ),
         (
             "no round trip",
@@ -440,14 +461,14 @@ fn cases() -> Vec<Case> {
             Evidence { schedule: asked(), ..idle() },
             F::ScheduleKept,
             L::Schedule,
-            "the 10,000/s asked for were sent and answered; main thread 20 % busy",
+            "the requested 10,000/s were sent and answered; main thread 20 % busy",
         ),
         (
             "a schedule of slow replies, and a long wait for the last of them",
             Evidence { schedule: asked(), achieved_rps: 4760.0, load_s: 2.1, ..idle() },
             F::ScheduleKept,
             L::Schedule,
-            "asked for were sent and answered; main thread 20 % busy; a higher rate",
+            "/s were sent and answered; main thread 20 % busy; use a higher rate",
         ),
         (
             "one in nine hundred late",
@@ -471,14 +492,14 @@ fn cases() -> Vec<Case> {
             },
             F::ScheduleKept,
             L::Schedule,
-            "schedule: all but 8 requests of the 10,000/s asked for were sent, and all but 2 answered;",
+            "schedule: all but 8 requests of the requested 10,000/s were sent, and all but 2 answered;",
         ),
         (
             "a schedule that somebody interrupted, with many in flight",
             Evidence { schedule: asked(), unanswered: 800, ..idle() },
             F::ScheduleKept,
             L::Schedule,
-            "asked for were sent; 800 had no reply yet",
+            "/s were sent; 800 had no reply yet",
         ),
         (
             "a schedule that was kept by a busy server",
@@ -499,14 +520,14 @@ fn cases() -> Vec<Case> {
             Evidence { schedule: behind(), ..idle() },
             F::ScheduleBehind,
             L::Schedule,
-            "requests left on time, but replies fell behind",
+            "requests were sent on time, but replies fell behind",
         ),
         (
             "a schedule beyond the server",
             Evidence { schedule: missed(Fault::NoRoom), server: server(0.97, 0.0), ..idle() },
             F::Server,
             L::Server,
-            "so 80.00 % of 10,000 requests left over 10 ms late, 500.00 ms on average, and 52 were due",
+            "so 80.00 % of 10,000 requests were sent over 10 ms late, 500 ms on average, and 52 were due",
         ),
         (
             "a schedule beyond the client",
@@ -586,7 +607,7 @@ fn a_text_is_one_line_that_begins_with_its_limit() {
             LimitedBy::Errors => "errors: ",
             LimitedBy::Outage => "outage: ",
             LimitedBy::Contention => "contention: ",
-            LimitedBy::Unknown => "not known: ",
+            LimitedBy::Unknown => "unknown: ",
         };
         assert!(text.starts_with(word) && !text.contains('\n'), "{name}: {text}");
         assert!(text.contains("; ") && !text.ends_with('.'), "{name}: {text}");

@@ -119,7 +119,7 @@ fn of_server(server: &ServerUse, bounds: &Bounds) -> Vec<Warning> {
     if let Some(clients) = some(server.monitors) {
         let who =
             if clients == 1 { "1 client uses".into() } else { format!("{clients} clients use") };
-        say(WarningKind::Monitored, format!("{who} MONITOR, which slows down every command"));
+        say(WarningKind::Monitored, format!("{who} MONITOR, which slows every command down"));
     }
     if let Some(keys) = some(server.evicted_keys) {
         let keys = format!("{} {}", count(keys as f64), noun(keys, "key"));
@@ -156,7 +156,7 @@ fn swapped(server: &ServerUse) -> Option<String> {
         let grown = server.swap_grown_bytes.unwrap_or(0);
         return (bytes > 0).then(|| {
             format!(
-                "{} MB of the server's memory are swapped out, {} MB of them during the test",
+                "{} MB of the server's memory is swapped out, {} MB of it during the test",
                 count(bytes as f64 / 1e6),
                 count(grown as f64 / 1e6)
             )
@@ -166,7 +166,7 @@ fn swapped(server: &ServerUse) -> Option<String> {
     let missing = used >= RESIDENT_MIN_BYTES && (rss as f64) < RESIDENT_SHARE * used as f64;
     missing.then(|| {
         format!(
-            "the server seems to be swapping: of {} MB in use only {} MB are in memory",
+            "the server seems to be swapping: of {} MB in use, only {} MB is in memory",
             count(used as f64 / 1e6),
             count(rss as f64 / 1e6)
         )

@@ -66,7 +66,7 @@ fn of_memcached_it_is_told_in_its_own_words() {
     let full =
         ServerUse { evicted_keys: Some(2), rejected_connections: Some(3), ..ServerUse::default() };
     let said = told(text, 1, "get k", full.clone());
-    assert!(said.contains("below its limit of memory (-m)") && said.contains("-c)"), "{said}");
+    assert!(said.contains("below its memory limit (-m)") && said.contains("-c)"), "{said}");
     assert!(!said.contains("maxmemory") && !said.contains("maxclients"), "{said}");
     let of_redis = told(ProtocolKind::Resp2, 1, "get k", full);
     assert!(of_redis.contains("maxmemory") && of_redis.contains("maxclients"), "{of_redis}");

@@ -29,19 +29,22 @@ fn what(finding: Finding, evidence: &Evidence) -> String {
             let asked = evidence.asked();
             let share = percent(evidence.failed as f64 / asked as f64);
             match asked {
-                1 => "errors: the only request was refused or lost".to_owned(),
-                _ => format!("errors: {share} of {} were refused or lost", requests(asked)),
+                1 => format!("errors: the only request {}", how_it_failed(evidence)),
+                _ => format!("errors: {share} of {} {}", requests(asked), how_it_failed(evidence)),
             }
         }
         Finding::Outage => outage(evidence),
-        Finding::Nothing => "not known: nothing was measured".to_owned(),
-        Finding::Short => format!("not known: the load lasted {}", time(evidence.load_s)),
+        Finding::Nothing => "unknown: nothing was measured".to_owned(),
+        Finding::Short => format!("unknown: the load lasted {}", time(evidence.load_s)),
         Finding::ScheduleKept => format!("schedule: {}; {server}", kept(evidence)),
         Finding::ScheduleMissed => {
             format!("schedule: {}{}; {server}, {client}", shortfall(evidence), room(evidence))
         }
         Finding::ScheduleBehind => {
-            format!("schedule: requests left on time, but {}; {server}, {client}", behind(evidence))
+            format!(
+                "schedule: requests were sent on time, but {}; {server}, {client}",
+                behind(evidence)
+            )
         }
         Finding::EachOther => format!(
             "contention: client and server took each other's CPU{}; {server}, {client}",
@@ -77,7 +80,7 @@ fn what(finding: Finding, evidence: &Evidence) -> String {
             )
         }
         Finding::ServerPolls => format!(
-            "not known: {server}, but its threads poll and it does not tell how much of that was \
+            "unknown: {server}, but its threads poll and it does not report how much of that was \
              work; {client}{}",
             so(evidence)
         ),
@@ -88,40 +91,52 @@ fn what(finding: Finding, evidence: &Evidence) -> String {
             format!("network: {device} is {} full{}", percent(share), so(evidence))
         }
         Finding::Between => format!(
-            "network: neither end was busy ({server}, {client}), and a reply took {} where a \
-             round trip without load takes {}, at {} MB/s{}",
+            "network: neither end was busy ({server}, {client}), but a reply took {} and a round \
+             trip without load takes {}, at {} MB/s{}",
             time(evidence.service_s.unwrap_or(0.0)),
             time(evidence.round_trip_s.unwrap_or(0.0)),
             megabytes(evidence.bytes_per_s),
             so(evidence)
         ),
         Finding::Concurrency => format!(
-            "concurrency: {:.1} requests in flight on average leave both ends idle at times; \
-             {server}, {client}{}",
+            "concurrency: with {:.1} requests in flight on average, both ends were idle at \
+             times; {server}, {client}{}",
             evidence.in_flight(),
             so(evidence)
         ),
         Finding::Turns => format!(
-            "not known: neither end was full with {:.1} requests in flight ({server}, {client}), as \
-             if they worked by turns{}",
+            "unknown: neither end was full with {:.1} requests in flight ({server}, {client}), \
+             as if they took turns{}",
             evidence.in_flight(),
             so(evidence)
         ),
         Finding::Disturbed => format!(
-            "not known: a CPU was waited for at times ({server}, {client}), and most of a reply's {} \
-             went elsewhere",
+            "unknown: threads waited for a CPU at times ({server}, {client}), but most of the {} \
+             per reply was spent elsewhere",
             time(evidence.service_s.unwrap_or(0.0))
         ),
         Finding::Disk => format!(
-            "not known: no CPU was full ({server}, {client}), but the server answers a write only \
-             when it is on disk (appendfsync always)"
+            "unknown: no CPU was full ({server}, {client}), but the server answers writes only \
+             once they are on disk (appendfsync always)"
         ),
         Finding::Blocking => format!(
-            "not known: {} may wait for something other than the server's CPU; {server}, {client}",
+            "unknown: {} may wait for something other than the server's CPU; {server}, {client}",
             evidence.blocking.clone().unwrap_or_default()
         ),
-        Finding::Unseen => format!("not known: {client}, and {server}"),
-        Finding::Unclear => format!("not known: {server}, {client}"),
+        Finding::Unseen => format!("unknown: {client}, and {server}"),
+        Finding::Unclear => format!("unknown: {server}, {client}"),
+    }
+}
+
+/// What became of the requests that failed.
+fn how_it_failed(evidence: &Evidence) -> &'static str {
+    let Evidence { failed, missing, corrupt, .. } = *evidence;
+    match (missing, corrupt) {
+        (0, 0) if evidence.asked() == 1 => "was refused or lost",
+        (0, 0) => "were refused or lost",
+        (missing, _) if missing == failed => "found nothing",
+        (_, corrupt) if corrupt == failed => "read a wrong value",
+        _ => "failed",
     }
 }
 
@@ -145,7 +160,7 @@ fn kept(evidence: &Evidence) -> String {
         }
         waiting => format!(", and all but {} answered", count(waiting as f64)),
     };
-    format!("{but}the {rate}/s asked for were sent{late}{answered}")
+    format!("{but}the requested {rate}/s were sent{late}{answered}")
 }
 
 fn outage(evidence: &Evidence) -> String {
@@ -156,56 +171,66 @@ fn outage(evidence: &Evidence) -> String {
     let span_s = evidence.span_s.max(*total_s);
     let cost = match (failed, evidence.unanswered) {
         (0, waiting @ 1..) if *to_the_end => format!("{} had no reply", requests(waiting)),
-        (0, _) => "no request failed, they only had to wait".to_owned(),
-        (n, _) => format!("{} failed in it", requests(*n)),
+        (0, _) => "no request failed, requests only waited".to_owned(),
+        (n, _) => format!("{} failed during it", requests(*n)),
     };
     format!("outage: nothing succeeded{on} for {total_s:.2} s of {span_s:.2} s{of}; {cost}")
 }
 
 fn advice(finding: Finding, evidence: &Evidence) -> String {
     match finding {
-        Finding::Errors => "look at the errors first, since other figures mean little",
-        Finding::Outage => {
-            "judge by the outages: rates and latencies of the whole test mix two states"
+        Finding::Errors if evidence.missing > 0 && evidence.missing == evidence.failed => {
+            "check whether the keys were written, and then deleted, evicted or expired"
         }
-        Finding::Nothing => "see why above",
-        Finding::Short => "run longer (-n or --duration) to tell",
-        Finding::ScheduleKept => "a higher rate would show what it can take",
-        Finding::ScheduleMissed => "see whether something stops this client or the server at times",
+        Finding::Errors => "fix the errors first: the other figures mean little",
+        Finding::Outage => {
+            "judge by the outages: rates and latencies over the whole test mix two states"
+        }
+        Finding::Nothing => "see the error above",
+        Finding::Short => "to find out, run longer (-n or --duration)",
+        Finding::ScheduleKept => "use a higher rate to find the limit",
+        Finding::ScheduleMissed => {
+            "check whether something stops this client or the server at \
+            times"
+        }
         Finding::ScheduleBehind => {
-            "see what holds replies up: requests came faster than they were answered"
+            "find what delays the replies: requests arrived faster than they were answered"
         }
         Finding::EachOther => {
-            "give each its own CPU (--cpus, --server-cpus, taskset) or use another machine \
-             for the client"
+            "give each its own CPU (--cpus, --server-cpus, taskset), or run the client on \
+             another machine"
         }
-        Finding::Stolen => "use a machine, or a size of it, whose CPUs are not shared",
-        Finding::Server => "this is what the server can do with these commands on this CPU",
-        Finding::ServerStarved => "stop what else runs there, or give the server a CPU of its own",
-        Finding::ServerQuota => {
-            "this is what the server can do within the CPU quota of its container"
+        Finding::Stolen => "use a machine or instance type with dedicated CPUs",
+        Finding::Server => "this is the server's limit for these commands on this CPU",
+        Finding::ServerStarved => "stop other processes there, or give the server its own CPU",
+        Finding::ServerQuota => "this is the server's limit within the CPU quota of its container",
+        Finding::ClientQuota => "raise or remove the CPU quota of this client",
+        Finding::ServerBlocked => "find what blocks it: disk, swapping, or commands that sleep",
+        Finding::ServerPolls => {
+            "Valkey 9.1 and newer report work apart from polling; use one of \
+            these to find out"
         }
-        Finding::ClientQuota => "give this client a larger CPU quota, or none",
-        Finding::ServerBlocked => "see what keeps it: disk, swapping, or commands that sleep",
-        Finding::ServerPolls => "Valkey from 9.1 on tells work from polling; see what it says",
         Finding::Client => return more_client(evidence),
         Finding::ClientStarved => {
-            "stop what else runs on this machine, or pin the workers to free CPUs (--cpus)"
+            "stop other processes on this machine, or pin the workers to free CPUs (--cpus)"
         }
-        Finding::LinkFull => "smaller values or a faster link would show the server",
+        Finding::LinkFull => "use smaller values or a faster link to measure the server",
         Finding::Between => {
-            "see what is between them: the link's bandwidth, a proxy, or a CPU quota of the \
+            "check what is between them: the link's bandwidth, a proxy, or a CPU quota of the \
              server's container"
         }
         Finding::Concurrency => "use more connections (-c) or deeper pipelines (-P)",
         Finding::Turns => {
-            "repeat with deeper pipelines (-P) or another machine for the client to tell"
+            "to find out, use deeper pipelines (-P) or run the client on another machine"
         }
-        Finding::Disturbed => "free the CPUs and repeat the test to tell",
-        Finding::Disk => "see whether the disk is the limit",
-        Finding::Blocking => "judge by the latency of what it waits for",
-        Finding::Unseen => "look at the server's CPU there, or let this user call INFO, to tell",
-        Finding::Unclear => "repeat the test, longer, to tell",
+        Finding::Disturbed => "to find out, free the CPUs and repeat the test",
+        Finding::Disk => "check whether the disk is the limit",
+        Finding::Blocking => "judge by the latency of what they wait for",
+        Finding::Unseen => {
+            "to find out, look at the server's CPU on its machine, or let this \
+            user call INFO"
+        }
+        Finding::Unclear => "to find out, repeat the test with a longer run",
     }
     .to_owned()
 }
@@ -233,8 +258,8 @@ fn more_client(evidence: &Evidence) -> String {
 fn server(evidence: &Evidence) -> String {
     let Some(ServerSide { time, part, polls }) = evidence.server else {
         return match &evidence.unseen {
-            Some(why) => format!("the server's CPU is not known ({why})"),
-            None => "the server's CPU is not known (its INFO does not tell)".to_owned(),
+            Some(why) => format!("the server's CPU is unknown ({why})"),
+            None => "the server's CPU is unknown (its INFO does not report it)".to_owned(),
         };
     };
     let of = if evidence.servers > 1 { "busiest server's " } else { "" };
@@ -256,7 +281,7 @@ fn server(evidence: &Evidence) -> String {
 /// How busy the client was.
 fn client(evidence: &Evidence) -> String {
     let Some(time) = evidence.client else {
-        return "the client's CPU is not known".to_owned();
+        return "the client's CPU is unknown".to_owned();
     };
     let who = match &evidence.client_name {
         Some(name) => name.as_str(),
@@ -307,7 +332,7 @@ fn shortfall(evidence: &Evidence) -> String {
     // Of a rate far beyond what can be sent, how late the few were that left says little.
     if figures.late > 0 && figures.unsent < figures.due / 2 {
         let (late, mean) = (figures.late_percent(), time(*late_s));
-        parts.push(format!("{late} of {due} left over 10 ms late, {mean} on average"));
+        parts.push(format!("{late} of {due} were sent over 10 ms late, {mean} on average"));
     }
     if figures.unsent > 0 {
         let of = if parts.is_empty() { format!(" of {due}") } else { String::new() };
@@ -321,7 +346,7 @@ fn shortfall(evidence: &Evidence) -> String {
 fn room(evidence: &Evidence) -> &'static str {
     match evidence.schedule.as_ref().and_then(|schedule| schedule.figures.fault) {
         Some(Fault::Client) => ", although connections had room",
-        Some(Fault::Outage) => ", since nothing succeeded any more",
+        Some(Fault::Outage) => ", since nothing succeeded anymore",
         Some(Fault::NoRoom) => ", since every connection was waiting for replies",
         None => "",
     }
@@ -388,13 +413,21 @@ pub(super) fn percent(share: f64) -> String {
     if percent > 0.0 && percent < 1.0 { "less than 1 %".into() } else { format!("{percent:.0} %") }
 }
 
-/// A time with the unit that suits it.
-pub(super) fn time(seconds: f64) -> String {
-    match seconds {
-        s if s >= 1.0 => format!("{s:.2} s"),
-        s if s >= 0.001 => format!("{:.2} ms", s * 1e3),
-        s => format!("{:.0} µs", s * 1e6),
-    }
+/// A time with the unit that suits it, to three significant digits.
+pub(crate) fn time(seconds: f64) -> String {
+    // What rounds up to a thousand of a unit is one of the next.
+    let (number, unit) = match seconds {
+        s if s >= 0.9995 => (s, "s"),
+        s if s >= 0.000_999_5 => (s * 1e3, "ms"),
+        s => (s * 1e6, "µs"),
+    };
+    let decimals = match number {
+        n if n >= 99.95 => 0,
+        n if n >= 9.995 => 1,
+        n if n > 0.0 => 2,
+        _ => 0,
+    };
+    format!("{number:.decimals$} {unit}")
 }
 
 /// A number with commas between thousands.
@@ -431,6 +464,8 @@ mod tests {
         assert_eq!(percent(0.0), "0 %");
         assert_eq!(percent(0.004), "less than 1 %");
         assert_eq!(percent(0.994), "99 %");
-        assert_eq!([time(2.0), time(0.0125), time(0.00005)], ["2.00 s", "12.50 ms", "50 µs"]);
+        let times = [2.0, 0.0125, 0.25, 0.00005, 0.000_000_5, 0.99996, 100.0, 0.0].map(time);
+        let told = ["2.00 s", "12.5 ms", "250 ms", "50.0 µs", "0.50 µs", "1.00 s", "100 s", "0 µs"];
+        assert_eq!(times, told);
     }
 }

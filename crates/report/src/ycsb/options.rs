@@ -92,7 +92,7 @@ impl FromStr for Percentile {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let value = text.trim().parse().ok().filter(|value| (0.0..=100.0).contains(value));
-        let fault = || format!("{text:?} is not a percentile; a number from 0 to 100 is possible");
+        let fault = || format!("{text:?} is not a percentile; expected a number from 0 to 100");
         Ok(Self { value: value.ok_or_else(fault)?, text: text.trim().to_owned() })
     }
 }

@@ -102,13 +102,13 @@ fn what_cannot_be_is_refused_and_changes_nothing() {
     let rate = LiveRate::of(&plan).unwrap();
     rate.begins(0);
     assert!(rate.set_at(SECOND, 5.0).unwrap_err().contains("the run ends before"));
-    assert!(rate.set_at(1, f64::NAN).unwrap_err().contains("a rate above 0"));
+    assert!(rate.set_at(1, f64::NAN).unwrap_err().contains("must be above 0"));
     assert_eq!(rate.plan().pace, plan.pace);
     for nth in 0..998 {
         rate.set_at(1 + nth, 5.0).unwrap();
     }
     assert!(rate.set_at(5000, 5.0).is_ok());
-    assert!(rate.set_at(6000, 5.0).unwrap_err().contains("1000 steps are possible"));
+    assert!(rate.set_at(6000, 5.0).unwrap_err().contains("between 1 and 1000 steps"));
     let closed = paced(Pace::Closed, Stop::Requests(5)).build().unwrap();
     assert!(LiveRate::of(&closed).is_none());
 }

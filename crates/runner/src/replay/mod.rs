@@ -73,6 +73,8 @@ pub(crate) fn parts(connections: u32, depth: u32, stop: Stop) -> PlanParts {
         dataset: None,
         values: None,
         fill: None,
+        fill_lifetime: None,
+        loaded_by: None,
         verify: false,
         fail_on_miss: false,
         payload_bytes: 3,

@@ -68,7 +68,7 @@ fn response_time_and_not_service_time_decides() {
     let slo = Slo::parse("p99<10ms").unwrap();
     let judgement = judged(&slo, 1100.0, Server::taking(MS), 1);
     assert!(!judgement.kept && judgement.why.contains("p99 "), "{judgement:?}");
-    assert!(judgement.why.contains("every connection waited for replies"), "{judgement:?}");
+    assert!(judgement.why.contains("every connection was waiting for replies"), "{judgement:?}");
     assert!(!judgement.own_fault, "{judgement:?}");
     assert!(judged(&slo, 900.0, Server::taking(MS), 1).kept);
 }

@@ -41,7 +41,8 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
             }
             if let Some(opened) = opening.stuck(self.engine.now_ns()) {
                 return Err(Fatal(format!(
-                    "{} does not answer: {opened} of {total} connections opened, and none for 10 s",
+                    "{} does not answer: {opened} of {total} connections were opened, none in \
+                     the last 10 s",
                     self.silent_server()
                 )));
             }

@@ -155,7 +155,7 @@ impl Comparison {
         self.expected = None;
         if let Some(field) = self.checked.ended() {
             return Some(format!(
-                "{CORRUPT}: {}: the value of {field} is not what was written",
+                "{CORRUPT}: {}: the value of {field} is not the one written",
                 asked()
             ));
         }
@@ -171,14 +171,14 @@ impl Fault {
         let quoted = |bytes: &[u8]| bytes.escape_ascii().to_string();
         let len = expected.len;
         let wrong = match came {
-            Came::Length(came) => format!("{came} bytes came, and {len} were written"),
+            Came::Length(came) => format!("read {came} bytes, but {len} were written"),
             Came::Bytes(came) if *at >= len => {
-                format!("more than the {len} bytes that were written came: \"{}\"", quoted(came))
+                format!("read more than the {len} bytes that were written: \"{}\"", quoted(came))
             }
             Came::Bytes(came) => {
                 let written = batch.part_of(*expected, *at, came.len());
                 format!(
-                    "byte {at} of {len} is not what was written: \"{}\" came instead of \"{}\"",
+                    "byte {at} of {len} is wrong: read \"{}\" instead of \"{}\"",
                     quoted(came),
                     quoted(&written)
                 )

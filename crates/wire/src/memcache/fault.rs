@@ -16,10 +16,10 @@ pub(super) fn fault(protocol: &'static str, why: &'static str, input: &[u8]) -> 
 #[cold]
 pub(super) fn stranger(protocol: &'static str, input: &[u8]) -> ProtocolError {
     let why = match input.first() {
-        Some(b'+' | b'-' | b':' | b'$' | b'*') => "this answers RESP; leave out --protocol",
-        Some(0x81) => "this answers in the binary protocol; use --protocol memcache-binary",
-        Some(0x15 | 0x16) => "it expects TLS: add --tls",
-        _ => "no reply begins like this",
+        Some(b'+' | b'-' | b':' | b'$' | b'*') => "this server speaks RESP; remove --protocol",
+        Some(0x81) => "this server speaks the binary protocol; use --protocol memcache-binary",
+        Some(0x15 | 0x16) => "it requires TLS: add --tls",
+        _ => "a reply cannot begin like this",
     };
     fault(protocol, why, input)
 }

@@ -40,17 +40,17 @@ pub fn number_quiet(sequence: &mut [CommandSpec]) -> Result<bool, String> {
     };
     if last + 1 == sequence.len() {
         return Err(
-            "a quiet command (flag q) may have no reply: close the sequence with mn, as in \
-                    mg k v q ';' mn"
+            "a quiet command (flag q) may have no reply: end the sequence with mn, as in mg k v \
+             q ';' mn"
                 .to_owned(),
         );
     }
     let opaque = |flag: Vec<u8>| flag.first() == Some(&b'O');
     if sequence.iter().any(|command| is_meta(command) && flags(command).any(opaque)) {
         return Err(
-            "flag O: keystorm itself numbers the commands of a sequence with quiet ones (flag \
-                    q)"
-            .to_owned(),
+            "flag O: keystorm itself numbers the commands of a sequence with quiet commands \
+             (flag q)"
+                .to_owned(),
         );
     }
     for (place, command) in sequence.iter_mut().enumerate() {

@@ -93,7 +93,7 @@ mod tests {
         let refused = Err("CLIENT_ERROR unauthenticated".to_owned());
         assert_eq!(parse_text(b"CLIENT_ERROR unauthenticated\r\n"), Ok(Some((refused, 30))));
         let error = parse_text(b"-ERR unknown command 'stats'\r\n").unwrap_err().to_string();
-        assert!(error.contains("this answers RESP"), "{error}");
+        assert!(error.contains("this server speaks RESP"), "{error}");
     }
 
     #[test]

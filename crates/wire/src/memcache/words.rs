@@ -125,33 +125,34 @@ pub(super) fn check(command: &CommandSpec, digits: Option<usize>) -> Result<(), 
     let name = name(command);
     let shown = String::from_utf8_lossy(&name).into_owned();
     if name.is_empty() {
-        return Err("a command of memcached begins with its name".to_owned());
+        return Err("a memcached command must begin with its name".to_owned());
     }
     if UNANSWERED.iter().any(|word| word.as_bytes() == name) {
-        return Err(format!("{shown}: it has no reply that could be measured"));
+        return Err(format!("{shown}: its reply cannot be measured"));
     }
     let Some(grammar) = grammar(command) else {
         let lower = shown.to_ascii_lowercase();
         let known = GRAMMAR.iter().any(|known| known.name == lower);
         return match known {
-            true => Err(format!("{shown}: memcached's commands are lower case: {lower}")),
+            true => Err(format!("{shown}: memcached commands are lower case: {lower}")),
             false => Ok(()),
         };
     };
     let usage = grammar.usage;
     if command.args.len() < grammar.least {
-        return Err(format!("{shown}: too few words; it is written {usage}"));
+        return Err(format!("{shown}: too few arguments; expected {usage}"));
     }
     if let Shape::Storage { words, .. } = grammar.shape
         && command.args.len() > words
     {
         return Err(format!(
-            "{shown}: too many words; it is written {usage}, and the count of bytes is left out"
+            "{shown}: too many arguments; expected {usage}, without the byte count"
         ));
     }
     if command.args.iter().any(|arg| literal(arg).is_some_and(|word| word == b"noreply")) {
         return Err(format!(
-            "{shown}: noreply cannot be measured: the server is as silent about what it refuses"
+            "{shown}: noreply cannot be measured: the server does not report refused commands \
+             either"
         ));
     }
     check_cas(command, &shown)?;
@@ -168,8 +169,8 @@ fn check_cas(command: &CommandSpec, name: &str) -> Result<(), String> {
         };
         if !fits {
             return Err(format!(
-                "{name}: __cas__ is a word of cas (cas KEY FLAGS TTL __cas__ DATA), or the flag C__cas__ \
-                 of ms, md and ma"
+                "{name}: __cas__ is allowed only in cas (cas KEY FLAGS TTL __cas__ DATA) and as \
+                 the flag C__cas__ of ms, md and ma"
             ));
         }
     }
@@ -183,7 +184,7 @@ fn check_key(name: &str, key: &Arg, digits: Option<usize>) -> Result<(), String>
     let length = Length::of(key, digits, &[]);
     if length.fixed > KEY_MAX {
         let len = length.fixed;
-        return Err(format!("{name}: a key of {len} bytes; memcached takes {KEY_MAX} at most"));
+        return Err(format!("{name}: a key of {len} bytes; memcached allows at most {KEY_MAX}"));
     }
     if length.fixed == 0 && length.is_fixed() {
         return Err(format!("{name}: the key is empty"));
@@ -194,7 +195,7 @@ fn check_key(name: &str, key: &Arg, digits: Option<usize>) -> Result<(), String>
         _ => false,
     };
     if key.pieces.iter().any(bad) {
-        return Err(format!("{name}: a key with spaces or control characters"));
+        return Err(format!("{name}: the key contains spaces or control characters"));
     }
     Ok(())
 }

@@ -204,7 +204,7 @@ impl RespDecoder {
                 }
             },
             b'*' | b'~' | b'%' | b'>' | b'|' => return self.collection(kind, rest, line, top),
-            _ => return Err(fault("no type of reply begins like this", line)),
+            _ => return Err(fault("no reply type begins like this", line)),
         }
         self.elements += u64::from(top);
         Ok(self.element_ended())
@@ -303,7 +303,7 @@ fn line(input: &[u8]) -> Result<Option<(&[u8], usize)>, ProtocolError> {
     let Some(end) = memchr(b'\n', input) else {
         return match input.first().is_none_or(|b| b"+-:$*_,#!=(~%>|".contains(b)) {
             true => Ok(None),
-            false => Err(fault("no type of reply begins like this", input)),
+            false => Err(fault("no reply type begins like this", input)),
         };
     };
     match input[..end].strip_suffix(b"\r") {

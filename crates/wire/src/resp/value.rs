@@ -81,11 +81,7 @@ fn parse(input: &[u8], at: &mut usize, depth: u32) -> Parsed<Value> {
     }
     let Some(newline) = memchr(b'\n', rest) else {
         let unknown = rest.first().is_some_and(|b| !b"+-:$*_,#!=(~%>|".contains(b));
-        return if unknown {
-            Err(fault("no type of reply begins like this", rest))
-        } else {
-            Ok(None)
-        };
+        return if unknown { Err(fault("no reply type begins like this", rest)) } else { Ok(None) };
     };
     let Some(line) = rest[..newline].strip_suffix(b"\r") else {
         return Err(fault("a line that does not end in CR LF", rest));
@@ -97,7 +93,7 @@ fn parse(input: &[u8], at: &mut usize, depth: u32) -> Parsed<Value> {
     let bytes = || body.to_vec();
     let number = || -> Result<i64, ProtocolError> {
         let text = std::str::from_utf8(body).ok();
-        text.and_then(|t| t.parse().ok()).ok_or_else(|| fault("no number where one belongs", rest))
+        text.and_then(|t| t.parse().ok()).ok_or_else(|| fault("a number is missing", rest))
     };
     Ok(Some(match kind {
         b'+' => Value::Simple(bytes()),
@@ -108,7 +104,7 @@ fn parse(input: &[u8], at: &mut usize, depth: u32) -> Parsed<Value> {
         b'(' => Value::BigNumber(bytes()),
         b',' => {
             let text = std::str::from_utf8(body).unwrap_or_default();
-            Value::Double(text.parse().map_err(|_| fault("no number where one belongs", rest))?)
+            Value::Double(text.parse().map_err(|_| fault("a number is missing", rest))?)
         }
         b'$' | b'!' | b'=' => {
             let Some(len) = length(body, line)? else { return Ok(Some(Value::Null)) };
@@ -125,7 +121,7 @@ fn parse(input: &[u8], at: &mut usize, depth: u32) -> Parsed<Value> {
             let Some(count) = length(body, line)? else { return Ok(Some(Value::Null)) };
             return collection(input, at, kind, count, depth - 1);
         }
-        _ => return Err(fault("no type of reply begins like this", rest)),
+        _ => return Err(fault("no reply type begins like this", rest)),
     }))
 }
 

@@ -75,7 +75,8 @@ impl FromStr for DrawnNumber {
     fn from_str(text: &str) -> Result<Self, String> {
         let fault = || {
             format!(
-                "{text:?} is not a draw; it is written 1..100, 1..100,zipf, 1..100,alnum8 or 1..100,2"
+                "{text:?} is not a range to draw from; expected 1..100, 1..100,zipf, \
+                 1..100,alnum8 or 1..100,2"
             )
         };
         let mut words = text.split(',');

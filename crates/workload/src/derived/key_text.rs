@@ -51,9 +51,7 @@ impl FromStr for KeyText {
         let lettered = number.strip_prefix(LETTERS);
         let width = lettered.unwrap_or(number).parse().ok().filter(|width| *width > 0);
         let width = width.ok_or_else(|| {
-            format!(
-                "{text:?}: a key has from 1 to 255 digits; it is written 1, fnv,1 or {LETTERS}1"
-            )
+            format!("{text:?}: a key has 1 to 255 digits; expected 1, fnv,1 or {LETTERS}1")
         })?;
         Ok(Self { hashed: stripped.is_some(), letters: lettered.is_some(), width })
     }

@@ -61,7 +61,10 @@ impl FromStr for RandomBytes {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let fault = || {
-            format!("{text:?}: so many random bytes are written 128, and 128,2.5 if they compress")
+            format!(
+                "{text:?}: expected a number of bytes such as 128, or 128,2.5 for \
+                compressible ones"
+            )
         };
         let mut words = text.split(',');
         let len = words.next().and_then(|len| len.parse().ok()).ok_or_else(fault)?;

@@ -26,9 +26,7 @@ pub(super) fn read(parameters: Option<&str>, range: u64) -> Result<Box<dyn KeyDr
         Some(text) => parameters::shares(text, '/', what)?,
     };
     if percentile >= 1.0 {
-        return Err("all of the draws are on no part of the keys; a percentage below 100 is \
-                    possible"
-            .to_owned());
+        return Err("the percentage of draws must be below 100".to_owned());
     }
     let rate = -(-percentile).ln_1p() / share;
     Ok(Box::new(Exponential { rate, within: -(-rate).exp_m1(), range }))

@@ -27,7 +27,7 @@ pub(super) fn read(parameters: Option<&str>, range: u64) -> Result<Box<dyn KeyDr
     let (mean, sd) = match parameters {
         None => DEFAULT,
         Some(text) => {
-            let fault = "a mean and a standard deviation have a comma between them";
+            let fault = "MEAN and SD must be separated by a comma";
             let (mean, sd) = text.split_once(',').ok_or(fault)?;
             let mean = parameters::number(mean, "mean in percent of the keys", 0.0..=100.0)?;
             let what = "standard deviation in percent of the keys";

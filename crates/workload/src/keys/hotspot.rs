@@ -14,7 +14,7 @@ struct Hotspot {
 
 /// `SHARE/KEYS`, in percent.
 pub(super) fn read(parameters: Option<&str>, range: u64) -> Result<Box<dyn KeyDraw>, String> {
-    let text = parameters.ok_or("a share of draws and one of keys are needed")?;
+    let text = parameters.ok_or("SHARE and KEYS are missing")?;
     let [share, keys] =
         parameters::shares(text, '/', ["percentage of draws", "percentage of keys"])?;
     let hot = ((range as f64 * keys).ceil() as u64).clamp(1, range);

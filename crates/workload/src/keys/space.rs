@@ -142,7 +142,7 @@ impl KeyDist {
     /// There is no key.
     pub fn with_trace(self, keys: Vec<u64>) -> Result<Self, String> {
         if keys.is_empty() {
-            return Err("there is no key in it".to_owned());
+            return Err("the file has no keys".to_owned());
         }
         Ok(Self { trace: Some(keys.into()), ..self })
     }
@@ -240,8 +240,8 @@ mod tests {
     #[test]
     fn what_cannot_be_read_is_quoted_and_what_could_be_is_said() {
         let fault = |text: &str| text.parse::<KeyDist>().unwrap_err();
-        assert!(fault("zip").contains("\"zip\"; there are uniform, sequential, zipf[:S], "));
-        assert!(fault("uniform:3").contains("no parameters; it is written uniform"));
+        assert!(fault("zip").contains("\"zip\"; available: uniform, sequential, zipf[:S], "));
+        assert!(fault("uniform:3").contains("no parameters; expected uniform"));
         assert!(fault("zipf:9").contains("\"zipf:9\": \"9\" is not a valid exponent"));
         assert!(fault("zipf:9").ends_with("it is written zipf[:S], such as zipf:0.99"));
     }

@@ -17,7 +17,7 @@ pub(super) struct Trace {
 /// `PATH` or `PATH#COLUMN`; the rows come with [`super::KeyDist::with_trace`].
 pub(super) fn read(parameters: Option<&str>, range: u64) -> Result<Box<dyn KeyDraw>, String> {
     let path = parameters.and_then(|text| text.split('#').next());
-    path.filter(|path| !path.is_empty()).ok_or("the path of a file is needed")?;
+    path.filter(|path| !path.is_empty()).ok_or("the path of the file is missing")?;
     Ok(Box::new(Trace::new([0].into(), range)))
 }
 

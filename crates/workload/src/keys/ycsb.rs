@@ -90,16 +90,16 @@ pub(super) fn read(parameters: Option<&str>, range: u64) -> Result<Box<dyn KeyDr
             let (percentile, fraction) = (at(0, 95.0), at(1, 6.0 / 7.0));
             if percentile >= 100.0 || percentile == 0.0 || fraction == 0.0 {
                 return Err(
-                    "a percentile between 0 and 100 and a fraction above 0 are possible".to_owned()
+                    "expected a percentile between 0 and 100 and a fraction above 0".to_owned()
                 );
             }
             let gamma = -(-percentile / 100.0).ln_1p() / (range as f64 * fraction);
             (Chooser::Exponential { gamma }, 3)
         }
-        _ => return Err(format!("there is no generator {name:?}")),
+        _ => return Err(format!("unknown generator {name:?}")),
     };
     if given > most {
-        return Err(format!("{name} has {most} parameters at most"));
+        return Err(format!("{name} takes at most {most} parameters"));
     }
     let grows = match chooser {
         Chooser::Scrambled { .. } => at(2, 0.0) > 0.0,
@@ -311,7 +311,7 @@ mod tests {
     #[test]
     fn what_it_is_not_is_refused() {
         for (bad, why) in [
-            ("ycsb:zipf", "no generator"),
+            ("ycsb:zipf", "unknown generator"),
             ("ycsb:uniform,x", "not a number"),
             ("ycsb:uniform,1,2,3", "2 parameters"),
             ("ycsb:hotspot,0,9,2", "from 0 to 1"),

@@ -23,21 +23,13 @@ impl PlanParts {
         let fleet = &self.fleet;
         refuse((1..=limits::WORKERS_MAX).contains(&fleet.workers), || {
             let (given, most) = (fleet.workers, limits::WORKERS_MAX);
-            format!("--threads {given}: between 1 and {most} worker threads are possible")
+            format!("--threads {given}: must be between 1 and {most}")
         })?;
         refuse((1..=limits::CONNECTIONS_MAX).contains(&fleet.connections), || {
-            format!(
-                "-c {}: between 1 and {} connections are possible",
-                fleet.connections,
-                limits::CONNECTIONS_MAX
-            )
+            format!("-c {}: must be between 1 and {}", fleet.connections, limits::CONNECTIONS_MAX)
         })?;
         refuse((1..=limits::PIPELINE_MAX).contains(&fleet.pipeline_depth), || {
-            format!(
-                "-P {}: a pipeline holds between 1 and {} requests",
-                fleet.pipeline_depth,
-                limits::PIPELINE_MAX
-            )
+            format!("-P {}: must be between 1 and {}", fleet.pipeline_depth, limits::PIPELINE_MAX)
         })?;
         if let Some(joining) = fleet.joining {
             refuse(joining.first > 0 && joining.step > 0 && joining.every_ns > 0, || {
@@ -51,23 +43,23 @@ impl PlanParts {
         }
         match self.stop {
             Stop::Requests(n) => refuse((1..=limits::REQUESTS_MAX).contains(&n), || {
-                format!("-n {n}: between 1 and {} requests are possible", limits::REQUESTS_MAX)
+                format!("-n {n}: must be between 1 and {}", limits::REQUESTS_MAX)
             })?,
             Stop::AfterNs(ns) => refuse((1..=limits::DURATION_NS_MAX).contains(&ns), || {
                 format!(
-                    "--duration {}: more than 0 seconds and at most 366 days are possible",
+                    "--duration {}: must be above 0 seconds and at most 366 days",
                     ns as f64 / 1e9
                 )
             })?,
         }
         let limit = self.at_most_ns.is_none_or(|ns| (1..=limits::DURATION_NS_MAX).contains(&ns));
-        refuse(limit, || "a limit of more than 0 seconds and at most 366 days is possible".into())?;
+        refuse(limit, || "a time limit must be above 0 seconds and at most 366 days".into())?;
         refuse(self.warmup_ns <= limits::DURATION_NS_MAX, || {
-            format!("--warmup {}: at most 366 days are possible", self.warmup_ns as f64 / 1e9)
+            format!("--warmup {}: the maximum is 366 days", self.warmup_ns as f64 / 1e9)
         })?;
         refuse((1..=5).contains(&self.precision), || {
             let given = self.precision;
-            format!("--precision {given}: between 1 and 5 significant digits are possible")
+            format!("--precision {given}: must be between 1 and 5")
         })?;
         let possible = |backoff: Backoff| {
             backoff.factor.is_finite()
@@ -80,14 +72,14 @@ impl PlanParts {
         let timeouts = limits::TIMEOUT_NS_MIN..=limits::TIMEOUT_NS_MAX;
         refuse(self.timeout_ns.is_none_or(|ns| timeouts.contains(&ns)), || {
             let given_ms = self.timeout_ns.unwrap_or_default() as f64 / 1e6;
-            format!("--timeout {given_ms}: between 1 millisecond and an hour is possible")
+            format!("--timeout {given_ms}: must be between 1 millisecond and 1 hour")
         })?;
         if let Pace::Open(schedule) = &self.pace {
             self.check_schedule(schedule)?;
         }
         refuse(!self.sequence.is_empty(), || "no command to send".to_owned())?;
         refuse(self.sequence.len() <= limits::SEQUENCE_MAX, || {
-            format!("a sequence holds at most {} commands, repeats included", limits::SEQUENCE_MAX)
+            format!("a sequence has at most {} commands, including repeats", limits::SEQUENCE_MAX)
         })?;
         self.check_servers()?;
         self.check_mix()?;
@@ -97,7 +89,7 @@ impl PlanParts {
         self.check_batch_bytes()?;
         self.check_fields()?;
         let valued = self.values.is_some() || self.sequence.iter().all(|c| c.values() == 0);
-        refuse(valued, || "a value that varies needs -d or --content to say how".to_owned())?;
+        refuse(valued, || "a varying value requires -d or --content".to_owned())?;
         self.check_verify()?;
         self.check_misses()?;
         self.check_replies()?;
@@ -120,20 +112,21 @@ impl PlanParts {
         let rates = schedule.stages.iter().flat_map(|s| [s.from_per_s, s.to_per_s]);
         let possible = rates.into_iter().all(|r| r.is_finite() && (0.0..=most).contains(&r));
         refuse(possible && schedule.peak_per_s() > 0.0, || {
-            format!("--rps: a rate above 0 and up to {most} per second is possible")
+            format!("--rps: must be above 0 and at most {most} per second")
         })?;
         refuse((1..=limits::STAGES_MAX).contains(&schedule.stages.len()), || {
-            format!("--rps: between 1 and {} steps are possible", limits::STAGES_MAX)
+            format!("--rps: must have between 1 and {} steps", limits::STAGES_MAX)
         })?;
         let (_, all_but_last) = schedule.stages.split_last().unwrap_or((&LASTING, &[]));
         refuse(all_but_last.iter().all(|s| s.lasts_ns.is_some()), || {
-            "--rps: only the last step may go on for as long as the run".to_owned()
+            "--rps: only the last step can have no end".to_owned()
         })?;
         let lengths = schedule.stages.iter().filter_map(|s| s.lasts_ns);
         let total = lengths.clone().try_fold(0u64, u64::checked_add);
         let within = total.is_some_and(|ns| ns <= limits::DURATION_NS_MAX);
         refuse(within && lengths.into_iter().all(|ns| ns > 0), || {
-            "--rps: a step or a ramp lasts above 0 seconds, and all of them at most 366 days"
+            "--rps: a step or ramp must be longer than 0 seconds, and all together at most 366 \
+             days"
                 .to_owned()
         })?;
         let ends = matches!(self.stop, Stop::AfterNs(_)) || schedule.last_per_s() > 0.0;
@@ -148,14 +141,11 @@ impl PlanParts {
         let Some(servers) = self.target.servers() else { return Ok(()) };
         let most = limits::SERVERS_MAX;
         refuse((2..=most).contains(&servers.len()), || {
-            format!(
-                "-h: between 2 and {most} servers are possible, and these are {}",
-                servers.len()
-            )
+            format!("-h: {} servers; must be between 2 and {most}", servers.len())
         })?;
         let places = |server: &Endpoint| matches!(server, Endpoint::Tcp { .. } | Endpoint::Unix(_));
         refuse(servers.iter().all(places), || {
-            "-h: several servers are hosts and unix sockets".to_owned()
+            "-h: each of several servers must be a host or a unix socket".to_owned()
         })?;
         match self.target.ring() {
             Some((servers, _)) => self.check_ring(servers),
@@ -169,18 +159,18 @@ impl PlanParts {
             format!("-h: {} is named twice", twice.map_or(String::new(), |(_, s)| s.to_string()))
         })?;
         refuse(self.protocol.is_memcache(), || {
-            "-h: several servers are memcached's; a cluster is found from one of its nodes, with --cluster"
+            "-h: several servers work with memcached only; for a cluster, name one node and add \
+             --cluster"
                 .to_owned()
         })
     }
 
     fn check_pool(&self) -> Result<(), PlanError> {
         refuse(self.target.cluster.is_none(), || {
-            "--cluster: the nodes of a cluster are found from one of them; name one server"
-                .to_owned()
+            "--cluster: name one node; keystorm finds the others".to_owned()
         })?;
         refuse(self.fill.is_none(), || {
-            "--fill: a key would be written to one of the servers, and read from any; name one server"
+            "--fill: a key would be written to one server and read from any; name one server"
                 .to_owned()
         })
     }
@@ -191,30 +181,28 @@ impl PlanParts {
         {
             let all = n.checked_mul(self.fleet.connections.into());
             refuse(all.is_some_and(|all| all <= limits::REQUESTS_MAX), || {
-                format!("-n {n} of each connection is more than a test can count")
+                format!("-n {n} per connection is more than a test can count")
             })?;
         }
         let Some(mix) = &self.mix else { return Ok(()) };
-        refuse(!mix.operations.is_empty(), || "a mix of no operation".to_owned())?;
+        refuse(!mix.operations.is_empty(), || "a mix requires an operation".to_owned())?;
         for Operation { name, weight, steps, .. } in &mix.operations {
-            refuse(*weight > 0, || {
-                format!("{name}: the weight of an operation is a whole number from 1 on")
-            })?;
+            refuse(*weight > 0, || format!("{name}: the weight must be a whole number from 1"))?;
             refuse(!steps.is_empty() && steps.iter().all(|step| step.commands > 0), || {
-                format!("{name}: an operation has a step, and a step has a command")
+                format!("{name}: an operation requires a step, and a step a command")
             })?;
             refuse(steps.len() <= limits::STEPS_MAX, || {
-                format!("{name}: at most {} steps are possible", limits::STEPS_MAX)
+                format!("{name}: the maximum is {} steps", limits::STEPS_MAX)
             })?;
             refuse(steps[0].when == When::Always, || {
-                format!("{name}: the first step has no step before it that could miss")
+                format!("{name}: the first step cannot depend on a miss")
             })?;
             let each = steps.iter().filter(|step| step.when == When::ForEach).count();
-            refuse(each < 2, || format!("{name}: an operation has one list at most"))?;
+            refuse(each < 2, || format!("{name}: an operation can have only one list"))?;
             let mut pairs = steps.windows(2);
             let list = pairs.find(|pair| pair[1].when == When::ForEach);
             refuse(list.is_none_or(|pair| pair[0].commands == 1), || {
-                format!("{name}: one command alone brings the list that a step is sent for each of")
+                format!("{name}: the step that returns a list must be a single command")
             })?;
         }
         self.check_walks(mix)?;
@@ -239,24 +227,21 @@ impl PlanParts {
         let walks = || mix.operations.iter().filter(|operation| operation.walk().is_some());
         for Operation { name, steps, .. } in walks() {
             refuse(steps.len() == 2 && steps.iter().all(|step| step.commands == 1), || {
-                format!(
-                    "{name}: the one command behind ;~ takes the place of the one command before it, \
-                     and there is no other"
-                )
+                format!("{name}: ;~ must stand between exactly one command and exactly one other")
             })?;
         }
         refuse(walks().count() < 2, || {
-            "a connection keeps one cursor, so that one walk (;~) is possible".to_owned()
+            "a connection keeps one cursor, so only one ;~ is possible".to_owned()
         })?;
         let depth = self.fleet.pipeline_depth;
         refuse(walks().count() == 0 || depth == 1, || {
             format!(
-                "-P {depth}: a walk (;~) asks for more when the reply before has brought its cursor"
+                "-P {depth}: ;~ needs the cursor of the previous reply, so it works with -P 1 \
+                 only"
             )
         })?;
         refuse(walks().count() == 0 || !self.target.is_by_key(), || {
-            "a cursor is of the server that it came from, so that a walk (;~) is of one server"
-                .to_owned()
+            "a cursor belongs to one server, so ;~ works with one server only".to_owned()
         })
     }
 
@@ -267,26 +252,27 @@ impl PlanParts {
         if self.dataset.as_ref().is_some_and(|dataset| dataset.values().is_some()) {
             let asks = |command| verify::keys_asked(command, self.protocol).len() == 1;
             return refuse(self.sequence.iter().any(asks), || {
-                "--verify: no command asks for the value of one row".to_owned()
+                "--verify: no command reads the value of a single row".to_owned()
             });
         }
         let Some(values) = &self.values else {
-            return Err(PlanError("--verify: -d or --content says what values are".to_owned()));
+            return Err(PlanError("--verify: requires -d or --content".to_owned()));
         };
         refuse(values.by == SizeBy::Key, || {
-            "--verify: with --size-by request nobody knows how long the value of a key is"
+            "--verify: cannot be combined with --size-by request, where the size of a key's \
+             value is unknown"
                 .to_owned()
         })?;
         refuse(self.key_spaces().all(|(_, keys)| keys.range.is_some()), || {
-            "--verify: -r says which keys there are, such as -r 1M".to_owned()
+            "--verify: requires -r, such as -r 1M".to_owned()
         })?;
         let asked = |command| verify::keys_asked(command, self.protocol);
         let known = self.sequence.iter().flat_map(asked).any(|key| key.is_some());
         refuse(known, || {
             let names = verify::names(self.protocol).collect::<Vec<_>>().join(", ");
             format!(
-                "--verify: no command asks for values by the number of their key; {names} do, such \
-                 as: get key:__rand_int__"
+                "--verify: no command reads the values of numbered keys; {names} do, such as: \
+                 get key:__rand_int__"
             )
         })
     }
@@ -297,16 +283,15 @@ impl PlanParts {
             return Ok(());
         }
         refuse(self.sequence.iter().any(|command| command.looks_for(self.protocol)), || {
-            "--fail-on-miss: no command looks for a key, as get k:__key__ does".to_owned()
+            "--fail-on-miss: no command reads a key, as get k:__key__ does".to_owned()
         })?;
         refuse(self.key_spaces().all(|(_, keys)| !keys.draw.may_miss()), || {
-            "--fail-on-miss: a hit ratio asks for misses; leave one of the two out".to_owned()
+            "--fail-on-miss: cannot be combined with --hit-ratio, which asks for misses".to_owned()
         })?;
         let operations = self.mix.iter().flat_map(|mix| &mix.operations);
         let mut steps = operations.flat_map(|operation| &operation.steps);
         refuse(steps.all(|step| step.when != When::OnMiss), || {
-            "--fail-on-miss: what follows ;? is sent after a miss, so misses are no errors here"
-                .to_owned()
+            "--fail-on-miss: cannot be combined with ;?, which expects misses".to_owned()
         })
     }
 
@@ -324,10 +309,10 @@ impl PlanParts {
         let others = self.setup.iter().chain(self.fill.iter().flatten());
         let tokens = self.pieces().any(|piece| *piece == Piece::Cas);
         refuse(!tokens || self.protocol.is_memcache(), || {
-            "__cas__ is the token of an item of memcached".to_owned()
+            "__cas__ is the token of a memcached item".to_owned()
         })?;
         refuse(!early.chain(others).any(CommandSpec::names_reply), || {
-            let names = "__reply__ is the value that an earlier step brought";
+            let names = "__reply__ is the value that an earlier step returned";
             let (names, such_as) = match self.protocol.is_memcache() {
                 false => (names.to_owned(), "get a ';>' set b __reply__"),
                 true => (
@@ -335,7 +320,7 @@ impl PlanParts {
                     "gets a ';>' cas a 0 0 __cas__ __data__",
                 ),
             };
-            format!("{names}: it stands in a command after ;> or ;?, such as: {such_as}")
+            format!("{names}: use it in a command after ;> or ;?, such as: {such_as}")
         })
     }
 
@@ -343,14 +328,14 @@ impl PlanParts {
         let Shard { index, of } = self.shard;
         refuse((1..=limits::SHARDS_MAX).contains(&of) && (1..=of).contains(&index), || {
             format!(
-                "--shard {index}/{of}: shares are numbered from 1, and there may be {} of them",
+                "--shard {index}/{of}: shares are numbered from 1, and the maximum is {}",
                 limits::SHARDS_MAX
             )
         })?;
         refuse(self.fleet.connections >= of, || {
             format!(
-                "--shard {index}/{of}: -c {} is the connections of all shares together, and each \
-                 needs one",
+                "--shard {index}/{of}: -c {} is the total over all shares, and each share needs \
+                 a connection",
                 self.fleet.connections
             )
         })?;
@@ -359,7 +344,10 @@ impl PlanParts {
             Stop::AfterNs(_) => true,
         };
         refuse(enough, || {
-            format!("--shard {index}/{of}: -n is the requests of all shares, and each needs one")
+            format!(
+                "--shard {index}/{of}: -n is the total over all shares, and each share needs \
+                a request"
+            )
         })
     }
 
@@ -379,7 +367,8 @@ impl PlanParts {
         for piece in self.pieces() {
             if let Piece::Field(column) = piece {
                 refuse(*column < columns, || {
-                    "a __field:name__ placeholder needs --dataset FILE with that column".to_owned()
+                    "a __field:name__ placeholder requires --dataset FILE with that column"
+                        .to_owned()
                 })?;
             }
         }
@@ -401,6 +390,6 @@ fn check_keys(keys: &KeySpace) -> Result<(), PlanError> {
     })?;
     refuse(draw.trace_range().is_none_or(|needed| needed <= held), || {
         let largest = draw.trace_range().unwrap_or(0).saturating_sub(1);
-        format!("--key-dist {draw}: the file has key {largest}, and -r {held} ends before it")
+        format!("--key-dist {draw}: the file has key {largest}, beyond -r {held}")
     })
 }

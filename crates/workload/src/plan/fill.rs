@@ -128,14 +128,21 @@ impl PlanParts {
         let options = own.map_or(&[][..], |set| set.args.get(3..).unwrap_or(&[]));
         let mut args = vec![Arg::literal(b"SET"), key, self.value(value)];
         args.extend(options.iter().cloned());
-        CommandSpec { args, inline: false }
+        let set = CommandSpec { args, inline: false };
+        match self.fill_lifetime {
+            Some(lifetime) => set.with_lifetime(lifetime),
+            None => set,
+        }
     }
 
     /// A `set` of memcached: flags and a lifetime stand before the value.
     fn stored(&self, own: Option<&CommandSpec>, key: Arg) -> CommandSpec {
         let word = |at: usize| own.and_then(|set| set.args.get(at)).cloned();
-        let number = |at: usize| word(at).unwrap_or_else(|| Arg::literal(b"0"));
-        let args = vec![Arg::literal(b"set"), key, number(2), number(3), self.value(word(4))];
+        let zero = || Arg::literal(b"0");
+        let lifetime = || self.fill_lifetime.map_or_else(zero, Arg::of_lifetime);
+        let flags = word(2).unwrap_or_else(zero);
+        let lifetime = word(3).unwrap_or_else(lifetime);
+        let args = vec![Arg::literal(b"set"), key, flags, lifetime, self.value(word(4))];
         CommandSpec { args, inline: false }
     }
 
@@ -165,6 +172,8 @@ impl PlanParts {
             stop: Stop::Requests(requests),
             setup: Vec::new(),
             fill: None,
+            fill_lifetime: None,
+            loaded_by: None,
             verify: false,
             fail_on_miss: false,
             on_error: OnError::Stop,
@@ -328,6 +337,26 @@ mod tests {
         assert_eq!(sets.parts[0].sequence[0].args[2].fixed_bytes().unwrap(), b"v");
         assert!(sets.untold.is_empty());
         sets.parts.into_iter().for_each(|parts| drop(parts.build().unwrap()));
+    }
+
+    #[test]
+    fn keys_live_as_long_as_the_plan_says_of_its_fill() {
+        let words = |line: &str, protocol: ProtocolKind| {
+            let keys = KeySpace::of(Some(50), KeyDist::UNIFORM);
+            let sequence =
+                line.split(';').map(|line| CommandSpec::parse(line.split(' '))).collect();
+            let fill_lifetime = Some("60".parse().unwrap());
+            let fill = Some(Vec::new());
+            let parts = PlanParts { sequence, keys, protocol, fill, fill_lifetime, ..parts() };
+            let fill = parts.filled_by();
+            let args = fill.parts[0].sequence[0].args.iter().filter_map(Arg::fixed_bytes);
+            args.map(|word| String::from_utf8(word).unwrap()).collect::<Vec<_>>().join(" ")
+        };
+        let (redis, memcached) = (ProtocolKind::Resp2, ProtocolKind::MemcacheText);
+        assert_eq!(words("GET k:__key__", redis), "SET VXK EX 60");
+        assert_eq!(words("GET k:__key__;SET k:__key__ v EX 5", redis), "SET v EX 5");
+        assert_eq!(words("get k:__key__", memcached), "set 0 60 VXK");
+        assert_eq!(words("get k:__key__;set k:__key__ 0 5 v", memcached), "set 0 5 v");
     }
 
     #[test]

@@ -20,9 +20,9 @@ impl PlanParts {
             self.mix.is_some() && self.growing().any(|keys| keys.source() == Source::Next),
             || {
                 format!(
-                    "--key-dist {draw}: it draws the newest of the keys that a run inserts, and no operation \
-                 inserts any; one that does has __insert__ where its key is, such as --mix -- 95 get \
-                 k:__key__ ';' 5 set k:__insert__ __data__"
+                    "--key-dist {draw}: it draws the newest inserted keys, but no operation \
+                     inserts any; to insert, use __insert__ as a key, such as --mix -- 95 get \
+                     k:__key__ ';' 5 set k:__insert__ __data__"
                 )
             },
         )?;
@@ -30,17 +30,17 @@ impl PlanParts {
         refuse((1..=RANGE_MAX).contains(&range), || {
             let given = first.range.map_or_else(String::new, |range| format!(" {range}"));
             format!(
-                "-r{given}: where keys are inserted, it says how many there are before, from 1 up to 10^11"
+                "-r{given}: with inserts, it is the number of keys that exist before, from 1 to \
+                 10^11"
             )
         })?;
         refuse(self.growing().all(|keys| keys.range == first.range), || {
-            "operations that insert keys and operations that draw the newest of them begin with the same \
-             keys: their ranges must be equal"
+            "operations that insert keys and operations that draw the newest keys must have the \
+             same range"
                 .to_owned()
         })?;
         refuse(self.growing().all(|keys| !keys.draw.may_miss()), || {
-            "--hit-ratio: the keys beyond the range are those that the run inserts, so they are not \
-             missing for long"
+            "--hit-ratio: cannot be combined with inserts, which write the keys beyond the range"
                 .to_owned()
         })?;
         for (span, _) in self.key_spaces().filter(|(_, keys)| keys.source() != Source::Number) {
@@ -50,8 +50,8 @@ impl PlanParts {
                 _ => None,
             });
             refuse(numbers.all(|slot| slot == Slot::Key), || {
-                "an operation that inserts keys, or draws the newest, has one key: __key__ or __insert__ \
-                 are possible in it, __rand_int__ and its like are not"
+                "an operation that inserts keys, or draws the newest, has one key: use __key__ \
+                 or __insert__ in it, not __rand_int__ and the like"
                     .to_owned()
             })?;
         }

@@ -491,7 +491,7 @@ mod tests {
         let Some(mix) = &mut parts.mix else { panic!() };
         mix.operations[0] = mix.operations[1].clone();
         parts.sequence.push(CommandSpec::from_words(["PING"]));
-        assert!(parts.build().unwrap_err().to_string().contains("one walk"));
+        assert!(parts.build().unwrap_err().to_string().contains("only one"));
     }
 
     #[test]
@@ -500,12 +500,12 @@ mod tests {
         let walk = When::OnCursor { most: None };
         let more = [(1, When::Always), (1, walk), (1, When::Always)];
         let cases: [(Vec<Operation>, &str); 7] = [
-            (vec![operation("scan", 1, &more)], "takes the place of the one command"),
-            (vec![operation("get", 1, &[(2, When::Always), (1, When::ForEach)])], "one command"),
+            (vec![operation("scan", 1, &more)], "between exactly one command"),
+            (vec![operation("get", 1, &[(2, When::Always), (1, When::ForEach)])], "single command"),
             (vec![operation("get", 1, &twice)], "one list"),
-            (vec![], "no operation"),
+            (vec![], "requires an operation"),
             (vec![operation("get", 0, ONE)], "weight"),
-            (vec![operation("get", 1, &[])], "get: an operation has a step"),
+            (vec![operation("get", 1, &[])], "get: an operation requires a step"),
             (vec![operation("get", 1, &[(1, When::OnMiss)])], "first step"),
         ];
         for (operations, expected) in cases {

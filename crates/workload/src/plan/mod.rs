@@ -27,8 +27,8 @@ pub use numbering::Numbering;
 use crate::derived::CheckedValues;
 use crate::secret::{self, SecretBytes};
 use crate::{
-    Budget, CommandSpec, Content, Curve, Dataset, Endpoint, KeySpace, Pace, Pacer, Piece, Schedule,
-    Shard, SizeBy, Sizes, Target, stream,
+    Budget, CommandSpec, Content, Curve, Dataset, Endpoint, KeySpace, Lifetime, Pace, Pacer, Piece,
+    Schedule, Shard, SizeBy, Sizes, Target, stream,
 };
 
 /// The protocol spoken on every connection.
@@ -206,6 +206,12 @@ pub struct PlanParts {
     /// `SET`s do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fill: Option<Vec<CommandSpec>>,
+    /// How long keys live that such `SET`s write, where the plan's own do not say; for ever with none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fill_lifetime: Option<Lifetime>,
+    /// The phase of its workload that writes the keys it reads, by name, if one does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loaded_by: Option<String>,
     /// Whether values that come back are compared with what was written.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub verify: bool,
@@ -472,6 +478,8 @@ pub(crate) mod tests {
             dataset: None,
             values: None,
             fill: None,
+            fill_lifetime: None,
+            loaded_by: None,
             verify: false,
             fail_on_miss: false,
             checks: None,
@@ -518,7 +526,7 @@ pub(crate) mod tests {
             (|p| p.sequence.clear(), "no command"),
             (|p| p.keys.draw = "latest".parse().unwrap(), "no operation inserts any"),
             (|p| p.keys.draw = "insert".parse().unwrap(), "no operation inserts any"),
-            (|p| p.keys.draw = trace(), "-r 1 ends"),
+            (|p| p.keys.draw = trace(), "beyond -r 1"),
             (|p| p.sequence[0].args.push(Arg { pieces: vec![Piece::Field(0)] }), "--dataset"),
         ];
         for (change, expected) in cases {

@@ -38,15 +38,13 @@ pub(super) fn read<C: Curve + 'static>(
     let (first, second, (least, most)) = match parts[..] {
         [first, second] => (first, second, BOUNDS),
         [first, second, range] => (first, second, bounds(range)?),
-        _ => return Err("two numbers are needed, and bounds may follow".to_owned()),
+        _ => return Err("two numbers are required, bounds are optional".to_owned()),
     };
     let curve = curve(first, second)?;
     let before = curve.cdf(lower(least));
     let within = curve.cdf(upper(most)) - before;
     if within < WITHIN_MIN {
-        return Err(format!(
-            "next to nothing of it lies within {least}..{most}; give other bounds"
-        ));
+        return Err(format!("almost none of it lies within {least}..{most}; use other bounds"));
     }
     Ok(Box::new(Bounded { curve, least, most, before, within }))
 }

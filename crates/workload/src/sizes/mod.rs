@@ -131,9 +131,7 @@ fn made(text: &str) -> Result<Box<dyn SizeDraw>, String> {
 fn size(text: &str) -> Result<u32, String> {
     let size = quantity::count(text).ok().and_then(|size| u32::try_from(size).ok());
     size.filter(|size| *size <= SIZE_MAX).ok_or_else(|| {
-        format!(
-            "{text:?} is not a size; a whole number from 0 to {SIZE_MAX} is possible, such as 4k"
-        )
+        format!("{text:?} is not a size; expected a whole number from 0 to {SIZE_MAX}, such as 4k")
     })
 }
 
@@ -143,7 +141,7 @@ fn bounds(text: &str) -> Result<(u32, u32), String> {
         text.split_once("..").ok_or_else(|| format!("{text:?} is not a range of sizes"))?;
     match (size(least)?, size(most)?) {
         (least, most) if least <= most => Ok((least, most)),
-        _ => Err(format!("{text} falls; the smaller size comes first")),
+        _ => Err(format!("{text}: the smaller size must come first")),
     }
 }
 
@@ -231,12 +229,12 @@ mod tests {
     #[test]
     fn what_cannot_be_read_says_what_can() {
         for (bad, says) in [
-            ("", "there is no distribution of sizes"),
-            ("gamma:1", "\"gamma\"; there are uniform:MIN..MAX, sizes:"),
+            ("", "unknown distribution of sizes"),
+            ("gamma:1", "\"gamma\"; available: uniform:MIN..MAX, sizes:"),
             ("10x", "not a size"),
             ("2G", "1073741824"),
             ("uniform", "such as uniform:100..4k"),
-            ("uniform:9..3", "falls"),
+            ("uniform:9..3", "smaller size must come first"),
             ("uniform:9", "not a range"),
             ("sizes:", "sizes:32=50"),
             ("sizes:32", "SIZE=WEIGHT"),

@@ -57,10 +57,10 @@ pub(crate) struct Live {
     pub(crate) blocks: u32,
 }
 
-const ABOUT: &str = "Compares two servers, or two saved runs. Says for each test how B's \
-    throughput, latency percentiles and CPU per request relate to A's: the ratio, the interval that \
-    holds the true one 95 times in 100, whether they differ, and what limited each side. Servers \
-    get the same load in blocks of A B B A, so that what slows the machine for a while slows both";
+const ABOUT: &str = "Compares two servers, or two saved runs. For each test, it prints the ratio \
+    of B to A for throughput, latency percentiles and CPU per request, with a 95 % confidence \
+    interval, whether they differ, and what limited each side. Both servers get the same load in \
+    blocks of A B B A, so that a temporary slowdown of the machine affects both";
 
 /// Every line that begins with `$` is run by a test.
 const EXAMPLES: &str = "\
@@ -138,8 +138,8 @@ fn explained(run: Command) -> Command {
                 .value_parser(percent)
                 .help_heading("Results")
                 .help(
-                    "Exit with code 3 if B's throughput is lower, or its p99 higher, by more than \
-                     PCT per cent, and surely so: with 5 % to be wrong about any of them",
+                    "Exit with code 3 if B's throughput is lower, or its p99 higher, by more \
+                     than PCT percent, at a confidence of 95 % over all tests together",
                 ),
         )
         .arg(
@@ -150,8 +150,8 @@ fn explained(run: Command) -> Command {
                 .value_delimiter(',')
                 .help_heading("Equal terms")
                 .help(
-                    "Tables of Redis beside memcached, between commas: core, machine, latency \
-                             (which needs core) and mget [default: all]",
+                    "Tables of Redis and memcached, comma-separated: core, machine, latency \
+                     (requires core) and mget [default: all]",
                 ),
         )
         .arg(
@@ -160,7 +160,10 @@ fn explained(run: Command) -> Command {
                 .value_name("NUM")
                 .value_parser(count_in(1..=CORES_MAX))
                 .help_heading("Equal terms")
-                .help("Cores for the servers in the tables per machine [default: half of them]"),
+                .help(
+                    "Cores for the servers in the per-machine table [default: half of all \
+                    cores]",
+                ),
         )
 }
 
@@ -186,7 +189,7 @@ impl FrontEnd for CompareFront {
         let fail_on_regression = typed.matches().get_one::<f64>(REGRESSION).copied();
         let [a, b] = [0, 1].map(|at| Side::of(&sides[at]));
         let (a, b) = (a.map_err(UsageError)?, b.map_err(UsageError)?);
-        refuse(&typed, &OF_ONE, "is for one server at a time")?;
+        refuse(&typed, &OF_ONE, "works with one server only")?;
         let (sides, job) = match (a, b) {
             (Side::File(a), Side::File(b)) => saved(&typed, a, b)?,
             (Side::Server(a), Side::Server(b)) => {
@@ -194,7 +197,8 @@ impl FrontEnd for CompareFront {
                 match [&a, &b].map(|side| side.is_memcache(asked)) {
                     [a_is, b_is] if a_is != b_is => terms::sides(&typed, &[a, b], asked)?,
                     _ => {
-                        let why = "is for servers of different protocols, such as redis-server and memcached";
+                        let why = "requires servers of different protocols, such as redis-server \
+                            and memcached";
                         refuse(&typed, &[TABLES, CORES], why)?;
                         live(&typed, &[a, b])?
                     }
@@ -203,18 +207,17 @@ impl FrontEnd for CompareFront {
             (Side::File(file), _) | (_, Side::File(file)) => {
                 let file = file.display();
                 return usage(&format!(
-                    "{file} is a file and the other a server; compare two of a kind"
+                    "{file} is a file and the other side is a server; compare two of the same \
+                     kind"
                 ));
             }
         };
         let Job { output, several, notes, .. } = job;
         if fail_on_regression.is_some() && typed.matches().get_one::<u32>("repeats") == Some(&1) {
-            return usage(
-                "--fail-on-regression needs an interval, which takes --repeat 2 at least",
-            );
+            return usage("--fail-on-regression requires --repeat 2 or more");
         }
         if !matches!(output.format, "text" | "csv" | "json") {
-            return usage("a comparison is printed as text, csv or json");
+            return usage("the output formats of compare are text, csv and json");
         }
         Ok(Intent::Compare(Box::new(CompareJob {
             sides,
@@ -267,7 +270,7 @@ fn again(sides: Option<&[OsString; 2]>, args: &[OsString]) -> String {
 fn saved(typed: &Typed, a: PathBuf, b: PathBuf) -> Result<(Sides, Job), UsageError> {
     if let Some(option) = typed.typed().find(|id| !OF_FILES.contains(id)) {
         return usage(&format!(
-            "{} is an option of a run, and those of {} and {} are over",
+            "{} is an option for live runs; {} and {} are saved runs",
             typed.written(option),
             a.display(),
             b.display()
@@ -310,7 +313,7 @@ fn blocks(typed: &Typed) -> u32 {
 
 fn kind(text: &str) -> Result<Kind, String> {
     let found = Kind::ALL.into_iter().find(|kind| kind.name() == text.trim());
-    found.ok_or_else(|| "the tables are core, machine, latency and mget".to_owned())
+    found.ok_or_else(|| "expected core, machine, latency or mget".to_owned())
 }
 
 fn usage<T>(text: &str) -> Result<T, UsageError> {
@@ -327,7 +330,7 @@ fn refuse(typed: &Typed, options: &[&str], why: &str) -> Result<(), UsageError> 
 fn percent(text: &str) -> Result<f64, String> {
     let percent = redis_benchmark::percent(text).ok();
     let percent = percent.filter(|percent| (0.0..100.0).contains(percent));
-    percent.ok_or_else(|| "a number of per cent is needed, from 0 to below 100".to_owned())
+    percent.ok_or_else(|| "expected a percentage from 0 to below 100".to_owned())
 }
 
 #[cfg(test)]

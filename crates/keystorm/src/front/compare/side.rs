@@ -71,12 +71,10 @@ impl Side {
                         let args = words.split_off(1);
                         Ok(Self::Server(Word::Program { program, args }))
                     }
-                    _ => Err(format!("{first}: only a program has arguments behind it")),
+                    _ => Err(format!("{first}: only a program can have arguments")),
                 }
             }
-            _ => Err(format!(
-                "{shown}: no such file or program here, and no address either, which is host:port"
-            )),
+            _ => Err(format!("{shown}: not a file, a program or an address (host:port)")),
         }
     }
 }

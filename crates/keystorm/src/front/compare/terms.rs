@@ -32,21 +32,26 @@ const KEY: &str = "key:__rand_int__";
 const REFUSED: [(&str, &str); 14] = [
     (
         "spawn_args",
-        "would go to servers of different kinds; write it behind each, in one word: 'memcached -m 4096'",
+        "would apply to servers of different kinds; write the arguments after each program, as \
+         one word: 'memcached -m 4096'",
     ),
-    ("rps", "is not asked for: the table of latencies has rates of its own"),
-    ("fill", "is done in any case: every key is stored before it is read"),
-    ("fill_with", "is done in any case: every key is stored before it is read"),
-    ("verify", "is for one protocol at a time"),
-    ("fail_on_miss", "is for one protocol at a time"),
-    ("workload", "is for one protocol at a time; give a command, or a mix of get, set and mget"),
-    ("dataset", "is for one protocol at a time"),
-    ("stdin_arg", "reads standard input once, and there are several runs"),
-    ("on", "is for one protocol at a time: this takes one client for both"),
-    ("cluster", "does not exist in memcached; take n processes, as the table per machine does"),
+    ("rps", "cannot be set: the latency table chooses its own rates"),
+    ("fill", "is not needed: every key is stored before it is read"),
+    ("fill_with", "is not needed: every key is stored before it is read"),
+    ("verify", "works with one protocol only"),
+    ("fail_on_miss", "works with one protocol only"),
+    ("workload", "works with one protocol only; use a command, or a mix of get, set and mget"),
+    ("dataset", "works with one protocol only"),
+    ("stdin_arg", "reads standard input, which several runs cannot share"),
+    ("on", "works with one protocol only: this uses the same client for both"),
+    (
+        "cluster",
+        "does not exist in memcached; use several processes, as the per-machine table \
+        does",
+    ),
     ("dbnum", "does not exist in memcached"),
     ("enable_tracking", "does not exist in memcached"),
-    ("keep_alive", "is for one protocol at a time"),
+    ("keep_alive", "works with one protocol only"),
 ];
 
 /// What is compared, and what else was typed.
@@ -143,7 +148,7 @@ fn named_tests(typed: &Typed) -> Result<Vec<Named>, UsageError> {
         asked.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
     if names.is_empty() {
         return usage(
-            "-t: no test is named; there are set, get and mget with a number, such as mget10",
+            "-t: no test named; expected set, get, or mget with a number, such as mget10",
         );
     }
     names.into_iter().map(test).collect()
@@ -158,8 +163,8 @@ fn test(name: &str) -> Result<Named, UsageError> {
         }
         _ => {
             return usage(&format!(
-                "-t: there is no test {name:?} of servers of different protocols; there are set, get and \
-                 mget with a number from 2 to {KEYS_MAX}, such as mget10"
+                "-t: unknown test {name:?} for servers of different protocols; expected set, \
+                 get, or mget with a number from 2 to {KEYS_MAX}, such as mget10"
             ));
         }
     };

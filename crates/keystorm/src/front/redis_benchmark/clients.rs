@@ -9,21 +9,21 @@ use crate::front::Several;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct ClientOptions {
-    /// Put the load on from several clients that start as one and are reported as one: local:4 for
-    /// four processes here, ssh:HOST,HOST,… over ssh, or NAME[:SETTINGS] by the program
-    /// keystorm-on-NAME, such as ray. Requests, rate and connections are those of all together
+    /// Generate the load from several clients that start together and are reported as one: local:4
+    /// for four local processes, ssh:HOST,HOST,… over SSH, or NAME[:SETTINGS] through the program
+    /// keystorm-on-NAME, such as ray. -n, --rps and -c are totals over all clients
     #[arg(long, value_name = "WHERE", conflicts_with_all = ["shard", "start_at", "idle"])]
     pub(super) on: Option<On>,
-    /// Whose clock --start-at is of, and the times in results: `server` for the server's (TIME), which
-    /// all that load it reach [default: this machine's]
+    /// Clock for --start-at and for times in results: `server` uses the server's (TIME), which all
+    /// clients share [default: this machine's]
     #[arg(long, value_name = "WHOSE", conflicts_with = "on")]
     pub(super) clock: Option<ClockArg>,
-    /// Measure with one more client meanwhile, of few connections and this rate: its latencies stand
-    /// first in the report, since a client that loads to the brim measures its own queues. With --on
-    /// it is here
+    /// Also measure latency from a separate client with few connections, at this rate; its
+    /// latencies come first in the report, because a saturated client measures its own queues. With
+    /// --on, the probe runs on this machine
     #[arg(long, value_name = "RATE", value_parser = count, conflicts_with_all = ["idle", "shard"])]
     pub(super) probe: Option<u64>,
-    /// When a client of --on is lost: `stop` the others, or let them `go-on` [default: stop]
+    /// When a client of --on is lost: `stop` the others, or `go-on` without it [default: stop]
     #[arg(long, value_name = "WHAT", requires = "on")]
     pub(super) on_loss: Option<OnLossArg>,
 }
@@ -56,7 +56,7 @@ impl ClientOptions {
     /// It has none that it tells.
     pub(super) fn server_clock(&self, plans: &[Plan]) -> Result<bool, String> {
         if self.clock.is_some() && plans.iter().any(|plan| plan.protocol.is_memcache()) {
-            return Err("--clock server: memcached has no command that tells the time".to_owned());
+            return Err("--clock server: memcached has no command for the time".to_owned());
         }
         Ok(self.clock.is_some())
     }
@@ -71,8 +71,8 @@ impl ClientOptions {
             plans.iter().any(|plan| matches!(plan.target.endpoint, Endpoint::Spawned { .. }));
         if spawned && !on.is_here() {
             return Err(format!(
-                "--on {on}: the server that --spawn starts listens on this machine only; name one \
-                 that they all reach"
+                "--on {on}: a spawned server listens on this machine only; name a server that \
+                 all clients can reach"
             ));
         }
         let on_loss = self.on_loss.map_or(OnLoss::default(), OnLoss::from);

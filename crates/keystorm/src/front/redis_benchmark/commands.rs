@@ -28,6 +28,8 @@ pub(super) struct Given {
     pub(super) stepped: bool,
     /// Whether it is written in Redis's words, to be said in those of another protocol.
     pub(super) translated: bool,
+    /// The phases that write what it reads, by name, if it is a phase itself.
+    pub(super) loaded_by: Option<String>,
     pub(super) operations: Vec<GivenOperation>,
 }
 
@@ -85,13 +87,14 @@ pub(super) fn parts(
     let alone = |typed| GivenOperation { typed, name: None, keys: None, places: Vec::new() };
     let operations = typed(options, persona)?.into_iter().map(alone).collect();
     let (mixed, stepped) = (options.data.mix, may_have_steps(options, persona));
-    given(base, options, Given { name, mixed, stepped, translated: false, operations })
+    let given = Given { name, mixed, stepped, translated: false, loaded_by: None, operations };
+    self::given(base, options, given)
 }
 
 /// The plan of what is given.
 pub(super) fn given(base: PlanParts, options: &Options, given: Given) -> Result<PlanParts, String> {
     let mixed = given.is_mix();
-    let Given { name, mut operations, stepped, translated, .. } = given;
+    let Given { name, mut operations, stepped, translated, loaded_by, .. } = given;
     let dataset = dataset_of(options)?;
     let values = (base.values.is_some(), base.payload_bytes as u32);
     let mut reading = Reading::of(options, base.protocol, dataset.as_ref(), values);
@@ -134,6 +137,7 @@ pub(super) fn given(base: PlanParts, options: &Options, given: Given) -> Result<
             false => sum / weights.sum::<u64>().max(1),
         },
         sequence,
+        loaded_by,
         // Keys of its own are an operation's, though there is but one.
         mix: (mixed || operations.iter().any(|operation| operation.keys.is_some()))
             .then(|| mix(&operations)),
@@ -209,13 +213,13 @@ impl<'o> Reading<'o> {
         let arg = match self.options.data.ttl {
             Some(lifetime) => arg.with_lifetimes(lifetime),
             None if arg.names_lifetime() => {
-                return Err("__ttl__ needs --ttl to say how long".into());
+                return Err("__ttl__ requires --ttl".into());
             }
             None => arg,
         };
         let Some(dataset) = self.dataset else {
             if arg.names_field() {
-                return Err("a __field:name__ placeholder needs --dataset FILE".into());
+                return Err("a __field:name__ placeholder requires --dataset FILE".into());
             }
             let arg = match self.varies {
                 true => arg.with_values(),
@@ -230,7 +234,7 @@ impl<'o> Reading<'o> {
         let with_fields = arg.with_fields(dataset.columns()).map_err(|field| {
             let columns = dataset.columns().join(", ");
             format!(
-                "Field placeholder '__field:{field}__' not found in dataset fields; there are \
+                "Field placeholder '__field:{field}__' not found in dataset fields; available: \
                  {columns}"
             )
         });
@@ -248,8 +252,8 @@ fn lifetime_said(options: &Options, sequence: &[CommandSpec]) -> Result<(), Stri
         return Ok(());
     }
     Err(format!(
-        "--ttl {lifetime}: a command of memcached has a word for it: write __ttl__ there, such as: set \
-         k:__key__ 0 __ttl__ __data__"
+        "--ttl {lifetime}: memcached commands have an argument for it: write __ttl__ there, such \
+         as: set k:__key__ 0 __ttl__ __data__"
     ))
 }
 
@@ -274,8 +278,8 @@ fn inserts(operation: &mut TypedOperation) -> Result<bool, String> {
     }
     if words.iter().any(|word| has(word, key)) {
         return Err(format!(
-            "{INSERT_PLACEHOLDER}__ and __key__ in one operation: an operation has one key, which it \
-             inserts or which is there; make two of them with --mix"
+            "{INSERT_PLACEHOLDER}__ and __key__ in one operation: an operation has one key, \
+             either new or existing; make two operations with --mix"
         ));
     }
     for word in &mut words {

@@ -20,7 +20,7 @@ pub(super) fn space(options: &DataOptions) -> Result<KeySpace, String> {
         None => return Ok(KeySpace::of(range, KeyDist::UNIFORM)),
     };
     if draw.file().is_none() && options.key_dist.is_some() && range.is_none() {
-        return Err(format!("--key-dist {draw}: -r says how many keys there are to draw from"));
+        return Err(format!("--key-dist {draw}: add -r, the number of keys to draw from"));
     }
     let fault = |why: String| format!("--key-dist {draw}: {why}");
     drawn(range, &draw).map_err(fault)
@@ -63,7 +63,8 @@ fn read(path: &Path, column: Option<&str>) -> Result<Vec<u64>, String> {
             Some(name) => {
                 let found = first.iter().position(|cell| cell == name);
                 let columns = || first.iter().collect::<Vec<_>>().join(", ");
-                at = found.ok_or_else(|| format!("no column {name:?}; there are {}", columns()))?;
+                at =
+                    found.ok_or_else(|| format!("no column {name:?}; available: {}", columns()))?;
             }
             None => keys.extend(key(&first, 0).ok()),
         }
@@ -79,8 +80,8 @@ fn key(record: &StringRecord, column: usize) -> Result<u64, String> {
     cell.parse().map_err(|_| {
         let line = record.position().map_or(0, csv::Position::line);
         format!(
-            "line {line} has {cell:?} where a key number is needed; keys that are text come from \
-             --dataset and __field:name__"
+            "line {line}: {cell:?} is not a key number; for textual keys, use --dataset and \
+             __field:name__"
         )
     })
 }
@@ -101,9 +102,9 @@ mod tests {
         assert_eq!(read(&csv, Some("id")), Ok(vec![7, 3, 7]));
         assert_eq!(read(&file("b.csv", "5\n6\n"), None), Ok(vec![5, 6]));
         assert_eq!(read(&file("c.tsv", "id\tx\n5\ta\n"), None), Ok(vec![5]));
-        assert!(read(&csv, Some("key")).unwrap_err().contains("\"key\"; there are time, id"));
+        assert!(read(&csv, Some("key")).unwrap_err().contains("\"key\"; available: time, id"));
         let text = read(&file("d.csv", "id\n1\nuser:2\n"), None).unwrap_err();
-        assert!(text.contains("line 3 has \"user:2\"") && text.contains("--dataset"), "{text}");
+        assert!(text.contains("line 3: \"user:2\"") && text.contains("--dataset"), "{text}");
         assert!(read(Path::new("/no/such"), None).unwrap_err().contains("No such file"));
     }
 }

@@ -17,16 +17,16 @@ const FILLED_MAX: u64 = 10_000_000;
 /// # Errors
 /// The first of them, and what to use instead.
 pub(super) fn refuse(server: &ServerOptions, uri_names_database: bool) -> Result<(), String> {
-    const NO_DATABASES: &str = "memcached has no databases; let keys begin differently";
+    const NO_DATABASES: &str = "memcached has no databases; use key prefixes instead";
     let refused = [
         ("--dbnum", server.dbnum.is_some(), NO_DATABASES),
         ("-u", uri_names_database, NO_DATABASES),
-        ("-3", server.resp3, "RESP3 is for Redis and Valkey; leave it out"),
-        ("--enable-tracking", server.enable_tracking, "memcached tells clients of no changes"),
+        ("-3", server.resp3, "RESP3 works with Redis and Valkey only; remove it"),
+        ("--enable-tracking", server.enable_tracking, "memcached has no client tracking"),
         (
             "--cluster",
             server.cluster,
-            "memcached servers know nothing of each other; -h a,b,c shares keys out among several",
+            "memcached has no cluster mode; -h a,b,c distributes keys over several servers",
         ),
         ("--rfr", server.rfr.is_some(), "memcached has no replicas"),
     ];
@@ -43,7 +43,8 @@ pub(super) fn refuse(server: &ServerOptions, uri_names_database: bool) -> Result
 pub(super) fn check_lifetime(lifetime: Option<Lifetime>) -> Result<(), String> {
     match lifetime {
         Some(lifetime) if lifetime.most_s > LIFETIME_MAX_S => Err(format!(
-            "--ttl {lifetime}: to memcached more than 30 days ({LIFETIME_MAX_S} s) is a time of day"
+            "--ttl {lifetime}: memcached takes more than 30 days ({LIFETIME_MAX_S} s) as an \
+             absolute time"
         )),
         _ => Ok(()),
     }
@@ -69,8 +70,8 @@ pub(super) fn suite(base: &PlanParts, options: &Options) -> Result<Vec<PlanParts
     let filled = base.keys.range.unwrap_or(KEYS_DEFAULT);
     if filled > FILLED_MAX && tests.iter().any(|test| test.fill(&shape).is_some()) {
         return Err(format!(
-            "-r {filled}: the tests of memcached store every key before they read it, up to {FILLED_MAX}; \
-             give a command instead, such as: get key:__rand_int__"
+            "-r {filled}: memcached tests store every key before they read it, up to \
+             {FILLED_MAX}; use a command instead, such as: get key:__rand_int__"
         ));
     }
     Ok(tests.into_iter().map(|test| parts(base, test, &shape)).collect())
@@ -114,10 +115,10 @@ fn chosen(
     if let Some(unknown) = asked.iter().find(|name| !all.iter().any(|test| test.name == **name)) {
         let elsewhere = MEMCACHE_SUITE.iter().any(|test| test.name == *unknown);
         let hint = if elsewhere { " in this protocol" } else { "" };
-        return Err(format!("-t: there is no test {unknown:?}{hint}; there are {}", known()));
+        return Err(format!("-t: unknown test {unknown:?}{hint}; available: {}", known()));
     }
     if asked.is_empty() {
-        return Err(format!("-t: no test is named; there are {}", known()));
+        return Err(format!("-t: no test named; available: {}", known()));
     }
     Ok(all.into_iter().filter(|test| asked.contains(&test.name)).collect())
 }
@@ -134,10 +135,7 @@ pub(super) fn complete(parts: &mut PlanParts, requests_given: bool) -> Result<()
     }
     let quiet = wire::memcache::number_quiet(&mut parts.sequence)?;
     if quiet && parts.target.ring().is_some() {
-        return Err(
-            "flag q: of several servers each would have to be asked for what it owes; leave out q"
-                .to_owned(),
-        );
+        return Err("flag q (quiet) works with one server only; remove it".to_owned());
     }
     let len = parts.requests_per_number() as u64;
     if let (true, Stop::Requests(n)) = (quiet, parts.stop)
@@ -146,8 +144,8 @@ pub(super) fn complete(parts: &mut PlanParts, requests_given: bool) -> Result<()
         let whole = n.div_ceil(len) * len;
         if requests_given {
             return Err(format!(
-                "-n {n}: a sequence with quiet commands (flag q) is sent in whole, and this has {len}; \
-                 use -n {whole}"
+                "-n {n}: a sequence with quiet commands (flag q) is sent as a whole, and this \
+                 one has {len} commands; use -n {whole}"
             ));
         }
         parts.stop = Stop::Requests(whole);
@@ -164,7 +162,7 @@ pub(super) fn check_ring(plan: &Plan, idle: bool) -> Result<(), String> {
         return Ok(());
     }
     if idle {
-        return Err("-I holds connections to one server; name one with -h".to_owned());
+        return Err("-I opens connections to one server only; name one with -h".to_owned());
     }
     let (keys, kept) = (wire::Keys::of::<wire::memcache::Text>(plan), plan.replies_kept());
     let mut first = 0;
@@ -172,7 +170,8 @@ pub(super) fn check_ring(plan: &Plan, idle: bool) -> Result<(), String> {
         let is_kept = kept.get(first).is_some_and(|kept| *kept != workload::Keeps::Nothing);
         if is_kept && (step.commands > 1 || keys.count(first) > 1) {
             return Err(
-                "__reply__: on several servers the step that brings it is one command of one key"
+                "__reply__: with several servers, the step that returns it must be one command \
+                 with one key"
                     .to_owned(),
             );
         }

@@ -43,7 +43,7 @@ pub(super) fn values(
         Some(Size::Fixed(_)) | None => None,
     };
     if size_by.is_some() && drawn.is_none() {
-        return Err("--size-by is for sizes that differ, such as -d uniform:100..4k".to_owned());
+        return Err("--size-by requires varying sizes, such as -d uniform:100..4k".to_owned());
     }
     let fixed = match data_size {
         Some(Size::Fixed(bytes)) => *bytes,

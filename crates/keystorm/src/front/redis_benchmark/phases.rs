@@ -36,8 +36,8 @@ pub(super) fn job(
     if let Some(id) = typed.typed().find(|id| OF_THE_FILE.contains(id)) {
         let option = typed.written(id);
         return Err(UsageError(format!(
-            "{option} cannot be combined with --workload, which says what is sent; without it, --print-workload \
-             turns a command line into a file"
+            "{option} cannot be combined with --workload, which defines what is sent; to turn a \
+             command line into a file, use --print-workload without --workload"
         )));
     }
     let workload = opened(typed, name)?;
@@ -50,7 +50,7 @@ pub(super) fn job(
             None => job = Some(next),
         }
     }
-    let job = job.ok_or_else(|| UsageError("--phase: no phase is named".to_owned()))?;
+    let job = job.ok_or_else(|| UsageError("--phase: no phase named".to_owned()))?;
     plans::start_of_one(job.start_at, &job.plans).map_err(UsageError)?;
     Ok(job)
 }
@@ -68,7 +68,7 @@ fn opened(typed: &Typed, name: &str) -> Result<Workload, UsageError> {
         && !operations.any(|takes_range| takes_range)
     {
         return Err(UsageError(format!(
-            "{} changes nothing: every operation of {} has a key space of its own, [keys.NAME]",
+            "{} has no effect: every operation of {} has its own key space, [keys.NAME]",
             typed.written(id),
             workload.source.name
         )));
@@ -115,9 +115,9 @@ fn job_of(
     let mut command = typed.command.clone();
     let matches = command.try_get_matches_from_mut(words);
     let matches = matches.map_err(|error| match settings.get("arrivals") {
-        Some(set) if error.kind() == ErrorKind::MissingRequiredArgument => UsageError(
-            source.fault(set.at, "arrivals: they spread the requests of a rate, and there is none"),
-        ),
+        Some(set) if error.kind() == ErrorKind::MissingRequiredArgument => {
+            UsageError(source.fault(set.at, "arrivals: requires a rate"))
+        }
         _ => placed(explained(error, &command).0),
     })?;
     let options = Options::from_arg_matches(&matches);
@@ -147,7 +147,7 @@ fn every_key(options: &Options, given: &Given) -> Result<u64, String> {
         Some(space) => space.range,
         None => keys::space(&options.data)?.range,
     };
-    let range = range.ok_or("every-key needs key-range, which says how many keys there are")?;
+    let range = range.ok_or("every-key requires key-range, the number of keys")?;
     // Of a sequence each command counts.
     let steps = given.operations.iter().flat_map(|operation| &operation.typed.steps);
     let commands: u64 = steps.map(|step| step.commands.len() as u64).sum();
@@ -200,7 +200,16 @@ fn given(workload: &Workload, phase: &Phase, load: Load) -> Result<Given, String
         Ok(GivenOperation { typed, name, keys: space.transpose()?, places })
     };
     let operations = operations.into_iter().map(operation).collect::<Result<_, String>>()?;
-    Ok(Given { name, mixed, stepped: true, translated: source.is_preset, operations })
+    let (translated, loaded_by) = (source.is_preset, loaded_by(workload, phase));
+    Ok(Given { name, mixed, stepped: true, translated, loaded_by, operations })
+}
+
+/// The phases that write every key before this one, as `--phase` names them.
+fn loaded_by(workload: &Workload, phase: &Phase) -> Option<String> {
+    let before = workload.phases.iter().take_while(|other| other.at != phase.at);
+    let loads = before.filter(|other| other.every_key && !phase.every_key);
+    let names: Vec<&str> = loads.filter_map(|load| load.name.as_deref()).collect();
+    (!names.is_empty()).then(|| names.join(","))
 }
 
 fn words(command: Command) -> Vec<Vec<u8>> {
@@ -280,7 +289,8 @@ pub(super) fn printed(typed: &Typed) -> Result<String, UsageError> {
         } else if workload.settings.get("tests").is_none() {
             let names = workload::suite::names();
             let text = format!(
-                "--print-workload: a file names its tests; name them with -t: {}",
+                "--print-workload: a workload file needs the names of its tests; name them with \
+                 -t: {}",
                 names.join(",")
             );
             return Err(UsageError(text));
@@ -297,7 +307,12 @@ fn set_of(typed: &Typed, setting: &'static Setting) -> Result<Set, UsageError> {
             let raw = typed.matches.get_raw(setting.option).and_then(Iterator::last);
             let text = raw.unwrap_or_default().to_str().map(str::to_owned);
             let option = typed.written(setting.option);
-            let fault = || format!("--print-workload: {option}: a file holds UTF-8 text alone");
+            let fault = || {
+                format!(
+                    "--print-workload: {option}: not UTF-8, which a workload file \
+                must be"
+                )
+            };
             Some(text.ok_or_else(|| UsageError(fault()))?)
         }
     };
@@ -333,11 +348,14 @@ fn typed_load(typed: &Typed, options: &Options) -> Result<Load, String> {
 fn command_of(words: Vec<Vec<u8>>) -> Result<Command, String> {
     let shown = secret::shown_sequence(&words);
     if shown != words {
-        return Err("--print-workload: a password stands in a command, and is printed nowhere; \
-                    write the file yourself"
+        return Err("--print-workload: a command contains a password, which keystorm never \
+            prints; write the file yourself"
             .to_owned());
     }
     let words: Result<Vec<String>, _> = words.into_iter().map(String::from_utf8).collect();
-    let words = words.map_err(|_| "--print-workload: a file holds UTF-8 text alone")?;
+    let words = words.map_err(|_| {
+        "--print-workload: a command is not UTF-8, which a workload \
+        file must be"
+    })?;
     Ok(Command { words, at: 0 })
 }

@@ -42,7 +42,7 @@ pub(super) fn job(
         return Err("Options -n and --duration are mutually exclusive.".into());
     }
     if options.data.xml_root_element.is_some() && options.data.dataset.is_none() {
-        return Err("--xml-root-element is for the XML file that --dataset names".into());
+        return Err("--xml-root-element requires an XML file (--dataset)".into());
     }
     let mut notes = notes(&options, persona);
     let suite = options.command.is_empty() && given.is_none();
@@ -56,18 +56,16 @@ pub(super) fn job(
         return Err(commands::FIELDS_WANTED.into());
     }
     if suite && options.data.mix {
-        return Err(
-            "--mix: the operations of a mix are given as commands, such as: --mix -r 1M -- \
-                    9 get k:__key__ ';' 1 set k:__key__ __data__"
-                .into(),
-        );
+        return Err("--mix: requires commands, such as: --mix -r 1M -- 9 get k:__key__ ';' 1 set \
+             k:__key__ __data__"
+            .into());
     }
     for (option, given, most) in [
         ("--num-functions", options.data.num_functions, FUNCTIONS_MAX),
         ("--num-keys-in-fcall", options.data.num_keys_in_fcall, FCALL_KEYS_MAX),
     ] {
         if given > most {
-            return Err(format!("{option} {given}: at most {most} are possible"));
+            return Err(format!("{option} {given}: the maximum is {most}"));
         }
     }
     let value_len = base.payload_bytes as u32;
@@ -111,7 +109,7 @@ pub(super) fn job(
     let repeats = options.load.repeats.unwrap_or(1);
     let probe = options.clients.probe.map(|rate| rate as f64);
     if probe.is_some_and(|rate| !(1.0..=PROBE_MAX).contains(&rate)) {
-        return Err(format!("--probe: between 1 and {PROBE_MAX} requests per second are possible"));
+        return Err(format!("--probe: must be between 1 and {PROBE_MAX} requests per second"));
     }
     let server_clock = options.clients.server_clock(&plans)?;
     let several = options.clients.several(&plans)?;
@@ -138,8 +136,8 @@ pub(super) fn start_of_one(start_at: Option<SystemTime>, plans: &[Plan]) -> Resu
         return Ok(());
     }
     Err(format!(
-        "--start-at is the start of one test, and these are {}; name one with -t, or one phase of a \
-         workload with --phase",
+        "--start-at works with a single test only, and these are {}; name one with -t, or one \
+         phase of a workload with --phase",
         plans.len()
     ))
 }
@@ -147,23 +145,23 @@ pub(super) fn start_of_one(start_at: Option<SystemTime>, plans: &[Plan]) -> Resu
 /// Warnings in the peers' words.
 fn notes(options: &Options, persona: Persona) -> Vec<String> {
     let mut notes = Vec::new();
+    let warning = persona.warning();
     if options.exit_on_error {
         let why = match persona {
             Persona::Ours => "An error reply ends the run unless --on-error count says otherwise.",
             _ => "We now immediately exit on error to avoid false results.",
         };
-        notes.push(format!("WARNING: -e option has no effect. {why}"));
+        notes.push(format!("{warning}: -e option has no effect. {why}"));
     }
     if options.load.keep_alive == 0 {
-        notes.push(
-            "WARNING: Keepalive disabled. You probably need 'echo 1 > \
+        notes.push(format!(
+            "{warning}: Keepalive disabled. You probably need 'echo 1 > \
              /proc/sys/net/ipv4/tcp_tw_reuse' for Linux and 'sudo sysctl -w \
              net.inet.tcp.msl=1000' for Mac OS X in order to use a lot of clients/requests"
-                .into(),
-        );
+        ));
     }
     if !options.command.is_empty() && options.data.tests.is_some() {
-        notes.push("WARNING: Option -t is ignored.".into());
+        notes.push(format!("{warning}: Option -t is ignored."));
     }
     notes
 }
@@ -172,7 +170,7 @@ fn output(options: &Options, persona: Persona, suite: bool) -> Result<Output, St
     let results = &options.results;
     let to_stdout = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));
     if to_stdout(&results.hdr) {
-        return Err("--hdr: a file is needed; standard output is for reports".into());
+        return Err("--hdr: name a file; standard output is for the report".into());
     }
     let pages = results.pages.clone().checked()?;
     apart(
@@ -184,13 +182,11 @@ fn output(options: &Options, persona: Persona, suite: bool) -> Result<Output, St
         &[("--dataset", options.data.dataset.as_deref())],
     )?;
     if options.load.idle && (results.json.is_some() || results.hdr.is_some() || pages.any()) {
-        return Err(
-            "-I measures nothing that --json, --hdr, --html, --svg or --png could keep".into()
-        );
+        return Err("-I measures nothing to save with --json, --hdr, --html, --svg or --png".into());
     }
     let document = to_stdout(&results.json);
     if document && (results.quiet || results.csv || results.format.is_some_and(|f| f != "json")) {
-        return Err("--json -: standard output has room for one layout".into());
+        return Err("--json -: standard output can have only one format".into());
     }
     // Under the peers' names standard output is theirs to the byte.
     let ours = !persona.is_peer();
@@ -254,7 +250,7 @@ fn base(
     };
     if threads > i64::from(limits::WORKERS_MAX) {
         let most = limits::WORKERS_MAX;
-        notes.push(format!("WARNING: Too many threads, limiting threads to {most}."));
+        notes.push(format!("{}: Too many threads, limiting threads to {most}.", persona.warning()));
     }
     let length_ns = pace.schedule().and_then(Schedule::length_ns);
     let stop = match (load.duration, load.requests, length_ns) {
@@ -296,6 +292,8 @@ fn base(
         payload_bytes: u64::from(value_len),
         values,
         fill: None,
+        fill_lifetime: None,
+        loaded_by: None,
         verify: data.verify,
         fail_on_miss: data.fail_on_miss,
         on_error: match results.on_error {
@@ -335,10 +333,10 @@ fn chosen(tests: Option<&str>, persona: Persona) -> Result<Vec<&'static SuiteTes
     let known = names();
     if let Some(unknown) = asked.iter().find(|name| !known.contains(name)) {
         let known = known.join(", ");
-        return Err(format!("-t: there is no test {unknown:?}; there are {known}"));
+        return Err(format!("-t: unknown test {unknown:?}; available: {known}"));
     }
     if asked.is_empty() {
-        return Err(format!("-t: no test is named; there are {}", known.join(", ")));
+        return Err(format!("-t: no test named; available: {}", known.join(", ")));
     }
     Ok(SUITE.iter().filter(|t| t.names.iter().any(|n| asked.contains(n))).collect())
 }

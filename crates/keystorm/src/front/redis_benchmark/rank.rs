@@ -31,7 +31,7 @@ fn of(text: &str, environment: impl Fn(&str) -> Option<String>) -> Result<Shard,
         .split_once('/')
         .and_then(|(index, of)| Some(Shard { index: index.parse().ok()?, of: of.parse().ok()? }));
     let fault = || {
-        "a share is I/N, such as 2/4 for the second of four, or env for what the launcher says"
+        "expected I/N, such as 2/4 for the second of four shares, or env for the launcher's rank"
             .to_owned()
     };
     shares.filter(|s| s.of > 0 && (1..=s.of).contains(&s.index)).ok_or_else(fault)
@@ -44,16 +44,19 @@ fn of_environment(
     let found = LAUNCHERS.iter().find_map(|(rank, size)| Some((rank, size, environment(rank)?)));
     let Some((rank, size, told)) = found else {
         let names = LAUNCHERS.map(|(rank, _)| rank).join(", ");
-        return Err(format!("no launcher says which process this is: there is none of {names}"));
+        return Err(format!("no launcher set a rank: none of {names} is set"));
     };
-    let index: u32 = told.parse().map_err(|_| format!("{rank} is {told:?}, and no number"))?;
+    let index: u32 = told.parse().map_err(|_| format!("{rank} is {told:?}, not a number"))?;
     let Some(of) = count.map(str::to_owned).or_else(|| environment(size)) else {
-        return Err(format!("{rank} does not say of how many processes; say it: env/4 for four"));
+        return Err(format!(
+            "{rank} comes without the number of processes; add it, such as env/4 \
+            for four"
+        ));
     };
     let of = of.parse().ok().filter(|of| *of > 0);
-    let of = of.ok_or_else(|| "env/N takes the number of processes, such as env/4".to_owned())?;
+    let of = of.ok_or_else(|| "env/N needs the number of processes, such as env/4".to_owned())?;
     if index >= of {
-        return Err(format!("{rank} is {index}, of {of} processes that count from 0"));
+        return Err(format!("{rank} is {index}, but {of} processes count from 0 to one less"));
     }
     Ok(Shard { index: index + 1, of })
 }

@@ -37,24 +37,25 @@ fn stages(rates: &str, lasts_ns: u64) -> Result<Vec<Stage>, String> {
 fn rate(text: &str) -> Result<f64, String> {
     let text = text.trim();
     if text.contains("..") || text.contains(',') {
-        return Err("ramps and steps need a time: 10k..100k/30s, or 10k,20k,40k/10s".into());
+        return Err("ramps and steps require a time: 10k..100k/30s, or 10k,20k,40k/10s".into());
     }
     match quantity::number(text) {
         Some(rate) => Ok(rate),
-        None if text.starts_with('-') => Err(format!("{text:?}: a rate is 0 or above")),
+        None if text.starts_with('-') => Err(format!("{text:?}: a rate cannot be negative")),
         None => Err(format!(
-            "{text:?} is not a rate; there are 10k, ramps 10k..100k/30s and steps 10k,20k/10s"
+            "{text:?} is not a rate; expected a rate such as 10k, a ramp 10k..100k/30s, or steps \
+             10k,20k/10s"
         )),
     }
 }
 
 /// Nanoseconds of a time above 0.
 fn duration(text: &str) -> Result<u64, String> {
-    let fault = |why: &str| format!("{text:?} is not a time of a ramp or step: {why}");
+    let fault = |why: &str| format!("{text:?} is not a valid time for a ramp or step: {why}");
     let time = quantity::time(text, Plain::Seconds).map_err(|why| fault(&why))?;
     match u64::try_from(time.as_nanos()) {
         Ok(ns) if ns > 0 => Ok(ns),
-        _ => Err(fault("it lasts above 0 seconds")),
+        _ => Err(fault("it must be longer than 0 seconds")),
     }
 }
 

@@ -24,7 +24,10 @@ pub(super) fn prepare(
             any |= hit(parts, share)?;
         }
         if !any {
-            return Err(format!("--hit-ratio {share}: no command reads keys by number"));
+            return Err(format!(
+                "--hit-ratio {share}: no command reads numbered keys, as get \
+                key:__rand_int__ does"
+            ));
         }
     }
     if data.fill {
@@ -58,7 +61,7 @@ fn fill(
     };
     let mut any = false;
     for parts in parts {
-        parts.fill = Some(with.clone());
+        (parts.fill, parts.fill_lifetime) = (Some(with.clone()), options.data.ttl);
         let fill = parts.filled_by();
         any |= !fill.parts.is_empty();
         // What fills has keys and values as what it is for.
@@ -70,14 +73,14 @@ fn fill(
                 false => "hset user:__key__ name __data__",
             };
             return Err(format!(
-                "--fill: {name} reads what SET does not write; say what does with --fill-with, such \
-                 as --fill-with '{such_as}'"
+                "--fill: SET cannot write the keys of {name}; add a command that can, such as \
+                 --fill-with '{such_as}'"
             ));
         }
     }
     match any {
         true => Ok(()),
-        false => Err("--fill: no command reads a key that could be written first".to_owned()),
+        false => Err("--fill: no command reads a key that --fill could write".to_owned()),
     }
 }
 
@@ -91,7 +94,7 @@ fn hit(parts: &mut PlanParts, share: &str) -> Result<bool, String> {
     let hitting = |keys: &KeySpace| -> Result<KeySpace, String> {
         let draw = keys.draw.clone().with_hits(share).map_err(fault)?;
         if keys.range.is_none_or(|range| range > MISSING_MAX) {
-            return Err(fault("-r says how many keys there are, up to 10^17".to_owned()));
+            return Err(fault("add -r, the number of keys, up to 10^17".to_owned()));
         }
         Ok(KeySpace { draw, ..keys.clone() })
     };
@@ -99,8 +102,8 @@ fn hit(parts: &mut PlanParts, share: &str) -> Result<bool, String> {
         let reading = commands.iter().filter(|command| command.reads(*protocol)).count();
         if reading > 0 && reading < commands.len() {
             return Err(fault(
-                "what is read and written by turns is there once it was written; make operations of \
-                 them with --mix, or say with --fill what is there"
+                "keys that the same sequence also writes exist from then on; make operations \
+                 with --mix, or use --fill"
                     .to_owned(),
             ));
         }

@@ -105,7 +105,7 @@ pub(in crate::front) fn protocol(server: &ServerOptions) -> Result<ProtocolKind,
     {
         let named =
             if is_memcache == Some(true) { "memcached" } else { "a server that speaks RESP" };
-        return Err(format!("--protocol: {option} names {named}; leave one of the two out"));
+        return Err(format!("--protocol: {option} names {named}; remove one of the two"));
     }
     Ok(asked)
 }
@@ -122,7 +122,7 @@ pub(in crate::front) fn target(server: &ServerOptions, rule: Rule) -> Result<Tar
         ("--server-cpus", server.server_cpus.is_some()),
     ] {
         if given && server.spawn.is_none() {
-            return Err(format!("{option} is for the server that --spawn starts"));
+            return Err(format!("{option} requires --spawn"));
         }
     }
     let uri = server.uri.as_deref().map(uri::parse).transpose()?;
@@ -137,7 +137,7 @@ pub(in crate::front) fn target(server: &ServerOptions, rule: Rule) -> Result<Tar
         return Err("Options --mptcp is only supported by TCP".into());
     }
     if server.rfr.is_some() && !server.cluster {
-        return Err("--rfr is for --cluster".into());
+        return Err("--rfr requires --cluster".into());
     }
     let cluster = server.cluster.then(|| ClusterOptions {
         read_from: server.rfr.map_or(ReadFrom::default(), ReadFrom::from),
@@ -152,7 +152,7 @@ pub(in crate::front) fn target(server: &ServerOptions, rule: Rule) -> Result<Tar
         db,
         |at| at.db,
         |option, of_uri| {
-            format!("--dbnum {option}: -u names database {of_uri}; leave one of the two out")
+            format!("--dbnum {option}: -u names database {of_uri}; remove one of the two")
         },
     )?;
     Ok(Target {
@@ -180,9 +180,7 @@ fn shared_out(
             let named = uri::servers(&host, port, hash).map_err(|why| format!("-h: {why}"))?;
             match (&named, server.port) {
                 (Endpoint::Tcp { port: own, .. }, Some(typed)) if *own != port => {
-                    return Err(format!(
-                        "-p {typed}: -h names port {own}; leave one of the two out"
-                    ));
+                    return Err(format!("-p {typed}: -h names port {own}; remove one of the two"));
                 }
                 _ => named,
             }
@@ -193,7 +191,7 @@ fn shared_out(
     match endpoint {
         Endpoint::Ring { .. } => Ok(endpoint),
         _ if server.hash.is_some() => {
-            Err("--hash is for several memcached servers: -h a,b:11212,c".to_owned())
+            Err("--hash requires several memcached servers: -h a,b:11212,c".to_owned())
         }
         one => Ok(one),
     }
@@ -263,7 +261,7 @@ fn contradicts(option: &str, uri: &Parsed, meant: Option<(String, Option<u16>)>)
         let meant = Endpoint::Tcp { host, port: port.unwrap_or(port_default(protocol)) };
         format!(", or write -u {scheme}{}://{meant}", if uri.tls { "s" } else { "" })
     });
-    format!("{option}: -u names {}; leave one of the two out{instead}", uri.endpoint)
+    format!("{option}: -u names {}; remove one of the two{instead}", uri.endpoint)
 }
 
 fn credentials(
@@ -274,7 +272,7 @@ fn credentials(
     protocol: ProtocolKind,
 ) -> Result<Option<Credentials>, String> {
     let differ = |option: &'static str, what: &'static str| {
-        move |_: &String, _: &String| format!("{option}: -u has another {what}; leave one out")
+        move |_: &String, _: &String| format!("{option}: -u has another {what}; remove one")
     };
     let (own_user, own_password) = (server.user.clone(), server.password.clone());
     let user = rule.choose(own_user, user, |at| at.user, differ("--user", "user"))?;
@@ -287,12 +285,12 @@ fn credentials(
                 Ok(Some(Credentials { user: Some(user), password: Secret::new(password) }))
             }
             (None, None) => Ok(None),
-            _ => Err("memcached's login takes both a user and a password: --user and -a".into()),
+            _ => Err("a memcached login needs both a user and a password: --user and -a".into()),
         };
     }
     match (user, password.or_else(from_environment)) {
         (user, Some(password)) => Ok(Some(Credentials { user, password: Secret::new(password) })),
-        (Some(_), None) => Err("--user: a user needs a password, by -a or REDISCLI_AUTH".into()),
+        (Some(_), None) => Err("--user requires a password: -a or REDISCLI_AUTH".into()),
         (None, None) => Ok(None),
     }
 }
@@ -370,13 +368,13 @@ mod tests {
             assert_eq!(memcached(line).unwrap().endpoint.to_string(), place, "{line}");
         }
         for (line, says) in [
-            ("-h a --hash modulo", "--hash is for several"),
-            ("-h /run/m.sock --hash modulo", "--hash is for several"),
-            ("-h a:7 -p 9", "-p 9: -h names port 7; leave one of the two out"),
+            ("-h a --hash modulo", "--hash requires several"),
+            ("-h /run/m.sock --hash modulo", "--hash requires several"),
+            ("-h a:7 -p 9", "-p 9: -h names port 7; remove one of the two"),
             ("-h a:x", "-h: \"a:x\" is not a host"),
             ("-u memcache://a/3", "-u: memcached has no databases"),
             ("--dbnum 3", "--dbnum: memcached has no databases"),
-            ("--cluster", "--cluster: memcached servers know nothing of each other"),
+            ("--cluster", "--cluster: memcached has no cluster mode"),
             ("-h a,,b", "-h: \"\" is not a host"),
             ("-h a,b -u memcache://a", "-u names a:11211"),
         ] {
@@ -398,14 +396,14 @@ mod tests {
         for (line, says) in [
             (
                 "-u rediss://a:1 -p 2",
-                "-p 2: -u names a:1; leave one of the two out, or write -u rediss://a:2",
+                "-p 2: -u names a:1; remove one of the two, or write -u rediss://a:2",
             ),
             (
                 "-h b -u redis://a",
-                "-h b: -u names a:6379; leave one of the two out, or write -u redis://b:6379",
+                "-h b: -u names a:6379; remove one of the two, or write -u redis://b:6379",
             ),
             ("-h b -p 7 -u redis://a:7", "-u redis://b:7"),
-            ("-u unix:///run/s -p 2", "-p 2: -u names /run/s; leave one of the two out"),
+            ("-u unix:///run/s -p 2", "-p 2: -u names /run/s; remove one of the two"),
             ("-u redis://a -s /run/s", "-s /run/s: -u names a:6379"),
             ("-u redis://a/3 --dbnum 4", "--dbnum 4: -u names database 3"),
             ("-u redis://:hunter2@a -a hunter3", "-a: -u has another password"),

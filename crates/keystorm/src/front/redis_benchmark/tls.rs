@@ -19,22 +19,22 @@ pub(super) fn options(
     if !args.tls && target.tls.is_none() {
         // The peers take them and do nothing with them, without a word.
         if let Some(option) = given(args).filter(|_| !persona.is_peer()) {
-            notes.push(format!("WARNING: {option} has no effect without --tls."));
+            notes.push(format!("{}: {option} has no effect without --tls.", persona.warning()));
         }
         return Ok(None);
     }
     if matches!(target.endpoint, Endpoint::Spawned { .. }) {
-        return Err("--tls: a server that --spawn starts does not speak TLS; start one with \
-                    certificates of your own and name it with -h and -p"
+        return Err("--tls: the server of --spawn does not speak TLS; start one with your own \
+            certificates and name it with -h and -p"
             .into());
     }
     match (&args.cert, &args.key) {
-        (Some(_), None) => return Err("--cert needs the key of the certificate: --key FILE".into()),
-        (None, Some(_)) => return Err("--key needs the certificate: --cert FILE".into()),
+        (Some(_), None) => return Err("--cert requires --key FILE".into()),
+        (None, Some(_)) => return Err("--key requires --cert FILE".into()),
         _ => {}
     }
     if args.sni.as_deref().is_some_and(|name| name.is_empty() || name.contains('\0')) {
-        return Err("--sni: an empty name is none".into());
+        return Err("--sni: the name is empty".into());
     }
     let verify = match args.insecure {
         true => Verify::Nothing,
@@ -44,8 +44,8 @@ pub(super) fn options(
     };
     if verify == Verify::Host && args.sni.is_none() && matches!(target.endpoint, Endpoint::Unix(_))
     {
-        return Err("--tls with a unix socket: say with --sni whom the server's certificate must \
-                    be for, or check nothing with --insecure"
+        return Err("--tls with a unix socket: name the host of the server's certificate with \
+            --sni, or skip the check with --insecure"
             .into());
     }
     Ok(Some(TlsOptions {

@@ -44,8 +44,8 @@ pub(super) fn parse(text: &str) -> Result<Parsed, String> {
         "unix" | "redis+unix" | "valkey+unix" | "redis-socket" | "valkey-socket" => true,
         other => {
             return Err(format!(
-                "-u: the scheme {other:?} is unknown; there are redis, valkey, rediss, \
-                 valkeys, memcache, memcaches, unix and redis-sentinel"
+                "-u: unknown scheme {other:?}; expected redis, valkey, rediss, valkeys, \
+                 memcache, memcaches, unix or redis-sentinel"
             ));
         }
     };
@@ -69,7 +69,9 @@ pub(super) fn parse(text: &str) -> Result<Parsed, String> {
     let db = db.map(|db| db.parse().map_err(|_| format!("-u: {db:?} is not a database number")));
     let endpoint = if unix {
         if url.host().is_some_and(|h| h.to_string() != "localhost") {
-            return Err("-u: the path of a unix socket begins with a third slash".into());
+            return Err(
+                "-u: the path of a unix socket starts with a third slash: unix:///path".into()
+            );
         }
         Endpoint::Unix(decoded(url.path())?.into())
     } else {
@@ -121,7 +123,7 @@ pub(super) fn host_and_port(
 
 fn decoded(text: &str) -> Result<String, String> {
     let bytes = percent_decode_str(text).decode_utf8();
-    bytes.map(|t| t.into_owned()).map_err(|_| "-u: what is percent-encoded is no UTF-8".into())
+    bytes.map(|t| t.into_owned()).map_err(|_| "-u: a percent-encoded part is not UTF-8".into())
 }
 
 #[cfg(test)]

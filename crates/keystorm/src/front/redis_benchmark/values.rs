@@ -71,11 +71,12 @@ pub(super) fn start_at(text: &str) -> Result<std::time::SystemTime, String> {
         },
     };
     let instant = instant.ok_or(
-        "an instant is needed, such as 2026-05-01T12:00:00Z, seconds since 1970, or +5s from now",
+        "expected a time such as 2026-05-01T12:00:00Z, seconds since 1970, or +5s for five \
+         seconds from now",
     )?;
     match now.duration_since(instant) {
         Ok(passed) if !passed.is_zero() => Err(format!(
-            "that was {} ago; name an instant to come, or +5s from now",
+            "that was {} ago; name a time in the future, or +5s for five seconds from now",
             roughly(passed)
         )),
         _ => Ok(instant),
@@ -109,7 +110,7 @@ pub(super) fn threads(text: &str) -> Result<Threads, String> {
     if text == "auto" {
         return Ok(Threads::Auto);
     }
-    signed(text).map(Threads::Number).map_err(|_| "a number or `auto` is needed".to_owned())
+    signed(text).map(Threads::Number).map_err(|_| "expected a number or `auto`".to_owned())
 }
 
 /// [`workload::ProtocolKind`] as an option.
@@ -178,7 +179,7 @@ pub(in crate::front) fn count(text: &str) -> Result<u64, String> {
 
 /// A whole number that fits into 32 bits.
 pub(in crate::front) fn small_count(text: &str) -> Result<u32, String> {
-    u32::try_from(count(text)?).map_err(|_| format!("at most {} is possible", u32::MAX))
+    u32::try_from(count(text)?).map_err(|_| format!("the maximum is {}", u32::MAX))
 }
 
 /// A whole number between two others.
@@ -187,7 +188,7 @@ pub(in crate::front) fn count_in(
 ) -> impl Fn(&str) -> Result<u32, String> + Clone {
     move |text| {
         let within = small_count(text)?;
-        let fault = || format!("between {} and {} is possible", range.start(), range.end());
+        let fault = || format!("must be between {} and {}", range.start(), range.end());
         range.contains(&within).then_some(within).ok_or_else(fault)
     }
 }
@@ -196,7 +197,7 @@ pub(in crate::front) fn count_in(
 pub(in crate::front) fn signed(text: &str) -> Result<i64, String> {
     let (sign, digits) = text.strip_prefix('-').map_or((1, text), |digits| (-1, digits));
     let number = i64::try_from(count(digits)?);
-    number.map(|n| sign * n).map_err(|_| format!("at most {} is possible", i64::MAX))
+    number.map(|n| sign * n).map_err(|_| format!("the maximum is {}", i64::MAX))
 }
 
 /// What separates the cells of a table: tabs if its name ends in `.tsv`, commas otherwise.
@@ -207,18 +208,18 @@ pub(super) fn delimiter(path: &std::path::Path) -> u8 {
 
 /// A port.
 pub(in crate::front) fn port(text: &str) -> Result<u16, String> {
-    text.parse().map_err(|_| "a number from 0 to 65535 is needed".to_owned())
+    text.parse().map_err(|_| "expected a number from 0 to 65535".to_owned())
 }
 
 /// An IP address.
 pub(in crate::front) fn ip(text: &str) -> Result<IpAddr, String> {
-    text.parse().map_err(|_| "an IP address such as 127.0.0.2 or ::1 is needed".to_owned())
+    text.parse().map_err(|_| "expected an IP address such as 127.0.0.2 or ::1".to_owned())
 }
 
 /// A number of per cent.
 pub(in crate::front) fn percent(text: &str) -> Result<f64, String> {
     let number = text.trim_end_matches('%').trim_end().parse::<f64>().ok();
-    let fault = || "a number of per cent is needed, such as 2 or 0.5".to_owned();
+    let fault = || "expected a percentage, such as 2 or 0.5".to_owned();
     number.filter(|percent| percent.is_finite()).ok_or_else(fault)
 }
 
@@ -243,6 +244,6 @@ pub(in crate::front) fn seconds_in(
 ) -> Result<f64, String> {
     let seconds = time.as_secs_f64();
     let (least, most) = (range.start(), range.end());
-    let fault = || format!("{option} {seconds}: between {least} and {most} seconds are possible");
+    let fault = || format!("{option} {seconds}: must be between {least} and {most} seconds");
     range.contains(&seconds).then_some(seconds).ok_or_else(fault)
 }

@@ -39,14 +39,18 @@ impl Throttle {
     fn set(&self, rate_per_s: u32) -> Answer {
         let not_carried_out = |why: &str| Answer::plain("501 Not Implemented", why);
         match self {
-            Self::Unlimited => Answer::plain("404 Not Found", "this run has no rate to change"),
+            Self::Unlimited => Answer::plain(
+                "404 Not Found",
+                "this run has no rate limit to \
+                change",
+            ),
             Self::Shared => not_carried_out(
-                "several clients (--ks-on) keep the schedule that they began with; \
-                 [workload.ratelimit] has steps",
+                "several clients (--ks-on) keep their initial schedule; use the steps of \
+                 [workload.ratelimit]",
             ),
             Self::Live(_) if rate_per_s == 0 => not_carried_out(
-                "a run that began with a rate keeps one; give one above 0, or leave `start` out of \
-                 [workload.ratelimit]",
+                "a run that started with a rate keeps one; use a rate above 0, or remove `start` \
+                 from [workload.ratelimit]",
             ),
             Self::Live(rate) => match rate.set(f64::from(rate_per_s)) {
                 Ok(()) => Answer::plain(OK, &format!("{rate_per_s} requests per second")),
@@ -68,11 +72,15 @@ impl Shared {
     }
 
     fn answer(&self, asked: &Asked<'_>) -> Answer {
-        let not_there = || Answer::plain("404 Not Found", "see docs/rpc-perf.md for what there is");
+        let not_there = || Answer::plain("404 Not Found", "docs/rpc-perf.md lists the paths");
         if let Some(rate) = asked.path.strip_prefix("/ratelimit/") {
             return match (asked.method, rate.parse::<u32>()) {
                 ("PUT", Ok(rate)) => self.throttle.set(rate),
-                ("PUT", Err(_)) => Answer::plain("400 Bad Request", "a rate is a whole number"),
+                ("PUT", Err(_)) => Answer::plain(
+                    "400 Bad Request",
+                    "the rate must be a whole \
+                    number",
+                ),
                 _ => Answer::not_allowed("PUT"),
             };
         }

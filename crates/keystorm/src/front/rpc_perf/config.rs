@@ -94,11 +94,11 @@ const OTHERS: [(&str, &str); 12] = [
 
 /// Sections and keys of other workloads.
 const OTHER_SECTIONS: [(&str, &str); 5] = [
-    ("pubsub", "publishing and subscribing is not carried out"),
-    ("storage", "object stores are not carried out"),
-    ("leaderboard", "leaderboards of Momento are not carried out"),
-    ("oltp", "databases of SQL are not carried out"),
-    ("replay", "logs are not replayed; keystorm replays keys with --key-dist file:PATH"),
+    ("pubsub", "publish/subscribe is not supported"),
+    ("storage", "object stores are not supported"),
+    ("leaderboard", "Momento leaderboards are not supported"),
+    ("oltp", "SQL databases are not supported"),
+    ("replay", "log replay is not supported; keystorm replays keys with --key-dist file:PATH"),
 ];
 
 impl Config {
@@ -119,13 +119,13 @@ impl Config {
     fn of(root: &Table<'_, '_>) -> Result<Self, Fault> {
         let section = |key: &str| {
             let table = root.table(key)?;
-            table.ok_or_else(|| root.broken("", format!("there is no [{key}]")))
+            table.ok_or_else(|| root.broken("", format!("[{key}] is missing")))
         };
         let general = section("general")?;
         let protocol = protocol(&general)?;
         let count = |key: &str| -> Result<u64, Fault> {
             let seconds = general.number::<u32>(key)?.filter(|seconds| *seconds > 0);
-            let fault = || general.broken(key, "it is a number of seconds from 1 on");
+            let fault = || general.broken(key, "must be a number of seconds, at least 1");
             seconds.map(u64::from).ok_or_else(fault)
         };
         let (interval_s, duration_s) = (count("interval")?, count("duration")?);
@@ -142,7 +142,7 @@ impl Config {
             }
         }
         let client_section = root.table("client")?.ok_or_else(|| {
-            root.refused("client", "without it rpc-perf sends nothing; there is nothing to measure")
+            root.refused("client", "without it, rpc-perf sends nothing to measure")
         })?;
         let client = client(&client_section)?;
         let tls_section = root.table("tls")?;
@@ -153,14 +153,14 @@ impl Config {
         workload.required("threads", threads)?;
         for key in ["topics", "stores", "leaderboard", "oltp"] {
             if workload.has(key) {
-                return Err(workload.refused(key, "only keyspaces are carried out"));
+                return Err(workload.refused(key, "only keyspaces are supported"));
             }
         }
         let mut remarks = Vec::new();
         let ratelimit = Ratelimit::read(&workload, &mut remarks)?;
         let keyspaces = workload.tables("keyspace", "keyspace")?;
         if keyspaces.is_empty() {
-            return Err(workload.broken("keyspace", "there is no keyspace"));
+            return Err(workload.broken("keyspace", "no keyspace is defined"));
         }
         let mut read = Vec::new();
         for table in &keyspaces {
@@ -201,7 +201,7 @@ fn protocol(general: &Table<'_, '_>) -> Result<Protocol, Fault> {
             format!("{name}: keystorm measures Redis, Valkey and memcached, and not {what}"),
         )),
         None => {
-            let why = format!("{name:?} is none; there are resp, memcache and ping");
+            let why = format!("unknown protocol {name:?}; expected resp, memcache or ping");
             Err(general.broken("protocol", why))
         }
     }
@@ -216,17 +216,15 @@ fn debug_level(debug: &Table<'_, '_>) -> Result<(), Fault> {
     let level = debug.text("log_level")?.unwrap_or_else(|| "info".to_owned());
     match level.to_lowercase().as_str() {
         "error" | "warn" | "info" | "debug" | "trace" => Ok(()),
-        _ => Err(debug.broken(
-            "log_level",
-            "there are \"error\", \"warn\", \"info\", \"debug\" and \"trace\"",
-        )),
+        _ => Err(debug
+            .broken("log_level", "expected \"error\", \"warn\", \"info\", \"debug\" or \"trace\"")),
     }
 }
 
 fn endpoints(target: &Table<'_, '_>) -> Result<Vec<String>, Fault> {
     for key in ["cache_name", "endpoint_override", "use_private_endpoints", "object_store_name"] {
         if target.has(key) {
-            return Err(target.refused(key, "it is Momento's, which keystorm does not measure"));
+            return Err(target.refused(key, "for Momento only, which keystorm does not measure"));
         }
     }
     let endpoints = target.required("endpoints", target.texts("endpoints")?)?;
@@ -249,8 +247,8 @@ fn client(client: &Table<'_, '_>) -> Result<Client, Fault> {
     if client.number::<u32>("reconnect_rate")?.unwrap_or(0) > 0 {
         return Err(client.refused(
             "reconnect_rate",
-            "connections are not closed and opened at a rate; keystorm itself opens one for every request \
-             with -k 0",
+            "reconnecting at a rate is not supported; with -k 0 keystorm opens a connection for \
+             every request",
         ));
     }
     Ok(Client {
@@ -264,12 +262,13 @@ fn client(client: &Table<'_, '_>) -> Result<Client, Fault> {
 fn tls(tls: &Table<'_, '_>) -> Result<Tls, Fault> {
     let key = "private_key_password";
     if tls.has(key) {
-        return Err(tls.refused(key, "rpc-perf never uses it; give a key without one"));
+        return Err(tls.refused(key, "rpc-perf never uses it; use a key without a password"));
     }
     tls.flag("use_sni")?;
     let certificate = match (tls.text("certificate")?, tls.text("certificate_chain")?) {
         (Some(_), Some(_)) => {
-            let why = "it is read alone: leave `certificate` out, and put that first in it";
+            let why = "rpc-perf reads only this file: remove `certificate`, and put the \
+                certificate first in this file";
             return Err(tls.refused("certificate_chain", why));
         }
         // Either file may hold both.
@@ -308,19 +307,19 @@ fn metrics(root: &Table<'_, '_>, general: &Table<'_, '_>) -> Result<Option<Metri
     let interval = time(&new, "interval", "1s")?;
     let told = (output, format, interval);
     if old.as_ref().is_some_and(|old| *old != told) {
-        let why = "[general] says something else of the metrics; say it once";
+        let why = "conflicts with the metrics in [general]; set it only once";
         return Err(new.broken("", why));
     }
     let (output, format, interval) = told;
     json_only(&new, "format", &format)?;
     let batch = new.number::<u64>("batch_size")?;
     if batch.is_some_and(|size| !(100..=10_000_000).contains(&size)) {
-        return Err(new.broken("batch_size", "from 100 to 10000000 are possible"));
+        return Err(new.broken("batch_size", "must be from 100 to 10000000"));
     }
     let sparse = match new.text("histogram")?.as_deref() {
         None | Some("standard") => false,
         Some("sparse") => true,
-        Some(_) => return Err(new.broken("histogram", "there are \"standard\" and \"sparse\"")),
+        Some(_) => return Err(new.broken("histogram", "expected \"standard\" or \"sparse\"")),
     };
     Ok(Some(Metrics { output, interval, sparse }))
 }
@@ -330,9 +329,9 @@ fn json_only(table: &Table<'_, '_>, key: &str, format: &str) -> Result<(), Fault
         "json" => Ok(()),
         "msgpack" | "parquet" => Err(table.refused(
             key,
-            format!("{format} is not written; \"json\" is, and --ks-json FILE keeps every figure"),
+            format!("{format} is not supported; use \"json\", or --ks-json FILE for every figure"),
         )),
-        _ => Err(table.broken(key, "there are \"json\", \"msgpack\" and \"parquet\"")),
+        _ => Err(table.broken(key, "expected \"json\", \"msgpack\" or \"parquet\"")),
     }
 }
 
@@ -343,7 +342,7 @@ fn time(table: &Table<'_, '_>, key: &str, or: &str) -> Result<Duration, Fault> {
         table.broken(key, format!("{text:?}: {why}; such as \"100ms\" or \"1s\""))
     })?;
     match time < Duration::from_millis(10) {
-        true => Err(table.broken(key, "it is at least 10ms")),
+        true => Err(table.broken(key, "must be at least 10ms")),
         false => Ok(time),
     }
 }

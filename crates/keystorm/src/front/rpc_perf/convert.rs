@@ -56,7 +56,7 @@ pub(super) fn converted(source: &Source) -> Result<String, Fault> {
     })?;
     let root = Table::root(source, parsed.get_ref());
     let version = Version::of(&root).ok_or_else(|| {
-        rule(format!("{}: there is nothing to convert: it is no file of 1.x to 4.0", source.name))
+        rule(format!("{}: nothing to convert: not a file of rpc-perf 1.x to 4.0", source.name))
     })?;
     let mut new = Converted { interval_s: INTERVAL_S, windows: WINDOWS, ..Converted::default() };
     match version {
@@ -117,13 +117,13 @@ impl Converted {
             });
             self.lost.extend(workload.unknown());
         }
-        self.lost.push("the server, which was on the command line: set endpoints".to_owned());
+        self.lost.push("the server, formerly on the command line: set endpoints".to_owned());
         Ok(())
     }
 
     fn three(&mut self, root: &Table<'_, '_>) -> Result<(), Fault> {
         let general = root.table("general")?;
-        let general = general.ok_or_else(|| root.broken("", "there is no [general]"))?;
+        let general = general.ok_or_else(|| root.broken("", "[general] is missing"))?;
         self.general(&general)?;
         self.threads = general.number("clients")?.unwrap_or(1);
         self.poolsize =
@@ -147,7 +147,7 @@ impl Converted {
 
     fn four(&mut self, root: &Table<'_, '_>) -> Result<(), Fault> {
         let section = |key: &str| {
-            root.table(key)?.ok_or_else(|| root.broken("", format!("there is no [{key}]")))
+            root.table(key)?.ok_or_else(|| root.broken("", format!("[{key}] is missing")))
         };
         let general = section("general")?;
         self.general(&general)?;
@@ -203,7 +203,7 @@ impl Converted {
                 values.push((None, 1));
             }
             if space.number::<u64>("batch_size")?.unwrap_or(1) > 1 {
-                self.lost.push("batch_size: a get is of one key".to_owned());
+                self.lost.push("batch_size: a get has one key".to_owned());
             }
             for (vlen, of_value) in values {
                 let weight = weight.saturating_mul(of_value);
@@ -226,7 +226,7 @@ impl Converted {
             let name = if name == "lrange" { "list_fetch" } else { name };
             match Verb::named(name).filter(|verb| verb.refused().is_none()) {
                 Some(verb) => known.push((verb.name(), *weight)),
-                None => self.lost.push(format!("{}: no verb is called {name}", table.name)),
+                None => self.lost.push(format!("{}: unknown verb {name}", table.name)),
             }
         }
         known
@@ -234,10 +234,10 @@ impl Converted {
 
     fn text(&self, source: &Source, version: Version) -> String {
         let mut text =
-            format!("# Made of {}, which is of rpc-perf {}.\n", source.name, version.name());
+            format!("# Converted from {}, of rpc-perf {}.\n", source.name, version.name());
         for lost in &self.lost {
             let lost = lost.trim_start_matches("WARNING: ");
-            let _ = writeln!(text, "# Not carried over: {}", lost.replace('\n', " "));
+            let _ = writeln!(text, "# Not converted: {}", lost.replace('\n', " "));
         }
         let quoted = |text: &str| toml_text(text);
         let endpoints: Vec<String> = match &self.endpoints[..] {

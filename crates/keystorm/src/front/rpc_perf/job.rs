@@ -52,9 +52,14 @@ fn based_on(config: &Config, endpoint: &str, words: &Words) -> Result<(Job, Plan
     let said = keystorm_words(config, endpoint, words)?.into_iter().map(OsString::from).collect();
     let mut job = match Typed::read("rpc-perf", |command| command, said).map_err(typed)? {
         Ok(read) => read.job(|_| ()).map_err(typed)?,
-        Err(_) => return Err(rule("--ks-help and --ks-version: ask keystorm itself")),
+        Err(_) => {
+            return Err(rule(
+                "--ks-help and --ks-version are not available; run keystorm \
+            --help",
+            ));
+        }
     };
-    let base = job.plans.pop().ok_or_else(|| rule("nothing is to be sent"))?;
+    let base = job.plans.pop().ok_or_else(|| rule("there is nothing to send"))?;
     Ok((job, PlanParts::clone(&base)))
 }
 
@@ -64,9 +69,7 @@ fn all_of(mut targets: Vec<Target>) -> Result<Target, Fault> {
     let mut target = targets.swap_remove(0);
     let place = target.endpoint.clone();
     if !targets.into_iter().all(|other| Target { endpoint: place.clone(), ..other } == target) {
-        return Err(rule(
-            "[target] endpoints: they differ in login, database or TLS; connections of one run are alike",
-        ));
+        return Err(rule("[target] endpoints: login, database and TLS must be the same for all"));
     }
     if servers.len() > 1 {
         target.endpoint = Endpoint::Pool { servers };
@@ -87,7 +90,10 @@ fn keystorm_words(config: &Config, endpoint: &str, words: &Words) -> Result<Vec<
     match endpoint.contains("://") {
         _ if spawned => {}
         true if memcache => {
-            return Err(rule(format!("[target] endpoints: {endpoint}: memcache has ADDRESS:PORT")));
+            return Err(rule(format!(
+                "[target] endpoints: {endpoint}: memcache endpoints must be \
+                ADDRESS:PORT"
+            )));
         }
         true => say("-u", endpoint),
         false => {
@@ -130,7 +136,7 @@ fn keystorm_words(config: &Config, endpoint: &str, words: &Words) -> Result<Vec<
 fn host_and_port(endpoint: &str) -> Result<(&str, &str), Fault> {
     let fault = || {
         rule(format!(
-            "[target] endpoints: {endpoint:?} is no ADDRESS:PORT, such as \"127.0.0.1:6379\""
+            "[target] endpoints: {endpoint:?} is not ADDRESS:PORT, such as \"127.0.0.1:6379\""
         ))
     };
     let (host, port) = endpoint.rsplit_once(':').ok_or_else(fault)?;
@@ -143,8 +149,8 @@ fn tls(config: &Config, endpoint: &str, say: &mut impl FnMut(&str, &str)) -> Res
     let Some(tls) = &config.tls else { return Ok(()) };
     if config.protocol == Protocol::Resp && !endpoint.starts_with("rediss://") {
         return Err(rule(
-            "[tls]: rpc-perf speaks no TLS to Redis for it; write the endpoint as rediss://HOST:PORT, or \
-             leave [tls] out",
+            "[tls]: rpc-perf does not use it for Redis; write the endpoint as \
+             rediss://HOST:PORT, or remove [tls]",
         ));
     }
     let files =

@@ -82,7 +82,7 @@ pub(super) fn read(
         None | Some("uniform") => false,
         Some("zipf") => true,
         Some(_) => {
-            return Err(table.broken("key_distribution", "there are \"uniform\" and \"zipf\""));
+            return Err(table.broken("key_distribution", "expected \"uniform\" or \"zipf\""));
         }
     };
     let vlen = table.number::<u32>("vlen")?;
@@ -91,7 +91,7 @@ pub(super) fn read(
     let ttl = ttl.map(|text| {
         let time = humantime::parse_duration(&text).ok().filter(|time| time.as_millis() > 0);
         time.ok_or_else(|| {
-            table.refused("ttl", format!("{text:?} is no time of 1ms or more; such as \"15m\""))
+            table.refused("ttl", format!("{text:?} is not a time of 1ms or more, such as \"15m\""))
         })
     });
     let weight = table.number::<u32>("weight")?.unwrap_or(1);
@@ -110,7 +110,7 @@ pub(super) fn read(
         return Err(table.refused("commands", "no command has a weight above 0"));
     }
     if protocol == Protocol::Memcache && !(1..=MEMCACHE_KEY_MAX).contains(&keys.len) {
-        let why = format!("keys of memcached have from 1 to {MEMCACHE_KEY_MAX} bytes");
+        let why = format!("memcached keys have 1 to {MEMCACHE_KEY_MAX} bytes");
         return Err(table.refused("klen", why));
     }
     Ok(Keyspace {
@@ -136,9 +136,9 @@ fn names(table: &Table<'_, '_>, count: &str, len: &str) -> Result<Names, Fault> 
     }
     if u64::from(names.count) > names.room() {
         let why = format!(
-            "there are {} different texts of {} letters and digits, and {count} is {}",
-            names.room(),
+            "{} letters and digits make {} different texts, but {count} is {}",
             names.len,
+            names.room(),
             names.count
         );
         return Err(table.refused(len, why));
@@ -158,21 +158,21 @@ fn value(table: &Table<'_, '_>, len: u32) -> Result<Value, Fault> {
     match table.text("vkind")?.as_deref() {
         Some("i64") => return Ok(Value::Number),
         None | Some("bytes") => {}
-        Some(_) => return Err(table.broken("vkind", "there are \"bytes\" and \"i64\"")),
+        Some(_) => return Err(table.broken("vkind", "expected \"bytes\" or \"i64\"")),
     }
     if len > VALUE_MAX {
-        return Err(table.refused("vlen", format!("at most {VALUE_MAX} bytes are possible")));
+        return Err(table.refused("vlen", format!("the maximum is {VALUE_MAX} bytes")));
     }
     match (1.0..=100.0).contains(&ratio) {
         true => Ok(Value::Bytes { len, ratio_percent: (ratio * 100.0).round() as u32 }),
-        false => Err(table.refused("compression_ratio", "from 1.0 to 100.0 is possible")),
+        false => Err(table.refused("compression_ratio", "must be from 1.0 to 100.0")),
     }
 }
 
 fn command(entry: &Table<'_, '_>, remarks: &mut Vec<String>) -> Result<Command, Fault> {
     let name = entry.required("verb", entry.text("verb")?)?;
     let verb = Verb::named(&name)
-        .ok_or_else(|| entry.broken("verb", format!("{name:?} is no verb of a keyspace")))?;
+        .ok_or_else(|| entry.broken("verb", format!("{name:?} is not a verb of a keyspace")))?;
     let ranges = ["start", "end", "by_score"].map(|key| entry.has(key));
     if verb != Verb::SortedSetRange && ranges.contains(&true) {
         remarks.push(format!(
@@ -203,32 +203,32 @@ fn check(
     let name = verb.name();
     let needs_vlen = matches!(verb, Verb::Set | Verb::HashSet);
     if needs_vlen && !has_vlen && value != Value::Number {
-        return Err(entry.refused("verb", format!("{name}: the keyspace needs vlen")));
+        return Err(entry.refused("verb", format!("{name}: the keyspace requires vlen")));
     }
     if cardinality == 0 {
-        return Err(entry.refused("cardinality", "it is from 1 on"));
+        return Err(entry.refused("cardinality", "must be at least 1"));
     }
     if cardinality > 1 && !verb.takes_several() {
-        return Err(entry.refused("cardinality", format!("{name} takes one alone")));
+        return Err(entry.refused("cardinality", format!("{name} has exactly one")));
     }
     if cardinality > CARDINALITY_MAX {
-        let why = format!("at most {CARDINALITY_MAX} are possible");
+        let why = format!("the maximum is {CARDINALITY_MAX}");
         return Err(entry.refused("cardinality", why));
     }
     if truncate.is_some() && !verb.pushes() {
-        let why = "only what is pushed to a list is cut off";
+        let why = "only lists that are pushed to can be truncated";
         return Err(entry.refused("truncate", format!("{name}: {why}")));
     }
     if truncate == Some(0) {
-        return Err(entry.refused("truncate", "it is from 1 on"));
+        return Err(entry.refused("truncate", "must be at least 1"));
     }
     // It has a field of its own where none is named.
     if verb.has_inner_key() && verb != Verb::HashIncrement && !inner_given {
-        let why = format!("{name}: the keyspace needs inner_keys_nkeys and inner_keys_klen");
+        let why = format!("{name}: the keyspace requires inner_keys_nkeys and inner_keys_klen");
         return Err(entry.refused("verb", why));
     }
     if !verb.pushes() && verb.has_inner_key() && cardinality > inner.count {
-        let why = format!("{cardinality} different ones, and inner_keys_nkeys is {}", inner.count);
+        let why = format!("{cardinality} different ones, but inner_keys_nkeys is {}", inner.count);
         return Err(entry.refused("cardinality", why));
     }
     if command.weight == 0 {
@@ -243,7 +243,7 @@ fn check(
     };
     if !spoken {
         let protocol = protocol.shown().to_lowercase();
-        let why = format!("{name} is nothing that the protocol {protocol} has");
+        let why = format!("the protocol {protocol} has no {name}");
         return Err(entry.refused("verb", why));
     }
     match verb.refused() {

@@ -58,7 +58,7 @@ fn parse(args: Vec<OsString>) -> Result<Intent, Fault> {
         return Ok(Intent::Say(format!("rpc-perf {VERSION} (keystorm {keystorm})\n")));
     }
     let Some(file) = &words.file else {
-        return Err(Fault::File(format!("rpc-perf: the file is missing\n\n{HELP}")));
+        return Err(Fault::File(format!("rpc-perf: no file given\n\n{HELP}")));
     };
     let source = read_text(file).map_err(|why| Fault::File(format!("{file}: {why}")))?;
     if words.convert {
@@ -85,19 +85,18 @@ fn as_keystorm(job: &Job) -> String {
     job.plans.iter().map(line).collect()
 }
 
-const HELP: &str = "\
-Usage: rpc-perf FILE.toml [OPTIONS]
+const HELP: &str = "Usage: rpc-perf FILE.toml [OPTIONS]
 
-  FILE.toml        a file of rpc-perf 5.x, of the protocols resp, memcache and ping
+  FILE.toml        a file of rpc-perf 5.x, for the protocols resp, memcache and ping
   --convert        print a file of 1.x to 4.0 as one of 5.x
-  --print-plan     print what would be carried out, as JSON
-  --as keystorm    print the same as a command line of keystorm's
+  --print-plan     print the plan as JSON instead of running it
+  --as keystorm    print the equivalent keystorm command line
   --ks-verdict stderr|off|FILE
-                   where it goes what limited the run
-  --ks-OPTION      an option of keystorm's, such as --ks-json FILE, --ks-html FILE, --ks-fill, --ks-on
+                   where to write what limited the run
+  --ks-OPTION      a keystorm option, such as --ks-json FILE, --ks-html FILE, --ks-fill, --ks-on
   --help, --version
 
-docs/rpc-perf.md says what differs from rpc-perf, and why.
+docs/rpc-perf.md lists the differences from rpc-perf.
 ";
 
 #[cfg(test)]

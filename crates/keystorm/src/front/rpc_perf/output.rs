@@ -249,12 +249,12 @@ impl Companion for Windows<'_> {
         let (errors, requests) = (total.errors.total(), total.requests());
         if requests > 0 && errors == requests {
             let first = total.errors.examples().first().map(report::escape).unwrap_or_default();
-            aside::say(format_args!("rpc-perf: every reply is an error, the first: {first}"))?;
+            aside::say(format_args!("rpc-perf: every reply is an error; the first: {first}"))?;
             return Ok(false);
         }
         if connections.dropped > 0 {
             aside::say(format_args!(
-                "rpc-perf: {} connections were lost, and {} requests with them",
+                "rpc-perf: {} connections were lost with {} requests",
                 connections.dropped, connections.lost
             ))?;
             return Ok(false);

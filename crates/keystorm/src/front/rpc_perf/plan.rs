@@ -118,8 +118,8 @@ fn firsts(config: &Config) -> Result<Vec<u64>, Fault> {
             return Ok(before);
         }
         Err(rule(format!(
-            "{}: keyspaces of other data have keys of {} letters and digits too, and there are no \
-             more than {} of these; give it another klen",
+            "{}: other keyspaces also have keys of {} letters and digits, of which there are \
+             only {}; choose another klen",
             keyspace.name,
             own.0,
             keyspace.keys.room()

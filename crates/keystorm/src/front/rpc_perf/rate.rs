@@ -40,7 +40,7 @@ impl Ratelimit {
             return Ok(one(rate));
         }
         let table = workload.table("ratelimit")?;
-        let table = table.ok_or_else(|| workload.broken("", "there is no [workload.ratelimit]"))?;
+        let table = table.ok_or_else(|| workload.broken("", "[workload.ratelimit] is missing"))?;
         let read = Self::of(&table, one)?;
         remarks.extend(table.unknown());
         Ok(read)
@@ -52,34 +52,44 @@ impl Ratelimit {
         let shuffled = match table.text("ramp")?.as_deref() {
             None | Some("linear") => false,
             Some("shuffled") => true,
-            Some(_) => return Err(table.broken("ramp", "there are \"linear\" and \"shuffled\"")),
+            Some(_) => return Err(table.broken("ramp", "expected \"linear\" or \"shuffled\"")),
         };
         let after = match table.text("on_ramp_completion")?.as_deref() {
             None | Some("stable") => After::Stable,
             Some("loop") => After::Loop,
             Some("mirror") => After::Mirror,
             Some(_) => {
-                let why = "there are \"stable\", \"loop\" and \"mirror\"";
+                let why = "expected \"stable\", \"loop\" or \"mirror\"";
                 return Err(table.broken("on_ramp_completion", why));
             }
         };
         let (end, step, each_s) = match (rate("end")?, rate("step")?, rate("interval")?) {
             (None, None, None) => return Ok(one(start)),
             (Some(end), Some(step), Some(interval)) => (end, step, interval),
-            _ => return Err(table.refused("", "end, step and interval make a ramp together")),
+            _ => return Err(table.refused("", "a ramp needs all of end, step and interval")),
         };
         for (key, value) in [("start", start), ("step", step), ("interval", each_s)] {
             if value == 0 {
-                return Err(table.refused(key, "a ramp begins, rises and lasts above 0"));
+                return Err(table.refused(
+                    key,
+                    "start, step and interval of a ramp must be above \
+                    0",
+                ));
             }
         }
         if end < start {
-            return Err(table.refused("end", format!("a ramp ends at {start} or above, its start")));
+            return Err(table.refused(
+                "end",
+                format!(
+                    "a ramp must end at its start, {start}, or \
+                above"
+                ),
+            ));
         }
         let rates: Vec<u32> =
             (start..=end).step_by(step as usize).take(limits::STAGES_MAX + 1).collect();
         if rates.len() > limits::STAGES_MAX {
-            let why = format!("at most {} rates are possible", limits::STAGES_MAX);
+            let why = format!("the maximum is {} rates", limits::STAGES_MAX);
             return Err(table.refused("step", why));
         }
         Ok(Self { rates, each_s, after, shuffled })
@@ -110,7 +120,7 @@ impl Ratelimit {
         steps.truncate(held);
         if steps.len() > limits::STAGES_MAX {
             return Err(Fault::Rule(format!(
-                "[workload.ratelimit]: {held} steps; at most {} are possible in a run",
+                "[workload.ratelimit]: {held} steps; the maximum is {} per run",
                 limits::STAGES_MAX
             )));
         }

@@ -75,13 +75,13 @@ impl<'v, 'i> Table<'v, 'i> {
             "" => format!("[{key}]"),
             outer => format!("[{outer}.{key}]"),
         };
-        self.of(name, value).map(Some).ok_or_else(|| self.broken(key, "it is a table"))
+        self.of(name, value).map(Some).ok_or_else(|| self.broken(key, "must be a table"))
     }
 
     /// Tables in it; none where the key is not set. `name` is what errors call them.
     pub(super) fn tables(&self, key: &str, name: &str) -> Result<Vec<Self>, Fault> {
         let Some(value) = self.value(key) else { return Ok(Vec::new()) };
-        let fault = || self.broken(key, "it is a list of tables");
+        let fault = || self.broken(key, "must be a list of tables");
         let list = value.get_ref().as_array().ok_or_else(fault)?;
         let of = |(n, value)| self.of(format!("{name} {n}"), value).ok_or_else(fault);
         (1..).zip(list.iter()).map(of).collect()
@@ -91,13 +91,13 @@ impl<'v, 'i> Table<'v, 'i> {
     pub(super) fn text(&self, key: &str) -> Result<Option<String>, Fault> {
         let Some(value) = self.value(key) else { return Ok(None) };
         let text = value.get_ref().as_str().map(str::to_owned);
-        text.map(Some).ok_or_else(|| self.broken(key, "it is a text in quotes"))
+        text.map(Some).ok_or_else(|| self.broken(key, "must be a string"))
     }
 
     /// Texts.
     pub(super) fn texts(&self, key: &str) -> Result<Option<Vec<String>>, Fault> {
         let Some(value) = self.value(key) else { return Ok(None) };
-        let fault = || self.broken(key, "it is a list of texts in quotes");
+        let fault = || self.broken(key, "must be a list of strings");
         let list = value.get_ref().as_array().ok_or_else(fault)?;
         let text = |value: Value<'_, '_>| value.get_ref().as_str().map(str::to_owned);
         list.iter().map(|value| text(value).ok_or_else(fault)).collect::<Result<_, _>>().map(Some)
@@ -108,10 +108,10 @@ impl<'v, 'i> Table<'v, 'i> {
         let Some(value) = self.value(key) else { return Ok(None) };
         let read = match value.get_ref() {
             DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix()).ok(),
-            _ => return Err(self.broken(key, "it is a whole number")),
+            _ => return Err(self.broken(key, "must be a whole number")),
         };
         let number = read.and_then(|number| N::try_from(number).ok());
-        number.map(Some).ok_or_else(|| self.broken(key, "the number is out of range"))
+        number.map(Some).ok_or_else(|| self.broken(key, "out of range"))
     }
 
     /// A number.
@@ -123,7 +123,7 @@ impl<'v, 'i> Table<'v, 'i> {
             _ => None,
         };
         let number = read.filter(|number: &f64| number.is_finite());
-        number.map(Some).ok_or_else(|| self.broken(key, "it is a number"))
+        number.map(Some).ok_or_else(|| self.broken(key, "must be a number"))
     }
 
     /// A truth value; one in quotes, as shipped files have it, is one too.
@@ -134,7 +134,7 @@ impl<'v, 'i> Table<'v, 'i> {
             Some(text) => text.parse().ok(),
             None => value.as_bool(),
         };
-        read.map(Some).ok_or_else(|| self.broken(key, "it is true or false"))
+        read.map(Some).ok_or_else(|| self.broken(key, "must be true or false"))
     }
 
     /// What must be there.
@@ -149,7 +149,7 @@ impl<'v, 'i> Table<'v, 'i> {
         let unknown = keys.filter(move |key| !asked.iter().any(|name| name == key.get_ref()));
         unknown.map(|key| {
             let at = key.span().start;
-            let why = format!("WARNING: {} {}: there is no such key", self.name, key.get_ref());
+            let why = format!("WARNING: {} {}: unknown key", self.name, key.get_ref());
             self.source.fault(at, why.replace("  ", " "))
         })
     }

@@ -155,7 +155,7 @@ impl Verb {
     pub(super) fn refused(self) -> Option<&'static str> {
         match self {
             GetBatch | ListRemove => Some(
-                "rpc-perf sends nothing for it and counts a reply of 0 ns; leave it out, or give it \
+                "rpc-perf sends nothing for it and counts a reply of 0 ns; remove it, or set \
                  weight = 0",
             ),
             _ => None,

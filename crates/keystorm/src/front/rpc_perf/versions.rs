@@ -42,6 +42,6 @@ pub(super) fn check(root: &Table<'_, '_>) -> Result<(), Fault> {
     let Some(version) = Version::of(root) else { return Ok(()) };
     Err(root.broken(
         "",
-        format!("this is a file of rpc-perf {}; --convert prints it as one of 5.x", version.name()),
+        format!("this is a file of rpc-perf {}; convert it to 5.x with --convert", version.name()),
     ))
 }

@@ -63,13 +63,13 @@ impl Words {
     pub(super) fn read(args: Vec<OsString>) -> Result<Self, Fault> {
         let mut read = Self::default();
         let text = |word: OsString| {
-            word.into_string().map_err(|word| rule(format!("{word:?} is no text in UTF-8")))
+            word.into_string().map_err(|word| rule(format!("{word:?} is not UTF-8")))
         };
         let words = args.into_iter().map(text).collect::<Result<Vec<String>, Fault>>()?;
         let mut words = words.into_iter();
         while let Some(word) = words.next() {
             let mut value =
-                || words.next().ok_or_else(|| rule(format!("{word}: its value is missing")));
+                || words.next().ok_or_else(|| rule(format!("{word}: the value is missing")));
             match word.as_str() {
                 "-h" | "--help" => read.help = true,
                 "-V" | "--version" => read.version = true,
@@ -78,11 +78,12 @@ impl Words {
                 "--ks-verdict" => read.verdict = Some(value()?.into()),
                 "--as" | "--ks-as" => match value()?.as_str() {
                     "keystorm" => read.as_keystorm = true,
-                    other => return Err(rule(format!("--as {other}: there is --as keystorm"))),
+                    other => return Err(rule(format!("--as {other}: only --as keystorm exists"))),
                 },
                 "replay" if read.file.is_some() => {
                     return Err(rule(
-                        "replay: logs are not replayed; keystorm replays keys with --key-dist file:PATH",
+                        "replay: log replay is not supported; keystorm replays keys with \
+                         --key-dist file:PATH",
                     ));
                 }
                 _ if word.starts_with(own::PREFIX) => {
@@ -92,13 +93,13 @@ impl Words {
                 }
                 _ if word.starts_with('-') && word.len() > 1 => {
                     return Err(rule(format!(
-                        "{word}: rpc-perf has no such option: all is said in its file; options of \
-                         keystorm's begin with {}",
+                        "{word}: rpc-perf has no such option; everything is set in its file. \
+                         keystorm options begin with {}",
                         own::PREFIX
                     )));
                 }
                 _ if read.file.is_some() => {
-                    return Err(rule(format!("{word}: one file is carried out at a time")));
+                    return Err(rule(format!("{word}: only one file can be run at a time")));
                 }
                 _ => read.file = Some(word),
             }
@@ -127,7 +128,7 @@ mod tests {
     #[test]
     fn what_is_not_carried_out_is_refused_by_name() {
         for (line, why) in [
-            ("a.toml replay", "not replayed"),
+            ("a.toml replay", "not supported"),
             ("a.toml b.toml", "b.toml: one file"),
             ("a.toml --endpoint x", "--endpoint: rpc-perf has no such option"),
             ("a.toml --ks-rps 5", "--ks-rps"),

@@ -17,25 +17,23 @@ pub(super) fn check(source: &Source, workload: &Workload) -> Result<(), String> 
     if workload.load.is_some()
         && let Some(tests) = workload.settings.get("tests")
     {
-        return fault(source, tests.at, "tests stand in the place of a sequence or operations");
+        return fault(source, tests.at, "tests cannot be combined with a sequence or operations");
     }
     let mut names = BTreeSet::new();
     for phase in &workload.phases {
         check_load(source, workload, phase.load.as_ref())?;
         check_phase(source, workload, phase)?;
         if let Some(name) = phase.name.as_deref().filter(|name| !names.insert(*name)) {
-            return fault(source, phase.at, format!("there are two phases {name:?}"));
+            return fault(source, phase.at, format!("phase {name:?} is defined twice"));
         }
     }
     let says = |phase: &Phase| {
         workload.load_of(phase).is_some() || workload.settings_of(phase).get("tests").is_some()
     };
     match workload.phases().iter().find(|phase| !says(phase)) {
-        Some(phase) => fault(
-            source,
-            phase.at,
-            "nothing says what to send: [[operation]], sequence or tests is needed",
-        ),
+        Some(phase) => {
+            fault(source, phase.at, "nothing to send: add [[operation]], sequence or tests")
+        }
         None => Ok(()),
     }
 }
@@ -43,14 +41,14 @@ pub(super) fn check(source: &Source, workload: &Workload) -> Result<(), String> 
 fn check_phase(source: &Source, workload: &Workload, phase: &Phase) -> Result<(), String> {
     let tests = phase.settings.get("tests");
     if let Some(tests) = tests.filter(|_| phase.load.is_some() || phase.mix.is_some()) {
-        return fault(source, tests.at, "tests stand in the place of a sequence or operations");
+        return fault(source, tests.at, "tests cannot be combined with a sequence or operations");
     }
     if phase.every_key {
         let own = OF_NO_FILL.iter().find_map(|key| phase.settings.get(key));
         if let Some(set) = own {
             let why = format!(
-                "{} cannot be combined with every-key, which takes every key once, in order and \
-                 as fast as it can",
+                "{} cannot be combined with every-key, which uses every key once, in order and \
+                 at full speed",
                 set.setting.key
             );
             return fault(source, set.at, why);
@@ -61,7 +59,7 @@ fn check_phase(source: &Source, workload: &Workload, phase: &Phase) -> Result<()
             None => false,
         };
         if !one {
-            return fault(source, phase.at, "every-key needs a sequence, or one operation");
+            return fault(source, phase.at, "every-key requires a sequence or a single operation");
         }
     }
     let Some(mix) = &phase.mix else { return Ok(()) };
@@ -69,12 +67,17 @@ fn check_phase(source: &Source, workload: &Workload, phase: &Phase) -> Result<()
         return fault(
             source,
             phase.at,
-            "a mix is of the operations of the file, and these are \
-                                     operations of the phase, whose weight each says itself",
+            "a mix refers to the operations of the file; operations of a phase have their own \
+             weight",
         );
     }
     let Some(Load::Operations(operations)) = &workload.load else {
-        return fault(source, phase.at, "a mix is of the operations of the file: [[operation]]");
+        return fault(
+            source,
+            phase.at,
+            "a mix refers to the operations of the file: \
+            [[operation]]",
+        );
     };
     let names: Vec<&str> = operations.iter().filter_map(|o| o.name.as_deref()).collect();
     let mut parts = mix.iter().map(|part| &part.name);
@@ -92,7 +95,7 @@ fn check_load(source: &Source, workload: &Workload, load: Option<&Load>) -> Resu
     let mut names = BTreeSet::new();
     for Operation { name, keys, at, .. } in operations {
         if let Some(name) = name.as_deref().filter(|name| !names.insert(*name)) {
-            return fault(source, *at, format!("there are two operations {name:?}"));
+            return fault(source, *at, format!("operation {name:?} is defined twice"));
         }
         let unknown = keys.as_ref().filter(|keys| workload.space(&keys.name).is_none());
         if let Some(Placed { name, at }) = unknown {

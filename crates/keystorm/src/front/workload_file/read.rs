@@ -118,8 +118,8 @@ impl Reader<'_> {
 
     fn load(&self, load: &mut Option<Load>, entry: &Entry<'_, '_>) -> Result<(), String> {
         if load.is_some() {
-            let why = "either a sequence or operations are sent; a sequence is one operation whose \
-                       commands are one step";
+            let why = "use either a sequence or operations; a sequence is a single operation \
+                with all commands in one step";
             return self.fault(entry.at, why);
         }
         *load = Some(match entry.key {
@@ -145,7 +145,7 @@ impl Reader<'_> {
                 "command" | "commands" | "steps" if steps.is_some() => {
                     return self.fault(
                         entry.at,
-                        "an operation has either a command, or commands that are sent together, or \
+                        "an operation has either a command, commands that are sent together, or \
                          steps",
                     );
                 }
@@ -161,7 +161,8 @@ impl Reader<'_> {
             Some(steps) => Ok(Operation { name, weight, keys, steps, at }),
             None => self.fault(
                 at,
-                "an operation needs a command, such as command = \"get user:__key__\", or steps",
+                "an operation requires a command, such as command = \"get user:__key__\", or \
+                 steps",
             ),
         }
     }
@@ -181,8 +182,8 @@ impl Reader<'_> {
                         when = match &*self.text(&entry)? {
                             "always" => When::Always,
                             "miss" | "each" | "cursor" if read.is_empty() => {
-                                let why = "the first step has no step before it that could miss, or \
-                                           bring a list or a cursor";
+                                let why = "the first step cannot depend on a miss, a list or a \
+                                    cursor of an earlier step";
                                 return self.fault(start(entry.value), why);
                             }
                             "miss" => When::OnMiss,
@@ -203,7 +204,7 @@ impl Reader<'_> {
             }
             match commands {
                 Some(commands) => read.push(Step { when, commands }),
-                None => return self.fault(at, "a step needs a command"),
+                None => return self.fault(at, "a step requires a command"),
             }
         }
         Ok(read)
@@ -219,7 +220,7 @@ impl Reader<'_> {
     fn commands(&self, entry: &Entry<'_, '_>) -> Result<Vec<Command>, String> {
         let items = entry.value.get_ref().as_array().filter(|items| !items.is_empty());
         let Some(items) = items else {
-            let why = format!("{} are commands in brackets: [\"get a\", \"get b\"]", entry.key);
+            let why = format!("{} must be a list of commands: [\"get a\", \"get b\"]", entry.key);
             return self.fault(start(entry.value), why);
         };
         items.iter().map(|item| self.command(item)).collect()
@@ -236,24 +237,25 @@ impl Reader<'_> {
             DeValue::Array(words) => {
                 let word = |word: Value<'_, '_>| match word.get_ref().as_str() {
                     Some(text) => Ok(text.to_owned()),
-                    None => self.fault(start(word), "a word of a command is a text in quotes"),
+                    None => self.fault(start(word), "a word of a command must be a string"),
                 };
                 words.iter().map(word).collect::<Result<_, _>>()?
             }
             _ => {
-                let why = "a command is a text such as \"get user:__key__\", or a list of words";
+                let why = "a command is a string such as \"get user:__key__\", or a list of \
+                    words";
                 return self.fault(at, why);
             }
         };
         match words.is_empty() {
-            true => self.fault(at, "a command has a word at least"),
+            true => self.fault(at, "a command cannot be empty"),
             false => Ok(Command { words, at }),
         }
     }
 
     fn mix(&self, entry: &Entry<'_, '_>) -> Result<Vec<Part>, String> {
         let Some(table) = entry.value.get_ref().as_table().filter(|table| !table.is_empty()) else {
-            let why = "a mix has names of operations and their weights: { read = 9, write = 1 }";
+            let why = "a mix is a table of operations and weights: { read = 9, write = 1 }";
             return self.fault(start(entry.value), why);
         };
         let part = |part: Entry<'_, '_>| {
@@ -268,7 +270,7 @@ impl Reader<'_> {
         match given.filter(|weight| *weight > 0) {
             Some(weight) => Ok(weight),
             None => {
-                let why = format!("a weight is a whole number from 1 to {}", u32::MAX);
+                let why = format!("a weight must be a whole number from 1 to {}", u32::MAX);
                 self.fault(start(value), why)
             }
         }
@@ -276,11 +278,11 @@ impl Reader<'_> {
 
     fn spaces(&self, entry: &Entry<'_, '_>) -> Result<Vec<Space>, String> {
         let Some(table) = entry.value.get_ref().as_table() else {
-            return self.fault(entry.at, "a key space has a name: [keys.NAME]");
+            return self.fault(entry.at, "a key space needs a name: [keys.NAME]");
         };
         let space = |named: Entry<'_, '_>| {
             let Some(table) = named.value.get_ref().as_table() else {
-                let why = format!("a key space is a table: [keys.{}]", named.key);
+                let why = format!("a key space must be a table: [keys.{}]", named.key);
                 return self.fault(named.at, why);
             };
             let (mut range, mut dist) = (None, KeyDist::UNIFORM);
@@ -299,7 +301,7 @@ impl Reader<'_> {
                 }
             }
             if range.is_none() && dist.file().is_none() {
-                return self.fault(named.at, "range says how many keys there are to draw from");
+                return self.fault(named.at, "range is missing: the number of keys to draw from");
             }
             Ok(Space { name: named.key.to_owned(), range, dist, at: named.at })
         };
@@ -317,7 +319,8 @@ impl Reader<'_> {
             return self.unknown(entry, others);
         };
         if let Some(other) = other(setting.key).filter(|key| settings.get(key).is_some()) {
-            return self.fault(entry.at, format!("{} and {other} exclude each other", setting.key));
+            return self
+                .fault(entry.at, format!("{} cannot be combined with {other}", setting.key));
         }
         let value = match setting.form {
             Form::Value => Some(self.plain(entry)?),
@@ -342,9 +345,9 @@ impl Reader<'_> {
             ErrorKind::ValueValidation => error.source().map(ToString::to_string),
             ErrorKind::InvalidValue => match error.get(ContextKind::ValidValue) {
                 Some(ContextValue::Strings(valid)) if !valid.is_empty() => {
-                    Some(format!("there are {}", valid.join(", ")))
+                    Some(format!("expected one of {}", valid.join(", ")))
                 }
-                _ => Some("a value is needed".to_owned()),
+                _ => Some("a value is missing".to_owned()),
             },
             // What it needs beside it may stand elsewhere.
             _ => None,
@@ -381,19 +384,20 @@ impl Reader<'_> {
         let tables = tables.and_then(|tables| tables.iter().map(table).collect());
         match tables {
             Some(tables) => Ok(tables),
-            None => self.fault(entry.at, format!("{} is written {written}", entry.key)),
+            None => self.fault(entry.at, format!("{} must be written {written}", entry.key)),
         }
     }
 
     fn text(&self, entry: &Entry<'_, '_>) -> Result<String, String> {
         match entry.value.get_ref().as_str() {
             Some(text) => Ok(text.to_owned()),
-            None => self.fault(start(entry.value), format!("{} is a text in quotes", entry.key)),
+            None => self.fault(start(entry.value), format!("{} must be a string", entry.key)),
         }
     }
 
     fn truth(&self, entry: &Entry<'_, '_>) -> Result<bool, String> {
-        let fault = || self.fault(start(entry.value), format!("{} is true or false", entry.key));
+        let fault =
+            || self.fault(start(entry.value), format!("{} must be true or false", entry.key));
         entry.value.get_ref().as_bool().map_or_else(fault, Ok)
     }
 
@@ -406,7 +410,7 @@ impl Reader<'_> {
             }
             DeValue::Float(number) => Ok(number.as_str().trim_start_matches('+').to_owned()),
             _ => {
-                let why = format!("{} is a number, or a text in quotes", entry.key);
+                let why = format!("{} must be a number or a string", entry.key);
                 self.fault(start(entry.value), why)
             }
         }

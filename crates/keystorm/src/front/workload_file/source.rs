@@ -63,9 +63,9 @@ pub(in crate::front) fn read_text(path: &str) -> Result<Source, String> {
     let mut bytes = Vec::new();
     file.take(BYTES_MAX + 1).read_to_end(&mut bytes).map_err(|e| e.to_string())?;
     if bytes.len() as u64 > BYTES_MAX {
-        return Err(format!("it is larger than {} MiB", BYTES_MAX >> 20));
+        return Err(format!("the file is larger than {} MiB", BYTES_MAX >> 20));
     }
-    let text = String::from_utf8(bytes).map_err(|_| "it is not UTF-8 text".to_owned())?;
+    let text = String::from_utf8(bytes).map_err(|_| "the file is not UTF-8 text".to_owned())?;
     Ok(Source { name: path.to_owned(), text, is_preset: false })
 }
 

@@ -91,15 +91,14 @@ impl Read {
             Some("run") => Phase::Run,
             Some("shell") => {
                 return Err(
-                    "shell: single operations are typed in redis-cli; there is load and run"
-                        .to_owned(),
+                    "shell: use redis-cli for single operations; expected load or run".to_owned()
                 );
             }
             other => {
                 let other = other.unwrap_or_default();
                 return Err(format!(
-                    "{other:?} stands where the command does; there is load and run, such as: \
-                     ycsb run redis -P workloads/workloada -p redis.host=127.0.0.1"
+                    "{other:?} is not a command; expected load or run, such as: ycsb run redis \
+                     -P workloads/workloada -p redis.host=127.0.0.1"
                 ));
             }
         };
@@ -126,7 +125,7 @@ impl Read {
                     let pair = value("name=value")?;
                     let (name, value) = pair
                         .split_once('=')
-                        .ok_or_else(|| format!("-p {pair}: it is written name=value"))?;
+                        .ok_or_else(|| format!("-p {pair}: must be name=value"))?;
                     typed.set(name, value);
                 }
                 "-cp" => {
@@ -144,12 +143,12 @@ impl Read {
                     "0.17" | "0.17.0" => release = true,
                     "0.18" | "master" => release = false,
                     other => {
-                        return Err(format!("--ks-ycsb-compat {other}: there is 0.17 and 0.18"));
+                        return Err(format!("--ks-ycsb-compat {other}: expected 0.17 or 0.18"));
                     }
                 },
                 "--as" | "--ks-as" => match value("the name")?.as_str() {
                     "keystorm" => as_keystorm = true,
-                    other => return Err(format!("--as {other}: there is --as keystorm")),
+                    other => return Err(format!("--as {other}: only --as keystorm exists")),
                 },
                 _ => own.extend(own_option(&word, || words.next())?),
             }
@@ -178,8 +177,8 @@ fn own_option(
 ) -> Result<impl Iterator<Item = OsString>, String> {
     if !word.starts_with(own::PREFIX) {
         return Err(format!(
-            "{word}: ycsb has no such option; its properties are set with -p name=value, and options \
-             of keystorm's begin with {}",
+            "{word}: ycsb has no such option; set its properties with -p name=value. keystorm \
+             options begin with {}",
             own::PREFIX
         ));
     }
@@ -193,11 +192,11 @@ fn bound(name: Option<&str>) -> Result<Binding, String> {
         Some("redis") => Ok(Binding::Redis),
         Some("memcached") => Ok(Binding::Memcached),
         Some("basic" | "basicnots") => {
-            Err("basic: that binding asks no server, so there is nothing to measure".to_owned())
+            Err("basic: this binding uses no server, so there is nothing to measure".to_owned())
         }
-        None | Some("") => Err("the database is missing; there is redis and memcached".to_owned()),
+        None | Some("") => Err("the database is missing; expected redis or memcached".to_owned()),
         Some(_) => Err(format!(
-            "{}: keystorm measures Redis, Valkey and memcached; there is redis and memcached",
+            "{}: keystorm measures Redis, Valkey and memcached; expected redis or memcached",
             name.unwrap_or_default()
         )),
     }
@@ -208,7 +207,7 @@ fn of_class(class: &str) -> Result<Binding, String> {
         Some("RedisClient") => Ok(Binding::Redis),
         Some("MemcachedClient") => Ok(Binding::Memcached),
         _ => Err(format!(
-            "-db {class}: there is site.ycsb.db.RedisClient and site.ycsb.db.MemcachedClient"
+            "-db {class}: expected site.ycsb.db.RedisClient or site.ycsb.db.MemcachedClient"
         )),
     }
 }
@@ -266,7 +265,7 @@ mod tests {
     fn what_is_not_carried_out_is_refused_by_name() {
         for (line, why) in [
             ("shell redis", "redis-cli"),
-            ("walk redis", "load and run"),
+            ("walk redis", "load or run"),
             ("run", "database is missing"),
             ("run basic", "nothing to measure"),
             ("run mongodb-async", "mongodb-async"),

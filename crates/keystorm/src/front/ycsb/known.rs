@@ -82,26 +82,24 @@ const CARRIED_OUT: &[&str] = &[
 const REFUSED: &[(&str, &str)] = &[
     (
         "spin.sleep",
-        "keystorm waits for the next operation of a schedule in its own way, and spins where \
-      a CPU is free for it",
+        "keystorm waits for the next scheduled operation in its own way, and spins if a CPU is \
+         free",
     ),
     (
         "measurement.raw.output_file",
-        "measurementtype=raw is not carried out: latencies are counted, \
-      not kept one by one",
+        "measurementtype=raw is not supported: keystorm counts latencies and does not keep each",
     ),
     (
         "measurement.raw.no_summary",
-        "measurementtype=raw is not carried out: latencies are counted, \
-      not kept one by one",
+        "measurementtype=raw is not supported: keystorm counts latencies and does not keep each",
     ),
-    ("memcached.shutdownTimeoutMillis", "connections are closed at once when the last reply is in"),
+    ("memcached.shutdownTimeoutMillis", "connections are closed as soon as the last reply is in"),
     ("memcached.readBufferSize", "keystorm's buffers grow with what arrives"),
     (
         "memcached.failureMode",
-        "no server takes the keys of another, and a lost connection ends the run",
+        "no server takes over the keys of another, and a lost connection ends the run",
     ),
-    ("memcached.checkOperationStatus", "every reply is looked at"),
+    ("memcached.checkOperationStatus", "every reply is checked"),
 ];
 
 /// Properties of other bindings begin with a word of theirs and a dot; YCSB's own words are these.
@@ -128,10 +126,10 @@ pub(super) fn check(properties: &Properties) -> Result<(), String> {
             continue;
         }
         if name.starts_with("htrace.") {
-            return Err(format!("{name}: keystorm writes no traces; leave it out"));
+            return Err(format!("{name}: keystorm writes no traces; remove it"));
         }
         if let Some((_, why)) = REFUSED.iter().find(|(refused, _)| *refused == name) {
-            return Err(format!("{name}: {why}; leave it out"));
+            return Err(format!("{name}: {why}; remove it"));
         }
         let word = name.split_once('.').map(|(word, _)| word);
         if word.is_some_and(|word| !OURS.contains(&word)) {
@@ -139,18 +137,16 @@ pub(super) fn check(properties: &Properties) -> Result<(), String> {
         }
         let near = nearest(name, CARRIED_OUT.iter().copied());
         let near = near.map_or(String::new(), |near| format!("; did you mean {near}?"));
-        return Err(format!("{name}: there is no such property{near}"));
+        return Err(format!("{name}: unknown property{near}"));
     }
     let of_jvm = properties.flag("measurement.trackjvm", false);
     if of_jvm {
-        return Err(
-            "measurement.trackjvm=true: no Java runs here whose memory could be told".into()
-        );
+        return Err("measurement.trackjvm=true: keystorm does not run on Java".into());
     }
     if properties.number("core_workload_insertion_retry_limit", 0u32)? > 0 {
         return Err(
-            "core_workload_insertion_retry_limit: an insert that fails is counted and not \
-                    tried again; set it to 0"
+            "core_workload_insertion_retry_limit: keystorm counts a failed insert and does not \
+             retry it; set this to 0"
                 .into(),
         );
     }
@@ -170,8 +166,8 @@ mod tests {
             ("redis.hsot=1", "did you mean redis.host?"),
             ("spin.sleep=true", "spin.sleep: keystorm waits"),
             ("htrace.sampler=x", "htrace.sampler"),
-            ("measurement.trackjvm=true", "no Java"),
-            ("core_workload_insertion_retry_limit=2", "not tried again"),
+            ("measurement.trackjvm=true", "does not run on Java"),
+            ("core_workload_insertion_retry_limit=2", "does not retry it"),
         ] {
             let error = of(line).unwrap_err();
             assert!(error.contains(why), "{line}: {error}");

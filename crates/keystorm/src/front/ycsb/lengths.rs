@@ -14,7 +14,8 @@ pub(super) fn constant(properties: &Properties) -> Result<u32, String> {
     match properties.text("fieldlengthdistribution", "constant") {
         "constant" => properties.number("fieldlength", 100),
         other => Err(format!(
-            "dataintegrity=true: fields must be of constant length, and fieldlengthdistribution is {other}"
+            "dataintegrity=true requires fields of constant length, but fieldlengthdistribution \
+             is {other}"
         )),
     }
 }
@@ -35,7 +36,8 @@ pub(super) fn of(properties: &Properties) -> Result<Sizes, String> {
         }
         other => {
             return Err(format!(
-                "fieldlengthdistribution={other}: there is constant, uniform, zipfian and histogram"
+                "fieldlengthdistribution={other}: expected constant, uniform, zipfian or \
+                 histogram"
             ));
         }
     };
@@ -53,18 +55,18 @@ fn histogram(text: &str) -> Result<String, String> {
     };
     let head = lines.next().map(pair).transpose()?;
     let Some((_, block)) = head.filter(|(name, _)| name == "BlockSize") else {
-        return Err("it begins with BlockSize, a tab and a number".to_owned());
+        return Err("the first line must be BlockSize, a tab and a number".to_owned());
     };
     let mut counts = Vec::new();
     for line in lines {
         let (bucket, count) = pair(line)?;
         if bucket.parse() != Ok(counts.len()) {
-            return Err(format!("bucket {} is expected where {bucket} stands", counts.len()));
+            return Err(format!("expected bucket {}, found {bucket}", counts.len()));
         }
         counts.push(count);
     }
     let Some(last) = counts.len().checked_sub(1) else {
-        return Err("there is no bucket in it".to_owned());
+        return Err("the file has no buckets".to_owned());
     };
     let mut sizes: Vec<(u64, u64)> = Vec::new();
     for (at, count) in counts.into_iter().enumerate() {
@@ -82,7 +84,7 @@ fn histogram(text: &str) -> Result<String, String> {
     let drawn = sizes.iter().filter(|(_, count)| *count > 0);
     let drawn: Vec<String> = drawn.map(|(size, count)| format!("{size}={count}")).collect();
     match drawn.is_empty() {
-        true => Err("nothing is in its buckets".to_owned()),
+        true => Err("all buckets are empty".to_owned()),
         false => Ok(format!("sizes:{}", drawn.join(","))),
     }
 }
@@ -110,7 +112,7 @@ mod tests {
         assert_eq!(of("").unwrap(), "100");
         assert_eq!(of("fieldlengthdistribution=uniform\nfieldlength=9").unwrap(), "uniform:1..9");
         assert_eq!(of("fieldlengthdistribution=zipfian\nminfieldlength=2").unwrap(), "zipf:2..100");
-        assert!(of("fieldlengthdistribution=Uniform").unwrap_err().contains("there is constant"));
+        assert!(of("fieldlengthdistribution=Uniform").unwrap_err().contains("expected constant"));
         let missing = "fieldlengthdistribution=histogram\nfieldlengthhistogram=/no/such";
         assert!(of(missing).unwrap_err().contains("/no/such"));
     }

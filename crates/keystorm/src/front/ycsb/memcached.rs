@@ -15,7 +15,7 @@ pub(super) fn operation(workload: &CoreWorkload, kind: Kind) -> Result<Built, St
         Kind::ReadModifyWrite => vec![get(workload), update(workload)],
         Kind::Scan => {
             return Err(
-                "scanproportion: memcached has no scans; workload E is for redis".to_owned()
+                "scanproportion: memcached has no scans; workload E requires redis".to_owned()
             );
         }
     };

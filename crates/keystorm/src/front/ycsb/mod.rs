@@ -49,26 +49,26 @@ impl FrontEnd for YcsbFront {
     }
 }
 
-const HELP: &str = "\
-Usage: ycsb load|run redis|memcached [OPTIONS]
+const HELP: &str = "Usage: ycsb load|run redis|memcached [OPTIONS]
 
   -P FILE         read properties from a file; workloads/workloada to workloadf need none
   -p NAME=VALUE   set a property
   -threads N      connections, each with one operation at a time
-  -target N       operations per second, on a schedule that no reply delays
-  -s              tell how far the run is every ten seconds, on standard error
-  -l TEXT         what those lines begin with
+  -target N       operations per second, on a schedule that slow replies do not delay
+  -s              print the progress to standard error every ten seconds
+  -l TEXT         prefix of those lines
   -db CLASS       site.ycsb.db.RedisClient or site.ycsb.db.MemcachedClient
-  --print-plan    print what would be carried out, as JSON
-  --as keystorm   print the same as a command line of keystorm's
+  --print-plan    print the plan as JSON instead of running it
+  --as keystorm   print the equivalent keystorm command line
   --ks-verdict stderr|off|FILE
-                  where it goes what limited the run
-  --ks-OPTION     an option of keystorm's, such as --ks-json FILE, --ks-html FILE, --ks-tls, --ks-on
+                  where to write what limited the run
+  --ks-OPTION     a keystorm option, such as --ks-json FILE, --ks-html FILE, --ks-tls, --ks-on
   --ks-ycsb-compat 0.17|0.18
-                  whose report it is; 0.18, as yet unreleased, also tells the median
+                  version of the report; 0.18, not yet released, adds the median
 
-Such as: ycsb load redis -P workloads/workloada -p redis.host=127.0.0.1
+Examples:
+         ycsb load redis -P workloads/workloada -p redis.host=127.0.0.1
          ycsb run redis -P workloads/workloada -p redis.host=127.0.0.1 -threads 8 -target 5000 -s
 
-docs/ycsb.md says what differs from YCSB, and why.
+docs/ycsb.md lists the differences from YCSB.
 ";

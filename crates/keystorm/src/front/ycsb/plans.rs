@@ -71,16 +71,16 @@ impl Amount {
         };
         let seconds = properties.number("maxexecutiontime", 0u64)?;
         if operations == 0 && seconds == 0 {
-            return Err("operationcount: nothing says when the run ends; set it, or \
-                        maxexecutiontime"
-                .to_owned());
+            return Err(
+                "operationcount: the run has no end; set this or maxexecutiontime".to_owned()
+            );
         }
         if seconds > limits::DURATION_NS_MAX / NS_PER_S {
-            return Err(format!("maxexecutiontime={seconds}: at most 366 days are possible"));
+            return Err(format!("maxexecutiontime={seconds}: the maximum is 366 days"));
         }
         let mut threads = properties.number("threadcount", 1u32)?;
         if threads == 0 {
-            return Err("threadcount=0: at least one thread is needed".to_owned());
+            return Err("threadcount=0: must be at least 1".to_owned());
         }
         let lowered = operations > 0 && u64::from(threads) > operations;
         if lowered {
@@ -108,7 +108,9 @@ fn words(arguments: &Arguments, amount: &Amount) -> Result<Vec<OsString>, String
                 Some(host) => option("-h", host),
                 None if spawned => {}
                 None => {
-                    return Err("redis.host is not set; such as -p redis.host=127.0.0.1".to_owned());
+                    return Err(
+                        "redis.host is not set; add it, such as -p redis.host=127.0.0.1".to_owned()
+                    );
                 }
             }
             if !spawned {
@@ -138,7 +140,7 @@ fn words(arguments: &Arguments, amount: &Amount) -> Result<Vec<OsString>, String
                 "text" => "memcache",
                 "binary" => "memcache-binary",
                 other => {
-                    return Err(format!("memcached.protocol={other}: there is text and binary"));
+                    return Err(format!("memcached.protocol={other}: expected text or binary"));
                 }
             };
             option("--protocol", protocol);
@@ -174,7 +176,7 @@ fn memcached_hosts(properties: &Properties) -> Result<String, String> {
     let hosts = properties
         .get("memcached.hosts")
         .filter(|hosts| !hosts.is_empty())
-        .ok_or("memcached.hosts is not set; such as -p memcached.hosts=127.0.0.1")?;
+        .ok_or("memcached.hosts is not set; add it, such as -p memcached.hosts=127.0.0.1")?;
     let server = |server: &str| {
         let (host, port) = server.split_once(':').unwrap_or((server, "11211"));
         let fault = |what: &str| format!("memcached.hosts={hosts}: {what}");
@@ -228,8 +230,7 @@ fn complete(
     if let Some(len) = workload.checked {
         if arguments.binding == Binding::Memcached {
             return Err(
-                "dataintegrity=true: what memcached returns is not compared; with redis it is"
-                    .to_owned(),
+                "dataintegrity=true: supported with redis only, not with memcached".to_owned()
             );
         }
         parts.checks = Some(CheckedValues { len, key: super::redis::named(workload) });

@@ -48,9 +48,9 @@ impl Properties {
         value.parse().map_err(|_| {
             let why = match value.trim() == value {
                 true => "such as",
-                false => "without blanks before or behind it, such as",
+                false => "without spaces around it, such as",
             };
-            format!("{name}={value:?}: a number is needed, {why} {or}")
+            format!("{name}={value:?}: expected a number, {why} {or}")
         })
     }
 
@@ -176,7 +176,7 @@ mod tests {
         let read = Properties::read(b"n=12\nblank=12 \nyes=TRUE\none=1\n");
         assert_eq!(read.number("n", 0u64), Ok(12));
         assert_eq!(read.number("none", 7u64), Ok(7));
-        assert!(read.number("blank", 0u64).unwrap_err().contains("without blanks"));
+        assert!(read.number("blank", 0u64).unwrap_err().contains("without spaces"));
         assert!(read.flag("yes", false) && !read.flag("one", true) && read.flag("none", true));
     }
 

@@ -89,7 +89,7 @@ pub(super) fn complete(
     ];
     if !arguments.for_java.is_empty() {
         let words = arguments.for_java.join(", ");
-        job.notes.push(format!("{words}: no Java runs here, so they change nothing"));
+        job.notes.push(format!("{words}: no effect, keystorm does not run on Java"));
     }
     let seconds = properties.number("maxexecutiontime", 0u64)?;
     if seconds > 0 {
@@ -130,8 +130,8 @@ fn over_time(properties: &Properties, kind: Kind) -> Result<Option<OverTime>, St
     let granularity_ms = properties.number("timeseries.granularity", 1000u64)?;
     if granularity_ms == 0 || granularity_ms % FIGURES_COME_EVERY_MS != 0 {
         return Err(format!(
-            "timeseries.granularity={granularity_ms}: figures come every {FIGURES_COME_EVERY_MS} ms; \
-             multiples of that are possible"
+            "timeseries.granularity={granularity_ms}: must be a multiple of \
+             {FIGURES_COME_EVERY_MS} ms"
         ));
     }
     let seen = Arc::new(Mutex::new(Series::new(granularity_ms)));
@@ -160,8 +160,8 @@ fn options(properties: &Properties, release: bool) -> Result<YcsbOptions, String
         "JSONArrayMeasurementsExporter" => Exporter::JsonArray,
         _ => {
             return Err(format!(
-                "exporter={exporter}: there is TextMeasurementsExporter, JSONMeasurementsExporter and \
-                 JSONArrayMeasurementsExporter"
+                "exporter={exporter}: expected TextMeasurementsExporter, \
+                 JSONMeasurementsExporter or JSONArrayMeasurementsExporter"
             ));
         }
     };
@@ -171,15 +171,15 @@ fn options(properties: &Properties, release: bool) -> Result<YcsbOptions, String
         "hdrhistogram+histogram" => Kind::HdrAndBuckets,
         other @ ("raw" | "hdrhistogram+raw") => {
             return Err(format!(
-                "measurementtype={other}: latencies are counted, not kept one by one; there is \
-                 hdrhistogram, histogram, hdrhistogram+histogram and timeseries"
+                "measurementtype={other}: keystorm counts latencies and does not keep each; \
+                 expected hdrhistogram, histogram, hdrhistogram+histogram or timeseries"
             ));
         }
         "timeseries" => Kind::TimeSeries,
         other => {
             return Err(format!(
-                "measurementtype={other}: there is hdrhistogram, histogram, hdrhistogram+histogram and \
-                 timeseries"
+                "measurementtype={other}: expected hdrhistogram, histogram, \
+                 hdrhistogram+histogram or timeseries"
             ));
         }
     };
@@ -188,7 +188,7 @@ fn options(properties: &Properties, release: bool) -> Result<YcsbOptions, String
         "intended" => Interval::Intended,
         "both" => Interval::Both,
         other => {
-            return Err(format!("measurement.interval={other}: there is op, intended and both"));
+            return Err(format!("measurement.interval={other}: expected op, intended or both"));
         }
     };
     let default = if release { PERCENTILES_017 } else { PERCENTILES };
@@ -197,7 +197,7 @@ fn options(properties: &Properties, release: bool) -> Result<YcsbOptions, String
         percentiles.split(',').map(str::parse).collect();
     let buckets = properties.number("histogram.buckets", 1000usize)?;
     if !(1..=1_000_000).contains(&buckets) {
-        return Err(format!("histogram.buckets={buckets}: from 1 to 1000000 are possible"));
+        return Err(format!("histogram.buckets={buckets}: must be from 1 to 1000000"));
     }
     let by_status =
         match (properties.flag("reportlatencyforeacherror", false), statuses(properties)) {

@@ -73,10 +73,10 @@ impl CoreWorkload {
     /// Of properties, for a phase of so many operations.
     pub(super) fn of(properties: &Properties, phase: Phase) -> Result<Self, String> {
         let class = properties.get("workload").ok_or(
-            "Missing property: workload; the file of a workload sets it, such as -P workloads/workloada",
+            "Missing property: workload; a workload file sets it, such as -P workloads/workloada",
         )?;
         if class != "core" && class.rsplit('.').next() != Some("CoreWorkload") {
-            return Err(format!("workload={class}: there is site.ycsb.workloads.CoreWorkload"));
+            return Err(format!("workload={class}: expected site.ycsb.workloads.CoreWorkload"));
         }
         let records = match properties.number("recordcount", 0)? {
             0 => RECORDS_MOST,
@@ -90,11 +90,11 @@ impl CoreWorkload {
                 .to_owned());
         }
         if count == 0 {
-            return Err("insertcount: there is no record to work on".to_owned());
+            return Err("insertcount: there are no records".to_owned());
         }
         let fields = properties.number("fieldcount", 10u32)?;
         if !(1..=100_000).contains(&fields) {
-            return Err(format!("fieldcount={fields}: from 1 to 100000 fields are possible"));
+            return Err(format!("fieldcount={fields}: must be from 1 to 100000"));
         }
         let lengths = lengths::of(properties)?;
         let checked = match properties.flag("dataintegrity", false) {
@@ -103,7 +103,7 @@ impl CoreWorkload {
         };
         let padding = properties.number("zeropadding", 1u32)?;
         let width = u8::try_from(padding.max(1))
-            .map_err(|_| format!("zeropadding={padding}: keys of up to 255 digits are possible"))?;
+            .map_err(|_| format!("zeropadding={padding}: the maximum is 255 digits"))?;
         let all = properties.flag("readallfields", true);
         let by_name = properties.flag("readallfieldsbyname", false);
         let workload = Self {
@@ -164,7 +164,7 @@ fn scan_length(properties: &Properties) -> Result<DrawnNumber, String> {
         "uniform" => false,
         "zipfian" => true,
         other => {
-            return Err(format!("scanlengthdistribution={other}: there is uniform and zipfian"));
+            return Err(format!("scanlengthdistribution={other}: expected uniform or zipfian"));
         }
     };
     Ok(DrawnNumber { least, most, zipf, stream: 2, letters: 0 })
@@ -175,7 +175,7 @@ fn fraction(properties: &Properties, name: &str, or: f64) -> Result<f64, String>
     if (0.0..=1.0).contains(&value) {
         return Ok(value);
     }
-    Err(format!("{name}={value}: a fraction is from 0 to 1"))
+    Err(format!("{name}={value}: must be from 0 to 1"))
 }
 
 /// Which records a run works on.
@@ -200,15 +200,15 @@ fn chooser(properties: &Properties, start: u64, count: u64) -> Result<KeyDist, S
             let hot = (count as f64 * data) as u64;
             if hot == 0 || hot == count {
                 return Err(format!(
-                    "hotspotdatafraction={data}: of {count} records {hot} would be hot; some must be, \
-                     and not all"
+                    "hotspotdatafraction={data}: {hot} of {count} records would be hot; some \
+                     must be, but not all"
                 ));
             }
             distribution(&format!("hotspot,{window},{data},{operations}"))
         }
         other => Err(format!(
-            "requestdistribution={other}: there is uniform, zipfian, latest, sequential, exponential \
-             and hotspot"
+            "requestdistribution={other}: expected uniform, zipfian, latest, sequential, \
+             exponential or hotspot"
         )),
     }
 }
@@ -220,16 +220,16 @@ fn zipfian(properties: &Properties, window: &str) -> Result<KeyDist, String> {
     };
     if properties.flag("keystorm.zipfian.exact", false) {
         if !window.starts_with("0,") {
-            return Err("keystorm.zipfian.exact=true: with insertstart only YCSB's own generator \
-                        is possible"
-                .to_owned());
+            return Err(
+                "keystorm.zipfian.exact=true: cannot be combined with insertstart".to_owned()
+            );
         }
         return format!("zipf-scattered:{}", theta.unwrap_or(0.99)).parse();
     }
     let operations: u64 = match properties.get("operationcount") {
         None => {
-            return Err("operationcount: requestdistribution=zipfian needs it, to know how many \
-                        records a run may insert"
+            return Err("operationcount: required by requestdistribution=zipfian, for the number \
+                of records that a run may insert"
                 .to_owned());
         }
         Some(_) => properties.number("operationcount", 0)?,
@@ -255,13 +255,13 @@ fn operations(properties: &Properties) -> Result<Vec<(Kind, u32)>, String> {
     for (kind, name, or) in kinds {
         let part: f64 = properties.number(name, or)?;
         if !(0.0..=1e9).contains(&part) {
-            return Err(format!("{name}={part}: a part from 0 on is possible"));
+            return Err(format!("{name}={part}: cannot be negative"));
         }
         given.push((kind, part));
     }
     let sum: f64 = given.iter().map(|(_, part)| part).sum();
     if sum <= 0.0 {
-        return Err("readproportion and the other proportions are all 0: there is nothing to draw"
+        return Err("readproportion and the other proportions are all 0: there is nothing to run"
             .to_owned());
     }
     let weight = |part: f64| ((part / sum * WEIGHTS).round() as u32).max(1);
@@ -319,8 +319,8 @@ mod tests {
             ("recordcount=1000\ninsertstart=900\ninsertcount=200", "must be bigger than"),
             ("recordcount=10 ", "without blanks"),
             ("recordcount=9\nrequestdistribution=zipfian", "operationcount"),
-            ("recordcount=9\nrequestdistribution=Zipfian", "there is uniform"),
-            ("recordcount=9\nreadproportion=0\nupdateproportion=0", "nothing to draw"),
+            ("recordcount=9\nrequestdistribution=Zipfian", "expected uniform"),
+            ("recordcount=9\nreadproportion=0\nupdateproportion=0", "nothing to run"),
             ("recordcount=9\nrequestdistribution=hotspot\nhotspotdatafraction=0", "would be hot"),
             ("recordcount=9\nminscanlength=9\nmaxscanlength=2", "above"),
             ("recordcount=9\nworkload=site.ycsb.workloads.RestWorkload", "CoreWorkload"),

@@ -89,7 +89,7 @@ impl BinaryDecoder {
 
     fn begin(&mut self, bytes: &[u8; LEN], look: &mut impl Look) -> Result<(), ProtocolError> {
         let Some(header) = Header::read(bytes) else {
-            return Err(fault(BINARY, "a header whose lengths contradict each other", bytes));
+            return Err(fault(BINARY, "a header with contradictory lengths", bytes));
         };
         self.body = header.body;
         self.ending = Some(match header.status {

@@ -158,22 +158,22 @@ pub(super) fn check(command: &CommandSpec, digits: Option<usize>) -> Result<(), 
     let Some(opcode) = opcode(command).filter(|opcode| opcode.name != "sasl_auth") else {
         let known: Vec<&str> = OPCODES.iter().map(|opcode| opcode.name).collect();
         let known = known[..known.len() - 1].join(", ");
-        return Err(format!("{name}: not a command of the binary protocol, which has {known}"));
+        return Err(format!("{name}: not a command of the binary protocol; available: {known}"));
     };
     if command.args.len() > opcode.words {
         let most = opcode.words - 1;
         return Err(format!(
-            "{name}: the binary protocol takes {most} words after it; several commands with ';' between \
-             them take several keys"
+            "{name}: the binary protocol takes {most} arguments; for several keys, use several \
+             commands separated by ';'"
         ));
     }
     if opcode.name == "cas" && number_at(command, 4).is_none() && !has_token(command) {
-        return Err("cas: the token is a number or __cas__ in the binary protocol".to_owned());
+        return Err("cas: in the binary protocol, the token must be a number or __cas__".to_owned());
     }
     if extras(opcode, command).is_none() {
         return Err(format!(
-            "{name}: flags, lifetimes and amounts are plain numbers in the binary protocol, without \
-             placeholders"
+            "{name}: in the binary protocol, flags, lifetimes and amounts must be plain numbers \
+             without placeholders"
         ));
     }
     Ok(())

@@ -193,7 +193,7 @@ impl TextDecoder {
             b"EN" | b"NF" | b"NS" | b"EX" | b"NOT_STORED" | b"EXISTS" | b"NOT_FOUND" => Reply::Miss,
             // What incr and decr leave, which old servers pad.
             number if number.iter().all(u8::is_ascii_digit) && !number.is_empty() => Reply::Done,
-            _ => return Err(fault(TEXT, "no reply begins like this", line)),
+            _ => return Err(fault(TEXT, "a reply cannot begin like this", line)),
         }))
     }
 }

@@ -69,25 +69,26 @@ pub(super) fn check(command: &CommandSpec, digits: Option<usize>) -> Result<(), 
         |arg: &Arg| arg.fixed_bytes().is_some_and(|w| !w.iter().all(|b| words::is_of_word(*b)));
     if let Some(at) = line.iter().position(parts) {
         let at = at + 1;
-        return Err(format!("{name}: word {at} holds a space or a control character"));
+        return Err(format!("{name}: argument {at} contains a space or a control character"));
     }
     if line.iter().any(|arg| values_in(arg) > 0) {
         return Err(format!(
-            "{name}: a value (__data__) is the last word of a command that stores"
+            "{name}: a value (__data__) must be the last argument of a storage command"
         ));
     }
     if matches!(&name[..], "lru_crawler" | "getk" | "noop") {
         let instead = match &name[..] {
             "getk" => "its replies are those of get",
             "noop" => "mn is the text protocol's",
-            _ => "its reply is a log and no reply",
+            _ => "its output is a log, not a reply",
         };
         return Err(format!("{name}: {instead}"));
     }
     let len: usize = line.iter().map(|arg| Length::of(arg, digits, &[]).fixed + 1).sum();
     if len >= LINE_MAX && !matches!(&name[..], "get" | "gets") {
         return Err(format!(
-            "{name}: a line of {len} bytes; memcached hangs up at {LINE_MAX} of any but get and gets"
+            "{name}: a line of {len} bytes; memcached closes the connection at {LINE_MAX}, \
+             except for get and gets"
         ));
     }
     Ok(())
@@ -143,14 +144,14 @@ mod tests {
             ("GET k", "lower case: get"),
             ("get", "get KEY..."),
             ("set k 0 60", "set KEY FLAGS TTL DATA"),
-            ("set k 0 60 3 abc", "the count of bytes is left out"),
+            ("set k 0 60 3 abc", "without the byte count"),
             ("delete k noreply", "noreply"),
             (&long[..], "a key of 251 bytes"),
-            (&many[..], "hangs up at 2048"),
+            (&many[..], "closes the connection at 2048"),
             ("get k\x01", "control characters"),
             ("get __data__", "size varies"),
-            ("touch k __data__", "last word"),
-            ("quit", "no reply"),
+            ("touch k __data__", "last argument"),
+            ("quit", "cannot be measured"),
             ("lru_crawler metadump all", "log"),
             ("noop", "mn"),
         ] {

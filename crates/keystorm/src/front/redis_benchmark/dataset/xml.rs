@@ -37,12 +37,10 @@ pub(super) fn read(path: &Path, row: &str, rows_max: usize) -> Result<Dataset, S
         buffer.clear();
     }
     if table.rows.is_empty() {
-        return Err(fault(&format!("there is no element <{row}>, which --xml-root-element names")));
+        return Err(fault(&format!("it has no element <{row}>, which --xml-root-element names")));
     }
     if table.columns.is_empty() {
-        return Err(fault(&format!(
-            "no element stands within <{row}>, and so there are no fields"
-        )));
+        return Err(fault(&format!("<{row}> has no child elements, so there are no fields")));
     }
     Dataset::new(path.display().to_string(), table.columns, table.rows)
 }

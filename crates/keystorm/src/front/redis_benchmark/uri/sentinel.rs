@@ -19,7 +19,7 @@ pub(super) fn rest(text: &str) -> Option<&str> {
 /// # Errors
 /// What is wrong with it. Never quotes what may be a password.
 pub(super) fn parse(rest: &str) -> Result<Parsed, String> {
-    const SHAPE: &str = "-u: it is redis-sentinel://host:26379,host:26379/NAME";
+    const SHAPE: &str = "-u: expected redis-sentinel://host:26379,host:26379/NAME";
     let (authority, path) = rest.split_once('/').ok_or(SHAPE)?;
     let (user, password, hosts) = login(authority)?;
     let (name, db) = match path.trim_end_matches('/').split_once('/') {
