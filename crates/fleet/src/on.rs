@@ -74,10 +74,10 @@ mod tests {
     #[test]
     fn what_makes_no_sense_is_told_with_what_to_write() {
         for (text, says) in [
-            ("local", "how many"),
-            ("local:0", "how many"),
-            ("local:x", "how many"),
-            ("local:2,3", "how many"),
+            ("local", "number of clients"),
+            ("local:0", "number of clients"),
+            ("local:x", "number of clients"),
+            ("local:2,3", "number of clients"),
             ("local:2000", "1000"),
             ("ssh", "ssh:load1,load2"),
             ("ssh:a,-oProxyCommand=x", "host"),

@@ -206,6 +206,9 @@ mod tests {
         check_sources(&["127.0.0.1".parse().unwrap(), "127.0.0.2".parse().unwrap()]).unwrap();
         // From a range for documentation (RFC 5737), which nobody has.
         let error = check_sources(&["192.0.2.1".parse().unwrap()]).unwrap_err().to_string();
-        assert!(error.starts_with("--source-ip 192.0.2.1: no address of this machine"), "{error}");
+        assert!(
+            error.starts_with("--source-ip 192.0.2.1: not an address of this machine"),
+            "{error}"
+        );
     }
 }

@@ -88,7 +88,7 @@ mod tests {
         }
         for bad in ["", "zeros", "compressible", "compressible:0.5", "random:3"] {
             let error = bad.parse::<Content>().unwrap_err();
-            assert!(error.contains("there are classic") || error.contains("written"), "{error}");
+            assert!(error.contains("available: classic") || error.contains("expected"), "{error}");
         }
     }
 }
