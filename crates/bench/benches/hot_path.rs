@@ -203,6 +203,7 @@ fn set_plan(depth: u32) -> Plan {
         on_error: OnError::Stop,
         reconnect: false,
         backoff: None,
+        reopening: workload::Reopening::default(),
         timeout_ns: None,
         precision: 3,
         first_byte: false,

@@ -286,6 +286,7 @@ pub(crate) fn parts() -> PlanParts {
         on_error: OnError::Count,
         reconnect: false,
         backoff: None,
+        reopening: workload::Reopening::default(),
         timeout_ns: None,
         precision: 3,
         first_byte: false,

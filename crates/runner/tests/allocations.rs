@@ -116,6 +116,7 @@ fn plan(requests: u64, depth: u32, engine: EngineKind, pace: Pace) -> Plan {
         on_error: OnError::Stop,
         reconnect: false,
         backoff: None,
+        reopening: workload::Reopening::default(),
         timeout_ns: None,
         precision: 3,
         first_byte: true,

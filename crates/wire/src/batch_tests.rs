@@ -44,6 +44,7 @@ pub(crate) fn plan(line: &str, keys: KeySpace, depth: u32, dataset: Option<Datas
         on_error: OnError::Stop,
         reconnect: false,
         backoff: None,
+        reopening: workload::Reopening::default(),
         timeout_ns: None,
         precision: 3,
         first_byte: false,

@@ -1,7 +1,8 @@
 //! What a plan has that no command line of keystorm's own says: front ends of other tools do.
 
 use workload::{
-    DrawnBy, Endpoint, KeyDist, KeySpace, Numbered, Pick, Plan, RowBy, Share, SizeBy, Stop,
+    DrawnBy, Endpoint, KeyDist, KeySpace, Numbered, Pick, Plan, Reopening, RowBy, Share, SizeBy,
+    Stop,
 };
 
 /// What the command line of a plan leaves out, a sentence each.
@@ -38,6 +39,9 @@ pub fn unsaid(plan: &Plan) -> Vec<String> {
     }
     if plan.backoff.is_some() {
         unsaid.push("a lost connection waits in its own way before it is tried again".to_owned());
+    }
+    if plan.reopening != Reopening::default() {
+        unsaid.push("opening a lost connection again has limits of its own".to_owned());
     }
     match plan.dataset.as_ref().map(|dataset| dataset.by()) {
         Some(RowBy::Key) => unsaid.push("its rows are those of its keys".to_owned()),

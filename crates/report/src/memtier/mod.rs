@@ -6,21 +6,27 @@
 
 mod cells;
 mod distribution;
+mod exposition;
 mod hdr_files;
 mod json;
+mod lookups;
 mod progress;
+mod realtime;
 mod rows;
 mod seconds;
 mod section;
 mod table;
 
 pub use cells::Cells;
+pub use exposition::{Counters, EXPOSITION_BUCKETS, EXPOSITION_TYPE, Exposition};
 pub use hdr_files::hdr_files;
 pub use json::{Entry, Json, json_section};
+pub use lookups::{Lookup, lookups};
 pub use progress::Progress;
+pub use realtime::{Realtime, Window};
 pub use rows::Rows;
 pub use seconds::{Second, Seconds};
-pub use section::{RunFigures, Section, sections};
+pub use section::{CpuSecond, RunFigures, Section, sections};
 pub use table::{Layout, write_head, write_section};
 
 use std::io::{self, Write};
@@ -40,6 +46,8 @@ pub struct Style {
     pub merged: bool,
     /// Whether each of several runs has a section.
     pub every_run: bool,
+    /// Whether commands of the user's own have hits and misses.
+    pub lookups: bool,
 }
 
 impl Default for Style {
@@ -50,6 +58,7 @@ impl Default for Style {
             built_in: false,
             merged: true,
             every_run: false,
+            lookups: false,
         }
     }
 }

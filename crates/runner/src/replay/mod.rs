@@ -79,6 +79,7 @@ pub(crate) fn parts(connections: u32, depth: u32, stop: Stop) -> PlanParts {
         on_error: OnError::Stop,
         reconnect: false,
         backoff: None,
+        reopening: workload::Reopening::default(),
         timeout_ns: None,
         precision: 3,
         first_byte: false,

@@ -161,6 +161,23 @@ impl Backoff {
     }
 }
 
+/// Limits of opening a lost connection again; the runner's own where nothing is said.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reopening {
+    /// Nanoseconds that a try may take, login included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within_ns: Option<u64>,
+    /// Tries in a row that may fail; one more ends the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tries: Option<u32>,
+}
+
+impl Reopening {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// Everything a front end decides about one test, not yet checked.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct PlanParts {
@@ -227,6 +244,9 @@ pub struct PlanParts {
     /// How long it waits before each try; the runner's own way where nothing is said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backoff: Option<Backoff>,
+    /// How long and how often opening it again is tried.
+    #[serde(default, skip_serializing_if = "Reopening::is_default")]
+    pub reopening: Reopening,
     /// Nanoseconds that a request may take from when it was sent; none for as long as it likes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ns: Option<u64>,
@@ -476,6 +496,7 @@ pub(crate) mod tests {
             on_error: OnError::Stop,
             reconnect: false,
             backoff: None,
+            reopening: Reopening::default(),
             timeout_ns: None,
             precision: 3,
             first_byte: false,

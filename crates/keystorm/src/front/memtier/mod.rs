@@ -10,6 +10,7 @@ mod checks;
 mod commands;
 mod configuration;
 mod equal;
+mod exporter;
 mod fault;
 mod import;
 mod items;
@@ -21,7 +22,9 @@ mod order;
 mod output;
 mod plan;
 mod progress;
+mod prometheus;
 mod statsd;
+mod threads;
 mod values;
 mod verification;
 mod words;
@@ -78,6 +81,11 @@ fn parse(args: Vec<OsString>) -> Result<Intent, Fault> {
     if options.as_keystorm {
         return equal::printed(&job);
     }
+    let told = told
+        .into_iter()
+        .chain(monitor::unused(&options))
+        .chain(address::unread(&options))
+        .chain(options.prometheus.notes());
     job.notes.splice(0..0, told);
     if options.show_config {
         job.notes.push("============== Configuration values: ==============".to_owned());

@@ -306,6 +306,7 @@ fn base(
         },
         reconnect,
         backoff: None,
+        reopening: workload::Reopening::default(),
         timeout_ns: load.timeout.map(nanoseconds),
         precision: precision(results.precision),
         first_byte: results.first_byte,
