@@ -183,6 +183,7 @@ fn set_plan(depth: u32) -> Plan {
             pipeline_depth: depth,
             window: Window::Batch,
             keep_alive: true,
+            pipelines_each: 1,
             cpus: Vec::new(),
             joining: None,
         },

@@ -266,6 +266,7 @@ pub(crate) fn parts() -> PlanParts {
             pipeline_depth: 1,
             window: Window::Batch,
             keep_alive: true,
+            pipelines_each: 1,
             cpus: vec![],
             joining: None,
         },

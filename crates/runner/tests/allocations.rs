@@ -94,6 +94,7 @@ fn plan(requests: u64, depth: u32, engine: EngineKind, pace: Pace) -> Plan {
             pipeline_depth: depth,
             window: Window::Batch,
             keep_alive: true,
+            pipelines_each: 1,
             cpus: vec![],
             joining: None,
         },

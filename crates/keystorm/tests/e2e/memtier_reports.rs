@@ -225,7 +225,7 @@ fn commands_have_rows_of_their_own() {
     let named =
         run(&server, &format!("{ONE} -n 4 --command 'HSET h f 1' --command 'HGETALL h'")).ok();
     assert_eq!(rows(&named.out), ["Hsets", "Hgetalls", "Totals"]);
-    assert!(!named.out.contains("Hits/sec") && named.out.ends_with("---\n"), "{}", named.out);
+    assert!(named.out.ends_with("---\n"), "{}", named.out);
 }
 
 #[test]

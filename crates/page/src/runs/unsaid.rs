@@ -40,6 +40,9 @@ pub fn unsaid(plan: &Plan) -> Vec<String> {
     if plan.backoff.is_some() {
         unsaid.push("a lost connection waits in its own way before it is tried again".to_owned());
     }
+    if plan.fleet.pipelines_each > 1 {
+        unsaid.push("its connections are closed after several pipelines".to_owned());
+    }
     if plan.reopening != Reopening::default() {
         unsaid.push("opening a lost connection again has limits of its own".to_owned());
     }

@@ -59,6 +59,7 @@ pub(crate) fn parts(connections: u32, depth: u32, stop: Stop) -> PlanParts {
             pipeline_depth: depth,
             window: Window::Batch,
             keep_alive: true,
+            pipelines_each: 1,
             cpus: vec![],
             joining: None,
         },

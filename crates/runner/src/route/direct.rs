@@ -246,9 +246,9 @@ fn send_due<E: Engine, P: Protocol>(worker: &mut DirectWorker<'_, '_, E, P>) {
 /// Puts a connection behind the others that have room, so that all of them take turns.
 fn queue_up<E: Engine, P: Protocol>(worker: &mut DirectWorker<'_, '_, E, P>, conn: ConnId) {
     let room = worker.room(conn);
-    let keep_alive = worker.context.plan.fleet.keep_alive;
+    let fleet = &worker.context.plan.fleet;
     let connection = &mut worker.connections[conn.0 as usize];
-    let worn = connection.used && !keep_alive;
+    let worn = !fleet.keep_alive && connection.sends >= fleet.pipelines_each;
     if room > 0 && !connection.queued && !worn {
         connection.queued = true;
         if worker.route.queue.is_empty() {

@@ -86,14 +86,27 @@ pub struct Fleet {
     pub pipeline_depth: u32,
     /// When a connection may send again.
     pub window: Window,
-    /// Whether a connection is used again. If not, every pipeline gets a connection of its own.
+    /// Whether a connection is used again. If not, it is closed after so many pipelines.
     pub keep_alive: bool,
+    /// See above; at least 1.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub pipelines_each: u32,
     /// The CPUs that workers are pinned to, one each in turn; none for wherever the kernel likes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cpus: Vec<usize>,
     /// How connections join the load; none if all carry it from the start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub joining: Option<Joining>,
+}
+
+fn one() -> u32 {
+    1
+}
+
+// The signature is serde's.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_one(number: &u32) -> bool {
+    *number == 1
 }
 
 /// When a connection that has requests in flight may send more.
@@ -474,6 +487,7 @@ pub(crate) mod tests {
                 pipeline_depth: 1,
                 window: Window::Batch,
                 keep_alive: true,
+                pipelines_each: 1,
                 cpus: vec![],
                 joining: None,
             },

@@ -253,12 +253,13 @@ fn of_scans(options: &Options, given: impl Fn(&str) -> bool) -> Result<(), Fault
 }
 
 fn of_transactions(options: &Options) -> Result<(), Fault> {
-    if !options.transaction {
+    if options.transaction && options.commands.is_empty() {
+        return Err(check_error("--transaction requires --command."));
+    }
+    if !options.is_in_one_piece() {
         return Ok(());
     }
-    let [first, others @ ..] = &options.commands[..] else {
-        return Err(check_error("--transaction requires --command."));
-    };
+    let [first, others @ ..] = &options.commands[..] else { return Ok(()) };
     let not = |why: &str| {
         Err(check_error(format!(
             "--transaction {why} is not carried out by keystorm; see docs/memtier.md"
@@ -272,8 +273,8 @@ fn of_transactions(options: &Options) -> Result<(), Fault> {
             "with several --command-key-pattern, though one key is for all of its commands,",
         );
     }
-    if options.reconnect_interval > 0 || options.scan_walk || options.monitor_input.is_some() {
-        return not("with --reconnect-interval, --scan-incremental-iteration or --monitor-input");
+    if options.reconnect_interval > 0 || options.monitor_input.is_some() {
+        return not("with --reconnect-interval or --monitor-input");
     }
     Ok(())
 }
@@ -293,10 +294,11 @@ fn of_connections(options: &Options) -> Result<(), Fault> {
             return Err(check_error("a cluster has database 0 only."));
         }
     }
-    if options.reconnect_interval > 0 && options.reconnect_interval != u64::from(options.pipeline) {
+    let interval = options.reconnect_interval;
+    if !interval.is_multiple_of(options.pipeline.into()) || interval > u32::MAX.into() {
         return Err(check_error(
-            "--reconnect-interval is carried out by keystorm for one pipeline (--pipeline, or 1 \
-             without it) and no other number of requests; see docs/memtier.md",
+            "--reconnect-interval is carried out by keystorm for a multiple of --pipeline; see \
+             docs/memtier.md",
         ));
     }
     if options.reconnect_backoff_factor.is_some() && !options.reconnect_on_error {
@@ -347,7 +349,7 @@ mod tests {
     fn others_are_refused_without() {
         for (line, says) in [
             ("-S s.sock -p 6379", "cannot be used together"),
-            ("--reconnect-interval 7", "--reconnect-interval"),
+            ("--reconnect-interval 7 --pipeline 2", "multiple of --pipeline"),
             ("--clients-start 1 --test-time 3", "must be given together"),
             ("--clients-start 1 --clients-step 1 --step-duration 1", "needs --test-time"),
             (

@@ -98,6 +98,25 @@ fn without_address(order: Vec<&'static str>) -> Vec<&'static str> {
     order.into_iter().filter(|name| !["host", "server", "port"].contains(name)).collect()
 }
 
+/// Why there is no result, with the words that its users look for where a connection was never set up.
+pub(crate) fn said_of(error: &anyhow::Error, why: String) -> String {
+    let is_password = |cause: &(dyn std::error::Error + 'static)| {
+        matches!(cause.downcast_ref(), Some(host::ProbeError::WrongPassword { .. }))
+    };
+    let is_set_up = |cause: &(dyn std::error::Error + 'static)| {
+        cause.is::<host::ProbeError>() || cause.is::<host::cluster::ClusterError>()
+    };
+    let stage = match () {
+        () if error.chain().any(is_password) => "authentication failed",
+        () if error.chain().any(is_set_up) => "the connection could not be set up",
+        () => return why,
+    };
+    format!(
+        "{why}. memtier_benchmark: aborting after the first try: {stage}. See \
+         --connection-stage-timeout."
+    )
+}
+
 fn version() -> String {
     let bits = usize::BITS;
     format!(

@@ -423,6 +423,11 @@ impl Options {
         protocol(&self.protocol).unwrap_or(ProtocolKind::Resp2)
     }
 
+    /// Whether all commands are sent in one piece. The one of a walk is anyway.
+    pub(super) fn is_in_one_piece(&self) -> bool {
+        self.transaction && !self.scan_walk
+    }
+
     /// The SETs and GETs of a turn.
     pub(super) fn turn(&self) -> (u32, u32) {
         self.ratio.unwrap_or(RATIO)

@@ -48,7 +48,7 @@ pub(super) fn parts(
     let connections = options.connections();
     // Of a transaction each request number is all of its commands.
     let in_one = match &operations[..] {
-        [(_, commands)] if options.transaction => commands.len() as u64,
+        [(_, commands)] if options.is_in_one_piece() => commands.len() as u64,
         _ => 1,
     };
     let stop = match stop {
@@ -94,7 +94,13 @@ pub(super) fn parts(
         dataset: imported.map(|imported| Arc::new(imported.items)),
         payload_bytes: mean,
         seed: seed(options),
-        fleet: Fleet { joining: options.joining(), pipeline_depth: depth, ..base.fleet.clone() },
+        fleet: Fleet {
+            joining: options.joining(),
+            pipeline_depth: depth,
+            pipelines_each: (options.reconnect_interval / u64::from(options.pipeline)).max(1)
+                as u32,
+            ..base.fleet.clone()
+        },
         ..base.clone()
     };
     Ok(Parts { load, items })
@@ -292,6 +298,8 @@ fn of_commands(
                     "scan-incremental-iteration needs a SCAN with its cursor, as in: SCAN 0",
                 )
             })?);
+            // A walk stays where it began.
+            share_one_key(&mut commands);
             let when = When::OnCursor { most: options.scan_most };
             operation.steps.push(Step { commands: 1, when });
         }
@@ -300,7 +308,8 @@ fn of_commands(
     if order.iter().any(|part| matches!(part, Part::Lines(_))) {
         return among_lines(options, operations, &order, captured);
     }
-    Ok((if options.transaction { together(operations) } else { operations }, Pick::InOrder))
+    let in_one = options.is_in_one_piece();
+    Ok((if in_one { together(operations) } else { operations }, Pick::InOrder))
 }
 
 /// Operations among which the lines of a capture come, one after another.
@@ -335,15 +344,20 @@ fn together(operations: Vec<(Operation, Vec<CommandSpec>)>) -> Vec<(Operation, V
         std::iter::repeat_n(commands, operation.weight as usize).flatten()
     };
     let mut commands: Vec<CommandSpec> = operations.into_iter().flat_map(repeated).collect();
-    let pieces = commands.iter_mut().flat_map(|command| &mut command.args);
-    for piece in pieces.flat_map(|arg| &mut arg.pieces) {
+    share_one_key(&mut commands);
+    let step = Step { commands: commands.len() as u32, when: When::Always };
+    let name = "transaction".to_owned();
+    vec![(Operation { name, weight: 1, steps: vec![step], keys }, commands)]
+}
+
+/// Has all keys of the commands of an operation be one.
+fn share_one_key(commands: &mut [CommandSpec]) {
+    let args = commands.iter_mut().flat_map(|command| &mut command.args);
+    for piece in args.flat_map(|arg| &mut arg.pieces) {
         if *piece == Piece::Number(Slot::Fresh) {
             *piece = Piece::Number(Slot::Key);
         }
     }
-    let step = Step { commands: commands.len() as u32, when: When::Always };
-    let name = "transaction".to_owned();
-    vec![(Operation { name, weight: 1, steps: vec![step], keys }, commands)]
 }
 
 /// The keys that a pattern takes.
