@@ -265,9 +265,6 @@ fn of_transactions(options: &Options) -> Result<(), Fault> {
             "--transaction {why} is not carried out by keystorm; see docs/memtier.md"
         )))
     };
-    if options.cluster {
-        return not("with --cluster-mode, where MULTI and EXEC have no key to go by,");
-    }
     if others.iter().any(|command| command.pattern != first.pattern) {
         return not(
             "with several --command-key-pattern, though one key is for all of its commands,",
@@ -370,7 +367,6 @@ mod tests {
             ("--transaction --command GET --read-preference nearest", "mutually exclusive"),
             ("--cluster-mode --read-preference nearest", "--read-preference nearest is not"),
             ("--reconnect-backoff-factor 2", "needs --reconnect-on-error"),
-            ("--transaction --command MULTI --cluster-mode", "no key to go by"),
             ("--scan-incremental-iteration --command SCAN --pipeline 2", "a pipeline of 1"),
             ("--scan-incremental-iteration --command SCAN --cluster-mode", "one server"),
         ] {

@@ -84,9 +84,6 @@ struct Sum {
 
 impl Sum {
     fn of(plan: &Plan, total: &Tally, at_ns: u64) -> Self {
-        let lookups = lookups(plan, total)
-            .iter()
-            .fold([0; 2], |[hits, misses], lookup| [hits + lookup.hits, misses + lookup.misses]);
         let timed = total.commands.iter().map(|command| command.service.count());
         let ms = total.commands.iter().map(|command| {
             command.service.mean_ns().unwrap_or_default() * command.service.count() as f64 / 1e6
@@ -98,7 +95,7 @@ impl Sum {
             timed: timed.sum(),
             latency_ms: ms.sum(),
             lost: total.connections.dropped,
-            lookups,
+            lookups: found(plan, total),
         }
     }
 
@@ -250,11 +247,15 @@ impl<'p> Progress<'p> {
     }
 }
 
+/// What was looked for: how much of it was there, and how much was not.
+fn found(plan: &Plan, total: &Tally) -> [u64; 2] {
+    let add = |[hits, misses]: [u64; 2], of: &Lookup| [hits + of.hits, misses + of.misses];
+    lookups(plan, total).iter().fold([0; 2], add)
+}
+
 /// What there was so far, as the exporter counts it.
 fn counters(plan: &Plan, total: &Tally, built_in: bool) -> Counters {
-    let found = lookups(plan, total)
-        .iter()
-        .fold([0; 2], |[hits, misses], lookup| [hits + lookup.hits, misses + lookup.misses]);
+    let found = found(plan, total);
     let [[hits, misses], [command_hits, command_misses]] = match built_in {
         true => [found, [0; 2]],
         false => [[0; 2], found],
