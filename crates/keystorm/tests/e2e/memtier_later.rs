@@ -109,6 +109,7 @@ fn prometheus_finds_the_names_and_buckets_of_the_original() {
         line.rsplit(' ').next().unwrap().parse().unwrap()
     };
     assert!(value("memtier_ops_total") > 0.0);
+    assert_eq!(value("memtier_ops_total"), value("memtier_latency_seconds_count"));
     assert_eq!(value("memtier_ops_total"), value("memtier_arbitrary_misses_total"));
     assert_eq!((value("memtier_misses_total"), value("memtier_connections")), (0.0, 1.0));
     let bounds: Vec<&str> =

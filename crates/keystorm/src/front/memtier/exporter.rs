@@ -106,10 +106,7 @@ impl Exporter {
         if state.run != now.run {
             let State { ended, current, .. } = &mut *state;
             ended.counters = ended.counters.with(current.counters);
-            match (&mut ended.latency, current.latency.take()) {
-                (Some(all), Some(more)) => all.merge(&more),
-                (none, more) => *none = more,
-            }
+            add(&mut ended.latency, current.latency.take());
         }
         state.run = now.run;
         state.current = Sums { counters: now.counters, latency: Some(latency) };
@@ -136,10 +133,7 @@ impl Exporter {
         }
         state.renders += 1;
         let mut latency = state.current.latency.clone();
-        match (&mut latency, &state.ended.latency) {
-            (Some(all), Some(more)) => all.merge(more),
-            (none, more) => *none = more.clone(),
-        }
+        add(&mut latency, state.ended.latency.clone());
         let page = Exposition {
             labels: &self.choices.labels,
             buckets: &self.bounds,
@@ -158,5 +152,14 @@ impl Exporter {
         .page();
         state.page = Some((Instant::now(), page.clone()));
         page
+    }
+}
+
+/// Adds latencies to others, if there are any.
+fn add(into: &mut Option<Latency>, more: Option<Latency>) {
+    match (into, more) {
+        (Some(all), Some(more)) => all.merge(&more),
+        (none @ None, more) => *none = more,
+        (Some(_), None) => {}
     }
 }
