@@ -8,7 +8,7 @@ use super::prometheus::Prometheus;
 use super::statsd::Statsd;
 use super::values::{
     Pattern, at_least, decimal, exponent, limit, one_of, only_zero, percent, percentiles, port,
-    protocol, range, ratio, requests, server, size_list, sizes, small, tls_protocols, word,
+    protocol, range, ratio, requests, size_list, sizes, small, tls_protocols, word,
 };
 use super::words::Given;
 
@@ -259,9 +259,6 @@ impl Options {
     pub(super) fn read(given: &[Given]) -> Result<Self, Fault> {
         let mut options = Self::default();
         for Given { name, value } in given {
-            if *name == "read-server" {
-                server(name, value.as_deref().unwrap_or_default())?;
-            }
             let known = KNOWN.iter().chain(OURS).find(|known| known.name == *name);
             if let Some(why) = known.and_then(|known| known.refused) {
                 return Err(check_error(format!(

@@ -210,15 +210,6 @@ pub(super) fn word(name: &str, text: &str, known: &[&'static str]) -> Result<&'s
     found.ok_or_else(|| usage_error(format!("--{name} must be one of: {}.", known.join(", "))))
 }
 
-/// A host and a port.
-pub(super) fn server(name: &str, text: &str) -> Result<(), Fault> {
-    let parts = text.rsplit_once(':').filter(|(host, _)| !host.is_empty());
-    match parts.map(|(_, number)| port(number)) {
-        Some(Ok(_)) => Ok(()),
-        _ => Err(usage_error(format!("--{name}: expected HOST:PORT."))),
-    }
-}
-
 /// An option of which only the value that changes nothing is carried out.
 pub(super) fn only_zero(name: &str, text: &str) -> Result<(), Fault> {
     match at_least(name, text, 0)? {
