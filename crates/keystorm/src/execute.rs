@@ -10,7 +10,7 @@ use report::{Persona, Repeat};
 use workload::{Plan, ReadFrom};
 
 use crate::aside::{self, Aside, Asides, Unread};
-use crate::front::{Action, Companion, Job, UsageError};
+use crate::front::{self, Action, Companion, Job, UsageError};
 use crate::keep::Keep;
 use crate::live::Live;
 use crate::metrics::{Both, Metrics};
@@ -50,7 +50,13 @@ pub(crate) fn execute(job: &Job) -> Result<End> {
             let is_told = error.is::<Unread>() || error.is::<Unfit>() || error.is::<UsageError>();
             match is_told {
                 true => error,
-                false => anyhow!(aside::as_error(&format!("{error:#}"))),
+                false => {
+                    let why = aside::as_error(&format!("{error:#}"));
+                    match job.output.options.persona {
+                        Persona::Memtier => anyhow!(front::of_memtier(&error, why)),
+                        _ => anyhow!(why),
+                    }
+                }
             }
         }),
         false => end,

@@ -21,8 +21,8 @@ pub(crate) struct Connection<D, M, C> {
     pub(crate) walk: Walk,
     /// When it was asked for.
     pub(crate) asked_ns: u64,
-    /// Whether it has carried load since it was opened.
-    pub(crate) used: bool,
+    /// How often it was handed requests since it was opened.
+    pub(crate) sends: u32,
     /// How often it was tried again without lasting.
     pub(crate) attempts: u32,
     /// Whether it was lost and has not carried load since.
@@ -58,7 +58,7 @@ impl<D: Default, M: Copy, C> Connection<D, M, C> {
             coming: Coming::default(),
             walk: Walk::default(),
             asked_ns: 0,
-            used: false,
+            sends: 0,
             attempts: 0,
             lost: false,
             queued: false,
@@ -73,13 +73,13 @@ impl<D: Default, M: Copy, C> Connection<D, M, C> {
         self.comparison = Comparison::default();
         self.coming = Coming::default();
         self.asked_ns = now_ns;
-        self.used = false;
+        self.sends = 0;
     }
 
-    /// Whether it has carried load and waits for nothing.
+    /// Whether it has carried so many pipelines and waits for nothing.
     #[inline]
-    pub(crate) fn is_used_up(&self) -> bool {
-        self.used && self.requests.commands() == 0
+    pub(crate) fn is_used_up(&self, pipelines: u32) -> bool {
+        self.sends >= pipelines && self.requests.commands() == 0
     }
 
     /// Requests that may be sent now, if `depth` may be in flight: with `rolling` at any time,

@@ -126,6 +126,11 @@ pub(crate) fn timed_out(server: impl std::fmt::Display, ms: f64) -> String {
     )
 }
 
+/// Why a connection that was lost is not tried any more.
+pub(crate) fn not_reopened(address: &Address, tries: u32) -> String {
+    format!("{address}: a lost connection could not be opened again, after {tries} tries in a row")
+}
+
 /// Why a connection could not be opened.
 pub(crate) fn connect_failed(address: &Address, reason: &Reason) -> String {
     let hint = match reason {

@@ -57,6 +57,14 @@ impl CommandSpec {
         let (_, what, first, behind) = SEVERAL.iter().find(|(known, ..)| *known == name)?;
         Some((what, self.args.len().saturating_sub(first + behind)))
     }
+
+    /// Whether its reply says if what it looks for is there: by a null, or by what is empty.
+    #[must_use]
+    pub fn finds(&self) -> bool {
+        let name = self.name();
+        // Its own answer is that of memcached; the name there is in lower case.
+        is_in(FINDING, &name) || takes(&name) || empty_is_miss(&name)
+    }
 }
 
 /// Whether an empty collection, or one of nulls only, as the reply to this command says that what it asks
@@ -98,6 +106,10 @@ const SEVERAL: &[(&str, &str, usize, usize)] = &[
     ("GEOHASH", "members", 2, 0),
     ("GEOPOS", "members", 2, 0),
 ];
+
+/// Commands that ask for one thing, and are answered by a null where it is not there.
+const FINDING: &str = "\
+    DUMP GEODIST GET GETSET HGET JSON.GET LINDEX LPOS RANDOMKEY XREAD XREADGROUP ZRANK ZREVRANK ZSCORE";
 
 /// Commands that ask for a collection or a part of it.
 const COLLECTIONS: &str = "\

@@ -189,6 +189,8 @@ impl Observer for Box<dyn Companion + '_> {
     }
 }
 
+pub(crate) use memtier::said_of as of_memtier;
+
 /// A command line that makes no sense, in words for the person who typed it.
 #[derive(Debug)]
 pub(crate) struct UsageError(pub(crate) String);

@@ -44,6 +44,7 @@ mod memcache_versions;
 mod memcache_words;
 mod memtier;
 mod memtier_import;
+mod memtier_later;
 mod memtier_refused;
 mod memtier_reports;
 mod metrics;

@@ -176,6 +176,26 @@ fn cursors_of_scan_are_followed_on_each_connection() {
     ran.ok();
     let begun = cursors(&sent).iter().filter(|cursor| **cursor == "0").count();
     assert_eq!((sent.len(), begun), (18, 6), "{sent:?}");
+    // It stays with the key that it began with, and the next one has the next.
+    let members: Vec<String> = (0..300).map(|n| format!("{n:0>80} v")).collect();
+    for key in ["h1", "h2"] {
+        let words = format!("HSET {key} {}", members.join(" "));
+        server.ask(&words.split(' ').collect::<Vec<_>>());
+    }
+    server.log_commands();
+    let keys = "--key-prefix h --key-minimum 1 --key-maximum 2 --command-key-pattern S";
+    let line = format!(
+        "{ONE} -n 40 --scan-incremental-iteration --command 'HSCAN __key__ 0 COUNT 50' {keys}"
+    );
+    run(&server, &line).ok();
+    let mut sent = server.logged();
+    sent.retain(|line| line.starts_with("HSCAN "));
+    let words: Vec<Vec<&str>> = sent.iter().map(|line| line.split(' ').collect()).collect();
+    let walks: Vec<&[Vec<&str>]> = words.chunk_by(|_, next| next[2] != "0").collect();
+    assert!(walks.len() > 2 && walks[0].len() > 2, "{sent:?}");
+    for (walk, key) in walks.iter().zip(["h1", "h2"].iter().cycle()) {
+        assert!(walk.iter().all(|words| words[1] == *key), "{walk:?}");
+    }
     let (ran, _) = walk("-n 3 --command 'GET 0'");
     ran.exits(1).says("needs a SCAN with its cursor");
 }
@@ -244,8 +264,8 @@ fn threads_are_pinned_and_told_of_and_figures_served() {
     let plan: serde_json::Value = serde_json::from_str(&plan).unwrap();
     assert!(!plan[0]["fleet"]["cpus"].as_array().unwrap().is_empty(), "{plan}");
     let line = "-t 2 -c 2 -n 2000 --cpu-warn-threshold 0.01 --prometheus-port 0 --pin-threads";
-    let ran = run(&server, line).ok().says("Metrics on http://127.0.0.1:");
-    ran.says("warning: high CPU on thread 0: ").says("warning: high CPU on thread 1: ");
+    let ran = run(&server, line).ok().prints("Prometheus exporter listening on http://127.0.0.1:");
+    ran.says("warning: thread 0 averaged ").says("warning: thread 1 averaged ");
     let ran = run(&server, &format!("{ONE} -n 10 --cpu-warn-threshold 100000")).ok();
     assert!(!ran.err.contains("warning"), "{}", ran.err);
     let read = "--command 'GET __key__' --command-is-read";
@@ -303,6 +323,10 @@ fn a_connection_for_every_request_is_one() {
     let opened = server.info("total_connections_received") - before;
     // Those that look at the server come on top.
     assert!((50..60).contains(&opened), "{opened}");
+    let line = format!("{ONE} -n 60 --pipeline 2 --reconnect-interval=6");
+    assert_eq!(executed(&server, &line).values().sum::<u64>(), 60);
+    let opened = server.info("total_connections_received");
+    assert!((10..20).contains(&opened), "{opened}");
 }
 
 #[test]
@@ -320,7 +344,9 @@ fn uris_name_the_server_the_login_and_the_database() {
     let ran =
         Keystorm::new(&format!("memtier {uri} -p 1 {ONE} -n 10 --ratio 1:0 --key-pattern S:S"))
             .run();
-    ran.ok().says("warning: both URI and port specified, URI takes precedence").keeps_secret("pw@");
+    ran.ok()
+        .says("warning: both URI and --port specified, URI takes precedence")
+        .keeps_secret("pw@");
     server.ask(&["SELECT", "3"]);
     assert_eq!(server.keys().len(), 10);
 }
@@ -356,6 +382,24 @@ fn memcached_is_spoken_in_text_and_binary() {
 }
 
 #[test]
+fn several_keys_at_a_time_are_those_of_mget() {
+    let server = Server::redis();
+    let fill =
+        format!("{ONE} -n 10 --ratio 1:0 --key-pattern S:S --key-minimum 1 --key-maximum 10");
+    run(&server, &fill).ok();
+    let keys = "--key-minimum 1 --key-maximum 20 --key-pattern S:S";
+    let line = format!("{ONE} -n 5 --ratio 0:4 --multi-key-get 4 {keys}");
+    let gets = sent(&server, &line);
+    assert_eq!(gets.len(), 5);
+    assert_eq!(gets[1], "MGET memtier-5 memtier-6 memtier-7 memtier-8");
+    let line = format!("{ONE} -n 4 --ratio 1:10 --multi-key-get 4 --key-minimum 1");
+    let lengths: Vec<usize> =
+        sent(&server, &line).iter().map(|line| line.split(' ').count() - 1).collect();
+    assert_eq!(lengths, [2, 4, 4, 2], "a SET, and ten keys in three pieces");
+    run(&server, "-P memcache_binary --multi-key-get 2").exits(2).says("Redis protocols");
+}
+
+#[test]
 fn captures_of_monitor_are_replayed() {
     let server = Server::redis();
     let dir = tempfile::tempdir().unwrap();
@@ -370,6 +414,13 @@ fn captures_of_monitor_are_replayed() {
         format!("-t 2 -c 5 -n 1 --monitor-input {} --command=__monitor_line@__", file.display());
     run(&server, &all).ok().says("Loaded 5 monitor commands from 5 total lines");
     assert_eq!((server.calls("set"), server.keys().len()), (10, 5));
+    // Among other commands they come one after another too.
+    let mixed = "-n 7 --command=__monitor_line5__ --command=__monitor_line@__ --command-ratio 2";
+    let keys: Vec<String> = sent(&server, &line(mixed))
+        .iter()
+        .map(|line| line.split(' ').nth(1).unwrap().to_owned())
+        .collect();
+    assert_eq!(keys, ["k5", "k1", "k2", "k5", "k3", "k4", "k5"]);
     let beyond = run(&server, &line("--command=__monitor_line9__")).exits(1);
     beyond.says("error: invalid monitor placeholder");
 }
@@ -387,7 +438,7 @@ fn statsd_is_told_once_a_second_and_at_the_end() {
     .ok();
     let mut said = Vec::new();
     let mut buffer = [0; 200];
-    while !said.iter().any(|line: &String| line.starts_with("memtier.l.latency_p99_9:0|")) {
+    while !said.iter().any(|line: &String| line == "memtier.l.latency_p99_9:0.000000|g") {
         let length = socket.recv(&mut buffer).unwrap();
         said.push(String::from_utf8_lossy(&buffer[..length]).into_owned());
     }

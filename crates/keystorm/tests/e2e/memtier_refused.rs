@@ -25,6 +25,17 @@ fn faults_of_the_command_line_come_with_the_usage_and_exit_code_2() {
         ("--command 'SET __key__ __data__' --key-pattern R:R", "command-key-pattern"),
         ("--command-ratio 2 --command PING", "error: no arbitrary command found."),
         ("--command 'SET \"a'", "error: failed to parse arbitrary command."),
+        ("--command ''", "error: --command requires a non-empty command string."),
+        ("--command __key__", "__key__: the first token must be a literal command name."),
+        ("--command 'SUBSCRIBE c d'", "error: --command SUBSCRIBE is not supported: "),
+        ("--command PING --command-ratio 0", "--command-ratio must be a positive integer."),
+        ("--command-is-read", "error: --command-is-read must follow a --command."),
+        ("--command PING --multi-key-get 2", "cannot be combined with --command."),
+        ("--read-preference all", "error: --read-preference must be one of: primary, "),
+        ("--key-pattern G:G --key-stddev inf", "error: key-stddev must be finite and "),
+        ("--key-pattern G:G --key-minimum 1 --key-maximum 1", "error: key-pattern=G requires "),
+        ("--prometheus-run-label a=b", "--prometheus-run-label requires --prometheus-port."),
+        ("--miss-rate-threshold nan", "error: miss-rate-threshold must be a percentage"),
     ] {
         let ran = run(line).exits(2).says(says).prints("Usage: memtier_benchmark");
         assert_eq!(ran.err.lines().count(), 1, "{line}: {}", ran.err);
@@ -51,8 +62,9 @@ fn checks_come_without_the_usage_and_exit_code_1() {
         ("--data-import /none", "--data-import: /none: "),
         ("--data-import f --command 'GET a'", "--command with --data-import is not carried out"),
         ("--ks-requests 7", "error: --ks-requests: the words of memtier_benchmark"),
-        ("--prometheus-run-label a=b", "--prometheus-port"),
-        ("--connection-timeout 5", "--connection-timeout"),
+        ("--client-no-touch", "--client-no-touch is not carried out"),
+        ("--transaction", "error: --transaction requires --command."),
+        ("--uri=redis://u:pw@h:x", "invalid port number: redis://***@h:x"),
         ("--max-retries 3", "--max-retries is not carried out"),
     ] {
         let ran = run(line).exits(1).says(says);
@@ -66,7 +78,8 @@ fn what_hangs_there_ends_with_a_message() {
     run(&format!("-p {port} -t 1 -c 1 -n 10")).exits(1).says("onnection refused");
     let server = Server::redis_with(&["--requirepass", "richtig"]);
     let at = format!("-p {} -t 1 -c 1 -n 10", server.port());
-    run(&format!("{at} -a falsch")).exits(1).says("WRONGPASS").keeps_secret("falsch");
+    let ran = run(&format!("{at} -a falsch")).exits(1).says("WRONGPASS").keeps_secret("falsch");
+    ran.says("memtier_benchmark: aborting after ").says("authentication failed");
     let open = Server::redis();
     run(&format!("-p {} -a pw -t 1 -c 1 -n 10", open.port())).exits(1);
     run(&format!("-p {} -t 1 -c 1 -n 10 --cluster-mode", open.port())).exits(1);

@@ -11,12 +11,13 @@ use crate::server::{Server, called};
 
 const ONE: &str = "-t 1 -c 1";
 
-fn run(server: &Server, line: &str) -> Ran {
+/// Runs a line of memtier's on a server.
+pub(crate) fn run(server: &Server, line: &str) -> Ran {
     Keystorm::new(&format!("memtier -p {} {line}", server.port())).run()
 }
 
 /// Runs a line with a JSON file, and returns what that holds.
-fn json(server: &Server, line: &str) -> (Ran, Value) {
+pub(crate) fn json(server: &Server, line: &str) -> (Ran, Value) {
     let dir = TempDir::new().unwrap();
     let file = dir.path().join("j");
     let ran = run(server, &format!("{line} --json-out-file {}", file.display())).ok();
@@ -277,7 +278,7 @@ fn commands_have_rows_of_their_own() {
     let named =
         run(&server, &format!("{ONE} -n 4 --command 'HSET h f 1' --command 'HGETALL h'")).ok();
     assert_eq!(rows(&named.out), ["Hsets", "Hgetalls", "Totals"]);
-    assert!(!named.out.contains("Hits/sec") && named.out.ends_with("---\n"), "{}", named.out);
+    assert!(named.out.ends_with("---\n"), "{}", named.out);
 }
 
 #[test]

@@ -163,7 +163,11 @@ fn plan(plan: &Plan) -> Pairs {
         pairs.push(("warm-up", Unit::Seconds.show(plan.warmup_ns as f64 / 1e9)));
     }
     if !fleet.keep_alive {
-        pairs.push(("connections are used", "for one pipeline each".to_owned()));
+        let pipelines = match fleet.pipelines_each {
+            1 => "one pipeline".to_owned(),
+            several => format!("{several} pipelines"),
+        };
+        pairs.push(("connections are used", format!("for {pipelines} each")));
     }
     pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }

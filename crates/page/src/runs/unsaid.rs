@@ -1,7 +1,8 @@
 //! What a plan has that no command line of keystorm's own says: front ends of other tools do.
 
 use workload::{
-    DrawnBy, Endpoint, KeyDist, KeySpace, Numbered, Pick, Plan, RowBy, Share, SizeBy, Stop,
+    DrawnBy, Endpoint, KeyDist, KeySpace, Numbered, Pick, Plan, Reopening, RowBy, Share, SizeBy,
+    Stop,
 };
 
 /// What the command line of a plan leaves out, a sentence each.
@@ -38,6 +39,12 @@ pub fn unsaid(plan: &Plan) -> Vec<String> {
     }
     if plan.backoff.is_some() {
         unsaid.push("its lost connections wait differently before they are reopened".to_owned());
+    }
+    if plan.fleet.pipelines_each > 1 {
+        unsaid.push("its connections are closed after several pipelines".to_owned());
+    }
+    if plan.reopening != Reopening::default() {
+        unsaid.push("opening a lost connection again has limits of its own".to_owned());
     }
     match plan.dataset.as_ref().map(|dataset| dataset.by()) {
         Some(RowBy::Key) => unsaid.push("its rows belong to its keys".to_owned()),

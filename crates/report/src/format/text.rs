@@ -123,7 +123,11 @@ fn write_setup(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "  {together}")?;
     }
     let fleet = &plan.fleet;
-    let kept = if fleet.keep_alive { "pipeline of" } else { "one per pipeline of" };
+    let kept = match (fleet.keep_alive, fleet.pipelines_each) {
+        (true, _) => "pipeline of".to_owned(),
+        (false, 1) => "one per pipeline of".to_owned(),
+        (false, several) => format!("one per {several} pipelines of"),
+    };
     writeln!(
         out,
         "  {}, {kept} {}, values of {}, {}",

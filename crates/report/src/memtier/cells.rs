@@ -31,6 +31,14 @@ impl Cells {
         cells
     }
 
+    /// Whether the original's buckets, which go by its steps, tell two numbers of microseconds apart.
+    #[must_use]
+    pub fn tell_apart(a: u64, b: u64) -> bool {
+        const DAY: u64 = 86_400_000_000;
+        let steps = Histogram::<u64>::new_with_bounds(LEAST, DAY, 2);
+        steps.is_ok_and(|steps| !steps.equivalent(a, b))
+    }
+
     /// Adds a histogram.
     pub fn add(&mut self, latency: &Latency) {
         for (ns, count) in latency.recorded() {

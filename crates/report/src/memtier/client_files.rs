@@ -35,7 +35,7 @@ struct Traces<'r> {
 
 impl<'r> Traces<'r> {
     fn of(traces: &[ConnectionTrace], rows: &'r Rows) -> Self {
-        let Rows { names, of, built_in } = rows;
+        let Rows { names, of, built_in, .. } = rows;
         let length = traces.iter().map(|trace| trace.seconds.len()).max().unwrap_or_default();
         let mut seconds = vec![vec![ConnectionSecond::default(); names.len()]; length];
         let mut cells = vec![Cells::default(); names.len()];
@@ -161,7 +161,12 @@ mod tests {
     }
 
     fn rows(names: &[&str], built_in: bool) -> Rows {
-        Rows { names: names.iter().map(|n| (*n).to_owned()).collect(), of: vec![0, 1], built_in }
+        Rows {
+            names: names.iter().map(|n| (*n).to_owned()).collect(),
+            of: vec![0, 1],
+            built_in,
+            lookups: false,
+        }
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::distribution::distribution;
 use super::seconds::{SecondRow, Times};
 use super::section::Row;
 use super::table::plural;
-use super::{Section, Style};
+use super::{Lookup, Section, Style};
 
 /// A value of the file.
 #[derive(Debug, Clone, PartialEq)]
@@ -111,6 +111,10 @@ pub fn json_section(section: &Section, style: &Style, cluster: bool) -> Entry {
         let is_wait = section.built_in && name == "WAIT";
         entries.push(entry(&plural(name), row_json(row, is_wait, cluster, seconds, &percentiles)));
     }
+    if !section.lookups.is_empty() {
+        let lookups = section.lookups.iter().map(|lookup| (lookup.name.clone(), keys_json(lookup)));
+        entries.push(entry("Per-Key Misses", Json::Object(lookups.collect())));
+    }
     let seconds = section.over_time.iter().map(|second| (second.index, &second.total));
     let seconds = time_serie(seconds, &percentiles);
     entries.push(entry("Totals", row_json(&section.totals, false, cluster, seconds, &percentiles)));
@@ -124,6 +128,15 @@ pub fn json_section(section: &Section, style: &Style, cluster: bool) -> Entry {
         let seconds = seconds.map(|(second, active)| (second.to_string(), clients(active)));
         entries.push(entry("Active Clients", Json::Object(seconds.collect())));
     }
+    if !section.cpu.is_empty() {
+        let seconds = (1..).zip(&section.cpu).map(|(number, cpu): (u64, _)| {
+            let main = ("Main Thread".to_owned(), Json::decimal(cpu.main, 2));
+            let threads = cpu.threads.iter().enumerate();
+            let threads = threads.map(|(n, used)| (format!("Thread {n}"), Json::decimal(*used, 2)));
+            (number.to_string(), Json::Object([main].into_iter().chain(threads).collect()))
+        });
+        entries.push(entry("CPU Stats", Json::Object(seconds.collect())));
+    }
     if style.distributions {
         for (name, row) in section.names.iter().zip(&section.rows) {
             let steps = distribution(&row.cells).into_iter().map(|step| {
@@ -136,6 +149,16 @@ pub fn json_section(section: &Section, style: &Style, cluster: bool) -> Entry {
         }
     }
     (section.title.clone(), Json::Object(entries))
+}
+
+fn keys_json(lookup: &Lookup) -> Json {
+    let Lookup { hits, misses, places, .. } = lookup;
+    let all = [("Total".to_owned(), [*hits, *misses])].into_iter();
+    let places = places.iter().enumerate().map(|(at, counts)| (format!("key[{at}]"), *counts));
+    let both = |(of, [hits, misses]): (String, [u64; 2])| {
+        [(format!("{of} Hits"), Json::whole(hits)), (format!("{of} Misses"), Json::whole(misses))]
+    };
+    Json::Object(all.chain(places).flat_map(both).collect())
 }
 
 fn runtime(of: Option<(SystemTime, f64, bool)>) -> Json {
@@ -205,13 +228,15 @@ fn time_serie<'s>(
             entry("Bytes TX", Json::whole(row.sent)),
             entry("Count", Json::whole(row.count)),
         ];
-        if let Some(times) = &row.times {
+        // Of nothing but errors there are zeros, as in the figures of the whole run.
+        let none = || Times { percentiles_ms: vec![0.0; keys.len()], ..Times::default() };
+        if let Some(times) = row.times.clone().or_else(|| (row.count > 0).then(none)) {
             let Times { average_ms, accumulated_ms, min_ms, max_ms, percentiles_ms } = times;
             entries.extend([
-                entry("Average Latency", ms(*average_ms)),
+                entry("Average Latency", ms(average_ms)),
                 entry("Accumulated Latency", Json::whole(accumulated_ms.round() as u64)),
-                entry("Min Latency", ms(*min_ms)),
-                entry("Max Latency", ms(*max_ms)),
+                entry("Min Latency", ms(min_ms)),
+                entry("Max Latency", ms(max_ms)),
             ]);
             let values = percentiles_ms.iter().map(|value| ms(*value));
             entries.extend(keys.iter().cloned().zip(values));

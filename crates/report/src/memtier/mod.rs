@@ -7,9 +7,12 @@
 mod cells;
 mod client_files;
 mod distribution;
+mod exposition;
 mod hdr_files;
 mod json;
+mod lookups;
 mod progress;
+mod realtime;
 mod rows;
 mod seconds;
 mod section;
@@ -17,12 +20,15 @@ mod table;
 
 pub use cells::Cells;
 pub use client_files::client_files;
+pub use exposition::{Counters, EXPOSITION_BUCKETS, EXPOSITION_TYPE, Exposition};
 pub use hdr_files::hdr_files;
 pub use json::{Entry, Json, json_section};
+pub use lookups::{Lookup, lookups};
 pub use progress::Progress;
+pub use realtime::{Realtime, Window};
 pub use rows::Rows;
 pub use seconds::{Second, Seconds};
-pub use section::{RunFigures, Section, sections};
+pub use section::{CpuSecond, RunFigures, Section, sections};
 pub use table::{Layout, write_head, write_section};
 
 use std::io::{self, Write};
@@ -42,6 +48,8 @@ pub struct Style {
     pub merged: bool,
     /// Whether each of several runs has a section.
     pub every_run: bool,
+    /// Whether commands of the user's own have hits and misses.
+    pub lookups: bool,
 }
 
 impl Default for Style {
@@ -52,6 +60,7 @@ impl Default for Style {
             built_in: false,
             merged: true,
             every_run: false,
+            lookups: false,
         }
     }
 }

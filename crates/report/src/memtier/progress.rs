@@ -46,7 +46,7 @@ impl Progress {
 }
 
 /// Bytes as it writes them: in kilobytes at least.
-fn size(bytes: f64) -> String {
+pub(super) fn size(bytes: f64) -> String {
     let (mut value, mut unit) = (bytes / 1024.0, "KB");
     for larger in ["MB", "GB"] {
         if value < 1024.0 {

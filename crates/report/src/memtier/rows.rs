@@ -16,6 +16,8 @@ pub struct Rows {
     pub of: Vec<usize>,
     /// Whether they are [`BUILT_IN`].
     pub built_in: bool,
+    /// Whether others have hits and misses.
+    pub lookups: bool,
 }
 
 impl Rows {
@@ -40,7 +42,7 @@ impl Rows {
                 names.push(name);
             }
         }
-        Self { names, of, built_in: style.built_in }
+        Self { names, of, built_in: style.built_in, lookups: style.lookups }
     }
 }
 

@@ -26,7 +26,7 @@ pub(super) struct SecondRow {
 }
 
 /// How long replies took, in milliseconds.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Times {
     pub(super) average_ms: f64,
     pub(super) accumulated_ms: f64,

@@ -5,7 +5,8 @@ use std::time::SystemTime;
 use measure::Ending;
 use workload::{Joining, Share, Stop};
 
-use super::{Cells, Rows, Second};
+use super::lookups::{merge, of_command};
+use super::{Cells, Lookup, Rows, Second, lookups};
 use crate::Summary;
 
 /// What is said of one kind of request.
@@ -20,6 +21,8 @@ pub(super) struct Row {
     /// Of how many.
     pub(super) timed: u64,
     pub(super) cells: Cells,
+    /// Whether it is of commands that look for something.
+    pub(super) looks: bool,
 }
 
 /// What there was of it in a second.
@@ -66,13 +69,14 @@ impl Row {
 
     /// Adds another, its rates as they are.
     fn add(&mut self, other: &Self) {
-        let Self { count, rates, connection_errors, accumulated_ms, timed, cells } = other;
+        let Self { count, rates, connection_errors, accumulated_ms, timed, cells, looks } = other;
         self.count += count;
         self.rates = self.rates.with(*rates, |a, b| a + b);
         self.connection_errors += connection_errors;
         self.accumulated_ms += accumulated_ms;
         self.timed += timed;
         self.cells.merge(cells);
+        self.looks |= looks;
     }
 }
 
@@ -84,6 +88,8 @@ pub struct RunFigures {
     pub(super) built_in: bool,
     pub(super) rows: Vec<Row>,
     pub(super) totals: Row,
+    /// What commands of the user's own looked for.
+    pub(super) lookups: Vec<Lookup>,
     /// Threads, connections of each, and requests of each connection where it does not end by time.
     pub threads: u16,
     /// See above.
@@ -104,6 +110,19 @@ pub struct RunFigures {
     pub interrupted: bool,
     /// Second by second, where that was watched.
     pub over_time: Vec<Second>,
+    /// What threads used in each second, where that was watched.
+    pub cpu: Vec<CpuSecond>,
+    /// The version and the cipher of the first TLS connection.
+    pub tls: Option<(String, String)>,
+}
+
+/// Per cent of a CPU that threads used in a second.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct CpuSecond {
+    /// The thread that adds up.
+    pub main: f64,
+    /// Those that send and receive.
+    pub threads: Vec<f64>,
 }
 
 impl RunFigures {
@@ -115,18 +134,22 @@ impl RunFigures {
         let rate = |count: f64| if elapsed_s > 0.0 { count / elapsed_s } else { 0.0 };
         let mut of = vec![Row::default(); rows.names.len()];
         let mut totals = Row::default();
-        for (tally, row) in total.commands.iter().zip(&rows.of) {
+        let commands = plan.different_commands().commands;
+        for ((command, tally), row) in commands.iter().zip(&total.commands).zip(&rows.of) {
             let latency = &tally.service;
             let kilobytes = |bytes: u64| rate(bytes as f64 / 1024.0);
             let count = tally.ok + tally.miss + tally.errors;
-            let is_read = !rows.built_in || rows.names[*row] == "GET";
-            let read = |count: u64| if is_read { rate(count as f64) } else { 0.0 };
+            let found = match rows.built_in {
+                true => (rows.names[*row] == "GET").then_some([tally.ok, tally.miss]),
+                false => of_command(command, tally).filter(|_| rows.lookups),
+            };
+            let [hits, misses] = found.unwrap_or_default().map(|count| rate(count as f64));
             let one = Row {
                 count,
                 rates: Rates {
                     ops: rate(count as f64),
-                    hits: read(tally.ok),
-                    misses: read(tally.miss),
+                    hits,
+                    misses,
                     received: kilobytes(tally.bytes_in),
                     sent: kilobytes(tally.bytes_out),
                     ..Rates::default()
@@ -136,6 +159,7 @@ impl RunFigures {
                 timed: latency.count(),
                 cells: Cells::of(latency),
                 connection_errors: 0,
+                looks: found.is_some(),
             };
             of[*row].add(&one);
             totals.add(&one);
@@ -151,8 +175,7 @@ impl RunFigures {
                 (row.rates.received, row.rates.sent) = (received, sent);
             }
         }
-        // What keys of several were there is known key by key, and only in all. Commands of one's own are
-        // not looked into.
+        // What keys of several were there is known key by key, and only in all.
         let keys = total.keys();
         if rows.built_in && keys.asked > 0 {
             let (hits, misses) =
@@ -181,6 +204,10 @@ impl RunFigures {
             built_in: rows.built_in,
             rows: of,
             totals,
+            lookups: match rows.lookups && !rows.built_in {
+                true => lookups(plan, total),
+                false => Vec::new(),
+            },
             threads: plan.fleet.workers,
             clients: plan.fleet.connections / u32::from(plan.fleet.workers),
             requests,
@@ -191,8 +218,15 @@ impl RunFigures {
             elapsed_s,
             interrupted: run.measurement.ending == Ending::Interrupted,
             over_time: Vec::new(),
+            cpu: Vec::new(),
+            tls: negotiated(total),
         }
     }
+}
+
+fn negotiated(total: &measure::Tally) -> Option<(String, String)> {
+    let (version, cipher, _) = total.connections.tls.negotiated.first()?;
+    Some((version.to_string(), cipher.to_string()))
 }
 
 impl RunFigures {
@@ -217,10 +251,12 @@ pub struct Section {
     pub names: Vec<String>,
     pub(super) rows: Vec<Row>,
     pub(super) totals: Row,
+    pub(super) lookups: Vec<Lookup>,
     pub(super) built_in: bool,
     /// Start, length in seconds, and whether it was interrupted; of several runs nothing.
     pub(super) runtime: Option<(SystemTime, f64, bool)>,
     pub(super) over_time: Vec<Second>,
+    pub(super) cpu: Vec<CpuSecond>,
     /// Connections of a thread and of all that carried load in each second, where they joined it step by
     /// step.
     pub(super) active: Vec<(u32, u32)>,
@@ -235,9 +271,11 @@ impl Section {
             names: run.names.clone(),
             rows: run.rows.clone(),
             totals: run.totals.clone(),
+            lookups: run.lookups.clone(),
             built_in: run.built_in,
             runtime: Some((run.started_at, run.elapsed_s, run.interrupted)),
             over_time: run.over_time.clone(),
+            cpu: run.cpu.clone(),
             active: run.active(),
         }
     }
@@ -249,12 +287,14 @@ impl Section {
             title,
             runtime: None,
             over_time: Vec::new(),
+            cpu: Vec::new(),
             active: Vec::new(),
             ..Self::of_run("", first)
         };
         for run in others {
             all.rows.iter_mut().zip(&run.rows).for_each(|(sum, row)| sum.add(row));
             all.totals.add(&run.totals);
+            run.lookups.iter().for_each(|lookup| merge(&mut all.lookups, lookup));
         }
         let mean = |rate, _| rate / runs.len() as f64;
         for row in all.rows.iter_mut().chain([&mut all.totals]) {

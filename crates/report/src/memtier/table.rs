@@ -12,6 +12,7 @@ pub struct Layout {
     percentiles: Vec<f64>,
     distributions: bool,
     cluster: bool,
+    lookups: bool,
     name_width: usize,
 }
 
@@ -24,6 +25,7 @@ impl Layout {
             percentiles: style.percentiles.clone(),
             distributions: style.distributions,
             cluster: run.cluster,
+            lookups: style.lookups,
             name_width: longest.max(6) + 1,
         }
     }
@@ -53,7 +55,7 @@ pub fn write_head(run: &RunFigures, out: &mut dyn Write) -> io::Result<()> {
 /// As above.
 pub fn write_section(section: &Section, layout: &Layout, out: &mut dyn Write) -> io::Result<()> {
     let mut columns: Vec<(String, usize)> = vec![("Ops/sec".into(), RATE)];
-    if section.built_in {
+    if section.built_in || layout.lookups {
         columns.extend([("Hits/sec".into(), RATE), ("Misses/sec".into(), RATE)]);
     }
     if layout.cluster {
@@ -91,8 +93,12 @@ fn cells(name: &str, row: &Row, built_in: bool, layout: &Layout) -> Vec<String> 
     let is_wait = built_in && name == "Waits";
     let unless = |none: bool, value: f64| if none { NONE.to_owned() } else { rate(value) };
     let mut cells = vec![rate(row.rates.ops)];
-    if built_in {
-        let no_read = name == "Sets" || is_wait;
+    if built_in || layout.lookups {
+        // Its own rows have them, sent or not.
+        let no_read = match built_in {
+            true => name == "Sets" || is_wait,
+            false => !row.looks && name != "Totals",
+        };
         cells.extend([unless(no_read, row.rates.hits), unless(no_read, row.rates.misses)]);
     }
     if layout.cluster {
@@ -130,7 +136,7 @@ pub(super) fn plural(name: &str) -> String {
 }
 
 /// A percentile as columns call it: whole, or with one digit behind the point, or three.
-fn label(percentile: f64) -> String {
+pub(super) fn label(percentile: f64) -> String {
     let has = |digits: i32| {
         let scaled = percentile * f64::powi(10.0, digits);
         (scaled - scaled.round()).abs() < 1e-9
@@ -197,9 +203,11 @@ mod tests {
                 .map(|name| if *name == "WAIT" { Row::default() } else { row.clone() })
                 .collect(),
             totals: row.clone(),
+            lookups: Vec::new(),
             built_in,
             runtime: None,
             over_time: Vec::new(),
+            cpu: Vec::new(),
             active: Vec::new(),
         }
     }
@@ -210,6 +218,7 @@ mod tests {
             percentiles: Style::default().percentiles,
             distributions: true,
             cluster: false,
+            lookups: false,
             name_width: longest.max(6) + 1,
         };
         let mut out = Vec::new();

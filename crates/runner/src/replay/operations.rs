@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use engine::ConnId;
 use measure::Ending;
 use workload::{
-    ClusterOptions, CommandSpec, KeyDist, Mix, OnError, Operation, Pace, Pick, PlanParts, Share,
-    Step, Stop, When,
+    Arg, ClusterOptions, CommandSpec, DrawnBy, KeyDist, KeySpace, Mix, Numbered, OnError,
+    Operation, Pace, Pick, Piece, PlanParts, Share, Slot, Step, Stop, When,
 };
 
 use super::cluster::masters;
@@ -239,6 +239,39 @@ fn a_walk_goes_on_from_request_to_request_on_its_connection() {
         let counts = [first.ok, next.ok, ping.ok];
         assert_eq!(counts, if most.is_none() { [9, 15, 12] } else { [12, 12, 12] });
         assert_eq!(next.response().max_ns(), Some(3 * MS), "of three at a time");
+    }
+}
+
+#[test]
+fn a_walk_stays_with_its_key_and_the_next_one_has_the_next() {
+    let walking = |connections| {
+        let cursor = Arg::literal(b"__reply__").with_replies();
+        let key = Arg { pieces: vec![Piece::Bytes(b"h".to_vec()), Piece::Number(Slot::Key)] };
+        let first = [Arg::literal(b"HSCAN"), key.clone(), Arg::literal(b"0")];
+        let next = [Arg::literal(b"HSCAN"), key, cursor];
+        let draw = KeyDist::SEQUENTIAL;
+        let numbered = Numbered { first: 1, bare: true, by: DrawnBy::Operation };
+        let mut walk = operation("hscan", 1, &[When::Always, When::OnCursor { most: None }]);
+        walk.keys = Some(KeySpace { range: Some(3), draw, numbered });
+        PlanParts {
+            sequence: [first, next]
+                .map(|args| CommandSpec { args: args.to_vec(), inline: false })
+                .to_vec(),
+            mix: Some(Mix { operations: vec![walk], pick: Pick::InOrder }),
+            share: Share::PerConnection,
+            ..parts(connections, 1, Stop::Requests(12))
+        }
+    };
+    fn of_keys(words: &[String], number: usize) -> Vec<u8> {
+        scanned(&words[1..], number)
+    }
+    let (got, log) = replay(walking(2), Server::taking(MS).answering(of_keys));
+    assert_eq!((got.ending, got.total.requests()), (Ending::Complete, 24));
+    for conn in (0..2).map(ConnId) {
+        let own = log.requests.iter().filter(|(_, of, _)| *of == conn);
+        let keys: Vec<&str> = own.map(|(_, _, words)| &words[1][..]).collect();
+        let walks = ["h1", "h2", "h3", "h1"].map(|key| [key; 3]);
+        assert_eq!(keys, walks.concat());
     }
 }
 

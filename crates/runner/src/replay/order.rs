@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use engine::ConnId;
 use measure::Ending;
-use workload::{CommandSpec, Joining, OnError, Pace, Stop, Window};
+use workload::{CommandSpec, Joining, OnError, Pace, Share, Stop, Window};
 
 use super::server::Server;
 use super::{MS, SECOND, parts, replay};
@@ -57,6 +57,18 @@ fn without_keep_alive_each_pipeline_has_a_connection() {
     let (got, log) = replay(plan, Server::taking(1000));
     assert_eq!((got.ending, got.total.requests()), (Ending::Complete, 40));
     assert!((10..=12).contains(&log.connects), "{} connections for 10 pipelines", log.connects);
+}
+
+#[test]
+fn a_connection_is_closed_after_as_many_pipelines_as_the_plan_says() {
+    for share in [Share::OneBudget, Share::PerConnection] {
+        let mut plan = parts(1, 4, Stop::Requests(40));
+        (plan.fleet.keep_alive, plan.fleet.pipelines_each, plan.share) = (false, 3, share);
+        let (got, log) = replay(plan, Server::taking(1000));
+        assert_eq!((got.ending, got.total.requests()), (Ending::Complete, 40));
+        assert_eq!(log.connects, 4, "{share:?}: 10 pipelines, 3 on each");
+        assert!(log.reads.iter().all(|(_, _, n)| *n == 4), "{share:?}: {:?}", log.reads);
+    }
 }
 
 #[test]

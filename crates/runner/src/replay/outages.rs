@@ -1,7 +1,7 @@
 //! Connections that are lost and come back, and requests that take too long.
 
 use measure::{Ending, Measurement};
-use workload::{Backoff, Credentials, OnError, Pace, PlanParts, Secret, Stop, Window};
+use workload::{Backoff, Credentials, OnError, Pace, PlanParts, Reopening, Secret, Stop, Window};
 
 use super::server::{Fault, Log, Server};
 use super::{MS, SECOND, parts, replay};
@@ -60,6 +60,22 @@ fn a_lost_connection_waits_as_long_as_the_plan_says() {
     let back_ns = outage.recovered_ns.unwrap();
     assert!((9 * SECOND..9 * SECOND + 200 * MS).contains(&back_ns), "{outage:?}");
     adds_up(&got, &log);
+}
+
+#[test]
+fn a_run_ends_when_a_connection_has_had_all_its_tries() {
+    let mut plan = going_on(1, 1, Stop::AfterNs(20 * SECOND));
+    plan.backoff = Some(Backoff { first_ns: SECOND, factor: 1.0, longest_ns: 60 * SECOND });
+    plan.reopening = Reopening { tries: Some(3), within_ns: None };
+    let (got, log) = replay(plan.clone(), Server::taking(MS).down(2 * SECOND..8 * SECOND));
+    let Ending::Failed(why) = got.ending else { panic!("{:?}", got.ending) };
+    assert!(why.contains("3 tries in a row"), "{why}");
+    assert_eq!(log.connects, 4, "the first time, and 3, 4 and 5 seconds after the start");
+    assert!((1990..=2000).contains(&got.total.requests()), "{}", got.total.requests());
+    // One that succeeds is the end of the row.
+    let server = Server::taking(MS).down(2 * SECOND..4500 * MS).down(10 * SECOND..12500 * MS);
+    let (got, log) = replay(plan, server);
+    assert_eq!((got.ending.clone(), log.connects), (Ending::Complete, 7));
 }
 
 #[test]

@@ -246,9 +246,9 @@ fn send_due<E: Engine, P: Protocol>(worker: &mut DirectWorker<'_, '_, E, P>) {
 /// Puts a connection behind the others that have room, so that all of them take turns.
 fn queue_up<E: Engine, P: Protocol>(worker: &mut DirectWorker<'_, '_, E, P>, conn: ConnId) {
     let room = worker.room(conn);
-    let keep_alive = worker.context.plan.fleet.keep_alive;
+    let fleet = &worker.context.plan.fleet;
     let connection = &mut worker.connections[conn.0 as usize];
-    let worn = connection.used && !keep_alive;
+    let worn = !fleet.keep_alive && connection.sends >= fleet.pipelines_each;
     if room > 0 && !connection.queued && !worn {
         connection.queued = true;
         if worker.route.queue.is_empty() {
@@ -283,6 +283,7 @@ fn begin_operations<E: Engine, P: Protocol>(
     turn: Turn,
     measured: bool,
 ) {
+    let share = worker.context.plan.share;
     let Worker { connections, steps, recorder, batch, route, pacer, in_flight, .. } = worker;
     let Steps { operations: Some(operations), growing, kept, .. } = steps else { return };
     let connection = &mut connections[conn.0 as usize];
@@ -292,7 +293,7 @@ fn begin_operations<E: Engine, P: Protocol>(
         let due_ns = if pacer.is_some() { route.due_ns[n as usize] } else { 0 };
         let drawn = (&*operations, &mut *growing);
         let mut request = Request::of_operation(drawn, number, due_ns, measured, |_, _| ());
-        connection.walk.go_on(operations, &mut request);
+        connection.walk.go_on(operations, share, &mut request);
         operations::append(&request, (batch, kept), recorder, &mut route.out);
         *in_flight += u64::from(request.left);
         connection.requests.push(request);

@@ -214,15 +214,16 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
     /// A connection has become ready or has settled replies: gives it more to do.
     #[inline]
     fn refill(&mut self, conn: ConnId) {
-        let used_up = self.connections[conn.0 as usize].is_used_up();
-        if used_up && !self.context.plan.fleet.keep_alive {
+        let fleet = &self.context.plan.fleet;
+        let connection = &self.connections[conn.0 as usize];
+        if !fleet.keep_alive && connection.is_used_up(fleet.pipelines_each) {
             self.replace(conn);
         } else {
             R::refill(self, conn);
         }
     }
 
-    /// Without keep-alive: closes a connection that has done its pipeline and asks for another, if
+    /// Without keep-alive: closes a connection that has done its pipelines and asks for another, if
     /// there is something left to send on it.
     fn replace(&mut self, conn: ConnId) {
         self.engine.close(conn);
@@ -273,7 +274,8 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
         if measured {
             self.recorder.handed(conn, bytes, sent_ns);
         }
-        self.connections[conn.0 as usize].used = true;
+        let sends = &mut self.connections[conn.0 as usize].sends;
+        *sends = sends.saturating_add(1);
     }
 
     /// Whether no new request is sent any more.

@@ -39,6 +39,8 @@ pub(crate) struct Recovery {
     look_ns: u64,
     /// Since when no connection has been there to a server that is needed.
     absent_since_ns: Option<u64>,
+    /// Why nothing is tried any more, once a connection has had all its tries.
+    exhausted: Option<String>,
 }
 
 impl Recovery {
@@ -49,6 +51,7 @@ impl Recovery {
             due_ns: u64::MAX,
             look_ns: u64::MAX,
             absent_since_ns: None,
+            exhausted: None,
         }
     }
 
@@ -119,6 +122,14 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         if was_ready && now_ns >= connection.asked_ns + LASTING_NS {
             connection.attempts = 0;
         }
+        let tries = self.context.plan.reopening.tries;
+        if !was_ready && tries.is_some_and(|tries| connection.attempts >= tries) {
+            let address = self.route.address(&connection.place).into_owned();
+            let tries = connection.attempts;
+            self.recovery.exhausted = Some(explain::not_reopened(&address, tries));
+            self.recovery.look_by(now_ns);
+            return;
+        }
         self.recovery.reopening.again(conn, connection.attempts, now_ns);
         connection.attempts += 1;
         self.recovery.look_by(now_ns + LOOK_OPENING_NS);
@@ -178,6 +189,9 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
     /// deadlines. To be called when [`Recovery::due_ns`] has come or the route has news.
     pub(super) fn recover(&mut self) -> Result<(), Fatal> {
         let now_ns = self.engine.now_ns();
+        if let Some(why) = self.recovery.exhausted.take() {
+            return Err(Fatal(why));
+        }
         if self.recovery.is_under_way() {
             // The last requests may have been taken by another worker.
             self.spent |= self.context.stream.is_spent();
@@ -201,6 +215,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
     fn look(&mut self, now_ns: u64) -> Result<(), Fatal> {
         let timeout_ns = self.context.plan.timeout_ns;
         let overdue_ns = timeout_ns.map_or(0, |ns| now_ns.saturating_sub(ns));
+        let open_max_ns = self.context.plan.reopening.within_ns.unwrap_or(OPEN_MAX_NS);
         let (mut opening, mut lost) = (false, false);
         for conn in (0..self.connections.len() as u32).map(ConnId) {
             let connection = &self.connections[conn.0 as usize];
@@ -214,7 +229,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
                 State::Opening | State::Handshake { .. } => {
                     opening = true;
                     lost |= connection.lost;
-                    if self.reconnects() && now_ns >= connection.asked_ns + OPEN_MAX_NS {
+                    if self.reconnects() && now_ns >= connection.asked_ns + open_max_ns {
                         self.hang_up(conn, 0);
                     }
                 }

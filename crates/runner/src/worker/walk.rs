@@ -1,9 +1,10 @@
 //! Walks: requests that go on where the last one on their connection came to, as those of `SCAN` do.
 //!
 //! A reply brings the cursor; it waits on the connection until the next request of the operation takes
-//! it. A request that is lost, or met an error, takes its cursor along: the next one begins anew.
+//! it. A request that is lost, or met an error, takes its cursor along: the next one begins anew. What
+//! else a command is made of is drawn once for all requests of a walk, by a number of the walk.
 
-use workload::{Operations, Walked};
+use workload::{Operations, Share, Walked};
 
 use super::kept::Kept;
 use crate::request::{Progress, Request};
@@ -15,15 +16,28 @@ pub(crate) struct Walk {
     kept: u32,
     /// Requests since the first.
     times: u32,
+    /// What its requests are made from; that of the last walk before there is one.
+    number: Option<u64>,
 }
 
 impl Walk {
     /// A request of the operation that walks takes the cursor, if there is one.
     #[inline]
-    pub(crate) fn go_on<M>(&mut self, operations: &Operations, request: &mut Request<M>) {
+    pub(crate) fn go_on<M>(
+        &mut self,
+        operations: &Operations,
+        share: Share,
+        request: &mut Request<M>,
+    ) {
         let Some(walked) = operations.walk(request.progress.operation) else { return };
         if self.kept == 0 {
             self.times = 0;
+            // A connection that numbers its requests for itself numbers its walks so too.
+            let next = self.number.filter(|_| share == Share::PerConnection);
+            self.number = Some(next.map_or(request.number, |last| last.wrapping_add(1)));
+        }
+        request.number = self.number.unwrap_or(request.number);
+        if self.kept == 0 {
             return;
         }
         request.command = walked.command;

@@ -86,14 +86,27 @@ pub struct Fleet {
     pub pipeline_depth: u32,
     /// When a connection may send again.
     pub window: Window,
-    /// Whether a connection is used again. If not, every pipeline gets a connection of its own.
+    /// Whether a connection is used again. If not, it is closed after so many pipelines.
     pub keep_alive: bool,
+    /// See above; at least 1.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub pipelines_each: u32,
     /// The CPUs that workers are pinned to, one each in turn; none for wherever the kernel likes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cpus: Vec<usize>,
     /// How connections join the load; none if all carry it from the start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub joining: Option<Joining>,
+}
+
+fn one() -> u32 {
+    1
+}
+
+// The signature is serde's.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_one(number: &u32) -> bool {
+    *number == 1
 }
 
 /// When a connection that has requests in flight may send more.
@@ -158,6 +171,23 @@ impl Backoff {
         let factor = self.factor.powi(failed.min(1 << 20) as i32);
         // More than any number, and none at all, are the longest.
         ((self.first_ns as f64 * factor) as u64).min(self.longest_ns)
+    }
+}
+
+/// Limits of opening a lost connection again; the runner's own where nothing is said.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reopening {
+    /// Nanoseconds that a try may take, login included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within_ns: Option<u64>,
+    /// Tries in a row that may fail; one more ends the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tries: Option<u32>,
+}
+
+impl Reopening {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
     }
 }
 
@@ -233,6 +263,9 @@ pub struct PlanParts {
     /// How long it waits before each try; the runner's own way where nothing is said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backoff: Option<Backoff>,
+    /// How long and how often opening it again is tried.
+    #[serde(default, skip_serializing_if = "Reopening::is_default")]
+    pub reopening: Reopening,
     /// Nanoseconds that a request may take from when it was sent; none for as long as it likes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ns: Option<u64>,
@@ -463,6 +496,7 @@ pub(crate) mod tests {
                 pipeline_depth: 1,
                 window: Window::Batch,
                 keep_alive: true,
+                pipelines_each: 1,
                 cpus: vec![],
                 joining: None,
             },
@@ -487,6 +521,7 @@ pub(crate) mod tests {
             on_error: OnError::Stop,
             reconnect: false,
             backoff: None,
+            reopening: Reopening::default(),
             timeout_ns: None,
             precision: 3,
             first_byte: false,

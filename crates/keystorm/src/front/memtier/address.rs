@@ -3,7 +3,7 @@
 use std::net::{IpAddr, ToSocketAddrs};
 
 use super::fault::{Fault, check_error};
-use super::options::Options;
+use super::options::{Options, PRIMARY};
 
 /// What a URI says.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -11,48 +11,56 @@ struct Uri {
     tls: bool,
     user: Option<String>,
     password: Option<String>,
-    host: String,
+    host: Option<String>,
     port: Option<u16>,
     db: Option<u32>,
 }
 
-/// Puts what a URI says in the place of other options; what it takes the place of is told.
+/// Puts what a URI says in the place of other options, which is told; what it leaves out is as they say.
 pub(super) fn apply_uri(options: &mut Options) -> Result<Vec<String>, Fault> {
     let Some(text) = &options.uri else { return Ok(Vec::new()) };
-    let uri =
-        uri(text).ok_or_else(|| check_error(format!("Invalid URI format: {}", shown(text))))?;
-    if options.cluster && uri.db.is_some_and(|db| db > 0) {
-        return Err(check_error("database selection is not supported in cluster mode."));
-    }
+    let fault = |why| check_error(format!("Invalid URI format: {why}: {}", shown(text)));
+    let uri = uri(text).map_err(fault)?;
     let both = [
-        (options.host.is_some(), "server address"),
-        (options.port.is_some(), "port"),
-        (options.authenticate.is_some() && uri.password.is_some(), "authentication"),
-        (options.select_db.is_some() && uri.db.is_some(), "database"),
-        (options.tls && !uri.tls, "TLS"),
+        (options.host.is_some() && uri.host.is_some(), "--host/--server"),
+        (options.port.is_some() && uri.port.is_some(), "--port"),
+        (options.authenticate.is_some() && uri.password.is_some(), "--authenticate"),
+        (options.select_db.is_some_and(|db| db > 0) && uri.db.is_some(), "--select-db"),
+        (options.tls && uri.tls, "--tls"),
     ];
-    let told = both
-        .into_iter()
-        .filter(|(given, _)| *given)
-        .map(|(_, what)| format!("warning: both URI and {what} specified, URI takes precedence"));
-    let told = told.collect();
-    options.host = Some(uri.host);
-    options.port = uri.port.or(Some(PORT));
+    let told = both.into_iter().filter(|(given, _)| *given);
+    let told = told.map(|(_, option)| {
+        format!("warning: both URI and {option} specified, URI takes precedence")
+    });
+    let told: Vec<String> = told.collect();
+    if options.cluster && uri.db.is_some_and(|db| db > 0) {
+        let why = check_error("database selection not supported in cluster mode.");
+        return Err(why.behind(&told));
+    }
+    options.host = uri.host.or(options.host.take());
+    options.port = uri.port.or(options.port);
     if let Some(password) = uri.password {
         options.authenticate = Some(format!("{}:{password}", uri.user.unwrap_or_default()));
     }
     options.select_db = uri.db.or(options.select_db);
-    options.tls = uri.tls;
+    options.tls |= uri.tls;
     Ok(told)
 }
 
-const PORT: u16 = 6379;
+/// A choice of nodes where there are none to choose from is told.
+pub(super) fn unread(options: &Options) -> Option<String> {
+    let unread = options.read_preference != PRIMARY && !options.cluster;
+    unread.then(|| "warning: --read-preference has no effect without --cluster-mode".to_owned())
+}
 
-fn uri(text: &str) -> Option<Uri> {
+const PORT: u16 = 6379;
+const BAD_PORT: &str = "invalid port number";
+
+fn uri(text: &str) -> Result<Uri, &'static str> {
     let (tls, rest) = match (text.strip_prefix("redis://"), text.strip_prefix("rediss://")) {
         (Some(rest), _) => (false, rest),
         (_, Some(rest)) => (true, rest),
-        _ => return None,
+        _ => return Err("unsupported URI scheme, which must be redis:// or rediss://"),
     };
     let (login, rest) = match rest.split_once('@') {
         Some((login, rest)) => (Some(login), rest),
@@ -65,23 +73,24 @@ fn uri(text: &str) -> Option<Uri> {
     };
     let (address, db) = match rest.split_once('/') {
         Some((address, "")) => (address, None),
-        Some((address, db)) => (address, Some(db.parse().ok()?)),
+        Some((address, db)) => (address, Some(db.parse().map_err(|_| "invalid database number")?)),
         None => (rest, None),
     };
     // An address in brackets has colons of its own.
     let (host, port) = match address.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
         Some((host, "")) => (host, None),
-        Some((host, port)) => (host, Some(port.strip_prefix(':')?)),
+        Some((host, port)) => (host, Some(port.strip_prefix(':').ok_or(BAD_PORT)?)),
         None => match address.split_once(':') {
             Some((host, port)) => (host, Some(port)),
             None => (address, None),
         },
     };
     let port = match port {
-        Some(port) => Some(port.parse().ok().filter(|port| *port > 0)?),
+        Some(port) => Some(port.parse().ok().filter(|port| *port > 0).ok_or(BAD_PORT)?),
         None => None,
     };
-    (!host.is_empty()).then(|| Uri { tls, user, password, host: host.to_owned(), port, db })
+    let host = (!host.is_empty()).then(|| host.to_owned());
+    Ok(Uri { tls, user, password, host, port, db })
 }
 
 /// A URI without the login in it.
@@ -140,7 +149,7 @@ pub(super) fn words(options: &Options, spawned: bool) -> Result<Vec<String>, Fau
         (options.cluster, "--cluster"),
     ];
     words.extend(flags.into_iter().filter(|(given, _)| *given).map(|(_, flag)| flag.to_owned()));
-    if options.replicas_read && options.cluster {
+    if options.read_preference != PRIMARY && options.cluster {
         words.extend(["--rfr".to_owned(), "yes".to_owned()]);
     }
     Ok(words)
@@ -169,12 +178,17 @@ mod tests {
             (full.tls, full.user.as_deref(), full.password.as_deref()),
             (true, Some("me"), Some("a:b"))
         );
-        assert_eq!((&full.host[..], full.port, full.db), ("host", Some(7000), Some(3)));
+        assert_eq!((full.host.as_deref(), full.port, full.db), (Some("host"), Some(7000), Some(3)));
         let short = uri("redis://pw@host").unwrap();
         assert_eq!((short.user, short.password.as_deref(), short.port), (None, Some("pw"), None));
-        assert_eq!(uri("redis://[::1]:7000").unwrap().host, "::1");
-        for bad in ["http://x", "redis://localhost:99999", "redis://h/x", "redis://:1"] {
-            assert_eq!(uri(bad), None, "{bad}");
+        assert_eq!(uri("redis://[::1]:7000").unwrap().host.as_deref(), Some("::1"));
+        assert_eq!(uri("redis://"), Ok(Uri::default()));
+        for (bad, says) in [
+            ("http://x", "unsupported URI scheme"),
+            ("redis://localhost:99999", "invalid port number"),
+            ("redis://p@h:1/x", "invalid database number"),
+        ] {
+            assert!(uri(bad).unwrap_err().starts_with(says), "{bad}");
         }
         assert_eq!(shown("redis://u:p@h:1"), "redis://***@h:1");
     }
@@ -187,7 +201,7 @@ mod tests {
             ..Options::default()
         };
         let told = apply_uri(&mut options).unwrap();
-        assert_eq!(told, ["warning: both URI and port specified, URI takes precedence"]);
+        assert_eq!(told, ["warning: both URI and --port specified, URI takes precedence"]);
         let words = words(&options, false).unwrap().join(" ");
         assert_eq!(words, "--protocol resp -h 127.0.0.1 -p 6380 -a pw --dbnum 3");
     }

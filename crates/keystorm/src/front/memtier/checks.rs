@@ -1,7 +1,7 @@
 //! What is wrong with options together.
 
 use super::fault::{Fault, check_error, usage_error};
-use super::options::{Options, Requests};
+use super::options::{Options, PRIMARY, Requests};
 use super::values::Pattern;
 
 /// Refuses options that contradict each other. `order` has their names as they were given.
@@ -13,12 +13,11 @@ pub(super) fn check(options: &Options, order: &[&'static str]) -> Result<(), Fau
     of_keys(options)?;
     of_values(options, given)?;
     of_import(options, given)?;
+    of_reads(options)?;
     of_commands(options)?;
     of_scans(options, given)?;
     of_transactions(options)?;
-    if options.prometheus_bind_addr.is_some() && options.prometheus_port.is_none() {
-        return Err(check_error("--prometheus-bind-addr needs --prometheus-port."));
-    }
+    options.prometheus.check()?;
     of_connections(options)?;
     if options.unix_socket.is_some() && (given("server") || given("host") || given("port")) {
         return Err(check_error("UNIX domain socket and TCP cannot be used together."));
@@ -97,6 +96,9 @@ fn of_keys(options: &Options) -> Result<(), Fault> {
     let bounds = options.key_minimum as f64..=options.key_maximum as f64;
     let gaussian = options.patterns().contains(&Pattern::Gaussian)
         || options.commands.iter().any(|command| command.pattern == Pattern::Gaussian);
+    if gaussian && options.key_maximum <= options.key_minimum {
+        return Err(usage_error("key-pattern=G requires a key-maximum above key-minimum."));
+    }
     if (options.key_stddev.is_some() || options.key_median.is_some()) && !gaussian {
         return Err(usage_error(
             "key-stddev and key-median are only allowed together with key-pattern set to G.",
@@ -195,12 +197,38 @@ fn of_commands(options: &Options) -> Result<(), Fault> {
     if count > 0 && count < options.commands.len() {
         return Err(usage_error("parallel key-pattern must be configured for all commands."));
     }
-    if options.multi_key_get > 0 || options.wait_ratio.is_some() {
-        return Err(usage_error(
-            "multi-key-get and wait-ratio cannot be used with arbitrary commands.",
-        ));
+    if options.multi_key_get > 0 {
+        return Err(usage_error("multi-key-get cannot be combined with --command."));
+    }
+    if options.wait_ratio.is_some() {
+        return Err(usage_error("wait-ratio cannot be used with arbitrary commands."));
     }
     Ok(())
+}
+
+fn of_reads(options: &Options) -> Result<(), Fault> {
+    let preference = options.read_preference;
+    if preference == PRIMARY {
+        return Ok(());
+    }
+    if options.transaction {
+        return Err(check_error(format!(
+            "--transaction and --read-preference {preference} are mutually exclusive."
+        )));
+    }
+    let not = |option: &str, value: &str| {
+        Err(check_error(format!(
+            "--{option} {value} is not carried out by keystorm: replicas are asked in turn, and \
+             primaries that have none answer themselves, which is secondaryPreferred; see \
+             docs/memtier.md"
+        )))
+    };
+    match options.read_fallback {
+        _ if !options.cluster => Ok(()),
+        _ if preference != "secondaryPreferred" => not("read-preference", preference),
+        Some(fallback) if fallback != PRIMARY => not("read-preference-fallback", fallback),
+        _ => Ok(()),
+    }
 }
 
 fn of_scans(options: &Options, given: impl Fn(&str) -> bool) -> Result<(), Fault> {
@@ -213,8 +241,9 @@ fn of_scans(options: &Options, given: impl Fn(&str) -> bool) -> Result<(), Fault
     }
     let contradicts = [
         (options.pipeline > 1, "a pipeline of 1"),
-        (options.commands.len() != 1, "one --command, a SCAN with its cursor"),
-        (options.cluster, "one server, and no --cluster-mode"),
+        (options.commands.is_empty(), "one --command: SCAN, SSCAN, HSCAN or ZSCAN with its cursor"),
+        (options.commands.len() > 1, "exactly one --command (SCAN, SSCAN, HSCAN or ZSCAN)"),
+        (options.cluster, "one server, and no cluster (--cluster-mode)"),
         (options.monitor_input.is_some(), "a command of its own, and no --monitor-input"),
     ];
     match contradicts.into_iter().find(|(given, _)| *given) {
@@ -224,27 +253,25 @@ fn of_scans(options: &Options, given: impl Fn(&str) -> bool) -> Result<(), Fault
 }
 
 fn of_transactions(options: &Options) -> Result<(), Fault> {
-    if !options.transaction {
+    if options.transaction && options.commands.is_empty() {
+        return Err(check_error("--transaction requires --command."));
+    }
+    if !options.is_in_one_piece() {
         return Ok(());
     }
-    let [first, others @ ..] = &options.commands[..] else {
-        return Err(check_error("transaction needs --command."));
-    };
+    let [first, others @ ..] = &options.commands[..] else { return Ok(()) };
     let not = |why: &str| {
         Err(check_error(format!(
             "--transaction {why} is not carried out by keystorm; see docs/memtier.md"
         )))
     };
-    if options.cluster {
-        return not("with --cluster-mode, where MULTI and EXEC have no key to go by,");
-    }
     if others.iter().any(|command| command.pattern != first.pattern) {
         return not(
             "with several --command-key-pattern, though one key is for all of its commands,",
         );
     }
-    if options.reconnect_interval > 0 || options.scan_walk || options.monitor_input.is_some() {
-        return not("with --reconnect-interval, --scan-incremental-iteration or --monitor-input");
+    if options.reconnect_interval > 0 || options.monitor_input.is_some() {
+        return not("with --reconnect-interval or --monitor-input");
     }
     Ok(())
 }
@@ -270,17 +297,23 @@ fn of_connections(options: &Options) -> Result<(), Fault> {
             return Err(check_error("a cluster has database 0 only."));
         }
     }
-    if options.reconnect_interval > 0 && options.reconnect_interval != u64::from(options.pipeline) {
+    let interval = options.reconnect_interval;
+    if !interval.is_multiple_of(options.pipeline.into()) || interval > u32::MAX.into() {
         return Err(check_error(
-            "--reconnect-interval is carried out by keystorm for one pipeline (--pipeline, or 1 \
-             without it) and no other number of requests; see docs/memtier.md",
+            "--reconnect-interval is carried out by keystorm for a multiple of --pipeline; see \
+             docs/memtier.md",
         ));
     }
     if options.reconnect_backoff_factor.is_some() && !options.reconnect_on_error {
         return Err(check_error("reconnect-backoff-factor needs --reconnect-on-error."));
     }
-    if options.multi_key_get > 0 && options.protocol != "memcache_text" {
-        return Err(usage_error("multi-key-get can only be used with memcache_text."));
+    if options.multi_key_get > 0 && options.protocol == "memcache_binary" {
+        return Err(usage_error(
+            "multi-key-get is only supported with Redis protocols and memcache_text.",
+        ));
+    }
+    if options.multi_key_get > 0 && options.data_offset > 0 {
+        return Err(usage_error("multi-key-get cannot be used with data-offset."));
     }
     Ok(())
 }
@@ -319,7 +352,7 @@ mod tests {
     fn others_are_refused_without() {
         for (line, says) in [
             ("-S s.sock -p 6379", "cannot be used together"),
-            ("--reconnect-interval 7", "--reconnect-interval"),
+            ("--reconnect-interval 7 --pipeline 2", "multiple of --pipeline"),
             ("--clients-start 1 --test-time 3", "must be given together"),
             ("--clients-start 1 --clients-step 1 --step-duration 1", "needs --test-time"),
             (
@@ -336,10 +369,10 @@ mod tests {
             ("--data-import f --data-verify --generate-keys", "--key-pattern S:R"),
             ("--scan-incremental-max-iterations 3", "needs --scan-incremental-iteration"),
             ("--scan-incremental-iteration", "one --command"),
-            ("--transaction", "needs --command"),
+            ("--transaction", "--transaction requires --command"),
+            ("--transaction --command GET --read-preference nearest", "mutually exclusive"),
+            ("--cluster-mode --read-preference nearest", "--read-preference nearest is not"),
             ("--reconnect-backoff-factor 2", "needs --reconnect-on-error"),
-            ("--transaction --command MULTI --cluster-mode", "no key to go by"),
-            ("--prometheus-bind-addr 127.0.0.1", "needs --prometheus-port"),
             ("--scan-incremental-iteration --command SCAN --pipeline 2", "a pipeline of 1"),
             ("--scan-incremental-iteration --command SCAN --cluster-mode", "one server"),
             ("--client-stats f --cluster-mode", "--client-stats with --cluster-mode"),

@@ -10,18 +10,43 @@ const DATA: &[u8] = b"__data__";
 /// A command as it is sent: each `__key__` is the prefix and a number of its own, and a `__data__` is
 /// `value`.
 pub(super) fn command(text: &str, prefix: &str, value: &Piece) -> Result<CommandSpec, Fault> {
-    let words = words(text).filter(|words| !words.is_empty());
-    let words = words.ok_or_else(|| usage_error("failed to parse arbitrary command."))?;
+    let words = words(text).ok_or_else(|| usage_error("failed to parse arbitrary command."))?;
+    let Some(name) = words.first().filter(|name| !name.is_empty()) else {
+        return Err(usage_error("--command requires a non-empty command string."));
+    };
+    if has_replies_of_its_own(name) {
+        return Err(usage_error(format!(
+            "--command {} is not supported: it is not answered by one reply.",
+            String::from_utf8_lossy(name)
+        )));
+    }
     let mut args = Vec::new();
     for (at, word) in words.iter().enumerate() {
         if at == 0 && (find(word, KEY).is_some() || find(word, DATA).is_some()) {
-            return Err(usage_error(
-                "the first word of an arbitrary command cannot be a placeholder.",
-            ));
+            return Err(usage_error(format!(
+                "--command {}: the first token must be a literal command name.",
+                String::from_utf8_lossy(word)
+            )));
         }
         args.push(arg(word, prefix, value)?);
     }
     Ok(CommandSpec { args, inline: false })
+}
+
+/// Whether a server answers this command with any number of replies.
+pub(super) fn has_replies_of_its_own(name: &[u8]) -> bool {
+    const NAMES: [&str; 9] = [
+        "SUBSCRIBE",
+        "PSUBSCRIBE",
+        "SSUBSCRIBE",
+        "UNSUBSCRIBE",
+        "PUNSUBSCRIBE",
+        "SUNSUBSCRIBE",
+        "MONITOR",
+        "SYNC",
+        "PSYNC",
+    ];
+    NAMES.iter().any(|known| known.as_bytes().eq_ignore_ascii_case(name))
 }
 
 /// The same command of a SCAN with the cursor that came in the place of its own, if it has one.
@@ -196,8 +221,10 @@ mod tests {
         for (text, says) in [
             ("HSET __key__ f __data__xx", "whole argument"),
             ("GET __key____key__", "one key placeholder"),
-            ("__key__ a", "first word"),
-            ("", "failed to parse"),
+            ("__key__ a", "__key__: the first token"),
+            ("", "non-empty"),
+            ("psubscribe a*", "is not supported"),
+            ("GET \"", "failed to parse"),
         ] {
             let (Fault::Usage(line) | Fault::Check(line)) = command(text, "k", &value).unwrap_err();
             assert!(line.contains(says), "{text}: {line}");

@@ -39,6 +39,13 @@ pub(super) fn entries(options: &Options) -> Vec<Entry> {
     } else {
         0
     };
+    let prometheus = &options.prometheus;
+    let address = prometheus.address.map_or("127.0.0.1".to_owned(), |ip| ip.to_string());
+    let labels = prometheus.labels.iter().map(|(name, value)| format!("{name}={value}"));
+    let labels = labels.collect::<Vec<_>>();
+    let buckets = prometheus.buckets.as_ref().map_or("default".to_owned(), |bounds| {
+        bounds.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+    });
     let mut entries: Vec<(&str, Json)> = vec![
         ("server", Json::text(options.host.clone().unwrap_or_else(|| "localhost".into()))),
         ("port", Json::whole(options.port.unwrap_or(6379).into())),
@@ -82,7 +89,7 @@ pub(super) fn entries(options: &Options) -> Vec<Entry> {
         ("key_median", decimal(options.key_median)),
         ("key_zipf_exp", decimal(options.key_zipf_exp)),
         ("reconnect_interval", Json::whole(options.reconnect_interval)),
-        ("connection_timeout", Json::whole(0)),
+        ("connection_timeout", whole(options.connection_timeout.unwrap_or(0))),
         ("thread_conn_start_min_jitter_micros", Json::whole(0)),
         ("thread_conn_start_max_jitter_micros", Json::whole(0)),
         ("multi_key_get", whole(options.multi_key_get)),
@@ -96,6 +103,15 @@ pub(super) fn entries(options: &Options) -> Vec<Entry> {
             Json::text(format!("{}-{}", options.wait_timeout.0, options.wait_timeout.1)),
         ),
         ("print-all-runs", yes_no(options.print_all_runs)),
+        // The one truth value of its file.
+        ("pin_threads", Json::Number(options.pin_threads.to_string())),
+        (
+            "prometheus-port",
+            Json::Number(prometheus.port.map_or("-1".to_owned(), |port| port.to_string())),
+        ),
+        ("prometheus-bind-addr", Json::text(address)),
+        ("prometheus-run-labels", Json::text(labels.join(","))),
+        ("prometheus-latency-buckets", Json::text(buckets)),
     ];
     let steps = [
         ("clients_start", options.clients_start),

@@ -24,6 +24,15 @@ pub(super) fn check_error(why: impl Into<String>) -> Fault {
 }
 
 impl Fault {
+    /// The same, after these lines.
+    pub(super) fn behind(self, lines: &[String]) -> Self {
+        let after = |line| lines.iter().cloned().chain([line]).collect::<Vec<_>>().join("\n");
+        match self {
+            Self::Usage(line) => Self::Usage(after(line)),
+            Self::Check(line) => Self::Check(after(line)),
+        }
+    }
+
     /// What is said where, with which exit code.
     pub(super) fn told(self) -> Told {
         match self {

@@ -2,7 +2,6 @@
 //! how.
 
 use std::ffi::OsString;
-use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use report::Persona;
@@ -11,10 +10,12 @@ use workload::{Plan, PlanParts, Verify};
 
 use super::address;
 use super::configuration;
+use super::exporter::Exporter;
 use super::fault::{Fault, check_error};
 use super::options::{Options, Requests};
 use super::output::Reports;
 use super::plan::{self, Parts};
+use super::progress::Watched;
 use super::verification;
 use crate::cpus;
 use crate::front::redis_benchmark::Typed;
@@ -120,6 +121,9 @@ pub(super) fn job(options: &Options, ours: &[String]) -> Result<Job, Fault> {
     output.verdict = verdict.unwrap_or(VerdictTo::Nowhere);
     (output.live, output.format) = (None, "memtier");
     output.reports = Some(Arc::new(reports(options)));
+    if options.show_config {
+        job.greeting = configuration::shown(&configuration::entries(options));
+    }
     Ok(job)
 }
 
@@ -162,10 +166,6 @@ fn keystorm_words(options: &Options, spawned: bool) -> Result<Vec<String>, Fault
     if options.reconnect_interval > 0 {
         say("-k", "0".to_owned());
     }
-    if let Some(port) = options.prometheus_port {
-        let ip = options.prometheus_bind_addr.unwrap_or(Ipv4Addr::LOCALHOST.into());
-        say("--metrics", SocketAddr::new(ip, port).to_string());
-    }
     let cpus = cpus::allowed().iter().map(ToString::to_string).collect::<Vec<_>>();
     if options.pin_threads && !cpus.is_empty() {
         say("--cpus", cpus.join(","));
@@ -180,27 +180,51 @@ fn reports(options: &Options) -> Reports {
         built_in: options.commands.is_empty(),
         merged: !options.by_line,
         every_run: options.print_all_runs,
+        lookups: options.miss_tracking,
     };
     let configuration = configuration::entries(options);
-    let mut head = match (options.requests, options.requests_each()) {
+    let head = match (options.requests, options.requests_each()) {
         (Some(Requests::AllKeys), Some(each)) => format!("setting requests to {each}\n"),
         _ => String::new(),
     };
-    if options.show_config {
-        head += &configuration::shown(&configuration);
-    }
+    // Its own GETs are told of where that is asked for.
+    let tracked = options.miss_tracking && !options.commands.is_empty();
+    let seconds = options.test_time.unwrap_or_default();
+    let exporter = || Arc::new(Exporter::new(&options.prometheus, options.run_count, seconds));
     Reports {
-        style,
         head,
         out_file: options.out_file.as_ref().map(Into::into),
         json_file: options.json_out_file.as_ref().map(Into::into),
         hdr_prefix: options.hdr_file_prefix.clone(),
         client_prefix: options.client_stats.clone(),
         configuration,
-        statsd: options.statsd.clone(),
-        cpu_warn: options.cpu_warn,
+        watched: Watched {
+            style,
+            statsd: options.statsd.clone(),
+            cpu_warn: options.cpu_warn,
+            stage_timeout: options.stage_timeout,
+            realtime: options.realtime.then_some(options.latency_window),
+            miss_threshold: options.miss_threshold.or(tracked.then_some(MISS_THRESHOLD)),
+            exporter: options.prometheus.port.map(|_| exporter()),
+            oversubscribed: oversubscribed(options.threads),
+        },
         seconds: Arc::default(),
     }
+}
+
+/// Per cent of misses above which a command is told of, where nothing else is said.
+const MISS_THRESHOLD: f64 = 1.0;
+
+/// What is said where threads have to share CPUs.
+fn oversubscribed(threads: u32) -> Option<String> {
+    let allowed = cpus::allowed().len();
+    (allowed > 0 && threads as usize > allowed).then(|| {
+        format!(
+            "warning: CPU oversubscription: {threads} worker threads share {allowed} allowed logical \
+             CPU(s). CPU contention may limit benchmark throughput and increase latency. Consider \
+             reducing --threads or expanding the allowed CPU set."
+        )
+    })
 }
 
 /// The plans of a job as text.

@@ -36,8 +36,6 @@ const fn no_value(name: &'static str, why: &'static str) -> Known {
 }
 
 const RETRY: &str = "an error reply is counted and its request not sent again";
-const PROMETHEUS: &str = "what --prometheus-port serves has the names and buckets of keystorm";
-const MISSES: &str = "misses of every command are counted in --ks-json";
 const REPLICAS: &str = "--read-preference says which nodes of a cluster answer reads";
 
 /// Every one, in the order of its usage.
@@ -69,20 +67,21 @@ pub(super) const KNOWN: &[Known] = &[
     value("print-percentiles"),
     flag("print-all-runs"),
     value("command-stats-breakdown"),
-    no_flag("realtime-latencies", "the page that --ks-html writes has latencies over time"),
-    no_value("command-miss-tracking", MISSES),
-    no_value("miss-rate-threshold", MISSES),
+    flag("realtime-latencies"),
+    value("latency-window"),
+    value("command-miss-tracking"),
+    value("miss-rate-threshold"),
     value("cpu-warn-threshold"),
     flag("pin-threads"),
     value("statsd-host"),
     value("statsd-port"),
     value("statsd-prefix"),
     value("statsd-run-label"),
-    no_value("graphite-port", "no events are posted"),
+    value("graphite-port"),
     value("prometheus-port"),
     value("prometheus-bind-addr"),
-    no_value("prometheus-run-label", PROMETHEUS),
-    no_value("prometheus-latency-buckets", PROMETHEUS),
+    value("prometheus-run-label"),
+    value("prometheus-latency-buckets"),
     flag("cluster-mode"),
     value("connection-timeout"),
     value("connection-stage-timeout"),
@@ -104,6 +103,7 @@ pub(super) const KNOWN: &[Known] = &[
     value("reconnect-backoff-factor"),
     value("multi-key-get"),
     value("select-db"),
+    no_flag("client-no-touch", "no command but those of the login is sent before the load"),
     flag("distinct-client-seed"),
     flag("randomize"),
     value("wait-ratio"),
@@ -141,7 +141,7 @@ pub(super) const KNOWN: &[Known] = &[
     value("command-key-pattern"),
     flag("command-is-read"),
     value("read-preference"),
-    no_value("read-preference-fallback", REPLICAS),
+    value("read-preference-fallback"),
     no_value("read-server", REPLICAS),
     no_value("replica-clients", REPLICAS),
     no_value("replicas-per-shard", REPLICAS),

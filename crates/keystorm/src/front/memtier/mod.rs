@@ -10,6 +10,7 @@ mod checks;
 mod commands;
 mod configuration;
 mod equal;
+mod exporter;
 mod fault;
 mod import;
 mod items;
@@ -21,7 +22,9 @@ mod order;
 mod output;
 mod plan;
 mod progress;
+mod prometheus;
 mod statsd;
+mod threads;
 mod values;
 mod verification;
 mod words;
@@ -78,6 +81,11 @@ fn parse(args: Vec<OsString>) -> Result<Intent, Fault> {
     if options.as_keystorm {
         return equal::printed(&job);
     }
+    let told = told
+        .into_iter()
+        .chain(monitor::unused(&options))
+        .chain(address::unread(&options))
+        .chain(options.prometheus.notes());
     job.notes.splice(0..0, told);
     if options.show_config {
         job.notes.push("============== Configuration values: ==============".to_owned());
@@ -88,6 +96,25 @@ fn parse(args: Vec<OsString>) -> Result<Intent, Fault> {
 /// What a URI has taken the place of contradicts nothing.
 fn without_address(order: Vec<&'static str>) -> Vec<&'static str> {
     order.into_iter().filter(|name| !["host", "server", "port"].contains(name)).collect()
+}
+
+/// Why there is no result, with the words that its users look for where a connection was never set up.
+pub(crate) fn said_of(error: &anyhow::Error, why: String) -> String {
+    let is_password = |cause: &(dyn std::error::Error + 'static)| {
+        matches!(cause.downcast_ref(), Some(host::ProbeError::WrongPassword { .. }))
+    };
+    let is_set_up = |cause: &(dyn std::error::Error + 'static)| {
+        cause.is::<host::ProbeError>() || cause.is::<host::cluster::ClusterError>()
+    };
+    let stage = match () {
+        () if error.chain().any(is_password) => "authentication failed",
+        () if error.chain().any(is_set_up) => "the connection could not be set up",
+        () => return why,
+    };
+    format!(
+        "{why}. memtier_benchmark: aborting after the first try: {stage}. See \
+         --connection-stage-timeout."
+    )
 }
 
 fn version() -> String {

@@ -1,8 +1,8 @@
 //! Captures of MONITOR: their lines as commands, one by one or all in their order.
 
-use workload::CommandSpec;
+use workload::{CommandSpec, Span};
 
-use super::commands::words;
+use super::commands::{has_replies_of_its_own, words};
 use super::fault::{Fault, check_error};
 use super::options::Options;
 
@@ -12,29 +12,99 @@ const ALL: &str = "__monitor_line@__";
 
 /// Whether all lines of a capture are sent, shared by all connections.
 pub(super) fn is_shared(options: &Options) -> bool {
-    let alone = options.commands.len() == 1 && options.commands[0].text == ALL;
-    options.monitor_input.is_some() && alone
+    options.monitor_input.is_some() && matches!(&options.commands[..], [one] if is_all(&one.text))
+}
+
+/// Whether a command stands for all lines.
+pub(super) fn is_all(text: &str) -> bool {
+    text.trim() == ALL
+}
+
+/// What a capture that nothing asks for is told with.
+pub(super) fn unused(options: &Options) -> Option<String> {
+    let unused = options.monitor_input.is_some() && options.commands.is_empty();
+    unused.then(|| {
+        format!("warning: --monitor-input has no effect without a --command such as {ALL}")
+    })
 }
 
 /// The commands of a capture. Lines that hold none are passed over, which `notes` say.
 pub(super) fn load(path: &str, notes: &mut Vec<String>) -> Result<Vec<CommandSpec>, Fault> {
     let text =
         std::fs::read(path).map_err(|e| check_error(format!("--monitor-input: {path}: {e}")))?;
-    let text = String::from_utf8_lossy(&text);
-    let (mut commands, mut lines) = (Vec::new(), 0);
+    let text = String::from_utf8_lossy(&text).replace("\r\n", "\n").replace('\r', "\n");
+    let (mut commands, mut lines, mut unreplayable) = (Vec::new(), 0, 0);
     for line in text.lines() {
         lines += 1;
         match line.find('"').and_then(|at| words(&line[at..])).filter(|words| !words.is_empty()) {
+            // What follows would be read in the wrong protocol, or as the reply to something else.
+            Some(words)
+                if has_replies_of_its_own(&words[0]) || words[0].eq_ignore_ascii_case(b"HELLO") =>
+            {
+                unreplayable += 1;
+            }
             Some(words) => commands.push(CommandSpec::from_words(words)),
-            None => notes.push(format!("warning: line {lines} of {path} is not a command")),
+            None => notes.push(format!("warning: skipping line {lines} of {path}: no command")),
         }
     }
     if commands.is_empty() {
-        return Err(check_error(format!("--monitor-input: {path} has no command in it")));
+        return Err(check_error(format!("--monitor-input: {path}: no valid commands found")));
     }
+    let skipped = match unreplayable {
+        0 => String::new(),
+        some => format!(" ({some} unreplayable line(s) skipped)"),
+    };
     let loaded = commands.len();
-    notes.push(format!("Loaded {loaded} monitor commands from {lines} total lines"));
+    notes.push(format!("Loaded {loaded} monitor commands from {lines} total lines{skipped}"));
     Ok(commands)
+}
+
+/// What a turn of commands has at a place: one of the operations, or so many lines of the capture.
+pub(super) enum Part {
+    /// This operation, so many times.
+    Operation(u32, u32),
+    /// The lines that come next.
+    Lines(u32),
+}
+
+/// The longest order of commands among which the lines of a capture come.
+const ORDER_MAX: u64 = 65_536;
+
+/// The order of turns in which the lines of a capture, the operations from `first` on, follow each other
+/// from one turn to the next, until all begins anew.
+pub(super) fn order(parts: &[Part], first: u32, lines: u32) -> Result<Vec<Span>, Fault> {
+    let of_turn = parts.iter().map(|part| match part {
+        Part::Lines(lines) => u64::from(*lines),
+        Part::Operation(..) => 0,
+    });
+    let of_turn = of_turn.sum::<u64>().max(1);
+    let turns = u64::from(lines) / gcd(u64::from(lines), of_turn);
+    if turns.saturating_mul(of_turn + parts.len() as u64) > ORDER_MAX {
+        return Err(check_error(format!(
+            "{ALL} beside other commands is carried out by keystorm for up to {ORDER_MAX} requests in \
+             their order, and here they are more; see docs/memtier.md"
+        )));
+    }
+    let (mut spans, mut next) = (Vec::new(), 0);
+    for _ in 0..turns {
+        for part in parts {
+            match *part {
+                Part::Operation(operation, times) => spans.push(Span { operation, times }),
+                Part::Lines(count) => {
+                    let lines = (next..next + u64::from(count)).map(|at| at % u64::from(lines));
+                    spans.extend(
+                        lines.map(|line| Span { operation: first + line as u32, times: 1 }),
+                    );
+                    next += u64::from(count);
+                }
+            }
+        }
+    }
+    Ok(spans)
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 /// The command that a placeholder stands for; `None` of what is no placeholder.
@@ -43,11 +113,6 @@ pub(super) fn placeholder(
     captured: &[CommandSpec],
 ) -> Option<Result<CommandSpec, Fault>> {
     let number = text.trim().strip_prefix(LINE)?.strip_suffix("__")?;
-    if number == "@" {
-        return Some(Err(check_error(format!(
-            "{ALL} beside other commands is not carried out by keystorm; see docs/memtier.md"
-        ))));
-    }
     let found = number.parse::<usize>().ok().and_then(|n| captured.get(n.checked_sub(1)?));
     Some(found.cloned().ok_or_else(|| {
         check_error(format!("invalid monitor placeholder {text}: there are {}", captured.len()))
@@ -57,6 +122,31 @@ pub(super) fn placeholder(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_come_one_after_another_from_turn_to_turn() {
+        let parts = [Part::Operation(0, 3), Part::Lines(2)];
+        let order = order(&parts, 1, 3).unwrap();
+        let operations: Vec<_> = order.iter().map(|span| (span.operation, span.times)).collect();
+        let line = |number| (number, 1);
+        assert_eq!(
+            operations,
+            [(0, 3), line(1), line(2), (0, 3), line(3), line(1), (0, 3), line(2), line(3)]
+        );
+        assert!(super::order(&parts, 1, 100_001).is_err());
+    }
+
+    #[test]
+    fn what_cannot_be_replayed_is_left_out_whatever_ends_lines() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("m");
+        let text = "1 \"SET\" \"k\" \"v\"\r2 \"\\x53UBSCRIBE\" \"c\"\r\n3 \"hello\" \"3\"\r";
+        std::fs::write(&path, text).unwrap();
+        let mut notes = Vec::new();
+        assert_eq!(load(path.to_str().unwrap(), &mut notes).unwrap().len(), 1);
+        let told = "Loaded 1 monitor commands from 3 total lines (2 unreplayable line(s) skipped)";
+        assert_eq!(notes, [told]);
+    }
 
     #[test]
     fn lines_are_commands_from_their_first_quote_on() {

@@ -1,15 +1,14 @@
 //! What was typed, read: every option with its default, and what is wrong with one alone.
 
-use std::net::IpAddr;
-
 use workload::{Joining, ProtocolKind};
 
 use super::fault::{Fault, check_error, usage_error};
 use super::known::{KNOWN, OURS};
+use super::prometheus::Prometheus;
 use super::statsd::Statsd;
 use super::values::{
-    Pattern, at_least, decimal, exponent, number, one_of, only_zero, percentiles, port, protocol,
-    range, ratio, reads_replicas, requests, size_list, sizes, small, stage_timeout, tls_protocols,
+    Pattern, at_least, decimal, exponent, limit, one_of, only_zero, percent, percentiles, port,
+    protocol, range, ratio, requests, size_list, sizes, small, tls_protocols, word,
 };
 use super::words::Given;
 
@@ -81,7 +80,15 @@ pub(super) struct Options {
     pub(super) print_all_runs: bool,
     pub(super) by_line: bool,
     pub(super) cluster: bool,
-    pub(super) replicas_read: bool,
+    /// Which nodes of a cluster answer reads, and what becomes of those that none of them can.
+    pub(super) read_preference: &'static str,
+    pub(super) read_fallback: Option<&'static str>,
+    /// Seconds in which the first reply must have come; `None` without end.
+    pub(super) stage_timeout: Option<u32>,
+    /// Seconds that opening a lost connection again may take.
+    pub(super) connection_timeout: Option<u32>,
+    /// How often in a row that may fail.
+    pub(super) reconnect_attempts: Option<u32>,
     pub(super) requests: Option<Requests>,
     pub(super) clients: u32,
     pub(super) threads: u32,
@@ -131,8 +138,14 @@ pub(super) struct Options {
     pub(super) scan_most: Option<u32>,
     pub(super) statsd: Statsd,
     /// Where figures are served over HTTP.
-    pub(super) prometheus_port: Option<u16>,
-    pub(super) prometheus_bind_addr: Option<IpAddr>,
+    pub(super) prometheus: Prometheus,
+    /// Whether percentiles are told while a run goes on, and of how many of its last seconds.
+    pub(super) realtime: bool,
+    pub(super) latency_window: u32,
+    /// Whether commands of the user's own have hits and misses, and the share of misses, in per cent,
+    /// above which a command is told of.
+    pub(super) miss_tracking: bool,
+    pub(super) miss_threshold: Option<f64>,
     /// Per cent of a CPU above which a thread is told of.
     pub(super) cpu_warn: Option<f64>,
     /// Whether each thread has a CPU of its own.
@@ -146,6 +159,9 @@ pub(super) struct Options {
 pub(super) const DATA_SIZE: u32 = 32;
 pub(super) const RATIO: (u32, u32) = (1, 10);
 pub(super) const REQUESTS: u64 = 10_000;
+pub(super) const PRIMARY: &str = "primary";
+const READ_PREFERENCES: &[&str] = &[PRIMARY, "secondary", "secondaryPreferred", "nearest"];
+const READ_FALLBACKS: &[&str] = &["error", "queue", PRIMARY];
 
 impl Default for Options {
     fn default() -> Self {
@@ -176,7 +192,11 @@ impl Default for Options {
             print_all_runs: false,
             by_line: false,
             cluster: false,
-            replicas_read: false,
+            read_preference: PRIMARY,
+            read_fallback: None,
+            stage_timeout: Some(30),
+            connection_timeout: None,
+            reconnect_attempts: None,
             requests: None,
             clients: 50,
             threads: 4,
@@ -218,8 +238,11 @@ impl Default for Options {
             scan_walk: false,
             scan_most: None,
             statsd: Statsd::default(),
-            prometheus_port: None,
-            prometheus_bind_addr: None,
+            prometheus: Prometheus::default(),
+            realtime: false,
+            latency_window: 60,
+            miss_tracking: true,
+            miss_threshold: None,
             cpu_warn: None,
             pin_threads: false,
             print_plan: false,
@@ -282,14 +305,16 @@ impl Options {
             "print-all-runs" => self.print_all_runs = true,
             "command-stats-breakdown" => self.by_line = one_of(name, text, "command", "line")?,
             "cluster-mode" => self.cluster = true,
-            "read-preference" => self.replicas_read = reads_replicas(text)?,
-            "connection-timeout"
-            | "thread-conn-start-min-jitter-micros"
-            | "thread-conn-start-max-jitter-micros"
-            | "max-reconnect-attempts" => {
+            "read-preference" => self.read_preference = word(name, text, READ_PREFERENCES)?,
+            "read-preference-fallback" => {
+                self.read_fallback = Some(word(name, text, READ_FALLBACKS)?);
+            }
+            "connection-timeout" => self.connection_timeout = limit(name, text)?,
+            "max-reconnect-attempts" => self.reconnect_attempts = limit(name, text)?,
+            "thread-conn-start-min-jitter-micros" | "thread-conn-start-max-jitter-micros" => {
                 only_zero(name, text)?;
             }
-            "connection-stage-timeout" => stage_timeout(name, text)?,
+            "connection-stage-timeout" => self.stage_timeout = limit(name, text)?,
             "requests" => self.requests = Some(requests(text)?),
             "clients" => self.clients = small(name, text, 1)?,
             "threads" => self.threads = small(name, text, 1)?,
@@ -339,12 +364,20 @@ impl Options {
                 pattern: Pattern::Random,
                 is_read: false,
             }),
-            "command-ratio" => self.last_command()?.ratio = small("command-ratio", text, 1)?,
+            "command-ratio" => {
+                let ratio = small(name, text, 1)
+                    .map_err(|_| usage_error("--command-ratio must be a positive integer."))?;
+                self.last_command()?.ratio = ratio;
+            }
             "command-key-pattern" => {
                 let pattern = Pattern::read("command-key-pattern", text)?;
                 self.last_command()?.pattern = pattern;
             }
-            "command-is-read" => self.last_command()?.is_read = true,
+            "command-is-read" => {
+                let last = self.commands.last_mut();
+                let fault = || usage_error("--command-is-read must follow a --command.");
+                last.ok_or_else(fault)?.is_read = true;
+            }
             "transaction" => self.transaction = true,
             "monitor-input" => self.monitor_input = Some(own()),
             "monitor-pattern" => {
@@ -352,23 +385,22 @@ impl Options {
             }
             "scan-incremental-iteration" => self.scan_walk = true,
             "scan-incremental-max-iterations" => {
-                // None there is no limit.
-                self.scan_most = Some(small(name, text, 0)?).filter(|most| *most > 0);
+                self.scan_most = limit(name, text)?;
             }
             "statsd-host" => self.statsd.host = Some(own()),
             "statsd-port" => self.statsd.port = port(text)?,
             "statsd-prefix" => self.statsd.prefix = own(),
             "statsd-run-label" => self.statsd.label = own(),
-            "prometheus-port" => {
-                let port = number(text).and_then(|port| u16::try_from(port).ok());
-                let fault = || usage_error("prometheus-port must be between 0 and 65535.");
-                self.prometheus_port = Some(port.ok_or_else(fault)?);
-            }
-            "prometheus-bind-addr" => {
-                let fault = |_| usage_error("prometheus-bind-addr must be a numeric IP address.");
-                self.prometheus_bind_addr = Some(text.parse().map_err(fault)?);
-            }
-            "cpu-warn-threshold" => self.cpu_warn = Some(decimal(name, text)?),
+            "graphite-port" => self.statsd.events = Some(port(text)?),
+            "prometheus-port" => self.prometheus.take_port(text)?,
+            "prometheus-bind-addr" => self.prometheus.take_address(text)?,
+            "prometheus-run-label" => self.prometheus.take_label(text)?,
+            "prometheus-latency-buckets" => self.prometheus.take_buckets(text)?,
+            "realtime-latencies" => self.realtime = true,
+            "latency-window" => self.latency_window = small(name, text, 0)?,
+            "command-miss-tracking" => self.miss_tracking = !one_of(name, text, "auto", "off")?,
+            "miss-rate-threshold" => self.miss_threshold = Some(percent(name, text)?),
+            "cpu-warn-threshold" => self.cpu_warn = Some(percent(name, text)?),
             "pin-threads" => self.pin_threads = true,
             "print-plan" => self.print_plan = true,
             "as" if text == "keystorm" => self.as_keystorm = true,
@@ -389,6 +421,11 @@ impl Options {
     /// What the server speaks.
     pub(super) fn protocol_kind(&self) -> ProtocolKind {
         protocol(&self.protocol).unwrap_or(ProtocolKind::Resp2)
+    }
+
+    /// Whether all commands are sent in one piece. The one of a walk is anyway.
+    pub(super) fn is_in_one_piece(&self) -> bool {
+        self.transaction && !self.scan_walk
     }
 
     /// The SETs and GETs of a turn.

@@ -8,21 +8,21 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use report::memtier::{
-    Entry, Json, Layout, Rows, RunFigures, Second, Section, Style, client_files, hdr_files,
-    json_section, sections, write_head, write_section,
+    Entry, Json, Layout, Rows, RunFigures, Section, Style, client_files, hdr_files, json_section,
+    sections, write_head, write_section,
 };
 use report::{Format, Summary};
 use workload::Plan;
 
-use super::progress::Progress;
-use super::statsd::Statsd;
+use super::exporter::Exporter;
+use super::progress::{OverTime, Progress, Watched};
 use super::verification::Verification;
 use crate::aside;
 use crate::front::{Companion, OwnReports};
+use crate::http::HttpServer;
 
 /// What is reported where.
 pub(super) struct Reports {
-    pub(super) style: Style,
     /// What stands on standard output before anything else.
     pub(super) head: String,
     pub(super) out_file: Option<PathBuf>,
@@ -31,17 +31,18 @@ pub(super) struct Reports {
     /// What the names of the files of each connection begin with.
     pub(super) client_prefix: Option<String>,
     pub(super) configuration: Vec<Entry>,
-    pub(super) statsd: Statsd,
-    /// Per cent of a CPU above which a thread is told of.
-    pub(super) cpu_warn: Option<f64>,
+    /// What is said while runs go on.
+    pub(super) watched: Watched,
     /// The seconds of each run, in order, until its report takes them.
-    pub(super) seconds: Arc<Mutex<Vec<Vec<Second>>>>,
+    pub(super) seconds: Arc<Mutex<Vec<OverTime>>>,
 }
 
 impl OwnReports for Reports {
     fn format(&self) -> Box<dyn Format> {
         Box::new(Written {
-            style: self.style.clone(),
+            style: self.watched.style.clone(),
+            exporter: self.watched.exporter.clone(),
+            server: None,
             head: self.head.clone(),
             out_file: self.out_file.clone(),
             json_file: self.json_file.clone(),
@@ -59,7 +60,7 @@ impl OwnReports for Reports {
         &self,
         plan: &'p Plan,
         run: u32,
-        _interrupted: &'p AtomicBool,
+        interrupted: &'p AtomicBool,
     ) -> Box<dyn Companion + 'p> {
         if plan.verify {
             return Box::new(Verification);
@@ -67,8 +68,8 @@ impl OwnReports for Reports {
         Box::new(Progress::new(
             plan,
             run,
-            &self.style,
-            (self.statsd.client(), self.cpu_warn),
+            self.watched.clone(),
+            interrupted,
             Arc::clone(&self.seconds),
         ))
     }
@@ -77,13 +78,16 @@ impl OwnReports for Reports {
 /// The reports of one call, written when all runs have ended.
 struct Written {
     style: Style,
+    exporter: Option<Arc<Exporter>>,
+    /// Serves as long as the reports are not written.
+    server: Option<HttpServer>,
     head: String,
     out_file: Option<PathBuf>,
     json_file: Option<PathBuf>,
     hdr_prefix: Option<String>,
     client_prefix: Option<String>,
     configuration: Vec<Entry>,
-    seconds: Arc<Mutex<Vec<Vec<Second>>>>,
+    seconds: Arc<Mutex<Vec<OverTime>>>,
     /// The file in the place of standard output, once it is open.
     out: Option<File>,
     runs: Vec<RunFigures>,
@@ -94,6 +98,11 @@ struct Written {
 impl Format for Written {
     fn begin(&mut self, out: &mut dyn Write) -> io::Result<()> {
         out.write_all(self.head.as_bytes())?;
+        let served = self.exporter.as_ref().map(Exporter::serve).transpose()?;
+        if let Some((server, said)) = served.flatten() {
+            self.server = Some(server);
+            out.write_all(said.as_bytes())?;
+        }
         out.flush()?;
         if let Some(path) = &self.json_file {
             File::create(path).map_err(|error| named(path, &error))?;
@@ -118,7 +127,8 @@ impl Format for Written {
         let rows = Rows::of(&summary.run.plan, &self.style);
         let mut figures = RunFigures::of(summary, &rows);
         let mut seconds = self.seconds.lock().unwrap_or_else(PoisonError::into_inner);
-        figures.over_time = seconds.pop().unwrap_or_default();
+        let OverTime { seconds: of_run, cpu } = seconds.pop().unwrap_or_default();
+        (figures.over_time, figures.cpu) = (of_run, cpu);
         seconds.clear();
         drop(seconds);
         self.runs.push(figures);
@@ -185,6 +195,7 @@ impl Written {
         let mut tree = vec![("configuration".to_owned(), Json::Object(self.configuration.clone()))];
         if let Some(first) = self.runs.first() {
             tree.push(("run information".to_owned(), information(first)));
+            tree.extend(first.tls.as_ref().map(tls));
             let section = |section| json_section(section, &self.style, first.cluster);
             tree.extend(sections.iter().map(section));
         }
@@ -213,6 +224,12 @@ fn information(run: &RunFigures) -> Json {
     ];
     let entry = |(key, number): (&str, u64)| (key.to_owned(), Json::whole(number));
     Json::Object(entries.into_iter().map(entry).collect())
+}
+
+fn tls((version, cipher): &(String, String)) -> Entry {
+    let entries = [("negotiated_version", version), ("negotiated_cipher", cipher)];
+    let entries = entries.map(|(key, value)| (key.to_owned(), Json::text(value)));
+    ("TLS".to_owned(), Json::Object(entries.into()))
 }
 
 fn say(line: impl std::fmt::Display) -> io::Result<()> {

@@ -5,15 +5,15 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use workload::{
     Arg, Backoff, CommandSpec, Content, DrawnBy, Fleet, KeyDist, KeySpace, Mix, Numbered,
-    Operation, Pace, Pick, Piece, PlanParts, Share, SizeBy, Slot, Span, Step, Stop, ValueSpec,
-    When,
+    Operation, Pace, Pick, Piece, PlanParts, Reopening, Share, SizeBy, Slot, Span, Step, Stop,
+    ValueSpec, When,
 };
 
 use super::commands::{command, with_cursor};
 use super::fault::{Fault, check_error};
 use super::import;
 use super::items::Items;
-use super::monitor;
+use super::monitor::{self, Part};
 use super::options::{Options, Sizes};
 use super::order;
 use super::values::Pattern;
@@ -48,7 +48,7 @@ pub(super) fn parts(
     let connections = options.connections();
     // Of a transaction each request number is all of its commands.
     let in_one = match &operations[..] {
-        [(_, commands)] if options.transaction => commands.len() as u64,
+        [(_, commands)] if options.is_in_one_piece() => commands.len() as u64,
         _ => 1,
     };
     let stop = match stop {
@@ -82,6 +82,10 @@ pub(super) fn parts(
         keys,
         values,
         // As there: a second, and so many times as long each time, up to a minute.
+        reopening: Reopening {
+            within_ns: options.connection_timeout.map(|seconds| in_ns(seconds.into())),
+            tries: options.reconnect_attempts,
+        },
         backoff: options.reconnect_backoff_factor.map(|factor| Backoff {
             first_ns: NS_PER_S,
             factor,
@@ -91,7 +95,13 @@ pub(super) fn parts(
         dataset: imported.map(|imported| Arc::new(imported.items)),
         payload_bytes: mean,
         seed: seed(options),
-        fleet: Fleet { joining: options.joining(), pipeline_depth: depth, ..base.fleet.clone() },
+        fleet: Fleet {
+            joining: options.joining(),
+            pipeline_depth: depth,
+            pipelines_each: (options.reconnect_interval / u64::from(options.pipeline)).max(1)
+                as u32,
+            ..base.fleet.clone()
+        },
         ..base.clone()
     };
     Ok(Parts { load, items })
@@ -220,17 +230,19 @@ fn set_command(options: &Options, items: &Items) -> CommandSpec {
 
 pub(super) fn get_command(options: &Options, key: &Arg, keys: u32) -> CommandSpec {
     let key = key.clone();
-    let args = match (options.protocol_kind().is_memcache(), keys) {
-        (true, 0..=1) => vec![Arg::literal(b"get"), key],
-        (true, keys) => {
-            let keys = std::iter::repeat_n(key, keys as usize);
-            std::iter::once(Arg::literal(b"get")).chain(keys).collect()
-        }
-        (false, _) if options.data_offset > 0 => {
+    let of_several = |name: &[u8]| {
+        let keys = std::iter::repeat_n(key.clone(), keys.max(1) as usize);
+        std::iter::once(Arg::literal(name)).chain(keys).collect()
+    };
+    let args = match options.protocol_kind().is_memcache() {
+        true => of_several(b"get"),
+        // Also of one key, so that all replies are alike.
+        false if keys > 0 => of_several(b"MGET"),
+        false if options.data_offset > 0 => {
             let offset = Arg::literal(options.data_offset.to_string().as_bytes());
             vec![Arg::literal(b"GETRANGE"), key, offset, Arg::literal(b"-1")]
         }
-        (false, _) => vec![Arg::literal(b"GET"), key],
+        false => vec![Arg::literal(b"GET"), key],
     };
     CommandSpec { args, inline: false }
 }
@@ -261,8 +273,13 @@ fn of_commands(
         let operations = captured.into_iter().map(operation).collect::<Result<_, Fault>>()?;
         return Ok((operations, if options.monitor_random { Pick::Drawn } else { Pick::InOrder }));
     }
-    let mut operations = Vec::new();
+    let (mut operations, mut order) = (Vec::new(), Vec::new());
     for given in &options.commands {
+        if monitor::is_all(&given.text) && !captured.is_empty() {
+            order.push(Part::Lines(given.ratio));
+            continue;
+        }
+        order.push(Part::Operation(operations.len() as u32, given.ratio));
         let command = match monitor::placeholder(&given.text, &captured) {
             Some(captured) if options.monitor_input.is_some() => captured?,
             _ => command(&given.text, &options.key_prefix, value)?,
@@ -282,12 +299,43 @@ fn of_commands(
                     "scan-incremental-iteration needs a SCAN with its cursor, as in: SCAN 0",
                 )
             })?);
+            // A walk stays where it began.
+            share_one_key(&mut commands);
             let when = When::OnCursor { most: options.scan_most };
             operation.steps.push(Step { commands: 1, when });
         }
         operations.push((operation, commands));
     }
-    Ok((if options.transaction { together(operations) } else { operations }, Pick::InOrder))
+    if order.iter().any(|part| matches!(part, Part::Lines(_))) {
+        return among_lines(options, operations, &order, captured);
+    }
+    let in_one = options.is_in_one_piece();
+    Ok((if in_one { together(operations) } else { operations }, Pick::InOrder))
+}
+
+/// Operations among which the lines of a capture come, one after another.
+fn among_lines(
+    options: &Options,
+    mut operations: Vec<(Operation, Vec<CommandSpec>)>,
+    order: &[Part],
+    captured: Vec<CommandSpec>,
+) -> Result<Operations, Fault> {
+    if options.monitor_random {
+        return Err(check_error(
+            "--monitor-pattern R beside other commands is not carried out by keystorm; see \
+             docs/memtier.md",
+        ));
+    }
+    let first = operations.len() as u32;
+    let spans = monitor::order(order, first, captured.len() as u32)?;
+    let mut times = vec![0; operations.len() + captured.len()];
+    spans.iter().for_each(|span| times[span.operation as usize] += span.times);
+    for command in captured {
+        let times = times[operations.len()];
+        let operation = one(&command.name(), times, keys(options, Pattern::Random)?);
+        operations.push((operation, vec![command]));
+    }
+    Ok((operations, Pick::Spans(spans)))
 }
 
 /// All of them as one operation, sent in one piece, in which every key is the same.
@@ -297,15 +345,20 @@ fn together(operations: Vec<(Operation, Vec<CommandSpec>)>) -> Vec<(Operation, V
         std::iter::repeat_n(commands, operation.weight as usize).flatten()
     };
     let mut commands: Vec<CommandSpec> = operations.into_iter().flat_map(repeated).collect();
-    let pieces = commands.iter_mut().flat_map(|command| &mut command.args);
-    for piece in pieces.flat_map(|arg| &mut arg.pieces) {
+    share_one_key(&mut commands);
+    let step = Step { commands: commands.len() as u32, when: When::Always };
+    let name = "transaction".to_owned();
+    vec![(Operation { name, weight: 1, steps: vec![step], keys }, commands)]
+}
+
+/// Has all keys of the commands of an operation be one.
+fn share_one_key(commands: &mut [CommandSpec]) {
+    let args = commands.iter_mut().flat_map(|command| &mut command.args);
+    for piece in args.flat_map(|arg| &mut arg.pieces) {
         if *piece == Piece::Number(Slot::Fresh) {
             *piece = Piece::Number(Slot::Key);
         }
     }
-    let step = Step { commands: commands.len() as u32, when: When::Always };
-    let name = "transaction".to_owned();
-    vec![(Operation { name, weight: 1, steps: vec![step], keys }, commands)]
 }
 
 /// The keys that a pattern takes.

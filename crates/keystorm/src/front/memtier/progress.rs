@@ -1,34 +1,72 @@
 //! What goes along with a run: its progress line, and its figures second by second.
 
+use std::io::{self, IsTerminal as _};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Result;
 use measure::{Ending, Tally};
 use report::Run;
-use report::memtier::{Progress as Line, Rows, Second, Seconds, Style};
+use report::memtier::{
+    Cells, Counters, CpuSecond, Lookup, Progress as Line, Realtime, Rows, Second, Seconds, Style,
+    Window, lookups,
+};
 use runner::{Observer, Snapshot};
-use workload::{Plan, Stop};
+use workload::{Backoff, Plan, Stop};
 
-use super::statsd::Client;
+use super::exporter::{Exporter, Now};
+use super::statsd::{Client, Statsd};
+use super::threads::Threads;
 use crate::aside::{self, Unread};
 use crate::front::Companion;
 
 const NS_PER_S: u64 = 1_000_000_000;
 
+/// What is watched of runs, and said of them.
+#[derive(Clone)]
+pub(super) struct Watched {
+    pub(super) style: Style,
+    pub(super) statsd: Statsd,
+    /// Per cent of a CPU above which a thread is told of.
+    pub(super) cpu_warn: Option<f64>,
+    /// Seconds in which the first reply must have come.
+    pub(super) stage_timeout: Option<u32>,
+    /// Seconds of the window whose percentiles are told while a run goes on, if they are.
+    pub(super) realtime: Option<u32>,
+    /// Per cent of misses above which a command is told of.
+    pub(super) miss_threshold: Option<f64>,
+    pub(super) exporter: Option<Arc<Exporter>>,
+    /// What is said of too many threads.
+    pub(super) oversubscribed: Option<String>,
+}
+
+/// A run second by second.
+#[derive(Debug, Default)]
+pub(super) struct OverTime {
+    pub(super) seconds: Vec<Second>,
+    pub(super) cpu: Vec<CpuSecond>,
+}
+
 /// Watches one run.
 pub(super) struct Progress<'p> {
     plan: &'p Plan,
     run: u32,
+    watched: Watched,
+    /// Set to end the run.
+    interrupted: &'p AtomicBool,
+    /// It was ended because nothing was answered.
+    unheard: bool,
     seconds: Option<Seconds>,
-    ended: Arc<Mutex<Vec<Vec<Second>>>>,
+    ended: Arc<Mutex<Vec<OverTime>>>,
     /// What was so far when the last line was written.
     last: Sum,
     /// Nobody reads what is said.
     unread: bool,
     statsd: Option<Client>,
-    percentiles: Vec<f64>,
-    /// Per cent of a CPU above which a thread is told of.
-    cpu_warn: Option<f64>,
+    threads: Threads,
+    window: Option<Window>,
+    /// Lines of the last block, which the next one takes the place of on a terminal.
+    block: usize,
 }
 
 /// Sums since the start.
@@ -40,10 +78,12 @@ struct Sum {
     timed: u64,
     latency_ms: f64,
     lost: u64,
+    /// What was looked for and there, and what was not.
+    lookups: [u64; 2],
 }
 
 impl Sum {
-    fn of(total: &Tally, at_ns: u64) -> Self {
+    fn of(plan: &Plan, total: &Tally, at_ns: u64) -> Self {
         let timed = total.commands.iter().map(|command| command.service.count());
         let ms = total.commands.iter().map(|command| {
             command.service.mean_ns().unwrap_or_default() * command.service.count() as f64 / 1e6
@@ -55,7 +95,14 @@ impl Sum {
             timed: timed.sum(),
             latency_ms: ms.sum(),
             lost: total.connections.dropped,
+            lookups: found(plan, total),
         }
+    }
+
+    /// How many of a hundred lookups since `before` missed.
+    fn miss_percent(&self, before: &Self) -> f64 {
+        let [hits, misses] = [0, 1].map(|at| self.lookups[at].saturating_sub(before.lookups[at]));
+        if hits + misses > 0 { 100.0 * misses as f64 / (hits + misses) as f64 } else { 0.0 }
     }
 
     /// Requests and bytes per second, and mean latency, since `before`.
@@ -77,14 +124,26 @@ impl<'p> Progress<'p> {
     pub(super) fn new(
         plan: &'p Plan,
         run: u32,
-        style: &Style,
-        (statsd, cpu_warn): (Option<Client>, Option<f64>),
-        ended: Arc<Mutex<Vec<Vec<Second>>>>,
+        watched: Watched,
+        interrupted: &'p AtomicBool,
+        ended: Arc<Mutex<Vec<OverTime>>>,
     ) -> Self {
-        let seconds = Some(Seconds::new(Rows::of(plan, style), style));
-        let last = Sum::default();
-        let percentiles = style.percentiles.clone();
-        Self { plan, run, seconds, ended, last, unread: false, statsd, percentiles, cpu_warn }
+        let style = &watched.style;
+        Self {
+            plan,
+            run,
+            interrupted,
+            unheard: false,
+            seconds: Some(Seconds::new(Rows::of(plan, style), style)),
+            ended,
+            last: Sum::default(),
+            unread: false,
+            statsd: watched.statsd.client(),
+            threads: Threads::new(plan.fleet.workers, watched.cpu_warn),
+            window: watched.realtime.map(Window::new),
+            block: 0,
+            watched,
+        }
     }
 
     fn say(&mut self, text: &str) {
@@ -114,10 +173,103 @@ impl<'p> Progress<'p> {
             latencies_ms: [now[2], mean[2]],
         };
         if let Some(statsd) = &self.statsd {
-            statsd.send(&line, total, &self.percentiles);
+            statsd.send(&line, total, &self.watched.style.percentiles);
         }
-        self.last = sum;
-        self.say(&format!("{}\r", line.line()));
+        if let Some(exporter) = &self.watched.exporter {
+            let counters = counters(self.plan, total, self.watched.style.built_in);
+            let connections = u64::from(fleet.connections);
+            let threads = u64::from(fleet.workers);
+            exporter.publish(Now { run: self.run, counters, total, connections, threads });
+        }
+        if self.plan.reconnect && sum.lost > self.last.lost {
+            self.say_lost(sum.lost - self.last.lost);
+        }
+        let before = std::mem::replace(&mut self.last, sum);
+        match &mut self.window {
+            None => self.say(&format!("{}\r", line.line())),
+            Some(window) => {
+                let (second, all) = window.tick();
+                let block = Realtime {
+                    progress: line,
+                    miss_percent: [sum.miss_percent(&before), sum.miss_percent(&Sum::default())],
+                    second,
+                    window: self.watched.realtime.zip(all),
+                    overall: Cells::of(&total.service()),
+                    percentiles: &self.watched.style.percentiles,
+                };
+                let lines = block.lines();
+                self.say_block(&lines);
+            }
+        }
+    }
+
+    /// Connections were lost, and are being opened again.
+    fn say_lost(&mut self, lost: u64) {
+        let delay = match self.plan.backoff {
+            Some(Backoff { first_ns, .. }) => format!("in {:.2} seconds", first_ns as f64 / 1e9),
+            None => "at once".to_owned(),
+        };
+        self.say(&format!(
+            "\nConnection error: {lost} connections were lost, attempting reconnection {delay}...\n"
+        ));
+        self.block = 0;
+    }
+
+    /// Lines, in the place of the last ones on a terminal.
+    fn say_block(&mut self, lines: &[String]) {
+        let text = match io::stderr().is_terminal() {
+            true => {
+                let up = match self.block {
+                    0 => String::new(),
+                    lines => format!("\x1b[{lines}A"),
+                };
+                let each = lines.iter().map(|line| format!("{line}\x1b[K\n"));
+                up + &each.collect::<String>()
+            }
+            false => lines.iter().map(|line| format!("{line}\n")).collect(),
+        };
+        self.block = lines.len();
+        self.say(&text);
+    }
+
+    /// Ends a run of which nothing has been answered for too long.
+    fn watch_over(&mut self, total: &Tally, elapsed_ns: u64) {
+        let Some(seconds) = self.watched.stage_timeout.map(u64::from) else { return };
+        if self.unheard || total.requests() > 0 || elapsed_ns < seconds * NS_PER_S {
+            return;
+        }
+        self.unheard = true;
+        self.say(&format!(
+            "\nmemtier_benchmark: aborting after {seconds} seconds without a reply. See \
+             --connection-stage-timeout.\n"
+        ));
+        self.interrupted.store(true, Ordering::Relaxed);
+    }
+}
+
+/// What was looked for: how much of it was there, and how much was not.
+fn found(plan: &Plan, total: &Tally) -> [u64; 2] {
+    let add = |[hits, misses]: [u64; 2], of: &Lookup| [hits + of.hits, misses + of.misses];
+    lookups(plan, total).iter().fold([0; 2], add)
+}
+
+/// What there was so far, as the exporter counts it.
+fn counters(plan: &Plan, total: &Tally, built_in: bool) -> Counters {
+    let found = found(plan, total);
+    let [[hits, misses], [command_hits, command_misses]] = match built_in {
+        true => [found, [0; 2]],
+        false => [[0; 2], found],
+    };
+    Counters {
+        ops: total.requests(),
+        sent: total.connections.bytes_out,
+        received: total.connections.bytes_in,
+        hits,
+        misses,
+        errors: total.errors.total(),
+        connection_errors: total.connections.dropped,
+        command_hits,
+        command_misses,
     }
 }
 
@@ -131,9 +283,15 @@ impl Observer for Progress<'_> {
         if let Some(seconds) = &mut self.seconds {
             seconds.add(second, snapshot.tally);
         }
-        if snapshot.elapsed_ns / NS_PER_S > self.last.at_ns / NS_PER_S {
-            self.line(Sum::of(snapshot.total, snapshot.elapsed_ns), snapshot.total);
+        if let Some(window) = &mut self.window {
+            window.add(snapshot.tally);
         }
+        if snapshot.elapsed_ns / NS_PER_S > self.last.at_ns / NS_PER_S {
+            let told = self.threads.second(snapshot.gauges, snapshot.elapsed_ns);
+            self.line(Sum::of(self.plan, snapshot.total, snapshot.elapsed_ns), snapshot.total);
+            told.into_iter().for_each(|line| self.say(&line));
+        }
+        self.watch_over(snapshot.total, snapshot.elapsed_ns);
     }
 }
 
@@ -142,6 +300,12 @@ impl Companion for Progress<'_> {
         let run = self.run;
         self.say(&format!("[RUN #{run}] Preparing benchmark client...\n"));
         self.say(&format!("[RUN #{run}] Launching threads now...\n"));
+        if let Some(warning) = self.watched.oversubscribed.take().filter(|_| run == 1) {
+            self.say(&format!("{warning}\n"));
+        }
+        if let Some(statsd) = &self.statsd {
+            statsd.event(&format!("run {run} started"));
+        }
         if self.unread { Err(Unread.into()) } else { Ok(()) }
     }
 
@@ -149,10 +313,11 @@ impl Companion for Progress<'_> {
         let measurement = &run.measurement;
         if let Some(seconds) = self.seconds.take() {
             let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
-            ended.push(seconds.end());
+            let cpu = self.threads.taken(&measurement.workers, measurement.elapsed_ns);
+            ended.push(OverTime { seconds: seconds.end(), cpu });
         }
         let elapsed_s = measurement.elapsed_ns as f64 / 1e9;
-        if measurement.ending == Ending::Interrupted {
+        if measurement.ending == Ending::Interrupted && !self.unheard {
             let run = self.run;
             self.say(&format!(
                 "\n[RUN #{run}] Interrupted by user (Ctrl+C) after {elapsed_s:.1} secs, stopping \
@@ -160,21 +325,32 @@ impl Companion for Progress<'_> {
             ));
         }
         let total = &measurement.total;
-        self.line(Sum::of(total, measurement.elapsed_ns), total);
+        self.line(Sum::of(self.plan, total, measurement.elapsed_ns), total);
         if let Some(statsd) = &self.statsd {
-            statsd.end(&self.percentiles);
+            statsd.end(&self.watched.style.percentiles);
+            statsd.event(&format!("run {} ended", self.run));
         }
         self.say("\n\n");
-        if let Some(threshold) = self.cpu_warn {
-            for (thread, used) in measurement.workers.iter().enumerate() {
-                let percent = 100.0 * used.busy();
-                if percent >= threshold {
-                    self.say(&format!(
-                        "warning: high CPU on thread {thread}: {percent:.1}% of the run\n"
-                    ));
-                }
-            }
+        let mut told = self.threads.averages(&measurement.workers);
+        if let Some((version, cipher, _)) = total.connections.tls.negotiated.first() {
+            told.push(format!("TLS connection established: protocol {version}, cipher {cipher}\n"));
         }
+        let threshold = self.watched.miss_threshold;
+        let missing = lookups(self.plan, total).into_iter().filter_map(|lookup| {
+            let percent = lookup.miss_percent()?;
+            let threshold = threshold.filter(|threshold| percent > *threshold)?;
+            let Lookup { name, hits, misses, .. } = lookup;
+            let all = hits + misses;
+            Some(format!(
+                "warning: {name} miss rate {percent:.2}% above target {threshold:.2}% ({misses} misses \
+                 / {all} ops)\n"
+            ))
+        });
+        told.extend(missing);
+        if matches!(measurement.ending, Ending::Failed(_)) && total.connections.dropped > 0 {
+            told.push("error: the run ended with unrecovered connection errors\n".to_owned());
+        }
+        told.iter().for_each(|line| self.say(line));
         let errors = &measurement.total.errors;
         let (count, all) = (errors.total(), measurement.total.requests());
         if count > 0 {
@@ -182,7 +358,11 @@ impl Companion for Progress<'_> {
             self.say(&format!("error: {count} of {all} replies are errors, the first: {first}\n"));
         }
         // What was refused to the last request is no result.
-        let well = count < all || all == 0;
+        let well = !self.unheard && (count < all || all == 0);
         if self.unread { Err(Unread.into()) } else { Ok(well) }
+    }
+
+    fn ended_it(&self) -> bool {
+        self.unheard
     }
 }

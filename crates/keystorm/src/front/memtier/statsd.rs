@@ -1,9 +1,14 @@
 //! Figures as they come, to a StatsD server: a datagram each.
 
-use std::net::UdpSocket;
+use std::io::{Read as _, Write as _};
+use std::net::{TcpStream, ToSocketAddrs as _, UdpSocket};
+use std::time::Duration;
 
 use measure::Tally;
 use report::memtier::{Cells, Progress};
+
+/// How long an event may take.
+const EVENT_PATIENCE: Duration = Duration::from_secs(1);
 
 /// Where to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,12 +17,14 @@ pub(super) struct Statsd {
     pub(super) port: u16,
     pub(super) prefix: String,
     pub(super) label: String,
+    /// The port of a Graphite server on the same host that is told when a run begins and ends.
+    pub(super) events: Option<u16>,
 }
 
 impl Default for Statsd {
     fn default() -> Self {
         let (prefix, label) = ("memtier".to_owned(), "default".to_owned());
-        Self { host: None, port: 8125, prefix, label }
+        Self { host: None, port: 8125, prefix, label, events: None }
     }
 }
 
@@ -25,6 +32,8 @@ impl Default for Statsd {
 pub(super) struct Client {
     socket: UdpSocket,
     prefix: String,
+    label: String,
+    events: Option<(String, u16)>,
 }
 
 impl Statsd {
@@ -34,13 +43,42 @@ impl Statsd {
         let local = if host.contains(':') { "[::]:0" } else { "0.0.0.0:0" };
         let socket = UdpSocket::bind(local).ok()?;
         socket.connect((host, self.port)).ok()?;
-        Some(Client { socket, prefix: format!("{}.{}", self.prefix, self.label) })
+        Some(Client {
+            socket,
+            prefix: format!("{}.{}", self.prefix, self.label),
+            label: self.label.clone(),
+            events: self.events.map(|port| (host.to_owned(), port)),
+        })
     }
 }
 
 impl Client {
     fn say(&self, name: &str, value: &str, kind: &str) {
         let _ = self.socket.send(format!("{}.{name}:{value}|{kind}", self.prefix).as_bytes());
+    }
+
+    /// Posts an event to Graphite, if it is wanted. Like a figure it may get lost.
+    pub(super) fn event(&self, what: &str) {
+        let Some((host, port)) = &self.events else { return };
+        let addresses = (host.as_str(), *port).to_socket_addrs();
+        let Some(address) = addresses.ok().and_then(|mut all| all.next()) else { return };
+        let Ok(mut stream) = TcpStream::connect_timeout(&address, EVENT_PATIENCE) else { return };
+        let body = serde_json::json!({
+            "what": format!("memtier_benchmark {what}"),
+            "tags": ["memtier", self.label],
+        });
+        let body = body.to_string();
+        let request = format!(
+            "POST /events/ HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Type: application/json\r\n\
+             Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
+            body.len()
+        );
+        let patience = stream
+            .set_write_timeout(Some(EVENT_PATIENCE))
+            .and_then(|()| stream.set_read_timeout(Some(EVENT_PATIENCE)));
+        let sent = patience.and_then(|()| stream.write_all(request.as_bytes()));
+        // Closed before it has answered, some servers would drop it.
+        let _ = sent.and_then(|()| stream.read(&mut [0; 64]));
     }
 
     /// Sends what a line of progress says, and percentiles of all replies so far.
@@ -62,7 +100,7 @@ impl Client {
         for percentile in percentiles {
             self.say(
                 &called(*percentile),
-                &format!("{:.3}", cells.percentile_ms(*percentile)),
+                &format!("{:.6}", cells.percentile_ms(*percentile)),
                 "g",
             );
         }
@@ -72,8 +110,9 @@ impl Client {
     pub(super) fn end(&self, percentiles: &[f64]) {
         let names = ["ops_sec", "ops_sec_avg", "bytes_sec", "bytes_sec_avg", "connections"];
         let names = names.map(str::to_owned).into_iter().chain(["progress_pct".to_owned()]);
+        names.for_each(|name| self.say(&name, "0", "g"));
         let latencies = percentiles.iter().map(|percentile| called(*percentile));
-        names.chain(latencies).for_each(|name| self.say(&name, "0", "g"));
+        latencies.for_each(|name| self.say(&name, "0.000000", "g"));
     }
 }
 

@@ -27,8 +27,18 @@ pub(super) fn small(name: &str, text: &str, least: u64) -> Result<u32, Fault> {
 
 /// A decimal number above 0.
 pub(super) fn decimal(name: &str, text: &str) -> Result<f64, Fault> {
-    let number = text.parse::<f64>().ok().filter(|number| number.is_finite() && *number > 0.0);
-    number.ok_or_else(|| usage_error(format!("{name} must be greater than zero.")))
+    let number = finite(text).filter(|number| *number > 0.0);
+    number.ok_or_else(|| usage_error(format!("{name} must be finite and greater than zero.")))
+}
+
+/// Per cent, from 0 on.
+pub(super) fn percent(name: &str, text: &str) -> Result<f64, Fault> {
+    let number = finite(text).filter(|number| *number >= 0.0);
+    number.ok_or_else(|| usage_error(format!("{name} must be a percentage of at least zero.")))
+}
+
+fn finite(text: &str) -> Option<f64> {
+    text.parse().ok().filter(|number: &f64| number.is_finite())
 }
 
 /// `A:B`.
@@ -194,43 +204,26 @@ pub(super) fn one_of(name: &str, text: &str, first: &str, second: &str) -> Resul
     }
 }
 
-pub(super) fn reads_replicas(text: &str) -> Result<bool, Fault> {
-    match text {
-        "primary" => Ok(false),
-        "secondaryPreferred" => Ok(true),
-        "secondary" | "nearest" => Err(check_error(format!(
-            "--read-preference {text} is not carried out by keystorm: replicas are asked in turn, and \
-             primaries that have none answer themselves, which is secondaryPreferred; see \
-             docs/memtier.md"
-        ))),
-        _ => Err(usage_error(
-            "read-preference must be primary, secondary, secondaryPreferred or nearest.",
-        )),
-    }
+/// One of these words.
+pub(super) fn word(name: &str, text: &str, known: &[&'static str]) -> Result<&'static str, Fault> {
+    let found = known.iter().find(|word| **word == text).copied();
+    found.ok_or_else(|| usage_error(format!("--{name} must be one of: {}.", known.join(", "))))
 }
 
 /// An option of which only the value that changes nothing is carried out.
 pub(super) fn only_zero(name: &str, text: &str) -> Result<(), Fault> {
-    if at_least(name, text, 0)? == 0 {
-        return Ok(());
+    match at_least(name, text, 0)? {
+        0 => Ok(()),
+        _ => Err(check_error(format!(
+            "--{name} is not carried out by keystorm: connections are opened in groups, and load begins \
+             when all are open; see docs/memtier.md"
+        ))),
     }
-    let why = match name {
-        "connection-timeout" => "a run ends when no connection could be opened for 10 seconds",
-        "max-reconnect-attempts" => "lost connections are tried again for as long as the run",
-        _ => "connections are opened in groups, and load begins when all are open",
-    };
-    Err(check_error(format!("--{name} is not carried out by keystorm: {why}; see docs/memtier.md")))
 }
 
-/// A limit of the set-up of connections is there, and is 10 seconds.
-pub(super) fn stage_timeout(name: &str, text: &str) -> Result<(), Fault> {
-    match at_least(name, text, 0)? {
-        0 => Err(check_error(format!(
-            "--{name} 0 is not carried out by keystorm: a run ends when no connection could be opened \
-             for 10 seconds; see docs/memtier.md"
-        ))),
-        _ => Ok(()),
-    }
+/// A number in which 0 stands for no limit.
+pub(super) fn limit(name: &str, text: &str) -> Result<Option<u32>, Fault> {
+    Ok(Some(small(name, text, 0)?).filter(|limit| *limit > 0))
 }
 
 #[cfg(test)]

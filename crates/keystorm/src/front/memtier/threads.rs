@@ -1,0 +1,114 @@
+//! What threads use of their CPUs, second by second and on average, and who is told of it.
+
+use measure::WorkerUse;
+use report::memtier::CpuSecond;
+use runner::Gauges;
+use rustix::time::{ClockId, clock_gettime};
+
+/// Watches the threads of one run.
+pub(super) struct Threads {
+    /// Per cent of a CPU above which a thread is told of.
+    threshold: Option<f64>,
+    /// Whether a thread has been told of.
+    told: Vec<bool>,
+    /// CPU time of each so far, and of the one that adds up, when the last second ended.
+    used_ns: Vec<u64>,
+    main_ns: u64,
+    at_ns: u64,
+    seconds: Vec<CpuSecond>,
+}
+
+impl Threads {
+    /// So many of them.
+    pub(super) fn new(threads: u16, threshold: Option<f64>) -> Self {
+        let threads = usize::from(threads);
+        Self {
+            threshold,
+            told: vec![false; threads],
+            used_ns: vec![0; threads],
+            main_ns: own_ns(),
+            at_ns: 0,
+            seconds: Vec::new(),
+        }
+    }
+
+    /// Ends a second; what is said of it.
+    pub(super) fn second(&mut self, gauges: &[Gauges], elapsed_ns: u64) -> Vec<String> {
+        let span_ns = elapsed_ns.saturating_sub(self.at_ns).max(1) as f64;
+        let percent = |now: u64, before: u64| 100.0 * now.saturating_sub(before) as f64 / span_ns;
+        let main_ns = own_ns();
+        let threads: Vec<f64> = gauges
+            .iter()
+            .zip(&self.used_ns)
+            // What a worker says is some milliseconds old, and a thread has one CPU.
+            .map(|(gauges, before)| percent(gauges.cpu_ns, *before).min(100.0))
+            .collect();
+        let mut said = Vec::new();
+        for (thread, used) in threads.iter().enumerate() {
+            let above = self.threshold.is_some_and(|threshold| *used > threshold);
+            if above && !std::mem::replace(&mut self.told[thread], true) {
+                said.push(format!(
+                    "\nwarning: high CPU on thread {thread}: {used:.1}% of a core; the client may be \
+                     what limits the run\n"
+                ));
+            }
+        }
+        self.seconds.push(CpuSecond { main: percent(main_ns, self.main_ns), threads });
+        self.used_ns = gauges.iter().map(|gauges| gauges.cpu_ns).collect();
+        (self.main_ns, self.at_ns) = (main_ns, elapsed_ns);
+        said
+    }
+
+    /// What there was in each second of a run that has ended, the last part of one included.
+    pub(super) fn taken(&mut self, workers: &[WorkerUse], elapsed_ns: u64) -> Vec<CpuSecond> {
+        let of = |worker: &WorkerUse| Gauges { cpu_ns: worker.cpu_ns, ..Gauges::default() };
+        if elapsed_ns > self.at_ns {
+            // Who has been busy for a part of a second is not told of.
+            self.told.fill(true);
+            self.second(&workers.iter().map(of).collect::<Vec<_>>(), elapsed_ns);
+        }
+        std::mem::take(&mut self.seconds)
+    }
+
+    /// What is said of a run that has ended.
+    pub(super) fn averages(&self, workers: &[WorkerUse]) -> Vec<String> {
+        let above = |(thread, used): (usize, &WorkerUse)| {
+            let percent = 100.0 * used.busy();
+            let threshold = self.threshold.filter(|threshold| percent > *threshold)?;
+            Some(format!(
+                "warning: thread {thread} averaged {percent:.1}% of a core over the run, above \
+                 {threshold}%\n"
+            ))
+        };
+        workers.iter().enumerate().filter_map(above).collect()
+    }
+}
+
+/// CPU time of the calling thread.
+fn own_ns() -> u64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_nsec.unsigned_abs()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_is_told_of_once_and_on_average() {
+        let gauges = |cpu_ns: [u64; 2]| cpu_ns.map(|cpu_ns| Gauges { cpu_ns, ..Gauges::default() });
+        let mut threads = Threads::new(2, Some(50.0));
+        let second = 1_000_000_000;
+        let said = threads.second(&gauges([900_000_000, 100_000_000]), second);
+        assert!(said.len() == 1 && said[0].contains("high CPU on thread 0: 90.0%"), "{said:?}");
+        assert!(threads.second(&gauges([1_800_000_000, 200_000_000]), 2 * second).is_empty());
+        let last = [1_850_000_000, 200_000_000];
+        let last = last.map(|cpu_ns| WorkerUse { cpu_ns, wall_ns: 1, wait_ns: None });
+        let seconds = threads.taken(&last, 2 * second + second / 10);
+        let used: Vec<_> = seconds.iter().map(|second| second.threads.clone()).collect();
+        assert_eq!(used, [[90.0, 10.0], [90.0, 10.0], [50.0, 0.0]]);
+        let used = |cpu_ns| WorkerUse { cpu_ns, wall_ns: 10, wait_ns: None };
+        let said = threads.averages(&[used(9), used(1)]);
+        assert!(said.len() == 1 && said[0].contains("thread 0 averaged 90.0% of a core over"));
+    }
+}
