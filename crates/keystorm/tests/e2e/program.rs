@@ -12,7 +12,7 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use crate::server::{KEYSTORM, guarded, start};
 
 /// How long any run may take before it counts as hung.
-const PATIENCE: Duration = Duration::from_secs(90);
+const PATIENCE: Duration = Duration::from_secs(240);
 
 /// A command line to run.
 pub(crate) struct Keystorm {
