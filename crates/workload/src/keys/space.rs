@@ -243,7 +243,7 @@ mod tests {
         assert!(fault("zip").contains("\"zip\"; available: uniform, sequential, zipf[:S], "));
         assert!(fault("uniform:3").contains("no parameters; expected uniform"));
         assert!(fault("zipf:9").contains("\"zipf:9\": \"9\" is not a valid exponent"));
-        assert!(fault("zipf:9").ends_with("it is written zipf[:S], such as zipf:0.99"));
+        assert!(fault("zipf:9").ends_with("expected zipf[:S], such as zipf:0.99"));
     }
 
     #[test]
