@@ -21,7 +21,9 @@ pub(crate) fn tell_of_panics(exit_code: u8) {
 }
 
 fn reason(info: &PanicHookInfo<'_>) -> String {
-    let what = info.payload_as_str().unwrap_or("no reason given");
+    let payload = info.payload();
+    let text = payload.downcast_ref::<String>().map(String::as_str);
+    let what = text.or_else(|| payload.downcast_ref().copied()).unwrap_or("no reason given");
     match info.location() {
         Some(at) => format!("{what} ({}:{})", at.file(), at.line()),
         None => what.to_owned(),

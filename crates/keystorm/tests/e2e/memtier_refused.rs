@@ -55,7 +55,7 @@ fn checks_come_without_the_usage_and_exit_code_1() {
         ("--cluster-mode --uri=redis://h:7000/1", "error: database selection"),
         ("--command 'HSET __key__ f __data__xx'", "whole argument"),
         // What is not carried out is said by name.
-        ("--graphite-port 1", "error: --graphite-port is not carried out by keystorm: "),
+        ("--max-retry-queue 1", "error: --max-retry-queue is not carried out by keystorm: "),
         ("--clients-start 1 --clients-step 2", "must be given together"),
         ("--monitor-input /none --command __monitor_line1__", "--monitor-input: /none"),
         ("--scan-incremental-iteration", "scan-incremental-iteration needs one --command"),

@@ -168,6 +168,6 @@ fn shares_that_began_apart_have_sent_all_that_was_due() {
     let figures = summary.schedule.as_ref().unwrap();
     assert_eq!((figures.due, figures.sent, figures.late, figures.unsent), (1000, 1000, 0, 0));
     assert_eq!(figures.due_rps, 1000.0);
-    assert!(whole.verdict.text.ends_with("(so say all 3 clients)"), "{}", whole.verdict.text);
+    assert!(whole.verdict.text.ends_with("(the same for all 3 clients)"), "{}", whole.verdict.text);
     assert_eq!(report::contradictions(&summary), [""; 0]);
 }

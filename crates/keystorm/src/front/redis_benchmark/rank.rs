@@ -56,7 +56,10 @@ fn of_environment(
     let of = of.parse().ok().filter(|of| *of > 0);
     let of = of.ok_or_else(|| "env/N needs the number of processes, such as env/4".to_owned())?;
     if index >= of {
-        return Err(format!("{rank} is {index}, but {of} processes count from 0 to one less"));
+        return Err(format!(
+            "{rank} is {index}, but the ranks of {of} processes go from 0 to {}",
+            of - 1
+        ));
     }
     Ok(Shard { index: index + 1, of })
 }
@@ -81,10 +84,14 @@ mod tests {
         assert_eq!(told("env/3", &job), Ok((3, 3)));
         for (text, set, says) in [
             ("env", &job[..], "env/4"),
-            ("env/2", &job, "JOB_COMPLETION_INDEX is 2, of 2"),
+            (
+                "env/2",
+                &job,
+                "JOB_COMPLETION_INDEX is 2, but the ranks of 2 processes go from 0 to 1",
+            ),
             ("env/x", &job, "env/N"),
             ("env/0", &job, "env/N"),
-            ("env", &[], "there is none of OMPI_COMM_WORLD_RANK"),
+            ("env", &[], "none of OMPI_COMM_WORLD_RANK"),
             ("env", &[("PMI_RANK", "x")], "\"x\""),
             ("0/4", &[], "I/N"),
             ("5/4", &[], "I/N"),

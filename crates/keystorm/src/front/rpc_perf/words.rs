@@ -129,7 +129,7 @@ mod tests {
     fn what_is_not_carried_out_is_refused_by_name() {
         for (line, why) in [
             ("a.toml replay", "not supported"),
-            ("a.toml b.toml", "b.toml: one file"),
+            ("a.toml b.toml", "b.toml: only one file"),
             ("a.toml --endpoint x", "--endpoint: rpc-perf has no such option"),
             ("a.toml --ks-rps 5", "--ks-rps"),
             ("a.toml --ks-what", "no option --what"),

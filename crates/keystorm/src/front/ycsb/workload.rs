@@ -317,7 +317,7 @@ mod tests {
     fn what_makes_no_sense_is_refused_before_anything_is_sent() {
         for (lines, why) in [
             ("recordcount=1000\ninsertstart=900\ninsertcount=200", "must be bigger than"),
-            ("recordcount=10 ", "without blanks"),
+            ("recordcount=10 ", "without spaces"),
             ("recordcount=9\nrequestdistribution=zipfian", "operationcount"),
             ("recordcount=9\nrequestdistribution=Zipfian", "expected uniform"),
             ("recordcount=9\nreadproportion=0\nupdateproportion=0", "nothing to run"),

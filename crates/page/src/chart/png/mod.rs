@@ -121,7 +121,7 @@ impl Element {
     }
 
     fn number(&self, key: &str, text: &str) -> Result<f32, Fault> {
-        text.parse().map_err(|_| self.fault(key, &format!("is {text:?}")))
+        text.parse().map_err(|_| self.fault(key, format!("is {text:?}")))
     }
 
     fn fault(&self, key: &str, what: impl Display) -> Fault {
