@@ -108,34 +108,36 @@ impl ByConnection {
     /// Adds replies that share everything.
     pub fn record(&mut self, connection: usize, sample: &Sample) {
         let Sample { command, outcome, count, bytes, sent_ns, done_ns, .. } = *sample;
-        let (took_ns, since_ns) =
-            (done_ns.saturating_sub(sent_ns), done_ns.saturating_sub(self.from_ns));
-        let Some(trace) = self.trace(connection, command) else { return };
-        trace.service.record_n(took_ns, count);
-        let second = trace.second(since_ns);
-        match outcome {
-            Outcome::Ok => second.ok += count,
-            Outcome::Miss => second.miss += count,
+        let second = self.replied((connection, command), (count, bytes), (sent_ns, done_ns));
+        match (second, outcome) {
+            (Some(second), Outcome::Ok) => second.ok += count,
+            (Some(second), Outcome::Miss) => second.miss += count,
+            (None, _) => {}
         }
-        second.bytes_in += bytes;
-        second.service_ns += u128::from(took_ns) * u128::from(count);
     }
 
     /// Adds an error reply, of so many bytes.
-    pub fn error(
+    pub fn error(&mut self, of: (usize, usize), bytes: u64, stamps_ns: (u64, u64)) {
+        if let Some(second) = self.replied(of, (1, bytes), stamps_ns) {
+            second.errors += 1;
+        }
+    }
+
+    /// Adds what replies of all kinds have: their times and bytes. The second that they came in.
+    fn replied(
         &mut self,
         (connection, command): (usize, usize),
-        bytes: u64,
+        (count, bytes): (u64, u64),
         (sent_ns, done_ns): (u64, u64),
-    ) {
-        let (took_ns, since_ns) =
-            (done_ns.saturating_sub(sent_ns), done_ns.saturating_sub(self.from_ns));
-        let Some(trace) = self.trace(connection, command) else { return };
-        trace.service.record_n(took_ns, 1);
+    ) -> Option<&mut ConnectionSecond> {
+        let took_ns = done_ns.saturating_sub(sent_ns);
+        let since_ns = done_ns.saturating_sub(self.from_ns);
+        let trace = self.trace(connection, command)?;
+        trace.service.record_n(took_ns, count);
         let second = trace.second(since_ns);
-        second.errors += 1;
         second.bytes_in += bytes;
-        second.service_ns += u128::from(took_ns);
+        second.service_ns += u128::from(took_ns) * u128::from(count);
+        Some(second)
     }
 
     /// Adds bytes of a command that are about to be sent.
