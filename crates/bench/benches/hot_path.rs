@@ -207,6 +207,8 @@ fn set_plan(depth: u32) -> Plan {
         reconnect: false,
         backoff: None,
         reopening: workload::Reopening::default(),
+        retry: None,
+        tells_failures: false,
         timeout_ns: None,
         precision: 3,
         first_byte: false,

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use anyhow::{Context, Result, anyhow};
 use measure::Ending;
 use report::{OPENMETRICS_TYPE, Run, Seen, TestState, openmetrics};
-use runner::{Observer, Snapshot};
+use runner::{FailedRequests, Observer, Snapshot};
 use workload::{Plan, Stop};
 
 use crate::aside::{self, Aside};
@@ -207,6 +207,13 @@ impl<A: Observer, B: Observer> Observer for Both<'_, A, B> {
         self.0.interval(snapshot);
         if let Some(second) = &mut self.1 {
             second.interval(snapshot);
+        }
+    }
+
+    fn failed(&mut self, failed: &FailedRequests) {
+        self.0.failed(failed);
+        if let Some(second) = &mut self.1 {
+            second.failed(failed);
         }
     }
 }

@@ -17,6 +17,10 @@ pub struct ConnectionTally {
     pub dropped: u64,
     /// Connections that were lost and carry load again.
     pub reconnects: u64,
+    /// Requests that failed and were sent again, and how often that was, all of them together.
+    pub retried: u64,
+    /// See [`retried`](Self::retried).
+    pub retries: u64,
     /// Requests that were in flight on a connection when it ended.
     pub lost: u64,
     /// Requests that were given up because their time was over.
@@ -39,6 +43,8 @@ impl ConnectionTally {
             tls: TlsTally::default(),
             dropped: 0,
             reconnects: 0,
+            retried: 0,
+            retries: 0,
             lost: 0,
             timed_out: 0,
             unanswered: 0,
@@ -54,6 +60,8 @@ impl ConnectionTally {
             tls,
             dropped,
             reconnects,
+            retried,
+            retries,
             lost,
             timed_out,
             unanswered,
@@ -63,8 +71,10 @@ impl ConnectionTally {
         } = self;
         connect.clear();
         tls.clear();
-        let counts =
-            [dropped, reconnects, lost, timed_out, unanswered, pushes, bytes_out, bytes_in];
+        let counts = [
+            dropped, reconnects, retried, retries, lost, timed_out, unanswered, pushes, bytes_out,
+            bytes_in,
+        ];
         counts.into_iter().for_each(|count| *count = 0);
     }
 
@@ -74,6 +84,8 @@ impl ConnectionTally {
             tls,
             dropped,
             reconnects,
+            retried,
+            retries,
             lost,
             timed_out,
             unanswered,
@@ -86,6 +98,8 @@ impl ConnectionTally {
         for (sum, part) in [
             (&mut self.dropped, dropped),
             (&mut self.reconnects, reconnects),
+            (&mut self.retried, retried),
+            (&mut self.retries, retries),
             (&mut self.lost, lost),
             (&mut self.timed_out, timed_out),
             (&mut self.unanswered, unanswered),

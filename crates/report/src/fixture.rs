@@ -290,6 +290,8 @@ pub(crate) fn parts() -> PlanParts {
         reconnect: false,
         backoff: None,
         reopening: workload::Reopening::default(),
+        retry: None,
+        tells_failures: false,
         timeout_ns: None,
         precision: 3,
         first_byte: false,

@@ -12,7 +12,7 @@ use measure::{
 };
 
 use crate::recorder::Finished;
-use crate::{Gauges, INTERVAL_NS};
+use crate::{FailedRequests, Gauges, INTERVAL_NS};
 
 /// What a worker tells the collector.
 // Boxing the larger variant would allocate on the workers' threads.
@@ -26,6 +26,8 @@ pub(crate) enum Message {
         gauges: Gauges,
         /// It belongs to the warm-up: shown and not kept.
         warm: bool,
+        /// What failed in it, where that is told of.
+        failed: FailedRequests,
     },
     /// The worker ended.
     Done { worker: u16, spent: WorkerUse, finished: Finished, nodes: Vec<NodeTally> },
@@ -35,6 +37,9 @@ pub(crate) enum Message {
 pub trait Observer {
     /// All workers have reported an interval.
     fn interval(&mut self, snapshot: &Snapshot<'_>);
+
+    /// Requests failed for good, of a plan that asks to be told of each.
+    fn failed(&mut self, _failed: &FailedRequests) {}
 }
 
 /// How far a run has come.
@@ -118,7 +123,10 @@ impl Collector {
     pub(crate) fn collect(&mut self, messages: &Receiver<Message>, observer: &mut dyn Observer) {
         while let Ok(message) = messages.recv() {
             match message {
-                Message::Interval { interval, gauges, warm } => {
+                Message::Interval { interval, gauges, warm, failed } => {
+                    if !failed.is_empty() {
+                        observer.failed(&failed);
+                    }
                     self.gauges[usize::from(interval.worker)] = gauges;
                     if warm {
                         self.warm(interval, observer);
@@ -253,6 +261,7 @@ mod tests {
             interval: Interval { index, worker, tally: Tally::new(&shape), slices: Vec::new() },
             gauges: Gauges { connections: 5, ..Gauges::default() },
             warm: false,
+            failed: FailedRequests::default(),
         };
         let done = |worker| Message::Done {
             worker,

@@ -27,6 +27,8 @@ pub(crate) struct Connection<D, M, C> {
     pub(crate) attempts: u32,
     /// Whether it was lost and has not carried load since.
     pub(crate) lost: bool,
+    /// Requests that failed on it and wait to be sent again.
+    pub(crate) put_off: u32,
     /// Whether it stands in a queue of those with room.
     pub(crate) queued: bool,
     /// See `C`.
@@ -61,6 +63,7 @@ impl<D: Default, M: Copy, C> Connection<D, M, C> {
             sends: 0,
             attempts: 0,
             lost: false,
+            put_off: 0,
             queued: false,
             place,
         }
@@ -79,7 +82,7 @@ impl<D: Default, M: Copy, C> Connection<D, M, C> {
     /// Whether it has carried so many pipelines and waits for nothing.
     #[inline]
     pub(crate) fn is_used_up(&self, pipelines: u32) -> bool {
-        self.sends >= pipelines && self.requests.commands() == 0
+        self.sends >= pipelines && self.requests.commands() == 0 && self.put_off == 0
     }
 
     /// Requests that may be sent now, if `depth` may be in flight: with `rolling` at any time,

@@ -45,6 +45,10 @@ pub(crate) struct Progress {
     pub(crate) missed_before: bool,
     /// A reply was an error.
     pub(crate) failed: bool,
+    /// It is to be sent again for that reason.
+    pub(crate) again: bool,
+    /// How often this step was.
+    pub(crate) retries: u32,
     /// When the commands of a later step were first handed to the kernel; 0 before.
     pub(crate) step_ns: u64,
     /// The number of its key, if that depends on what the run has inserted.
@@ -65,6 +69,12 @@ impl Progress {
     pub(crate) fn then(self, step: u16) -> Self {
         let Self { operation, kept, key, .. } = self;
         Self { operation, step, missed_before: self.has_missed(), kept, key, ..Self::default() }
+    }
+
+    /// Whether something of it was sent before.
+    #[inline]
+    pub(crate) fn is_under_way(self) -> bool {
+        self.step > 0 || self.retries > 0
     }
 
     /// Whether any reply so far said that there was nothing.
@@ -106,12 +116,25 @@ pub(crate) struct Keys {
     pub(crate) found: u32,
 }
 
+impl<M: Copy> Request<M> {
+    /// The same command, to be sent once more. Its times stay those of the first try.
+    pub(crate) fn once_more(&self) -> Self {
+        let Progress { retries, .. } = self.progress;
+        let progress =
+            Progress { retries: retries + 1, again: false, failed: false, ..self.progress };
+        Self { handed_ns: 0, left: 1, progress, ..*self }
+    }
+}
+
 impl<M> Request<M> {
     /// Notes that it was handed to the kernel, in a closed loop unless it was due before. Whether it
     /// is the first of its operation that was.
     #[inline]
     pub(crate) fn handed(&mut self, sent_ns: u64, closed_loop: bool) -> bool {
         self.handed_ns = sent_ns;
+        if self.progress.retries > 0 {
+            return false;
+        }
         if self.progress.step > 0 {
             self.progress.step_ns = sent_ns;
             return false;

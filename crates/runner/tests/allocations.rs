@@ -120,6 +120,8 @@ fn plan(requests: u64, depth: u32, engine: EngineKind, pace: Pace) -> Plan {
         reconnect: false,
         backoff: None,
         reopening: workload::Reopening::default(),
+        retry: None,
+        tells_failures: false,
         timeout_ns: None,
         precision: 3,
         first_byte: true,

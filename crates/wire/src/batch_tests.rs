@@ -48,6 +48,8 @@ pub(crate) fn plan(line: &str, keys: KeySpace, depth: u32, dataset: Option<Datas
         reconnect: false,
         backoff: None,
         reopening: workload::Reopening::default(),
+        retry: None,
+        tells_failures: false,
         timeout_ns: None,
         precision: 3,
         first_byte: false,

@@ -41,7 +41,7 @@ use std::time::SystemTime;
 use clap::Command;
 use fleet::{On, OnLoss};
 use report::{FORMATS, Format, FormatOptions, Persona, Run};
-use runner::{LiveRate, Observer, Snapshot};
+use runner::{FailedRequests, LiveRate, Observer, Snapshot};
 use workload::Plan;
 
 pub(crate) use calibrate::Calibration;
@@ -186,6 +186,10 @@ pub(crate) trait Companion: Observer {
 impl Observer for Box<dyn Companion + '_> {
     fn interval(&mut self, snapshot: &Snapshot<'_>) {
         (**self).interval(snapshot);
+    }
+
+    fn failed(&mut self, failed: &FailedRequests) {
+        (**self).failed(failed);
     }
 }
 

@@ -47,6 +47,7 @@ mod memtier_import;
 mod memtier_later;
 mod memtier_refused;
 mod memtier_reports;
+mod memtier_retries;
 mod metrics;
 mod misses;
 mod mix;

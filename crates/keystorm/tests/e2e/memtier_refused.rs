@@ -55,7 +55,7 @@ fn checks_come_without_the_usage_and_exit_code_1() {
         ("--cluster-mode --uri=redis://h:7000/1", "error: database selection"),
         ("--command 'HSET __key__ f __data__xx'", "whole argument"),
         // What is not carried out is said by name.
-        ("--max-retry-queue 1", "error: --max-retry-queue is not carried out by keystorm: "),
+        ("--read-server a:1", "error: --read-server is not carried out by keystorm: "),
         ("--clients-start 1 --clients-step 2", "must be given together"),
         ("--monitor-input /none --command __monitor_line1__", "--monitor-input: /none"),
         ("--scan-incremental-iteration", "scan-incremental-iteration needs one --command"),
@@ -65,7 +65,6 @@ fn checks_come_without_the_usage_and_exit_code_1() {
         ("--client-no-touch", "--client-no-touch is not carried out"),
         ("--transaction", "error: --transaction requires --command."),
         ("--uri=redis://u:pw@h:x", "invalid port number: redis://***@h:x"),
-        ("--max-retries 3", "--max-retries is not carried out"),
     ] {
         let ran = run(line).exits(1).says(says);
         assert_eq!(ran.out, "", "{line}");

@@ -6,6 +6,7 @@ use std::fs;
 use wire::resp::Value;
 
 use crate::cluster::Cluster;
+use crate::memtier_retries::refused;
 use crate::program::{Keystorm, Ran};
 use crate::server::{Server, called, calls};
 
@@ -556,4 +557,19 @@ fn a_wrong_type_is_a_failed_operation_and_the_report_survives() {
     assert_eq!(count(&ran.out, "READ", "Return=ERROR"), 20);
     assert_eq!(count(&ran.out, "READ-FAILED", "Operations"), 20);
     assert!(matches!(server.ask(&["GET", KEY_0]), Value::Bulk(_)));
+}
+
+#[test]
+fn an_insert_of_a_load_is_retried_as_often_as_is_said() {
+    let server = Server::redis();
+    server.ask(&["CONFIG", "SET", "maxmemory", "1"]);
+    let load = "-P workloads/workloada -p recordcount=10 -p core_workload_insertion_retry_limit=100 \
+                -p core_workload_insertion_retry_interval=1";
+    let running = line(&server, "load", load).start();
+    running.until("inserts are refused", |_| refused(&server) > 1);
+    server.ask(&["CONFIG", "SET", "maxmemory", "0"]);
+    let ran = running.wait().ok();
+    assert_eq!((server.calls("hmset"), server.number(&["ZCARD", "_indices"])), (10, 10));
+    assert_eq!(count(&ran.out, "INSERT", "Return=OK"), 10);
+    assert!(!ran.out.contains("INSERT-FAILED"), "{}", ran.out);
 }

@@ -27,6 +27,10 @@ pub(super) fn write(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()
         let unanswered = counted(connections.unanswered, "request");
         writeln!(out, "  unanswered at the end: {unanswered}")?;
     }
+    if connections.retries > 0 {
+        let retried = counted(connections.retried, "request");
+        writeln!(out, "  retried: {retried}, {} in all", counted(connections.retries, "time"))?;
+    }
     if connections.dropped > 0 && (connections.reconnects > 0 || lost > 0) {
         let (dropped, back) = (connections.dropped, connections.reconnects);
         writeln!(out, "  connections lost: {dropped}, reopened: {back}")?;

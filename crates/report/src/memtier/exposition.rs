@@ -29,6 +29,10 @@ pub struct Counters {
     pub misses: u64,
     /// Error replies.
     pub errors: u64,
+    /// How often requests were sent again, and how many were.
+    pub retries: u64,
+    /// See above.
+    pub retried: u64,
     /// Connections that were lost.
     pub connection_errors: u64,
     /// Lookups of commands of the user's own that found something, and others.
@@ -48,6 +52,8 @@ impl Counters {
             hits: self.hits + other.hits,
             misses: self.misses + other.misses,
             errors: self.errors + other.errors,
+            retries: self.retries + other.retries,
+            retried: self.retried + other.retried,
             connection_errors: self.connection_errors + other.connection_errors,
             command_hits: self.command_hits + other.command_hits,
             command_misses: self.command_misses + other.command_misses,
@@ -92,8 +98,8 @@ impl Exposition<'_> {
     pub fn page(&self) -> String {
         let mut page = Page { labels: labels(self.labels), text: String::new() };
         let Counters { ops, sent, received, hits, misses, .. } = self.counters;
-        let Counters { errors, connection_errors, command_hits, command_misses, .. } =
-            self.counters;
+        let Counters { errors, retries, retried, connection_errors, .. } = self.counters;
+        let Counters { command_hits, command_misses, .. } = self.counters;
         let build = [("version", self.version), ("git_sha", "00000000")];
         let build = build.map(|(name, value)| (name.to_owned(), value.to_owned()));
         page.family("memtier_build_info", "gauge", "The program that measures");
@@ -112,8 +118,8 @@ impl Exposition<'_> {
             ("misses", "Keys that GETs did not find", misses),
             ("errors", "Error replies", errors),
             ("connection_errors", "Connections that were lost", connection_errors),
-            ("retry_attempts", "Requests that were sent again; there are none", 0),
-            ("retried_ops", "Requests that succeeded when sent again; there are none", 0),
+            ("retry_attempts", "How often requests were sent again", retries),
+            ("retried_ops", "Requests that were sent again", retried),
             ("arbitrary_hits", "Lookups of commands given with --command that hit", command_hits),
             (
                 "arbitrary_misses",

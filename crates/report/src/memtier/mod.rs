@@ -24,7 +24,7 @@ pub use exposition::{Counters, EXPOSITION_BUCKETS, EXPOSITION_TYPE, Exposition};
 pub use hdr_files::hdr_files;
 pub use json::{Entry, Json, json_section};
 pub use lookups::{Lookup, lookups};
-pub use progress::Progress;
+pub use progress::{Progress, Retried};
 pub use realtime::{Realtime, Window};
 pub use rows::Rows;
 pub use seconds::{Second, Seconds};

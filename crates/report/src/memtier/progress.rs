@@ -1,5 +1,16 @@
 //! Its progress line.
 
+/// Errors so far, and what was done about them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Retried {
+    /// Requests that failed for good.
+    pub errors: u64,
+    /// How often any was sent again.
+    pub retries: u64,
+    /// How many were.
+    pub retried: u64,
+}
+
 /// How far a run has come.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Progress {
@@ -23,6 +34,8 @@ pub struct Progress {
     pub bytes: [f64; 2],
     /// and mean latencies in milliseconds.
     pub latencies_ms: [f64; 2],
+    /// Now and when the last line was written, where requests are sent again that fail.
+    pub retried: Option<[Retried; 2]>,
 }
 
 impl Progress {
@@ -37,10 +50,19 @@ impl Progress {
         let [rate, mean_rate] = self.rates.map(|rate| rate as u64);
         let [bytes, mean_bytes] = self.bytes.map(size);
         let [latency, mean_latency] = self.latencies_ms;
+        let retried = self.retried.map_or(String::new(), |[now, before]| {
+            let Retried { errors, retries, retried } = now;
+            let [more_errors, more_retries] =
+                [errors - before.errors.min(errors), retries - before.retries.min(retries)];
+            format!(
+                ", errors {errors} (+{more_errors}) retries {retries} (+{more_retries}) retried_ops \
+                 {retried}"
+            )
+        });
         format!(
             "[RUN #{run} {percent:.0}%, {seconds:>3} secs] {threads:>2} threads {clients:>2} \
              conns{errors}: {ops:>11} ops, {rate:>7} (avg: {mean_rate:>7}) ops/sec, {bytes}/sec (avg: \
-             {mean_bytes}/sec), {latency:>5.2} (avg: {mean_latency:>5.2}) msec latency"
+             {mean_bytes}/sec), {latency:>5.2} (avg: {mean_latency:>5.2}) msec latency{retried}"
         )
     }
 }

@@ -12,6 +12,10 @@ pub(super) struct ConnectionRecord {
     dropped: u64,
     #[serde(default)]
     reconnects: u64,
+    #[serde(default, skip_serializing_if = "is_none")]
+    retried: u64,
+    #[serde(default, skip_serializing_if = "is_none")]
+    retries: u64,
     #[serde(default)]
     lost: u64,
     #[serde(default)]
@@ -23,6 +27,10 @@ pub(super) struct ConnectionRecord {
     /// Where TLS was spoken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     tls: Option<TlsRecord>,
+}
+
+fn is_none(count: &u64) -> bool {
+    *count == 0
 }
 
 /// What happened in TLS.
@@ -48,6 +56,8 @@ impl ConnectionRecord {
             tls,
             dropped,
             reconnects,
+            retried,
+            retries,
             lost,
             timed_out,
             unanswered,
@@ -60,6 +70,8 @@ impl ConnectionRecord {
             connect_ms: LatencyRecord::of(connect)?,
             dropped: *dropped,
             reconnects: *reconnects,
+            retried: *retried,
+            retries: *retries,
             lost: *lost,
             timed_out: *timed_out,
             unanswered: *unanswered,
@@ -75,6 +87,8 @@ impl ConnectionRecord {
             tls: self.tls.as_ref().map(TlsRecord::tally).transpose()?.unwrap_or_default(),
             dropped: self.dropped,
             reconnects: self.reconnects,
+            retried: self.retried,
+            retries: self.retries,
             lost: self.lost,
             timed_out: self.timed_out,
             unanswered: self.unanswered,

@@ -19,7 +19,7 @@ use self::silence::Silence;
 use crate::collect::Message;
 use crate::launch::thread_cpu;
 use crate::request::{Abandoned, Answer, Answered, Progress, Request};
-use crate::{Gauges, INTERVAL_NS};
+use crate::{FailedRequest, FailedRequests, Gauges, INTERVAL_NS};
 
 pub(crate) struct Recorder {
     worker: u16,
@@ -55,6 +55,8 @@ pub(crate) struct Recorder {
     cpu_from: Duration,
     /// What goes with the next interval that is handed over.
     gauges: Gauges,
+    /// What failed and was not told of yet, where that is asked for.
+    failed: FailedRequests,
     full: SyncSender<Message>,
     empty: Receiver<Tally>,
 }
@@ -99,6 +101,7 @@ impl Recorder {
             fresh: 0,
             cpu_from: Duration::ZERO,
             gauges: Gauges::default(),
+            failed: FailedRequests::default(),
             full,
             empty,
         }
@@ -259,6 +262,19 @@ impl Recorder {
         }
     }
 
+    /// Tells of a measured request that failed for good.
+    pub(crate) fn tell(&mut self, failed: FailedRequest) {
+        self.failed.push(failed);
+    }
+
+    /// Notes that a request is sent again, for the first time or once more.
+    pub(crate) fn retried<M>(&mut self, request: &Request<M>) {
+        if self.counts(request.measured) {
+            self.tally.connections.retries += 1;
+            self.tally.connections.retried += u64::from(request.progress.retries == 1);
+        }
+    }
+
     /// Adds requests that will have no reply.
     pub(crate) fn abandoned(&mut self, abandoned: Abandoned, now_ns: u64) {
         let Abandoned { timed_out, lost } = abandoned;
@@ -403,19 +419,21 @@ impl Recorder {
         let slices = std::mem::replace(&mut self.slices, empty);
         let message = self.message(tally, slices);
         // Never wait for the collector: what it has no room for is added to the next interval.
-        if let Err(TrySendError::Full(Message::Interval { interval, .. })) =
+        if let Err(TrySendError::Full(Message::Interval { interval, failed, .. })) =
             self.full.try_send(message)
         {
+            self.failed = failed;
             self.tally = interval.tally;
             // They move with it, by an interval at most: better than to be lost.
             self.slices = interval.slices;
         }
     }
 
-    fn message(&self, tally: Tally, slices: Vec<Slices>) -> Message {
+    fn message(&mut self, tally: Tally, slices: Vec<Slices>) -> Message {
         let warm = !matches!(self.phase, Phase::Measured { .. });
         let interval = Interval { index: self.interval, worker: self.worker, tally, slices };
-        Message::Interval { interval, gauges: self.gauges, warm }
+        let failed = std::mem::take(&mut self.failed);
+        Message::Interval { interval, gauges: self.gauges, warm, failed }
     }
 
     /// The rest, and what it knew of the whole run.

@@ -10,6 +10,7 @@ mod operations;
 mod order;
 mod outages;
 mod pool;
+mod retries;
 mod ring;
 mod schedules;
 mod search;
@@ -83,6 +84,8 @@ pub(crate) fn parts(connections: u32, depth: u32, stop: Stop) -> PlanParts {
         reconnect: false,
         backoff: None,
         reopening: workload::Reopening::default(),
+        retry: None,
+        tells_failures: false,
         timeout_ns: None,
         precision: 3,
         first_byte: false,

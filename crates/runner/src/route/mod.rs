@@ -111,6 +111,22 @@ pub(crate) trait Route: Sized {
         false
     }
 
+    /// Whether the worker may send a request again that was answered with this error, or lost: what a
+    /// route sends elsewhere is its own business.
+    fn may_retry(
+        &mut self,
+        _place: &mut Self::Place,
+        _request: &Request<Self::Mark>,
+        _text: &str,
+    ) -> bool {
+        true
+    }
+
+    /// Whether any connection can take what is sent again.
+    fn sends_anywhere() -> bool {
+        false
+    }
+
     /// Whether an error is the result of a request.
     fn counts_error(
         &mut self,

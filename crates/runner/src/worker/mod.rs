@@ -1,7 +1,7 @@
 //! The loop of one worker: open connections, send what is due, settle what arrived.
 //!
 //! This file is the loop. [`open`] opens the connections, [`receive`] settles replies, [`operations`]
-//! knows what a mix sends next, [`recovery`] deals with what goes wrong. Which connection a request may take is the [`Route`]'s business. On
+//! knows what a mix sends next, [`retry`] sends again what failed, [`recovery`] deals with what goes wrong. Which connection a request may take is the [`Route`]'s business. On
 //! the path of a request nothing is allocated, locked or formatted, and the kernel is asked for
 //! nothing but to send, to receive and to wait.
 
@@ -15,6 +15,7 @@ mod paced;
 mod quiet;
 mod receive;
 pub(crate) mod recovery;
+mod retry;
 pub(crate) mod verify;
 pub(crate) mod walk;
 
@@ -38,6 +39,7 @@ use joining::Joined;
 use operations::Steps;
 use quiet::Answers;
 use recovery::Recovery;
+use retry::Retries;
 use verify::Verifier;
 
 /// How long the replies to the last requests of a run by time are waited for.
@@ -100,6 +102,7 @@ pub(crate) struct Worker<'r, E, P: Protocol, R: Route> {
     pub(crate) pacer: Option<Pacer>,
     rate_changes: u32,
     pub(crate) recovery: Recovery,
+    retries: Retries<R::Mark>,
     /// Commands that were sent and have no reply yet, those that are to be sent again included.
     pub(crate) in_flight: u64,
     /// Connections that are open and ready.
@@ -142,6 +145,7 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
             pacer: None,
             rate_changes: 0,
             recovery: Recovery::new(context.connections_max, plan, context.worker),
+            retries: Retries::of(plan, context.worker),
             in_flight: 0,
             ready: 0,
             stop_ns: u64::MAX,
@@ -172,6 +176,9 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
             let now_ns = self.engine.now_ns();
             if now_ns >= self.recovery.due_ns || self.route.has_news(now_ns) {
                 self.recover()?;
+            }
+            if now_ns >= self.retries.due_ns {
+                self.retry();
             }
             if now_ns >= self.joined.next_ns {
                 self.join();
@@ -240,6 +247,9 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
             return 0;
         }
         let connection = &self.connections[conn.0 as usize];
+        if connection.put_off >= self.retries.waiting_max {
+            return 0;
+        }
         connection.room(self.depth, self.rolling, self.request_len)
     }
 
@@ -289,6 +299,9 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
     fn turn(&mut self) {
         let now_ns = self.engine.now_ns();
         let over = self.is_over();
+        if self.retries.is_stranded() && now_ns >= self.stop_ns {
+            self.drop_stranded(now_ns);
+        }
         let Self { recorder, pacer, route, in_flight, ready, per_number, .. } = self;
         recorder.turn(now_ns, || {
             let due = |pacer: &Pacer| if over { 0 } else { pacer.backlog(now_ns) };
@@ -313,7 +326,8 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
         let now_ns = self.engine.now_ns();
         let end_ns = if self.stop_ns > now_ns { self.stop_ns } else { self.give_up_ns() };
         let recovery_ns = self.recovery.due_ns.min(R::wake_ns(self, now_ns));
-        self.recorder.wake_ns().min(end_ns).min(due_ns).min(recovery_ns).min(self.joined.next_ns)
+        let others_ns = self.joined.next_ns.min(self.retries.due_ns);
+        self.recorder.wake_ns().min(end_ns).min(due_ns).min(recovery_ns).min(others_ns)
     }
 
     fn is_done(&self) -> bool {
@@ -349,6 +363,9 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
             let unanswered = connection.requests.abandon(0, withheld, lost).total();
             self.recorder.connections().unanswered += unanswered;
             self.route.count_unanswered(&connection.place, unanswered);
+        }
+        for request in self.retries.drain().filter(|request| request.measured) {
+            self.recorder.connections().unanswered += u64::from(request.left);
         }
         let nodes = self.route.finish(&mut self.recorder);
         (self.recorder, nodes)

@@ -145,6 +145,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         if was_lost {
             self.recorder.connections().reconnects += 1;
             self.recovered(now_ns);
+            self.retries.back(conn, now_ns);
         }
         conn
     }

@@ -60,6 +60,8 @@ pub(crate) struct Steps<M> {
     pub(crate) operations: Option<Operations>,
     /// Steps that the replies of one read have made due.
     pub(crate) due: Vec<Request<M>>,
+    /// Requests that failed in one read and are to be sent again.
+    pub(crate) failed: Vec<Request<M>>,
     /// Values that operations under way have kept.
     pub(crate) kept: Kept,
     /// Keys that depend on what the run inserts.
@@ -70,7 +72,7 @@ impl<M: Copy> Steps<M> {
     pub(super) fn of(plan: &Plan, inserts: Option<Arc<Inserts>>) -> Self {
         let kept = Kept::of(plan.replies_kept());
         let growing = Growing::of(plan, inserts);
-        Self { operations: plan.operations(), due: Vec::new(), kept, growing }
+        Self { operations: plan.operations(), due: Vec::new(), failed: Vec::new(), kept, growing }
     }
 
     /// An operation will not go on: its connection is gone, or its time is over.
@@ -103,6 +105,9 @@ impl<M: Copy> Steps<M> {
         recorder: &mut Recorder,
         now_ns: u64,
     ) {
+        if request.progress.again {
+            return self.failed.push(request.once_more());
+        }
         let Some(operations) = &self.operations else { return };
         let Progress { operation, step, missed, failed, .. } = request.progress;
         let next = if failed || operations.is_one_step(operation) {

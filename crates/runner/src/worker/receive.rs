@@ -6,7 +6,7 @@ use wire::{Decode, Protocol, Reply};
 use workload::OnError;
 
 use super::Worker;
-use super::verify::{Checker, asked};
+use super::verify::{Checker, asked, failed};
 use crate::connection::State;
 use crate::request::{Answer, Keys};
 use crate::route::Route;
@@ -125,9 +125,21 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
                     uncertain = P::QUIET && self.answers.may_be_missing()
                         || P::is_last_words(command, text, alone);
                     let text = self.handshake.masked(explain::text(text));
-                    if self.route.counts_error(place, request, &text) {
+                    let times = (now_ns, self.stop_ns);
+                    if !uncertain
+                        && self.retries.apply(request, &text, times)
+                        && self.route.may_retry(place, request, &text)
+                    {
+                        request.progress.again = true;
+                    } else if self.route.counts_error(place, request, &text) {
                         let said = (explain::kind(&text), &*text);
                         self.recorder.error(&request.answered(first_byte_ns), said, bytes, now_ns);
+                        if self.context.plan.tells_failures && request.measured {
+                            let given = request.given(&self.steps.kept);
+                            let asked = (self.context.plan, &self.batch, (given, request.command));
+                            let retries = request.progress.retries;
+                            self.recorder.tell(failed::<P>(asked, &text, retries));
+                        }
                         refusal =
                             Some(text).filter(|_| self.context.plan.on_error == OnError::Stop);
                     }
@@ -181,6 +193,9 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
             self.hang_up(conn, 0);
         } else {
             outcome?;
+        }
+        if !self.steps.failed.is_empty() {
+            self.put_off(conn);
         }
         if !self.steps.due.is_empty() {
             R::follow(self, conn);

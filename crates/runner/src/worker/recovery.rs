@@ -10,7 +10,8 @@ use wire::Protocol;
 use workload::{Plan, Stop};
 
 use super::Worker;
-use crate::connection::State;
+use super::verify::failed;
+use crate::connection::{Connection, State};
 use crate::reopening::Reopening;
 use crate::route::{Forsaken, Route};
 use crate::{Fatal, explain};
@@ -27,6 +28,8 @@ const LOOK_OPENING_NS: u64 = 100_000_000;
 const OPEN_MAX_NS: u64 = 3_000_000_000;
 /// A connection that lives so long has lasted: when it is lost, backing off begins anew.
 const LASTING_NS: u64 = 1_000_000_000;
+/// What is told of a request that is lost with its connection.
+const LOST: &str = "connection-dropped";
 /// How long a run of so many requests goes on while no connection is there.
 const ABSENT_MAX_NS: u64 = 60_000_000_000;
 
@@ -75,7 +78,8 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
     pub(super) fn lost(&mut self, conn: ConnId, reason: &Reason) -> Result<(), Fatal> {
         let connection = &self.connections[conn.0 as usize];
         let (state, in_flight) = (connection.state, connection.requests.commands());
-        if state == State::Ready && in_flight == 0 && R::has_no_more(self) {
+        let is_idle = in_flight == 0 && connection.put_off == 0;
+        if state == State::Ready && is_idle && R::has_no_more(self) {
             self.unready(conn);
             return Ok(()); // It had nothing more to do.
         }
@@ -113,7 +117,8 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         let was_ready = self.connections[conn.0 as usize].state == State::Ready;
         self.abandon(conn, overdue_ns);
         self.ask_where();
-        if !R::wants_connections(self) {
+        let is_waited_for = self.connections[conn.0 as usize].put_off > 0;
+        if !is_waited_for && !R::wants_connections(self) {
             return;
         }
         let now_ns = self.engine.now_ns();
@@ -141,26 +146,42 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         self.route.ask_where();
     }
 
-    /// Counts what was in flight on a connection that is gone.
+    /// Counts what was in flight on a connection that is gone, but what is sent again.
     fn abandon(&mut self, conn: ConnId, overdue_ns: u64) {
-        let connection = &mut self.connections[conn.0 as usize];
-        if connection.state == State::Ready {
-            self.recorder.connections().dropped += 1;
+        let reconnects = self.reconnects();
+        let (now_ns, stop_ns) = (self.engine.now_ns(), self.stop_ns);
+        let Self { connections, recorder, route, steps, retries, batch, context, .. } = self;
+        let Connection { state, requests, place, .. } = &mut connections[conn.0 as usize];
+        if *state == State::Ready {
+            recorder.connections().dropped += 1;
         }
-        self.in_flight -= u64::from(connection.requests.commands());
-        let withheld = R::withheld(&mut connection.place);
-        let (route, steps) = (&mut self.route, &mut self.steps);
-        let abandoned = connection.requests.abandon(overdue_ns, withheld, |request| {
+        self.in_flight -= u64::from(requests.commands());
+        let withheld = R::withheld(place);
+        let abandoned = requests.abandon(overdue_ns, withheld, |request| {
+            let again = reconnects && retries.allow(request, (now_ns, stop_ns));
+            if again && route.may_retry(place, request, LOST) {
+                steps.failed.push(request.once_more());
+                return 0;
+            }
+            if context.plan.tells_failures && request.measured {
+                let given = request.given(&steps.kept);
+                let asked = (context.plan, &*batch, (given, request.command));
+                recorder.tell(failed::<P>(asked, LOST, request.progress.retries));
+            }
             let Forsaken { commands, is_last } = route.forsake(request);
             if is_last {
                 steps.forget(request.progress);
             }
             commands
         });
-        self.route.count_unanswered(&connection.place, abandoned.total());
-        self.route.record_of(&connection.place, &mut self.recorder);
-        self.recorder.abandoned(abandoned, self.engine.now_ns());
+        route.count_unanswered(place, abandoned.total());
+        route.record_of(place, recorder);
+        recorder.abandoned(abandoned, now_ns);
         self.unready(conn);
+        self.put_off(conn);
+        if !self.steps.due.is_empty() {
+            R::follow(self, conn);
+        }
     }
 
     /// A connection that was lost carries load again.
@@ -196,7 +217,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
             // The last requests may have been taken by another worker.
             self.spent |= self.context.stream.is_spent();
         }
-        if !R::wants_connections(self) {
+        if self.retries.is_empty() && !R::wants_connections(self) {
             self.recovery.reopening.forget();
         }
         R::take_news(self);

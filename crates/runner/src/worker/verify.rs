@@ -3,12 +3,16 @@
 //! What they must be follows from the number of the request, so nothing that was sent is remembered. A
 //! value that is another is an error of its request, of a kind of its own.
 
+use std::time::SystemTime;
+
 use measure::CORRUPT;
+use wire::resp::Value;
 use wire::{Batch, Expected, Given, Keys, Look, Protocol};
 use workload::Plan;
 
 use super::checked::CheckedReply;
 use super::kept::Coming;
+use crate::FailedRequest;
 
 /// Bytes of both sides that are quoted.
 const QUOTED: usize = 16;
@@ -210,13 +214,38 @@ pub(super) fn asked<P: Protocol>(
     bytes.escape_ascii().to_string()
 }
 
+/// A request that failed for good, as it is told of.
+#[cold]
+pub(super) fn failed<P: Protocol>(
+    (plan, batch, (request, command)): (&Plan, &Batch, (Given<'_>, u32)),
+    why: &str,
+    retries: u32,
+) -> FailedRequest {
+    let at = command as usize;
+    let keys = Keys::of::<P>(plan);
+    let mut key = Vec::new();
+    if keys.count(at) > 0 {
+        batch.append_key(&keys, (at, 0), request, &mut key);
+    } else {
+        let mut bytes = Vec::new();
+        batch.append_of(request, at..at + 1, &mut bytes);
+        if let Ok(Some((Value::Array(words), _))) = Value::parse(&bytes)
+            && let Some(Value::Bulk(word)) = words.get(1)
+        {
+            key.extend_from_slice(word);
+        }
+    }
+    let command = plan.sequence[at].name();
+    FailedRequest { at: SystemTime::now(), command, key, why: why.to_owned(), retries }
+}
+
 /// A request of RESP as it would be typed.
 fn words(request: &[u8]) -> String {
-    let Ok(Some((wire::resp::Value::Array(words), _))) = wire::resp::Value::parse(request) else {
+    let Ok(Some((Value::Array(words), _))) = Value::parse(request) else {
         return request.escape_ascii().to_string();
     };
-    let text = |word: &wire::resp::Value| match word {
-        wire::resp::Value::Bulk(bytes) => bytes.escape_ascii().to_string(),
+    let text = |word: &Value| match word {
+        Value::Bulk(bytes) => bytes.escape_ascii().to_string(),
         _ => String::new(),
     };
     words.iter().map(text).collect::<Vec<_>>().join(" ")

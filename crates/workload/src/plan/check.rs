@@ -1,8 +1,6 @@
 //! What a plan must keep to: every bound, in words that name the option of the classic command line.
 
-use super::{
-    Backoff, Mix, Operation, Pick, Plan, PlanError, PlanParts, Share, Span, Stop, When, limits,
-};
+use super::{Mix, Operation, Pick, Plan, PlanError, PlanParts, Share, Span, Stop, When, limits};
 use std::ops::Range;
 
 use crate::{
@@ -61,14 +59,7 @@ impl PlanParts {
             let given = self.precision;
             format!("--precision {given}: must be between 1 and 5")
         })?;
-        let possible = |backoff: Backoff| {
-            backoff.factor.is_finite()
-                && backoff.factor > 0.0
-                && backoff.longest_ns <= limits::DURATION_NS_MAX
-        };
-        refuse(self.backoff.is_none_or(possible), || {
-            "a connection waits a factor above 0 longer each time, and 366 days at most".to_owned()
-        })?;
+        self.check_retry()?;
         let timeouts = limits::TIMEOUT_NS_MIN..=limits::TIMEOUT_NS_MAX;
         refuse(self.timeout_ns.is_none_or(|ns| timeouts.contains(&ns)), || {
             let given_ms = self.timeout_ns.unwrap_or_default() as f64 / 1e6;

@@ -180,6 +180,8 @@ impl PlanParts {
             first_byte: false,
             apart: false,
             by_connection: false,
+            retry: None,
+            tells_failures: false,
             at_most_ns: None,
             checks: None,
             ..self.clone()

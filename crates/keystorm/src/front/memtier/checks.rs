@@ -270,6 +270,11 @@ fn of_transactions(options: &Options) -> Result<(), Fault> {
             "with several --command-key-pattern, though one key is for all of its commands,",
         );
     }
+    if options.retrying.plan(1).is_some() {
+        return not(
+            "with --retry-on-error, though others of its commands may have been carried out,",
+        );
+    }
     if options.reconnect_interval > 0 || options.monitor_input.is_some() {
         return not("with --reconnect-interval or --monitor-input");
     }

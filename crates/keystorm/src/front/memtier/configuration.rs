@@ -46,7 +46,7 @@ pub(super) fn entries(options: &Options) -> Vec<Entry> {
     let buckets = prometheus.buckets.as_ref().map_or("default".to_owned(), |bounds| {
         bounds.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
     });
-    let mut entries: Vec<(&str, Json)> = vec![
+    let entries: Vec<(&str, Json)> = vec![
         ("server", Json::text(options.host.clone().unwrap_or_else(|| "localhost".into()))),
         ("port", Json::whole(options.port.unwrap_or(6379).into())),
         ("uri", Json::text(options.uri.as_deref().map(shown_uri).unwrap_or_default())),
@@ -113,13 +113,19 @@ pub(super) fn entries(options: &Options) -> Vec<Entry> {
         ("prometheus-run-labels", Json::text(labels.join(","))),
         ("prometheus-latency-buckets", Json::text(buckets)),
     ];
+    let mut entries: Vec<Entry> =
+        entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+    let behind = entries.iter().position(|(key, _)| key == "connection_timeout");
+    let at = behind.unwrap_or(entries.len());
+    entries.splice(at..at, options.retrying.entries());
     let steps = [
         ("clients_start", options.clients_start),
         ("clients_step", options.clients_step),
         ("step_duration", options.step_duration),
     ];
-    entries.extend(steps.into_iter().filter_map(|(key, number)| Some((key, whole(number?)))));
-    entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+    let given = |(key, number): (&str, Option<u32>)| Some((key.to_owned(), whole(number?)));
+    entries.extend(steps.into_iter().filter_map(given));
+    entries
 }
 
 /// The same, a line each.

@@ -204,6 +204,8 @@ fn reports(options: &Options) -> Reports {
             cpu_warn: options.cpu_warn,
             stage_timeout: options.stage_timeout,
             realtime: options.realtime.then_some(options.latency_window),
+            retries: options.retrying.plan(1).is_some(),
+            failed_keys: options.retrying.failed_keys.clone(),
             miss_threshold: options.miss_threshold.or(tracked.then_some(MISS_THRESHOLD)),
             exporter: options.prometheus.port.map(|_| exporter()),
             oversubscribed: oversubscribed(options.threads),

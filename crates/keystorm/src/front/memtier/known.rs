@@ -35,7 +35,6 @@ const fn no_value(name: &'static str, why: &'static str) -> Known {
     Known { refused: Some(why), ..value(name) }
 }
 
-const RETRY: &str = "an error reply is counted and its request not sent again";
 const REPLICAS: &str = "--read-preference says which nodes of a cluster answer reads";
 
 /// Every one, in the order of its usage.
@@ -110,13 +109,13 @@ pub(super) const KNOWN: &[Known] = &[
     value("num-slaves"),
     value("wait-timeout"),
     flag("transaction"),
-    no_flag("retry-on-error", RETRY),
-    no_value("max-retries", RETRY),
-    no_value("retry-backoff-ms", RETRY),
-    no_value("retry-backoff-factor", RETRY),
-    no_value("retry-on", RETRY),
-    no_value("max-retry-queue", RETRY),
-    no_value("failed-keys-file", RETRY),
+    flag("retry-on-error"),
+    value("max-retries"),
+    value("retry-backoff-ms"),
+    value("retry-backoff-factor"),
+    value("retry-on"),
+    value("max-retry-queue"),
+    value("failed-keys-file"),
     short("data-size", 'd'),
     value("data-offset"),
     short_flag("random-data", 'R'),

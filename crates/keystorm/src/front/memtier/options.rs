@@ -5,6 +5,7 @@ use workload::{Joining, ProtocolKind};
 use super::fault::{Fault, check_error, usage_error};
 use super::known::{KNOWN, OURS};
 use super::prometheus::Prometheus;
+use super::retrying::Retrying;
 use super::statsd::Statsd;
 use super::values::{
     Pattern, at_least, decimal, exponent, limit, one_of, only_zero, percent, percentiles, port,
@@ -104,6 +105,8 @@ pub(super) struct Options {
     pub(super) reconnect_interval: u64,
     pub(super) reconnect_on_error: bool,
     pub(super) reconnect_backoff_factor: Option<f64>,
+    /// What becomes of requests that fail.
+    pub(super) retrying: Retrying,
     pub(super) multi_key_get: u32,
     pub(super) distinct_client_seed: bool,
     pub(super) randomize: bool,
@@ -210,6 +213,7 @@ impl Default for Options {
             reconnect_interval: 0,
             reconnect_on_error: false,
             reconnect_backoff_factor: None,
+            retrying: Retrying::default(),
             multi_key_get: 0,
             distinct_client_seed: false,
             randomize: false,
@@ -333,6 +337,13 @@ impl Options {
             "reconnect-backoff-factor" => {
                 self.reconnect_backoff_factor = Some(decimal(name, text)?);
             }
+            "retry-on-error"
+            | "max-retries"
+            | "retry-backoff-ms"
+            | "retry-backoff-factor"
+            | "retry-on"
+            | "max-retry-queue"
+            | "failed-keys-file" => self.retrying.take(name, text)?,
             "multi-key-get" => self.multi_key_get = small(name, text, 1)?,
             "distinct-client-seed" => self.distinct_client_seed = true,
             "randomize" => self.randomize = true,

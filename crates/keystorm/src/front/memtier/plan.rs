@@ -91,6 +91,8 @@ pub(super) fn parts(
             factor,
             longest_ns: 60 * NS_PER_S,
         }),
+        retry: options.retrying.plan(options.pipeline),
+        tells_failures: options.retrying.failed_keys.is_some(),
         by_connection: options.client_stats.is_some(),
         dataset: imported.map(|imported| Arc::new(imported.items)),
         payload_bytes: mean,

@@ -8,13 +8,14 @@ use anyhow::Result;
 use measure::{Ending, Tally};
 use report::Run;
 use report::memtier::{
-    Cells, Counters, CpuSecond, Lookup, Progress as Line, Realtime, Rows, Second, Seconds, Style,
-    Window, lookups,
+    Cells, Counters, CpuSecond, Lookup, Progress as Line, Realtime, Retried, Rows, Second, Seconds,
+    Style, Window, lookups,
 };
-use runner::{Observer, Snapshot};
+use runner::{FailedRequests, Observer, Snapshot};
 use workload::{Backoff, Plan, Stop};
 
 use super::exporter::{Exporter, Now};
+use super::failed_keys::FailedKeys;
 use super::statsd::{Client, Statsd};
 use super::threads::Threads;
 use crate::aside::{self, Unread};
@@ -35,6 +36,10 @@ pub(super) struct Watched {
     pub(super) realtime: Option<u32>,
     /// Per cent of misses above which a command is told of.
     pub(super) miss_threshold: Option<f64>,
+    /// Whether requests that fail are sent again.
+    pub(super) retries: bool,
+    /// Where those are listed that fail for good.
+    pub(super) failed_keys: Option<String>,
     pub(super) exporter: Option<Arc<Exporter>>,
     /// What is said of too many threads.
     pub(super) oversubscribed: Option<String>,
@@ -63,6 +68,7 @@ pub(super) struct Progress<'p> {
     /// Nobody reads what is said.
     unread: bool,
     statsd: Option<Client>,
+    failed_keys: Option<FailedKeys>,
     threads: Threads,
     window: Option<Window>,
     /// Lines of the last block, which the next one takes the place of on a terminal.
@@ -78,6 +84,8 @@ struct Sum {
     timed: u64,
     latency_ms: f64,
     lost: u64,
+    /// Errors, requests that were sent again, and how often that was.
+    retried: Retried,
     /// What was looked for and there, and what was not.
     lookups: [u64; 2],
 }
@@ -95,6 +103,11 @@ impl Sum {
             timed: timed.sum(),
             latency_ms: ms.sum(),
             lost: total.connections.dropped,
+            retried: Retried {
+                errors: total.errors.total(),
+                retries: total.connections.retries,
+                retried: total.connections.retried,
+            },
             lookups: found(plan, total),
         }
     }
@@ -139,6 +152,7 @@ impl<'p> Progress<'p> {
             last: Sum::default(),
             unread: false,
             statsd: watched.statsd.client(),
+            failed_keys: None,
             threads: Threads::new(plan.fleet.workers, watched.cpu_warn),
             window: watched.realtime.map(Window::new),
             block: 0,
@@ -171,6 +185,7 @@ impl<'p> Progress<'p> {
             rates: [now[0], mean[0]],
             bytes: [now[1], mean[1]],
             latencies_ms: [now[2], mean[2]],
+            retried: self.watched.retries.then_some([sum.retried, self.last.retried]),
         };
         if let Some(statsd) = &self.statsd {
             statsd.send(&line, total, &self.watched.style.percentiles);
@@ -267,6 +282,8 @@ fn counters(plan: &Plan, total: &Tally, built_in: bool) -> Counters {
         hits,
         misses,
         errors: total.errors.total(),
+        retries: total.connections.retries,
+        retried: total.connections.retried,
         connection_errors: total.connections.dropped,
         command_hits,
         command_misses,
@@ -293,6 +310,11 @@ impl Observer for Progress<'_> {
         }
         self.watch_over(snapshot.total, snapshot.elapsed_ns);
     }
+
+    fn failed(&mut self, failed: &FailedRequests) {
+        let said = self.failed_keys.as_mut().and_then(|keys| keys.add(failed));
+        said.into_iter().for_each(|line| self.say(&line));
+    }
 }
 
 impl Companion for Progress<'_> {
@@ -305,6 +327,11 @@ impl Companion for Progress<'_> {
         }
         if let Some(statsd) = &self.statsd {
             statsd.event(&format!("run {run} started"));
+        }
+        if let Some(path) = &self.watched.failed_keys {
+            let (keys, said) = FailedKeys::open(path, self.watched.style.built_in);
+            self.failed_keys = Some(keys);
+            said.into_iter().for_each(|line| self.say(&line));
         }
         if self.unread { Err(Unread.into()) } else { Ok(()) }
     }
@@ -350,6 +377,7 @@ impl Companion for Progress<'_> {
         if matches!(measurement.ending, Ending::Failed(_)) && total.connections.dropped > 0 {
             told.push("error: the run ended with unrecovered connection errors\n".to_owned());
         }
+        told.extend(self.failed_keys.as_ref().and_then(FailedKeys::end));
         told.iter().for_each(|line| self.say(line));
         let errors = &measurement.total.errors;
         let (count, all) = (errors.total(), measurement.total.requests());
@@ -357,8 +385,9 @@ impl Companion for Progress<'_> {
             let first = errors.examples().first().map(report::escape).unwrap_or_default();
             self.say(&format!("error: {count} of {all} replies are errors, the first: {first}\n"));
         }
-        // What was refused to the last request is no result.
-        let well = !self.unheard && (count < all || all == 0);
+        // What was refused to the last request is no result, unless that is what was asked for.
+        let expected = self.watched.retries || self.watched.failed_keys.is_some();
+        let well = !self.unheard && (count < all || all == 0 || expected);
         if self.unread { Err(Unread.into()) } else { Ok(well) }
     }
 

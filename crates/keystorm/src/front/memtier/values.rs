@@ -37,7 +37,8 @@ pub(super) fn percent(name: &str, text: &str) -> Result<f64, Fault> {
     number.ok_or_else(|| usage_error(format!("{name} must be a percentage of at least zero.")))
 }
 
-fn finite(text: &str) -> Option<f64> {
+/// A decimal number.
+pub(super) fn finite(text: &str) -> Option<f64> {
     text.parse().ok().filter(|number: &f64| number.is_finite())
 }
 

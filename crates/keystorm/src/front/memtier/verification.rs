@@ -36,6 +36,8 @@ pub(super) fn plan(options: &Options, items: &Items, load: &Plan) -> Result<Plan
         fleet: Fleet { workers: 1, connections: 1, joining: None, ..load.fleet.clone() },
         verify: true,
         fail_on_miss: true,
+        retry: None,
+        tells_failures: false,
         ..(**load).clone()
     })
 }

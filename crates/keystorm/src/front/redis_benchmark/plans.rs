@@ -306,6 +306,8 @@ fn base(
         reconnect,
         backoff: None,
         reopening: workload::Reopening::default(),
+        retry: None,
+        tells_failures: false,
         timeout_ns: load.timeout.map(nanoseconds),
         precision: precision(results.precision),
         first_byte: results.first_byte,

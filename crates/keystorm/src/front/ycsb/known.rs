@@ -143,13 +143,6 @@ pub(super) fn check(properties: &Properties) -> Result<(), String> {
     if of_jvm {
         return Err("measurement.trackjvm=true: keystorm does not run on Java".into());
     }
-    if properties.number("core_workload_insertion_retry_limit", 0u32)? > 0 {
-        return Err(
-            "core_workload_insertion_retry_limit: keystorm counts a failed insert and does not \
-             retry it; set this to 0"
-                .into(),
-        );
-    }
     Ok(())
 }
 
@@ -167,7 +160,6 @@ mod tests {
             ("spin.sleep=true", "spin.sleep: keystorm waits"),
             ("htrace.sampler=x", "htrace.sampler"),
             ("measurement.trackjvm=true", "does not run on Java"),
-            ("core_workload_insertion_retry_limit=2", "does not retry it"),
         ] {
             let error = of(line).unwrap_err();
             assert!(error.contains(why), "{line}: {error}");

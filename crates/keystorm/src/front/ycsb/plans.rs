@@ -5,8 +5,8 @@ use std::ffi::OsString;
 
 use workload::derived::CheckedValues;
 use workload::{
-    Content, KeyDist, KeySpace, Mix, OnError, Operation, Pick, PlanParts, Step, Stop, ValueSpec,
-    limits,
+    Backoff, Content, KeyDist, KeySpace, Mix, OnError, Operation, Pick, PlanParts, Retry, Step,
+    Stop, ValueSpec, limits,
 };
 
 use super::arguments::{Arguments, Binding, Phase};
@@ -243,11 +243,29 @@ fn complete(
     }
     let keeps_going =
         arguments.properties.flag("core_workload_insertion_keep_going_on_error", false);
+    if arguments.phase == Phase::Load {
+        parts.retry = retry(&arguments.properties)?;
+    }
     parts.on_error = match arguments.phase {
         Phase::Load if !keeps_going => OnError::Stop,
         Phase::Load | Phase::Run => OnError::Count,
     };
     Ok(parts)
+}
+
+/// How often, and after how long, an insert that failed is sent again.
+fn retry(properties: &Properties) -> Result<Option<Retry>, String> {
+    let most = properties.number("core_workload_insertion_retry_limit", 0u32)?;
+    let seconds = properties.number("core_workload_insertion_retry_interval", 3u32)?;
+    let wait_ns = u64::from(seconds) * NS_PER_S;
+    Ok((most > 0).then(|| Retry {
+        most: Some(most),
+        backoff: Backoff { first_ns: wait_ns, factor: 1.0, longest_ns: wait_ns },
+        jitter: 0.2,
+        on: Vec::new(),
+        // A thread does nothing else meanwhile.
+        waiting_max: 1,
+    }))
 }
 
 /// Records that are not there yet, one after another, behind those that are.

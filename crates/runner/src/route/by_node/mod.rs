@@ -46,7 +46,7 @@ pub(super) trait ByNode: Route {
 
     /// Whether a request is part of something that has begun, which goes on to its end.
     fn has_begun(&self, request: &Request<Self::Mark>) -> bool {
-        request.progress.step > 0
+        request.progress.is_under_way()
     }
 
     /// Whether a sequence goes to one node whole.

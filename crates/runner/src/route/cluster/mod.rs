@@ -84,6 +84,13 @@ impl Mark {
     }
 }
 
+impl ClusterRequest {
+    /// Whether any node has seen it.
+    fn was_ever_sent(&self) -> bool {
+        self.mark.was_sent() || self.progress.retries > 0
+    }
+}
+
 /// What is noted of a connection.
 #[derive(Debug)]
 pub(crate) struct Place {

@@ -95,6 +95,16 @@ impl Route for Cluster<'_> {
         due
     }
 
+    fn may_retry(&mut self, place: &mut Place, request: &ClusterRequest, text: &str) -> bool {
+        let may = place.away.is_none() && Redirect::parse(text).is_none();
+        self.tally(place.node).retried += u64::from(may && request.measured);
+        may
+    }
+
+    fn sends_anywhere() -> bool {
+        true
+    }
+
     /// A redirect is no result, nor is an `EXEC` that fails because of one.
     fn counts_error(&mut self, place: &mut Place, request: &ClusterRequest, text: &str) -> bool {
         if Redirect::parse(text).is_some() {
@@ -241,7 +251,7 @@ impl Route for Cluster<'_> {
     fn finish(mut self, recorder: &mut Recorder) -> Vec<NodeTally> {
         let mut unanswered = Vec::new();
         for node in 0..self.tallies.len() as u16 {
-            let resent = self.shared.queues.drain(node).into_iter().filter(|r| r.mark.was_sent());
+            let resent = self.shared.queues.drain(node).into_iter().filter(|r| r.was_ever_sent());
             unanswered.extend(resent.map(|request| (node, request)));
         }
         for (_, request) in std::mem::take(&mut self.later) {

@@ -35,7 +35,7 @@ impl ByNode for Ring<'_> {
     #[inline]
     fn has_begun(&self, request: &RingRequest) -> bool {
         let split = request.mark.split;
-        request.progress.step > 0 || !split.is_none() && self.splits.has_begun(split)
+        request.progress.is_under_way() || !split.is_none() && self.splits.has_begun(split)
     }
 
     #[inline]

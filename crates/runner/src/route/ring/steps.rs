@@ -84,6 +84,15 @@ impl Route for Ring<'_> {
         recorder.of_node(place.0);
     }
 
+    /// Nothing that was split: other parts of it may have been carried out.
+    fn may_retry(&mut self, _place: &mut Place, request: &RingRequest, _text: &str) -> bool {
+        request.mark.split.is_none()
+    }
+
+    fn sends_anywhere() -> bool {
+        true
+    }
+
     fn counts_error(&mut self, place: &mut Place, request: &RingRequest, _text: &str) -> bool {
         self.tally(*place).errors += u64::from(request.measured);
         !self.is_split(request) || self.splits.fail(request.mark.split)
@@ -195,6 +204,10 @@ impl Route for Ring<'_> {
         for server in 0..self.servers.len() as u16 {
             for request in self.shared.queues.drain(server) {
                 let split = request.mark.split;
+                if request.measured && request.progress.retries > 0 {
+                    recorder.connections().unanswered += u64::from(request.left);
+                    self.count_unanswered(&Place(server), u64::from(request.left));
+                }
                 if request.measured && !split.is_none() && self.splits.has_begun(split) {
                     let commands = self.forsake(&request).commands;
                     recorder.connections().unanswered += commands;
