@@ -1,0 +1,140 @@
+//! `--retry-on-error` and what goes with it: which requests are sent again, and where those are listed that
+//! fail for good.
+
+use report::memtier::{Entry, Json};
+use workload::{Backoff, Retry};
+
+use super::fault::{Fault, usage_error};
+use super::values::{finite, small};
+
+/// No wait is longer, as there.
+const LONGEST_NS: u64 = 60_000_000_000;
+const NS_PER_MS: u64 = 1_000_000;
+
+/// See the module. The names are those of the options.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Retrying {
+    pub(super) on_error: bool,
+    /// Without end where nothing is said.
+    max_retries: Option<u32>,
+    backoff_ms: u32,
+    /// 0 for always the same.
+    backoff_factor: f64,
+    retry_on: String,
+    /// 0 for what the pipeline needs.
+    max_queue: u32,
+    pub(super) failed_keys: Option<String>,
+}
+
+impl Retrying {
+    pub(super) fn take(&mut self, name: &str, text: &str) -> Result<(), Fault> {
+        match name {
+            "retry-on-error" => self.on_error = true,
+            "max-retries" if text == "-1" => self.max_retries = None,
+            "max-retries" => {
+                let most = small(name, text, 0).map_err(|_| {
+                    usage_error(
+                        "max-retries must be -1 (unlimited), 0 (disabled) or a positive number.",
+                    )
+                })?;
+                self.max_retries = Some(most);
+            }
+            "retry-backoff-ms" => self.backoff_ms = small(name, text, 0)?,
+            "retry-backoff-factor" => {
+                let factor = finite(text).filter(|factor| *factor >= 0.0);
+                self.backoff_factor = factor.ok_or_else(|| {
+                    usage_error(format!("{name} must be greater than or equal to zero."))
+                })?;
+            }
+            "retry-on" => self.retry_on = text.to_owned(),
+            "max-retry-queue" => self.max_queue = small(name, text, 0)?,
+            _ => self.failed_keys = Some(text.to_owned()).filter(|path| !path.is_empty()),
+        }
+        Ok(())
+    }
+
+    /// What that means for connections with pipelines of this depth.
+    pub(super) fn plan(&self, pipeline: u32) -> Option<Retry> {
+        if !self.on_error || self.max_retries == Some(0) {
+            return None;
+        }
+        let names = self.retry_on.split(',').map(str::trim).filter(|name| !name.is_empty());
+        Some(Retry {
+            most: self.max_retries,
+            backoff: Backoff {
+                first_ns: u64::from(self.backoff_ms) * NS_PER_MS,
+                factor: if self.backoff_factor > 0.0 { self.backoff_factor } else { 1.0 },
+                longest_ns: LONGEST_NS,
+            },
+            jitter: 0.0,
+            on: names.map(str::to_owned).collect(),
+            waiting_max: match self.max_queue {
+                0 => pipeline.saturating_mul(4).max(64),
+                most => most,
+            },
+        })
+    }
+
+    /// What its JSON file and `--show-config` have of it.
+    pub(super) fn entries(&self) -> Vec<Entry> {
+        let most = self.max_retries.map_or("-1".to_owned(), |most| most.to_string());
+        let entries = [
+            ("retry_on_error", Json::text(if self.on_error { "true" } else { "false" })),
+            ("max_retries", Json::Number(most)),
+            ("retry_backoff_ms", Json::whole(self.backoff_ms.into())),
+            ("retry_backoff_factor", Json::Number(format!("{:.6}", self.backoff_factor))),
+            ("retry_on", Json::text(self.retry_on.clone())),
+            ("max_retry_queue", Json::whole(self.max_queue.into())),
+            ("failed_keys_file", Json::Text(self.failed_keys.clone())),
+        ];
+        entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(options: &[(&str, &str)]) -> Result<Retrying, Fault> {
+        let mut retrying = Retrying::default();
+        options.iter().try_for_each(|(name, text)| retrying.take(name, text))?;
+        Ok(retrying)
+    }
+
+    #[test]
+    fn nothing_is_retried_unless_that_is_asked_for() {
+        for options in
+            [&[("max-retries", "3")][..], &[("retry-on-error", ""), ("max-retries", "0")]]
+        {
+            assert_eq!(of(options).unwrap().plan(1), None, "{options:?}");
+        }
+        let all = of(&[("retry-on-error", "")]).unwrap().plan(1).unwrap();
+        assert_eq!((all.most, all.backoff.delay_ns(9), all.waiting_max), (None, 0, 64));
+        let all = [
+            ("retry-on-error", ""),
+            ("max-retries", "3"),
+            ("retry-backoff-ms", "10"),
+            ("retry-backoff-factor", "2"),
+            ("retry-on", " LOADING,,BUSY "),
+        ];
+        let some = of(&all).unwrap().plan(100).unwrap();
+        assert_eq!((some.most, some.waiting_max), (Some(3), 400));
+        assert_eq!((some.backoff.delay_ns(2), some.backoff.delay_ns(99)), (40_000_000, LONGEST_NS));
+        assert_eq!(some.on, ["LOADING", "BUSY"]);
+    }
+
+    #[test]
+    fn numbers_are_checked() {
+        assert_eq!(of(&[("max-retries", "-1")]).unwrap(), Retrying::default());
+        for (name, text) in [
+            ("max-retries", "-5"),
+            ("max-retries", "x"),
+            ("retry-backoff-ms", "-1"),
+            ("retry-backoff-factor", "-1"),
+            ("retry-backoff-factor", "nan"),
+        ] {
+            let Err(Fault::Usage(why)) = of(&[(name, text)]) else { panic!("{name} {text}") };
+            assert!(why.contains(name), "{why}");
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! Requests that failed for good, one by one, where a plan asks for that.
+//!
+//! Bounded: a server that refuses everything fails more of them than anybody reads.
+
+use std::time::SystemTime;
+
+/// A request that failed for good.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FailedRequest {
+    /// When that was known.
+    pub at: SystemTime,
+    /// The name of its command.
+    pub command: String,
+    /// Its first key; empty if it has none.
+    pub key: Vec<u8>,
+    /// The error reply, without passwords, or what else became of it.
+    pub why: String,
+    /// How often it was sent again.
+    pub retries: u32,
+}
+
+/// Those of an interval.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct FailedRequests {
+    /// In the order in which they failed.
+    pub list: Vec<FailedRequest>,
+    /// How many more there were.
+    pub left_out: u64,
+}
+
+/// Of each worker in each interval.
+const MOST: usize = 1 << 16;
+
+impl FailedRequests {
+    pub(crate) fn push(&mut self, failed: FailedRequest) {
+        if self.list.len() < MOST {
+            self.list.push(failed);
+        } else {
+            self.left_out += 1;
+        }
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+}

@@ -1,0 +1,176 @@
+//! Requests that failed and are sent again: when, and what becomes of those whose time does not come.
+//!
+//! A request that waits is in flight all the while, and keeps its times: its latency is that of its user,
+//! from when it was due until its last result. Which errors are met so is the plan's to say, and whether
+//! the worker or the route sends something again is the route's. Nothing here is on the path of a request
+//! that does not fail.
+
+use std::collections::BTreeMap;
+
+use engine::{ConnId, Engine};
+use wire::Protocol;
+use workload::random::Stream;
+use workload::{Plan, Retry};
+
+use super::Worker;
+use crate::connection::State;
+use crate::request::{Abandoned, Request};
+use crate::route::Route;
+
+/// The stream that waits are drawn by, apart from those of other numbers.
+const STREAM: u64 = 16 << 56;
+
+/// See the module.
+pub(super) struct Retries<M> {
+    retry: Option<Retry>,
+    /// Those that wait, by when they are due and in which order they came.
+    later: BTreeMap<(u64, u64), (ConnId, Request<M>)>,
+    /// Those whose connection is gone.
+    stranded: Vec<(ConnId, Request<M>)>,
+    /// How many have waited so far.
+    count: u64,
+    drawn: Stream,
+    /// When the next is due; `u64::MAX` for never. One comparison a turn.
+    pub(super) due_ns: u64,
+    /// How many of a connection may wait before it is given nothing else.
+    pub(super) waiting_max: u32,
+}
+
+impl<M: Copy> Retries<M> {
+    /// For worker `worker`.
+    pub(super) fn of(plan: &Plan, worker: u16) -> Self {
+        Self {
+            retry: plan.retry.clone(),
+            later: BTreeMap::new(),
+            stranded: Vec::new(),
+            count: 0,
+            drawn: Stream::of(plan.seed).apart(STREAM | u64::from(worker) << 40),
+            due_ns: u64::MAX,
+            waiting_max: plan.retry.as_ref().map_or(u32::MAX, |retry| retry.waiting_max),
+        }
+    }
+
+    /// Whether a request may be sent again that fails now, in a run that sends nothing new from
+    /// `stop_ns` on.
+    pub(super) fn allow(&self, request: &Request<M>, (now_ns, stop_ns): (u64, u64)) -> bool {
+        let times = request.progress.retries;
+        self.retry.as_ref().is_some_and(|retry| {
+            retry.allows(times) && now_ns.saturating_add(retry.backoff.delay_ns(times)) < stop_ns
+        })
+    }
+
+    /// Whether it is, after this error.
+    pub(super) fn apply(&self, request: &Request<M>, error: &str, times: (u64, u64)) -> bool {
+        self.allow(request, times)
+            && self.retry.as_ref().is_some_and(|retry| retry.applies_to(error))
+    }
+
+    /// How long one waits that was tried so many times before.
+    fn delay_ns(&mut self, tried: u32) -> u64 {
+        let Some(Retry { backoff, jitter, .. }) = &self.retry else { return 0 };
+        let delay_ns = backoff.delay_ns(tried);
+        if *jitter <= 0.0 || delay_ns == 0 {
+            return delay_ns;
+        }
+        // From 0 to 1.
+        let drawn = (self.drawn.draw(self.count) >> 11) as f64 / (1u64 << 53) as f64;
+        (delay_ns as f64 * (1.0 + jitter * (2.0 * drawn - 1.0))) as u64
+    }
+
+    fn add(&mut self, due_ns: u64, conn: ConnId, request: Request<M>) {
+        self.later.insert((due_ns, self.count), (conn, request));
+        self.count += 1;
+        self.plan();
+    }
+
+    /// The next that is due, if one is.
+    fn next(&mut self, now_ns: u64) -> Option<(ConnId, Request<M>)> {
+        let first = self.later.first_entry().filter(|first| first.key().0 <= now_ns)?;
+        let next = first.remove();
+        self.plan();
+        Some(next)
+    }
+
+    fn plan(&mut self) {
+        self.due_ns = self.later.first_key_value().map_or(u64::MAX, |((due_ns, _), _)| *due_ns);
+    }
+
+    /// Whether nothing waits.
+    pub(super) fn is_empty(&self) -> bool {
+        self.later.is_empty() && self.stranded.is_empty()
+    }
+
+    /// Whether something waits for its connection.
+    #[inline]
+    pub(super) fn is_stranded(&self) -> bool {
+        !self.stranded.is_empty()
+    }
+
+    /// A connection is there again: what waited for it is due.
+    pub(super) fn back(&mut self, conn: ConnId, now_ns: u64) {
+        let (back, stranded) = self.stranded.drain(..).partition(|(of, _)| *of == conn);
+        self.stranded = stranded;
+        let back: Vec<_> = back;
+        for (conn, request) in back {
+            self.add(now_ns, conn, request);
+        }
+    }
+
+    /// All that wait, at the end.
+    pub(super) fn drain(&mut self) -> impl Iterator<Item = Request<M>> {
+        self.due_ns = u64::MAX;
+        let later = std::mem::take(&mut self.later).into_values();
+        later.chain(std::mem::take(&mut self.stranded)).map(|(_, request)| request)
+    }
+}
+
+impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
+    /// Lets the requests wait that failed on a connection, or has them sent with what else is due.
+    pub(super) fn put_off(&mut self, conn: ConnId) {
+        let now_ns = self.engine.now_ns();
+        let Self { connections, recorder, retries, steps, in_flight, .. } = self;
+        let connection = &mut connections[conn.0 as usize];
+        let at_once = R::sends_anywhere() || connection.state == State::Ready;
+        for request in steps.failed.drain(..) {
+            let delay_ns = retries.delay_ns(request.progress.retries - 1);
+            if delay_ns == 0 && at_once {
+                recorder.retried(&request);
+                steps.due.push(request);
+                continue;
+            }
+            *in_flight += u64::from(request.left);
+            connection.put_off += 1;
+            retries.add(now_ns + delay_ns, conn, request);
+        }
+    }
+
+    /// Sends what has waited long enough.
+    pub(super) fn retry(&mut self) {
+        let now_ns = self.engine.now_ns();
+        while let Some((conn, request)) = self.retries.next(now_ns) {
+            let connection = &mut self.connections[conn.0 as usize];
+            if !R::sends_anywhere() && connection.state != State::Ready {
+                self.retries.stranded.push((conn, request));
+                continue;
+            }
+            connection.put_off -= 1;
+            // What sends it counts it again.
+            self.in_flight -= u64::from(request.left);
+            self.recorder.retried(&request);
+            self.steps.due.push(request);
+            R::follow(self, conn);
+            self.refill(conn);
+        }
+    }
+
+    /// The run is over and a connection not back: what waited for it is lost.
+    pub(super) fn drop_stranded(&mut self, now_ns: u64) {
+        for (conn, request) in std::mem::take(&mut self.retries.stranded) {
+            self.connections[conn.0 as usize].put_off -= 1;
+            self.in_flight -= u64::from(request.left);
+            self.steps.forget(request.progress);
+            let lost = if request.measured { u64::from(request.left) } else { 0 };
+            self.recorder.abandoned(Abandoned { lost, timed_out: 0 }, now_ns);
+        }
+    }
+}

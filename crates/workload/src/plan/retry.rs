@@ -1,0 +1,170 @@
+//! How often, and after how long, a lost connection is opened again and a failed request sent again.
+
+use serde::{Deserialize, Serialize};
+
+use super::check::refuse;
+use super::{PlanError, PlanParts, limits};
+
+/// How long something that failed waits before it is tried again.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Backoff {
+    /// Nanoseconds before the first try.
+    pub first_ns: u64,
+    /// How many times as long it waits before each that follows.
+    pub factor: f64,
+    /// Nanoseconds that it never waits longer than.
+    pub longest_ns: u64,
+}
+
+impl Backoff {
+    /// How long it waits after so many tries that failed.
+    #[must_use]
+    pub fn delay_ns(self, failed: u32) -> u64 {
+        let factor = self.factor.powi(failed.min(1 << 20) as i32);
+        // More than any number, and none at all, are the longest.
+        ((self.first_ns as f64 * factor) as u64).min(self.longest_ns)
+    }
+
+    fn is_possible(self) -> bool {
+        self.factor.is_finite() && self.factor > 0.0 && self.longest_ns <= limits::DURATION_NS_MAX
+    }
+}
+
+/// Limits of opening a lost connection again; the runner's own where nothing is said.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reopening {
+    /// Nanoseconds that a try may take, login included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within_ns: Option<u64>,
+    /// Tries in a row that may fail; one more ends the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tries: Option<u32>,
+}
+
+impl Reopening {
+    pub(super) fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// When a request that failed is sent again: after an error reply that may pass, and when its connection
+/// was lost and is opened again. It counts once, with its last result, and from when it was first due.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Retry {
+    /// So many times at most; without end where nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub most: Option<u32>,
+    /// How long after it failed; 0 nanoseconds for at once.
+    pub backoff: Backoff,
+    /// The share by which each wait is drawn longer or shorter, below 1; 0 for never.
+    #[serde(default)]
+    pub jitter: f64,
+    /// What error replies begin with after which it is; empty for all but those that stay.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub on: Vec<String>,
+    /// Requests of a connection that may wait; with so many it is given no others.
+    pub waiting_max: u32,
+}
+
+/// Errors that a request meets however often it is sent.
+const LASTING: &[&str] = &[
+    "WRONGTYPE",
+    "NOAUTH",
+    "NOPERM",
+    "NOSCRIPT",
+    "NOREPLICAS",
+    "ERR wrong number of arguments",
+    "ERR syntax error",
+    "ERR unknown command",
+    "ERR Unknown subcommand",
+    "CLIENT_ERROR",
+];
+
+impl Retry {
+    /// Whether a request that was answered with this error is sent again.
+    #[must_use]
+    pub fn applies_to(&self, error: &str) -> bool {
+        let begins_with = |start: &str| {
+            error.get(..start.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(start))
+        };
+        !LASTING.iter().any(|start| begins_with(start))
+            && (self.on.is_empty() || self.on.iter().any(|start| begins_with(start)))
+    }
+
+    /// Whether one that was sent again so many times may be once more.
+    #[must_use]
+    pub fn allows(&self, times: u32) -> bool {
+        self.most.is_none_or(|most| times < most)
+    }
+}
+
+impl PlanParts {
+    pub(super) fn check_retry(&self) -> Result<(), PlanError> {
+        refuse(self.backoff.is_none_or(Backoff::is_possible), || {
+            "a connection waits a factor above 0 longer each time, and 366 days at most".to_owned()
+        })?;
+        let Some(retry) = &self.retry else { return Ok(()) };
+        refuse(retry.backoff.is_possible() && (0.0..1.0).contains(&retry.jitter), || {
+            "a request waits a factor above 0 longer each time, and 366 days at most".to_owned()
+        })?;
+        refuse(retry.waiting_max > 0, || {
+            "at least one request must be able to wait for its retry".to_owned()
+        })?;
+        // What else was sent with it may have been carried out.
+        let steps = self.mix.iter().flat_map(|mix| &mix.operations).flat_map(|o| &o.steps);
+        let alone = self.mix.is_some() && steps.into_iter().all(|step| step.commands == 1);
+        refuse(alone, || "commands that are sent in one piece cannot be retried".to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::tests::parts;
+    use crate::{CommandSpec, Operation, Pick, Step, When};
+
+    fn retry() -> Retry {
+        Retry {
+            most: Some(2),
+            backoff: Backoff { first_ns: 0, factor: 1.0, longest_ns: 0 },
+            jitter: 0.0,
+            on: Vec::new(),
+            waiting_max: 64,
+        }
+    }
+
+    #[test]
+    fn errors_that_stay_are_not_retried_and_others_where_they_are_named() {
+        let any = retry();
+        assert!(any.applies_to("LOADING Redis is loading") && any.applies_to("ERR odd"));
+        for stays in ["WRONGTYPE x", "wrongtype", "ERR unknown command 'x'", "NOREPLICAS"] {
+            assert!(!any.applies_to(stays), "{stays}");
+        }
+        let some = Retry { on: vec!["loading".into(), "WRONGTYPE".into()], ..retry() };
+        assert!(some.applies_to("LOADING"));
+        assert!(!some.applies_to("BUSY") && !some.applies_to("WRONGTYPE"));
+        assert!(!some.applies_to("LOADIN") && !some.applies_to("\u{e9}"));
+        assert_eq!([0, 1, 2].map(|times| any.allows(times)), [true, true, false]);
+    }
+
+    #[test]
+    fn what_cannot_be_retried_is_refused() {
+        let with = |commands: u32, retry: Retry| {
+            let mut parts = parts();
+            parts.sequence = vec![CommandSpec::from_words(["PING"]); commands as usize];
+            let steps = vec![Step { commands, when: When::Always }];
+            let ping = Operation { name: "PING".into(), weight: 1, steps, keys: None };
+            parts.mix = Some(crate::Mix { operations: vec![ping], pick: Pick::InOrder });
+            parts.retry = Some(retry);
+            parts.build().map(|_| ()).map_err(|error| error.to_string())
+        };
+        assert_eq!(with(1, retry()), Ok(()));
+        assert!(with(2, retry()).unwrap_err().contains("in one piece"));
+        assert!(with(1, Retry { waiting_max: 0, ..retry() }).unwrap_err().contains("at least one"));
+        let shrinking = Backoff { factor: 0.0, ..retry().backoff };
+        assert!(with(1, Retry { backoff: shrinking, ..retry() }).unwrap_err().contains("factor"));
+        let mut whole = parts();
+        whole.retry = Some(retry());
+        assert!(whole.build().unwrap_err().to_string().contains("in one piece"));
+    }
+}

@@ -1,0 +1,158 @@
+//! Plans that are refused, and what survives being saved.
+
+use super::*;
+use crate::KeyDist;
+
+/// A small valid set of parts for tests to change one thing of.
+pub(crate) fn parts() -> PlanParts {
+    PlanParts {
+        name: "PING".into(),
+        target: Target::default(),
+        protocol: ProtocolKind::Resp2,
+        engine: EngineKind::Auto,
+        fleet: Fleet {
+            workers: 1,
+            multi_thread: false,
+            connections: 50,
+            pipeline_depth: 1,
+            window: Window::Batch,
+            keep_alive: true,
+            pipelines_each: 1,
+            cpus: vec![],
+            joining: None,
+        },
+        pace: Pace::Closed,
+        warmup_ns: 0,
+        stop: Stop::Requests(1000),
+        at_most_ns: None,
+        setup: Vec::new(),
+        sequence: vec![CommandSpec::from_words(["PING"])],
+        mix: None,
+        share: Share::OneBudget,
+        keys: KeySpace::default(),
+        dataset: None,
+        values: None,
+        fill: None,
+        fill_lifetime: None,
+        loaded_by: None,
+        verify: false,
+        fail_on_miss: false,
+        checks: None,
+        payload_bytes: 3,
+        on_error: OnError::Stop,
+        reconnect: false,
+        backoff: None,
+        reopening: Reopening::default(),
+        retry: None,
+        tells_failures: false,
+        timeout_ns: None,
+        precision: 3,
+        first_byte: false,
+        apart: false,
+        by_connection: false,
+        seed: 1,
+        shard: Shard::WHOLE,
+    }
+}
+
+fn trace() -> KeyDist {
+    "file:f".parse::<KeyDist>().unwrap().with_trace(vec![0, 1]).unwrap()
+}
+
+type Change = fn(&mut PlanParts);
+
+#[test]
+fn valid_parts_make_a_plan() {
+    assert_eq!(parts().build().unwrap().name, "PING");
+}
+
+#[test]
+fn each_bound_is_checked_and_named() {
+    let cases: [(Change, &str); 17] = [
+        (|p| p.fleet.connections = 0, "-c 0"),
+        (|p| p.fleet.connections = limits::CONNECTIONS_MAX + 1, "-c 1000001"),
+        (|p| p.fleet.pipeline_depth = limits::PIPELINE_MAX + 1, "-P 1000001"),
+        (|p| p.fleet.workers = 501, "--threads"),
+        (|p| p.stop = Stop::Requests(0), "-n 0"),
+        (|p| p.stop = Stop::AfterNs(0), "--duration"),
+        (|p| p.pace = Pace::constant(f64::NAN), "--rps"),
+        (|p| p.pace = Pace::constant(0.0), "--rps"),
+        (|p| p.shard = Shard { index: 3, of: 2 }, "--shard 3/2"),
+        (|p| p.shard = Shard { index: 1, of: 51 }, "-c 50"),
+        (|p| (p.shard, p.stop) = (Shard { index: 1, of: 9 }, Stop::Requests(8)), "-n is"),
+        (|p| p.timeout_ns = Some(limits::TIMEOUT_NS_MIN - 1), "--timeout"),
+        (|p| p.sequence.clear(), "no command"),
+        (|p| p.keys.draw = "latest".parse().unwrap(), "no operation inserts any"),
+        (|p| p.keys.draw = "insert".parse().unwrap(), "no operation inserts any"),
+        (|p| p.keys.draw = trace(), "beyond -r 1"),
+        (|p| p.sequence[0].args.push(Arg { pieces: vec![Piece::Field(0)] }), "--dataset"),
+    ];
+    for (change, expected) in cases {
+        let mut parts = parts();
+        change(&mut parts);
+        let error = parts.build().unwrap_err().to_string();
+        assert!(error.contains(expected), "{error:?} should contain {expected:?}");
+    }
+}
+
+use crate::Arg;
+
+#[test]
+fn a_plan_survives_being_saved_and_is_checked_again() {
+    let mut parts = parts();
+    parts.target.endpoint = crate::Endpoint::Unix(
+        <std::ffi::OsString as std::os::unix::ffi::OsStringExt>::from_vec(b"/t/\xff".into()).into(),
+    );
+    let odd = crate::Credentials { user: None, password: crate::Secret::new("hunter2") };
+    parts.target.credentials = Some(odd);
+    parts.pace = Pace::constant(0.1 + 0.2);
+    parts.sequence.push(CommandSpec::parse([&b"SET"[..], b"k:__rand_1st__", b"\x00\xff"]));
+    parts.keys = KeySpace::of(Some(u64::MAX), KeyDist::SEQUENTIAL);
+    let plan = parts.build().unwrap();
+    let text = serde_json::to_string(&plan).unwrap();
+    let loaded: Plan = serde_json::from_str(&text).unwrap();
+    assert_eq!(serde_json::to_string(&loaded).unwrap(), text);
+    assert_eq!(loaded.sequence, plan.sequence);
+    assert_eq!(loaded.target.endpoint, plan.target.endpoint);
+    assert_eq!(loaded.target.credentials.as_ref().unwrap().password.reveal(), "***");
+    for (from, to) in [("\"connections\":50", "\"connections\":0"), ("sequential", "zigzag")] {
+        let bad = serde_json::from_str::<Plan>(&text.replace(from, to));
+        let error = bad.unwrap_err().to_string();
+        assert!(error.contains("-c 0") || error.contains("zigzag"), "{error}");
+    }
+}
+
+#[test]
+fn a_password_in_a_command_is_sent_and_shown_nowhere() {
+    let mut parts = parts();
+    let login = crate::Credentials { user: None, password: crate::Secret::new("hunter1") };
+    parts.target.credentials = Some(login);
+    parts.target.endpoint = Endpoint::Spawned {
+        program: None,
+        args: ["--requirepass", "hunter3", "--io-threads", "2"].map(String::from).into(),
+        unix: false,
+        cpus: vec![],
+    };
+    parts.sequence = vec![
+        CommandSpec::parse(["acl", "setuser", "u__rand_int__", ">hunter2__rand_int__"]),
+        CommandSpec::parse(["set", "k", "hunter1"]),
+    ];
+    let plan = parts.build().unwrap();
+    let sent = Arg::literal(b">hunter2__rand_int__").with_numbers().pieces;
+    assert_eq!(plan.sequence[0].args[3].pieces.len(), sent.len() + 1, "the sign stays");
+    assert_eq!(plan.sequence[1].args[2].fixed_bytes().unwrap(), b"hunter1");
+    let saved = serde_json::to_string(&plan).unwrap();
+    assert!(!saved.contains("hunter") && saved.contains("--io-threads"), "{saved}");
+    assert!(!format!("{:?}", plan.sequence).contains("hunter"));
+    assert_eq!(plan.secrets(), ["hunter1", "hunter2", "hunter3"]);
+    let loaded: Plan = serde_json::from_str(&saved).unwrap();
+    assert_eq!(serde_json::to_string(&loaded).unwrap(), saved);
+}
+
+#[test]
+fn a_batch_that_no_memory_holds_is_refused() {
+    let mut parts = parts();
+    parts.sequence[0].args.push(Arg { pieces: vec![Piece::Fill { len: 1 << 30, skip: 0 }] });
+    parts.fleet.pipeline_depth = 5;
+    assert!(parts.build().unwrap_err().to_string().contains("lower -P or -d"));
+}
