@@ -4,6 +4,7 @@
 //! load itself, and what its figures mean, are left to `runner` and `report`.
 
 mod client;
+mod client_error;
 pub mod cluster;
 mod facts;
 pub mod guard;
@@ -19,7 +20,8 @@ mod watch;
 
 pub use engine::Address;
 
-pub use client::{Client, ClientError, Patience};
+pub use client::{Client, Patience};
+pub use client_error::ClientError;
 pub use facts::{NodeFacts, ServerConfig, ServerFacts};
 pub use limits::{
     OpenFilesError, PortShortage, SourceError, allow_open_files, check_sources, local_ports,

@@ -12,6 +12,7 @@ pub mod compare;
 mod differ;
 pub mod distribution;
 pub mod escape;
+mod figures;
 pub mod format;
 mod hdr;
 pub mod live;
@@ -41,6 +42,7 @@ mod fixture;
 pub use aside::Aside;
 pub use clients::{CLIENT_COLUMNS, ClientRow, Clients, Clock, client_called};
 pub use escape::escape;
+pub use figures::{LatencyFigures, NodeFigures, RateFigures, TlsFigures};
 pub use format::{FORMATS, Format, FormatOptions, by_name, tells_verdicts, write_row};
 pub use hdr::HdrLog;
 pub use live::{Progress, cleared, progress_line};
@@ -55,7 +57,7 @@ pub use record::{Growth, Loaded, Record, RecordError};
 pub use repeats::{Gathering, Repeat, Repeats};
 pub use run::Run;
 pub use schedule::{Fault, MISSED_NS, Missed, ScheduleFigures};
-pub use summary::{LatencyFigures, NodeFigures, RateFigures, Summary, TlsFigures};
+pub use summary::Summary;
 pub use together::Together;
 pub use verdict::{
     EvidenceFigure, LimitedBy, Verdict, Warning, WarningKind, contradictions, gets_apart, warnings,

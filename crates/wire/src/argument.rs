@@ -1,7 +1,7 @@
 //! One argument of a command as bytes, holes and inserts, and how long it will be: the same in every
 //! protocol.
 
-use workload::{Arg, Derived, Lifetime, Piece, Slot, command};
+use workload::{Arg, Derived, Lifetime, Piece, Slot, argument};
 
 use crate::template::NumberAt;
 use crate::{Hole, Insert, LengthForm, Template, ValueAt};
@@ -114,7 +114,7 @@ pub(crate) fn append_body(
                 *values = later;
             }
             Piece::Tag => {
-                template.bytes.extend_from_slice(command::TAG_PLACEHOLDER);
+                template.bytes.extend_from_slice(argument::TAG_PLACEHOLDER);
                 template.holes.push(Hole { at: at + 1, digits: 3, slot: Slot::Tag });
             }
             Piece::Number(slot) => match digits {
@@ -126,7 +126,7 @@ pub(crate) fn append_body(
                     template.holes.push(Hole { at, digits, slot: *slot });
                     template.bytes.resize(at + digits, b'0');
                 }
-                None => template.bytes.extend_from_slice(command::placeholder(*slot).as_bytes()),
+                None => template.bytes.extend_from_slice(argument::placeholder(*slot).as_bytes()),
             },
         }
     }
@@ -143,8 +143,8 @@ fn fixed_len(piece: &Piece, digits: Option<usize>) -> usize {
         | Piece::Derived(_)
         | Piece::Reply { .. }
         | Piece::Cas => 0,
-        Piece::Tag => command::TAG_PLACEHOLDER.len(),
-        Piece::Number(slot) => digits.unwrap_or_else(|| command::placeholder(*slot).len()),
+        Piece::Tag => argument::TAG_PLACEHOLDER.len(),
+        Piece::Number(slot) => digits.unwrap_or_else(|| argument::placeholder(*slot).len()),
     }
 }
 

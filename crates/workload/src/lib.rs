@@ -7,9 +7,10 @@
 //!
 //! What bytes a command becomes is `wire`'s business; how they travel, `engine`'s.
 
+pub mod argument;
 mod bytes;
 pub mod cache_words;
-pub mod command;
+mod command;
 pub mod command_line;
 pub mod dataset;
 pub mod derived;
@@ -35,7 +36,8 @@ pub mod values;
 pub mod verify;
 
 pub use cache_words::CacheCommand;
-pub use command::{Arg, CommandSpec, Piece, Slot};
+pub use argument::{Arg, Piece, Slot};
+pub use command::CommandSpec;
 pub use dataset::{Dataset, RowBy};
 pub use derived::Derived;
 pub use in_full::in_full;

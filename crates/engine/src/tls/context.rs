@@ -1,82 +1,24 @@
 //! What is the same for all TLS connections of a run: whom to trust, who we are, which ciphers.
 //!
 //! Made once, before any worker starts, so that a file that cannot be read is told then and by its
-//! option. What is in a key is kept by OpenSSL alone and shown nowhere.
+//! option ([`credentials`](super::credentials)). What is in a key is kept by OpenSSL alone and shown nowhere.
 
 use std::collections::HashMap;
 use std::fmt;
-use std::fs;
 use std::net::{IpAddr, SocketAddr};
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use openssl::error::ErrorStack;
-use openssl::nid::Nid;
-use openssl::pkey::PKey;
 use openssl::ssl::{
     Ssl, SslContext, SslContextBuilder, SslMethod, SslMode, SslOptions, SslVerifyMode, SslVersion,
 };
-use openssl::x509::X509Ref;
 use openssl::x509::verify::X509CheckFlags;
 
 use super::cause::{reason_of, verify};
-use super::pem::{PemFile, plain};
-use super::roots;
+use super::credentials::{identify, trust};
+use super::rejected::Rejected;
+use super::settings::{TlsError, TlsSettings, Verify, broken};
 use crate::Address;
-
-/// What of the server's certificate is checked.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Verify {
-    /// That a trusted CA signed it, and that it is for the host that was connected to.
-    #[default]
-    Host,
-    /// That a trusted CA signed it. For whom is noted and not held against it.
-    Chain,
-    /// Nothing.
-    Nothing,
-}
-
-/// What a [`TlsContext`] is made of: files by their paths, lists as OpenSSL takes them.
-#[derive(Debug, Clone, Default)]
-pub struct TlsSettings {
-    /// The host that was named, to check the certificate for and to ask the server for.
-    pub host: Option<String>,
-    /// A name that takes its place (`--sni`), at every address that announces no name of its own.
-    pub sni: Option<String>,
-    /// What is checked.
-    pub verify: Verify,
-    /// PEM file of trusted CA certificates (`--cacert`). Without it and the directory, those that
-    /// the system trusts are.
-    pub cacert: Option<PemFile>,
-    /// Directory of trusted CA certificates by their hash (`--cacertdir`).
-    pub cacertdir: Option<PathBuf>,
-    /// PEM file of our certificate and its chain (`--cert`).
-    pub cert: Option<PemFile>,
-    /// PEM file of its key (`--key`).
-    pub key: Option<PemFile>,
-    /// Ciphers up to TLS 1.2 (`--tls-ciphers`).
-    pub ciphers: Option<String>,
-    /// Ciphers of TLS 1.3 (`--tls-ciphersuites`).
-    pub ciphersuites: Option<String>,
-    /// Groups for the exchange of keys (`--tls-groups`).
-    pub groups: Option<String>,
-    /// Versions that are offered (`--tls-protocols`): `TLSv1.2,TLSv1.3`.
-    pub protocols: Option<String>,
-    /// Whether a connection takes up the session of an earlier one.
-    pub resume: bool,
-}
-
-/// Why a context cannot be made; names the option and the file.
-#[derive(Debug)]
-pub struct TlsError(pub(super) String);
-
-impl fmt::Display for TlsError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for TlsError {}
 
 /// See the file's head. A clone is the same context.
 #[derive(Clone)]
@@ -271,82 +213,6 @@ fn offer(builder: &mut SslContextBuilder, list: &str) -> Result<(), TlsError> {
     Ok(())
 }
 
-/// Which CAs are trusted.
-fn trust(builder: &mut SslContextBuilder, settings: &TlsSettings) -> Result<(), TlsError> {
-    if let Some(file) = &settings.cacert {
-        for certificate in file.certificates("--cacert")? {
-            builder.cert_store_mut().add_cert(certificate).map_err(broken)?;
-        }
-    }
-    if let Some(directory) = &settings.cacertdir {
-        let entries = fs::read_dir(directory)
-            .map_err(|e| TlsError(format!("--cacertdir {}: {}", directory.display(), plain(&e))))?;
-        let hashed = entries.flatten().any(|e| is_hash(&e.file_name().to_string_lossy()));
-        if !hashed {
-            let shown = directory.display();
-            return Err(TlsError(format!(
-                "--cacertdir {shown}: no hashed certificate in this directory; run: openssl \
-                 rehash {shown}"
-            )));
-        }
-        builder.load_verify_locations(None, Some(directory)).map_err(broken)?;
-    }
-    if settings.cacert.is_none() && settings.cacertdir.is_none() {
-        roots::trust_system(builder).map_err(broken)?;
-    }
-    Ok(())
-}
-
-/// `xxxxxxxx.n`, as `openssl rehash` names its links.
-fn is_hash(name: &str) -> bool {
-    name.split_once('.').is_some_and(|(hash, number)| {
-        hash.len() == 8
-            && hash.bytes().all(|b| b.is_ascii_hexdigit())
-            && !number.is_empty()
-            && number.bytes().all(|b| b.is_ascii_digit())
-    })
-}
-
-/// Who we are, for servers that ask.
-fn identify(builder: &mut SslContextBuilder, settings: &TlsSettings) -> Result<(), TlsError> {
-    let (cert, key) = match (&settings.cert, &settings.key) {
-        (Some(cert), Some(key)) => (cert, key),
-        (None, None) => return Ok(()),
-        (Some(_), None) => return Err(TlsError("--cert requires --key FILE".to_owned())),
-        (None, Some(_)) => {
-            return Err(TlsError("--key requires --cert FILE".to_owned()));
-        }
-    };
-    let mut chain = cert.certificates("--cert")?.into_iter();
-    if let Some(own) = chain.next() {
-        builder.set_certificate(&own).map_err(|_| cert.holds_no("--cert", "certificate"))?;
-    }
-    for issuer in chain {
-        builder.add_extra_chain_cert(issuer).map_err(broken)?;
-    }
-    let pem = key.read("--key")?;
-    let mut locked = false;
-    // Nobody is asked for a passphrase, which OpenSSL would do on the terminal.
-    let private = PKey::private_key_from_pem_callback(&pem, |_| {
-        locked = true;
-        Ok(0)
-    });
-    let private = private.map_err(|_| match locked {
-        true => {
-            let shown = key.shown();
-            TlsError(format!(
-                "--key {shown}: the key is encrypted; write an unencrypted copy for the \
-                 benchmark with: openssl pkey -in {shown} -out FILE"
-            ))
-        }
-        false => key.holds_no("--key", "private key"),
-    })?;
-    // Refuses a key that is not the certificate's.
-    builder.set_private_key(&private).and_then(|()| builder.check_private_key()).map_err(|_| {
-        TlsError(format!("--key {}: does not match --cert {}", key.shown(), cert.shown()))
-    })
-}
-
 /// Has certificates that are turned down noted, so that an error can say what is wrong with them.
 fn watch(builder: &mut SslContextBuilder, verify: Verify, rejected: Arc<Mutex<Rejected>>) {
     if verify == Verify::Nothing {
@@ -365,64 +231,6 @@ fn watch(builder: &mut SslContextBuilder, verify: Verify, rejected: Arc<Mutex<Re
     });
 }
 
-/// What is said of a certificate that was turned down.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Rejected {
-    names: Vec<String>,
-    not_before: String,
-    not_after: String,
-    wrong_name: bool,
-}
-
-impl Rejected {
-    /// Names beyond so many are left out.
-    const NAMES_MAX: usize = 4;
-
-    fn of(certificate: &X509Ref, wrong_name: bool) -> Self {
-        let alternatives = certificate.subject_alt_names();
-        let mut names: Vec<String> = alternatives
-            .iter()
-            .flatten()
-            .filter_map(|name| {
-                let address = name.ipaddress().and_then(|bytes| match bytes.len() {
-                    4 => <[u8; 4]>::try_from(bytes).ok().map(IpAddr::from),
-                    _ => <[u8; 16]>::try_from(bytes).ok().map(IpAddr::from),
-                });
-                name.dnsname().map(str::to_owned).or(address.map(|ip| ip.to_string()))
-            })
-            .collect();
-        if names.is_empty() {
-            let common = certificate.subject_name().entries_by_nid(Nid::COMMONNAME);
-            names.extend(common.filter_map(|e| Some(e.data().to_string().ok()?.to_string())));
-        }
-        names.truncate(Self::NAMES_MAX);
-        Self {
-            names,
-            not_before: certificate.not_before().to_string(),
-            not_after: certificate.not_after().to_string(),
-            wrong_name,
-        }
-    }
-
-    pub(super) fn names(&self) -> String {
-        match self.names.as_slice() {
-            [] => String::new(),
-            names => format!(" (it is for {})", names.join(", ")),
-        }
-    }
-
-    pub(super) fn until(&self) -> String {
-        if self.not_after.is_empty() { String::new() } else { format!(" on {}", self.not_after) }
-    }
-
-    pub(super) fn from(&self) -> String {
-        match self.not_before.as_str() {
-            "" => String::new(),
-            from => format!(" before {from}"),
-        }
-    }
-}
-
 fn unknown(option: &str, list: &str, error: &ErrorStack) -> TlsError {
     let reason = reason_of(error);
     TlsError(format!(
@@ -431,12 +239,10 @@ fn unknown(option: &str, list: &str, error: &ErrorStack) -> TlsError {
     ))
 }
 
-fn broken(error: ErrorStack) -> TlsError {
-    TlsError(super::cause::setup(&error))
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn refused(settings: TlsSettings) -> String {
@@ -503,11 +309,5 @@ mod tests {
             let error = refused(settings);
             assert!(error.contains(option) && error.contains(why), "{error}");
         }
-    }
-
-    #[test]
-    fn hashes_are_told_from_other_names() {
-        assert!(is_hash("9d66eef0.0") && is_hash("00000000.12"));
-        assert!(!is_hash("ca.crt") && !is_hash("9d66eef0.") && !is_hash("9d66eef0.r0"));
     }
 }

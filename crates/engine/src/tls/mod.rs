@@ -14,10 +14,13 @@
 mod blocking;
 mod cause;
 mod context;
+mod credentials;
 mod pem;
 mod pipe;
+mod rejected;
 mod resume;
 mod roots;
+mod settings;
 
 use std::collections::VecDeque;
 use std::io;
@@ -26,10 +29,11 @@ use openssl::ssl::{ErrorCode, ShutdownState, Ssl, SslStream};
 
 use crate::{Address, ConnId, ConnectOptions, Engine, Event, Reason, Socket};
 pub use blocking::TlsStream;
-pub use context::{TlsContext, TlsError, TlsSettings, Verify};
+pub use context::TlsContext;
 pub use pem::PemFile;
 use pipe::Pipe;
 use resume::Sessions;
+pub use settings::{TlsError, TlsSettings, Verify};
 
 /// Plaintext of one record at most (RFC 8446, section 5.1).
 const RECORD_MAX: usize = 1 << 14;

@@ -3,7 +3,7 @@
 
 use wire::cluster::{KeyPlace, Routing, known};
 use wire::resp::Value;
-use workload::{Arg, CommandSpec, Piece, Plan, command, derived::Source, values::Lcg};
+use workload::{Arg, CommandSpec, Piece, Plan, argument, derived::Source, values::Lcg};
 
 use super::{ClusterError, refused};
 use crate::{Address, Login, log_in};
@@ -132,13 +132,13 @@ impl Asking<'_, Client> {
                     let source = Source { key: place as u64, seed: 0, request: 0 };
                     derived.append(source, &mut out);
                 }
-                (Piece::Tag, _) => out.extend_from_slice(command::TAG_PLACEHOLDER),
+                (Piece::Tag, _) => out.extend_from_slice(argument::TAG_PLACEHOLDER),
                 (Piece::Field(column), _) => {
                     let cell = self.plan.dataset.as_ref().map(|d| d.cell(0, *column));
                     out.extend_from_slice(cell.unwrap_or_default());
                 }
                 (Piece::Number(slot), None) => {
-                    out.extend_from_slice(command::placeholder(*slot).as_bytes());
+                    out.extend_from_slice(argument::placeholder(*slot).as_bytes());
                 }
                 (Piece::Number(_), Some(digits)) => {
                     out.extend_from_slice(format!("{place:0digits$}").as_bytes());

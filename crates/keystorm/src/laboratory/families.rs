@@ -1,6 +1,6 @@
 //! Shapes of the keys that plans write: their names, told from a plan before it runs.
 
-use workload::command::{TAG_PLACEHOLDER, placeholder};
+use workload::argument::{TAG_PLACEHOLDER, placeholder};
 use workload::{Arg, Piece, Plan};
 
 /// Keys of one shape.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use workload::{
     Arg, Arrivals, Derived, Endpoint, EngineKind, KeyDist, OnError, Piece, Plan, ProtocolKind,
     ReadFrom, Schedule, Share, SizeBy, Slot, Stage, Stop, TlsOptions, ValueSpec, Verify, Window,
-    command::placeholder, secret::HIDDEN, secret::shown_arguments, suite::SUITE,
+    argument::placeholder, secret::HIDDEN, secret::shown_arguments, suite::SUITE,
 };
 
 use report::Run;

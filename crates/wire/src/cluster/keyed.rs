@@ -1,6 +1,6 @@
 //! The slot of a command's key, as far as it is known before the numbers are drawn.
 
-use workload::{Arg, Dataset, Piece, Slot, command, values::Lcg};
+use workload::{Arg, Dataset, Piece, Slot, argument, values::Lcg};
 
 use super::slot::{crc16, hashed, slot_of_request};
 use super::{SLOTS, slot_of, tag_of};
@@ -65,7 +65,7 @@ impl KeyHash {
                         fresh += u64::from(*slot == Slot::Fresh);
                         sample.resize(sample.len() + digits, b'0');
                     }
-                    None => sample.extend_from_slice(command::placeholder(*slot).as_bytes()),
+                    None => sample.extend_from_slice(argument::placeholder(*slot).as_bytes()),
                 },
                 Piece::Field(_)
                 | Piece::Value
@@ -160,7 +160,7 @@ fn write(
                 out.push(b'}');
             }
             (Piece::Number(slot), None) => {
-                out.extend_from_slice(command::placeholder(*slot).as_bytes());
+                out.extend_from_slice(argument::placeholder(*slot).as_bytes());
             }
             (Piece::Number(slot), Some(0)) => {
                 append_decimal(numbers.of(request, *slot, &mut fresh), out);

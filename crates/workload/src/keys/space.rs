@@ -58,7 +58,7 @@ impl KeySpace {
         let missing = if self.draw.hits.is_some() { range } else { 0 };
         let largest = range.saturating_add(missing).saturating_sub(1);
         let largest = largest.saturating_add(self.numbered.first);
-        crate::command::PLACEHOLDER_LEN.max(largest.max(1).ilog10() as usize + 1)
+        crate::argument::PLACEHOLDER_LEN.max(largest.max(1).ilog10() as usize + 1)
     }
 }
 

@@ -12,6 +12,7 @@ mod joining;
 pub mod limits;
 mod mix;
 mod numbering;
+mod operations;
 mod retry;
 
 use std::sync::Arc;
@@ -22,8 +23,9 @@ use thiserror::Error;
 pub use different::Different;
 pub use fill::Fill;
 pub use joining::Joining;
-pub use mix::{Came, Keeps, Mix, Operation, Operations, Pick, Share, Span, Step, Walked, When};
+pub use mix::{Keeps, Mix, Operation, Pick, Share, Span, Step, When};
 pub use numbering::Numbering;
+pub use operations::{Came, Operations, Walked};
 pub use retry::{Backoff, Reopening, Retry};
 
 use crate::derived::CheckedValues;

@@ -1,0 +1,67 @@
+//! What a TLS context is made of, as it was asked for.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use openssl::error::ErrorStack;
+
+use super::pem::PemFile;
+
+/// What of the server's certificate is checked.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Verify {
+    /// That a trusted CA signed it, and that it is for the host that was connected to.
+    #[default]
+    Host,
+    /// That a trusted CA signed it. For whom is noted and not held against it.
+    Chain,
+    /// Nothing.
+    Nothing,
+}
+
+/// What a [`TlsContext`] is made of: files by their paths, lists as OpenSSL takes them.
+#[derive(Debug, Clone, Default)]
+pub struct TlsSettings {
+    /// The host that was named, to check the certificate for and to ask the server for.
+    pub host: Option<String>,
+    /// A name that takes its place (`--sni`), at every address that announces no name of its own.
+    pub sni: Option<String>,
+    /// What is checked.
+    pub verify: Verify,
+    /// PEM file of trusted CA certificates (`--cacert`). Without it and the directory, those that
+    /// the system trusts are.
+    pub cacert: Option<PemFile>,
+    /// Directory of trusted CA certificates by their hash (`--cacertdir`).
+    pub cacertdir: Option<PathBuf>,
+    /// PEM file of our certificate and its chain (`--cert`).
+    pub cert: Option<PemFile>,
+    /// PEM file of its key (`--key`).
+    pub key: Option<PemFile>,
+    /// Ciphers up to TLS 1.2 (`--tls-ciphers`).
+    pub ciphers: Option<String>,
+    /// Ciphers of TLS 1.3 (`--tls-ciphersuites`).
+    pub ciphersuites: Option<String>,
+    /// Groups for the exchange of keys (`--tls-groups`).
+    pub groups: Option<String>,
+    /// Versions that are offered (`--tls-protocols`): `TLSv1.2,TLSv1.3`.
+    pub protocols: Option<String>,
+    /// Whether a connection takes up the session of an earlier one.
+    pub resume: bool,
+}
+
+/// Why a context cannot be made; names the option and the file.
+#[derive(Debug)]
+pub struct TlsError(pub(super) String);
+
+impl fmt::Display for TlsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for TlsError {}
+
+/// A setting that OpenSSL did not take, for a reason of its own.
+pub(super) fn broken(error: ErrorStack) -> TlsError {
+    TlsError(super::cause::setup(&error))
+}

@@ -1,0 +1,152 @@
+//! Why a conversation with a server failed, worded for the person at the command line.
+
+use std::io;
+use std::time::Duration;
+
+use thiserror::Error;
+
+use crate::Address;
+
+/// Longest reply read. `INFO` and `CONFIG GET` stay below a thousandth of it.
+pub(crate) const REPLY_BYTES_MAX: usize = 64 << 20;
+
+/// Why a conversation with a server failed. Worded for the person at the command line.
+#[derive(Debug, Error)]
+pub enum ClientError {
+    /// Nobody took the connection.
+    #[error("could not connect to {address}: {reason}")]
+    Connect {
+        /// Where.
+        address: Address,
+        /// Why, in words.
+        reason: String,
+        /// Whether this machine is the reason, and not that nobody is there.
+        ours: bool,
+    },
+    /// The server took the connection, and then too long.
+    #[error("{address} accepted the connection but did not answer {command} within {waited_s} s")]
+    Silent {
+        /// Where.
+        address: Address,
+        /// The name of the command.
+        command: String,
+        /// How long it was given, in seconds.
+        waited_s: f64,
+    },
+    /// The server took the connection, and no TLS came of it.
+    #[error("TLS with {address} failed: {reason}")]
+    Tls {
+        /// Where.
+        address: Address,
+        /// Why, in words.
+        reason: String,
+    },
+    /// The server closed the connection before it answered.
+    #[error("{address} closed the connection instead of answering {command}{hint}")]
+    Closed {
+        /// Where.
+        address: Address,
+        /// The name of the command.
+        command: String,
+        /// What may be the matter, with what joins it to the rest; or nothing.
+        hint: &'static str,
+    },
+    /// What came back is another protocol.
+    #[error(
+        "{address} does not speak RESP, the protocol of Redis and Valkey: it answered \
+         {command} with \"{excerpt}\"; {hint}"
+    )]
+    NotResp {
+        /// Where.
+        address: Address,
+        /// The name of the command.
+        command: String,
+        /// The beginning of the answer, escaped for a terminal.
+        excerpt: String,
+        /// What may be the matter.
+        hint: &'static str,
+    },
+    /// What came back is not memcached's.
+    #[error(
+        "{address} does not speak {protocol}: it answered {command} with \"{excerpt}\"; {why}, and \
+         check -h and -p"
+    )]
+    NotMemcache {
+        /// Where.
+        address: Address,
+        /// The protocol that was spoken to it.
+        protocol: &'static str,
+        /// The name of the command.
+        command: String,
+        /// The beginning of the answer, escaped for a terminal.
+        excerpt: String,
+        /// What may be the matter.
+        why: &'static str,
+    },
+    /// The reply is beyond what any question of ours brings.
+    #[error("{address} answered {command} with more than {REPLY_BYTES_MAX} bytes")]
+    TooLong {
+        /// Where.
+        address: Address,
+        /// The name of the command.
+        command: String,
+    },
+    /// The connection broke otherwise.
+    #[error("the connection to {address} failed: {cause}")]
+    Io {
+        /// Where.
+        address: Address,
+        /// What the kernel said.
+        cause: io::Error,
+    },
+}
+
+/// What may be behind bytes that are not RESP.
+pub(crate) fn hint(bytes: &[u8]) -> &'static str {
+    match bytes {
+        // A TLS alert record: <https://www.rfc-editor.org/rfc/rfc8446#section-5.1>
+        [0x15, 0x03, ..] => "it requires TLS: add --tls",
+        [b'E', b'R', b'R', b'O', b'R', ..] => "this may be memcached: use --protocol memcache",
+        [b'C', b'L', b'I', b'E', b'N', b'T', b'_', ..] => {
+            "this may be memcached: use --protocol memcache"
+        }
+        // The settings that an HTTP/2 server begins with: <https://www.rfc-editor.org/rfc/rfc9113#section-6.5>
+        [0, 0, _, 4, 0, ..] => {
+            "it speaks HTTP/2; the head node of a Ray cluster does, also on port 6379 by \
+             default; check -h and -p"
+        }
+        [b'H', b'T', b'T', b'P', ..] => "it is a web server; check -h and -p",
+        [b'S', b'S', b'H', ..] => "it is an SSH server; check -h and -p",
+        _ => "check -h and -p",
+    }
+}
+
+pub(crate) fn late(error: &io::Error) -> bool {
+    use io::ErrorKind::{TimedOut, WouldBlock};
+    matches!(error.kind(), TimedOut | WouldBlock)
+}
+
+pub(crate) fn ended(error: &io::Error) -> bool {
+    use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
+    matches!(error.kind(), BrokenPipe | ConnectionAborted | ConnectionReset | UnexpectedEof)
+}
+
+/// Whether connections, open or lately closed, have used up the ports of this machine.
+pub(crate) fn is_want_of_ports(error: &io::Error) -> bool {
+    use io::ErrorKind::{AddrInUse, AddrNotAvailable};
+    matches!(error.kind(), AddrInUse | AddrNotAvailable)
+}
+
+/// Why a connection was not to be had, without the numbers of the kernel.
+pub(crate) fn reason(error: &io::Error, waited: Duration) -> String {
+    match error.kind() {
+        io::ErrorKind::ConnectionRefused => "connection refused".to_owned(),
+        io::ErrorKind::NotFound => "the socket does not exist".to_owned(),
+        io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
+        io::ErrorKind::HostUnreachable => "host unreachable".to_owned(),
+        io::ErrorKind::NetworkUnreachable => "network unreachable".to_owned(),
+        _ if is_want_of_ports(error) => "no local port is free".to_owned(),
+        _ if late(error) => format!("no answer within {} s", waited.as_secs_f64()),
+        _ => error.to_string(),
+    }
+}

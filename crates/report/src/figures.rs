@@ -1,0 +1,181 @@
+//! Figures that belong together: of latencies, of TLS, of a node, and of the rate over time.
+//!
+//! What of a run they are of is [`Summary`](crate::Summary)'s business.
+
+use std::borrow::Cow;
+use std::cmp::Reverse;
+
+use measure::{Latency, NodeTally, Point, Timeline, TlsTally};
+use workload::TlsOptions;
+use workload::quantity::counted;
+
+use crate::escape;
+
+/// What is said of a latency, in nanoseconds. All 0 when `count` is.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct LatencyFigures {
+    /// How many replies it is of.
+    pub count: u64,
+    /// The exact mean.
+    pub mean_ns: f64,
+    /// The exact least.
+    pub min_ns: u64,
+    /// Median; this and the other percentiles are exact to the plan's precision.
+    pub p50_ns: u64,
+    /// 95th percentile.
+    pub p95_ns: u64,
+    /// 99th percentile.
+    pub p99_ns: u64,
+    /// The exact greatest.
+    pub max_ns: u64,
+}
+
+impl LatencyFigures {
+    pub(crate) fn of(latency: &Latency) -> Self {
+        let quantile = |q| latency.quantile_ns(q).unwrap_or_default();
+        Self {
+            count: latency.count(),
+            mean_ns: latency.mean_ns().unwrap_or_default(),
+            min_ns: latency.min_ns().unwrap_or_default(),
+            p50_ns: quantile(0.5),
+            p95_ns: quantile(0.95),
+            p99_ns: quantile(0.99),
+            max_ns: latency.max_ns().unwrap_or_default(),
+        }
+    }
+}
+
+/// What is said of TLS.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TlsFigures {
+    /// The versions and ciphers that were agreed on, the most frequent first, as
+    /// `VERSION CIPHER`; empty if no handshake ended.
+    pub negotiated: String,
+    /// Handshakes that took up an earlier session, where that was asked for.
+    pub resumed: Option<u64>,
+    /// How long a handshake took, where every pipeline has one: without keep-alive.
+    pub handshake: Option<LatencyFigures>,
+    /// Handshakes that ended well.
+    pub handshakes: u64,
+}
+
+impl TlsFigures {
+    pub(crate) fn of(options: &TlsOptions, keep_alive: bool, tally: &TlsTally) -> Self {
+        let mut kinds = tally.negotiated.clone();
+        kinds.sort_unstable_by(|a, b| (Reverse(a.2), &a.0, &a.1).cmp(&(Reverse(b.2), &b.0, &b.1)));
+        let one = kinds.len() == 1;
+        let named = |(version, cipher, n): &(Cow<'_, str>, Cow<'_, str>, u64)| match one {
+            true => format!("{version} {cipher}"),
+            false => format!("{version} {cipher} ({})", counted(*n, "connection")),
+        };
+        Self {
+            negotiated: escape(kinds.iter().map(named).collect::<Vec<_>>().join(", ")),
+            resumed: options.resume.then_some(tally.resumed),
+            handshake: (!keep_alive).then(|| LatencyFigures::of(&tally.handshake)),
+            handshakes: tally.handshake.count(),
+        }
+    }
+}
+
+/// What is said of one node of a cluster.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NodeFigures {
+    /// Its `host:port`, safe for a terminal.
+    pub name: String,
+    /// Whether it was a master at the end of the run.
+    pub master: bool,
+    /// Slots that it owned then; of a replica, those of its master.
+    pub slots: u32,
+    /// Requests that it answered, errors included.
+    pub requests: u64,
+    /// Error replies among them.
+    pub errors: u64,
+    /// Requests that it sent to another node for good, this once, or asked to send again.
+    pub moved: u64,
+    /// See above.
+    pub asked: u64,
+    /// See above.
+    pub retried: u64,
+    /// Requests that were sent to it and never answered.
+    pub unanswered: u64,
+    /// From when its requests were due to its replies.
+    pub response: LatencyFigures,
+}
+
+impl NodeFigures {
+    /// Whether a node had any part in the load.
+    pub(crate) fn counts(node: &NodeTally) -> bool {
+        node.used || node.requests() + node.redirects() + node.unanswered > 0
+    }
+
+    pub(crate) fn of(node: &NodeTally) -> Self {
+        Self {
+            name: escape(&node.name),
+            master: node.master,
+            slots: node.slots,
+            requests: node.requests(),
+            errors: node.errors,
+            moved: node.moved,
+            asked: node.asked,
+            retried: node.retried,
+            unanswered: node.unanswered,
+            response: LatencyFigures::of(&node.response),
+        }
+    }
+
+    /// Requests that it did not carry out but sent elsewhere, or asked to send again.
+    #[must_use]
+    pub fn redirects(&self) -> u64 {
+        self.moved + self.asked + self.retried
+    }
+}
+
+/// What is said of the rate over time, in requests per second, one value an interval.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RateFigures {
+    /// Mean.
+    pub mean_rps: f64,
+    /// Least.
+    pub min_rps: f64,
+    /// Median.
+    pub p50_rps: f64,
+    /// 95th percentile.
+    pub p95_rps: f64,
+    /// 99th percentile.
+    pub p99_rps: f64,
+    /// Greatest.
+    pub max_rps: f64,
+}
+
+impl RateFigures {
+    /// Of the intervals that lie wholly within the run: the last one ends when the run does, so
+    /// its count is of a shorter time. An interval without a point is one without a reply.
+    pub(crate) fn of(timeline: &Timeline, elapsed_ns: u64) -> Option<Self> {
+        let whole = timeline.full_intervals(elapsed_ns);
+        let full = whole.end - whole.start;
+        let within = |point: &&Point| whole.contains(&u64::from(point.index));
+        let mut requests: Vec<u64> =
+            timeline.points.iter().filter(within).map(|point| point.requests).collect();
+        if full == 0 || timeline.points.is_empty() {
+            return None;
+        }
+        requests.sort_unstable();
+        let silent = full.saturating_sub(requests.len() as u64);
+        let rate = |n: u64| n as f64 * 1e9 / timeline.interval_ns as f64;
+        // The silent intervals come first in rising order; they need not be written down.
+        let at = |rank: u64| match rank.clamp(1, full).checked_sub(silent + 1) {
+            Some(rank) => rate(requests.get(rank as usize).copied().unwrap_or_default()),
+            None => 0.0,
+        };
+        let ranked = |quantile: f64| at((quantile * full as f64).ceil() as u64);
+        let all = requests.iter().fold(0, |sum: u64, n| sum.saturating_add(*n));
+        Some(Self {
+            mean_rps: rate(all) / full as f64,
+            min_rps: at(1),
+            p50_rps: ranked(0.5),
+            p95_rps: ranked(0.95),
+            p99_rps: ranked(0.99),
+            max_rps: at(full),
+        })
+    }
+}

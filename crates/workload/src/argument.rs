@@ -1,0 +1,432 @@
+//! An argument of a command as data: literal bytes and placeholders.
+//!
+//! Owns the placeholder syntax of `valkey-benchmark` (`__rand_int__`, `__rand_1st__` … `__rand_9th__`,
+//! `__field:name__`, `{tag}` in cluster mode), with `__key__` and `__ttl__` beside it. How an argument becomes
+//! protocol bytes is `wire`'s business.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Lifetime;
+use crate::derived::{self, Derived};
+use crate::secret::SecretBytes;
+use crate::values::Lcg;
+
+/// One argument: its pieces joined.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Arg {
+    /// The pieces in order.
+    pub pieces: Vec<Piece>,
+}
+
+/// A part of an argument.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Piece {
+    /// These bytes.
+    Bytes(#[serde(with = "crate::bytes")] Vec<u8>),
+    /// Bytes that are a password: sent like others, and never shown.
+    Secret(SecretBytes),
+    /// A zero-padded decimal number from the key space.
+    Number(Slot),
+    /// A cell of the current dataset row, by column.
+    Field(usize),
+    /// `{tag}` in cluster mode: a hash tag of three characters in its braces, the same throughout
+    /// a sequence, that spreads the sequences over all slots.
+    Tag,
+    /// A value of the plan's `values`: its size, its bytes or both are not the same for all requests.
+    Value,
+    /// How many seconds a key lives, drawn for each request.
+    Lifetime(Lifetime),
+    /// A text that follows from the key or the request.
+    Derived(Derived),
+    /// The value that came in the reply to an earlier step of the operation.
+    Reply {
+        /// What stands for it where there was none.
+        #[serde(with = "crate::bytes")]
+        or: Vec<u8>,
+    },
+    /// The token of the item whose value an earlier step brought (memcached's `cas`).
+    Cas,
+    /// `len` bytes of the classic payload generator, beginning `skip` bytes into its stream.
+    /// Kept as numbers so that a plan with a 1 GiB value stays small; see [`Lcg`].
+    Fill {
+        /// Bytes.
+        len: u32,
+        /// Bytes of the stream that earlier values used up.
+        skip: u64,
+    },
+}
+
+/// Which number a placeholder stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Slot {
+    /// `__rand_int__`: a fresh number at every occurrence.
+    Fresh,
+    /// `__rand_1st__` to `__rand_9th__` (1 to 9): one number for all occurrences in a sequence.
+    Shared(u8),
+    /// `__key__`: one number for all occurrences in a sequence, which is the key that it works on.
+    Key,
+    /// The three characters of a [`Piece::Tag`].
+    Tag,
+}
+
+/// What stands for a [`Piece::Tag`] on the command line of cluster mode.
+pub const TAG_PLACEHOLDER: &[u8] = b"{tag}";
+
+/// What stands for a lifetime on the command line.
+const LIFETIME_PLACEHOLDER: &[u8] = b"__ttl__";
+
+/// The least digits that a number placeholder is replaced with: as many characters as those of the peers
+/// have.
+pub const PLACEHOLDER_LEN: usize = 12;
+
+const NUMBER_PLACEHOLDERS: [(&str, Slot); 11] = [
+    ("__key__", Slot::Key),
+    ("__rand_int__", Slot::Fresh),
+    ("__rand_1st__", Slot::Shared(1)),
+    ("__rand_2nd__", Slot::Shared(2)),
+    ("__rand_3rd__", Slot::Shared(3)),
+    ("__rand_4th__", Slot::Shared(4)),
+    ("__rand_5th__", Slot::Shared(5)),
+    ("__rand_6th__", Slot::Shared(6)),
+    ("__rand_7th__", Slot::Shared(7)),
+    ("__rand_8th__", Slot::Shared(8)),
+    ("__rand_9th__", Slot::Shared(9)),
+];
+
+/// The text that stands for a slot on the command line.
+#[must_use]
+pub fn placeholder(slot: Slot) -> &'static str {
+    let found = NUMBER_PLACEHOLDERS.iter().find(|(_, s)| *s == slot);
+    found.map_or("__rand_int__", |(text, _)| text)
+}
+
+impl Piece {
+    fn size_hint(&self) -> u64 {
+        match self {
+            Self::Bytes(bytes) => bytes.len() as u64,
+            Self::Secret(bytes) => bytes.reveal().len() as u64,
+            Self::Number(_) => PLACEHOLDER_LEN as u64,
+            Self::Field(_) | Self::Value | Self::Reply { .. } | Self::Cas => 0,
+            Self::Derived(Derived::Checked { len, .. }) => u64::from(*len),
+            Self::Derived(Derived::Random(random)) => u64::from(random.len),
+            Self::Derived(_) => 2 * PLACEHOLDER_LEN as u64,
+            Self::Tag => TAG_PLACEHOLDER.len() as u64,
+            Self::Lifetime(_) => PLACEHOLDER_LEN as u64,
+            Self::Fill { len, .. } => u64::from(*len),
+        }
+    }
+}
+
+impl Arg {
+    /// An argument of just these bytes.
+    #[must_use]
+    pub fn literal(bytes: &[u8]) -> Self {
+        Self { pieces: vec![Piece::Bytes(bytes.to_vec())] }
+    }
+
+    /// An argument that is a lifetime in seconds.
+    #[must_use]
+    pub fn of_lifetime(lifetime: Lifetime) -> Self {
+        Self::literal(LIFETIME_PLACEHOLDER).with_lifetimes(lifetime)
+    }
+
+    /// Roughly how many bytes it has, as [`CommandSpec::size_hint`] counts.
+    pub(crate) fn size_hint(&self) -> u64 {
+        self.pieces.iter().map(Piece::size_hint).sum()
+    }
+
+    /// How many values that vary are in it.
+    pub(crate) fn values(&self) -> u64 {
+        self.pieces.iter().filter(|piece| **piece == Piece::Value).count() as u64
+    }
+
+    /// Replaces every number placeholder in the literal pieces.
+    #[must_use]
+    pub fn with_numbers(self) -> Self {
+        NUMBER_PLACEHOLDERS.iter().fold(self, |arg, (text, slot)| {
+            arg.split_literals(text.as_bytes(), || Piece::Number(*slot))
+        })
+    }
+
+    /// Replaces every `{tag}`, as cluster mode does.
+    #[must_use]
+    pub fn with_tags(self) -> Self {
+        self.split_literals(TAG_PLACEHOLDER, || Piece::Tag)
+    }
+
+    /// Replaces every `__data__` by `len` payload bytes, each taking the next of the stream that
+    /// `skip` counts.
+    #[must_use]
+    pub fn with_data(self, len: u32, skip: &mut u64) -> Self {
+        self.split_literals(b"__data__", || {
+            let piece = Piece::Fill { len, skip: *skip };
+            *skip += u64::from(len);
+            piece
+        })
+    }
+
+    /// Replaces every `__data__` by a value that varies.
+    #[must_use]
+    pub fn with_values(self) -> Self {
+        self.split_literals(b"__data__", || Piece::Value)
+    }
+
+    /// Replaces every `__ttl__` by a lifetime.
+    #[must_use]
+    pub fn with_lifetimes(self, lifetime: Lifetime) -> Self {
+        self.split_literals(LIFETIME_PLACEHOLDER, || match lifetime.fixed() {
+            Some(seconds) => Piece::Bytes(seconds.to_string().into_bytes()),
+            None => Piece::Lifetime(lifetime),
+        })
+    }
+
+    /// Replaces every placeholder of a text that is derived, such as `__key:fnv,1__`.
+    ///
+    /// # Errors
+    /// One that begins like such a placeholder is none.
+    pub fn with_derived(self) -> Result<Self, String> {
+        let mut pieces = Vec::new();
+        for piece in self.pieces {
+            let Piece::Bytes(mut bytes) = piece else {
+                pieces.push(piece);
+                continue;
+            };
+            let first = |bytes: &[u8]| {
+                let openings = derived::OPENINGS.iter();
+                openings.filter_map(|open| find(bytes, open.as_bytes())).min()
+            };
+            while let Some(at) = first(&bytes)
+                && let Some((_, named, after)) = next_named(&bytes[at..], b"__")
+            {
+                let named = String::from_utf8_lossy(&named).into_owned();
+                push_literal(&mut pieces, bytes[..at].to_vec());
+                pieces.push(Piece::Derived(named.parse()?));
+                bytes = after;
+            }
+            push_literal(&mut pieces, bytes);
+        }
+        Ok(Self { pieces })
+    }
+
+    /// Whether a `__ttl__` stands in it.
+    #[must_use]
+    pub fn names_lifetime(&self) -> bool {
+        let named = |bytes: &Vec<u8>| find(bytes, LIFETIME_PLACEHOLDER).is_some();
+        self.pieces.iter().any(|piece| matches!(piece, Piece::Bytes(bytes) if named(bytes)))
+    }
+
+    /// Replaces every `__reply__`, and every `__reply_or:TEXT__`.
+    #[must_use]
+    pub fn with_replies(self) -> Self {
+        let mut pieces = Vec::new();
+        for piece in self.split_literals(b"__reply__", || Piece::Reply { or: Vec::new() }).pieces {
+            let Piece::Bytes(mut bytes) = piece else {
+                pieces.push(piece);
+                continue;
+            };
+            while let Some((before, or, after)) = next_named(&bytes, b"__reply_or:") {
+                push_literal(&mut pieces, before);
+                pieces.push(Piece::Reply { or });
+                bytes = after;
+            }
+            push_literal(&mut pieces, bytes);
+        }
+        Self { pieces }
+    }
+
+    /// Replaces every `__cas__`.
+    #[must_use]
+    pub fn with_cas(self) -> Self {
+        self.split_literals(b"__cas__", || Piece::Cas)
+    }
+
+    /// Replaces every `__field:name__` by that column.
+    ///
+    /// # Errors
+    /// The name that `columns` does not have.
+    pub fn with_fields(self, columns: &[String]) -> Result<Self, String> {
+        let mut pieces = Vec::new();
+        for piece in self.pieces {
+            let Piece::Bytes(mut bytes) = piece else {
+                pieces.push(piece);
+                continue;
+            };
+            while let Some((before, name, after)) = next_field(&bytes) {
+                let column = columns.iter().position(|c| *c == name).ok_or(name)?;
+                push_literal(&mut pieces, before);
+                pieces.push(Piece::Field(column));
+                bytes = after;
+            }
+            push_literal(&mut pieces, bytes);
+        }
+        Ok(Self { pieces })
+    }
+
+    /// Whether a `__field:name__` stands in it.
+    #[must_use]
+    pub fn names_field(&self) -> bool {
+        self.pieces.iter().any(|p| matches!(p, Piece::Bytes(b) if next_field(b).is_some()))
+    }
+
+    /// The bytes of an argument that has no placeholder but filled data.
+    #[must_use]
+    pub fn fixed_bytes(&self) -> Option<Vec<u8>> {
+        let mut out = Vec::new();
+        for piece in &self.pieces {
+            match piece {
+                Piece::Bytes(bytes) => out.extend_from_slice(bytes),
+                Piece::Secret(bytes) => out.extend_from_slice(bytes.reveal()),
+                Piece::Fill { len, skip } => Lcg::at(*skip).fill(*len as usize, &mut out),
+                Piece::Number(_)
+                | Piece::Field(_)
+                | Piece::Tag
+                | Piece::Value
+                | Piece::Lifetime(_)
+                | Piece::Derived(_)
+                | Piece::Reply { .. }
+                | Piece::Cas => return None,
+            }
+        }
+        Some(out)
+    }
+
+    /// Its literal bytes, without what placeholders stand for.
+    pub(crate) fn literals(&self) -> Vec<u8> {
+        let literal = |piece: &Piece| match piece {
+            Piece::Bytes(bytes) => bytes.clone(),
+            Piece::Secret(secret) => secret.reveal().to_vec(),
+            _ => Vec::new(),
+        };
+        self.pieces.iter().flat_map(literal).collect()
+    }
+
+    /// Makes secrets of its literal bytes but for the first `open`.
+    pub(crate) fn hide_from(&mut self, mut open: usize) {
+        let mut pieces = Vec::with_capacity(self.pieces.len());
+        for piece in std::mem::take(&mut self.pieces) {
+            let Piece::Bytes(mut bytes) = piece else {
+                pieces.push(piece);
+                continue;
+            };
+            let hidden = bytes.split_off(open.min(bytes.len()));
+            open -= bytes.len();
+            push_literal(&mut pieces, bytes);
+            if !hidden.is_empty() {
+                pieces.push(Piece::Secret(SecretBytes::new(hidden)));
+            }
+        }
+        self.pieces = pieces;
+    }
+
+    fn split_literals(self, needle: &[u8], mut make: impl FnMut() -> Piece) -> Self {
+        let mut pieces = Vec::new();
+        for piece in self.pieces {
+            let Piece::Bytes(bytes) = piece else {
+                pieces.push(piece);
+                continue;
+            };
+            let mut rest = bytes.as_slice();
+            while let Some(at) = find(rest, needle) {
+                push_literal(&mut pieces, rest[..at].to_vec());
+                pieces.push(make());
+                rest = &rest[at + needle.len()..];
+            }
+            push_literal(&mut pieces, rest.to_vec());
+        }
+        Self { pieces }
+    }
+}
+
+fn push_literal(pieces: &mut Vec<Piece>, bytes: Vec<u8>) {
+    if !bytes.is_empty() {
+        pieces.push(Piece::Bytes(bytes));
+    }
+}
+
+fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
+    haystack.windows(needle.len()).position(|w| w == needle)
+}
+
+/// Splits at the first `__field:name__`: what stands before, the name, what stands after.
+fn next_field(bytes: &[u8]) -> Option<(Vec<u8>, String, Vec<u8>)> {
+    let (before, name, after) = next_named(bytes, b"__field:")?;
+    Some((before, String::from_utf8_lossy(&name).into_owned(), after))
+}
+
+/// Splits at the first placeholder that opens so and ends in `__`: what stands before it, in it and
+/// after.
+fn next_named(bytes: &[u8], open: &[u8]) -> Option<(Vec<u8>, Vec<u8>, Vec<u8>)> {
+    let start = find(bytes, open)?;
+    let name_at = start + open.len();
+    let name_len = find(&bytes[name_at..], b"__")?;
+    let name = bytes[name_at..name_at + name_len].to_vec();
+    Some((bytes[..start].to_vec(), name, bytes[name_at + name_len + 2..].to_vec()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn placeholders_become_pieces() {
+        let arg = Arg::literal(b"a:__rand_int__:b__rand_1st__").with_numbers();
+        assert_eq!(
+            arg.pieces,
+            [
+                Piece::Bytes(b"a:".to_vec()),
+                Piece::Number(Slot::Fresh),
+                Piece::Bytes(b":b".to_vec()),
+                Piece::Number(Slot::Shared(1)),
+            ]
+        );
+    }
+
+    #[test]
+    fn number_placeholders_of_the_peers_are_twelve_characters() {
+        for (text, slot) in NUMBER_PLACEHOLDERS {
+            assert!(text.len() == PLACEHOLDER_LEN || slot == Slot::Key);
+            assert_eq!(Arg::literal(text.as_bytes()).with_numbers().pieces, [Piece::Number(slot)]);
+            assert_eq!(placeholder(slot), text);
+        }
+    }
+
+    #[test]
+    fn data_takes_the_next_bytes_at_each_occurrence() {
+        let mut skip = 7;
+        let arg = Arg::literal(b"__data__-__data__").with_data(3, &mut skip);
+        assert_eq!(arg.pieces[0], Piece::Fill { len: 3, skip: 7 });
+        assert_eq!(arg.pieces[2], Piece::Fill { len: 3, skip: 10 });
+        assert_eq!(skip, 13);
+    }
+
+    #[test]
+    fn tags_are_found() {
+        let arg = Arg::literal(b"k:{tag}:__rand_int__").with_numbers().with_tags();
+        assert_eq!(arg.pieces[1], Piece::Tag);
+        assert_eq!(arg.pieces[3], Piece::Number(Slot::Fresh));
+        assert_eq!(arg.fixed_bytes(), None);
+    }
+
+    #[test]
+    fn derived_texts_are_found_and_wrong_ones_told() {
+        let arg = Arg::literal(b"user__key:fnv,1__:__draw:0..9__!").with_derived().unwrap();
+        assert!(matches!(arg.pieces[1], Piece::Derived(Derived::Key(_))), "{arg:?}");
+        assert!(matches!(arg.pieces[3], Piece::Derived(Derived::Drawn(_))), "{arg:?}");
+        assert_eq!((arg.pieces.len(), arg.fixed_bytes()), (5, None));
+        let plain = Arg::literal(b"__key__ __key:1").with_derived().unwrap();
+        assert_eq!(plain, Arg::literal(b"__key__ __key:1"));
+        assert!(Arg::literal(b"__draw:x__").with_derived().unwrap_err().contains("1..100"));
+    }
+
+    #[test]
+    fn fields_are_found_and_unknown_ones_named() {
+        let columns = ["id".to_owned(), "title".to_owned()];
+        let arg = Arg::literal(b"doc:__field:title__!").with_fields(&columns).unwrap();
+        assert_eq!(arg.pieces[1], Piece::Field(1));
+        assert_eq!(Arg::literal(b"__field:no__").with_fields(&columns), Err("no".to_owned()));
+        assert!(!Arg::literal(b"__field:").names_field());
+    }
+}

@@ -1,0 +1,163 @@
+//! The operations of a mix, ready to pick from: which one a request number is, and which commands of the
+//! sequence its steps are.
+
+use std::ops::Range;
+
+use super::{Pick, Plan, When};
+use crate::random::{self, Stream};
+
+impl Plan {
+    /// The mix, ready to pick from.
+    #[must_use]
+    pub fn operations(&self) -> Option<Operations> {
+        let mix = self.mix.as_ref()?;
+        let (mut steps, mut operations) = (Vec::new(), Vec::new());
+        let mut first = 0;
+        for operation in &mix.operations {
+            operations.push(steps.len() as u32);
+            for step in &operation.steps {
+                steps.push((first..first + step.commands, step.when));
+                first += step.commands;
+            }
+        }
+        operations.push(steps.len() as u32);
+        let weights = mix.operations.iter().map(|operation| u64::from(operation.weight));
+        let (weights, of): (Vec<u64>, Vec<u32>) = match &mix.pick {
+            Pick::Drawn | Pick::InOrder => weights.zip(0..).unzip(),
+            Pick::Spans(spans) => {
+                spans.iter().map(|span| (u64::from(span.times), span.operation)).unzip()
+            }
+        };
+        let bounds = weights.into_iter().scan(0, |sum, weight| {
+            *sum += weight;
+            Some(*sum)
+        });
+        let drawn = mix.pick == Pick::Drawn;
+        let walk = (0..).zip(mix.spans()).find_map(|(number, (operation, span))| {
+            let most = operation.walk()?.unwrap_or(u32::MAX);
+            Some(Walked { operation: number, command: span.end as u32 - 1, most })
+        });
+        Some(Operations {
+            bounds: bounds.collect(),
+            of,
+            draws: drawn.then(|| Stream::of(self.seed.wrapping_add(PICK_STREAM))),
+            round: self.connection_round(),
+            operations,
+            steps,
+            walk,
+        })
+    }
+}
+
+/// An operation whose requests go on where the last one on their connection came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Walked {
+    /// Its number.
+    pub operation: u32,
+    /// The command that has a cursor in it.
+    pub command: u32,
+    /// So many of them follow each other.
+    pub most: u32,
+}
+
+/// What the replies to a step were.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Came {
+    /// One of them said that there was nothing.
+    pub missed: bool,
+    /// A string is kept.
+    pub strings: bool,
+}
+
+/// The stream that operations are picked by, after those of the numbers in commands.
+const PICK_STREAM: u64 = 11 << 56;
+
+/// The operations of a mix: which one a request number is, and which commands of the sequence its
+/// steps are.
+#[derive(Debug, Clone)]
+pub struct Operations {
+    /// The sums of the weights up to each operation and its own, or of the spans.
+    bounds: Vec<u64>,
+    /// Which operation each of these is.
+    of: Vec<u32>,
+    /// Where they are drawn.
+    draws: Option<Stream>,
+    /// Numbers after which another connection's begin.
+    round: u64,
+    /// The first step of each, and one more than the last of all.
+    operations: Vec<u32>,
+    steps: Vec<(Range<u32>, When)>,
+    walk: Option<Walked>,
+}
+
+impl Operations {
+    /// Which operation request number `number` is.
+    #[inline]
+    #[must_use]
+    pub fn pick(&self, number: u64) -> u32 {
+        let total = self.bounds.last().copied().unwrap_or(1);
+        let at = match self.draws {
+            Some(stream) => random::within(stream.draw(number), total),
+            None => (number % self.round) % total,
+        };
+        // A handful: searching them in order is the fastest way.
+        let found = match self.bounds.len() {
+            ..=16 => self.bounds.iter().take_while(|bound| **bound <= at).count(),
+            _ => self.bounds.partition_point(|bound| *bound <= at),
+        };
+        self.of[found]
+    }
+
+    /// The commands of an operation's first step.
+    #[inline]
+    #[must_use]
+    pub fn first_step(&self, operation: u32) -> Range<u32> {
+        self.steps[self.operations[operation as usize] as usize].0.clone()
+    }
+
+    /// Whether an operation ends with its first step.
+    #[inline]
+    #[must_use]
+    pub fn is_one_step(&self, operation: u32) -> bool {
+        let operation = operation as usize;
+        self.operations[operation + 1] == self.operations[operation] + 1
+    }
+
+    /// The commands of step number `step` of an operation, if it is sent for each string of a list.
+    #[inline]
+    #[must_use]
+    pub fn each(&self, operation: u32, step: u16) -> Option<Range<u32>> {
+        let at = self.operations[operation as usize] + u32::from(step);
+        let (commands, when) = &self.steps[at as usize];
+        (*when == When::ForEach).then(|| commands.clone())
+    }
+
+    /// How an operation walks, if it does.
+    #[inline]
+    #[must_use]
+    pub fn walk(&self, operation: u32) -> Option<Walked> {
+        self.walk.filter(|walk| walk.operation == operation)
+    }
+
+    /// The step that is sent after step number `step` of an operation, and its commands; `None` if
+    /// the operation has ended.
+    #[inline]
+    #[must_use]
+    pub fn next_step(
+        &self,
+        operation: u32,
+        step: u16,
+        Came { missed, strings }: Came,
+    ) -> Option<(u16, Range<u32>)> {
+        let [first, end] = [0, 1].map(|n| self.operations[operation as usize + n]);
+        let later = first + u32::from(step) + 1..end;
+        let mut sent = later.filter(|at| match self.steps[*at as usize].1 {
+            When::Always => true,
+            When::OnMiss => missed,
+            When::ForEach => strings,
+            When::OnCursor { .. } => false,
+        });
+        let at = sent.next()?;
+        Some(((at - first) as u16, self.steps[at as usize].0.clone()))
+    }
+}
