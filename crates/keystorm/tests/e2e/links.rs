@@ -99,6 +99,36 @@ fn every_link_leads_somewhere() {
     assert!(broken.is_empty(), "{}", broken.join("\n"));
 }
 
+/// The files of the repository that can be named, by their paths from its root.
+fn sources(dir: &Path, found: &mut Vec<String>) {
+    for entry in fs::read_dir(dir).unwrap().flatten() {
+        let (path, name) = (entry.path(), entry.file_name());
+        let skipped = ["target", ".git", "node_modules"].iter().any(|skip| name == *skip);
+        if path.is_dir() && !skipped {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(format!("/{}", path.strip_prefix(root()).unwrap().display()));
+        }
+    }
+}
+
+#[test]
+fn every_source_that_a_page_names_is_there() {
+    let mut found = Vec::new();
+    sources(&root(), &mut found);
+    let is_named = |word: &&str| {
+        word.ends_with(".rs") && !word.contains("NAME") && !word.contains('*') && word.len() > 3
+    };
+    let mut missing = Vec::new();
+    for path in all().into_iter().chain(["CONTRIBUTING.md".to_owned()]) {
+        let text = read(&path);
+        let words = text.split(|c: char| !(c.is_alphanumeric() || "_-./*".contains(c)));
+        let gone = |word: &&str| !found.iter().any(|file| file.ends_with(&format!("/{word}")));
+        missing.extend(words.filter(is_named).filter(gone).map(|word| format!("{path}: {word}")));
+    }
+    assert!(missing.is_empty(), "{}", missing.join("\n"));
+}
+
 #[test]
 fn the_site_has_every_page() {
     let listed: BTreeSet<String> = page(&read("docs/SUMMARY.md")).links.into_iter().collect();
