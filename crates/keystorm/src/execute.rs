@@ -1,7 +1,8 @@
 //! Carrying out a job: each of its plans in turn, its results printed as soon as they are there.
 
-use std::io;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use std::{io, thread};
 
 use anyhow::{Context, Result, anyhow};
 use fleet::Unfit;
@@ -81,13 +82,7 @@ fn carry_out(job: &Job) -> Result<End> {
     let interrupted = signals::interrupted().context("installing the Ctrl-C handler")?;
     // Phases of a workload may differ in this.
     let widest = job.plans.iter().max_by_key(|plan| plan.own_connections()).unwrap_or(first);
-    let mut rig = Rig::reach_for(
-        &first.target,
-        first.protocol,
-        widest.own_connections(),
-        job.several.as_ref(),
-        &interrupted,
-    )?;
+    let mut rig = reach(job, first, widest.own_connections(), &interrupted)?;
     rig.sample = job.output.sample;
     rig.tells = !job.output.options.persona.is_peer();
     (rig.server_clock, rig.probe) = (job.server_clock, job.probe);
@@ -100,6 +95,46 @@ fn carry_out(job: &Job) -> Result<End> {
         Action::Idle => idle(first, &rig),
         Action::Run { repeat } => run_all(job, &mut rig, repeat, keep, metrics.as_ref(), &asides),
     }
+}
+
+/// Finds or starts the server, and waits for it where the front end says so.
+fn reach<'r>(
+    job: &Job,
+    first: &Plan,
+    connections: u32,
+    interrupted: &'r AtomicBool,
+) -> Result<Rig<'r>> {
+    let mut tried = 0;
+    loop {
+        let several = job.several.as_ref();
+        let reached =
+            Rig::reach_for(&first.target, first.protocol, connections, several, interrupted);
+        let Err(error) = reached else { return reached };
+        let wait = match (&job.output.reports, nobody_listens(&error)) {
+            (Some(reports), Some(why)) => reports.not_there(&why, tried)?,
+            _ => None,
+        };
+        let Some(wait) = wait else { return Err(error) };
+        let until = Instant::now() + wait;
+        while Instant::now() < until {
+            if interrupted.load(Ordering::Relaxed) {
+                return Err(error);
+            }
+            thread::sleep(until.saturating_duration_since(Instant::now()).min(LOOK_EVERY));
+        }
+        tried += 1;
+    }
+}
+
+/// How soon Ctrl-C is noticed while a server is waited for.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// Why there is no connection, if that is because nobody listens.
+fn nobody_listens(error: &anyhow::Error) -> Option<String> {
+    error.chain().find_map(|cause| match cause.downcast_ref()? {
+        host::ProbeError::Unreachable(why) => Some(why.to_string()),
+        _ => None,
+    })
 }
 
 /// Where a server was given, repeats do not differ in what a start decides.

@@ -36,7 +36,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use clap::Command;
 use fleet::{On, OnLoss};
@@ -148,6 +148,15 @@ pub(crate) struct Told {
 pub(crate) trait OwnReports: Send + Sync {
     /// Lays out the runs of a job.
     fn format(&self) -> Box<dyn Format>;
+
+    /// Nobody listens where the server should be, for this reason, and that was found `tried` times
+    /// before. How long to wait before the next try; `None` for no more.
+    ///
+    /// # Errors
+    /// Nobody reads what is said.
+    fn not_there(&self, _why: &str, _tried: u32) -> anyhow::Result<Option<Duration>> {
+        Ok(None)
+    }
 
     /// Goes along with run number `run`, from 1, which ends when `interrupted` is set.
     fn companion<'p>(

@@ -151,3 +151,17 @@ fn a_retry_that_cannot_be_is_refused() {
     run("--retry-backoff-factor x").exits(2).says("retry-backoff-factor must be greater than");
     run("--retry-on-error --transaction --command 'SET a b'").exits(1).says("--transaction with ");
 }
+
+#[test]
+fn a_server_that_is_not_there_yet_is_waited_for() {
+    let mut server = Server::redis();
+    server.kill();
+    let line =
+        format!("memtier -p {} -t 1 -c 1 -n 10 --command PING --reconnect-on-error", server.port());
+    let running = Keystorm::new(&line).start();
+    running
+        .until("waits", |running| running.err().contains("attempting reconnection 1 (unlimited)"));
+    server.restart();
+    let ran = running.wait().ok().prints("ALL STATS");
+    assert_eq!(server.calls("ping"), 10, "{}", ran.err);
+}

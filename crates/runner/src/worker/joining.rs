@@ -1,4 +1,4 @@
-//! Which connections of a worker carry load already, where they join step by step.
+//! Connections that join the load step by step: which are there already, and opening the others.
 
 use engine::{ConnId, Engine};
 use wire::Protocol;
@@ -41,7 +41,7 @@ impl Joined {
 }
 
 impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
-    /// Lets the connections of every step that is due carry load.
+    /// Opens the connections of every step that is due. They carry load when they are ready.
     #[cold]
     pub(super) fn join(&mut self) {
         let now_ns = self.engine.now_ns();
@@ -53,7 +53,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
             self.joined.plan_next(connections);
         }
         for conn in before..self.joined.count.min(connections as u32) {
-            R::refill(self, ConnId(conn));
+            self.connect(ConnId(conn));
         }
     }
 }

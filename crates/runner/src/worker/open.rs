@@ -1,4 +1,5 @@
-//! Opening connections: at the start, all of them, before load runs; later, one again.
+//! Opening connections: at the start, all that carry load from then on; later, those that join and those
+//! that were lost.
 
 use engine::{ConnId, Engine, Event, TlsHandshake};
 use wire::Protocol;
@@ -23,7 +24,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
     pub(crate) fn open(&mut self) -> Result<bool, Fatal> {
         self.wait(Some(0))?;
         let gate = self.context.gate;
-        let total = self.connections.len() as u32;
+        let total = (self.connections.len() as u32).min(self.joined.count);
         let mut opening = Opening::new(total, self.engine.now_ns());
         while !opening.is_complete() {
             let now_ns = self.engine.now_ns();

@@ -1,9 +1,8 @@
-//! Connections that do not all carry load from the start.
+//! Connections that are not all there from the start.
 
 use serde::{Deserialize, Serialize};
 
-/// How connections join the load, those of each worker for itself: all are open from the start, and
-/// some wait.
+/// How connections join the load, those of each worker for itself. Each is opened when it joins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Joining {
     /// Connections of a worker that carry load from the start.

@@ -17,6 +17,7 @@ use super::output::Reports;
 use super::plan::{self, Parts};
 use super::progress::Watched;
 use super::verification;
+use super::waiting::Waiting;
 use crate::cpus;
 use crate::front::redis_benchmark::Typed;
 use crate::front::{Intent, Job, Told, UsageError, VerdictTo, own};
@@ -198,6 +199,7 @@ fn reports(options: &Options) -> Reports {
         hdr_prefix: options.hdr_file_prefix.clone(),
         client_prefix: options.client_stats.clone(),
         configuration,
+        waiting: Waiting::of(options),
         watched: Watched {
             style,
             statsd: options.statsd.clone(),

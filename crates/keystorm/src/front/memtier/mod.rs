@@ -29,6 +29,7 @@ mod statsd;
 mod threads;
 mod values;
 mod verification;
+mod waiting;
 mod words;
 
 use std::ffi::OsString;

@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use report::memtier::{
     Entry, Json, Layout, Rows, RunFigures, Section, Style, client_files, hdr_files, json_section,
@@ -17,7 +18,8 @@ use workload::Plan;
 use super::exporter::Exporter;
 use super::progress::{OverTime, Progress, Watched};
 use super::verification::Verification;
-use crate::aside;
+use super::waiting::Waiting;
+use crate::aside::{self, Unread};
 use crate::front::{Companion, OwnReports};
 use crate::http::HttpServer;
 
@@ -31,6 +33,8 @@ pub(super) struct Reports {
     /// What the names of the files of each connection begin with.
     pub(super) client_prefix: Option<String>,
     pub(super) configuration: Vec<Entry>,
+    /// Whether a server that is not there yet is waited for.
+    pub(super) waiting: Option<Waiting>,
     /// What is said while runs go on.
     pub(super) watched: Watched,
     /// The seconds of each run, in order, until its report takes them.
@@ -54,6 +58,17 @@ impl OwnReports for Reports {
             runs: Vec::new(),
             verified: None,
         })
+    }
+
+    fn not_there(&self, why: &str, tried: u32) -> anyhow::Result<Option<Duration>> {
+        let Some(waiting) = &self.waiting else { return Ok(None) };
+        let (wait, said) = match waiting.after(tried) {
+            Ok((wait, said)) => (Some(wait), said),
+            Err(said) => (None, said),
+        };
+        let why = report::escape(why);
+        aside::put(&format!("Connection error: {why}\n{said}")).map_err(|_| Unread)?;
+        Ok(wait)
     }
 
     fn companion<'p>(

@@ -385,10 +385,8 @@ impl Companion for Progress<'_> {
             let first = errors.examples().first().map(report::escape).unwrap_or_default();
             self.say(&format!("error: {count} of {all} replies are errors, the first: {first}\n"));
         }
-        // What was refused to the last request is no result, unless that is what was asked for.
-        let expected = self.watched.retries || self.watched.failed_keys.is_some();
-        let well = !self.unheard && (count < all || all == 0 || expected);
-        if self.unread { Err(Unread.into()) } else { Ok(well) }
+        // Error replies are replies, as there.
+        if self.unread { Err(Unread.into()) } else { Ok(!self.unheard) }
     }
 
     fn ended_it(&self) -> bool {
