@@ -35,8 +35,8 @@ pub mod value_key;
 pub mod values;
 pub mod verify;
 
-pub use cache_words::CacheCommand;
 pub use argument::{Arg, Piece, Slot};
+pub use cache_words::CacheCommand;
 pub use command::CommandSpec;
 pub use dataset::{Dataset, RowBy};
 pub use derived::Derived;

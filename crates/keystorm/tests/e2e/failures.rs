@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::listener::Listener;
+use crate::memtier_retries::refused;
 use crate::program::{Keystorm, Ran, Running, within};
 use crate::real_clock::holds_when_quiet;
 use crate::server::{Server, called, free_port, guarded, start};
@@ -362,4 +363,32 @@ fn a_failover_is_followed() {
 fn primary_runs(primary: &Server) {
     let runs = || primary.calls("incr") > 500;
     assert!(within(Duration::from_secs(60), runs), "load reaches the primary");
+}
+
+#[test]
+fn requests_that_are_refused_for_a_while_are_retried() {
+    let server = Server::redis();
+    server.ask(&["CONFIG", "SET", "maxmemory", "1"]);
+    let running = server.keystorm("-n 50 -c 5 --retry forever --retry-wait 20ms set k v").start();
+    running.until("writes are refused", |_| refused(&server) > 5);
+    server.ask(&["CONFIG", "SET", "maxmemory", "0"]);
+    let ran = running.wait().ok();
+    assert_eq!((ran.completed().0, server.calls("set")), (50, 50));
+    let line = ran.out.lines().find(|line| line.contains("retried: ")).unwrap();
+    assert!(line.ends_with(&format!(", {} times in all", refused(&server))), "{line}");
+    // After its last try it is an error, and one that is not named is not retried.
+    server.ask(&["CONFIG", "SET", "maxmemory", "1"]);
+    for (options, tries) in [("--retry 2 --retry-wait 1ms", 3), ("--retry 2 --retry-on BUSY", 1)] {
+        server.ask(&["CONFIG", "RESETSTAT"]);
+        server
+            .run(&format!("-n 1 -c 1 {options} set k v"))
+            .exits(1)
+            .says("OOM command not allowed");
+        assert_eq!(refused(&server), tries, "{options}");
+    }
+    server
+        .run("-n 1 --retry 1 set k v ';' get k")
+        .exits(2)
+        .says("--retry: commands that are sent together (;) cannot be retried one by one");
+    server.run("-n 1 --retry twice get k").exits(2).says("--retry");
 }

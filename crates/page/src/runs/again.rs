@@ -177,6 +177,17 @@ fn command_line(plan: &Plan, run: Option<&Run>) -> (Vec<String>, Option<Names>) 
     if let Some(ns) = plan.timeout_ns {
         option("--timeout", (ns as f64 / 1e6).to_string());
     }
+    if let Some([with]) = plan.fill.as_deref() {
+        let words = with.args.iter().map(|arg| argument(arg, plan, false));
+        option("--fill-with", shell_words::join(words));
+    }
+    if let Some(retry) = &plan.retry {
+        option("--retry", retry.most.map_or("forever".into(), |most| most.to_string()));
+        option("--retry-wait", format!("{}ms", retry.backoff.first_ns as f64 / 1e6));
+        if !retry.on.is_empty() {
+            option("--retry-on", retry.on.join(","));
+        }
+    }
     if plan.dataset.is_some() {
         option("--dataset", "FILE".into());
     }
@@ -196,6 +207,7 @@ fn command_line(plan: &Plan, run: Option<&Run>) -> (Vec<String>, Option<Names>) 
         (plan.protocol == ProtocolKind::Resp3, "-3"),
         (plan.keys.draw == KeyDist::SEQUENTIAL, "--sequential"),
         (plan.first_byte, "--first-byte"),
+        (plan.fill.is_some(), "--fill"),
         (plan.verify, "--verify"),
         (plan.fail_on_miss, "--fail-on-miss"),
     ];

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::check::refuse;
-use super::{PlanError, PlanParts, limits};
+use super::{Mix, Operation, Pick, PlanError, PlanParts, Step, When, limits};
 
 /// How long something that failed waits before it is tried again.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -99,6 +99,19 @@ impl Retry {
 }
 
 impl PlanParts {
+    /// The same with requests that are sent again if they fail. A single command becomes the only
+    /// operation of a mix, since operations are what is retried.
+    #[must_use]
+    pub fn retrying(mut self, retry: Retry) -> Self {
+        if let (None, [command]) = (&self.mix, &self.sequence[..]) {
+            let steps = vec![Step { commands: 1, when: When::Always }];
+            let operation = Operation { name: command.name(), weight: 1, steps, keys: None };
+            self.mix = Some(Mix { operations: vec![operation], pick: Pick::Drawn });
+        }
+        self.retry = Some(retry);
+        self
+    }
+
     pub(super) fn check_retry(&self) -> Result<(), PlanError> {
         refuse(self.backoff.is_none_or(Backoff::is_possible), || {
             "a connection waits a factor above 0 longer each time, and 366 days at most".to_owned()
@@ -113,15 +126,17 @@ impl PlanParts {
         // What else was sent with it may have been carried out.
         let steps = self.mix.iter().flat_map(|mix| &mix.operations).flat_map(|o| &o.steps);
         let alone = self.mix.is_some() && steps.into_iter().all(|step| step.commands == 1);
-        refuse(alone, || "commands that are sent in one piece cannot be retried".to_owned())
+        refuse(alone, || {
+            "--retry: commands that are sent together (;) cannot be retried one by one".to_owned()
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::CommandSpec;
     use crate::plan::tests::parts;
-    use crate::{CommandSpec, Operation, Pick, Step, When};
 
     fn retry() -> Retry {
         Retry {
@@ -159,12 +174,15 @@ mod tests {
             parts.build().map(|_| ()).map_err(|error| error.to_string())
         };
         assert_eq!(with(1, retry()), Ok(()));
-        assert!(with(2, retry()).unwrap_err().contains("in one piece"));
+        assert!(with(2, retry()).unwrap_err().contains("sent together"));
         assert!(with(1, Retry { waiting_max: 0, ..retry() }).unwrap_err().contains("at least one"));
         let shrinking = Backoff { factor: 0.0, ..retry().backoff };
         assert!(with(1, Retry { backoff: shrinking, ..retry() }).unwrap_err().contains("factor"));
         let mut whole = parts();
         whole.retry = Some(retry());
-        assert!(whole.build().unwrap_err().to_string().contains("in one piece"));
+        assert!(whole.clone().build().unwrap_err().to_string().contains("sent together"));
+        let plan = whole.retrying(retry()).build().unwrap();
+        assert_eq!(plan.operation_names().collect::<Vec<_>>(), ["PING"]);
+        assert!(!plan.counts_operations());
     }
 }

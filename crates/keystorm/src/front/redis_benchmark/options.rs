@@ -18,6 +18,7 @@ use super::clients::ClientOptions;
 use super::payload::{Size, size};
 use super::persona::PEERS;
 use super::rank::shard;
+use super::retrying::Retrying;
 use super::values::{
     ArrivalsArg, EngineArg, OnErrorArg, ProtocolArg, RfrArg, SizeByArg, Threads, WindowArg, YesNo,
     count, count_in, ip, milliseconds, port, seconds, signed, small_count, start_at, threads,
@@ -261,6 +262,8 @@ pub(super) struct LoadOptions {
     /// as timed out and its connection reopened; without --reconnect, the run ends [default: none]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = milliseconds)]
     pub(super) timeout: Option<Duration>,
+    #[command(flatten)]
+    pub(super) retrying: Retrying,
     /// Only open -c idle connections
     #[arg(short = 'I')]
     pub(super) idle: bool,

@@ -100,6 +100,9 @@ pub(super) fn job(
         parts.iter_mut().try_for_each(|parts| memcache::complete(parts, given))?;
     }
     reads::prepare(&mut parts, &options, suite, (varies, value_len))?;
+    if let Some(retry) = options.load.retrying.plan(parts.first().map_or(1, depth)) {
+        parts = parts.into_iter().map(|parts| parts.retrying(retry.clone())).collect();
+    }
     let plans: Result<Vec<Plan>, _> = parts.into_iter().map(PlanParts::build).collect();
     let plans = plans.map_err(|e| e.to_string())?;
     plans.iter().try_for_each(|plan| memcache::check_ring(plan, options.load.idle))?;
@@ -128,6 +131,10 @@ pub(super) fn job(
         server_clock,
         probe,
     })
+}
+
+fn depth(parts: &PlanParts) -> u32 {
+    parts.fleet.pipeline_depth
 }
 
 /// Refuses a start that was agreed on for several tests.
