@@ -12,6 +12,8 @@ mod epoll;
 mod scripted;
 mod socket;
 #[cfg(unix)]
+mod thread_clock;
+#[cfg(unix)]
 mod timer;
 mod tls;
 #[cfg(target_os = "linux")]
@@ -25,6 +27,8 @@ pub use epoll::Epoll;
 pub use scripted::{Delivery, Script, Scripted};
 pub use socket::{Address, ConnectOptions};
 pub use socket2::Socket;
+#[cfg(unix)]
+pub use thread_clock::{run_delay_ns, thread_cpu};
 pub use tls::{PemFile, Tls, TlsContext, TlsError, TlsHandshake, TlsSettings, TlsStream, Verify};
 #[cfg(target_os = "linux")]
 pub use uring::Uring;

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 #[cfg(target_os = "linux")]
 use engine::Uring;
-use engine::{Address, Engine, Epoll, Tls, TlsContext};
+use engine::{Address, Engine, Epoll, Tls, TlsContext, run_delay_ns, thread_cpu};
 use measure::{ByConnection, Ending, Measurement, NodeTally, TallyShape, Usual, WorkerUse};
 use wire::memcache::{Binary, Text};
 use wire::resp::Resp;
@@ -21,6 +21,7 @@ use crate::destination::{Destination, Resolver};
 use crate::engines::{self, Choice};
 use crate::gate::{Gate, Opens};
 use crate::opening::Origins;
+use crate::pinning::pin;
 use crate::recorder::Recorder;
 use crate::route::cluster::{ClusterJob, StopWatch, TopologyWatch};
 use crate::route::ring::RingJob;
@@ -346,37 +347,6 @@ pub(crate) fn work<E: Engine, P: wire::Protocol, R: Route>(
         Err(fatal) => gate.fail(fatal),
     }
     last_words(number, worker.finish(), spent)
-}
-
-/// Pins the calling thread to the CPU that is worker `worker`'s turn, if there is any.
-#[cfg(target_os = "linux")]
-fn pin(cpus: &[usize], worker: u16) -> Result<(), String> {
-    let Some(&cpu) = cpus.get(usize::from(worker) % cpus.len().max(1)) else { return Ok(()) };
-    let mut set = rustix::thread::CpuSet::new();
-    set.set(cpu);
-    rustix::thread::sched_setaffinity(None, &set)
-        .map_err(|e| format!("--cpus: a worker cannot be pinned to CPU {cpu}: {e}"))
-}
-
-#[cfg(not(target_os = "linux"))]
-fn pin(cpus: &[usize], _worker: u16) -> Result<(), String> {
-    match cpus {
-        [] => Ok(()),
-        _ => Err("--cpus: CPU pinning is available on Linux only".to_owned()),
-    }
-}
-
-/// CPU time of the calling thread.
-pub(crate) fn thread_cpu() -> Duration {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec as u32)
-}
-
-/// Time in which the calling thread could have run and had no CPU, from the second figure of
-/// `/proc/thread-self/schedstat`; see `Documentation/scheduler/sched-stats.rst` of Linux.
-fn run_delay_ns() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    text.split_whitespace().nth(1)?.parse().ok()
 }
 
 /// A tally to exchange the first full one for, made before load runs.

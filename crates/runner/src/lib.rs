@@ -22,6 +22,7 @@ mod launch;
 mod live_rate;
 mod memory;
 mod opening;
+mod pinning;
 mod recorder;
 mod reopening;
 #[cfg(test)]

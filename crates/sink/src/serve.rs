@@ -9,7 +9,7 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use engine::{ConnId, Engine, Event};
+use engine::{ConnId, Engine, Event, thread_cpu};
 
 use crate::Listener;
 use crate::listener::turn_away;
@@ -230,10 +230,4 @@ impl<'s, E: Engine, S: Speaks> Sink<'s, E, S> {
             self.served.span_ns = began.elapsed().as_nanos() as u64;
         }
     }
-}
-
-/// CPU time of the calling thread.
-fn thread_cpu() -> Duration {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec as u32)
 }

@@ -10,14 +10,13 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError};
 use std::time::Duration;
 
-use engine::ConnId;
+use engine::{ConnId, thread_cpu};
 use measure::{
     ByConnection, Ended, Failures, Interval, Latency, Sample, Slices, Tally, TallyShape,
 };
 
 use self::silence::Silence;
 use crate::collect::Message;
-use crate::launch::thread_cpu;
 use crate::request::{Abandoned, Answer, Answered, Progress, Request};
 use crate::{FailedRequest, FailedRequests, Gauges, INTERVAL_NS};
 

@@ -1,9 +1,9 @@
 //! What threads use of their CPUs, second by second and on average, and who is told of it.
 
+use engine::thread_cpu;
 use measure::WorkerUse;
 use report::memtier::CpuSecond;
 use runner::Gauges;
-use rustix::time::{ClockId, clock_gettime};
 
 /// Watches the threads of one run.
 pub(super) struct Threads {
@@ -86,8 +86,7 @@ impl Threads {
 
 /// CPU time of the calling thread.
 fn own_ns() -> u64 {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_nsec.unsigned_abs()
+    u64::try_from(thread_cpu().as_nanos()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]
