@@ -150,12 +150,14 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
     fn abandon(&mut self, conn: ConnId, overdue_ns: u64) {
         let reconnects = self.reconnects();
         let (now_ns, stop_ns) = (self.engine.now_ns(), self.stop_ns);
-        let Self { connections, recorder, route, steps, retries, batch, context, .. } = self;
+        let Self {
+            connections, recorder, route, steps, retries, batch, context, in_flight, ..
+        } = self;
         let Connection { state, requests, place, .. } = &mut connections[conn.0 as usize];
         if *state == State::Ready {
             recorder.connections().dropped += 1;
         }
-        self.in_flight -= u64::from(requests.commands());
+        *in_flight -= u64::from(requests.commands());
         let withheld = R::withheld(place);
         let abandoned = requests.abandon(overdue_ns, withheld, |request| {
             let again = reconnects && retries.allow(request, (now_ns, stop_ns));

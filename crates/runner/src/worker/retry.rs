@@ -108,9 +108,9 @@ impl<M: Copy> Retries<M> {
 
     /// A connection is there again: what waited for it is due.
     pub(super) fn back(&mut self, conn: ConnId, now_ns: u64) {
-        let (back, stranded) = self.stranded.drain(..).partition(|(of, _)| *of == conn);
+        let (back, stranded): (Vec<_>, Vec<_>) =
+            self.stranded.drain(..).partition(|(of, _)| *of == conn);
         self.stranded = stranded;
-        let back: Vec<_> = back;
         for (conn, request) in back {
             self.add(now_ns, conn, request);
         }
