@@ -16,6 +16,8 @@ pub enum Shown {
     Name,
     /// A value that can be.
     Value,
+    /// An object of fields and their values, of the key with this number.
+    Record(u64),
 }
 
 /// For each command of a sequence which strings of its reply are values.
@@ -32,6 +34,8 @@ enum Asks {
     Pairs,
     /// The values of these fields.
     Fields(Vec<Arg>),
+    /// All fields as one JSON object.
+    Record,
 }
 
 impl CheckedReads {
@@ -40,6 +44,7 @@ impl CheckedReads {
         let asks = plan.sequence.iter().map(|command| {
             // The records of a list are not those of the request's key.
             match (&*command.name(), command.names_reply()) {
+                ("GET", false) if plan.protocol.is_memcache() => Asks::Record,
                 ("HGETALL", false) => Asks::Pairs,
                 ("HMGET", false) => {
                     Asks::Fields(command.args[2.min(command.args.len())..].to_vec())
@@ -70,8 +75,10 @@ impl Batch {
     ) -> Shown {
         let Some(CheckedReads { values, asks }) = &self.checked else { return Shown::Other };
         let numbers = self.numbers_of(command as usize);
+        let key = || Drawn::default().number(numbers, request, Slot::Key, 0);
         match &asks[command as usize] {
             Asks::Nothing => return Shown::Other,
+            Asks::Record => return Shown::Record(key()),
             Asks::Pairs if element.is_multiple_of(2) => return Shown::Name,
             Asks::Pairs => {}
             Asks::Fields(fields) => {
@@ -89,9 +96,30 @@ impl Batch {
                 }
             }
         }
-        let key = Drawn::default().number(numbers, request, Slot::Key, 0);
         want.clear();
-        append_checked(values.len as usize, &values.key, key, [name, b""], want);
+        append_checked(values.len as usize, &values.key, key(), [name, b""], want);
         Shown::Value
+    }
+
+    /// The name of the first field of a record that has another value than its key says; all of the record
+    /// if it is none. What such values are has nothing that JSON would escape.
+    #[must_use]
+    pub fn wrong_field<'r>(&self, key: u64, record: &'r str) -> Option<&'r str> {
+        let CheckedReads { values, .. } = self.checked.as_ref()?;
+        let inner = record.strip_prefix("{\"").and_then(|rest| rest.strip_suffix("\"}"));
+        let Some(inner) = inner else { return Some(record) };
+        let mut want = Vec::new();
+        inner.split("\",\"").find_map(|pair| {
+            let (name, value) = pair.split_once("\":\"").unwrap_or((pair, ""));
+            want.clear();
+            append_checked(
+                values.len as usize,
+                &values.key,
+                key,
+                [name.as_bytes(), b""],
+                &mut want,
+            );
+            (value.as_bytes() != want).then_some(name)
+        })
     }
 }

@@ -105,3 +105,39 @@ fn what_memcached_cannot_do_is_refused_by_name() {
     let nowhere = Keystorm::new("ycsb run memcached -P workloads/workloada").run().exits(2);
     assert!(nowhere.err.contains("memcached.hosts"), "{}", nowhere.err);
 }
+
+#[test]
+fn checked_values_are_checked_in_records_too() {
+    let server = Memcached::new();
+    for protocol in ["text", "binary"] {
+        server.say("flush_all\n");
+        let line = format!(
+            "-P workloads/workloadc -p recordcount=20 -p operationcount=100 -p dataintegrity=true \
+             -p requestdistribution=sequential -p memcached.protocol={protocol}"
+        );
+        ycsb(&server, "load", &line).ok();
+        let object = record(&server);
+        let value = object["field0"].as_str().unwrap();
+        assert!(
+            value.starts_with("user6284781860667377211:field0:-56807877:2032869390:"),
+            "{value}"
+        );
+        let good = ycsb(&server, "run", &line).ok();
+        assert_eq!(count(&good.out, "VERIFY", "Return=OK"), 100);
+        let wrong = object.to_string().replace(":-10\"", ":-11\"");
+        assert_ne!(wrong, object.to_string());
+        server.say(&format!("set {KEY_0} 0 0 {}\r\n{wrong}\n", wrong.len()));
+        let bad = ycsb(&server, "run", &line).exits(1);
+        assert_eq!(count(&bad.out, "VERIFY", "Return=UNEXPECTED_STATE"), 5);
+        assert_eq!(count(&bad.out, "VERIFY", "Return=OK"), 95);
+        assert_eq!(count(&bad.out, "READ", "Return=OK"), 100);
+        // What was updated in part is one field, which is right, and what is gone is nothing.
+        let one = format!("{line} -p updateproportion=1 -p readproportion=0");
+        ycsb(&server, "run", &one).ok();
+        assert_eq!(count(&ycsb(&server, "run", &line).ok().out, "VERIFY", "Return=OK"), 100);
+        server.say(&format!("delete {KEY_0}\n"));
+        let missing = ycsb(&server, "run", &line);
+        assert_eq!(count(&missing.out, "VERIFY", "Return=ERROR"), 5, "{}", missing.out);
+        assert_eq!(count(&missing.out, "READ", "Return=OK"), 100);
+    }
+}

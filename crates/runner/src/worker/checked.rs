@@ -2,8 +2,9 @@
 
 use wire::{Batch, Given, Shown};
 
-/// Longest name of a field that is kept.
+/// Longest name of a field that is kept, and longest record that comes as one string.
 const NAME_MAX: usize = 4096;
+const RECORD_MAX: usize = 16 << 20;
 
 /// How far a reply has been compared.
 #[derive(Debug, Default)]
@@ -12,7 +13,7 @@ pub(crate) struct CheckedReply {
     strings: usize,
     /// What the one at hand is.
     shown: Option<Shown>,
-    /// The name of the field, and what its value must be.
+    /// The name of the field, and what its value must be; of a record all of it.
     name: Vec<u8>,
     want: Vec<u8>,
     /// Bytes of the value that have come.
@@ -35,7 +36,7 @@ impl CheckedReply {
         self.passed = 0;
         self.shown = Some(shown);
         match (shown, len) {
-            (Shown::Name, _) => self.name.clear(),
+            (Shown::Name | Shown::Record(_), _) => self.name.clear(),
             (Shown::Value, len) if len != Some(self.want.len() as u64) => self.fault(),
             _ => {}
         }
@@ -54,6 +55,10 @@ impl CheckedReply {
                     self.fault();
                 }
             }
+            Some(Shown::Record(_)) => {
+                let room = RECORD_MAX.saturating_sub(self.name.len());
+                self.name.extend_from_slice(&part[..part.len().min(room)]);
+            }
             Some(Shown::Other) | None => {}
         }
     }
@@ -65,9 +70,14 @@ impl CheckedReply {
     }
 
     /// The reply has ended. The name of a field that was wrong, if one was.
-    pub(super) fn ended(&mut self) -> Option<String> {
+    pub(super) fn ended(&mut self, batch: &Batch) -> Option<String> {
         self.strings = 0;
-        self.shown = None;
-        self.wrong.take()
+        match self.shown.take() {
+            Some(Shown::Record(key)) => {
+                let record = String::from_utf8_lossy(&self.name);
+                batch.wrong_field(key, &record).map(str::to_owned)
+            }
+            _ => self.wrong.take(),
+        }
     }
 }

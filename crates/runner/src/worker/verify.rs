@@ -157,7 +157,7 @@ impl Comparison {
     ) -> Option<String> {
         self.strings = 0;
         self.expected = None;
-        if let Some(field) = self.checked.ended() {
+        if let Some(field) = self.checked.ended(batch) {
             return Some(format!(
                 "{CORRUPT}: {}: the value of {field} is not the one written",
                 asked()

@@ -228,11 +228,6 @@ fn complete(
     parts.values = Some(ValueSpec { sizes: workload.lengths.clone(), by, content });
     parts.apart = true;
     if let Some(len) = workload.checked {
-        if arguments.binding == Binding::Memcached {
-            return Err(
-                "dataintegrity=true: supported with redis only, not with memcached".to_owned()
-            );
-        }
         parts.checks = Some(CheckedValues { len, key: super::redis::named(workload) });
     }
     if amount.operations > 0 && amount.seconds > 0 {
