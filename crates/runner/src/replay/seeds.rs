@@ -9,8 +9,8 @@ use measure::{Ending, Measurement, WorkerUse};
 use report::{Summary, contradictions};
 use wire::cluster::slot_of;
 use workload::{
-    Arrivals, ClusterOptions, CommandSpec, KeySpace, Mix, OnError, Operation, Pace, Pick,
-    PlanParts, Schedule, Stage, Step, Stop, When, Window,
+    Arrivals, Backoff, ClusterOptions, CommandSpec, KeySpace, Mix, OnError, Operation, Pace, Pick,
+    PlanParts, Retry, Schedule, Stage, Step, Stop, When, Window,
 };
 
 use super::cluster::masters;
@@ -107,6 +107,16 @@ fn mix(draws: &mut Draws, plan: &mut PlanParts) {
     plan.sequence = commands.map(CommandSpec::parse).into();
     let pick = if draws.one_in(3) { Pick::InOrder } else { Pick::Drawn };
     plan.mix = Some(Mix { operations, pick });
+    if draws.one_in(2) {
+        let first_ns = MS * draws.below(3) * 7;
+        plan.retry = Some(Retry {
+            most: draws.one_in(2).then(|| draws.below(4) as u32),
+            backoff: Backoff { first_ns, factor: 2.0, longest_ns: 100 * MS },
+            jitter: if draws.one_in(2) { 0.5 } else { 0.0 },
+            on: Vec::new(),
+            waiting_max: 1 + draws.below(8) as u32,
+        });
+    }
 }
 
 /// Masters of a cluster, one time in three.
@@ -257,14 +267,16 @@ fn operations_add_up(got: &Measurement, log: &Log) -> u64 {
     let over = got.total.operations_ended();
     // On a cluster later steps may wait for their nodes too.
     let open = begun.saturating_sub(over);
+    let retries = got.total.connections.retries;
     assert!(
-        over <= begun && (open <= gone || !got.nodes.is_empty()),
+        over <= begun && (open <= gone + retries || !got.nodes.is_empty()),
         "{over} and {gone} of {begun}"
     );
     // What was sent elsewhere was begun once.
     got.total.lateness.as_ref().map_or(begun, |lateness| {
         let count = lateness.total.count();
-        assert!(count <= begun && begun <= count + redirects, "{count} and {redirects} of {begun}");
+        let again = redirects + retries;
+        assert!(count <= begun && begun <= count + again, "{count} and {again} of {begun}");
         count
     })
 }
@@ -277,7 +289,7 @@ fn sent_adds_up(parts: &PlanParts, got: &Measurement, log: &Log, ended: u64) {
     let redirects: u64 = got.nodes.iter().map(|n| n.moved + n.asked + n.retried).sum();
     let whole = parts.sequence.iter().any(|command| command.name() == "MULTI");
     let at_once = if whole { parts.sequence.len() as u64 } else { 1 };
-    let again = redirects * at_once;
+    let again = redirects * at_once + got.total.connections.retries;
     assert!(ended <= sent && sent <= ended + again, "{ended} + {again} of {sent} sent");
     let gone = &got.total.connections;
     if got.ending == Ending::Complete && gone.timed_out + gone.unanswered == 0 {

@@ -113,12 +113,7 @@ pub(crate) trait Route: Sized {
 
     /// Whether the worker may send a request again that was answered with this error, or lost: what a
     /// route sends elsewhere is its own business.
-    fn may_retry(
-        &mut self,
-        _place: &mut Self::Place,
-        _request: &Request<Self::Mark>,
-        _text: &str,
-    ) -> bool {
+    fn may_retry(&self, _place: &Self::Place, _request: &Request<Self::Mark>, _text: &str) -> bool {
         true
     }
 

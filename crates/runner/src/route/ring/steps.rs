@@ -85,7 +85,7 @@ impl Route for Ring<'_> {
     }
 
     /// Nothing that was split: other parts of it may have been carried out.
-    fn may_retry(&mut self, _place: &mut Place, request: &RingRequest, _text: &str) -> bool {
+    fn may_retry(&self, _place: &Place, request: &RingRequest, _text: &str) -> bool {
         request.mark.split.is_none()
     }
 
