@@ -130,7 +130,7 @@ impl<'f> Round<'f> {
             return Err(Broken(why));
         }
         if self.stopping.is_none() {
-            self.look_at_clocks(PINGS / 4, Instant::now() + PING_PATIENCE);
+            self.look_at_clocks(PINGS / 4, Instant::now() + PING_PATIENCE, false);
             for part in &mut self.parts {
                 part.offset_after = Offset::of(&part.pings);
             }
@@ -264,7 +264,7 @@ impl<'f> Round<'f> {
     /// Looks at the clocks, tells everybody the start, and looks once more.
     fn start_all(&mut self) {
         let began = Instant::now();
-        self.look_at_clocks(PINGS, began + PING_PATIENCE * self.parts.len() as u32);
+        self.look_at_clocks(PINGS, began + PING_PATIENCE * self.parts.len() as u32, true);
         if self.stopping.is_some() {
             return;
         }
@@ -283,17 +283,18 @@ impl<'f> Round<'f> {
             self.fleet.tell(client, &Told::Start { monotonic_ns });
         }
         // Not up to the start: what begins then is not to be disturbed.
-        self.look_at_clocks(PINGS, Instant::now() + lead / 2);
+        self.look_at_clocks(PINGS, Instant::now() + lead / 2, false);
         for part in &mut self.parts {
             part.offset = Offset::of(&part.pings).or(part.offset);
         }
     }
 
-    /// Asks every client that works for the time, so often and until then.
-    fn look_at_clocks(&mut self, times: usize, deadline: Instant) {
+    /// Asks every client that works for the time, so often and until then. `patient` is who needs one
+    /// answer of each: a client may be slow, and one that says nothing at all is lost soon enough.
+    fn look_at_clocks(&mut self, times: usize, deadline: Instant, patient: bool) {
         self.parts.iter_mut().for_each(|part| part.pings.clear());
         let clients: Vec<usize> = (0..self.parts.len()).collect();
-        for group in clients.chunks(ASKED_AT_ONCE) {
+        'groups: for group in clients.chunks(ASKED_AT_ONCE) {
             for _ in 0..times {
                 for client in group {
                     self.pinged += 1;
@@ -301,14 +302,15 @@ impl<'f> Round<'f> {
                     self.parts[*client].asked.insert(self.pinged, sent_ns);
                     self.fleet.tell(*client, &Told::Clock(self.pinged));
                 }
-                let waits = |round: &Self| {
+                let any = |round: &Self, waits: fn(&Part) -> bool| {
                     let alive = |c: usize| round.fleet.clients[c].lost.is_none();
-                    group.iter().any(|c| alive(*c) && !round.parts[*c].asked.is_empty())
+                    group.iter().any(|c| alive(*c) && waits(&round.parts[*c]))
                 };
-                while waits(self) {
-                    if Instant::now() > deadline {
+                while any(self, |part| !part.asked.is_empty()) {
+                    let needs_more = patient && any(self, |part| part.pings.is_empty());
+                    if Instant::now() > deadline && !needs_more {
                         group.iter().for_each(|c| self.parts[*c].asked.clear());
-                        return;
+                        continue 'groups;
                     }
                     self.listen(Duration::from_millis(5));
                 }
