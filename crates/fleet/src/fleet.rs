@@ -18,7 +18,7 @@ const HELLO: Duration = Duration::from_secs(120);
 /// Clients say that they are alive once a second. One that was silent for so long is suspected…
 const SUSPECTED: Duration = Duration::from_secs(3);
 /// …and for so long is lost.
-const SILENT: Duration = Duration::from_secs(10);
+pub(crate) const SILENT: Duration = Duration::from_secs(10);
 /// How often silence is looked at. A look that comes late, because we were stopped, counts as one.
 const LOOK: Duration = Duration::from_millis(100);
 

@@ -13,7 +13,7 @@ use runner::Observer;
 use workload::{Endpoint, Plan, PlanParts, Shard};
 
 use crate::clock::{Offset, Ping};
-use crate::fleet::{Fleet, News, OnLoss};
+use crate::fleet::{Fleet, News, OnLoss, SILENT};
 use crate::line::{Said, Told};
 use crate::partial::Partial;
 use crate::seconds::Seconds;
@@ -307,8 +307,10 @@ impl<'f> Round<'f> {
                     group.iter().any(|c| alive(*c) && waits(&round.parts[*c]))
                 };
                 while any(self, |part| !part.asked.is_empty()) {
-                    let needs_more = patient && any(self, |part| part.pings.is_empty());
-                    if Instant::now() > deadline && !needs_more {
+                    let now = Instant::now();
+                    let may_wait = patient && self.stopping.is_none() && now < deadline + SILENT;
+                    let needs_more = may_wait && any(self, |part| part.pings.is_empty());
+                    if now > deadline && !needs_more {
                         group.iter().for_each(|c| self.parts[*c].asked.clear());
                         continue 'groups;
                     }
