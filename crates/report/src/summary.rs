@@ -6,7 +6,6 @@
 
 use measure::{CommandTally, ConnectionTally, Ending, ErrorCounts, Latency, Outage};
 use workload::Pace;
-use workload::quantity::counted;
 
 use crate::verdict::count;
 use crate::{

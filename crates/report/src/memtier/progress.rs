@@ -96,11 +96,18 @@ mod tests {
             rates: [281_004.7, 280_704.0],
             bytes: [11.64 * 1048576.0, 11.62 * 1048576.0],
             latencies_ms: [0.71, 0.71],
+            retried: None,
         };
         assert_eq!(
             progress.line(),
             "[RUN #1 42%,   3 secs]  4 threads 50 conns:      842113 ops,  281004 (avg:  280704) \
              ops/sec, 11.64MB/sec (avg: 11.62MB/sec),  0.71 (avg:  0.71) msec latency"
+        );
+        let before = Retried { errors: 1, retries: 4, retried: 3 };
+        let now = Retried { errors: 3, retries: 9, retried: 5 };
+        let retrying = Progress { retried: Some([now, before]), ..progress };
+        assert!(
+            retrying.line().ends_with(" msec latency, errors 3 (+2) retries 9 (+5) retried_ops 5")
         );
         let lost = Progress { connection_errors: 7, ..progress };
         assert!(lost.line().contains(" 50 conns 7 conn errors: "));

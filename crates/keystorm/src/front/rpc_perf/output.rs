@@ -230,7 +230,11 @@ impl Companion for Windows<'_> {
             (None, Some(_)) => Throttle::Shared,
             (None, None) => Throttle::Unlimited,
         };
-        self.admin = Some(Admin::start(&self.address, throttle)?);
+        let admin = Admin::start(&self.address, throttle)?;
+        // Whoever asks before the first figures come is told the rate that it begins with.
+        self.shown.rate = self.rate_at(0);
+        admin.show(&self.shown);
+        self.admin = Some(admin);
         Ok(())
     }
 
