@@ -36,6 +36,8 @@ impl CheckedReply {
         self.passed = 0;
         self.shown = Some(shown);
         match (shown, len) {
+            // There is none to compare.
+            (Shown::Record(_), None) => self.shown = None,
             (Shown::Name | Shown::Record(_), _) => self.name.clear(),
             (Shown::Value, len) if len != Some(self.want.len() as u64) => self.fault(),
             _ => {}
