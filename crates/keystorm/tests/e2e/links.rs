@@ -117,7 +117,11 @@ fn every_source_that_a_page_names_is_there() {
     let mut found = Vec::new();
     sources(&root(), &mut found);
     let is_named = |word: &&str| {
-        word.ends_with(".rs") && !word.starts_with('/') && !word.contains("NAME") && !word.contains('*') && word.len() > 3
+        word.ends_with(".rs")
+            && !word.starts_with('/')
+            && !word.contains("NAME")
+            && !word.contains('*')
+            && word.len() > 3
     };
     let mut missing = Vec::new();
     for path in all().into_iter().chain(["CONTRIBUTING.md".to_owned()]) {
