@@ -75,7 +75,12 @@ impl Batch {
         let mut values = 0;
         for (operation, (span, keys)) in plan.key_spaces().enumerate() {
             let mut fresh = 0;
+            let values_before = values;
             for command in &plan.sequence[span] {
+                // What a walk asks next is the same but for its cursor.
+                if plan.walks(operation) {
+                    (fresh, values) = (0, values_before);
+                }
                 let next = P::compile(command, digits_of(keys));
                 let (start, hole, insert) =
                     (sequence.bytes.len(), sequence.holes.len(), sequence.inserts.len());
@@ -315,9 +320,12 @@ impl Slots {
     pub fn new(plan: &Plan, keys: &[Option<usize>]) -> Self {
         let is_fresh = |piece: &&Piece| **piece == Piece::Number(Slot::Fresh);
         let mut hashes = Vec::new();
-        for (span, space) in plan.key_spaces() {
+        for (operation, (span, space)) in plan.key_spaces().enumerate() {
             let mut fresh = 0;
             for at in span {
+                if plan.walks(operation) {
+                    fresh = 0;
+                }
                 let mut hash = None;
                 for (n, arg) in plan.sequence[at].args.iter().enumerate() {
                     // Where a key has a value in it, a redirect says where it belongs.

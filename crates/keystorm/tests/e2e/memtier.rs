@@ -196,6 +196,14 @@ fn cursors_of_scan_are_followed_on_each_connection() {
     for (walk, key) in walks.iter().zip(["h1", "h2"].iter().cycle()) {
         assert!(walk.iter().all(|words| words[1] == *key), "{walk:?}");
     }
+    // So does a pattern that is drawn, whatever its size.
+    let line = "--command 'SCAN 0 MATCH __data__ COUNT 10' --data-size-range 4-60 --random-data";
+    let (ran, sent) = walk(&format!("{ONE} -n 24 --scan-incremental-max-iterations 2 {line}"));
+    ran.ok();
+    let pattern = |line: &String| line.split(' ').skip(3).collect::<Vec<_>>().join(" ");
+    let patterns: Vec<String> = sent.iter().map(pattern).collect();
+    assert!(patterns.chunks(3).all(|walk| walk.iter().all(|it| *it == walk[0])), "{patterns:?}");
+    assert!(patterns[0] != patterns[3] && patterns[3] != patterns[6], "{patterns:?}");
     let (ran, _) = walk("-n 3 --command 'GET 0'");
     ran.exits(1).says("needs a SCAN with its cursor");
 }
@@ -421,8 +429,10 @@ fn captures_of_monitor_are_replayed() {
         .map(|line| line.split(' ').nth(1).unwrap().to_owned())
         .collect();
     assert_eq!(keys, ["k5", "k1", "k2", "k5", "k3", "k4", "k5"]);
-    let beyond = run(&server, &line("--command=__monitor_line9__")).exits(1);
-    beyond.says("error: invalid monitor placeholder");
+    for bad in ["9__", "1", "1_", "1__garbage", "1abc__", "__"] {
+        let ran = run(&server, &line(&format!("--command=__monitor_line{bad}"))).exits(1);
+        ran.says("error: invalid monitor placeholder");
+    }
 }
 
 #[test]

@@ -197,6 +197,13 @@ impl PlanParts {
 }
 
 impl Plan {
+    /// Whether the requests of an operation go on where the last one came to.
+    #[must_use]
+    pub fn walks(&self, operation: usize) -> bool {
+        let operations = self.mix.as_ref().map_or(&[][..], |mix| &mix.operations);
+        operations.get(operation).is_some_and(|operation| operation.walk().is_some())
+    }
+
     /// For each command of the sequence, whether a later step has something of its reply in it. Empty
     /// if none has.
     #[must_use]

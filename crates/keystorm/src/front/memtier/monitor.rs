@@ -112,8 +112,9 @@ pub(super) fn placeholder(
     text: &str,
     captured: &[CommandSpec],
 ) -> Option<Result<CommandSpec, Fault>> {
-    let number = text.trim().strip_prefix(LINE)?.strip_suffix("__")?;
-    let found = number.parse::<usize>().ok().and_then(|n| captured.get(n.checked_sub(1)?));
+    let number = text.trim().strip_prefix(LINE)?.strip_suffix("__");
+    let number = number.and_then(|number| number.parse::<usize>().ok());
+    let found = number.and_then(|number| captured.get(number.checked_sub(1)?));
     Some(found.cloned().ok_or_else(|| {
         check_error(format!("invalid monitor placeholder {text}: there are {}", captured.len()))
     }))
