@@ -6,7 +6,7 @@ ARGS ?=
 CARGO ?= cargo
 TARGET = $${CARGO_TARGET_DIR:-target}
 
-.PHONY: help bench compare precision microbench test test-python package package-test docs pictures setup setup-test fmt lint clippy test-build
+.PHONY: help bench compare precision microbench test test-python package package-test docs pictures setup setup-test fmt lint clippy
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -30,17 +30,13 @@ microbench: ## What encoding, decoding, keys and recording cost (options: ARGS=d
 # Tests against servers mostly wait, so there are more of them at once than CPUs.
 test: setup-test ## Everything that must pass: formatting, lints, all tests
 	$(CARGO) fmt --check
-	@# One crate after another is linted, which leaves a CPU to the build.
-	@$(MAKE) --no-print-directory -j2 clippy test-build
+	@$(MAKE) --no-print-directory clippy
 	@rm -f $(TARGET)/skipped-checks
 	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-8} $(CARGO) test --locked
 	@$(MAKE) --no-print-directory test-python
 	@if [ -s $(TARGET)/skipped-checks ]; then \
 	  echo "$$(wc -l <$(TARGET)/skipped-checks) checks were skipped:"; \
 	  cat $(TARGET)/skipped-checks; fi
-
-test-build: # What the tests run
-	$(CARGO) test --locked --no-run
 
 test-python: ## The Python package against the program of the tests, and on a Ray of its own
 	@# Built as the tests have it: built alone it would have other features, and take as long again.
@@ -68,12 +64,12 @@ setup: ## Install a server, a linker and OpenSSL's headers where they are missin
 setup-test: ## Install what the tests need beside that, valkey-server included
 	@sh scripts/setup-test.sh
 
-# In a directory of its own, so that neither waits for what the other has locked. The fuzz targets are a
-# package of their own, since they link what no test needs: here they are only looked at.
+# The fuzz targets are a package of their own, since they link what no test needs: here they are only looked
+# at.
 clippy:
-	$(CARGO) clippy --locked --all-targets --target-dir $(TARGET)/lint -- -D warnings
+	$(CARGO) clippy --locked --all-targets -- -D warnings
 	CUSTOM_LIBFUZZER_PATH=/none/libfuzzer.a $(CARGO) clippy --locked --manifest-path fuzz/Cargo.toml \
-	  --target-dir $(TARGET)/lint -- -D warnings
+	  --target-dir $(TARGET) -- -D warnings
 
 fmt: ## Format the code
 	$(CARGO) fmt
