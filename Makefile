@@ -32,7 +32,7 @@ test: setup-test ## Everything that must pass: formatting, lints, all tests
 	$(CARGO) fmt --check
 	@$(MAKE) --no-print-directory clippy
 	@rm -f $(TARGET)/skipped-checks
-	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-8} $(CARGO) test --locked
+	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-6} $(CARGO) test --locked
 	@$(MAKE) --no-print-directory test-python
 	@if [ -s $(TARGET)/skipped-checks ]; then \
 	  echo "$$(wc -l <$(TARGET)/skipped-checks) checks were skipped:"; \

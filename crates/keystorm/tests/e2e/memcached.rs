@@ -65,7 +65,13 @@ impl Memcached {
 
     /// Starts it again after [`kill`](Self::kill), in the same place.
     pub(crate) fn restart(&mut self) {
-        self.child = begin(&self.program, self.port, &self.args).expect("memcached, again");
+        let mut again = None;
+        let began = within(Duration::from_secs(60), || {
+            again = begin(&self.program, self.port, &self.args);
+            again.is_some()
+        });
+        assert!(began, "memcached starts again on port {}", self.port);
+        self.child = again.expect("it began");
     }
 
     pub(crate) fn port(&self) -> u16 {
@@ -118,7 +124,7 @@ fn begin(program: &OsStr, port: u16, args: &[String]) -> Option<Child> {
     if rustix::process::getuid().is_root() {
         command.args(["-u", "root"]);
     }
-    command.args(args).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.args(args).stdin(Stdio::null()).stdout(Stdio::null());
     let mut child = start(command).expect("memcached; `make setup-test` installs it");
     let mut ended = false;
     let there = within(Duration::from_secs(30), || {
