@@ -147,6 +147,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
     }
 
     /// Counts what was in flight on a connection that is gone, but what is sent again.
+    #[cold]
     fn abandon(&mut self, conn: ConnId, overdue_ns: u64) {
         let reconnects = self.reconnects();
         let (now_ns, stop_ns) = (self.engine.now_ns(), self.stop_ns);

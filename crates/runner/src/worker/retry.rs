@@ -126,6 +126,7 @@ impl<M: Copy> Retries<M> {
 
 impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
     /// Lets the requests wait that failed on a connection, or has them sent with what else is due.
+    #[cold]
     pub(super) fn put_off(&mut self, conn: ConnId) {
         let now_ns = self.engine.now_ns();
         let Self { connections, recorder, retries, steps, in_flight, .. } = self;
@@ -145,6 +146,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
     }
 
     /// Sends what has waited long enough.
+    #[cold]
     pub(super) fn retry(&mut self) {
         let now_ns = self.engine.now_ns();
         while let Some((conn, request)) = self.retries.next(now_ns) {
@@ -164,6 +166,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
     }
 
     /// The run is over and a connection not back: what waited for it is lost.
+    #[cold]
     pub(super) fn drop_stranded(&mut self, now_ns: u64) {
         for (conn, request) in std::mem::take(&mut self.retries.stranded) {
             self.connections[conn.0 as usize].put_off -= 1;
