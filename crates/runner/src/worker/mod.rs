@@ -1,7 +1,8 @@
 //! The loop of one worker: open connections, send what is due, settle what arrived.
 //!
-//! This file is the loop. [`open`] opens the connections, [`receive`] settles replies, [`operations`]
-//! knows what a mix sends next, [`retry`] sends again what failed, [`recovery`] deals with what goes wrong. Which connection a request may take is the [`Route`]'s business. On
+//! This file is the loop. [`open`] opens the connections, [`receive`] settles replies,
+//! [`operations`] knows what a mix sends next, [`retry`] sends again what failed, [`recovery`]
+//! deals with what goes wrong. Which connection a request may take is the [`Route`]'s business. On
 //! the path of a request nothing is allocated, locked or formatted, and the kernel is asked for
 //! nothing but to send, to receive and to wait.
 
