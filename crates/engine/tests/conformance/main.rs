@@ -9,6 +9,7 @@ mod peer;
 mod script;
 mod tls;
 
+use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use engine::{
@@ -344,18 +345,22 @@ fn an_engine_that_is_gone_leaves_no_connection_open() {
         for n in 0..20 {
             lab.opened(ConnId(n));
         }
-        assert_eq!(established_to(address.port()), 20);
+        // Where others open and close connections meanwhile, the kernel's list leaves some out.
+        let listed = (0..1000).any(|_| established_to(address.port()) == 20);
+        assert!(listed, "{} of 20 connections are listed", established_to(address.port()));
         lab.engine = Box::new(epoll());
         assert_eq!(established_to(address.port()), 0);
     });
 }
 
-/// Connections to a port of this machine that are open at our end, as the kernel lists them.
+/// Connections to a port of this machine that are open at our end, as the kernel lists them: in pieces,
+/// so that one may stand in two.
 fn established_to(port: u16) -> usize {
     let table = std::fs::read_to_string("/proc/self/net/tcp").unwrap();
     let to = format!(":{port:04X}");
     let fields = table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
-    fields.filter(|fields| fields[2].ends_with(&to) && fields[3] == "01").count()
+    let ours = fields.filter(|fields| fields[2].ends_with(&to) && fields[3] == "01");
+    ours.map(|fields| fields[1].to_owned()).collect::<HashSet<_>>().len()
 }
 
 #[test]
