@@ -1,7 +1,7 @@
 //! One argument of a command as bytes, holes and inserts, and how long it will be: the same in every
 //! protocol.
 
-use workload::{Arg, Derived, Lifetime, Piece, Slot, argument};
+use workload::{Arg, Piece, Slot, argument};
 
 use crate::template::NumberAt;
 use crate::{Hole, Insert, LengthForm, Template, ValueAt};
@@ -10,49 +10,33 @@ use crate::{Hole, Insert, LengthForm, Template, ValueAt};
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Length {
     pub(crate) fixed: usize,
-    columns: Vec<usize>,
-    values: Vec<ValueAt>,
-    lifetimes: Vec<Lifetime>,
-    /// Counted from where it is appended.
-    numbers: Vec<NumberAt>,
-    derived: Vec<Derived>,
-    replies: Vec<Vec<u8>>,
+    /// Fresh numbers are counted from where it is appended.
+    varying: Vec<Insert>,
 }
 
 impl Length {
     /// Of an argument. `values` are the places for values from it on.
-    pub(crate) fn of(arg: &Arg, digits: Option<usize>, values: &[ValueAt]) -> Self {
-        Self {
-            fixed: arg.pieces.iter().map(|piece| fixed_len(piece, digits)).sum(),
-            columns: arg.pieces.iter().filter_map(column).collect(),
-            values: values[..values_in(arg)].to_vec(),
-            lifetimes: arg.pieces.iter().filter_map(lifetime).collect(),
-            numbers: bare_numbers(arg, digits),
-            derived: arg.pieces.iter().filter_map(derived).collect(),
-            replies: arg.pieces.iter().filter_map(reply).collect(),
+    pub(crate) fn of(arg: &Arg, digits: Option<usize>, mut values: &[ValueAt]) -> Self {
+        let mut length = Self::default();
+        for piece in &arg.pieces {
+            length.fixed += fixed_len(piece, digits);
+            let varying = insert_of(piece, digits, length.fresh(), &mut values);
+            // Tokens stand where no length is told.
+            length.varying.extend(varying.filter(|insert| !matches!(insert, Insert::Cas(_))));
         }
+        length
     }
 
     /// Whether it is the same for all requests.
     pub(crate) fn is_fixed(&self) -> bool {
-        self.columns.is_empty()
-            && self.values.is_empty()
-            && self.lifetimes.is_empty()
-            && self.numbers.is_empty()
-            && self.derived.is_empty()
-            && self.replies.is_empty()
+        self.varying.is_empty()
     }
 
     /// Of both together, and so many bytes.
     pub(crate) fn plus(mut self, other: &Self, bytes: usize) -> Self {
+        let fresh = self.fresh();
         self.fixed += other.fixed + bytes;
-        self.columns.extend(&other.columns);
-        self.values.extend(&other.values);
-        self.lifetimes.extend(&other.lifetimes);
-        let fresh = self.numbers.iter().filter(|at| at.slot == Slot::Fresh).count() as u64;
-        self.numbers.extend(other.numbers.iter().map(|number| number.behind(fresh)));
-        self.derived.extend_from_slice(&other.derived);
-        self.replies.extend_from_slice(&other.replies);
+        self.varying.extend(other.varying.iter().map(|insert| insert.numbered_from(fresh)));
         self
     }
 
@@ -60,22 +44,16 @@ impl Length {
     pub(crate) fn append(self, form: LengthForm, template: &mut Template) {
         if self.is_fixed() {
             form.write(self.fixed as u64, &mut template.bytes);
-        } else {
-            let Self { fixed, columns, values, lifetimes, numbers, derived, replies } = self;
-            let before = template.fresh();
-            let numbers = numbers.into_iter().map(|number| number.behind(before)).collect();
-            let insert = Insert::Length {
-                form,
-                fixed,
-                columns,
-                values,
-                lifetimes,
-                numbers,
-                derived,
-                replies,
-            };
-            template.inserts.push((template.bytes.len(), insert));
+            return;
         }
+        let fresh = template.fresh();
+        let varying = self.varying.iter().map(|insert| insert.numbered_from(fresh)).collect();
+        let insert = Insert::Length { form, fixed: self.fixed, varying };
+        template.inserts.push((template.bytes.len(), insert));
+    }
+
+    fn fresh(&self) -> u64 {
+        self.varying.iter().filter(|insert| insert.is_fresh()).count() as u64
     }
 }
 
@@ -93,43 +71,56 @@ pub(crate) fn append_body(
 ) {
     for piece in &arg.pieces {
         let at = template.bytes.len();
-        match piece {
-            Piece::Bytes(bytes) => template.bytes.extend_from_slice(bytes),
-            Piece::Secret(bytes) => template.bytes.extend_from_slice(bytes.reveal()),
-            Piece::Fill { len, skip } => {
+        if let Some(insert) = insert_of(piece, digits, template.fresh(), values) {
+            template.inserts.push((at, insert));
+            continue;
+        }
+        match (piece, digits) {
+            (Piece::Bytes(bytes), _) => template.bytes.extend_from_slice(bytes),
+            (Piece::Secret(bytes), _) => template.bytes.extend_from_slice(bytes.reveal()),
+            (Piece::Fill { len, skip }, _) => {
                 workload::values::Lcg::at(*skip).fill(*len as usize, &mut template.bytes);
             }
-            Piece::Field(column) => template.inserts.push((at, Insert::Cell { column: *column })),
-            Piece::Lifetime(lifetime) => {
-                template.inserts.push((at, Insert::Lifetime(*lifetime)));
-            }
-            Piece::Derived(derived) => {
-                template.inserts.push((at, Insert::Derived(derived.clone())));
-            }
-            Piece::Reply { or } => template.inserts.push((at, Insert::Reply(or.clone()))),
-            Piece::Cas => template.inserts.push((at, Insert::Cas(LengthForm::Decimal))),
-            Piece::Value => {
-                let (at_value, later) = values.split_first().expect("a place for every value");
-                template.inserts.push((at, Insert::Value(*at_value)));
-                *values = later;
-            }
-            Piece::Tag => {
+            (Piece::Tag, _) => {
                 template.bytes.extend_from_slice(argument::TAG_PLACEHOLDER);
                 template.holes.push(Hole { at: at + 1, digits: 3, slot: Slot::Tag });
             }
-            Piece::Number(slot) => match digits {
-                Some(0) => {
-                    let number = NumberAt { slot: *slot, fresh: template.fresh() };
-                    template.inserts.push((at, Insert::Number(number)));
-                }
-                Some(digits) => {
-                    template.holes.push(Hole { at, digits, slot: *slot });
-                    template.bytes.resize(at + digits, b'0');
-                }
-                None => template.bytes.extend_from_slice(argument::placeholder(*slot).as_bytes()),
-            },
+            (Piece::Number(slot), Some(digits)) => {
+                template.holes.push(Hole { at, digits, slot: *slot });
+                template.bytes.resize(at + digits, b'0');
+            }
+            (Piece::Number(slot), None) => {
+                template.bytes.extend_from_slice(argument::placeholder(*slot).as_bytes());
+            }
+            (varying, _) => unreachable!("{varying:?} is an insert"),
         }
     }
+}
+
+/// What a piece puts in that is not as long in every request, if it does. `fresh` fresh numbers stand before
+/// it. A value takes its place off `values`.
+fn insert_of(
+    piece: &Piece,
+    digits: Option<usize>,
+    fresh: u64,
+    values: &mut &[ValueAt],
+) -> Option<Insert> {
+    Some(match piece {
+        Piece::Field(column) => Insert::Cell { column: *column },
+        Piece::Lifetime(lifetime) => Insert::Lifetime(*lifetime),
+        Piece::Derived(derived) => Insert::Derived(derived.clone()),
+        Piece::Reply { or } => Insert::Reply(or.clone()),
+        Piece::Cas => Insert::Cas(LengthForm::Decimal),
+        Piece::Value => {
+            let (at, later) = values.split_first().expect("a place for every value");
+            *values = later;
+            Insert::Value(*at)
+        }
+        Piece::Number(slot) if digits == Some(0) => Insert::Number(NumberAt { slot: *slot, fresh }),
+        Piece::Number(_) | Piece::Bytes(_) | Piece::Secret(_) | Piece::Fill { .. } | Piece::Tag => {
+            return None;
+        }
+    })
 }
 
 fn fixed_len(piece: &Piece, digits: Option<usize>) -> usize {
@@ -145,50 +136,5 @@ fn fixed_len(piece: &Piece, digits: Option<usize>) -> usize {
         | Piece::Cas => 0,
         Piece::Tag => argument::TAG_PLACEHOLDER.len(),
         Piece::Number(slot) => digits.unwrap_or_else(|| argument::placeholder(*slot).len()),
-    }
-}
-
-/// The numbers of an argument that are written with as many digits as they have.
-fn bare_numbers(arg: &Arg, digits: Option<usize>) -> Vec<NumberAt> {
-    if digits != Some(0) {
-        return Vec::new();
-    }
-    let mut next = 0;
-    let numbers = arg.pieces.iter().filter_map(|piece| match piece {
-        Piece::Number(slot) => {
-            let fresh = next;
-            next += u64::from(*slot == Slot::Fresh);
-            Some(NumberAt { slot: *slot, fresh })
-        }
-        _ => None,
-    });
-    numbers.collect()
-}
-
-fn column(piece: &Piece) -> Option<usize> {
-    match piece {
-        Piece::Field(column) => Some(*column),
-        _ => None,
-    }
-}
-
-fn lifetime(piece: &Piece) -> Option<Lifetime> {
-    match piece {
-        Piece::Lifetime(lifetime) => Some(*lifetime),
-        _ => None,
-    }
-}
-
-fn derived(piece: &Piece) -> Option<Derived> {
-    match piece {
-        Piece::Derived(derived) => Some(derived.clone()),
-        _ => None,
-    }
-}
-
-fn reply(piece: &Piece) -> Option<Vec<u8>> {
-    match piece {
-        Piece::Reply { or } => Some(or.clone()),
-        _ => None,
     }
 }

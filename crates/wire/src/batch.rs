@@ -13,9 +13,10 @@ use crate::checked::CheckedReads;
 use crate::cluster::{KeyHash, tag_of};
 use crate::expected::Asked;
 use crate::numbers::Numbers;
-use crate::payload::{Drawn, Payload, Value};
-use crate::template::{append_decimal, decimal_width, write_digits};
-use crate::{Given, Hole, Insert, Protocol, Template, ValueAt};
+use crate::payload::{Drawn, Payload};
+use crate::template::write_digits;
+use crate::varying::Varying;
+use crate::{Given, Hole, Insert, Protocol, Template};
 
 /// The image of a pipeline.
 pub struct Batch {
@@ -49,9 +50,6 @@ struct CommandAt {
     /// Which operation it belongs to.
     operation: usize,
 }
-
-/// Stands for the token of an item where no reply brought one: no item has it.
-const NO_CAS: u64 = u64::MAX;
 
 /// A part of a template: bytes up to its end, from `start` on, with what stands in them by its place in
 /// the bytes.
@@ -225,8 +223,8 @@ impl Batch {
 
     fn write_span(&self, span: Span<'_>, numbers: &Numbers, request: Given<'_>, out: &mut Vec<u8>) {
         let Span { bytes, mut start, mut holes, inserts, mut fresh } = span;
-        let mut drawn = Drawn::default();
-        let mut value = None;
+        let (dataset, payload) = (self.dataset.as_deref(), self.payload.as_ref());
+        let mut varying = Varying::new(request, numbers, dataset, payload);
         let mut copy_until = |end: usize, drawn: &mut Drawn, out: &mut Vec<u8>| {
             let before = holes.iter().take_while(|hole| hole.at < end).count();
             let (now, later) = holes.split_at(before);
@@ -235,78 +233,10 @@ impl Batch {
             (start, holes) = (end, later);
         };
         for (place, insert) in inserts {
-            copy_until(*place, &mut drawn, out);
-            self.write_insert(insert, request, numbers, &mut drawn, &mut value, out);
+            copy_until(*place, &mut varying.drawn, out);
+            varying.append(insert, out);
         }
-        copy_until(bytes.len(), &mut drawn, out);
-    }
-
-    /// `last` is the value whose length was written last, which is the one that follows.
-    fn write_insert(
-        &self,
-        insert: &Insert,
-        request: Given<'_>,
-        numbers: &Numbers,
-        drawn: &mut Drawn,
-        last: &mut Option<(ValueAt, Value)>,
-        out: &mut Vec<u8>,
-    ) {
-        let Given { number, replied, .. } = request;
-        let dataset = self.dataset.as_deref();
-        let row = dataset.map_or(0, |dataset| drawn.row(numbers, request, dataset));
-        let cell = |column| dataset.map_or(&[][..], |dataset| dataset.cell(row, column));
-        let mut value = |at: &ValueAt| match (&self.payload, *last) {
-            (_, Some((of, value))) if of == *at => value,
-            (Some(payload), _) => {
-                let value = payload.value(at, request, numbers, drawn);
-                *last = Some((*at, value));
-                value
-            }
-            (None, _) => Value { key: 0, len: 0 },
-        };
-        match insert {
-            Insert::Cell { column } => out.extend_from_slice(cell(*column)),
-            Insert::Value(at) => {
-                let value = value(at);
-                if let Some(payload) = &self.payload {
-                    payload.append(value, out);
-                }
-            }
-            Insert::Lifetime(lifetime) => append_decimal(lifetime.of(numbers.seed, number), out),
-            Insert::Number(at) => {
-                append_decimal(drawn.number(numbers, request, at.slot, at.fresh), out);
-            }
-            Insert::Derived(derived) => {
-                derived.append(drawn.source(derived, numbers, request), out);
-            }
-            Insert::Reply(or) => out.extend_from_slice(replied.value.unwrap_or(or)),
-            Insert::Cas(form) => form.write(replied.cas.unwrap_or(NO_CAS), out),
-            Insert::Length {
-                form,
-                fixed,
-                columns,
-                values,
-                lifetimes,
-                numbers: bare,
-                derived,
-                replies,
-            } => {
-                let cells: usize = columns.iter().map(|column| cell(*column).len()).sum();
-                let values: usize = values.iter().map(|at| value(at).len).sum();
-                let lifetimes =
-                    lifetimes.iter().map(|of| decimal_width(of.of(numbers.seed, number)));
-                let lifetimes: usize = lifetimes.sum();
-                let bare = bare.iter().map(|at| drawn.number(numbers, request, at.slot, at.fresh));
-                let bare: usize = bare.map(decimal_width).sum();
-                let derived: usize = (derived.iter())
-                    .map(|derived| derived.len(drawn.source(derived, numbers, request)))
-                    .sum();
-                let replies: usize =
-                    replies.iter().map(|or| replied.value.unwrap_or(or).len()).sum();
-                let all = fixed + cells + values + lifetimes + bare + derived + replies;
-                form.write(all as u64, out);
-            }
-        }
+        copy_until(bytes.len(), &mut varying.drawn, out);
     }
 }
 

@@ -6,7 +6,7 @@
 //! nothing.
 //!
 //! Knows no socket, clock or histogram. A new protocol is one folder here and one arm in the
-//! runner's launch.
+//! runner's `concrete`.
 
 mod argument;
 mod batch;
@@ -24,6 +24,7 @@ mod pieces;
 mod protocol;
 pub mod resp;
 mod template;
+mod varying;
 
 pub use batch::{Batch, Slots};
 pub use checked::Shown;

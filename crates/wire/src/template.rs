@@ -39,24 +39,14 @@ pub enum Insert {
     Reply(Vec<u8>),
     /// The token of an item that an earlier reply brought.
     Cas(LengthForm),
-    /// `fixed` plus the lengths of these cells, values, lifetimes, numbers, derived texts and replies.
+    /// `fixed` plus the lengths of these inserts.
     Length {
         /// How it is written.
         form: LengthForm,
         /// Bytes that do not vary.
         fixed: usize,
-        /// Columns whose cells add to it.
-        columns: Vec<usize>,
-        /// Values that add to it.
-        values: Vec<ValueAt>,
-        /// Lifetimes whose digits add to it.
-        lifetimes: Vec<Lifetime>,
-        /// Numbers whose digits add to it.
-        numbers: Vec<NumberAt>,
-        /// Derived texts that add to it.
-        derived: Vec<Derived>,
-        /// Values of replies that add to it, each with what stands for none.
-        replies: Vec<Vec<u8>>,
+        /// What adds to it; neither tokens nor lengths.
+        varying: Vec<Insert>,
     },
 }
 
@@ -116,9 +106,7 @@ impl Template {
     /// Fresh numbers in it.
     pub(crate) fn fresh(&self) -> u64 {
         let holes = self.holes.iter().filter(|hole| hole.slot == Slot::Fresh).count();
-        let fresh =
-            |insert: &Insert| matches!(insert, Insert::Number(at) if at.slot == Slot::Fresh);
-        let inserts = self.inserts.iter().filter(|(_, insert)| fresh(insert)).count();
+        let inserts = self.inserts.iter().filter(|(_, insert)| insert.is_fresh()).count();
         (holes + inserts) as u64
     }
 
@@ -140,19 +128,25 @@ impl Insert {
             Self::Derived(derived) => Self::Derived(derived.clone()),
             Self::Reply(or) => Self::Reply(or.clone()),
             Self::Cas(form) => Self::Cas(*form),
-            Self::Length { form, fixed, columns, values, lifetimes, numbers, derived, replies } => {
-                Self::Length {
-                    form: *form,
-                    fixed: *fixed,
-                    columns: columns.clone(),
-                    values: values.iter().map(|at| at.behind(fresh, before)).collect(),
-                    lifetimes: lifetimes.clone(),
-                    numbers: numbers.iter().map(|number| number.behind(fresh)).collect(),
-                    derived: derived.clone(),
-                    replies: replies.clone(),
-                }
-            }
+            Self::Length { form, fixed, varying } => Self::Length {
+                form: *form,
+                fixed: *fixed,
+                varying: varying.iter().map(|insert| insert.behind(fresh, before)).collect(),
+            },
         }
+    }
+
+    /// The same where so many fresh numbers come before those that it counts itself.
+    pub(crate) fn numbered_from(&self, fresh: u64) -> Self {
+        match self {
+            Self::Number(number) => Self::Number(number.behind(fresh)),
+            others => others.clone(),
+        }
+    }
+
+    /// Whether it is a number that no other place has.
+    pub(crate) fn is_fresh(&self) -> bool {
+        matches!(self, Self::Number(at) if at.slot == Slot::Fresh)
     }
 }
 
@@ -194,10 +188,28 @@ pub(crate) fn decimal_width(number: u64) -> usize {
 }
 
 /// Writes a number in decimal, without zeros before it.
+#[inline]
 pub(crate) fn append_decimal(number: u64, out: &mut Vec<u8>) {
-    let mut digits = [0; 20];
-    write_digits(number, &mut digits);
-    out.extend_from_slice(&digits[20 - decimal_width(number)..]);
+    // Copies of a size that is known when this is compiled, the excess cut off: a copy of as many bytes as a
+    // number has digits is a call.
+    const LONGEST: usize = 12;
+    let width = decimal_width(number);
+    let end = out.len() + width;
+    if width <= 2 {
+        let [tens, ones] = PAIRS[number as usize];
+        out.extend_from_slice(&if width == 1 { [ones, 0] } else { [tens, ones] });
+    } else if width <= LONGEST {
+        let mut digits = [0; 2 * LONGEST];
+        let (twelve, _) = digits.split_first_chunk_mut::<LONGEST>().expect("it is twice as long");
+        write_twelve(number, twelve);
+        let from = LONGEST - width;
+        out.extend_from_slice(&digits[from..from + LONGEST]);
+    } else {
+        let mut digits = [0; 20];
+        write_digits(number, &mut digits);
+        out.extend_from_slice(&digits[20 - width..]);
+    }
+    out.truncate(end);
 }
 
 /// "00" to "99": two digits for one division.
@@ -223,6 +235,15 @@ mod tests {
             write_digits(value, &mut out);
             let expected = format!("{value:0>30}");
             prop_assert_eq!(String::from_utf8(out).unwrap(), &expected[expected.len() - width..]);
+        }
+
+        #[test]
+        fn numbers_have_as_many_digits_as_they_need(value: u64, bits in 0u32..64) {
+            let value = value >> bits;
+            let mut out = b"$".to_vec();
+            append_decimal(value, &mut out);
+            prop_assert_eq!(String::from_utf8(out).unwrap(), format!("${value}"));
+            prop_assert_eq!(decimal_width(value), value.to_string().len());
         }
     }
 }

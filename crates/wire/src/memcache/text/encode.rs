@@ -128,11 +128,11 @@ mod tests {
     #[test]
     fn a_length_that_varies_is_an_insert_before_the_data() {
         let template = compile(&command("set k:__key__ 0 60 <__data__>"), Some(4));
-        let (at, Insert::Length { form, fixed, values, .. }) = &template.inserts[0] else {
+        let (at, Insert::Length { form, fixed, varying }) = &template.inserts[0] else {
             panic!("{:?}", template.inserts)
         };
         assert_eq!(&template.bytes[..*at], b"set k:0000 0 60 ");
-        assert_eq!((*form, *fixed, values.len()), (LengthForm::Decimal, 2, 1));
+        assert_eq!((*form, *fixed, varying.len()), (LengthForm::Decimal, 2, 1));
         assert_eq!(&template.bytes[*at..template.inserts[1].0], b"\r\n<");
     }
 

@@ -1,0 +1,103 @@
+//! What is not as long in every request: how long it is in one, and its bytes.
+
+use workload::Dataset;
+
+use crate::numbers::Numbers;
+use crate::payload::{Drawn, Payload, Value};
+use crate::template::{append_decimal, decimal_width};
+use crate::{Given, Insert, ValueAt};
+
+/// Stands for the token of an item where no reply brought one: no item has it.
+const NO_CAS: u64 = u64::MAX;
+
+/// What varies in one request.
+pub(crate) struct Varying<'b> {
+    request: Given<'b>,
+    numbers: &'b Numbers,
+    dataset: Option<&'b Dataset>,
+    payload: Option<&'b Payload>,
+    pub(crate) drawn: Drawn,
+    /// The value whose length was told last: it is the one that follows.
+    told: Option<(ValueAt, Value)>,
+}
+
+impl<'b> Varying<'b> {
+    /// Of this request, whose numbers, rows and values come from these.
+    #[inline]
+    pub(crate) fn new(
+        request: Given<'b>,
+        numbers: &'b Numbers,
+        dataset: Option<&'b Dataset>,
+        payload: Option<&'b Payload>,
+    ) -> Self {
+        Self { request, numbers, dataset, payload, drawn: Drawn::default(), told: None }
+    }
+
+    /// Writes an insert.
+    #[inline]
+    pub(crate) fn append(&mut self, insert: &Insert, out: &mut Vec<u8>) {
+        let Self { request, numbers, .. } = *self;
+        match insert {
+            Insert::Cell { column } => out.extend_from_slice(self.cell(*column)),
+            Insert::Value(at) => {
+                let value = self.value(at);
+                if let Some(payload) = self.payload {
+                    payload.append(value, out);
+                }
+            }
+            Insert::Lifetime(lifetime) => {
+                append_decimal(lifetime.of(numbers.seed, request.number), out);
+            }
+            Insert::Number(at) => {
+                append_decimal(self.drawn.number(numbers, request, at.slot, at.fresh), out);
+            }
+            Insert::Derived(derived) => {
+                derived.append(self.drawn.source(derived, numbers, request), out);
+            }
+            Insert::Reply(or) => out.extend_from_slice(request.replied.value.unwrap_or(or)),
+            Insert::Cas(form) => form.write(request.replied.cas.unwrap_or(NO_CAS), out),
+            Insert::Length { form, fixed, varying } => {
+                let mut length = *fixed;
+                for insert in varying {
+                    length += self.len(insert);
+                }
+                form.write(length as u64, out);
+            }
+        }
+    }
+
+    /// The bytes of an insert, if it is one that lengths tell of.
+    #[inline]
+    fn len(&mut self, insert: &Insert) -> usize {
+        let Self { request, numbers, .. } = *self;
+        match insert {
+            Insert::Cell { column } => self.cell(*column).len(),
+            Insert::Value(at) => self.value(at).len,
+            Insert::Lifetime(lifetime) => decimal_width(lifetime.of(numbers.seed, request.number)),
+            Insert::Number(at) => {
+                decimal_width(self.drawn.number(numbers, request, at.slot, at.fresh))
+            }
+            Insert::Derived(derived) => derived.len(self.drawn.source(derived, numbers, request)),
+            Insert::Reply(or) => request.replied.value.unwrap_or(or).len(),
+            Insert::Cas(_) | Insert::Length { .. } => 0,
+        }
+    }
+
+    /// The cell of the row that the request takes.
+    fn cell(&mut self, column: usize) -> &'b [u8] {
+        let Some(dataset) = self.dataset else { return &[] };
+        dataset.cell(self.drawn.row(self.numbers, self.request, dataset), column)
+    }
+
+    fn value(&mut self, at: &ValueAt) -> Value {
+        match (self.payload, self.told) {
+            (_, Some((of, value))) if of == *at => value,
+            (Some(payload), _) => {
+                let value = payload.value(at, self.request, self.numbers, &mut self.drawn);
+                self.told = Some((*at, value));
+                value
+            }
+            (None, _) => Value { key: 0, len: 0 },
+        }
+    }
+}
