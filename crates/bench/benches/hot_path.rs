@@ -115,6 +115,7 @@ fn record_tally(bencher: Bencher<'_, '_>) {
         first_byte: false,
         operations: 0,
         apart: false,
+        places: 0,
     });
     let samples: Vec<Sample> = latencies_ns()
         .map(|ns| Sample {
@@ -186,6 +187,7 @@ fn set_plan(depth: u32) -> Plan {
             pipelines_each: 1,
             cpus: Vec::new(),
             joining: None,
+            spacing: None,
         },
         pace: Pace::Closed,
         warmup_ns: 0,
@@ -213,6 +215,7 @@ fn set_plan(depth: u32) -> Plan {
         precision: 3,
         first_byte: false,
         apart: false,
+        by_place: false,
         by_connection: false,
         at_most_ns: None,
         checks: None,

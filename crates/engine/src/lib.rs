@@ -5,7 +5,7 @@
 //! replays on a clock that the test turns.
 //!
 //! Knows no protocol, plan or histogram. A new engine is one file here, one row in the runner's
-//! launch, and must pass `tests/conformance`.
+//! `concrete`, and must pass `tests/conformance`.
 
 #[cfg(unix)]
 mod epoll;
@@ -28,7 +28,7 @@ pub use scripted::{Delivery, Script, Scripted};
 pub use socket::{Address, ConnectOptions};
 pub use socket2::Socket;
 #[cfg(unix)]
-pub use thread_clock::{run_delay_ns, thread_cpu};
+pub use thread_clock::{run_delay_ns, thread_cpu, thread_ticks};
 pub use tls::{PemFile, Tls, TlsContext, TlsError, TlsHandshake, TlsSettings, TlsStream, Verify};
 #[cfg(target_os = "linux")]
 pub use uring::Uring;

@@ -12,6 +12,18 @@ pub fn thread_cpu() -> Duration {
     Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec as u32)
 }
 
+/// CPU time of the calling thread in its own code and in the kernel for it, in ticks of the kernel (10 ms
+/// each on Linux), from `/proc/thread-self/stat`; see `proc_pid_stat(5)`.
+#[must_use]
+pub fn thread_ticks() -> Option<[u64; 2]> {
+    let text = fs::read_to_string("/proc/thread-self/stat").ok()?;
+    // The name before it is in brackets, and may have some of its own.
+    let (_, after) = text.rsplit_once(')')?;
+    let mut fields = after.split_whitespace().skip(11);
+    let mut next = || fields.next()?.parse().ok();
+    Some([next()?, next()?])
+}
+
 /// Nanoseconds in which the calling thread could have run and had no CPU, from the second figure of
 /// `/proc/thread-self/schedstat`; see `Documentation/scheduler/sched-stats.rst` of Linux.
 #[must_use]

@@ -49,6 +49,7 @@ impl Partial {
         let used = |worker: &Standing| WorkerUse {
             cpu_ns: worker.cpu_ns,
             wall_ns: self.load_ns,
+            system_ns: None,
             wait_ns: None,
         };
         let open = matches!(plan.pace, Pace::Open(_));

@@ -12,6 +12,8 @@ pub struct WorkerUse {
     /// CPU time of the thread while load ran, without that in which it only waited for a request
     /// to be due.
     pub cpu_ns: u64,
+    /// How much of that was the kernel's. `None` where it does not say.
+    pub system_ns: Option<u64>,
     /// Wall time of the same span.
     pub wall_ns: u64,
     /// Time in the same span in which the thread could have run and had no CPU, because something

@@ -55,6 +55,8 @@ pub struct TallyShape {
     /// Whether latencies of misses and errors are kept apart. If not, those of misses are among the
     /// others, and those of errors nowhere.
     pub apart: bool,
+    /// Most places of a reply for which hits are counted one by one; 0 where they are not.
+    pub places: usize,
 }
 
 /// Counts and latencies of one command.
@@ -80,6 +82,9 @@ pub struct CommandTally {
     pub bytes_in: u64,
     /// Keys, where its replies tell how many were there.
     pub keys: KeyCounts,
+    /// Hits and misses of each place of its replies, where they are counted one by one; those behind the
+    /// last are of others' replies, and 0.
+    pub places: Vec<[u64; 2]>,
 }
 
 impl CommandTally {
@@ -96,6 +101,14 @@ impl CommandTally {
             bytes_out: 0,
             bytes_in: 0,
             keys: KeyCounts::default(),
+            places: vec![[0; 2]; shape.places],
+        }
+    }
+
+    /// Adds a reply that has so many places, of which some found what they are for.
+    pub fn add_places(&mut self, found: &[bool]) {
+        for (place, found) in self.places.iter_mut().zip(found) {
+            place[usize::from(!found)] += 1;
         }
     }
 
@@ -118,6 +131,7 @@ impl CommandTally {
             bytes_out,
             bytes_in,
             keys,
+            places,
         } = other;
         merge_apart(&mut self.apart, apart.as_ref());
         self.service.merge(service);
@@ -129,6 +143,10 @@ impl CommandTally {
         self.bytes_out = self.bytes_out.saturating_add(*bytes_out);
         self.bytes_in = self.bytes_in.saturating_add(*bytes_in);
         self.keys.merge(keys);
+        self.places.resize(self.places.len().max(places.len()), [0; 2]);
+        for (sum, place) in self.places.iter_mut().zip(places) {
+            *sum = [sum[0].saturating_add(place[0]), sum[1].saturating_add(place[1])];
+        }
     }
 
     fn clear(&mut self) {
@@ -143,6 +161,7 @@ impl CommandTally {
             bytes_out,
             bytes_in,
             keys,
+            places,
         } = self;
         apart.iter_mut().for_each(Apart::clear);
         service.clear();
@@ -151,6 +170,7 @@ impl CommandTally {
         (*ok, *miss, *errors) = (0, 0, 0);
         (*bytes_out, *bytes_in) = (0, 0);
         *keys = KeyCounts::default();
+        places.fill([0; 2]);
     }
 }
 
@@ -320,6 +340,7 @@ mod tests {
         first_byte: true,
         operations: 2,
         apart: true,
+        places: 0,
     };
 
     fn sample() -> impl Strategy<Value = Sample> {

@@ -232,6 +232,7 @@ pub(crate) fn limited() -> Run {
     run.measurement.workers = vec![measure::WorkerUse {
         cpu_ns: 600_000_000,
         wall_ns: 1_000_000_000,
+        system_ns: None,
         wait_ns: Some(20_000_000),
     }];
     let server = host::ServerUse {
@@ -269,6 +270,7 @@ pub(crate) fn parts() -> PlanParts {
             pipelines_each: 1,
             cpus: vec![],
             joining: None,
+            spacing: None,
         },
         pace: Pace::Closed,
         warmup_ns: 0,
@@ -296,6 +298,7 @@ pub(crate) fn parts() -> PlanParts {
         precision: 3,
         first_byte: false,
         apart: false,
+        by_place: false,
         by_connection: false,
         at_most_ns: None,
         checks: None,
@@ -379,6 +382,7 @@ pub(crate) fn run(parts: PlanParts, service_ns: &[u64]) -> Run {
         first_byte: parts.first_byte,
         operations: if parts.counts_operations() { operations.count() } else { 0 },
         apart: parts.apart,
+        places: 0,
     };
     let mut total = Tally::new(&shape);
     for &ns in service_ns {

@@ -341,6 +341,7 @@ mod tests {
             first_byte: false,
             operations: 0,
             apart: false,
+            places: 0,
         };
         let mut tally = Tally::new(&shape);
         for (service_ns, count) in [(9_000, 2), (1_499_000, 3), (250_000_000_000, 1)] {

@@ -253,6 +253,7 @@ mod tests {
             first_byte: false,
             operations: 0,
             apart: false,
+            places: 0,
         };
         let (empties, _kept): (Vec<_>, Vec<_>) = (0..2).map(|_| mpsc::channel()).unzip();
         let mut collector = Collector::new(shape, empties, "none");

@@ -17,6 +17,8 @@ pub(crate) struct Connection<D, M, C> {
     pub(crate) comparison: Comparison,
     /// What of it is kept for later steps.
     pub(crate) coming: Coming,
+    /// Of what the reply that is coming in has a place for, what is there, in a plan that asks.
+    pub(crate) found: Vec<bool>,
     /// How far its walk has come, in a plan that has one.
     pub(crate) walk: Walk,
     /// When it was asked for.
@@ -58,6 +60,7 @@ impl<D: Default, M: Copy, C> Connection<D, M, C> {
             requests: Requests::default(),
             comparison: Comparison::default(),
             coming: Coming::default(),
+            found: Vec::new(),
             walk: Walk::default(),
             asked_ns: 0,
             sends: 0,
@@ -75,6 +78,7 @@ impl<D: Default, M: Copy, C> Connection<D, M, C> {
         self.decoder = D::default();
         self.comparison = Comparison::default();
         self.coming = Coming::default();
+        self.found.clear();
         self.asked_ns = now_ns;
         self.sends = 0;
     }

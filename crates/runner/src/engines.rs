@@ -1,6 +1,6 @@
 //! Which engine moves the bytes.
 //!
-//! A new one is a variant here and an arm in [`crate::launch`].
+//! A new one is a variant here and an arm in [`crate::concrete`].
 
 use std::io;
 #[cfg(target_os = "linux")]

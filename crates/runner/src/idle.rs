@@ -12,7 +12,7 @@ use wire::{Decode, Protocol, Reply};
 use workload::{Plan, ProtocolKind};
 
 use crate::handshake::Handshake;
-use crate::opening::{Opening, Origins};
+use crate::opening::{Gaps, Opening, Origins};
 use crate::{INTERVAL_NS, explain};
 
 /// Opens the connections of a plan, sends nothing on them but the handshake, and holds them until
@@ -77,7 +77,7 @@ fn hold<E: Engine, P: Protocol>(
     let wait =
         |engine: &mut E, until_ns| engine.wait(until_ns).map_err(|e: io::Error| e.to_string());
     wait(&mut engine, Some(0))?;
-    let mut opening = Opening::new(plan.own_connections(), engine.now_ns());
+    let mut opening = Opening::new(plan.own_connections(), engine.now_ns(), Gaps::of(plan, 0));
     let mut count = 0;
     while !interrupted.load(Ordering::Relaxed) {
         while let Some(n) = opening.next(engine.now_ns()) {

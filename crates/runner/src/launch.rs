@@ -8,25 +8,22 @@ use std::sync::mpsc::{self, Sender};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-#[cfg(target_os = "linux")]
-use engine::Uring;
-use engine::{Address, Engine, Epoll, Tls, TlsContext, run_delay_ns, thread_cpu};
-use measure::{ByConnection, Ending, Measurement, NodeTally, TallyShape, Usual, WorkerUse};
-use wire::memcache::{Binary, Text};
-use wire::resp::Resp;
-use workload::{Pace, Plan, ProtocolKind, Stop};
+use engine::{Address, TlsContext};
+use measure::{ByConnection, Measurement, TallyShape};
+use workload::Plan;
 
-use crate::collect::{Collector, Message, Observer};
+use crate::collect::{Collector, Observer};
+use crate::concrete;
 use crate::destination::{Destination, Resolver};
 use crate::engines::{self, Choice};
 use crate::gate::{Gate, Opens};
+use crate::measurement::{measurement, tally_shape};
 use crate::opening::Origins;
 use crate::pinning::pin;
 use crate::recorder::Recorder;
 use crate::route::cluster::{ClusterJob, StopWatch, TopologyWatch};
 use crate::route::ring::RingJob;
-use crate::route::{Cluster, Direct, Ring, Route};
-use crate::worker::{Worker, WorkerContext};
+use crate::worker::WorkerContext;
 use crate::{Barrier, Fatal, LiveRate};
 
 /// Intervals that a worker may be ahead of the collector.
@@ -95,56 +92,21 @@ pub fn run(job: &Job<'_>, observer: &mut dyn Observer) -> io::Result<Measurement
     // Nothing but a front end checks what was loaded.
     let checked = wire::check(job.plan);
     checked.map_err(|why| io::Error::new(io::ErrorKind::InvalidInput, why))?;
-    match job.plan.protocol {
-        ProtocolKind::Resp2 | ProtocolKind::Resp3 => run_over::<Resp>(job, observer),
-        ProtocolKind::MemcacheText | ProtocolKind::MemcacheMeta => run_over::<Text>(job, observer),
-        ProtocolKind::MemcacheBinary => run_over::<Binary>(job, observer),
-    }
-}
-
-fn run_over<P: wire::Protocol>(
-    job: &Job<'_>,
-    observer: &mut dyn Observer,
-) -> io::Result<Measurement> {
     let origin = Instant::now();
     let (choice, note) = engines::choose(job.plan.engine)?;
-    let mut measurement = match choice {
-        #[cfg(target_os = "linux")]
-        Choice::Uring => {
-            let make = |connections| Uring::new(origin, connections);
-            run_in::<Uring, P>(job, observer, origin, choice, make)
-        }
-        Choice::Epoll => run_in::<Epoll, P>(job, observer, origin, choice, |_| Epoll::new(origin)),
-    }?;
+    let mut measurement = carry_out(job, observer, origin, choice)?;
     measurement.engine = choice.name().to_owned();
     measurement.engine_note = note;
     Ok(measurement)
 }
 
-/// In TLS, if that is spoken.
-fn run_in<E: Engine, P: wire::Protocol>(
+fn carry_out(
     job: &Job<'_>,
     observer: &mut dyn Observer,
     origin: Instant,
     choice: Choice,
-    make_engine: impl Fn(u32) -> io::Result<E> + Sync,
 ) -> io::Result<Measurement> {
-    match job.tls {
-        None => run_with::<E, P>(job, observer, origin, choice, make_engine),
-        Some(tls) => run_with::<Tls<E>, P>(job, observer, origin, choice, |connections| {
-            Ok(Tls::new(make_engine(connections)?, tls.clone()))
-        }),
-    }
-}
-
-/// `make_engine` is called on the thread that uses the engine, with how many connections it gets.
-fn run_with<E: Engine, P: wire::Protocol>(
-    job: &Job<'_>,
-    observer: &mut dyn Observer,
-    origin: Instant,
-    choice: Choice,
-    make_engine: impl Fn(u32) -> io::Result<E> + Sync,
-) -> io::Result<Measurement> {
+    let work = &*concrete::worker(job.plan.protocol, choice, job.tls, origin);
     let plan = job.plan;
     if let Some(rate) = job.rate {
         rate.counts_from(origin);
@@ -224,23 +186,15 @@ fn run_with<E: Engine, P: wire::Protocol>(
                 rate: job.rate,
                 may_spin,
             };
-            let (full, make_engine) = (full.clone(), &make_engine);
-            let (several, watch) = (job.several, watch.as_ref());
+            let full = full.clone();
+            let servers = (job.several, watch.as_ref());
             let started = thread::Builder::new().name(format!("worker-{worker}")).spawn_scoped(
                 scope,
                 move || {
                     if let Err(error) = pin(&plan.fleet.cpus, worker) {
                         context.gate.fail(Fatal(error));
                     }
-                    let messages = match make_engine(context.connections_max) {
-                        Ok(engine) => {
-                            let servers = (several, watch);
-                            work_with::<E, P>(engine, context, recorder, servers)
-                        }
-                        Err(error) => {
-                            idle(&context, recorder, format!("starting an I/O engine: {error}"))
-                        }
-                    };
+                    let messages = work(context, recorder, servers);
                     // Nobody listens any more only if the collector is gone, and the run with it.
                     for message in messages {
                         let _ = full.send(message);
@@ -280,145 +234,15 @@ fn on_clock(instant: SystemTime, origin: Instant) -> i64 {
     }
 }
 
-/// Runs one worker by the route that there is to its servers.
-fn work_with<'r, E: Engine, P: wire::Protocol>(
-    engine: E,
-    context: WorkerContext<'r>,
-    recorder: Recorder,
-    (several, watch): (Option<Several<'r>>, Option<&'r TopologyWatch>),
-) -> [Message; 2] {
-    match (several, watch) {
-        (Some(Several::Cluster(cluster)), Some(watch)) if P::CLUSTERS => {
-            let route = Cluster::new::<P>(&context, &cluster, watch);
-            work(Worker::<E, P, _>::new(engine, context, recorder, route))
-        }
-        (Some(Several::Ring(ring)), _) if P::RINGS => {
-            let route = Ring::new::<P>(&context, ring);
-            work(Worker::<E, P, _>::new(engine, context, recorder, route))
-        }
-        (None | Some(Several::Pool(_)), _) => {
-            let pool = match several {
-                Some(Several::Pool(addresses)) => addresses,
-                _ => &[],
-            };
-            let route = Direct::new(&context, pool);
-            work(Worker::<E, P, _>::new(engine, context, recorder, route))
-        }
-        (Some(_), _) => {
-            let why = "the plan has several servers, of a kind that its protocol has not";
-            idle(&context, recorder, why.to_owned())
-        }
-    }
-}
-
-/// The last words of a worker that never began.
-fn idle(context: &WorkerContext<'_>, recorder: Recorder, why: String) -> [Message; 2] {
-    context.gate.fail(Fatal(why));
-    last_words(context.worker, (recorder, Vec::new()), WorkerUse::default())
-}
-
-fn last_words(
-    worker: u16,
-    (recorder, nodes): (Recorder, Vec<NodeTally>),
-    spent: WorkerUse,
-) -> [Message; 2] {
-    let (last, finished) = recorder.finish();
-    [last, Message::Done { worker, spent, finished, nodes }]
-}
-
-/// Runs one worker from end to end and returns its last words.
-pub(crate) fn work<E: Engine, P: wire::Protocol, R: Route>(
-    mut worker: Worker<'_, E, P, R>,
-) -> [Message; 2] {
-    let (gate, number) = (worker.context.gate, worker.context.worker);
-    let mut spent = WorkerUse::default();
-    match worker.open() {
-        Ok(true) => {
-            let (cpu, waited, wall) = (thread_cpu(), run_delay_ns(), Instant::now());
-            if let Err(fatal) = worker.load() {
-                gate.fail(fatal);
-            }
-            let cpu_ns = (thread_cpu() - cpu).as_nanos() as u64;
-            spent.cpu_ns = cpu_ns.saturating_sub(worker.spun_ns());
-            spent.wall_ns = wall.elapsed().as_nanos() as u64;
-            spent.wait_ns = run_delay_ns().zip(waited).map(|(now, then)| now.saturating_sub(then));
-        }
-        Ok(false) => {}
-        Err(fatal) => gate.fail(fatal),
-    }
-    last_words(number, worker.finish(), spent)
-}
-
 /// A tally to exchange the first full one for, made before load runs.
 fn prepare(empty: &Sender<measure::Tally>, shape: &TallyShape) {
     let _ = empty.send(measure::Tally::new(shape));
-}
-
-/// Which histograms a tally of this plan keeps.
-#[must_use]
-pub fn tally_shape(plan: &Plan) -> TallyShape {
-    TallyShape {
-        commands: plan.different_commands().commands.len(),
-        precision: plan.precision,
-        scheduled: matches!(plan.pace, Pace::Open(_)),
-        first_byte: plan.first_byte,
-        operations: if plan.counts_operations() { plan.operation_names().count() } else { 0 },
-        apart: plan.apart,
-    }
 }
 
 /// Worker `worker`'s share of `total`; the shares of all sum to it and differ by one at most.
 fn share(total: u32, worker: u16, workers: u16) -> u32 {
     let (worker, workers) = (u32::from(worker), u32::from(workers));
     total / workers + u32::from(worker < total % workers)
-}
-
-pub(crate) fn measurement(
-    plan: &Plan,
-    collector: Collector,
-    gate: &Gate<'_>,
-    origin: Instant,
-) -> Measurement {
-    let Collector { mut total, mut timeline, workers, span, successes, delayed, nodes, .. } =
-        collector;
-    let by_connection = collector.by_connection.into_iter().flatten().collect();
-    timeline.settle();
-    if let (Some(lateness), Some(planned)) = (&mut total.lateness, plan.own_requests()) {
-        // The schedule goes on; what is due does not, once all requests are taken.
-        lateness.due = lateness.due.min(planned);
-    }
-    let (from_ns, to_ns) = span.unwrap_or_default();
-    let ending = match gate.failure() {
-        Some(fatal) => Ending::Failed(fatal.0),
-        None if gate.interrupted() => Ending::Interrupted,
-        None => Ending::Complete,
-    };
-    let planned_ns = match plan.stop {
-        Stop::AfterNs(ns) if ending == Ending::Complete => ns,
-        _ => 0,
-    };
-    let now = SystemTime::now();
-    let since_start = origin.elapsed().saturating_sub(Duration::from_nanos(from_ns));
-    let elapsed_ns = (to_ns - from_ns).max(planned_ns);
-    let service_ns = total.service().quantile_ns(0.5).unwrap_or_default();
-    let usual = Usual { due_every_ns: plan.due_every_ns(), service_ns };
-    let mut outages = successes.outages(elapsed_ns, &usual);
-    // A schedule may pause, and nothing can succeed while nothing is due.
-    outages.retain(|o| o.failures.total() > 0 || plan.is_due_within(o.from_ns, o.to_ns));
-    Measurement {
-        outages,
-        delayed,
-        total,
-        timeline,
-        started_at: now.checked_sub(since_start).unwrap_or(now),
-        elapsed_ns,
-        workers,
-        engine: String::new(),
-        engine_note: None,
-        nodes,
-        by_connection,
-        ending,
-    }
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@
 
 mod barrier;
 mod collect;
+mod concrete;
 mod connection;
 mod destination;
 mod engines;
@@ -20,6 +21,7 @@ mod handshake;
 mod idle;
 mod launch;
 mod live_rate;
+mod measurement;
 mod memory;
 mod opening;
 mod pinning;
@@ -38,8 +40,9 @@ pub use destination::Resolver;
 pub use failed::{FailedRequest, FailedRequests};
 pub use gauges::Gauges;
 pub use idle::hold_idle;
-pub use launch::{Job, Several, Start, run, tally_shape};
+pub use launch::{Job, Several, Start, run};
 pub use live_rate::LiveRate;
+pub use measurement::tally_shape;
 pub use memory::check_memory;
 pub use route::cluster::{ClusterJob, Refresh};
 pub use route::ring::{RingJob, RingServer};

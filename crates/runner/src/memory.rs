@@ -6,7 +6,7 @@
 use measure::{ByConnection, Tally};
 use workload::{CommandSpec, Plan};
 
-use crate::launch::tally_shape;
+use crate::measurement::tally_shape;
 
 /// Most bytes that tallies and pipelines may take together.
 const BYTES_MAX: u64 = 4 << 30;

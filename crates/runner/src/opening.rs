@@ -10,7 +10,8 @@ use std::ops::RangeInclusive;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use engine::ConnectOptions;
-use workload::Target;
+use workload::random::Stream;
+use workload::{Plan, Spacing, Target};
 
 /// Connections on their way at once.
 const OPENING_MAX: u32 = 128;
@@ -21,6 +22,9 @@ const GROUP_EVERY_NS: u64 = 2_000_000;
 /// Without any progress for this long, a server that does not answer is given up on.
 const PATIENCE_NS: u64 = 10_000_000_000;
 
+/// The stream that times between connections are drawn by, apart from those of other numbers.
+const STREAM: u64 = 17 << 56;
+
 /// Decides when the next connection of a worker may be begun.
 #[derive(Debug)]
 pub(crate) struct Opening {
@@ -28,18 +32,25 @@ pub(crate) struct Opening {
     begun: u32,
     opened: u32,
     groups: Groups,
+    gaps: Option<Gaps>,
     progress_ns: u64,
 }
 
 impl Opening {
-    pub(crate) fn new(total: u32, now_ns: u64) -> Self {
-        Self { total, begun: 0, opened: 0, groups: Groups::new(now_ns), progress_ns: now_ns }
+    /// `gaps` are those that are asked for, if some are.
+    pub(crate) fn new(total: u32, now_ns: u64, gaps: Option<Gaps>) -> Self {
+        let groups = Groups::new(now_ns);
+        Self { total, begun: 0, opened: 0, groups, gaps, progress_ns: now_ns }
     }
 
     /// The number of the next connection to begin, if one may be begun now.
     pub(crate) fn next(&mut self, now_ns: u64) -> Option<u32> {
         if self.begun == self.total || self.begun - self.opened >= OPENING_MAX {
             return None;
+        }
+        if let Some(gaps) = &mut self.gaps {
+            gaps.admit(now_ns).then_some(())?;
+            self.progress_ns = now_ns;
         }
         self.groups.admit(now_ns).then_some(())?;
         self.begun += 1;
@@ -62,13 +73,43 @@ impl Opening {
         if self.begun == self.total {
             self.progress_ns + PATIENCE_NS
         } else {
-            self.groups.next_ns()
+            let gap_ns = self.gaps.as_ref().map_or(0, |gaps| gaps.next_ns);
+            self.groups.next_ns().max(gap_ns)
         }
     }
 
     /// How many were open when nothing had moved for too long.
     pub(crate) fn stuck(&self, now_ns: u64) -> Option<u32> {
-        (now_ns >= self.progress_ns + PATIENCE_NS).then_some(self.opened)
+        let waits = self.gaps.as_ref().is_some_and(|gaps| now_ns < gaps.next_ns);
+        (now_ns >= self.progress_ns + PATIENCE_NS && !waits).then_some(self.opened)
+    }
+}
+
+/// The times between connections, each drawn.
+#[derive(Debug)]
+pub(crate) struct Gaps {
+    spacing: Spacing,
+    drawn: Stream,
+    count: u64,
+    next_ns: u64,
+}
+
+impl Gaps {
+    /// Of worker `worker`, if its plan has some.
+    pub(crate) fn of(plan: &Plan, worker: u16) -> Option<Self> {
+        let spacing = plan.fleet.spacing?;
+        let drawn = Stream::of(plan.seed).apart(STREAM | u64::from(worker) << 40);
+        Some(Self { spacing, drawn, count: 0, next_ns: 0 })
+    }
+
+    /// Whether one more connection may be begun now; if so, when the next may is drawn.
+    fn admit(&mut self, now_ns: u64) -> bool {
+        if now_ns < self.next_ns {
+            return false;
+        }
+        self.next_ns = now_ns + self.spacing.of(self.drawn.draw(self.count));
+        self.count += 1;
+        true
     }
 }
 
@@ -156,7 +197,7 @@ mod tests {
 
     #[test]
     fn groups_are_spaced_and_bounded() {
-        let mut opening = Opening::new(1000, 0);
+        let mut opening = Opening::new(1000, 0, None);
         assert_eq!(std::iter::from_fn(|| opening.next(0)).count() as u32, GROUP);
         assert_eq!(std::iter::from_fn(|| opening.next(GROUP_EVERY_NS)).count() as u32, GROUP);
         assert_eq!(opening.next(2 * GROUP_EVERY_NS), None, "128 are on their way");
@@ -166,10 +207,24 @@ mod tests {
 
     #[test]
     fn a_server_that_never_answers_is_noticed() {
-        let mut opening = Opening::new(1, 0);
+        let mut opening = Opening::new(1, 0, None);
         opening.next(0);
         assert_eq!(opening.stuck(PATIENCE_NS - 1), None);
         assert_eq!(opening.stuck(opening.wake_ns()), Some(0));
+    }
+
+    #[test]
+    fn gaps_that_are_asked_for_are_kept_and_are_no_silence() {
+        let ns = 20_000_000_000;
+        let spacing = Spacing { least_ns: ns, most_ns: ns };
+        let gaps = Gaps { spacing, drawn: Stream::of(1), count: 0, next_ns: 0 };
+        let mut opening = Opening::new(2, 0, Some(gaps));
+        assert_eq!((opening.next(0), opening.next(0)), (Some(0), None));
+        opening.opened(1);
+        assert_eq!((opening.wake_ns(), opening.stuck(ns - 1)), (ns, None));
+        assert_eq!((opening.next(ns - 1), opening.next(ns)), (None, Some(1)));
+        assert_eq!(opening.stuck(ns + PATIENCE_NS - 1), None);
+        assert_eq!(opening.stuck(ns + ns), Some(1), "the last is waited for like any other");
     }
 
     #[test]

@@ -56,6 +56,11 @@ pub trait Protocol {
         false
     }
 
+    /// Whether a number as the reply to this command says how many are there of what it asks for.
+    fn counts_found(_command: &CommandSpec) -> bool {
+        false
+    }
+
     /// Keys, or fields, that this command asks for, where a reply tells how many of them were there.
     fn keys_asked(_command: &CommandSpec) -> u32 {
         0
@@ -175,6 +180,8 @@ pub enum Reply<'b> {
     Empty,
     /// A null: nothing there, or a condition that did not hold.
     Miss,
+    /// A whole number; 0 stands for one below 0, and the greatest for one that is greater.
+    Number(u32),
     /// An error reply; its text without framing, such as `ERR unknown command`, or the beginning
     /// of one that is long.
     Error(&'b [u8]),
@@ -192,6 +199,7 @@ impl Reply<'_> {
             Self::Found(hits) => Reply::Found(hits),
             Self::Empty => Reply::Empty,
             Self::Miss => Reply::Miss,
+            Self::Number(number) => Reply::Number(number),
             Self::Push => Reply::Push,
             Self::Error(_) => return None,
         })

@@ -47,7 +47,7 @@ pub use pace::{Arrivals, Curve, Lane, Pace, Pacer, Schedule, Stage};
 pub use plan::{
     Backoff, Came, Different, EngineKind, Fill, Fleet, Joining, Keeps, Mix, Numbering, OnError,
     Operation, Operations, Pick, Plan, PlanError, PlanParts, ProtocolKind, Reopening, Retry, Share,
-    Span, Step, Stop, ValueSpec, Walked, When, Window, limits,
+    Spacing, Span, Step, Stop, ValueSpec, Walked, When, Window, limits,
 };
 pub use secret::{Secret, SecretBytes};
 pub use shard::Shard;

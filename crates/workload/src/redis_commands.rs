@@ -50,12 +50,22 @@ pub fn is_session_command(name: &str) -> bool {
 }
 
 impl CommandSpec {
-    /// What it asks for several of, and how many, if the reply has a value or a null for each of them.
+    /// What it asks for several of, and how many, if the reply has a value or a null for each of them, or
+    /// counts those that are there.
     #[must_use]
     pub fn several_asked(&self) -> Option<(&'static str, usize)> {
         let name = self.name();
-        let (_, what, first, behind) = SEVERAL.iter().find(|(known, ..)| *known == name)?;
+        let several = SEVERAL.iter().chain(COUNTED);
+        let (_, what, first, behind) = several.into_iter().find(|(known, ..)| *known == name)?;
         Some((what, self.args.len().saturating_sub(first + behind)))
+    }
+
+    /// Whether its reply has a string or a null for each of what it asks for.
+    #[must_use]
+    pub fn has_places(&self) -> bool {
+        let name = self.name();
+        // Positions are pairs of strings.
+        name != "GEOPOS" && !counts_found(&name) && self.several_asked().is_some()
     }
 
     /// Whether its reply says if what it looks for is there: by a null, or by what is empty.
@@ -63,7 +73,7 @@ impl CommandSpec {
     pub fn finds(&self) -> bool {
         let name = self.name();
         // Its own answer is that of memcached; the name there is in lower case.
-        is_in(FINDING, &name) || takes(&name) || empty_is_miss(&name)
+        is_in(FINDING, &name) || takes(&name) || empty_is_miss(&name) || counts_found(&name)
     }
 }
 
@@ -74,6 +84,12 @@ impl CommandSpec {
 pub fn empty_is_miss(name: &str) -> bool {
     is_in(COLLECTIONS, &name.to_ascii_uppercase())
         || SEVERAL.iter().any(|(known, ..)| known.eq_ignore_ascii_case(name))
+}
+
+/// Whether the reply to this command is a number: of those that are there of what it asks for.
+#[must_use]
+pub fn counts_found(name: &str) -> bool {
+    COUNTED.iter().any(|(known, ..)| known.eq_ignore_ascii_case(name))
 }
 
 /// Whether a command takes away, or touches, what it returns: it finds nothing where nothing is.
@@ -105,6 +121,14 @@ const SEVERAL: &[(&str, &str, usize, usize)] = &[
     ("ZMSCORE", "members", 2, 0),
     ("GEOHASH", "members", 2, 0),
     ("GEOPOS", "members", 2, 0),
+];
+
+/// Commands that are answered by how many are there of what they ask for, which is told as above.
+const COUNTED: &[(&str, &str, usize, usize)] = &[
+    ("EXISTS", "keys", 1, 0),
+    ("TOUCH", "keys", 1, 0),
+    ("HEXISTS", "fields", 2, 0),
+    ("SISMEMBER", "members", 2, 0),
 ];
 
 /// Commands that ask for one thing, and are answered by a null where it is not there.
@@ -198,6 +222,11 @@ mod tests {
         assert_eq!(several("HMGET h a b"), Some(("fields", 2)));
         assert_eq!(several("HMGET h"), Some(("fields", 0)));
         assert_eq!(several("GET a"), None);
+        assert_eq!(several("EXISTS a b"), Some(("keys", 2)));
+        assert_eq!(several("SISMEMBER s a"), Some(("members", 1)));
+        let command = |line: &str| CommandSpec::parse(line.split(' '));
+        assert!(command("HMGET h a b").has_places() && !command("EXISTS a b").has_places());
+        assert!(command("EXISTS a").finds() && !command("DEL a").finds());
     }
 
     #[test]

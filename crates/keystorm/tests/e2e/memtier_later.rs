@@ -55,7 +55,30 @@ fn lookups_that_miss_are_counted_and_told_of() {
     // Of keys of several the reply says how many there were.
     let line = format!("{ONE} -n 5 --command 'MGET __key__ __key__' {TEN}");
     let (_, value) = json(&server, &line);
-    assert_eq!(value["ALL STATS"]["Per-Key Misses"]["MGET"]["Total Hits"], 3);
+    let counted = [2, 3, 1, 4].map(Value::from);
+    let told = |lookup: &Value| {
+        ["key[0] Hits", "key[0] Misses", "key[1] Hits", "key[1] Misses"].map(|n| lookup[n].clone())
+    };
+    let lookup = &value["ALL STATS"]["Per-Key Misses"]["MGET"];
+    assert_eq!((&lookup["Total Hits"], &lookup["Total Misses"]), (&3.into(), &7.into()));
+    assert_eq!((told(lookup), lookup.get("key[2] Hits")), (counted, None));
+    let fields = "HMGET h__key__ f g";
+    for protocol in ["redis", "resp3"] {
+        let line = format!(
+            "{ONE} -n 10 --protocol {protocol} --pipeline 4 --command '{fields}' --key-prefix= {TEN}"
+        );
+        let (_, value) = json(&server, &line);
+        let lookup = &value["ALL STATS"]["Per-Key Misses"]["HMGET"];
+        assert_eq!(told(lookup), [3, 7, 0, 10].map(Value::from), "{lookup}");
+    }
+    // A number says how many there are, and of several not which.
+    let (_, value) = json(&server, &format!("{ONE} -n 10 --command 'EXISTS __key__' {TEN}"));
+    let lookup = &value["ALL STATS"]["Per-Key Misses"]["EXISTS"];
+    assert_eq!((&lookup["key[0] Hits"], &lookup["Total Misses"]), (&3.into(), &7.into()));
+    let (_, value) = json(&server, &format!("{ONE} -n 10 --command 'EXISTS __key__ x' {TEN}"));
+    let lookup = &value["ALL STATS"]["Per-Key Misses"]["EXISTS"];
+    assert_eq!((&lookup["Total Hits"], &lookup["Total Misses"]), (&13.into(), &7.into()));
+    assert!(lookup.get("key[0] Hits").is_none(), "{lookup}");
     let (ran, value) = json(&server, &format!("{line} --command-miss-tracking off"));
     assert!(value["ALL STATS"].get("Per-Key Misses").is_none());
     assert!(!ran.out.contains("Hits/sec") && !ran.err.contains("miss rate"), "{}", ran.err);
@@ -138,6 +161,15 @@ fn what_threads_use_is_in_the_file_second_by_second() {
         let used = ["Main Thread", "Thread 0", "Thread 1"].map(|key| second[key].as_f64().unwrap());
         assert!(used.iter().all(|used| *used >= 0.0), "{second}");
     }
+    let cpu = &value["ALL STATS"]["CPU"];
+    let seconds = |key: &str| cpu[key].as_f64().unwrap_or_else(|| panic!("{key}: {cpu}"));
+    assert!(seconds("cpu_total_seconds") > 0.0 && cpu["threads_counted"] == 2, "{cpu}");
+    // How it is divided is known from the first tick on.
+    if !cpu["cpu_sys_seconds"].is_null() {
+        let both = seconds("cpu_user_seconds") + seconds("cpu_sys_seconds");
+        assert!((both - seconds("cpu_total_seconds")).abs() < 1e-5, "{cpu}");
+    }
+    assert!(cpu["Per Thread"]["Thread 1"]["wall_seconds"].as_f64() > Some(0.0), "{cpu}");
     assert_eq!(value["configuration"]["pin_threads"], true);
     let many =
         run(&server, "-t 64 -c 1 -n 1").ok().says("warning: CPU oversubscription: 64 worker");

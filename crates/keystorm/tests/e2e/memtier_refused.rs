@@ -57,6 +57,7 @@ fn checks_come_without_the_usage_and_exit_code_1() {
         // What is not carried out is said by name.
         ("--read-server a:1", "error: --read-server is not carried out by keystorm: "),
         ("--clients-start 1 --clients-step 2", "must be given together"),
+        ("--thread-conn-start-min-jitter-micros 1", "must not be above"),
         ("--monitor-input /none --command __monitor_line1__", "--monitor-input: /none"),
         ("--scan-incremental-iteration", "scan-incremental-iteration needs one --command"),
         ("--data-import /none", "--data-import: /none: "),

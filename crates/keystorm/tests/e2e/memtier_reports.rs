@@ -1,6 +1,7 @@
 //! memtier_benchmark's reports: tables, files and the lines on standard error.
 
 use std::fs;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -364,6 +365,21 @@ fn clients_that_join_step_by_step_are_told_second_by_second() {
         (vec![1, 3, 5, 5], vec![2, 6, 10, 10])
     );
     assert_eq!(value["configuration"]["clients_step"], 2);
+}
+
+#[test]
+fn connections_are_opened_as_far_apart_as_is_asked() {
+    let server = Server::redis();
+    let jitter = "--thread-conn-start-min-jitter-micros 100000 \
+                  --thread-conn-start-max-jitter-micros 120000";
+    let began = Instant::now();
+    let (_, value) = json(&server, &format!("-t 2 -c 4 -n 10 {jitter}"));
+    // Three gaps in each of two threads.
+    assert!(began.elapsed() >= Duration::from_millis(300), "{:?}", began.elapsed());
+    assert_eq!(server.calls("set") + server.calls("get"), 80);
+    let configuration = &value["configuration"];
+    assert_eq!(configuration["thread_conn_start_min_jitter_micros"], 100_000);
+    assert_eq!(configuration["thread_conn_start_max_jitter_micros"], 120_000);
 }
 
 #[test]

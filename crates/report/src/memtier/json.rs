@@ -40,7 +40,7 @@ impl Json {
         Self::Text(Some(text.into()))
     }
 
-    fn decimal(number: f64, digits: usize) -> Self {
+    pub(super) fn decimal(number: f64, digits: usize) -> Self {
         match number.is_finite() {
             true => Self::Number(format!("{number:.digits$}")),
             false => Self::Text(None),
@@ -95,7 +95,7 @@ fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-fn entry(key: &str, value: Json) -> Entry {
+pub(super) fn entry(key: &str, value: Json) -> Entry {
     (key.to_owned(), value)
 }
 
@@ -128,14 +128,19 @@ pub fn json_section(section: &Section, style: &Style, cluster: bool) -> Entry {
         let seconds = seconds.map(|(second, active)| (second.to_string(), clients(active)));
         entries.push(entry("Active Clients", Json::Object(seconds.collect())));
     }
-    if !section.cpu.is_empty() {
-        let seconds = (1..).zip(&section.cpu).map(|(number, cpu): (u64, _)| {
-            let main = ("Main Thread".to_owned(), Json::decimal(cpu.main, 2));
-            let threads = cpu.threads.iter().enumerate();
-            let threads = threads.map(|(n, used)| (format!("Thread {n}"), Json::decimal(*used, 2)));
-            (number.to_string(), Json::Object([main].into_iter().chain(threads).collect()))
-        });
-        entries.push(entry("CPU Stats", Json::Object(seconds.collect())));
+    entries.extend(section.cpu.json());
+    let [primary, replica] = section.endpoints.requests;
+    // Where replicas may answer, who did.
+    if section.endpoints.nodes[1] > 0 {
+        let share = primary as f64 / (primary + replica).max(1) as f64;
+        entries.push(entry(
+            "Read Routing",
+            Json::Object(vec![
+                entry("Ops from Primary", Json::whole(primary)),
+                entry("Ops from Replica", Json::whole(replica)),
+                entry("Primary Fraction", Json::decimal(share, 6)),
+            ]),
+        ));
     }
     if style.distributions {
         for (name, row) in section.names.iter().zip(&section.rows) {

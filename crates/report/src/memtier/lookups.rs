@@ -56,7 +56,10 @@ pub fn lookups(plan: &Plan, total: &Tally) -> Vec<Lookup> {
             continue;
         }
         let places = match command.several_asked() {
-            Some((_, asked)) if asked > 1 => Vec::new(),
+            Some((_, asked)) if asked > 1 => {
+                let counted = tally.places.iter().take(asked).copied();
+                counted.take_while(|[hits, misses]| hits + misses > 0).collect()
+            }
             _ => vec![[hits, misses]],
         };
         let one = Lookup { name: crate::escape(command.name()), hits, misses, places };

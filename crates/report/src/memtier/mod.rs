@@ -6,6 +6,7 @@
 
 mod cells;
 mod client_files;
+mod cpu;
 mod distribution;
 mod exposition;
 mod hdr_files;
@@ -20,6 +21,7 @@ mod table;
 
 pub use cells::Cells;
 pub use client_files::client_files;
+pub use cpu::CpuSecond;
 pub use exposition::{Counters, EXPOSITION_BUCKETS, EXPOSITION_TYPE, Exposition};
 pub use hdr_files::hdr_files;
 pub use json::{Entry, Json, json_section};
@@ -28,7 +30,7 @@ pub use progress::{Progress, Retried};
 pub use realtime::{Realtime, Window};
 pub use rows::Rows;
 pub use seconds::{Second, Seconds};
-pub use section::{CpuSecond, RunFigures, Section, sections};
+pub use section::{RunFigures, Section, sections};
 pub use table::{Layout, write_head, write_section};
 
 use std::io::{self, Write};

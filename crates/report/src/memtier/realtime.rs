@@ -120,6 +120,7 @@ mod tests {
             first_byte: false,
             operations: 0,
             apart: false,
+            places: 0,
         });
         let mut latency = Latency::new(4);
         latency.record_n(us * 1000, 1);

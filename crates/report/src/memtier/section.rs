@@ -5,6 +5,7 @@ use std::time::SystemTime;
 use measure::Ending;
 use workload::{Joining, Share, Stop};
 
+use super::cpu::{CpuSecond, CpuUse};
 use super::lookups::{merge, of_command};
 use super::{Cells, Lookup, Rows, Second, lookups};
 use crate::Summary;
@@ -100,8 +101,10 @@ pub struct RunFigures {
     pub seconds: Option<u64>,
     /// How connections joined the load, if not all carried it from the start.
     pub joining: Option<Joining>,
-    /// Whether it was of a cluster.
+    /// Whether it was of a cluster, and the nodes that had a part in the load.
     pub cluster: bool,
+    /// See above.
+    pub endpoints: Endpoints,
     /// Wall clock at its start.
     pub started_at: SystemTime,
     /// How long it took.
@@ -110,19 +113,36 @@ pub struct RunFigures {
     pub interrupted: bool,
     /// Second by second, where that was watched.
     pub over_time: Vec<Second>,
-    /// What threads used in each second, where that was watched.
-    pub cpu: Vec<CpuSecond>,
+    cpu: CpuUse,
     /// The version and the cipher of the first TLS connection.
     pub tls: Option<(String, String)>,
 }
 
-/// Per cent of a CPU that threads used in a second.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct CpuSecond {
-    /// The thread that adds up.
-    pub main: f64,
-    /// Those that send and receive.
-    pub threads: Vec<f64>,
+/// Nodes of a cluster, masters and replicas.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Endpoints {
+    /// How many there are.
+    pub nodes: [u64; 2],
+    /// What they answered.
+    pub requests: [u64; 2],
+}
+
+impl Endpoints {
+    fn of(nodes: &[crate::NodeFigures]) -> Self {
+        let mut endpoints = Self::default();
+        for node in nodes {
+            let role = usize::from(!node.master);
+            endpoints.nodes[role] += 1;
+            endpoints.requests[role] += node.requests;
+        }
+        endpoints
+    }
+
+    fn add(&mut self, other: Self) {
+        for role in [0, 1] {
+            self.requests[role] += other.requests[role];
+        }
+    }
 }
 
 impl RunFigures {
@@ -214,11 +234,12 @@ impl RunFigures {
             seconds,
             joining: plan.fleet.joining,
             cluster: plan.target.cluster.is_some(),
+            endpoints: Endpoints::of(&summary.nodes),
             started_at: run.measurement.started_at,
             elapsed_s,
             interrupted: run.measurement.ending == Ending::Interrupted,
             over_time: Vec::new(),
-            cpu: Vec::new(),
+            cpu: CpuUse { workers: run.measurement.workers.clone(), seconds: Vec::new() },
             tls: negotiated(total),
         }
     }
@@ -230,6 +251,13 @@ fn negotiated(total: &measure::Tally) -> Option<(String, String)> {
 }
 
 impl RunFigures {
+    /// The same with what its threads used in each second.
+    #[must_use]
+    pub fn with_cpu_seconds(mut self, seconds: Vec<CpuSecond>) -> Self {
+        self.cpu.seconds = seconds;
+        self
+    }
+
     fn active(&self) -> Vec<(u32, u32)> {
         let Some(joining) = self.joining else { return Vec::new() };
         let seconds = 0..self.elapsed_s.ceil() as u64;
@@ -255,8 +283,9 @@ pub struct Section {
     pub(super) built_in: bool,
     /// Start, length in seconds, and whether it was interrupted; of several runs nothing.
     pub(super) runtime: Option<(SystemTime, f64, bool)>,
+    pub(super) endpoints: Endpoints,
     pub(super) over_time: Vec<Second>,
-    pub(super) cpu: Vec<CpuSecond>,
+    pub(super) cpu: CpuUse,
     /// Connections of a thread and of all that carried load in each second, where they joined it step by
     /// step.
     pub(super) active: Vec<(u32, u32)>,
@@ -274,6 +303,7 @@ impl Section {
             lookups: run.lookups.clone(),
             built_in: run.built_in,
             runtime: Some((run.started_at, run.elapsed_s, run.interrupted)),
+            endpoints: run.endpoints,
             over_time: run.over_time.clone(),
             cpu: run.cpu.clone(),
             active: run.active(),
@@ -287,13 +317,14 @@ impl Section {
             title,
             runtime: None,
             over_time: Vec::new(),
-            cpu: Vec::new(),
+            cpu: CpuUse::default(),
             active: Vec::new(),
             ..Self::of_run("", first)
         };
         for run in others {
             all.rows.iter_mut().zip(&run.rows).for_each(|(sum, row)| sum.add(row));
             all.totals.add(&run.totals);
+            all.endpoints.add(run.endpoints);
             run.lookups.iter().for_each(|lookup| merge(&mut all.lookups, lookup));
         }
         let mean = |rate, _| rate / runs.len() as f64;

@@ -155,7 +155,8 @@ pub(super) fn label(percentile: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::section::Rates;
+    use super::super::cpu::CpuUse;
+    use super::super::section::{Endpoints, Rates};
     use super::*;
 
     #[test]
@@ -206,8 +207,9 @@ mod tests {
             lookups: Vec::new(),
             built_in,
             runtime: None,
+            endpoints: Endpoints::default(),
             over_time: Vec::new(),
-            cpu: Vec::new(),
+            cpu: CpuUse::default(),
             active: Vec::new(),
         }
     }

@@ -19,7 +19,8 @@ fn share(ns: &[u64], started_s: u64, connections: u32) -> Run {
     // No two clients take the same CPU time to the nanosecond.
     static SHARES: AtomicU64 = AtomicU64::new(0);
     let cpu_ns = SHARES.fetch_add(1, Ordering::Relaxed);
-    run.measurement.workers = vec![WorkerUse { cpu_ns, wall_ns: 1, wait_ns: None }];
+    run.measurement.workers =
+        vec![WorkerUse { cpu_ns, wall_ns: 1, system_ns: None, wait_ns: None }];
     run.measurement.timeline.push(measure::Point::of(0, &run.measurement.total));
     run
 }

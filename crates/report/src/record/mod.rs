@@ -279,7 +279,8 @@ impl Client {
             if !engines.contains(&engine) {
                 engines.push(engine);
             }
-            let nothing = measure::WorkerUse { cpu_ns: 0, wall_ns: 0, wait_ns: None };
+            let nothing =
+                measure::WorkerUse { cpu_ns: 0, wall_ns: 0, system_ns: None, wait_ns: None };
             workers.resize(workers.len().max(used.len()), nothing);
             for (sum, used) in workers.iter_mut().zip(used) {
                 let used = used.worker();

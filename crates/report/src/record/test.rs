@@ -111,6 +111,9 @@ pub(super) struct CommandRecord {
     bytes_in: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     keys: Option<KeyRecord>,
+    /// Hits and misses, where they are counted for each place of a reply.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    places: Vec<[u64; 2]>,
     latency_ms: CommandLatencies,
 }
 
@@ -176,6 +179,8 @@ struct ClientRecord {
 pub(super) struct WorkerRecord {
     busy: f64,
     cpu_ns: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    system_ns: Option<u64>,
     wall_ns: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     wait_ns: Option<u64>,
@@ -183,12 +188,13 @@ pub(super) struct WorkerRecord {
 
 impl WorkerRecord {
     pub(super) fn of(worker: &WorkerUse) -> Self {
-        let WorkerUse { cpu_ns, wall_ns, wait_ns } = *worker;
-        Self { busy: worker.busy(), cpu_ns, wall_ns, wait_ns }
+        let WorkerUse { cpu_ns, system_ns, wall_ns, wait_ns } = *worker;
+        Self { busy: worker.busy(), cpu_ns, system_ns, wall_ns, wait_ns }
     }
 
     pub(super) fn worker(self) -> WorkerUse {
-        WorkerUse { cpu_ns: self.cpu_ns, wall_ns: self.wall_ns, wait_ns: self.wait_ns }
+        let Self { busy: _, cpu_ns, system_ns, wall_ns, wait_ns } = self;
+        WorkerUse { cpu_ns, system_ns, wall_ns, wait_ns }
     }
 }
 
@@ -380,6 +386,7 @@ impl CommandRecord {
             bytes_out,
             bytes_in,
             keys,
+            places,
         } = tally;
         Ok(Self {
             name,
@@ -389,6 +396,7 @@ impl CommandRecord {
             bytes_out: *bytes_out,
             bytes_in: *bytes_in,
             keys: KeyRecord::of(keys),
+            places: places.clone(),
             latency_ms: CommandLatencies {
                 service: LatencyRecord::of(service)?,
                 response: scheduled_response.as_ref().map(LatencyRecord::of).transpose()?,
@@ -413,6 +421,7 @@ impl CommandRecord {
             bytes_out: self.bytes_out,
             bytes_in: self.bytes_in,
             keys: self.keys.map(KeyRecord::counts).unwrap_or_default(),
+            places: self.places.clone(),
         })
     }
 }

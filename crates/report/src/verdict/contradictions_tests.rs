@@ -140,7 +140,7 @@ impl Story {
         let of = |share: f64| (share * wall_ns as f64) as u64;
         let [cpu, wait, _] = self.client;
         let wait_ns = Some(of(wait.min(1.0 - cpu)));
-        measured.workers = vec![WorkerUse { cpu_ns: of(cpu), wall_ns, wait_ns }];
+        measured.workers = vec![WorkerUse { cpu_ns: of(cpu), wall_ns, system_ns: None, wait_ns }];
         if let Some(lateness) = &mut measured.total.lateness {
             let late = self.late.min(sent);
             let due_ns = SECOND;

@@ -125,8 +125,12 @@ fn what_replicas_copy_is_not_others() {
 #[test]
 fn one_slow_command_of_others_matters() {
     let mut run = fixture::complete();
-    run.measurement.workers =
-        vec![measure::WorkerUse { cpu_ns: 0, wall_ns: 1_000_000_000, wait_ns: None }];
+    run.measurement.workers = vec![measure::WorkerUse {
+        cpu_ns: 0,
+        wall_ns: 1_000_000_000,
+        system_ns: None,
+        wait_ns: None,
+    }];
     let others =
         |usec| ServerUse { by_command: vec![command("keys", 1, usec)], ..ServerUse::default() };
     assert_eq!(kinds(&run, others(9_000)), []);

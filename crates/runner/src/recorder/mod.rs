@@ -225,6 +225,14 @@ impl Recorder {
         });
     }
 
+    /// Notes what was there of what a reply has places for.
+    pub(crate) fn found(&mut self, answered: &Answered, found: &[bool]) {
+        if self.counts(answered.measured) {
+            let command = self.tallies[answered.command as usize] as usize;
+            self.tally.commands[command].add_places(found);
+        }
+    }
+
     /// Adds a group that no further reply belongs to.
     #[inline]
     fn settled(&mut self, group: &Sample) {

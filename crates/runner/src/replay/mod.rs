@@ -33,9 +33,10 @@ use workload::{
 };
 
 use crate::collect::{Collector, Message, Observer, Snapshot};
+use crate::concrete::work;
 use crate::destination::Destination;
 use crate::gate::{Gate, Opens};
-use crate::launch::{measurement, tally_shape, work};
+use crate::measurement::{measurement, tally_shape};
 use crate::opening::Origins;
 use crate::recorder::Recorder;
 use crate::route::cluster::{ClusterJob, TopologyWatch};
@@ -63,6 +64,7 @@ pub(crate) fn parts(connections: u32, depth: u32, stop: Stop) -> PlanParts {
             pipelines_each: 1,
             cpus: vec![],
             joining: None,
+            spacing: None,
         },
         pace: Pace::Closed,
         warmup_ns: 0,
@@ -90,6 +92,7 @@ pub(crate) fn parts(connections: u32, depth: u32, stop: Stop) -> PlanParts {
         precision: 3,
         first_byte: false,
         apart: false,
+        by_place: false,
         by_connection: false,
         at_most_ns: None,
         checks: None,

@@ -7,7 +7,7 @@ use workload::{Endpoint, OnError, PlanParts, Stop};
 
 use super::server::{Log, Server};
 use super::{MS, SECOND, parts, replay_by};
-use crate::launch::work;
+use crate::concrete::work;
 use crate::route::Direct;
 use crate::worker::Worker;
 

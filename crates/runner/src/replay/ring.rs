@@ -13,7 +13,7 @@ use workload::{
 
 use super::server::{Log, Server};
 use super::{MS, SECOND, parts, replay_by};
-use crate::launch::work;
+use crate::concrete::work;
 use crate::route::Ring;
 use crate::route::ring::{RingJob, RingServer};
 use crate::worker::Worker;

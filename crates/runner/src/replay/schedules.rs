@@ -26,7 +26,8 @@ pub(super) fn stages(stages: &[(f64, f64)], each_ns: u64, arrivals: Arrivals) ->
 /// A run of it, with workers that had time.
 pub(super) fn run_of(parts: PlanParts, mut measured: Measurement, watched: Watched) -> Run {
     let wall_ns = measured.elapsed_ns;
-    measured.workers = vec![WorkerUse { cpu_ns: wall_ns / 5, wall_ns, wait_ns: Some(0) }];
+    measured.workers =
+        vec![WorkerUse { cpu_ns: wall_ns / 5, wall_ns, system_ns: None, wait_ns: Some(0) }];
     Run::new(parts.build().unwrap(), measured, ServerFacts::default(), String::new(), watched)
 }
 

@@ -199,7 +199,7 @@ fn watched(draws: &mut Draws, measured: &mut Measurement) -> Watched {
     let of = |share: f64| (share * wall_ns as f64) as u64;
     let cpu = draws.share();
     let wait_ns = Some(of((1.0 - cpu) * draws.share()));
-    measured.workers = vec![WorkerUse { cpu_ns: of(cpu), wall_ns, wait_ns }];
+    measured.workers = vec![WorkerUse { cpu_ns: of(cpu), wall_ns, system_ns: None, wait_ns }];
     let seconds = wall_ns as f64 / 1e9;
     let (busy, told) = (draws.share(), !draws.one_in(4));
     let server = ServerUse {

@@ -87,6 +87,8 @@ pub(crate) struct Worker<'r, E, P: Protocol, R: Route> {
     /// What values that come back are compared by, if they are, and whether some are kept.
     verifier: Option<Verifier>,
     keeps: bool,
+    /// Whether hits are counted for each place of a reply.
+    by_place: bool,
     /// Commands of a sequence.
     pub(crate) sequence_len: u32,
     /// What a request number counts as in a schedule.
@@ -134,6 +136,7 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
             recorder,
             verifier: Verifier::of::<P>(plan),
             keeps: P::SHOWS && steps.kept.is_used(),
+            by_place: P::SHOWS && plan.by_place,
             steps,
             sequence_len,
             per_number: plan.requests_per_number() as u64,

@@ -8,7 +8,7 @@ use super::Worker;
 use crate::Fatal;
 use crate::connection::State;
 use crate::handshake::Answer;
-use crate::opening::Opening;
+use crate::opening::{Gaps, Opening};
 use crate::route::Route;
 
 impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
@@ -25,7 +25,11 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         self.wait(Some(0))?;
         let gate = self.context.gate;
         let total = (self.connections.len() as u32).min(self.joined.count);
-        let mut opening = Opening::new(total, self.engine.now_ns());
+        let mut opening = Opening::new(
+            total,
+            self.engine.now_ns(),
+            Gaps::of(self.context.plan, self.context.worker),
+        );
         while !opening.is_complete() {
             let now_ns = self.engine.now_ns();
             while let Some(n) = opening.next(now_ns) {

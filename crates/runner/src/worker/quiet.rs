@@ -24,6 +24,8 @@ pub(super) struct Answers {
     keys: Vec<u32>,
     /// Whether an empty collection is a miss; empty if it is of no command.
     empties: Vec<bool>,
+    /// Whether a number counts what is there; empty if it does for no command.
+    counts: Vec<bool>,
     /// Whether a miss is an error; empty if it is of no command.
     missing: Vec<bool>,
 }
@@ -32,12 +34,14 @@ impl Answers {
     pub(super) fn of<P: Protocol>(plan: &Plan) -> Self {
         let silences: Vec<_> = plan.sequence.iter().map(P::silence).collect();
         let empties: Vec<bool> = plan.sequence.iter().map(P::empty_is_miss).collect();
+        let counts: Vec<bool> = plan.sequence.iter().map(P::counts_found).collect();
         let fails = |command: &CommandSpec| plan.fail_on_miss && command.looks_for(plan.protocol);
         let missing: Vec<bool> = plan.sequence.iter().map(fails).collect();
         let keys: Vec<u32> = plan.sequence.iter().map(P::keys_asked).collect();
         Self {
             silences: if silences.iter().any(Option::is_some) { silences } else { Vec::new() },
             empties: if empties.contains(&true) { empties } else { Vec::new() },
+            counts: if counts.contains(&true) { counts } else { Vec::new() },
             missing: if missing.contains(&true) { missing } else { Vec::new() },
             keys: if keys.iter().any(|keys| *keys > 0) { keys } else { Vec::new() },
         }
@@ -55,10 +59,17 @@ impl Answers {
         self.keys.get(command as usize).copied().unwrap_or(0)
     }
 
-    /// Whether an empty collection as the reply to this command is a miss.
+    /// What an empty collection, or a number, means as the reply to this command.
     #[inline]
-    pub(super) fn misses_empty(&self, command: u32) -> bool {
-        self.empties.get(command as usize).is_some_and(|misses| *misses)
+    pub(super) fn meant<'b>(&self, reply: Reply<'b>, command: u32) -> Reply<'b> {
+        let is = |of: &[bool]| of.get(command as usize).is_some_and(|is| *is);
+        match reply {
+            Reply::Empty if is(&self.empties) => Reply::Miss,
+            Reply::Number(0) if is(&self.counts) => Reply::Miss,
+            Reply::Number(found) if is(&self.counts) => Reply::Found(found),
+            Reply::Empty | Reply::Number(_) => Reply::Done,
+            others => others,
+        }
     }
 
     /// Whether a miss of some command is an error.

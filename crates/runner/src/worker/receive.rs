@@ -27,7 +27,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         let before = connection.requests.commands();
         let (mut at, mut settled_at) = (0, 0);
         let by_command = self.steps.operations.is_some();
-        let looks = self.verifier.is_some() || self.keeps;
+        let looks = self.verifier.is_some() || self.keeps || self.by_place;
         let (mut turned_away, mut uncertain) = (false, false);
         let outcome = loop {
             let decoded = match (looks, connection.requests.oldest_mut()) {
@@ -42,6 +42,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
                         comparison: &mut connection.comparison,
                         verifier: self.verifier.as_mut(),
                         coming: self.keeps.then_some(&mut connection.coming),
+                        found: self.by_place.then_some(&mut connection.found),
                     };
                     connection.decoder.decode_shown(&inbox[at..], &mut checker)
                 }
@@ -66,9 +67,9 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
             {
                 continue;
             }
-            if reply == Reply::Empty {
+            if matches!(reply, Reply::Empty | Reply::Number(_)) {
                 let command = connection.requests.oldest_mut().map_or(0, |oldest| oldest.command);
-                reply = if self.answers.misses_empty(command) { Reply::Miss } else { Reply::Done };
+                reply = self.answers.meant(reply, command);
             }
             if P::QUIET
                 && self.answers.may_be_missing()
@@ -108,7 +109,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
                 match reply {
                     Reply::Miss => oldest.progress.missed = true,
                     Reply::Error(_) => oldest.progress.failed = true,
-                    Reply::Done | Reply::Empty | Reply::Found(_) | Reply::Push => {}
+                    _ => {}
                 }
             }
             let alone = connection.requests.commands() == 1;
@@ -150,7 +151,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
                         self.recorder.error(&answered, (kind, text), bytes, now_ns);
                     }
                 }
-                Reply::Done | Reply::Empty | Reply::Found(_) | Reply::Miss | Reply::Push => {
+                _ => {
                     let outcome = if reply == Reply::Miss { Outcome::Miss } else { Outcome::Ok };
                     let asked = self.answers.keys(request.command);
                     let keys = match reply {
@@ -163,8 +164,14 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
                     let answer = Answer { answered, outcome, bytes, keys };
                     if self.route.counts(place, request, &answer, now_ns) {
                         self.recorder.reply(&answer, now_ns);
+                        if self.by_place && connection.found.len() == asked as usize {
+                            self.recorder.found(&answered, &connection.found);
+                        }
                     }
                 }
+            }
+            if self.by_place {
+                connection.found.clear();
             }
             if request.left == 0 {
                 let completed = self.route.completed(place, request, &mut self.recorder, now_ns);

@@ -73,6 +73,8 @@ pub(super) struct Checker<'c> {
     /// Where nothing is compared, only `coming` is shown.
     pub(super) verifier: Option<&'c mut Verifier>,
     pub(super) coming: Option<&'c mut Coming>,
+    /// Where it is noted of each string whether it is there.
+    pub(super) found: Option<&'c mut Vec<bool>>,
 }
 
 impl Look for Checker<'_> {
@@ -106,6 +108,9 @@ impl Look for Checker<'_> {
     fn begin(&mut self, len: Option<u64>) {
         if let Some(coming) = &mut self.coming {
             coming.begin(len);
+        }
+        if let Some(found) = &mut self.found {
+            found.push(len.is_some());
         }
         if self.verifier.is_none() {
             return;

@@ -185,6 +185,7 @@ impl RespDecoder {
         let top = self.elements == 0;
         let (&kind, rest) = line.split_first().ok_or_else(|| fault("an empty line", line))?;
         match kind {
+            b':' if top => return Ok(Some(Reply::Number(number(rest)))),
             b'+' | b':' | b',' | b'#' | b'(' => {}
             b'-' if top => return Ok(Some(Reply::Error(&rest[..rest.len().min(ERROR_KEPT)]))),
             b'-' => {}
@@ -295,6 +296,20 @@ fn show_header(line: &[u8], look: &mut impl Look) -> Result<(), ProtocolError> {
         _ => {}
     }
     Ok(())
+}
+
+/// What a number says, as far as a reply tells it.
+#[inline]
+fn number(digits: &[u8]) -> u32 {
+    let mut number = 0u32;
+    for digit in digits {
+        let digit = digit.wrapping_sub(b'0');
+        if digit > 9 {
+            return 0;
+        }
+        number = number.saturating_mul(10).saturating_add(u32::from(digit));
+    }
+    number
 }
 
 /// The line at the start of `input` without its end, and where the next begins.

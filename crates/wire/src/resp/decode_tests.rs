@@ -9,6 +9,7 @@ enum Said {
     Miss,
     Error(Vec<u8>),
     Push,
+    Number(u32),
     Fault,
 }
 
@@ -18,6 +19,7 @@ fn decode_pieces<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Said> {
         Reply::Miss => Said::Miss,
         Reply::Error(text) => Said::Error(text.to_vec()),
         Reply::Push => Said::Push,
+        Reply::Number(number) => Said::Number(number),
     };
     // An unfinished line.
     let (said, fault) = decoded::<RespDecoder, _>(pieces, LINE_MAX, say);
@@ -31,7 +33,7 @@ fn whole(input: &[u8]) -> Vec<Said> {
 #[test]
 fn every_type_of_resp2_and_resp3() {
     let cases: &[(&[u8], &[Said])] = &[
-        (b"+OK\r\n+PONG\r\n:42\r\n", &[Said::Done, Said::Done, Said::Done]),
+        (b"+OK\r\n+PONG\r\n:42\r\n", &[Said::Done, Said::Done, Said::Number(42)]),
         (b"-ERR no\r\n", &[Said::Error(b"ERR no".to_vec())]),
         (b"$-1\r\n*-1\r\n_\r\n", &[Said::Miss, Said::Miss, Said::Miss]),
         (b"$0\r\n\r\n$5\r\na\r\nbc\r\n", &[Said::Done, Said::Done]),
@@ -43,7 +45,10 @@ fn every_type_of_resp2_and_resp3() {
             &[Said::Done, Said::Error(b"ERR x".to_vec()), Said::Error(vec![])],
         ),
         (b"*2\r\n!5\r\nERR x\r\n:1\r\n+OK\r\n", &[Said::Done, Said::Done]),
-        (b"|1\r\n+a\r\n:1\r\n!3\r\nE\r\n\r\n:1\r\n", &[Said::Error(b"E\r\n".to_vec()), Said::Done]),
+        (
+            b"|1\r\n+a\r\n:1\r\n!3\r\nE\r\n\r\n:1\r\n",
+            &[Said::Error(b"E\r\n".to_vec()), Said::Number(1)],
+        ),
         (b">2\r\n+invalidate\r\n*1\r\n$1\r\nk\r\n+OK\r\n", &[Said::Push, Said::Done]),
         (b"|1\r\n+ttl\r\n:3\r\n+OK\r\n", &[Said::Done]),
         (b"*2\r\n|1\r\n+a\r\n:1\r\n:2\r\n:3\r\n+OK\r\n", &[Said::Done, Said::Done]),
@@ -89,7 +94,7 @@ fn lines_of_any_length_are_skipped_and_of_errors_the_beginning_is_kept() {
         input.extend(long_line(b'(', len));
         let blob = long_line(b'x', len);
         input.extend([format!("!{len}\r\n").as_bytes(), &blob[1..], b":1\r\n"].concat());
-        let expected = [kept.clone(), Said::Done, Said::Done, kept.clone(), Said::Done];
+        let expected = [kept.clone(), Said::Done, Said::Done, kept.clone(), Said::Number(1)];
         assert_eq!(whole(&input), expected, "{len}");
         for piece in [1000, 4097, LINE_MAX, LINE_MAX + 1] {
             assert_eq!(decode_pieces(input.chunks(piece)), expected, "{len} by {piece}");

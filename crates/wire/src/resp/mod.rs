@@ -7,7 +7,7 @@ mod request;
 mod value;
 
 use workload::CommandSpec;
-use workload::redis_commands::empty_is_miss;
+use workload::redis_commands::{counts_found, empty_is_miss};
 
 pub use decode::RespDecoder;
 pub use encode::encode_command;
@@ -33,6 +33,10 @@ impl Protocol for Resp {
 
     fn empty_is_miss(command: &CommandSpec) -> bool {
         empty_is_miss(&command.name())
+    }
+
+    fn counts_found(command: &CommandSpec) -> bool {
+        counts_found(&command.name())
     }
 
     fn keys_asked(command: &CommandSpec) -> u32 {

@@ -179,6 +179,7 @@ impl PlanParts {
             on_error: OnError::Stop,
             first_byte: false,
             apart: false,
+            by_place: false,
             by_connection: false,
             retry: None,
             tells_failures: false,

@@ -22,7 +22,7 @@ use thiserror::Error;
 
 pub use different::Different;
 pub use fill::Fill;
-pub use joining::Joining;
+pub use joining::{Joining, Spacing};
 pub use mix::{Keeps, Mix, Operation, Pick, Share, Span, Step, When};
 pub use numbering::Numbering;
 pub use operations::{Came, Operations, Walked};
@@ -101,6 +101,9 @@ pub struct Fleet {
     /// How connections join the load; none if all carry it from the start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub joining: Option<Joining>,
+    /// How far apart connections are opened; none for as soon as can be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spacing: Option<Spacing>,
 }
 
 fn one() -> u32 {
@@ -248,6 +251,9 @@ pub struct PlanParts {
     /// Whether latencies of misses and errors are kept apart from those of what succeeded.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub apart: bool,
+    /// Whether hits are counted for each place of commands that ask for several things.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_place: bool,
     /// Whether what each connection saw is kept apart from the others'.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_connection: bool,

@@ -10,6 +10,7 @@ pub(super) fn check(options: &Options, order: &[&'static str]) -> Result<(), Fau
     of_protocol(options)?;
     of_length(options, order)?;
     of_steps(options)?;
+    of_jitter(options)?;
     of_keys(options)?;
     of_values(options, given)?;
     of_import(options, given)?;
@@ -87,6 +88,16 @@ fn of_steps(options: &Options) -> Result<(), Fault> {
         )),
         false => Ok(()),
     }
+}
+
+fn of_jitter(options: &Options) -> Result<(), Fault> {
+    let [least, most] = options.jitter;
+    if least > most {
+        return Err(check_error(
+            "thread-conn-start-min-jitter-micros must not be above thread-conn-start-max-jitter-micros.",
+        ));
+    }
+    Ok(())
 }
 
 fn of_keys(options: &Options) -> Result<(), Fault> {

@@ -1,6 +1,6 @@
 //! What was typed, read: every option with its default, and what is wrong with one alone.
 
-use workload::{Joining, ProtocolKind};
+use workload::{Joining, ProtocolKind, Spacing};
 
 use super::fault::{Fault, check_error, usage_error};
 use super::known::{KNOWN, OURS};
@@ -8,8 +8,8 @@ use super::prometheus::Prometheus;
 use super::retrying::Retrying;
 use super::statsd::Statsd;
 use super::values::{
-    Pattern, at_least, decimal, exponent, limit, one_of, only_zero, percent, percentiles, port,
-    protocol, range, ratio, requests, size_list, sizes, small, tls_protocols, word,
+    Pattern, at_least, decimal, exponent, limit, one_of, percent, percentiles, port, protocol,
+    range, ratio, requests, size_list, sizes, small, tls_protocols, word,
 };
 use super::words::Given;
 
@@ -90,6 +90,8 @@ pub(super) struct Options {
     pub(super) connection_timeout: Option<u32>,
     /// How often in a row that may fail.
     pub(super) reconnect_attempts: Option<u32>,
+    /// Microseconds between two connections that a thread opens, at least and at most.
+    pub(super) jitter: [u32; 2],
     pub(super) requests: Option<Requests>,
     pub(super) clients: u32,
     pub(super) threads: u32,
@@ -200,6 +202,7 @@ impl Default for Options {
             stage_timeout: Some(30),
             connection_timeout: None,
             reconnect_attempts: None,
+            jitter: [0; 2],
             requests: None,
             clients: 50,
             threads: 4,
@@ -315,9 +318,8 @@ impl Options {
             }
             "connection-timeout" => self.connection_timeout = limit(name, text)?,
             "max-reconnect-attempts" => self.reconnect_attempts = limit(name, text)?,
-            "thread-conn-start-min-jitter-micros" | "thread-conn-start-max-jitter-micros" => {
-                only_zero(name, text)?;
-            }
+            "thread-conn-start-min-jitter-micros" => self.jitter[0] = small(name, text, 0)?,
+            "thread-conn-start-max-jitter-micros" => self.jitter[1] = small(name, text, 0)?,
             "connection-stage-timeout" => self.stage_timeout = limit(name, text)?,
             "requests" => self.requests = Some(requests(text)?),
             "clients" => self.clients = small(name, text, 1)?,
@@ -462,6 +464,12 @@ impl Options {
     pub(super) fn joining(&self) -> Option<Joining> {
         let (first, step) = (self.clients_start?, self.clients_step?);
         Some(Joining { first, step, every_ns: u64::from(self.step_duration?) * 1_000_000_000 })
+    }
+
+    /// How far apart a thread opens its connections, if it does not open them at once.
+    pub(super) fn spacing(&self) -> Option<Spacing> {
+        let [least_ns, most_ns] = self.jitter.map(|micros| u64::from(micros) * 1000);
+        (most_ns > 0).then_some(Spacing { least_ns, most_ns })
     }
 
     /// Connections of all threads.

@@ -143,10 +143,10 @@ impl Format for Written {
         let mut figures = RunFigures::of(summary, &rows);
         let mut seconds = self.seconds.lock().unwrap_or_else(PoisonError::into_inner);
         let OverTime { seconds: of_run, cpu } = seconds.pop().unwrap_or_default();
-        (figures.over_time, figures.cpu) = (of_run, cpu);
+        figures.over_time = of_run;
         seconds.clear();
         drop(seconds);
-        self.runs.push(figures);
+        self.runs.push(figures.with_cpu_seconds(cpu));
         self.write_client_files(summary)
     }
 
@@ -231,12 +231,21 @@ fn information(run: &RunFigures) -> Json {
         (Some(requests), _) => ("Requests per client", requests),
         (None, seconds) => ("Seconds", seconds.unwrap_or_default()),
     };
-    let entries = [
+    let mut entries = vec![
         ("Threads", u64::from(run.threads)),
         ("Connections per thread", u64::from(run.clients)),
         (key, number),
         ("Format version", 2),
     ];
+    if run.cluster {
+        let [primaries, replicas] = run.endpoints.nodes;
+        entries.extend([
+            ("Cluster endpoints", primaries + replicas),
+            ("Cluster primary endpoints", primaries),
+            ("Cluster replica endpoints", replicas),
+            ("Total connections", u64::from(run.threads) * u64::from(run.clients)),
+        ]);
+    }
     let entry = |(key, number): (&str, u64)| (key.to_owned(), Json::whole(number));
     Json::Object(entries.into_iter().map(entry).collect())
 }

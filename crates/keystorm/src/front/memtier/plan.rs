@@ -93,12 +93,14 @@ pub(super) fn parts(
         }),
         retry: options.retrying.plan(options.pipeline),
         tells_failures: options.retrying.failed_keys.is_some(),
+        by_place: options.miss_tracking && !options.commands.is_empty(),
         by_connection: options.client_stats.is_some(),
         dataset: imported.map(|imported| Arc::new(imported.items)),
         payload_bytes: mean,
         seed: seed(options),
         fleet: Fleet {
             joining: options.joining(),
+            spacing: options.spacing(),
             pipeline_depth: depth,
             pipelines_each: (options.reconnect_interval / u64::from(options.pipeline)).max(1)
                 as u32,

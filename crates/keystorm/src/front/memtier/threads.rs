@@ -102,11 +102,12 @@ mod tests {
         assert!(said.len() == 1 && said[0].contains("high CPU on thread 0: 90.0%"), "{said:?}");
         assert!(threads.second(&gauges([1_800_000_000, 200_000_000]), 2 * second).is_empty());
         let last = [1_850_000_000, 200_000_000];
-        let last = last.map(|cpu_ns| WorkerUse { cpu_ns, wall_ns: 1, wait_ns: None });
+        let last =
+            last.map(|cpu_ns| WorkerUse { cpu_ns, wall_ns: 1, system_ns: None, wait_ns: None });
         let seconds = threads.taken(&last, 2 * second + second / 10);
         let used: Vec<_> = seconds.iter().map(|second| second.threads.clone()).collect();
         assert_eq!(used, [[90.0, 10.0], [90.0, 10.0], [50.0, 0.0]]);
-        let used = |cpu_ns| WorkerUse { cpu_ns, wall_ns: 10, wait_ns: None };
+        let used = |cpu_ns| WorkerUse { cpu_ns, wall_ns: 10, system_ns: None, wait_ns: None };
         let said = threads.averages(&[used(9), used(1)]);
         assert!(said.len() == 1 && said[0].contains("thread 0 averaged 90.0% of a core over"));
     }

@@ -2,7 +2,7 @@
 
 use workload::ProtocolKind;
 
-use super::fault::{Fault, check_error, usage_error};
+use super::fault::{Fault, usage_error};
 use super::options::Requests;
 
 /// A whole number from 0 on, nothing before or behind it.
@@ -209,17 +209,6 @@ pub(super) fn one_of(name: &str, text: &str, first: &str, second: &str) -> Resul
 pub(super) fn word(name: &str, text: &str, known: &[&'static str]) -> Result<&'static str, Fault> {
     let found = known.iter().find(|word| **word == text).copied();
     found.ok_or_else(|| usage_error(format!("--{name} must be one of: {}.", known.join(", "))))
-}
-
-/// An option of which only the value that changes nothing is carried out.
-pub(super) fn only_zero(name: &str, text: &str) -> Result<(), Fault> {
-    match at_least(name, text, 0)? {
-        0 => Ok(()),
-        _ => Err(check_error(format!(
-            "--{name} is not carried out by keystorm: connections are opened in groups, and load begins \
-             when all are open; see docs/memtier.md"
-        ))),
-    }
 }
 
 /// A number in which 0 stands for no limit.

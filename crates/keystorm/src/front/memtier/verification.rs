@@ -33,7 +33,13 @@ pub(super) fn plan(options: &Options, items: &Items, load: &Plan) -> Result<Plan
         at_most_ns: None,
         pace: Pace::Closed,
         keys: keys.clone(),
-        fleet: Fleet { workers: 1, connections: 1, joining: None, ..load.fleet.clone() },
+        fleet: Fleet {
+            workers: 1,
+            connections: 1,
+            joining: None,
+            spacing: None,
+            ..load.fleet.clone()
+        },
         verify: true,
         fail_on_miss: true,
         retry: None,

@@ -23,7 +23,7 @@ fn decode_pieces<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Said> {
         Reply::Found(hits) => Found(hits, None),
         Reply::Miss => Miss(None),
         Reply::Error(text) => Error(String::from_utf8_lossy(text).into_owned()),
-        Reply::Push => unreachable!("memcached has no push messages"),
+        Reply::Push | Reply::Number(_) => unreachable!("memcached says none"),
     };
     let marked = |(said, mark)| match said {
         Done(_) => Done(mark),

@@ -1,0 +1,138 @@
+//! What threads used of their CPUs: in all, and second by second.
+
+use measure::WorkerUse;
+
+use super::json::{Entry, Json, entry};
+
+/// Per cent of a CPU that threads used in a second.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct CpuSecond {
+    /// The thread that adds up.
+    pub main: f64,
+    /// Those that send and receive.
+    pub threads: Vec<f64>,
+}
+
+/// What the threads of a run used.
+#[derive(Debug, Clone, Default)]
+pub(super) struct CpuUse {
+    /// Those that send and receive.
+    pub(super) workers: Vec<WorkerUse>,
+    /// In each second, where that was watched.
+    pub(super) seconds: Vec<CpuSecond>,
+}
+
+impl CpuUse {
+    /// What the file says of it.
+    pub(super) fn json(&self) -> Vec<Entry> {
+        let mut entries = Vec::new();
+        if !self.workers.is_empty() {
+            entries.push(entry("CPU", self.in_all()));
+        }
+        if !self.seconds.is_empty() {
+            let seconds = (1u64..).zip(&self.seconds).map(|(number, second)| {
+                let main = entry("Main Thread", Json::decimal(second.main, 2));
+                let threads = second.threads.iter().enumerate();
+                let threads = threads.map(|(n, used)| (thread(n), Json::decimal(*used, 2)));
+                (number.to_string(), Json::Object([main].into_iter().chain(threads).collect()))
+            });
+            entries.push(entry("CPU Stats", Json::Object(seconds.collect())));
+        }
+        entries
+    }
+
+    fn in_all(&self) -> Json {
+        let workers = &self.workers;
+        let sum = |of: fn(&WorkerUse) -> u64| workers.iter().map(of).sum::<u64>();
+        let (cpu_ns, walls_ns) = (sum(|worker| worker.cpu_ns), sum(|worker| worker.wall_ns));
+        let system_ns = workers.iter().map(|worker| worker.system_ns).sum::<Option<u64>>();
+        let wall_ns = workers.iter().map(|worker| worker.wall_ns).max().unwrap_or_default();
+        let mean = ratio(cpu_ns, walls_ns) * 100.0;
+        let threads = self.seconds.iter().flat_map(|second| &second.threads);
+        let peak = threads.copied().fold(mean, f64::max);
+        let [user, system, all, wall, cores] = times(cpu_ns, system_ns, wall_ns);
+        let each = workers.iter().enumerate().map(|(n, worker)| {
+            let keys =
+                ["user_seconds", "sys_seconds", "total_seconds", "wall_seconds", "cores_used"];
+            let times = times(worker.cpu_ns, worker.system_ns, worker.wall_ns);
+            (thread(n), Json::Object(keys.map(str::to_owned).into_iter().zip(times).collect()))
+        });
+        Json::Object(vec![
+            entry("cpu_user_seconds", user),
+            entry("cpu_sys_seconds", system),
+            entry("cpu_total_seconds", all),
+            entry("cpu_wall_seconds", wall),
+            entry("cpu_cores_used", cores),
+            entry("avg_cpu_utilization_pct", Json::decimal(mean, 2)),
+            entry("peak_cpu_utilization_pct", Json::decimal(peak, 2)),
+            entry("threads_counted", Json::whole(workers.len() as u64)),
+            entry("Per Thread", Json::Object(each.collect())),
+        ])
+    }
+}
+
+fn thread(number: usize) -> String {
+    format!("Thread {number}")
+}
+
+/// Seconds of its own code, of the kernel's, of both and of the clock, and cores.
+fn times(cpu_ns: u64, system_ns: Option<u64>, wall_ns: u64) -> [Json; 5] {
+    let seconds = |ns: Option<u64>| Json::decimal(ns.map_or(f64::NAN, |ns| ns as f64 / 1e9), 6);
+    [
+        seconds(system_ns.map(|ns| cpu_ns.saturating_sub(ns))),
+        seconds(system_ns),
+        seconds(Some(cpu_ns)),
+        seconds(Some(wall_ns)),
+        Json::decimal(ratio(cpu_ns, wall_ns), 6),
+    ]
+}
+
+fn ratio(part: u64, whole: u64) -> f64 {
+    if whole > 0 { part as f64 / whole as f64 } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_are_told_one_by_one_and_together() {
+        let worker = |cpu_ns, system_ns| WorkerUse {
+            cpu_ns,
+            system_ns,
+            wall_ns: 2_000_000_000,
+            wait_ns: None,
+        };
+        let seconds = vec![CpuSecond { main: 1.0, threads: vec![90.0, 20.5] }];
+        let workers = vec![worker(1_500_000_000, Some(500_000_000)), worker(500_000_000, Some(0))];
+        let used = CpuUse { workers, seconds };
+        let file = Json::Object(used.json()).file();
+        let value: serde_json::Value = serde_json::from_str(&file).unwrap();
+        assert_eq!(
+            value["CPU"],
+            serde_json::json!({
+                "cpu_user_seconds": 1.5,
+                "cpu_sys_seconds": 0.5,
+                "cpu_total_seconds": 2.0,
+                "cpu_wall_seconds": 2.0,
+                "cpu_cores_used": 1.0,
+                "avg_cpu_utilization_pct": 50.0,
+                "peak_cpu_utilization_pct": 90.0,
+                "threads_counted": 2,
+                "Per Thread": {
+                    "Thread 0": {"user_seconds": 1.0, "sys_seconds": 0.5, "total_seconds": 1.5,
+                        "wall_seconds": 2.0, "cores_used": 0.75},
+                    "Thread 1": {"user_seconds": 0.5, "sys_seconds": 0.0, "total_seconds": 0.5,
+                        "wall_seconds": 2.0, "cores_used": 0.25},
+                },
+            })
+        );
+        assert_eq!(value["CPU Stats"]["1"]["Thread 1"], 20.5);
+        // A kernel that does not say how it is divided, and runs that were not watched.
+        let used = CpuUse { workers: vec![worker(1, None)], seconds: Vec::new() };
+        let file = Json::Object(used.json()).file();
+        let value: serde_json::Value = serde_json::from_str(&file).unwrap();
+        assert!(value["CPU"]["cpu_sys_seconds"].is_null() && value.get("CPU Stats").is_none());
+        assert!(CpuUse::default().json().is_empty());
+    }
+}

@@ -1,0 +1,156 @@
+//! The worker that a plan needs, out of those that are compiled: one for each protocol, engine and route.
+//!
+//! The only place that names concrete types, and the match that a new one joins. What is made of each
+//! combination is in the program once for each, so what needs none of the three is elsewhere.
+
+use std::io;
+use std::time::Instant;
+
+#[cfg(target_os = "linux")]
+use engine::Uring;
+use engine::{Engine, Epoll, Tls, TlsContext, run_delay_ns, thread_cpu, thread_ticks};
+use measure::{NodeTally, WorkerUse};
+use wire::Protocol;
+use wire::memcache::{Binary, Text};
+use wire::resp::Resp;
+use workload::ProtocolKind;
+
+use crate::Fatal;
+use crate::collect::Message;
+use crate::engines::Choice;
+use crate::launch::Several;
+use crate::recorder::Recorder;
+use crate::route::cluster::TopologyWatch;
+use crate::route::{Cluster, Direct, Ring, Route};
+use crate::worker::{Worker, WorkerContext};
+
+/// The servers of a run, where they are several, and who watches the topology of a cluster.
+pub(crate) type Servers<'w> = (Option<Several<'w>>, Option<&'w TopologyWatch>);
+
+/// Carries out the share of one worker on the thread that calls it. Returns its last words.
+pub(crate) type Work<'r> =
+    dyn for<'w> Fn(WorkerContext<'w>, Recorder, Servers<'w>) -> [Message; 2] + Sync + 'r;
+
+/// The worker for this protocol and engine. Its clock begins at `origin`.
+pub(crate) fn worker<'r>(
+    protocol: ProtocolKind,
+    choice: Choice,
+    tls: Option<&'r TlsContext>,
+    origin: Instant,
+) -> Box<Work<'r>> {
+    match protocol {
+        ProtocolKind::Resp2 | ProtocolKind::Resp3 => over::<Resp>(choice, tls, origin),
+        ProtocolKind::MemcacheText | ProtocolKind::MemcacheMeta => {
+            over::<Text>(choice, tls, origin)
+        }
+        ProtocolKind::MemcacheBinary => over::<Binary>(choice, tls, origin),
+    }
+}
+
+fn over<'r, P: Protocol>(
+    choice: Choice,
+    tls: Option<&'r TlsContext>,
+    origin: Instant,
+) -> Box<Work<'r>> {
+    match choice {
+        #[cfg(target_os = "linux")]
+        Choice::Uring => encrypted::<Uring, P>(tls, move |room| Uring::new(origin, room)),
+        Choice::Epoll => encrypted::<Epoll, P>(tls, move |_| Epoll::new(origin)),
+    }
+}
+
+/// In TLS, if that is spoken. `make` is told how many connections its engine gets.
+fn encrypted<'r, E: Engine, P: Protocol>(
+    tls: Option<&'r TlsContext>,
+    make: impl Fn(u32) -> io::Result<E> + Sync + 'r,
+) -> Box<Work<'r>> {
+    match tls {
+        None => on_engine::<E, P>(make),
+        Some(tls) => on_engine::<Tls<E>, P>(move |room| Ok(Tls::new(make(room)?, tls.clone()))),
+    }
+}
+
+fn on_engine<'r, E: Engine, P: Protocol>(
+    make: impl Fn(u32) -> io::Result<E> + Sync + 'r,
+) -> Box<Work<'r>> {
+    Box::new(move |context, recorder, servers| match make(context.connections_max) {
+        Ok(engine) => by_route::<E, P>(engine, context, recorder, servers),
+        Err(error) => idle(&context, recorder, format!("starting an I/O engine: {error}")),
+    })
+}
+
+/// Runs one worker by the route that there is to its servers.
+fn by_route<'w, E: Engine, P: Protocol>(
+    engine: E,
+    context: WorkerContext<'w>,
+    recorder: Recorder,
+    (several, watch): Servers<'w>,
+) -> [Message; 2] {
+    match (several, watch) {
+        (Some(Several::Cluster(cluster)), Some(watch)) if P::CLUSTERS => {
+            let route = Cluster::new::<P>(&context, &cluster, watch);
+            work(Worker::<E, P, _>::new(engine, context, recorder, route))
+        }
+        (Some(Several::Ring(ring)), _) if P::RINGS => {
+            let route = Ring::new::<P>(&context, ring);
+            work(Worker::<E, P, _>::new(engine, context, recorder, route))
+        }
+        (None | Some(Several::Pool(_)), _) => {
+            let pool = match several {
+                Some(Several::Pool(addresses)) => addresses,
+                _ => &[],
+            };
+            let route = Direct::new(&context, pool);
+            work(Worker::<E, P, _>::new(engine, context, recorder, route))
+        }
+        (Some(_), _) => {
+            let why = "the plan has several servers, of a kind that its protocol has not";
+            idle(&context, recorder, why.to_owned())
+        }
+    }
+}
+
+/// The last words of a worker that never began.
+fn idle(context: &WorkerContext<'_>, recorder: Recorder, why: String) -> [Message; 2] {
+    context.gate.fail(Fatal(why));
+    last_words(context.worker, (recorder, Vec::new()), WorkerUse::default())
+}
+
+fn last_words(
+    worker: u16,
+    (recorder, nodes): (Recorder, Vec<NodeTally>),
+    spent: WorkerUse,
+) -> [Message; 2] {
+    let (last, finished) = recorder.finish();
+    [last, Message::Done { worker, spent, finished, nodes }]
+}
+
+/// Runs one worker from end to end and returns its last words.
+pub(crate) fn work<E: Engine, P: Protocol, R: Route>(
+    mut worker: Worker<'_, E, P, R>,
+) -> [Message; 2] {
+    let (gate, number) = (worker.context.gate, worker.context.worker);
+    let mut spent = WorkerUse::default();
+    match worker.open() {
+        Ok(true) => {
+            let (ticks, cpu) = (thread_ticks(), thread_cpu());
+            let (waited, wall) = (run_delay_ns(), Instant::now());
+            if let Err(fatal) = worker.load() {
+                gate.fail(fatal);
+            }
+            let cpu_ns = (thread_cpu() - cpu).as_nanos() as u64;
+            spent.cpu_ns = cpu_ns.saturating_sub(worker.spun_ns());
+            spent.system_ns = ticks.zip(thread_ticks()).and_then(|(then, now)| {
+                let [user, system] = [0, 1].map(|of| now[of].saturating_sub(then[of]));
+                // Ticks are coarse and say how it is divided; how much it was is known.
+                let all = user + system;
+                (all > 0).then(|| (spent.cpu_ns as f64 * system as f64 / all as f64) as u64)
+            });
+            spent.wall_ns = wall.elapsed().as_nanos() as u64;
+            spent.wait_ns = run_delay_ns().zip(waited).map(|(now, then)| now.saturating_sub(then));
+        }
+        Ok(false) => {}
+        Err(fatal) => gate.fail(fatal),
+    }
+    last_words(number, worker.finish(), spent)
+}

@@ -1,0 +1,78 @@
+//! What a run leaves: the tallies of its workers put together, when it ran and how it ended.
+
+use std::time::{Duration, Instant, SystemTime};
+
+use measure::{Ending, Measurement, TallyShape, Usual};
+use workload::{Pace, Plan, Stop};
+
+use crate::collect::Collector;
+use crate::gate::Gate;
+
+/// Which histograms a tally of this plan keeps.
+#[must_use]
+pub fn tally_shape(plan: &Plan) -> TallyShape {
+    TallyShape {
+        commands: plan.different_commands().commands.len(),
+        precision: plan.precision,
+        scheduled: matches!(plan.pace, Pace::Open(_)),
+        first_byte: plan.first_byte,
+        operations: if plan.counts_operations() { plan.operation_names().count() } else { 0 },
+        apart: plan.apart,
+        places: if plan.by_place { most_places(plan) } else { 0 },
+    }
+}
+
+/// Most of what a command asks for, of those whose replies have a place for each.
+fn most_places(plan: &Plan) -> usize {
+    let placed = plan.sequence.iter().filter(|command| command.has_places());
+    placed.filter_map(|command| Some(command.several_asked()?.1)).max().unwrap_or(0)
+}
+
+/// What was measured of this plan from `origin` on.
+pub(crate) fn measurement(
+    plan: &Plan,
+    collector: Collector,
+    gate: &Gate<'_>,
+    origin: Instant,
+) -> Measurement {
+    let Collector { mut total, mut timeline, workers, span, successes, delayed, nodes, .. } =
+        collector;
+    let by_connection = collector.by_connection.into_iter().flatten().collect();
+    timeline.settle();
+    if let (Some(lateness), Some(planned)) = (&mut total.lateness, plan.own_requests()) {
+        // The schedule goes on; what is due does not, once all requests are taken.
+        lateness.due = lateness.due.min(planned);
+    }
+    let (from_ns, to_ns) = span.unwrap_or_default();
+    let ending = match gate.failure() {
+        Some(fatal) => Ending::Failed(fatal.0),
+        None if gate.interrupted() => Ending::Interrupted,
+        None => Ending::Complete,
+    };
+    let planned_ns = match plan.stop {
+        Stop::AfterNs(ns) if ending == Ending::Complete => ns,
+        _ => 0,
+    };
+    let now = SystemTime::now();
+    let since_start = origin.elapsed().saturating_sub(Duration::from_nanos(from_ns));
+    let elapsed_ns = (to_ns - from_ns).max(planned_ns);
+    let service_ns = total.service().quantile_ns(0.5).unwrap_or_default();
+    let usual = Usual { due_every_ns: plan.due_every_ns(), service_ns };
+    let mut outages = successes.outages(elapsed_ns, &usual);
+    // A schedule may pause, and nothing can succeed while nothing is due.
+    outages.retain(|o| o.failures.total() > 0 || plan.is_due_within(o.from_ns, o.to_ns));
+    Measurement {
+        outages,
+        delayed,
+        total,
+        timeline,
+        started_at: now.checked_sub(since_start).unwrap_or(now),
+        elapsed_ns,
+        workers,
+        engine: String::new(),
+        engine_note: None,
+        nodes,
+        by_connection,
+        ending,
+    }
+}
