@@ -6,12 +6,15 @@
 //! request: deadlines are looked at now and then, in [`recover`](Worker::recover).
 
 use engine::{ConnId, Engine, Reason};
-use wire::Protocol;
+use wire::{Batch, Protocol};
 use workload::{Plan, Stop};
 
-use super::Worker;
+use super::operations::Steps;
+use super::retry::Retries;
 use super::verify::failed;
+use super::{ConnectionOf, Worker};
 use crate::connection::{Connection, State};
+use crate::recorder::Recorder;
 use crate::reopening::Reopening;
 use crate::route::{Forsaken, Route};
 use crate::{Fatal, explain};
@@ -71,6 +74,54 @@ impl Recovery {
     fn plan(&mut self) {
         self.due_ns = self.look_ns.min(self.reopening.wake_ns());
     }
+}
+
+/// What the loss of a connection concerns beside it.
+struct Rest<'w, R: Route> {
+    recorder: &'w mut Recorder,
+    route: &'w mut R,
+    steps: &'w mut Steps<R::Mark>,
+    /// Which requests may be sent again, if any may.
+    retries: Option<&'w Retries<R::Mark>>,
+    batch: &'w Batch,
+    plan: &'w Plan,
+}
+
+/// Counts what was in flight on a connection that is gone, but what is sent again. `times` are now, and from
+/// when on nothing new is sent. Whatever moves the bytes: it is compiled for each protocol and route once.
+#[cold]
+#[inline(never)]
+fn forsake_requests<P: Protocol, R: Route>(
+    connection: &mut ConnectionOf<P, R>,
+    rest: Rest<'_, R>,
+    overdue_ns: u64,
+    times: (u64, u64),
+) {
+    let Rest { recorder, route, steps, retries, batch, plan } = rest;
+    let Connection { state, requests, place, .. } = connection;
+    if *state == State::Ready {
+        recorder.connections().dropped += 1;
+    }
+    let withheld = R::withheld(place);
+    let abandoned = requests.abandon(overdue_ns, withheld, |request| {
+        let again = retries.is_some_and(|retries| retries.allow(request, times));
+        if again && route.may_retry(place, request, LOST) {
+            steps.failed.push(request.once_more());
+            return 0;
+        }
+        if plan.tells_failures && request.measured {
+            let asked = (plan, batch, (request.given(&steps.kept), request.command));
+            recorder.tell(failed::<P>(asked, LOST, request.progress.retries));
+        }
+        let Forsaken { commands, is_last } = route.forsake(request);
+        if is_last {
+            steps.forget(request.progress);
+        }
+        commands
+    });
+    route.count_unanswered(place, abandoned.total());
+    route.record_of(place, recorder);
+    recorder.abandoned(abandoned, times.0);
 }
 
 impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
@@ -150,36 +201,15 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
     #[cold]
     fn abandon(&mut self, conn: ConnId, overdue_ns: u64) {
         let reconnects = self.reconnects();
-        let (now_ns, stop_ns) = (self.engine.now_ns(), self.stop_ns);
+        let times = (self.engine.now_ns(), self.stop_ns);
         let Self {
             connections, recorder, route, steps, retries, batch, context, in_flight, ..
         } = self;
-        let Connection { state, requests, place, .. } = &mut connections[conn.0 as usize];
-        if *state == State::Ready {
-            recorder.connections().dropped += 1;
-        }
-        *in_flight -= u64::from(requests.commands());
-        let withheld = R::withheld(place);
-        let abandoned = requests.abandon(overdue_ns, withheld, |request| {
-            let again = reconnects && retries.allow(request, (now_ns, stop_ns));
-            if again && route.may_retry(place, request, LOST) {
-                steps.failed.push(request.once_more());
-                return 0;
-            }
-            if context.plan.tells_failures && request.measured {
-                let given = request.given(&steps.kept);
-                let asked = (context.plan, &*batch, (given, request.command));
-                recorder.tell(failed::<P>(asked, LOST, request.progress.retries));
-            }
-            let Forsaken { commands, is_last } = route.forsake(request);
-            if is_last {
-                steps.forget(request.progress);
-            }
-            commands
-        });
-        route.count_unanswered(place, abandoned.total());
-        route.record_of(place, recorder);
-        recorder.abandoned(abandoned, now_ns);
+        let connection = &mut connections[conn.0 as usize];
+        *in_flight -= u64::from(connection.requests.commands());
+        let retries = reconnects.then_some(&*retries);
+        let rest = Rest { recorder, route, steps, retries, batch, plan: context.plan };
+        forsake_requests::<P, R>(connection, rest, overdue_ns, times);
         self.unready(conn);
         self.put_off(conn);
         if !self.steps.due.is_empty() {

@@ -5,7 +5,8 @@
 //! the worker or the route sends something again is the route's. Nothing here is on the path of a request
 //! that does not fail.
 
-use std::collections::BTreeMap;
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
 
 use engine::{ConnId, Engine};
 use wire::Protocol;
@@ -13,7 +14,9 @@ use workload::random::Stream;
 use workload::{Plan, Retry};
 
 use super::Worker;
+use super::operations::Steps;
 use crate::connection::State;
+use crate::recorder::Recorder;
 use crate::request::{Abandoned, Request};
 use crate::route::Route;
 
@@ -23,8 +26,8 @@ const STREAM: u64 = 16 << 56;
 /// See the module.
 pub(super) struct Retries<M> {
     retry: Option<Retry>,
-    /// Those that wait, by when they are due and in which order they came.
-    later: BTreeMap<(u64, u64), (ConnId, Request<M>)>,
+    /// Those that wait.
+    later: BinaryHeap<Reverse<Waiting<M>>>,
     /// Those whose connection is gone.
     stranded: Vec<(ConnId, Request<M>)>,
     /// How many have waited so far.
@@ -36,12 +39,40 @@ pub(super) struct Retries<M> {
     pub(super) waiting_max: u32,
 }
 
+/// A request that waits on its connection. By when it is due, and in which order it came.
+struct Waiting<M> {
+    due_ns: u64,
+    number: u64,
+    conn: ConnId,
+    request: Request<M>,
+}
+
+impl<M> Ord for Waiting<M> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (self.due_ns, self.number).cmp(&(other.due_ns, other.number))
+    }
+}
+
+impl<M> PartialOrd for Waiting<M> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<M> PartialEq for Waiting<M> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl<M> Eq for Waiting<M> {}
+
 impl<M: Copy> Retries<M> {
     /// For worker `worker`.
     pub(super) fn of(plan: &Plan, worker: u16) -> Self {
         Self {
             retry: plan.retry.clone(),
-            later: BTreeMap::new(),
+            later: BinaryHeap::new(),
             stranded: Vec::new(),
             count: 0,
             drawn: Stream::of(plan.seed).apart(STREAM | u64::from(worker) << 40),
@@ -78,21 +109,23 @@ impl<M: Copy> Retries<M> {
     }
 
     fn add(&mut self, due_ns: u64, conn: ConnId, request: Request<M>) {
-        self.later.insert((due_ns, self.count), (conn, request));
+        self.later.push(Reverse(Waiting { due_ns, number: self.count, conn, request }));
         self.count += 1;
         self.plan();
     }
 
     /// The next that is due, if one is.
     fn next(&mut self, now_ns: u64) -> Option<(ConnId, Request<M>)> {
-        let first = self.later.first_entry().filter(|first| first.key().0 <= now_ns)?;
-        let next = first.remove();
+        if now_ns < self.due_ns {
+            return None;
+        }
+        let Reverse(Waiting { conn, request, .. }) = self.later.pop()?;
         self.plan();
-        Some(next)
+        Some((conn, request))
     }
 
     fn plan(&mut self) {
-        self.due_ns = self.later.first_key_value().map_or(u64::MAX, |((due_ns, _), _)| *due_ns);
+        self.due_ns = self.later.peek().map_or(u64::MAX, |Reverse(first)| first.due_ns);
     }
 
     /// Whether nothing waits.
@@ -119,8 +152,33 @@ impl<M: Copy> Retries<M> {
     /// All that wait, at the end.
     pub(super) fn drain(&mut self) -> impl Iterator<Item = Request<M>> {
         self.due_ns = u64::MAX;
-        let later = std::mem::take(&mut self.later).into_values();
-        later.chain(std::mem::take(&mut self.stranded)).map(|(_, request)| request)
+        let later = std::mem::take(&mut self.later).into_iter().map(|Reverse(of)| of.request);
+        later.chain(std::mem::take(&mut self.stranded).into_iter().map(|(_, request)| request))
+    }
+
+    /// Lets the requests wait that failed on a connection, or has them sent with what else is due if it can
+    /// take them `at_once`. `waiting` of it wait so far. How many commands wait from now on.
+    #[cold]
+    fn put_off(
+        &mut self,
+        (conn, waiting): (ConnId, &mut u32),
+        (now_ns, at_once): (u64, bool),
+        steps: &mut Steps<M>,
+        recorder: &mut Recorder,
+    ) -> u64 {
+        let mut commands = 0;
+        for request in steps.failed.drain(..) {
+            let delay_ns = self.delay_ns(request.progress.retries - 1);
+            if delay_ns == 0 && at_once {
+                recorder.retried(&request);
+                steps.due.push(request);
+                continue;
+            }
+            commands += u64::from(request.left);
+            *waiting += 1;
+            self.add(now_ns + delay_ns, conn, request);
+        }
+        commands
     }
 }
 
@@ -132,17 +190,8 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         let Self { connections, recorder, retries, steps, in_flight, .. } = self;
         let connection = &mut connections[conn.0 as usize];
         let at_once = R::sends_anywhere() || connection.state == State::Ready;
-        for request in steps.failed.drain(..) {
-            let delay_ns = retries.delay_ns(request.progress.retries - 1);
-            if delay_ns == 0 && at_once {
-                recorder.retried(&request);
-                steps.due.push(request);
-                continue;
-            }
-            *in_flight += u64::from(request.left);
-            connection.put_off += 1;
-            retries.add(now_ns + delay_ns, conn, request);
-        }
+        let of = (conn, &mut connection.put_off);
+        *in_flight += retries.put_off(of, (now_ns, at_once), steps, recorder);
     }
 
     /// Sends what has waited long enough.
