@@ -52,6 +52,10 @@ fn checks_come_without_the_usage_and_exit_code_1() {
         ("-S s.sock -p 6379", "error: UNIX domain socket and TCP cannot be used together."),
         ("--uri=redis://localhost:99999", "error: Invalid URI format"),
         ("--uri=http://x", "error: Invalid URI format"),
+        (
+            "--cluster-mode --command 'MSET __key__ v __key__ w'",
+            "error: Cluster mode supports only a single key in a command",
+        ),
         ("--cluster-mode --uri=redis://h:7000/1", "error: database selection"),
         ("--command 'HSET __key__ f __data__xx'", "whole argument"),
         // What is not carried out is said by name.

@@ -1,5 +1,6 @@
 //! What is wrong with options together.
 
+use super::commands::is_of_one_slot;
 use super::fault::{Fault, check_error, usage_error};
 use super::options::{Options, PRIMARY, Requests};
 use super::values::Pattern;
@@ -210,6 +211,17 @@ fn of_commands(options: &Options) -> Result<(), Fault> {
     }
     if options.multi_key_get > 0 {
         return Err(usage_error("multi-key-get cannot be combined with --command."));
+    }
+    let prefix = &options.key_prefix;
+    let apart = |command: &&super::options::Command| !is_of_one_slot(&command.text, prefix);
+    if options.cluster
+        && let Some(command) = options.commands.iter().find(apart)
+    {
+        return Err(check_error(format!(
+            "Cluster mode supports only a single key in a command, unless all have the same hash tag \
+             {{…}}: {}",
+            command.text
+        )));
     }
     if options.wait_ratio.is_some() {
         return Err(usage_error("wait-ratio cannot be used with arbitrary commands."));

@@ -33,6 +33,28 @@ pub(super) fn command(text: &str, prefix: &str, value: &Piece) -> Result<Command
     Ok(CommandSpec { args, inline: false })
 }
 
+/// Whether the keys of a command are of one slot whatever is drawn: there is one, or they share a hash tag.
+pub(super) fn is_of_one_slot(text: &str, prefix: &str) -> bool {
+    let words = words(text).unwrap_or_default();
+    let keys = words.iter().filter_map(|word| {
+        let at = find(word, KEY)?;
+        Some([&word[..at], prefix.as_bytes(), KEY, &word[at + KEY.len()..]].concat())
+    });
+    // What is drawn is in no tag that counts.
+    let mut tags = keys.map(|key| {
+        let (_, tag) = split_at(&key, b'{')?;
+        let (tag, _) = split_at(tag, b'}')?;
+        (!tag.is_empty() && find(tag, KEY).is_none()).then(|| tag.to_vec())
+    });
+    let Some(first) = tags.next() else { return true };
+    tags.all(|tag| tag.is_some() && tag == first)
+}
+
+fn split_at(text: &[u8], byte: u8) -> Option<(&[u8], &[u8])> {
+    let at = text.iter().position(|b| *b == byte)?;
+    Some((&text[..at], &text[at + 1..]))
+}
+
 /// Whether a server answers this command with any number of replies.
 pub(super) fn has_replies_of_its_own(name: &[u8]) -> bool {
     const NAMES: [&str; 9] = [
@@ -190,6 +212,26 @@ mod tests {
         for bad in [r#"SET "k"#, "SET 'k", r#"SET "a"b"#] {
             assert_eq!(split(bad), None, "{bad}");
         }
+    }
+
+    #[test]
+    fn keys_of_one_slot_are_one_key_or_share_a_tag() {
+        let of = |line: &str| is_of_one_slot(line, "memtier-");
+        for one in
+            ["GET __key__", "PING", "MGET {a}__key__ {a}-__key__", "MGET x{a}__key__ {a}y__key__"]
+        {
+            assert!(of(one), "{one}");
+        }
+        for several in [
+            "MGET __key__ __key__",
+            "MGET {a}__key__ {b}__key__",
+            "MGET {a}__key__ __key__",
+            "MGET {__key__} {__key__}",
+            "MGET {}__key__ {}__key__",
+        ] {
+            assert!(!of(several), "{several}");
+        }
+        assert!(is_of_one_slot("MGET __key__ __key__", "{t}"));
     }
 
     #[test]
