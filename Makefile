@@ -6,7 +6,7 @@ ARGS ?=
 CARGO ?= cargo
 TARGET = $${CARGO_TARGET_DIR:-target}
 
-.PHONY: help bench compare precision microbench test test-python package package-test docs pictures setup setup-test fmt lint clippy
+.PHONY: help bench compare precision microbench test test-python package package-test docs pictures setup setup-tools setup-test fmt lint clippy
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -27,16 +27,8 @@ precision: ## How well a schedule is kept on the real clock; wants an idle machi
 microbench: ## What encoding, decoding, keys and recording cost (options: ARGS=decode)
 	$(CARGO) bench --locked -p bench --bench hot_path -- $(ARGS)
 
-# Tests against servers mostly wait, so there are more of them at once than CPUs.
-test: setup-test ## Everything that must pass: formatting, lints, all tests
-	$(CARGO) fmt --check
-	@$(MAKE) --no-print-directory clippy
-	@rm -f $(TARGET)/skipped-checks
-	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-6} $(CARGO) test --locked
-	@$(MAKE) --no-print-directory test-python
-	@if [ -s $(TARGET)/skipped-checks ]; then \
-	  echo "$$(wc -l <$(TARGET)/skipped-checks) checks were skipped:"; \
-	  cat $(TARGET)/skipped-checks; fi
+test: setup-tools ## Everything that must pass: formatting, lints, all tests
+	@sh scripts/test.sh
 
 test-python: ## The Python package against the program of the tests, and on a Ray of its own
 	@# Built as the tests have it: built alone it would have other features, and take as long again.
@@ -61,8 +53,11 @@ pictures: ## The picture of the README, of a run on this machine; wants redis-se
 setup: ## Install a server, a linker and OpenSSL's headers where they are missing
 	@sh scripts/setup.sh
 
-setup-test: ## Install what the tests need beside that, valkey-server included
+setup-tools: ## Install what the tests need beside that
 	@sh scripts/setup-test.sh
+
+setup-test: setup-tools ## The same, and fetch servers and clients of others that the tests run
+	@sh scripts/test-servers.sh
 
 # The fuzz targets are a package of their own, since they link what no test needs: here they are only looked
 # at.

@@ -1,6 +1,6 @@
 """The package against a real server, and its parts. Run by `make test-python`.
 
-Ray's tests need Ray, which scripts/setup-test.sh fetches; where it cannot they are skipped by name.
+Ray's tests need Ray, which `make setup-test` fetches; where it cannot they are skipped by name.
 """
 
 import importlib.util
@@ -168,7 +168,7 @@ class OnRay(unittest.TestCase):
     @classmethod
     def setUpClass(cls) -> None:
         if importlib.util.find_spec("ray") is None:
-            _skip("clients on Ray", "Ray is not installed here, and setup-test.sh could not fetch it")
+            _skip("clients on Ray", "Ray is not installed here, and `make setup-test` could not fetch it")
         from ray.cluster_utils import Cluster
 
         cls.directory = tempfile.TemporaryDirectory()
