@@ -177,6 +177,25 @@ fn what_threads_use_is_in_the_file_second_by_second() {
 }
 
 #[test]
+fn debugging_tells_of_the_plan_and_of_what_went_wrong_and_of_no_password() {
+    let server = Server::redis_with(&["--requirepass", "hush-hush"]);
+    let line =
+        format!("{ONE} -n 20 -a hush-hush -D --command 'LPUSH __key__ a' --command 'GET __key__'");
+    let ran = run(&server, &format!("{line} --key-maximum 1 --key-minimum 1")).ok();
+    for says in [
+        "debug: plan: {",
+        "1 opened, 0 lost",
+        "debug: 10 error replies of kind WRONGTYPE",
+        "debug: for example: WRONGTYPE Operation",
+    ] {
+        assert!(ran.err.contains(says), "{says}: {}", ran.err);
+    }
+    assert!(!ran.err.contains("hush"), "{}", ran.err);
+    let plain = run(&server, &format!("{ONE} -n 5 -a hush-hush")).ok();
+    assert!(!plain.err.contains("debug"), "{}", plain.err);
+}
+
+#[test]
 fn graphite_is_told_when_a_run_begins_and_ends() {
     let server = Server::redis();
     let figures = UdpSocket::bind("127.0.0.1:0").unwrap();

@@ -62,7 +62,7 @@ pub(super) fn entries(options: &Options) -> Vec<Entry> {
         ("sni", text(&options.sni)),
         ("client_stats", text(&options.client_stats)),
         ("run_count", whole(options.run_count)),
-        ("debug", Json::whole(0)),
+        ("debug", whole(u32::from(options.debug))),
         ("requests", Json::whole(options.requests_each().unwrap_or(0))),
         ("rate_limit", Json::whole(options.rate_limiting)),
         ("clients", whole(options.clients)),

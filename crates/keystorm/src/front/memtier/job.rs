@@ -209,6 +209,7 @@ fn reports(options: &Options) -> Reports {
             retries: options.retrying.plan(1).is_some(),
             failed_keys: options.retrying.failed_keys.clone(),
             miss_threshold: options.miss_threshold.or(tracked.then_some(MISS_THRESHOLD)),
+            debug: options.debug,
             exporter: options.prometheus.port.map(|_| exporter()),
             oversubscribed: oversubscribed(options.threads),
         },

@@ -56,7 +56,7 @@ pub(super) const KNOWN: &[Known] = &[
     value("tls-protocols"),
     value("sni"),
     short("run-count", 'x'),
-    Known { refused: Some("there is no log of the program's insides"), ..short_flag("debug", 'D') },
+    short_flag("debug", 'D'),
     value("client-stats"),
     short("out-file", 'o'),
     value("json-out-file"),

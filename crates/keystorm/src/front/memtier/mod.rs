@@ -9,6 +9,7 @@ mod address;
 mod checks;
 mod commands;
 mod configuration;
+mod debug;
 mod equal;
 mod exporter;
 mod failed_keys;

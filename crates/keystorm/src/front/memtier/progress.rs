@@ -14,6 +14,7 @@ use report::memtier::{
 use runner::{FailedRequests, Observer, Snapshot};
 use workload::{Backoff, Plan, Stop};
 
+use super::debug;
 use super::exporter::{Exporter, Now};
 use super::failed_keys::FailedKeys;
 use super::statsd::{Client, Statsd};
@@ -41,6 +42,8 @@ pub(super) struct Watched {
     /// Where those are listed that fail for good.
     pub(super) failed_keys: Option<String>,
     pub(super) exporter: Option<Arc<Exporter>>,
+    /// Whether more is said than is usually asked for.
+    pub(super) debug: bool,
     /// What is said of too many threads.
     pub(super) oversubscribed: Option<String>,
 }
@@ -307,6 +310,10 @@ impl Observer for Progress<'_> {
             let told = self.threads.second(snapshot.gauges, snapshot.elapsed_ns);
             self.line(Sum::of(self.plan, snapshot.total, snapshot.elapsed_ns), snapshot.total);
             told.into_iter().for_each(|line| self.say(&line));
+            if self.watched.debug {
+                let said = debug::of_second(snapshot.gauges, snapshot.elapsed_ns);
+                self.say(&format!("\n{said}"));
+            }
         }
         self.watch_over(snapshot.total, snapshot.elapsed_ns);
     }
@@ -320,6 +327,9 @@ impl Observer for Progress<'_> {
 impl Companion for Progress<'_> {
     fn begin(&mut self) -> Result<()> {
         let run = self.run;
+        if self.watched.debug {
+            self.say(&debug::of_plan(self.plan));
+        }
         self.say(&format!("[RUN #{run}] Preparing benchmark client...\n"));
         self.say(&format!("[RUN #{run}] Launching threads now...\n"));
         if let Some(warning) = self.watched.oversubscribed.take().filter(|_| run == 1) {
@@ -358,6 +368,9 @@ impl Companion for Progress<'_> {
             statsd.event(&format!("run {} ended", self.run));
         }
         self.say("\n\n");
+        if self.watched.debug {
+            self.say(&debug::of_end(measurement));
+        }
         let mut told = self.threads.averages(&measurement.workers);
         if let Some((version, cipher, _)) = total.connections.tls.negotiated.first() {
             told.push(format!("TLS connection established: protocol {version}, cipher {cipher}\n"));
