@@ -17,7 +17,7 @@ fn decode<D: Decode + Default>(input: &[u8], piece: usize) -> (Vec<(u32, Option<
                 Reply::Done => 0,
                 Reply::Miss => 1,
                 Reply::Error(_) => 2,
-                Reply::Push => 3,
+                Reply::Push | Reply::Number(_) => 3,
                 Reply::Empty => 4,
                 Reply::Found(hits) => 5 + hits,
             });

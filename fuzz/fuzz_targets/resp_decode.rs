@@ -5,8 +5,8 @@ use libfuzzer_sys::fuzz_target;
 use wire::resp::RespDecoder;
 use wire::{Decode, Reply};
 
-/// The kinds of the replies, and whether a fault ended them.
-fn decode(input: &[u8], piece: usize) -> (Vec<u8>, bool) {
+/// The kinds of the replies and their numbers, and whether a fault ended them.
+fn decode(input: &[u8], piece: usize) -> (Vec<(u8, u32)>, bool) {
     let mut decoder = RespDecoder::default();
     let (mut kinds, mut held) = (Vec::new(), Vec::new());
     for piece in input.chunks(piece.max(1)) {
@@ -15,11 +15,13 @@ fn decode(input: &[u8], piece: usize) -> (Vec<u8>, bool) {
             let Ok(step) = decoder.decode(&held) else { return (kinds, true) };
             let over = step.reply.is_none();
             kinds.extend(step.reply.map(|reply| match reply {
-                Reply::Done | Reply::Found(_) => b'd',
-                Reply::Miss => b'm',
-                Reply::Error(_) => b'e',
-                Reply::Push => b'p',
-                Reply::Empty => b'n',
+                Reply::Done => (b'd', 0),
+                Reply::Found(found) => (b'f', found),
+                Reply::Number(number) => (b'#', number),
+                Reply::Miss => (b'm', 0),
+                Reply::Error(_) => (b'e', 0),
+                Reply::Push => (b'p', 0),
+                Reply::Empty => (b'n', 0),
             }));
             let consumed = step.consumed;
             held.drain(..consumed);
