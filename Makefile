@@ -28,7 +28,7 @@ microbench: ## What encoding, decoding, keys and recording cost (options: ARGS=d
 	$(CARGO) bench --locked -p bench --bench hot_path -- $(ARGS)
 
 test: setup-tools ## Everything that must pass: formatting, lints, all tests
-	@sh scripts/test.sh
+	@MAKE="$(MAKE)" sh scripts/test.sh
 
 test-python: ## The Python package against the program of the tests, and on a Ray of its own
 	@# Built as the tests have it: built alone it would have other features, and take as long again.

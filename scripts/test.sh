@@ -4,13 +4,14 @@
 set -eu
 cd "$(dirname "$0")/.."
 cargo=${CARGO:-cargo}
+make=${MAKE:-make}
 skipped=${CARGO_TARGET_DIR:-target}/skipped-checks
 
 sh scripts/test-servers.sh &
 fetching=$!
 trap 'kill "$fetching" 2>/dev/null || true' EXIT
 "$cargo" fmt --check
-make --no-print-directory clippy
+"$make" --no-print-directory clippy
 rm -f "$skipped"
 "$cargo" test --locked --no-run
 wait "$fetching"
@@ -18,7 +19,7 @@ trap - EXIT
 
 # Tests against servers mostly wait, so there are more of them at once than CPUs.
 RUST_TEST_THREADS=${RUST_TEST_THREADS:-6} "$cargo" test --locked
-make --no-print-directory test-python
+"$make" --no-print-directory test-python
 if [ -s "$skipped" ]; then
     echo "$(wc -l <"$skipped") checks were skipped:"
     cat "$skipped"

@@ -340,7 +340,7 @@ mod tests {
         first_byte: true,
         operations: 2,
         apart: true,
-        places: 0,
+        places: 3,
     };
 
     fn sample() -> impl Strategy<Value = Sample> {
@@ -371,6 +371,7 @@ mod tests {
             tally.operations[command].record(ended, intended_ns, sent_ns, done_ns);
             tally.commands[command].errors += 1;
             tally.commands[command].bytes_out += 2;
+            tally.commands[command].add_places(&[sample.outcome == Outcome::Ok, true]);
         }
         for kind in errors {
             tally.errors.add(["ERR", "OOM", "WRONGTYPE"][usize::from(kind % 3)], "text");
@@ -407,7 +408,7 @@ mod tests {
                 text += &format!("{:?} {:?}\n", l.mean_ns(), l.recorded().collect::<Vec<_>>());
             }
             text += &format!("{} {} {} ", c.ok, c.miss, c.errors);
-            text += &format!("{} {}\n", c.bytes_out, c.bytes_in);
+            text += &format!("{} {} {:?}\n", c.bytes_out, c.bytes_in, c.places);
         }
         for o in &tally.operations {
             for l in [&o.service, o.response()] {

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 #[cfg(target_os = "linux")]
 use engine::Uring;
-use engine::{Engine, Epoll, Tls, TlsContext, run_delay_ns, thread_cpu, thread_ticks};
+use engine::{Engine, Epoll, Tls, TlsContext};
 use measure::{NodeTally, WorkerUse};
 use wire::Protocol;
 use wire::memcache::{Binary, Text};
@@ -22,6 +22,7 @@ use crate::launch::Several;
 use crate::recorder::Recorder;
 use crate::route::cluster::TopologyWatch;
 use crate::route::{Cluster, Direct, Ring, Route};
+use crate::thread_clocks::ThreadClocks;
 use crate::worker::{Worker, WorkerContext};
 
 /// The servers of a run, where they are several, and who watches the topology of a cluster.
@@ -133,21 +134,11 @@ pub(crate) fn work<E: Engine, P: Protocol, R: Route>(
     let mut spent = WorkerUse::default();
     match worker.open() {
         Ok(true) => {
-            let (ticks, cpu) = (thread_ticks(), thread_cpu());
-            let (waited, wall) = (run_delay_ns(), Instant::now());
+            let clocks = ThreadClocks::read();
             if let Err(fatal) = worker.load() {
                 gate.fail(fatal);
             }
-            let cpu_ns = (thread_cpu() - cpu).as_nanos() as u64;
-            spent.cpu_ns = cpu_ns.saturating_sub(worker.spun_ns());
-            spent.system_ns = ticks.zip(thread_ticks()).and_then(|(then, now)| {
-                let [user, system] = [0, 1].map(|of| now[of].saturating_sub(then[of]));
-                // Ticks are coarse and say how it is divided; how much it was is known.
-                let all = user + system;
-                (all > 0).then(|| (spent.cpu_ns as f64 * system as f64 / all as f64) as u64)
-            });
-            spent.wall_ns = wall.elapsed().as_nanos() as u64;
-            spent.wait_ns = run_delay_ns().zip(waited).map(|(now, then)| now.saturating_sub(then));
+            spent = clocks.used_since(worker.spun_ns());
         }
         Ok(false) => {}
         Err(fatal) => gate.fail(fatal),

@@ -32,6 +32,7 @@ mod replay;
 mod request;
 mod route;
 mod spin;
+mod thread_clocks;
 mod worker;
 
 pub use barrier::Barrier;

@@ -71,11 +71,20 @@ pub(crate) fn append_body(
 ) {
     for piece in &arg.pieces {
         let at = template.bytes.len();
-        if let Some(insert) = insert_of(piece, digits, template.fresh(), values) {
-            template.inserts.push((at, insert));
-            continue;
-        }
         match (piece, digits) {
+            (
+                Piece::Field(_)
+                | Piece::Value
+                | Piece::Lifetime(_)
+                | Piece::Derived(_)
+                | Piece::Reply { .. }
+                | Piece::Cas,
+                _,
+            )
+            | (Piece::Number(_), Some(0)) => {
+                let insert = insert_of(piece, digits, template.fresh(), values);
+                template.inserts.extend(insert.map(|insert| (at, insert)));
+            }
             (Piece::Bytes(bytes), _) => template.bytes.extend_from_slice(bytes),
             (Piece::Secret(bytes), _) => template.bytes.extend_from_slice(bytes.reveal()),
             (Piece::Fill { len, skip }, _) => {
@@ -92,7 +101,6 @@ pub(crate) fn append_body(
             (Piece::Number(slot), None) => {
                 template.bytes.extend_from_slice(argument::placeholder(*slot).as_bytes());
             }
-            (varying, _) => unreachable!("{varying:?} is an insert"),
         }
     }
 }

@@ -15,10 +15,10 @@ use crate::live::Live;
 /// The order of a block, as indices of the sides. What changes steadily meanwhile hits both alike.
 pub(super) const BLOCK: [usize; 4] = [0, 1, 1, 0];
 
-/// The side that is at this place of a block. Being first costs or saves a little, a few tenths of a per cent,
-/// so sides take turns at it.
-fn side_at(place: usize, block: u32) -> usize {
-    place ^ usize::from(block % 2 == 1)
+/// Who takes the part of a side in a block: in every other one they are changed, since being first costs or
+/// saves a few tenths of a per cent.
+fn in_part_of(side: usize, block: u32) -> usize {
+    side ^ usize::from(block % 2 == 1)
 }
 
 /// What came of blocks.
@@ -49,13 +49,13 @@ pub(super) fn carry_out(
     for Step { paired, block } in steps {
         let sides = &paired_loads[paired].sides;
         if block != block_before && restarts {
-            for place in [0, 1] {
-                both[side_at(place, block)].restart()?;
+            for side in [0, 1] {
+                both[in_part_of(side, block)].restart()?;
             }
         }
         block_before = block;
         let mut runs: [Vec<Run>; 2] = [Vec::new(), Vec::new()];
-        for side in BLOCK.map(|place| side_at(place, block)) {
+        for side in BLOCK.map(|side| in_part_of(side, block)) {
             done += 1;
             let Some(first) = sides[side].first() else { continue };
             let mut line = Live::new(first, done, count as u32, live);
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn sides_take_turns_at_being_first() {
-        let of = |block| BLOCK.map(|place| side_at(place, block));
+        let of = |block| BLOCK.map(|side| in_part_of(side, block));
         assert_eq!([of(0), of(1), of(2)], [[0, 1, 1, 0], [1, 0, 0, 1], [0, 1, 1, 0]]);
     }
 

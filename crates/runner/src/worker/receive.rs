@@ -109,7 +109,11 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
                 match reply {
                     Reply::Miss => oldest.progress.missed = true,
                     Reply::Error(_) => oldest.progress.failed = true,
-                    _ => {}
+                    Reply::Done
+                    | Reply::Empty
+                    | Reply::Found(_)
+                    | Reply::Number(_)
+                    | Reply::Push => {}
                 }
             }
             let alone = connection.requests.commands() == 1;
@@ -151,7 +155,12 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
                         self.recorder.error(&answered, (kind, text), bytes, now_ns);
                     }
                 }
-                _ => {
+                Reply::Done
+                | Reply::Empty
+                | Reply::Found(_)
+                | Reply::Miss
+                | Reply::Number(_)
+                | Reply::Push => {
                     let outcome = if reply == Reply::Miss { Outcome::Miss } else { Outcome::Ok };
                     let asked = self.answers.keys(request.command);
                     let keys = match reply {

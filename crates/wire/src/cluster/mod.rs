@@ -13,6 +13,6 @@ mod topology;
 pub(crate) use keyed::KeyHash;
 pub use redirect::Redirect;
 pub(crate) use slot::slot_of_request;
-pub use slot::{SLOTS, slot_of, tag_of};
+pub use slot::{SLOTS, hashed, slot_of, tag_of};
 pub use topology::{Node, Role, Topology};
 pub use workload::redis_commands::{KeyPlace, Routing, is_session_command, known};

@@ -19,7 +19,8 @@ pub fn slot_of(key: &[u8]) -> u16 {
 }
 
 /// The part of a key that its slot depends on.
-pub(super) fn hashed(key: &[u8]) -> Range<usize> {
+#[must_use]
+pub fn hashed(key: &[u8]) -> Range<usize> {
     let Some(open) = memchr(b'{', key) else { return 0..key.len() };
     match memchr(b'}', &key[open + 1..]) {
         None | Some(0) => 0..key.len(),

@@ -1,5 +1,6 @@
 //! Commands of the user's own: their words, quoted as in redis-cli, and the placeholders in them.
 
+use wire::cluster::hashed;
 use workload::{Arg, CommandSpec, Piece, Slot};
 
 use super::fault::{Fault, check_error, usage_error};
@@ -40,19 +41,13 @@ pub(super) fn is_of_one_slot(text: &str, prefix: &str) -> bool {
         let at = find(word, KEY)?;
         Some([&word[..at], prefix.as_bytes(), KEY, &word[at + KEY.len()..]].concat())
     });
-    // What is drawn is in no tag that counts.
+    // What the slot depends on, where nothing of that is drawn.
     let mut tags = keys.map(|key| {
-        let (_, tag) = split_at(&key, b'{')?;
-        let (tag, _) = split_at(tag, b'}')?;
-        (!tag.is_empty() && find(tag, KEY).is_none()).then(|| tag.to_vec())
+        let tag = &key[hashed(&key)];
+        find(tag, KEY).is_none().then(|| tag.to_vec())
     });
     let Some(first) = tags.next() else { return true };
     tags.all(|tag| tag.is_some() && tag == first)
-}
-
-fn split_at(text: &[u8], byte: u8) -> Option<(&[u8], &[u8])> {
-    let at = text.iter().position(|b| *b == byte)?;
-    Some((&text[..at], &text[at + 1..]))
 }
 
 /// Whether a server answers this command with any number of replies.
