@@ -4,11 +4,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use std::{io, thread};
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, bail};
 use fleet::Unfit;
 use measure::Ending;
 use report::{Persona, Repeat};
-use workload::{Plan, ReadFrom};
+use workload::{ClusterOptions, Plan, ReadFrom, WithoutReplica};
 
 use crate::aside::{self, Aside, Asides, Unread};
 use crate::front::{self, Action, Companion, Job, UsageError};
@@ -175,8 +175,17 @@ fn introduce_cluster(job: &Job, server: &Server, remarks: &Aside) -> Result<()> 
     if missing > 0 {
         remarks.say(format_args!("warning: {missing} slots of the cluster have no owner"))?;
     }
-    let read_from = first_read_from(job);
+    let Some(first) = job.plans.first() else { return Ok(()) };
+    let target = &first.target;
+    let ClusterOptions { read_from, without_replica, .. } = target.cluster.unwrap_or_default();
     let alone = topology.masters_without_replica();
+    if alone > 0 && without_replica == WithoutReplica::Wait {
+        bail!(
+            "{alone} of {} primaries have no ready replica, and reads may go to no other node; start \
+             replicas, or let the primaries answer",
+            topology.masters()
+        );
+    }
     if alone > 0 && read_from != ReadFrom::Masters {
         remarks.say(format_args!(
             "warning: --rfr: {alone} of {} primaries have no ready replica and answer reads of \
@@ -186,17 +195,12 @@ fn introduce_cluster(job: &Job, server: &Server, remarks: &Aside) -> Result<()> 
     }
     let output = &job.output;
     let persona = output.options.persona;
-    let text = print::cluster_nodes(&server.facts, persona, read_from, output.format);
+    let text = print::cluster_nodes(&server.facts, persona, target, output.format);
     if print::is_for_people(output.format) || (persona.is_peer() && output.format == "csv") {
         say(&text).map(drop)
     } else {
         Ok(remarks.say(text)?)
     }
-}
-
-fn first_read_from(job: &Job) -> ReadFrom {
-    let cluster = job.plans.first().and_then(|plan| plan.target.cluster);
-    cluster.unwrap_or_default().read_from
 }
 
 fn run_all(

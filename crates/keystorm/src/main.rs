@@ -25,6 +25,7 @@ mod metrics;
 mod print;
 mod probe;
 mod rendered;
+mod replicas;
 mod reported;
 mod rig;
 mod saved;

@@ -8,8 +8,8 @@ use std::io::{self, Write};
 use anyhow::{Context, Result, anyhow};
 use measure::Ending;
 use report::{Format, Gathering, Persona, Repeats, Run, Summary};
-use workload::ReadFrom;
 use workload::quantity::{counted, noun};
+use workload::{ReadFrom, Target};
 
 use crate::aside::{self, Asides, Unread};
 use crate::front::Output;
@@ -124,13 +124,19 @@ impl<'a> Printer<'a> {
 pub(crate) fn cluster_nodes(
     server: &host::ServerFacts,
     persona: Persona,
-    read_from: ReadFrom,
+    target: &Target,
     format: &str,
 ) -> String {
+    if !target.is_cluster() {
+        return String::new();
+    }
+    let read_from = target.cluster.unwrap_or_default().read_from;
     let of = |master| server.nodes.iter().filter(move |node| node.master == master);
     let (roles, listed): (_, Vec<_>) = match (persona, read_from) {
         (Persona::Valkey, ReadFrom::Replicas) => ("replica", of(false).collect()),
-        (Persona::Valkey, ReadFrom::All) => ("cluster", of(true).chain(of(false)).collect()),
+        (Persona::Valkey, ReadFrom::All | ReadFrom::Nearest) => {
+            ("cluster", of(true).chain(of(false)).collect())
+        }
         (Persona::Valkey, ReadFrom::Masters) => ("primary", of(true).collect()),
         (
             Persona::Ours | Persona::Redis | Persona::Memtier | Persona::Ycsb | Persona::RpcPerf,

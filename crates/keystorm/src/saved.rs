@@ -69,8 +69,8 @@ fn print(loaded: &Loaded, format: &'static str, distribution: Spread) -> Result<
         ..FormatOptions::default()
     };
     if let Some(first) = loaded.runs.first().filter(|_| print::is_for_people(format)) {
-        let read_from = first.plan.target.cluster.unwrap_or_default().read_from;
-        let nodes = print::cluster_nodes(&first.server, options.persona, read_from, format);
+        let nodes =
+            print::cluster_nodes(&first.server, options.persona, &first.plan.target, format);
         print::text(&nodes)?;
     }
     let output = Output::printed(format, options);

@@ -12,6 +12,7 @@ use runner::{ClusterJob, RingJob, RingServer, Several};
 use wire::cluster::{Role, Topology};
 use workload::{Credentials, Endpoint, Plan, ProtocolKind, Target};
 
+use crate::replicas;
 use crate::sentinel::Sentinels;
 use crate::tls;
 
@@ -48,6 +49,7 @@ impl Server {
             | Endpoint::Tcp { .. }
             | Endpoint::Ring { .. }
             | Endpoint::Pool { .. } => (resolve(&target.endpoint)?, None),
+            Endpoint::Replicated { primary, .. } => (resolve(&at(primary))?, None),
             Endpoint::Sentinel { sentinels: hosts, name } => {
                 let asked = sentinels.insert(Sentinels::new(hosts, name, target));
                 (vec![asked.primary().map_err(anyhow::Error::msg)?], None)
@@ -59,11 +61,28 @@ impl Server {
                 (vec![spawned.address().clone()], Some(spawned))
             }
         };
-        let tls = tls.map(|known| tls::named(known, &target.endpoint, &addresses));
-        let login = login(target, tls.as_ref());
+        let mut tls = tls.map(|known| tls::named(known, &target.endpoint, &addresses));
         let (address, mut facts) =
-            first_that_answers(&target.endpoint, addresses, login, protocol)?;
-        let cluster = target.cluster.map(|_| discover(&address, login, &mut facts)).transpose()?;
+            first_that_answers(&target.endpoint, addresses, login(target, tls.as_ref()), protocol)?;
+        let cluster = match &target.endpoint {
+            Endpoint::Replicated { primary, replicas } => {
+                let nodes = replicas::topology(
+                    (primary, &address),
+                    replicas,
+                    (target, protocol),
+                    &mut tls,
+                )?;
+                Some(nodes)
+            }
+            _ if target.is_cluster() => {
+                let login = login(target, tls.as_ref());
+                Some(host::cluster::discover(&address, login, login.tls.is_some())?)
+            }
+            _ => None,
+        };
+        if let Some(topology) = &cluster {
+            look_at_nodes(topology, login(target, tls.as_ref()), &mut facts);
+        }
         let named = Vec::new();
         Ok(Self { address, facts, tls, cluster, named, protocol, spawned, sentinels })
     }
@@ -221,8 +240,11 @@ impl Server {
         let Some(topology) = &self.cluster else { return run(None) };
         let login = login(&plan.target, self.tls.as_ref());
         let routings = host::cluster::routings(plan, &self.address, login)?;
-        let refresh =
-            |nodes: &[SocketAddr]| host::cluster::refresh(nodes, login, login.tls.is_some());
+        let refresh = |nodes: &[SocketAddr]| match plan.target.is_cluster() {
+            true => host::cluster::refresh(nodes, login, login.tls.is_some()),
+            // Those that are named stay what they are.
+            false => None,
+        };
         let job = ClusterJob { topology, routings: &routings, refresh: &refresh };
         run(Some(Several::Cluster(job)))
     }
@@ -287,13 +309,8 @@ fn kind(protocol: ProtocolKind) -> SpawnKind {
     if protocol.is_memcache() { SpawnKind::Memcached } else { SpawnKind::Redis }
 }
 
-/// Finds the nodes of a cluster, and notes what is to be said of them.
-fn discover(
-    address: &host::Address,
-    login: Login<'_>,
-    facts: &mut ServerFacts,
-) -> Result<Topology> {
-    let topology = host::cluster::discover(address, login, login.tls.is_some())?;
+/// Notes what is to be said of the nodes.
+fn look_at_nodes(topology: &Topology, login: Login<'_>, facts: &mut ServerFacts) {
     for node in &topology.nodes {
         let master = node.role == Role::Master;
         let address = node.address.map(host::Address::Tcp).filter(|_| master);
@@ -301,10 +318,9 @@ fn discover(
         let config = address.and_then(|a| host::probe(&a, login).ok()).and_then(|f| f.config);
         facts.nodes.push(NodeFacts { name: node.name(), id: node.id.clone(), master, config });
     }
-    Ok(topology)
 }
 
-fn login<'t>(target: &'t Target, tls: Option<&'t TlsContext>) -> Login<'t> {
+pub(crate) fn login<'t>(target: &'t Target, tls: Option<&'t TlsContext>) -> Login<'t> {
     let credentials = target.credentials.as_ref();
     Login {
         user: credentials.and_then(|c| c.user.as_deref()),
@@ -317,7 +333,7 @@ fn login<'t>(target: &'t Target, tls: Option<&'t TlsContext>) -> Login<'t> {
 
 /// The first of these addresses of a server that answers, and what is there: a name may stand for
 /// several.
-fn first_that_answers(
+pub(crate) fn first_that_answers(
     server: &Endpoint,
     addresses: Vec<host::Address>,
     login: Login<'_>,
@@ -341,8 +357,13 @@ fn known_as(server: &Endpoint) -> (String, u16) {
     }
 }
 
+/// A server at a host and port.
+pub(crate) fn at((host, port): &(String, u16)) -> Endpoint {
+    Endpoint::Tcp { host: host.clone(), port: *port }
+}
+
 /// The addresses of a server that is somewhere.
-fn resolve(server: &Endpoint) -> Result<Vec<host::Address>> {
+pub(crate) fn resolve(server: &Endpoint) -> Result<Vec<host::Address>> {
     let (host, port) = match server {
         Endpoint::Tcp { host, port } => (host, *port),
         Endpoint::Unix(path) => return Ok(vec![host::Address::Unix(path.clone())]),

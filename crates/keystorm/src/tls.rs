@@ -40,7 +40,9 @@ pub(crate) fn context(options: &TlsOptions, endpoint: &Endpoint) -> Result<TlsCo
         path.map(|path| PemFile { path, content })
     };
     let host = match endpoint {
-        Endpoint::Tcp { host, .. } => Some(host.clone()),
+        Endpoint::Tcp { host, .. } | Endpoint::Replicated { primary: (host, _), .. } => {
+            Some(host.clone())
+        }
         Endpoint::Ring { .. }
         | Endpoint::Pool { .. }
         | Endpoint::Unix(_)
@@ -93,7 +95,10 @@ pub(crate) fn named(
     endpoint: &Endpoint,
     addresses: &[host::Address],
 ) -> TlsContext {
-    let Endpoint::Tcp { host, .. } = endpoint else { return tls };
+    let (Endpoint::Tcp { host, .. } | Endpoint::Replicated { primary: (host, _), .. }) = endpoint
+    else {
+        return tls;
+    };
     let ips = addresses.iter().filter_map(|address| match address {
         host::Address::Tcp(address) => Some(address.ip()),
         host::Address::Unix(_) => None,

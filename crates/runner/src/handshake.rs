@@ -3,7 +3,7 @@
 //! Its replies are waited for and never scored.
 
 use wire::{Decode, Protocol, Reply};
-use workload::{Plan, ProtocolKind, ReadFrom, Secret, secret};
+use workload::{ClusterOptions, Plan, ProtocolKind, ReadFrom, Secret, secret};
 
 use crate::{Fatal, explain};
 
@@ -31,6 +31,7 @@ pub(crate) enum Step {
     Hello,
     Select(u32),
     Tracking,
+    NoTouch,
     ReadOnly,
 }
 
@@ -70,8 +71,12 @@ impl Handshake {
         if target.tracking {
             add(Step::Tracking, &["CLIENT", "TRACKING", "on"]);
         }
-        // A master takes it too, and may become a replica.
-        if target.cluster.is_some_and(|cluster| cluster.read_from != ReadFrom::Masters) {
+        if target.no_touch {
+            add(Step::NoTouch, &["CLIENT", "NO-TOUCH", "on"]);
+        }
+        // A master takes it too, and may become a replica. In no cluster replicas answer reads as it is.
+        let reads_from_replicas = |c: ClusterOptions| c.read_from != ReadFrom::Masters;
+        if target.is_cluster() && target.cluster.is_some_and(reads_from_replicas) {
             add(Step::ReadOnly, &["READONLY"]);
         }
         handshake.secrets = plan.secrets().into_iter().map(Secret::new).collect();
@@ -144,6 +149,7 @@ impl Step {
             Self::Hello => format!("the server does not speak RESP3 (-3): {error}"),
             Self::Select(db) => format!("the server refused database {db} (--dbnum): {error}"),
             Self::ReadOnly => format!("the server refused READONLY (--rfr): {error}"),
+            Self::NoTouch => format!("the server refused CLIENT NO-TOUCH (--no-touch): {error}"),
             Self::Tracking => {
                 format!("the server refused client tracking (--enable-tracking): {error}")
             }

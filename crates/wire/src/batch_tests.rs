@@ -333,6 +333,34 @@ fn bare_numbers_have_as_many_digits_as_they_need() {
 }
 
 #[test]
+fn the_keys_of_a_request_lie_in_one_slot_where_that_is_asked_for() {
+    for bare in [false, true] {
+        let mut keys = keys("uniform", 50_000);
+        keys.numbered = Numbered { first: 7, bare, by: DrawnBy::Request };
+        let free = plan("MGET k:__rand_int__ k:__rand_int__ k:__rand_int__", keys.clone(), 1, None);
+        keys.one_slot = Some(workload::OneGroup::default());
+        let plan = plan("MGET k:__rand_int__ k:__rand_int__ k:__rand_int__", keys, 1, None);
+        let (batch, drawn) = (Batch::new::<Resp>(&plan), Batch::new::<Resp>(&free));
+        let slots = Slots::new(&plan, &[Some(1)]);
+        for number in 0..500 {
+            let keys = |batch: &Batch| {
+                let mut out = Vec::new();
+                batch.append(number, 0..1, &mut out);
+                let words = text(&out);
+                words.split(' ').filter(|w| w.starts_with("k:")).map(str::to_owned).collect()
+            };
+            let (of_slot, of_any): (Vec<String>, Vec<String>) = (keys(&batch), keys(&drawn));
+            let of = |key: &String| crate::cluster::slot_of(key.as_bytes());
+            assert_eq!(of_slot[0], of_any[0], "the first is drawn as ever");
+            assert!(of_slot.iter().all(|key| of(key) == of(&of_slot[0])), "{of_slot:?}");
+            assert!(of_slot[1] != of_slot[0] && of_slot[2] != of_slot[1], "{of_slot:?}");
+            let slot = batch.slot(&slots, number.into(), 0, &mut Vec::new());
+            assert_eq!(slot, Some(of(&of_slot[0])));
+        }
+    }
+}
+
+#[test]
 fn bare_numbers_in_a_line_of_memcached_count_in_the_length_of_the_data() {
     use crate::memcache::{Binary, Text};
     let mut keys = keys("sequential", 200);

@@ -3,10 +3,11 @@
 use std::ops::Range;
 
 use workload::random::Stream;
-use workload::{KeyDraw, KeySpace, Numbering, Piece, Plan, Slot};
+use workload::{Arg, KeyDraw, KeyGroups, KeySpace, Numbering, OneGroup, Piece, Plan, Slot};
 
 use crate::Given;
-use crate::cluster::slot_of_request;
+use crate::cluster::{SLOTS, slot_of, slot_of_request};
+use crate::template::{append_decimal, write_digits};
 
 /// The stream of `__key__`, after those of the nine shared slots.
 const KEY_STREAM: u64 = 10 << 56;
@@ -23,6 +24,8 @@ pub(crate) struct Numbers {
     streams: [Stream; 2],
     /// `Fresh` occurrences in a request, each of which is a draw of its own.
     fresh_per_request: u64,
+    /// The keys by hash slot, where all of a request are of one: only the first is drawn then.
+    one_slot: Option<OneGroup>,
 }
 
 impl Numbers {
@@ -34,7 +37,15 @@ impl Numbers {
         };
         // As many as the operation with the most of them has: no draw is of two requests.
         let most = plan.key_spaces().map(|(span, _)| fresh(span)).max().unwrap_or(0);
+        let by_slot = |span: Range<usize>, keys: &KeySpace| {
+            let one_slot = keys.one_slot.clone()?;
+            let mut args = plan.sequence[span].iter().flat_map(|command| &command.args);
+            let key = args.find(|arg| arg.pieces.contains(&Piece::Number(Slot::Fresh)))?;
+            one_slot.groups(|| numbered_by_slot(key, keys));
+            Some(one_slot)
+        };
         let of = |((span, keys), numbering): ((Range<usize>, &KeySpace), Numbering)| Self {
+            one_slot: by_slot(span.clone(), keys),
             keys: keys.draws(),
             first: keys.numbered.first,
             range: keys.range.unwrap_or(0).max(1),
@@ -54,9 +65,13 @@ impl Numbers {
         match slot {
             Slot::Fresh => {
                 let first = index.wrapping_mul(self.fresh_per_request);
-                let index = first.wrapping_add(*fresh);
+                let nth = *fresh;
                 *fresh += 1;
-                self.draw(self.streams[0], sequence, index)
+                if let Some(one_slot) = &self.one_slot {
+                    let key = self.draw(self.streams[0], sequence, first);
+                    return self.behind(one_slot, key, nth);
+                }
+                self.draw(self.streams[0], sequence, first.wrapping_add(nth))
             }
             // A stream of its own for each slot, or __rand_1st__ and __rand_2nd__ would be equal.
             Slot::Shared(n) => {
@@ -75,6 +90,12 @@ impl Numbers {
         self.first.wrapping_add(slice.unwrap_or_else(|| self.keys.draw(stream, index)))
     }
 
+    /// The key so many places behind another in its hash slot.
+    fn behind(&self, one_slot: &OneGroup, key: u64, nth: u64) -> u64 {
+        let groups = one_slot.groups(|| KeyGroups::of(0, SLOTS, |_| 0));
+        self.first.wrapping_add(groups.behind(key.wrapping_sub(self.first), nth))
+    }
+
     /// The place of a key's number among the keys, and how many there are.
     pub(crate) fn rank(&self, key: u64) -> (u64, u64) {
         (key.wrapping_sub(self.first), self.range)
@@ -84,4 +105,27 @@ impl Numbers {
     pub(crate) fn before(&self, sequence: u64) -> u64 {
         self.numbering.before(sequence)
     }
+}
+
+/// Every key of a space by its hash slot; `key` is the argument that its number stands in.
+fn numbered_by_slot(key: &Arg, keys: &KeySpace) -> KeyGroups {
+    let mut text = Vec::new();
+    KeyGroups::of(keys.range.unwrap_or(0).max(1), SLOTS, |number| {
+        text.clear();
+        let number = keys.numbered.first.wrapping_add(number);
+        for piece in &key.pieces {
+            match (piece, keys.digits()) {
+                (Piece::Bytes(bytes), _) => text.extend_from_slice(bytes),
+                (Piece::Number(_), 0) => append_decimal(number, &mut text),
+                (Piece::Number(_), digits) => {
+                    let start = text.len();
+                    text.resize(start + digits, b'0');
+                    write_digits(number, &mut text[start..]);
+                }
+                // What varies by more than the number of the key has no slot of its own.
+                _ => {}
+            }
+        }
+        slot_of(&text)
+    })
 }

@@ -41,7 +41,9 @@ pub use command::CommandSpec;
 pub use dataset::{Dataset, RowBy};
 pub use derived::Derived;
 pub use in_full::in_full;
-pub use keys::{DrawnBy, Inserts, KeyDist, KeyDraw, KeySpace, Numbered, Source};
+pub use keys::{
+    DrawnBy, Inserts, KeyDist, KeyDraw, KeyGroups, KeySpace, Numbered, OneGroup, Source,
+};
 pub use lifetime::Lifetime;
 pub use pace::{Arrivals, Curve, Lane, Pace, Pacer, Schedule, Stage};
 pub use plan::{
@@ -54,6 +56,7 @@ pub use shard::Shard;
 pub use sizes::{SizeBy, Sizes};
 pub use stream::{Budget, RequestStream, Turn};
 pub use target::{
-    ClusterOptions, Credentials, Endpoint, ReadFrom, RingHash, Target, TlsFiles, TlsOptions, Verify,
+    ClusterOptions, Credentials, Endpoint, NodeShares, ReadFrom, RingHash, Target, TlsFiles,
+    TlsOptions, Verify, WithoutReplica,
 };
 pub use values::{Content, Values};

@@ -28,6 +28,9 @@ pub struct Target {
     pub db: u32,
     /// Whether `CLIENT TRACKING on` is sent.
     pub tracking: bool,
+    /// Whether `CLIENT NO-TOUCH on` is sent: reads then leave alone when a key was last used.
+    #[serde(default)]
+    pub no_touch: bool,
     /// Whether connections are opened with MPTCP (Linux, RFC 8684).
     pub mptcp: bool,
     /// Local addresses that connections are opened from, in turn; none for the kernel's choice.
@@ -38,11 +41,29 @@ pub struct Target {
     pub cluster: Option<ClusterOptions>,
 }
 
-/// How a cluster is used.
+/// How a cluster, or a primary with its replicas, is used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClusterOptions {
     /// Which nodes answer commands that only read.
     pub read_from: ReadFrom,
+    /// What becomes of those that are for a replica where there is none.
+    #[serde(default)]
+    pub without_replica: WithoutReplica,
+    /// Replicas of each primary that are read from, at most; `None` for all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replicas_max: Option<u32>,
+    /// How many connections a replica and a primary get, one in relation to the other; `None` for as many.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connections: Option<NodeShares>,
+}
+
+/// Connections to each replica for so many to each primary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NodeShares {
+    /// To each replica, from 1.
+    pub replica: u32,
+    /// To each primary, from 1.
+    pub primary: u32,
 }
 
 /// Which nodes of a shard answer commands that only read.
@@ -52,10 +73,23 @@ pub enum ReadFrom {
     /// Its master, like all other commands.
     #[default]
     Masters,
-    /// Its replicas in turn; its master if it has none.
+    /// Its replicas in turn; where it has none, [`WithoutReplica`] says.
     Replicas,
     /// Its master and its replicas in turn.
     All,
+    /// Whichever of its master and its replicas has answered soonest of late.
+    Nearest,
+}
+
+/// What becomes of a read that is for a replica, while its master has none that is ready.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WithoutReplica {
+    /// The master answers it.
+    #[default]
+    Primary,
+    /// It waits for a replica: the one that was there, or another.
+    Wait,
 }
 
 /// An address as the user gave it, names unresolved.
@@ -90,6 +124,14 @@ pub enum Endpoint {
     Pool {
         /// Where each of them is: a host and a port, or a unix socket.
         servers: Vec<Endpoint>,
+    },
+    /// A primary and replicas of it, in no cluster: writes go to one, reads to the others as
+    /// [`ClusterOptions`] say.
+    Replicated {
+        /// Name or address, and port, of the primary.
+        primary: (String, u16),
+        /// Those of its replicas.
+        replicas: Vec<(String, u16)>,
     },
     /// A private server, started for the run and gone after it.
     Spawned {
@@ -149,6 +191,12 @@ impl Target {
         self.cluster.is_some() || self.ring().is_some()
     }
 
+    /// Whether the nodes are those of a cluster, which knows them.
+    #[must_use]
+    pub fn is_cluster(&self) -> bool {
+        self.cluster.is_some() && !matches!(self.endpoint, Endpoint::Replicated { .. })
+    }
+
     /// The servers, where several are named that know nothing of each other.
     #[must_use]
     pub fn servers(&self) -> Option<&[Endpoint]> {
@@ -188,6 +236,9 @@ impl fmt::Display for Endpoint {
             Self::Tcp { host, port } => write!(f, "{host}:{port}"),
             Self::Unix(path) => write!(f, "{}", path.display()),
             Self::Sentinel { name, .. } => write!(f, "the primary of {name:?}"),
+            Self::Replicated { primary: (host, port), .. } => {
+                Self::Tcp { host: host.clone(), port: *port }.fmt(f)
+            }
             Self::Ring { servers, .. } | Self::Pool { servers } => {
                 let servers: Vec<String> = servers.iter().map(Self::to_string).collect();
                 f.write_str(&servers.join(","))

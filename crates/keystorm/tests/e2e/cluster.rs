@@ -13,6 +13,7 @@ use crate::certificates::{Identity, Subject};
 use crate::program::{Keystorm, Ran, within};
 use crate::real_clock::holds_when_quiet;
 use crate::record::place;
+use crate::replicas;
 use crate::server::{Server, free_port};
 
 /// How soon a cluster of the tests takes a silent node for gone.
@@ -95,10 +96,14 @@ impl Cluster {
         self.keystorm(line).run()
     }
 
-    fn reset(&self) {
+    pub(crate) fn reset_counts(&self) {
         for node in &self.nodes {
             node.ask(&["CONFIG", "RESETSTAT"]);
         }
+    }
+
+    pub(crate) fn reset(&self) {
+        self.reset_counts();
         for node in self.masters() {
             node.ask(&["FLUSHALL"]);
         }
@@ -137,6 +142,8 @@ fn load_on_a_cluster_goes_to_the_nodes_that_own_it() {
     the_suite_stays_in_one_slot(&cluster);
     a_transaction_stays_on_one_connection(&cluster);
     replicas_are_read_from(&cluster);
+    replicas::reads_go_where_memtier_s_words_say(&cluster);
+    replicas::memtier_s_mget_takes_keys_of_one_slot(&cluster);
     a_user_needs_few_permissions(&cluster);
     a_schedule_is_kept(&cluster);
     a_survey_takes_its_keys_away(&cluster);

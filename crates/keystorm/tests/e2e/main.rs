@@ -62,6 +62,7 @@ mod reach;
 mod record;
 mod refused;
 mod repeat;
+mod replicas;
 mod rpc_perf;
 mod rpc_perf_admin;
 mod rpc_perf_keys;

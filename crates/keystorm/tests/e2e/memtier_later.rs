@@ -253,7 +253,7 @@ fn choices_that_have_no_effect_are_told() {
     let server = Server::redis();
     run(&server, &format!("{ONE} -n 5 --read-preference nearest"))
         .ok()
-        .says("warning: --read-preference has no effect without --cluster-mode");
+        .says("warning: --read-preference has no effect without --cluster-mode or --read-server");
     run(&server, &format!("{ONE} -n 5 --monitor-input f"))
         .ok()
         .says("warning: --monitor-input has no effect without a --command");

@@ -58,8 +58,10 @@ fn checks_come_without_the_usage_and_exit_code_1() {
         ),
         ("--cluster-mode --uri=redis://h:7000/1", "error: database selection"),
         ("--command 'HSET __key__ f __data__xx'", "whole argument"),
-        // What is not carried out is said by name.
-        ("--read-server a:1", "error: --read-server is not carried out by keystorm: "),
+        (
+            "--cluster-mode --read-server a:1",
+            "error: --read-server and --cluster-mode are mutually",
+        ),
         ("--clients-start 1 --clients-step 2", "must be given together"),
         ("--thread-conn-start-min-jitter-micros 1", "must not be above"),
         ("--monitor-input /none --command __monitor_line1__", "--monitor-input: /none"),
@@ -67,7 +69,6 @@ fn checks_come_without_the_usage_and_exit_code_1() {
         ("--data-import /none", "--data-import: /none: "),
         ("--data-import f --command 'GET a'", "--command with --data-import is not carried out"),
         ("--ks-requests 7", "error: --ks-requests: the words of memtier_benchmark"),
-        ("--client-no-touch", "--client-no-touch is not carried out"),
         ("--transaction", "error: --transaction requires --command."),
         ("--uri=redis://u:pw@h:x", "invalid port number: redis://***@h:x"),
     ] {

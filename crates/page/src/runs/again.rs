@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use workload::{
-    Arg, Arrivals, Derived, Endpoint, EngineKind, KeyDist, OnError, Piece, Plan, ProtocolKind,
-    ReadFrom, Schedule, Share, SizeBy, Slot, Stage, Stop, TlsOptions, ValueSpec, Verify, Window,
-    argument::placeholder, secret::HIDDEN, secret::shown_arguments, suite::SUITE,
+    Arg, Arrivals, ClusterOptions, Derived, Endpoint, EngineKind, KeyDist, OnError, Piece, Plan,
+    ProtocolKind, ReadFrom, Schedule, Share, SizeBy, Slot, Stage, Stop, TlsOptions, ValueSpec,
+    Verify, Window, WithoutReplica, argument::placeholder, secret::HIDDEN, secret::shown_arguments,
+    suite::SUITE,
 };
 
 use report::Run;
@@ -251,6 +252,11 @@ fn place(endpoint: &Endpoint, words: &mut Vec<String>) {
                 .collect();
             words.extend(["-u".into(), format!("redis-sentinel://{}/{name}", hosts.join(","))]);
         }
+        Endpoint::Replicated { primary: (host, port), replicas } => {
+            place(&Endpoint::Tcp { host: host.clone(), port: *port }, words);
+            let named = replicas.iter().cloned().map(|(host, port)| Endpoint::Tcp { host, port });
+            words.extend(["--replicas".into(), list(&named.collect::<Vec<_>>())]);
+        }
         Endpoint::Unix(path) => words.extend(["-s".into(), path.display().to_string()]),
         Endpoint::Ring { hash, .. } => {
             words.extend(["-h".into(), endpoint.to_string()]);
@@ -284,13 +290,10 @@ fn target(plan: &Plan, words: &mut Vec<String>) {
         words.extend(["--dbnum".into(), target.db.to_string()]);
     }
     if let Some(cluster) = &target.cluster {
-        words.push("--cluster".into());
-        let from = match cluster.read_from {
-            ReadFrom::Masters => None,
-            ReadFrom::Replicas => Some("yes"),
-            ReadFrom::All => Some("all"),
-        };
-        words.extend(from.into_iter().flat_map(|who| ["--rfr".to_owned(), who.to_owned()]));
+        if target.is_cluster() {
+            words.push("--cluster".into());
+        }
+        readers(cluster, words);
     }
     if let Some(options) = &target.tls {
         tls(options, words);
@@ -298,8 +301,35 @@ fn target(plan: &Plan, words: &mut Vec<String>) {
     if !target.sources.is_empty() {
         words.extend(["--source-ip".into(), list(&target.sources)]);
     }
-    let flags = [(target.tracking, "--enable-tracking"), (target.mptcp, "--mptcp")];
+    let flags = [
+        (target.tracking, "--enable-tracking"),
+        (target.no_touch, "--no-touch"),
+        (target.mptcp, "--mptcp"),
+    ];
     words.extend(flags.into_iter().filter(|(on, _)| *on).map(|(_, flag)| flag.to_owned()));
+}
+
+fn readers(options: &ClusterOptions, words: &mut Vec<String>) {
+    let from = match options.read_from {
+        ReadFrom::Masters => None,
+        ReadFrom::Replicas => Some("yes"),
+        ReadFrom::All => Some("all"),
+        ReadFrom::Nearest => Some("nearest"),
+    };
+    let without = match options.without_replica {
+        WithoutReplica::Primary => None,
+        WithoutReplica::Wait => Some("wait"),
+    };
+    let shares = options.connections.map(|of| format!("{}:{}", of.replica, of.primary));
+    let said = [
+        ("--rfr", from.map(str::to_owned)),
+        ("--rfr-without", without.map(str::to_owned)),
+        ("--rfr-replicas", options.replicas_max.map(|most| most.to_string())),
+        ("--rfr-connections", shares),
+    ];
+    for (option, value) in said {
+        words.extend(value.into_iter().flat_map(|value| [option.to_owned(), value]));
+    }
 }
 
 fn list(items: &[impl ToString]) -> String {

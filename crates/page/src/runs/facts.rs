@@ -150,11 +150,13 @@ fn plan(plan: &Plan) -> Pairs {
     }
     if let Some(cluster) = &plan.target.cluster {
         let readers = match cluster.read_from {
-            ReadFrom::Masters => "masters",
+            ReadFrom::Masters => "primaries",
             ReadFrom::Replicas => "replicas",
             ReadFrom::All => "primaries and replicas",
+            ReadFrom::Nearest => "the nearest node",
         };
-        pairs.push(("cluster", format!("reads go to {readers}")));
+        let name = if plan.target.is_cluster() { "cluster" } else { "replicas" };
+        pairs.push((name, format!("reads go to {readers}")));
     }
     if plan.target.tls.is_some() {
         pairs.push(("TLS", "yes".to_owned()));

@@ -96,7 +96,7 @@ fn way(run: &Run) -> Option<String> {
             Endpoint::Ring { servers, .. } | Endpoint::Pool { servers } => {
                 servers.iter().all(is_unix)
             }
-            Endpoint::Tcp { .. } | Endpoint::Sentinel { .. } => false,
+            Endpoint::Tcp { .. } | Endpoint::Sentinel { .. } | Endpoint::Replicated { .. } => false,
         }
     }
     Some(if is_unix(&run.plan.target.endpoint) { "a unix socket" } else { "TCP" }.to_owned())

@@ -49,7 +49,7 @@ impl Format for RedisText {
 /// What the server and the fleet are set to.
 fn write_setup(summary: &Summary<'_>, persona: Persona, out: &mut dyn Write) -> io::Result<()> {
     let (fleet, server) = (&summary.run.plan.fleet, &summary.run.server);
-    if !server.nodes.is_empty() {
+    if summary.run.plan.target.is_cluster() && !server.nodes.is_empty() {
         let read_from = summary.run.plan.target.cluster.unwrap_or_default().read_from;
         write_nodes(&server.nodes, persona, read_from, out)?;
     } else if let Some(config) = &server.config {
@@ -74,7 +74,7 @@ fn write_nodes(
     let (roles, takes): (_, fn(&NodeFacts) -> bool) = match (persona, read_from) {
         (Persona::Valkey, ReadFrom::Masters) => ("primary", |node| node.master),
         (Persona::Valkey, ReadFrom::Replicas) => ("replica", |node| !node.master),
-        (Persona::Valkey, ReadFrom::All) => ("cluster", |_| true),
+        (Persona::Valkey, ReadFrom::All | ReadFrom::Nearest) => ("cluster", |_| true),
         (
             Persona::Ours | Persona::Redis | Persona::Memtier | Persona::Ycsb | Persona::RpcPerf,
             _,

@@ -108,6 +108,9 @@ pub fn json_section(section: &Section, style: &Style, cluster: bool) -> Entry {
     for (at, (name, row)) in section.names.iter().zip(&section.rows).enumerate() {
         let seconds = section.over_time.iter().map(|second| (second.index, &second.rows[at]));
         let seconds = time_serie(seconds, &percentiles);
+        if style.leaves_out_sets && name == "SET" {
+            continue;
+        }
         let is_wait = section.built_in && name == "WAIT";
         entries.push(entry(&plural(name), row_json(row, is_wait, cluster, seconds, &percentiles)));
     }

@@ -46,6 +46,8 @@ pub struct Style {
     pub distributions: bool,
     /// Whether what is sent is its own SET, GET and WAIT, of which each has a row.
     pub built_in: bool,
+    /// Whether JSON leaves out SETs where none are sent, as it does since GETs may be MGETs.
+    pub leaves_out_sets: bool,
     /// Whether the commands of one name have one row.
     pub merged: bool,
     /// Whether each of several runs has a section.
@@ -60,6 +62,7 @@ impl Default for Style {
             percentiles: vec![50.0, 99.0, 99.9],
             distributions: true,
             built_in: false,
+            leaves_out_sets: false,
             merged: true,
             every_run: false,
             lookups: false,

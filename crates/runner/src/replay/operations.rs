@@ -252,7 +252,7 @@ fn a_walk_stays_with_its_key_and_the_next_one_has_the_next() {
         let draw = KeyDist::SEQUENTIAL;
         let numbered = Numbered { first: 1, bare: true, by: DrawnBy::Operation };
         let mut walk = operation("hscan", 1, &[When::Always, When::OnCursor { most: None }]);
-        walk.keys = Some(KeySpace { range: Some(3), draw, numbered });
+        walk.keys = Some(KeySpace { numbered, ..KeySpace::of(Some(3), draw) });
         PlanParts {
             sequence: [first, next]
                 .map(|args| CommandSpec { args: args.to_vec(), inline: false })

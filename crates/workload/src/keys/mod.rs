@@ -9,6 +9,7 @@
 
 mod exponential;
 mod gaussian;
+mod groups;
 mod hotspot;
 mod insert;
 mod inserts;
@@ -26,6 +27,7 @@ mod ycsb;
 mod zipf;
 mod zipf_cells;
 
+pub use groups::{KeyGroups, OneGroup};
 pub use inserts::Inserts;
 pub use numbered::{DrawnBy, Numbered, slice_of};
 pub use space::{KeyDist, KeySpace};

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::groups::OneGroup;
 use super::missing::{Hits, Missing};
 use super::numbered::Numbered;
 use super::trace::Trace;
@@ -26,13 +27,16 @@ pub struct KeySpace {
     /// How their numbers are counted and written.
     #[serde(default, skip_serializing_if = "Numbered::is_default")]
     pub numbered: Numbered,
+    /// Set if all keys that a request draws lie in the hash slot of the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub one_slot: Option<OneGroup>,
 }
 
 impl KeySpace {
     /// Keys `0..range`, drawn so.
     #[must_use]
     pub fn of(range: Option<u64>, draw: KeyDist) -> Self {
-        Self { range, draw, numbered: Numbered::default() }
+        Self { range, draw, ..Self::default() }
     }
 
     /// Draws of these keys.

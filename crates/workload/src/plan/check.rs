@@ -4,7 +4,8 @@ use super::{Mix, Operation, Pick, Plan, PlanError, PlanParts, Share, Span, Stop,
 use std::ops::Range;
 
 use crate::{
-    CommandSpec, DrawnBy, Endpoint, KeyDist, KeySpace, Pace, Piece, Schedule, Shard, SizeBy, verify,
+    CommandSpec, DrawnBy, Endpoint, KeyDist, KeyGroups, KeySpace, Pace, Piece, Schedule, Shard,
+    SizeBy, verify,
 };
 
 pub(super) fn refuse(ok: bool, message: impl FnOnce() -> String) -> Result<(), PlanError> {
@@ -371,13 +372,16 @@ impl PlanParts {
 const LASTING: crate::Stage = crate::Stage { from_per_s: 0.0, to_per_s: 0.0, lasts_ns: None };
 
 fn check_keys(keys: &KeySpace) -> Result<(), PlanError> {
-    let KeySpace { range, draw, numbered } = keys;
+    let KeySpace { range, draw, numbered, one_slot } = keys;
     let held = range.unwrap_or(0).max(1);
     refuse(numbered.first.checked_add(held).is_some(), || {
         format!("{held} keys from number {} on are more than can be counted", numbered.first)
     })?;
     refuse(numbered.by != DrawnBy::Slice || *draw == KeyDist::SEQUENTIAL, || {
         format!("--key-dist {draw}: keys that each connection has a part of are taken in order")
+    })?;
+    refuse(one_slot.is_none() || held <= KeyGroups::KEYS_MAX, || {
+        format!("-r {held}: keys of one slot are looked for among {} at most", KeyGroups::KEYS_MAX)
     })?;
     refuse(draw.trace_range().is_none_or(|needed| needed <= held), || {
         let largest = draw.trace_range().unwrap_or(0).saturating_sub(1);

@@ -285,7 +285,7 @@ fn read_keys(command: &CommandSpec, protocol: ProtocolKind) -> Option<Range<usiz
 /// So many of these keys, in order.
 fn each_once(keys: &KeySpace, range: Option<u64>) -> KeySpace {
     let numbered = Numbered { by: DrawnBy::Request, ..keys.numbered };
-    KeySpace { range, draw: KeyDist::SEQUENTIAL, numbered }
+    KeySpace { range, draw: KeyDist::SEQUENTIAL, numbered, one_slot: None }
 }
 
 fn has_number(command: &CommandSpec) -> bool {

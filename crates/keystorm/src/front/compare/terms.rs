@@ -29,7 +29,7 @@ const BYTES_DEFAULT: u32 = 100;
 const KEY: &str = "key:__rand_int__";
 
 /// Options that have no place here, and why.
-const REFUSED: [(&str, &str); 14] = [
+const REFUSED: [(&str, &str); 15] = [
     (
         "spawn_args",
         "would apply to servers of different kinds; write the arguments after each program, as \
@@ -51,6 +51,7 @@ const REFUSED: [(&str, &str); 14] = [
     ),
     ("dbnum", "does not exist in memcached"),
     ("enable_tracking", "does not exist in memcached"),
+    ("no_touch", "does not exist in memcached"),
     ("keep_alive", "works with one protocol only"),
 ];
 

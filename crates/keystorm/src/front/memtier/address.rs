@@ -3,7 +3,7 @@
 use std::net::{IpAddr, ToSocketAddrs};
 
 use super::fault::{Fault, check_error};
-use super::options::{Options, PRIMARY};
+use super::options::Options;
 
 /// What a URI says.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -45,12 +45,6 @@ pub(super) fn apply_uri(options: &mut Options) -> Result<Vec<String>, Fault> {
     options.select_db = uri.db.or(options.select_db);
     options.tls |= uri.tls;
     Ok(told)
-}
-
-/// A choice of nodes where there are none to choose from is told.
-pub(super) fn unread(options: &Options) -> Option<String> {
-    let unread = options.read_preference != PRIMARY && !options.cluster;
-    unread.then(|| "warning: --read-preference has no effect without --cluster-mode".to_owned())
 }
 
 const PORT: u16 = 6379;
@@ -147,11 +141,10 @@ pub(super) fn words(options: &Options, spawned: bool) -> Result<Vec<String>, Fau
         (options.tls, "--tls"),
         (options.tls && options.tls_skip_verify, "--insecure"),
         (options.cluster, "--cluster"),
+        (options.no_touch, "--no-touch"),
     ];
     words.extend(flags.into_iter().filter(|(given, _)| *given).map(|(_, flag)| flag.to_owned()));
-    if options.read_preference != PRIMARY && options.cluster {
-        words.extend(["--rfr".to_owned(), "yes".to_owned()]);
-    }
+    words.extend(options.reading.words(options));
     Ok(words)
 }
 

@@ -2,7 +2,7 @@
 
 use super::commands::is_of_one_slot;
 use super::fault::{Fault, check_error, usage_error};
-use super::options::{Options, PRIMARY, Requests};
+use super::options::{Options, Requests};
 use super::values::Pattern;
 
 /// Refuses options that contradict each other. `order` has their names as they were given.
@@ -15,7 +15,7 @@ pub(super) fn check(options: &Options, order: &[&'static str]) -> Result<(), Fau
     of_keys(options)?;
     of_values(options, given)?;
     of_import(options, given)?;
-    of_reads(options)?;
+    options.reading.check(options)?;
     of_commands(options)?;
     of_scans(options, given)?;
     of_transactions(options)?;
@@ -31,6 +31,9 @@ fn of_protocol(options: &Options) -> Result<(), Fault> {
     let memcache = options.protocol_kind().is_memcache();
     if memcache && options.select_db.is_some() {
         return Err(usage_error("select-db can only be used with redis protocol."));
+    }
+    if memcache && options.no_touch {
+        return Err(usage_error("client-no-touch can only be used with redis protocol."));
     }
     if memcache && options.data_offset > 0 {
         return Err(usage_error("data-offset can only be used with redis protocol."));
@@ -229,31 +232,6 @@ fn of_commands(options: &Options) -> Result<(), Fault> {
     Ok(())
 }
 
-fn of_reads(options: &Options) -> Result<(), Fault> {
-    let preference = options.read_preference;
-    if preference == PRIMARY {
-        return Ok(());
-    }
-    if options.transaction {
-        return Err(check_error(format!(
-            "--transaction and --read-preference {preference} are mutually exclusive."
-        )));
-    }
-    let not = |option: &str, value: &str| {
-        Err(check_error(format!(
-            "--{option} {value} is not carried out by keystorm: replicas are asked in turn, and \
-             primaries that have none answer themselves, which is secondaryPreferred; see \
-             docs/memtier.md"
-        )))
-    };
-    match options.read_fallback {
-        _ if !options.cluster => Ok(()),
-        _ if preference != "secondaryPreferred" => not("read-preference", preference),
-        Some(fallback) if fallback != PRIMARY => not("read-preference-fallback", fallback),
-        _ => Ok(()),
-    }
-}
-
 fn of_scans(options: &Options, given: impl Fn(&str) -> bool) -> Result<(), Fault> {
     let walk = "scan-incremental-iteration";
     if !options.scan_walk {
@@ -308,7 +286,6 @@ fn of_connections(options: &Options) -> Result<(), Fault> {
     if options.cluster {
         let refused = [
             (options.reconnect_interval > 0, "reconnect-interval"),
-            (options.multi_key_get > 0, "multi-key-get"),
             (options.wait_ratio.is_some(), "wait-ratio"),
             (options.unix_socket.is_some(), "unix-socket"),
         ];
@@ -399,7 +376,12 @@ mod tests {
             ("--scan-incremental-iteration", "one --command"),
             ("--transaction", "--transaction requires --command"),
             ("--transaction --command GET --read-preference nearest", "mutually exclusive"),
-            ("--cluster-mode --read-preference nearest", "--read-preference nearest is not"),
+            ("--cluster-mode --read-server h:1", "mutually exclusive"),
+            (
+                "--read-server h:1 --read-preference nearest --clients-start 1 --clients-step 1 \
+              --step-duration 1 --test-time 9",
+                "--clients-start with --read-server",
+            ),
             ("--reconnect-backoff-factor 2", "needs --reconnect-on-error"),
             ("--scan-incremental-iteration --command SCAN --pipeline 2", "a pipeline of 1"),
             ("--scan-incremental-iteration --command SCAN --cluster-mode", "one server"),

@@ -105,6 +105,11 @@ pub(super) fn entries(options: &Options) -> Vec<Entry> {
         ("print-all-runs", yes_no(options.print_all_runs)),
         // The one truth value of its file.
         ("pin_threads", Json::Number(options.pin_threads.to_string())),
+        ("read_preference", Json::text(options.reading.preference)),
+        ("read_preference_fallback", Json::text(options.reading.fallback())),
+        ("replica_clients", whole(options.reading.replica_clients.unwrap_or(0))),
+        ("replicas_per_shard", whole(options.reading.replicas_per_shard.unwrap_or(0))),
+        ("read_servers", Json::text(options.reading.servers.join(","))),
         (
             "prometheus-port",
             Json::Number(prometheus.port.map_or("-1".to_owned(), |port| port.to_string())),

@@ -48,6 +48,7 @@ impl Items {
             range: Some(count),
             draw: KeyDist::SEQUENTIAL,
             numbered: Numbered { first: 1, bare: true, by: DrawnBy::Operation },
+            one_slot: None,
         };
         Ok(Self { key: field(KEY), value, lifetime, keys: [in_order, keys(&range, get)?] })
     }

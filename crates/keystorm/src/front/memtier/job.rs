@@ -179,6 +179,7 @@ fn reports(options: &Options) -> Reports {
         percentiles: options.percentiles.clone(),
         distributions: !options.hide_histogram,
         built_in: options.commands.is_empty(),
+        leaves_out_sets: options.multi_key_get > 0 && options.turn().0 == 0,
         merged: !options.by_line,
         every_run: options.print_all_runs,
         lookups: options.miss_tracking,

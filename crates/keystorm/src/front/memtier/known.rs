@@ -1,5 +1,5 @@
-//! Every option of memtier_benchmark from 2.3.1 to 2.5.0: its names, whether it takes a value, and what
-//! becomes of those that keystorm does not carry out.
+//! Every option of memtier_benchmark from 2.3.1 to 2.5.0, and `--client-no-touch`: its names, and whether it
+//! takes a value.
 
 /// An option.
 #[derive(Debug)]
@@ -7,12 +7,10 @@ pub(super) struct Known {
     pub(super) name: &'static str,
     pub(super) short: Option<char>,
     pub(super) takes: bool,
-    /// Why it is refused, if it is.
-    pub(super) refused: Option<&'static str>,
 }
 
 const fn flag(name: &'static str) -> Known {
-    Known { name, short: None, takes: false, refused: None }
+    Known { name, short: None, takes: false }
 }
 
 const fn value(name: &'static str) -> Known {
@@ -26,16 +24,6 @@ const fn short(name: &'static str, short: char) -> Known {
 const fn short_flag(name: &'static str, short: char) -> Known {
     Known { short: Some(short), ..flag(name) }
 }
-
-const fn no_flag(name: &'static str, why: &'static str) -> Known {
-    Known { refused: Some(why), ..flag(name) }
-}
-
-const fn no_value(name: &'static str, why: &'static str) -> Known {
-    Known { refused: Some(why), ..value(name) }
-}
-
-const REPLICAS: &str = "--read-preference says which nodes of a cluster answer reads";
 
 /// Every one, in the order of its usage.
 pub(super) const KNOWN: &[Known] = &[
@@ -102,7 +90,7 @@ pub(super) const KNOWN: &[Known] = &[
     value("reconnect-backoff-factor"),
     value("multi-key-get"),
     value("select-db"),
-    no_flag("client-no-touch", "no command but those of the login is sent before the load"),
+    flag("client-no-touch"),
     flag("distinct-client-seed"),
     flag("randomize"),
     value("wait-ratio"),
@@ -141,9 +129,9 @@ pub(super) const KNOWN: &[Known] = &[
     flag("command-is-read"),
     value("read-preference"),
     value("read-preference-fallback"),
-    no_value("read-server", REPLICAS),
-    no_value("replica-clients", REPLICAS),
-    no_value("replicas-per-shard", REPLICAS),
+    value("read-server"),
+    value("replica-clients"),
+    value("replicas-per-shard"),
     value("monitor-input"),
     value("monitor-pattern"),
     flag("scan-incremental-iteration"),
@@ -162,14 +150,11 @@ pub(super) fn usage() -> String {
          A load generation and performance benchmarking tool for Redis, Valkey and memcached; this \
          one is keystorm (docs/memtier.md).\n\nOptions:\n",
     );
-    for Known { name, short, takes, refused } in KNOWN.iter().chain(OURS) {
+    for Known { name, short, takes } in KNOWN.iter().chain(OURS) {
         let short = short.map_or("    ".to_owned(), |short| format!("-{short}, "));
         let value = if *takes { "=VALUE" } else { "" };
         let option = format!("  {short}--{name}{value}");
         text += option.trim_end();
-        if let Some(why) = refused {
-            text += &format!("\n          refused: {why}");
-        }
         text.push('\n');
     }
     text += "      --ks-OPTION        any option of keystorm, such as --ks-json FILE\n\

@@ -25,6 +25,7 @@ mod output;
 mod plan;
 mod progress;
 mod prometheus;
+mod reading;
 mod retrying;
 mod statsd;
 mod threads;
@@ -88,7 +89,7 @@ fn parse(args: Vec<OsString>) -> Result<Intent, Fault> {
     let told = told
         .into_iter()
         .chain(monitor::unused(&options))
-        .chain(address::unread(&options))
+        .chain(options.reading.notes(&options))
         .chain(options.prometheus.notes());
     job.notes.splice(0..0, told);
     if options.show_config {

@@ -2,14 +2,14 @@
 
 use workload::{Joining, ProtocolKind, Spacing};
 
-use super::fault::{Fault, check_error, usage_error};
-use super::known::{KNOWN, OURS};
+use super::fault::{Fault, usage_error};
 use super::prometheus::Prometheus;
+use super::reading::Reading;
 use super::retrying::Retrying;
 use super::statsd::Statsd;
 use super::values::{
     Pattern, at_least, decimal, exponent, limit, one_of, percent, percentiles, port, protocol,
-    range, ratio, requests, size_list, sizes, small, tls_protocols, word,
+    range, ratio, requests, size_list, sizes, small, tls_protocols,
 };
 use super::words::Given;
 
@@ -82,9 +82,10 @@ pub(super) struct Options {
     pub(super) print_all_runs: bool,
     pub(super) by_line: bool,
     pub(super) cluster: bool,
-    /// Which nodes of a cluster answer reads, and what becomes of those that none of them can.
-    pub(super) read_preference: &'static str,
-    pub(super) read_fallback: Option<&'static str>,
+    /// Which nodes answer reads.
+    pub(super) reading: Reading,
+    /// Whether reads leave alone when a key was last used.
+    pub(super) no_touch: bool,
     /// Seconds in which the first reply must have come; `None` without end.
     pub(super) stage_timeout: Option<u32>,
     /// Seconds that opening a lost connection again may take.
@@ -165,9 +166,6 @@ pub(super) struct Options {
 pub(super) const DATA_SIZE: u32 = 32;
 pub(super) const RATIO: (u32, u32) = (1, 10);
 pub(super) const REQUESTS: u64 = 10_000;
-pub(super) const PRIMARY: &str = "primary";
-const READ_PREFERENCES: &[&str] = &[PRIMARY, "secondary", "secondaryPreferred", "nearest"];
-const READ_FALLBACKS: &[&str] = &["error", "queue", PRIMARY];
 
 impl Default for Options {
     fn default() -> Self {
@@ -199,8 +197,8 @@ impl Default for Options {
             print_all_runs: false,
             by_line: false,
             cluster: false,
-            read_preference: PRIMARY,
-            read_fallback: None,
+            reading: Reading::default(),
+            no_touch: false,
             stage_timeout: Some(30),
             connection_timeout: None,
             reconnect_attempts: None,
@@ -270,12 +268,6 @@ impl Options {
     pub(super) fn read(given: &[Given]) -> Result<Self, Fault> {
         let mut options = Self::default();
         for Given { name, value } in given {
-            let known = KNOWN.iter().chain(OURS).find(|known| known.name == *name);
-            if let Some(why) = known.and_then(|known| known.refused) {
-                return Err(check_error(format!(
-                    "--{name} is not carried out by keystorm: {why}; see docs/memtier.md"
-                )));
-            }
             options.take(name, value.as_deref().unwrap_or_default())?;
         }
         Ok(options)
@@ -315,10 +307,12 @@ impl Options {
             "print-all-runs" => self.print_all_runs = true,
             "command-stats-breakdown" => self.by_line = one_of(name, text, "command", "line")?,
             "cluster-mode" => self.cluster = true,
-            "read-preference" => self.read_preference = word(name, text, READ_PREFERENCES)?,
-            "read-preference-fallback" => {
-                self.read_fallback = Some(word(name, text, READ_FALLBACKS)?);
-            }
+            "read-preference"
+            | "read-preference-fallback"
+            | "read-server"
+            | "replica-clients"
+            | "replicas-per-shard" => self.reading.take(name, text)?,
+            "client-no-touch" => self.no_touch = true,
             "connection-timeout" => self.connection_timeout = limit(name, text)?,
             "max-reconnect-attempts" => self.reconnect_attempts = limit(name, text)?,
             "thread-conn-start-min-jitter-micros" => self.jitter[0] = small(name, text, 0)?,
@@ -502,6 +496,7 @@ impl Options {
 
 #[cfg(test)]
 mod tests {
+    use super::super::known::{KNOWN, OURS};
     use super::*;
 
     fn of(line: &str) -> Result<Options, Fault> {
@@ -528,16 +523,11 @@ mod tests {
     }
 
     #[test]
-    fn every_option_is_read_or_refused_by_name() {
+    fn every_option_is_read() {
         for known in KNOWN.iter().chain(OURS) {
             let given = Given { name: known.name, value: known.takes.then(String::new) };
-            match (Options::read(&[given]), known.refused) {
-                (Err(Fault::Check(line)), Some(why)) => {
-                    assert!(line.contains(known.name) && line.contains(why), "{line}");
-                }
-                (outcome, Some(_)) => panic!("{}: {outcome:?}", known.name),
-                (_, None) => {}
-            }
+            // One that is read nowhere panics.
+            let _ = Options::read(&[given]);
         }
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use workload::{
-    Arg, Backoff, CommandSpec, Content, DrawnBy, Fleet, KeyDist, KeySpace, Mix, Numbered,
+    Arg, Backoff, CommandSpec, Content, DrawnBy, Fleet, KeyDist, KeySpace, Mix, Numbered, OneGroup,
     Operation, Pace, Pick, Piece, PlanParts, Reopening, Share, SizeBy, Slot, Span, Step, Stop,
     ValueSpec, When,
 };
@@ -183,7 +183,9 @@ fn built_in(options: &Options, items: &Items) -> Result<Operations, Fault> {
             options.multi_key_get
         )));
     }
-    let [set_keys, get_keys] = items.keys.clone();
+    let [set_keys, mut get_keys] = items.keys.clone();
+    // A node answers for keys of one slot only.
+    get_keys.one_slot = (options.cluster && options.multi_key_get > 0).then(OneGroup::default);
     let all = [
         ("SET", set_command(options, items), set_keys),
         ("GET", get_command(options, &items.key, options.multi_key_get), get_keys.clone()),
@@ -393,5 +395,6 @@ pub(super) fn keys(options: &Options, pattern: Pattern) -> Result<KeySpace, Faul
         _ if options.distinct_client_seed => DrawnBy::Request,
         _ => DrawnBy::Connection,
     };
-    Ok(KeySpace { range: Some(range), draw, numbered: Numbered { first, bare: true, by } })
+    let numbered = Numbered { first, bare: true, by };
+    Ok(KeySpace { range: Some(range), draw, numbered, one_slot: None })
 }

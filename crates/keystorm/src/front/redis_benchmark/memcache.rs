@@ -28,7 +28,12 @@ pub(super) fn refuse(server: &ServerOptions, uri_names_database: bool) -> Result
             server.cluster,
             "memcached has no cluster mode; -h a,b,c distributes keys over several servers",
         ),
-        ("--rfr", server.rfr.is_some(), "memcached has no replicas"),
+        ("--no-touch", server.no_touch, "memcached has no such setting"),
+        (
+            server.replicas.given().unwrap_or_default(),
+            server.replicas.given().is_some(),
+            "memcached has no replicas",
+        ),
     ];
     match refused.into_iter().find(|(_, given, _)| *given) {
         Some((option, _, why)) => Err(format!("{option}: {why}")),

@@ -15,6 +15,7 @@ mod plans;
 mod rank;
 mod rate;
 mod reads;
+mod replicas;
 mod retrying;
 mod target;
 mod tls;

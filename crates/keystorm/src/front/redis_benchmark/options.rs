@@ -18,10 +18,11 @@ use super::clients::ClientOptions;
 use super::payload::{Size, size};
 use super::persona::PEERS;
 use super::rank::shard;
+use super::replicas::ReplicaOptions;
 use super::retrying::Retrying;
 use super::values::{
-    ArrivalsArg, EngineArg, OnErrorArg, ProtocolArg, RfrArg, SizeByArg, Threads, WindowArg, YesNo,
-    count, count_in, ip, milliseconds, port, seconds, signed, small_count, start_at, threads,
+    ArrivalsArg, EngineArg, OnErrorArg, ProtocolArg, SizeByArg, Threads, WindowArg, YesNo, count,
+    count_in, ip, milliseconds, port, seconds, signed, small_count, start_at, threads,
 };
 
 /// Load generator and benchmark for Redis, Valkey and memcached. Runs redis-benchmark and
@@ -124,6 +125,9 @@ pub(in crate::front) struct ServerOptions {
     /// Send CLIENT TRACKING ON
     #[arg(long)]
     pub(in crate::front) enable_tracking: bool,
+    /// Send CLIENT NO-TOUCH on, so that reads do not change which keys the server evicts
+    #[arg(long)]
+    pub(in crate::front) no_touch: bool,
     /// Use Multipath TCP
     #[arg(long)]
     pub(in crate::front) mptcp: bool,
@@ -131,10 +135,8 @@ pub(in crate::front) struct ServerOptions {
     /// slot. {tag} in a key spreads keys over all slots
     #[arg(long, conflicts_with = "spawn")]
     pub(super) cluster: bool,
-    /// Nodes that serve read-only commands in a cluster: `no` for primaries, `yes` for replicas,
-    /// `all` for both [default: no]
-    #[arg(long, value_name = "WHO")]
-    pub(super) rfr: Option<RfrArg>,
+    #[command(flatten)]
+    pub(in crate::front) replicas: ReplicaOptions,
     /// Start a private server without persistence for this run, and stop it afterwards:
     /// valkey-server or redis-server, whichever is installed, or PROGRAM, such as memcached
     #[arg(long, value_name = "PROGRAM", num_args = 0..=1, require_equals = true,

@@ -389,7 +389,7 @@ fn spare_cpus(endpoint: &Endpoint) -> i64 {
 
 fn is_remote(endpoint: &Endpoint) -> bool {
     match endpoint {
-        Endpoint::Tcp { host, .. } => {
+        Endpoint::Tcp { host, .. } | Endpoint::Replicated { primary: (host, _), .. } => {
             host != "localhost" && !host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
         }
         Endpoint::Sentinel { .. } => true,

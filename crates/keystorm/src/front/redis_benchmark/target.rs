@@ -5,9 +5,7 @@
 //! worse than a line to be typed again, so by our own name two that differ are refused.
 
 use clap::ArgMatches;
-use workload::{
-    ClusterOptions, Credentials, Endpoint, ProtocolKind, ReadFrom, Secret, Target, TlsOptions,
-};
+use workload::{Credentials, Endpoint, ProtocolKind, Secret, Target, TlsOptions};
 
 use super::memcache;
 use super::options::ServerOptions;
@@ -136,12 +134,8 @@ pub(in crate::front) fn target(server: &ServerOptions, rule: Rule) -> Result<Tar
     if server.mptcp && !matches!(endpoint, Endpoint::Tcp { .. }) {
         return Err("Options --mptcp is only supported by TCP".into());
     }
-    if server.rfr.is_some() && !server.cluster {
-        return Err("--rfr requires --cluster".into());
-    }
-    let cluster = server.cluster.then(|| ClusterOptions {
-        read_from: server.rfr.map_or(ReadFrom::default(), ReadFrom::from),
-    });
+    let cluster = server.replicas.nodes(server.cluster)?;
+    let endpoint = server.replicas.with_named(endpoint)?;
     let (secure, of_uri) = match uri {
         Some(Parsed { tls, user, password, db, .. }) => (tls, (user, password, db)),
         None => (false, (None, None, None)),
@@ -162,6 +156,7 @@ pub(in crate::front) fn target(server: &ServerOptions, rule: Rule) -> Result<Tar
         tls: secure.then(TlsOptions::default),
         db: db.unwrap_or(0),
         tracking: server.enable_tracking,
+        no_touch: server.no_touch,
         mptcp: server.mptcp,
         sources: server.source_ip.clone(),
         cluster,

@@ -8,25 +8,7 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use workload::quantity::{self, Plain};
-use workload::{EngineKind, ReadFrom, Window};
-
-/// [`ReadFrom`] as an option.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(super) enum RfrArg {
-    No,
-    Yes,
-    All,
-}
-
-impl From<RfrArg> for ReadFrom {
-    fn from(arg: RfrArg) -> Self {
-        match arg {
-            RfrArg::No => Self::Masters,
-            RfrArg::Yes => Self::Replicas,
-            RfrArg::All => Self::All,
-        }
-    }
-}
+use workload::{EngineKind, Window};
 
 /// [`Window`] as an option.
 #[derive(Debug, Clone, Copy, ValueEnum)]

@@ -1,5 +1,7 @@
 //! Which node each connection belongs to, and what becomes of it when the cluster changes.
 
+use std::cmp::Ordering;
+
 use engine::{ConnId, Engine};
 use wire::Protocol;
 
@@ -19,14 +21,32 @@ impl Cluster<'_> {
         self.map.is_used(node) || self.shared.queues.peek(node).is_some()
     }
 
-    /// Connections that each node should have at least, of so many, and the one that has fewest.
-    fn poorest(&self, connections: usize) -> Option<(usize, u16)> {
+    /// The nodes that need connections.
+    fn needy(&self) -> Vec<u16> {
         let nodes = 0..self.map.nodes().len() as u16;
-        let needy: Vec<u16> = nodes.filter(|node| self.needs_connections(*node)).collect();
-        let share = (connections / needy.len().max(1)).max(1);
-        let poorest = needy.into_iter().min_by_key(|node| self.shared.queues.connections(*node))?;
-        Some((share, poorest))
+        nodes.filter(|node| self.needs_connections(*node)).collect()
     }
+
+    /// The node that has fewest connections for its weight.
+    fn poorest(&self, needy: &[u16]) -> Option<u16> {
+        let fewer = |a: &u16, b: &u16| {
+            let of = |n: u16| (self.shared.queues.connections(n) as u64, self.map.weight(n).into());
+            least_for_its_weight(of(*a), of(*b))
+        };
+        needy.iter().copied().min_by(fewer)
+    }
+
+    /// Connections that a node should have at least, of so many.
+    fn share(&self, node: u16, needy: &[u16], connections: usize) -> usize {
+        let weight = |node: u16| self.map.weight(node) as usize;
+        let all: usize = needy.iter().map(|node| weight(*node)).sum();
+        (connections * weight(node) / all.max(1)).max(1)
+    }
+}
+
+/// Which of two nodes has fewer connections for its weight, each told as both.
+pub(super) fn least_for_its_weight(a: (u64, u64), b: (u64, u64)) -> Ordering {
+    (a.0 * b.1).cmp(&(b.0 * a.1))
 }
 
 /// What waits for a node that owns nothing any more goes to the one that does.
@@ -57,7 +77,7 @@ pub(super) fn rebalance<E: Engine, P: Protocol>(worker: &mut ClusterWorker<'_, '
         }
     }
     // A node that nobody can be spared for gets a connection beyond -c.
-    while let Some((_, poorest)) = worker.route.poorest(worker.connections.len())
+    while let Some(poorest) = worker.route.poorest(&worker.route.needy())
         && worker.route.shared.queues.connections(poorest) == 0
         && worker.connections.len() <= worker.route.map.nodes().len()
         && worker.connections.len() < worker.context.connections_max as usize
@@ -76,12 +96,15 @@ pub(super) fn rehome<E: Engine, P: Protocol>(
     conn: ConnId,
 ) -> bool {
     let route = &mut worker.route;
-    let Some((share, poorest)) = route.poorest(worker.connections.len()) else { return false };
+    let needy = route.needy();
+    let Some(poorest) = route.poorest(&needy) else { return false };
     let home = worker.connections[conn.0 as usize].place.node;
+    let share = |node| route.share(node, &needy, worker.connections.len());
+    let (share_here, share_there) = (share(home), share(poorest));
     let (here, there) =
         (route.shared.queues.connections(home), route.shared.queues.connections(poorest));
     let useless = !route.needs_connections(home);
-    if !useless && there >= share {
+    if !useless && there >= share_there {
         // Each has its share; what is left is for those whose node has gone.
         let mut nodes = 0..route.map.nodes().len() as u16;
         route.unbalanced = nodes.any(|node| {
@@ -89,7 +112,7 @@ pub(super) fn rehome<E: Engine, P: Protocol>(
         });
         return false;
     }
-    if home == poorest || (!useless && here <= share) {
+    if home == poorest || (!useless && here <= share_here) {
         return false;
     }
     let is_closed = worker.connections[conn.0 as usize].state == State::Closed;

@@ -6,6 +6,7 @@
 
 mod balance;
 mod job;
+mod nearest;
 mod recovery;
 mod redirect;
 mod send;
@@ -168,10 +169,11 @@ impl<'r> Cluster<'r> {
     ) -> Self {
         let plan = context.plan;
         let commands = Commands::new(plan, job);
-        let read_from = plan.target.cluster.unwrap_or_default().read_from;
+        let options = plan.target.cluster.unwrap_or_default();
+        let read_from = options.read_from;
         let reads = commands.read_only.iter().any(|read| *read) && read_from != ReadFrom::Masters;
         let writes = commands.read_only.iter().any(|read| !read) || read_from != ReadFrom::Replicas;
-        let map = SlotMap::new(job.topology, read_from, (writes, reads));
+        let map = SlotMap::new(job.topology, options, (writes, reads));
         let used = map.used().len();
         let connections = context.connections as usize;
         let shared = Shared::new(plan, connections, used, commands.whole, true);

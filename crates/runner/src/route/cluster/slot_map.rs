@@ -6,7 +6,9 @@
 use std::net::{IpAddr, SocketAddr};
 
 use wire::cluster::{Node, Role, SLOTS, Topology};
-use workload::ReadFrom;
+use workload::{ClusterOptions, ReadFrom, WithoutReplica};
+
+use super::nearest::{self, AnswerTime};
 
 /// Nobody that we know.
 const NOBODY: u16 = u16::MAX;
@@ -19,7 +21,7 @@ pub(crate) struct SlotMap {
     /// Nodes that own slots.
     masters: Vec<u16>,
     turn: usize,
-    read_from: ReadFrom,
+    options: ClusterOptions,
     /// Whether masters, and whether replicas, get any of the load.
     uses: (bool, bool),
 }
@@ -39,18 +41,21 @@ pub(crate) struct Known {
     copies: Option<u16>,
     /// Replicas that may be read from.
     replicas: Vec<u16>,
+    /// The last of them when there were some.
+    last_replica: Option<u16>,
     turn: usize,
+    answers: AnswerTime,
 }
 
 impl SlotMap {
     /// For commands of which some (`uses.0`) go to masters and some (`uses.1`) to replicas.
-    pub(crate) fn new(topology: &Topology, read_from: ReadFrom, uses: (bool, bool)) -> Self {
+    pub(crate) fn new(topology: &Topology, options: ClusterOptions, uses: (bool, bool)) -> Self {
         let mut map = Self {
             nodes: Vec::new(),
             owner: vec![NOBODY; usize::from(SLOTS)],
             masters: Vec::new(),
             turn: 0,
-            read_from,
+            options,
             uses,
         };
         map.apply(topology);
@@ -85,6 +90,13 @@ impl SlotMap {
                     }
                 }
             }
+        }
+        let most = self.options.replicas_max.map_or(usize::MAX, |most| most as usize);
+        for known in &mut self.nodes {
+            // Whoever was there first stays, in whatever order the cluster names them.
+            known.replicas.sort_unstable();
+            known.replicas.truncate(most);
+            known.last_replica = known.replicas.last().copied().or(known.last_replica);
         }
         for owner in self.owner.iter().filter(|owner| **owner != NOBODY) {
             self.nodes[usize::from(*owner)].slots += 1;
@@ -121,10 +133,18 @@ impl SlotMap {
     }
 
     fn add(&mut self, name: String, host: String, address: SocketAddr) -> u16 {
-        let (slots, turn) = (0, 0);
-        let (copies, replicas) = (None, Vec::new());
-        let stands_for = self.nodes.len() as u16;
-        self.nodes.push(Known { name, host, address, slots, stands_for, copies, replicas, turn });
+        self.nodes.push(Known {
+            name,
+            host,
+            address,
+            slots: 0,
+            stands_for: self.nodes.len() as u16,
+            copies: None,
+            replicas: Vec::new(),
+            last_replica: None,
+            turn: 0,
+            answers: AnswerTime::default(),
+        });
         (self.nodes.len() - 1) as u16
     }
 
@@ -143,8 +163,11 @@ impl SlotMap {
         let node = self.node(number);
         let (masters, replicas) = self.uses;
         match node.copies {
-            _ if node.slots > 0 => masters || node.replicas.is_empty(),
-            Some(master) => replicas && self.node(master).slots > 0,
+            _ if node.slots > 0 => masters || self.reader_without_replica(number) == number,
+            Some(master) => {
+                let master = self.node(master);
+                replicas && master.slots > 0 && master.replicas.contains(&number)
+            }
             None => false,
         }
     }
@@ -163,6 +186,39 @@ impl SlotMap {
         }
     }
 
+    /// Who answers reads of a master while it has no replica.
+    fn reader_without_replica(&self, master: u16) -> u16 {
+        let node = self.node(master);
+        match self.options.without_replica {
+            _ if !node.replicas.is_empty() => NOBODY,
+            WithoutReplica::Primary => master,
+            // One that never had any is no cluster to wait for: a run does not begin there.
+            WithoutReplica::Wait => node.last_replica.unwrap_or(master),
+        }
+    }
+
+    /// Whether it matters how soon nodes answer.
+    #[inline]
+    pub(crate) fn compares_answers(&self) -> bool {
+        self.options.read_from == ReadFrom::Nearest
+    }
+
+    /// A node has answered, so long after it was asked.
+    #[inline]
+    pub(crate) fn answered(&mut self, number: u16, took_ns: u64) {
+        self.nodes[usize::from(number)].answers.add(took_ns);
+    }
+
+    /// Connections that a node gets in relation to others.
+    pub(crate) fn weight(&self, number: u16) -> u32 {
+        let (is_master, _) = self.role(number);
+        match self.options.connections {
+            None => 1,
+            Some(shares) if is_master => shares.primary,
+            Some(shares) => shares.replica,
+        }
+    }
+
     /// Who owns a slot, as far as is known.
     pub(crate) fn owner(&self, slot: Option<u16>) -> Option<u16> {
         Some(self.owner[usize::from(slot?)]).filter(|owner| *owner != NOBODY)
@@ -177,12 +233,30 @@ impl SlotMap {
             self.turn = (self.turn + 1) % self.masters.len().max(1);
             return self.masters.get(self.turn).copied().unwrap_or(0);
         }
-        if !read_only || self.read_from == ReadFrom::Masters {
+        if !read_only || self.options.read_from == ReadFrom::Masters {
             return master;
         }
+        self.reader(master)
+    }
+
+    /// Who answers the next read of a master.
+    #[inline]
+    fn reader(&mut self, master: u16) -> u16 {
         let node = &mut self.nodes[usize::from(master)];
-        let choices = node.replicas.len() + usize::from(self.read_from == ReadFrom::All);
-        node.turn = (node.turn + 1) % choices.max(1);
+        if node.replicas.is_empty() {
+            return self.reader_without_replica(master);
+        }
+        let masters_too = match self.options.read_from {
+            ReadFrom::Nearest => {
+                node.turn = node.turn.wrapping_add(1);
+                let node = &self.nodes[usize::from(master)];
+                let answers = |number: u16| &self.nodes[usize::from(number)].answers;
+                return nearest::choose(master, &node.replicas, node.turn, answers);
+            }
+            ReadFrom::All => 1,
+            ReadFrom::Replicas | ReadFrom::Masters => 0,
+        };
+        node.turn = (node.turn + 1) % (node.replicas.len() + masters_too);
         node.replicas.get(node.turn).copied().unwrap_or(master)
     }
 
@@ -259,9 +333,13 @@ mod tests {
         }
     }
 
+    fn reading(read_from: ReadFrom) -> ClusterOptions {
+        ClusterOptions { read_from, ..ClusterOptions::default() }
+    }
+
     #[test]
     fn writes_go_to_the_owner_and_keyless_commands_round() {
-        let mut map = SlotMap::new(&topology(), ReadFrom::All, (true, true));
+        let mut map = SlotMap::new(&topology(), reading(ReadFrom::All), (true, true));
         assert_eq!(map.route(Some(8191), false), 0);
         assert_eq!(map.route(Some(8192), false), 1);
         let round: Vec<u16> = (0..4).map(|_| map.route(None, false)).collect();
@@ -271,7 +349,7 @@ mod tests {
     #[test]
     fn reads_go_where_they_are_asked_to() {
         let reads = |read_from, slot| {
-            let mut map = SlotMap::new(&topology(), read_from, (true, true));
+            let mut map = SlotMap::new(&topology(), reading(read_from), (true, true));
             let mut nodes: Vec<u16> = (0..6).map(|_| map.route(Some(slot), true)).collect();
             nodes.sort_unstable();
             nodes
@@ -283,8 +361,50 @@ mod tests {
     }
 
     #[test]
+    fn so_many_replicas_are_read_from_as_are_asked_for() {
+        let options = ClusterOptions { replicas_max: Some(1), ..reading(ReadFrom::Replicas) };
+        let mut map = SlotMap::new(&topology(), options, (false, true));
+        assert!((0..5).all(|_| map.route(Some(0), true) == 2));
+        assert_eq!(map.used(), [1, 2], "the primary that has none, and one replica of the other");
+    }
+
+    #[test]
+    fn reads_wait_for_a_replica_that_was_there() {
+        let options =
+            ClusterOptions { without_replica: WithoutReplica::Wait, ..reading(ReadFrom::Replicas) };
+        let mut map = SlotMap::new(&topology(), options, (false, true));
+        let alone = Topology { nodes: topology().nodes[..2].to_vec() };
+        map.apply(&alone);
+        assert_eq!(map.route(Some(0), true), 3);
+        assert!(!map.is_used(0), "its primary answers no reads");
+        let mut back = topology();
+        back.nodes.truncate(3);
+        map.apply(&back);
+        assert_eq!(map.route(Some(0), true), 2);
+    }
+
+    #[test]
+    fn whoever_answers_soonest_is_asked() {
+        let mut map = SlotMap::new(&topology(), reading(ReadFrom::Nearest), (true, true));
+        for _ in 0..1000 {
+            let node = map.route(Some(0), true);
+            map.answered(node, if node == 3 { 50_000 } else { 90_000 });
+        }
+        let mut asked = [0; 4];
+        for _ in 0..1000 {
+            asked[usize::from(map.route(Some(0), true))] += 1;
+        }
+        assert!(asked[3] > 950 && asked[0] > 0 && asked[2] > 0 && asked[1] == 0, "{asked:?}");
+        for _ in 0..1000 {
+            let node = map.route(Some(0), true);
+            map.answered(node, if node == 0 { 20_000 } else { 90_000 });
+        }
+        assert!((0..50).filter(|_| map.route(Some(0), true) == 0).count() > 45);
+    }
+
+    #[test]
     fn a_moved_slot_counts_at_once_and_nodes_keep_their_numbers() {
-        let mut map = SlotMap::new(&topology(), ReadFrom::Masters, (true, false));
+        let mut map = SlotMap::new(&topology(), reading(ReadFrom::Masters), (true, false));
         assert!(!map.moved(5, 1));
         assert_eq!(map.route(Some(5), false), 1);
         assert_eq!((map.role(0), map.role(1)), ((true, 8191), (true, 8193)));
@@ -308,7 +428,7 @@ mod tests {
 
     #[test]
     fn nodes_are_found_by_what_a_node_says() {
-        let mut map = SlotMap::new(&topology(), ReadFrom::Masters, (true, false));
+        let mut map = SlotMap::new(&topology(), reading(ReadFrom::Masters), (true, false));
         assert_eq!(map.find("127.0.0.1", 2, 0), Some(1));
         assert_eq!(map.find("", 2, 0), Some(1));
         assert_eq!(map.find("", 77, 0), Some(4));

@@ -24,8 +24,15 @@ impl Route for Cluster<'_> {
     /// Each node that gets load has a connection at least.
     fn places(&self, connections: u32) -> Vec<Place> {
         let used = self.map.used();
-        let count = used.len().max(connections as usize);
-        (0..count).map(|n| Place::of(used[n % used.len()])).collect()
+        let mut given = vec![0u64; used.len()];
+        let mut place = |_| {
+            let of = |n: &usize| (given[*n], u64::from(self.map.weight(used[*n])));
+            let fewer = |a: &usize, b: &usize| balance::least_for_its_weight(of(a), of(b));
+            let next = (0..used.len()).min_by(fewer).unwrap_or(0);
+            given[next] += 1;
+            Place::of(used[next])
+        };
+        (0..used.len().max(connections as usize)).map(&mut place).collect()
     }
 
     fn address(&self, place: &Place) -> Cow<'_, Address> {
@@ -128,6 +135,9 @@ impl Route for Cluster<'_> {
         now_ns: u64,
     ) -> bool {
         let single = request.mark.commands == 1;
+        if self.map.compares_answers() {
+            self.map.answered(place.node, now_ns - request.handed_ns);
+        }
         if single {
             by_node::tally_reply(self.tally(place.node), &answer.answered, now_ns);
         } else {

@@ -1,0 +1,53 @@
+//! A primary and replicas of it that the user names, where no cluster knows them: the topology that the load
+//! is carried by.
+//!
+//! All slots are the primary's, so that the route of a cluster serves here too. That a replica copies this
+//! primary is the user's word; that it answers is seen here.
+
+use std::net::SocketAddr;
+
+use anyhow::{Result, anyhow};
+use engine::TlsContext;
+use host::Address;
+use wire::cluster::{Node, Role, SLOTS, Topology};
+use workload::{ProtocolKind, Target};
+
+use crate::server::{at, first_that_answers, login, resolve};
+use crate::tls;
+
+/// The nodes: a primary by its name, found at an address, and its replicas.
+pub(crate) fn topology(
+    (primary, address): (&(String, u16), &Address),
+    replicas: &[(String, u16)],
+    (target, protocol): (&Target, ProtocolKind),
+    tls: &mut Option<TlsContext>,
+) -> Result<Topology> {
+    let mut nodes = vec![node(primary, address, Role::Master)];
+    for named in replicas {
+        let endpoint = at(named);
+        let fault = |why: anyhow::Error| anyhow!("--replicas {endpoint}: {why}");
+        let addresses = resolve(&endpoint).map_err(fault)?;
+        *tls = tls.take().map(|known| tls::named(known, &endpoint, &addresses));
+        let login = login(target, tls.as_ref());
+        let (address, _) =
+            first_that_answers(&endpoint, addresses, login, protocol).map_err(fault)?;
+        nodes.push(node(named, &address, Role::Replica { of: 0 }));
+    }
+    Ok(Topology { nodes })
+}
+
+fn node((host, port): &(String, u16), address: &Address, role: Role) -> Node {
+    let address: Option<SocketAddr> = match address {
+        Address::Tcp(address) => Some(*address),
+        Address::Unix(_) => None,
+    };
+    Node {
+        id: String::new(),
+        host: host.clone(),
+        hostname: None,
+        port: *port,
+        address,
+        role,
+        slots: vec![0..=SLOTS - 1],
+    }
+}

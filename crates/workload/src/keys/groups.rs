@@ -1,0 +1,124 @@
+//! Keys that a request takes from one group: those of a hash slot, of which a server answers several at once.
+//!
+//! Owns the keys by group, made once for a whole run by whoever knows the groups. Which group a key is in is
+//! the encoder's business.
+
+use std::sync::{Arc, OnceLock};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// That all keys that a request draws are of the group of the first. As data it is `true`.
+#[derive(Debug, Clone, Default)]
+pub struct OneGroup(Arc<OnceLock<KeyGroups>>);
+
+impl OneGroup {
+    /// The keys by group, from `make` where nobody has made them before.
+    pub fn groups(&self, make: impl FnOnce() -> KeyGroups) -> &KeyGroups {
+        self.0.get_or_init(make)
+    }
+}
+
+/// What is made of it follows from the rest of a plan.
+impl PartialEq for OneGroup {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for OneGroup {}
+
+impl Serialize for OneGroup {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_bool(true)
+    }
+}
+
+impl<'de> Deserialize<'de> for OneGroup {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        bool::deserialize(deserializer).map(|_| Self::default())
+    }
+}
+
+/// Keys `0..range` by their group.
+#[derive(Debug)]
+pub struct KeyGroups {
+    /// The group of each key.
+    of: Vec<u16>,
+    /// The keys group by group, those of each by rising number.
+    keys: Vec<u32>,
+    /// Where each group begins, and the end of the last.
+    starts: Vec<u32>,
+}
+
+impl KeyGroups {
+    /// Most keys that can be grouped: six bytes each are kept.
+    pub const KEYS_MAX: u64 = 1 << 28;
+
+    /// Groups so many keys, at most [`KEYS_MAX`](Self::KEYS_MAX), each of which `group` puts into one of
+    /// `groups`.
+    #[must_use]
+    pub fn of(range: u64, groups: u16, mut group: impl FnMut(u64) -> u16) -> Self {
+        let range = range.min(Self::KEYS_MAX);
+        let of: Vec<u16> = (0..range).map(|key| group(key).min(groups - 1)).collect();
+        let mut starts = vec![0; usize::from(groups) + 1];
+        for group in &of {
+            starts[usize::from(*group) + 1] += 1;
+        }
+        for group in 0..usize::from(groups) {
+            starts[group + 1] += starts[group];
+        }
+        let mut next = starts.clone();
+        let mut keys = vec![0; of.len()];
+        for (key, group) in (0..).zip(&of) {
+            let place = &mut next[usize::from(*group)];
+            keys[*place as usize] = key;
+            *place += 1;
+        }
+        Self { of, keys, starts }
+    }
+
+    /// The key `nth` places behind `key` in its group, around its end; `key` itself for 0, and where it is
+    /// in no group.
+    #[inline]
+    #[must_use]
+    pub fn behind(&self, key: u64, nth: u64) -> u64 {
+        let Some(group) = usize::try_from(key).ok().and_then(|key| self.of.get(key)) else {
+            return key;
+        };
+        let group = usize::from(*group);
+        let members = &self.keys[self.starts[group] as usize..self.starts[group + 1] as usize];
+        let place = members.partition_point(|member| u64::from(*member) < key) as u64;
+        u64::from(members[((place + nth) % members.len() as u64) as usize])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_behind_a_key_are_of_its_group_and_differ_until_it_ends() {
+        let groups = KeyGroups::of(1000, 7, |key| (key * key % 7) as u16);
+        for key in 0..1000 {
+            let of = |key: u64| key * key % 7;
+            let all: Vec<u64> = (0..1000).map(|nth| groups.behind(key, nth)).collect();
+            assert_eq!(all[0], key);
+            assert!(all.iter().all(|other| of(*other) == of(key)));
+            let members = (0..1000).filter(|other| of(*other) == of(key)).count();
+            let mut different = all[..members].to_vec();
+            different.sort_unstable();
+            different.dedup();
+            assert_eq!((different.len(), all[members]), (members, key));
+        }
+        assert_eq!(groups.behind(5000, 3), 5000, "it is in no group");
+    }
+
+    #[test]
+    fn keys_are_grouped_once() {
+        let (one, other) = (OneGroup::default(), OneGroup::default());
+        let same = one.clone();
+        one.groups(|| KeyGroups::of(10, 2, |key| (key % 2) as u16));
+        assert_eq!(same.groups(|| unreachable!()).behind(1, 1), 3);
+        assert_eq!(one, other);
+    }
+}
