@@ -216,6 +216,7 @@ fn set_plan(depth: u32) -> Plan {
         first_byte: false,
         apart: false,
         by_place: false,
+        read_only: Vec::new(),
         by_connection: false,
         at_most_ns: None,
         checks: None,

@@ -299,6 +299,7 @@ pub(crate) fn parts() -> PlanParts {
         first_byte: false,
         apart: false,
         by_place: false,
+        read_only: Vec::new(),
         by_connection: false,
         at_most_ns: None,
         checks: None,

@@ -128,6 +128,7 @@ fn plan(requests: u64, depth: u32, engine: EngineKind, pace: Pace) -> Plan {
         first_byte: true,
         apart: false,
         by_place: false,
+        read_only: Vec::new(),
         by_connection: false,
         seed: 1,
         shard: workload::Shard::WHOLE,

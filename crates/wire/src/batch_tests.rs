@@ -56,6 +56,7 @@ pub(crate) fn plan(line: &str, keys: KeySpace, depth: u32, dataset: Option<Datas
         first_byte: false,
         apart: false,
         by_place: false,
+        read_only: Vec::new(),
         by_connection: false,
         at_most_ns: None,
         checks: None,

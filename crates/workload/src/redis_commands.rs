@@ -42,6 +42,14 @@ pub fn known(name: &str, second: Option<&str>) -> Option<Routing> {
     sub.or_else(|| table(&name))
 }
 
+/// Whether a command is known to write, whatever its arguments are: a script may only read.
+#[must_use]
+pub fn always_writes(name: &str) -> bool {
+    let may_read = ["EVAL", "EVALSHA", "FCALL"].iter().any(|n| n.eq_ignore_ascii_case(name));
+    let writes = |of: Routing| !of.read_only && of.key != KeyPlace::Keyless;
+    !may_read && known(name, None).is_some_and(writes)
+}
+
 /// Whether a command changes what the commands after it on the same connection mean, so that the
 /// sequence that it stands in cannot be taken apart.
 #[must_use]

@@ -19,7 +19,11 @@ pub fn routings(
     login: Login<'_>,
 ) -> Result<Vec<Routing>, ClusterError> {
     let mut asking = Asking { plan, address, login, client: None };
-    plan.sequence.iter().map(|command| asking.routing(command)).collect()
+    let mut routing = |(at, command)| {
+        let known = asking.routing(command)?;
+        Ok(Routing { read_only: known.read_only || plan.read_only.contains(&at), ..known })
+    };
+    (0..).zip(&plan.sequence).map(&mut routing).collect()
 }
 
 struct Asking<'a, C> {

@@ -279,7 +279,7 @@ fn threads_are_pinned_and_told_of_and_figures_served() {
     let read = "--command 'GET __key__' --command-is-read";
     assert_eq!(executed(&server, &format!("{ONE} -n 5 {read}")), calls([("get", 5)]));
     let write = run(&server, "-n 5 --command 'SET __key__ v' --command-is-read").exits(1);
-    write.says("SET is none of those");
+    write.says("--command-is-read: SET writes");
 }
 
 #[test]
@@ -318,6 +318,14 @@ fn waits_stand_among_sets() {
     // W S S W S S W S S W: no log of the server has commands that block in their order.
     let counts = executed(&server, &format!("{ONE} {line}"));
     assert_eq!(counts, calls([("set", 6), ("wait", 4)]));
+    // What is asked for is drawn for each.
+    let line = "-n 10 --ratio 1:0 --wait-ratio 1:1 --num-slaves 1-3 --wait-timeout 2-9 --print-plan";
+    let plan: serde_json::Value = serde_json::from_str(&run(&server, line).ok().out).unwrap();
+    let wait = plan[0]["mix"]["operations"][1].clone();
+    assert_eq!((&wait["name"], &wait["keys"]["range"]), (&"WAIT".into(), &3.into()), "{plan}");
+    assert_eq!(wait["keys"]["numbered"]["first"], 1);
+    let words = plan[0]["sequence"][1]["args"].to_string();
+    assert!(words.contains("2..9") && words.contains("fresh"), "{words}");
 }
 
 #[test]

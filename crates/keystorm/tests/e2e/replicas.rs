@@ -42,6 +42,10 @@ pub(crate) fn reads_go_where_memtier_s_words_say(cluster: &Cluster) {
     assert!(masters + replicas == 800 && masters > 0 && replicas > 0, "{masters} {replicas}");
     run("--ratio 0:1 --read-preference primary");
     assert_eq!(calls("get"), (800, 0));
+    run("--read-preference secondary --command 'EVAL \"return 1\" 1 __key__' --command-is-read");
+    assert_eq!(calls("eval"), (0, 800));
+    run("--read-preference secondary --command 'EVAL \"return 1\" 1 __key__'");
+    assert_eq!(calls("eval"), (800, 0));
     // Two connections to a primary for six to a replica, of eight in all to two nodes of each kind.
     run("--ratio 1:1 --read-preference secondary --replica-clients 12 --replicas-per-shard 1");
     assert_eq!(calls("get"), (0, 400));

@@ -93,6 +93,7 @@ pub(crate) fn parts(connections: u32, depth: u32, stop: Stop) -> PlanParts {
         first_byte: false,
         apart: false,
         by_place: false,
+        read_only: Vec::new(),
         by_connection: false,
         at_most_ns: None,
         checks: None,

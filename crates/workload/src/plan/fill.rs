@@ -180,6 +180,7 @@ impl PlanParts {
             first_byte: false,
             apart: false,
             by_place: false,
+            read_only: Vec::new(),
             by_connection: false,
             retry: None,
             tells_failures: false,

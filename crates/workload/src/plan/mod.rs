@@ -254,6 +254,10 @@ pub struct PlanParts {
     /// Whether hits are counted for each place of commands that ask for several things.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_place: bool,
+    /// Commands of the sequence, by their place, that replicas may answer though neither their names nor the
+    /// server say so.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub read_only: Vec<u32>,
     /// Whether what each connection saw is kept apart from the others'.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_connection: bool,

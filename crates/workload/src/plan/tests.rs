@@ -51,6 +51,7 @@ pub(crate) fn parts() -> PlanParts {
         first_byte: false,
         apart: false,
         by_place: false,
+        read_only: Vec::new(),
         by_connection: false,
         seed: 1,
         shard: Shard::WHOLE,

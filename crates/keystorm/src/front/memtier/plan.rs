@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use workload::redis_commands::always_writes;
 use workload::{
-    Arg, Backoff, CommandSpec, Content, DrawnBy, Fleet, KeyDist, KeySpace, Mix, Numbered, OneGroup,
-    Operation, Pace, Pick, Piece, PlanParts, Reopening, Share, SizeBy, Slot, Span, Step, Stop,
-    ValueSpec, When,
+    Arg, Backoff, CommandSpec, Content, DrawnBy, Fleet, KeyDist, KeySpace, Lifetime, Mix, Numbered,
+    OneGroup, Operation, Pace, Pick, Piece, PlanParts, Reopening, Share, SizeBy, Slot, Span, Step,
+    Stop, ValueSpec, When,
 };
 
 use super::commands::{command, with_cursor};
@@ -95,6 +96,7 @@ pub(super) fn parts(
         tells_failures: options.retrying.failed_keys.is_some(),
         by_place: options.miss_tracking && !options.commands.is_empty(),
         by_connection: options.client_stats.is_some(),
+        read_only: said_to_read(options),
         dataset: imported.map(|imported| Arc::new(imported.items)),
         payload_bytes: mean,
         seed: seed(options),
@@ -186,11 +188,12 @@ fn built_in(options: &Options, items: &Items) -> Result<Operations, Fault> {
     let [set_keys, mut get_keys] = items.keys.clone();
     // A node answers for keys of one slot only.
     get_keys.one_slot = (options.cluster && options.multi_key_get > 0).then(OneGroup::default);
+    let (wait, replicas) = wait_command(options);
     let all = [
         ("SET", set_command(options, items), set_keys),
         ("GET", get_command(options, &items.key, options.multi_key_get), get_keys.clone()),
         ("GET", get_command(options, &items.key, rest), get_keys),
-        ("WAIT", wait_command(options), keys(options, Pattern::Random)?),
+        ("WAIT", wait, replicas),
     ];
     // Operations that are never sent are left out, and the others numbered anew.
     let (mut operations, mut numbers) = (Vec::new(), [0; 4]);
@@ -210,10 +213,6 @@ fn built_in(options: &Options, items: &Items) -> Result<Operations, Fault> {
         Some(_) => Pick::Spans(renumbered.collect()),
     };
     Ok((operations, pick))
-}
-
-fn literals(words: &[&str]) -> Vec<Arg> {
-    words.iter().map(|word| Arg::literal(word.as_bytes())).collect()
 }
 
 fn set_command(options: &Options, items: &Items) -> CommandSpec {
@@ -253,12 +252,24 @@ pub(super) fn get_command(options: &Options, key: &Arg, keys: u32) -> CommandSpe
     CommandSpec { args, inline: false }
 }
 
-/// The middle of what is possible: WAIT is answered by when that many have it.
-fn wait_command(options: &Options) -> CommandSpec {
-    let middle =
-        |(least, most): (u64, u64)| (least / 2 + most / 2 + (least & most & 1)).to_string();
-    let (replicas, timeout) = (middle(options.num_slaves), middle(options.wait_timeout));
-    CommandSpec { args: literals(&["WAIT", &replicas, &timeout]), inline: false }
+/// WAIT for as many replicas and milliseconds as are drawn for it, and the key space of the former.
+fn wait_command(options: &Options) -> (CommandSpec, KeySpace) {
+    let Options { num_slaves: (least, most), wait_timeout: (least_ms, most_ms), .. } = *options;
+    let literal = |number: u64| Arg::literal(number.to_string().as_bytes());
+    let replicas = match least == most {
+        true => literal(least),
+        false => Arg { pieces: vec![Piece::Number(Slot::Fresh)] },
+    };
+    // 0 would be without end.
+    let within = Lifetime { least_s: least_ms.max(1), most_s: most_ms };
+    let timeout = match least_ms == most_ms {
+        true => literal(least_ms),
+        false => Arg { pieces: vec![Piece::Lifetime(within)] },
+    };
+    let numbered = Numbered { first: least, bare: true, by: DrawnBy::Request };
+    let draws = KeySpace::of(Some(most.saturating_sub(least).saturating_add(1)), KeyDist::UNIFORM);
+    let args = vec![Arg::literal(b"WAIT"), replicas, timeout];
+    (CommandSpec { args, inline: false }, KeySpace { numbered, ..draws })
 }
 
 /// Commands of the user's own, each as often in a row as its ratio says.
@@ -290,10 +301,9 @@ fn of_commands(
             Some(captured) if options.monitor_input.is_some() => captured?,
             _ => command(&given.text, &options.key_prefix, value)?,
         };
-        if given.is_read && !command.reads(options.protocol_kind()) {
+        if given.is_read && always_writes(&command.name()) {
             return Err(check_error(format!(
-                "--command-is-read is carried out by keystorm for commands that read; {} is none of \
-                 those, and its server would have a replica refuse it; see docs/memtier.md",
+                "--command-is-read: {} writes, and a replica would refuse it.",
                 command.name()
             )));
         }
@@ -317,6 +327,12 @@ fn of_commands(
     }
     let in_one = options.is_in_one_piece();
     Ok((if in_one { together(operations) } else { operations }, Pick::InOrder))
+}
+
+/// The places of the commands that were said to read.
+fn said_to_read(options: &Options) -> Vec<u32> {
+    let own = options.commands.iter().filter(|given| !monitor::is_all(&given.text));
+    (0..).zip(own).filter(|(_, given)| given.is_read).map(|(at, _)| at).collect()
 }
 
 /// Operations among which the lines of a capture come, one after another.

@@ -321,6 +321,7 @@ fn base(
         first_byte: results.first_byte,
         apart: false,
         by_place: false,
+        read_only: Vec::new(),
         by_connection: false,
         at_most_ns: None,
         checks: None,
