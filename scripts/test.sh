@@ -5,16 +5,21 @@ set -eu
 cd "$(dirname "$0")/.."
 cargo=${CARGO:-cargo}
 make=${MAKE:-make}
-skipped=${CARGO_TARGET_DIR:-target}/skipped-checks
+target=${CARGO_TARGET_DIR:-target}
+skipped=$target/skipped-checks
 
+"$cargo" fmt --check
 sh scripts/test-servers.sh &
 fetching=$!
-trap 'kill "$fetching" 2>/dev/null || true' EXIT
-"$cargo" fmt --check
-"$make" --no-print-directory clippy
+# What lints look at and what tests run is built at once, in places of their own: alone, either waits for one
+# crate or another with a CPU idle.
+CARGO_TARGET_DIR=$target/lints "$make" --no-print-directory clippy >"$target/lints.log" 2>&1 &
+linting=$!
+trap 'kill "$fetching" "$linting" 2>/dev/null || true' EXIT
 rm -f "$skipped"
 "$cargo" test --locked --no-run
 wait "$fetching"
+wait "$linting" || { cat "$target/lints.log"; exit 1; }
 trap - EXIT
 
 # Tests against servers mostly wait, so there are more of them at once than CPUs.
