@@ -218,6 +218,7 @@ fn set_plan(depth: u32) -> Plan {
         by_place: false,
         read_only: Vec::new(),
         by_connection: false,
+        logged: Vec::new(),
         at_most_ns: None,
         checks: None,
         seed: SEED,

@@ -65,6 +65,7 @@ impl Partial {
             engine_note: None,
             nodes: Vec::new(),
             by_connection: Vec::new(),
+            logs: Vec::new(),
             ending,
         }
     }

@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ByConnection, Latency, NodeTally, Outage, Tally, Timeline};
+use crate::{ByConnection, Latency, NodeTally, OperationLog, Outage, Tally, Timeline};
 
 /// What one worker thread used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
@@ -101,6 +101,8 @@ pub struct Measurement {
     pub nodes: Vec<NodeTally>,
     /// The connections of each worker, if the plan keeps them apart; not saved.
     pub by_connection: Vec<ByConnection>,
+    /// What each worker logged, if the plan asks for that; not saved.
+    pub logs: Vec<OperationLog>,
     /// How it ended.
     pub ending: Ending,
 }

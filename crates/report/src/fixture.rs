@@ -301,6 +301,7 @@ pub(crate) fn parts() -> PlanParts {
         by_place: false,
         read_only: Vec::new(),
         by_connection: false,
+        logged: Vec::new(),
         at_most_ns: None,
         checks: None,
         seed: 1,
@@ -414,6 +415,7 @@ pub(crate) fn run(parts: PlanParts, service_ns: &[u64]) -> Run {
         engine_note: None,
         nodes: vec![],
         by_connection: vec![],
+        logs: vec![],
         ending: Ending::Complete,
     };
     let server = ServerFacts {

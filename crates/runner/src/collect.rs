@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, Sender};
 
 use measure::{
-    ByConnection, Interval, Latency, NodeTally, Point, SuccessLine, Tally, TallyShape, Timeline,
-    WorkerUse,
+    ByConnection, Interval, Latency, NodeTally, OperationLog, Point, SuccessLine, Tally,
+    TallyShape, Timeline, WorkerUse,
 };
 
 use crate::recorder::Finished;
@@ -78,6 +78,8 @@ pub(crate) struct Collector {
     pub(crate) nodes: Vec<NodeTally>,
     /// What the connections of each worker saw, where that was asked for.
     pub(crate) by_connection: Vec<Option<ByConnection>>,
+    /// What each worker logged, likewise.
+    pub(crate) logs: Vec<Option<OperationLog>>,
     gauges: Vec<Gauges>,
     /// Those of workers that have ended, from when everything before that has been told.
     ended: Vec<(usize, Gauges)>,
@@ -108,6 +110,7 @@ impl Collector {
             delayed: None,
             nodes: Vec::new(),
             by_connection: vec![None; workers],
+            logs: vec![None; workers],
             gauges: vec![Gauges::default(); workers],
             ended: Vec::with_capacity(workers),
             engine,
@@ -136,11 +139,12 @@ impl Collector {
                     self.close_reported(observer);
                 }
                 Message::Done { worker, spent, finished, nodes } => {
-                    let Finished { span, delayed, by_connection } = finished;
+                    let Finished { span, delayed, by_connection, log } = finished;
                     measure::merge_nodes(&mut self.nodes, nodes);
                     let worker = usize::from(worker);
                     self.workers[worker] = spent;
                     self.by_connection[worker] = by_connection;
+                    self.logs[worker] = log;
                     let cpu_ns = spent.cpu_ns;
                     self.ended.push((worker, Gauges { cpu_ns, ..Gauges::default() }));
                     self.reported[worker] = u32::MAX;

@@ -38,6 +38,7 @@ pub(crate) fn measurement(
     let Collector { mut total, mut timeline, workers, span, successes, delayed, nodes, .. } =
         collector;
     let by_connection = collector.by_connection.into_iter().flatten().collect();
+    let logs = collector.logs.into_iter().flatten().collect();
     timeline.settle();
     if let (Some(lateness), Some(planned)) = (&mut total.lateness, plan.own_requests()) {
         // The schedule goes on; what is due does not, once all requests are taken.
@@ -73,6 +74,7 @@ pub(crate) fn measurement(
         engine_note: None,
         nodes,
         by_connection,
+        logs,
         ending,
     }
 }

@@ -1,14 +1,14 @@
 //! The memory that a plan takes, known before it is carried out.
 //!
-//! Owns the sum of what grows with a plan: the tallies of its commands and the images of its
-//! pipelines. What a connection takes is left to the limit on connections.
+//! Owns the sum of what grows with a plan: the tallies of its commands, the images of its pipelines and the
+//! log of its operations. What a connection takes is left to the limit on connections.
 
-use measure::{ByConnection, Tally};
+use measure::{ByConnection, OperationLog, Tally};
 use workload::{CommandSpec, Plan};
 
 use crate::measurement::tally_shape;
 
-/// Most bytes that tallies and pipelines may take together.
+/// Most bytes that tallies, pipelines and a log may take together.
 const BYTES_MAX: u64 = 4 << 30;
 /// Tallies of each worker: the one that it fills and the one that it is exchanged for.
 const PER_WORKER: u64 = 2;
@@ -20,29 +20,51 @@ const COLLECTED: u64 = 4;
 /// # Errors
 /// The sentence, for the person at the command line.
 pub fn check_memory(plan: &Plan) -> Result<(), String> {
-    let (tallies, images) = needed(plan);
-    if tallies.saturating_add(images) <= BYTES_MAX {
+    let Needed { tallies, images, log } = needed(plan);
+    let all = tallies.saturating_add(images).saturating_add(log);
+    if all <= BYTES_MAX {
         return Ok(());
     }
     let gib = |bytes: u64| format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30));
     let (commands, workers) = (plan.different_commands().commands.len(), plan.fleet.workers);
     let threads = if workers > 1 { format!(" on {workers} threads") } else { String::new() };
-    let (what, change) = if tallies > images {
+    let (what, change) = if log > tallies.max(images) {
+        let operations = plan.own_requests().unwrap_or_default();
+        (format!("the log of {operations} operations"), "fewer operations")
+    } else if tallies > images {
         let precision = plan.precision;
         let what = format!("the latencies of {commands} different commands, to {precision} digits");
-        (what, "fewer different commands, a lower --precision or fewer --threads")
+        (what + &threads, "fewer different commands, a lower --precision or fewer --threads")
     } else {
-        ("the pipelines".to_owned(), "a lower -P or -d, or fewer --threads")
+        (format!("the pipelines{threads}"), "a lower -P or -d, or fewer --threads")
     };
     Err(format!(
-        "{what}{threads} would need {} of memory, over the limit of {}; use {change}",
-        gib(tallies.saturating_add(images)),
+        "{what} would need {} of memory, over the limit of {}; use {change}",
+        gib(all),
         gib(BYTES_MAX)
     ))
 }
 
-/// Bytes of all tallies, and of the images of all workers' pipelines.
-fn needed(plan: &Plan) -> (u64, u64) {
+/// The log of a worker, of so many, where the plan asks for one.
+pub(crate) fn empty_log(plan: &Plan, workers: u16) -> Option<OperationLog> {
+    let most = BYTES_MAX / OperationLog::bytes(1);
+    let room = match plan.own_requests() {
+        // All of them fit, whichever worker sends how many.
+        Some(_) => most,
+        None => most / u64::from(workers.max(1)),
+    };
+    let (commands, operations) = (plan.logged_commands(), plan.logged_operations());
+    (!plan.logged.is_empty()).then(|| OperationLog::new(&commands, &operations, room))
+}
+
+/// Bytes of all tallies, of the images of all workers' pipelines, and of a log whose length is known.
+struct Needed {
+    tallies: u64,
+    images: u64,
+    log: u64,
+}
+
+fn needed(plan: &Plan) -> Needed {
     let workers = u64::from(plan.fleet.workers).min(u64::from(plan.own_connections()));
     let shape = tally_shape(plan);
     let connections = if plan.by_connection { plan.own_connections() } else { 0 };
@@ -51,7 +73,9 @@ fn needed(plan: &Plan) -> (u64, u64) {
         .saturating_add(ByConnection::bytes(connections.into(), shape.commands as u64));
     let sequence: u64 = plan.sequence.iter().map(CommandSpec::size_hint).sum();
     let image = sequence.saturating_mul(u64::from(plan.fleet.pipeline_depth));
-    (tallies, image.saturating_mul(workers))
+    let entries = plan.own_requests().unwrap_or_default().saturating_mul(plan.most_logged());
+    let log = OperationLog::bytes(entries);
+    Needed { tallies, images: image.saturating_mul(workers), log }
 }
 
 #[cfg(test)]
@@ -84,6 +108,24 @@ mod tests {
             (parts.precision, parts.fleet.workers, parts.fleet.connections) = (5, 500, 500);
         });
         assert!(said.unwrap_err().contains("on 500 threads"));
+    }
+
+    #[test]
+    fn every_request_of_a_log_takes_memory_and_one_without_end_has_a_bound() {
+        let ping = || vec![CommandSpec::from_words(["PING"])];
+        let of = |requests| {
+            check(ping(), |parts| {
+                parts.stop = Stop::Requests(requests);
+                parts.logged = vec![workload::Logged::Command(0)];
+            })
+        };
+        assert_eq!(of(200_000_000), Ok(()));
+        let said = of(300_000_000).unwrap_err();
+        assert!(said.starts_with("the log of 300000000 operations would need 4.5 GiB"), "{said}");
+        let mut parts = parts(50, 1, Stop::AfterNs(1));
+        assert!(empty_log(&parts.clone().build().unwrap(), 2).is_none());
+        parts.logged = vec![workload::Logged::Command(0)];
+        assert!(empty_log(&parts.build().unwrap(), 2).is_some());
     }
 
     #[test]

@@ -58,6 +58,13 @@ fn walk(requests: u64, engine: EngineKind) -> Plan {
     parts.build().unwrap()
 }
 
+/// The same with a log, which takes a block for every 4096 requests.
+fn logged(requests: u64, engine: EngineKind) -> Plan {
+    let mut parts = (*plan(requests, 16, engine, Pace::Closed)).clone();
+    parts.logged = vec![workload::Logged::Command(0)];
+    parts.build().unwrap()
+}
+
 /// Memcached's commands: some that find several keys, and some that keep silent.
 fn memcached(requests: u64, protocol: ProtocolKind) -> Plan {
     let mut parts = (*plan(requests, 8, EngineKind::Epoll, Pace::Closed)).clone();
@@ -130,6 +137,7 @@ fn plan(requests: u64, depth: u32, engine: EngineKind, pace: Pace) -> Plan {
         by_place: false,
         read_only: Vec::new(),
         by_connection: false,
+        logged: Vec::new(),
         seed: 1,
         shard: workload::Shard::WHOLE,
     }
@@ -186,6 +194,7 @@ fn requests_allocate_nothing() {
             (4, [4_000, 40_000].map(|n| plan(n, 4, engine, paced.clone()))),
             (16, [4_000, 40_000].map(|n| varied(n, 16, engine))),
             (1, [4_000, 40_000].map(|n| walk(n, engine))),
+            (16, [4_000, 40_000].map(|n| logged(n, engine))),
         ] {
             hold(&format!("{engine:?}, depth {depth}"), plans, &address);
         }

@@ -58,6 +58,7 @@ pub(crate) fn plan(line: &str, keys: KeySpace, depth: u32, dataset: Option<Datas
         by_place: false,
         read_only: Vec::new(),
         by_connection: false,
+        logged: Vec::new(),
         at_most_ns: None,
         checks: None,
         seed: 7,

@@ -47,9 +47,9 @@ pub use keys::{
 pub use lifetime::Lifetime;
 pub use pace::{Arrivals, Curve, Lane, Pace, Pacer, Schedule, Stage};
 pub use plan::{
-    Backoff, Came, Different, EngineKind, Fill, Fleet, Joining, Keeps, Mix, Numbering, OnError,
-    Operation, Operations, Pick, Plan, PlanError, PlanParts, ProtocolKind, Reopening, Retry, Share,
-    Spacing, Span, Step, Stop, ValueSpec, Walked, When, Window, limits,
+    Backoff, Came, Different, EngineKind, Fill, Fleet, Joining, Keeps, Logged, Mix, Numbering,
+    OnError, Operation, Operations, Pick, Plan, PlanError, PlanParts, ProtocolKind, Reopening,
+    Retry, Share, Spacing, Span, Step, Stop, ValueSpec, Walked, When, Window, limits,
 };
 pub use secret::{Secret, SecretBytes};
 pub use shard::Shard;

@@ -57,6 +57,8 @@ pub(super) fn measurement(
         engine_note,
         nodes,
         by_connection,
+        // They count from the start of their own share, and plans that are shared out keep none.
+        logs: Vec::new(),
         ending,
     })
 }

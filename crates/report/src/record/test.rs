@@ -227,6 +227,7 @@ impl TestRecord {
             nodes,
             // Files of its own have it.
             by_connection: _,
+            logs: _,
             ending,
         } = measurement;
         let Tally { commands, operations: _, errors, connections, lateness } = total;
@@ -332,6 +333,7 @@ impl TestRecord {
             engine_note: self.client.engine_note,
             nodes: self.nodes.iter().map(NodeRecord::tally).collect::<Result<_, _>>()?,
             by_connection: Vec::new(),
+            logs: Vec::new(),
             ending: match self.ending {
                 EndingRecord::Complete => Ending::Complete,
                 EndingRecord::Interrupted => Ending::Interrupted,

@@ -4,6 +4,7 @@
 //! part, and the slices in which outages show. A full tally is exchanged for an empty one with the
 //! collector; no tally is allocated unless the collector falls behind.
 
+mod beside;
 mod silence;
 
 use std::sync::Arc;
@@ -12,9 +13,11 @@ use std::time::Duration;
 
 use engine::{ConnId, thread_cpu};
 use measure::{
-    ByConnection, Ended, Failures, Interval, Latency, Sample, Slices, Tally, TallyShape,
+    ByConnection, CORRUPT, Ended, Failures, Interval, Latency, OperationLog, Sample, Slices,
+    Stamps, Tally, TallyShape,
 };
 
+use self::beside::Beside;
 use self::silence::Silence;
 use crate::collect::Message;
 use crate::request::{Abandoned, Answer, Answered, Progress, Request};
@@ -38,10 +41,8 @@ pub(crate) struct Recorder {
     interval_from_ns: u64,
     /// The node that the current read is of.
     node: usize,
-    /// What each connection saw, where that is asked for.
-    by_connection: Option<ByConnection>,
-    /// The connection that the current read is of.
-    connection: usize,
+    /// What is kept beside the tally.
+    beside: Beside,
     /// Of each node.
     silences: Vec<Silence>,
     /// Shortest silence that the schedule does not explain.
@@ -92,8 +93,7 @@ impl Recorder {
             slices: vec![Slices::default()],
             interval_from_ns: 0,
             node: 0,
-            by_connection: None,
-            connection: 0,
+            beside: Beside::default(),
             silences: vec![Silence::since(0)],
             usual_ns: 0,
             delayed: shape.scheduled.then(|| Latency::new(shape.precision)),
@@ -115,7 +115,12 @@ impl Recorder {
 
     /// Keeps what each connection sees, too.
     pub(crate) fn keep_connections(&mut self, empty: ByConnection) {
-        self.by_connection = Some(empty);
+        self.beside.by_connection = Some(empty);
+    }
+
+    /// Keeps a log, too.
+    pub(crate) fn keep_log(&mut self, empty: OperationLog) {
+        self.beside.log = Some(empty);
     }
 
     /// Load starts, on the thread that calls.
@@ -147,7 +152,7 @@ impl Recorder {
     /// The replies that come next are of this connection.
     #[inline]
     pub(crate) fn of_connection(&mut self, conn: ConnId) {
-        self.connection = conn.0 as usize;
+        self.beside.of_connection(conn);
     }
 
     /// Whether anything is asked of each node; to be said before an interval ends.
@@ -177,7 +182,7 @@ impl Recorder {
         self.phase = Phase::Measured { from_ns };
         self.interval = 0;
         self.delayed.iter_mut().for_each(Latency::clear);
-        self.by_connection.iter_mut().for_each(|by| by.begin(from_ns));
+        self.beside.begin(from_ns);
         self.interval_from_ns = from_ns;
         self.interval_end_ns = from_ns + INTERVAL_NS;
         self.last_end_ns = from_ns;
@@ -238,9 +243,7 @@ impl Recorder {
     fn settled(&mut self, group: &Sample) {
         self.tally.record(group);
         self.silences[self.node].record(group, &mut self.delayed);
-        if let Some(by) = &mut self.by_connection {
-            by.record(self.connection, group);
-        }
+        self.beside.settled(group);
     }
 
     /// Adds one error reply, of that kind and text and so many bytes where they are counted.
@@ -257,13 +260,12 @@ impl Recorder {
             let tally = &mut self.tally.commands[command];
             tally.errors += 1;
             tally.bytes_in += bytes;
-            if let Some(by) = &mut self.by_connection {
-                by.error((self.connection, command), bytes, (answered.sent_ns, now_ns));
-            }
+            let Answered { intended_ns, sent_ns, .. } = *answered;
             if let Some(apart) = &mut tally.apart {
-                let Answered { intended_ns, sent_ns, .. } = *answered;
                 apart.failed.record_n(intended_ns, sent_ns, now_ns, 1);
             }
+            let stamps = Stamps { intended_ns, sent_ns, done_ns: now_ns };
+            self.beside.error(command, (kind == CORRUPT, bytes), &stamps);
             self.failed(&Failures { errors: 1, ..Failures::default() }, now_ns);
             self.last_end_ns = now_ns;
         }
@@ -307,6 +309,8 @@ impl Recorder {
                 _ => Ended::Ok,
             };
             tally.record(ended, intended_ns, sent_ns, now_ns);
+            let stamps = Stamps { intended_ns, sent_ns, done_ns: now_ns };
+            self.beside.operation(progress.operation as usize, ended, &stamps);
         }
     }
 
@@ -316,9 +320,7 @@ impl Recorder {
         if measured {
             let command = self.tallies[command as usize] as usize;
             self.tally.commands[command].bytes_out += bytes as u64;
-            if let Some(by) = &mut self.by_connection {
-                by.put_together(command, bytes as u64);
-            }
+            self.beside.put_together(command, bytes as u64);
         }
     }
 
@@ -326,9 +328,7 @@ impl Recorder {
     #[inline]
     pub(crate) fn handed(&mut self, conn: ConnId, bytes: usize, sent_ns: u64) {
         self.tally.connections.bytes_out += bytes as u64;
-        if let Some(by) = &mut self.by_connection {
-            by.sent(conn.0 as usize, bytes as u64, sent_ns);
-        }
+        self.beside.sent(conn, bytes as u64, sent_ns);
     }
 
     fn failed(&mut self, failures: &Failures, now_ns: u64) {
@@ -354,9 +354,7 @@ impl Recorder {
             self.slices[self.node].succeeded(since_ns, fresh);
         }
         self.tally.connections.bytes_in += bytes as u64;
-        if let Some(by) = &mut self.by_connection {
-            by.received(self.connection, bytes as u64, now_ns);
-        }
+        self.beside.received(bytes as u64, now_ns);
     }
 
     /// Adds `count` measured requests that were just sent; see [`measure::Lateness`].
@@ -451,8 +449,9 @@ impl Recorder {
         };
         let tally = std::mem::replace(&mut self.tally, Tally::new(&self.shape));
         let slices = std::mem::take(&mut self.slices);
-        let (delayed, by_connection) = (self.delayed.take(), self.by_connection.take());
-        (self.message(tally, slices), Finished { span, delayed, by_connection })
+        let Beside { by_connection, log, .. } = std::mem::take(&mut self.beside);
+        let delayed = self.delayed.take();
+        (self.message(tally, slices), Finished { span, delayed, by_connection, log })
     }
 }
 
@@ -465,4 +464,6 @@ pub(crate) struct Finished {
     pub(crate) delayed: Option<Latency>,
     /// What each connection saw, where that was asked for.
     pub(crate) by_connection: Option<ByConnection>,
+    /// What was logged, likewise.
+    pub(crate) log: Option<OperationLog>,
 }

@@ -37,6 +37,7 @@ use crate::concrete::work;
 use crate::destination::Destination;
 use crate::gate::{Gate, Opens};
 use crate::measurement::{measurement, tally_shape};
+use crate::memory::empty_log;
 use crate::opening::Origins;
 use crate::recorder::Recorder;
 use crate::route::cluster::{ClusterJob, TopologyWatch};
@@ -95,6 +96,7 @@ pub(crate) fn parts(connections: u32, depth: u32, stop: Stop) -> PlanParts {
         by_place: false,
         read_only: Vec::new(),
         by_connection: false,
+        logged: Vec::new(),
         at_most_ns: None,
         checks: None,
         seed: 1,
@@ -176,8 +178,11 @@ fn replay_by(
         // Its time passes only in sleep.
         may_spin: false,
     };
-    let recorder =
+    let mut recorder =
         Recorder::new(0, shape, plan.different_commands().of.into(), full.clone(), ready);
+    if let Some(log) = empty_log(&plan, 1) {
+        recorder.keep_log(log);
+    }
     for message in run(engine, context, recorder) {
         full.send(message).unwrap();
     }

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use engine::ConnId;
-use measure::Ending;
+use measure::{Ending, LogEntry, LoggedAs};
 use workload::{
-    Arg, ClusterOptions, CommandSpec, DrawnBy, KeyDist, KeySpace, Mix, Numbered, OnError,
+    Arg, ClusterOptions, CommandSpec, DrawnBy, KeyDist, KeySpace, Logged, Mix, Numbered, OnError,
     Operation, Pace, Pick, Piece, PlanParts, Share, Slot, Step, Stop, When,
 };
 
@@ -286,4 +286,46 @@ fn an_error_begins_a_walk_anew() {
     let own = log.requests.iter().filter(|(_, _, words)| words[0] == "SCAN");
     let cursors: Vec<&str> = own.map(|(_, _, words)| &words[1][..]).collect();
     assert_eq!(cursors, ["0", "5", "9", "0", "5", "9", "0", "5"]);
+}
+
+#[test]
+fn a_log_has_everything_that_is_counted_and_when_it_ended() {
+    let mut plan = mixed(3, 4, Stop::Requests(1_000));
+    (plan.warmup_ns, plan.apart, plan.on_error) = (5 * MS, true, OnError::Count);
+    plan.logged = vec![Logged::Command(0), Logged::Command(1), Logged::Operation(1)];
+    let answer = |words: &[String], n: usize| match words[0].as_str() {
+        "PING" if n.is_multiple_of(5) => b"-ERR no\r\n".to_vec(),
+        _ => half_missing(words, n),
+    };
+    let (got, _) = replay(plan, Server::taking(MS / 10).answering(answer));
+    assert_eq!(got.ending, Ending::Complete);
+    let [log] = &got.logs[..] else { panic!("one worker") };
+    let entries = |entries: Option<&measure::Entries>, ended| -> Vec<LogEntry> {
+        entries.unwrap().of(ended).copied().collect()
+    };
+    for (at, name) in ["PING", "GET"].iter().enumerate() {
+        let tally = &got.total.commands[at];
+        let apart = tally.apart.as_ref().unwrap();
+        for (ended, count, latency) in [
+            (LoggedAs::Ok, tally.ok, &tally.service),
+            (LoggedAs::Missed, tally.miss, &apart.missed.service),
+            (LoggedAs::Failed, tally.errors, &apart.failed.service),
+            (LoggedAs::Wrong, 0, &measure::Latency::new(3)),
+        ] {
+            let logged = entries(log.of_command(at), ended);
+            assert_eq!((logged.len() as u64, latency.count()), (count, count), "{name} {ended:?}");
+            assert!(logged.is_sorted_by_key(|entry| entry.done_us));
+            let last_us = logged.last().map_or(0, |entry| entry.done_us);
+            assert!(last_us <= got.elapsed_ns / 1_000, "{last_us}");
+            let sum_us: u64 = logged.iter().map(|entry| u64::from(entry.service_us)).sum();
+            let mean_us = latency.mean_ns().unwrap_or_default() / 1e3;
+            assert!((sum_us as f64 - mean_us * count as f64).abs() <= count as f64 * 2.0);
+        }
+    }
+    let whole = log.of_operation(1);
+    let tally = &got.total.operations[1];
+    assert_eq!(entries(whole, LoggedAs::Ok).len() as u64, tally.ok);
+    assert_eq!(entries(whole, LoggedAs::Missed).len() as u64, tally.missed);
+    assert!(log.of_command(2).is_none() && log.of_operation(0).is_none());
+    assert_eq!(log.left_out(), 0);
 }

@@ -85,6 +85,7 @@ impl PlanParts {
         self.check_verify()?;
         self.check_misses()?;
         self.check_replies()?;
+        self.check_logged()?;
         Ok(Plan(self.without_open_passwords()))
     }
 

@@ -182,6 +182,7 @@ impl PlanParts {
             by_place: false,
             read_only: Vec::new(),
             by_connection: false,
+            logged: Vec::new(),
             retry: None,
             tells_failures: false,
             at_most_ns: None,

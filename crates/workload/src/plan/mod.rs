@@ -10,6 +10,7 @@ mod fill;
 mod inserts;
 mod joining;
 pub mod limits;
+mod logged;
 mod mix;
 mod numbering;
 mod operations;
@@ -23,6 +24,7 @@ use thiserror::Error;
 pub use different::Different;
 pub use fill::Fill;
 pub use joining::{Joining, Spacing};
+pub use logged::Logged;
 pub use mix::{Keeps, Mix, Operation, Pick, Share, Span, Step, When};
 pub use numbering::Numbering;
 pub use operations::{Came, Operations, Walked};
@@ -261,6 +263,9 @@ pub struct PlanParts {
     /// Whether what each connection saw is kept apart from the others'.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_connection: bool,
+    /// Of what a log is kept: when each ended, and how long it took.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub logged: Vec<Logged>,
     /// Where all randomness of the test comes from.
     pub seed: u64,
     /// Which share of all this is ours. The other fields are those of the whole.

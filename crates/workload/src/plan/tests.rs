@@ -53,6 +53,7 @@ pub(crate) fn parts() -> PlanParts {
         by_place: false,
         read_only: Vec::new(),
         by_connection: false,
+        logged: Vec::new(),
         seed: 1,
         shard: Shard::WHOLE,
     }

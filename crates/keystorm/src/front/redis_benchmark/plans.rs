@@ -323,6 +323,7 @@ fn base(
         by_place: false,
         read_only: Vec::new(),
         by_connection: false,
+        logged: Vec::new(),
         at_most_ns: None,
         checks: None,
         seed: match data.seed {

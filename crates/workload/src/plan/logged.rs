@@ -1,0 +1,114 @@
+//! What a plan keeps a log of, beside what is counted.
+
+use serde::{Deserialize, Serialize};
+
+use super::check::refuse;
+use super::{Plan, PlanError, PlanParts};
+
+/// Something of which each that ends is logged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Logged {
+    /// A command, by its place in the sequence.
+    Command(u32),
+    /// An operation of a mix in which some have several commands, by its place there.
+    Operation(u32),
+}
+
+impl PlanParts {
+    pub(super) fn check_logged(&self) -> Result<(), PlanError> {
+        let operations = match (&self.mix, self.counts_operations()) {
+            (Some(mix), true) => mix.operations.len(),
+            _ => 0,
+        };
+        let is_there = |logged: &Logged| match *logged {
+            Logged::Command(at) => (at as usize) < self.sequence.len(),
+            Logged::Operation(at) => (at as usize) < operations,
+        };
+        refuse(self.logged.iter().all(is_there), || {
+            "a log is kept of commands of the sequence, and of operations that are counted".into()
+        })
+    }
+}
+
+impl Plan {
+    /// Of each of the different commands, whether it is logged.
+    #[must_use]
+    pub fn logged_commands(&self) -> Vec<bool> {
+        let different = self.different_commands();
+        let mut is_logged = vec![false; different.commands.len()];
+        for logged in &self.logged {
+            if let Logged::Command(at) = logged {
+                is_logged[different.of[*at as usize] as usize] = true;
+            }
+        }
+        is_logged
+    }
+
+    /// Of each operation of a mix, whether it is logged.
+    #[must_use]
+    pub fn logged_operations(&self) -> Vec<bool> {
+        let count = self.mix.as_ref().map_or(0, |mix| mix.operations.len()) as u32;
+        (0..count).map(|at| self.logged.contains(&Logged::Operation(at))).collect()
+    }
+
+    /// Most entries that one request has in the log, where none of its steps is sent more than once.
+    #[must_use]
+    pub fn most_logged(&self) -> u64 {
+        let of = |span: std::ops::Range<usize>| {
+            let within = |at: u32| span.contains(&(at as usize));
+            let commands = self.logged.iter().filter(|logged| match logged {
+                Logged::Command(at) => within(*at),
+                Logged::Operation(_) => false,
+            });
+            commands.count() as u64
+        };
+        let Some(mix) = &self.mix else { return of(0..self.sequence.len()) };
+        let whole = |at: usize| u64::from(self.logged.contains(&Logged::Operation(at as u32)));
+        let each = mix.spans().enumerate().map(|(at, (_, span))| of(span) + whole(at));
+        each.max().unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::parts;
+    use super::*;
+    use crate::{CommandSpec, Mix, Operation, Pick, Step, When};
+
+    fn mixed(logged: Vec<Logged>) -> Result<Plan, PlanError> {
+        let mut parts = parts();
+        let commands = [["GET", "a"], ["GET", "b"], ["DEL", "b"]];
+        parts.sequence = commands.iter().map(|words| CommandSpec::from_words(*words)).collect();
+        let operation = |name: &str, steps| Operation {
+            name: name.to_owned(),
+            weight: 1,
+            steps: vec![Step { commands: 1, when: When::Always }; steps],
+            keys: None,
+        };
+        let operations = vec![operation("read", 1), operation("take", 2)];
+        parts.mix = Some(Mix { operations, pick: Pick::Drawn });
+        parts.logged = logged;
+        parts.build()
+    }
+
+    #[test]
+    fn what_is_logged_is_known_by_command_and_by_operation() {
+        let all = vec![Logged::Command(0), Logged::Command(2), Logged::Operation(1)];
+        let plan = mixed(all).unwrap();
+        assert_eq!(plan.logged_commands(), [true, false, true]);
+        assert_eq!(plan.logged_operations(), [false, true]);
+        assert_eq!(plan.most_logged(), 2);
+        assert_eq!(mixed(vec![]).unwrap().most_logged(), 0);
+    }
+
+    #[test]
+    fn nothing_is_logged_that_is_not_there() {
+        for logged in [Logged::Command(3), Logged::Operation(2)] {
+            assert!(mixed(vec![logged]).is_err());
+        }
+        let mut alone = parts();
+        alone.logged = vec![Logged::Operation(0)];
+        assert!(alone.build().is_err());
+    }
+}
