@@ -184,6 +184,12 @@ pub(crate) fn text(text: &str) -> Result<()> {
     written(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
 }
 
+/// Prints what is too much for one text.
+pub(crate) fn through(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    written(write(&mut out).and_then(|()| out.flush()))
+}
+
 fn written(outcome: io::Result<()>) -> Result<()> {
     outcome.map_err(|error| match error.kind() {
         io::ErrorKind::BrokenPipe => Unread.into(),

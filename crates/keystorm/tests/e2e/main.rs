@@ -88,3 +88,4 @@ mod workload;
 mod ycsb;
 mod ycsb_memcached;
 mod ycsb_peer;
+mod ycsb_raw;

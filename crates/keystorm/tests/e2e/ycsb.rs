@@ -432,7 +432,11 @@ fn what_makes_no_sense_ends_before_anything_is_sent() {
             "must be bigger than",
         ),
         ("run", "-P workloads/workloada -p fieldlengthdistribution=x", "expected constant"),
-        ("run", "-P workloads/workloada -p measurementtype=raw", "does not keep each"),
+        (
+            "run",
+            "-P workloads/workloada -p measurementtype=hdr",
+            "hdrhistogram+raw, raw or timeseries",
+        ),
         ("run", "-P workloads/workloada -p spin.sleep=true", "spin.sleep"),
         ("run", "-P workloads/workloada -p recordcuont=9", "did you mean recordcount?"),
         ("run", "-P workloads/workloada --ks-workload x", "properties"),

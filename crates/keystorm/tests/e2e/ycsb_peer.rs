@@ -20,7 +20,7 @@ fn jars() -> PathBuf {
 }
 
 /// What its client prints; `None` where it is not there.
-fn client(check: &str, phase: &str, properties: &str) -> Option<(String, String)> {
+pub(crate) fn client(check: &str, phase: &str, properties: &str) -> Option<(String, String)> {
     let jars = jars();
     if !jars.join("core.jar").exists() {
         skip(check, "YCSB's core is not in target/test-servers/ycsb; make setup-test fetches it");
@@ -37,7 +37,7 @@ fn client(check: &str, phase: &str, properties: &str) -> Option<(String, String)
     Some((text(ran.stdout), text(ran.stderr)))
 }
 
-const CORE: &str = "-p workload=site.ycsb.workloads.CoreWorkload";
+pub(crate) const CORE: &str = "-p workload=site.ycsb.workloads.CoreWorkload";
 
 /// The keys of its operations of a kind, and how often each came.
 fn keys(out: &str, kind: &str) -> BTreeMap<String, u64> {
@@ -116,7 +116,7 @@ fn updated(server: &Server) -> BTreeMap<String, u64> {
 }
 
 /// A report with its numbers left out, and without what is said of collectors of memory.
-fn shape(report: &str) -> Vec<String> {
+pub(crate) fn shape(report: &str) -> Vec<String> {
     let line = |line: &str| -> Option<String> {
         let (what, _) = line.rsplit_once(", ")?;
         (!what.contains("_G1_")

@@ -3,6 +3,7 @@
 use measure::Latency;
 
 use super::options::{Kind, YcsbOptions};
+use super::raw::Raw;
 use super::sections::{Returned, Section};
 
 /// A name, what is told of it, and how much.
@@ -13,40 +14,48 @@ pub(super) type Figure = (String, String, Value);
 pub(super) enum Value {
     Whole(u64),
     Real(f64),
+    /// What stands where there is no number.
+    Filler,
 }
 
 const NS_PER_US: u64 = 1_000;
 const US_PER_BUCKET: u64 = 1_000;
 
-/// All figures of a section.
-pub(super) fn of_section(section: &Section, options: &YcsbOptions) -> Vec<Figure> {
+/// All figures of a section; `raw` has every operation, where that is told.
+pub(super) fn of_section(section: &Section, options: &YcsbOptions, raw: &Raw<'_>) -> Vec<Figure> {
     let Section { name, latency, returned } = section;
-    match options.kind {
-        Kind::Hdr => hdr(name, latency, *returned, options),
-        Kind::Buckets => buckets(name, latency, *returned, options),
-        Kind::HdrAndBuckets => {
-            let mut all = hdr(&format!("Hdr{name}"), latency, *returned, options);
-            all.extend(buckets(&format!("Bucket{name}"), latency, None, options));
-            all
-        }
+    let first = options.kind.hdr_name(name);
+    // How operations ended is told once.
+    let rest = if first.is_none() { *returned } else { None };
+    let mut all = first.map_or(Vec::new(), |name| hdr(&name, latency, *returned, options));
+    let Some(name) = options.kind.other_name(name) else { return all };
+    all.extend(match options.kind {
+        Kind::Hdr | Kind::Buckets | Kind::HdrAndBuckets => buckets(&name, latency, rest, options),
+        Kind::Raw | Kind::HdrAndRaw => raw.figures(section, &name, rest),
         Kind::TimeSeries => {
-            let mut figures = Figures::of(name, latency);
+            let mut figures = Figures::counted(&name, latency);
             figures.extremes(latency);
-            figures.returned(*returned);
+            figures.returned(rest);
             figures.all
         }
-    }
+    });
+    all
 }
 
-struct Figures<'n> {
+/// Figures of one name.
+pub(super) struct Figures<'n> {
     name: &'n str,
-    all: Vec<Figure>,
+    pub(super) all: Vec<Figure>,
 }
 
 impl<'n> Figures<'n> {
+    pub(super) fn of(name: &'n str) -> Self {
+        Self { name, all: Vec::new() }
+    }
+
     /// How many there were, and how long they took on average.
-    fn of(name: &'n str, latency: &Latency) -> Self {
-        let mut figures = Self { name, all: Vec::new() };
+    fn counted(name: &'n str, latency: &Latency) -> Self {
+        let mut figures = Self::of(name);
         figures.whole("Operations", latency.count());
         let mean_ns = latency.mean_ns().unwrap_or_default();
         figures.real("AverageLatency(us)", mean_ns / NS_PER_US as f64);
@@ -58,15 +67,19 @@ impl<'n> Figures<'n> {
         self.whole("MaxLatency(us)", latency.max_ns().unwrap_or_default() / NS_PER_US);
     }
 
-    fn whole(&mut self, measure: impl Into<String>, value: u64) {
+    pub(super) fn whole(&mut self, measure: impl Into<String>, value: u64) {
         self.all.push((self.name.to_owned(), measure.into(), Value::Whole(value)));
     }
 
-    fn real(&mut self, measure: impl Into<String>, value: f64) {
+    pub(super) fn real(&mut self, measure: impl Into<String>, value: f64) {
         self.all.push((self.name.to_owned(), measure.into(), Value::Real(value)));
     }
 
-    fn returned(&mut self, returned: Option<Returned>) {
+    pub(super) fn filler(&mut self, measure: &str) {
+        self.all.push((self.name.to_owned(), measure.to_owned(), Value::Filler));
+    }
+
+    pub(super) fn returned(&mut self, returned: Option<Returned>) {
         let Returned { ok, unexpected, error } = returned.unwrap_or_default();
         for (status, count) in [("OK", ok), ("ERROR", error), ("UNEXPECTED_STATE", unexpected)] {
             if count > 0 {
@@ -83,7 +96,7 @@ fn hdr(
     options: &YcsbOptions,
 ) -> Vec<Figure> {
     let us = |ns: Option<u64>| ns.unwrap_or_default() / NS_PER_US;
-    let mut figures = Figures::of(name, latency);
+    let mut figures = Figures::counted(name, latency);
     figures.extremes(latency);
     for percentile in &options.percentiles {
         let value = us(latency.quantile_ns(percentile.quantile()));
@@ -121,7 +134,7 @@ fn buckets(
     let mean = latency.mean_ns().unwrap_or_default() / NS_PER_US as f64;
     let square = |(us, count): &(u64, u64)| (*us as f64 - mean).powi(2) * *count as f64;
     let variance = values.iter().map(square).sum::<f64>() / total.max(1) as f64;
-    let mut figures = Figures::of(name, latency);
+    let mut figures = Figures::counted(name, latency);
     figures.real("LatencyVariance(us)", variance);
     figures.extremes(latency);
     let mut counts = vec![0u64; options.buckets];

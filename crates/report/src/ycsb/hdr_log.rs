@@ -8,6 +8,7 @@ use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::IntervalLogWriterBuilder;
 use measure::Latency;
 
+use super::options::Kind;
 use super::sections::Section;
 use crate::RecordError;
 
@@ -33,11 +34,12 @@ pub struct Logged {
 }
 
 impl HdrFiles {
-    /// Adds a line to the log of each section.
-    pub fn add(&mut self, sections: &[Section], from: Duration, length: Duration) {
+    /// Adds a line to the log of each section that has a histogram.
+    pub fn add(&mut self, sections: &[Section], kind: Kind, from: Duration, length: Duration) {
         for Section { name, latency, .. } in sections {
+            let Some(name) = kind.hdr_name(name) else { continue };
             let line = Logged { from, length, latency: latency.clone() };
-            self.sections.entry(name.clone()).or_default().push(line);
+            self.sections.entry(name).or_default().push(line);
         }
     }
 
@@ -104,9 +106,10 @@ mod tests {
         for ns in [0, 900, 41_000, 41_999, 8_183_000, 3_600_000_000_000] {
             latency.record_n(ns, 2);
         }
-        let section = Section { name: "READ".into(), latency, returned: None };
+        let sections = [Section { name: "READ".into(), latency, returned: None }];
         let mut files = HdrFiles::default();
-        files.add(&[section], Duration::from_secs(1), Duration::from_secs(2));
+        files.add(&sections, Kind::Raw, Duration::ZERO, Duration::from_secs(1));
+        files.add(&sections, Kind::Hdr, Duration::from_secs(1), Duration::from_secs(2));
         let files = files.files(SystemTime::UNIX_EPOCH).unwrap();
         let [(name, log)] = &files[..] else { panic!("{files:?}") };
         assert_eq!(*name, "READ");

@@ -6,9 +6,11 @@ mod figures;
 mod hdr_log;
 mod java;
 mod options;
+mod raw;
 mod sections;
 mod series;
 mod status;
+mod told;
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,9 +20,11 @@ use figures::{Figure, Value};
 
 pub use hdr_log::{HdrFiles, Logged};
 pub use options::{ByStatus, Exporter, Interval, Kind, Percentile, YcsbOptions};
+pub use raw::Raw;
 pub use sections::{Returned, Section, sections};
 pub use series::Series;
 pub use status::{StatusLine, status_line};
+pub use told::logged;
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -49,6 +53,7 @@ impl Ycsb {
         let number = match value {
             Value::Whole(number) => number.to_string(),
             Value::Real(number) => java::double(*number),
+            Value::Filler => "-1".to_owned(),
         };
         let first = !std::mem::replace(&mut self.written, true);
         let before = match self.options.exporter {
@@ -69,8 +74,7 @@ impl Ycsb {
             }
         };
         // JSON has no such numbers.
-        let is_number =
-            matches!(value, Value::Whole(_)) || number.starts_with(|c: char| c != 'N' && c != 'I');
+        let is_number = !number.starts_with(['N', 'I']);
         let number = if is_number { number } else { format!("\"{number}\"") };
         let (name, measure) = (quoted(name), quoted(measure));
         write!(
@@ -87,7 +91,6 @@ fn quoted(text: &str) -> String {
 impl Format for Ycsb {
     fn each(&mut self, summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
         let run = summary.run;
-        let total = &run.measurement.total;
         let elapsed_ms = (summary.elapsed_s * 1e3).round().max(1.0);
         let rate = summary.counted() as f64 * 1e3 / elapsed_ms;
         let figure =
@@ -100,10 +103,9 @@ impl Format for Ycsb {
             figure("TOTAL_GC_TIME", "Time(ms)", Value::Whole(0)),
             figure("TOTAL_GC_TIME_%", "Time(%)", Value::Real(0.0)),
         ];
-        let connections = u64::from(run.plan.own_connections());
-        let YcsbOptions { interval, by_status, .. } = &self.options;
-        for section in sections(&run.plan, total, connections, *interval, by_status) {
-            figures.extend(figures::of_section(&section, &self.options));
+        let raw = Raw::of(run, &self.options);
+        for section in raw.sections() {
+            figures.extend(figures::of_section(&section, &self.options, &raw));
             if let Some(series) = &self.series {
                 let series = series.lock().unwrap_or_else(PoisonError::into_inner);
                 let average = |(from_ms, us): (u64, f64)| {

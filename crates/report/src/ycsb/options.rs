@@ -18,6 +18,8 @@ pub struct YcsbOptions {
     pub verbose: bool,
     /// Buckets of a millisecond of [`Kind::Buckets`].
     pub buckets: usize,
+    /// Whether the figures of [`Kind::Raw`] are left out, but for how many there were.
+    pub no_summary: bool,
     /// Whether operations that failed are told by what they failed of: all, or those in the list.
     pub by_status: ByStatus,
 }
@@ -46,6 +48,37 @@ pub enum Kind {
     HdrAndBuckets,
     /// Averages over time.
     TimeSeries,
+    /// Every operation by itself.
+    Raw,
+    /// The first, and the one before.
+    HdrAndRaw,
+}
+
+impl Kind {
+    /// Whether every operation is told by itself.
+    #[must_use]
+    pub fn is_raw(self) -> bool {
+        matches!(self, Self::Raw | Self::HdrAndRaw)
+    }
+
+    /// What the histogram of microseconds of a section is called, if there is one.
+    pub(super) fn hdr_name(self, section: &str) -> Option<String> {
+        match self {
+            Self::Hdr => Some(section.to_owned()),
+            Self::HdrAndBuckets | Self::HdrAndRaw => Some(format!("Hdr{section}")),
+            Self::Buckets | Self::TimeSeries | Self::Raw => None,
+        }
+    }
+
+    /// What stands beside it, or alone.
+    pub(super) fn other_name(self, section: &str) -> Option<String> {
+        match self {
+            Self::Hdr => None,
+            Self::HdrAndBuckets => Some(format!("Bucket{section}")),
+            Self::HdrAndRaw => Some(format!("Raw{section}")),
+            Self::Buckets | Self::TimeSeries | Self::Raw => Some(section.to_owned()),
+        }
+    }
 }
 
 /// Which latencies are told.
@@ -123,6 +156,7 @@ impl Default for YcsbOptions {
             percentiles: [50, 95, 99].map(percentile).into(),
             verbose: false,
             buckets: 1000,
+            no_summary: false,
             by_status: ByStatus::default(),
         }
     }

@@ -10,7 +10,15 @@ use workload::Plan;
 
 use super::java;
 use super::options::{ByStatus, Interval};
+use super::told::{Misses, Source, Told, told};
 use crate::escape;
+
+/// What the names of sections of latencies from when something was due begin with.
+pub(super) const INTENDED: &str = "Intended-";
+
+/// The comparison of what a read returned, and the closing of a connection.
+pub(super) const VERIFY: &str = "VERIFY";
+pub(super) const CLEANUP: &str = "CLEANUP";
 
 /// What is told under one name.
 #[derive(Debug, Clone)]
@@ -70,15 +78,6 @@ impl<'t> From<&'t OperationTally> for Seen<'t> {
     }
 }
 
-/// Whether a miss is a failure, whose latencies are told apart.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Misses {
-    Fail,
-    Succeed,
-    /// Nor is an error: it is told as one that ended.
-    AllSucceed,
-}
-
 /// The sections of what a tally of this plan holds, in YCSB's order; `connections` were closed.
 #[must_use]
 pub fn sections(
@@ -101,8 +100,9 @@ pub fn sections(
         Interval::Intended => of(true),
         Interval::Both => {
             let mut all = of(false);
-            all.extend(of(true).into_iter().map(|section| Section {
-                name: format!("Intended-{}", section.name),
+            let due = of(true).into_iter().filter(|section| section.name != VERIFY);
+            all.extend(due.map(|section| Section {
+                name: format!("{INTENDED}{}", section.name),
                 returned: None,
                 ..section
             }));
@@ -121,40 +121,13 @@ struct Sections<'o> {
 impl Sections<'_> {
     fn collect(&mut self, plan: &Plan, tally: &Tally) {
         let different = plan.different_commands();
-        let command = |at: usize| Seen::from(&tally.commands[different.of[at] as usize]);
-        let is_memcache = plan.protocol.is_memcache();
-        // A record that is not there is an error of a read in Redis and of a write in memcached.
-        let of_read = if is_memcache { Misses::Succeed } else { Misses::Fail };
-        // Jedis makes a record of whatever fields HMGET has, nulls too.
-        let of_read = |at: usize| match plan.sequence[at].name().as_str() {
-            "HMGET" => Misses::Succeed,
-            _ => of_read,
-        };
-        let of_write = if is_memcache { Misses::Fail } else { Misses::Succeed };
-        let Some(mix) = &plan.mix else {
-            for (at, spec) in plan.sequence.iter().enumerate() {
-                self.add(&spec.name(), &command(at), Misses::Succeed);
-            }
-            return;
-        };
-        for (at, (operation, span)) in mix.spans().enumerate() {
-            let whole = tally.operations.get(at).map(Seen::from);
-            match operation.name.as_str() {
-                name @ "READ-MODIFY-WRITE" if span.len() == 2 => {
-                    self.add("READ", &command(span.start), of_read(span.start));
-                    self.add("UPDATE", &command(span.start + 1), of_write);
-                    if let Some(whole) = whole {
-                        self.add(name, &whole, Misses::AllSucceed);
-                    }
-                }
-                name => {
-                    let misses = match name {
-                        "READ" => of_read(span.start),
-                        "UPDATE" | "INSERT" => of_write,
-                        _ => Misses::Succeed,
-                    };
-                    self.add(name, &whole.unwrap_or_else(|| command(span.start)), misses);
-                }
+        for Told { name, source, misses } in told(plan) {
+            let seen = match source {
+                Source::Command(at) => Some(Seen::from(&tally.commands[different.of[at] as usize])),
+                Source::Operation(at) => tally.operations.get(at).map(Seen::from),
+            };
+            if let Some(seen) = seen {
+                self.add(&name, &seen, misses);
             }
         }
     }
@@ -217,8 +190,11 @@ impl Sections<'_> {
             }
         }
         let mut latency = Latency::new(self.precision);
-        latency.record_n(0, checked.ok + checked.unexpected + checked.error);
-        self.put(Cow::Borrowed("VERIFY"), latency, Some(checked));
+        if !self.intended {
+            // It is due at no time of its own.
+            latency.record_n(0, checked.ok + checked.unexpected + checked.error);
+        }
+        self.put(Cow::Borrowed(VERIFY), latency, Some(checked));
     }
 
     /// Connections are closed by the kernel, while nobody waits: that takes no time that is measured.
@@ -226,7 +202,7 @@ impl Sections<'_> {
         if connections > 0 {
             let mut latency = Latency::new(self.precision);
             latency.record_n(0, connections);
-            self.put(Cow::Borrowed("CLEANUP"), latency, None);
+            self.put(Cow::Borrowed(CLEANUP), latency, None);
         }
     }
 

@@ -4,10 +4,11 @@ use std::fmt::Write;
 
 use measure::Latency;
 
+use super::options::Kind;
 use super::sections::Section;
 
 /// What a line tells.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct StatusLine<'s> {
     /// What stands before the date.
     pub label: &'s str,
@@ -23,6 +24,8 @@ pub struct StatusLine<'s> {
     pub left_s: Option<u64>,
     /// What came since the last line.
     pub sections: &'s [Section],
+    /// What is counted of latencies.
+    pub kind: Kind,
     /// Whether the median is told, as in versions after 0.17.
     pub median: bool,
 }
@@ -30,7 +33,8 @@ pub struct StatusLine<'s> {
 /// The line, without its end.
 #[must_use]
 pub fn status_line(line: &StatusLine<'_>) -> String {
-    let StatusLine { label, at, elapsed_s, operations, rate, left_s, sections, median } = line;
+    let StatusLine { label, at, elapsed_s, operations, rate, left_s, sections, kind, median } =
+        line;
     let mut text = format!("{label}{at} {elapsed_s} sec: {operations} operations; ");
     if *operations > 0 {
         let _ = write!(text, "{} current ops/sec; ", short(*rate));
@@ -40,13 +44,26 @@ pub fn status_line(line: &StatusLine<'_>) -> String {
     }
     for Section { name, latency, .. } in sections.iter() {
         if latency.count() > 0 {
-            text += &of_section(name, latency, *median);
+            // Two stand on a line each.
+            let first = kind.hdr_name(name).map(|name| of_histogram(&name, latency, *median));
+            let other = kind.other_name(name).map(|name| on_average(&name, latency, *kind));
+            let both: Vec<String> = first.into_iter().chain(other).collect();
+            text += &(both.join("\n") + " ");
         }
     }
     text
 }
 
-fn of_section(name: &str, latency: &Latency, median: bool) -> String {
+/// What is told of a section of which there are no percentiles.
+fn on_average(name: &str, latency: &Latency, kind: Kind) -> String {
+    let us = latency.mean_ns().unwrap_or_default() / 1e3;
+    match kind.is_raw() {
+        true => format!("{name} count: {}, average latency(us): {us:.2}", latency.count()),
+        false => format!("[{name} AverageLatency(us)={}]", short(us)),
+    }
+}
+
+fn of_histogram(name: &str, latency: &Latency, median: bool) -> String {
     let us = |ns: Option<u64>| ns.unwrap_or_default() / 1000;
     let quantile = |q: f64| us(latency.quantile_ns(q));
     let mut text = format!(
@@ -61,7 +78,7 @@ fn of_section(name: &str, latency: &Latency, median: bool) -> String {
     }
     let tail = [quantile(0.9), quantile(0.99), quantile(0.999), quantile(0.9999)];
     let [p90, p99, p999, p9999] = tail;
-    text + &format!("90={p90}, 99={p99}, 99.9={p999}, 99.99={p9999}] ")
+    text + &format!("90={p90}, 99={p99}, 99.9={p999}, 99.99={p9999}]")
 }
 
 /// At most two decimals, and none that are zeros.
@@ -110,6 +127,7 @@ mod tests {
             rate: 0.4,
             left_s: Some(60),
             sections: &sections,
+            kind: Kind::Hdr,
             median: true,
         };
         assert_eq!(
@@ -120,6 +138,16 @@ mod tests {
         );
         let old = StatusLine { median: false, left_s: None, ..line };
         assert!(!status_line(&old).contains(" 50=") && !status_line(&old).contains("est "));
+        for (kind, told) in [
+            (Kind::Raw, "ops/sec; READ count: 4, average latency(us): 122.50 "),
+            (Kind::Buckets, "ops/sec; [READ AverageLatency(us)=122.5] "),
+            (Kind::TimeSeries, "ops/sec; [READ AverageLatency(us)=122.5] "),
+            (Kind::HdrAndBuckets, "99.99=150]\n[BucketREAD AverageLatency(us)=122.5] "),
+            (Kind::HdrAndRaw, "99.99=150]\nRawREAD count: 4, average latency(us): 122.50 "),
+        ] {
+            let line = status_line(&StatusLine { kind, ..old });
+            assert!(line.ends_with(told), "{kind:?}: {line}");
+        }
     }
 
     #[test]

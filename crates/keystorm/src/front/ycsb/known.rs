@@ -62,6 +62,8 @@ const CARRIED_OUT: &[&str] = &[
     "measurement.histogram.verbose",
     "histogram.buckets",
     "timeseries.granularity",
+    "measurement.raw.output_file",
+    "measurement.raw.no_summary",
     "measurement.trackjvm",
     // The databases.
     "redis.host",
@@ -84,14 +86,6 @@ const REFUSED: &[(&str, &str)] = &[
         "spin.sleep",
         "keystorm waits for the next scheduled operation in its own way, and spins if a CPU is \
          free",
-    ),
-    (
-        "measurement.raw.output_file",
-        "measurementtype=raw is not supported: keystorm counts latencies and does not keep each",
-    ),
-    (
-        "measurement.raw.no_summary",
-        "measurementtype=raw is not supported: keystorm counts latencies and does not keep each",
     ),
     ("memcached.shutdownTimeoutMillis", "connections are closed as soon as the last reply is in"),
     ("memcached.readBufferSize", "keystorm's buffers grow with what arrives"),
@@ -141,7 +135,11 @@ pub(super) fn check(properties: &Properties) -> Result<(), String> {
     }
     let of_jvm = properties.flag("measurement.trackjvm", false);
     if of_jvm {
-        return Err("measurement.trackjvm=true: keystorm does not run on Java".into());
+        return Err(
+            "measurement.trackjvm=true: keystorm does not run on Java, so there is no JVM \
+                    to track; remove it"
+                .into(),
+        );
     }
     Ok(())
 }
@@ -159,7 +157,7 @@ mod tests {
             ("redis.hsot=1", "did you mean redis.host?"),
             ("spin.sleep=true", "spin.sleep: keystorm waits"),
             ("htrace.sampler=x", "htrace.sampler"),
-            ("measurement.trackjvm=true", "does not run on Java"),
+            ("measurement.trackjvm=true", "there is no JVM to track"),
         ] {
             let error = of(line).unwrap_err();
             assert!(error.contains(why), "{line}: {error}");

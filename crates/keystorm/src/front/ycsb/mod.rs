@@ -2,7 +2,7 @@
 //!
 //! [`arguments`] reads the words, [`properties`] the files, [`workload`] what CoreWorkload's properties
 //! mean, [`binding`] the commands of each database, [`plans`] makes a plan of all that, [`results`]
-//! says what is told of it, and [`status`] tells it while it runs.
+//! says what is told of it, [`status`] tells it while it runs, and [`raw`] tells of each operation.
 
 mod arguments;
 mod binding;
@@ -11,6 +11,7 @@ mod lengths;
 mod memcached;
 mod plans;
 mod properties;
+mod raw;
 mod redis;
 mod results;
 mod status;

@@ -245,6 +245,9 @@ fn complete(
         Phase::Load if !keeps_going => OnError::Stop,
         Phase::Load | Phase::Run => OnError::Count,
     };
+    if results::kind(&arguments.properties)?.is_raw() {
+        parts.logged = report::ycsb::logged(&parts);
+    }
     Ok(parts)
 }
 

@@ -11,6 +11,7 @@ use workload::Plan;
 
 use super::arguments::Arguments;
 use super::properties::Properties;
+use super::raw::RawOutput;
 use super::status::Status;
 use crate::front::redis_benchmark::verdict_place;
 use crate::front::{Companion, Job, OwnReports, own};
@@ -26,6 +27,8 @@ pub(super) struct Reports {
     pub(super) logs: Option<String>,
     /// Averages over time, where they are told.
     pub(super) series: Option<OverTime>,
+    /// Where each operation is told, where that is done.
+    pub(super) raw: Option<RawOutput>,
 }
 
 /// Averages over time.
@@ -107,12 +110,20 @@ pub(super) fn complete(
         median: !arguments.release,
     };
     let options = options(properties, arguments.release)?;
+    if options.kind.is_raw() && job.several.is_some() {
+        return Err(format!(
+            "--ks-on with measurementtype={}: clients tell what they counted, not each operation; \
+             remove one of the two",
+            properties.text("measurementtype", "")
+        ));
+    }
     output.reports = Some(Arc::new(Reports {
         status: properties.flag("status", false).then_some(status),
         logs: properties
             .flag("hdrhistogram.fileoutput", false)
             .then(|| properties.text("hdrhistogram.output.path", "").to_owned()),
         series: over_time(properties, options.kind)?,
+        raw: options.kind.is_raw().then(|| RawOutput::of(properties)),
         options,
     }));
     output.options = FormatOptions { suite: false, ..output.options };
@@ -152,6 +163,24 @@ fn statuses(properties: &Properties) -> Vec<String> {
     tracked.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
 
+/// What is counted of latencies.
+pub(super) fn kind(properties: &Properties) -> Result<Kind, String> {
+    Ok(match properties.text("measurementtype", "hdrhistogram") {
+        "hdrhistogram" => Kind::Hdr,
+        "histogram" => Kind::Buckets,
+        "hdrhistogram+histogram" => Kind::HdrAndBuckets,
+        "hdrhistogram+raw" => Kind::HdrAndRaw,
+        "raw" => Kind::Raw,
+        "timeseries" => Kind::TimeSeries,
+        other => {
+            return Err(format!(
+                "measurementtype={other}: expected hdrhistogram, histogram, \
+                 hdrhistogram+histogram, hdrhistogram+raw, raw or timeseries"
+            ));
+        }
+    })
+}
+
 fn options(properties: &Properties, release: bool) -> Result<YcsbOptions, String> {
     let exporter = properties.text("exporter", "TextMeasurementsExporter");
     let exporter = match exporter.rsplit('.').next().unwrap_or_default() {
@@ -165,24 +194,7 @@ fn options(properties: &Properties, release: bool) -> Result<YcsbOptions, String
             ));
         }
     };
-    let kind = match properties.text("measurementtype", "hdrhistogram") {
-        "hdrhistogram" => Kind::Hdr,
-        "histogram" => Kind::Buckets,
-        "hdrhistogram+histogram" => Kind::HdrAndBuckets,
-        other @ ("raw" | "hdrhistogram+raw") => {
-            return Err(format!(
-                "measurementtype={other}: keystorm counts latencies and does not keep each; \
-                 expected hdrhistogram, histogram, hdrhistogram+histogram or timeseries"
-            ));
-        }
-        "timeseries" => Kind::TimeSeries,
-        other => {
-            return Err(format!(
-                "measurementtype={other}: expected hdrhistogram, histogram, \
-                 hdrhistogram+histogram or timeseries"
-            ));
-        }
-    };
+    let kind = kind(properties)?;
     let interval = match properties.text("measurement.interval", "op") {
         "op" => Interval::Op,
         "intended" => Interval::Intended,
@@ -212,6 +224,7 @@ fn options(properties: &Properties, release: bool) -> Result<YcsbOptions, String
         percentiles: percentiles.map_err(|why| format!("hdrhistogram.percentiles: {why}"))?,
         verbose: properties.flag("measurement.histogram.verbose", false),
         buckets,
+        no_summary: properties.flag("measurement.raw.no_summary", false),
         by_status,
     })
 }

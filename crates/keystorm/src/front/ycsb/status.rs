@@ -12,6 +12,7 @@ use report::ycsb::{HdrFiles, Section, Series, StatusLine, YcsbOptions, sections,
 use runner::{Observer, Snapshot};
 use workload::{Plan, Stop};
 
+use super::raw::RawOutput;
 use super::results::{OverTime, Reports};
 use crate::front::Companion;
 use crate::{aside, print};
@@ -61,7 +62,7 @@ impl<'p> Status<'p> {
         if self.output.logs.is_some() {
             let from = Duration::from_nanos(self.said_ns);
             let length = Duration::from_nanos(now_ns.saturating_sub(self.said_ns));
-            self.logs.add(&sections, from, length);
+            self.logs.add(&sections, options.kind, from, length);
         }
         self.say(&sections, now_ns);
         self.logged += self.recent.operations_ended();
@@ -81,6 +82,7 @@ impl<'p> Status<'p> {
             rate: if span_s > 0.0 { since / span_s } else { 0.0 },
             left_s: self.left_s(now_ns),
             sections,
+            kind: self.output.options.kind,
             median: status.median,
         };
         let line = status_line(&line);
@@ -129,6 +131,7 @@ impl Companion for Status<'_> {
         if let Some(OverTime { granularity_ms, seen }) = &self.output.series {
             *seen.lock().unwrap_or_else(PoisonError::into_inner) = Series::new(*granularity_ms);
         }
+        self.output.raw.as_ref().map_or(Ok(()), RawOutput::check)?;
         self.say(&[], 0);
         Ok(())
     }
@@ -142,19 +145,21 @@ impl Companion for Status<'_> {
         self.note(&self.recent, connections, elapsed_ns);
         if self.logged != self.operations {
             // Several clients tell of their last second with their results: a line of the whole run.
-            let YcsbOptions { interval, by_status, .. } = &self.output.options;
+            let YcsbOptions { interval, by_status, kind, .. } = &self.output.options;
             let total = &run.measurement.total;
             let whole = sections(self.plan, total, connections, *interval, by_status);
             self.logs = HdrFiles::default();
-            self.logs.add(&whole, Duration::ZERO, Duration::from_nanos(elapsed_ns));
+            self.logs.add(&whole, *kind, Duration::ZERO, Duration::from_nanos(elapsed_ns));
         }
-        let Some(prefix) = &self.output.logs else { return Ok(true) };
+        let raw = self.output.raw.as_ref().map(|raw| raw.write(run, &self.output.options));
+        let is_whole = raw.transpose()?.unwrap_or(true);
+        let Some(prefix) = &self.output.logs else { return Ok(is_whole) };
         for (name, log) in self.logs.files(run.measurement.started_at)? {
             let path = format!("{prefix}{name}.hdr");
             let fault = || format!("hdrhistogram.output.path: {path}: cannot be written");
             fs::write(&path, log).with_context(fault)?;
         }
-        Ok(true)
+        Ok(is_whole)
     }
 }
 
