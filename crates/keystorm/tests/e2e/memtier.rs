@@ -319,7 +319,8 @@ fn waits_stand_among_sets() {
     let counts = executed(&server, &format!("{ONE} {line}"));
     assert_eq!(counts, calls([("set", 6), ("wait", 4)]));
     // What is asked for is drawn for each.
-    let line = "-n 10 --ratio 1:0 --wait-ratio 1:1 --num-slaves 1-3 --wait-timeout 2-9 --print-plan";
+    let line =
+        "-n 10 --ratio 1:0 --wait-ratio 1:1 --num-slaves 1-3 --wait-timeout 2-9 --print-plan";
     let plan: serde_json::Value = serde_json::from_str(&run(&server, line).ok().out).unwrap();
     let wait = plan[0]["mix"]["operations"][1].clone();
     assert_eq!((&wait["name"], &wait["keys"]["range"]), (&"WAIT".into(), &3.into()), "{plan}");

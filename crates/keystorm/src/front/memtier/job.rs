@@ -93,6 +93,12 @@ pub(super) fn job(options: &Options, ours: &[String]) -> Result<Job, Fault> {
     // What is sent is put in its place below.
     words.extend(["-r", "1", "--", "get", "memtier-__rand_int__"].map(str::to_owned));
     let mut job = based(words)?;
+    if job.several.is_some() && options.client_stats.is_some() {
+        return Err(check_error(
+            "--client-stats with --ks-on is not carried out by keystorm: clients tell what they counted, not \
+             what each connection saw; see docs/memtier.md",
+        ));
+    }
     let base = job.plans.pop().ok_or_else(|| check_error("nothing is to be sent"))?;
     let Parts { load: mut parts, items } = plan::parts(options, &base, &mut job.notes)?;
     if let Some(tls) = &mut parts.target.tls
