@@ -48,7 +48,8 @@ impl LiveRate {
     }
 
     /// Asks for another rate of all workers together (and of all shares of the plan), in requests per
-    /// second: in a third of a second, and until the next stage of the schedule begins.
+    /// second: in a third of a second, and until the next stage of the schedule begins. With 0 no request
+    /// is due from then on, until another rate is asked for or begins.
     ///
     /// # Errors
     /// The run ends before, or the rate or one more stage is beyond the limits of plans.
@@ -57,26 +58,26 @@ impl LiveRate {
         let since_ns = |(origin, start_ns): (Instant, u64)| {
             (origin.elapsed().as_nanos() as u64).saturating_sub(start_ns).saturating_add(AHEAD_NS)
         };
-        let at_ns = state.origin.zip(state.start_ns).map(since_ns);
+        let at_ns = state.origin.zip(state.start_ns).map_or(0, since_ns);
         self.change(state, at_ns, rate_per_s)
     }
 
     /// The same at a time since load began.
     #[cfg(test)]
     pub(crate) fn set_at(&self, at_ns: u64, rate_per_s: f64) -> Result<(), String> {
-        self.change(self.lock(), Some(at_ns), rate_per_s)
+        self.change(self.lock(), at_ns, rate_per_s)
     }
 
-    /// At a time since load began, or from its start on.
+    /// At a time since load began.
     fn change(
         &self,
         mut state: MutexGuard<'_, State>,
-        at_ns: Option<u64>,
+        at_ns: u64,
         rate_per_s: f64,
     ) -> Result<(), String> {
         let plan = &state.plan;
-        // The warm-up keeps the rate that it began with.
-        let at_ns = at_ns.map_or(0, |at_ns| at_ns.saturating_sub(plan.warmup_ns).max(1));
+        // What comes before keeps the rate that it began with, so that there is one.
+        let at_ns = at_ns.saturating_sub(plan.warmup_ns).max(1);
         if matches!(plan.stop, Stop::AfterNs(ends_ns) if at_ns >= ends_ns) {
             return Err("the run ends before the new rate would take effect".to_owned());
         }

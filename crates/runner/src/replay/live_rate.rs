@@ -33,6 +33,12 @@ fn counts(parts: PlanParts, said: &[Said]) -> (u64, u64, u64, f64) {
     (figures.due, figures.late, figures.unsent, figures.due_rps)
 }
 
+/// A plan of stages of a second each.
+fn stages_of(rates: &[(f64, f64)]) -> PlanParts {
+    let length_ns = rates.len() as u64 * SECOND;
+    paced(stages(rates, SECOND, Arrivals::Constant), Stop::AfterNs(length_ns))
+}
+
 const SLOWER: Said = (SECOND, 1500 * MS, 500.0);
 
 #[test]
@@ -44,8 +50,7 @@ fn what_is_due_is_the_area_below_the_rates() {
     assert_eq!(counts(at(10.0), &[(SECOND, 1400 * MS, 1000.0)]), (2614, 0, 0, 653.5));
     let thrice = [SLOWER, (2 * SECOND, 2500 * MS, 2000.0), (3 * SECOND, 3500 * MS, 100.0)];
     assert_eq!(counts(at(1000.0), &thrice), (1500 + 500 + 2000 + 50, 0, 0, 1012.5));
-    let steps = stages(&[(100.0, 100.0), (300.0, 300.0)], SECOND, Arrivals::Constant);
-    let steps = paced(steps, Stop::AfterNs(2 * SECOND));
+    let steps = stages_of(&[(100.0, 100.0), (300.0, 300.0)]);
     // Until the next step begins.
     assert_eq!(counts(steps, &[(200 * MS, 500 * MS, 1000.0)]), (50 + 500 + 300, 0, 0, 425.0));
     let by_count = paced(Pace::constant(500.0), Stop::Requests(700));
@@ -61,6 +66,63 @@ fn what_was_due_before_leaves_at_its_time_and_the_rest_at_the_new_distances() {
     for (n, (at_ns, ..)) in (0..).zip(&log.requests) {
         let due_ns = if n < 1500 { n * MS } else { 1500 * MS + (n - 1500) * 2 * MS };
         assert_eq!(at_ns - start_ns, due_ns, "request {n}");
+    }
+}
+
+#[test]
+fn a_rate_of_0_pauses_and_the_next_one_goes_on_from_there() {
+    let plan = || paced(Pace::constant(1000.0), Stop::AfterNs(5 * SECOND));
+    let pause = (SECOND, 1500 * MS, 0.0);
+    // To the end, at its time.
+    let (run, figures, log) = changed(plan(), &[pause]);
+    assert_eq!((figures.due, figures.late, figures.unsent, figures.due_rps), (1500, 0, 0, 300.0));
+    assert_eq!(log.requests.len(), 1500);
+    assert_eq!(run.measurement.elapsed_ns, 5 * SECOND);
+    assert!(run.measurement.outages.is_empty(), "nothing was due: {:?}", run.measurement.outages);
+    let stages = &run.plan.pace.schedule().unwrap().stages;
+    assert_eq!(stages.iter().map(|stage| stage.to_per_s).collect::<Vec<_>>(), [1000.0, 0.0]);
+    // For a while: said while nothing is sent, which a request before it must do here.
+    let again = (SECOND + MS, 3500 * MS, 200.0);
+    let (run, figures, log) = changed(plan(), &[pause, again]);
+    assert_eq!((figures.due, figures.late, figures.unsent, figures.due_rps), (1800, 0, 0, 360.0));
+    let start_ns = log.requests[0].0;
+    assert_eq!(log.requests[1499].0 - start_ns, 1499 * MS);
+    assert_eq!(log.requests[1500].0 - start_ns, 3500 * MS, "not when the pause begins");
+    assert!(run.measurement.outages.is_empty(), "a pause is none: {:?}", run.measurement.outages);
+    // A step of a ramp ends it.
+    let steps = stages_of(&[(100.0, 100.0), (300.0, 300.0)]);
+    assert_eq!(counts(steps, &[(200 * MS, 500 * MS, 0.0)]), (50 + 300, 0, 0, 175.0));
+    // Before load begins, too: its warm-up keeps its rate.
+    let mut plan = plan();
+    plan.warmup_ns = SECOND;
+    let rate = Arc::new(LiveRate::of(&plan.clone().build().unwrap()).unwrap());
+    rate.set(0.0).unwrap();
+    let mut server = Server::taking(10);
+    server.rate = Some(rate);
+    let (measured, log) = replay(plan, server);
+    assert_eq!((measured.total.lateness.unwrap().due, log.requests.len()), (1, 1001));
+}
+
+#[test]
+fn shares_pause_and_go_on_together() {
+    for arrivals in [Arrivals::Constant, Arrivals::Poisson] {
+        let schedule = Schedule { arrivals, ..Schedule::constant(1000.0) };
+        let part = |index| {
+            let mut plan = paced(Pace::Open(schedule.clone()), Stop::AfterNs(4 * SECOND));
+            plan.shard = Shard { index, of: 3 };
+            let said = [(SECOND, 1500 * MS, 0.0), (SECOND + 9 * MS, 3500 * MS, 500.0)];
+            let (_, figures, log) = changed(plan, &said);
+            assert_eq!((figures.late, figures.unsent), (0, 0));
+            let first_ns = log.requests[0].0;
+            let paused = first_ns + 1500 * MS..first_ns + 3400 * MS;
+            assert!(!log.requests.iter().any(|(at_ns, ..)| paused.contains(at_ns)));
+            log.requests.len()
+        };
+        let sum: usize = (1..=3).map(part).sum();
+        match arrivals {
+            Arrivals::Constant => assert_eq!(sum, 1750),
+            Arrivals::Poisson => assert!(sum.abs_diff(1750) < 5 * 42, "{sum}"),
+        }
     }
 }
 

@@ -92,8 +92,11 @@ impl Curve {
             *piece += 1;
         }
         let at = &self.pieces[*piece];
+        if at.rate == 0.0 && at.slope == 0.0 {
+            return u64::MAX; // As long as nothing is due, neither is the next one.
+        }
         let ns = at.ns_until(number - at.before);
-        // 0 of 0 per second is due at once, the next one never.
+        // The first one of a rate that rises from 0 is due at once.
         if ns.is_nan() { at.start_ns } else { at.start_ns.saturating_add(ns as u64) }
     }
 }
@@ -157,6 +160,16 @@ mod tests {
     fn no_rate_is_never_due() {
         let fade = schedule(&[(2.0, 0.0, Some(2 * S))]);
         let due = due(&Curve::of(&fade, 1.0, 0), [0, 2, 3].into_iter());
-        assert_eq!((due[0], due[2]), (0, u64::MAX));
+        assert_eq!(due, [0, u64::MAX, u64::MAX]);
+    }
+
+    #[test]
+    fn a_pause_holds_the_next_one_up_and_counts_for_none() {
+        let stages = [(10.0, 10.0, Some(S)), (0.0, 0.0, Some(5 * S)), (10.0, 10.0, None)];
+        let pause = schedule(&stages);
+        let at = |ns| pause.due_by(ns);
+        assert_eq!([at(S), at(4 * S), at(6 * S), at(7 * S)], [10.0, 10.0, 10.0, 20.0]);
+        let due = due(&Curve::of(&pause, 1.0, 0), [9, 10, 11].into_iter());
+        assert_eq!(due, [9 * S / 10, 6 * S, 6 * S + S / 10]);
     }
 }

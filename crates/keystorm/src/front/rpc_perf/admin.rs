@@ -37,22 +37,21 @@ pub(super) enum Throttle {
 impl Throttle {
     /// Changes it.
     fn set(&self, rate_per_s: u32) -> Answer {
-        let not_carried_out = |why: &str| Answer::plain("501 Not Implemented", why);
         match self {
             Self::Unlimited => Answer::plain(
                 "404 Not Found",
                 "this run has no rate limit to \
                 change",
             ),
-            Self::Shared => not_carried_out(
+            Self::Shared => Answer::plain(
+                "501 Not Implemented",
                 "several clients (--ks-on) keep their initial schedule; use the steps of \
                  [workload.ratelimit]",
             ),
-            Self::Live(_) if rate_per_s == 0 => not_carried_out(
-                "a run that started with a rate keeps one; use a rate above 0, or remove `start` \
-                 from [workload.ratelimit]",
-            ),
             Self::Live(rate) => match rate.set(f64::from(rate_per_s)) {
+                Ok(()) if rate_per_s == 0 => {
+                    Answer::plain(OK, "no requests until another rate is set")
+                }
                 Ok(()) => Answer::plain(OK, &format!("{rate_per_s} requests per second")),
                 Err(why) => Answer::plain("409 Conflict", &why),
             },
@@ -171,9 +170,9 @@ mod tests {
             ("GET", "/metrics", "200"),
             ("POST", "/metrics", "405"),
             ("GET", "/", "404"),
+            ("PUT", "/ratelimit/0", "200"),
             ("PUT", "/ratelimit/5000", "200"),
             ("PUT", "/ratelimit/4000000000", "409"),
-            ("PUT", "/ratelimit/0", "501"),
             ("PUT", "/ratelimit/-1", "400"),
             ("PUT", "/ratelimit/x", "400"),
             ("GET", "/ratelimit/1", "405"),
@@ -184,7 +183,7 @@ mod tests {
         assert!(!shared.ends.load(Ordering::Relaxed));
         assert_eq!(status(&shared, "POST", "/quitquitquit"), "200");
         assert!(shared.ends.load(Ordering::Relaxed));
-        assert_eq!(rate.at(0), 5000.0);
+        assert_eq!((rate.at(0), rate.at(1)), (200.0, 5000.0));
         for (throttle, expected) in [(Throttle::Unlimited, "404"), (Throttle::Shared, "501")] {
             shared.throttle = throttle;
             assert_eq!(status(&shared, "PUT", "/ratelimit/5"), expected);
