@@ -112,6 +112,17 @@ impl CommandTally {
         }
     }
 
+    /// Hits and misses of what its requests looked up: of keys, fields or members where its replies tell how
+    /// many were there, of replies otherwise.
+    #[must_use]
+    pub fn lookups(&self) -> [u64; 2] {
+        let keys = self.keys;
+        match keys.asked {
+            0 => [self.ok, self.miss],
+            asked => [keys.found, asked.saturating_sub(keys.found)],
+        }
+    }
+
     /// From due to done: what a user of the server would have waited.
     #[must_use]
     pub fn response(&self) -> &Latency {

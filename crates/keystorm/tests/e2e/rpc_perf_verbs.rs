@@ -136,6 +136,50 @@ fn members_are_different_and_what_reads_them_hits() {
 }
 
 #[test]
+fn fields_and_members_hit_and_miss_one_by_one() {
+    let server = Server::redis();
+    for present in [&["HSET", "00", "0", "x"][..], &["ZADD", "02", "1", "0", "2", "1"]] {
+        server.number(present);
+    }
+    let inner = "klen = 2\ninner_keys_nkeys = 3\ninner_keys_klen = 1\n";
+    let keyspace =
+        |keys: &str, commands: &str| format!("nkeys = {keys}\n{inner}commands = [{commands}]");
+    // Hashes are 00 and 01, a sorted set is 02.
+    let keyspaces = [
+        keyspace("2", "{ verb = 'hmget', cardinality = 3 }, { verb = 'hexists' }"),
+        keyspace("1", "{ verb = 'zmscore', cardinality = 3 }"),
+    ];
+    let file = File::of(server.port());
+    let path = file.path("metrics.json");
+    let section = format!("[debug]\n[metrics]\noutput = '{path}'\nformat = 'json'");
+    let file = file.with("[debug]", &section).with("duration", "duration = 2");
+    file.run(&keyspaces.join("---")).ok();
+    let text = std::fs::read_to_string(&path).unwrap();
+    let last: serde_json::Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
+    let count = |name: &str| {
+        let mut counters = last["counters"].as_array().unwrap().iter();
+        counters.find(|counter| counter["name"] == name).unwrap()["value"].as_u64().unwrap()
+    };
+    let lookups = |verb: &str| ["ok", "hit", "miss"].map(|what| count(&format!("{verb}/{what}")));
+    let [ok, hit, miss] = lookups("hash_get");
+    assert_eq!(hit + miss, 3 * ok, "each field counts");
+    assert!(hit > 0 && hit < ok, "one of three fields, of one of two keys: {hit} of {ok}");
+    let [ok, hit, miss] = lookups("sorted_set_score");
+    assert!(ok > 0);
+    assert_eq!([hit, miss], [2 * ok, ok]);
+    let [ok, hit, miss] = lookups("hash_exists");
+    assert!(ok > 0);
+    assert_eq!(hit + miss, ok);
+    assert_eq!(
+        count("client/response/hit"),
+        ["hash_get", "sorted_set_score", "hash_exists"]
+            .map(|verb| lookups(verb)[1])
+            .iter()
+            .sum::<u64>()
+    );
+}
+
+#[test]
 fn memcached_gets_its_own_commands_and_lifetimes() {
     let server = Memcached::new();
     let keyspace = "nkeys = 3\nklen = 5\nvlen = 7\nttl = '1500ms'\ncommands = [{ verb = 'set' }]";

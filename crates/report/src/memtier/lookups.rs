@@ -38,12 +38,7 @@ impl Lookup {
 
 /// Hits and misses of a command, if its replies tell them.
 pub(super) fn of_command(command: &CommandSpec, tally: &CommandTally) -> Option<[u64; 2]> {
-    let keys = tally.keys;
-    match command.finds() {
-        true if keys.asked > 0 => Some([keys.found, keys.asked.saturating_sub(keys.found)]),
-        true => Some([tally.ok, tally.miss]),
-        false => None,
-    }
+    command.finds().then(|| tally.lookups())
 }
 
 /// Those of a plan, by the names of its commands.

@@ -1,9 +1,10 @@
 //! What was counted and timed in a span of a run, as rpc-perf counts it: a request is an operation with
-//! all its commands, and a reply that says that there is nothing is a success.
+//! all its commands, a reply that says that there is nothing is a success, and what looks up several fields
+//! hits and misses each of them.
 
 use std::ops::Range;
 
-use measure::{Latency, Tally};
+use measure::{CommandTally, Latency, Tally};
 use workload::{Mix, Plan};
 
 /// What an operation is to the reports.
@@ -11,7 +12,7 @@ use workload::{Mix, Plan};
 pub struct Role {
     /// Its verb.
     pub verb: &'static str,
-    /// Whether its replies are hits and misses.
+    /// Whether what it asks for is a hit or a miss.
     pub looks_up: bool,
 }
 
@@ -44,7 +45,7 @@ pub struct Counts {
     pub ok: u64,
     /// Errors.
     pub exception: u64,
-    /// Of those that look something up.
+    /// Of what was looked up: replies, or fields and members where a request names several.
     pub hit: u64,
     /// See above.
     pub miss: u64,
@@ -63,7 +64,7 @@ pub struct Figures {
     pub exception: u64,
     /// Requests whose time was over.
     pub timeout: u64,
-    /// Replies with something, and with nothing, of what was looked up.
+    /// What was looked up and there, and what was not.
     pub hit: u64,
     /// See above.
     pub miss: u64,
@@ -105,8 +106,10 @@ impl Figures {
                 (None, None) => continue,
             };
             if role.looks_up {
-                counts.hit = commands.iter().map(|command| command.ok).sum();
-                counts.miss = commands.iter().map(|command| command.miss).sum();
+                for [hits, misses] in commands.iter().map(CommandTally::lookups) {
+                    counts.hit += hits;
+                    counts.miss += misses;
+                }
             }
             let mut kept =
                 [Some(0), APART.iter().position(|verb| *verb == role.verb).map(|n| n + 1)];

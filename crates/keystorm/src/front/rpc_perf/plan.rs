@@ -75,6 +75,7 @@ fn role(verb: Verb) -> Role {
         Verb::Get
             | Verb::HashGet
             | Verb::HashGetAll
+            | Verb::HashExists
             | Verb::SetMembers
             | Verb::SortedSetRange
             | Verb::SortedSetRank
