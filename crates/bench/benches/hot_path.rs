@@ -185,6 +185,7 @@ fn set_plan(depth: u32) -> Plan {
             window: Window::Batch,
             keep_alive: true,
             pipelines_each: 1,
+            renewed_per_s: 0,
             cpus: Vec::new(),
             joining: None,
             spacing: None,

@@ -17,6 +17,8 @@ pub struct ConnectionTally {
     pub dropped: u64,
     /// Connections that were lost and carry load again.
     pub reconnects: u64,
+    /// Connections that were closed to be opened again, as the plan asks.
+    pub renewed: u64,
     /// Requests that failed and were sent again, and how often that was, all of them together.
     pub retried: u64,
     /// See [`retried`](Self::retried).
@@ -43,6 +45,7 @@ impl ConnectionTally {
             tls: TlsTally::default(),
             dropped: 0,
             reconnects: 0,
+            renewed: 0,
             retried: 0,
             retries: 0,
             lost: 0,
@@ -60,6 +63,7 @@ impl ConnectionTally {
             tls,
             dropped,
             reconnects,
+            renewed,
             retried,
             retries,
             lost,
@@ -72,8 +76,8 @@ impl ConnectionTally {
         connect.clear();
         tls.clear();
         let counts = [
-            dropped, reconnects, retried, retries, lost, timed_out, unanswered, pushes, bytes_out,
-            bytes_in,
+            dropped, reconnects, renewed, retried, retries, lost, timed_out, unanswered, pushes,
+            bytes_out, bytes_in,
         ];
         counts.into_iter().for_each(|count| *count = 0);
     }
@@ -84,6 +88,7 @@ impl ConnectionTally {
             tls,
             dropped,
             reconnects,
+            renewed,
             retried,
             retries,
             lost,
@@ -98,6 +103,7 @@ impl ConnectionTally {
         for (sum, part) in [
             (&mut self.dropped, dropped),
             (&mut self.reconnects, reconnects),
+            (&mut self.renewed, renewed),
             (&mut self.retried, retried),
             (&mut self.retries, retries),
             (&mut self.lost, lost),

@@ -268,6 +268,7 @@ pub(crate) fn parts() -> PlanParts {
             window: Window::Batch,
             keep_alive: true,
             pipelines_each: 1,
+            renewed_per_s: 0,
             cpus: vec![],
             joining: None,
             spacing: None,

@@ -27,6 +27,8 @@ pub(crate) struct Connection<D, M, C> {
     pub(crate) sends: u32,
     /// How often it was tried again without lasting.
     pub(crate) attempts: u32,
+    /// Whether it is to be closed and opened again as soon as it waits for nothing.
+    pub(crate) worn: bool,
     /// Whether it was lost and has not carried load since.
     pub(crate) lost: bool,
     /// Requests that failed on it and wait to be sent again.
@@ -65,6 +67,7 @@ impl<D: Default, M: Copy, C> Connection<D, M, C> {
             asked_ns: 0,
             sends: 0,
             attempts: 0,
+            worn: false,
             lost: false,
             put_off: 0,
             queued: false,
@@ -81,12 +84,13 @@ impl<D: Default, M: Copy, C> Connection<D, M, C> {
         self.found.clear();
         self.asked_ns = now_ns;
         self.sends = 0;
+        self.worn = false;
     }
 
-    /// Whether it has carried so many pipelines and waits for nothing.
+    /// Whether it waits for nothing.
     #[inline]
-    pub(crate) fn is_used_up(&self, pipelines: u32) -> bool {
-        self.sends >= pipelines && self.requests.commands() == 0 && self.put_off == 0
+    pub(crate) fn is_idle(&self) -> bool {
+        self.requests.commands() == 0 && self.put_off == 0
     }
 
     /// Requests that may be sent now, if `depth` may be in flight: with `rolling` at any time,

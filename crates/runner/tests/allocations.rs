@@ -102,6 +102,7 @@ fn plan(requests: u64, depth: u32, engine: EngineKind, pace: Pace) -> Plan {
             window: Window::Batch,
             keep_alive: true,
             pipelines_each: 1,
+            renewed_per_s: 0,
             cpus: vec![],
             joining: None,
             spacing: None,

@@ -25,6 +25,7 @@ pub(crate) fn plan(line: &str, keys: KeySpace, depth: u32, dataset: Option<Datas
             window: Window::Batch,
             keep_alive: true,
             pipelines_each: 1,
+            renewed_per_s: 0,
             cpus: vec![],
             joining: None,
             spacing: None,

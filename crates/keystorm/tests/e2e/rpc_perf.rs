@@ -188,6 +188,51 @@ fn a_server_that_comes_back_is_used_again_and_the_exit_code_tells() {
 }
 
 #[test]
+fn connections_are_closed_and_opened_again_at_their_rate() {
+    let server = Server::redis();
+    let port = free_port();
+    let file = File::of(server.port())
+        .with("admin", &format!("admin = '127.0.0.1:{port}'"))
+        .with("threads", "threads = 2")
+        .with("poolsize", "poolsize = 4\nconcurrency = 3\nreconnect_rate = 40")
+        .with("start", "start = 1000")
+        .with("duration", "duration = 600");
+    let json = file.path("run.json");
+    let get = "nkeys = 9\nklen = 2\ncommands = [{ verb = 'get' }]";
+    let running = file.line(get, &format!("--ks-json {json}")).start();
+    let accepted = || -> u64 {
+        let info = server.text(&["INFO", "stats"]);
+        let line = info.lines().find_map(|line| line.strip_prefix("total_connections_received:"));
+        line.unwrap().trim().parse().unwrap()
+    };
+    // Tests ask the server over connections of their own, but not hundreds.
+    running.until("most of them are of the run", |_| {
+        let clients = server.text(&["CLIENT", "LIST"]).lines().count() as u64;
+        assert!(clients < 20, "those before are closed");
+        accepted() > 400
+    });
+    let (_, vars) = ask(port, "GET /vars.json");
+    let vars: serde_json::Value = serde_json::from_str(&vars).unwrap();
+    assert!(vars["client/connect/reconnect"].as_u64().unwrap() > 0, "{vars}");
+    ask(port, "POST /quitquitquit");
+    let ran = running.wait().ok();
+    assert_eq!(ran.err, "", "none was lost");
+    let saved: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(&json).unwrap()).unwrap();
+    let connections = &saved["tests"][0]["connections"];
+    let [renewed, dropped] = ["renewed", "dropped"].map(|name| connections[name].as_u64().unwrap());
+    assert!(renewed > 0 && dropped == 0, "{connections}");
+    assert_eq!(connections["lost"], 0);
+    assert_eq!(saved["tests"][0]["errors"]["total"], 0, "{}", saved["tests"][0]["errors"]);
+    let as_ours = file.line(get, "--as keystorm").run().ok();
+    assert!(
+        as_ours.out.contains("# rpc-perf: 40 of its connections are closed"),
+        "{}",
+        as_ours.out
+    );
+}
+
+#[test]
 fn the_equal_command_line_of_keystorm_sends_the_same() {
     let server = Server::redis();
     let keyspace = "nkeys = 20\nklen = 6\nvlen = 16\nttl = '1m'\ncommands = [{ verb = 'set' }]";

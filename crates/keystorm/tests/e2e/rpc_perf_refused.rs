@@ -86,7 +86,7 @@ fn what_is_for_other_systems_is_refused_by_name() {
         ("endpoints", "endpoints = ['a:1', 'b']", "is not ADDRESS:PORT"),
         ("endpoints", "endpoints = ['localhost']", "is not ADDRESS:PORT"),
         ("endpoints", "endpoints = ['a:1']\n[tls]", "rediss://"),
-        ("poolsize", "poolsize = 1\nreconnect_rate = 5", "reconnect_rate: "),
+        ("poolsize", "poolsize = 1\nreconnect_rate = 2000000", "2000000 reconnects per second"),
         (
             "[debug]",
             "[debug]\n[metrics]\noutput = 'x'\nformat = 'parquet'",

@@ -171,6 +171,9 @@ fn plan(plan: &Plan) -> Pairs {
         };
         pairs.push(("connections are used", format!("for {pipelines} each")));
     }
+    if fleet.renewed_per_s > 0 {
+        pairs.push(("reconnects", format!("{} per second", fleet.renewed_per_s)));
+    }
     pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 

@@ -43,6 +43,10 @@ pub fn unsaid(plan: &Plan) -> Vec<String> {
     if plan.fleet.pipelines_each > 1 {
         unsaid.push("its connections are closed after several pipelines".to_owned());
     }
+    if plan.fleet.renewed_per_s > 0 {
+        let each_s = plan.fleet.renewed_per_s;
+        unsaid.push(format!("{each_s} of its connections are closed and reopened each second"));
+    }
     if plan.reopening != Reopening::default() {
         unsaid.push("opening a lost connection again has limits of its own".to_owned());
     }

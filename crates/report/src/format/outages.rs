@@ -27,6 +27,9 @@ pub(super) fn write(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()
         let unanswered = counted(connections.unanswered, "request");
         writeln!(out, "  unanswered at the end: {unanswered}")?;
     }
+    if connections.renewed > 0 {
+        writeln!(out, "  connections closed and reopened on purpose: {}", connections.renewed)?;
+    }
     if connections.retries > 0 {
         let retried = counted(connections.retried, "request");
         writeln!(out, "  retried: {retried}, {} in all", counted(connections.retries, "time"))?;

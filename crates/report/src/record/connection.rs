@@ -13,6 +13,8 @@ pub(super) struct ConnectionRecord {
     #[serde(default)]
     reconnects: u64,
     #[serde(default, skip_serializing_if = "is_none")]
+    renewed: u64,
+    #[serde(default, skip_serializing_if = "is_none")]
     retried: u64,
     #[serde(default, skip_serializing_if = "is_none")]
     retries: u64,
@@ -56,6 +58,7 @@ impl ConnectionRecord {
             tls,
             dropped,
             reconnects,
+            renewed,
             retried,
             retries,
             lost,
@@ -70,6 +73,7 @@ impl ConnectionRecord {
             connect_ms: LatencyRecord::of(connect)?,
             dropped: *dropped,
             reconnects: *reconnects,
+            renewed: *renewed,
             retried: *retried,
             retries: *retries,
             lost: *lost,
@@ -87,6 +91,7 @@ impl ConnectionRecord {
             tls: self.tls.as_ref().map(TlsRecord::tally).transpose()?.unwrap_or_default(),
             dropped: self.dropped,
             reconnects: self.reconnects,
+            renewed: self.renewed,
             retried: self.retried,
             retries: self.retries,
             lost: self.lost,

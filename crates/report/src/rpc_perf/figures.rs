@@ -56,7 +56,7 @@ pub struct Counts {
 pub struct Figures {
     /// Connections that were opened.
     pub opened: u64,
-    /// Those that ended without our doing.
+    /// Those that ended without our doing, or to be opened again.
     pub closed: u64,
     /// Replies that are no error.
     pub ok: u64,
@@ -84,7 +84,7 @@ impl Figures {
         let connections = &tally.connections;
         let mut figures = Self {
             opened: connections.connect.count(),
-            closed: connections.dropped,
+            closed: connections.dropped + connections.renewed,
             exception: connections.lost,
             timeout: connections.timed_out,
             ..Self::default()

@@ -10,6 +10,7 @@ mod operations;
 mod order;
 mod outages;
 mod pool;
+mod renewals;
 mod retries;
 mod ring;
 mod schedules;
@@ -63,6 +64,7 @@ pub(crate) fn parts(connections: u32, depth: u32, stop: Stop) -> PlanParts {
             window: Window::Batch,
             keep_alive: true,
             pipelines_each: 1,
+            renewed_per_s: 0,
             cpus: vec![],
             joining: None,
             spacing: None,

@@ -16,6 +16,7 @@ mod paced;
 mod quiet;
 mod receive;
 pub(crate) mod recovery;
+mod renewing;
 mod retry;
 pub(crate) mod verify;
 pub(crate) mod walk;
@@ -40,6 +41,7 @@ use joining::Joined;
 use operations::Steps;
 use quiet::Answers;
 use recovery::Recovery;
+use renewing::Renewals;
 use retry::Retries;
 use verify::Verifier;
 
@@ -101,6 +103,7 @@ pub(crate) struct Worker<'r, E, P: Protocol, R: Route> {
     pub(crate) rolling: bool,
     spin: Spin,
     joined: Joined,
+    renewals: Renewals,
     /// The schedule of an open loop, and how many changes of its rate are in it.
     pub(crate) pacer: Option<Pacer>,
     rate_changes: u32,
@@ -146,6 +149,7 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
             rolling: plan.fleet.window == Window::Rolling,
             spin: Spin::new(context.may_spin),
             joined: Joined::of(plan),
+            renewals: Renewals::of(plan, context.worker, context.workers),
             pacer: None,
             rate_changes: 0,
             recovery: Recovery::new(context.connections_max, plan, context.worker),
@@ -187,6 +191,9 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
             if now_ns >= self.joined.next_ns {
                 self.join();
             }
+            if now_ns >= self.renewals.next_ns {
+                self.renew();
+            }
             R::dispatch(self);
             if self.engine.now_ns() >= self.recorder.wake_ns() {
                 R::note_asked(self);
@@ -217,6 +224,7 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
         }
         self.start_schedule(start_ns);
         self.joined.start(start_ns, self.connections.len());
+        self.renewals.start(start_ns);
         self.started = true;
         self.start_recovery();
         R::start(self);
@@ -227,18 +235,23 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
     fn refill(&mut self, conn: ConnId) {
         let fleet = &self.context.plan.fleet;
         let connection = &self.connections[conn.0 as usize];
-        if !fleet.keep_alive && connection.is_used_up(fleet.pipelines_each) {
+        let used_up = !fleet.keep_alive && connection.sends >= fleet.pipelines_each;
+        if (used_up || connection.worn) && connection.is_idle() {
             self.replace(conn);
         } else {
             R::refill(self, conn);
         }
     }
 
-    /// Without keep-alive: closes a connection that has done its pipelines and asks for another, if
-    /// there is something left to send on it.
+    /// Closes a connection that has done what it is there for and asks for another, if there is something
+    /// left to send on it.
     fn replace(&mut self, conn: ConnId) {
         self.engine.close(conn);
         self.unready(conn);
+        if self.connections[conn.0 as usize].worn {
+            self.recorder.connections().renewed += 1;
+            self.recovery.opens(self.engine.now_ns());
+        }
         if R::wants_connections(self) {
             self.connect(conn);
         }
@@ -251,7 +264,7 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
             return 0;
         }
         let connection = &self.connections[conn.0 as usize];
-        if connection.put_off >= self.retries.waiting_max {
+        if connection.worn || connection.put_off >= self.retries.waiting_max {
             return 0;
         }
         connection.room(self.depth, self.rolling, self.request_len)
@@ -330,7 +343,7 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
         let now_ns = self.engine.now_ns();
         let end_ns = if self.stop_ns > now_ns { self.stop_ns } else { self.give_up_ns() };
         let recovery_ns = self.recovery.due_ns.min(R::wake_ns(self, now_ns));
-        let others_ns = self.joined.next_ns.min(self.retries.due_ns);
+        let others_ns = self.joined.next_ns.min(self.renewals.next_ns).min(self.retries.due_ns);
         self.recorder.wake_ns().min(end_ns).min(due_ns).min(recovery_ns).min(others_ns)
     }
 

@@ -66,6 +66,11 @@ impl Recovery {
         self.reopening.waiting() > 0
     }
 
+    /// A connection is being opened, which may take too long.
+    pub(super) fn opens(&mut self, now_ns: u64) {
+        self.look_by(now_ns + LOOK_OPENING_NS);
+    }
+
     fn look_by(&mut self, ns: u64) {
         self.look_ns = self.look_ns.min(ns);
         self.plan();
@@ -129,8 +134,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
     pub(super) fn lost(&mut self, conn: ConnId, reason: &Reason) -> Result<(), Fatal> {
         let connection = &self.connections[conn.0 as usize];
         let (state, in_flight) = (connection.state, connection.requests.commands());
-        let is_idle = in_flight == 0 && connection.put_off == 0;
-        if state == State::Ready && is_idle && R::has_no_more(self) {
+        if state == State::Ready && connection.is_idle() && R::has_no_more(self) {
             self.unready(conn);
             return Ok(()); // It had nothing more to do.
         }

@@ -30,6 +30,10 @@ impl PlanParts {
         refuse((1..=limits::PIPELINE_MAX).contains(&fleet.pipeline_depth), || {
             format!("-P {}: must be between 1 and {}", fleet.pipeline_depth, limits::PIPELINE_MAX)
         })?;
+        refuse(fleet.renewed_per_s <= limits::RENEWALS_MAX, || {
+            let (given, most) = (fleet.renewed_per_s, limits::RENEWALS_MAX);
+            format!("{given} reconnects per second; the maximum is {most}")
+        })?;
         if let Some(joining) = fleet.joining {
             refuse(joining.first > 0 && joining.step > 0 && joining.every_ns > 0, || {
                 "connections join the load at least one at a time, and one is there from the start"

@@ -193,6 +193,7 @@ impl PlanParts {
         parts.fleet.pipeline_depth = DEPTH.min((PIPELINE_BYTES / bytes).max(1) as u32);
         (parts.fleet.window, parts.fleet.keep_alive) = (Window::Rolling, true);
         parts.fleet.joining = None;
+        parts.fleet.renewed_per_s = 0;
         parts
     }
 }

@@ -11,6 +11,8 @@ pub const WORKERS_MAX: u16 = 500;
 pub const REQUESTS_MAX: u64 = i64::MAX as u64;
 /// Longest run or warm-up: 366 days in nanoseconds.
 pub const DURATION_NS_MAX: u64 = 366 * 86_400 * 1_000_000_000;
+/// Most connections that are closed and opened again each second.
+pub const RENEWALS_MAX: u32 = 1_000_000;
 /// Most commands in one sequence, repeats included.
 pub const SEQUENCE_MAX: usize = 65_536;
 /// Most steps of an operation.

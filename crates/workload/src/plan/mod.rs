@@ -97,6 +97,10 @@ pub struct Fleet {
     /// See above; at least 1.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub pipelines_each: u32,
+    /// Connections that are closed and opened again each second, in turn and without losing a request, of all
+    /// workers together; 0 to [`limits::RENEWALS_MAX`].
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub renewed_per_s: u32,
     /// The CPUs that workers are pinned to, one each in turn; none for wherever the kernel likes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cpus: Vec<usize>,
@@ -116,6 +120,12 @@ fn one() -> u32 {
 #[allow(clippy::trivially_copy_pass_by_ref)]
 fn is_one(number: &u32) -> bool {
     *number == 1
+}
+
+// See above.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// When a connection that has requests in flight may send more.

@@ -285,6 +285,7 @@ fn base(
             window,
             keep_alive: load.keep_alive != 0,
             pipelines_each: 1,
+            renewed_per_s: 0,
             cpus: cpu_list("--cpus", load.cpus.as_deref())?,
             joining: None,
             spacing: None,

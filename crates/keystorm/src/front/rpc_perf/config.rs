@@ -65,6 +65,8 @@ pub(super) struct Client {
     pub(super) poolsize: u32,
     pub(super) concurrency: u32,
     pub(super) request_timeout_ms: u32,
+    /// Connections that are closed and opened again each second, of all threads.
+    pub(super) reconnect_rate: u32,
 }
 
 /// Files of TLS.
@@ -244,18 +246,12 @@ fn client(client: &Table<'_, '_>) -> Result<Client, Fault> {
     for key in ["read_buffer_size", "write_buffer_size"] {
         client.number::<u32>(key)?;
     }
-    if client.number::<u32>("reconnect_rate")?.unwrap_or(0) > 0 {
-        return Err(client.refused(
-            "reconnect_rate",
-            "reconnecting at a rate is not supported; with -k 0 keystorm opens a connection for \
-             every request",
-        ));
-    }
     Ok(Client {
         threads: threads.max(1),
         poolsize: poolsize.max(1),
         concurrency,
         request_timeout_ms,
+        reconnect_rate: client.number::<u32>("reconnect_rate")?.unwrap_or(0),
     })
 }
 

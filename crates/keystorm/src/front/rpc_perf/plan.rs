@@ -6,7 +6,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use report::rpc_perf::Role;
 use workload::{
-    Content, KeyDist, KeySpace, Mix, Operation, Pick, PlanParts, SizeBy, Step, ValueSpec, When,
+    Content, Fleet, KeyDist, KeySpace, Mix, Operation, Pick, PlanParts, SizeBy, Step, ValueSpec,
+    When,
 };
 
 use super::commands::Writer;
@@ -64,6 +65,7 @@ pub(super) fn parts(config: &Config, base: &PlanParts) -> Result<(PlanParts, Vec
         payload_bytes: bytes.max().unwrap_or(0),
         values,
         seed,
+        fleet: Fleet { renewed_per_s: config.client.reconnect_rate, ..base.fleet.clone() },
         ..base.clone()
     };
     Ok((parts, roles))

@@ -1,0 +1,112 @@
+//! Connections that are closed and opened again though nothing is wrong with them, so many a second: which one
+//! is next, and when.
+//!
+//! One whose turn has come is given no more requests and is closed when it has its replies, so that nothing is
+//! lost. The turns of all workers, and of all shares of a plan, interleave as their requests do. Opening a
+//! connection is left to [`open`](super::open), and what may go wrong with that to
+//! [`recovery`](super::recovery).
+
+use engine::{ConnId, Engine};
+use wire::Protocol;
+use workload::{Lane, Plan};
+
+use super::Worker;
+use crate::connection::State;
+use crate::route::Route;
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Renewals {
+    /// Turns a second, of all workers; 0 for none.
+    per_s: u32,
+    lane: Lane,
+    start_ns: u64,
+    /// Turns of this worker that are over.
+    taken: u64,
+    /// The connection to look at first at the next turn.
+    first: usize,
+    /// When the next turn is; never for `u64::MAX`.
+    pub(super) next_ns: u64,
+}
+
+impl Renewals {
+    pub(super) fn of(plan: &Plan, worker: u16, workers: u16) -> Self {
+        Self {
+            per_s: plan.fleet.renewed_per_s,
+            lane: plan.shard.lane(worker, workers),
+            start_ns: 0,
+            taken: 0,
+            first: 0,
+            next_ns: u64::MAX,
+        }
+    }
+
+    /// Load begins.
+    pub(super) fn start(&mut self, start_ns: u64) {
+        self.start_ns = start_ns;
+        self.plan_next();
+    }
+
+    fn plan_next(&mut self) {
+        if self.per_s > 0 {
+            let number = u128::from(self.taken * self.lane.of + self.lane.index + 1);
+            let after_ns = number * 1_000_000_000 / u128::from(self.per_s);
+            self.next_ns =
+                self.start_ns.saturating_add(u64::try_from(after_ns).unwrap_or(u64::MAX));
+        }
+    }
+
+    /// A turn is over.
+    fn take(&mut self) {
+        self.taken += 1;
+        self.plan_next();
+    }
+
+    /// Leaves out the turns up to `now_ns`.
+    fn skip(&mut self, now_ns: u64) {
+        let since_ns = u128::from(now_ns.saturating_sub(self.start_ns));
+        let turns = since_ns * u128::from(self.per_s) / 1_000_000_000 / u128::from(self.lane.of);
+        self.taken = self.taken.max(u64::try_from(turns).unwrap_or(u64::MAX));
+        while self.next_ns <= now_ns {
+            self.take();
+        }
+    }
+}
+
+impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
+    /// Has the connection whose turn it is closed and opened again, at once or when it has its replies.
+    #[cold]
+    pub(super) fn renew(&mut self) {
+        let now_ns = self.engine.now_ns();
+        if self.is_over() {
+            self.renewals.next_ns = u64::MAX;
+            return;
+        }
+        while now_ns >= self.renewals.next_ns {
+            let Some(conn) = self.next_to_renew() else {
+                // The server takes no more of them, and would get all of these at once when it does.
+                self.renewals.skip(now_ns);
+                return;
+            };
+            self.renewals.take();
+            let connection = &mut self.connections[conn.0 as usize];
+            connection.worn = true;
+            if connection.is_idle() {
+                self.replace(conn);
+            }
+        }
+    }
+
+    /// The next connection in turn that carries load and is to go on doing so.
+    fn next_to_renew(&mut self) -> Option<ConnId> {
+        let all = self.connections.len();
+        let from = self.renewals.first;
+        let fit = |at: &usize| {
+            let connection = &self.connections[*at];
+            connection.state == State::Ready && !connection.worn
+        };
+        let found = (from..all).chain(0..from.min(all)).find(fit)?;
+        self.renewals.first = found + 1;
+        Some(ConnId(found as u32))
+    }
+}
