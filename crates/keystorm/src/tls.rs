@@ -18,7 +18,9 @@ pub(crate) fn context(options: &TlsOptions, endpoint: &Endpoint) -> Result<TlsCo
         cacert,
         cacertdir,
         cert,
+        cert_chain,
         key,
+        key_password,
         ciphers,
         ciphersuites,
         groups,
@@ -34,11 +36,12 @@ pub(crate) fn context(options: &TlsOptions, endpoint: &Endpoint) -> Result<TlsCo
             directory.display()
         );
     }
-    let TlsFiles { cacert: in_cacert, cert: in_cert, key: in_key } = files.unwrap_or_default();
+    let held = files.unwrap_or_default();
     let file = |path: Option<PathBuf>, content: Option<SecretBytes>| {
         let content = content.map(|content| content.reveal().to_vec());
-        path.map(|path| PemFile { path, content })
+        path.map(|path| PemFile { path, content, password: None })
     };
+    let password = key_password.map(|password| password.reveal().as_bytes().to_vec());
     let host = match endpoint {
         Endpoint::Tcp { host, .. } | Endpoint::Replicated { primary: (host, _), .. } => {
             Some(host.clone())
@@ -58,10 +61,11 @@ pub(crate) fn context(options: &TlsOptions, endpoint: &Endpoint) -> Result<TlsCo
         host,
         sni,
         verify,
-        cacert: file(cacert, in_cacert),
+        cacert: file(cacert, held.cacert),
         cacertdir,
-        cert: file(cert, in_cert),
-        key: file(key, in_key),
+        cert: file(cert, held.cert),
+        cert_chain: file(cert_chain, held.cert_chain),
+        key: file(key, held.key).map(|key| PemFile { password, ..key }),
         ciphers,
         ciphersuites,
         groups,
@@ -85,6 +89,7 @@ pub(crate) fn files(options: &TlsOptions) -> Result<TlsFiles> {
     Ok(TlsFiles {
         cacert: content("--cacert", &options.cacert)?,
         cert: content("--cert", &options.cert)?,
+        cert_chain: content("certificate chain", &options.cert_chain)?,
         key: content("--key", &options.key)?,
     })
 }

@@ -43,7 +43,8 @@ mod tests {
         parts.target.credentials = Some(login);
         let key = Some(SecretBytes::new(*b"hunter4"));
         let files = Some(TlsFiles { key, ..TlsFiles::default() });
-        parts.target.tls = Some(TlsOptions { files, ..TlsOptions::default() });
+        let key_password = Some(Secret::new("hunter5"));
+        parts.target.tls = Some(TlsOptions { files, key_password, ..TlsOptions::default() });
         parts.target.endpoint = Endpoint::Spawned {
             program: None,
             args: ["--requirepass", "hunter3"].map(String::from).into(),
@@ -66,6 +67,7 @@ mod tests {
         assert_eq!(sent.keys, plan.keys);
         let cell = |plan: &Plan| plan.dataset.as_ref().unwrap().cell(2, 0).to_vec();
         assert_eq!(cell(&sent), b"\xff");
+        assert!(plan.secrets().contains(&"hunter5".to_owned()));
         let saved = serde_json::to_string(&plan).unwrap();
         assert!(!saved.contains("hunter"), "{saved}");
         assert!(serde_json::from_str::<Plan>(&saved).unwrap().lacking().is_some());

@@ -278,6 +278,13 @@ pub struct TlsOptions {
         skip_serializing_if = "Option::is_none"
     )]
     pub cert: Option<PathBuf>,
+    /// File of the certificates between it and the CA, where the first file does not have them.
+    #[serde(
+        default,
+        with = "crate::bytes::optional_path",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub cert_chain: Option<PathBuf>,
     /// File of its key.
     #[serde(
         default,
@@ -285,6 +292,9 @@ pub struct TlsOptions {
         skip_serializing_if = "Option::is_none"
     )]
     pub key: Option<PathBuf>,
+    /// What the key is encrypted with, if it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key_password: Option<Secret>,
     /// Ciphers up to TLS 1.2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ciphers: Option<String>,
@@ -311,6 +321,9 @@ pub struct TlsFiles {
     pub cacert: Option<SecretBytes>,
     /// The client's certificate.
     pub cert: Option<SecretBytes>,
+    /// Those between it and the CA.
+    #[serde(default)]
+    pub cert_chain: Option<SecretBytes>,
     /// Its key.
     pub key: Option<SecretBytes>,
 }

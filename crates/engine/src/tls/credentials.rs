@@ -2,10 +2,11 @@
 
 use std::fs;
 
-use openssl::pkey::PKey;
+use openssl::pkey::{PKey, Private};
 use openssl::ssl::SslContextBuilder;
+use openssl::x509::X509Ref;
 
-use super::pem::plain;
+use super::pem::{PemFile, plain};
 use super::roots;
 use super::settings::{TlsError, TlsSettings, broken};
 
@@ -62,32 +63,47 @@ pub(super) fn identify(
         }
     };
     let mut chain = cert.certificates("--cert")?.into_iter();
-    if let Some(own) = chain.next() {
-        builder.set_certificate(&own).map_err(|_| cert.holds_no("--cert", "certificate"))?;
+    let own = chain.next();
+    if let Some(own) = &own {
+        builder.set_certificate(own).map_err(|_| cert.holds_no("--cert", "certificate"))?;
     }
-    for issuer in chain {
+    let rest = settings.cert_chain.as_ref().map(|file| file.certificates("certificate chain"));
+    // A file of the whole chain begins with what we are.
+    let rest = rest.transpose()?.unwrap_or_default().into_iter();
+    let rest = rest.filter(|issuer| own.as_ref().is_none_or(|own| !is_same(issuer, own)));
+    for issuer in chain.chain(rest) {
         builder.add_extra_chain_cert(issuer).map_err(broken)?;
     }
-    let pem = key.read("--key")?;
-    let mut locked = false;
-    // Nobody is asked for a passphrase, which OpenSSL would do on the terminal.
-    let private = PKey::private_key_from_pem_callback(&pem, |_| {
-        locked = true;
-        Ok(0)
-    });
-    let private = private.map_err(|_| match locked {
-        true => {
-            let shown = key.shown();
-            TlsError(format!(
-                "--key {shown}: the key is encrypted; write an unencrypted copy for the \
-                 benchmark with: openssl pkey -in {shown} -out FILE"
-            ))
-        }
-        false => key.holds_no("--key", "private key"),
-    })?;
+    let private = private_key(key)?;
     // Refuses a key that is not the certificate's.
     builder.set_private_key(&private).and_then(|()| builder.check_private_key()).map_err(|_| {
         TlsError(format!("--key {}: does not match --cert {}", key.shown(), cert.shown()))
+    })
+}
+
+fn is_same(one: &X509Ref, other: &X509Ref) -> bool {
+    matches!((one.to_der(), other.to_der()), (Ok(one), Ok(other)) if one == other)
+}
+
+/// The key in a file. Nobody is asked for a passphrase, which OpenSSL would do on the terminal.
+fn private_key(file: &PemFile) -> Result<PKey<Private>, TlsError> {
+    let pem = file.read("--key")?;
+    let mut locked = false;
+    let private = PKey::private_key_from_pem_callback(&pem, |room| {
+        locked = true;
+        let password = file.password.as_deref().unwrap_or_default();
+        let Some(room) = room.get_mut(..password.len()) else { return Ok(0) };
+        room.copy_from_slice(password);
+        Ok(password.len())
+    });
+    let shown = file.shown();
+    private.map_err(|_| match (locked, &file.password) {
+        (true, Some(_)) => TlsError(format!("--key {shown}: the password does not open the key")),
+        (true, None) => TlsError(format!(
+            "--key {shown}: the key is encrypted; write an unencrypted copy for the benchmark \
+             with: openssl pkey -in {shown} -out FILE"
+        )),
+        (false, _) => file.holds_no("--key", "private key"),
     })
 }
 

@@ -16,11 +16,13 @@ pub struct PemFile {
     pub path: PathBuf,
     /// What is in it.
     pub content: Option<Vec<u8>>,
+    /// What opens a key in it that is encrypted.
+    pub password: Option<Vec<u8>>,
 }
 
 impl From<PathBuf> for PemFile {
     fn from(path: PathBuf) -> Self {
-        Self { path, content: None }
+        Self { path, content: None, password: None }
     }
 }
 

@@ -35,6 +35,8 @@ pub struct TlsSettings {
     pub cacertdir: Option<PathBuf>,
     /// PEM file of our certificate and its chain (`--cert`).
     pub cert: Option<PemFile>,
+    /// PEM file of the rest of the chain, where the first file does not have it.
+    pub cert_chain: Option<PemFile>,
     /// PEM file of its key (`--key`).
     pub key: Option<PemFile>,
     /// Ciphers up to TLS 1.2 (`--tls-ciphers`).

@@ -41,13 +41,24 @@ impl Default for Subject<'_> {
 impl Identity {
     /// A CA.
     pub(crate) fn authority(name: &str) -> Self {
+        Self::authority_of(name, None)
+    }
+
+    /// A CA in between, which this one signs.
+    pub(crate) fn signs_authority(&self, name: &str) -> Self {
+        Self::authority_of(name, Some(self))
+    }
+
+    fn authority_of(name: &str, signer: Option<&Self>) -> Self {
         let key = elliptic();
         let mut builder = begin(name, &key, (-1, 2));
         let constraints = BasicConstraints::new().critical().ca().build().unwrap();
         builder.append_extension(constraints).unwrap();
         let subject = common_name(name).build();
-        builder.set_issuer_name(&subject).unwrap();
-        builder.sign(&key, MessageDigest::sha256()).unwrap();
+        let issuer = signer.map_or(&*subject, |signer| signer.certificate.subject_name());
+        builder.set_issuer_name(issuer).unwrap();
+        let by = signer.map_or(&key, |signer| &signer.key);
+        builder.sign(by, MessageDigest::sha256()).unwrap();
         Self { certificate: builder.build(), key }
     }
 

@@ -423,7 +423,53 @@ fn a_file_of_rpc_perf_names_the_certificate_of_the_client_alone_or_with_its_chai
         run(&format!("{name} = '{cert}'")).ok();
         assert!(secure.server.calls("set") > 0, "{name}");
     }
-    let both = run(&format!("certificate = '{cert}'\ncertificate_chain = '{cert}'"));
-    both.exits(2).says("[tls] certificate_chain: rpc-perf reads only this file");
-    run("private_key_password = 'x'").exits(2).says("rpc-perf never uses it");
+}
+
+#[test]
+fn a_file_of_rpc_perf_names_the_rest_of_a_chain_and_the_password_of_a_key() {
+    const PASSWORD: &str = "hunter2 and more";
+    let secure = Secure::with(&Subject::default(), &["--tls-auth-clients", "yes"]);
+    let dir = secure.dir.path();
+    let between = secure.ca.signs_authority("in between");
+    let (between_cert, _) = between.write(dir, "between");
+    let client = between.signs(&Subject::default());
+    let (cert, _) = client.write(dir, "client");
+    let key = secure.file("locked.key");
+    let cipher = openssl::symm::Cipher::aes_256_cbc();
+    let locked = client.key.private_key_to_pem_pkcs8_passphrase(cipher, PASSWORD.as_bytes());
+    std::fs::write(&key, locked.unwrap()).unwrap();
+    let (whole, json) = (secure.file("whole.crt"), secure.file("run.json"));
+    let text = |path: &PathBuf| std::fs::read_to_string(path).unwrap();
+    std::fs::write(&whole, text(&cert) + &text(&between_cert)).unwrap();
+    let line = |tls: &str, words: &str| {
+        let endpoint = format!(
+            "endpoints = ['rediss://127.0.0.1:{}']\n[tls]\nca_file = '{}'\n\
+             private_key = '{}'\ncertificate = '{}'\n{tls}",
+            secure.port,
+            secure.file("ca.crt").display(),
+            key.display(),
+            cert.display()
+        );
+        let keyspace = "nkeys = 5\nklen = 2\nvlen = 3\ncommands = [{ verb = 'set' }]";
+        let ran = File::of(1).with("endpoints", &endpoint).line(keyspace, words).run();
+        ran.keeps_secret(PASSWORD)
+    };
+    let password = format!("private_key_password = '{PASSWORD}'\n");
+    let chain = |file: &PathBuf| format!("{password}certificate_chain = '{}'", file.display());
+    for file in [&between_cert, &whole] {
+        secure.server.reset();
+        line(&chain(file), &format!("--ks-json {} --ks-verdict stderr", json.display())).ok();
+        assert!(secure.server.calls("set") > 0, "{}", file.display());
+        assert!(!text(&json).contains(PASSWORD));
+    }
+    // Another process is told of it over a pipe.
+    line(&chain(&whole), "--ks-on local:2").ok();
+    line(&chain(&whole), "--print-plan").ok().prints("\"key_password\": \"***\"");
+    let ours = line(&chain(&whole), "--as keystorm").ok();
+    ours.prints("# rpc-perf: its private key has a password");
+    line(&password, "").exits(1).says("refused our certificate");
+    line("private_key_password = 'other'", "").exits(1).says("does not open the key");
+    line("", "").exits(1).says("the key is encrypted");
+    let none = secure.file("none.crt");
+    line(&chain(&none), "").exits(1).says("certificate chain ").says("No such file");
 }

@@ -14,6 +14,15 @@ pub fn unsaid(plan: &Plan) -> Vec<String> {
         unsaid
             .push(format!("its connections go to {count} servers in turn, here only to the first"));
     }
+    if let Some(tls) = &plan.target.tls {
+        if tls.key_password.is_some() {
+            unsaid.push("its private key has a password".to_owned());
+        }
+        if let Some(file) = &tls.cert_chain {
+            let file = file.display();
+            unsaid.push(format!("the chain of its certificate is in another file, {file}"));
+        }
+    }
     let several = plan.mix.as_ref().filter(|mix| mix.operations.len() > 1);
     if several.is_some_and(|mix| mix.pick != Pick::Drawn) {
         unsaid.push("its operations take turns, here they are drawn by weight".to_owned());

@@ -351,6 +351,8 @@ impl Plan {
     #[must_use]
     pub fn secrets(&self) -> Vec<String> {
         let login = self.target.credentials.iter().map(|login| login.password.reveal().to_owned());
+        let tls = self.target.tls.iter().flat_map(|tls| &tls.key_password);
+        let login = login.chain(tls.map(|password| password.reveal().to_owned()));
         let filling = self.fill.iter().flatten();
         let commands = self.setup.iter().chain(&self.sequence).chain(filling);
         let commands = commands.flat_map(CommandSpec::secrets);

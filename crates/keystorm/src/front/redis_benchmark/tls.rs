@@ -60,6 +60,8 @@ pub(super) fn options(
         groups: args.tls_groups.clone(),
         protocols: args.tls_protocols.clone(),
         resume: args.tls_resume,
+        cert_chain: None,
+        key_password: None,
         files: None,
     }))
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use toml::de::DeTable;
+use workload::Secret;
 
 use super::fault::Fault;
 use super::keyspace::{self, Keyspace};
@@ -73,7 +74,10 @@ pub(super) struct Client {
 #[derive(Debug, Default)]
 pub(super) struct Tls {
     pub(super) private_key: Option<String>,
+    pub(super) private_key_password: Option<Secret>,
     pub(super) certificate: Option<String>,
+    /// The rest of its chain, if that is in a file of its own.
+    pub(super) certificate_chain: Option<String>,
     pub(super) ca_file: Option<String>,
     pub(super) verifies: bool,
 }
@@ -256,23 +260,18 @@ fn client(client: &Table<'_, '_>) -> Result<Client, Fault> {
 }
 
 fn tls(tls: &Table<'_, '_>) -> Result<Tls, Fault> {
-    let key = "private_key_password";
-    if tls.has(key) {
-        return Err(tls.refused(key, "rpc-perf never uses it; use a key without a password"));
-    }
     tls.flag("use_sni")?;
-    let certificate = match (tls.text("certificate")?, tls.text("certificate_chain")?) {
-        (Some(_), Some(_)) => {
-            let why = "rpc-perf reads only this file: remove `certificate`, and put the \
-                certificate first in this file";
-            return Err(tls.refused("certificate_chain", why));
-        }
-        // Either file may hold both.
-        (own, chain) => own.or(chain),
-    };
+    // Alone, either file may hold both.
+    let (certificate, certificate_chain) =
+        match (tls.text("certificate")?, tls.text("certificate_chain")?) {
+            (None, chain) => (chain, None),
+            both => both,
+        };
     Ok(Tls {
         private_key: tls.text("private_key")?,
+        private_key_password: tls.text("private_key_password")?.map(Secret::new),
         certificate,
+        certificate_chain,
         ca_file: tls.text("ca_file")?,
         verifies: tls.flag("verify_hostname")?.unwrap_or(true),
     })

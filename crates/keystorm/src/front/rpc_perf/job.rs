@@ -1,6 +1,7 @@
 //! From a file to a job: the words of keystorm that say whom to ask and how, the plan, and what is told.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use report::Persona;
@@ -60,7 +61,13 @@ fn based_on(config: &Config, endpoint: &str, words: &Words) -> Result<(Job, Plan
         }
     };
     let base = job.plans.pop().ok_or_else(|| rule("there is nothing to send"))?;
-    Ok((job, PlanParts::clone(&base)))
+    let mut base = PlanParts::clone(&base);
+    if let (Some(tls), Some(told)) = (&mut base.target.tls, &config.tls) {
+        // Of these there are no words.
+        tls.key_password.clone_from(&told.private_key_password);
+        tls.cert_chain = told.certificate_chain.as_ref().map(PathBuf::from);
+    }
+    Ok((job, base))
 }
 
 /// The servers of all endpoints, which differ in nothing but where they are.
