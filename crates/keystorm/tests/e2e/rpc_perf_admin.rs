@@ -63,6 +63,21 @@ fn the_file_of_metrics_has_a_line_for_each_interval() {
     assert_eq!(sum, counter(last, "client/response/ok"));
 }
 
+#[test]
+fn the_file_of_metrics_may_be_packed() {
+    let server = Server::redis();
+    let file = File::of(server.port());
+    let path = file.path("metrics.msgpack");
+    let section =
+        format!("[debug]\n[metrics]\noutput = '{path}'\nformat = 'msgpack'\ninterval = '500ms'");
+    let file = file.with("[debug]", &section).with("duration", "duration = 2");
+    file.run(GET).ok();
+    let packed = fs::read(&path).unwrap();
+    assert_eq!(packed[..3], [0x95, 0x92, 0xce], "an array of five, of which the first is a time");
+    let count = |what: &[u8]| packed.windows(what.len()).filter(|bytes| *bytes == what).count();
+    assert_eq!(count(b"get/total"), 4, "one for each interval");
+}
+
 const GET: &str = "nkeys = 9\nklen = 2\ncommands = [{ verb = 'get' }]";
 
 /// What an admin port answers: the status, and what follows the head.
@@ -213,6 +228,45 @@ fn a_rate_of_0_pauses_the_run_until_another_is_set() {
     // The two threads end one after the other, and the warm-up may leave something.
     assert!((lateness.due as f64 - area).abs() < 5.0, "{} were due of {area}", lateness.due);
     assert!(run.measurement.outages.is_empty(), "{:?}", run.measurement.outages);
+}
+
+#[test]
+fn a_ramp_goes_on_with_its_next_step_after_another_rate_was_set() {
+    let server = Server::redis();
+    let port = free_port();
+    let ramp = "start = 100\nend = 200\nstep = 100\ninterval = 4\non_ramp_completion = 'loop'";
+    let file = File::of(server.port())
+        .with("admin", &format!("admin = '127.0.0.1:{port}'"))
+        .with("start", ramp)
+        .with("duration", "duration = 600");
+    let running = file.line(GET, "").start();
+    running.until("there is a window", |running| running.out().contains("Window: 0"));
+    // Asked again, where a step came between.
+    running.until("the rate is shown", |_| {
+        assert_eq!(ask(port, "PUT /ratelimit/5000").0, 200);
+        rate(port) == 5000
+    });
+    running.until("its next step begins", |_| [100, 200].map(Value::from).contains(&rate(port)));
+    ask(port, "POST /quitquitquit");
+    running.wait().ok();
+}
+
+#[test]
+fn a_run_without_a_rate_has_none_to_change() {
+    let server = Server::redis();
+    let port = free_port();
+    let file = File::of(server.port())
+        .with("admin", &format!("admin = '127.0.0.1:{port}'"))
+        .with("start", "")
+        .with("duration", "duration = 600");
+    let running = file.line(GET, "").start();
+    running.until("there is a window", |running| running.out().contains("Window: 0"));
+    for asked in ["PUT /ratelimit/0", "PUT /ratelimit/5000"] {
+        assert_eq!(ask(port, asked).0, 404, "{asked}");
+    }
+    assert_eq!(rate(port), 0);
+    ask(port, "POST /quitquitquit");
+    running.wait().ok();
 }
 
 #[test]

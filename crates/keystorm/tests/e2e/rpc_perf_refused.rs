@@ -142,12 +142,20 @@ fn files_of_older_versions_are_known_by_their_names() {
 #[test]
 fn what_no_schema_has_is_a_remark_where_remarks_go() {
     let server = Server::redis();
-    let file = File::of(server.port()).with("poolsize", "poolsize = 2\nfancy = true");
+    let file = File::of(server.port())
+        .with("poolsize", "poolsize = 2\nfancy = true")
+        // Of 5.0 to 5.4.
+        .with("interval", "interval = 1\njson_output = 'windows.json'");
     let keyspace = "nkeys = 9\nklen = 2\nspeed = 5\ncommands = [{ verb = 'get', end = 3 }]";
     let quiet = file.run(keyspace).ok();
     assert_eq!(quiet.err, "");
     let told = file.line(keyspace, "--ks-verdict stderr").run().ok();
-    for says in ["[client] fancy: unknown key", "speed: unknown key", "of zrange alone"] {
+    for says in [
+        "[general] json_output: unknown key",
+        "[client] fancy: unknown key",
+        "speed: unknown key",
+        "of zrange alone",
+    ] {
         assert!(told.err.contains(says), "{says}: {}", told.err);
     }
 }

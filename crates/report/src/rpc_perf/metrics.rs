@@ -1,4 +1,5 @@
-//! Metrics by their names: a line of the metrics file, and the pages of the admin port.
+//! Metrics by their names: a line of the metrics file, and the pages of the admin port. What the file has
+//! in binary form instead of a line is [`packed`](super::packed)'s.
 
 use std::fmt::Write;
 use std::time::{Duration, SystemTime};
@@ -10,8 +11,21 @@ use super::window::PERCENTILES;
 use super::{Figures, buckets};
 
 /// The histograms, in the order of [`Figures::latency`].
-const HISTOGRAMS: [&str; 3] =
+pub(super) const HISTOGRAMS: [&str; 3] =
     ["response_latency", "kvget_response_latency", "kvset_response_latency"];
+
+/// What is said of every histogram.
+pub(super) const SHAPE: [(&str, u32); 2] =
+    [("grouping_power", buckets::GROUPING_POWER), ("max_value_power", buckets::MAX_VALUE_POWER)];
+
+/// What is said of every line of the metrics file, between two of which it is so long.
+pub(super) fn about(every: Duration) -> [(&'static str, String); 3] {
+    [
+        ("source", "rpc-perf".to_owned()),
+        ("version", concat!("keystorm ", env!("CARGO_PKG_VERSION")).to_owned()),
+        ("sampling_interval_ms", every.as_millis().to_string()),
+    ]
+}
 
 /// How a run stands.
 #[derive(Debug, Clone, Default)]
@@ -29,9 +43,9 @@ pub struct Snapshot {
 /// A snapshot by names.
 #[derive(Debug)]
 pub struct Metrics<'s> {
-    snapshot: &'s Snapshot,
-    counters: Vec<(String, u64)>,
-    gauges: Vec<(&'static str, u64)>,
+    pub(super) snapshot: &'s Snapshot,
+    pub(super) counters: Vec<(String, u64)>,
+    pub(super) gauges: Vec<(&'static str, u64)>,
 }
 
 impl<'s> Metrics<'s> {
@@ -89,10 +103,10 @@ impl<'s> Metrics<'s> {
         let latencies = self.snapshot.total.latency.iter().map(Option::as_ref);
         let histograms = HISTOGRAMS.iter().zip(latencies).map(|(name, latency)| {
             let value = histogram(latency, sparse);
-            let metadata = json!({
-                "grouping_power": buckets::GROUPING_POWER.to_string(),
-                "max_value_power": buckets::MAX_VALUE_POWER.to_string(),
-            });
+            let metadata: Map<_, _> = SHAPE
+                .map(|(name, value)| (name.to_owned(), json!(value.to_string())))
+                .into_iter()
+                .collect();
             json!({"name": name, "value": value, "metadata": metadata})
         });
         let since = at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
@@ -101,11 +115,10 @@ impl<'s> Metrics<'s> {
                 "secs_since_epoch": since.as_secs(),
                 "nanos_since_epoch": since.subsec_nanos(),
             },
-            "metadata": {
-                "source": "rpc-perf",
-                "version": concat!("keystorm ", env!("CARGO_PKG_VERSION")),
-                "sampling_interval_ms": every.as_millis().to_string(),
-            },
+            "metadata": about(every)
+                .map(|(name, value)| (name.to_owned(), json!(value)))
+                .into_iter()
+                .collect::<Map<_, _>>(),
             "counters": counters.collect::<Vec<_>>(),
             "gauges": gauges.collect::<Vec<_>>(),
             "histograms": histograms.collect::<Vec<_>>(),
@@ -170,11 +183,8 @@ fn percentiles(latency: Option<&Latency>) -> impl Iterator<Item = (&'static str,
 
 fn histogram(latency: Option<&Latency>, sparse: bool) -> Value {
     let mut value = Map::new();
-    let config = json!({
-        "grouping_power": buckets::GROUPING_POWER,
-        "max_value_power": buckets::MAX_VALUE_POWER,
-    });
-    value.insert("config".to_owned(), config);
+    let config = SHAPE.map(|(name, value)| (name.to_owned(), json!(value)));
+    value.insert("config".to_owned(), Value::Object(config.into_iter().collect()));
     if sparse {
         let (index, count): (Vec<usize>, Vec<u64>) = buckets::held(latency).into_iter().unzip();
         value.insert("index".to_owned(), json!(index));
@@ -186,11 +196,11 @@ fn histogram(latency: Option<&Latency>, sparse: bool) -> Value {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::super::Counts;
     use super::*;
 
-    fn snapshot() -> Snapshot {
+    pub(in crate::rpc_perf) fn snapshot() -> Snapshot {
         let mut latency = Latency::new(3);
         latency.record_n(1000, 5);
         let counts = Counts { ok: 5, exception: 1, hit: 4, miss: 1 };

@@ -6,6 +6,7 @@
 mod buckets;
 mod figures;
 mod metrics;
+mod packed;
 mod window;
 
 pub use figures::{Counts, Figures, Role, Roles};

@@ -51,10 +51,18 @@ impl Protocol {
     }
 }
 
+/// How a file of metrics is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum MetricsFormat {
+    Json,
+    Msgpack,
+}
+
 /// A file of metrics.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Metrics {
     pub(super) output: String,
+    pub(super) format: MetricsFormat,
     pub(super) interval: Duration,
     pub(super) sparse: bool,
 }
@@ -294,8 +302,8 @@ fn metrics(root: &Table<'_, '_>, general: &Table<'_, '_>) -> Result<Option<Metri
     };
     let Some(new) = root.table("metrics")? else {
         let Some((output, format, interval)) = old else { return Ok(None) };
-        json_only(general, "metrics_format", &format)?;
-        return Ok(Some(Metrics { output, interval, sparse: false }));
+        let format = metrics_format(general, "metrics_format", &format)?;
+        return Ok(Some(Metrics { output, format, interval, sparse: false }));
     };
     let output = new.required("output", new.text("output")?)?;
     let format = new.required("format", new.text("format")?)?;
@@ -306,7 +314,7 @@ fn metrics(root: &Table<'_, '_>, general: &Table<'_, '_>) -> Result<Option<Metri
         return Err(new.broken("", why));
     }
     let (output, format, interval) = told;
-    json_only(&new, "format", &format)?;
+    let format = metrics_format(&new, "format", &format)?;
     let batch = new.number::<u64>("batch_size")?;
     if batch.is_some_and(|size| !(100..=10_000_000).contains(&size)) {
         return Err(new.broken("batch_size", "must be from 100 to 10000000"));
@@ -316,15 +324,17 @@ fn metrics(root: &Table<'_, '_>, general: &Table<'_, '_>) -> Result<Option<Metri
         Some("sparse") => true,
         Some(_) => return Err(new.broken("histogram", "expected \"standard\" or \"sparse\"")),
     };
-    Ok(Some(Metrics { output, interval, sparse }))
+    Ok(Some(Metrics { output, format, interval, sparse }))
 }
 
-fn json_only(table: &Table<'_, '_>, key: &str, format: &str) -> Result<(), Fault> {
-    match format {
-        "json" => Ok(()),
-        "msgpack" | "parquet" => Err(table.refused(
+fn metrics_format(table: &Table<'_, '_>, key: &str, name: &str) -> Result<MetricsFormat, Fault> {
+    match name {
+        "json" => Ok(MetricsFormat::Json),
+        "msgpack" => Ok(MetricsFormat::Msgpack),
+        "parquet" => Err(table.refused(
             key,
-            format!("{format} is not supported; use \"json\", or --ks-json FILE for every figure"),
+            "parquet is not supported; use \"json\" or \"msgpack\", or --ks-json FILE for every \
+             figure",
         )),
         _ => Err(table.broken(key, "expected \"json\", \"msgpack\" or \"parquet\"")),
     }

@@ -16,7 +16,7 @@ use workload::{Plan, Stop};
 
 use super::VERSION;
 use super::admin::{Admin, Throttle};
-use super::config::{Config, Metrics};
+use super::config::{Config, Metrics, MetricsFormat};
 use crate::aside::{self, Unread};
 use crate::front::{Companion, OwnReports};
 use crate::print;
@@ -131,6 +131,7 @@ struct File {
     /// When the next line is due.
     next_ns: u64,
     sparse: bool,
+    format: MetricsFormat,
 }
 
 impl File {
@@ -143,7 +144,8 @@ impl File {
         let every_ns = u64::try_from(metrics.interval.as_nanos()).unwrap_or(u64::MAX);
         let every_ns = every_ns.div_ceil(INTERVAL_NS).saturating_mul(INTERVAL_NS);
         let (written, next_ns) = (Ok(()), every_ns);
-        Ok(Self { text, path, written, every_ns, next_ns, sparse: metrics.sparse })
+        let Metrics { sparse, format, .. } = *metrics;
+        Ok(Self { text, path, written, every_ns, next_ns, sparse, format })
     }
 
     /// Adds the lines that are due up to that time.
@@ -152,8 +154,12 @@ impl File {
             self.next_ns = self.next_ns.saturating_add(self.every_ns);
             let every = Duration::from_nanos(self.every_ns);
             let metrics = report::rpc_perf::Metrics::of(shown);
-            let line = metrics.line(SystemTime::now(), every, self.sparse);
-            self.written = self.text.write_all(line.as_bytes());
+            let now = SystemTime::now();
+            let line = match self.format {
+                MetricsFormat::Json => Ok(metrics.line(now, every, self.sparse).into_bytes()),
+                MetricsFormat::Msgpack => metrics.packed(now, every, self.sparse),
+            };
+            self.written = line.and_then(|line| self.text.write_all(&line));
         }
     }
 
@@ -287,6 +293,7 @@ mod tests {
             output: path.display().to_string(),
             interval: Duration::from_millis(300),
             sparse: true,
+            format: MetricsFormat::Json,
         };
         let mut file = File::create(&metrics).unwrap();
         // Every half a second, as figures come in quarters.
