@@ -103,10 +103,7 @@ impl<'s> Metrics<'s> {
         let latencies = self.snapshot.total.latency.iter().map(Option::as_ref);
         let histograms = HISTOGRAMS.iter().zip(latencies).map(|(name, latency)| {
             let value = histogram(latency, sparse);
-            let metadata: Map<_, _> = SHAPE
-                .map(|(name, value)| (name.to_owned(), json!(value.to_string())))
-                .into_iter()
-                .collect();
+            let metadata = object(SHAPE.map(|(name, value)| (name, json!(value.to_string()))));
             json!({"name": name, "value": value, "metadata": metadata})
         });
         let since = at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
@@ -115,10 +112,7 @@ impl<'s> Metrics<'s> {
                 "secs_since_epoch": since.as_secs(),
                 "nanos_since_epoch": since.subsec_nanos(),
             },
-            "metadata": about(every)
-                .map(|(name, value)| (name.to_owned(), json!(value)))
-                .into_iter()
-                .collect::<Map<_, _>>(),
+            "metadata": object(about(every).map(|(name, value)| (name, json!(value)))),
             "counters": counters.collect::<Vec<_>>(),
             "gauges": gauges.collect::<Vec<_>>(),
             "histograms": histograms.collect::<Vec<_>>(),
@@ -147,8 +141,11 @@ impl<'s> Metrics<'s> {
     /// The page `/vars.json`.
     #[must_use]
     pub fn json(&self) -> String {
-        let vars = self.vars().into_iter().map(|(name, value)| (name, json!(value)));
-        Value::Object(vars.collect::<Map<_, _>>()).to_string() + "\n"
+        let mut vars = Map::new();
+        for (name, value) in self.vars() {
+            vars.insert(name, json!(value));
+        }
+        Value::Object(vars).to_string() + "\n"
     }
 
     /// The page `/metrics`, in the text format of Prometheus.
@@ -181,10 +178,18 @@ fn percentiles(latency: Option<&Latency>) -> impl Iterator<Item = (&'static str,
         .filter_map(move |(name, quantile)| Some((name, quantile, latency?.quantile_ns(quantile)?)))
 }
 
+/// An object of these, put in one by one: collecting them would bring a sort of their own for each.
+fn object<const N: usize>(pairs: [(&str, Value); N]) -> Value {
+    let mut object = Map::new();
+    for (name, value) in pairs {
+        object.insert(name.to_owned(), value);
+    }
+    Value::Object(object)
+}
+
 fn histogram(latency: Option<&Latency>, sparse: bool) -> Value {
     let mut value = Map::new();
-    let config = SHAPE.map(|(name, value)| (name.to_owned(), json!(value)));
-    value.insert("config".to_owned(), Value::Object(config.into_iter().collect()));
+    value.insert("config".to_owned(), object(SHAPE.map(|(name, value)| (name, json!(value)))));
     if sparse {
         let (index, count): (Vec<usize>, Vec<u64>) = buckets::held(latency).into_iter().unzip();
         value.insert("index".to_owned(), json!(index));

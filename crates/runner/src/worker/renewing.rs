@@ -24,24 +24,27 @@ pub(super) struct Renewals {
     /// Turns of this worker that are over.
     taken: u64,
     /// The connection to look at first at the next turn.
-    first: usize,
+    next: usize,
     /// When the next turn is; never for `u64::MAX`.
     pub(super) next_ns: u64,
 }
 
 impl Renewals {
+    // Out of line, here and below: workers are compiled for every engine, protocol and route.
+    #[inline(never)]
     pub(super) fn of(plan: &Plan, worker: u16, workers: u16) -> Self {
         Self {
             per_s: plan.fleet.renewed_per_s,
             lane: plan.shard.lane(worker, workers),
             start_ns: 0,
             taken: 0,
-            first: 0,
+            next: 0,
             next_ns: u64::MAX,
         }
     }
 
     /// Load begins.
+    #[inline(never)]
     pub(super) fn start(&mut self, start_ns: u64) {
         self.start_ns = start_ns;
         self.plan_next();
@@ -57,12 +60,16 @@ impl Renewals {
     }
 
     /// A turn is over.
+    #[cold]
+    #[inline(never)]
     fn take(&mut self) {
         self.taken += 1;
         self.plan_next();
     }
 
     /// Leaves out the turns up to `now_ns`.
+    #[cold]
+    #[inline(never)]
     fn skip(&mut self, now_ns: u64) {
         let since_ns = u128::from(now_ns.saturating_sub(self.start_ns));
         let turns = since_ns * u128::from(self.per_s) / 1_000_000_000 / u128::from(self.lane.of);
@@ -100,13 +107,14 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
     /// The next connection in turn that carries load and is to go on doing so.
     fn next_to_renew(&mut self) -> Option<ConnId> {
         let all = self.connections.len();
-        let from = self.renewals.first;
-        let fit = |at: &usize| {
-            let connection = &self.connections[*at];
-            connection.state == State::Ready && !connection.worn
-        };
-        let found = (from..all).chain(0..from.min(all)).find(fit)?;
-        self.renewals.first = found + 1;
-        Some(ConnId(found as u32))
+        for _ in 0..all {
+            let at = self.renewals.next;
+            self.renewals.next = if at + 1 < all { at + 1 } else { 0 };
+            let connection = &self.connections[at];
+            if connection.state == State::Ready && !connection.worn {
+                return Some(ConnId(at as u32));
+            }
+        }
+        None
     }
 }
