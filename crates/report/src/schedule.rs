@@ -104,7 +104,11 @@ impl ScheduleFigures {
         let span_ns = plan.scheduled_ns(measurement.elapsed_ns)?;
         let quantile = |q| total.quantile_ns(q).unwrap_or_default();
         Some(Self {
-            due_rps: plan.own_rate_per_s(schedule.mean_per_s(span_ns)),
+            due_rps: match schedule.is_limited() {
+                true => plan.own_rate_per_s(schedule.mean_per_s(span_ns)),
+                // Without a limit what is sent is due.
+                false => due as f64 * 1e9 / span_ns.max(1) as f64,
+            },
             span_ns,
             due,
             sent,

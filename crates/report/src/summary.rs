@@ -230,11 +230,11 @@ impl<'r> Summary<'r> {
     }
 
     /// The rate that the plan asks for (this share of it), in requests per second; of one that
-    /// changes, its mean over the run. `None` in a closed loop.
+    /// changes, its mean over the run. `None` in a closed loop, and where there is no limit for a time.
     #[must_use]
     pub fn target_rps(&self) -> Option<f64> {
         let plan = &self.run.plan;
-        let schedule = plan.pace.schedule()?;
+        let schedule = plan.pace.schedule().filter(|schedule| schedule.is_limited())?;
         let span_ns = plan.scheduled_ns(self.run.measurement.elapsed_ns)?;
         let mean = || schedule.mean_per_s(span_ns);
         Some(plan.own_rate_per_s(schedule.rate_per_s().unwrap_or_else(mean)))

@@ -48,12 +48,12 @@ impl LiveRate {
     }
 
     /// Asks for another rate of all workers together (and of all shares of the plan), in requests per
-    /// second: in a third of a second, and until the next stage of the schedule begins. With 0 no request
-    /// is due from then on, until another rate is asked for or begins.
+    /// second: in a third of a second, and until the next stage of the schedule begins. With `None` there
+    /// is no limit from then on.
     ///
     /// # Errors
     /// The run ends before, or the rate or one more stage is beyond the limits of plans.
-    pub fn set(&self, rate_per_s: f64) -> Result<(), String> {
+    pub fn set(&self, rate_per_s: Option<f64>) -> Result<(), String> {
         let state = self.lock();
         let since_ns = |(origin, start_ns): (Instant, u64)| {
             (origin.elapsed().as_nanos() as u64).saturating_sub(start_ns).saturating_add(AHEAD_NS)
@@ -64,7 +64,7 @@ impl LiveRate {
 
     /// The same at a time since load began.
     #[cfg(test)]
-    pub(crate) fn set_at(&self, at_ns: u64, rate_per_s: f64) -> Result<(), String> {
+    pub(crate) fn set_at(&self, at_ns: u64, rate_per_s: Option<f64>) -> Result<(), String> {
         self.change(self.lock(), at_ns, rate_per_s)
     }
 
@@ -73,7 +73,7 @@ impl LiveRate {
         &self,
         mut state: MutexGuard<'_, State>,
         at_ns: u64,
-        rate_per_s: f64,
+        rate_per_s: Option<f64>,
     ) -> Result<(), String> {
         let plan = &state.plan;
         // What comes before keeps the rate that it began with, so that there is one.

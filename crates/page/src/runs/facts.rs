@@ -110,9 +110,10 @@ fn plan(plan: &Plan) -> Pairs {
                             format!("a ramp from {} to {} requests/s", ends[0], ends[1])
                         }
                         None => format!(
-                            "{} stages, up to {} requests/s",
+                            "{} stages, up to {} requests/s{}",
                             schedule.stages.len(),
-                            grouped(schedule.peak_per_s())
+                            grouped(schedule.peak_per_s()),
+                            if schedule.is_limited() { "" } else { ", and for a time no limit" }
                         ),
                     };
                     let spread = match schedule.arrivals {

@@ -46,6 +46,9 @@ pub fn unsaid(plan: &Plan) -> Vec<String> {
         Some(SizeBy::Turn(_)) => unsaid.push("its sizes take turns".to_owned()),
         Some(SizeBy::Key | SizeBy::Request) | None => {}
     }
+    if plan.pace.schedule().is_some_and(|schedule| !schedule.is_limited()) {
+        unsaid.push("its rate had no limit for a time, here it is 0".to_owned());
+    }
     if plan.backoff.is_some() {
         unsaid.push("its lost connections wait differently before they are reopened".to_owned());
     }

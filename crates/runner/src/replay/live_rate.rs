@@ -11,16 +11,19 @@ use super::server::{Log, Server};
 use super::{MS, SECOND, replay};
 use crate::LiveRate;
 
-/// When somebody says it, from when on it holds, and the rate.
-type Said = (u64, u64, f64);
+/// When somebody says it, from when on it holds, and the rate; `None` for no limit.
+type Said = (u64, u64, Option<f64>);
 
 /// A run during which that is said.
 fn changed(parts: PlanParts, said: &[Said]) -> (Run, ScheduleFigures, Log) {
+    changed_on(parts, Server::taking(10), said)
+}
+
+fn changed_on(parts: PlanParts, server: Server, said: &[Said]) -> (Run, ScheduleFigures, Log) {
     let rate = Arc::new(LiveRate::of(&parts.clone().build().unwrap()).unwrap());
     let said = said.iter();
-    let mut server = said.fold(Server::taking(10), |server, (now_ns, at_ns, per_s)| {
-        server.rated(*now_ns, *at_ns, *per_s)
-    });
+    let mut server =
+        said.fold(server, |server, (now_ns, at_ns, per_s)| server.rated(*now_ns, *at_ns, *per_s));
     server.rate = Some(Arc::clone(&rate));
     let (measured, log) = replay(parts, server);
     let kept = PlanParts::clone(&rate.plan());
@@ -39,7 +42,7 @@ fn stages_of(rates: &[(f64, f64)]) -> PlanParts {
     paced(stages(rates, SECOND, Arrivals::Constant), Stop::AfterNs(length_ns))
 }
 
-const SLOWER: Said = (SECOND, 1500 * MS, 500.0);
+const SLOWER: Said = (SECOND, 1500 * MS, Some(500.0));
 
 #[test]
 fn what_is_due_is_the_area_below_the_rates() {
@@ -47,14 +50,15 @@ fn what_is_due_is_the_area_below_the_rates() {
     let at = |rate| paced(Pace::constant(rate), four);
     assert_eq!(counts(at(1000.0), &[SLOWER]), (2750, 0, 0, 687.5));
     // Of a schedule that leaves its worker asleep, too.
-    assert_eq!(counts(at(10.0), &[(SECOND, 1400 * MS, 1000.0)]), (2614, 0, 0, 653.5));
-    let thrice = [SLOWER, (2 * SECOND, 2500 * MS, 2000.0), (3 * SECOND, 3500 * MS, 100.0)];
+    assert_eq!(counts(at(10.0), &[(SECOND, 1400 * MS, Some(1000.0))]), (2614, 0, 0, 653.5));
+    let thrice =
+        [SLOWER, (2 * SECOND, 2500 * MS, Some(2000.0)), (3 * SECOND, 3500 * MS, Some(100.0))];
     assert_eq!(counts(at(1000.0), &thrice), (1500 + 500 + 2000 + 50, 0, 0, 1012.5));
     let steps = stages_of(&[(100.0, 100.0), (300.0, 300.0)]);
     // Until the next step begins.
-    assert_eq!(counts(steps, &[(200 * MS, 500 * MS, 1000.0)]), (50 + 500 + 300, 0, 0, 425.0));
+    assert_eq!(counts(steps, &[(200 * MS, 500 * MS, Some(1000.0))]), (50 + 500 + 300, 0, 0, 425.0));
     let by_count = paced(Pace::constant(500.0), Stop::Requests(700));
-    let (run, figures, _) = changed(by_count, &[(500 * MS, SECOND, 100.0)]);
+    let (run, figures, _) = changed(by_count, &[(500 * MS, SECOND, Some(100.0))]);
     assert_eq!((figures.due, figures.late, figures.unsent), (700, 0, 0));
     assert!(run.measurement.elapsed_ns.abs_diff(3 * SECOND) < 20 * MS, "500 in 1 s, 200 in 2");
 }
@@ -72,7 +76,7 @@ fn what_was_due_before_leaves_at_its_time_and_the_rest_at_the_new_distances() {
 #[test]
 fn a_rate_of_0_pauses_and_the_next_one_goes_on_from_there() {
     let plan = || paced(Pace::constant(1000.0), Stop::AfterNs(5 * SECOND));
-    let pause = (SECOND, 1500 * MS, 0.0);
+    let pause = (SECOND, 1500 * MS, Some(0.0));
     // To the end, at its time.
     let (run, figures, log) = changed(plan(), &[pause]);
     assert_eq!((figures.due, figures.late, figures.unsent, figures.due_rps), (1500, 0, 0, 300.0));
@@ -82,7 +86,7 @@ fn a_rate_of_0_pauses_and_the_next_one_goes_on_from_there() {
     let stages = &run.plan.pace.schedule().unwrap().stages;
     assert_eq!(stages.iter().map(|stage| stage.to_per_s).collect::<Vec<_>>(), [1000.0, 0.0]);
     // For a while: said while nothing is sent, which a request before it must do here.
-    let again = (SECOND + MS, 3500 * MS, 200.0);
+    let again = (SECOND + MS, 3500 * MS, Some(200.0));
     let (run, figures, log) = changed(plan(), &[pause, again]);
     assert_eq!((figures.due, figures.late, figures.unsent, figures.due_rps), (1800, 0, 0, 360.0));
     let start_ns = log.requests[0].0;
@@ -91,16 +95,47 @@ fn a_rate_of_0_pauses_and_the_next_one_goes_on_from_there() {
     assert!(run.measurement.outages.is_empty(), "a pause is none: {:?}", run.measurement.outages);
     // A step of a ramp ends it.
     let steps = stages_of(&[(100.0, 100.0), (300.0, 300.0)]);
-    assert_eq!(counts(steps, &[(200 * MS, 500 * MS, 0.0)]), (50 + 300, 0, 0, 175.0));
+    assert_eq!(counts(steps, &[(200 * MS, 500 * MS, Some(0.0))]), (50 + 300, 0, 0, 175.0));
     // Before load begins, too: its warm-up keeps its rate.
     let mut plan = plan();
     plan.warmup_ns = SECOND;
     let rate = Arc::new(LiveRate::of(&plan.clone().build().unwrap()).unwrap());
-    rate.set(0.0).unwrap();
+    rate.set(Some(0.0)).unwrap();
     let mut server = Server::taking(10);
     server.rate = Some(rate);
     let (measured, log) = replay(plan, server);
     assert_eq!((measured.total.lateness.unwrap().due, log.requests.len()), (1, 1001));
+}
+
+#[test]
+fn without_a_limit_it_is_a_closed_loop_until_the_next_rate() {
+    let on_one = |said: &[Said]| {
+        let mut plan = paced(Pace::constant(1000.0), Stop::AfterNs(5 * SECOND));
+        plan.fleet.connections = 1;
+        changed_on(plan, Server::taking(MS / 10), said)
+    };
+    // A connection and a hundred microseconds each: ten thousand a second.
+    let open = (SECOND, 1500 * MS, None);
+    let (run, figures, log) = on_one(&[open]);
+    let sent = log.requests.len() as u64;
+    assert!(figures.due == sent && sent > 1500 + 3 * 9_000, "{} due, {sent} sent", figures.due);
+    assert_eq!((figures.late, figures.unsent), (0, 0), "what leaves when it can is never late");
+    assert!((figures.due_rps - sent as f64 / 5.0).abs() < 1.0, "{}", figures.due_rps);
+    assert!(run.measurement.outages.is_empty());
+    let slowest_ns = run.measurement.total.commands[0].response().max_ns().unwrap();
+    assert!(slowest_ns < 2 * MS, "latency is from when it is sent: {slowest_ns}");
+    // For a while, and back to a rate: what was sent without one takes nothing from it.
+    let again = (2 * SECOND, 2500 * MS, Some(200.0));
+    let (run, figures, log) = on_one(&[open, again]);
+    let start_ns = log.requests[0].0;
+    let within = |span: std::ops::Range<u64>| {
+        log.requests.iter().filter(|(at_ns, ..)| span.contains(&(at_ns - start_ns))).count()
+    };
+    assert_eq!((within(0..1500 * MS), within(2501 * MS..5 * SECOND)), (1500, 499));
+    assert!(within(1500 * MS..2500 * MS) > 9_000);
+    assert_eq!((figures.due, figures.late, figures.unsent), (log.requests.len() as u64, 0, 0));
+    let unlimited: Vec<_> = run.plan.pace.schedule().unwrap().unlimited().collect();
+    assert_eq!(unlimited, [1500 * MS..2500 * MS]);
 }
 
 #[test]
@@ -110,7 +145,7 @@ fn shares_pause_and_go_on_together() {
         let part = |index| {
             let mut plan = paced(Pace::Open(schedule.clone()), Stop::AfterNs(4 * SECOND));
             plan.shard = Shard { index, of: 3 };
-            let said = [(SECOND, 1500 * MS, 0.0), (SECOND + 9 * MS, 3500 * MS, 500.0)];
+            let said = [(SECOND, 1500 * MS, Some(0.0)), (SECOND + 9 * MS, 3500 * MS, Some(500.0))];
             let (_, figures, log) = changed(plan, &said);
             assert_eq!((figures.late, figures.unsent), (0, 0));
             let first_ns = log.requests[0].0;
@@ -131,7 +166,7 @@ fn a_warm_up_keeps_the_rate_that_it_began_with() {
     let mut plan = paced(Pace::constant(1000.0), Stop::AfterNs(2 * SECOND));
     plan.warmup_ns = SECOND;
     let rate = Arc::new(LiveRate::of(&plan.clone().build().unwrap()).unwrap());
-    let mut server = Server::taking(10).rated(300 * MS, 600 * MS, 500.0);
+    let mut server = Server::taking(10).rated(300 * MS, 600 * MS, Some(500.0));
     server.rate = Some(rate);
     let (measured, log) = replay(plan, server);
     // The first nanosecond after it is its own as well: a millionth of a request.
@@ -163,14 +198,14 @@ fn what_cannot_be_is_refused_and_changes_nothing() {
     let plan = paced(Pace::constant(1000.0), Stop::AfterNs(SECOND)).build().unwrap();
     let rate = LiveRate::of(&plan).unwrap();
     rate.begins(0);
-    assert!(rate.set_at(SECOND, 5.0).unwrap_err().contains("the run ends before"));
-    assert!(rate.set_at(1, f64::NAN).unwrap_err().contains("must be above 0"));
+    assert!(rate.set_at(SECOND, Some(5.0)).unwrap_err().contains("the run ends before"));
+    assert!(rate.set_at(1, Some(f64::NAN)).unwrap_err().contains("must be above 0"));
     assert_eq!(rate.plan().pace, plan.pace);
     for nth in 0..998 {
-        rate.set_at(1 + nth, 5.0).unwrap();
+        rate.set_at(1 + nth, Some(5.0)).unwrap();
     }
-    assert!(rate.set_at(5000, 5.0).is_ok());
-    assert!(rate.set_at(6000, 5.0).unwrap_err().contains("between 1 and 1000 steps"));
+    assert!(rate.set_at(5000, Some(5.0)).is_ok());
+    assert!(rate.set_at(6000, Some(5.0)).unwrap_err().contains("between 1 and 1000 steps"));
     let closed = paced(Pace::Closed, Stop::Requests(5)).build().unwrap();
     assert!(LiveRate::of(&closed).is_none());
 }

@@ -19,7 +19,7 @@ pub(super) fn paced(pace: Pace, stop: Stop) -> PlanParts {
 }
 
 pub(super) fn stages(stages: &[(f64, f64)], each_ns: u64, arrivals: Arrivals) -> Pace {
-    let stage = |&(from_per_s, to_per_s)| Stage { from_per_s, to_per_s, lasts_ns: Some(each_ns) };
+    let stage = |&(from_per_s, to_per_s)| Stage::ramp(from_per_s, to_per_s, Some(each_ns));
     Pace::Open(Schedule { stages: stages.iter().map(stage).collect(), arrivals })
 }
 

@@ -67,8 +67,8 @@ fn plan(draws: &mut Draws) -> PlanParts {
     let to_per_s = if draws.one_in(2) { rate } else { rate * 2.0 * draws.share() };
     let lasts_ns = (to_per_s != rate).then(|| MS * (200 + draws.below(2000)));
     // One that fades out would never have sent its last request.
-    let last = Stage { from_per_s: rate, to_per_s: rate, lasts_ns: None };
-    let first = Stage { from_per_s: rate, to_per_s, lasts_ns };
+    let last = Stage::steady(rate, None);
+    let first = Stage::ramp(rate, to_per_s, lasts_ns);
     let stages = if lasts_ns.is_some() { vec![first, last] } else { vec![first] };
     if !draws.one_in(3) {
         plan.pace = Pace::Open(Schedule { stages, arrivals });

@@ -48,7 +48,7 @@ pub(crate) struct Server {
     pub(crate) interrupted: Arc<AtomicBool>,
     /// The rate of the client: when somebody changes it, from when on, and to what.
     pub(crate) rate: Option<Arc<LiveRate>>,
-    rates: Vec<(u64, u64, f64)>,
+    rates: Vec<(u64, u64, Option<f64>)>,
     served: usize,
     held: BTreeMap<ConnId, Vec<u8>>,
     log: Rc<RefCell<Log>>,
@@ -146,7 +146,7 @@ impl Server {
 
     /// Somebody changes the client's rate when the first request after `now_ns` comes: from `at_ns` after
     /// the start of load on to this.
-    pub(crate) fn rated(mut self, now_ns: u64, at_ns: u64, rate_per_s: f64) -> Self {
+    pub(crate) fn rated(mut self, now_ns: u64, at_ns: u64, rate_per_s: Option<f64>) -> Self {
         self.rates.insert(0, (now_ns, at_ns, rate_per_s));
         self
     }

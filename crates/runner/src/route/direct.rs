@@ -188,8 +188,8 @@ fn send_due<E: Engine, P: Protocol>(worker: &mut DirectWorker<'_, '_, E, P>) {
     let now_ns = worker.engine.now_ns();
     let sequence_len = worker.sequence_len;
     while !worker.spent && now_ns < worker.stop_ns {
-        let Some(pacer) = &worker.pacer else { return };
-        if pacer.due_ns() > now_ns {
+        let Some(pacer) = &mut worker.pacer else { return };
+        if !pacer.is_due(now_ns) {
             return;
         }
         let Some(conn) = worker.route.queue.pop_front() else {

@@ -4,6 +4,8 @@
 //! A rate that goes steadily from `a` to `b` in `T` seconds has made `a t + (b - a) t^2 / 2T`
 //! requests due after `t` seconds. A schedule is a row of such pieces.
 
+use std::ops::Range;
+
 use super::{Schedule, Stage};
 
 /// A schedule as a rising curve of requests over time.
@@ -11,6 +13,8 @@ use super::{Schedule, Stage};
 pub struct Curve {
     /// At least one; the last one has no end.
     pieces: Vec<Piece>,
+    /// Spans in which requests are due as soon as they can be sent, and the pieces have none.
+    unlimited: Vec<Range<u64>>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -47,13 +51,12 @@ impl Curve {
     #[must_use]
     pub fn of(schedule: &Schedule, scale: f64, hold_ns: u64) -> Self {
         let mut pieces = Vec::with_capacity(schedule.stages.len() + 2);
+        let held_by = |ns: u64| ns.saturating_add(hold_ns);
+        let unlimited = schedule.unlimited().map(|span| held_by(span.start)..held_by(span.end));
+        let unlimited = unlimited.collect();
         let (mut start_ns, mut before) = (0, 0.0);
         let first = schedule.stages.first().map_or(0.0, |s| s.from_per_s);
-        let hold = Stage {
-            from_per_s: first,
-            to_per_s: first,
-            lasts_ns: Some(hold_ns).filter(|ns| *ns > 0),
-        };
+        let hold = Stage::steady(first, Some(hold_ns).filter(|ns| *ns > 0));
         let held = hold.lasts_ns.is_some().then_some(&hold);
         for stage in held.into_iter().chain(&schedule.stages) {
             let rate = stage.from_per_s * scale;
@@ -64,14 +67,19 @@ impl Curve {
             let piece = Piece { start_ns, before, rate, slope };
             pieces.push(piece);
             let Some(ns) = stage.lasts_ns else {
-                return Self { pieces };
+                return Self { pieces, unlimited };
             };
             before = piece.count_after(ns);
             start_ns += ns;
         }
         let rate = schedule.last_per_s() * scale;
         pieces.push(Piece { start_ns, before, rate, slope: 0.0 });
-        Self { pieces }
+        Self { pieces, unlimited }
+    }
+
+    /// The first span without a limit that does not end by then, in nanoseconds from the start.
+    pub(super) fn unlimited_after(&self, ns: u64) -> Option<Range<u64>> {
+        self.unlimited.iter().find(|span| span.end > ns).cloned()
     }
 
     /// Units due within the first `ns` nanoseconds.
@@ -109,7 +117,7 @@ mod tests {
     const S: u64 = 1_000_000_000;
 
     fn schedule(stages: &[(f64, f64, Option<u64>)]) -> Schedule {
-        let stage = |&(from_per_s, to_per_s, lasts_ns)| Stage { from_per_s, to_per_s, lasts_ns };
+        let stage = |&(from_per_s, to_per_s, lasts_ns)| Stage::ramp(from_per_s, to_per_s, lasts_ns);
         Schedule { stages: stages.iter().map(stage).collect(), arrivals: Arrivals::Constant }
     }
 

@@ -8,6 +8,8 @@
 mod curve;
 mod pacer;
 
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
 
 pub use curve::Curve;
@@ -50,7 +52,7 @@ pub struct Schedule {
 }
 
 /// A rate that holds, or changes steadily.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Stage {
     /// Requests per second when it begins, 0 or above.
     pub from_per_s: f64,
@@ -59,9 +61,25 @@ pub struct Stage {
     /// Its length in nanoseconds; `None` for as long as the run, of the last one only.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub lasts_ns: Option<u64>,
+    /// Whether there is no limit: requests leave as soon as there is room, as in a closed loop, and the
+    /// rates are 0.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub unlimited: bool,
 }
 
 impl Stage {
+    /// One rate, in requests per second, for so many nanoseconds.
+    #[must_use]
+    pub fn steady(rate_per_s: f64, lasts_ns: Option<u64>) -> Self {
+        Self::ramp(rate_per_s, rate_per_s, lasts_ns)
+    }
+
+    /// From one rate to another, likewise.
+    #[must_use]
+    pub fn ramp(from_per_s: f64, to_per_s: f64, lasts_ns: Option<u64>) -> Self {
+        Self { from_per_s, to_per_s, lasts_ns, unlimited: false }
+    }
+
     /// The rate so long after it began.
     fn rate_after(&self, ns: u64) -> f64 {
         match self.lasts_ns {
@@ -88,8 +106,7 @@ impl Schedule {
     /// One rate, in requests per second, at equal distances.
     #[must_use]
     pub fn constant(rate_per_s: f64) -> Self {
-        let stage = Stage { from_per_s: rate_per_s, to_per_s: rate_per_s, lasts_ns: None };
-        Self { stages: vec![stage], arrivals: Arrivals::Constant }
+        Self { stages: vec![Stage::steady(rate_per_s, None)], arrivals: Arrivals::Constant }
     }
 
     /// The one rate in requests per second, or `None` if it changes.
@@ -126,11 +143,31 @@ impl Schedule {
         self.last_per_s()
     }
 
-    /// The same up to `at_ns`, and from there on at this rate until the next stage begins.
+    /// Whether it has a rate at all times.
     #[must_use]
-    pub fn changed(&self, at_ns: u64, rate_per_s: f64) -> Self {
+    pub fn is_limited(&self) -> bool {
+        self.unlimited().next().is_none()
+    }
+
+    /// The spans without a limit, in nanoseconds from the start.
+    pub fn unlimited(&self) -> impl Iterator<Item = Range<u64>> + '_ {
+        let mut from_ns = 0u64;
+        self.stages.iter().filter_map(move |stage| {
+            let span = from_ns..stage.lasts_ns.map_or(u64::MAX, |ns| from_ns.saturating_add(ns));
+            from_ns = span.end;
+            stage.unlimited.then_some(span)
+        })
+    }
+
+    /// The same up to `at_ns`, and from there on at this rate until the next stage begins; without a limit
+    /// for `None`.
+    #[must_use]
+    pub fn changed(&self, at_ns: u64, rate_per_s: Option<f64>) -> Self {
         let mut stages = Vec::with_capacity(self.stages.len() + 2);
-        let steady = |per_s, lasts_ns| Stage { from_per_s: per_s, to_per_s: per_s, lasts_ns };
+        let changed = |lasts_ns| Stage {
+            unlimited: rate_per_s.is_none(),
+            ..Stage::steady(rate_per_s.unwrap_or(0.0), lasts_ns)
+        };
         let (mut from_ns, mut placed) = (0u64, false);
         for stage in &self.stages {
             let until_ns = stage.lasts_ns.map(|lasts_ns| from_ns + lasts_ns);
@@ -142,7 +179,7 @@ impl Schedule {
                     let to_per_s = stage.rate_after(before_ns);
                     stages.push(Stage { to_per_s, lasts_ns: Some(before_ns), ..*stage });
                 }
-                stages.push(steady(rate_per_s, until_ns.map(|until_ns| until_ns - at_ns)));
+                stages.push(changed(until_ns.map(|until_ns| until_ns - at_ns)));
                 placed = true;
             }
             from_ns = until_ns.unwrap_or(from_ns);
@@ -150,8 +187,8 @@ impl Schedule {
         if !placed {
             // The last rate has gone on until then.
             let after_ns = Some(at_ns - from_ns).filter(|ns| *ns > 0);
-            stages.extend(after_ns.map(|_| steady(self.last_per_s(), after_ns)));
-            stages.push(steady(rate_per_s, None));
+            stages.extend(after_ns.map(|_| Stage::steady(self.last_per_s(), after_ns)));
+            stages.push(changed(None));
         }
         Self { stages, arrivals: self.arrivals }
     }
@@ -197,21 +234,21 @@ mod tests {
 
     #[test]
     fn a_change_holds_until_the_next_stage_begins() {
-        let steady = Schedule::constant(10.0).changed(3 * S, 5.0);
+        let steady = Schedule::constant(10.0).changed(3 * S, Some(5.0));
         assert_eq!(stages(&steady), [(10.0, 10.0, Some(3 * S)), (5.0, 5.0, None)]);
         assert_eq!(steady.due_by(5 * S), 40.0);
-        assert_eq!(stages(&steady.changed(3 * S, 7.0))[1..], [(7.0, 7.0, None)]);
-        let ramp = |from_per_s, to_per_s| Stage { from_per_s, to_per_s, lasts_ns: Some(4 * S) };
+        assert_eq!(stages(&steady.changed(3 * S, Some(7.0)))[1..], [(7.0, 7.0, None)]);
+        let ramp = |from_per_s, to_per_s| Stage::ramp(from_per_s, to_per_s, Some(4 * S));
         let two = Schedule {
             stages: vec![ramp(0.0, 40.0), ramp(100.0, 20.0)],
             arrivals: Arrivals::Constant,
         };
         assert_eq!(
-            stages(&two.changed(S, 5.0)),
+            stages(&two.changed(S, Some(5.0))),
             [(0.0, 10.0, Some(S)), (5.0, 5.0, Some(3 * S)), (100.0, 20.0, Some(4 * S))]
         );
-        assert_eq!(stages(&two.changed(4 * S, 5.0))[1..], [(5.0, 5.0, Some(4 * S))]);
-        let behind = two.changed(10 * S, 5.0);
+        assert_eq!(stages(&two.changed(4 * S, Some(5.0)))[1..], [(5.0, 5.0, Some(4 * S))]);
+        let behind = two.changed(10 * S, Some(5.0));
         assert_eq!(stages(&behind)[2..], [(20.0, 20.0, Some(2 * S)), (5.0, 5.0, None)]);
         for (at, rate) in [(0, 0.0), (S, 10.0), (4 * S, 100.0), (8 * S, 20.0), (10 * S, 5.0)] {
             assert_eq!(behind.rate_at(at), rate, "at {at}");

@@ -4,6 +4,8 @@
 //! lying behind the clock: there is no queue to bound and no tick to skip. What was due in the end is
 //! counted here too ([`Pacer::due_before`]), by the same draws that requests are sent by.
 
+use std::ops::Range;
+
 use super::{Arrivals, Curve};
 use crate::random;
 
@@ -34,7 +36,14 @@ pub struct Pacer {
     /// Where on the curve the next unit lies.
     position: f64,
     due_ns: u64,
+    /// The span without a limit that it is, or will be, in; an empty one far away if there is none.
+    unlimited: Range<u64>,
+    /// Units taken in such spans that count.
+    taken_unlimited: u64,
 }
+
+/// No span: none begins by any time.
+const NEVER: Range<u64> = u64::MAX..u64::MAX;
 
 /// Units of random arrivals that are drawn to count what is left; what lies beyond is taken from the
 /// curve, from which four million draws differ by less than a tenth of a per cent.
@@ -59,8 +68,11 @@ impl Pacer {
             taken_uncounted: 0,
             position: 0.0,
             due_ns: 0,
+            unlimited: NEVER,
+            taken_unlimited: 0,
         };
         pacer.find();
+        pacer.find_unlimited(start_ns);
         pacer
     }
 
@@ -75,13 +87,36 @@ impl Pacer {
     pub fn follow(&mut self, curve: Curve) {
         (self.curve, self.piece) = (curve, 0);
         self.locate();
+        // From the beginning: one that is over is passed over when it is looked at.
+        self.find_unlimited(self.start_ns);
     }
 
-    /// When the next unit is due; `u64::MAX` if none ever is.
+    fn find_unlimited(&mut self, now_ns: u64) {
+        let at = |ns: u64| self.start_ns.saturating_add(ns);
+        let next = self.curve.unlimited_after(now_ns.saturating_sub(self.start_ns));
+        self.unlimited = next.map_or(NEVER, |span| at(span.start)..at(span.end));
+    }
+
+    /// When the next unit is due, or may be; `u64::MAX` if none ever is.
     #[must_use]
     #[inline]
     pub fn due_ns(&self) -> u64 {
-        self.due_ns
+        self.due_ns.min(self.unlimited.start)
+    }
+
+    /// Whether a unit is due at `now_ns`.
+    #[inline]
+    pub fn is_due(&mut self, now_ns: u64) -> bool {
+        self.due_ns <= now_ns || self.is_unlimited(now_ns)
+    }
+
+    /// Whether there is no limit at `now_ns`.
+    #[inline]
+    fn is_unlimited(&mut self, now_ns: u64) -> bool {
+        if now_ns >= self.unlimited.end {
+            self.find_unlimited(now_ns);
+        }
+        now_ns >= self.unlimited.start
     }
 
     /// Takes the next unit off the schedule if it is due at `now_ns`, and says when it was due.
@@ -89,7 +124,11 @@ impl Pacer {
     pub fn take(&mut self, now_ns: u64) -> Option<u64> {
         let due_ns = self.due_ns;
         if due_ns > now_ns {
-            return None;
+            if !self.is_unlimited(now_ns) {
+                return None;
+            }
+            self.taken_unlimited += u64::from(now_ns >= self.counts_from_ns);
+            return Some(now_ns);
         }
         self.taken += 1;
         self.taken_uncounted += u64::from(now_ns < self.counts_from_ns);
@@ -101,7 +140,8 @@ impl Pacer {
     /// nobody took.
     #[must_use]
     pub fn due_before(&self, end_ns: u64) -> u64 {
-        (self.taken - self.taken_uncounted).saturating_add(self.left_before(end_ns))
+        let taken = self.taken - self.taken_uncounted + self.taken_unlimited;
+        taken.saturating_add(self.left_before(end_ns))
     }
 
     /// Units due before `end_ns` that were not taken.
@@ -211,7 +251,7 @@ mod tests {
     fn what_was_due_is_what_was_drawn_whether_or_not_it_was_taken() {
         const S: u64 = 1_000_000_000;
         let ramp = |from_per_s, to_per_s| Schedule {
-            stages: vec![Stage { from_per_s, to_per_s, lasts_ns: Some(2 * S) }],
+            stages: vec![Stage::ramp(from_per_s, to_per_s, Some(2 * S))],
             arrivals: Arrivals::Constant,
         };
         let schedules = [Schedule::constant(500.0), ramp(0.0, 1_000.0), ramp(900.0, 0.0)];
@@ -258,7 +298,7 @@ mod tests {
     fn the_lanes_make_the_whole_of_a_rate_that_changes() {
         const S: u64 = 1_000_000_000;
         let before = Schedule::constant(1_000.0);
-        let after = before.changed(2 * S, 250.0).changed(3 * S, 4_000.0);
+        let after = before.changed(2 * S, Some(250.0)).changed(3 * S, Some(4_000.0));
         for arrivals in [Arrivals::Constant, Arrivals::Poisson] {
             // Each hears of it at another time, ahead of it, and one was late with its own.
             let lane = |index: u64, of| {
@@ -340,7 +380,7 @@ mod tests {
 
     #[test]
     fn random_arrivals_follow_a_ramp() {
-        let stage = Stage { from_per_s: 0.0, to_per_s: 2_000.0, lasts_ns: Some(10_000_000_000) };
+        let stage = Stage::ramp(0.0, 2_000.0, Some(10_000_000_000));
         let ramp = Schedule { stages: vec![stage], arrivals: Arrivals::Poisson };
         let due = poisson(&ramp, WHOLE, 3, 20_000);
         let by = |ns: u64| due.iter().filter(|at| **at <= ns).count() as f64;

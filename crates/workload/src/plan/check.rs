@@ -374,7 +374,8 @@ impl PlanParts {
 }
 
 /// Stands in for the stage that an empty schedule does not have.
-const LASTING: crate::Stage = crate::Stage { from_per_s: 0.0, to_per_s: 0.0, lasts_ns: None };
+const LASTING: crate::Stage =
+    crate::Stage { from_per_s: 0.0, to_per_s: 0.0, lasts_ns: None, unlimited: false };
 
 fn check_keys(keys: &KeySpace) -> Result<(), PlanError> {
     let KeySpace { range, draw, numbered, one_slot } = keys;

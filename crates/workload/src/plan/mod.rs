@@ -424,7 +424,11 @@ impl Plan {
     #[must_use]
     pub fn is_due_within(&self, from_ns: u64, to_ns: u64) -> bool {
         let due = |schedule: &Schedule| schedule.due_by(to_ns) - schedule.due_by(from_ns);
-        self.pace.schedule().is_none_or(|s| self.own_rate_per_s(due(s)) >= 1.0)
+        let unlimited = |schedule: &Schedule| {
+            schedule.unlimited().any(|span| span.start < to_ns && span.end > from_ns)
+        };
+        let is_due = |s: &Schedule| self.own_rate_per_s(due(s)) >= 1.0 || unlimited(s);
+        self.pace.schedule().is_none_or(is_due)
     }
 
     /// The requests of this share, to claim from.

@@ -23,13 +23,13 @@ pub(super) fn pace(text: &str, arrivals: Arrivals) -> Result<Pace, String> {
 }
 
 fn lasting(rate: f64) -> Stage {
-    Stage { from_per_s: rate, to_per_s: rate, lasts_ns: None }
+    Stage::steady(rate, None)
 }
 
 fn stages(rates: &str, lasts_ns: u64) -> Result<Vec<Stage>, String> {
     let lasts_ns = Some(lasts_ns);
     if let Some((from, to)) = rates.split_once("..") {
-        return Ok(vec![Stage { from_per_s: rate(from)?, to_per_s: rate(to)?, lasts_ns }]);
+        return Ok(vec![Stage::ramp(rate(from)?, rate(to)?, lasts_ns)]);
     }
     rates.split(',').map(|step| Ok(Stage { lasts_ns, ..lasting(rate(step)?) })).collect()
 }

@@ -34,6 +34,11 @@ pub(super) enum Throttle {
     Live(Arc<LiveRate>),
 }
 
+/// 0 stands for no limit.
+fn some_rate(per_s: u32) -> Option<f64> {
+    (per_s > 0).then(|| per_s.into())
+}
+
 impl Throttle {
     /// Changes it.
     fn set(&self, rate_per_s: u32) -> Answer {
@@ -48,9 +53,9 @@ impl Throttle {
                 "several clients (--ks-on) keep their initial schedule; use the steps of \
                  [workload.ratelimit]",
             ),
-            Self::Live(rate) => match rate.set(f64::from(rate_per_s)) {
+            Self::Live(rate) => match rate.set(some_rate(rate_per_s)) {
                 Ok(()) if rate_per_s == 0 => {
-                    Answer::plain(OK, "no requests until another rate is set")
+                    Answer::plain(OK, "no limit until another rate is set")
                 }
                 Ok(()) => Answer::plain(OK, &format!("{rate_per_s} requests per second")),
                 Err(why) => Answer::plain("409 Conflict", &why),

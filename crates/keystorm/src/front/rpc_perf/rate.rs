@@ -129,7 +129,7 @@ impl Ratelimit {
         let stage = |(at, rate): (usize, u32)| {
             let rate = f64::from(rate);
             let lasts_ns = (at < last).then_some(lasts_ns);
-            Stage { from_per_s: rate, to_per_s: rate, lasts_ns }
+            Stage::steady(rate, lasts_ns)
         };
         let stages = steps.into_iter().enumerate().map(stage).collect();
         Ok(Pace::Open(Schedule { stages, arrivals: Arrivals::Constant }))
