@@ -1,35 +1,106 @@
 //! What is kept beside a tally for those who ask for it: what each connection saw, and a log of operations.
 //!
-//! Where nobody asks, each call is a test or two of something that is not there.
+//! Where nobody asks, each call is a test of something that is not there; what it would do is out of line,
+//! since replies are settled by code that is compiled for every protocol, engine and route.
 
 use engine::ConnId;
 use measure::{ByConnection, Ended, OperationLog, Sample, Stamps};
 
 /// See the module.
 #[derive(Debug, Default)]
-pub(super) struct Beside {
-    pub(super) by_connection: Option<ByConnection>,
-    pub(super) log: Option<OperationLog>,
+pub(super) struct Beside(Option<Box<Kept>>);
+
+#[derive(Debug, Default)]
+struct Kept {
+    by_connection: Option<ByConnection>,
+    log: Option<OperationLog>,
     /// The connection that the current read is of.
     connection: usize,
 }
 
 impl Beside {
+    /// Keeps what each connection sees.
+    pub(super) fn keep_connections(&mut self, empty: ByConnection) {
+        self.0.get_or_insert_default().by_connection = Some(empty);
+    }
+
+    /// Keeps a log.
+    pub(super) fn keep_log(&mut self, empty: OperationLog) {
+        self.0.get_or_insert_default().log = Some(empty);
+    }
+
+    /// What was kept.
+    pub(super) fn take(&mut self) -> (Option<ByConnection>, Option<OperationLog>) {
+        self.0.take().map_or((None, None), |kept| (kept.by_connection, kept.log))
+    }
+
     /// The replies that come next are of this connection.
     #[inline]
     pub(super) fn of_connection(&mut self, conn: ConnId) {
-        self.connection = conn.0 as usize;
+        if let Some(kept) = &mut self.0 {
+            kept.connection = conn.0 as usize;
+        }
     }
 
     /// The measured part begins.
     pub(super) fn begin(&mut self, from_ns: u64) {
-        self.by_connection.iter_mut().for_each(|by| by.begin(from_ns));
-        self.log.iter_mut().for_each(|log| log.begin(from_ns));
+        let Some(kept) = &mut self.0 else { return };
+        kept.by_connection.iter_mut().for_each(|by| by.begin(from_ns));
+        kept.log.iter_mut().for_each(|log| log.begin(from_ns));
     }
 
     /// Adds replies that share everything.
     #[inline]
     pub(super) fn settled(&mut self, group: &Sample) {
+        if let Some(kept) = &mut self.0 {
+            kept.settled(group);
+        }
+    }
+
+    /// Adds an error reply to a command, or a `wrong` value, of so many bytes.
+    #[inline]
+    pub(super) fn error(&mut self, command: usize, of: (bool, u64), stamps: &Stamps) {
+        if let Some(kept) = &mut self.0 {
+            kept.error(command, of, stamps);
+        }
+    }
+
+    /// Adds an operation.
+    #[inline]
+    pub(super) fn operation(&mut self, operation: usize, ended: Ended, stamps: &Stamps) {
+        if let Some(kept) = &mut self.0 {
+            kept.operation(operation, ended, stamps);
+        }
+    }
+
+    /// Adds bytes of a command that are about to be sent.
+    #[inline]
+    pub(super) fn put_together(&mut self, command: usize, bytes: u64) {
+        if let Some(kept) = &mut self.0 {
+            kept.put_together(command, bytes);
+        }
+    }
+
+    /// What was put together was handed to a connection at `now_ns`, in so many bytes.
+    #[inline]
+    pub(super) fn sent(&mut self, conn: ConnId, bytes: u64, now_ns: u64) {
+        if let Some(kept) = &mut self.0 {
+            kept.sent(conn, bytes, now_ns);
+        }
+    }
+
+    /// A read that ended at `now_ns` brought so many bytes.
+    #[inline]
+    pub(super) fn received(&mut self, bytes: u64, now_ns: u64) {
+        if let Some(kept) = &mut self.0 {
+            kept.received(bytes, now_ns);
+        }
+    }
+}
+
+impl Kept {
+    #[inline(never)]
+    fn settled(&mut self, group: &Sample) {
         if let Some(by) = &mut self.by_connection {
             by.record(self.connection, group);
         }
@@ -38,8 +109,8 @@ impl Beside {
         }
     }
 
-    /// Adds an error reply to a command, or a `wrong` value, of so many bytes.
-    pub(super) fn error(&mut self, command: usize, (wrong, bytes): (bool, u64), stamps: &Stamps) {
+    #[inline(never)]
+    fn error(&mut self, command: usize, (wrong, bytes): (bool, u64), stamps: &Stamps) {
         if let Some(by) = &mut self.by_connection {
             by.error((self.connection, command), bytes, (stamps.sent_ns, stamps.done_ns));
         }
@@ -48,33 +119,29 @@ impl Beside {
         }
     }
 
-    /// Adds an operation.
-    #[inline]
-    pub(super) fn operation(&mut self, operation: usize, ended: Ended, stamps: &Stamps) {
+    #[inline(never)]
+    fn operation(&mut self, operation: usize, ended: Ended, stamps: &Stamps) {
         if let Some(log) = &mut self.log {
             log.operation(operation, ended, stamps);
         }
     }
 
-    /// Adds bytes of a command that are about to be sent.
-    #[inline]
-    pub(super) fn put_together(&mut self, command: usize, bytes: u64) {
+    #[inline(never)]
+    fn put_together(&mut self, command: usize, bytes: u64) {
         if let Some(by) = &mut self.by_connection {
             by.put_together(command, bytes);
         }
     }
 
-    /// What was put together was handed to a connection at `now_ns`, in so many bytes.
-    #[inline]
-    pub(super) fn sent(&mut self, conn: ConnId, bytes: u64, now_ns: u64) {
+    #[inline(never)]
+    fn sent(&mut self, conn: ConnId, bytes: u64, now_ns: u64) {
         if let Some(by) = &mut self.by_connection {
             by.sent(conn.0 as usize, bytes, now_ns);
         }
     }
 
-    /// A read that ended at `now_ns` brought so many bytes.
-    #[inline]
-    pub(super) fn received(&mut self, bytes: u64, now_ns: u64) {
+    #[inline(never)]
+    fn received(&mut self, bytes: u64, now_ns: u64) {
         if let Some(by) = &mut self.by_connection {
             by.received(self.connection, bytes, now_ns);
         }

@@ -115,12 +115,12 @@ impl Recorder {
 
     /// Keeps what each connection sees, too.
     pub(crate) fn keep_connections(&mut self, empty: ByConnection) {
-        self.beside.by_connection = Some(empty);
+        self.beside.keep_connections(empty);
     }
 
     /// Keeps a log, too.
     pub(crate) fn keep_log(&mut self, empty: OperationLog) {
-        self.beside.log = Some(empty);
+        self.beside.keep_log(empty);
     }
 
     /// Load starts, on the thread that calls.
@@ -449,7 +449,7 @@ impl Recorder {
         };
         let tally = std::mem::replace(&mut self.tally, Tally::new(&self.shape));
         let slices = std::mem::take(&mut self.slices);
-        let Beside { by_connection, log, .. } = std::mem::take(&mut self.beside);
+        let (by_connection, log) = self.beside.take();
         let delayed = self.delayed.take();
         (self.message(tally, slices), Finished { span, delayed, by_connection, log })
     }

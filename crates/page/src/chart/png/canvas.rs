@@ -1,6 +1,6 @@
 //! Pixels, and painting on them: paths are filled or drawn with a pen, smoothly at their edges.
 
-use zeno::{Cap, Join, Mask, PathData, Stroke, Style, Transform};
+use zeno::{Cap, Command, Join, Mask, Stroke, Style, Transform};
 
 use super::Fault;
 
@@ -42,18 +42,18 @@ impl Canvas {
     }
 
     /// Fills a path that is moved so far to the right.
-    pub(super) fn fill(&mut self, path: impl PathData, right: f32, colour: Colour) {
+    pub(super) fn fill(&mut self, path: &[Command], right: f32, colour: Colour) {
         self.paint(path, zeno::Fill::NonZero.into(), right, colour);
     }
 
     /// Draws along a path that is moved so far to the right.
-    pub(super) fn stroke(&mut self, path: &str, right: f32, pen: &Pen, colour: Colour) {
+    pub(super) fn stroke(&mut self, path: &[Command], right: f32, pen: &Pen, colour: Colour) {
         let mut stroke = Stroke::new(pen.width);
         stroke.cap(pen.cap).join(pen.join).dash(&pen.dashes, 0.0);
         self.paint(path, stroke.into(), right, colour);
     }
 
-    fn paint(&mut self, path: impl PathData, style: Style<'_>, right: f32, colour: Colour) {
+    fn paint(&mut self, path: &[Command], style: Style<'_>, right: f32, colour: Colour) {
         let scale = self.scale;
         let placed = Transform::translation(right, 0.0).then_scale(scale, scale);
         let (mask, at) = Mask::new(path).style(style).transform(Some(placed)).render();

@@ -11,7 +11,7 @@ use std::fmt::Display;
 
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
-use zeno::{Cap, Join};
+use zeno::{Cap, Command, Join, PathData};
 
 use self::canvas::{Canvas, Colour, Pen};
 use self::lettering::Lettering;
@@ -217,13 +217,14 @@ impl Element {
 }
 
 fn shape(element: &Element, right: f32, canvas: &mut Canvas) -> Result<(), Fault> {
-    let path = element.path()?;
+    // As the outlines of letters are: what draws is compiled once for each form that paths have.
+    let path: Vec<Command> = element.path()?.as_str().commands().collect();
     // Nobody points at a picture.
     if element.is_unseen() {
         return Ok(());
     }
     if let Some(colour) = element.paint("fill")? {
-        canvas.fill(path.as_str(), right, colour);
+        canvas.fill(&path, right, colour);
     }
     if let Some(colour) = element.paint("stroke")? {
         canvas.stroke(&path, right, &element.pen()?, colour);
@@ -247,7 +248,7 @@ fn write(
         Some("end") => x -= width,
         _ => {}
     }
-    canvas.fill(lettering.outline(text, size, (x, y)).as_slice(), 0.0, colour);
+    canvas.fill(&lettering.outline(text, size, (x, y)), 0.0, colour);
     Ok(())
 }
 
