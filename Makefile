@@ -6,7 +6,7 @@ ARGS ?=
 CARGO ?= cargo
 TARGET = $${CARGO_TARGET_DIR:-target}
 
-.PHONY: help bench compare precision microbench test test-python package package-test docs pictures setup setup-tools setup-test fmt lint clippy
+.PHONY: help bench compare precision microbench test test-python package package-test docs pictures setup setup-tools setup-test fmt lint clippy lint-fuzz
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -59,10 +59,12 @@ setup-tools: ## Install what the tests need beside that
 setup-test: setup-tools ## The same, and fetch servers and clients of others that the tests run
 	@sh scripts/test-servers.sh
 
+clippy: lint-fuzz
+	$(CARGO) clippy --locked --all-targets -- -D warnings
+
 # The fuzz targets are a package of their own, since they link what no test needs: here they are only looked
 # at.
-clippy:
-	$(CARGO) clippy --locked --all-targets -- -D warnings
+lint-fuzz:
 	CUSTOM_LIBFUZZER_PATH=/none/libfuzzer.a $(CARGO) clippy --locked --manifest-path fuzz/Cargo.toml \
 	  --target-dir $(TARGET) -- -D warnings
 

@@ -29,7 +29,7 @@ pub struct Target {
     /// Whether `CLIENT TRACKING on` is sent.
     pub tracking: bool,
     /// Whether `CLIENT NO-TOUCH on` is sent: reads then leave alone when a key was last used.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub no_touch: bool,
     /// Whether connections are opened with MPTCP (Linux, RFC 8684).
     pub mptcp: bool,
@@ -47,7 +47,7 @@ pub struct ClusterOptions {
     /// Which nodes answer commands that only read.
     pub read_from: ReadFrom,
     /// What becomes of those that are for a replica where there is none.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "WithoutReplica::is_default")]
     pub without_replica: WithoutReplica,
     /// Replicas of each primary that are read from, at most; `None` for all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -90,6 +90,12 @@ pub enum WithoutReplica {
     Primary,
     /// It waits for a replica: the one that was there, or another.
     Wait,
+}
+
+impl WithoutReplica {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// An address as the user gave it, names unresolved.
