@@ -70,7 +70,10 @@ fn checks_come_without_the_usage_and_exit_code_1() {
         ("--data-import f --command 'GET a'", "--command with --data-import is not carried out"),
         ("--ks-requests 7", "error: --ks-requests: the words of memtier_benchmark"),
         ("--transaction", "error: --transaction requires --command."),
-        ("--client-stats f --ks-on local:2", "error: --client-stats with --ks-on is not carried out"),
+        (
+            "--client-stats f --ks-on local:2",
+            "error: --client-stats with --ks-on is not carried out",
+        ),
         ("--uri=redis://u:pw@h:x", "invalid port number: redis://***@h:x"),
     ] {
         let ran = run(line).exits(1).says(says);
