@@ -200,7 +200,13 @@ impl Target {
     /// Whether the nodes are those of a cluster, which knows them.
     #[must_use]
     pub fn is_cluster(&self) -> bool {
-        self.cluster.is_some() && !matches!(self.endpoint, Endpoint::Replicated { .. })
+        self.cluster.is_some() && !self.names_replicas()
+    }
+
+    /// Whether replicas are named that are in no cluster.
+    #[must_use]
+    pub fn names_replicas(&self) -> bool {
+        matches!(self.endpoint, Endpoint::Replicated { .. })
     }
 
     /// The servers, where several are named that know nothing of each other.

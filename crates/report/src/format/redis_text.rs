@@ -49,7 +49,7 @@ impl Format for RedisText {
 /// What the server and the fleet are set to.
 fn write_setup(summary: &Summary<'_>, persona: Persona, out: &mut dyn Write) -> io::Result<()> {
     let (fleet, server) = (&summary.run.plan.fleet, &summary.run.server);
-    if summary.run.plan.target.is_cluster() && !server.nodes.is_empty() {
+    if !server.nodes.is_empty() && !summary.run.plan.target.names_replicas() {
         let read_from = summary.run.plan.target.cluster.unwrap_or_default().read_from;
         write_nodes(&server.nodes, persona, read_from, out)?;
     } else if let Some(config) = &server.config {
