@@ -132,6 +132,9 @@ fn named_replicas_answer_reads_of_a_primary_in_no_cluster() {
     assert!(of_primary + one + other == 1500 && of_primary.min(one).min(other) > 0);
     let [_, one, other] = run("--rfr-replicas 1 --rfr-connections 3:1");
     assert_eq!((one, other), (1500, 0));
+    let line = format!("-n 100 --replicas {named} get k");
+    nodes.primary.run(&line).ok().prints(", primary with 2 replicas, save ");
+    nodes.calls("get");
     // In memtier's words.
     let line = format!(
         "memtier -p {} -t 1 -c 4 -n 100 --ratio 1:1 --read-server {} --read-server {}",

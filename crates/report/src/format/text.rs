@@ -166,6 +166,12 @@ fn write_server(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
         }
     }
     let masters: usize = alike.iter().map(|(_, count)| count).sum();
+    if summary.run.plan.target.names_replicas() {
+        let replicas = counted((server.nodes.len() - masters) as u64, "replica");
+        let settings = alike.iter().map(|(settings, _)| format!(", {settings}"));
+        let settings: String = settings.collect();
+        return writeln!(out, "  {name}, primary with {replicas}{settings}");
+    }
     writeln!(out, "  {name}, cluster of {}", counted(masters as u64, "master"))?;
     alike.iter().try_for_each(|(settings, count)| writeln!(out, "    {count} with {settings}"))
 }
