@@ -23,8 +23,17 @@ wait "$fetching"
 trap - EXIT
 
 # Tests against servers mostly wait, so there are more of them at once than CPUs.
-RUST_TEST_THREADS=${RUST_TEST_THREADS:-6} "$cargo" test --locked
-"$make" --no-print-directory test-python
+export RUST_TEST_THREADS=${RUST_TEST_THREADS:-6}
+"$cargo" test --locked --test e2e
+# Those of Python take as long as all others.
+"$make" --no-print-directory test-python >"$target/test-python.log" 2>&1 &
+python=$!
+trap 'kill "$python" 2>/dev/null || true' EXIT
+"$cargo" test --locked --lib --bins --examples --test '[!e]*'
+"$cargo" test --locked --doc
+wait "$python" || { cat "$target/test-python.log"; exit 1; }
+trap - EXIT
+tail -n 4 "$target/test-python.log"
 if [ -s "$skipped" ]; then
     echo "$(wc -l <"$skipped") checks were skipped:"
     cat "$skipped"

@@ -338,7 +338,7 @@ fn bare_numbers_have_as_many_digits_as_they_need() {
 #[test]
 fn the_keys_of_a_request_lie_in_one_slot_where_that_is_asked_for() {
     for bare in [false, true] {
-        let mut keys = keys("uniform", 50_000);
+        let mut keys = keys("uniform", 500_000);
         keys.numbered = Numbered { first: 7, bare, by: DrawnBy::Request };
         let free = plan("MGET k:__rand_int__ k:__rand_int__ k:__rand_int__", keys.clone(), 1, None);
         keys.one_slot = Some(workload::OneGroup::default());
