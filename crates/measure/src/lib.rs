@@ -8,6 +8,7 @@
 
 mod apart;
 mod by_connection;
+mod command_tally;
 mod connections;
 mod encoded;
 mod errors;
@@ -26,6 +27,7 @@ mod timeline;
 
 pub use apart::{Apart, Timed};
 pub use by_connection::{ByConnection, ConnectionSecond, ConnectionTrace};
+pub use command_tally::CommandTally;
 pub use connections::{ConnectionTally, TlsTally};
 pub use encoded::{CodecError, EncodedLatency};
 pub use errors::ErrorCounts;
@@ -38,5 +40,5 @@ pub use operation::{Ended, OperationTally};
 pub use operation_log::{Entries, LogEntry, LoggedAs, OperationLog, Stamps};
 pub use outage::{Outage, SuccessLine, Usual};
 pub use slices::{Failures, SLICE_NS, Slices};
-pub use tally::{CommandTally, Outcome, Sample, Tally, TallyShape};
+pub use tally::{Outcome, Sample, Tally, TallyShape};
 pub use timeline::{AllRan, Interval, Point, Timeline};

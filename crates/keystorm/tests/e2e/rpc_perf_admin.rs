@@ -12,6 +12,7 @@ use std::time::Duration;
 use report::Record;
 use serde_json::Value;
 
+use crate::program::Running;
 use crate::rpc_perf::File;
 use crate::server::{Server, free_port};
 
@@ -155,18 +156,34 @@ fn rate(port: u16) -> Value {
     serde_json::from_str::<Value>(&vars).unwrap()["ratelimit/current"].clone()
 }
 
+/// A run of two threads at a rate, which does not end by itself.
+struct Throttled {
+    server: Server,
+    port: u16,
+    json: String,
+    running: Running,
+    _file: File,
+}
+
+impl Throttled {
+    fn at(rate: u32) -> Self {
+        let server = Server::redis();
+        server.reset();
+        let port = free_port();
+        let file = File::of(server.port())
+            .with("admin", &format!("admin = '127.0.0.1:{port}'"))
+            .with("duration", "duration = 600")
+            .with("threads", "threads = 2")
+            .with("start", &format!("start = {rate}"));
+        let json = file.path("run.json");
+        let running = file.line(GET, &format!("--ks-json {json}")).start();
+        Self { server, port, json, running, _file: file }
+    }
+}
+
 #[test]
 fn the_rate_changes_while_the_run_goes_on_in_all_its_threads() {
-    let server = Server::redis();
-    server.reset();
-    let port = free_port();
-    let file = File::of(server.port())
-        .with("admin", &format!("admin = '127.0.0.1:{port}'"))
-        .with("duration", "duration = 600")
-        .with("threads", "threads = 2")
-        .with("start", "start = 2");
-    let json = file.path("run.json");
-    let running = file.line(GET, &format!("--ks-json {json}")).start();
+    let Throttled { server, port, json, running, .. } = Throttled::at(2);
     running.until("it sends", |_| server.calls("get") > 3);
     assert_eq!(ask(port, "PUT /ratelimit/3000"), (200, "3000 requests per second\n".to_owned()));
     // At the rate that it began with it would take half an hour.
@@ -192,16 +209,7 @@ fn the_rate_changes_while_the_run_goes_on_in_all_its_threads() {
 
 #[test]
 fn a_rate_of_0_is_no_limit_until_another_is_set() {
-    let server = Server::redis();
-    server.reset();
-    let port = free_port();
-    let file = File::of(server.port())
-        .with("admin", &format!("admin = '127.0.0.1:{port}'"))
-        .with("duration", "duration = 600")
-        .with("threads", "threads = 2")
-        .with("start", "start = 20");
-    let json = file.path("run.json");
-    let running = file.line(GET, &format!("--ks-json {json}")).start();
+    let Throttled { server, port, json, running, .. } = Throttled::at(20);
     running.until("it sends", |_| server.calls("get") > 30);
     let (status, told) = ask(port, "PUT /ratelimit/0");
     assert_eq!((status, told.as_str()), (200, "no limit until another rate is set\n"));

@@ -7,6 +7,7 @@
 mod check;
 mod different;
 mod fill;
+mod fleet;
 mod inserts;
 mod joining;
 pub mod limits;
@@ -23,6 +24,7 @@ use thiserror::Error;
 
 pub use different::Different;
 pub use fill::Fill;
+pub use fleet::{Fleet, Window};
 pub use joining::{Joining, Spacing};
 pub use logged::Logged;
 pub use mix::{Keeps, Mix, Operation, Pick, Share, Span, Step, When};
@@ -76,67 +78,6 @@ pub enum EngineKind {
     Uring,
     /// Readiness by `epoll` (or kqueue), through mio.
     Epoll,
-}
-
-/// How many of what carries the load.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Fleet {
-    /// Worker threads, 1 to [`limits::WORKERS_MAX`]. Each owns its connections.
-    pub workers: u16,
-    /// Whether the user asked for threads. One worker on request and one worker by default run
-    /// the same way, but the classic report tells them apart.
-    pub multi_thread: bool,
-    /// Connections of all workers together, 1 to [`limits::CONNECTIONS_MAX`].
-    pub connections: u32,
-    /// Sequences that one connection may have in flight, 1 to [`limits::PIPELINE_MAX`].
-    pub pipeline_depth: u32,
-    /// When a connection may send again.
-    pub window: Window,
-    /// Whether a connection is used again. If not, it is closed after so many pipelines.
-    pub keep_alive: bool,
-    /// See above; at least 1.
-    #[serde(default = "one", skip_serializing_if = "is_one")]
-    pub pipelines_each: u32,
-    /// Connections that are closed and opened again each second, in turn and without losing a request, of all
-    /// workers together; 0 to [`limits::RENEWALS_MAX`].
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub renewed_per_s: u32,
-    /// The CPUs that workers are pinned to, one each in turn; none for wherever the kernel likes.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub cpus: Vec<usize>,
-    /// How connections join the load; none if all carry it from the start.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub joining: Option<Joining>,
-    /// How far apart connections are opened; none for as soon as can be.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub spacing: Option<Spacing>,
-}
-
-fn one() -> u32 {
-    1
-}
-
-// The signature is serde's.
-#[allow(clippy::trivially_copy_pass_by_ref)]
-fn is_one(number: &u32) -> bool {
-    *number == 1
-}
-
-// See above.
-#[allow(clippy::trivially_copy_pass_by_ref)]
-fn is_zero(number: &u32) -> bool {
-    *number == 0
-}
-
-/// When a connection that has requests in flight may send more.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Window {
-    /// Stop and wait: the next pipeline leaves when every reply of the last one is in, as in
-    /// `redis-benchmark`.
-    Batch,
-    /// Rolling: a reply makes room for the next request at once.
-    Rolling,
 }
 
 /// When a test, or its warm-up, ends.
