@@ -162,7 +162,7 @@ struct Throttled {
     port: u16,
     json: String,
     running: Running,
-    _file: File,
+    file: File,
 }
 
 impl Throttled {
@@ -177,13 +177,13 @@ impl Throttled {
             .with("start", &format!("start = {rate}"));
         let json = file.path("run.json");
         let running = file.line(GET, &format!("--ks-json {json}")).start();
-        Self { server, port, json, running, _file: file }
+        Self { server, port, json, running, file }
     }
 }
 
 #[test]
 fn the_rate_changes_while_the_run_goes_on_in_all_its_threads() {
-    let Throttled { server, port, json, running, .. } = Throttled::at(2);
+    let Throttled { server, port, json, running, file: _file } = Throttled::at(2);
     running.until("it sends", |_| server.calls("get") > 3);
     assert_eq!(ask(port, "PUT /ratelimit/3000"), (200, "3000 requests per second\n".to_owned()));
     // At the rate that it began with it would take half an hour.
@@ -209,7 +209,7 @@ fn the_rate_changes_while_the_run_goes_on_in_all_its_threads() {
 
 #[test]
 fn a_rate_of_0_is_no_limit_until_another_is_set() {
-    let Throttled { server, port, json, running, .. } = Throttled::at(20);
+    let Throttled { server, port, json, running, file: _file } = Throttled::at(20);
     running.until("it sends", |_| server.calls("get") > 30);
     let (status, told) = ask(port, "PUT /ratelimit/0");
     assert_eq!((status, told.as_str()), (200, "no limit until another rate is set\n"));
