@@ -10,9 +10,9 @@ use anyhow::{Result, anyhow};
 use engine::TlsContext;
 use host::Address;
 use wire::cluster::{Node, Role, SLOTS, Topology};
-use workload::{ProtocolKind, Target};
+use workload::{Endpoint, ProtocolKind, Target};
 
-use crate::server::{at, first_that_answers, login, resolve};
+use crate::server::{first_that_answers, login, resolve};
 use crate::tls;
 
 /// The nodes: a primary by its name, found at an address, and its replicas.
@@ -24,7 +24,7 @@ pub(crate) fn topology(
 ) -> Result<Topology> {
     let mut nodes = vec![node(primary, address, Role::Master)];
     for named in replicas {
-        let endpoint = at(named);
+        let endpoint = Endpoint::from(named);
         let fault = |why: anyhow::Error| anyhow!("--replicas {endpoint}: {why}");
         let addresses = resolve(&endpoint).map_err(fault)?;
         *tls = tls.take().map(|known| tls::named(known, &endpoint, &addresses));

@@ -49,7 +49,7 @@ impl Server {
             | Endpoint::Tcp { .. }
             | Endpoint::Ring { .. }
             | Endpoint::Pool { .. } => (resolve(&target.endpoint)?, None),
-            Endpoint::Replicated { primary, .. } => (resolve(&at(primary))?, None),
+            Endpoint::Replicated { primary, .. } => (resolve(&primary.into())?, None),
             Endpoint::Sentinel { sentinels: hosts, name } => {
                 let asked = sentinels.insert(Sentinels::new(hosts, name, target));
                 (vec![asked.primary().map_err(anyhow::Error::msg)?], None)
@@ -355,11 +355,6 @@ fn known_as(server: &Endpoint) -> (String, u16) {
         Endpoint::Tcp { host, port } => (host.clone(), *port),
         other => (other.to_string(), 0),
     }
-}
-
-/// A server at a host and port.
-pub(crate) fn at((host, port): &(String, u16)) -> Endpoint {
-    Endpoint::Tcp { host: host.clone(), port: *port }
 }
 
 /// The addresses of a server that is somewhere.

@@ -7,7 +7,7 @@ use workload::{Arg, KeyDraw, KeyGroups, KeySpace, Numbering, OneGroup, Piece, Pl
 
 use crate::Given;
 use crate::cluster::{SLOTS, slot_of, slot_of_request};
-use crate::template::{append_decimal, write_digits};
+use crate::template::append_number;
 
 /// The stream of `__key__`, after those of the nine shared slots.
 const KEY_STREAM: u64 = 10 << 56;
@@ -41,7 +41,7 @@ impl Numbers {
             let one_slot = keys.one_slot.clone()?;
             let mut args = plan.sequence[span].iter().flat_map(|command| &command.args);
             let key = args.find(|arg| arg.pieces.contains(&Piece::Number(Slot::Fresh)))?;
-            one_slot.groups(|| numbered_by_slot(key, keys));
+            one_slot.group(|| numbered_by_slot(key, keys));
             Some(one_slot)
         };
         let of = |((span, keys), numbering): ((Range<usize>, &KeySpace), Numbering)| Self {
@@ -69,7 +69,8 @@ impl Numbers {
                 *fresh += 1;
                 if let Some(one_slot) = &self.one_slot {
                     let key = self.draw(self.streams[0], sequence, first);
-                    return self.behind(one_slot, key, nth);
+                    let behind = one_slot.behind(key.wrapping_sub(self.first), nth);
+                    return self.first.wrapping_add(behind);
                 }
                 self.draw(self.streams[0], sequence, first.wrapping_add(nth))
             }
@@ -90,12 +91,6 @@ impl Numbers {
         self.first.wrapping_add(slice.unwrap_or_else(|| self.keys.draw(stream, index)))
     }
 
-    /// The key so many places behind another in its hash slot.
-    fn behind(&self, one_slot: &OneGroup, key: u64, nth: u64) -> u64 {
-        let groups = one_slot.groups(|| KeyGroups::of(0, SLOTS, |_| 0));
-        self.first.wrapping_add(groups.behind(key.wrapping_sub(self.first), nth))
-    }
-
     /// The place of a key's number among the keys, and how many there are.
     pub(crate) fn rank(&self, key: u64) -> (u64, u64) {
         (key.wrapping_sub(self.first), self.range)
@@ -114,14 +109,9 @@ fn numbered_by_slot(key: &Arg, keys: &KeySpace) -> KeyGroups {
         text.clear();
         let number = keys.numbered.first.wrapping_add(number);
         for piece in &key.pieces {
-            match (piece, keys.digits()) {
-                (Piece::Bytes(bytes), _) => text.extend_from_slice(bytes),
-                (Piece::Number(_), 0) => append_decimal(number, &mut text),
-                (Piece::Number(_), digits) => {
-                    let start = text.len();
-                    text.resize(start + digits, b'0');
-                    write_digits(number, &mut text[start..]);
-                }
+            match piece {
+                Piece::Bytes(bytes) => text.extend_from_slice(bytes),
+                Piece::Number(_) => append_number(number, keys.digits(), &mut text),
                 // What varies by more than the number of the key has no slot of its own.
                 _ => {}
             }

@@ -187,6 +187,16 @@ pub(crate) fn decimal_width(number: u64) -> usize {
     number.max(1).ilog10() as usize + 1
 }
 
+/// Writes a number in so many digits, with 0 in as many as it has.
+pub(crate) fn append_number(number: u64, digits: usize, out: &mut Vec<u8>) {
+    if digits == 0 {
+        return append_decimal(number, out);
+    }
+    let start = out.len();
+    out.resize(start + digits, b'0');
+    write_digits(number, &mut out[start..]);
+}
+
 /// Writes a number in decimal, without zeros before it.
 #[inline]
 pub(crate) fn append_decimal(number: u64, out: &mut Vec<u8>) {

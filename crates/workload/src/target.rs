@@ -241,6 +241,13 @@ impl Default for Endpoint {
     }
 }
 
+/// A server at a host and port.
+impl From<&(String, u16)> for Endpoint {
+    fn from((host, port): &(String, u16)) -> Self {
+        Self::Tcp { host: host.clone(), port: *port }
+    }
+}
+
 impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -248,9 +255,7 @@ impl fmt::Display for Endpoint {
             Self::Tcp { host, port } => write!(f, "{host}:{port}"),
             Self::Unix(path) => write!(f, "{}", path.display()),
             Self::Sentinel { name, .. } => write!(f, "the primary of {name:?}"),
-            Self::Replicated { primary: (host, port), .. } => {
-                Self::Tcp { host: host.clone(), port: *port }.fmt(f)
-            }
+            Self::Replicated { primary, .. } => Self::from(primary).fmt(f),
             Self::Ring { servers, .. } | Self::Pool { servers } => {
                 let servers: Vec<String> = servers.iter().map(Self::to_string).collect();
                 f.write_str(&servers.join(","))

@@ -118,9 +118,7 @@ fn families(page: &str) -> BTreeMap<String, String> {
 fn the_admin_port_tells_of_a_run_and_ends_it() {
     let server = Server::redis();
     let port = free_port();
-    let file = File::of(server.port())
-        .with("admin", &format!("admin = '127.0.0.1:{port}'"))
-        .with("duration", "duration = 600");
+    let file = lasting(&server, port);
     let keyspace = "nkeys = 9\nklen = 2\ncommands = [{ verb = 'get' }]";
     let running = file.line(keyspace, "").start();
     running.until("there is a window", |running| running.out().contains("Time-to-First-Byte"));
@@ -156,6 +154,13 @@ fn rate(port: u16) -> Value {
     serde_json::from_str::<Value>(&vars).unwrap()["ratelimit/current"].clone()
 }
 
+/// A file of a run with an admin port, which does not end by itself.
+fn lasting(server: &Server, port: u16) -> File {
+    File::of(server.port())
+        .with("admin", &format!("admin = '127.0.0.1:{port}'"))
+        .with("duration", "duration = 600")
+}
+
 /// A run of two threads at a rate, which does not end by itself.
 struct Throttled {
     server: Server,
@@ -170,9 +175,7 @@ impl Throttled {
         let server = Server::redis();
         server.reset();
         let port = free_port();
-        let file = File::of(server.port())
-            .with("admin", &format!("admin = '127.0.0.1:{port}'"))
-            .with("duration", "duration = 600")
+        let file = lasting(&server, port)
             .with("threads", "threads = 2")
             .with("start", &format!("start = {rate}"));
         let json = file.path("run.json");
@@ -238,10 +241,7 @@ fn a_ramp_goes_on_with_its_next_step_after_another_rate_was_set() {
     let server = Server::redis();
     let port = free_port();
     let ramp = "start = 100\nend = 200\nstep = 100\ninterval = 4\non_ramp_completion = 'loop'";
-    let file = File::of(server.port())
-        .with("admin", &format!("admin = '127.0.0.1:{port}'"))
-        .with("start", ramp)
-        .with("duration", "duration = 600");
+    let file = lasting(&server, port).with("start", ramp);
     let running = file.line(GET, "").start();
     running.until("there is a window", |running| running.out().contains("Window: 0"));
     // Asked again, where a step came between.
@@ -258,10 +258,7 @@ fn a_ramp_goes_on_with_its_next_step_after_another_rate_was_set() {
 fn a_run_without_a_rate_has_none_to_change() {
     let server = Server::redis();
     let port = free_port();
-    let file = File::of(server.port())
-        .with("admin", &format!("admin = '127.0.0.1:{port}'"))
-        .with("start", "")
-        .with("duration", "duration = 600");
+    let file = lasting(&server, port).with("start", "");
     let running = file.line(GET, "").start();
     running.until("there is a window", |running| running.out().contains("Window: 0"));
     for asked in ["PUT /ratelimit/0", "PUT /ratelimit/5000"] {
@@ -276,9 +273,7 @@ fn a_run_without_a_rate_has_none_to_change() {
 fn several_clients_keep_the_rate_that_they_began_with() {
     let server = Server::redis();
     let port = free_port();
-    let file = File::of(server.port())
-        .with("admin", &format!("admin = '127.0.0.1:{port}'"))
-        .with("duration", "duration = 600");
+    let file = lasting(&server, port);
     let running = file.line(GET, "--ks-on local:2").start();
     running.until("there is a window", |running| running.out().contains("Window: 0"));
     let (status, why) = ask(port, "PUT /ratelimit/500");

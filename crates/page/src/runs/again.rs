@@ -243,19 +243,11 @@ fn place(endpoint: &Endpoint, words: &mut Vec<String>) {
             words.extend(["-h".into(), host.clone(), "-p".into(), port.to_string()]);
         }
         Endpoint::Sentinel { sentinels, name } => {
-            let hosts: Vec<String> = sentinels
-                .iter()
-                .map(|(host, port)| match host.contains(':') {
-                    true => format!("[{host}]:{port}"),
-                    false => format!("{host}:{port}"),
-                })
-                .collect();
-            words.extend(["-u".into(), format!("redis-sentinel://{}/{name}", hosts.join(","))]);
+            words.extend(["-u".into(), format!("redis-sentinel://{}/{name}", places(sentinels))]);
         }
-        Endpoint::Replicated { primary: (host, port), replicas } => {
-            place(&Endpoint::Tcp { host: host.clone(), port: *port }, words);
-            let named = replicas.iter().cloned().map(|(host, port)| Endpoint::Tcp { host, port });
-            words.extend(["--replicas".into(), list(&named.collect::<Vec<_>>())]);
+        Endpoint::Replicated { primary, replicas } => {
+            place(&primary.into(), words);
+            words.extend(["--replicas".into(), places(replicas)]);
         }
         Endpoint::Unix(path) => words.extend(["-s".into(), path.display().to_string()]),
         Endpoint::Ring { hash, .. } => {
@@ -275,6 +267,10 @@ fn place(endpoint: &Endpoint, words: &mut Vec<String>) {
             }
         }
     }
+}
+
+fn places(servers: &[(String, u16)]) -> String {
+    list(&servers.iter().map(Endpoint::from).collect::<Vec<_>>())
 }
 
 fn target(plan: &Plan, words: &mut Vec<String>) {

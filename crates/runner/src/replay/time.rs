@@ -60,7 +60,7 @@ fn every_send_is_at_its_due_nanosecond() {
 
 #[test]
 fn a_ramp_steps_and_random_arrivals_are_sent_at_their_due_nanosecond() {
-    let stage = |from_per_s, to_per_s, lasts_ns| Stage::ramp(from_per_s, to_per_s, lasts_ns);
+    let stage = Stage::ramp;
     let schedules = [
         (vec![stage(100.0, 100_000.0, Some(SECOND / 100))], Arrivals::Constant),
         (vec![stage(1e3, 1e3, Some(50 * MS)), stage(1e6, 1e6, None)], Arrivals::Constant),

@@ -7,7 +7,7 @@ use super::{SLOTS, slot_of, tag_of};
 use crate::Given;
 use crate::numbers::Numbers;
 use crate::payload::Drawn;
-use crate::template::{append_decimal, write_digits};
+use crate::template::{append_decimal, append_number, write_digits};
 
 /// How to find the slot of one command for any request number.
 #[derive(Debug, Clone)]
@@ -162,13 +162,8 @@ fn write(
             (Piece::Number(slot), None) => {
                 out.extend_from_slice(argument::placeholder(*slot).as_bytes());
             }
-            (Piece::Number(slot), Some(0)) => {
-                append_decimal(numbers.of(request, *slot, &mut fresh), out);
-            }
             (Piece::Number(slot), Some(digits)) => {
-                let start = out.len();
-                out.resize(start + digits, b'0');
-                write_digits(numbers.of(request, *slot, &mut fresh), &mut out[start..]);
+                append_number(numbers.of(request, *slot, &mut fresh), digits, out);
             }
         }
     }

@@ -12,9 +12,16 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub struct OneGroup(Arc<OnceLock<KeyGroups>>);
 
 impl OneGroup {
-    /// The keys by group, from `make` where nobody has made them before.
-    pub fn groups(&self, make: impl FnOnce() -> KeyGroups) -> &KeyGroups {
-        self.0.get_or_init(make)
+    /// Has the keys grouped by `make`, where nobody has done so before.
+    pub fn group(&self, make: impl FnOnce() -> KeyGroups) {
+        self.0.get_or_init(make);
+    }
+
+    /// See [`KeyGroups::behind`]; `key` itself while there are no groups.
+    #[inline]
+    #[must_use]
+    pub fn behind(&self, key: u64, nth: u64) -> u64 {
+        self.0.get().map_or(key, |groups| groups.behind(key, nth))
     }
 }
 
@@ -117,8 +124,9 @@ mod tests {
     fn keys_are_grouped_once() {
         let (one, other) = (OneGroup::default(), OneGroup::default());
         let same = one.clone();
-        one.groups(|| KeyGroups::of(10, 2, |key| (key % 2) as u16));
-        assert_eq!(same.groups(|| unreachable!()).behind(1, 1), 3);
+        one.group(|| KeyGroups::of(10, 2, |key| (key % 2) as u16));
+        same.group(|| unreachable!());
+        assert_eq!(same.behind(1, 1), 3);
         assert_eq!(one, other);
     }
 }

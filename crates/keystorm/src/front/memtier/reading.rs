@@ -5,6 +5,7 @@
 use super::fault::{Fault, check_error, usage_error};
 use super::options::Options;
 use super::values::{small, word};
+use crate::front::redis_benchmark::Address;
 
 const PRIMARY: &str = "primary";
 const SECONDARY: &str = "secondary";
@@ -143,12 +144,9 @@ fn some(number: u32) -> Option<u32> {
 }
 
 fn server(text: &str) -> Result<String, Fault> {
-    let is_one = text.rsplit_once(':').is_some_and(|(host, port)| {
-        !host.is_empty() && port.parse::<u16>().is_ok_and(|port| port > 0)
-    });
-    match is_one {
-        true => Ok(text.to_owned()),
-        false => Err(usage_error(format!("--read-server: expected HOST:PORT, got '{text}'."))),
+    match text.parse::<Address>() {
+        Ok(_) => Ok(text.to_owned()),
+        Err(_) => Err(usage_error(format!("--read-server: expected HOST:PORT, got '{text}'."))),
     }
 }
 

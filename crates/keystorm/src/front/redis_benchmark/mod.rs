@@ -38,6 +38,7 @@ use target::After;
 
 // What other front ends ask of a server and of numbers is asked in these words too.
 pub(super) use options::ServerOptions;
+pub(super) use replicas::Address;
 pub(super) use target::{Rule, protocol, target};
 pub(super) use values::{
     ProtocolArg, count, count_in, ip, percent, port, seconds, seconds_in, signed, small_count,

@@ -163,7 +163,10 @@ impl SlotMap {
         let node = self.node(number);
         let (masters, replicas) = self.uses;
         match node.copies {
-            _ if node.slots > 0 => masters || self.reader_without_replica(number) == number,
+            _ if node.slots > 0 => {
+                let alone = node.replicas.is_empty();
+                masters || alone && self.reader_without_replica(number) == number
+            }
             Some(master) => {
                 let master = self.node(master);
                 replicas && master.slots > 0 && master.replicas.contains(&number)
@@ -188,12 +191,10 @@ impl SlotMap {
 
     /// Who answers reads of a master while it has no replica.
     fn reader_without_replica(&self, master: u16) -> u16 {
-        let node = self.node(master);
         match self.options.without_replica {
-            _ if !node.replicas.is_empty() => NOBODY,
             WithoutReplica::Primary => master,
             // One that never had any is no cluster to wait for: a run does not begin there.
-            WithoutReplica::Wait => node.last_replica.unwrap_or(master),
+            WithoutReplica::Wait => self.node(master).last_replica.unwrap_or(master),
         }
     }
 
