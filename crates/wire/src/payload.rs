@@ -68,6 +68,8 @@ pub(crate) struct Payload {
     by: SizeBy,
     /// Whether every value has bytes of its own.
     fresh: bool,
+    /// Whether neither bytes nor size depend on the key.
+    keyless: bool,
     seed: u64,
     /// Values in a sequence.
     per_sequence: u64,
@@ -86,8 +88,9 @@ impl Payload {
         let spec = plan.values.as_ref()?;
         let values = Values::new(spec.content, plan.seed, spec.sizes.largest());
         let sizes = spec.sizes.draws();
-        let fresh = spec.content.is_fresh();
-        Some(Self { values, sizes, by: spec.by, fresh, seed: plan.seed, per_sequence })
+        let (by, fresh) = (spec.by, spec.content.is_fresh());
+        let keyless = fresh && (by == SizeBy::Request || spec.sizes.is_fixed());
+        Some(Self { values, sizes, by, fresh, keyless, seed: plan.seed, per_sequence })
     }
 
     /// The value at a place of a request.
@@ -101,7 +104,7 @@ impl Payload {
         let place = request.number.wrapping_mul(self.per_sequence).wrapping_add(at.place);
         let key = match at.key {
             // Whatever its key is, nothing of it is asked.
-            _ if self.fresh && self.by == SizeBy::Request => place,
+            _ if self.keyless => place,
             Some((slot, fresh)) => drawn.number(numbers, request, slot, fresh),
             None => place,
         };

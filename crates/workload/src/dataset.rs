@@ -5,6 +5,9 @@
 //! As data it is its source, its columns and the number of its rows, and in full its cells, too. What is loaded from that is a
 //! description: it can be read and compared, but it has no cells to send.
 
+use std::fmt;
+use std::str::FromStr;
+
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize, Serializer};
 
@@ -32,6 +35,34 @@ pub enum RowBy {
     Key,
     /// One after another, by what its connection has sent of its operation.
     Turn,
+}
+
+impl RowBy {
+    const ALL: [Self; 3] = [Self::Request, Self::Key, Self::Turn];
+
+    /// As it is written.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Request => "request",
+            Self::Key => "key",
+            Self::Turn => "turn",
+        }
+    }
+}
+
+impl FromStr for RowBy {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let known = Self::ALL.into_iter().find(|by| by.name() == text);
+        known.ok_or_else(|| format!("{text:?}: expected request, key or turn"))
+    }
+}
+
+impl fmt::Display for RowBy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
 }
 
 /// The rows, or how many there were.
@@ -144,6 +175,12 @@ impl Dataset {
     #[must_use]
     pub fn with_values(self, column: usize) -> Self {
         Self { values: Some(column).filter(|column| *column < self.columns.len()), ..self }
+    }
+
+    /// Where it was read from.
+    #[must_use]
+    pub fn source(&self) -> &str {
+        &self.source
     }
 
     /// Which row a request takes.

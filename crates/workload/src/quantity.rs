@@ -108,9 +108,31 @@ pub fn time(text: &str, plain: Plain) -> Result<Duration, String> {
     Ok(Duration::from_nanos(ns as u64))
 }
 
+/// Nanoseconds as a time that is read as the same, in the largest unit of which it is a whole number.
+#[must_use]
+pub fn shown(ns: u64) -> String {
+    const WHOLE: [(&str, u64); 3] = [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)];
+    let unit = WHOLE.into_iter().find(|(_, of)| ns.is_multiple_of(*of));
+    unit.map_or_else(|| format!("{ns}ns"), |(unit, of)| format!("{}{unit}", ns / of))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_time_is_shown_as_it_is_read() {
+        for (ns, text) in [
+            (0, "0s"),
+            (1_500_000_000, "1500ms"),
+            (60_000_000_000, "60s"),
+            (1_001, "1001ns"),
+            (7_000, "7us"),
+        ] {
+            assert_eq!(shown(ns), text);
+            assert_eq!(time(text, Plain::Refused), Ok(Duration::from_nanos(ns)));
+        }
+    }
 
     #[test]
     fn one_thing_is_not_several() {

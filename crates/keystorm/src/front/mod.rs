@@ -8,6 +8,7 @@ mod calibrate;
 mod compare;
 mod completions;
 mod doctor;
+mod equal;
 pub(crate) mod lab;
 mod man;
 mod memtier;

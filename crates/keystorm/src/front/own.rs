@@ -6,6 +6,33 @@ use super::redis_benchmark::vocabulary;
 /// What they begin with there.
 pub(super) const PREFIX: &str = "--ks-";
 
+/// Options of what is sent, where to and how often, that no other tool's command line takes beside its own.
+const OF_THE_LOAD: [&str; 17] = [
+    "pool",
+    "per-connection",
+    "time-limit",
+    "join",
+    "connect-spacing",
+    "pipelines-per-connection",
+    "renew",
+    "reconnect-wait",
+    "reconnect-tries",
+    "reconnect-timeout",
+    "first-key",
+    "unpadded",
+    "keys-by",
+    "one-slot",
+    "order",
+    "rows-by",
+    "row-value",
+];
+
+/// Whether the words of another tool say what an option of this name says; `said` are those that this tool
+/// says beside the usual ones.
+pub(super) fn is_said(name: &str, said: &[&str]) -> bool {
+    said.contains(&name) || OF_THE_LOAD.contains(&name)
+}
+
 /// Refuses `--ks-json -`: standard output has the other tool's report.
 ///
 /// # Errors
@@ -40,7 +67,7 @@ pub(super) fn option(
     let named = word.strip_prefix(PREFIX).unwrap_or(word);
     let (name, joined) =
         named.split_once('=').map_or((named, None), |(name, value)| (name, Some(value)));
-    if said.0.contains(&name) {
+    if is_said(name, said.0) {
         return Err(format!("{PREFIX}{name}: set this with {} instead", said.1));
     }
     let takes = takes_value(name)

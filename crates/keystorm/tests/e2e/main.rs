@@ -25,6 +25,7 @@ mod doctor;
 mod documents;
 mod dropin;
 mod endings;
+mod equal;
 mod errors;
 mod failures;
 mod fleet;

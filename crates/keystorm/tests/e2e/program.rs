@@ -64,6 +64,7 @@ impl Keystorm {
     pub(crate) fn start(self) -> Running {
         let mut command = guarded(&self.program);
         command.args(&self.args).env_remove("REDISCLI_AUTH").env_remove("KEYSTORM_VERDICT");
+        command.env_remove("KEYSTORM_KEY_PASSWORD");
         command.envs(self.env.iter().map(|(name, value)| (name, value)));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = start(command).expect("keystorm");

@@ -466,7 +466,7 @@ fn a_file_of_rpc_perf_names_the_rest_of_a_chain_and_the_password_of_a_key() {
     line(&chain(&whole), "--ks-on local:2").ok();
     line(&chain(&whole), "--print-plan").ok().prints("\"key_password\": \"***\"");
     let ours = line(&chain(&whole), "--as keystorm").ok();
-    ours.prints("# rpc-perf: its private key has a password");
+    ours.prints("taken from KEYSTORM_KEY_PASSWORD").prints(" --cert-chain ");
     line(&password, "").exits(1).says("refused our certificate");
     line("private_key_password = 'other'", "").exits(1).says("does not open the key");
     line("", "").exits(1).says("the key is encrypted");

@@ -5,9 +5,12 @@
 
 mod again;
 mod clients;
+mod command_line;
+mod command_words;
 mod facts;
 mod figures;
 mod over_time;
+mod server_words;
 mod spectrum;
 mod unsaid;
 
@@ -17,10 +20,11 @@ use report::{Run, Summary};
 
 use crate::{Block, Page, Section};
 
-pub use again::command_line_of;
+pub use command_line::{command_line_beside, command_line_of};
+pub use command_words::words_of;
 pub use over_time::{latency_over_time, throughput_over_time};
 pub use spectrum::spectrum;
-pub use unsaid::unsaid;
+pub use unsaid::{needs_a_file, unsaid, unsaid_beside_a_file};
 
 /// The tests of one job: those of a file, or those carried out so far.
 #[derive(Debug, Clone)]

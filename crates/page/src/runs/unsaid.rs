@@ -1,86 +1,90 @@
 //! What a plan has that no command line of keystorm's own says: front ends of other tools do.
 
-use workload::{
-    DrawnBy, Endpoint, KeyDist, KeySpace, Numbered, Pick, Plan, Reopening, RowBy, Share, SizeBy,
-    Stop,
-};
+use workload::argument::TAG_PLACEHOLDER;
+use workload::{KeyDist, KeySpace, Piece, Plan};
+
+use super::command_line::is_mixed;
 
 /// What the command line of a plan leaves out, a sentence each.
 #[must_use]
 pub fn unsaid(plan: &Plan) -> Vec<String> {
-    let mut unsaid = Vec::new();
-    if let Endpoint::Pool { servers } = &plan.target.endpoint {
-        let count = servers.len();
-        unsaid
-            .push(format!("its connections go to {count} servers in turn, here only to the first"));
-    }
-    if let Some(tls) = &plan.target.tls {
-        if tls.key_password.is_some() {
-            unsaid.push("its private key has a password".to_owned());
-        }
-        if let Some(file) = &tls.cert_chain {
-            let file = file.display();
-            unsaid.push(format!("the chain of its certificate is in another file, {file}"));
-        }
-    }
-    let several = plan.mix.as_ref().filter(|mix| mix.operations.len() > 1);
-    if several.is_some_and(|mix| mix.pick != Pick::Drawn) {
-        unsaid.push("its operations take turns, here they are drawn by weight".to_owned());
-    }
-    if let (Share::PerConnection, Stop::Requests(each)) = (plan.share, plan.stop) {
-        unsaid.push(format!("each connection sends exactly {each} requests"));
-    }
-    // Where a key is inserted, its command says so.
-    let said = |keys: &&KeySpace| keys.draw != KeyDist::INSERT;
-    let mut spaces = plan.key_spaces().map(|(_, keys)| keys).filter(said);
-    let first = spaces.next();
-    if spaces.any(|keys| Some(keys) != first) {
+    let mut unsaid = unsaid_beside_a_file(plan);
+    if draws_in_different_ways(plan) {
         unsaid.push("its operations draw their keys in different ways".to_owned());
     }
-    unsaid.extend(first.into_iter().flat_map(of_keys));
-    let sized = plan.values.as_ref().map(|values| values.by);
-    match sized {
-        Some(SizeBy::Rank) => {
-            unsaid.push("its values grow with the key".to_owned());
-        }
-        Some(SizeBy::Turn(_)) => unsaid.push("its sizes take turns".to_owned()),
-        Some(SizeBy::Key | SizeBy::Request) | None => {}
+    if sends_together(plan) {
+        unsaid.push("commands of an operation are sent together".to_owned());
     }
-    if plan.pace.schedule().is_some_and(|schedule| !schedule.is_limited()) {
-        unsaid.push("its rate had no limit for a time, here it is 0".to_owned());
-    }
-    if plan.backoff.is_some() {
-        unsaid.push("its lost connections wait differently before they are reopened".to_owned());
-    }
-    if plan.fleet.pipelines_each > 1 {
-        unsaid.push("its connections are closed after several pipelines".to_owned());
-    }
-    if plan.fleet.renewed_per_s > 0 {
-        let each_s = plan.fleet.renewed_per_s;
-        unsaid.push(format!("{each_s} of its connections are closed and reopened each second"));
-    }
-    if plan.reopening != Reopening::default() {
-        unsaid.push("opening a lost connection again has limits of its own".to_owned());
-    }
-    match plan.dataset.as_ref().map(|dataset| dataset.by()) {
-        Some(RowBy::Key) => unsaid.push("its rows belong to its keys".to_owned()),
-        Some(RowBy::Turn) => {
-            unsaid.push("each connection goes through all rows by itself".to_owned());
-        }
-        Some(RowBy::Request) | None => {}
+    if has_semicolons(plan) {
+        unsaid.push("a semicolon in it is no separator".to_owned());
     }
     unsaid
 }
 
-fn of_keys(keys: &KeySpace) -> impl Iterator<Item = String> {
-    let Numbered { first, bare, by } = keys.numbered;
-    let by = match by {
-        DrawnBy::Request => None,
-        DrawnBy::Connection => Some("all connections draw the same keys"),
-        DrawnBy::Operation => Some("each connection goes through all keys by itself"),
-        DrawnBy::Slice => Some("each connection has its own part of the keys"),
+/// What a command line leaves out where a workload file says which operations there are.
+#[must_use]
+pub fn unsaid_beside_a_file(plan: &Plan) -> Vec<String> {
+    let mut unsaid = Vec::new();
+    if plan.target.tls.as_ref().is_some_and(|tls| tls.key_password.is_some()) {
+        unsaid.push(
+            "the password of its private key is taken from KEYSTORM_KEY_PASSWORD here".to_owned(),
+        );
+    }
+    if plan.pace.schedule().is_some_and(|schedule| !schedule.is_limited()) {
+        unsaid.push("its rate had no limit for a time, here it is 0".to_owned());
+    }
+    unsaid.extend(of_bytes(plan).map(str::to_owned));
+    unsaid
+}
+
+/// Whether only a workload file can say which operations there are.
+#[must_use]
+pub fn needs_a_file(plan: &Plan) -> bool {
+    draws_in_different_ways(plan) || sends_together(plan) || has_semicolons(plan)
+}
+
+/// Whether some operation's keys are not those of the whole plan.
+fn draws_in_different_ways(plan: &Plan) -> bool {
+    let as_all = |keys: &KeySpace| match keys.draw == KeyDist::INSERT {
+        // Where a key is inserted, its command says so.
+        true => KeySpace { draw: plan.keys.draw.clone(), ..keys.clone() } == plan.keys,
+        false => *keys == plan.keys,
     };
-    let first = (first > 0).then(|| format!("its first key is number {first}, here 0"));
-    let bare = bare.then(|| "its keys have no leading zeros".to_owned());
-    first.into_iter().chain(bare).chain(by.map(str::to_owned))
+    plan.key_spaces().any(|(_, keys)| !as_all(keys))
+}
+
+/// Whether a step of an operation has several commands, which are operations to a command line.
+fn sends_together(plan: &Plan) -> bool {
+    let operations = plan.mix.iter().flat_map(|mix| &mix.operations);
+    let mut steps = operations.flat_map(|operation| &operation.steps);
+    is_mixed(plan) && steps.any(|step| step.commands > 1)
+}
+
+/// Whether a word of a command would be read as what separates commands.
+fn has_semicolons(plan: &Plan) -> bool {
+    let begins = |piece: &Piece| matches!(piece, Piece::Bytes(bytes) if bytes.starts_with(b";"));
+    let mut words = plan.sequence.iter().flat_map(|command| &command.args);
+    words.any(|word| word.pieces.first().is_some_and(begins))
+}
+
+/// Why bytes of its commands are not what their text says.
+fn of_bytes(plan: &Plan) -> Option<&'static str> {
+    let pieces = || {
+        plan.pieces().filter_map(|piece| match piece {
+            Piece::Bytes(bytes) => Some(bytes),
+            _ => None,
+        })
+    };
+    let is_text = |bytes: &Vec<u8>| std::str::from_utf8(bytes).is_ok_and(|t| !t.contains('\0'));
+    if !pieces().all(is_text) {
+        return Some("some of its bytes are not text");
+    }
+    let has = |bytes: &[u8], part: &[u8]| bytes.windows(part.len()).any(|there| there == part);
+    let tags = plan.target.is_cluster();
+    let is_placeholder = |bytes: &Vec<u8>| {
+        let begin = bytes.windows(2).position(|there| there == b"__");
+        begin.is_some_and(|at| has(&bytes[at + 2..], b"__")) || tags && has(bytes, TAG_PLACEHOLDER)
+    };
+    let what = "a text of it looks like a placeholder, and is replaced here";
+    pieces().any(is_placeholder).then_some(what)
 }

@@ -1,5 +1,8 @@
 //! How the numbers of keys are counted, drawn and written.
 
+use std::fmt;
+use std::str::FromStr;
+
 use serde::{Deserialize, Serialize};
 
 /// What else there is to say of a key space than how many keys it has and how they are drawn. The
@@ -32,6 +35,35 @@ pub enum DrawnBy {
     Slice,
 }
 
+impl DrawnBy {
+    const ALL: [Self; 4] = [Self::Request, Self::Connection, Self::Operation, Self::Slice];
+
+    /// As it is written.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Request => "request",
+            Self::Connection => "connection",
+            Self::Operation => "operation",
+            Self::Slice => "slice",
+        }
+    }
+}
+
+impl FromStr for DrawnBy {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let known = Self::ALL.into_iter().find(|by| by.name() == text);
+        known.ok_or_else(|| format!("{text:?}: expected request, connection, operation or slice"))
+    }
+}
+
+impl fmt::Display for DrawnBy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
 impl Numbered {
     pub(super) fn is_default(&self) -> bool {
         *self == Self::default()
@@ -53,6 +85,14 @@ pub fn slice_of(range: u64, connections: u64, connection: u64) -> (u64, u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_draws_keys_is_written_by_name() {
+        for by in DrawnBy::ALL {
+            assert_eq!(by.to_string().parse(), Ok(by));
+        }
+        assert!("thread".parse::<DrawnBy>().unwrap_err().contains("operation or slice"));
+    }
 
     #[test]
     fn slices_are_next_to_each_other_and_cover_all_keys() {

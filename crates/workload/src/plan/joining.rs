@@ -1,7 +1,11 @@
 //! Connections that are not all opened at once, or not all there from the start.
 
+use std::fmt;
+use std::str::FromStr;
+
 use serde::{Deserialize, Serialize};
 
+use crate::quantity::{self, Plain};
 use crate::random;
 
 /// How connections join the load, those of each worker for itself. Each is opened when it joins.
@@ -42,9 +46,72 @@ impl Joining {
     }
 }
 
+/// Nanoseconds of a time with its unit.
+fn ns(text: &str) -> Result<u64, String> {
+    // A time that is read fits.
+    Ok(quantity::time(text, Plain::Refused)?.as_nanos() as u64)
+}
+
+/// `FIRST+STEP/TIME`.
+impl FromStr for Joining {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let fault = || format!("{text:?}: expected FIRST+STEP/TIME, such as 1+2/5s");
+        let (counts, every) = text.split_once('/').ok_or_else(fault)?;
+        let (first, step) = counts.split_once('+').ok_or_else(fault)?;
+        let number = |text: &str| text.parse().ok().filter(|n| *n > 0).ok_or_else(fault);
+        let (first, step) = (number(first)?, number(step)?);
+        let every_ns = ns(every).ok().filter(|ns| *ns > 0).ok_or_else(fault)?;
+        Ok(Self { first, step, every_ns })
+    }
+}
+
+impl fmt::Display for Joining {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}+{}/{}", self.first, self.step, quantity::shown(self.every_ns))
+    }
+}
+
+/// A time, or `LEAST..MOST`.
+impl FromStr for Spacing {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (least, most) = text.split_once("..").unwrap_or((text, text));
+        let (least_ns, most_ns) = (ns(least)?, ns(most)?);
+        if least_ns > most_ns {
+            return Err(format!("{least} is longer than {most}; expected 5ms or 1ms..5ms"));
+        }
+        Ok(Self { least_ns, most_ns })
+    }
+}
+
+impl fmt::Display for Spacing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (least, most) = (quantity::shown(self.least_ns), quantity::shown(self.most_ns));
+        if least == most { f.write_str(&least) } else { write!(f, "{least}..{most}") }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn they_are_read_as_they_are_written() {
+        let joining = Joining { first: 1, step: 2, every_ns: 500_000_000 };
+        assert_eq!(joining.to_string(), "1+2/500ms");
+        assert_eq!("1+2/0.5s".parse(), Ok(joining));
+        for bad in ["1+2", "1/2s", "0+1/1s", "1+0/1s", "1+1/0s", "1+1/2"] {
+            assert!(bad.parse::<Joining>().unwrap_err().contains("1+2/5s"), "{bad}");
+        }
+        for text in ["5ms", "10us..2ms"] {
+            assert_eq!(text.parse::<Spacing>().unwrap().to_string(), text);
+        }
+        assert!("2ms..1ms".parse::<Spacing>().unwrap_err().contains("longer"));
+        assert!("2".parse::<Spacing>().is_err());
+    }
 
     #[test]
     fn times_are_drawn_from_the_least_to_the_most() {

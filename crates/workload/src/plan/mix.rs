@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Plan, PlanParts};
+use super::{Pick, Plan, PlanParts};
 use crate::{CommandSpec, KeySpace};
 
 /// What the commands of a sequence are operations of.
@@ -64,28 +64,6 @@ pub enum When {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         most: Option<u32>,
     },
-}
-
-/// Which operation is next.
-#[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Pick {
-    /// One drawn at random, by weight.
-    #[default]
-    Drawn,
-    /// Each as often in a row as its weight says, one after another.
-    InOrder,
-    /// These, one after another: an operation may come several times.
-    Spans(Vec<Span>),
-}
-
-/// One operation, several times in a row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Span {
-    /// Its number among the operations of the mix.
-    pub operation: u32,
-    /// At least 1.
-    pub times: u32,
 }
 
 /// How requests are shared out among connections.

@@ -15,6 +15,7 @@ mod logged;
 mod mix;
 mod numbering;
 mod operations;
+mod pick;
 mod retry;
 
 use std::sync::Arc;
@@ -27,9 +28,10 @@ pub use fill::Fill;
 pub use fleet::{Fleet, Window};
 pub use joining::{Joining, Spacing};
 pub use logged::Logged;
-pub use mix::{Keeps, Mix, Operation, Pick, Share, Span, Step, When};
+pub use mix::{Keeps, Mix, Operation, Share, Step, When};
 pub use numbering::Numbering;
 pub use operations::{Came, Operations, Walked};
+pub use pick::{Pick, Span};
 pub use retry::{Backoff, Reopening, Retry};
 
 use crate::derived::CheckedValues;

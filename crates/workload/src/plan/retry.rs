@@ -1,9 +1,13 @@
 //! How often, and after how long, a lost connection is opened again and a failed request sent again.
 
+use std::fmt;
+use std::str::FromStr;
+
 use serde::{Deserialize, Serialize};
 
 use super::check::refuse;
 use super::{Mix, Operation, Pick, PlanError, PlanParts, Step, When, limits};
+use crate::quantity::{self, Plain};
 
 /// How long something that failed waits before it is tried again.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -27,6 +31,49 @@ impl Backoff {
 
     fn is_possible(self) -> bool {
         self.factor.is_finite() && self.factor > 0.0 && self.longest_ns <= limits::DURATION_NS_MAX
+    }
+}
+
+/// Where only the first wait is given.
+const FACTOR: f64 = 2.0;
+const LONGEST_NS: u64 = 1_000_000_000;
+
+/// `FIRST[,FACTOR[,LONGEST]]`: times, which are milliseconds without a unit, and how many times as long each
+/// further wait is.
+impl FromStr for Backoff {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut parts = text.split(',').map(str::trim);
+        let time = |default: u64, part: Option<&str>| match part {
+            None => Ok(default),
+            Some(part) => {
+                quantity::time(part, Plain::Milliseconds).map(|time| time.as_nanos() as u64)
+            }
+        };
+        let first_ns = time(0, parts.next())?;
+        let fault = || format!("{text:?}: expected FIRST[,FACTOR[,LONGEST]], such as 10ms,2,1s");
+        let factor = parts.next().map_or(Some(FACTOR), |factor| factor.parse().ok());
+        let factor = factor.filter(|factor: &f64| factor.is_finite() && *factor > 0.0);
+        let factor = factor.ok_or_else(fault)?;
+        let longest_ns = time(LONGEST_NS.max(first_ns), parts.next())?;
+        match parts.next() {
+            None => Ok(Self { first_ns, factor, longest_ns }),
+            Some(_) => Err(fault()),
+        }
+    }
+}
+
+/// As short as can be.
+impl fmt::Display for Backoff {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { first_ns, factor, longest_ns } = *self;
+        f.write_str(&quantity::shown(first_ns))?;
+        let is_longest = longest_ns == LONGEST_NS.max(first_ns);
+        if factor != FACTOR || !is_longest {
+            write!(f, ",{factor}")?;
+        }
+        if is_longest { Ok(()) } else { write!(f, ",{}", quantity::shown(longest_ns)) }
     }
 }
 
@@ -146,6 +193,25 @@ mod tests {
             on: Vec::new(),
             waiting_max: 64,
         }
+    }
+
+    #[test]
+    fn waits_are_read_as_they_are_written() {
+        for (text, first_ns, factor, longest_ns) in [
+            ("10ms", 10_000_000, 2.0, 1_000_000_000),
+            ("3s", 3_000_000_000, 2.0, 3_000_000_000),
+            ("0s,1", 0, 1.0, 1_000_000_000),
+            ("1s,1.5,60s", 1_000_000_000, 1.5, 60_000_000_000),
+        ] {
+            let backoff = Backoff { first_ns, factor, longest_ns };
+            assert_eq!(text.parse(), Ok(backoff));
+            assert_eq!(backoff.to_string(), text);
+        }
+        assert_eq!("5".parse::<Backoff>().unwrap().first_ns, 5_000_000);
+        for bad in ["1s,x", "1s,0", "1s,-1", "1s,2,3s,4"] {
+            assert!(bad.parse::<Backoff>().unwrap_err().contains("10ms,2,1s"), "{bad}");
+        }
+        assert!("x".parse::<Backoff>().unwrap_err().contains("500ms"));
     }
 
     #[test]

@@ -65,6 +65,34 @@ pub enum SizeBy {
     Turn(u32),
 }
 
+impl FromStr for SizeBy {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let fault = || format!("{text:?}: expected key, request, rank or turn:N");
+        Ok(match text {
+            "key" => Self::Key,
+            "request" => Self::Request,
+            "rank" => Self::Rank,
+            _ => {
+                let draws = text.strip_prefix("turn:").and_then(|draws| draws.parse().ok());
+                Self::Turn(draws.filter(|draws| *draws > 0).ok_or_else(fault)?)
+            }
+        })
+    }
+}
+
+impl fmt::Display for SizeBy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Key => f.write_str("key"),
+            Self::Request => f.write_str("request"),
+            Self::Rank => f.write_str("rank"),
+            Self::Turn(draws) => write!(f, "turn:{draws}"),
+        }
+    }
+}
+
 /// A distribution of sizes as it is written, which is how it is saved too.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sizes(Cow<'static, str>);
@@ -74,6 +102,12 @@ impl Sizes {
     #[must_use]
     pub fn fixed(size: u32) -> Self {
         Self(Cow::Owned(size.min(SIZE_MAX).to_string()))
+    }
+
+    /// Whether all are the same.
+    #[must_use]
+    pub fn is_fixed(&self) -> bool {
+        self.0.starts_with(|c: char| c.is_ascii_digit())
     }
 
     /// Sets up draws.
@@ -251,6 +285,16 @@ mod tests {
         ] {
             let error = bad.parse::<Sizes>().unwrap_err();
             assert!(error.contains(says), "{bad}: {error}");
+        }
+    }
+
+    #[test]
+    fn what_a_size_is_a_function_of_is_written_by_name() {
+        for by in [SizeBy::Key, SizeBy::Request, SizeBy::Rank, SizeBy::Turn(3)] {
+            assert_eq!(by.to_string().parse(), Ok(by));
+        }
+        for bad in ["", "turn", "turn:", "turn:0", "value"] {
+            assert!(bad.parse::<SizeBy>().unwrap_err().contains("rank or turn:N"), "{bad}");
         }
     }
 

@@ -21,6 +21,7 @@ fn text(text: &Option<String>) -> Json {
 /// Everything that its file has of a configuration, in its order; passwords are not shown.
 pub(super) fn entries(options: &Options) -> Vec<Entry> {
     let whole = |number: u32| Json::whole(u64::from(number));
+    let replicas = options.num_slaves;
     let ratio = |(a, b): (u64, u64)| Json::text(format!("{a}:{b}"));
     let family = match options.ip_version {
         Some(4) => "AF_INET",
@@ -97,7 +98,7 @@ pub(super) fn entries(options: &Options) -> Vec<Entry> {
         ("select-db", whole(options.select_db.unwrap_or(0))),
         ("no-expiry", yes_no(options.import.no_expiry)),
         ("wait-ratio", ratio(waits)),
-        ("num-slaves", ratio(options.num_slaves)),
+        ("num-slaves", ratio((replicas.0.into(), replicas.1.into()))),
         (
             "wait-timeout",
             Json::text(format!("{}-{}", options.wait_timeout.0, options.wait_timeout.1)),

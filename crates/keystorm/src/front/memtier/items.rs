@@ -3,9 +3,10 @@
 use workload::{Arg, DrawnBy, KeyDist, KeySpace, Lifetime, Numbered, Piece, Slot};
 
 use super::fault::{Fault, check_error};
-use super::import::{DATA, Imported, KEY, TTL};
+use super::import::Imported;
 use super::options::Options;
 use super::plan::keys;
+use crate::front::redis_benchmark::dump::{DATA, KEY, TTL};
 
 /// See the module.
 pub(super) struct Items {

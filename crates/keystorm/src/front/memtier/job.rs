@@ -28,7 +28,7 @@ const VERDICT: &str = "--verdict";
 const FORMAT: &str = "--format";
 
 /// What it has words of its own for, or what would change what is sent.
-const OF_ITS_OWN: [&str; 34] = [
+const OF_ITS_OWN: [&str; 39] = [
     "host",
     "port",
     "user",
@@ -63,12 +63,17 @@ const OF_ITS_OWN: [&str; 34] = [
     "repeat",
     "help",
     "hit-ratio",
+    "retry",
+    "retry-wait",
+    "retry-jitter",
+    "retry-queue",
+    "retry-on",
 ];
 
 /// Refuses words of keystorm that would say what its own words say.
 fn check_ours(ours: &[String]) -> Result<(), Fault> {
     let name = |word: &String| word.trim_start_matches('-').split('=').next().map(str::to_owned);
-    let name = ours.iter().filter_map(name).find(|name| OF_ITS_OWN.contains(&name.as_str()));
+    let name = ours.iter().filter_map(name).find(|name| own::is_said(name, &OF_ITS_OWN));
     name.map_or(Ok(()), |name| {
         Err(check_error(format!(
             "--ks-{name}: the words of memtier_benchmark say what is sent, where to and how often; \

@@ -10,7 +10,6 @@ mod checks;
 mod commands;
 mod configuration;
 mod debug;
-mod equal;
 mod exporter;
 mod failed_keys;
 mod fault;
@@ -36,6 +35,7 @@ mod words;
 
 use std::ffi::OsString;
 
+use super::equal::in_own_words;
 use super::{FrontEnd, Intent, UsageError, own};
 use fault::{Fault, check_error};
 use options::Options;
@@ -84,7 +84,7 @@ fn parse(args: Vec<OsString>) -> Result<Intent, Fault> {
         return job::printed(&job);
     }
     if options.as_keystorm {
-        return equal::printed(&job);
+        return Ok(Intent::Say(in_own_words(&job, "memtier_benchmark")));
     }
     let told = told
         .into_iter()

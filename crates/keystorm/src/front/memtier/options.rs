@@ -9,7 +9,7 @@ use super::retrying::Retrying;
 use super::statsd::Statsd;
 use super::values::{
     Pattern, at_least, decimal, exponent, limit, one_of, percent, percentiles, port, protocol,
-    range, ratio, requests, size_list, sizes, small, tls_protocols,
+    range, ratio, requests, size_list, sizes, small, small_range, tls_protocols,
 };
 use super::words::Given;
 
@@ -115,8 +115,8 @@ pub(super) struct Options {
     pub(super) distinct_client_seed: bool,
     pub(super) randomize: bool,
     pub(super) wait_ratio: Option<(u32, u32)>,
-    pub(super) num_slaves: (u64, u64),
-    pub(super) wait_timeout: (u64, u64),
+    pub(super) num_slaves: (u32, u32),
+    pub(super) wait_timeout: (u32, u32),
     pub(super) data_size: Option<u32>,
     pub(super) data_size_range: Option<(u32, u32)>,
     pub(super) data_size_list: Vec<(u32, u32)>,
@@ -347,8 +347,8 @@ impl Options {
             "distinct-client-seed" => self.distinct_client_seed = true,
             "randomize" => self.randomize = true,
             "wait-ratio" => self.wait_ratio = Some(ratio(name, text)?),
-            "num-slaves" => self.num_slaves = range(name, text, 0)?,
-            "wait-timeout" => self.wait_timeout = range(name, text, 0)?,
+            "num-slaves" => self.num_slaves = small_range(name, text, 0)?,
+            "wait-timeout" => self.wait_timeout = small_range(name, text, 0)?,
             "data-size" => self.data_size = Some(small(name, text, 1)?),
             "data-offset" => self.data_offset = small(name, text, 1)?,
             "random-data" => self.random_data = true,

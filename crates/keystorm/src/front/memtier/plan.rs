@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use workload::derived::DrawnNumber;
 use workload::redis_commands::always_writes;
 use workload::{
-    Arg, Backoff, CommandSpec, Content, DrawnBy, Fleet, KeyDist, KeySpace, Lifetime, Mix, Numbered,
+    Arg, Backoff, CommandSpec, Content, Derived, DrawnBy, Fleet, KeyDist, KeySpace, Mix, Numbered,
     OneGroup, Operation, Pace, Pick, Piece, PlanParts, Reopening, Share, SizeBy, Slot, Span, Step,
     Stop, ValueSpec, When,
 };
@@ -188,12 +189,11 @@ fn built_in(options: &Options, items: &Items) -> Result<Operations, Fault> {
     let [set_keys, mut get_keys] = items.keys.clone();
     // A node answers for keys of one slot only.
     get_keys.one_slot = (options.cluster && options.multi_key_get > 0).then(OneGroup::default);
-    let (wait, replicas) = wait_command(options);
     let all = [
         ("SET", set_command(options, items), set_keys),
         ("GET", get_command(options, &items.key, options.multi_key_get), get_keys.clone()),
-        ("GET", get_command(options, &items.key, rest), get_keys),
-        ("WAIT", wait, replicas),
+        ("GET", get_command(options, &items.key, rest), get_keys.clone()),
+        ("WAIT", wait_command(options), get_keys),
     ];
     // Operations that are never sent are left out, and the others numbered anew.
     let (mut operations, mut numbers) = (Vec::new(), [0; 4]);
@@ -252,24 +252,23 @@ pub(super) fn get_command(options: &Options, key: &Arg, keys: u32) -> CommandSpe
     CommandSpec { args, inline: false }
 }
 
-/// WAIT for as many replicas and milliseconds as are drawn for it, and the key space of the former.
-fn wait_command(options: &Options) -> (CommandSpec, KeySpace) {
-    let Options { num_slaves: (least, most), wait_timeout: (least_ms, most_ms), .. } = *options;
-    let literal = |number: u64| Arg::literal(number.to_string().as_bytes());
-    let replicas = match least == most {
-        true => literal(least),
-        false => Arg { pieces: vec![Piece::Number(Slot::Fresh)] },
-    };
-    // 0 would be without end.
-    let within = Lifetime { least_s: least_ms.max(1), most_s: most_ms };
-    let timeout = match least_ms == most_ms {
-        true => literal(least_ms),
-        false => Arg { pieces: vec![Piece::Lifetime(within)] },
-    };
-    let numbered = Numbered { first: least, bare: true, by: DrawnBy::Request };
-    let draws = KeySpace::of(Some(most.saturating_sub(least).saturating_add(1)), KeyDist::UNIFORM);
-    let args = vec![Arg::literal(b"WAIT"), replicas, timeout];
-    (CommandSpec { args, inline: false }, KeySpace { numbered, ..draws })
+/// WAIT for as many replicas and milliseconds as are drawn for it.
+fn wait_command(options: &Options) -> CommandSpec {
+    // 0 milliseconds would be without end.
+    let (least_ms, most_ms) = options.wait_timeout;
+    let within_ms = if least_ms == most_ms { least_ms } else { least_ms.max(1) };
+    let replicas = between(options.num_slaves, 1);
+    let args = vec![Arg::literal(b"WAIT"), replicas, between((within_ms, most_ms), 2)];
+    CommandSpec { args, inline: false }
+}
+
+/// A number between two, drawn apart from those of other streams.
+fn between((least, most): (u32, u32), stream: u8) -> Arg {
+    if least == most {
+        return Arg::literal(least.to_string().as_bytes());
+    }
+    let drawn = DrawnNumber { least, most, zipf: false, stream, letters: 0 };
+    Arg { pieces: vec![Piece::Derived(Derived::Drawn(drawn))] }
 }
 
 /// Commands of the user's own, each as often in a row as its ratio says.

@@ -59,6 +59,13 @@ pub(super) fn range(name: &str, text: &str, least: u64) -> Result<(u64, u64), Fa
     })
 }
 
+/// The same of smaller numbers.
+pub(super) fn small_range(name: &str, text: &str, least: u32) -> Result<(u32, u32), Fault> {
+    let (a, b) = range(name, text, least.into())?;
+    let fault = |_| usage_error(format!("{name} must not be above {}.", u32::MAX));
+    Ok((u32::try_from(a).map_err(fault)?, u32::try_from(b).map_err(fault)?))
+}
+
 /// `SIZE:WEIGHT,…`.
 pub(super) fn size_list(text: &str) -> Result<Vec<(u32, u32)>, Fault> {
     let item = |item: &str| {

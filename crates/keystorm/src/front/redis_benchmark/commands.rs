@@ -94,6 +94,9 @@ pub(super) fn parts(
 /// The plan of what is given.
 pub(super) fn given(base: PlanParts, options: &Options, given: Given) -> Result<PlanParts, String> {
     let mixed = given.is_mix();
+    if options.data.order.is_some() && !given.mixed {
+        return Err("--order requires operations: --mix, or [[operation]] in a file".to_owned());
+    }
     let Given { name, mut operations, stepped, translated, loaded_by, .. } = given;
     let dataset = dataset_of(options)?;
     let values = (base.values.is_some(), base.payload_bytes as u32);
@@ -121,6 +124,11 @@ pub(super) fn given(base: PlanParts, options: &Options, given: Given) -> Result<
         let step = typed.steps.first().map_or(0, |step| step.commands.len());
         sizes.push(sequence[first..first + step].iter().map(size).sum::<u64>());
     }
+    let also = &options.server.replicas.rfr_also;
+    if let Some(beyond) = also.iter().find(|number| **number as usize > sequence.len()) {
+        let count = sequence.len();
+        return Err(format!("--rfr-also {beyond}: the number of commands is {count}"));
+    }
     if dataset.is_some() && !reading.has_field {
         return Err(FIELDS_WANTED.into());
     }
@@ -140,8 +148,9 @@ pub(super) fn given(base: PlanParts, options: &Options, given: Given) -> Result<
         loaded_by,
         // Keys of its own are an operation's, though there is but one.
         mix: (mixed || operations.iter().any(|operation| operation.keys.is_some()))
-            .then(|| mix(&operations)),
+            .then(|| mix(&operations, options.data.order.clone().unwrap_or_default())),
         dataset: dataset.map(Arc::new),
+        read_only: also.iter().map(|number| number - 1).collect(),
         ..base
     })
 }
@@ -297,7 +306,7 @@ fn inserts(operation: &mut TypedOperation) -> Result<bool, String> {
 }
 
 /// The operations, whose commands are those of the sequence.
-fn mix(given: &[GivenOperation]) -> Mix {
+fn mix(given: &[GivenOperation], pick: Pick) -> Mix {
     let typed: Vec<&TypedOperation> = given.iter().map(|operation| &operation.typed).collect();
     let names = operation_names(&typed);
     let operations =
@@ -313,7 +322,7 @@ fn mix(given: &[GivenOperation]) -> Mix {
                 keys: keys.clone(),
             }
         });
-    Mix { operations: operations.collect(), pick: Pick::Drawn }
+    Mix { operations: operations.collect(), pick }
 }
 
 /// What operations are called in reports: their commands; of those that have the same, the whole
@@ -366,5 +375,14 @@ fn title(words: &[Vec<u8>], login: Option<&Credentials>) -> String {
 fn dataset_of(options: &Options) -> Result<Option<Dataset>, String> {
     let row = options.data.xml_root_element.as_deref();
     let rows_max = options.data.maxdocs.and_then(|n| usize::try_from(n).ok()).filter(|n| *n > 0);
-    options.data.dataset.as_deref().map(|path| dataset::read(path, row, rows_max)).transpose()
+    let read = options.data.dataset.as_deref().map(|path| dataset::read(path, row, rows_max));
+    let Some(dataset) = read.transpose()? else { return Ok(None) };
+    let dataset = dataset.taken_by(options.data.rows_by.unwrap_or_default());
+    let Some(value) = &options.data.row_value else { return Ok(Some(dataset)) };
+    let column = dataset.columns().iter().position(|column| column == value);
+    let column = column.ok_or_else(|| {
+        let columns = dataset.columns().join(", ");
+        format!("--row-value {value}: no such column in the dataset; available: {columns}")
+    })?;
+    Ok(Some(dataset.with_values(column)))
 }

@@ -1,5 +1,6 @@
 //! `--dataset`: reading the table.
 
+pub(in crate::front) mod dump;
 mod xml;
 
 use std::path::Path;
@@ -33,6 +34,9 @@ pub(super) fn read(
 /// Reads a file with a header line.
 fn with_header(path: &Path, rows_max: Option<usize>) -> Result<Dataset, String> {
     let fault = |error: csv::Error| format!("--dataset {}: {error}", path.display());
+    if dump::is_one(path).map_err(|error| fault(error.into()))? {
+        return dump::read(path, rows_max).map_err(|why| format!("--dataset {why}"));
+    }
     let mut reader = ReaderBuilder::new()
         .delimiter(delimiter(path))
         .flexible(true)

@@ -2,17 +2,63 @@
 
 use std::path::Path;
 
+use clap::Args;
 use csv::{ReaderBuilder, StringRecord};
-use workload::{KeyDist, KeySpace};
+use workload::{DrawnBy, KeyDist, KeySpace, Numbered, OneGroup};
 
 use super::options::DataOptions;
 use super::values::{count, delimiter};
+
+/// How the keys of `-r` are numbered.
+#[derive(Debug, Args)]
+pub(super) struct KeyOptions {
+    /// Number of the first key of -r [default: 0]
+    #[arg(long, value_name = "NUM", value_parser = count)]
+    first_key: Option<u64>,
+    /// Write key numbers without leading zeros
+    #[arg(long)]
+    unpadded: bool,
+    /// What a key is drawn for: each `request` of the test; each request of a `connection`, so that
+    /// all connections draw the same keys; each request of an `operation` of a connection; or the
+    /// same, in order, from a `slice` of the keys that only this connection has [default: request]
+    #[arg(long, value_name = "WHAT")]
+    keys_by: Option<DrawnBy>,
+    /// Give each request keys of a single hash slot, such as for mget in a cluster
+    #[arg(long)]
+    one_slot: bool,
+}
+
+impl KeyOptions {
+    fn given(&self) -> Option<&'static str> {
+        let given = [
+            ("--first-key", self.first_key.is_some()),
+            ("--unpadded", self.unpadded),
+            ("--keys-by", self.keys_by.is_some()),
+            ("--one-slot", self.one_slot),
+        ];
+        given.into_iter().find_map(|(option, given)| given.then_some(option))
+    }
+}
 
 /// The key space that options describe; reads the file of `file:`.
 ///
 /// # Errors
 /// What makes no sense, in words for the person who typed it.
 pub(super) fn space(options: &DataOptions) -> Result<KeySpace, String> {
+    let keys = &options.keys;
+    let space = in_range(options)?;
+    if let Some(option) = keys.given().filter(|_| space.range.is_none()) {
+        return Err(format!("{option} requires -r, the number of keys"));
+    }
+    let numbered = Numbered {
+        first: keys.first_key.unwrap_or(0),
+        bare: keys.unpadded,
+        by: keys.keys_by.unwrap_or_default(),
+    };
+    Ok(KeySpace { numbered, one_slot: keys.one_slot.then(OneGroup::default), ..space })
+}
+
+fn in_range(options: &DataOptions) -> Result<KeySpace, String> {
     let range = options.keyspace.as_deref().map(range).transpose()?;
     let draw = match &options.key_dist {
         Some(draw) => draw.clone(),

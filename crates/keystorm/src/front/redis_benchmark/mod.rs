@@ -4,6 +4,7 @@
 
 mod clients;
 mod commands;
+mod connecting;
 mod dataset;
 mod keys;
 mod memcache;
@@ -12,6 +13,7 @@ mod payload;
 mod persona;
 mod phases;
 mod plans;
+mod pool;
 mod rank;
 mod rate;
 mod reads;
@@ -36,6 +38,7 @@ use options::Options;
 use report::Persona;
 use target::After;
 
+pub(super) use dataset::dump;
 // What other front ends ask of a server and of numbers is asked in these words too.
 pub(super) use options::ServerOptions;
 pub(super) use replicas::Address;

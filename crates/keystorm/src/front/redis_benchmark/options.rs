@@ -9,20 +9,23 @@ use std::time::Duration;
 
 use crate::front::{PageOptions, Spread};
 use clap::{ArgAction, Parser};
-use workload::{Content, KeyDist, Lifetime};
+use workload::{Content, KeyDist, Lifetime, Pick, RowBy, SizeBy};
 
 use crate::front::MetricsAt;
 use crate::front::show::format_name;
 
 use super::clients::ClientOptions;
+use super::connecting::Connecting;
+use super::keys::KeyOptions;
 use super::payload::{Size, size};
 use super::persona::PEERS;
+use super::pool::Server;
 use super::rank::shard;
 use super::replicas::ReplicaOptions;
 use super::retrying::Retrying;
 use super::values::{
-    ArrivalsArg, EngineArg, OnErrorArg, ProtocolArg, SizeByArg, Threads, WindowArg, YesNo, count,
-    count_in, ip, milliseconds, port, seconds, signed, small_count, start_at, threads,
+    ArrivalsArg, EngineArg, OnErrorArg, ProtocolArg, Threads, WindowArg, YesNo, count, count_in,
+    ip, milliseconds, port, seconds, signed, small_count, start_at, threads,
 };
 
 /// Load generator and benchmark for Redis, Valkey and memcached. Runs redis-benchmark and
@@ -137,6 +140,10 @@ pub(in crate::front) struct ServerOptions {
     pub(super) cluster: bool,
     #[command(flatten)]
     pub(in crate::front) replicas: ReplicaOptions,
+    /// Other servers, interchangeable with that of -h and -p: connections go to all of them in turn,
+    /// and any request uses any connection. HOST:PORT or the path of a unix socket, comma-separated
+    #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with = "spawn")]
+    pub(in crate::front) pool: Vec<Server>,
     /// Start a private server without persistence for this run, and stop it afterwards:
     /// valkey-server or redis-server, whichever is installed, or PROGRAM, such as memcached
     #[arg(long, value_name = "PROGRAM", num_args = 0..=1, require_equals = true,
@@ -180,7 +187,11 @@ pub(super) struct TlsArgs {
     /// PEM file with the client certificate and its chain
     #[arg(long, value_name = "FILE", allow_hyphen_values = true)]
     pub(super) cert: Option<PathBuf>,
-    /// PEM file with the private key of --cert
+    /// PEM file with the chain of --cert, if that file has only the certificate itself
+    #[arg(long, value_name = "FILE", allow_hyphen_values = true)]
+    pub(super) cert_chain: Option<PathBuf>,
+    /// PEM file with the private key of --cert. Its password, if it has one, is taken from the
+    /// environment variable KEYSTORM_KEY_PASSWORD
     #[arg(long, value_name = "FILE", allow_hyphen_values = true)]
     pub(super) key: Option<PathBuf>,
     /// Ciphers to offer up to TLS 1.2, in OpenSSL syntax
@@ -210,6 +221,13 @@ pub(super) struct LoadOptions {
     #[arg(short = 'n', long, value_name = "REQUESTS", allow_hyphen_values = true,
           value_parser = count)]
     pub(super) requests: Option<u64>,
+    /// Make -n the number of requests of each connection, and let each take operations and keys
+    /// (--order, --keys-by) by itself
+    #[arg(long)]
+    pub(super) per_connection: bool,
+    /// With -n, end after this time even if requests are left
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = seconds)]
+    pub(super) time_limit: Option<Duration>,
     /// Run for this long instead of -n. This and all other times accept 500ms, 2s, 1.5m and 1h;
     /// without a unit, seconds
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = seconds)]
@@ -226,7 +244,8 @@ pub(super) struct LoadOptions {
     #[arg(long, value_name = "WHEN")]
     pub(super) window: Option<WindowArg>,
     /// Requests per second, on a schedule that slow replies do not delay: a rate, 10k; a ramp,
-    /// 10k..100k/30s; or steps, 10k,20k,40k/10s. 0 is no limit [default: 0]
+    /// 10k..100k/30s; steps, 10k,20k,40k/10s; or any of these in a row, 1k/60s,1k..5k/10s,5k. 0 is no
+    /// limit [default: 0]
     #[arg(long, value_name = "RATE", allow_hyphen_values = true)]
     pub(super) rps: Option<String>,
     /// How --rps spaces requests: `constant`, or `poisson` for random arrivals as from independent
@@ -265,6 +284,8 @@ pub(super) struct LoadOptions {
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = milliseconds)]
     pub(super) timeout: Option<Duration>,
     #[command(flatten)]
+    pub(super) connecting: Connecting,
+    #[command(flatten)]
     pub(super) retrying: Retrying,
     /// Only open -c idle connections
     #[arg(short = 'I')]
@@ -302,15 +323,18 @@ pub(super) struct DataOptions {
     /// [default: uniform]
     #[arg(long, value_name = "DIST", allow_hyphen_values = true)]
     pub(super) key_dist: Option<KeyDist>,
+    #[command(flatten)]
+    pub(super) keys: KeyOptions,
     /// Value size in bytes, or a distribution: uniform:MIN..MAX, sizes:SIZE=WEIGHT,…,
     /// lognormal:MEDIAN,SIGMA, pareto:SCALE,SHAPE or normal:MEAN,SD; the last three accept
     /// ,MIN..MAX as bounds [default: 3]
     #[arg(short = 'd', value_name = "SIZE", allow_hyphen_values = true, value_parser = size)]
     pub(super) data_size: Option<Size>,
-    /// Whether a drawn size is fixed for each key or drawn for each request: `key` or `request`
-    /// [default: key]
-    #[arg(long, value_name = "BY", hide_possible_values = true)]
-    pub(super) size_by: Option<SizeByArg>,
+    /// What a drawn size belongs to: the `key`; the `request`; the `rank` of the key, so that the key
+    /// with the largest number has the largest value; or `turn:N`, which goes through all sizes in N
+    /// requests of a connection [default: key]
+    #[arg(long, value_name = "BY")]
+    pub(super) size_by: Option<SizeBy>,
     /// Content of values: classic (as in redis-benchmark), random, compressible:N for a ratio of N
     /// to 1, or same (the letter x) [default: classic; random if sizes are drawn]
     #[arg(long, value_name = "CONTENT")]
@@ -344,6 +368,11 @@ pub(super) struct DataOptions {
     /// operation is its weight
     #[arg(long)]
     pub(super) mix: bool,
+    /// Order of the operations of --mix: `drawn` by weight; in `turns`, each as often in a row as its
+    /// weight says; or their numbers, such as 1,2:9 for the first once and the second nine times
+    /// [default: drawn]
+    #[arg(long, value_name = "ORDER")]
+    pub(super) order: Option<Pick>,
     /// Read the last argument of the command from standard input
     #[arg(short = 'x')]
     pub(super) stdin_arg: bool,
@@ -351,6 +380,14 @@ pub(super) struct DataOptions {
     /// request uses the next row
     #[arg(long, value_name = "FILE", allow_hyphen_values = true)]
     pub(super) dataset: Option<PathBuf>,
+    /// Which row a request takes: the next one for each `request`; that of its `key`, __key__; or, in
+    /// `turn`, the next one of its connection [default: request]
+    #[arg(long, value_name = "BY", requires = "dataset")]
+    pub(super) rows_by: Option<RowBy>,
+    /// With --verify, column of the dataset that holds the value of a key: reads are compared with that
+    /// of their row
+    #[arg(long, value_name = "COLUMN", requires_all = ["dataset", "verify"])]
+    pub(super) row_value: Option<String>,
     /// XML element that makes a row; its child elements are the fields
     #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
     pub(super) xml_root_element: Option<String>,

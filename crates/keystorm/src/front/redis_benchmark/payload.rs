@@ -45,6 +45,8 @@ pub(super) fn values(
     if size_by.is_some() && drawn.is_none() {
         return Err("--size-by requires varying sizes, such as -d uniform:100..4k".to_owned());
     }
+    // What is read is compared with rows, and not with values that keystorm makes.
+    let verified = options.verify && options.row_value.is_none();
     let fixed = match data_size {
         Some(Size::Fixed(bytes)) => *bytes,
         _ => 3,
@@ -52,18 +54,15 @@ pub(super) fn values(
     let content = content.unwrap_or(match drawn {
         Some(_) if !persona.is_peer() => Content::Random,
         // Those of the peers are the same for every key, so one could not be told from another.
-        None if options.verify => Content::Random,
+        None if verified => Content::Random,
         // By the name of a peer, and where values are those of the peers, so are their bytes.
         _ => Content::Classic,
     });
     let Some(sizes) = drawn else {
         let spec = || ValueSpec { sizes: Sizes::fixed(fixed), by: SizeBy::Key, content };
-        return Ok((
-            fixed,
-            (content != Content::Classic || options.verify || options.fill).then(spec),
-        ));
+        return Ok((fixed, (content != Content::Classic || verified || options.fill).then(spec)));
     };
     let mean = sizes.draws().mean().round().max(1.0) as u32;
-    let by = size_by.map_or(SizeBy::default(), Into::into);
+    let by = size_by.unwrap_or_default();
     Ok((mean, Some(ValueSpec { sizes: sizes.clone(), by, content })))
 }

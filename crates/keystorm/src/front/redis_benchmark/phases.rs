@@ -9,7 +9,7 @@ use clap::FromArgMatches;
 use clap::error::ErrorKind;
 use lab::Line;
 use workload::command_line::{TypedOperation, TypedStep};
-use workload::{KeySpace, ProtocolKind, When, limits, secret};
+use workload::{DrawnBy, KeyDist, KeySpace, OneGroup, ProtocolKind, When, limits, secret};
 
 use super::commands::{self, Given, GivenOperation};
 use super::options::Options;
@@ -26,6 +26,10 @@ use crate::front::{Job, UsageError, presets};
 
 /// What a file says and a command line cannot say beside it, by the names of the options' fields.
 const OF_THE_FILE: [&str; 4] = ["tests", "mix", "stdin_arg", "command"];
+
+/// What a key space of a file's own says, by the names of the options' fields.
+const OF_KEYS: [&str; 7] =
+    ["keyspace", "key_dist", "sequential", "first_key", "unpadded", "keys_by", "one_slot"];
 
 /// The job of a workload: its phases, each changed by what was typed and by `change`.
 pub(super) fn job(
@@ -63,7 +67,7 @@ fn opened(typed: &Typed, name: &str) -> Result<Workload, UsageError> {
         Load::Operations(operations) => operations.iter().map(|o| o.keys.is_none()).collect(),
         Load::Sequence(_) => vec![true],
     });
-    let ranged = typed.typed().find(|id| ["keyspace", "key_dist", "sequential"].contains(id));
+    let ranged = typed.typed().find(|id| OF_KEYS.contains(id));
     if let Some(id) = ranged.filter(|_| operations.clone().next().is_some())
         && !operations.any(|takes_range| takes_range)
     {
@@ -185,8 +189,11 @@ fn given(workload: &Workload, phase: &Phase, load: Load) -> Result<Given, String
         let space = space.map(|space| {
             let mut drawn =
                 keys::drawn(space.range, &space.dist).map_err(|why| source.fault(space.at, why))?;
+            drawn.numbered = space.numbered;
+            drawn.one_slot = space.one_slot.then(OneGroup::default);
             if phase.every_key {
-                drawn.draw = workload::KeyDist::SEQUENTIAL;
+                drawn.draw = KeyDist::SEQUENTIAL;
+                drawn.numbered.by = DrawnBy::Request;
             }
             Ok::<KeySpace, String>(drawn)
         });

@@ -2,19 +2,19 @@
 
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use report::{FormatOptions, Persona};
 use workload::suite::{FCALL_KEYS_MAX, FUNCTIONS_MAX, Origin, SUITE, SuiteShape, SuiteTest, names};
 use workload::{
-    Arrivals, Endpoint, Fleet, Lifetime, OnError, Pace, Plan, PlanParts, Schedule, Stop, Window,
-    limits,
+    Arrivals, Endpoint, Fleet, Lifetime, OnError, Pace, Plan, PlanParts, Schedule, Share, Stop,
+    Window, limits,
 };
 
 use super::commands::Given;
 use super::options::Options;
 use super::target::{After, Rule, protocol, target};
-use super::values::{Threads, YesNo};
+use super::values::{Threads, YesNo, nanoseconds};
 use super::{commands, keys, memcache, payload, rate, reads, tls, verdict};
 use crate::cpus::cpu_list;
 use crate::front::outputs::apart;
@@ -41,6 +41,9 @@ pub(super) fn job(
     if options.load.requests.is_some() && options.load.duration.is_some() {
         return Err("Options -n and --duration are mutually exclusive.".into());
     }
+    if options.load.time_limit.is_some() && options.load.requests.is_none() {
+        return Err("--time-limit requires -n; without it, use --duration".into());
+    }
     if options.data.xml_root_element.is_some() && options.data.dataset.is_none() {
         return Err("--xml-root-element requires an XML file (--dataset)".into());
     }
@@ -54,6 +57,9 @@ pub(super) fn job(
     let base = base(&options, persona, after, &mut notes)?;
     if suite && options.data.dataset.is_some() {
         return Err(commands::FIELDS_WANTED.into());
+    }
+    if suite && !options.server.replicas.rfr_also.is_empty() {
+        return Err("--rfr-also: requires commands, such as: eval 'return 1' 0".into());
     }
     if suite && options.data.mix {
         return Err("--mix: requires commands, such as: --mix -r 1M -- 9 get k:__key__ ';' 1 set \
@@ -272,31 +278,33 @@ fn base(
     let by_time = matches!(stop, Stop::AfterNs(_)) && ours && returns;
     let reconnect = load.reconnect.map_or(by_time, |arg| arg == YesNo::Yes);
     let pipeline = load.pipeline.unwrap_or(1).max(1);
+    load.connecting.check(load.keep_alive != 0, reconnect)?;
+    let fleet = Fleet {
+        workers: threads.clamp(1, i64::from(limits::WORKERS_MAX)) as u16,
+        multi_thread: threads > 0,
+        connections: load.clients,
+        pipeline_depth: u32::try_from(pipeline).unwrap_or(u32::MAX),
+        window,
+        keep_alive: load.keep_alive != 0,
+        pipelines_each: 1,
+        renewed_per_s: 0,
+        cpus: cpu_list("--cpus", load.cpus.as_deref())?,
+        joining: None,
+        spacing: None,
+    };
     Ok(PlanParts {
         name: String::new(),
         target,
         protocol: protocol(&options.server)?,
         engine: load.engine.into(),
-        fleet: Fleet {
-            workers: threads.clamp(1, i64::from(limits::WORKERS_MAX)) as u16,
-            multi_thread: threads > 0,
-            connections: load.clients,
-            pipeline_depth: u32::try_from(pipeline).unwrap_or(u32::MAX),
-            window,
-            keep_alive: load.keep_alive != 0,
-            pipelines_each: 1,
-            renewed_per_s: 0,
-            cpus: cpu_list("--cpus", load.cpus.as_deref())?,
-            joining: None,
-            spacing: None,
-        },
+        fleet: load.connecting.of(fleet),
         pace,
         warmup_ns: nanoseconds(load.warmup.unwrap_or_default()),
         stop,
         setup: Vec::new(),
         sequence: Vec::new(),
         mix: None,
-        share: workload::Share::OneBudget,
+        share: if load.per_connection { Share::PerConnection } else { Share::OneBudget },
         keys: keys::space(data)?,
         dataset: None,
         payload_bytes: u64::from(value_len),
@@ -313,8 +321,8 @@ fn base(
             None => OnError::Stop,
         },
         reconnect,
-        backoff: None,
-        reopening: workload::Reopening::default(),
+        backoff: load.connecting.backoff(),
+        reopening: load.connecting.reopening(),
         retry: None,
         tells_failures: false,
         timeout_ns: load.timeout.map(nanoseconds),
@@ -325,7 +333,7 @@ fn base(
         read_only: Vec::new(),
         by_connection: false,
         logged: Vec::new(),
-        at_most_ns: None,
+        at_most_ns: load.time_limit.map(nanoseconds),
         checks: None,
         seed: match data.seed {
             Some(seed) => seed as u64,
@@ -401,11 +409,6 @@ fn is_remote(endpoint: &Endpoint) -> bool {
         }
         Endpoint::Unix(_) | Endpoint::Spawned { .. } => false,
     }
-}
-
-/// What is beyond the limits of a plan is refused there.
-fn nanoseconds(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 fn seed_of_now() -> u64 {

@@ -26,6 +26,11 @@ pub(in crate::front) struct ReplicaOptions {
     /// Connections to each replica for so many to each primary, such as 2:1 [default: 1:1]
     #[arg(long, value_name = "REPLICA:PRIMARY")]
     pub(in crate::front) rfr_connections: Option<Shares>,
+    /// Commands that replicas may answer although nothing says that they only read, such as an eval: by
+    /// their numbers from 1, comma-separated
+    #[arg(long, value_name = "LIST", value_delimiter = ',',
+          value_parser = clap::value_parser!(u32).range(1..))]
+    pub(in crate::front) rfr_also: Vec<u32>,
     /// Replicas of the server that serve reads, where it is in no cluster: HOST:PORT[,HOST:PORT...], such as
     /// a reader endpoint
     #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with_all = ["cluster", "spawn"])]
@@ -111,6 +116,7 @@ impl ReplicaOptions {
             ("--rfr-without", self.rfr_without.is_some()),
             ("--rfr-replicas", self.rfr_replicas.is_some()),
             ("--rfr-connections", self.rfr_connections.is_some()),
+            ("--rfr-also", !self.rfr_also.is_empty()),
             ("--replicas", !self.replicas.is_empty()),
         ];
         given.into_iter().find(|(_, given)| *given).map(|(name, _)| name)

@@ -1,15 +1,12 @@
 //! `--retry` and what goes with it: which requests are sent again.
 
-use std::time::Duration;
-
 use clap::Args;
 use workload::{Backoff, Retry};
 
-use super::values::milliseconds;
+use super::values::count_in;
 
-/// The wait before the first retry where none is given, and the longest of all.
-const WAIT: Duration = Duration::from_millis(10);
-const LONGEST: Duration = Duration::from_secs(1);
+/// Where nothing is said.
+const WAIT: Backoff = Backoff { first_ns: 10_000_000, factor: 2.0, longest_ns: 1_000_000_000 };
 
 /// See the module.
 #[derive(Debug, Args)]
@@ -19,9 +16,16 @@ pub(super) struct Retrying {
     #[arg(long, value_name = "N", value_parser = times)]
     retry: Option<Times>,
     /// Wait before the first retry of a request; without a unit, milliseconds. Each further wait is
-    /// twice as long, up to 1 s [default: 10ms]
-    #[arg(long, value_name = "TIME", value_parser = milliseconds, requires = "retry")]
-    retry_wait: Option<Duration>,
+    /// FACTOR times as long, up to LONGEST [default: 10ms,2,1s]
+    #[arg(long, value_name = "FIRST[,FACTOR[,LONGEST]]", requires = "retry")]
+    retry_wait: Option<Backoff>,
+    /// Draw each wait up to this share longer or shorter, such as 0.2 [default: 0]
+    #[arg(long, value_name = "SHARE", value_parser = share, requires = "retry")]
+    retry_jitter: Option<f64>,
+    /// Requests of a connection that may wait for their retry; with so many, it is given no others
+    /// [default: as many as -P]
+    #[arg(long, value_name = "N", value_parser = count_in(1..=u32::MAX), requires = "retry")]
+    retry_queue: Option<u32>,
     /// Errors to retry, by what they begin with, such as LOADING,BUSY [default: all but those that
     /// cannot pass, such as WRONGTYPE]
     #[arg(long, value_name = "LIST", requires = "retry")]
@@ -40,24 +44,24 @@ fn times(text: &str) -> Result<Times, String> {
     Ok(Times(Some(most)))
 }
 
+/// A share of something, below all of it.
+fn share(text: &str) -> Result<f64, String> {
+    let share = text.parse().ok().filter(|share| (0.0..1.0).contains(share));
+    share.ok_or_else(|| "expected a number from 0 to below 1, such as 0.2".to_owned())
+}
+
 impl Retrying {
     /// What that means for connections with pipelines of this depth.
     pub(super) fn plan(&self, pipeline: u32) -> Option<Retry> {
         let Times(most) = self.retry.filter(|Times(most)| *most != Some(0))?;
-        let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        let first = self.retry_wait.unwrap_or(WAIT);
         let on = self.retry_on.as_deref().unwrap_or_default().split(',').map(str::trim);
         Some(Retry {
             most,
-            backoff: Backoff {
-                first_ns: ns(first),
-                factor: 2.0,
-                longest_ns: ns(LONGEST.max(first)),
-            },
-            jitter: 0.0,
+            backoff: self.retry_wait.unwrap_or(WAIT),
+            jitter: self.retry_jitter.unwrap_or(0.0),
             on: on.filter(|name| !name.is_empty()).map(str::to_owned).collect(),
             // A request that waits keeps its place in the pipeline.
-            waiting_max: pipeline,
+            waiting_max: self.retry_queue.unwrap_or(pipeline),
         })
     }
 }

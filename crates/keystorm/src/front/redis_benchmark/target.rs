@@ -7,10 +7,10 @@
 use clap::ArgMatches;
 use workload::{Credentials, Endpoint, ProtocolKind, Secret, Target, TlsOptions};
 
-use super::memcache;
 use super::options::ServerOptions;
 use super::uri::{self, Parsed};
 use super::values::ProtocolArg;
+use super::{memcache, pool};
 use crate::cpus::cpu_list;
 
 const HOST_DEFAULT: &str = "127.0.0.1";
@@ -136,6 +136,7 @@ pub(in crate::front) fn target(server: &ServerOptions, rule: Rule) -> Result<Tar
     }
     let cluster = server.replicas.nodes(server.cluster)?;
     let endpoint = server.replicas.with_named(endpoint)?;
+    let endpoint = pool::with_others(endpoint, &server.pool)?;
     let (secure, of_uri) = match uri {
         Some(Parsed { tls, user, password, db, .. }) => (tls, (user, password, db)),
         None => (false, (None, None, None)),

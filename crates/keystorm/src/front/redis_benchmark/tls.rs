@@ -1,9 +1,12 @@
 //! `--tls` and what goes with it, as data of the plan.
 
 use report::Persona;
-use workload::{Endpoint, Target, TlsOptions, Verify};
+use workload::{Endpoint, Secret, Target, TlsOptions, Verify};
 
 use super::options::{Options, TlsArgs};
+
+/// The environment variable that has the password of the private key.
+const KEY_PASSWORD: &str = "KEYSTORM_KEY_PASSWORD";
 
 /// How TLS is spoken with a target, if it is.
 ///
@@ -30,6 +33,9 @@ pub(super) fn options(
     }
     match (&args.cert, &args.key) {
         (Some(_), None) => return Err("--cert requires --key FILE".into()),
+        (None, None) if args.cert_chain.is_some() => {
+            return Err("--cert-chain requires --cert FILE".into());
+        }
         (None, Some(_)) => return Err("--key requires --cert FILE".into()),
         _ => {}
     }
@@ -60,10 +66,15 @@ pub(super) fn options(
         groups: args.tls_groups.clone(),
         protocols: args.tls_protocols.clone(),
         resume: args.tls_resume,
-        cert_chain: None,
-        key_password: None,
+        cert_chain: args.cert_chain.clone(),
+        key_password: args.key.as_ref().and_then(|_| key_password()),
         files: None,
     }))
+}
+
+/// What the private key is encrypted with. Other users of this machine cannot read it there.
+fn key_password() -> Option<Secret> {
+    std::env::var(KEY_PASSWORD).ok().filter(|password| !password.is_empty()).map(Secret::new)
 }
 
 /// The first option that is of TLS.
@@ -74,6 +85,7 @@ fn given(args: &TlsArgs) -> Option<&'static str> {
         (args.cacertdir.is_some(), "--cacertdir"),
         (args.insecure, "--insecure"),
         (args.cert.is_some(), "--cert"),
+        (args.cert_chain.is_some(), "--cert-chain"),
         (args.key.is_some(), "--key"),
         (args.tls_ciphers.is_some(), "--tls-ciphers"),
         (args.tls_ciphersuites.is_some(), "--tls-ciphersuites"),

@@ -122,22 +122,6 @@ impl From<EngineArg> for EngineKind {
     }
 }
 
-/// [`workload::SizeBy`] as an option.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(super) enum SizeByArg {
-    Key,
-    Request,
-}
-
-impl From<SizeByArg> for workload::SizeBy {
-    fn from(arg: SizeByArg) -> Self {
-        match arg {
-            SizeByArg::Key => Self::Key,
-            SizeByArg::Request => Self::Request,
-        }
-    }
-}
-
 /// [`workload::OnError`] as an option.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(super) enum OnErrorArg {
@@ -213,6 +197,11 @@ pub(in crate::front) fn seconds(text: &str) -> Result<Duration, String> {
 /// A time; a number alone is milliseconds.
 pub(super) fn milliseconds(text: &str) -> Result<Duration, String> {
     quantity::time(text, Plain::Milliseconds)
+}
+
+/// A time in nanoseconds. What is beyond the limits of a plan is refused there.
+pub(super) fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// A time between two others, in seconds, for an option of that name.

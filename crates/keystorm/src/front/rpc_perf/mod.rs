@@ -22,11 +22,9 @@ mod words;
 
 use std::ffi::OsString;
 
-use page::runs::{command_line_of, unsaid};
-use workload::Plan;
-
+use super::equal::in_own_words;
 use super::workload_file::read_text;
-use super::{FrontEnd, Intent, Job, UsageError};
+use super::{FrontEnd, Intent, UsageError};
 use crate::execute;
 use config::Config;
 use fault::{Fault, rule};
@@ -71,18 +69,9 @@ fn parse(args: Vec<OsString>) -> Result<Intent, Fault> {
         return text.map(Intent::Say).map_err(|why| rule(why.to_string()));
     }
     if words.as_keystorm {
-        return Ok(Intent::Say(as_keystorm(&job)));
+        return Ok(Intent::Say(in_own_words(&job, "rpc-perf")));
     }
     Ok(Intent::Run(Box::new(job)))
-}
-
-/// The equal command line of keystorm; what it leaves out stands before it as comments.
-fn as_keystorm(job: &Job) -> String {
-    let line = |plan: &Plan| {
-        let differs = unsaid(plan).into_iter().map(|what| format!("# rpc-perf: {what}\n"));
-        differs.collect::<String>() + &command_line_of(plan, job.repeats) + "\n"
-    };
-    job.plans.iter().map(line).collect()
 }
 
 const HELP: &str = "Usage: rpc-perf FILE.toml [OPTIONS]

@@ -5,13 +5,15 @@
 //! words and both mean the same. What a file means is left to the front end whose options these are.
 
 mod check;
+mod of_plan;
 mod read;
 pub(super) mod settings;
 mod source;
 mod write;
 
-use workload::{KeyDist, When};
+use workload::{KeyDist, Numbered, When};
 
+pub(super) use of_plan::of_plan;
 pub(super) use read::read;
 pub(super) use settings::{Form, SETTINGS, Setting, Settings};
 pub(super) use source::{Source, open, read_text};
@@ -54,6 +56,10 @@ pub(super) struct Space {
     pub(super) range: Option<u64>,
     /// How they are drawn.
     pub(super) dist: KeyDist,
+    /// How they are numbered.
+    pub(super) numbered: Numbered,
+    /// Whether those of a request are of one hash slot.
+    pub(super) one_slot: bool,
     /// Where it stands.
     pub(super) at: usize,
 }

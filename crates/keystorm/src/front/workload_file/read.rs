@@ -6,7 +6,7 @@ use std::error::Error;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
-use workload::{KeyDist, When, quantity};
+use workload::{KeyDist, Numbered, When, quantity};
 
 use super::check::check;
 use super::settings::{Set, other, written};
@@ -22,7 +22,7 @@ const OF_FILE: [&str; 6] = ["name", "description", "sequence", "operation", "key
 const OF_PHASE: [&str; 5] = ["name", "every-key", "mix", "sequence", "operation"];
 const OF_OPERATION: [&str; 6] = ["name", "weight", "keys", "command", "commands", "steps"];
 const OF_STEP: [&str; 3] = ["command", "commands", "when"];
-const OF_SPACE: [&str; 2] = ["range", "dist"];
+const OF_SPACE: [&str; 6] = ["range", "dist", "first", "unpadded", "by", "one-slot"];
 
 /// Reads a workload. `options` are those that settings are values of.
 ///
@@ -286,6 +286,7 @@ impl Reader<'_> {
                 return self.fault(named.at, why);
             };
             let (mut range, mut dist) = (None, KeyDist::UNIFORM);
+            let (mut numbered, mut one_slot) = (Numbered::default(), false);
             for entry in entries(table) {
                 let at = start(entry.value);
                 match entry.key {
@@ -297,13 +298,24 @@ impl Reader<'_> {
                         let read = self.text(&entry)?.parse();
                         dist = read.map_err(|why: String| self.source.fault(at, why))?;
                     }
+                    "first" => {
+                        let read = quantity::count(&self.plain(&entry)?);
+                        numbered.first = read.map_err(|why| self.source.fault(at, why))?;
+                    }
+                    "by" => {
+                        let read = self.text(&entry)?.parse();
+                        numbered.by = read.map_err(|why: String| self.source.fault(at, why))?;
+                    }
+                    "unpadded" => numbered.bare = self.truth(&entry)?,
+                    "one-slot" => one_slot = self.truth(&entry)?,
                     _ => return self.unknown(&entry, &OF_SPACE),
                 }
             }
             if range.is_none() && dist.file().is_none() {
                 return self.fault(named.at, "range is missing: the number of keys to draw from");
             }
-            Ok(Space { name: named.key.to_owned(), range, dist, at: named.at })
+            let name = named.key.to_owned();
+            Ok(Space { name, range, dist, numbered, one_slot, at: named.at })
         };
         entries(table).into_iter().map(space).collect()
     }

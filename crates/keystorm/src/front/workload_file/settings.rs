@@ -49,6 +49,8 @@ const fn either(
 /// Every one, in the order in which files are written.
 pub(in crate::front) const SETTINGS: &[Setting] = &[
     value("requests", "requests"),
+    flag("per-connection", "per_connection"),
+    value("time-limit", "time_limit"),
     value("duration", "duration"),
     value("warmup", "warmup"),
     value("rate", "rps"),
@@ -61,14 +63,28 @@ pub(in crate::front) const SETTINGS: &[Setting] = &[
     value("engine", "engine"),
     either("keep-alive", "keep_alive", "1", "0"),
     either("reconnect", "reconnect", "yes", "no"),
+    value("join", "join"),
+    value("connect-spacing", "connect_spacing"),
+    value("pipelines-per-connection", "pipelines_per_connection"),
+    value("renew", "renew"),
+    value("reconnect-wait", "reconnect_wait"),
+    value("reconnect-tries", "reconnect_tries"),
+    value("reconnect-timeout", "reconnect_timeout"),
     value("timeout", "timeout"),
     value("retry", "retry"),
     value("retry-wait", "retry_wait"),
+    value("retry-jitter", "retry_jitter"),
+    value("retry-queue", "retry_queue"),
     value("retry-on", "retry_on"),
     value("on-error", "on_error"),
     value("key-range", "keyspace"),
     value("key-dist", "key_dist"),
     flag("sequential", "sequential"),
+    value("first-key", "first_key"),
+    flag("unpadded", "unpadded"),
+    value("keys-by", "keys_by"),
+    flag("one-slot", "one_slot"),
+    value("order", "order"),
     value("size", "data_size"),
     value("size-by", "size_by"),
     value("content", "content"),
@@ -79,6 +95,8 @@ pub(in crate::front) const SETTINGS: &[Setting] = &[
     flag("verify", "verify"),
     flag("fail-on-miss", "fail_on_miss"),
     value("dataset", "dataset"),
+    value("rows-by", "rows_by"),
+    value("row-value", "row_value"),
     value("xml-root-element", "xml_root_element"),
     value("maxdocs", "maxdocs"),
     value("tests", "tests"),
@@ -93,7 +111,7 @@ pub(in crate::front) const SETTINGS: &[Setting] = &[
 const EXCLUSIVE: [[&str; 2]; 2] = [["requests", "duration"], ["key-dist", "sequential"]];
 
 /// What a phase of every key decides itself.
-pub(in crate::front) const OF_NO_FILL: [&str; 12] = [
+pub(in crate::front) const OF_NO_FILL: [&str; 16] = [
     "fill",
     "fill-with",
     "hit-ratio",
@@ -106,6 +124,10 @@ pub(in crate::front) const OF_NO_FILL: [&str; 12] = [
     "arrivals",
     "key-dist",
     "sequential",
+    "per-connection",
+    "time-limit",
+    "keys-by",
+    "join",
 ];
 
 impl Setting {

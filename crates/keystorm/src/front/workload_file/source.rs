@@ -2,11 +2,15 @@
 
 use std::io::Read;
 use std::path::Path;
+use std::sync::OnceLock;
 
 use crate::front::presets;
 
 /// Most bytes of a file.
 const BYTES_MAX: u64 = 16 << 20;
+
+/// What came there: whoever asks for it again is given the same.
+static STANDARD_INPUT: OnceLock<Result<String, String>> = OnceLock::new();
 
 /// A text and what it is called.
 #[derive(Debug, Clone, Default)]
@@ -41,11 +45,16 @@ impl Source {
 }
 
 /// Reads a file, or finds the preset of a name: what has a slash, ends in `.toml` or is there is a
-/// file.
+/// file, and `-` is standard input.
 ///
 /// # Errors
 /// There is neither, or it is no text.
 pub(in crate::front) fn open(name: &str) -> Result<Source, String> {
+    if name == "-" {
+        let text = STANDARD_INPUT.get_or_init(|| text(std::io::stdin().lock())).clone();
+        let text = text.map_err(|why| format!("--workload -: standard input: {why}"))?;
+        return Ok(Source { name: "stdin".to_owned(), text, is_preset: false });
+    }
     let path = Path::new(name);
     let is_path = name.contains('/') || path.extension().is_some_and(|e| e == "toml");
     if !is_path && !path.is_file() {
@@ -60,13 +69,16 @@ pub(in crate::front) fn open(name: &str) -> Result<Source, String> {
 /// Why it cannot be read, or that it is no text.
 pub(in crate::front) fn read_text(path: &str) -> Result<Source, String> {
     let file = std::fs::File::open(path).map_err(|e| e.to_string())?;
+    Ok(Source { name: path.to_owned(), text: text(file)?, is_preset: false })
+}
+
+fn text(from: impl Read) -> Result<String, String> {
     let mut bytes = Vec::new();
-    file.take(BYTES_MAX + 1).read_to_end(&mut bytes).map_err(|e| e.to_string())?;
+    from.take(BYTES_MAX + 1).read_to_end(&mut bytes).map_err(|e| e.to_string())?;
     if bytes.len() as u64 > BYTES_MAX {
-        return Err(format!("the file is larger than {} MiB", BYTES_MAX >> 20));
+        return Err(format!("the text is larger than {} MiB", BYTES_MAX >> 20));
     }
-    let text = String::from_utf8(bytes).map_err(|_| "the file is not UTF-8 text".to_owned())?;
-    Ok(Source { name: path.to_owned(), text, is_preset: false })
+    String::from_utf8(bytes).map_err(|_| "the text is not UTF-8".to_owned())
 }
 
 #[cfg(test)]

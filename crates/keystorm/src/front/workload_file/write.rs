@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use workload::When;
+use workload::{DrawnBy, When};
 
 use super::{Command, Form, Load, Operation, SETTINGS, Settings, Step, Workload};
 
@@ -24,7 +24,18 @@ pub(in crate::front) fn write(workload: &Workload) -> String {
         if let Some(range) = space.range {
             line(&mut out, "range", &number_or_text(&range.to_string()));
         }
-        line(&mut out, "dist", &text(space.dist.text()));
+        line(&mut out, "dist", &text(&space.dist.to_string()));
+        if space.numbered.first > 0 {
+            line(&mut out, "first", &number_or_text(&space.numbered.first.to_string()));
+        }
+        if space.numbered.by != DrawnBy::default() {
+            line(&mut out, "by", &text(&space.numbered.by.to_string()));
+        }
+        for (key, is) in [("unpadded", space.numbered.bare), ("one-slot", space.one_slot)] {
+            if is {
+                line(&mut out, key, "true");
+            }
+        }
     }
     if let Some(Load::Operations(all)) = &workload.load {
         operations(&mut out, "operation", all);

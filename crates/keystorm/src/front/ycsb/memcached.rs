@@ -79,7 +79,5 @@ fn store(workload: &CoreWorkload, command: &str, fields: &[Field]) -> CommandSpe
 }
 
 fn key(workload: &CoreWorkload) -> Arg {
-    let mut pieces = vec![Piece::Bytes(format!("{}-", workload.table).into_bytes())];
-    pieces.extend(redis::key(workload).pieces);
-    Arg { pieces }
+    redis::key_behind(&format!("{}-", workload.table), workload)
 }

@@ -20,6 +20,7 @@ mod workloads;
 
 use std::ffi::OsString;
 
+use super::equal::in_own_words;
 use super::{FrontEnd, Intent, UsageError};
 use crate::execute;
 use arguments::Read;
@@ -39,7 +40,7 @@ impl FrontEnd for YcsbFront {
         };
         let job = plans::job(&arguments)?;
         if arguments.as_keystorm {
-            let text = plans::as_keystorm(&job).map_err(UsageError)?;
+            let text = in_own_words(&job, "YCSB");
             return Ok(Intent::Say(text));
         }
         if arguments.print_plan {

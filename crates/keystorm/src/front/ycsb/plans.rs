@@ -5,8 +5,8 @@ use std::ffi::OsString;
 
 use workload::derived::CheckedValues;
 use workload::{
-    Backoff, Content, KeyDist, KeySpace, Mix, OnError, Operation, Pick, PlanParts, Retry, Step,
-    Stop, ValueSpec, limits,
+    Backoff, Content, KeyDist, KeySpace, Mix, OnError, Operation, Pick, PlanParts, Retry, SizeBy,
+    Step, Stop, ValueSpec, limits,
 };
 
 use super::arguments::{Arguments, Binding, Phase};
@@ -224,7 +224,7 @@ fn complete(
         Binding::Redis => Content::Ycsb,
         Binding::Memcached => Content::YcsbJson,
     };
-    let by = workload::SizeBy::Request;
+    let by = if workload.lengths.is_fixed() { SizeBy::Key } else { SizeBy::Request };
     parts.values = Some(ValueSpec { sizes: workload.lengths.clone(), by, content });
     parts.apart = true;
     if let Some(len) = workload.checked {
@@ -239,7 +239,7 @@ fn complete(
     let keeps_going =
         arguments.properties.flag("core_workload_insertion_keep_going_on_error", false);
     if arguments.phase == Phase::Load {
-        parts.retry = retry(&arguments.properties)?;
+        parts.retry = retry(&arguments.properties)?.or(parts.retry);
     }
     parts.on_error = match arguments.phase {
         Phase::Load if !keeps_going => OnError::Stop,
@@ -269,10 +269,4 @@ fn retry(properties: &Properties) -> Result<Option<Retry>, String> {
 /// Records that are not there yet, one after another, behind those that are.
 fn inserted(workload: &CoreWorkload) -> Result<KeySpace, String> {
     Ok(KeySpace::of(workload.keys.range, KeyDist::INSERT))
-}
-
-/// A command line of keystorm's that does the same.
-pub(super) fn as_keystorm(job: &Job) -> Result<String, String> {
-    let lines = job.plans.iter().map(|plan| page::runs::command_line_of(plan, job.repeats));
-    Ok(lines.map(|line| line + "\n").collect())
 }

@@ -78,7 +78,12 @@ pub(super) fn named(workload: &CoreWorkload) -> Named {
 }
 
 pub(super) fn key(workload: &CoreWorkload) -> Arg {
-    let text = Piece::Bytes(PREFIX.as_bytes().to_vec());
+    key_behind("", workload)
+}
+
+/// The key with this text before it.
+pub(super) fn key_behind(text: &str, workload: &CoreWorkload) -> Arg {
+    let text = Piece::Bytes(format!("{text}{PREFIX}").into_bytes());
     Arg { pieces: vec![text, Piece::Derived(Derived::Key(workload.key))] }
 }
 

@@ -1,0 +1,96 @@
+//! Which operation of a mix is next, and how that is written.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// Which operation is next.
+#[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pick {
+    /// One drawn at random, by weight.
+    #[default]
+    Drawn,
+    /// Each as often in a row as its weight says, one after another.
+    InOrder,
+    /// These, one after another: an operation may come several times.
+    Spans(Vec<Span>),
+}
+
+/// One operation, several times in a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Span {
+    /// Its number among the operations of the mix.
+    pub operation: u32,
+    /// At least 1.
+    pub times: u32,
+}
+
+/// `drawn`, `turns`, or the numbers of operations from 1, each with how often in a row it comes if that is
+/// not once: `2:9,1`.
+impl FromStr for Pick {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let span = |span: &str| {
+            let (operation, times) = span.split_once(':').unwrap_or((span, "1"));
+            let number = |text: &str| text.trim().parse().ok().filter(|number: &u32| *number > 0);
+            Some(Span { operation: number(operation)? - 1, times: number(times)? })
+        };
+        match text {
+            "drawn" => Ok(Self::Drawn),
+            "turns" => Ok(Self::InOrder),
+            spans => {
+                let spans: Option<Vec<Span>> = spans.split(',').map(span).collect();
+                let fault = || {
+                    format!(
+                        "{text:?}: expected drawn, turns, or numbers of operations from 1, such as \
+                         1,2:9 for the first once and the second nine times"
+                    )
+                };
+                spans.map(Self::Spans).ok_or_else(fault)
+            }
+        }
+    }
+}
+
+impl fmt::Display for Pick {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let spans = match self {
+            Self::Drawn => return f.write_str("drawn"),
+            Self::InOrder => return f.write_str("turns"),
+            Self::Spans(spans) => spans,
+        };
+        for (at, Span { operation, times }) in spans.iter().enumerate() {
+            let comma = if at > 0 { "," } else { "" };
+            write!(f, "{comma}{}", operation + 1)?;
+            if *times > 1 {
+                write!(f, ":{times}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn orders_are_read_as_they_are_written() {
+        let span = |operation, times| Span { operation, times };
+        for (text, pick) in [
+            ("drawn", Pick::Drawn),
+            ("turns", Pick::InOrder),
+            ("2", Pick::Spans(vec![span(1, 1)])),
+            ("3,1:2,2:9", Pick::Spans(vec![span(2, 1), span(0, 2), span(1, 9)])),
+        ] {
+            assert_eq!(text.parse(), Ok(pick.clone()));
+            assert_eq!(pick.to_string(), text);
+        }
+        for bad in ["", "0", "1:0", "1,,2", "get", "1:2:3"] {
+            assert!(bad.parse::<Pick>().unwrap_err().contains("1,2:9"), "{bad}");
+        }
+    }
+}
