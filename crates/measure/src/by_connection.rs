@@ -10,7 +10,8 @@ const SECOND_NS: u64 = 1_000_000_000;
 /// Significant digits of a connection's latencies: there may be thousands of connections.
 const PRECISION: u8 = 2;
 
-/// The connections of one worker, by their numbers there.
+/// The connections of one worker, by their numbers there. What a worker opens beyond those of the plan, for
+/// a node that has none, counts with the first ones.
 #[derive(Debug, Clone)]
 pub struct ByConnection {
     from_ns: u64,
@@ -44,18 +45,24 @@ pub struct ConnectionSecond {
     pub bytes_out: u64,
     /// See above.
     pub bytes_in: u64,
+    /// Requests that a node of a cluster sent on to another for good, and for once.
+    pub moved: u64,
+    /// See above.
+    pub asked: u64,
 }
 
 impl ConnectionSecond {
     /// Adds the same second of another command.
     pub fn add(&mut self, other: &Self) {
-        let Self { ok, miss, errors, service_ns, bytes_out, bytes_in } = *other;
+        let Self { ok, miss, errors, service_ns, bytes_out, bytes_in, moved, asked } = *other;
         self.ok += ok;
         self.miss += miss;
         self.errors += errors;
         self.service_ns += service_ns;
         self.bytes_out += bytes_out;
         self.bytes_in += bytes_in;
+        self.moved += moved;
+        self.asked += asked;
     }
 
     /// Replies of all kinds.
@@ -140,6 +147,14 @@ impl ByConnection {
         Some(second)
     }
 
+    /// Adds a request that was sent on to another node, `for_once` or for good.
+    pub fn redirected(&mut self, of: (usize, usize), for_once: bool, now_ns: u64) {
+        let since_ns = now_ns.saturating_sub(self.from_ns);
+        let Some(trace) = self.trace(of.0, of.1) else { return };
+        let second = trace.second(since_ns);
+        *(if for_once { &mut second.asked } else { &mut second.moved }) += 1;
+    }
+
     /// Adds bytes of a command that are about to be sent.
     pub fn put_together(&mut self, command: usize, bytes: u64) {
         if let Some(unsent) = self.unsent.get_mut(command) {
@@ -151,7 +166,8 @@ impl ByConnection {
     pub fn sent(&mut self, connection: usize, bytes: u64, now_ns: u64) {
         let since_ns = now_ns.saturating_sub(self.from_ns);
         let Self { connections, unsent, .. } = self;
-        let Some(traces) = connections.get_mut(connection) else { return };
+        let Some(at) = connection.checked_rem(connections.len()) else { return };
+        let traces = &mut connections[at];
         match (unsent.as_mut_slice(), traces.first_mut()) {
             ([], Some(trace)) => trace.second(since_ns).bytes_out += bytes,
             (unsent, _) => {
@@ -180,7 +196,8 @@ impl ByConnection {
     }
 
     fn trace(&mut self, connection: usize, command: usize) -> Option<&mut ConnectionTrace> {
-        self.connections.get_mut(connection)?.get_mut(command)
+        let at = connection.checked_rem(self.connections.len())?;
+        self.connections[at].get_mut(command)
     }
 }
 
@@ -233,6 +250,19 @@ mod tests {
 
         by.begin(3000 * MS);
         assert!(by.connections().iter().flatten().all(|trace| trace.seconds.is_empty()));
+    }
+
+    #[test]
+    fn redirects_are_counted_and_connections_beyond_the_planned_ones_go_with_the_first() {
+        let mut by = ByConnection::new(2, 1, true);
+        by.redirected((1, 0), true, 10 * MS);
+        by.redirected((3, 0), false, 1001 * MS);
+        by.put_together(0, 9);
+        by.sent(2, 9, MS);
+        let [first, second] = by.connections() else { panic!("two connections") };
+        assert_eq!(first[0].seconds[0].bytes_out, 9);
+        let of = |second: &ConnectionSecond| (second.moved, second.asked);
+        assert_eq!(second[0].seconds.iter().map(of).collect::<Vec<_>>(), [(0, 1), (1, 0)]);
     }
 
     #[test]

@@ -14,13 +14,16 @@ use crate::Summary;
 pub fn client_files(summary: &Summary<'_>, style: &Style, run: usize) -> Vec<(String, String)> {
     // Every line has columns of its own.
     let rows = Rows::of(&summary.run.plan, &Style { merged: false, ..style.clone() });
+    let in_cluster = summary.run.plan.target.is_cluster();
     let threads = summary.run.measurement.by_connection.iter().enumerate();
     let connections = threads.flat_map(|(thread, by)| {
         by.connections().iter().enumerate().map(move |(client, traces)| (thread, client, traces))
     });
     connections
         .map(|(thread, client, traces)| {
-            (format!("-{run}-{thread}-{client}.csv"), text(&Traces::of(traces, &rows)))
+            let traces = Traces::of(traces, &rows);
+            let of_cluster = if in_cluster { cluster_seconds(&traces) } else { String::new() };
+            (format!("-{run}-{thread}-{client}.csv"), text(&traces) + &of_cluster)
         })
         .collect()
 }
@@ -92,6 +95,26 @@ fn built_in_seconds(traces: &Traces<'_>) -> String {
             wait.replies(),
             average(&wait)
         );
+    }
+    out
+}
+
+/// What nodes of a cluster sent on.
+fn cluster_seconds(traces: &Traces<'_>) -> String {
+    let mut out = "\nPer-Second Benchmark Cluster Data\nSecond".to_owned();
+    // A WAIT goes to no node in particular.
+    let rows = || (0..traces.names.len()).filter(|row| !traces.built_in || *row < 2);
+    for row in rows() {
+        let name = &traces.names[row];
+        let _ = write!(out, ",{name} Moved,{name} Ask");
+    }
+    out.push('\n');
+    for (number, second) in traces.seconds.iter().enumerate() {
+        let _ = write!(out, "{number}");
+        for row in rows() {
+            let _ = write!(out, ",{},{}", second[row].moved, second[row].asked);
+        }
+        out.push('\n');
     }
     out
 }
@@ -185,6 +208,21 @@ mod tests {
         let kinds: Vec<_> = titles.map(|title| title.split(' ').nth(1).unwrap()).collect();
         assert_eq!(kinds, ["GET", "SET", "WAIT"]);
         assert_eq!(lines.last(), Some(&"   0.000,100.000"));
+    }
+
+    #[test]
+    fn what_a_cluster_sent_on_has_lines_of_its_own() {
+        let mut by = traces();
+        by.redirected((0, 0), false, MS);
+        by.redirected((0, 1), true, 1001 * MS);
+        let rows = rows(&["SET", "GET", "WAIT"], true);
+        let text = cluster_seconds(&Traces::of(&by.connections()[0], &rows));
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[1..3], [
+            "Per-Second Benchmark Cluster Data",
+            "Second,SET Moved,SET Ask,GET Moved,GET Ask",
+        ]);
+        assert_eq!(lines[3..], ["0,1,0,0,0", "1,0,0,0,1", "2,0,0,0,0"]);
     }
 
     #[test]

@@ -65,6 +65,13 @@ impl Beside {
         }
     }
 
+    /// Adds a request that was sent on to another node, `for_once` or for good.
+    pub(super) fn redirected(&mut self, command: usize, for_once: bool, now_ns: u64) {
+        if let Some(Kept { by_connection: Some(by), connection, .. }) = self.0.as_deref_mut() {
+            by.redirected((*connection, command), for_once, now_ns);
+        }
+    }
+
     /// Adds an operation.
     #[inline]
     pub(super) fn operation(&mut self, operation: usize, ended: Ended, stamps: &Stamps) {

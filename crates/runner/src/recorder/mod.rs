@@ -314,6 +314,12 @@ impl Recorder {
         }
     }
 
+    /// Adds a measured request that the last read sent on to another node, `for_once` or for good.
+    pub(crate) fn redirected(&mut self, command: u32, for_once: bool, now_ns: u64) {
+        let command = self.tallies[command as usize] as usize;
+        self.beside.redirected(command, for_once, now_ns);
+    }
+
     /// Adds bytes that were sent of a command, where they are counted by command.
     #[inline]
     pub(crate) fn sent_bytes(&mut self, command: u32, bytes: usize, measured: bool) {

@@ -292,12 +292,6 @@ fn of_connections(options: &Options) -> Result<(), Fault> {
         if let Some((_, name)) = refused.into_iter().find(|(given, _)| *given) {
             return Err(usage_error(format!("cluster mode does not support {name} option.")));
         }
-        if options.client_stats.is_some() {
-            return Err(check_error(
-                "--client-stats with --cluster-mode is not carried out by keystorm: a connection \
-                 leads to one node, and no client has one to each; see docs/memtier.md",
-            ));
-        }
         if options.commands.is_empty() && options.select_db.is_some_and(|db| db > 0) {
             return Err(check_error("a cluster has database 0 only."));
         }
@@ -385,7 +379,6 @@ mod tests {
             ("--reconnect-backoff-factor 2", "needs --reconnect-on-error"),
             ("--scan-incremental-iteration --command SCAN --pipeline 2", "a pipeline of 1"),
             ("--scan-incremental-iteration --command SCAN --cluster-mode", "one server"),
-            ("--client-stats f --cluster-mode", "--client-stats with --cluster-mode"),
         ] {
             let Err(Fault::Check(error)) = of(line) else { panic!("{line}") };
             assert!(error.contains(says), "{line}: {error}");

@@ -75,7 +75,6 @@ impl Reading {
                 (options.reconnect_interval > 0, "reconnect-interval"),
                 (options.wait_ratio.is_some(), "wait-ratio"),
                 (options.unix_socket.is_some(), "unix-socket"),
-                (options.client_stats.is_some(), "client-stats"),
                 (options.clients_start.is_some(), "clients-start"),
                 (options.scan_walk, "scan-incremental-iteration"),
             ];

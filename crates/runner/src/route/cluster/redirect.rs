@@ -45,13 +45,19 @@ fn redirect_one<E: Engine, P: Protocol>(
     worker.in_flight += u64::from(request.left);
     request.mark.tries += 1;
     (request.mark.asking, request.mark.asked) = (false, 0);
-    let measured = request.measured;
+    let (measured, command) = (request.measured, request.command);
     let note = |worker: &mut ClusterWorker<'_, '_, E, P>, count: fn(&mut NodeTally) -> &mut u64| {
         *count(worker.route.tally(from)) += u64::from(measured);
+    };
+    let redirected = |worker: &mut ClusterWorker<'_, '_, E, P>, for_once: bool| {
+        if measured {
+            worker.recorder.redirected(command, for_once, now_ns);
+        }
     };
     let target = match Redirect::parse(text) {
         Some(Redirect::Moved { slot, host, port }) => {
             note(worker, |tally| &mut tally.moved);
+            redirected(worker, false);
             worker.route.watch.ask();
             let target = worker.route.map.find(host, port, from);
             if let Some(target) = target {
@@ -64,6 +70,7 @@ fn redirect_one<E: Engine, P: Protocol>(
         }
         Some(Redirect::Ask { host, port }) => {
             note(worker, |tally| &mut tally.asked);
+            redirected(worker, true);
             let target = worker.route.map.find(host, port, from);
             request.mark.asking = target.is_some();
             target
