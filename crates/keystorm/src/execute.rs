@@ -110,7 +110,7 @@ fn reach<'r>(
         let reached =
             Rig::reach_for(&first.target, first.protocol, connections, several, interrupted);
         let Err(error) = reached else { return reached };
-        let wait = match (&job.output.reports, nobody_listens(&error)) {
+        let wait = match (&job.output.reports, not_connected(&error)) {
             (Some(reports), Some(why)) => reports.not_there(&why, tried)?,
             _ => None,
         };
@@ -129,10 +129,11 @@ fn reach<'r>(
 /// How soon Ctrl-C is noticed while a server is waited for.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// Why there is no connection, if that is because nobody listens.
-fn nobody_listens(error: &anyhow::Error) -> Option<String> {
+/// Why there is no connection, if that is because nobody listens, or whoever does breaks it off.
+fn not_connected(error: &anyhow::Error) -> Option<String> {
+    use host::ProbeError::{Broken, Unreachable};
     error.chain().find_map(|cause| match cause.downcast_ref()? {
-        host::ProbeError::Unreachable(why) => Some(why.to_string()),
+        Unreachable(why) | Broken(why) => Some(why.to_string()),
         _ => None,
     })
 }

@@ -218,10 +218,10 @@ mod tests {
         let rows = rows(&["SET", "GET", "WAIT"], true);
         let text = cluster_seconds(&Traces::of(&by.connections()[0], &rows));
         let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(lines[1..3], [
-            "Per-Second Benchmark Cluster Data",
-            "Second,SET Moved,SET Ask,GET Moved,GET Ask",
-        ]);
+        assert_eq!(
+            lines[1..3],
+            ["Per-Second Benchmark Cluster Data", "Second,SET Moved,SET Ask,GET Moved,GET Ask",]
+        );
         assert_eq!(lines[3..], ["0,1,0,0,0", "1,0,0,0,1", "2,0,0,0,0"]);
     }
 

@@ -56,10 +56,15 @@ fn parse(bytes: &[u8]) -> Result<Vec<Vec<Vec<u8>>>, (usize, String)> {
     reader.skip_line();
     let mut rows = Vec::new();
     while reader.skip_blank() {
-        let line = reader.line();
-        rows.push(reader.item().map_err(|why| (line, why))?);
+        let at = reader.at;
+        rows.push(reader.item().map_err(|why| (line_at(bytes, at), why))?);
     }
     Ok(rows)
+}
+
+/// The number of the line of a place, which is counted when it is to be told.
+fn line_at(bytes: &[u8], at: usize) -> usize {
+    1 + bytes[..at].iter().filter(|byte| **byte == b'\n').count()
 }
 
 struct Reader<'b> {
@@ -70,11 +75,6 @@ struct Reader<'b> {
 impl Reader<'_> {
     fn rest(&self) -> &[u8] {
         &self.bytes[self.at..]
-    }
-
-    /// The number of the line at hand.
-    fn line(&self) -> usize {
-        1 + self.bytes[..self.at].iter().filter(|byte| **byte == b'\n').count()
     }
 
     fn skip_line(&mut self) {
