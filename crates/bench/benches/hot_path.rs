@@ -184,7 +184,7 @@ fn set_plan(depth: u32) -> Plan {
             pipeline_depth: depth,
             window: Window::Batch,
             keep_alive: true,
-            pipelines_each: 1,
+            requests_each: 0,
             renewed_per_s: 0,
             cpus: Vec::new(),
             joining: None,

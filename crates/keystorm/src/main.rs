@@ -61,7 +61,7 @@ fn main() -> ExitCode {
     }
     let outcome = match front::parse(&called_as, args) {
         Ok(Intent::Say(text)) => execute::say(&text),
-        Ok(Intent::Read(page)) => handbook::read(page),
+        Ok(Intent::Read(page)) => handbook::read(&page),
         Ok(Intent::Write(dir, files)) => handbook::write(&dir, &files),
         Ok(Intent::Run(job)) => execute::execute(&job),
         Ok(Intent::Sink(job)) => serve::serve(&job),

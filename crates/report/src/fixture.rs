@@ -267,7 +267,7 @@ pub(crate) fn parts() -> PlanParts {
             pipeline_depth: 1,
             window: Window::Batch,
             keep_alive: true,
-            pipelines_each: 1,
+            requests_each: 0,
             renewed_per_s: 0,
             cpus: vec![],
             joining: None,

@@ -23,8 +23,8 @@ pub(crate) struct Connection<D, M, C> {
     pub(crate) walk: Walk,
     /// When it was asked for.
     pub(crate) asked_ns: u64,
-    /// How often it was handed requests since it was opened.
-    pub(crate) sends: u32,
+    /// Requests that it was handed first since it was opened, of a mix operations.
+    pub(crate) begun: u32,
     /// How often it was tried again without lasting.
     pub(crate) attempts: u32,
     /// Whether it is to be closed and opened again as soon as it waits for nothing.
@@ -65,7 +65,7 @@ impl<D: Default, M: Copy, C> Connection<D, M, C> {
             found: Vec::new(),
             walk: Walk::default(),
             asked_ns: 0,
-            sends: 0,
+            begun: 0,
             attempts: 0,
             worn: false,
             lost: false,
@@ -83,7 +83,7 @@ impl<D: Default, M: Copy, C> Connection<D, M, C> {
         self.coming = Coming::default();
         self.found.clear();
         self.asked_ns = now_ns;
-        self.sends = 0;
+        self.begun = 0;
         self.worn = false;
     }
 

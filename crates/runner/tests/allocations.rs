@@ -101,7 +101,7 @@ fn plan(requests: u64, depth: u32, engine: EngineKind, pace: Pace) -> Plan {
             pipeline_depth: depth,
             window: Window::Batch,
             keep_alive: true,
-            pipelines_each: 1,
+            requests_each: 0,
             renewed_per_s: 0,
             cpus: vec![],
             joining: None,

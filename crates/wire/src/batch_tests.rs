@@ -24,7 +24,7 @@ pub(crate) fn plan(line: &str, keys: KeySpace, depth: u32, dataset: Option<Datas
             pipeline_depth: depth,
             window: Window::Batch,
             keep_alive: true,
-            pipelines_each: 1,
+            requests_each: 0,
             renewed_per_s: 0,
             cpus: vec![],
             joining: None,

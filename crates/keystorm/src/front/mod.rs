@@ -105,7 +105,7 @@ pub(crate) enum Intent {
     /// Text on standard output: help, a version, the plans.
     Say(String),
     /// A page of the documents, in Markdown.
-    Read(&'static str),
+    Read(String),
     /// Files to be written: their names and texts, and where.
     Write(PathBuf, Vec<(String, String)>),
     /// A server to measure clients with.

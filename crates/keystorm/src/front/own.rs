@@ -13,7 +13,7 @@ const OF_THE_LOAD: [&str; 17] = [
     "time-limit",
     "join",
     "connect-spacing",
-    "pipelines-per-connection",
+    "requests-per-connection",
     "renew",
     "reconnect-wait",
     "reconnect-tries",

@@ -2,23 +2,27 @@
 
 use workload::{Arg, Derived, KeyDist, Piece, Plan, Slot, argument::placeholder, secret::HIDDEN};
 
+use super::words::Words;
+
 /// The commands of a sequence, each after `;` but the first, or the operations of a mix as they are typed,
 /// with their weights if they are several.
-pub(super) fn commands(plan: &Plan, weighted: bool, words: &mut Vec<String>) {
+pub(super) fn commands(plan: &Plan, weighted: bool, words: &mut Words) {
     let mut commands = plan.sequence.iter();
-    let mut send = |sign: &str, count: usize, inserts: bool, words: &mut Vec<String>| {
+    let mut send = |sign: &str, count: usize, inserts: bool, words: &mut Words| {
         for (number, spec) in commands.by_ref().take(count).enumerate() {
             let sign = if number > 0 { ";" } else { sign };
-            words.extend(Some(sign).filter(|sign| !sign.is_empty()).map(str::to_owned));
-            words.extend(spec.args.iter().map(|arg| argument(arg, plan, inserts)));
+            words.flags(&[(!sign.is_empty(), sign)]);
+            words.0.extend(spec.args.iter().map(|arg| argument(arg, plan, inserts)));
         }
     };
     let Some(mix) = &plan.mix else { return send("", plan.sequence.len(), false, words) };
     for (number, operation) in mix.operations.iter().enumerate() {
         if number > 0 {
-            words.push(";".into());
+            words.word(";");
         }
-        words.extend(weighted.then(|| operation.weight.to_string()));
+        if weighted {
+            words.word(&operation.weight.to_string());
+        }
         let inserts = operation.keys.as_ref().is_some_and(|keys| keys.draw == KeyDist::INSERT);
         for (at, step) in operation.steps.iter().enumerate() {
             let sign = if at > 0 { step.when.sign() } else { String::new() };

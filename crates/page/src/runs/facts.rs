@@ -166,11 +166,11 @@ fn plan(plan: &Plan) -> Pairs {
         pairs.push(("warm-up", Unit::Seconds.show(plan.warmup_ns as f64 / 1e9)));
     }
     if !fleet.keep_alive {
-        let pipelines = match fleet.pipelines_each {
-            1 => "one pipeline".to_owned(),
-            several => format!("{several} pipelines"),
+        let load = match fleet.requests_each {
+            0 => "one pipeline".to_owned(),
+            requests => counted(requests.into(), "request"),
         };
-        pairs.push(("connections are used", format!("for {pipelines} each")));
+        pairs.push(("connections are used", format!("for {load} each")));
     }
     if fleet.renewed_per_s > 0 {
         pairs.push(("reconnects", format!("{} per second", fleet.renewed_per_s)));

@@ -13,6 +13,7 @@ mod over_time;
 mod server_words;
 mod spectrum;
 mod unsaid;
+mod words;
 
 use std::collections::{HashMap, HashSet};
 

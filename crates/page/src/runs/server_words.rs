@@ -1,13 +1,55 @@
 //! The server of a plan, and how to log in there, as words of a command line.
 
-use std::path::PathBuf;
+use std::fmt::Display;
+use std::path::Path;
 
 use workload::{
-    ClusterOptions, Endpoint, Plan, ReadFrom, TlsOptions, Verify, WithoutReplica, secret::HIDDEN,
-    secret::shown_arguments,
+    ClusterOptions, Endpoint, Plan, ProtocolKind, ReadFrom, TlsOptions, Verify, WithoutReplica,
+    secret::HIDDEN, secret::shown_arguments,
 };
 
-fn place(endpoint: &Endpoint, words: &mut Vec<String>) {
+use super::words::{Words, list};
+
+/// See the module.
+pub(super) fn server(plan: &Plan, words: &mut Words) {
+    let target = &plan.target;
+    place(&target.endpoint, words);
+    if let Some(login) = &target.credentials {
+        words.maybe("--user", login.user.as_ref().map(|user| user as &dyn Display));
+        words.option("-a", &HIDDEN);
+    }
+    if target.db > 0 {
+        words.option("--dbnum", &target.db);
+    }
+    match plan.protocol {
+        ProtocolKind::Resp2 => {}
+        ProtocolKind::Resp3 => words.word("-3"),
+        ProtocolKind::MemcacheText => words.option("--protocol", &"memcache"),
+        ProtocolKind::MemcacheMeta => words.option("--protocol", &"memcache-meta"),
+        ProtocolKind::MemcacheBinary => words.option("--protocol", &"memcache-binary"),
+    }
+    if let Some(cluster) = &target.cluster {
+        words.flags(&[(target.is_cluster(), "--cluster")]);
+        readers(cluster, words);
+        let also: Vec<u32> = plan.read_only.iter().map(|at| at + 1).collect();
+        if !also.is_empty() {
+            words.option("--rfr-also", &list(&also));
+        }
+    }
+    if let Some(options) = &target.tls {
+        tls(options, words);
+    }
+    if !target.sources.is_empty() {
+        words.option("--source-ip", &list(&target.sources));
+    }
+    words.flags(&[
+        (target.tracking, "--enable-tracking"),
+        (target.no_touch, "--no-touch"),
+        (target.mptcp, "--mptcp"),
+    ]);
+}
+
+fn place(endpoint: &Endpoint, words: &mut Words) {
     match endpoint {
         Endpoint::Pool { servers } => {
             let Some((first, others)) = servers.split_first() else { return };
@@ -17,33 +59,33 @@ fn place(endpoint: &Endpoint, words: &mut Vec<String>) {
                 other => other.to_string(),
             };
             let others: Vec<String> = others.iter().map(place).collect();
-            words.extend(["--pool".to_owned(), others.join(",")]);
+            words.option("--pool", &others.join(","));
         }
         Endpoint::Tcp { host, port } => {
-            words.extend(["-h".into(), host.clone(), "-p".into(), port.to_string()]);
+            words.option("-h", host);
+            words.option("-p", port);
         }
         Endpoint::Sentinel { sentinels, name } => {
-            words.extend(["-u".into(), format!("redis-sentinel://{}/{name}", places(sentinels))]);
+            let sentinels = places(sentinels);
+            words.option("-u", &format_args!("redis-sentinel://{sentinels}/{name}"));
         }
         Endpoint::Replicated { primary, replicas } => {
             place(&primary.into(), words);
-            words.extend(["--replicas".into(), places(replicas)]);
+            words.option("--replicas", &places(replicas));
         }
-        Endpoint::Unix(path) => words.extend(["-s".into(), path.display().to_string()]),
+        Endpoint::Unix(path) => words.option("-s", &path.display()),
         Endpoint::Ring { hash, .. } => {
-            words.extend(["-h".into(), endpoint.to_string()]);
-            words.extend(["--hash".into(), hash.name().to_owned()]);
+            words.option("-h", endpoint);
+            words.option("--hash", &hash.name());
         }
         Endpoint::Spawned { program, args, unix, cpus } => {
-            words.push(program.as_ref().map_or("--spawn".into(), |p| format!("--spawn={p}")));
-            if *unix {
-                words.push("--spawn-unix".into());
-            }
+            words.word(&program.as_ref().map_or("--spawn".to_owned(), |p| format!("--spawn={p}")));
+            words.flags(&[(*unix, "--spawn-unix")]);
             if !args.is_empty() {
-                words.extend(["--spawn-args".into(), shell_words::join(shown_arguments(args))]);
+                words.option("--spawn-args", &shell_words::join(shown_arguments(args)));
             }
             if !cpus.is_empty() {
-                words.extend(["--server-cpus".into(), list(cpus)]);
+                words.option("--server-cpus", &list(cpus));
             }
         }
     }
@@ -53,89 +95,48 @@ fn places(servers: &[(String, u16)]) -> String {
     list(&servers.iter().map(Endpoint::from).collect::<Vec<_>>())
 }
 
-pub(super) fn target(plan: &Plan, words: &mut Vec<String>) {
-    let target = &plan.target;
-    place(&target.endpoint, words);
-    if let Some(login) = &target.credentials {
-        if let Some(user) = &login.user {
-            words.extend(["--user".into(), user.clone()]);
-        }
-        words.extend(["-a".into(), HIDDEN.into()]);
+fn readers(options: &ClusterOptions, words: &mut Words) {
+    match options.read_from {
+        ReadFrom::Masters => {}
+        ReadFrom::Replicas => words.option("--rfr", &"yes"),
+        ReadFrom::All => words.option("--rfr", &"all"),
+        ReadFrom::Nearest => words.option("--rfr", &"nearest"),
     }
-    if target.db > 0 {
-        words.extend(["--dbnum".into(), target.db.to_string()]);
+    match options.without_replica {
+        WithoutReplica::Primary => {}
+        WithoutReplica::Wait => words.option("--rfr-without", &"wait"),
     }
-    if let Some(cluster) = &target.cluster {
-        if target.is_cluster() {
-            words.push("--cluster".into());
-        }
-        readers(cluster, words);
-        let also: Vec<u32> = plan.read_only.iter().map(|at| at + 1).collect();
-        if !also.is_empty() {
-            words.extend(["--rfr-also".to_owned(), list(&also)]);
-        }
-    }
-    if let Some(options) = &target.tls {
-        tls(options, words);
-    }
-    if !target.sources.is_empty() {
-        words.extend(["--source-ip".into(), list(&target.sources)]);
-    }
-    let flags = [
-        (target.tracking, "--enable-tracking"),
-        (target.no_touch, "--no-touch"),
-        (target.mptcp, "--mptcp"),
-    ];
-    words.extend(flags.into_iter().filter(|(on, _)| *on).map(|(_, flag)| flag.to_owned()));
-}
-
-fn readers(options: &ClusterOptions, words: &mut Vec<String>) {
-    let from = match options.read_from {
-        ReadFrom::Masters => None,
-        ReadFrom::Replicas => Some("yes"),
-        ReadFrom::All => Some("all"),
-        ReadFrom::Nearest => Some("nearest"),
-    };
-    let without = match options.without_replica {
-        WithoutReplica::Primary => None,
-        WithoutReplica::Wait => Some("wait"),
-    };
-    let shares = options.connections.map(|of| format!("{}:{}", of.replica, of.primary));
-    let said = [
-        ("--rfr", from.map(str::to_owned)),
-        ("--rfr-without", without.map(str::to_owned)),
-        ("--rfr-replicas", options.replicas_max.map(|most| most.to_string())),
-        ("--rfr-connections", shares),
-    ];
-    for (option, value) in said {
-        words.extend(value.into_iter().flat_map(|value| [option.to_owned(), value]));
+    let most = options.replicas_max.as_ref();
+    words.maybe("--rfr-replicas", most.map(|most| most as &dyn Display));
+    if let Some(of) = options.connections {
+        words.option("--rfr-connections", &format_args!("{}:{}", of.replica, of.primary));
     }
 }
 
-pub(super) fn list(items: &[impl ToString]) -> String {
-    items.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
-}
-
-fn tls(options: &TlsOptions, words: &mut Vec<String>) {
+fn tls(options: &TlsOptions, words: &mut Words) {
     let TlsOptions { sni, verify, cacert, cacertdir, cert, cert_chain, key, .. } = options;
     let TlsOptions { ciphers, ciphersuites, groups, protocols, resume, .. } = options;
-    words.push("--tls".into());
-    let path = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
-    let values = [
-        ("--sni", sni.clone()),
-        ("--cacert", path(cacert)),
-        ("--cacertdir", path(cacertdir)),
-        ("--cert", path(cert)),
-        ("--cert-chain", path(cert_chain)),
-        ("--key", path(key)),
-        ("--tls-ciphers", ciphers.clone()),
-        ("--tls-ciphersuites", ciphersuites.clone()),
-        ("--tls-groups", groups.clone()),
-        ("--tls-protocols", protocols.clone()),
+    words.word("--tls");
+    let texts = [
+        ("--sni", sni),
+        ("--tls-ciphers", ciphers),
+        ("--tls-ciphersuites", ciphersuites),
+        ("--tls-groups", groups),
+        ("--tls-protocols", protocols),
     ];
-    for (name, value) in values {
-        words.extend(value.into_iter().flat_map(|value| [name.to_owned(), value]));
+    for (name, text) in texts {
+        words.maybe(name, text.as_ref().map(|text| text as &dyn Display));
     }
-    let flags = [(*verify == Verify::Nothing, "--insecure"), (*resume, "--tls-resume")];
-    words.extend(flags.into_iter().filter(|(on, _)| *on).map(|(_, flag)| flag.to_owned()));
+    let files = [
+        ("--cacert", cacert),
+        ("--cacertdir", cacertdir),
+        ("--cert", cert),
+        ("--cert-chain", cert_chain),
+        ("--key", key),
+    ];
+    for (name, file) in files {
+        let shown = file.as_deref().map(Path::display);
+        words.maybe(name, shown.as_ref().map(|shown| shown as &dyn Display));
+    }
+    words.flags(&[(*verify == Verify::Nothing, "--insecure"), (*resume, "--tls-resume")]);
 }

@@ -33,6 +33,10 @@ pub fn unsaid_beside_a_file(plan: &Plan) -> Vec<String> {
     if plan.pace.schedule().is_some_and(|schedule| !schedule.is_limited()) {
         unsaid.push("its rate had no limit for a time, here it is 0".to_owned());
     }
+    let source = plan.dataset.as_ref().map_or("", |dataset| dataset.source());
+    if source.ends_with(".xml") {
+        unsaid.push(format!("the element that makes a row of {source} (--xml-root-element)"));
+    }
     unsaid.extend(of_bytes(plan).map(str::to_owned));
     unsaid
 }

@@ -123,10 +123,10 @@ fn write_setup(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "  {together}")?;
     }
     let fleet = &plan.fleet;
-    let kept = match (fleet.keep_alive, fleet.pipelines_each) {
+    let kept = match (fleet.keep_alive, fleet.requests_each) {
         (true, _) => "pipeline of".to_owned(),
-        (false, 1) => "one per pipeline of".to_owned(),
-        (false, several) => format!("one per {several} pipelines of"),
+        (false, 0) => "one per pipeline of".to_owned(),
+        (false, each) => format!("one per {}, pipeline of", counted(each.into(), "request")),
     };
     writeln!(
         out,

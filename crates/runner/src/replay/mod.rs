@@ -63,7 +63,7 @@ pub(crate) fn parts(connections: u32, depth: u32, stop: Stop) -> PlanParts {
             pipeline_depth: depth,
             window: Window::Batch,
             keep_alive: true,
-            pipelines_each: 1,
+            requests_each: 0,
             renewed_per_s: 0,
             cpus: vec![],
             joining: None,

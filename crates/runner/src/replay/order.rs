@@ -60,14 +60,23 @@ fn without_keep_alive_each_pipeline_has_a_connection() {
 }
 
 #[test]
-fn a_connection_is_closed_after_as_many_pipelines_as_the_plan_says() {
+fn a_connection_is_closed_after_as_many_requests_as_the_plan_says() {
     for share in [Share::OneBudget, Share::PerConnection] {
         let mut plan = parts(1, 4, Stop::Requests(40));
-        (plan.fleet.keep_alive, plan.fleet.pipelines_each, plan.share) = (false, 3, share);
-        let (got, log) = replay(plan, Server::taking(1000));
+        (plan.fleet.keep_alive, plan.fleet.requests_each, plan.share) = (false, 10, share);
+        let (got, log) = replay(plan.clone(), Server::taking(1000));
         assert_eq!((got.ending, got.total.requests()), (Ending::Complete, 40));
-        assert_eq!(log.connects, 4, "{share:?}: 10 pipelines, 3 on each");
-        assert!(log.reads.iter().all(|(_, _, n)| *n == 4), "{share:?}: {:?}", log.reads);
+        assert_eq!(log.connects, 4, "{share:?}: 10 requests on each");
+        let sizes: Vec<usize> = log.reads.iter().map(|(_, _, n)| *n).collect();
+        assert_eq!(sizes, [4, 4, 2].repeat(4), "{share:?}");
+        // A rolling window takes as many, and closes when all are answered.
+        plan.fleet.window = Window::Rolling;
+        let (got, log) = replay(plan.clone(), Server::taking(1000));
+        assert_eq!((got.total.requests(), log.connects), (40, 4), "{share:?}");
+        // So does a schedule.
+        plan.pace = Pace::constant(10_000.0);
+        let (got, log) = replay(plan, Server::taking(1000));
+        assert_eq!((got.total.requests(), log.connects), (40, 4), "{share:?}");
     }
 }
 

@@ -166,6 +166,7 @@ fn send_next<E: Engine, P: Protocol>(worker: &mut DirectWorker<'_, '_, E, P>, co
     let Some((turn, measured)) = worker.draw(now_ns, conn, room) else {
         return;
     };
+    worker.begins(conn, turn.sequences);
     if worker.steps.operations.is_some() {
         return begin_operations(worker, conn, turn, measured);
     }
@@ -212,6 +213,7 @@ fn send_due<E: Engine, P: Protocol>(worker: &mut DirectWorker<'_, '_, E, P>) {
         let Some((turn, measured)) = worker.draw(now_ns, conn, sequences) else {
             return;
         };
+        worker.begins(conn, turn.sequences);
         if worker.steps.operations.is_some() {
             begin_operations(worker, conn, turn, measured);
             queue_up(worker, conn);
@@ -246,10 +248,9 @@ fn send_due<E: Engine, P: Protocol>(worker: &mut DirectWorker<'_, '_, E, P>) {
 /// Puts a connection behind the others that have room, so that all of them take turns.
 fn queue_up<E: Engine, P: Protocol>(worker: &mut DirectWorker<'_, '_, E, P>, conn: ConnId) {
     let room = worker.room(conn);
-    let fleet = &worker.context.plan.fleet;
+    let used_up = worker.is_used_up(conn);
     let connection = &mut worker.connections[conn.0 as usize];
-    let worn = !fleet.keep_alive && connection.sends >= fleet.pipelines_each;
-    if room > 0 && !connection.queued && !worn {
+    if room > 0 && !connection.queued && !used_up {
         connection.queued = true;
         if worker.route.queue.is_empty() {
             worker.route.room_ns = worker.engine.now_ns();

@@ -234,9 +234,8 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
     /// A connection has become ready or has settled replies: gives it more to do.
     #[inline]
     fn refill(&mut self, conn: ConnId) {
-        let fleet = &self.context.plan.fleet;
+        let used_up = self.is_used_up(conn);
         let connection = &self.connections[conn.0 as usize];
-        let used_up = !fleet.keep_alive && connection.sends >= fleet.pipelines_each;
         if (used_up || connection.worn) && connection.is_idle() {
             self.replace(conn);
         } else {
@@ -268,7 +267,26 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
         if connection.worn || connection.put_off >= self.retries.waiting_max {
             return 0;
         }
-        connection.room(self.depth, self.rolling, self.request_len)
+        let room = connection.room(self.depth, self.rolling, self.request_len);
+        let fleet = &self.context.plan.fleet;
+        match fleet.keep_alive || fleet.requests_each == 0 {
+            true => room,
+            false => room.min(fleet.requests_each.saturating_sub(connection.begun)),
+        }
+    }
+
+    /// Whether a connection has begun all that it is there for.
+    #[inline]
+    pub(crate) fn is_used_up(&self, conn: ConnId) -> bool {
+        let fleet = &self.context.plan.fleet;
+        !fleet.keep_alive && self.connections[conn.0 as usize].begun >= fleet.requests_each.max(1)
+    }
+
+    /// Notes that a connection begins so many requests.
+    #[inline]
+    pub(crate) fn begins(&mut self, conn: ConnId, requests: u32) {
+        let begun = &mut self.connections[conn.0 as usize].begun;
+        *begun = begun.saturating_add(requests);
     }
 
     /// Sequences that a connection may still send, at most `wanted`, as far as its own budget says.
@@ -302,8 +320,6 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
         if measured {
             self.recorder.handed(conn, bytes, sent_ns);
         }
-        let sends = &mut self.connections[conn.0 as usize].sends;
-        *sends = sends.saturating_add(1);
     }
 
     /// Whether no new request is sent any more.

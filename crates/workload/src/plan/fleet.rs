@@ -20,11 +20,11 @@ pub struct Fleet {
     pub pipeline_depth: u32,
     /// When a connection may send again.
     pub window: Window,
-    /// Whether a connection is used again. If not, it is closed after so many pipelines.
+    /// Whether a connection is used again. If not, it is closed after so many requests.
     pub keep_alive: bool,
-    /// See above; at least 1.
-    #[serde(default = "one", skip_serializing_if = "is_one")]
-    pub pipelines_each: u32,
+    /// See above: sequences, or operations of a mix; 0 for one pipeline.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub requests_each: u32,
     /// Connections that are closed and opened again each second, in turn and without losing a request, of all
     /// workers together; 0 to [`limits::RENEWALS_MAX`].
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -40,17 +40,7 @@ pub struct Fleet {
     pub spacing: Option<Spacing>,
 }
 
-fn one() -> u32 {
-    1
-}
-
 // The signature is serde's.
-#[allow(clippy::trivially_copy_pass_by_ref)]
-fn is_one(number: &u32) -> bool {
-    *number == 1
-}
-
-// See above.
 #[allow(clippy::trivially_copy_pass_by_ref)]
 fn is_zero(number: &u32) -> bool {
     *number == 0

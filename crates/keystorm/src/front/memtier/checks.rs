@@ -296,13 +296,6 @@ fn of_connections(options: &Options) -> Result<(), Fault> {
             return Err(check_error("a cluster has database 0 only."));
         }
     }
-    let interval = options.reconnect_interval;
-    if !interval.is_multiple_of(options.pipeline.into()) || interval > u32::MAX.into() {
-        return Err(check_error(
-            "--reconnect-interval is carried out by keystorm for a multiple of --pipeline; see \
-             docs/memtier.md",
-        ));
-    }
     if options.reconnect_backoff_factor.is_some() && !options.reconnect_on_error {
         return Err(check_error("reconnect-backoff-factor needs --reconnect-on-error."));
     }
@@ -351,7 +344,6 @@ mod tests {
     fn others_are_refused_without() {
         for (line, says) in [
             ("-S s.sock -p 6379", "cannot be used together"),
-            ("--reconnect-interval 7 --pipeline 2", "multiple of --pipeline"),
             ("--clients-start 1 --test-time 3", "must be given together"),
             ("--clients-start 1 --clients-step 1 --step-duration 1", "needs --test-time"),
             (

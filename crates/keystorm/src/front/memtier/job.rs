@@ -165,9 +165,7 @@ fn keystorm_words(options: &Options, spawned: bool) -> Result<Vec<String>, Fault
     say("-c", connections.to_string());
     say("--threads", options.threads.to_string());
     say("-P", options.pipeline.to_string());
-    // A connection that is closed after a pipeline gets no more than that.
-    let window = if options.reconnect_interval > 0 { "batch" } else { "rolling" };
-    say("--window", window.to_owned());
+    say("--window", "rolling".to_owned());
     say("--on-error", "count".to_owned());
     let reconnect = if options.reconnect_on_error { "yes" } else { "no" };
     say("--reconnect", reconnect.to_owned());

@@ -105,8 +105,7 @@ pub(super) fn parts(
             joining: options.joining(),
             spacing: options.spacing(),
             pipeline_depth: depth,
-            pipelines_each: (options.reconnect_interval / u64::from(options.pipeline)).max(1)
-                as u32,
+            requests_each: u32::try_from(options.reconnect_interval).unwrap_or(u32::MAX),
             ..base.fleet.clone()
         },
         ..base.clone()

@@ -18,9 +18,9 @@ pub(super) struct Connecting {
     /// as 1ms..5ms [default: 0]
     #[arg(long, value_name = "TIME")]
     connect_spacing: Option<Spacing>,
-    /// With -k 0, how many pipelines a connection sends before it is closed [default: 1]
+    /// With -k 0, how many requests a connection sends before it is closed [default: one pipeline]
     #[arg(long, value_name = "N", value_parser = count_in(1..=u32::MAX))]
-    pipelines_per_connection: Option<u32>,
+    requests_per_connection: Option<u32>,
     /// Close and reopen this many connections per second, in turn, each once its replies are in
     /// [default: 0]
     #[arg(long, value_name = "RATE", value_parser = small_count)]
@@ -43,8 +43,8 @@ impl Connecting {
     /// # Errors
     /// An option that changes nothing.
     pub(super) fn check(&self, keep_alive: bool, reconnect: bool) -> Result<(), String> {
-        if self.pipelines_per_connection.is_some() && keep_alive {
-            return Err("--pipelines-per-connection requires -k 0".to_owned());
+        if self.requests_per_connection.is_some() && keep_alive {
+            return Err("--requests-per-connection requires -k 0".to_owned());
         }
         let of_reconnect = [
             ("--reconnect-wait", self.reconnect_wait.is_some()),
@@ -60,7 +60,7 @@ impl Connecting {
     /// The same connections, opened and closed as it says.
     pub(super) fn of(&self, fleet: Fleet) -> Fleet {
         Fleet {
-            pipelines_each: self.pipelines_per_connection.unwrap_or(1),
+            requests_each: self.requests_per_connection.unwrap_or(0),
             renewed_per_s: self.renew.unwrap_or(0),
             joining: self.join,
             spacing: self.connect_spacing,
@@ -90,7 +90,7 @@ mod tests {
     fn what_would_change_nothing_is_refused() {
         let none = Connecting::default;
         assert_eq!(none().check(true, false), Ok(()));
-        let several = Connecting { pipelines_per_connection: Some(2), ..none() };
+        let several = Connecting { requests_per_connection: Some(2), ..none() };
         assert!(several.check(true, false).unwrap_err().contains("-k 0"));
         assert_eq!(several.check(false, false), Ok(()));
         let tries = Connecting { reconnect_tries: Some(2), ..none() };

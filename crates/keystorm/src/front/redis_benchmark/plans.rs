@@ -286,7 +286,7 @@ fn base(
         pipeline_depth: u32::try_from(pipeline).unwrap_or(u32::MAX),
         window,
         keep_alive: load.keep_alive != 0,
-        pipelines_each: 1,
+        requests_each: 0,
         renewed_per_s: 0,
         cpus: cpu_list("--cpus", load.cpus.as_deref())?,
         joining: None,

@@ -65,7 +65,7 @@ pub(in crate::front) const SETTINGS: &[Setting] = &[
     either("reconnect", "reconnect", "yes", "no"),
     value("join", "join"),
     value("connect-spacing", "connect_spacing"),
-    value("pipelines-per-connection", "pipelines_per_connection"),
+    value("requests-per-connection", "requests_per_connection"),
     value("renew", "renew"),
     value("reconnect-wait", "reconnect_wait"),
     value("reconnect-tries", "reconnect_tries"),

@@ -304,6 +304,7 @@ fn send_pipeline<E: Engine, P: Protocol, R: ByNode>(
     }
     let len = out.len();
     route.shared_mut().out = out;
+    worker.begins(conn, count as u32);
     worker.count_sent(conn, len, sent_ns, measured);
     if worker.rolling && worker.context.plan.fleet.keep_alive {
         queue_up(worker, conn);

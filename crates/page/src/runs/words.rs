@@ -1,0 +1,44 @@
+//! The words of a command line as they are put together.
+
+use std::fmt::Display;
+
+/// See the module.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Words(pub(super) Vec<String>);
+
+// Not inlined: a command line has some hundred of these.
+impl Words {
+    /// An option with its value.
+    #[inline(never)]
+    pub(super) fn option(&mut self, name: &str, value: &dyn Display) {
+        self.word(name);
+        self.0.push(value.to_string());
+    }
+
+    /// An option with its value, if there is one.
+    #[inline(never)]
+    pub(super) fn maybe(&mut self, name: &str, value: Option<&dyn Display>) {
+        if let Some(value) = value {
+            self.option(name, value);
+        }
+    }
+
+    /// A word.
+    #[inline(never)]
+    pub(super) fn word(&mut self, word: &str) {
+        self.0.push(word.to_owned());
+    }
+
+    /// Those of these words that are to be there.
+    #[inline(never)]
+    pub(super) fn flags(&mut self, flags: &[(bool, &str)]) {
+        for (_, flag) in flags.iter().filter(|(on, _)| *on) {
+            self.word(flag);
+        }
+    }
+}
+
+/// Items with commas between them.
+pub(super) fn list(items: &[impl ToString]) -> String {
+    items.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+}
