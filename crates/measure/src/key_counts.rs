@@ -21,7 +21,7 @@ impl KeyCounts {
     }
 
     /// Adds all that `other` holds.
-    pub(crate) fn merge(&mut self, other: &Self) {
+    pub fn merge(&mut self, other: &Self) {
         let Self { requests, asked, found } = other;
         self.requests = self.requests.saturating_add(*requests);
         self.asked = self.asked.saturating_add(*asked);

@@ -171,7 +171,7 @@ impl Drawn {
     #[inline]
     pub(crate) fn row(&mut self, numbers: &Numbers, request: Given<'_>, dataset: &Dataset) -> u64 {
         match dataset.by() {
-            RowBy::Request => request.number,
+            RowBy::Request | RowBy::Random => dataset.row(numbers.seed, request.number),
             RowBy::Key => numbers.rank(self.number(numbers, request, Slot::Key, 0)).0,
             RowBy::Turn => numbers.before(request.number),
         }

@@ -12,6 +12,7 @@ use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::in_full::is_in_full;
+use crate::random;
 
 /// A table: named columns and rows of as many cells.
 #[derive(Debug, Clone, Deserialize)]
@@ -22,6 +23,8 @@ pub struct Dataset {
     rows: Rows,
     by: RowBy,
     values: Option<usize>,
+    /// Of each row, the operation that it is for; empty where all are for any.
+    operations: Vec<u32>,
 }
 
 /// Which row a request takes; rows go round.
@@ -35,10 +38,15 @@ pub enum RowBy {
     Key,
     /// One after another, by what its connection has sent of its operation.
     Turn,
+    /// Any, drawn for each request.
+    Random,
 }
 
+/// The stream that rows are drawn from, after those of keys, sizes, values, lifetimes and derived texts.
+const STREAM: u64 = 15 << 56;
+
 impl RowBy {
-    const ALL: [Self; 3] = [Self::Request, Self::Key, Self::Turn];
+    const ALL: [Self; 4] = [Self::Request, Self::Key, Self::Turn, Self::Random];
 
     /// As it is written.
     fn name(self) -> &'static str {
@@ -46,6 +54,7 @@ impl RowBy {
             Self::Request => "request",
             Self::Key => "key",
             Self::Turn => "turn",
+            Self::Random => "random",
         }
     }
 }
@@ -55,7 +64,7 @@ impl FromStr for RowBy {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let known = Self::ALL.into_iter().find(|by| by.name() == text);
-        known.ok_or_else(|| format!("{text:?}: expected request, key or turn"))
+        known.ok_or_else(|| format!("{text:?}: expected request, key, turn or random"))
     }
 }
 
@@ -84,6 +93,8 @@ struct Description {
     values: Option<usize>,
     #[serde(default)]
     cells: Option<Vec<Vec<Cell>>>,
+    #[serde(default)]
+    operations: Vec<u32>,
 }
 
 #[derive(Deserialize, Serialize)]
@@ -106,7 +117,8 @@ impl Serialize for Dataset {
             _ => None,
         };
         let by = Some(self.by).filter(|by| *by != RowBy::Request);
-        let more = [by.is_some(), self.values.is_some(), cells.is_some()];
+        let operations = Some(&self.operations).filter(|all| cells.is_some() && !all.is_empty());
+        let more = [by.is_some(), self.values.is_some(), cells.is_some(), operations.is_some()];
         let count = 3 + more.into_iter().filter(|more| *more).count();
         let mut fields = serializer.serialize_struct("Dataset", count)?;
         fields.serialize_field("source", &self.source)?;
@@ -121,6 +133,9 @@ impl Serialize for Dataset {
         if let Some(cells) = cells {
             fields.serialize_field("cells", &cells)?;
         }
+        if let Some(operations) = operations {
+            fields.serialize_field("operations", operations)?;
+        }
         fields.end()
     }
 }
@@ -129,40 +144,37 @@ impl TryFrom<Description> for Dataset {
     type Error = String;
 
     fn try_from(described: Description) -> Result<Self, String> {
-        let Description { source, columns, rows, by, values, cells } = described;
+        let Description { source, columns, rows, by, values, cells, operations } = described;
         if values.is_some_and(|column| column >= columns.len()) {
             return Err(format!("the dataset {source} has no column of values"));
         }
         if let Some(cells) = cells {
             let row = |row: Vec<Cell>| row.into_iter().map(|Cell(cell)| cell).collect();
             let data = Self::new(source, columns, cells.into_iter().map(row).collect())?;
-            return Ok(Self { by, values, ..data });
+            return Ok(Self { by, values, operations, ..data });
         }
         if columns.is_empty() || rows == 0 {
             return Err(format!("the dataset {source} has no columns or no rows"));
         }
-        Ok(Self { source, columns, rows: Rows::LeftOut(rows), by, values })
+        Ok(Self { source, columns, rows: Rows::LeftOut(rows), by, values, operations })
     }
 }
 
 impl Dataset {
-    /// A table read from `source`. Rows are cut or padded with empty cells to the columns.
+    /// A table read from `source`. Rows may be shorter than the columns: the cells that they lack are empty.
     ///
     /// # Errors
     /// A table without columns or rows fills nothing.
     pub fn new(
         source: String,
         columns: Vec<String>,
-        mut rows: Vec<Vec<Vec<u8>>>,
+        rows: Vec<Vec<Vec<u8>>>,
     ) -> Result<Self, String> {
         if columns.is_empty() || rows.is_empty() {
             return Err(format!("the dataset {source} needs a header line and at least one row"));
         }
-        for row in &mut rows {
-            row.resize(columns.len(), Vec::new());
-        }
-        let by = RowBy::default();
-        Ok(Self { source, columns, rows: Rows::Here(rows), by, values: None })
+        let (by, operations) = (RowBy::default(), Vec::new());
+        Ok(Self { source, columns, rows: Rows::Here(rows), by, values: None, operations })
     }
 
     /// The same with rows that are taken so.
@@ -175,6 +187,29 @@ impl Dataset {
     #[must_use]
     pub fn with_values(self, column: usize) -> Self {
         Self { values: Some(column).filter(|column| *column < self.columns.len()), ..self }
+    }
+
+    /// The same where each row is for one operation, by its number; as many as there are rows.
+    #[must_use]
+    pub fn with_operations(self, operations: Vec<u32>) -> Self {
+        Self { operations, ..self }
+    }
+
+    /// Of each row, the operation that it is for; empty where all are for any.
+    #[must_use]
+    pub fn operations(&self) -> &[u32] {
+        &self.operations
+    }
+
+    /// The row of request number `number`, where neither a key nor what was sent before decides.
+    #[inline]
+    #[must_use]
+    pub fn row(&self, seed: u64, number: u64) -> u64 {
+        let rows = self.len() as u64;
+        match self.by {
+            RowBy::Random => random::within(random::draw(seed.wrapping_add(STREAM), number), rows),
+            RowBy::Request | RowBy::Key | RowBy::Turn => number % rows,
+        }
     }
 
     /// Where it was read from.
@@ -227,7 +262,10 @@ impl Dataset {
     #[must_use]
     pub fn cell(&self, index: u64, column: usize) -> &[u8] {
         match &self.rows {
-            Rows::Here(rows) => &rows[(index % rows.len() as u64) as usize][column],
+            Rows::Here(rows) => {
+                let row = &rows[(index % rows.len() as u64) as usize];
+                row.get(column).map_or(&[], Vec::as_slice)
+            }
             Rows::LeftOut(_) => &[],
         }
     }
@@ -238,12 +276,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_go_round_and_short_rows_are_padded() {
+    fn rows_go_round_and_what_short_ones_lack_is_empty() {
         let rows = vec![vec![b"1".to_vec()], vec![b"2".to_vec(), b"b".to_vec()]];
         let data = Dataset::new("f".into(), vec!["a".into(), "b".into()], rows).unwrap();
         assert_eq!(data.cell(0, 1), b"");
         assert_eq!(data.cell(3, 1), b"b");
         assert!(Dataset::new("f".into(), vec!["a".into()], vec![]).is_err());
+    }
+
+    #[test]
+    fn rows_are_drawn_evenly_and_keep_their_operations() {
+        let rows: Vec<Vec<Vec<u8>>> = (0..4).map(|n| vec![vec![n]]).collect();
+        let data = Dataset::new("f".into(), vec!["a".into()], rows).unwrap();
+        assert_eq!((data.row(1, 6), data.operations().len()), (2, 0));
+        let data = data.taken_by(RowBy::Random).with_operations(vec![0, 1, 0, 1]);
+        let mut counts = [0; 4];
+        (0..40_000).for_each(|number| counts[data.row(7, number) as usize] += 1);
+        assert!(counts.iter().all(|count| (9_500..10_500).contains(count)), "{counts:?}");
+        let text = crate::in_full(|| serde_json::to_string(&data)).unwrap();
+        let loaded: Dataset = serde_json::from_str(&text).unwrap();
+        assert_eq!((loaded.operations(), loaded.cell(3, 0)), (data.operations(), &[3][..]));
+        assert!(!serde_json::to_string(&data).unwrap().contains("operations"));
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! first in [`FRONTS`]. A new one is one file (or folder) here and one row there.
 
 mod calibrate;
+mod captured;
 mod compare;
 mod completions;
 mod doctor;
@@ -19,6 +20,7 @@ mod outputs;
 mod own;
 mod pages;
 mod presets;
+mod quoted;
 mod redis_benchmark;
 mod report_page;
 mod rpc_perf;

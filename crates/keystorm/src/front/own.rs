@@ -7,7 +7,7 @@ use super::redis_benchmark::vocabulary;
 pub(super) const PREFIX: &str = "--ks-";
 
 /// Options of what is sent, where to and how often, that no other tool's command line takes beside its own.
-const OF_THE_LOAD: [&str; 17] = [
+const OF_THE_LOAD: [&str; 18] = [
     "pool",
     "per-connection",
     "time-limit",
@@ -25,6 +25,7 @@ const OF_THE_LOAD: [&str; 17] = [
     "order",
     "rows-by",
     "row-value",
+    "replay",
 ];
 
 /// Whether the words of another tool say what an option of this name says; `said` are those that this tool

@@ -2,6 +2,7 @@
 
 use tempfile::TempDir;
 
+use crate::program::Keystorm;
 use crate::server::{Server, calls};
 
 fn file(name: &str, text: &str) -> (TempDir, String) {
@@ -113,4 +114,74 @@ fn the_last_argument_comes_from_standard_input_to_the_byte() {
     let long = vec![b'x'; 3_000_000];
     server.keystorm("-q -n 3 -x set k").stdin(long).run().ok();
     assert_eq!(server.number(&["STRLEN", "k"]), 3_000_000);
+}
+
+/// A capture of a thousand different SETs, with commands of other kinds among them.
+fn capture(dir: &std::path::Path) -> String {
+    let mut text = String::new();
+    for n in 0..3000 {
+        let command = match n % 3 {
+            0 => format!(r#""SET" "key{n}" "a \"b\" \xff\r\n""#),
+            1 => format!(r#""get" "key{}""#, n - 1),
+            _ => format!(r#""MGET" "key{}" "none""#, n - 2),
+        };
+        text += &format!("1700000000.{n:06} [0 127.0.0.1:1] {command}\n");
+    }
+    let path = dir.join("monitor.txt");
+    std::fs::write(&path, text).unwrap();
+    path.display().to_string()
+}
+
+#[test]
+fn what_monitor_printed_is_sent_again() {
+    let server = Server::redis();
+    let dir = tempfile::tempdir().unwrap();
+    let file = capture(dir.path());
+    let json = dir.path().join("run.json").display().to_string();
+    server.reset();
+    let line = format!("-p {} --replay {file}", server.port());
+    let ran = Keystorm::new(&format!("{line} -c 4 -P 3 --json {json}")).run().ok();
+    ran.prints("3000 requests completed").prints("operation (ms)");
+    let calls = ["set", "get", "mget"].map(|name| server.calls(name));
+    assert_eq!((calls, server.keys().len()), ([1000; 3], 1000));
+    assert_eq!(server.text(&["STRLEN", "key2997"]).trim(), "9");
+    // Saved, it is a description, and shows how to run it again.
+    Keystorm::new(&format!("show {json}")).run().ok().prints("replay ").prints("mget");
+    Keystorm::new(&format!("report {json} -o {json}.html")).run().ok();
+    let page = std::fs::read_to_string(format!("{json}.html")).unwrap();
+    assert!(page.contains("--replay ") && !page.contains("--dataset"), "{json}");
+    // Any of them, as often as is said; and by several clients.
+    server.reset();
+    Keystorm::new(&format!("{line} --rows-by random -n 6000 -q")).run().ok();
+    let calls = ["set", "get", "mget"].map(|name| server.calls(name));
+    assert_eq!(calls.iter().sum::<u64>(), 6000);
+    assert!(calls.iter().all(|count| (1800..2200).contains(count)), "{calls:?}");
+    server.reset();
+    Keystorm::new(&format!("{line} --on local:2 -c 4 -q")).run().ok();
+    assert_eq!(["set", "get", "mget"].map(|name| server.calls(name)), [1000; 3]);
+    // memtier_benchmark's words for it.
+    server.reset();
+    let theirs = "--command=__monitor_line@__ -t 1 -c 3 -n 2000 --hide-histogram --monitor-input";
+    let ran = Keystorm::new(&format!("memtier -p {} {theirs} {file}", server.port())).run().ok();
+    ran.prints("\nSets ").prints("\nGets ").prints("\nMgets ").says("Loaded 3000 monitor");
+    assert_eq!(["set", "get", "mget"].map(|name| server.calls(name)), [2000; 3]);
+}
+
+#[test]
+fn what_does_not_go_with_a_capture_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = capture(dir.path());
+    for (words, says) in [
+        ("get a", "cannot be combined with a command"),
+        ("--fill", "--fill: has no effect with --replay"),
+        ("--rows-by turn", "request or random"),
+        ("-t get", "cannot be used with"),
+        ("--print-workload", "cannot name the file of --replay"),
+        ("--protocol memcache", "this is memcached"),
+    ] {
+        Keystorm::new(&format!("--replay {file} {words}")).run().exits(2).says(says);
+    }
+    Keystorm::new("--replay /no/such").run().exits(2).says("No such file");
+    Keystorm::new("--replay /dev/null").run().exits(2).says("no valid commands");
+    Keystorm::new("--rows-by random get a").run().exits(2).says("--dataset or --replay");
 }

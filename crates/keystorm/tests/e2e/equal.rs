@@ -50,6 +50,9 @@ const MEMTIER: &[&str] = &[
     "--test-time 3 --reconnect-on-error --reconnect-backoff-factor 1.5 \
      --max-reconnect-attempts 4 --connection-timeout 2",
     "--transaction --command MULTI --command 'SET __key__ 1' --command EXEC -n 30",
+    "--transaction --command MULTI --command 'SET __key__ 1' --command-key-pattern S \
+     --command EXEC -n 30",
+    "-P memcache_text --expiry-range 0-60 -n 10",
     "--command 'MSET __key__ __data__ __key__ __data__' --command-key-pattern Z \
      --command 'GET __key__' --command-key-pattern S",
     "--uri=redis://127.0.0.1:6379/3 -n 10",

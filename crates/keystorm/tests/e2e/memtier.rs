@@ -228,6 +228,14 @@ fn a_transaction_is_sent_in_one_piece_with_one_key() {
     assert_eq!(keys.len(), 6, "{log:?}");
     assert!(keys.chunks(3).all(|keys| keys.iter().all(|key| *key == keys[0])), "{keys:?}");
     assert_ne!(keys[0], keys[3]);
+    // The pattern is that of the first command with a key.
+    server.ask(&["FLUSHALL"]);
+    let commands = "--command MULTI --command 'SET __key__ 1' --command-key-pattern S \
+                    --command 'EXPIRE __key__ 60' --command EXEC --transaction --key-minimum 1";
+    run(&server, &format!("{ONE} -n 12 {commands}")).ok();
+    let mut keys = server.keys();
+    keys.sort_unstable();
+    assert_eq!(keys, ["memtier-1", "memtier-2", "memtier-3"]);
 }
 
 #[test]

@@ -90,6 +90,9 @@ pub(super) fn command_line(
         words.option("--workload", &file);
         return (words.0, None);
     }
+    if plan.mix.as_ref().is_some_and(|mix| mix.pick == Pick::Row) {
+        return (words.0, None);
+    }
     let test = SUITE.iter().find(|test| test.title == plan.name);
     if test.is_none() {
         if is_mixed(plan) {
@@ -253,7 +256,9 @@ fn data(plan: &Plan, words: &mut Words) {
     words.maybe("--ttl", lifetime.map(|lifetime| lifetime as &dyn Display));
     words.option("--seed", &plan.seed);
     if let Some(dataset) = &plan.dataset {
-        words.option("--dataset", &dataset.source());
+        let replayed = plan.mix.as_ref().is_some_and(|mix| mix.pick == Pick::Row);
+        let option = if replayed { "--replay" } else { "--dataset" };
+        words.option(option, &dataset.source());
         if dataset.by() != RowBy::Request {
             words.option("--rows-by", &dataset.by());
         }

@@ -93,13 +93,21 @@ fn write_keys(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     let first = kinds.next().unwrap_or("keys");
     let what = if kinds.all(|kind| kind == first) { first } else { "keys and fields" };
     writeln!(out, "  {what}: {}", told(&all, what))?;
-    if asking().count() < 2 {
+    // What is asked for in several ways is told once.
+    let mut by_name: Vec<(String, KeyCounts)> = Vec::new();
+    for (command, tally) in asking() {
+        let name = command.name().to_lowercase();
+        match by_name.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, keys)) => keys.merge(&tally.keys),
+            None => by_name.push((name, tally.keys)),
+        }
+    }
+    if by_name.len() < 2 {
         return Ok(());
     }
-    asking().try_for_each(|(command, tally)| {
-        let name = command.name().to_lowercase();
-        writeln!(out, "    {}: {}", escape(name), told(&tally.keys, what))
-    })
+    by_name
+        .iter()
+        .try_for_each(|(name, keys)| writeln!(out, "    {}: {}", escape(name), told(keys, what)))
 }
 
 /// What was asked, of whom, and how long it took.

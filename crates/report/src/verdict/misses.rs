@@ -3,7 +3,7 @@
 //! Owns when that is worth a warning, and what it advises. Misses that the plan asks for are none.
 
 use measure::{CommandTally, Measurement};
-use workload::{CommandSpec, KeySpace, Piece, Plan, When};
+use workload::{CommandSpec, KeySpace, Pick, Piece, Plan, When};
 
 use super::wording::count;
 
@@ -82,6 +82,10 @@ fn advice(plan: &Plan, looked: &Looked<'_>) -> String {
         return format!(
             "run the phase that writes these keys first (--phase {phases}), with the same -r"
         );
+    }
+    if plan.mix.as_ref().is_some_and(|mix| mix.pick == Pick::Row) {
+        return "the data that was there when it was captured is missing; restore it first"
+            .to_owned();
     }
     if looked.command.reads_what_set_writes(plan.protocol) {
         return "add --fill, which writes the keys first".to_owned();

@@ -4,8 +4,8 @@ use super::{Mix, Operation, Pick, Plan, PlanError, PlanParts, Share, Span, Stop,
 use std::ops::Range;
 
 use crate::{
-    CommandSpec, DrawnBy, Endpoint, KeyDist, KeyGroups, KeySpace, Pace, Piece, Schedule, Shard,
-    SizeBy, verify,
+    CommandSpec, DrawnBy, Endpoint, KeyDist, KeyGroups, KeySpace, Pace, Piece, RowBy, Schedule,
+    Shard, SizeBy, verify,
 };
 
 pub(super) fn refuse(ok: bool, message: impl FnOnce() -> String) -> Result<(), PlanError> {
@@ -213,10 +213,26 @@ impl PlanParts {
                 format!("the order of a mix has at most {} spans", limits::SEQUENCE_MAX)
             })?;
         }
+        if mix.pick == Pick::Row {
+            self.check_rows(mix.operations.len())?;
+        }
         let commands: usize = mix.operations.iter().map(Operation::commands).sum();
         refuse(commands == self.sequence.len(), || {
             let given = self.sequence.len();
             format!("the operations have {commands} commands, and {given} are given")
+        })
+    }
+
+    /// That every row of the dataset says which of so many operations it is for.
+    fn check_rows(&self, operations: usize) -> Result<(), PlanError> {
+        let Some(dataset) = &self.dataset else {
+            return refuse(false, || "--order rows: requires --replay".to_owned());
+        };
+        let of = dataset.operations();
+        let each = of.len() == dataset.len() && of.iter().all(|of| (*of as usize) < operations);
+        let by_number = matches!(dataset.by(), RowBy::Request | RowBy::Random);
+        refuse(dataset.is_description() || each && by_number, || {
+            "--order rows: each row of the dataset must name its operation".to_owned()
         })
     }
 

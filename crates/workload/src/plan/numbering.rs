@@ -126,7 +126,7 @@ impl Mix {
     /// The runs of operations that follow each other over and over; `None` where they are drawn.
     pub(super) fn turn(&self) -> Option<Vec<Span>> {
         match &self.pick {
-            Pick::Drawn => None,
+            Pick::Drawn | Pick::Row => None,
             Pick::InOrder => {
                 let spans = (0..).zip(&self.operations);
                 let spans = spans.map(|(operation, o)| Span { operation, times: o.weight });

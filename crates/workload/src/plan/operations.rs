@@ -2,8 +2,10 @@
 //! sequence its steps are.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::{Pick, Plan, When};
+use crate::Dataset;
 use crate::random::{self, Stream};
 
 impl Plan {
@@ -23,7 +25,7 @@ impl Plan {
         operations.push(steps.len() as u32);
         let weights = mix.operations.iter().map(|operation| u64::from(operation.weight));
         let (weights, of): (Vec<u64>, Vec<u32>) = match &mix.pick {
-            Pick::Drawn | Pick::InOrder => weights.zip(0..).unzip(),
+            Pick::Drawn | Pick::InOrder | Pick::Row => weights.zip(0..).unzip(),
             Pick::Spans(spans) => {
                 spans.iter().map(|span| (u64::from(span.times), span.operation)).unzip()
             }
@@ -41,6 +43,8 @@ impl Plan {
             bounds: bounds.collect(),
             of,
             draws: drawn.then(|| Stream::of(self.seed.wrapping_add(PICK_STREAM))),
+            rows: self.dataset.clone().filter(|_| mix.pick == Pick::Row),
+            seed: self.seed,
             round: self.connection_round(),
             operations,
             steps,
@@ -82,6 +86,9 @@ pub struct Operations {
     of: Vec<u32>,
     /// Where they are drawn.
     draws: Option<Stream>,
+    /// Where rows decide, and the seed that they are drawn by.
+    rows: Option<Arc<Dataset>>,
+    seed: u64,
     /// Numbers after which another connection's begin.
     round: u64,
     /// The first step of each, and one more than the last of all.
@@ -95,6 +102,9 @@ impl Operations {
     #[inline]
     #[must_use]
     pub fn pick(&self, number: u64) -> u32 {
+        if let Some(rows) = &self.rows {
+            return rows.operations()[rows.row(self.seed, number) as usize];
+        }
         let total = self.bounds.last().copied().unwrap_or(1);
         let at = match self.draws {
             Some(stream) => random::within(stream.draw(number), total),

@@ -16,6 +16,8 @@ pub enum Pick {
     InOrder,
     /// These, one after another: an operation may come several times.
     Spans(Vec<Span>),
+    /// That of the row which the request takes of the dataset.
+    Row,
 }
 
 /// One operation, several times in a row.
@@ -27,7 +29,7 @@ pub struct Span {
     pub times: u32,
 }
 
-/// `drawn`, `turns`, or the numbers of operations from 1, each with how often in a row it comes if that is
+/// `drawn`, `turns`, `rows`, or the numbers of operations from 1, each with how often in a row it comes if that is
 /// not once: `2:9,1`.
 impl FromStr for Pick {
     type Err = String;
@@ -41,6 +43,7 @@ impl FromStr for Pick {
         match text {
             "drawn" => Ok(Self::Drawn),
             "turns" => Ok(Self::InOrder),
+            "rows" => Ok(Self::Row),
             spans => {
                 let spans: Option<Vec<Span>> = spans.split(',').map(span).collect();
                 let fault = || {
@@ -60,6 +63,7 @@ impl fmt::Display for Pick {
         let spans = match self {
             Self::Drawn => return f.write_str("drawn"),
             Self::InOrder => return f.write_str("turns"),
+            Self::Row => return f.write_str("rows"),
             Self::Spans(spans) => spans,
         };
         for (at, Span { operation, times }) in spans.iter().enumerate() {
@@ -83,6 +87,7 @@ mod tests {
         for (text, pick) in [
             ("drawn", Pick::Drawn),
             ("turns", Pick::InOrder),
+            ("rows", Pick::Row),
             ("2", Pick::Spans(vec![span(1, 1)])),
             ("3,1:2,2:9", Pick::Spans(vec![span(2, 1), span(0, 2), span(1, 9)])),
         ] {

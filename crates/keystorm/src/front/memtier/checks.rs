@@ -141,10 +141,11 @@ fn of_values(options: &Options, given: impl Fn(&str) -> bool) -> Result<(), Faul
     if options.data_offset >= 1 << 29 {
         return Err(usage_error("data-offset is limited to 512 MB."));
     }
-    if options.expiry_range.is_some_and(|(least, _)| least == 0) {
+    let from_0 = options.expiry_range.is_some_and(|(least, _)| least == 0);
+    if from_0 && options.protocol != "memcache_text" {
         return Err(check_error(
-            "--expiry-range from 0 is not carried out by keystorm: a key lives for a second at least; \
-             see docs/memtier.md",
+            "--expiry-range from 0 is carried out by keystorm with memcache_text only: a time to live is \
+             a second at least; see docs/memtier.md",
         ));
     }
     Ok(())
@@ -260,17 +261,11 @@ fn of_transactions(options: &Options) -> Result<(), Fault> {
     if !options.is_in_one_piece() {
         return Ok(());
     }
-    let [first, others @ ..] = &options.commands[..] else { return Ok(()) };
     let not = |why: &str| {
         Err(check_error(format!(
             "--transaction {why} is not carried out by keystorm; see docs/memtier.md"
         )))
     };
-    if others.iter().any(|command| command.pattern != first.pattern) {
-        return not(
-            "with several --command-key-pattern, though one key is for all of its commands,",
-        );
-    }
     if options.retrying.plan(1).is_some() {
         return not(
             "with --retry-on-error, though others of its commands may have been carried out,",

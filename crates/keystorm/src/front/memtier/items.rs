@@ -5,7 +5,7 @@ use workload::{Arg, DrawnBy, KeyDist, KeySpace, Lifetime, Numbered, Piece, Slot}
 use super::fault::{Fault, check_error};
 use super::import::Imported;
 use super::options::Options;
-use super::plan::keys;
+use super::plan::{between, keys};
 use crate::front::redis_benchmark::dump::{DATA, KEY, TTL};
 
 /// See the module.
@@ -24,8 +24,10 @@ impl Items {
         value: &Piece,
         imported: Option<&Imported>,
     ) -> Result<Self, Fault> {
-        let expires = options.expiry_range.map(|(least_s, most_s)| {
-            Arg::literal(b"__ttl__").with_lifetimes(Lifetime { least_s, most_s })
+        let expires = options.expiry_range.map(|(least_s, most_s)| match least_s {
+            // To memcached that is for ever.
+            0 => between((0, u32::try_from(most_s).unwrap_or(u32::MAX)), 3),
+            _ => Arg::literal(b"__ttl__").with_lifetimes(Lifetime { least_s, most_s }),
         });
         let [set, get] = options.patterns();
         let numbered = Self {

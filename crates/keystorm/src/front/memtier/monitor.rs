@@ -1,10 +1,12 @@
 //! Captures of MONITOR: their lines as commands, one by one or all in their order.
 
+use std::path::Path;
+
 use workload::{CommandSpec, Span};
 
-use super::commands::{has_replies_of_its_own, words};
 use super::fault::{Fault, check_error};
 use super::options::Options;
+use crate::front::captured::{self, Capture};
 
 const LINE: &str = "__monitor_line";
 /// All lines, one after another, whichever connection sends them.
@@ -28,35 +30,21 @@ pub(super) fn unused(options: &Options) -> Option<String> {
     })
 }
 
-/// The commands of a capture. Lines that hold none are passed over, which `notes` say.
-pub(super) fn load(path: &str, notes: &mut Vec<String>) -> Result<Vec<CommandSpec>, Fault> {
-    let text =
-        std::fs::read(path).map_err(|e| check_error(format!("--monitor-input: {path}: {e}")))?;
-    let text = String::from_utf8_lossy(&text).replace("\r\n", "\n").replace('\r', "\n");
-    let (mut commands, mut lines, mut unreplayable) = (Vec::new(), 0, 0);
-    for line in text.lines() {
-        lines += 1;
-        match line.find('"').and_then(|at| words(&line[at..])).filter(|words| !words.is_empty()) {
-            // What follows would be read in the wrong protocol, or as the reply to something else.
-            Some(words)
-                if has_replies_of_its_own(&words[0]) || words[0].eq_ignore_ascii_case(b"HELLO") =>
-            {
-                unreplayable += 1;
-            }
-            Some(words) => commands.push(CommandSpec::from_words(words)),
-            None => notes.push(format!("warning: skipping line {lines} of {path}: no command")),
-        }
-    }
-    if commands.is_empty() {
-        return Err(check_error(format!("--monitor-input: {path}: no valid commands found")));
-    }
+/// A capture. Lines that hold no command are passed over, which `notes` say.
+pub(super) fn load(path: &str, notes: &mut Vec<String>) -> Result<Capture, Fault> {
+    let read = captured::read(Path::new(path));
+    let capture = read.map_err(|why| check_error(format!("--monitor-input: {path}: {why}")))?;
+    let Capture { commands, lines, without, unreplayable } = &capture;
+    notes.extend(
+        without.iter().map(|line| format!("warning: skipping line {line} of {path}: no command")),
+    );
     let skipped = match unreplayable {
         0 => String::new(),
         some => format!(" ({some} unreplayable line(s) skipped)"),
     };
     let loaded = commands.len();
     notes.push(format!("Loaded {loaded} monitor commands from {lines} total lines{skipped}"));
-    Ok(commands)
+    Ok(capture)
 }
 
 /// What a turn of commands has at a place: one of the operations, or so many lines of the capture.
@@ -110,12 +98,12 @@ fn gcd(a: u64, b: u64) -> u64 {
 /// The command that a placeholder stands for; `None` of what is no placeholder.
 pub(super) fn placeholder(
     text: &str,
-    captured: &[CommandSpec],
+    captured: &[Vec<Vec<u8>>],
 ) -> Option<Result<CommandSpec, Fault>> {
     let number = text.trim().strip_prefix(LINE)?.strip_suffix("__");
     let number = number.and_then(|number| number.parse::<usize>().ok());
     let found = number.and_then(|number| captured.get(number.checked_sub(1)?));
-    Some(found.cloned().ok_or_else(|| {
+    Some(found.map(CommandSpec::from_words).ok_or_else(|| {
         check_error(format!("invalid monitor placeholder {text}: there are {}", captured.len()))
     }))
 }
@@ -138,29 +126,18 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_replayed_is_left_out_whatever_ends_lines() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("m");
-        let text = "1 \"SET\" \"k\" \"v\"\r2 \"\\x53UBSCRIBE\" \"c\"\r\n3 \"hello\" \"3\"\r";
-        std::fs::write(&path, text).unwrap();
-        let mut notes = Vec::new();
-        assert_eq!(load(path.to_str().unwrap(), &mut notes).unwrap().len(), 1);
-        let told = "Loaded 1 monitor commands from 3 total lines (2 unreplayable line(s) skipped)";
-        assert_eq!(notes, [told]);
-    }
-
-    #[test]
     fn lines_are_commands_from_their_first_quote_on() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("m");
         let text = "1.5 [0 127.0.0.1:1] \"SET\" \"a b\" \"\\x00\"\nOK\n2 [0 lua] \"get\" \"k\"\n";
         std::fs::write(&path, text).unwrap();
         let mut notes = Vec::new();
-        let commands = load(path.to_str().unwrap(), &mut notes).unwrap();
+        let commands = load(path.to_str().unwrap(), &mut notes).unwrap().commands;
         assert_eq!((commands.len(), notes.len()), (2, 2), "{notes:?}");
-        assert_eq!(commands[0], CommandSpec::from_words([&b"SET"[..], b"a b", b"\0"]));
+        assert_eq!(commands[0], [&b"SET"[..], b"a b", b"\0"]);
         let of = |text| placeholder(text, &commands);
-        assert_eq!(of("__monitor_line2__"), Some(Ok(commands[1].clone())));
+        let get = CommandSpec::from_words(["get", "k"]);
+        assert_eq!(of("__monitor_line2__"), Some(Ok(get)));
         assert!(
             of("__monitor_line3__").unwrap().is_err() && of("__monitor_line0__").unwrap().is_err()
         );

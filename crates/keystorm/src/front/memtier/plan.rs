@@ -1,14 +1,15 @@
 //! What was typed, as a plan: operations in its order, each with the keys that its pattern takes.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use workload::derived::DrawnNumber;
 use workload::redis_commands::always_writes;
 use workload::{
-    Arg, Backoff, CommandSpec, Content, Derived, DrawnBy, Fleet, KeyDist, KeySpace, Mix, Numbered,
-    OneGroup, Operation, Pace, Pick, Piece, PlanParts, Reopening, Share, SizeBy, Slot, Span, Step,
-    Stop, ValueSpec, When,
+    Arg, Backoff, CommandSpec, Content, Dataset, Derived, DrawnBy, Fleet, KeyDist, KeySpace, Mix,
+    Numbered, OneGroup, Operation, Pace, Pick, Piece, PlanParts, Reopening, RowBy, Share, SizeBy,
+    Slot, Span, Step, Stop, ValueSpec, When,
 };
 
 use super::commands::{command, with_cursor};
@@ -19,9 +20,12 @@ use super::monitor::{self, Part};
 use super::options::{Options, Sizes};
 use super::order;
 use super::values::Pattern;
+use crate::front::captured::Capture;
 
 /// Values of up to so many bytes stand in the plan as they are.
 const LITERAL_MAX: u32 = 4096;
+/// So many different commands have latencies to fewer digits, for the memory that they take.
+const MANY: usize = 200;
 /// What all connections draw from, run after run.
 const SEED: u64 = 0x006d_656d_7469_6572;
 const NS_PER_S: u64 = 1_000_000_000;
@@ -36,7 +40,7 @@ pub(super) fn parts(
     let imported = import::read(options)?;
     let (value, values) = values(options)?;
     let items = Items::of(options, &value, imported.as_ref())?;
-    let (operations, pick) = match options.commands.is_empty() {
+    let (operations, pick, recorded) = match options.commands.is_empty() {
         true => built_in(options, &items)?,
         false => of_commands(options, &value, notes)?,
     };
@@ -71,10 +75,9 @@ pub(super) fn parts(
     let keys = operations.first().and_then(|(operation, _)| operation.keys.clone());
     let keys = keys.unwrap_or_default();
     let (operations, commands): (Vec<_>, Vec<_>) = operations.into_iter().unzip();
-    let sequence = commands.into_iter().flatten().collect();
+    let sequence: Vec<CommandSpec> = commands.into_iter().flatten().collect();
     let load = PlanParts {
         name: "memtier".to_owned(),
-        sequence,
         mix: Some(Mix { operations, pick }),
         share: if shared { Share::OneBudget } else { Share::PerConnection },
         stop,
@@ -98,7 +101,10 @@ pub(super) fn parts(
         by_place: options.miss_tracking && !options.commands.is_empty(),
         by_connection: options.client_stats.is_some(),
         read_only: said_to_read(options),
-        dataset: imported.map(|imported| Arc::new(imported.items)),
+        dataset: imported.map(|imported| imported.items).or(recorded).map(Arc::new),
+        // What it prints has two digits.
+        precision: if sequence.len() > MANY { 2 } else { base.precision },
+        sequence,
         payload_bytes: mean,
         seed: seed(options),
         fleet: Fleet {
@@ -166,8 +172,8 @@ pub(super) fn one(name: &str, weight: u32, keys: KeySpace) -> Operation {
     Operation { name: name.to_owned(), weight, steps: vec![step], keys: Some(keys) }
 }
 
-/// Operations, each with its commands, and their order.
-type Operations = (Vec<(Operation, Vec<CommandSpec>)>, Pick);
+/// Operations, each with its commands, and their order; where rows say that, those.
+type Operations = (Vec<(Operation, Vec<CommandSpec>)>, Pick, Option<Dataset>);
 
 /// Its own SET, GET and WAIT.
 fn built_in(options: &Options, items: &Items) -> Result<Operations, Fault> {
@@ -211,7 +217,7 @@ fn built_in(options: &Options, items: &Items) -> Result<Operations, Fault> {
         None => Pick::InOrder,
         Some(_) => Pick::Spans(renumbered.collect()),
     };
-    Ok((operations, pick))
+    Ok((operations, pick, None))
 }
 
 fn set_command(options: &Options, items: &Items) -> CommandSpec {
@@ -262,7 +268,7 @@ fn wait_command(options: &Options) -> CommandSpec {
 }
 
 /// A number between two, drawn apart from those of other streams.
-fn between((least, most): (u32, u32), stream: u8) -> Arg {
+pub(super) fn between((least, most): (u32, u32), stream: u8) -> Arg {
     if least == most {
         return Arg::literal(least.to_string().as_bytes());
     }
@@ -276,18 +282,14 @@ fn of_commands(
     value: &Piece,
     notes: &mut Vec<String>,
 ) -> Result<Operations, Fault> {
-    let captured = match &options.monitor_input {
+    let capture = match &options.monitor_input {
         Some(path) => monitor::load(path, notes)?,
-        None => Vec::new(),
+        None => Capture::default(),
     };
     if monitor::is_shared(options) {
-        let operation = |command: CommandSpec| {
-            let keys = keys(options, Pattern::Random)?;
-            Ok((one(&command.name(), 1, keys), vec![command]))
-        };
-        let operations = captured.into_iter().map(operation).collect::<Result<_, Fault>>()?;
-        return Ok((operations, if options.monitor_random { Pick::Drawn } else { Pick::InOrder }));
+        return all_lines(options, capture);
     }
+    let captured = capture.commands;
     let (mut operations, mut order) = (Vec::new(), Vec::new());
     for given in &options.commands {
         if monitor::is_all(&given.text) && !captured.is_empty() {
@@ -324,7 +326,19 @@ fn of_commands(
         return among_lines(options, operations, &order, captured);
     }
     let in_one = options.is_in_one_piece();
-    Ok((if in_one { together(operations) } else { operations }, Pick::InOrder))
+    Ok((if in_one { together(operations) } else { operations }, Pick::InOrder, None))
+}
+
+/// Every line of a capture, which all connections share.
+fn all_lines(options: &Options, capture: Capture) -> Result<Operations, Fault> {
+    let by = if options.monitor_random { RowBy::Random } else { RowBy::Request };
+    let source = options.monitor_input.as_deref().unwrap_or_default();
+    let recorded = capture.recorded(Path::new(source), by).map_err(check_error)?;
+    let operation = |(command, name, _): (CommandSpec, String, usize)| {
+        (one(&name, 1, KeySpace::default()), vec![command])
+    };
+    let operations = recorded.operations.into_iter().map(operation).collect();
+    Ok((operations, Pick::Row, Some(recorded.rows)))
 }
 
 /// The places of the commands that were said to read.
@@ -338,7 +352,7 @@ fn among_lines(
     options: &Options,
     mut operations: Vec<(Operation, Vec<CommandSpec>)>,
     order: &[Part],
-    captured: Vec<CommandSpec>,
+    captured: Vec<Vec<Vec<u8>>>,
 ) -> Result<Operations, Fault> {
     if options.monitor_random {
         return Err(check_error(
@@ -350,17 +364,20 @@ fn among_lines(
     let spans = monitor::order(order, first, captured.len() as u32)?;
     let mut times = vec![0; operations.len() + captured.len()];
     spans.iter().for_each(|span| times[span.operation as usize] += span.times);
-    for command in captured {
+    for words in captured {
+        let command = CommandSpec::from_words(words);
         let times = times[operations.len()];
         let operation = one(&command.name(), times, keys(options, Pattern::Random)?);
         operations.push((operation, vec![command]));
     }
-    Ok((operations, Pick::Spans(spans)))
+    Ok((operations, Pick::Spans(spans), None))
 }
 
 /// All of them as one operation, sent in one piece, in which every key is the same.
 fn together(operations: Vec<(Operation, Vec<CommandSpec>)>) -> Vec<(Operation, Vec<CommandSpec>)> {
-    let keys = operations.first().and_then(|(operation, _)| operation.keys.clone());
+    // Its key is drawn where it first stands.
+    let first = operations.iter().find(|(_, commands)| commands.iter().any(has_key));
+    let keys = first.or(operations.first()).and_then(|(operation, _)| operation.keys.clone());
     let repeated = |(operation, commands): (Operation, Vec<CommandSpec>)| {
         std::iter::repeat_n(commands, operation.weight as usize).flatten()
     };
@@ -369,6 +386,11 @@ fn together(operations: Vec<(Operation, Vec<CommandSpec>)>) -> Vec<(Operation, V
     let step = Step { commands: commands.len() as u32, when: When::Always };
     let name = "transaction".to_owned();
     vec![(Operation { name, weight: 1, steps: vec![step], keys }, commands)]
+}
+
+fn has_key(command: &CommandSpec) -> bool {
+    let mut pieces = command.args.iter().flat_map(|arg| &arg.pieces);
+    pieces.any(|piece| *piece == Piece::Number(Slot::Fresh))
 }
 
 /// Has all keys of the commands of an operation be one.

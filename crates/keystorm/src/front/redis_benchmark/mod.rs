@@ -17,6 +17,7 @@ mod pool;
 mod rank;
 mod rate;
 mod reads;
+mod replay;
 mod replicas;
 mod retrying;
 mod target;
@@ -180,7 +181,8 @@ impl Options {
         if self.data.workload.is_some() {
             return;
         }
-        if self.command.is_empty() && self.data.tests.is_none() {
+        let sends = self.data.tests.is_some() || self.data.replay.is_some();
+        if self.command.is_empty() && !sends {
             self.data.tests = Some(tests.to_owned());
         }
         // A ramp and steps have a length of their own.

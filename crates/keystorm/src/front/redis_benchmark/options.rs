@@ -380,9 +380,15 @@ pub(super) struct DataOptions {
     /// request uses the next row
     #[arg(long, value_name = "FILE", allow_hyphen_values = true)]
     pub(super) dataset: Option<PathBuf>,
-    /// Which row a request takes: the next one for each `request`; that of its `key`, __key__; or, in
-    /// `turn`, the next one of its connection [default: request]
-    #[arg(long, value_name = "BY", requires = "dataset")]
+    /// Send the commands of a file that MONITOR has printed, in its order and from all connections; times
+    /// and clients are not kept. Without -n or --duration, each is sent once
+    #[arg(long, value_name = "FILE", allow_hyphen_values = true,
+          conflicts_with_all = ["tests", "workload", "mix", "dataset", "stdin_arg"])]
+    pub(super) replay: Option<PathBuf>,
+    /// Which row of --dataset or --replay a request takes: the next one for each `request`; a `random`
+    /// one; that of its `key`, __key__; or, in `turn`, the next one of its connection [default:
+    /// request]
+    #[arg(long, value_name = "BY")]
     pub(super) rows_by: Option<RowBy>,
     /// With --verify, column of the dataset that holds the value of a key: reads are compared with that
     /// of their row

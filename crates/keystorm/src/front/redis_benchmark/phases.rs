@@ -267,6 +267,10 @@ fn located(
 /// The file that says what a command line says.
 pub(super) fn printed(typed: &Typed) -> Result<String, UsageError> {
     let options = typed.options()?;
+    if options.data.replay.is_some() {
+        let why = "--print-workload: a workload file cannot name the file of --replay";
+        return Err(UsageError(why.to_owned()));
+    }
     let mut workload = match &options.data.workload {
         // Whatever is wrong with it is said now.
         Some(name) => {

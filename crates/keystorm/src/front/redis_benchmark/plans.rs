@@ -15,7 +15,7 @@ use super::commands::Given;
 use super::options::Options;
 use super::target::{After, Rule, protocol, target};
 use super::values::{Threads, YesNo, nanoseconds};
-use super::{commands, keys, memcache, payload, rate, reads, tls, verdict};
+use super::{commands, keys, memcache, payload, rate, reads, replay, tls, verdict};
 use crate::cpus::cpu_list;
 use crate::front::outputs::apart;
 use crate::front::{Action, Job, Output, Spread, VerdictTo};
@@ -48,7 +48,9 @@ pub(super) fn job(
         return Err("--xml-root-element requires an XML file (--dataset)".into());
     }
     let mut notes = notes(&options, persona);
-    let suite = options.command.is_empty() && given.is_none();
+    replay::check(&options)?;
+    let replayed = options.data.replay.as_deref();
+    let suite = options.command.is_empty() && given.is_none() && replayed.is_none();
     let output = output(&options, persona, suite)?;
     let action = match options.load.idle {
         true => Action::Idle,
@@ -96,9 +98,10 @@ pub(super) fn job(
         let tests = chosen(options.data.tests.as_deref(), persona)?;
         tests.into_iter().map(|test| suite_parts(&base, test, &shape, options.data.ttl)).collect()
     } else {
-        vec![match given {
-            Some(given) => commands::given(base, &options, given)?,
-            None => commands::parts(base, &options, persona)?,
+        vec![match (given, replayed) {
+            (Some(given), _) => commands::given(base, &options, given)?,
+            (None, Some(path)) => replay::parts(base, &options, path)?,
+            (None, None) => commands::parts(base, &options, persona)?,
         }]
     };
     if is_memcache {
@@ -192,7 +195,10 @@ fn output(options: &Options, persona: Persona, suite: bool) -> Result<Output, St
             ("--hdr", results.hdr.as_deref()),
             ("--html", pages.html.as_deref()),
         ],
-        &[("--dataset", options.data.dataset.as_deref())],
+        &[
+            ("--dataset", options.data.dataset.as_deref()),
+            ("--replay", options.data.replay.as_deref()),
+        ],
     )?;
     if options.load.idle && (results.json.is_some() || results.hdr.is_some() || pages.any()) {
         return Err("-I measures nothing to save with --json, --hdr, --html, --svg or --png".into());

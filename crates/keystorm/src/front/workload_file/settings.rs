@@ -231,7 +231,7 @@ mod tests {
     use crate::front::redis_benchmark::vocabulary;
 
     /// Options of a load that no file can say, and why.
-    const OF_A_COMMAND_LINE: [&str; 9] = [
+    const OF_A_COMMAND_LINE: [&str; 10] = [
         // Which part of which run this process is.
         "shard",
         "start_at",
@@ -241,9 +241,10 @@ mod tests {
         // The file itself.
         "workload",
         "phase",
-        // Said by operations; and a file needs no standard input.
+        // Said by operations; and a file needs no standard input, nor another file.
         "mix",
         "stdin_arg",
+        "replay",
     ];
 
     #[test]
