@@ -26,6 +26,7 @@ mod print;
 mod probe;
 mod rendered;
 mod replicas;
+mod report_file;
 mod reported;
 mod rig;
 mod saved;

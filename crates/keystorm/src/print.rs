@@ -13,6 +13,7 @@ use workload::{ReadFrom, Target};
 
 use crate::aside::{self, Asides, Unread};
 use crate::front::Output;
+use crate::report_file;
 
 /// Prints one job.
 pub(crate) struct Printer<'a> {
@@ -192,6 +193,7 @@ pub(crate) fn through(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> R
 
 fn written(outcome: io::Result<()>) -> Result<()> {
     outcome.map_err(|error| match error.kind() {
+        _ if report_file::is_of_file(&error) => error.into(),
         io::ErrorKind::BrokenPipe => Unread.into(),
         _ => anyhow!("writing to standard output: {error}; the rest of the run was skipped"),
     })

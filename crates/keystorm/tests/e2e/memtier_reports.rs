@@ -463,3 +463,24 @@ fn the_benchmark_specifications_own_reader_finds_its_metrics() {
         }
     }
 }
+
+#[test]
+fn a_file_that_cannot_be_written_is_named_and_takes_no_other_report_with_it() {
+    let server = Server::redis();
+    let ended = |words: &str| {
+        let ran = run(&server, &format!("{ONE} -n 10 {words}")).exits(1);
+        (ran.out.contains("\nTotals "), ran.err.lines().last().unwrap().to_owned())
+    };
+    for option in ["--hdr-file-prefix", "--client-stats"] {
+        let (_, error) = ended(&format!("{option} /nowhere/x"));
+        assert_eq!(error, "Error: writing /nowhere/x: there is no folder /nowhere");
+    }
+    assert_eq!(server.calls("get") + server.calls("set"), 0, "told before anything is sent");
+    let full = "Error: writing /dev/full: No space left on device (os error 28)";
+    assert_eq!(ended("-o /dev/full"), (false, full.to_owned()));
+    assert_eq!(ended("--json-out-file /dev/full"), (true, full.to_owned()));
+    for option in ["--hdr-file-prefix", "--client-stats"] {
+        let (tables, error) = ended(&format!("{option} /proc/keystorm"));
+        assert!(tables && error.starts_with("Error: writing /proc/keystorm"), "{error}");
+    }
+}

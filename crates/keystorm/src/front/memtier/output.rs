@@ -1,9 +1,9 @@
 //! Where its reports go: tables to standard output or a file, JSON, HDR files, and lines on standard
 //! error in its order.
 
-use std::fs::File;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::mem;
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -22,6 +22,7 @@ use super::waiting::Waiting;
 use crate::aside::{self, Unread};
 use crate::front::{Companion, OwnReports};
 use crate::http::HttpServer;
+use crate::report_file::{self, ReportFile};
 
 /// What is reported where.
 pub(super) struct Reports {
@@ -55,6 +56,7 @@ impl OwnReports for Reports {
             configuration: self.configuration.clone(),
             seconds: Arc::clone(&self.seconds),
             out: None,
+            client_files: Ok(()),
             runs: Vec::new(),
             verified: None,
         })
@@ -104,7 +106,9 @@ struct Written {
     configuration: Vec<Entry>,
     seconds: Arc<Mutex<Vec<OverTime>>>,
     /// The file in the place of standard output, once it is open.
-    out: Option<File>,
+    out: Option<ReportFile>,
+    /// Whether the files of each connection could be written so far.
+    client_files: io::Result<()>,
     runs: Vec<RunFigures>,
     /// Keys that were read again: those that have what was written, and others.
     verified: Option<[u64; 2]>,
@@ -119,13 +123,15 @@ impl Format for Written {
             out.write_all(said.as_bytes())?;
         }
         out.flush()?;
+        let mut prefixes = self.hdr_prefix.iter().chain(&self.client_prefix);
+        prefixes.try_for_each(|prefix| report_file::can_begin_with(prefix))?;
         if let Some(path) = &self.json_file {
-            File::create(path).map_err(|error| named(path, &error))?;
+            ReportFile::create(path)?;
             say(format_args!("Json file {} created...", path.display()))?;
         }
         match &self.out_file {
             Some(path) => {
-                self.out = Some(File::create(path).map_err(|error| named(path, &error))?);
+                self.out = Some(ReportFile::create(path)?);
                 say(format_args!("Writing results to {}...", path.display()))
             }
             None => say("Writing results to stdout"),
@@ -147,7 +153,10 @@ impl Format for Written {
         seconds.clear();
         drop(seconds);
         self.runs.push(figures.with_cpu_seconds(cpu));
-        self.write_client_files(summary)
+        // One file that cannot be written takes no other report with it.
+        self.client_files = mem::replace(&mut self.client_files, Ok(()))
+            .and_then(|()| self.write_client_files(summary));
+        Ok(())
     }
 
     fn close(&mut self, out: &mut dyn Write) -> io::Result<()> {
@@ -158,10 +167,18 @@ impl Format for Written {
             true => Vec::new(),
             false => sections(&self.runs, self.style.every_run),
         };
-        let out: &mut dyn Write = match &mut self.out {
-            Some(file) => file,
-            None => out,
+        let tables = match self.out.take() {
+            Some(mut file) => self.write_tables(&sections, &mut file),
+            None => self.write_tables(&sections, out),
         };
+        let files = [self.write_hdr_files(), self.write_json(&sections)];
+        let client_files = mem::replace(&mut self.client_files, Ok(()));
+        [tables, client_files].into_iter().chain(files).collect()
+    }
+}
+
+impl Written {
+    fn write_tables(&self, sections: &[Section], out: &mut dyn Write) -> io::Result<()> {
         if let Some(first) = self.runs.first() {
             let layout = Layout::of(&self.style, first);
             write_head(first, out)?;
@@ -174,13 +191,9 @@ impl Format for Written {
                  {well:<10} keys verified successfuly.\n{failed:<10} keys failed.\n"
             )?;
         }
-        out.flush()?;
-        self.write_hdr_files()?;
-        self.write_json(&sections)
+        out.flush()
     }
-}
 
-impl Written {
     /// Those of the run that has just ended.
     fn write_client_files(&self, summary: &Summary<'_>) -> io::Result<()> {
         let Some(prefix) = &self.client_prefix else { return Ok(()) };
@@ -188,7 +201,7 @@ impl Written {
         say(format_args!("[RUN {run}] Writing client stats files..."))?;
         for (name, text) in client_files(summary, &self.style, run) {
             let path = PathBuf::from(format!("{prefix}{name}"));
-            std::fs::write(&path, text).map_err(|error| named(&path, &error))?;
+            report_file::write(&path, text)?;
         }
         Ok(())
     }
@@ -198,7 +211,7 @@ impl Written {
         for (run, figures) in (1..).zip(&self.runs) {
             for (name, text) in hdr_files(figures, run) {
                 let path = PathBuf::from(format!("{prefix}{name}"));
-                std::fs::write(&path, text).map_err(|error| named(&path, &error))?;
+                report_file::write(&path, text)?;
             }
         }
         Ok(())
@@ -221,7 +234,7 @@ impl Written {
             tree.push(("client verifications results".to_owned(), Json::Object(results)));
         }
         let text = Json::Object(tree).file();
-        std::fs::write(path, text).map_err(|error| named(path, &error))?;
+        report_file::write(path, text)?;
         say("Json file closed.")
     }
 }
@@ -258,8 +271,4 @@ fn tls((version, cipher): &(String, String)) -> Entry {
 
 fn say(line: impl std::fmt::Display) -> io::Result<()> {
     aside::say(line).map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe))
-}
-
-fn named(path: &Path, error: &io::Error) -> io::Error {
-    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
