@@ -55,7 +55,10 @@ for arch in $arches; do
     done
 done
 # What `cargo install keystorm` takes: each crate as crates.io gets it, built from that alone. Not in $target, where
-# the programs of the tests are.
+# the programs of the tests are. To cargo a crate of the same version is the same crate: what an earlier call
+# unpacked and built of ours goes first.
+find "${CARGO_HOME:-$HOME/.cargo}"/registry/src/-*/ "$target/crates" -name '*keystorm*' -prune -exec rm -rf {} + \
+    2>/dev/null || true
 CARGO_TARGET_DIR=$target/crates $cargo package --quiet --workspace --exclude bench --locked
 cp "$target"/crates/package/*.crate "$packages/"
 
