@@ -14,7 +14,7 @@ use thiserror::Error;
 /// The limit of open files is below what a run needs and cannot be raised from here.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error(
-    "-c {connections} needs {} open files, but the limit is {allowed}: raise it with `ulimit -n \
+    "{connections} connections (-c) need {} open files, but the limit is {allowed}: raise it with `ulimit -n \
      {}` (as root if the shell refuses){}",
     .connections + .others, .connections + .others, fewer(*.allowed, *.others)
 )]
@@ -31,7 +31,7 @@ pub struct OpenFilesError {
 fn fewer(allowed: u64, others: u64) -> String {
     match allowed.saturating_sub(others) {
         0 => String::new(),
-        most => format!(", or use at most -c {most}"),
+        most => format!(", or use at most {most}"),
     }
 }
 
@@ -167,7 +167,9 @@ mod tests {
     fn too_few_files_are_told_with_numbers_that_work() {
         let error = OpenFilesError { connections: 20_000, others: 64, allowed: 4096 };
         let text = error.to_string();
-        for part in ["-c 20000 ", "20064 open files", "`ulimit -n 20064`", "-c 4032"] {
+        for part in
+            ["20000 connections (-c) ", "20064 open files", "`ulimit -n 20064`", "at most 4032"]
+        {
             assert!(text.contains(part), "{text:?} should contain {part:?}");
         }
         let hopeless = OpenFilesError { connections: 50, others: 32, allowed: 16 }.to_string();

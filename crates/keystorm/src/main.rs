@@ -60,11 +60,15 @@ fn main() -> ExitCode {
     if args.first().is_some_and(|a| a == host::guard::GUARD_ARG) {
         return guard(args);
     }
+    let mut reports = None;
     let outcome = match front::parse(&called_as, args) {
         Ok(Intent::Say(text)) => execute::say(&text),
         Ok(Intent::Read(page)) => handbook::read(&page),
         Ok(Intent::Write(dir, files)) => handbook::write(&dir, &files),
-        Ok(Intent::Run(job)) => execute::execute(&job),
+        Ok(Intent::Run(job)) => {
+            reports.clone_from(&job.output.reports);
+            execute::execute(&job)
+        }
         Ok(Intent::Sink(job)) => serve::serve(&job),
         Ok(Intent::Show(job)) => saved::show(&job),
         Ok(Intent::Merge(job)) => saved::merge(&job),
@@ -85,10 +89,15 @@ fn main() -> ExitCode {
         Ok(execute::End::Failed) => ExitCode::from(FAILED),
         Ok(execute::End::Regressed) => ExitCode::from(REGRESSED),
         Err(error) if error.is::<Unread>() => signals::end_of_pipe(),
-        Err(error) if error.is::<Unfit>() || error.is::<UsageError>() => {
-            told(&in_words(&error), USAGE)
+        Err(error) => {
+            let usage = error.is::<Unfit>() || error.is::<UsageError>();
+            let why = in_words(&error);
+            let why = match &reports {
+                Some(reports) => reports.in_its_words(&why),
+                None => why,
+            };
+            told(&why, if usage { USAGE } else { FAILED })
         }
-        Err(error) => told(&in_words(&error), FAILED),
     }
 }
 

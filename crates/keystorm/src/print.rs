@@ -4,6 +4,7 @@
 
 use std::fs::File;
 use std::io::{self, Write};
+use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow};
 use measure::Ending;
@@ -12,7 +13,7 @@ use workload::quantity::{counted, noun};
 use workload::{ReadFrom, Target};
 
 use crate::aside::{self, Asides, Unread};
-use crate::front::Output;
+use crate::front::{Output, OwnReports};
 use crate::report_file;
 
 /// Prints one job.
@@ -21,6 +22,7 @@ pub(crate) struct Printer<'a> {
     suite: bool,
     csv: bool,
     persona: Persona,
+    reports: Option<Arc<dyn OwnReports>>,
     asides: &'a Asides,
     /// What limited the tests and what spoiled them, to be said after all of them.
     verdicts: report::Aside,
@@ -43,7 +45,9 @@ impl<'a> Printer<'a> {
                 })?),
             };
         let (gathering, verdicts) = (Gathering::default(), report::Aside::default());
-        let mut printer = Self { format, suite, csv, persona, asides, verdicts, gathering, out };
+        let reports = output.reports.clone();
+        let mut printer =
+            Self { format, reports, suite, csv, persona, asides, verdicts, gathering, out };
         written(printer.format.begin(&mut printer.out))?;
         Ok(printer)
     }
@@ -72,7 +76,13 @@ impl<'a> Printer<'a> {
         let failed = matches!(run.measurement.ending, Ending::Failed(_));
         match summary.shortfall() {
             // Their lines of errors begin with the error.
-            Some(why) if failed && self.persona.is_peer() => aside::say(aside::as_error(&why))?,
+            Some(why) if self.persona.is_peer() && (failed || run.measurement.is_unheard()) => {
+                let why = match &self.reports {
+                    Some(reports) => reports.in_its_words(&why),
+                    None => why,
+                };
+                aside::say(aside::as_error(&why))?;
+            }
             // Who goes along with the run has said so.
             Some(_) | None if matches!(self.persona, Persona::Memtier | Persona::RpcPerf) => {}
             Some(why) => aside::say(format_args!("{}: {why}", summary.title))?,

@@ -4,6 +4,7 @@
 //! chosen by the name the program is called by, or by the first argument, and otherwise is the
 //! first in [`FRONTS`]. A new one is one file (or folder) here and one row there.
 
+mod advice;
 mod calibrate;
 mod captured;
 mod compare;
@@ -151,6 +152,9 @@ pub(crate) struct Told {
 pub(crate) trait OwnReports: Send + Sync {
     /// Lays out the runs of a job.
     fn format(&self) -> Box<dyn Format>;
+
+    /// What keystorm says of a fault, in the words of this tool: its options are others.
+    fn in_its_words(&self, text: &str) -> String;
 
     /// Nobody listens where the server should be, for this reason, and that was found `tried` times
     /// before. How long to wait before the next try; `None` for no more.

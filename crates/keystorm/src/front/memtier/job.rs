@@ -151,7 +151,7 @@ fn based(words: Vec<String>) -> Result<Job, Fault> {
     let told =
         |why: UsageError| check_error(why.0.trim_end().trim_start_matches("error: ").to_owned());
     match Typed::read("keystorm", |command| command, words).map_err(told)? {
-        Ok(typed) => typed.job(|_| ()).map_err(told),
+        Ok(typed) => typed.job(|own| own.server().login_by_words = true).map_err(told),
         Err(_) => Err(check_error("--ks-help and --ks-version: ask keystorm itself")),
     }
 }

@@ -6,6 +6,7 @@
 //! refused by name; what differs stands in docs/memtier.md.
 
 mod address;
+mod advice;
 mod checks;
 mod commands;
 mod configuration;

@@ -15,6 +15,7 @@ use report::memtier::{
 use report::{Format, Summary};
 use workload::Plan;
 
+use super::advice;
 use super::exporter::Exporter;
 use super::progress::{OverTime, Progress, Watched};
 use super::verification::Verification;
@@ -68,9 +69,13 @@ impl OwnReports for Reports {
             Ok((wait, said)) => (Some(wait), said),
             Err(said) => (None, said),
         };
-        let why = report::escape(why);
+        let why = report::escape(self.in_its_words(why));
         aside::put(&format!("Connection error: {why}\n{said}")).map_err(|_| Unread)?;
         Ok(wait)
+    }
+
+    fn in_its_words(&self, text: &str) -> String {
+        advice::WORDS.of(text)
     }
 
     fn companion<'p>(

@@ -66,8 +66,10 @@ pub(super) struct Progress<'p> {
     unheard: bool,
     seconds: Option<Seconds>,
     ended: Arc<Mutex<Vec<OverTime>>>,
-    /// What was so far when the last line was written.
+    /// What was so far when the last line was written,
     last: Sum,
+    /// and the rates and mean latency that stood in it.
+    shown: [f64; 3],
     /// Nobody reads what is said.
     unread: bool,
     statsd: Option<Client>,
@@ -153,6 +155,7 @@ impl<'p> Progress<'p> {
             seconds: Some(Seconds::new(Rows::of(plan, style), style)),
             ended,
             last: Sum::default(),
+            shown: [0.0; 3],
             unread: false,
             statsd: watched.statsd.client(),
             failed_keys: None,
@@ -167,7 +170,9 @@ impl<'p> Progress<'p> {
         self.unread |= aside::put(text).is_err();
     }
 
-    fn line(&mut self, sum: Sum, total: &Tally) {
+    fn line(&mut self, mut sum: Sum, total: &Tally) {
+        // Requests that are waited for at the end are no part of the time of a run, and time does not run back.
+        sum.at_ns = sum.at_ns.max(self.last.at_ns);
         let fleet = &self.plan.fleet;
         let done = match (self.plan.stop, self.plan.own_requests()) {
             (Stop::AfterNs(ns), _) => sum.at_ns as f64 / ns as f64,
@@ -176,10 +181,14 @@ impl<'p> Progress<'p> {
                 sum.requests as f64 / requests as f64
             }
         };
-        let (now, mean) = (sum.rates(&self.last), sum.rates(&Sum::default()));
+        // Of the last moments there is nothing to tell by themselves.
+        let is_rest = self.last.at_ns > 0 && sum.at_ns - self.last.at_ns < NS_PER_S / 2;
+        let now = if is_rest { self.shown } else { sum.rates(&self.last) };
+        self.shown = now;
+        let mean = sum.rates(&Sum::default());
         let line = Line {
             run: self.run,
-            percent: 100.0 * done,
+            percent: 100.0 * done.min(1.0),
             seconds: sum.at_ns / NS_PER_S,
             threads: fleet.workers,
             clients: fleet.connections / u32::from(fleet.workers),

@@ -85,6 +85,11 @@ impl FrontEnd for RedisBenchmark {
     }
 }
 
+/// Whether there is an option of this long name.
+pub(super) fn has_option(name: &str) -> bool {
+    Options::command().get_arguments().any(|arg| arg.get_long() == Some(name))
+}
+
 /// A command line, read. Front ends that carry out the same runs in other ways read theirs through
 /// this, with what options they add.
 pub(in crate::front) struct Typed {

@@ -116,6 +116,9 @@ pub(in crate::front) struct ServerOptions {
     /// cannot read
     #[arg(short = 'a', value_name = "PASSWORD", allow_hyphen_values = true)]
     pub(in crate::front) password: Option<String>,
+    /// No password is taken from the environment: the words are those of a tool that does not look there.
+    #[arg(skip)]
+    pub(in crate::front) login_by_words: bool,
     /// ACL user; requires a password
     #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
     pub(in crate::front) user: Option<String>,

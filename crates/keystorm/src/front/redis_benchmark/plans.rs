@@ -169,7 +169,7 @@ fn notes(options: &Options, persona: Persona) -> Vec<String> {
         };
         notes.push(format!("{warning}: -e option has no effect. {why}"));
     }
-    if options.load.keep_alive == 0 {
+    if options.load.keep_alive == 0 && !options.server.login_by_words {
         notes.push(format!(
             "{warning}: Keepalive disabled. You probably need 'echo 1 > \
              /proc/sys/net/ipv4/tcp_tw_reuse' for Linux and 'sudo sysctl -w \

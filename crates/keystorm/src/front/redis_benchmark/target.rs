@@ -274,7 +274,10 @@ fn credentials(
     let user = rule.choose(own_user, user, |at| at.user, differ("--user", "user"))?;
     let password =
         rule.choose(own_password, password, |at| at.password, differ("-a", "password"))?;
-    let from_environment = || std::env::var("REDISCLI_AUTH").ok().filter(|p| !p.is_empty());
+    let from_environment = || {
+        let password = std::env::var("REDISCLI_AUTH").ok();
+        password.filter(|password| !password.is_empty() && !server.login_by_words)
+    };
     if protocol.is_memcache() {
         return match (user, password) {
             (Some(user), Some(password)) => {

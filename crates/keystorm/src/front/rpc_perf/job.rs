@@ -52,7 +52,7 @@ fn based_on(config: &Config, endpoint: &str, words: &Words) -> Result<(Job, Plan
     let typed = |why: UsageError| rule(why.0);
     let said = keystorm_words(config, endpoint, words)?.into_iter().map(OsString::from).collect();
     let mut job = match Typed::read("rpc-perf", |command| command, said).map_err(typed)? {
-        Ok(read) => read.job(|_| ()).map_err(typed)?,
+        Ok(read) => read.job(|own| own.server().login_by_words = true).map_err(typed)?,
         Err(_) => {
             return Err(rule(
                 "--ks-help and --ks-version are not available; run keystorm \

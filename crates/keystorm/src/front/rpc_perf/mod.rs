@@ -6,6 +6,7 @@
 //! what differs stands in docs/rpc-perf.md.
 
 mod admin;
+mod advice;
 mod commands;
 mod config;
 mod convert;

@@ -16,6 +16,7 @@ use workload::{Plan, Stop};
 
 use super::VERSION;
 use super::admin::{Admin, Throttle};
+use super::advice;
 use super::config::{Config, Metrics, MetricsFormat};
 use crate::aside::{self, Unread};
 use crate::front::{Companion, OwnReports};
@@ -53,6 +54,10 @@ impl Reports {
 impl OwnReports for Reports {
     fn format(&self) -> Box<dyn Format> {
         Box::new(Head { protocol: self.protocol })
+    }
+
+    fn in_its_words(&self, text: &str) -> String {
+        advice::WORDS.of(text)
     }
 
     fn companion<'p>(

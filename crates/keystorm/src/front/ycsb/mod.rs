@@ -4,6 +4,7 @@
 //! mean, [`binding`] the commands of each database, [`plans`] makes a plan of all that, [`results`]
 //! says what is told of it, [`status`] tells it while it runs, and [`raw`] tells of each operation.
 
+mod advice;
 mod arguments;
 mod binding;
 mod known;

@@ -42,7 +42,7 @@ pub(super) fn job(arguments: &Arguments) -> Result<Job, UsageError> {
         Ok(typed) => typed,
         Err(intent) => return Err(UsageError(said(intent))),
     };
-    let mut job = typed.job(|_| ())?;
+    let mut job = typed.job(|own| own.server().login_by_words = true)?;
     let built = |parts: PlanParts| {
         let parts = complete(parts, arguments, &workload, &amount)?;
         let plan = parts.build().map_err(|e| e.to_string())?;

@@ -46,20 +46,24 @@ impl Properties {
     pub(super) fn number<T: FromStr + Display>(&self, name: &str, or: T) -> Result<T, String> {
         let Some(value) = self.get(name) else { return Ok(or) };
         value.parse().map_err(|_| {
-            let why = match value.trim() == value {
-                true => "such as",
-                false => "without spaces around it, such as",
+            let (what, example) = match "0.5".parse::<T>() {
+                Ok(_) => ("number", "0.5"),
+                Err(_) => ("whole number", "1000"),
             };
-            format!("{name}={value:?}: expected a number, {why} {or}")
+            // What stands for none is no example.
+            let example = Some(or.to_string()).filter(|or| or != "0").unwrap_or(example.to_owned());
+            let spaces = if value.trim() == value { "" } else { " without spaces around it" };
+            format!("{name}={value:?}: expected a {what}{spaces}, such as {example}")
         })
     }
 
-    /// Reads a file; a workload that comes with YCSB needs none.
+    /// Reads a file; a workload that comes with YCSB needs none where it is named as in YCSB's own folder.
     pub(super) fn of_file(path: &Path) -> Result<Self, String> {
         match fs::read(path) {
             Ok(bytes) => Ok(Self::read(&bytes)),
             Err(error) => {
-                let name = path.file_name().and_then(|name| name.to_str());
+                let here = path.strip_prefix("./").unwrap_or(path);
+                let name = here.strip_prefix("workloads").unwrap_or(here).to_str();
                 name.and_then(super::workloads::named)
                     .map(|text| Self::read(text.as_bytes()))
                     .ok_or_else(|| format!("-P {}: cannot be read: {error}", path.display()))

@@ -9,6 +9,7 @@ use report::{Format, FormatOptions, Persona};
 use runner::INTERVAL_NS;
 use workload::Plan;
 
+use super::advice;
 use super::arguments::Arguments;
 use super::properties::Properties;
 use super::raw::RawOutput;
@@ -58,6 +59,10 @@ impl OwnReports for Reports {
             Some(series) => Box::new(report.over_time(Arc::clone(&series.seen))),
             None => Box::new(report),
         }
+    }
+
+    fn in_its_words(&self, text: &str) -> String {
+        advice::WORDS.of(text)
     }
 
     fn companion<'p>(
