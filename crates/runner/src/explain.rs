@@ -128,7 +128,8 @@ pub(crate) fn timed_out(server: impl std::fmt::Display, ms: f64) -> String {
 
 /// Why a connection that was lost is not tried any more.
 pub(crate) fn not_reopened(address: &Address, tries: u32) -> String {
-    format!("{address}: a lost connection could not be opened again, after {tries} tries in a row")
+    let tries = if tries == 1 { "1 try".to_owned() } else { format!("{tries} tries") };
+    format!("{address}: a lost connection could not be opened again, after {tries} in a row")
 }
 
 /// Why a connection could not be opened.

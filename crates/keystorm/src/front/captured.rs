@@ -19,8 +19,10 @@ pub(super) struct Capture {
     pub(super) lines: usize,
     /// The numbers of those that hold no command.
     pub(super) without: Vec<usize>,
-    /// How many hold one whose replies would be taken for others.
+    /// How many hold one whose replies would be taken for others, or that ends its connection or logs in.
     pub(super) unreplayable: usize,
+    /// How many a script sent, which are left out where its call is what is sent again.
+    pub(super) of_scripts: usize,
 }
 
 /// The operations of a capture, and the rows that say which of them comes when.
@@ -29,6 +31,25 @@ pub(super) struct Recorded {
     /// Each with its name and how many arguments it has.
     pub(super) operations: Vec<(CommandSpec, String, usize)>,
     pub(super) rows: Dataset,
+}
+
+/// What is sent again of scripts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Scripts {
+    /// Their calls, which do again what they did.
+    Called,
+    /// Every line, as memtier_benchmark sends it: calls, and what they did.
+    EveryLine,
+}
+
+/// Whether a command is about its connection: what was logged in, ended or told there is not for ours.
+fn is_of_its_connection(words: &[Vec<u8>]) -> bool {
+    let is = |at: usize, name: &str| {
+        words.get(at).is_some_and(|word| word.eq_ignore_ascii_case(name.as_bytes()))
+    };
+    has_replies_of_its_own(&words[0])
+        || ["HELLO", "AUTH", "QUIT", "RESET"].into_iter().any(|name| is(0, name))
+        || is(0, "CLIENT") && is(1, "REPLY")
 }
 
 /// Whether a server answers this command with any number of replies.
@@ -51,18 +72,21 @@ pub(super) fn has_replies_of_its_own(name: &[u8]) -> bool {
 ///
 /// # Errors
 /// Why it cannot be read, or that it has no command.
-pub(super) fn read(path: &Path) -> Result<Capture, String> {
+pub(super) fn read(path: &Path, scripts: Scripts) -> Result<Capture, String> {
     let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
     let text = String::from_utf8_lossy(&bytes).replace("\r\n", "\n").replace('\r', "\n");
     drop(bytes);
     let mut capture = Capture::default();
     for line in text.lines() {
         capture.lines += 1;
-        match line.find('"').and_then(|at| words(&line[at..])).filter(|words| !words.is_empty()) {
+        let begin = line.find('"');
+        if scripts == Scripts::Called && begin.is_some_and(|at| line[..at].contains(" lua]")) {
+            capture.of_scripts += 1;
+            continue;
+        }
+        match begin.and_then(|at| words(&line[at..])).filter(|words| !words.is_empty()) {
             // What follows would be read in the wrong protocol, or as the reply to something else.
-            Some(words)
-                if has_replies_of_its_own(&words[0]) || words[0].eq_ignore_ascii_case(b"HELLO") =>
-            {
+            Some(words) if is_of_its_connection(&words) => {
                 capture.unreplayable += 1;
             }
             Some(words) => capture.commands.push(words),
@@ -115,7 +139,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("m");
         std::fs::write(&path, text).unwrap();
-        read(&path)
+        read(&path, Scripts::EveryLine)
     }
 
     #[test]
@@ -134,7 +158,7 @@ mod tests {
     fn what_cannot_be_sent_again_is_left_out_whatever_ends_lines() {
         let read =
             capture("1 \"SET\" \"k\" \"v\"\rOK\r2 \"\\x53UBSCRIBE\" \"c\"\r\n3 \"hello\" \"3\"\r");
-        let Capture { commands, lines, without, unreplayable } = read.unwrap();
+        let Capture { commands, lines, without, unreplayable, .. } = read.unwrap();
         assert_eq!((commands.len(), lines, without, unreplayable), (1, 4, vec![2], 2));
         assert_eq!(capture("OK\n").unwrap_err(), "no valid commands found");
     }

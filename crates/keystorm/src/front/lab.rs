@@ -212,7 +212,7 @@ pub(super) fn masked_uri(text: &str) -> Option<String> {
 
 /// Whether a line says what to send.
 pub(super) fn names_test(line: &Line) -> bool {
-    line.has("-t") || line.has("--workload") || !line.rest.is_empty()
+    line.has("-t") || line.has("--workload") || line.has("--replay") || !line.rest.is_empty()
 }
 
 /// Whether a line says how long a run is: a schedule with an end (`10k..100k/30s`) does.

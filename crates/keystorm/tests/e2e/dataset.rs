@@ -181,7 +181,28 @@ fn what_does_not_go_with_a_capture_is_refused() {
     ] {
         Keystorm::new(&format!("--replay {file} {words}")).run().exits(2).says(says);
     }
+    let line = format!("--replay {file} --order turns");
+    Keystorm::new(&line).run().exits(2).says("--order requires operations");
     Keystorm::new("--replay /no/such").run().exits(2).says("No such file");
     Keystorm::new("--replay /dev/null").run().exits(2).says("no valid commands");
     Keystorm::new("--rows-by random get a").run().exits(2).says("--dataset or --replay");
+}
+
+#[test]
+fn what_a_capture_has_of_its_connections_and_scripts_is_left_out() {
+    let server = Server::redis();
+    let lines = [
+        "1 [0 127.0.0.1:1] \"AUTH\" \"(redacted)\"",
+        "2 [0 127.0.0.1:1] \"EVAL\" \"return redis.call('incr','n')\" \"0\"",
+        "3 [0 lua] \"incr\" \"n\"",
+        "4 [0 127.0.0.1:1] \"CLIENT\" \"REPLY\" \"OFF\"",
+        "5 [0 127.0.0.1:1] \"QUIT\"",
+    ];
+    let (_dir, file) = file("capture", &lines.join("\n"));
+    let line = format!("-p {} --time-limit 60 --replay {file}", server.port());
+    let ran = Keystorm::new(&line).run().ok();
+    let [about, scripts] =
+        ["3 lines left out, which are about", "1 line left out, which were sent"];
+    ran.says(about).says(scripts);
+    assert_eq!((server.calls("eval"), server.text(&["GET", "n"]).trim()), (1, "1"));
 }

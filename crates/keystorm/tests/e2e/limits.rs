@@ -24,7 +24,7 @@ fn too_few_files_are_told_before_the_run() {
     let server = Server::redis();
     let line = format!("exec {KEYSTORM} -p {} -c 100 -n 1000 -q get k", server.port());
     let hard = Keystorm::of("sh", ["-c", &format!("ulimit -n 64; {line}")]).run().exits(1);
-    hard.says("-c 100").says("ulimit -n");
+    hard.says("100 connections (-c)").says("ulimit -n");
     // A soft limit is ours to raise.
     let soft = Keystorm::of("sh", ["-c", &format!("ulimit -S -n 64; {line}")]);
     soft.run().ok();

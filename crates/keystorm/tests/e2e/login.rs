@@ -3,6 +3,7 @@
 use std::net::{Ipv6Addr, TcpListener};
 
 use crate::program::Keystorm;
+use crate::rpc_perf::File;
 use crate::server::{Server, calls};
 
 const SECRET: &str = "p@ss:w/rd %";
@@ -166,4 +167,31 @@ fn host_names_are_looked_up() {
     let port = server.port();
     Keystorm::new(&format!("-u redis://localhost:{port}/0 -n 100 -c 5 -q incr k")).run().ok();
     assert_eq!(server.calls("incr"), 200);
+}
+
+#[test]
+fn other_tools_take_no_password_from_the_environment_and_advise_in_their_words() {
+    let server = Server::redis();
+    let port = server.port();
+    let file = File::of(port).with("duration", "duration = 1");
+    let rpc_perf = file.line("nkeys = 9\nklen = 2\ncommands = [{ verb = 'get' }]", "");
+    rpc_perf.env("REDISCLI_AUTH", SECRET).run().ok();
+    let ycsb = "-P workloads/workloada -p redis.host=127.0.0.1";
+    for line in [
+        format!("memtier -p {port} -t 1 -c 1 -n 1"),
+        format!("ycsb load redis {ycsb} -p redis.port={port}"),
+    ] {
+        Keystorm::new(&line).env("REDISCLI_AUTH", SECRET).run().ok();
+    }
+    let memtier = |words: &str| {
+        Keystorm::new(&format!("memtier -p {port} -t 1 -c 1 -n 1 {words}")).run().exits(1)
+    };
+    memtier("-a x").says("Remove --authenticate");
+    memtier("--select-db 99").says("--select-db must be below");
+    memtier("--cluster-mode").says("Remove --cluster-mode");
+    memtier("-P memcache_text").says("use --protocol redis");
+    let refused = "ycsb load redis -P workloada -p redis.host=127.0.0.1 -p redis.port=1";
+    Keystorm::new(refused).run().exits(1).says("--ks-spawn starts");
+    let with = format!("ycsb load redis {ycsb} -p redis.port={port} -p redis.password=x");
+    Keystorm::new(&with).run().exits(1).says("Remove redis.password");
 }

@@ -484,3 +484,12 @@ fn a_file_that_cannot_be_written_is_named_and_takes_no_other_report_with_it() {
         assert!(tables && error.starts_with("Error: writing /proc/keystorm"), "{error}");
     }
 }
+
+#[test]
+fn a_run_of_which_nothing_was_answered_says_so() {
+    let server = Server::redis();
+    let blocked = format!("{ONE} --test-time 1 --command 'BLPOP q 0'");
+    let ran = run(&server, &blocked).exits(1);
+    assert_eq!(ran.err.lines().last(), Some("Error: no request was answered; 0 requests"));
+    assert!(!ran.err.contains("1000%"), "{}", ran.err);
+}

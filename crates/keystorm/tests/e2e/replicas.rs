@@ -130,6 +130,11 @@ fn named_replicas_answer_reads_of_a_primary_in_no_cluster() {
     assert!(of_primary.abs_diff(500) <= 3, "{of_primary} {one} {other}");
     let [of_primary, one, other] = run("--rfr nearest");
     assert!(of_primary + one + other == 1500 && of_primary.min(one).min(other) > 0);
+    // Commands without a key are reads, too, and may be all there is.
+    let line = format!("-c 2 -n 100 --replicas {named} -- eval_ro 'return 1' 0");
+    nodes.primary.run(&line).ok();
+    let [of_primary, one, other] = nodes.calls("eval_ro");
+    assert_eq!((of_primary, one + other), (0, 100));
     let [_, one, other] = run("--rfr-replicas 1 --rfr-connections 3:1");
     assert_eq!((one, other), (1500, 0));
     let line = format!("-n 100 --replicas {named} get k");

@@ -55,6 +55,7 @@ fn the_file_of_metrics_has_a_line_for_each_interval() {
     assert!(
         lines.windows(2).all(|two| counter(&two[0], "get/total") <= counter(&two[1], "get/total"))
     );
+    assert!(counter(&lines[0], "client/connect/ok") > 0, "those of before the first line");
     let last = &lines[3];
     let latency = &last["histograms"][0];
     assert_eq!(latency["name"], "response_latency");

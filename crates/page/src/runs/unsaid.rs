@@ -1,7 +1,7 @@
 //! What a plan has that no command line of keystorm's own says: front ends of other tools do.
 
 use workload::argument::TAG_PLACEHOLDER;
-use workload::{KeyDist, KeySpace, Piece, Plan};
+use workload::{KeyDist, KeySpace, Piece, Plan, secret::HIDDEN};
 
 use super::command_line::is_mixed;
 
@@ -25,6 +25,9 @@ pub fn unsaid(plan: &Plan) -> Vec<String> {
 #[must_use]
 pub fn unsaid_beside_a_file(plan: &Plan) -> Vec<String> {
     let mut unsaid = Vec::new();
+    if plan.target.credentials.is_some() {
+        unsaid.push(format!("its password, which stands here as {HIDDEN}"));
+    }
     if plan.target.tls.as_ref().is_some_and(|tls| tls.key_password.is_some()) {
         unsaid.push(
             "the password of its private key is taken from KEYSTORM_KEY_PASSWORD here".to_owned(),

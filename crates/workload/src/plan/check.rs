@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use crate::{
     CommandSpec, DrawnBy, Endpoint, KeyDist, KeyGroups, KeySpace, Pace, Piece, RowBy, Schedule,
-    Shard, SizeBy, verify,
+    Shard, SizeBy, Slot, verify,
 };
 
 pub(super) fn refuse(ok: bool, message: impl FnOnce() -> String) -> Result<(), PlanError> {
@@ -41,7 +41,8 @@ impl PlanParts {
             })?;
             // There the load of a node is on whichever connection has room.
             refuse(!self.target.is_by_key(), || {
-                "connections that join the load step by step are those of one server".to_owned()
+                "--join: connections join the load of one server, and of no cluster or pool"
+                    .to_owned()
             })?;
         }
         match self.stop {
@@ -79,7 +80,8 @@ impl PlanParts {
         })?;
         self.check_servers()?;
         self.check_mix()?;
-        self.key_spaces().try_for_each(|(_, keys)| check_keys(keys))?;
+        self.key_spaces()
+            .try_for_each(|(span, keys)| self.check_keys(&self.sequence[span], keys))?;
         self.check_inserts()?;
         self.check_shard()?;
         self.check_batch_bytes()?;
@@ -206,8 +208,14 @@ impl PlanParts {
         if let Pick::Spans(spans) = &mix.pick {
             let possible =
                 |span: &Span| span.times > 0 && (span.operation as usize) < mix.operations.len();
-            refuse(!spans.is_empty() && spans.iter().all(possible), || {
-                "the order of a mix names each of its operations, at least once in a row".to_owned()
+            let wrong = spans.iter().find(|span| !possible(span));
+            refuse(wrong.is_none() && !spans.is_empty(), || match wrong {
+                Some(span) => format!(
+                    "--order: operation {} does not exist; there are {}",
+                    u64::from(span.operation) + 1,
+                    mix.operations.len()
+                ),
+                None => "--order: names no operation".to_owned(),
             })?;
             refuse(spans.len() <= limits::SEQUENCE_MAX, || {
                 format!("the order of a mix has at most {} spans", limits::SEQUENCE_MAX)
@@ -387,26 +395,44 @@ impl PlanParts {
         }
         Ok(())
     }
+
+    /// Whether keys can be drawn as is asked for, by the commands that are sent with them.
+    fn check_keys(&self, commands: &[CommandSpec], keys: &KeySpace) -> Result<(), PlanError> {
+        let KeySpace { range, draw, numbered, one_slot } = keys;
+        let held = range.unwrap_or(0).max(1);
+        refuse(numbered.first.checked_add(held).is_some(), || {
+            format!("{held} keys from number {} on are more than can be counted", numbered.first)
+        })?;
+        refuse(numbered.by != DrawnBy::Slice || *draw == KeyDist::SEQUENTIAL, || {
+            format!("--keys-by slice: requires --sequential, and not --key-dist {draw}")
+        })?;
+        let by = numbered.by;
+        let counted = matches!(by, DrawnBy::Connection | DrawnBy::Slice);
+        refuse(!counted || self.share == Share::PerConnection, || {
+            format!(
+                "--keys-by {by}: requires --per-connection, by which connections count for themselves"
+            )
+        })?;
+        let mut pieces =
+            commands.iter().flat_map(|command| &command.args).flat_map(|arg| &arg.pieces);
+        let other = |piece: &Piece| matches!(piece, Piece::Number(Slot::Key | Slot::Shared(_)));
+        refuse(one_slot.is_none() || !pieces.any(other), || {
+            "--one-slot: the keys of a command must be __rand_int__, with the same text around it"
+                .to_owned()
+        })?;
+        refuse(one_slot.is_none() || held <= KeyGroups::KEYS_MAX, || {
+            format!(
+                "-r {held}: keys of one slot are looked for among {} at most",
+                KeyGroups::KEYS_MAX
+            )
+        })?;
+        refuse(draw.trace_range().is_none_or(|needed| needed <= held), || {
+            let largest = draw.trace_range().unwrap_or(0).saturating_sub(1);
+            format!("--key-dist {draw}: the file has key {largest}, beyond -r {held}")
+        })
+    }
 }
 
 /// Stands in for the stage that an empty schedule does not have.
 const LASTING: crate::Stage =
     crate::Stage { from_per_s: 0.0, to_per_s: 0.0, lasts_ns: None, unlimited: false };
-
-fn check_keys(keys: &KeySpace) -> Result<(), PlanError> {
-    let KeySpace { range, draw, numbered, one_slot } = keys;
-    let held = range.unwrap_or(0).max(1);
-    refuse(numbered.first.checked_add(held).is_some(), || {
-        format!("{held} keys from number {} on are more than can be counted", numbered.first)
-    })?;
-    refuse(numbered.by != DrawnBy::Slice || *draw == KeyDist::SEQUENTIAL, || {
-        format!("--key-dist {draw}: keys that each connection has a part of are taken in order")
-    })?;
-    refuse(one_slot.is_none() || held <= KeyGroups::KEYS_MAX, || {
-        format!("-r {held}: keys of one slot are looked for among {} at most", KeyGroups::KEYS_MAX)
-    })?;
-    refuse(draw.trace_range().is_none_or(|needed| needed <= held), || {
-        let largest = draw.trace_range().unwrap_or(0).saturating_sub(1);
-        format!("--key-dist {draw}: the file has key {largest}, beyond -r {held}")
-    })
-}

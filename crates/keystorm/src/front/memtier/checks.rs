@@ -148,6 +148,13 @@ fn of_values(options: &Options, given: impl Fn(&str) -> bool) -> Result<(), Faul
              a second at least; see docs/memtier.md",
         ));
     }
+    let drawn = options.expiry_range.is_some_and(|(least, most)| least != most);
+    if drawn && options.protocol == "memcache_binary" {
+        return Err(check_error(
+            "--expiry-range is carried out by keystorm with memcache_binary only if both ends are equal, \
+             such as 10-10; see docs/memtier.md",
+        ));
+    }
     Ok(())
 }
 

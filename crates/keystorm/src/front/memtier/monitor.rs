@@ -6,7 +6,7 @@ use workload::{CommandSpec, Span};
 
 use super::fault::{Fault, check_error};
 use super::options::Options;
-use crate::front::captured::{self, Capture};
+use crate::front::captured::{self, Capture, Scripts};
 
 const LINE: &str = "__monitor_line";
 /// All lines, one after another, whichever connection sends them.
@@ -32,9 +32,9 @@ pub(super) fn unused(options: &Options) -> Option<String> {
 
 /// A capture. Lines that hold no command are passed over, which `notes` say.
 pub(super) fn load(path: &str, notes: &mut Vec<String>) -> Result<Capture, Fault> {
-    let read = captured::read(Path::new(path));
+    let read = captured::read(Path::new(path), Scripts::EveryLine);
     let capture = read.map_err(|why| check_error(format!("--monitor-input: {path}: {why}")))?;
-    let Capture { commands, lines, without, unreplayable } = &capture;
+    let Capture { commands, lines, without, unreplayable, .. } = &capture;
     notes.extend(
         without.iter().map(|line| format!("warning: skipping line {line} of {path}: no command")),
     );

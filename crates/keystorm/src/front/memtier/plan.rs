@@ -88,7 +88,9 @@ pub(super) fn parts(
         values,
         // As there: a second, and so many times as long each time, up to a minute.
         reopening: Reopening {
-            within_ns: options.connection_timeout.map(|seconds| in_ns(seconds.into())),
+            within_ns: (options.connection_timeout)
+                .filter(|_| options.reconnect_on_error)
+                .map(|seconds| in_ns(seconds.into())),
             tries: options.reconnect_attempts,
         },
         backoff: options.reconnect_backoff_factor.map(|factor| Backoff {

@@ -41,7 +41,8 @@ pub(super) fn job(
     if options.load.requests.is_some() && options.load.duration.is_some() {
         return Err("Options -n and --duration are mutually exclusive.".into());
     }
-    if options.load.time_limit.is_some() && options.load.requests.is_none() {
+    let counted = options.load.requests.is_some() || options.data.replay.is_some();
+    if options.load.time_limit.is_some() && !counted {
         return Err("--time-limit requires -n; without it, use --duration".into());
     }
     if options.data.xml_root_element.is_some() && options.data.dataset.is_none() {
@@ -59,6 +60,9 @@ pub(super) fn job(
     let base = base(&options, persona, after, &mut notes)?;
     if suite && options.data.dataset.is_some() {
         return Err(commands::FIELDS_WANTED.into());
+    }
+    if given.is_none() && options.data.order.is_some() && (suite || replayed.is_some()) {
+        return Err("--order requires operations: --mix, or [[operation]] in a file".to_owned());
     }
     if suite && !options.server.replicas.rfr_also.is_empty() {
         return Err("--rfr-also: requires commands, such as: eval 'return 1' 0".into());
@@ -100,7 +104,7 @@ pub(super) fn job(
     } else {
         vec![match (given, replayed) {
             (Some(given), _) => commands::given(base, &options, given)?,
-            (None, Some(path)) => replay::parts(base, &options, path)?,
+            (None, Some(path)) => replay::parts(base, &options, path, &mut notes)?,
             (None, None) => commands::parts(base, &options, persona)?,
         }]
     };

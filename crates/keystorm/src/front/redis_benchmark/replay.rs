@@ -3,10 +3,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use workload::quantity::counted;
 use workload::{Mix, Operation, Pick, PlanParts, RowBy, Step, Stop, When};
 
 use super::options::Options;
-use crate::front::captured::{self, Recorded};
+use crate::front::captured::{self, Recorded, Scripts};
 
 /// Words of a command line that say what is sent otherwise, and where they stand in it.
 ///
@@ -49,7 +50,12 @@ pub(super) fn check(options: &Options) -> Result<(), String> {
 ///
 /// # Errors
 /// What is wrong with the file.
-pub(super) fn parts(base: PlanParts, options: &Options, path: &Path) -> Result<PlanParts, String> {
+pub(super) fn parts(
+    base: PlanParts,
+    options: &Options,
+    path: &Path,
+    notes: &mut Vec<String>,
+) -> Result<PlanParts, String> {
     let fault = |why: String| format!("--replay {}: {why}", path.display());
     if base.protocol.is_memcache() {
         return Err(fault(
@@ -57,8 +63,18 @@ pub(super) fn parts(base: PlanParts, options: &Options, path: &Path) -> Result<P
         ));
     }
     let by = options.data.rows_by.unwrap_or_default();
-    let capture = captured::read(path).map_err(fault)?;
+    let capture = captured::read(path, Scripts::Called).map_err(fault)?;
     let count = capture.commands.len() as u64;
+    let left_out = [
+        (capture.without.len(), "hold no command"),
+        (capture.unreplayable, "are about the connection that sent them, such as AUTH"),
+        (capture.of_scripts, "were sent by scripts, whose calls are replayed"),
+    ];
+    let left_out = left_out.into_iter().filter(|(lines, _)| *lines > 0);
+    notes.extend(left_out.map(|(lines, why)| {
+        let lines = counted(lines as u64, "line");
+        format!("warning: --replay {}: {lines} left out, which {why}", path.display())
+    }));
     let behind_the_key = |words: &Vec<Vec<u8>>| words.iter().skip(2).map(Vec::len).sum::<usize>();
     let bytes: usize = capture.commands.iter().map(behind_the_key).sum();
     let Recorded { operations, rows } = capture.recorded(path, by).map_err(fault)?;

@@ -135,7 +135,7 @@ impl ReplicaOptions {
         };
         match self.given() {
             Some(option) if !cluster && !named => {
-                return Err(format!("{option} requires --cluster"));
+                return Err(format!("{option} requires --cluster or --replicas"));
             }
             _ if !cluster && !named => return Ok(None),
             _ => {}
@@ -200,7 +200,7 @@ mod tests {
             (
                 ReplicaOptions { rfr: Some(RfrArg::Yes), ..none() },
                 false,
-                "--rfr requires --cluster",
+                "--rfr requires --cluster or --replicas",
             ),
             (
                 ReplicaOptions { rfr_replicas: Some(1), ..none() },

@@ -223,6 +223,8 @@ impl Observer for Windows<'_> {
         let figures = Figures::of(&self.roles, snapshot.tally);
         self.window.merge(&figures);
         self.shown.total.merge(&figures);
+        // The first connections were opened before anything was measured.
+        self.shown.total.opened = snapshot.total.connections.connect.count();
         self.shown.open = snapshot.gauges.iter().map(|gauges| u64::from(gauges.connections)).sum();
         let now = snapshot.elapsed_ns;
         self.shown.rate = self.rate_at(now);

@@ -257,6 +257,10 @@ mod tests {
             read("load memcached -P workloads/workloadf --ks-json=f --ks-json g --ks-insecure");
         let arguments = arguments.unwrap();
         assert_eq!(arguments.properties.get("readmodifywriteproportion"), Some("0.5"));
+        for path in ["./workloads/workloadf", "workloadf"] {
+            let there = read(&format!("run redis -P {path}")).unwrap();
+            assert_eq!(there.properties.get("readmodifywriteproportion"), Some("0.5"), "{path}");
+        }
         assert_eq!(arguments.own, ["--json=f", "--json", "g", "--insecure"]);
         assert!(read("load redis -p redis.password=hunter2").unwrap().shown.ends_with("=***"));
     }
@@ -275,6 +279,7 @@ mod tests {
             ("run redis -threads", "is missing"),
             ("run redis -db site.ycsb.BasicDB", "RedisClient"),
             ("run redis -P /no/such", "/no/such"),
+            ("run redis -P ./typo/workloada", "./typo/workloada"),
             ("run redis --ks-mix", "properties"),
             ("run redis --ks-what", "no option --what"),
         ] {

@@ -226,13 +226,15 @@ impl SlotMap {
     }
 
     /// The node that a command with this slot goes to. One without a key goes to the masters in
-    /// turn, and so does one whose slot nobody owns: the answer will say so.
+    /// turn, or to those that they are read from, and so does one whose slot nobody owns: the answer
+    /// will say so.
     #[inline]
     pub(crate) fn route(&mut self, slot: Option<u16>, read_only: bool) -> u16 {
-        let master = slot.map_or(NOBODY, |slot| self.owner[usize::from(slot)]);
+        let mut master = slot.map_or(NOBODY, |slot| self.owner[usize::from(slot)]);
         if master == NOBODY {
             self.turn = (self.turn + 1) % self.masters.len().max(1);
-            return self.masters.get(self.turn).copied().unwrap_or(0);
+            let Some(next) = self.masters.get(self.turn) else { return 0 };
+            master = *next;
         }
         if !read_only || self.options.read_from == ReadFrom::Masters {
             return master;
@@ -345,6 +347,9 @@ mod tests {
         assert_eq!(map.route(Some(8192), false), 1);
         let round: Vec<u16> = (0..4).map(|_| map.route(None, false)).collect();
         assert_eq!(round, [1, 0, 1, 0]);
+        let mut map = SlotMap::new(&topology(), reading(ReadFrom::Replicas), (true, true));
+        let round: Vec<u16> = (0..4).map(|_| map.route(None, true)).collect();
+        assert_eq!(round, [1, 3, 1, 2], "reads go where reads go, which may be all there are");
     }
 
     #[test]
