@@ -182,7 +182,7 @@ fn fields_and_members_hit_and_miss_one_by_one() {
 #[test]
 fn memcached_gets_its_own_commands_and_lifetimes() {
     let server = Memcached::new();
-    let keyspace = "nkeys = 3\nklen = 5\nvlen = 7\nttl = '1500ms'\ncommands = [{ verb = 'set' }]";
+    let keyspace = "nkeys = 3\nklen = 5\nvlen = 7\nttl = '60500ms'\ncommands = [{ verb = 'set' }]";
     let ran = File::memcache(server.port()).run(keyspace).ok();
     assert_eq!(unstamped(&ran.out)[0], "Protocol: Memcache");
     assert!(server.say("mg 00002 t s\n").contains(" s7"), "it is there");
