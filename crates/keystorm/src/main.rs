@@ -91,11 +91,7 @@ fn main() -> ExitCode {
         Err(error) if error.is::<Unread>() => signals::end_of_pipe(),
         Err(error) => {
             let usage = error.is::<Unfit>() || error.is::<UsageError>();
-            let why = in_words(&error);
-            let why = match &reports {
-                Some(reports) => reports.in_its_words(&why),
-                None => why,
-            };
+            let why = front::in_its_words(reports.as_ref(), in_words(&error));
             told(&why, if usage { USAGE } else { FAILED })
         }
     }

@@ -13,7 +13,7 @@ use workload::quantity::{counted, noun};
 use workload::{ReadFrom, Target};
 
 use crate::aside::{self, Asides, Unread};
-use crate::front::{Output, OwnReports};
+use crate::front::{Output, OwnReports, in_its_words};
 use crate::report_file;
 
 /// Prints one job.
@@ -77,10 +77,7 @@ impl<'a> Printer<'a> {
         match summary.shortfall() {
             // Their lines of errors begin with the error.
             Some(why) if self.persona.is_peer() && (failed || run.measurement.is_unheard()) => {
-                let why = match &self.reports {
-                    Some(reports) => reports.in_its_words(&why),
-                    None => why,
-                };
+                let why = in_its_words(self.reports.as_ref(), why);
                 aside::say(aside::as_error(&why))?;
             }
             // Who goes along with the run has said so.

@@ -108,6 +108,15 @@ pub fn time(text: &str, plain: Plain) -> Result<Duration, String> {
     Ok(Duration::from_nanos(ns as u64))
 }
 
+/// The same in nanoseconds.
+///
+/// # Errors
+/// As [`time`].
+pub fn time_ns(text: &str, plain: Plain) -> Result<u64, String> {
+    // A time that is read fits.
+    time(text, plain).map(|time| time.as_nanos() as u64)
+}
+
 /// Nanoseconds as a time that is read as the same, in the largest unit of which it is a whole number.
 #[must_use]
 pub fn shown(ns: u64) -> String {

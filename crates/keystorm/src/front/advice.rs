@@ -1,6 +1,8 @@
 //! Advice in the words of the tool that was called: what names an option of keystorm's own names that
 //! tool's, or the same option behind its prefix.
 
+use super::redis_benchmark::has_option;
+
 /// How a tool says what keystorm says.
 pub(super) struct Words {
     /// Phrases and options of ours, and what this tool says; longer ones first.
@@ -31,7 +33,7 @@ impl Words {
             let (option, after) = rest.split_at(word.max(next.len_utf8()));
             match option.strip_prefix("--") {
                 Some(name)
-                    if begins && !name.is_empty() && !(self.has)(option) && is_ours(name) =>
+                    if begins && !name.is_empty() && !(self.has)(option) && has_option(name) =>
                 {
                     said += PREFIX;
                     said += name;
@@ -46,11 +48,6 @@ impl Words {
 
 fn is_of_word(c: char) -> bool {
     c.is_alphanumeric() || c == '-' || c == '_'
-}
-
-/// Whether our own command line has this option.
-fn is_ours(name: &str) -> bool {
-    super::redis_benchmark::has_option(name)
 }
 
 #[cfg(test)]

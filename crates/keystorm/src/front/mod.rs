@@ -148,6 +148,14 @@ pub(crate) struct Told {
     pub(crate) code: u8,
 }
 
+/// What is said of a fault, in the words of the tool that was called.
+pub(crate) fn in_its_words(reports: Option<&Arc<dyn OwnReports>>, text: String) -> String {
+    match reports {
+        Some(reports) => reports.in_its_words(&text),
+        None => text,
+    }
+}
+
 /// Reports of a front end's own, which are more than a layout on standard output.
 pub(crate) trait OwnReports: Send + Sync {
     /// Lays out the runs of a job.

@@ -56,10 +56,9 @@ fn rate(text: &str) -> Result<f64, String> {
 /// Nanoseconds of a time above 0.
 fn duration(text: &str) -> Result<u64, String> {
     let fault = |why: &str| format!("{text:?} is not a valid time for a ramp or step: {why}");
-    let time = quantity::time(text, Plain::Seconds).map_err(|why| fault(&why))?;
-    match u64::try_from(time.as_nanos()) {
-        Ok(ns) if ns > 0 => Ok(ns),
-        _ => Err(fault("it must be longer than 0 seconds")),
+    match quantity::time_ns(text, Plain::Seconds).map_err(|why| fault(&why))? {
+        0 => Err(fault("it must be longer than 0 seconds")),
+        ns => Ok(ns),
     }
 }
 

@@ -46,12 +46,6 @@ impl Joining {
     }
 }
 
-/// Nanoseconds of a time with its unit.
-fn ns(text: &str) -> Result<u64, String> {
-    // A time that is read fits.
-    Ok(quantity::time(text, Plain::Refused)?.as_nanos() as u64)
-}
-
 /// `FIRST+STEP/TIME`.
 impl FromStr for Joining {
     type Err = String;
@@ -62,7 +56,8 @@ impl FromStr for Joining {
         let (first, step) = counts.split_once('+').ok_or_else(fault)?;
         let number = |text: &str| text.parse().ok().filter(|n| *n > 0).ok_or_else(fault);
         let (first, step) = (number(first)?, number(step)?);
-        let every_ns = ns(every).ok().filter(|ns| *ns > 0).ok_or_else(fault)?;
+        let every_ns =
+            quantity::time_ns(every, Plain::Refused).ok().filter(|ns| *ns > 0).ok_or_else(fault)?;
         Ok(Self { first, step, every_ns })
     }
 }
@@ -79,6 +74,7 @@ impl FromStr for Spacing {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (least, most) = text.split_once("..").unwrap_or((text, text));
+        let ns = |text| quantity::time_ns(text, Plain::Refused);
         let (least_ns, most_ns) = (ns(least)?, ns(most)?);
         if least_ns > most_ns {
             return Err(format!("{least} is longer than {most}; expected 5ms or 1ms..5ms"));

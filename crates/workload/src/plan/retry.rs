@@ -47,9 +47,7 @@ impl FromStr for Backoff {
         let mut parts = text.split(',').map(str::trim);
         let time = |default: u64, part: Option<&str>| match part {
             None => Ok(default),
-            Some(part) => {
-                quantity::time(part, Plain::Milliseconds).map(|time| time.as_nanos() as u64)
-            }
+            Some(part) => quantity::time_ns(part, Plain::Milliseconds),
         };
         let first_ns = time(0, parts.next())?;
         let fault = || format!("{text:?}: expected FIRST[,FACTOR[,LONGEST]], such as 10ms,2,1s");
