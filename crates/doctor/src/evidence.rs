@@ -283,16 +283,19 @@ pub struct Clients {
 }
 
 impl Clients {
-    /// Counts the lines of `CLIENT LIST`. `own` is our own `id`.
+    /// Counts the lines of `CLIENT LIST`. `own` is our own `id`. `None` where no line is of a client: that
+    /// text is not the list, in which the one who asks always stands.
     /// <https://redis.io/docs/latest/commands/client-list/> has the flags.
     #[must_use]
-    pub fn parse(text: &str, own: Option<&str>) -> Self {
+    pub fn parse(text: &str, own: Option<&str>) -> Option<Self> {
         let mut clients = Self::default();
+        let mut listed = false;
         for line in text.lines() {
             let field = |name: &str| {
                 line.split(' ').find_map(|word| word.strip_prefix(name)?.strip_prefix('='))
             };
             let Some(id) = field("id") else { continue };
+            listed = true;
             if Some(id) == own {
                 continue;
             }
@@ -302,6 +305,6 @@ impl Clients {
             clients.replicas += usize::from(flags.contains('S') && !flags.contains('O'));
             clients.active += usize::from(field("idle") == Some("0"));
         }
-        clients
+        listed.then_some(clients)
     }
 }

@@ -181,13 +181,15 @@ fn server<T: Read + Write>(
     let mut counted = |n: u64| ours += n;
     let config = config(client);
     let own = text(client, &[b"CLIENT", b"ID"]).ok();
-    let clients =
-        text(client, &[b"CLIENT", b"LIST"]).map(|text| Clients::parse(&text, own.as_deref()));
+    let clients = text(client, &[b"CLIENT", b"LIST"])
+        .and_then(|text| Clients::parse(&text, own.as_deref()).ok_or_else(unreadable_clients));
     let slowlog = ask(client, &[b"SLOWLOG", b"LEN"]).and_then(|value| match value {
         Value::Integer(n) => Ok(u64::try_from(n).unwrap_or(0)),
         _ => Err("the reply to SLOWLOG LEN is not a number".to_owned()),
     });
-    let latency_events = ask(client, &[b"LATENCY", b"LATEST"]).map(|value| latency_events(&value));
+    let latency_events = ask(client, &[b"LATENCY", b"LATEST"]).and_then(|value| {
+        latency_events(&value).ok_or_else(|| "the reply to LATENCY LATEST is not a list".to_owned())
+    });
     counted(5);
     let commands = suite_commands();
     let missing_commands = missing(client, &commands);
@@ -243,16 +245,21 @@ fn config<T: Read + Write>(client: &mut Client<T>) -> Result<BTreeMap<String, St
     Ok(texts.filter(|(name, _)| !name.contains("pass") && !name.contains("auth")).collect())
 }
 
-/// `[[event, when, latest ms, longest ms], ...]`
-fn latency_events(value: &Value) -> Vec<(String, u64)> {
-    let Value::Array(events) = value else { return Vec::new() };
+/// Why `CLIENT LIST` says nothing of others.
+fn unreadable_clients() -> String {
+    "the reply to CLIENT LIST lists no client, not even this one".to_owned()
+}
+
+/// `[[event, when, latest ms, longest ms], ...]`; `None` where it is something else.
+fn latency_events(value: &Value) -> Option<Vec<(String, u64)>> {
+    let Value::Array(events) = value else { return None };
     let event = |value: &Value| match value {
         Value::Array(fields) => {
             Some((fields.first()?.text()?, fields.get(3)?.text()?.parse().ok()?))
         }
         _ => None,
     };
-    events.iter().filter_map(event).collect()
+    events.iter().map(event).collect()
 }
 
 /// The commands of the suite, each once, with arguments that make sense.

@@ -94,8 +94,12 @@ fn trips(us: u64, slow_us: u64) -> Result<RoundTrips, String> {
 
 fn good() -> Evidence {
     let server = ServerEvidence {
-        info: Ok(info(&[("redis_version", "7.2.5")])),
-        config: Ok(config(&[])),
+        info: Ok(info(&[
+            ("redis_version", "7.2.5"),
+            ("used_memory", "1073741824"),
+            ("mem_fragmentation_ratio", "1.1"),
+        ])),
+        config: Ok(config(&[("latency-monitor-threshold", "100")])),
         clients: Ok(Clients::default()),
         slowlog: Ok(0),
         latency_events: Ok(vec![]),
@@ -135,7 +139,7 @@ fn spoilt() -> Evidence {
             ("maxclients", "10"),
             ("slowlog-log-slower-than", "0"),
         ])),
-        clients: Ok(Clients::parse(MONITORED, Some("6"))),
+        clients: Ok(Clients::parse(MONITORED, Some("6")).unwrap()),
         slowlog: Ok(128),
         latency_events: Ok(vec![("fork".into(), 90)]),
         missing_commands: Ok(vec!["CONFIG".into()]),
@@ -150,6 +154,36 @@ fn spoilt() -> Evidence {
         server: Ok(server),
         ..Evidence::of_host(host(&[VM, SPOILT]), load)
     }
+}
+
+#[test]
+fn what_is_off_or_was_not_seen_is_not_called_good() {
+    let with = |change: fn(&mut ServerEvidence)| {
+        let mut evidence = good();
+        change(evidence.server.as_mut().unwrap());
+        examine(&evidence)
+    };
+    let unknown = |found: &[doctor::Finding], name: &str, words: &str| {
+        let finding = found.iter().find(|finding| finding.name == name).unwrap();
+        assert!(finding.level == Level::Unknown && finding.seen.contains(words), "{finding:?}");
+    };
+    let off = with(|server| server.config = Ok(config(&[("latency-monitor-threshold", "0")])));
+    unknown(&off, "latency monitor", "off (latency-monitor-threshold 0)");
+    let hidden = with(|server| server.config = Err("CONFIG is renamed".into()));
+    unknown(&hidden, "latency monitor", "it may be off: CONFIG is renamed");
+    unknown(&hidden, "slowlog", "threshold unknown: CONFIG is renamed");
+    let small = with(|server| server.info = Ok(info(&[("used_memory", "1000000")])));
+    unknown(&small, "fragmentation", "too little data");
+    let alone = with(|server| server.clients = Err("CLIENT is renamed".into()));
+    unknown(&alone, "monitors", "CLIENT is renamed");
+    let limit = alone.iter().find(|finding| finding.name == "maxclients").unwrap();
+    assert!(limit.seen.contains("number of other clients unknown"), "{limit:?}");
+    // A text that lists nobody is no list: this connection stands in it.
+    assert_eq!(Clients::parse("OK", Some("1")), None);
+    let mut evidence = good();
+    evidence.host.network.time_wait = None;
+    let ports = examine(&evidence).into_iter().find(|f| f.name == "port range").unwrap();
+    assert!(ports.seen.contains("an unknown number in TIME_WAIT"), "{ports:?}");
 }
 
 /// The same, with the server behind `eth0`.

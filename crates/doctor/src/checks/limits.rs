@@ -36,8 +36,12 @@ pub(super) fn ports(evidence: &Evidence) -> Verdict {
     let network = &evidence.host.network;
     let (first, last) = told(&network.local_ports)?;
     let all = u64::from(last - first) + 1;
-    let resting = network.time_wait.unwrap_or(0);
+    let resting = match network.time_wait {
+        Some(n) => n.to_string(),
+        None => "an unknown number".to_owned(),
+    };
     let seen = format!("{first} to {last}: {all} ports, {resting} in TIME_WAIT");
+    let resting = network.time_wait.unwrap_or(0);
     let needed = u64::from(evidence.load.connections);
     let why = |what: &str| format!("each connection to one address needs a port, and {what}");
     Ok(if needed > all {

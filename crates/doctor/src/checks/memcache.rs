@@ -110,8 +110,9 @@ pub(super) fn connection_limit(evidence: &Evidence) -> Verdict {
 pub(super) fn turned_away(evidence: &Evidence) -> Verdict {
     let server = asked(evidence)?;
     // It refuses or stops to accept, by its option maxconns_fast.
-    let [refused, disabled] = ["rejected_connections", "listen_disabled_num"]
-        .map(|name| server.number(name).unwrap_or(0));
+    let disabled = server.number("listen_disabled_num")?;
+    // Counted only by one that was started with maxconns_fast.
+    let refused = server.number("rejected_connections").unwrap_or(0);
     Ok(if refused + disabled == 0 {
         Outcome::ok("none since it was started")
     } else {
@@ -157,6 +158,8 @@ pub(super) fn evictions(evidence: &Evidence) -> Verdict {
     } else if evicted > 0 {
         let seen = format!("{evicted} since it was started");
         Outcome::warn(seen, "its memory was too small for its data", mend)
+    } else if let Err(reason) = &server.grown {
+        return Err(format!("none until this check began; during it unknown: {reason}"));
     } else {
         Outcome::ok("none since it was started")
     })
@@ -209,8 +212,11 @@ pub(super) fn traffic(evidence: &Evidence) -> Verdict {
     let server = asked(evidence)?;
     let grown = server.grown.as_ref().map_err(Clone::clone)?;
     let rate = grown.commands as f64 / grown.seconds.max(1e-3);
-    let others = server.number("curr_connections").map_or(0, |n| n.saturating_sub(1));
-    let seen = format!("{rate:.0} keys per second, {}", counted(others, "other client"));
+    let others = server.number("curr_connections").map_or_else(
+        |_| "number of other clients unknown".to_owned(),
+        |n| counted(n.saturating_sub(1), "other client"),
+    );
+    let seen = format!("{rate:.0} keys per second, {others}");
     Ok(super::server_work::of_others(rate, seen, "--spawn=memcached"))
 }
 

@@ -59,9 +59,10 @@ pub(super) fn fragmentation(evidence: &Evidence) -> Verdict {
     let used = info.number("used_memory")?;
     let ratio = info.number("mem_fragmentation_ratio")?;
     let seen = format!("{ratio:.2}, {} used", bytes(used as u64));
-    Ok(if used < RATIO_FROM_BYTES {
-        Outcome::ok(format!("{seen}: too little data to be meaningful"))
-    } else if ratio < 0.9 {
+    if used < RATIO_FROM_BYTES {
+        return Err(format!("{seen}: too little data to judge"));
+    }
+    Ok(if ratio < 0.9 {
         Outcome::bad(
             seen,
             "the server has less memory than it uses: part of it is swapped out",

@@ -45,9 +45,13 @@ pub(super) fn maxclients(evidence: &Evidence) -> Verdict {
         let info = server.info.as_ref().map_err(|_| refused)?;
         info.number("maxclients").map(|n| n as i64)
     })?;
-    let others = server.clients.as_ref().map_or(0, |clients| clients.others as i64);
+    let known = server.clients.as_ref().ok().map(|clients| clients.others as i64);
     let needed = i64::from(evidence.load.connections);
-    let seen = format!("{most}, {others} others connected");
+    let seen = match known {
+        Some(others) => format!("{most}, {others} others connected"),
+        None => format!("{most}, number of other clients unknown"),
+    };
+    let others = known.unwrap_or(0);
     Ok(if most < needed + others {
         let why = format!("-c {needed} connections do not fit");
         Outcome::bad(seen, why, format!("CONFIG SET maxclients {}", needed + others + 64))
@@ -110,7 +114,9 @@ pub(super) fn slowlog(evidence: &Evidence) -> Verdict {
     let why = "commands that are not slow are copied into the log with their arguments";
     match (entries, threshold) {
         (Err(reason), Err(_)) => Err(reason),
-        (Ok(entries), Err(_)) => Ok(Outcome::ok(format!("{entries} entries"))),
+        (Ok(entries), Err(reason)) => {
+            Err(format!("{entries} entries; threshold unknown: {reason}"))
+        }
         (entries, Ok(threshold)) => {
             let entries = entries.map_or("unknown".to_owned(), |n| n.to_string());
             Ok(match threshold {
@@ -128,8 +134,15 @@ pub(super) fn slowlog(evidence: &Evidence) -> Verdict {
 pub(super) fn latency(evidence: &Evidence) -> Verdict {
     let server = asked(evidence)?;
     let events = server.latency_events.as_ref().map_err(Clone::clone)?;
+    // Events from before the monitor was turned off stay in its list.
     if events.is_empty() {
-        return Ok(Outcome::ok("no events"));
+        return match server.number("latency-monitor-threshold") {
+            Ok(..=0) => {
+                Err("off (latency-monitor-threshold 0): the server records no stalls".to_owned())
+            }
+            Ok(ms) => Ok(Outcome::ok(format!("no stalls of {ms} ms or more"))),
+            Err(reason) => Err(format!("no events, but it may be off: {reason}")),
+        };
     }
     let shown: Vec<String> =
         events.iter().map(|(event, ms)| format!("{event} up to {ms} ms")).collect();

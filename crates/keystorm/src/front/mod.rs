@@ -392,17 +392,20 @@ fn subcommands() -> impl Iterator<Item = &'static str> {
     FRONTS[1..].iter().flat_map(|front| front.names()).copied().chain(["help"])
 }
 
-/// The help of a subcommand, a page of the documents, or the help of the whole.
+/// A page of the documentation, the options of a subcommand, or those of the whole. A page of the same name
+/// as a subcommand says more than its options, which `NAME --help` prints.
 fn help(of: Option<&str>) -> Result<Intent, UsageError> {
     let help = vec![OsString::from("--help")];
     let Some(name) = of.filter(|name| *name != "help") else {
         return FRONTS[0].parse(None, help);
     };
-    if let Some((front, name)) = front_named(name) {
-        return front.parse(Some(name), help);
+    if let Some(page) = topics::page(name) {
+        return Ok(Intent::Read(page));
     }
-    let page = topics::page(name).map(Intent::Read);
-    page.ok_or_else(|| UsageError(near::no_help(name, subcommands(), topics::names())))
+    match front_named(name) {
+        Some((front, name)) => front.parse(Some(name), help),
+        None => Err(UsageError(near::no_help(name, subcommands(), topics::names()))),
+    }
 }
 
 fn front_named(name: &str) -> Option<(&'static dyn FrontEnd, &'static str)> {

@@ -1,5 +1,5 @@
-//! The pages of `docs/` that `keystorm help TOPIC` prints. A new one is a link in `topics/` (which is
-//! within the package, as `docs/` is not) and a row here.
+//! The pages of `docs/`, all of which `keystorm help TOPIC` prints. A new one is a link in `topics/` (which is
+//! within the package, as `docs/` is not) and a row here, in the order of docs/SUMMARY.md.
 
 use std::io::Read;
 
@@ -15,17 +15,26 @@ macro_rules! topic {
 /// Every one, in the order in which they are listed.
 const TOPICS: &[(&str, &[u8])] = &[
     topic!("applications"),
-    topic!("automation"),
-    topic!("publishing"),
-    topic!("measuring"),
-    topic!("results"),
-    topic!("reports"),
-    topic!("comparing"),
     topic!("workloads"),
-    topic!("lab"),
     topic!("cluster"),
     topic!("memcached"),
+    topic!("redis-and-memcached"),
+    topic!("lab"),
+    topic!("automation"),
+    topic!("installing"),
+    topic!("results"),
+    topic!("comparing"),
     topic!("fleet"),
+    topic!("memtier"),
+    topic!("ycsb"),
+    topic!("rpc-perf"),
+    topic!("publishing"),
+    topic!("measuring"),
+    topic!("doctor"),
+    topic!("reports"),
+    topic!("performance"),
+    topic!("architecture"),
+    topic!("dependencies"),
 ];
 
 /// Their names.
@@ -52,5 +61,28 @@ mod tests {
             assert!(page.starts_with("# ") && page.ends_with('\n'), "{name}");
         }
         assert_eq!(page("nothing"), None);
+    }
+
+    #[test]
+    fn they_are_those_of_the_summary_in_its_order() {
+        let summary = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/SUMMARY.md");
+        let summary = std::fs::read_to_string(summary).unwrap();
+        let linked: Vec<&str> = summary
+            .lines()
+            .filter_map(|line| line.split_once("](")?.1.strip_suffix(".md)"))
+            .collect();
+        assert_eq!(names().collect::<Vec<_>>(), linked);
+        let dir = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs");
+        let mut pages: Vec<String> = std::fs::read_dir(dir)
+            .unwrap()
+            .filter_map(|file| {
+                file.unwrap().file_name().to_str()?.strip_suffix(".md").map(str::to_owned)
+            })
+            .filter(|name| name != "SUMMARY")
+            .collect();
+        pages.sort();
+        let mut linked = linked;
+        linked.sort_unstable();
+        assert_eq!(linked, pages, "a page of docs/ is not in its summary");
     }
 }

@@ -1,5 +1,7 @@
 //! Every command line of ours as one: what man pages and completions are made from.
 
+use std::collections::BTreeSet;
+
 use clap::{Arg, Command};
 
 use super::{FRONTS, topics};
@@ -35,7 +37,13 @@ fn help() -> Command {
             Arg::new("topic")
                 .value_name("TOPIC")
                 .help("A subcommand, or a page of the documentation")
-                .value_parser(subcommands.chain(topics::names()).collect::<Vec<_>>()),
+                .value_parser(
+                    subcommands
+                        .chain(topics::names())
+                        .collect::<BTreeSet<_>>()
+                        .into_iter()
+                        .collect::<Vec<_>>(),
+                ),
         )
 }
 

@@ -559,5 +559,7 @@ Subcommands, each with its own --help:
   keystorm man         print the man pages or write them to a directory
   keystorm completions print completions for bash, zsh or fish
   keystorm help        print this help, that of a subcommand, or a topic:
-                       applications, automation, publishing, measuring, results, reports,
-                       comparing, workloads, lab, cluster, memcached, fleet";
+                       applications, workloads, cluster, memcached, redis-and-memcached, lab,
+                       automation, installing, results, comparing, fleet, memtier, ycsb,
+                       rpc-perf, publishing, measuring, doctor, reports, performance,
+                       architecture, dependencies";
