@@ -26,8 +26,7 @@ pub(in crate::front) struct ReplicaOptions {
     /// Connections to each replica for so many to each primary, such as 2:1 [default: 1:1]
     #[arg(long, value_name = "REPLICA:PRIMARY")]
     pub(in crate::front) rfr_connections: Option<Shares>,
-    /// Commands that replicas may answer although nothing says that they only read, such as an eval: by
-    /// their numbers from 1, comma-separated
+    /// Further commands to send to replicas, such as a read-only EVAL, by position from 1, comma-separated
     #[arg(long, value_name = "LIST", value_delimiter = ',',
           value_parser = clap::value_parser!(u32).range(1..))]
     pub(in crate::front) rfr_also: Vec<u32>,
