@@ -11,6 +11,7 @@ mod compare;
 mod completions;
 mod doctor;
 mod equal;
+mod help;
 pub(crate) mod lab;
 mod man;
 mod memtier;
@@ -379,7 +380,7 @@ pub(crate) fn parse(called_as: &OsStr, mut args: Vec<OsString>) -> Result<Intent
         };
     }
     if first == "help" {
-        return help(args.get(1).map(|word| word.to_string_lossy()).as_deref());
+        return help::of(&args[1..]);
     }
     if let Some(told) = near::subcommand(&first, subcommands()) {
         return Err(UsageError(told));
@@ -390,22 +391,6 @@ pub(crate) fn parse(called_as: &OsStr, mut args: Vec<OsString>) -> Result<Intent
 /// The names of all but the first, by which nobody calls it on a command line.
 fn subcommands() -> impl Iterator<Item = &'static str> {
     FRONTS[1..].iter().flat_map(|front| front.names()).copied().chain(["help"])
-}
-
-/// A page of the documentation, the options of a subcommand, or those of the whole. A page of the same name
-/// as a subcommand says more than its options, which `NAME --help` prints.
-fn help(of: Option<&str>) -> Result<Intent, UsageError> {
-    let help = vec![OsString::from("--help")];
-    let Some(name) = of.filter(|name| *name != "help") else {
-        return FRONTS[0].parse(None, help);
-    };
-    if let Some(page) = topics::page(name) {
-        return Ok(Intent::Read(page));
-    }
-    match front_named(name) {
-        Some((front, name)) => front.parse(Some(name), help),
-        None => Err(UsageError(near::no_help(name, subcommands(), topics::names()))),
-    }
 }
 
 fn front_named(name: &str) -> Option<(&'static dyn FrontEnd, &'static str)> {

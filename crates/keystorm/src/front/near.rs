@@ -174,7 +174,7 @@ pub(super) fn named<'c>(command: &'c Command, name: &str) -> Option<&'c Arg> {
 }
 
 /// An option by its names, and what it takes.
-fn written(arg: &Arg) -> String {
+pub(super) fn written(arg: &Arg) -> String {
     let short = arg.get_short().map(|short| format!("-{short}"));
     let long = arg.get_long().map(|long| format!("--{long}"));
     let names: Vec<String> = short.into_iter().chain(long).collect();

@@ -36,7 +36,7 @@ fn help() -> Command {
         .arg(
             Arg::new("topic")
                 .value_name("TOPIC")
-                .help("A subcommand, or a page of the documentation")
+                .help("A subcommand, an option such as --rps, or a page of the documentation")
                 .value_parser(
                     subcommands
                         .chain(topics::names())

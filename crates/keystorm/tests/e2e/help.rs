@@ -3,10 +3,37 @@
 use crate::program::Keystorm;
 use crate::server::{Server, called};
 
+/// Every option.
 fn help() -> String {
-    let ran = Keystorm::new("--help").run().ok();
+    let ran = Keystorm::new("--help all").run().ok();
     assert_eq!(ran.err, "");
+    assert_eq!(Keystorm::new("help all").run().ok().out, ran.out);
     ran.out
+}
+
+#[test]
+fn the_first_page_of_help_is_short_and_leads_to_the_rest() {
+    let page = Keystorm::new("--help").run().ok();
+    assert_eq!((page.err.as_str(), page.out.lines().count() <= 60), ("", true), "{}", page.out);
+    for more in ["keystorm --help all", "keystorm help OPTION", "keystorm help TOPIC"] {
+        assert!(page.out.contains(more), "{more}");
+    }
+    assert_eq!(Keystorm::new("help").run().ok().out, page.out);
+    assert_eq!(Keystorm::new("-c 5 -t get --help").run().ok().out, page.out);
+    let (_dir, link) = called("redis-benchmark");
+    let theirs = Keystorm::of(link, ["--help"]).run().ok().out;
+    assert_eq!(theirs.replacen("redis-benchmark", "keystorm", 1), page.out);
+}
+
+#[test]
+fn one_option_is_explained_with_an_example() {
+    let rps = Keystorm::new("help --rps").run().ok().prints("Requests per second");
+    rps.prints("keystorm search").prints("keystorm -t get --rps");
+    Keystorm::new("help rps").run().ok().prints("Requests per second");
+    Keystorm::new("help -c").run().ok().prints("Parallel connections");
+    Keystorm::new("help --slo").run().ok().prints("Of keystorm search");
+    Keystorm::new("help --duraton").run().exits(2).says("--duration");
+    Keystorm::new("help topics").run().ok().prints("redis-and-memcached");
 }
 
 #[test]
@@ -35,11 +62,17 @@ fn the_help_has_every_option_in_its_group() {
     assert!(help.lines().all(|line| line.chars().count() <= 100));
 }
 
+/// The command line of a line that shows one; what it does may stand behind it.
+fn example(line: &str) -> Option<&str> {
+    let line = line.trim().strip_prefix("$ ")?;
+    Some(line.split_once("   ").map_or(line, |(command, _)| command))
+}
+
 #[test]
 fn every_example_of_the_help_runs() {
     let server = Server::valkey();
-    let help = help();
-    let examples: Vec<&str> = help.lines().filter_map(|l| l.trim().strip_prefix("$ ")).collect();
+    let help = Keystorm::new("--help").run().ok().out + &help();
+    let examples: Vec<&str> = help.lines().filter_map(example).collect();
     assert!(examples.len() >= 5, "{examples:?}");
     for example in examples {
         let args = example.strip_prefix("keystorm").expect("an example of keystorm");

@@ -7,7 +7,7 @@ use crate::server::KEYSTORM;
 
 /// The subcommands that the help lists.
 fn subcommands() -> Vec<String> {
-    let help = Keystorm::new("--help").run().ok().out;
+    let help = Keystorm::new("--help all").run().ok().out;
     let (_, list) = help.split_once("Subcommands").unwrap();
     let names = list.lines().filter_map(|line| line.strip_prefix("  keystorm ")?.split(' ').next());
     names.map(str::to_owned).collect()
@@ -15,7 +15,7 @@ fn subcommands() -> Vec<String> {
 
 /// The topics that the help lists.
 fn topics() -> Vec<String> {
-    let help = Keystorm::new("--help").run().ok().out;
+    let help = Keystorm::new("--help all").run().ok().out;
     let (_, list) = help.split_once("or a topic:").unwrap();
     list.split([',', ' ', '\n']).filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }

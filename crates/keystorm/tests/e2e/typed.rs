@@ -209,8 +209,11 @@ fn no_command_of_a_server_is_taken_for_a_slip() {
                 server.run("-n 1 cluster").exits(1).says("wrong number of arguments");
                 continue;
             }
-            let ran = ran.exits(2);
-            assert!(!ran.err.contains("did you mean"), "{command}: {}", ran.err);
+            // An option of that name is explained, such as --ttl.
+            if !ran.out.contains(&format!("--{command} ")) {
+                let ran = ran.exits(2);
+                assert!(!ran.err.contains("did you mean"), "{command}: {}", ran.err);
+            }
         }
     }
 }

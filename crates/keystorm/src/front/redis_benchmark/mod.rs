@@ -32,6 +32,7 @@ use std::time::Duration;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Command, CommandFactory, FromArgMatches};
 
+use super::help;
 use super::near::explained;
 use super::{FrontEnd, Intent, Job, UsageError};
 use crate::execute;
@@ -69,7 +70,8 @@ impl FrontEnd for RedisBenchmark {
     fn parse(&self, called_as: Option<&str>, args: Vec<OsString>) -> Result<Intent, UsageError> {
         let name = called_as.unwrap_or("keystorm");
         let usage = format!("{name} [OPTIONS] [--] [COMMAND ARGS...]");
-        let typed = match Typed::read(name, |command| command.override_usage(usage), args)? {
+        let (help, args) = help::of_run(name, args);
+        let typed = match Typed::read(name, |command| help(command.override_usage(usage)), args)? {
             Ok(typed) => typed,
             Err(intent) => return Ok(intent),
         };
