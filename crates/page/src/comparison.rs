@@ -64,7 +64,7 @@ fn lede(test: &TestComparison, comparison: &Comparison) -> Verdict {
     let name = comparison.name_of(test);
     if let Some(why) = &test.refused {
         let headline = format!("{name}: no ratio");
-        return Verdict { tone: Tone::Warning, ..Verdict::new(headline, sentence(why)) };
+        return Verdict { tone: Tone::Warning, ..Verdict::new(headline, sentence(&why.text)) };
     }
     let tables = comparison.terms.as_ref().map(|terms| &terms.tables);
     let table = tables.zip(test.table).and_then(|(tables, at)| tables.get(at));
@@ -179,7 +179,8 @@ fn ratio_cells(test: &TestComparison, row: &Row) -> [String; 2] {
 
 /// All of a test.
 fn blocks(test: &TestComparison) -> Vec<Block> {
-    let notes = test.refused.iter().chain(&test.warnings);
+    let refused = test.refused.iter().map(|refused| &refused.text);
+    let notes = refused.chain(&test.warnings);
     let mut blocks: Vec<Block> =
         notes.map(|text| Block::Note(Tone::Warning, sentence(text))).collect();
     if test.refused.is_none() {

@@ -13,7 +13,7 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Error, Result, anyhow, bail};
 use lab::terms::PairedLoad;
-use report::compare::{self, Comparison, Pairing, TestComparison};
+use report::compare::{self, Comparison, Pairing, RefusalKind, Setup, TestComparison};
 use workload::{Plan, Stop, quantity};
 
 use crate::aside::{self, Aside};
@@ -45,7 +45,8 @@ pub(crate) fn compare(job: &CompareJob) -> Result<End> {
             let names = [a, b].map(|path| path.display().to_string());
             let (a, b) = (saved::read(a)?, saved::read(b)?);
             let names = [names[0].as_str(), names[1].as_str()];
-            let comparison = compare::of_saved(names, &a, &b, job.fail_on_regression)?;
+            let comparison =
+                compare::of_saved(names, &a, &b, job.fail_on_regression, job.errors_allowed)?;
             writer.head(&comparison)?;
             writer.warn(&comparison.warnings)?;
             for test in &comparison.tests {
@@ -60,12 +61,18 @@ pub(crate) fn compare(job: &CompareJob) -> Result<End> {
     if job.output.pages.any() {
         pages.write(&page::comparison::page(&comparison, &job.again))?;
     }
-    judge(&comparison, end)
+    judge(&comparison, job, end)
 }
 
 /// Exit code 3 is for what was surely found. That nothing could be found must not look like that
 /// nothing was.
-fn judge(comparison: &Comparison, end: End) -> Result<End> {
+fn judge(comparison: &Comparison, job: &CompareJob, end: End) -> Result<End> {
+    // Whoever asks for a judgement of a server gets none that a broken one passes.
+    let broken = comparison.tests.iter().filter_map(|test| test.refused.as_ref());
+    let broken = broken.filter(|refused| refused.kind == RefusalKind::Failures).count() > 0;
+    if end == End::Complete && broken && job.is_gate {
+        return Ok(End::Regressed);
+    }
     let Some(percent) = comparison.threshold else { return Ok(end) };
     let regressions = comparison.regressions(percent);
     let refused = comparison.tests.iter().find(|test| test.refused.is_some());
@@ -126,6 +133,7 @@ fn run_live(
         tests: Vec::new(),
         warnings: Vec::new(),
         threshold: job.fail_on_regression,
+        errors_allowed: job.errors_allowed,
         terms: None,
     };
     writer.head(&comparison)?;
@@ -141,9 +149,9 @@ fn run_live(
         }
         Told::PairedLoad(at, [a, b]) => {
             let plan = &live.plans[at][0];
-            let open = plan.pace.schedule().is_some();
-            let pairing = Pairing::Blocks;
-            let test = TestComparison::of(&plan.name, pairing, plan.precision, &a, &b, open);
+            let names = ["A", "B"].map(str::to_owned);
+            let setup = Setup::of(plan, names, Pairing::Blocks, job.errors_allowed);
+            let test = TestComparison::of(&plan.name, &setup, &a, &b);
             writer.test(&test, &test.name)?;
             comparison.tests.push(test);
             writer.keep(&comparison)

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use anyhow::{Context, Result, anyhow};
 use lab::survey::Machine;
 use lab::terms::{Kind, PairedLoad, Side, Table};
-use report::compare::{self, Comparison, Pairing, Subject, Terms, TestComparison};
+use report::compare::{self, Comparison, Pairing, Setup, Subject, Terms, TestComparison};
 use report::{Metric, Run};
 use workload::{Endpoint, Stop, Target};
 
@@ -51,6 +51,7 @@ pub(super) fn run(
         tests: Vec::new(),
         warnings: Vec::new(),
         threshold: job.fail_on_regression,
+        errors_allowed: job.errors_allowed,
         terms: Some(Terms { equal: wish.equal(), left_out, tables: Vec::new() }),
     };
     let mut going = Going { sides, job, interrupted, writer, headed: false };
@@ -116,7 +117,7 @@ impl Going<'_, '_> {
             self.headed = true;
         }
         let number = comparison.terms.as_ref().map_or(0, |terms| terms.tables.len());
-        let live = self.job.output.live;
+        let (live, errors_allowed) = (self.job.output.live, self.job.errors_allowed);
         let writer = &mut *self.writer;
         let mut tell = |what: Told<'_>| -> Result<()> {
             match what {
@@ -140,10 +141,9 @@ impl Going<'_, '_> {
                 Told::PairedLoad(at, [a, b]) => {
                     let paired = &table.paired_loads[at];
                     let Some(plan) = paired.sides[0].first() else { return Ok(()) };
-                    let open = plan.pace.schedule().is_some();
-                    let pairing = Pairing::Blocks;
-                    let test =
-                        TestComparison::of(&paired.name, pairing, plan.precision, &a, &b, open);
+                    let names = ["A", "B"].map(str::to_owned);
+                    let setup = Setup::of(plan, names, Pairing::Blocks, errors_allowed);
+                    let test = TestComparison::of(&paired.name, &setup, &a, &b);
                     let test = test.on_equal_terms(number, &a, &b);
                     let name = comparison.name_of(&test);
                     writer.test(&test, &name)?;

@@ -152,6 +152,41 @@ fn a_regression_has_an_exit_code_of_its_own() {
 }
 
 #[test]
+fn a_server_that_answers_errors_passes_no_gate_and_has_no_ratio() {
+    let (good, broken) = (Server::redis(), Server::redis());
+    good.ask(&["SET", "x", "1"]);
+    broken.ask(&["RPUSH", "x", "1"]);
+    let (_dir, file) = place();
+    let gate = format!("-n 200 -c 2 --repeat 2 --json {} --fail-on-regression 5", file.display());
+    let all = compare(&address(&good), &address(&broken), &format!("{gate} get x")).run().exits(3);
+    let words = all.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("no ratio: 100.0 % of the requests to "), "{words}");
+    assert!(words.contains("and at most 0.1 % may (--errors)"), "{words}");
+    assert!(!words.contains("No regression") && !words.contains(" better"), "{words}");
+    let document = json(&file);
+    valid_by("keystorm.compare.1.json", &document);
+    assert_eq!(document["tests"][0]["failed_percent"]["b"], 100.0);
+    // Half of them, and the other way round.
+    let half = format!("{gate} --mix -- 1 get x ';' 1 get y");
+    for (a, b) in [(&good, &broken), (&broken, &good)] {
+        let ran = compare(&address(a), &address(b), &half).run().exits(3);
+        ran.prints("no ratio: 5");
+    }
+    // As many as are allowed fail no gate, and without a gate nothing is judged.
+    compare(&address(&good), &address(&broken), "-n 200 --repeat 2 get x").run().ok();
+    compare(&address(&good), &address(&broken), "-n 200 --repeat 2 --errors 50 get x")
+        .run()
+        .exits(3);
+    let allowed = "-n 200 --repeat 2 --errors 100 get x";
+    let ran = compare(&address(&good), &address(&broken), allowed).run().ok();
+    ran.prints("failed requests: 0.0 % to ");
+    compare(&address(&good), &address(&broken), "--errors 101 get x")
+        .run()
+        .exits(2)
+        .says("--errors");
+}
+
+#[test]
 fn saved_runs_compare_where_their_plans_are_alike() {
     let (redis, valkey) = (Server::redis(), Server::valkey());
     let (dir, _) = place();

@@ -18,8 +18,16 @@ use crate::record::steady;
 /// # Errors
 /// A figure has no JSON.
 pub fn to_json(comparison: &Comparison) -> Result<String, RecordError> {
-    let Comparison { subjects: [a, b], how, complete, tests, warnings, threshold, terms } =
-        comparison;
+    let Comparison {
+        subjects: [a, b],
+        how,
+        complete,
+        tests,
+        warnings,
+        threshold,
+        errors_allowed,
+        terms,
+    } = comparison;
     let mut document = json!({
         "schema": SCHEMA,
         "keystorm": env!("CARGO_PKG_VERSION"),
@@ -29,6 +37,7 @@ pub fn to_json(comparison: &Comparison) -> Result<String, RecordError> {
         "how": how,
         "tests": tests.iter().map(test).collect::<Vec<_>>(),
         "warnings": warnings,
+        "errors_allowed_percent": errors_allowed,
         "regression": threshold.map(|percent| {
             let regressions = comparison.regressions(percent);
             let list = |of: &[Regression]| of.iter().map(regression).collect::<Vec<_>>();
@@ -71,8 +80,9 @@ fn subject(subject: &Subject) -> Value {
 }
 
 fn test(test: &TestComparison) -> Value {
-    let TestComparison { name, pairing, runs, rows, limits: [a, b], warnings, spoiled, .. } = test;
+    let TestComparison { name, setup, runs, rows, limits: [a, b], warnings, spoiled, .. } = test;
     let told = test.refused.is_none();
+    let [failed_a, failed_b] = &test.failures;
     let warnings: Vec<String> =
         warnings.iter().cloned().chain(spoiled.iter().map(|s| warning(s, *runs))).collect();
     let figures = |rows: &[Row]| -> Map<String, Value> {
@@ -80,10 +90,12 @@ fn test(test: &TestComparison) -> Value {
     };
     let mut document = json!({
         "name": name,
-        "pairing": pairing,
+        "pairing": setup.pairing,
         "runs": { "a": runs[0], "b": runs[1] },
         "figures": figures(rows),
         "limited_by": { "a": limited(a), "b": limited(b) },
+        "failed_percent": { "a": failed_a.percent(), "b": failed_b.percent() },
+        "not_told_because": test.refused.as_ref().map(|refused| &refused.text),
         "warnings": warnings,
     });
     if let (false, Value::Object(fields)) = (test.operations.is_empty(), &mut document) {
@@ -95,7 +107,6 @@ fn test(test: &TestComparison) -> Value {
     if let (Some(table), Value::Object(fields)) = (test.table, &mut document) {
         let [a, b] = test.hit_ratios;
         fields.insert("table".to_owned(), table.into());
-        fields.insert("not_told_because".to_owned(), json!(test.refused));
         fields.insert("hit_percent".to_owned(), json!({ "a": a, "b": b }));
     }
     document

@@ -32,7 +32,12 @@ pub(super) fn mostly(limits: &Limits, runs: usize) -> Option<LimitedBy> {
 }
 
 /// What to know before believing a ratio of sides that were limited so.
-pub(super) fn warnings(limits: &[Limits; 2], runs: [usize; 2], open_loop: bool) -> Vec<String> {
+pub(super) fn warnings(
+    names: &[String; 2],
+    limits: &[Limits; 2],
+    runs: [usize; 2],
+    open_loop: bool,
+) -> Vec<String> {
     let [a, b] = [mostly(&limits[0], runs[0]), mostly(&limits[1], runs[1])];
     let mut warnings = Vec::new();
     match (a, b) {
@@ -42,7 +47,7 @@ pub(super) fn warnings(limits: &[Limits; 2], runs: [usize; 2], open_loop: bool) 
                 .to_owned(),
         ),
         (Some(LimitedBy::Client), _) | (_, Some(LimitedBy::Client)) => {
-            let side = if a == Some(LimitedBy::Client) { "A" } else { "B" };
+            let side = &names[usize::from(a != Some(LimitedBy::Client))];
             warnings.push(format!(
                 "the client limited {side}, which may be faster than shown; give the client more \
                  --threads or its own CPUs"

@@ -9,6 +9,7 @@ mod csv;
 mod json;
 mod limits;
 mod operations;
+mod refusal;
 mod regressions;
 mod rows;
 mod saved;
@@ -21,15 +22,16 @@ use std::sync::Arc;
 
 use measure::Ending;
 use serde::Serialize;
-use workload::Endpoint;
+use workload::{Endpoint, Plan};
 
 use crate::warned::alike;
-use crate::{Figures, LimitedBy, Metric, Run, Summary, escape};
+use crate::{Failures, Figures, LimitedBy, Metric, Run, Summary, escape};
 
 pub use csv::{write_head as write_csv_head, write_test as write_csv_test};
 pub use json::to_json;
 pub use limits::{Limits, limited, word};
 pub use operations::OperationComparison;
+pub use refusal::{Refusal, RefusalKind};
 pub use regressions::{Regression, Regressions, WATCHED};
 pub use rows::{Row, verdict};
 pub use saved::{beside, of_saved, unlike, unlike_beside_words};
@@ -112,12 +114,40 @@ impl Subject {
     }
 }
 
+/// The per cent of a side's requests that may fail where nobody says how many.
+pub const ERRORS_DEFAULT: f64 = 0.1;
+
+/// What the tests of a comparison have in common.
+#[derive(Debug, Clone)]
+pub struct Setup {
+    /// What the two sides are called.
+    pub names: [String; 2],
+    /// How the values belong together.
+    pub pairing: Pairing,
+    /// Digits of a percentile, as the plan has them.
+    pub precision: u8,
+    /// Whether a schedule sets the throughput.
+    pub open_loop: bool,
+    /// The per cent of a side's requests that may fail before its ratios are not told.
+    pub errors_allowed: f64,
+}
+
+impl Setup {
+    /// That of runs of a plan.
+    #[must_use]
+    pub fn of(plan: &Plan, names: [String; 2], pairing: Pairing, errors_allowed: f64) -> Self {
+        let (precision, open_loop) = (plan.precision, plan.pace.schedule().is_some());
+        Self { names, pairing, precision, open_loop, errors_allowed }
+    }
+}
+
 /// What a comparison takes from a run.
 #[derive(Debug, Clone)]
 pub struct Glance {
     figures: Figures,
     /// Of each operation of a mix, by name.
     operations: Vec<(String, Figures)>,
+    failures: Failures,
     limited_by: LimitedBy,
     warnings: Vec<String>,
     run: Arc<Run>,
@@ -133,6 +163,7 @@ impl Glance {
             Self {
                 figures: Figures::of(&summary),
                 operations: operations::figures(&summary.operations),
+                failures: Failures::of(&run.measurement),
                 limited_by: run.verdict.limited_by,
                 warnings: run.warnings.clone(),
                 run: Arc::new(run.clone()),
@@ -147,8 +178,8 @@ impl Glance {
 pub struct TestComparison {
     /// Its name.
     pub name: String,
-    /// How the values belong together.
-    pub pairing: Pairing,
+    /// What it has in common with the others.
+    pub setup: Setup,
     /// How many runs there are of A and of B.
     pub runs: [usize; 2],
     /// A row for each figure that both sides know.
@@ -166,7 +197,9 @@ pub struct TestComparison {
     /// The share of reads that found their key, in hundredths, of A and of B, where that was compared.
     pub hit_ratios: [Option<f64>; 2],
     /// Why its ratios are not told, if they are not.
-    pub refused: Option<String>,
+    pub refused: Option<Refusal>,
+    /// The requests of A and of B.
+    pub failures: [Failures; 2],
     /// Of each side the run in the middle by throughput, to look at in full.
     pub middle: [Option<Arc<Run>>; 2],
 }
@@ -181,22 +214,16 @@ pub struct Spoiled {
 }
 
 impl TestComparison {
-    /// Compares the runs of a test. `precision` is the plan's: digits of a percentile.
+    /// Compares the runs of a test.
     #[must_use]
-    pub fn of(
-        name: &str,
-        pairing: Pairing,
-        precision: u8,
-        a: &[Glance],
-        b: &[Glance],
-        open_loop: bool,
-    ) -> Self {
+    pub fn of(name: &str, setup: &Setup, a: &[Glance], b: &[Glance]) -> Self {
+        let Setup { pairing, precision, open_loop, .. } = *setup;
         let figures = [a, b].map(|side| side.iter().map(|glance| glance.figures).collect());
         let rows = COMPARED.into_iter();
         let rows =
             rows.filter_map(|metric| rows::row(metric, pairing, precision, figures.each_ref()));
         let limits = [limits::limits(a), limits::limits(b)];
-        let warnings = limits::warnings(&limits, [a.len(), b.len()], open_loop);
+        let warnings = limits::warnings(&setup.names, &limits, [a.len(), b.len()], open_loop);
         let mut spoiled = Vec::new();
         for (side, glances) in [a, b].iter().enumerate() {
             for text in glances.iter().flat_map(|glance| &glance.warnings) {
@@ -207,7 +234,7 @@ impl TestComparison {
         }
         Self {
             name: name.to_owned(),
-            pairing,
+            setup: setup.clone(),
             runs: [a.len(), b.len()],
             rows: rows.collect(),
             operations: operations::compared(pairing, precision, [a, b]),
@@ -216,7 +243,8 @@ impl TestComparison {
             spoiled,
             table: None,
             hit_ratios: [None; 2],
-            refused: unmeasured([a, b]),
+            refused: refusal::of_runs(setup, [a, b]),
+            failures: [refusal::failures(a), refusal::failures(b)],
             middle: [middle(a), middle(b)],
         }
     }
@@ -226,7 +254,8 @@ impl TestComparison {
     pub fn on_equal_terms(mut self, table: usize, a: &[Glance], b: &[Glance]) -> Self {
         self.table = Some(table);
         self.hit_ratios = [terms::hit_ratio(a), terms::hit_ratio(b)];
-        let refusal = || terms::refusal(self.hit_ratios, &self.limits, self.runs);
+        let refusal =
+            || refusal::of_terms(&self.setup.names, self.hit_ratios, &self.limits, self.runs);
         self.refused = self.refused.take().or_else(refusal);
         // The refusal says the one, the table the other.
         let said = |warning: &String| {
@@ -247,16 +276,6 @@ impl TestComparison {
     pub fn row(&self, metric: Metric) -> Option<&Row> {
         self.rows.iter().find(|row| row.metric == metric)
     }
-}
-
-/// Why no ratio may be told of runs in which nothing was measured, if there are such.
-fn unmeasured(sides: [&[Glance]; 2]) -> Option<String> {
-    let runs = || sides.into_iter().flatten();
-    let empty = runs().filter(|glance| glance.figures.get(Metric::Throughput).is_none()).count();
-    (empty > 0).then(|| {
-        let all = runs().count();
-        format!("no ratio: nothing was measured in {empty} of {all} runs; make them longer")
-    })
 }
 
 /// Adds what so many runs warn of: those whose texts differ in figures only are one.
@@ -290,6 +309,8 @@ pub struct Comparison {
     pub warnings: Vec<String>,
     /// The per cent that `--fail-on-regression` allows.
     pub threshold: Option<f64>,
+    /// The per cent of a side's requests that may fail.
+    pub errors_allowed: f64,
     /// On which terms servers of different protocols are compared, if they are.
     pub terms: Option<Terms>,
 }

@@ -4,7 +4,7 @@ use measure::Ending;
 use workload::Plan;
 use workload::quantity::counted;
 
-use super::{Comparison, Glance, Pairing, Subject, TestComparison};
+use super::{Comparison, Glance, Pairing, Setup, Subject, TestComparison};
 use crate::differ::{Difference, differences};
 use crate::{Loaded, RecordError, Run};
 
@@ -111,6 +111,7 @@ pub fn of_saved(
     a: &Loaded,
     b: &Loaded,
     threshold: Option<f64>,
+    errors_allowed: f64,
 ) -> Result<Comparison, RecordError> {
     let sides = [tests(names[0], a)?, tests(names[1], b)?];
     let lists = sides.each_ref().map(|tests| {
@@ -157,9 +158,9 @@ pub fn of_saved(
             }
         }
         let plan = &a[0].plan;
-        let open = plan.pace.schedule().is_some();
         let [a, b] = &sides;
-        compared.push(TestComparison::of(&plan.name, Pairing::None, plan.precision, a, b, open));
+        let setup = Setup::of(plan, ["A", "B"].map(str::to_owned), Pairing::None, errors_allowed);
+        compared.push(TestComparison::of(&plan.name, &setup, a, b));
     }
     Ok(Comparison {
         subjects: [
@@ -171,6 +172,7 @@ pub fn of_saved(
         tests: compared,
         warnings,
         threshold,
+        errors_allowed,
         terms: None,
     })
 }

@@ -3,9 +3,7 @@
 
 use serde::Serialize;
 
-use super::limits::mostly;
-use super::{Glance, Limits, Subject};
-use crate::LimitedBy;
+use super::{Glance, Subject};
 use crate::summary::servers_hit_ratio;
 
 /// One table of several.
@@ -40,31 +38,4 @@ pub const HITS_APART_MAX: f64 = 0.1;
 /// a side. `None` where nothing was read, or a server does not tell.
 pub(super) fn hit_ratio(side: &[Glance]) -> Option<f64> {
     servers_hit_ratio(side.iter().map(|glance| &*glance.run))
-}
-
-/// Why no ratio of these runs may be told, in a sentence.
-pub(super) fn refusal(
-    hits: [Option<f64>; 2],
-    limits: &[Limits; 2],
-    runs: [usize; 2],
-) -> Option<String> {
-    if let [Some(a), Some(b)] = hits
-        && (a - b).abs() > HITS_APART_MAX
-    {
-        return Some(format!(
-            "no ratio: A found {a:.2} % of its keys and B {b:.2} %, and a miss is less work than \
-             a hit"
-        ));
-    }
-    let by_client = [0, 1].map(|side| mostly(&limits[side], runs[side]) == Some(LimitedBy::Client));
-    let side = match by_client {
-        [false, false] => return None,
-        [true, true] => "both sides",
-        [true, false] => "A",
-        [false, true] => "B",
-    };
-    Some(format!(
-        "no ratio: the client limited {side}, and the ratio would be the client's; give the \
-         client more --threads or its own CPUs"
-    ))
 }

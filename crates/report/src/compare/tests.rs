@@ -19,7 +19,17 @@ fn glances(count: usize, rps: f64, spread: f64, seed: u64) -> Vec<Glance> {
 }
 
 fn compared(pairing: Pairing, a: &[Glance], b: &[Glance]) -> TestComparison {
-    TestComparison::of("SET", pairing, 3, a, b, false)
+    TestComparison::of("SET", &setup(pairing), a, b)
+}
+
+fn setup(pairing: Pairing) -> Setup {
+    Setup {
+        names: ["A", "B"].map(str::to_owned),
+        pairing,
+        precision: 3,
+        open_loop: false,
+        errors_allowed: ERRORS_DEFAULT,
+    }
 }
 
 fn comparison(tests: Vec<TestComparison>, threshold: Option<f64>) -> Comparison {
@@ -36,6 +46,7 @@ fn comparison(tests: Vec<TestComparison>, threshold: Option<f64>) -> Comparison 
         tests,
         warnings: vec!["the keystorm version differs: 1 of A and 2 of B".into()],
         threshold,
+        errors_allowed: ERRORS_DEFAULT,
         terms: None,
     }
 }
@@ -231,7 +242,7 @@ fn a_ratio_of_different_work_or_of_the_client_is_told_nowhere() {
         (finding(100_000, 0, Client), "the client limited B"),
     ] {
         let test = on_equal_terms(&full, &other);
-        assert!(test.refused.as_ref().unwrap().contains(said), "{test:?}");
+        assert!(test.refused.as_ref().unwrap().text.contains(said), "{test:?}");
         let comparison = terms(test.clone());
         let ratio = format!("{:.3}", test.row(Metric::P99).unwrap().ratio.ratio);
         let mut csv = Vec::new();
@@ -289,14 +300,15 @@ fn saved_runs_compare_by_their_repeats() {
         parts.seed = 9;
     };
     let (a, b) = (loaded(repeats(3, |_| ())), loaded(repeats(4, elsewhere)));
-    let comparison = of_saved(["a.json", "b.json"], &a, &b, None).unwrap();
+    let comparison = of_saved(["a.json", "b.json"], &a, &b, None, ERRORS_DEFAULT).unwrap();
     assert_eq!((comparison.tests.len(), comparison.tests[0].runs), (1, [3, 4]));
     assert!(comparison.warnings.iter().any(|w| w.contains("the connection type differs")));
     let throughput = comparison.tests[0].row(Metric::Throughput).unwrap();
     assert!(throughput.ratio.interval.unwrap().holds(1.0));
     let mut broken = repeats(3, |_| ());
     broken[2].measurement.ending = Ending::Interrupted;
-    let comparison = of_saved(["a.json", "b.json"], &loaded(broken), &b, None).unwrap();
+    let comparison =
+        of_saved(["a.json", "b.json"], &loaded(broken), &b, None, ERRORS_DEFAULT).unwrap();
     assert_eq!(comparison.tests[0].runs, [2, 4]);
     assert!(
         comparison
@@ -310,7 +322,10 @@ fn saved_runs_compare_by_their_repeats() {
 fn apples_and_pears_are_refused_and_every_difference_is_named() {
     let said = |b: Vec<crate::Run>| {
         let a = loaded(repeats(3, |_| ()));
-        of_saved(["a.json", "b.json"], &a, &loaded(b), None).map(|_| ()).unwrap_err().to_string()
+        of_saved(["a.json", "b.json"], &a, &loaded(b), None, ERRORS_DEFAULT)
+            .map(|_| ())
+            .unwrap_err()
+            .to_string()
     };
     let refused = said(repeats(3, |parts| {
         parts.fleet.pipeline_depth = 16;
@@ -368,12 +383,59 @@ fn each_operation_of_a_mix_has_rows_of_its_own() {
     assert!(compared(Pairing::None, &a, &[plain]).operations.is_empty());
 }
 
+/// Runs of which so many of 2,000 requests failed.
+fn failing(failed: u64) -> Vec<Glance> {
+    let fail = |mut glance: Glance| {
+        glance.failures = Failures { asked: 2000, failed };
+        glance
+    };
+    glances(10, 100_000.0, 0.004, 1).into_iter().map(fail).collect()
+}
+
+#[test]
+fn a_side_whose_requests_fail_has_no_ratio_and_passes_no_gate() {
+    for (failed, told) in [(2000, "100.0 %"), (1000, "50.0 %"), (3, "0.2 %")] {
+        for sides in [[failing(0), failing(failed)], [failing(failed), failing(0)]] {
+            let test = compared(Pairing::Blocks, &sides[0], &sides[1]);
+            let name = if test.failures[0].failed > 0 { "A" } else { "B" };
+            let comparison = comparison(vec![test.clone()], Some(5.0));
+            let refused = test.refused.as_ref().unwrap();
+            assert_eq!(refused.kind, RefusalKind::Failures);
+            let said =
+                format!("no ratio: {told} of the requests to {name} failed, and at most 0.1 %");
+            assert!(refused.text.starts_with(&said), "{refused:?}");
+            let notes = notes(&comparison);
+            assert_eq!(notes, [format!("Failed: SET: {}", refused.text)]);
+            let text = text(&comparison);
+            assert!(!text.contains("No regression") && !text.contains("better"), "{text}");
+            let json: serde_json::Value =
+                serde_json::from_str(&to_json(&comparison).unwrap()).unwrap();
+            let test = &json["tests"][0];
+            assert!(test["not_told_because"].as_str().unwrap().contains(told), "{test}");
+            let side = if name == "A" { "a" } else { "b" };
+            let percent = failed as f64 / 20.0;
+            assert_eq!(test["failed_percent"][side].as_f64(), Some(percent), "{test}");
+        }
+    }
+}
+
+#[test]
+fn failures_within_what_is_allowed_are_told_and_nothing_is_refused() {
+    let test = compared(Pairing::Blocks, &failing(0), &failing(1));
+    assert_eq!(test.refused, None);
+    let text = text(&comparison(vec![test], Some(5.0)));
+    assert!(text.contains("failed requests: 0.0 % to A, 0.0500 % to B"), "{text}");
+    let allowed = Setup { errors_allowed: 50.0, ..setup(Pairing::Blocks) };
+    let test = TestComparison::of("SET", &allowed, &failing(0), &failing(1000));
+    assert_eq!(test.refused, None);
+}
+
 #[test]
 fn no_ratio_is_told_where_a_run_measured_nothing() {
     let mut a = glances(4, 100_000.0, 0.0, 1);
     a[1].figures = Figures::default();
     let test = compared(Pairing::Blocks, &a, &glances(4, 100_000.0, 0.0, 2));
-    let why = test.refused.clone().unwrap();
+    let why = test.refused.clone().unwrap().text;
     assert!(why.contains("nothing was measured in 1 of 8 runs"), "{why}");
     let notes = notes(&comparison(vec![test], Some(5.0)));
     assert!(notes.iter().all(|line| line.starts_with("Unknown: ")), "{notes:?}");

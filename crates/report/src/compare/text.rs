@@ -2,10 +2,12 @@
 
 use std::io::{self, Write};
 
+use super::refusal::share;
 use super::{
-    Comparison, Metric, Regression, Row, Spoiled, Table, Terms, TestComparison, limited, verdict,
+    Comparison, Metric, RefusalKind, Regression, Row, Spoiled, Table, Terms, TestComparison,
+    limited, verdict,
 };
-use crate::escape;
+use crate::{Failures, escape};
 
 /// Columns of a line that is made of words.
 const WIDTH: usize = 80;
@@ -80,7 +82,7 @@ pub fn write_test(test: &TestComparison, out: &mut dyn Write) -> io::Result<()> 
         }
     }
     if let Some(why) = &test.refused {
-        write_words(&format!("  {}", escape(why)), 4, out)?;
+        write_words(&format!("  {}", escape(&why.text)), 4, out)?;
     }
     if let [Some(a), Some(b)] = test.hit_ratios {
         write_words(
@@ -88,6 +90,13 @@ pub fn write_test(test: &TestComparison, out: &mut dyn Write) -> io::Result<()> 
             4,
             out,
         )?;
+    }
+    if test.refused.is_none() && test.failures.iter().any(|failures| failures.failed > 0) {
+        let of = |(name, failures): (&String, &Failures)| {
+            format!("{} to {name}", share(failures.percent()))
+        };
+        let of: Vec<String> = test.setup.names.iter().zip(&test.failures).map(of).collect();
+        write_words(&format!("  failed requests: {}", escape(of.join(", "))), 4, out)?;
     }
     for (name, limits) in ["A", "B"].iter().zip(&test.limits) {
         write_words(&format!("  {name} limited by: {}", limited(limits)), 4, out)?;
@@ -147,9 +156,15 @@ pub fn notes(comparison: &Comparison) -> Vec<String> {
     ] {
         lines.extend(found.iter().map(|r| format!("{what}: {}", told(r, percent))));
     }
-    let refused = comparison.tests.iter().filter(|test| test.refused.is_some());
-    let refused: Vec<String> =
-        refused.map(|test| format!("Unknown: {}: no ratio", comparison.name_of(test))).collect();
+    let refused = comparison.tests.iter().filter_map(|test| Some((test, test.refused.as_ref()?)));
+    let refused = refused.map(|(test, refused)| {
+        let name = comparison.name_of(test);
+        match refused.kind {
+            RefusalKind::Failures => format!("Failed: {name}: {}", refused.text),
+            _ => format!("Unknown: {name}: no ratio"),
+        }
+    });
+    let refused: Vec<String> = refused.collect();
     lines.extend(refused.iter().cloned());
     if regressions.found.is_empty() && regressions.unknown.is_empty() && refused.is_empty() {
         lines.push(format!("No regression of more than {percent} % was found."));

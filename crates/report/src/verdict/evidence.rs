@@ -9,6 +9,7 @@ use measure::{CORRUPT, Ending, MISSING, Measurement, WorkerUse};
 use workload::Plan;
 
 use super::threads::ThreadUse;
+use crate::Failures;
 use crate::schedule::ScheduleFigures;
 
 /// Everything that the rules look at, and nothing else.
@@ -179,16 +180,12 @@ impl Evidence {
         let workers = workers.filter(|(_, worker)| worker.wall_ns > 0).map(|(n, w)| (n, own(w)));
         let client = workers.max_by(|(_, a), (_, b)| a.taken().total_cmp(&b.taken()));
         let connections = &total.connections;
+        let failures = Failures::of(measurement);
         let given_up = connections.lost.saturating_add(connections.timed_out);
-        // Whoever interrupts a run leaves requests in flight, and they have not failed for it.
-        let at_the_end = match measurement.ending {
-            Ending::Interrupted => 0,
-            Ending::Complete | Ending::Failed(_) => connections.unanswered,
-        };
         let blocking = plan.sequence.iter().map(workload::CommandSpec::name);
         Self {
             requests,
-            failed: total.errors.total().saturating_add(given_up).saturating_add(at_the_end),
+            failed: failures.failed,
             missing: total.errors.of_kind(MISSING),
             corrupt: total.errors.of_kind(CORRUPT),
             unanswered: given_up.saturating_add(connections.unanswered),

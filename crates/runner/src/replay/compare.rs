@@ -5,7 +5,7 @@
 //! slower all the while.
 
 use host::{ServerFacts, Watched};
-use report::compare::{Glance, Pairing, TestComparison};
+use report::compare::{ERRORS_DEFAULT, Glance, Pairing, Setup, TestComparison};
 use report::{Metric, Run};
 use statistics::{Conclusion, Noise};
 use workload::{PlanParts, Stop};
@@ -39,7 +39,14 @@ fn concluded(slower: f64, seed: u64) -> (Conclusion, f64) {
         sides[side].push(run(base_ns * drift, seed * 1000 + n as u64, &mut noise));
     }
     let [a, b] = &sides;
-    let test = TestComparison::of("SET", Pairing::Blocks, 1, a, b, false);
+    let setup = Setup {
+        names: ["A", "B"].map(str::to_owned),
+        pairing: Pairing::Blocks,
+        precision: 1,
+        open_loop: false,
+        errors_allowed: ERRORS_DEFAULT,
+    };
+    let test = TestComparison::of("SET", &setup, a, b);
     let ratio = test.row(Metric::Throughput).unwrap().ratio;
     (ratio.conclusion(), ratio.ratio)
 }

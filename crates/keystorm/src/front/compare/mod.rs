@@ -13,6 +13,7 @@ use std::path::PathBuf;
 use clap::{Arg, Command};
 use lab::terms::Kind;
 use lab::{Line, Takes};
+use report::compare::ERRORS_DEFAULT;
 use workload::{Plan, Target};
 
 use super::lab::{again as shown, takes_of};
@@ -31,6 +32,10 @@ pub(crate) struct CompareJob {
     pub(crate) output: Output,
     /// The per cent by which B may be worse.
     pub(crate) fail_on_regression: Option<f64>,
+    /// The per cent of a side's requests that may fail.
+    pub(crate) errors_allowed: f64,
+    /// Whether the exit code is to tell what was found.
+    pub(crate) is_gate: bool,
     /// The clients that carry it out, if they are several.
     pub(crate) several: Option<Several>,
     /// Warnings about the command line, for standard error.
@@ -77,7 +82,8 @@ mget.
 Without -n or --duration each run takes 1 second after 0.2 of warm-up; without -t or a command the
 tests are set and get; --repeat is the number of blocks of A B B A [default: 5].
 
-Exit code 3: --fail-on-regression found B to be worse than allowed.
+Exit code 3: --fail-on-regression found B to be worse than allowed, or more requests failed than
+--errors allows.
 
 Examples:
   Two servers that are started for it:
@@ -97,7 +103,8 @@ const WARMUP_DEFAULT: f64 = 0.2;
 /// than ten gain little.
 const BLOCKS_DEFAULT: u32 = 5;
 /// Options that are of use without a server.
-const OF_FILES: [&str; 7] = ["csv", "format", "json", "html", "svg", "png", REGRESSION];
+const OF_FILES: [&str; 8] = ["csv", "format", "json", "html", "svg", "png", REGRESSION, ERRORS];
+const ERRORS: &str = "errors";
 const REGRESSION: &str = "fail_on_regression";
 /// Options of servers of different protocols.
 const TABLES: &str = "tables";
@@ -140,6 +147,18 @@ fn explained(run: Command) -> Command {
                 .help(
                     "Exit with code 3 if B's throughput is lower, or its p99 higher, by more \
                      than PCT percent, at a confidence of 95 % over all tests together",
+                ),
+        )
+        .arg(
+            Arg::new(ERRORS)
+                .long("errors")
+                .value_name("PCT")
+                .value_parser(share)
+                .help_heading("Results")
+                .help(
+                    "The percentage of a server's requests that may fail. Above it there is no \
+                     ratio, and the exit code is 3 where this or --fail-on-regression is given \
+                     [default: 0.1]",
                 ),
         )
         .arg(
@@ -187,6 +206,7 @@ impl FrontEnd for CompareFront {
             return usage("name A and B: keystorm compare A B [options of a run]");
         };
         let fail_on_regression = typed.matches().get_one::<f64>(REGRESSION).copied();
+        let errors = typed.matches().get_one::<f64>(ERRORS).copied();
         let [a, b] = [0, 1].map(|at| Side::of(&sides[at]));
         let (a, b) = (a.map_err(UsageError)?, b.map_err(UsageError)?);
         refuse(&typed, &OF_ONE, "works with one server only")?;
@@ -223,6 +243,8 @@ impl FrontEnd for CompareFront {
             sides,
             output,
             fail_on_regression,
+            errors_allowed: errors.unwrap_or(ERRORS_DEFAULT),
+            is_gate: fail_on_regression.is_some() || errors.is_some(),
             several,
             notes,
             again,
@@ -253,7 +275,7 @@ fn sides_and_rest(args: Vec<OsString>) -> (Option<[OsString; 2]>, Vec<OsString>)
 /// What an option of this command line takes.
 fn takes(name: &str) -> Option<Takes> {
     match name {
-        "--fail-on-regression" | "--tables" | "--cores" => Some(Takes::Value),
+        "--fail-on-regression" | "--errors" | "--tables" | "--cores" => Some(Takes::Value),
         _ => takes_of(&redis_benchmark::vocabulary(), name),
     }
 }
@@ -331,6 +353,13 @@ fn percent(text: &str) -> Result<f64, String> {
     let percent = redis_benchmark::percent(text).ok();
     let percent = percent.filter(|percent| (0.0..100.0).contains(percent));
     percent.ok_or_else(|| "expected a percentage from 0 to below 100".to_owned())
+}
+
+/// A percentage of which 100 is all.
+fn share(text: &str) -> Result<f64, String> {
+    let percent = redis_benchmark::percent(text).ok();
+    let percent = percent.filter(|percent| (0.0..=100.0).contains(percent));
+    percent.ok_or_else(|| "expected a percentage from 0 to 100".to_owned())
 }
 
 #[cfg(test)]

@@ -1,0 +1,111 @@
+//! When no ratio of a test may be told, and why.
+
+use super::limits::mostly;
+use super::terms::HITS_APART_MAX;
+use super::{Glance, Limits, Setup};
+use crate::{Failures, LimitedBy, Metric};
+
+/// What stands against telling a ratio.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RefusalKind {
+    /// More requests of a side failed than may: it did other work, or none.
+    Failures,
+    /// Nothing was measured in a run.
+    Unmeasured,
+    /// The sides found different shares of their keys.
+    Hits,
+    /// The client limited a side.
+    Client,
+}
+
+/// Why the ratios of a test are not told.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Refusal {
+    /// Its kind.
+    pub kind: RefusalKind,
+    /// In a sentence.
+    pub text: String,
+}
+
+impl Refusal {
+    fn new(kind: RefusalKind, text: String) -> Option<Self> {
+        Some(Self { kind, text })
+    }
+}
+
+/// The requests of a side, over all of its runs.
+pub(super) fn failures(side: &[Glance]) -> Failures {
+    let mut all = Failures::default();
+    side.iter().for_each(|glance| all += glance.failures);
+    all
+}
+
+/// What forbids a ratio whatever the servers are.
+pub(super) fn of_runs(setup: &Setup, sides: [&[Glance]; 2]) -> Option<Refusal> {
+    failed(setup, sides).or_else(|| unmeasured(sides))
+}
+
+fn failed(setup: &Setup, sides: [&[Glance]; 2]) -> Option<Refusal> {
+    let allowed = setup.errors_allowed;
+    let over = |(name, side): (&String, &[Glance])| {
+        let percent = failures(side).percent();
+        (percent > allowed).then(|| format!("{} of the requests to {name}", share(percent)))
+    };
+    let over: Vec<String> = setup.names.iter().zip(sides).filter_map(over).collect();
+    if over.is_empty() {
+        return None;
+    }
+    let text =
+        format!("no ratio: {} failed, and at most {allowed} % may (--errors)", over.join(" and "));
+    Refusal::new(RefusalKind::Failures, text)
+}
+
+/// A share in hundredths, with the digits that tell it from 0 and 100.
+pub(super) fn share(percent: f64) -> String {
+    match percent {
+        p if p == 0.0 || p == 100.0 || (0.1..=99.9).contains(&p) => format!("{p:.1} %"),
+        p => format!("{p:.4} %"),
+    }
+}
+
+fn unmeasured(sides: [&[Glance]; 2]) -> Option<Refusal> {
+    let runs = || sides.into_iter().flatten();
+    let empty = runs().filter(|glance| glance.figures.get(Metric::Throughput).is_none()).count();
+    if empty == 0 {
+        return None;
+    }
+    let all = runs().count();
+    let text = format!("no ratio: nothing was measured in {empty} of {all} runs; make them longer");
+    Refusal::new(RefusalKind::Unmeasured, text)
+}
+
+/// What else forbids one between servers of different protocols.
+pub(super) fn of_terms(
+    names: &[String; 2],
+    hits: [Option<f64>; 2],
+    limits: &[Limits; 2],
+    runs: [usize; 2],
+) -> Option<Refusal> {
+    let [name_a, name_b] = names;
+    if let [Some(a), Some(b)] = hits
+        && (a - b).abs() > HITS_APART_MAX
+    {
+        let text = format!(
+            "no ratio: {name_a} found {a:.2} % of its keys and {name_b} {b:.2} %, and a miss is \
+             less work than a hit"
+        );
+        return Refusal::new(RefusalKind::Hits, text);
+    }
+    let by_client = [0, 1].map(|side| mostly(&limits[side], runs[side]) == Some(LimitedBy::Client));
+    let side = match by_client {
+        [false, false] => return None,
+        [true, true] => "both sides",
+        [true, false] => name_a,
+        [false, true] => name_b,
+    };
+    let text = format!(
+        "no ratio: the client limited {side}, and the ratio would be the client's; give the \
+         client more --threads or its own CPUs"
+    );
+    Refusal::new(RefusalKind::Client, text)
+}

@@ -1,0 +1,49 @@
+//! What share of its requests a run was not answered as it should have been.
+
+use std::ops::AddAssign;
+
+use measure::{Ending, Measurement};
+
+/// Requests, and those among them that failed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Failures {
+    /// Requests that were sent, whatever became of them.
+    pub asked: u64,
+    /// Error replies, requests that were lost or timed out, and those left unanswered at the end of a run
+    /// that nobody interrupted.
+    pub failed: u64,
+}
+
+impl Failures {
+    /// Of a run.
+    #[must_use]
+    pub fn of(measurement: &Measurement) -> Self {
+        let total = &measurement.total;
+        let connections = &total.connections;
+        let given_up = connections.lost.saturating_add(connections.timed_out);
+        // Whoever interrupts a run leaves requests in flight, and they have not failed for it.
+        let at_the_end = match measurement.ending {
+            Ending::Interrupted => 0,
+            Ending::Complete | Ending::Failed(_) => connections.unanswered,
+        };
+        Self {
+            asked: [given_up, connections.unanswered]
+                .into_iter()
+                .fold(total.requests(), u64::saturating_add),
+            failed: total.errors.total().saturating_add(given_up).saturating_add(at_the_end),
+        }
+    }
+
+    /// The share that failed, in hundredths; 0 where nothing was asked.
+    #[must_use]
+    pub fn percent(&self) -> f64 {
+        if self.asked == 0 { 0.0 } else { self.failed as f64 * 100.0 / self.asked as f64 }
+    }
+}
+
+impl AddAssign for Failures {
+    fn add_assign(&mut self, more: Self) {
+        self.asked = self.asked.saturating_add(more.asked);
+        self.failed = self.failed.saturating_add(more.failed);
+    }
+}
