@@ -184,12 +184,7 @@ impl<'r> Rig<'r> {
         start_at: Option<SystemTime>,
         observer: &mut dyn Observer,
     ) -> Result<Run> {
-        item_limit::check(&self.server, plan)?;
-        fill(self, plan)?;
-        match plan.protocol.is_memcache() {
-            true => prepare(self, plan)?,
-            false => self.server.prepare(plan)?,
-        }
+        self.prepare(plan)?;
         let with = With { start_at, probe: None, rate: self.rate.as_deref() };
         let Some(rate_per_s) = self.probe else {
             return self.run_without_probe(plan, with, observer);
@@ -203,6 +198,25 @@ impl<'r> Rig<'r> {
             Err(error) => run.warnings.push(report::escape(format!("the probe failed: {error:#}"))),
         }
         Ok(run)
+    }
+
+    /// Makes sure that the server takes what a plan writes, and holds what it reads.
+    ///
+    /// # Errors
+    /// It does not, or what is read could not be written.
+    pub(crate) fn prepare(&self, plan: &Plan) -> Result<()> {
+        item_limit::check(&self.server, plan)?;
+        fill(self, plan)?;
+        match plan.protocol.is_memcache() {
+            true => prepare(self, plan),
+            false => self.server.prepare(plan),
+        }
+    }
+
+    /// What a reader must know of a run that this process carried out: what spoiled it, and what is bad
+    /// about this machine.
+    pub(crate) fn warned_of(&self, run: &Run) -> Vec<String> {
+        Self::found(run, false).chain(self.unfit(&run.plan)).collect()
     }
 
     /// The same, and releases a probe's barrier when load begins.

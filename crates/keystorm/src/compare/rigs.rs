@@ -9,14 +9,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow, bail};
-use host::{Watch, Watched};
+use host::{LinkUse, Watch, Watched};
 use measure::Measurement;
 use report::Run;
 use report::compare::Subject;
 use runner::{Barrier, Observer, Start};
 use workload::{Endpoint, Plan, PlanParts, Stop, Target};
 
-use crate::fill::fill;
 use crate::live::Nobody;
 use crate::rig::Rig;
 
@@ -94,8 +93,7 @@ impl<'r> Rigs<'r> {
 
     fn run_together(&self, shares: &[Plan]) -> Result<Run> {
         for (at, share) in shares.iter().enumerate() {
-            fill(self.rig_of(at), share)?;
-            self.rig_of(at).server.prepare(share)?;
+            self.rig_of(at).prepare(share)?;
         }
         let watch = |(rig, target)| -> Watch<'_> {
             let (rig, target): (&Rig<'_>, &Target) = (rig, target);
@@ -109,7 +107,9 @@ impl<'r> Rigs<'r> {
         let names: Vec<String> =
             (1..=shares.len()).map(|share| format!("share {share} of {}", shares.len())).collect();
         let measurement = report::measured_together(&names, measured)?;
-        Ok(self.rigs[0].run_of(whole(shares)?, measurement, watched))
+        let mut run = self.rigs[0].run_of(whole(shares)?, measurement, watched);
+        run.warnings = self.rigs[0].warned_of(&run);
+        Ok(run)
     }
 
     /// Puts on the load of all shares, which begin when every connection of all of them is open.
@@ -161,11 +161,26 @@ impl<'r> Rigs<'r> {
     }
 }
 
-/// What was watched of several servers.
-fn together(mut all: Watched, more: Watched) -> Watched {
-    all.servers.extend(more.servers);
-    all.unseen = all.unseen.or(more.unseen);
-    all
+/// What was watched of several servers from this machine. Of what there is one value for all, the worst.
+fn together(all: Watched, more: Watched) -> Watched {
+    let Watched { mut servers, unseen, idle_round_trip_ns, link, mut cpus, stolen, throttled_s } =
+        all;
+    servers.extend(more.servers);
+    cpus.extend(more.cpus.into_iter().filter(|cpu| !cpus.contains(cpu)).collect::<Vec<_>>());
+    let fuller = |a: LinkUse, b: LinkUse| if b.share() > a.share() { b } else { a };
+    let worst = |a: Option<f64>, b: Option<f64>| a.into_iter().chain(b).reduce(f64::max);
+    Watched {
+        servers,
+        unseen: unseen.or(more.unseen),
+        idle_round_trip_ns: idle_round_trip_ns.max(more.idle_round_trip_ns),
+        link: match (link, more.link) {
+            (Some(a), Some(b)) => Some(fuller(a, b)),
+            (a, b) => a.or(b),
+        },
+        cpus,
+        stolen: worst(stolen, more.stolen),
+        throttled_s: worst(throttled_s, more.throttled_s),
+    }
 }
 
 /// The plan that these shares make up.

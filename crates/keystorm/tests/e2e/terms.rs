@@ -136,6 +136,21 @@ fn servers_that_are_started_for_it_make_four_tables_and_a_page() {
 }
 
 #[test]
+fn what_spoils_runs_in_shares_is_told_as_of_any_other() {
+    // Keys are evicted while they are read, on each of the processes that share the load.
+    let line = "-n 2000 -r 6000 -c 4 -d 1000 --repeat 1 --tables machine --cores 2 --format json \
+        --mix -- 1 get k:__key__ ';' 1 set k:__key__ __data__";
+    let ran = compare("redis-server --maxmemory 2mb", "memcached", line).run().ok();
+    let document: Value = serde_json::from_str(&ran.out).unwrap();
+    valid_by("keystorm.compare.1.json", &document);
+    let told = document["tests"][0]["warnings"].to_string();
+    assert!(told.contains("evicted"), "{told}");
+    // What memcached has no room for is refused before load, also where shares run together.
+    let line = "-n 100 -r 50 -d 2mb --repeat 1 --tables machine --cores 2 -t set";
+    compare("redis-server", "memcached", line).run().exits(2).says("accepts items of up to");
+}
+
+#[test]
 fn no_ratio_is_told_where_one_side_finds_less() {
     // Redis evicts what memcached has room for.
     let line = "-n 500 -r 3000 -c 4 -d 1000 --repeat 1 -t get --tables core --format json";

@@ -63,8 +63,9 @@ fn failed(setup: &Setup, sides: [&[Glance]; 2]) -> Option<Refusal> {
 /// A share in hundredths, with the digits that tell it from 0 and 100.
 pub(super) fn share(percent: f64) -> String {
     match percent {
-        p if p == 0.0 || p == 100.0 || (0.1..=99.9).contains(&p) => format!("{p:.1} %"),
-        p => format!("{p:.4} %"),
+        p if p == 0.0 || p == 100.0 || (1.0..=99.0).contains(&p) => format!("{p:.1} %"),
+        p if p < 0.01 => format!("{p:.5} %"),
+        p => format!("{p:.3} %"),
     }
 }
 
