@@ -146,7 +146,7 @@ fn what_spoils_runs_in_shares_is_told_as_of_any_other() {
     let told = document["tests"][0]["warnings"].to_string();
     assert!(told.contains("evicted"), "{told}");
     // What memcached has no room for is refused before load, also where shares run together.
-    let line = "-n 100 -r 50 -d 2mb --repeat 1 --tables machine --cores 2 -t set";
+    let line = "-n 100 -r 50 -d 2m --repeat 1 --tables machine --cores 2 -t set";
     compare("redis-server", "memcached", line).run().exits(2).says("accepts items of up to");
 }
 

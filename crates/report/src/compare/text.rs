@@ -166,7 +166,8 @@ pub fn notes(comparison: &Comparison) -> Vec<String> {
     });
     let refused: Vec<String> = refused.collect();
     lines.extend(refused.iter().cloned());
-    if regressions.found.is_empty() && regressions.unknown.is_empty() && refused.is_empty() {
+    let judged = comparison.complete && !comparison.tests.is_empty() && refused.is_empty();
+    if judged && regressions.found.is_empty() && regressions.unknown.is_empty() {
         lines.push(format!("No regression of more than {percent} % was found."));
     }
     lines

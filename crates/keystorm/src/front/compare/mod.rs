@@ -308,6 +308,7 @@ fn live(typed: &Typed, sides: &[Word; 2]) -> Result<(Sides, Job), UsageError> {
     let job = |side: &Word| {
         typed.job(|options| {
             options.load_default(TESTS_DEFAULT, SECONDS_DEFAULT, WARMUP_DEFAULT);
+            options.count_errors();
             side.put(options.server(), any_spawned);
         })
     };

@@ -39,6 +39,7 @@ use crate::execute;
 use options::Options;
 use report::Persona;
 use target::After;
+use values::OnErrorArg;
 
 pub(super) use dataset::dump;
 // What other front ends ask of a server and of numbers is asked in these words too.
@@ -181,6 +182,12 @@ impl Options {
         let data = &mut self.data;
         (data.fill, data.hit_ratio) = (false, None);
         (data.verify, data.fail_on_miss) = (false, false);
+    }
+
+    /// Counts error replies where nobody says what becomes of them: of two servers that are compared, the
+    /// share of each is told.
+    pub(super) fn count_errors(&mut self) {
+        self.results.on_error.get_or_insert(OnErrorArg::Count);
     }
 
     /// A load for command lines that give none.
