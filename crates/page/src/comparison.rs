@@ -99,7 +99,7 @@ fn lede(test: &TestComparison, comparison: &Comparison) -> Verdict {
         b.line()
     );
     let tone = if test.warnings.is_empty() { Tone::Plain } else { Tone::Warning };
-    Verdict { headline, text, tone, figures }
+    Verdict { headline, text, tone, figures, ..Verdict::default() }
 }
 
 /// The end of a sentence about a figure of B.

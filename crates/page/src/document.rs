@@ -42,6 +42,8 @@ pub struct Verdict {
     pub tone: Tone,
     /// The few figures that matter most, as name and value with its unit.
     pub figures: Vec<(String, String)>,
+    /// What happened that a reader must know of, a line each, such as outages.
+    pub events: Vec<String>,
 }
 
 impl Verdict {

@@ -130,12 +130,18 @@ fn ids(sections: &[Section]) -> Vec<String> {
     ids
 }
 
-/// Blocks in order; charts that follow each other stand in one grid.
+/// Blocks in order; charts that follow each other stand in one grid, those with one x axis below each
+/// other.
 fn blocks(blocks: &[Block]) -> Markup {
-    let both_charts = |a: &Block, b: &Block| matches!((a, b), (Block::Chart(_), Block::Chart(_)));
+    let alike = |a: &Block, b: &Block| match (a, b) {
+        (Block::Chart(a), Block::Chart(b)) => a.extent.is_some() == b.extent.is_some(),
+        _ => false,
+    };
     html! {
-        @for group in blocks.chunk_by(both_charts) {
-            @if matches!(group, [Block::Chart(_), Block::Chart(_), ..]) {
+        @for group in blocks.chunk_by(alike) {
+            @if matches!(group, [Block::Chart(chart), ..] if chart.extent.is_some()) {
+                div.course { @for one in group { (block(one)) } }
+            } @else if matches!(group, [Block::Chart(_), Block::Chart(_), ..]) {
                 div.charts { @for one in group { (block(one)) } }
             } @else {
                 @for one in group { (block(one)) }
@@ -186,6 +192,9 @@ fn verdict(found: &Verdict) -> Markup {
                     }
                 }
             }
+            @if !found.events.is_empty() {
+                ul.events { @for event in &found.events { li { (escape(event)) } } }
+            }
         }
     }
 }
@@ -229,7 +238,7 @@ fn figure(chart: &Chart) -> Markup {
     html! {
         figure data-points=(counts.join(" ")) {
             figcaption { (escape(&chart.title)) }
-            (drawn(chart::WIDE, "wide"))
+            (drawn(if chart.extent.is_some() { chart::BROAD } else { chart::WIDE }, "wide"))
             (drawn(chart::NARROW, "narrow"))
             @if !chart.note.is_empty() { p.caption { (escape(&chart.note)) } }
         }
@@ -239,7 +248,7 @@ fn figure(chart: &Chart) -> Markup {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Axis, Guide, Series, Unit};
+    use crate::{Axis, Band, Guide, Series, Unit};
 
     const HOSTILE: &str = "</script><script>alert(1)</script>\u{1b}[31m\"'&";
 
@@ -251,6 +260,7 @@ mod tests {
         );
         chart.note = HOSTILE.into();
         chart.guides = vec![Guide::X(5.0, HOSTILE.into()), Guide::Y(3e4, HOSTILE.into())];
+        chart.bands = vec![Band { from: 2.0, to: 3.0, name: HOSTILE.into(), note: HOSTILE.into() }];
         for name in [HOSTILE, "other"] {
             let mut series = Series::new(name, [(1.0, 2e4), (10.0, 9e4), (0.0, 1.0)]);
             series.points[0].note = HOSTILE.into();
@@ -279,6 +289,7 @@ mod tests {
             versions: vec![HOSTILE.into()],
             lede: vec![Verdict {
                 figures: vec![(HOSTILE.into(), HOSTILE.into())],
+                events: vec![HOSTILE.into()],
                 ..Verdict::new(HOSTILE, HOSTILE)
             }],
             sections: (0..4).map(|_| Section::new(HOSTILE, blocks.clone())).collect(),
@@ -367,6 +378,30 @@ mod tests {
         };
         assert_eq!((strokes("<line ").len(), strokes("<polyline ").len()), (8, 8), "{svg}");
         assert_eq!(strokes("<line "), strokes("<polyline "));
+    }
+
+    #[test]
+    fn a_band_is_shaded_where_it_is_also_beyond_the_points() {
+        let seconds = Axis::linear("time", Unit::Seconds);
+        let mut chart = Chart::lines("x", seconds, Axis::log("", Unit::Nanoseconds));
+        chart.series.push(Series::new("a", [(0.0, 1e6), (1.0, 2e6)]));
+        let band =
+            |from, to| Band { from, to, name: "outage".into(), note: format!("{from} to {to}") };
+        chart.bands = vec![band(0.5, 0.5), band(2.0, 4.0), band(9.0, 12.0)];
+        chart.extent = Some((0.0, 10.0));
+        for svg in [chart::inline(&chart, chart::BROAD, "").unwrap(), chart.svg().unwrap()] {
+            let widths: Vec<f64> = svg
+                .lines()
+                .filter(|line| line.contains("data-band="))
+                .map(|line| line.split(" width=\"").nth(1).unwrap().split('"').next().unwrap())
+                .map(|width| width.parse().unwrap())
+                .collect();
+            let [point, whole, cut] = widths[..] else { panic!("{svg}") };
+            assert!(point >= 2.0 && (whole - 2.0 * cut).abs() < 0.5, "{widths:?}");
+            assert_eq!(svg.matches(">outage</text>").count(), 1, "{svg}");
+            assert!(svg.contains("<title>2 to 4</title>"));
+        }
+        assert!(chart.png().is_ok());
     }
 
     #[test]

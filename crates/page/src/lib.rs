@@ -36,5 +36,5 @@ mod html;
 pub mod runs;
 pub mod term;
 
-pub use chart::{Axis, Chart, ChartError, DataPoint, Guide, Kind, Scale, Series, Unit};
+pub use chart::{Axis, Band, Chart, ChartError, DataPoint, Guide, Kind, Scale, Series, Unit};
 pub use document::{Block, Page, Section, Table, Tone, Verdict, sentence};

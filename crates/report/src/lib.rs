@@ -34,6 +34,7 @@ mod schedule;
 mod summary;
 mod together;
 mod verdict;
+mod wall_clock;
 mod warned;
 pub mod ycsb;
 
@@ -64,4 +65,5 @@ pub use together::Together;
 pub use verdict::{
     EvidenceFigure, LimitedBy, Verdict, Warning, WarningKind, contradictions, gets_apart, warnings,
 };
+pub use wall_clock::{wall_clock, wall_clock_s};
 pub use warned::Warned;

@@ -1,8 +1,10 @@
 //! Pages of results: `--html`, `--svg`, `--png` and `keystorm report`, opened in a real browser.
 
-use std::fs;
 use std::path::Path;
+use std::time::Duration;
+use std::{fs, thread};
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use crate::browser;
@@ -58,8 +60,8 @@ fn a_page_shows_what_was_measured() {
     let ((n, replied), p) = (over_time(&test), spectrum(&test));
     assert!(n >= 5 && p > 20, "{n} {p}");
     let charts = [
-        ("Throughput over time", vec![n, n]),
         ("Response time over time", vec![replied; 3]),
+        ("Throughput over time", vec![n, n]),
         ("Response time by percentile", vec![p, p]),
     ];
     browser::holds(&html, &charts);
@@ -87,6 +89,37 @@ fn a_page_shows_what_was_measured() {
     assert_eq!(printed.out, html);
 }
 
+/// As text and JSON tell them: below the verdict, in a table, and in every chart over time.
+#[test]
+fn a_page_shows_outages() {
+    let server = Server::redis();
+    let (dir, file) = place();
+    let page = dir.path().join("page.html");
+    let line = format!("--json {} --html {}", file.display(), page.display());
+    let running = server.keystorm(&format!("{line} --rps 1000 --duration 4 get k")).start();
+    running.until("load runs", |_| server.calls("get") > 500);
+    let pid = Pid::from_raw(i32::try_from(server.pid()).unwrap()).unwrap();
+    kill_process(pid, Signal::STOP).unwrap();
+    thread::sleep(Duration::from_millis(1200));
+    kill_process(pid, Signal::CONT).unwrap();
+    let ran = running.wait().ok();
+    let outages = json(&file)["tests"][0]["outages"].as_array().unwrap().len();
+    assert!(outages >= 1 && ran.out.contains("Outages"), "{}", ran.out);
+    let html = fs::read_to_string(&page).unwrap();
+    for width in [1280, 500] {
+        let seen = browser::open(&html, width);
+        assert_eq!(seen.probe["faults"], serde_json::json!([]));
+        assert!(seen.probe["needed"].as_f64() <= seen.probe["width"].as_f64(), "{width}");
+    }
+    let lede = html.split_once("<header>").unwrap().1.split_once("</header>").unwrap().0;
+    assert_eq!(lede.matches("<li>Outage from ").count(), outages.min(5), "{lede}");
+    assert!(html.contains("<caption>Outages: "), "it has a table of them");
+    for chart in html.split("<figure ").filter(|chart| chart.contains(" over time</figcaption>")) {
+        // In both widths.
+        assert_eq!(chart.matches("data-band=").count(), 2 * outages, "{chart}");
+    }
+}
+
 #[test]
 fn runs_stand_side_by_side() {
     let server = Server::redis();
@@ -110,8 +143,8 @@ fn runs_stand_side_by_side() {
     ];
     for test in &tests {
         let (n, replied) = over_time(test);
-        charts.push(("Throughput over time", vec![n]));
         charts.push(("Response time over time", vec![replied; 3]));
+        charts.push(("Throughput over time", vec![n]));
         charts.push(("Response time by percentile", vec![p]));
     }
     browser::holds(&text, &charts);

@@ -80,6 +80,7 @@ impl Hunt {
             text: conclusion.text,
             tone,
             figures: figures.into_iter().collect(),
+            ..Verdict::default()
         });
         let text = "Latencies are response times, counted from when a request was due. The load \
             is an open loop: slow replies do not delay it.";

@@ -262,7 +262,7 @@ impl Survey {
             Some((_, rate)) => format!("{} GET without a pipeline", rate),
             None => "A survey".to_owned(),
         };
-        Verdict { headline, text, tone: Tone::Plain, figures }
+        Verdict { headline, text, tone: Tone::Plain, figures, ..Verdict::default() }
     }
 }
 

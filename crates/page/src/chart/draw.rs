@@ -10,6 +10,8 @@ use super::{Chart, ChartError, Kind, bars, plot};
 /// Text keeps its size in all.
 pub(crate) const WIDE: u32 = 560;
 pub(crate) const NARROW: u32 = 360;
+/// Of one that has the width of the page to itself.
+pub(crate) const BROAD: u32 = 900;
 const PICTURE: u32 = 760;
 /// What is free around a picture's chart.
 const EDGE: u32 = 12;
@@ -120,30 +122,38 @@ fn body(chart: &Chart, width: u32, top: u32) -> Result<(String, u32), ChartError
 /// Draws which colour is what, in as many lines as it needs, and gives where they end. One series
 /// is named by the title.
 fn legend(chart: &Chart, width: u32, top: u32, out: &mut String) -> u32 {
-    if chart.series.len() < 2 {
+    let mut bands: Vec<&str> = chart.bands.iter().map(|band| band.name.as_str()).collect();
+    bands.dedup();
+    let series = if chart.series.len() < 2 { &[][..] } else { &chart.series[..] };
+    if series.is_empty() && bands.is_empty() {
         return top;
     }
     let width = f64::from(width);
     let (mut x, mut line) = (0.0, 0);
     let boxes = matches!(chart.kind, Kind::Bars(_) | Kind::Scatter);
-    let swatch_width = if boxes { SWATCH } else { STROKE };
-    for (n, series) in chart.series.iter().enumerate() {
-        let name = shortened(&series.name, LABEL, width - swatch_width - 30.0);
+    let of_series = series.iter().enumerate().map(|(n, series)| {
+        let planned = series.dashed;
+        (Role::Series(n), series.name.as_str(), boxes, dashes(planned, n))
+    });
+    let of_bands = bands.into_iter().map(|name| (Role::Band, name, true, String::new()));
+    for (role, name, boxed, dashes) in of_series.chain(of_bands) {
+        let swatch_width = if boxed { SWATCH } else { STROKE };
+        let name = shortened(name, LABEL, width - swatch_width - 30.0);
         let needed = swatch_width + 6.0 + text_width(&name, LABEL) + 18.0;
         if x > 0.0 && x + needed > width {
             (x, line) = (0.0, line + 1);
         }
         let y = f64::from(top + line * LEGEND_LINE) + 10.0;
-        let swatch = match boxes {
+        let swatch = match boxed {
             true => format!(
                 "<rect {} x=\"{x:.1}\" y=\"{:.1}\" width=\"12\" height=\"12\" rx=\"2\"/>",
-                Role::Series(n).fill(),
+                role.fill(),
                 y - 6.0
             ),
             false => format!(
                 "<line {}{} stroke-width=\"2\" stroke-linecap=\"round\" x1=\"{x:.1}\" x2=\"{:.1}\" y1=\"{y:.1}\" y2=\"{y:.1}\"/>",
-                Role::Series(n).stroke(),
-                dashes(series.dashed, n),
+                role.stroke(),
+                dashes,
                 x + STROKE
             ),
         };

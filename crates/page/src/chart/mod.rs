@@ -16,7 +16,7 @@ mod unit;
 
 use thiserror::Error;
 
-pub(crate) use draw::{NARROW, WIDE, inline};
+pub(crate) use draw::{BROAD, NARROW, WIDE, inline};
 pub(crate) use theme::dark_css;
 pub use unit::{Unit, grouped};
 
@@ -61,6 +61,11 @@ pub struct Chart {
     pub series: Vec<Series>,
     /// Lines across the chart that mean something, such as a target or a knee.
     pub guides: Vec<Guide>,
+    /// Spans of the x axis that are shaded, such as outages.
+    pub bands: Vec<Band>,
+    /// What the x axis covers, whatever the points: charts over one span of time stand below each
+    /// other with one scale. `None` for as far as the points go.
+    pub extent: Option<(f64, f64)>,
 }
 
 /// How points are shown.
@@ -209,6 +214,19 @@ pub enum Guide {
     Y(f64, String),
 }
 
+/// A span of the x axis that is shaded over the whole height.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Band {
+    /// Where it begins, in the unit of the x axis.
+    pub from: f64,
+    /// Where it ends.
+    pub to: f64,
+    /// What the legend calls it: bands of one name have one entry.
+    pub name: String,
+    /// What is said of it when somebody points at it.
+    pub note: String,
+}
+
 /// Why a chart could not be drawn. Nothing that data can do.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("drawing the chart {chart:?}: {why}")]
@@ -230,6 +248,8 @@ impl Chart {
             y,
             series: Vec::new(),
             guides: Vec::new(),
+            bands: Vec::new(),
+            extent: None,
         }
     }
 

@@ -19,6 +19,12 @@ const TICKS: u32 = 24;
 const NAME: u32 = 20;
 /// Of the line that says what the y axis counts: its first label reaches into it.
 const HEAD: u32 = 26;
+/// Room for labels beside charts that stand below each other with one x axis: of the y axis, and for
+/// half of the last label of the x axis.
+const SHARED_LABELS: f64 = 58.0;
+const SHARED_END: f64 = 20.0;
+/// A band is at least so wide, so that a short one is seen.
+const BAND_MIN: i32 = 2 * FINE;
 /// Series with more points show a line only, and a point when it is pointed at.
 const POINTS_SEEN: usize = 40;
 
@@ -27,18 +33,21 @@ pub(super) fn draw(chart: &Chart, frame: Frame, out: &mut String) -> Result<u32,
     let Frame { width, top } = frame;
     let (x_span, y_span) = spans(chart, width);
     let widest = y_span.ticks.iter().map(|(_, label)| text_width(label, LABEL));
-    let left = widest.fold(24.0, f64::max).ceil() as u32 + 10;
+    // Charts that share an extent begin and end at the same place.
+    let least = if chart.extent.is_some() { SHARED_LABELS } else { 24.0 };
+    let left = widest.fold(least, f64::max).ceil() as u32 + 10;
     let height = top + HEAD + PLOT + TICKS + NAME;
     let last = x_span.ticks.last().map_or(0.0, |(_, label)| text_width(label, LABEL) / 2.0);
-    let right = last.max(12.0).ceil() as u32 + 2;
+    let least = if chart.extent.is_some() { SHARED_END } else { 12.0 };
+    let right = last.max(least).ceil() as u32 + 2;
     let x_span = thinned(x_span, f64::from(width - left - right));
     let mut marks = Vec::new();
-    let mut shapes = String::new();
+    let (mut below, mut mesh, mut shapes) = (String::new(), String::new(), String::new());
     names(chart, frame, height, out);
     let mut steps: Vec<(usize, Vec<(i32, i32)>)> = Vec::new();
     {
         let fine = FINE.unsigned_abs();
-        let root = Surface { out, size: (width, height) }.into_drawing_area();
+        let root = Surface { out: &mut mesh, size: (width, height) }.into_drawing_area();
         let failed = |e: DrawingAreaErrorKind<std::convert::Infallible>| chart.failed(e);
         let mut context = ChartBuilder::on(&root)
             .margin_top((top + HEAD) * fine)
@@ -62,6 +71,7 @@ pub(super) fn draw(chart: &Chart, frame: Frame, out: &mut String) -> Result<u32,
         let area = context.plotting_area();
         let at = |x: f64, y: f64| area.map_coordinate(&(x, y));
         let corners = (at(x_span.from, y_span.to), at(x_span.to, y_span.from));
+        bands(chart, corners, |x| at(x.clamp(x_span.from, x_span.to), y_span.from).0, &mut below);
         guides(
             chart,
             corners,
@@ -110,6 +120,8 @@ pub(super) fn draw(chart: &Chart, frame: Frame, out: &mut String) -> Result<u32,
             }
         }
     }
+    *out += &below;
+    *out += &mesh;
     *out += &shapes;
     steps.retain(|_| chart.kind != Kind::Scatter);
     for (n, path) in steps {
@@ -131,7 +143,10 @@ pub(super) fn draw(chart: &Chart, frame: Frame, out: &mut String) -> Result<u32,
 /// The ranges of both axes. A guide across the y axis is part of it, so that it is seen.
 fn spans(chart: &Chart, width: u32) -> (Span, Span) {
     let shown = || chart.series.iter().flat_map(|s| &s.points).filter(|p| chart.shows(p));
-    let xs: Vec<f64> = shown().map(|p| p.x).collect();
+    let xs: Vec<f64> = match chart.extent {
+        Some((from, to)) => vec![from, to],
+        None => shown().map(|p| p.x).collect(),
+    };
     let mut ys: Vec<f64> = shown().map(|p| p.y).collect();
     ys.extend(shown().filter_map(|p| p.interval).flat_map(|(low, high)| [low, high]));
     ys.extend(chart.guides.iter().filter_map(|guide| match guide {
@@ -232,6 +247,34 @@ fn whisker(n: usize, (x, low): (i32, i32), (_, high): (i32, i32)) -> String {
 }
 
 type Point = (i32, i32);
+
+/// Shades the bands, below all else.
+fn bands(
+    chart: &Chart,
+    ((left, top), (right, bottom)): (Point, Point),
+    at: impl Fn(f64) -> i32,
+    out: &mut String,
+) {
+    for band in &chart.bands {
+        let (Some(from), Some(to)) = (chart.x.scale.place(band.from), chart.x.scale.place(band.to))
+        else {
+            continue;
+        };
+        let from = at(from).clamp(left, right);
+        let to = at(to).clamp(from, right).max(from + BAND_MIN);
+        let _ = writeln!(
+            out,
+            "<rect {} data-band=\"{}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"><title>{}</title></rect>",
+            Role::Band.fill(),
+            xml(&band.name),
+            px(from),
+            px(top),
+            px(to - from),
+            px(bottom - top),
+            xml(&band.note),
+        );
+    }
+}
 
 /// Draws the guides and what they are called, each name below the one before so that none covers
 /// another.

@@ -18,6 +18,8 @@ pub(crate) enum Role {
     Paper,
     /// Lines across a chart that mean something.
     Guide,
+    /// What shades a span of time.
+    Band,
     /// A series, by its number.
     Series(usize),
 }
@@ -27,12 +29,13 @@ pub(crate) const SERIES: usize = 8;
 
 /// Contrast with the paper is at least 4.5 for text and 3 for lines, and neighbours in the list
 /// differ in lightness too, for those who do not tell colours apart.
-const FIXED: [(Role, &str, Hex, Hex); 5] = [
+const FIXED: [(Role, &str, Hex, Hex); 6] = [
     (Role::Ink, "ink", 0x1b1f24, 0xe8eaed),
     (Role::Muted, "muted", 0x5b6571, 0xa3acb8),
     (Role::Grid, "grid", 0xe3e6ea, 0x2f353d),
     (Role::Paper, "paper", 0xffffff, 0x16191d),
     (Role::Guide, "guide", 0xb4232f, 0xff8a80),
+    (Role::Band, "band", 0xf9d9da, 0x4d2327),
 ];
 const COLOURS: [(Hex, Hex); SERIES] = [
     (0x1f6feb, 0x6cabff),

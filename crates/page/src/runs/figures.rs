@@ -3,7 +3,7 @@
 use measure::{Ending, Latency};
 use report::{LimitedBy, Run, Summary};
 
-use super::{Source, Test, spectrum};
+use super::{Source, Test, outages, spectrum};
 use crate::chart::grouped;
 use crate::{Axis, Block, Chart, DataPoint, Section, Series, Table, Tone, Unit, Verdict, sentence};
 
@@ -36,13 +36,14 @@ pub(super) fn verdict(test: &Test<'_>) -> Verdict {
         ("median".to_owned(), quantile(0.5)),
         ("99th percentile".to_owned(), quantile(0.99)),
         ("99.9th percentile".to_owned(), quantile(0.999)),
-        ("greatest".to_owned(), quantile(1.0)),
+        ("max".to_owned(), quantile(1.0)),
         ("requests".to_owned(), grouped(summary.requests as f64)),
     ]);
     if summary.errors > 0 {
         figures.push(("errors".to_owned(), grouped(summary.errors as f64)));
     }
-    Verdict { headline, text, tone: tone(summary), figures }
+    let events = outages::lines(summary);
+    Verdict { headline, text, tone: tone(summary), figures, events }
 }
 
 /// The reason of a verdict as a sentence. The limit before it is said in the headline.

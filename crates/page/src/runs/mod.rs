@@ -9,6 +9,7 @@ mod command_line;
 mod command_words;
 mod facts;
 mod figures;
+mod outages;
 mod over_time;
 mod server_words;
 mod spectrum;
@@ -156,12 +157,14 @@ fn section(test: &Test<'_>, tests: &[Test<'_>], verdict: bool) -> Section {
     }
     blocks.extend(figures::notes(test, tests));
     blocks.extend(clients::blocks(&test.summary));
-    let charts = [
-        throughput_over_time("Throughput over time", run),
+    let course = [
         latency_over_time("Response time over time", run),
-        spectrum("Response time by percentile", &[("", run)]),
+        throughput_over_time("Throughput over time", run),
     ];
-    blocks.extend(charts.into_iter().map(Block::Chart));
+    let course = course.into_iter().map(|chart| over_time::in_course(chart, run));
+    blocks.extend(course.map(Block::Chart));
+    blocks.extend(outages::table(&test.summary));
+    blocks.push(Block::Chart(spectrum("Response time by percentile", &[("", run)])));
     blocks.extend(figures::tables(&test.summary));
     Section::new(test.name.clone(), blocks)
 }

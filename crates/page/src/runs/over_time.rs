@@ -3,12 +3,21 @@
 use measure::{Latency, Point};
 use report::Run;
 
+use super::outages;
 use crate::{Axis, Chart, DataPoint, Series, Unit};
 
 /// More points than this are put together: no screen shows them apart.
 const POINTS_MAX: u64 = 240;
 /// A last interval that is cut shorter than this share of its length has no rate worth showing.
 const CUT_SHORT: f64 = 0.2;
+
+/// The chart over the whole time of a run, with its outages shaded: charts of one run have one axis.
+#[must_use]
+pub(super) fn in_course(chart: Chart, run: &Run) -> Chart {
+    let elapsed_s = run.measurement.elapsed_ns as f64 / 1e9;
+    let extent = (elapsed_s > 0.0).then_some((0.0, elapsed_s));
+    Chart { extent, bands: outages::bands(run), ..chart }
+}
 
 /// Neighbouring intervals of a timeline put together, silent ones included.
 struct Group {
@@ -52,7 +61,7 @@ pub fn throughput_over_time(title: &str, run: &Run) -> Chart {
     chart
 }
 
-/// Median, 99th percentile and greatest response time over time.
+/// Median, 99th percentile and maximum of response times over time.
 #[must_use]
 pub fn latency_over_time(title: &str, run: &Run) -> Chart {
     let groups = groups(run);
@@ -65,7 +74,7 @@ pub fn latency_over_time(title: &str, run: &Run) -> Chart {
     let figures: [(&str, Figure); 3] = [
         ("median", |l| l.quantile_ns(0.5)),
         ("99th percentile", |l| l.quantile_ns(0.99)),
-        ("greatest", Latency::max_ns),
+        ("max", Latency::max_ns),
     ];
     for (name, of) in figures {
         let points = groups.iter().map(|group| {

@@ -46,7 +46,7 @@ fn series(name: &str, latency: &Latency) -> Series {
         Some(DataPoint::from((1.0 - left, ns.max(1) as f64)))
     });
     let greatest = latency.max_ns().map(|ns| DataPoint {
-        note: "the greatest".to_owned(),
+        note: "the maximum".to_owned(),
         ..DataPoint::from((1.0 - 0.5 / count, ns.max(1) as f64))
     });
     Series { points: told.chain(greatest).collect(), ..Series::new(name, []) }

@@ -1,0 +1,100 @@
+//! The spans in which nothing succeeded: as shades of charts over time, as lines below the verdict, and
+//! as a table.
+
+use std::time::SystemTime;
+
+use measure::{Failures, Outage};
+use report::{Run, Summary, wall_clock};
+use workload::quantity::counted;
+
+use crate::chart::grouped;
+use crate::{Band, Block, Table, Unit};
+
+/// Lines below the verdict; the table has the rest.
+const LINES_MAX: usize = 5;
+/// Rows of the table.
+const ROWS_MAX: usize = 100;
+
+/// What charts over time shade, in seconds from the start.
+pub(super) fn bands(run: &Run) -> Vec<Band> {
+    let started = run.measurement.started_at;
+    let band = |outage: &Outage| Band {
+        from: outage.from_ns as f64 / 1e9,
+        to: outage.to_ns as f64 / 1e9,
+        name: "nothing succeeded".to_owned(),
+        note: told(run, started, outage),
+    };
+    run.measurement.outages.iter().map(band).collect()
+}
+
+/// A line for each of the first, for below the verdict.
+pub(super) fn lines(summary: &Summary<'_>) -> Vec<String> {
+    let (run, all) = (summary.run, summary.outages());
+    let started = run.measurement.started_at;
+    let mut lines: Vec<String> =
+        all.iter().take(LINES_MAX).map(|outage| told(run, started, outage)).collect();
+    if all.len() > LINES_MAX {
+        lines.push(format!("And {} more, in the table of outages.", all.len() - LINES_MAX));
+    }
+    lines
+}
+
+/// The table, where there is something for it.
+pub(super) fn table(summary: &Summary<'_>) -> Option<Block> {
+    let (run, all) = (summary.run, summary.outages());
+    let at = |ns| wall_clock(run.measurement.started_at, ns);
+    let mut table =
+        Table::new(["from (UTC)", "until", "lasted", "server", "failed", "back at 95 % of"]);
+    for outage in all.iter().take(ROWS_MAX) {
+        let back = match (outage.rate_before_per_s, outage.recovered_ns) {
+            (Some(rate), Some(ns)) => format!("{}/s at {}", grouped(rate), at(ns)),
+            (Some(rate), None) => format!("{}/s never", grouped(rate)),
+            (None, _) => "–".to_owned(),
+        };
+        let until = if outage.to_the_end { "the end".to_owned() } else { at(outage.to_ns) };
+        let row = [at(outage.from_ns), until, lasted(outage), server(run, outage)];
+        table.row(row.into_iter().chain([failed(outage), back]));
+    }
+    table.caption = match all.len() {
+        n if n > ROWS_MAX => format!("Outages: the first {ROWS_MAX} of {n}"),
+        _ => "Outages: spans in which nothing succeeded, exact to 0.02 s".to_owned(),
+    };
+    (!table.rows.is_empty()).then_some(Block::Table(table))
+}
+
+/// An outage in a sentence.
+fn told(run: &Run, started: SystemTime, outage: &Outage) -> String {
+    let at = |ns| wall_clock(started, ns);
+    let end = if outage.to_the_end { "the end" } else { &at(outage.to_ns) };
+    let of = match server(run, outage).as_str() {
+        "–" => String::new(),
+        name => format!(" on {name}"),
+    };
+    let (from, lasted, failed) = (at(outage.from_ns), lasted(outage), failed(outage));
+    format!("Outage from {from} to {end} UTC: nothing succeeded{of} for {lasted}; {failed}.")
+}
+
+fn lasted(outage: &Outage) -> String {
+    Unit::Seconds.show_even(outage.length_ns() as f64 / 1e9)
+}
+
+/// The server that was out, where there are several.
+fn server(run: &Run, outage: &Outage) -> String {
+    let node = run.measurement.nodes.get(usize::from(outage.node));
+    node.map_or("–".to_owned(), |node| node.name.clone())
+}
+
+fn failed(outage: &Outage) -> String {
+    let Failures { errors, lost, timed_out } = outage.failures;
+    let known = [
+        (errors, counted(errors, "error")),
+        (lost, format!("{} lost", counted(lost, "request"))),
+        (timed_out, format!("{} timed out", counted(timed_out, "request"))),
+    ];
+    let told: Vec<String> =
+        known.into_iter().filter(|(count, _)| *count > 0).map(|(_, text)| text).collect();
+    match told.is_empty() {
+        true => "no request failed, requests only waited".to_owned(),
+        false => told.join(", "),
+    }
+}
