@@ -164,7 +164,7 @@ fn the_newest_keys_are_there_whenever_they_are_read() {
 fn distributions_that_make_no_sense_are_refused() {
     let server = Server::redis();
     for (options, says) in [
-        ("-r 9 --key-dist zip", "available: uniform, sequential, zipf[:S]"),
+        ("-r 9 --key-dist zip", "available: uniform, sequential, zipf[:S[,FIRST]]"),
         ("-r 9 --key-dist zipf:7", "from 0.01 to 5"),
         ("-r 9 --key-dist hotspot", "hotspot:80/20"),
         ("-r 9 --key-dist hotspot:80/0", "percentage of keys"),

@@ -26,6 +26,7 @@ mod uniform;
 mod ycsb;
 mod zipf;
 mod zipf_cells;
+mod zipf_tail;
 
 pub use groups::{KeyGroups, OneGroup};
 pub use inserts::Inserts;
@@ -74,7 +75,7 @@ pub(crate) type Make = fn(parameters: Option<&str>, range: u64) -> Result<Box<dy
 pub const KEY_DRAWS: &[Row<Make>] = &[
     row("uniform", "uniform", "uniform", uniform::read),
     row("sequential", "sequential", "sequential", sequential::read),
-    row("zipf", "zipf[:S]", "zipf:0.99", zipf::read),
+    row("zipf", "zipf[:S[,FIRST]]", "zipf:0.99", zipf::read),
     row("zipf-scattered", "zipf-scattered[:S]", "zipf-scattered:0.99", scattered::read),
     row("hotspot", "hotspot:SHARE/KEYS", "hotspot:80/20", hotspot::read),
     row("gaussian", "gaussian[:MEAN,SD]", "gaussian:50,10", gaussian::read),

@@ -244,10 +244,12 @@ mod tests {
     #[test]
     fn what_cannot_be_read_is_quoted_and_what_could_be_is_said() {
         let fault = |text: &str| text.parse::<KeyDist>().unwrap_err();
-        assert!(fault("zip").contains("\"zip\"; available: uniform, sequential, zipf[:S], "));
+        assert!(
+            fault("zip").contains("\"zip\"; available: uniform, sequential, zipf[:S[,FIRST]], ")
+        );
         assert!(fault("uniform:3").contains("no parameters; expected uniform"));
         assert!(fault("zipf:9").contains("\"zipf:9\": \"9\" is not a valid exponent"));
-        assert!(fault("zipf:9").ends_with("expected zipf[:S], such as zipf:0.99"));
+        assert!(fault("zipf:9").ends_with("expected zipf[:S[,FIRST]], such as zipf:0.99"));
     }
 
     #[test]

@@ -4,10 +4,11 @@
 //! density, which is inverted in closed form (Hörmann and Derflinger, "Rejection-inversion to generate
 //! variates from monotone discrete distributions", 1996). The auxiliary functions keep their precision
 //! near `S = 1`, as those of Apache Commons RNG do. Where the range stays, [`super::zipf_cells`] draws
-//! the same at less cost.
+//! the same at less cost; from a later rank than 1 on, [`super::zipf_tail`] draws.
 
 use super::KeyDraw;
 use super::zipf_cells::Cells;
+use super::zipf_tail::ZipfTail;
 use crate::random::Stream;
 use crate::{parameters, random};
 
@@ -30,8 +31,18 @@ pub(super) struct Shape {
     squeeze: f64,
 }
 
+/// `S` and the rank of key 0, from 1 on.
 pub(super) fn read(parameters: Option<&str>, range: u64) -> Result<Box<dyn KeyDraw>, String> {
-    Ok(Box::new(Zipf::new(shape(parameters)?, range)))
+    let Some((exponent, first)) = parameters.and_then(|both| both.split_once(',')) else {
+        return Ok(Box::new(Zipf::new(shape(parameters)?, range)));
+    };
+    let shape = shape(Some(exponent))?;
+    let wrong = || format!("{first:?} is no first rank: expected a whole number from 1 on");
+    match first.parse().map_err(|_| wrong())? {
+        0 => Err(wrong()),
+        1 => Ok(Box::new(Zipf::new(shape, range))),
+        first => Ok(Box::new(ZipfTail::new(shape.exponent, first, range))),
+    }
 }
 
 /// `S`, from 0.01 to 5.
@@ -154,12 +165,12 @@ const APART_MIN: f64 = 1e-4;
 const SMALL: f64 = 1e-8;
 
 /// `ln(1 + x) / x`.
-fn ln1p_ratio(x: f64) -> f64 {
+pub(super) fn ln1p_ratio(x: f64) -> f64 {
     if x.abs() > SMALL { x.ln_1p() / x } else { 1.0 - x * 0.5 }
 }
 
 /// `(e^x - 1) / x`.
-fn expm1_ratio(x: f64) -> f64 {
+pub(super) fn expm1_ratio(x: f64) -> f64 {
     if x.abs() > SMALL { x.exp_m1() / x } else { 1.0 + x * 0.5 }
 }
 

@@ -409,13 +409,17 @@ fn share_one_key(commands: &mut [CommandSpec]) {
 pub(super) fn keys(options: &Options, pattern: Pattern) -> Result<KeySpace, Fault> {
     let (mut first, mut range) = (options.key_minimum, options.keys());
     if pattern == Pattern::Zipf && first == 0 {
-        // Its ranks begin at 1.
+        // There is no rank 0.
         (first, range) = (1, range.saturating_sub(1).max(1));
     }
     let dist = match pattern {
         Pattern::Random => "uniform".to_owned(),
         Pattern::Sequential | Pattern::Parallel => "sequential".to_owned(),
-        Pattern::Zipf => format!("zipf:{}", options.key_zipf_exp.unwrap_or(1.0).max(0.01)),
+        // A key's number is its rank.
+        Pattern::Zipf => match options.key_zipf_exp.unwrap_or(1.0).max(0.01) {
+            exponent if first == 1 => format!("zipf:{exponent}"),
+            exponent => format!("zipf:{exponent},{first}"),
+        },
         Pattern::Gaussian => {
             let keys = range as f64;
             let middle =

@@ -321,8 +321,9 @@ pub(super) struct DataOptions {
     /// Use the keys of -r in order instead of at random
     #[arg(long, conflicts_with = "key_dist")]
     pub(super) sequential: bool,
-    /// Key distribution: uniform, sequential, zipf[:S], zipf-scattered[:S], hotspot:SHARE/KEYS,
-    /// gaussian[:MEAN,SD] and exponential[:PERCENTILE/SHARE] in percent, or file:PATH[#COLUMN]
+    /// Key distribution: uniform, sequential, zipf[:S[,FIRST]], zipf-scattered[:S],
+    /// hotspot:SHARE/KEYS, gaussian[:MEAN,SD] and exponential[:PERCENTILE/SHARE] in percent, or
+    /// file:PATH[#COLUMN]
     /// [default: uniform]
     #[arg(long, value_name = "DIST", allow_hyphen_values = true)]
     pub(super) key_dist: Option<KeyDist>,
