@@ -152,6 +152,11 @@ impl<T: Read + Write> Client<T> {
         }
     }
 
+    /// Whether the server has said anything.
+    pub(crate) fn has_heard(&self) -> bool {
+        self.heard
+    }
+
     /// Gives the server so long for each answer from now on.
     pub(crate) fn wait_for(&mut self, reply_patience: Duration) {
         self.reads_briefly = reply_patience > self.reply_patience;

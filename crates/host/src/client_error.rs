@@ -101,6 +101,23 @@ pub enum ClientError {
     },
 }
 
+impl ClientError {
+    /// Whether the server took the connection and then gave no whole answer. It may still answer
+    /// other questions, on other connections.
+    #[must_use]
+    pub fn is_silence(&self) -> bool {
+        matches!(self, Self::Silent { .. } | Self::Closed { .. } | Self::Io { .. })
+    }
+
+    /// The same of a server that is known to answer others: no hint what may be the matter.
+    pub(crate) fn without_hint(self) -> Self {
+        match self {
+            Self::Closed { address, command, .. } => Self::Closed { address, command, hint: "" },
+            other => other,
+        }
+    }
+}
+
 /// What may be behind bytes that are not RESP.
 pub(crate) fn hint(bytes: &[u8]) -> &'static str {
     match bytes {

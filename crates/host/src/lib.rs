@@ -13,6 +13,7 @@ pub mod machine;
 pub mod memcache;
 mod plain;
 mod probe;
+mod questions;
 mod spawn;
 mod text;
 mod transport;
@@ -30,6 +31,7 @@ pub use limits::{
 pub use machine::HostFacts;
 pub use plain::Plain;
 pub use probe::{Login, ProbeError, log_in, log_in_within, probe};
+pub use questions::{Probed, Questions};
 pub use spawn::{Kind as SpawnKind, Listen, Spawn, SpawnError, SpawnedServer};
 pub use text::printable;
 pub use transport::Transport;

@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::net::IpAddr;
+use std::time::Duration;
 
 use engine::TlsContext;
 use thiserror::Error;
@@ -12,7 +13,9 @@ use wire::resp::Value;
 
 use crate::facts::info_field;
 use crate::text::printable;
-use crate::{Address, Client, ClientError, Patience, ServerConfig, ServerFacts, Transport};
+use crate::{
+    Address, Client, ClientError, Patience, Probed, Questions, ServerConfig, ServerFacts, Transport,
+};
 
 /// Who logs in, and which database is used.
 #[derive(Clone, Copy, Default)]
@@ -156,25 +159,54 @@ fn who(user: &Option<String>) -> String {
     user.as_ref().map_or("the default user".to_owned(), |u| format!("user '{u}'"))
 }
 
-/// Logs in, selects the database and asks what the server is. Takes at most five seconds to
-/// connect and five for each answer.
+/// Logs in, selects the database and asks these questions. Takes at most five seconds to connect
+/// and five for each answer.
 ///
-/// No `PING` and nothing that touches a key is sent, so the counts of the commands that a run is
-/// about are the run's alone.
+/// No `PING` and nothing that touches a key is sent to a server that answers, so the counts of the
+/// commands that a run is about are the run's alone. What it will not tell is unknown, whether it
+/// refuses the question, closes the connection or stays silent. One that has said nothing at all is
+/// asked on new connections for a `PING` and for a key that nobody has, unless questions were few:
+/// then the load finds out.
 ///
 /// # Errors
-/// The server is not there, does not let us in, or is no server of this kind. That it will not
-/// tell about itself is no error: those facts are `None`.
-pub fn probe(address: &Address, login: Login<'_>) -> Result<ServerFacts, ProbeError> {
+/// The server is not there, does not let us in, answers nothing, or is no server of this kind.
+pub fn probe(
+    address: &Address,
+    login: Login<'_>,
+    questions: Questions,
+) -> Result<Probed, ProbeError> {
     let mut asking = Asking::begin(address, login, Patience::default())?;
-    let config = asking.config()?;
-    let info = asking.optional(&["INFO"])?;
-    let mut facts = ServerFacts { config, ..ServerFacts::default() };
-    if let Some(info) = info.as_ref().and_then(Value::text) {
-        asking.still_loading(&info)?;
-        facts = facts.with_info(&info);
+    let mut probed = Probed::default();
+    match asking.facts(questions, &mut probed.facts) {
+        Ok(()) => Ok(probed),
+        Err(ProbeError::Broken(why)) if why.is_silence() => {
+            let wanted = questions == Questions::All && !asking.client.has_heard();
+            if wanted && !answers_anything(address, login)? {
+                return Err(ProbeError::Broken(why));
+            }
+            probed.silence = Some(why.without_hint().to_string());
+            Ok(probed)
+        }
+        Err(error) => Err(error),
     }
-    Ok(facts)
+}
+
+/// What a server that leaves our first question without an answer is given for a simpler one.
+pub(crate) const SECOND_PATIENCE: Patience =
+    Patience { connect: Duration::from_secs(5), reply: Duration::from_secs(2) };
+
+/// A key that nobody has.
+pub(crate) const NO_KEY: &str = "keystorm-probe";
+
+/// Whether a server that does not tell about itself answers what load consists of.
+fn answers_anything(address: &Address, login: Login<'_>) -> Result<bool, ProbeError> {
+    for question in [&["PING"][..], &["GET", NO_KEY]] {
+        match Asking::begin(address, login, SECOND_PATIENCE)?.ask(question) {
+            Err(ProbeError::Broken(why)) if why.is_silence() => {}
+            answered => return answered.map(|_| true),
+        }
+    }
+    Ok(false)
 }
 
 /// A connection that is logged in and has its database selected, for whoever has more to ask.
@@ -330,6 +362,22 @@ impl<'a> Asking<'a> {
 
     fn refused(&self, command: &'static str, reply: String, hint: &'static str) -> ProbeError {
         ProbeError::Refused { address: self.address.clone(), command, reply, hint }
+    }
+
+    /// What the server says of itself. After an error `facts` has what it said before.
+    fn facts(&mut self, questions: Questions, facts: &mut ServerFacts) -> Result<(), ProbeError> {
+        if questions == Questions::None {
+            return Ok(());
+        }
+        facts.config = self.config()?;
+        if questions == Questions::Settings {
+            return Ok(());
+        }
+        if let Some(info) = self.optional(&["INFO"])?.as_ref().and_then(Value::text) {
+            self.still_loading(&info)?;
+            *facts = std::mem::take(facts).with_info(&info);
+        }
+        Ok(())
     }
 
     fn config(&mut self) -> Result<Option<ServerConfig>, ProbeError> {

@@ -34,7 +34,8 @@ pub(crate) fn check(job: &Checkup) -> Result<End> {
 fn look(job: &Checkup) -> (Evidence, String) {
     let patience = Duration::from_secs_f64(job.seconds);
     let load = || job.load.clone();
-    let reached = Server::reach(&job.target, job.protocol, job.load.connections);
+    let reached =
+        Server::reach(&job.target, job.protocol, job.load.connections, host::Questions::All);
     if job.protocol.is_memcache() {
         let asked = reached
             .and_then(|server| server.memcache_client(&job.target).map(|client| (server, client)));

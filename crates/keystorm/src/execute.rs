@@ -6,6 +6,7 @@ use std::{io, thread};
 
 use anyhow::{Context, Result, anyhow, bail};
 use fleet::Unfit;
+use host::Questions;
 use measure::Ending;
 use report::{Persona, Repeat};
 use workload::{ClusterOptions, Plan, ReadFrom, WithoutReplica};
@@ -107,8 +108,15 @@ fn reach<'r>(
     let mut tried = 0;
     loop {
         let several = job.several.as_ref();
-        let reached =
-            Rig::reach_for(&first.target, first.protocol, connections, several, interrupted);
+        let questions = job.questions();
+        let reached = Rig::reach_for(
+            questions,
+            &first.target,
+            first.protocol,
+            connections,
+            several,
+            interrupted,
+        );
         let Err(error) = reached else { return reached };
         let wait = match (&job.output.reports, not_connected(&error)) {
             (Some(reports), Some(why)) => reports.not_there(&why, tried)?,
@@ -152,7 +160,8 @@ pub(crate) fn tell_about(
     if let Some(spawned) = server.spawned() {
         remarks.say(format_args!("Started {}", report::escape(spawned)))?;
     }
-    if server.facts.config.is_none() && !plan.protocol.is_memcache() {
+    let asked = server.questions() != Questions::None && !plan.protocol.is_memcache();
+    if server.facts.config.is_none() && asked {
         // The peers say so, too.
         aside::say(format_args!("{}: Could not fetch server CONFIG", persona.warning()))?;
     }

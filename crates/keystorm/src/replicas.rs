@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 
 use anyhow::{Result, anyhow};
 use engine::TlsContext;
-use host::Address;
+use host::{Address, Questions};
 use wire::cluster::{Node, Role, SLOTS, Topology};
 use workload::{Endpoint, ProtocolKind, Target};
 
@@ -19,7 +19,7 @@ use crate::tls;
 pub(crate) fn topology(
     (primary, address): (&(String, u16), &Address),
     replicas: &[(String, u16)],
-    (target, protocol): (&Target, ProtocolKind),
+    (target, protocol, questions): (&Target, ProtocolKind, Questions),
     tls: &mut Option<TlsContext>,
 ) -> Result<Topology> {
     let mut nodes = vec![node(primary, address, Role::Master)];
@@ -29,8 +29,8 @@ pub(crate) fn topology(
         let addresses = resolve(&endpoint).map_err(fault)?;
         *tls = tls.take().map(|known| tls::named(known, &endpoint, &addresses));
         let login = login(target, tls.as_ref());
-        let (address, _) =
-            first_that_answers(&endpoint, addresses, login, protocol).map_err(fault)?;
+        let (address, _) = first_that_answers(&endpoint, addresses, (login, protocol, questions))
+            .map_err(fault)?;
         nodes.push(node(named, &address, Role::Replica { of: 0 }));
     }
     Ok(Topology { nodes })

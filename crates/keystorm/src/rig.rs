@@ -10,7 +10,7 @@ use std::time::{Instant, SystemTime};
 
 use anyhow::{Context, Result};
 use fleet::{Fleet, Gathered, Unfit};
-use host::{HostFacts, Watched};
+use host::{HostFacts, Questions, Watched};
 use measure::Measurement;
 use report::{Run, Verdict, WarningKind};
 use runner::{Barrier, LiveRate, Observer, Start};
@@ -74,17 +74,29 @@ impl<'r> Rig<'r> {
         several: Option<&Several>,
         interrupted: &'r AtomicBool,
     ) -> Result<Self> {
+        Self::reach_asking(Questions::All, target, protocol, connections, several, interrupted)
+    }
+
+    fn reach_asking(
+        questions: Questions,
+        target: &Target,
+        protocol: ProtocolKind,
+        connections: u32,
+        several: Option<&Several>,
+        interrupted: &'r AtomicBool,
+    ) -> Result<Self> {
         let gather = |Several { on, on_loss }: &Several| {
             Fleet::gather(on, env!("CARGO_PKG_VERSION"), *on_loss, interrupted)
         };
         // Before the clients are a load on it.
         machine();
         let fleet = several.map(gather).transpose()?.map(|fleet| Arc::new(Mutex::new(fleet)));
-        Self::over(fleet, target, protocol, connections, interrupted)
+        Self::over(fleet, questions, target, protocol, connections, interrupted)
     }
 
     fn over(
         fleet: Option<Arc<Mutex<Fleet>>>,
+        questions: Questions,
         target: &Target,
         protocol: ProtocolKind,
         connections: u32,
@@ -94,7 +106,7 @@ impl<'r> Rig<'r> {
             host::allow_open_files(u64::from(connections), OTHER_FILES)?;
             host::check_sources(&target.sources)?;
         }
-        let server = Server::reach(target, protocol, connections)?;
+        let server = Server::reach(target, protocol, connections, questions)?;
         Ok(Self {
             server,
             connections,
@@ -110,11 +122,13 @@ impl<'r> Rig<'r> {
         })
     }
 
-    /// The same, for plans of which the widest has `connections`, and every client gets one.
+    /// The same, for plans of which the widest has `connections`, and every client gets one. The
+    /// server is asked these questions.
     ///
     /// # Errors
     /// As above, or there are more clients.
     pub(crate) fn reach_for(
+        questions: Questions,
         target: &Target,
         protocol: ProtocolKind,
         connections: u32,
@@ -122,7 +136,8 @@ impl<'r> Rig<'r> {
         interrupted: &'r AtomicBool,
     ) -> Result<Self> {
         share(several.and_then(|several| several.on.count()), connections)?;
-        let rig = Self::reach(target, protocol, connections, several, interrupted)?;
+        let rig =
+            Self::reach_asking(questions, target, protocol, connections, several, interrupted)?;
         share(rig.clients(), connections)?;
         Ok(rig)
     }
@@ -138,7 +153,8 @@ impl<'r> Rig<'r> {
         connections: u32,
     ) -> Result<Self> {
         share(self.clients(), connections)?;
-        Self::over(self.fleet.clone(), target, protocol, connections, self.interrupted)
+        let (fleet, questions) = (self.fleet.clone(), self.server.questions());
+        Self::over(fleet, questions, target, protocol, connections, self.interrupted)
     }
 
     /// How many clients put on the load, if they are several.
@@ -163,7 +179,8 @@ impl<'r> Rig<'r> {
     /// It cannot be started again.
     pub(crate) fn restart(&mut self, target: &Target) -> Result<()> {
         if self.server.stop() {
-            self.server = Server::reach(target, self.server.protocol(), self.connections)?;
+            let (protocol, questions) = (self.server.protocol(), self.server.questions());
+            self.server = Server::reach(target, protocol, self.connections, questions)?;
             self.filled.forget();
         }
         Ok(())
@@ -308,7 +325,7 @@ impl<'r> Rig<'r> {
         barrier: &Barrier,
         observer: &mut dyn Observer,
     ) -> Result<Run> {
-        let watch = host::Watch::of_this_machine(self.server.address.clone());
+        let watch = host::Watch::of_this_machine(self.server.address.clone(), None);
         let begun = watch.begin();
         let start = Start::Released(barrier);
         let measurement = self.load(plan, start, None, self.interrupted, observer)?;

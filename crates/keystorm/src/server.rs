@@ -5,8 +5,8 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use anyhow::{Context, Result, anyhow, bail};
 use engine::TlsContext;
 use host::{
-    Listen, Login, NodeFacts, ProbeError, ServerFacts, Spawn, SpawnKind, SpawnedServer, Subject,
-    Watch,
+    Listen, Login, NodeFacts, ProbeError, Probed, Questions, ServerFacts, Spawn, SpawnKind,
+    SpawnedServer, Subject, Watch,
 };
 use runner::{ClusterJob, RingJob, RingServer, Several};
 use wire::cluster::{Role, Topology};
@@ -26,14 +26,23 @@ pub(crate) struct Server {
     /// All servers, where several were named; `address` is the first.
     named: Vec<RingServer>,
     protocol: ProtocolKind,
+    /// What it is asked of itself.
+    questions: Questions,
+    /// Why it tells no more of itself; of several, all of them.
+    silence: Option<String>,
     spawned: Option<SpawnedServer>,
     sentinels: Option<Sentinels>,
 }
 
 impl Server {
-    /// Finds or starts the server of a target and asks what it is.
+    /// Finds or starts the server of a target and asks it these questions.
     /// `connections` is how many the load will open.
-    pub(crate) fn reach(target: &Target, protocol: ProtocolKind, connections: u32) -> Result<Self> {
+    pub(crate) fn reach(
+        target: &Target,
+        protocol: ProtocolKind,
+        connections: u32,
+        questions: Questions,
+    ) -> Result<Self> {
         // Before anything is started, so that a wrong file is told at once.
         let tls = target
             .tls
@@ -41,7 +50,7 @@ impl Server {
             .map(|options| tls::context(options, &target.endpoint))
             .transpose()?;
         if let Some(servers) = target.servers() {
-            return Self::reach_all(target, servers, protocol, tls);
+            return Self::reach_all(target, servers, protocol, (tls, questions));
         }
         let mut sentinels = None;
         let (addresses, spawned) = match &target.endpoint {
@@ -62,14 +71,15 @@ impl Server {
             }
         };
         let mut tls = tls.map(|known| tls::named(known, &target.endpoint, &addresses));
-        let (address, mut facts) =
-            first_that_answers(&target.endpoint, addresses, login(target, tls.as_ref()), protocol)?;
+        let asking = (login(target, tls.as_ref()), protocol, questions);
+        let (address, Probed { mut facts, silence }) =
+            first_that_answers(&target.endpoint, addresses, asking)?;
         let cluster = match &target.endpoint {
             Endpoint::Replicated { primary, replicas } => {
                 let nodes = replicas::topology(
                     (primary, &address),
                     replicas,
-                    (target, protocol),
+                    (target, protocol, questions),
                     &mut tls,
                 )?;
                 Some(nodes)
@@ -81,10 +91,24 @@ impl Server {
             _ => None,
         };
         if let Some(topology) = &cluster {
-            look_at_nodes(topology, login(target, tls.as_ref()), &mut facts);
+            // Of all that a node says only its settings are told.
+            let questions =
+                if questions == Questions::All { Questions::Settings } else { questions };
+            look_at_nodes(topology, login(target, tls.as_ref()), questions, &mut facts);
         }
         let named = Vec::new();
-        Ok(Self { address, facts, tls, cluster, named, protocol, spawned, sentinels })
+        Ok(Self {
+            address,
+            facts,
+            tls,
+            cluster,
+            named,
+            protocol,
+            questions,
+            silence,
+            spawned,
+            sentinels,
+        })
     }
 
     /// Finds several servers that know nothing of each other. The facts are those of the first.
@@ -92,7 +116,7 @@ impl Server {
         target: &Target,
         servers: &[Endpoint],
         protocol: ProtocolKind,
-        mut tls: Option<TlsContext>,
+        (mut tls, questions): (Option<TlsContext>, Questions),
     ) -> Result<Self> {
         let mut found = Vec::new();
         for server in servers {
@@ -101,17 +125,31 @@ impl Server {
             found.push(addresses);
         }
         let login = login(target, tls.as_ref());
-        let (mut named, mut facts) = (Vec::new(), None);
+        let (mut named, mut facts, mut silences) = (Vec::new(), None, Vec::new());
         for (server, addresses) in servers.iter().zip(found) {
-            let (address, seen) = first_that_answers(server, addresses, login, protocol)?;
-            facts.get_or_insert(seen);
+            let asking = (login, protocol, questions);
+            let (address, seen) = first_that_answers(server, addresses, asking)?;
+            facts.get_or_insert(seen.facts);
+            silences.extend(seen.silence);
             named.push(RingServer { known_as: known_as(server), address });
         }
         let address = named.first().map(|server: &RingServer| server.address.clone());
         let address = address.context("-h: no server named")?;
         let facts = facts.unwrap_or_default();
+        let silence = silences.pop().filter(|_| silences.len() + 1 == named.len());
         let (cluster, spawned, sentinels) = (None, None, None);
-        Ok(Self { address, facts, tls, cluster, named, protocol, spawned, sentinels })
+        Ok(Self {
+            address,
+            facts,
+            tls,
+            cluster,
+            named,
+            protocol,
+            questions,
+            silence,
+            spawned,
+            sentinels,
+        })
     }
 
     /// Ends it if it was started for the run, and says whether it was.
@@ -122,6 +160,11 @@ impl Server {
     /// What it is spoken to in.
     pub(crate) fn protocol(&self) -> ProtocolKind {
         self.protocol
+    }
+
+    /// What it was asked, and is asked again.
+    pub(crate) fn questions(&self) -> Questions {
+        self.questions
     }
 
     /// Whether it was started for the run.
@@ -153,8 +196,12 @@ impl Server {
         Some(format!("{} {} on {}", known(product), known(version), self.address))
     }
 
-    /// Somebody who looks at it before and after a test, and with `sample` in between.
+    /// Somebody who looks at it before and after a test, and with `sample` in between, unless it is
+    /// not to be asked, or does not answer.
     pub(crate) fn watch<'a>(&'a self, target: &'a Target, sample: bool) -> Watch<'a> {
+        if self.questions != Questions::All || self.silence.is_some() {
+            return Watch::of_this_machine(self.address.clone(), self.silence.clone());
+        }
         let connect = |address: &host::Address| self.subject(address, target);
         Watch::new(self.addresses(), sample, connect)
     }
@@ -198,6 +245,9 @@ impl Server {
 
     /// The least limit that a memcached has for an item, and which one has it; `None` where none tells.
     pub(crate) fn item_limit(&self, target: &Target) -> Option<(host::Address, u64)> {
+        if self.questions != Questions::All || self.silence.is_some() {
+            return None;
+        }
         let login = login(target, self.tls.as_ref());
         let limit = |address: host::Address| {
             let mut client = host::memcache::log_in(&address, login, self.protocol).ok()?;
@@ -295,14 +345,16 @@ impl Server {
 /// Asks a server what it is.
 fn look(
     address: &host::Address,
-    login: Login<'_>,
-    protocol: ProtocolKind,
-) -> Result<ServerFacts, ProbeError> {
+    (login, protocol, questions): Asking<'_>,
+) -> Result<Probed, ProbeError> {
     match protocol.is_memcache() {
-        true => host::memcache::probe(address, login, protocol),
-        false => host::probe(address, login),
+        true => host::memcache::probe(address, login, protocol, questions),
+        false => host::probe(address, login, questions),
     }
 }
+
+/// Who asks a server, in what, and how much.
+type Asking<'a> = (Login<'a>, ProtocolKind, Questions);
 
 /// Which servers speak a protocol.
 fn kind(protocol: ProtocolKind) -> SpawnKind {
@@ -310,12 +362,19 @@ fn kind(protocol: ProtocolKind) -> SpawnKind {
 }
 
 /// Notes what is to be said of the nodes.
-fn look_at_nodes(topology: &Topology, login: Login<'_>, facts: &mut ServerFacts) {
+fn look_at_nodes(
+    topology: &Topology,
+    login: Login<'_>,
+    questions: Questions,
+    facts: &mut ServerFacts,
+) {
     for node in &topology.nodes {
         let master = node.role == Role::Master;
-        let address = node.address.map(host::Address::Tcp).filter(|_| master);
+        let address = node.address.map(host::Address::Tcp);
+        let address = address.filter(|_| master && questions != Questions::None);
         // One that does not answer will say so when the load comes.
-        let config = address.and_then(|a| host::probe(&a, login).ok()).and_then(|f| f.config);
+        let config = address.and_then(|a| host::probe(&a, login, questions).ok());
+        let config = config.and_then(|probed| probed.facts.config);
         facts.nodes.push(NodeFacts { name: node.name(), id: node.id.clone(), master, config });
     }
 }
@@ -336,13 +395,12 @@ pub(crate) fn login<'t>(target: &'t Target, tls: Option<&'t TlsContext>) -> Logi
 pub(crate) fn first_that_answers(
     server: &Endpoint,
     addresses: Vec<host::Address>,
-    login: Login<'_>,
-    protocol: ProtocolKind,
-) -> Result<(host::Address, ServerFacts)> {
+    asking: Asking<'_>,
+) -> Result<(host::Address, Probed)> {
     let mut failure = anyhow!("{server} does not resolve to an address");
     for address in addresses {
-        match look(&address, login, protocol) {
-            Ok(facts) => return Ok((address, facts)),
+        match look(&address, asking) {
+            Ok(probed) => return Ok((address, probed)),
             Err(error) => failure = error.into(),
         }
     }

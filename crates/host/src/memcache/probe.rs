@@ -5,21 +5,41 @@ use std::time::Duration;
 use workload::ProtocolKind;
 
 use super::{Dialect, MemcacheClient};
-use crate::probe::connected;
-use crate::{Address, Client, ClientError, Login, Patience, ProbeError, ServerFacts, Transport};
+use crate::probe::{NO_KEY, SECOND_PATIENCE, connected};
+use crate::{
+    Address, Client, ClientError, Login, Patience, ProbeError, Probed, Questions, ServerFacts,
+    Transport,
+};
 
-/// Logs in and asks what the server is. Takes as long as [`crate::probe()`] at most.
+/// Logs in and asks what the server is, unless that is not among the questions. Takes as long as
+/// [`crate::probe()`] at most. That the server does not tell its version is no error.
 ///
 /// # Errors
-/// The server is not there, does not let us in, or does not speak that protocol.
+/// The server is not there, does not let us in, answers nothing, or does not speak that protocol.
 pub fn probe(
     address: &Address,
     login: Login<'_>,
     protocol: ProtocolKind,
-) -> Result<ServerFacts, ProbeError> {
-    let (mut client, version) = begin(address, login, protocol)?;
-    if protocol == ProtocolKind::MemcacheMeta {
-        for words in [&[&b"mn"[..]][..], &[b"mg", b"keystorm-probe", b"v"]] {
+    questions: Questions,
+) -> Result<Probed, ProbeError> {
+    if questions != Questions::All && login.password.is_none() {
+        connected(address, login, Patience::default())?;
+        return Ok(Probed::default());
+    }
+    let (mut client, version) = match begin(address, login, protocol) {
+        Err(ProbeError::Broken(why)) if why.is_silence() && login.password.is_none() => {
+            if !answers_a_get(address, login, protocol)? {
+                return Err(ProbeError::Broken(why));
+            }
+            return Ok(Probed {
+                silence: Some(why.without_hint().to_string()),
+                ..Probed::default()
+            });
+        }
+        begun => begun?,
+    };
+    if protocol == ProtocolKind::MemcacheMeta && questions == Questions::All {
+        for words in [&[&b"mn"[..]][..], &[b"mg", NO_KEY.as_bytes(), b"v"]] {
             let asked = client.ask(words).map_err(ProbeError::Broken)?;
             asked.map_err(|reply| ProbeError::Refused {
                 address: address.clone(),
@@ -29,7 +49,22 @@ pub fn probe(
             })?;
         }
     }
-    Ok(facts(version))
+    Ok(Probed { facts: version.map(facts).unwrap_or_default(), silence: None })
+}
+
+/// Whether a server that does not tell its version answers what load consists of.
+fn answers_a_get(
+    address: &Address,
+    login: Login<'_>,
+    protocol: ProtocolKind,
+) -> Result<bool, ProbeError> {
+    let client = connected(address, login, SECOND_PATIENCE)?;
+    let mut client = MemcacheClient::new(client, Dialect::of(protocol));
+    let word: &[u8] = if protocol == ProtocolKind::MemcacheMeta { b"mg" } else { b"get" };
+    match client.ask(&[word, NO_KEY.as_bytes()]) {
+        Err(why) if why.is_silence() => Ok(false),
+        answered => answered.map(|_| true).map_err(ProbeError::Broken),
+    }
 }
 
 /// A connection that is logged in, for whoever has more to ask.
@@ -67,12 +102,12 @@ fn facts(version: String) -> ServerFacts {
 /// than memcached wait.
 const BINARY_PATIENCE: Duration = Duration::from_millis(300);
 
-/// Connects and logs in; the server's version.
+/// Connects and logs in; the server's version, if it tells that.
 fn begin(
     address: &Address,
     login: Login<'_>,
     protocol: ProtocolKind,
-) -> Result<(MemcacheClient, String), ProbeError> {
+) -> Result<(MemcacheClient, Option<String>), ProbeError> {
     let (dialect, patience) = (Dialect::of(protocol), Patience::default());
     // A handshake of TLS takes its time.
     if dialect == Dialect::Text || login.tls.is_some() {
@@ -123,7 +158,7 @@ fn converse(
     login: Login<'_>,
     dialect: Dialect,
     patience: Patience,
-) -> Result<(MemcacheClient, String), ProbeError> {
+) -> Result<(MemcacheClient, Option<String>), ProbeError> {
     let mut client = MemcacheClient::new(connected(address, login, patience)?, dialect);
     let refused = |command, reply: String, hint| {
         let address = address.clone();
@@ -163,12 +198,17 @@ fn converse(
         }
         _ => {}
     }
-    let version = version.map_err(|reply| {
-        let wants = reply.contains("unauthenticated") || reply.starts_with("AUTH_ERROR");
-        let hint = if wants { ". It requires a login: use --user and -a" } else { "" };
-        refused("version", reply, hint)
-    })?;
-    Ok((client, version))
+    match version {
+        Ok(version) => Ok((client, Some(version))),
+        Err(reply) if reply.contains("unauthenticated") || reply.starts_with("AUTH_ERROR") => {
+            Err(refused("version", reply, ". It requires a login: use --user and -a"))
+        }
+        Err(reply) if reply.contains("Too many open connections") => {
+            Err(refused("version", reply, ""))
+        }
+        // It does not say what it is.
+        Err(_) => Ok((client, None)),
+    }
 }
 
 /// Who answers in lines.
@@ -239,8 +279,9 @@ mod tests {
         ] {
             let address = in_lines(answer);
             let began = Instant::now();
-            let error =
-                probe(&address, nobody, ProtocolKind::MemcacheBinary).unwrap_err().to_string();
+            let error = probe(&address, nobody, ProtocolKind::MemcacheBinary, Questions::All)
+                .unwrap_err()
+                .to_string();
             assert!(error.contains(says), "{error}");
             assert!(began.elapsed() < Patience::default().reply, "{:?}", began.elapsed());
         }

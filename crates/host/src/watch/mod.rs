@@ -62,6 +62,8 @@ pub struct Watch<'a> {
     connect: Box<Connect<'a>>,
     /// Where the link leads.
     link_to: Option<Address>,
+    /// Why nobody is looked at, if there is a reason.
+    unseen: Option<String>,
     /// Whether to look once a second too.
     sample: bool,
 }
@@ -103,15 +105,16 @@ impl<'a> Watch<'a> {
         connect: impl Fn(&Address) -> Result<Subject, ProbeError> + 'a,
     ) -> Self {
         let link_to = addresses.first().cloned();
-        Self { addresses, connect: Box::new(connect), link_to, sample }
+        Self { addresses, connect: Box::new(connect), link_to, unseen: None, sample }
     }
 
-    /// Will look at this machine and its link to a server only, which others look at.
+    /// Will look at this machine and its link to a server only: others look at that, or nobody, for
+    /// this reason.
     #[must_use]
-    pub fn of_this_machine(server: Address) -> Self {
+    pub fn of_this_machine(server: Address, unseen: Option<String>) -> Self {
         let nobody = |_: &Address| unreachable!("no server was watched");
         let link_to = Some(server);
-        Self { addresses: Vec::new(), connect: Box::new(nobody), link_to, sample: false }
+        Self { addresses: Vec::new(), connect: Box::new(nobody), link_to, unseen, sample: false }
     }
 
     /// The first look. Takes some milliseconds a server, and as long as [`crate::probe`] at most
@@ -153,6 +156,7 @@ impl<'a> Watch<'a> {
         let spent = begun.cpu_times.zip(machine::cpu_times()).map(|(then, now)| now.since(then));
         let mut watched = Watched {
             idle_round_trip_ns: begun.idle_round_trip_ns,
+            unseen: self.unseen.clone(),
             stolen: spent.and_then(CpuTimes::steal_share),
             link: begun.link.and_then(Link::used),
             cpus: local::own_cpus(),

@@ -1,7 +1,7 @@
 //! The probe against real servers, and against some that are none.
 
 use crate::servers::{redis, that_says};
-use host::{Address, Client, Listen, Login, Patience, ProbeError, ServerConfig, probe};
+use host::{Address, Client, Listen, Login, Patience, ProbeError, Questions, ServerConfig, probe};
 use wire::resp::Value;
 
 const NOBODY: Login<'_> = Login { user: None, password: None, db: 0, tls: None, sources: &[] };
@@ -12,7 +12,7 @@ fn password(password: &str) -> Login<'_> {
 
 /// Probes, and checks that the error says all of this.
 fn refused(address: &Address, login: Login<'_>, parts: &[&str]) -> ProbeError {
-    let error = probe(address, login).expect_err("a refusal");
+    let error = probe(address, login, Questions::All).expect_err("a refusal");
     let text = error.to_string();
     for part in parts {
         assert!(text.contains(part), "{text:?} should contain {part:?}");
@@ -28,7 +28,8 @@ fn refused(address: &Address, login: Login<'_>, parts: &[&str]) -> ProbeError {
 fn a_server_tells_what_it_is() {
     for listen in [Listen::Loopback, Listen::Unix] {
         let server = redis(&[], listen);
-        let facts = probe(server.address(), Login { db: 15, ..NOBODY }).unwrap();
+        let facts =
+            probe(server.address(), Login { db: 15, ..NOBODY }, Questions::All).unwrap().facts;
         assert_eq!(facts.product.as_deref(), Some("redis"));
         assert_eq!(facts.version.as_deref(), server.version());
         let config = ServerConfig { save: String::new(), appendonly: "no".into() };
@@ -39,7 +40,7 @@ fn a_server_tells_what_it_is() {
 #[test]
 fn the_probe_leaves_the_counts_of_load_alone() {
     let server = redis(&[], Listen::Unix);
-    probe(server.address(), NOBODY).unwrap();
+    probe(server.address(), NOBODY, Questions::All).unwrap();
     let mut client = Client::connect(server.address(), Patience::default()).unwrap();
     let stats = client.ask(&[b"INFO", b"commandstats"]).unwrap();
     let stats = stats.text().unwrap();
@@ -59,7 +60,7 @@ fn passwords_missing_wrong_and_unwanted() {
     assert!(matches!(error, ProbeError::WrongPassword { .. }));
     let named = Login { user: Some("nobody"), ..password("hunter2") };
     refused(at, named, &["WRONGPASS", "user 'nobody'"]);
-    assert!(probe(at, password("s3cret")).unwrap().config.is_some());
+    assert!(probe(at, password("s3cret"), Questions::All).unwrap().facts.config.is_some());
 
     let open = redis(&[], Listen::Unix);
     let error = refused(open.address(), password("hunter2"), &["Remove -a"]);
@@ -72,7 +73,7 @@ fn a_user_who_may_not_ask_is_let_in_all_the_same() {
     let rules: Vec<&str> = rules.split(' ').collect();
     let server = redis(&rules, Listen::Unix);
     let worker = Login { user: Some("worker"), ..password("pw") };
-    assert_eq!(probe(server.address(), worker).unwrap(), Default::default());
+    assert_eq!(probe(server.address(), worker, Questions::All).unwrap().facts, Default::default());
     let error =
         refused(server.address(), Login { db: 1, ..worker }, &["SELECT", "NOPERM", "+select"]);
     assert!(matches!(error, ProbeError::Refused { .. }));
@@ -81,7 +82,7 @@ fn a_user_who_may_not_ask_is_let_in_all_the_same() {
 #[test]
 fn a_database_that_is_not_there() {
     let server = redis(&["--databases", "4"], Listen::Unix);
-    assert!(probe(server.address(), Login { db: 3, ..NOBODY }).is_ok());
+    assert!(probe(server.address(), Login { db: 3, ..NOBODY }, Questions::All).is_ok());
     let parts = ["no database 4", "--dbnum", "`databases`"];
     refused(server.address(), Login { db: 4, ..NOBODY }, &parts);
 

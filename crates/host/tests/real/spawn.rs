@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::servers::{redis, scripts};
-use host::{Address, Listen, Login, Spawn, SpawnError, probe};
+use host::{Address, Listen, Login, Questions, Spawn, SpawnError, probe};
 
 fn alive(pid: u32) -> bool {
     Path::new(&format!("/proc/{pid}")).exists()
@@ -24,7 +24,7 @@ fn a_server_is_there_and_then_it_is_not() {
         let (pid, address) = (server.pid(), server.address().clone());
         drop(server);
         assert!(!alive(pid));
-        assert!(probe(&address, Login::default()).is_err());
+        assert!(probe(&address, Login::default(), Questions::All).is_err());
         if let Address::Unix(path) = address {
             assert!(!path.parent().unwrap().exists());
         }
@@ -44,9 +44,9 @@ fn a_configuration_file_is_read_and_does_not_decide_where() {
     fs::write(&file, "port 1\nlogfile /nonexistent/x\nappendonly yes\ndatabases 3\n").unwrap();
     let server = redis(&[file.to_str().unwrap()], Listen::Loopback);
     let login = |db| Login { db, ..Login::default() };
-    let facts = probe(server.address(), login(2)).unwrap();
+    let facts = probe(server.address(), login(2), Questions::All).unwrap().facts;
     assert_eq!(facts.config.unwrap().appendonly, "no");
-    assert!(probe(server.address(), login(3)).is_err());
+    assert!(probe(server.address(), login(3), Questions::All).is_err());
 }
 
 #[test]

@@ -101,7 +101,14 @@ fn reach<'r>(
         let mut rig = match beside.and_then(Rigs::first) {
             None => {
                 let several = job.several.as_ref();
-                Rig::reach_for(target, protocol, connections, several, interrupted)?
+                Rig::reach_for(
+                    host::Questions::All,
+                    target,
+                    protocol,
+                    connections,
+                    several,
+                    interrupted,
+                )?
             }
             Some(first) => first.reach_beside(target, protocol, connections)?,
         };

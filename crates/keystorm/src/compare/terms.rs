@@ -97,7 +97,14 @@ impl Going<'_, '_> {
             let connections = connections.saturating_mul(shares as u32);
             let protocol = self.sides.wish.sides[side].protocol;
             Rigs::reach(&table.servers[side], |target: &Target| {
-                let reached = Rig::reach_for(target, protocol, connections, None, self.interrupted);
+                let reached = Rig::reach_for(
+                    host::Questions::All,
+                    target,
+                    protocol,
+                    connections,
+                    None,
+                    self.interrupted,
+                );
                 let mut rig = reached.with_context(|| ["A", "B"][side])?;
                 (rig.sample, rig.tells) = (self.job.output.sample, false);
                 Ok(rig)

@@ -45,6 +45,7 @@ use std::time::{Duration, SystemTime};
 
 use clap::Command;
 use fleet::{On, OnLoss};
+use host::Questions;
 use report::{FORMATS, Format, FormatOptions, Persona, Run};
 use runner::{FailedRequests, LiveRate, Observer, Snapshot};
 use workload::Plan;
@@ -265,6 +266,18 @@ impl Job {
     pub(crate) fn every_plan(&self) -> impl Iterator<Item = &Plan> {
         self.plans.iter().chain(&self.last)
     }
+
+    /// What the server is asked of itself: by a peer's name what that tool asks, unless something is
+    /// wanted that the tool does not tell.
+    pub(crate) fn questions(&self) -> Questions {
+        match self.output.options.persona {
+            _ if self.server_clock || self.probe.is_some() => Questions::All,
+            _ if self.output.tells_of_servers() => Questions::All,
+            Persona::Ours => Questions::All,
+            Persona::Redis | Persona::Valkey => Questions::Settings,
+            Persona::Memtier | Persona::Ycsb | Persona::RpcPerf => Questions::None,
+        }
+    }
 }
 
 /// Several clients that put on one load.
@@ -351,6 +364,18 @@ impl Output {
             sample: false,
             reports: None,
         }
+    }
+
+    /// Whether there is more to tell than a peer's layout has room for.
+    fn tells_of_servers(&self) -> bool {
+        let format = self.reports.is_none()
+            && !matches!(self.format, "redis" | "quiet" | "csv" | "memtier" | "ycsb");
+        format
+            || self.verdict != VerdictTo::Nowhere
+            || self.json.is_some()
+            || self.pages.any()
+            || self.metrics.is_some()
+            || self.sample
     }
 
     /// The format, ready to write.

@@ -29,6 +29,7 @@ pub(crate) fn search(job: &SearchJob) -> Result<End> {
     let files = Files::open(job.output.json_place()?, &job.output.pages)?;
     let interrupted = signals::interrupted().context("installing the Ctrl-C handler")?;
     let mut rig = Rig::reach_for(
+        host::Questions::All,
         &plan.target,
         plan.protocol,
         plan.own_connections(),

@@ -35,6 +35,7 @@ pub(crate) fn sweep(job: &SweepJob) -> Result<End> {
     let mut files = Files::open(job.output.json_place()?, &job.output.pages)?;
     let interrupted = signals::interrupted().context("installing the Ctrl-C handler")?;
     let mut rig = Rig::reach_for(
+        host::Questions::All,
         &widest.target,
         widest.protocol,
         widest.own_connections(),

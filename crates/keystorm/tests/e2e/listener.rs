@@ -1,14 +1,30 @@
 //! Servers that are none: they accept and say what they are told to.
 
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
 use crate::program::{Keystorm, Ran};
 
-/// Something that listens on a port of 127.0.0.1 until the tests end.
-pub(crate) struct Listener(u16);
+/// Something that listens on a port of 127.0.0.1 until the tests end, and counts what it is asked.
+pub(crate) struct Listener {
+    port: u16,
+    asked: Arc<Mutex<BTreeMap<String, u64>>>,
+}
+
+/// What a server does when it is asked what it does not know.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Stranger {
+    /// It closes the connection.
+    Closes,
+    /// It says nothing, then and later.
+    IsSilent,
+    /// It answers with an error; and `PING` it knows.
+    Refuses,
+}
 
 impl Listener {
     /// Answers each command (its words) with these bytes.
@@ -87,6 +103,85 @@ impl Listener {
         })
     }
 
+    /// Answers `GET` and `SET` and nothing else.
+    pub(crate) fn that_knows_load_only(stranger: Stranger) -> Self {
+        Self::that_knows(stranger, move |input| {
+            let words = read_command(input)?;
+            let name = words[0].to_uppercase();
+            let answer = match (name.as_str(), stranger) {
+                ("GET", _) => Ok("$-1\r\n"),
+                ("SET", _) => Ok("+OK\r\n"),
+                ("PING", Stranger::Refuses) => Ok("+PONG\r\n"),
+                _ => Err("-ERR unknown command\r\n"),
+            };
+            Some((name, answer))
+        })
+    }
+
+    /// The same in the words of memcached.
+    pub(crate) fn that_knows_load_of_memcached_only(stranger: Stranger) -> Self {
+        Self::that_knows(stranger, |input| {
+            let mut line = String::new();
+            input.read_line(&mut line).ok()?;
+            let mut words = line.split_whitespace();
+            let name = words.next()?.to_owned();
+            if name == "set" {
+                let mut value = vec![0; words.nth(3)?.parse::<usize>().ok()? + 2];
+                input.read_exact(&mut value).ok()?;
+            }
+            let answer = match name.as_str() {
+                "get" => Ok("END\r\n"),
+                "set" => Ok("STORED\r\n"),
+                _ => Err("ERROR\r\n"),
+            };
+            Some((name, answer))
+        })
+    }
+
+    /// Reads what it is asked, by name, and answers it; an `Err` is the answer to what it does not know.
+    fn that_knows(
+        stranger: Stranger,
+        read: impl Fn(&mut BufReader<TcpStream>) -> Option<(String, Result<&'static str, &'static str>)>
+        + Copy
+        + Send
+        + 'static,
+    ) -> Self {
+        let asked = Arc::new(Mutex::new(BTreeMap::new()));
+        let shared = Arc::clone(&asked);
+        let listener = Self::that(move |mut stream| {
+            let asked = Arc::clone(&shared);
+            thread::spawn(move || {
+                let mut input = BufReader::new(stream.try_clone().unwrap());
+                let mut is_silent = false;
+                while let Some((name, answer)) = read(&mut input) {
+                    *asked.lock().unwrap().entry(name).or_default() += 1;
+                    let answer = match (answer, stranger) {
+                        (Ok(answer), _) | (Err(answer), Stranger::Refuses) => answer,
+                        (Err(_), Stranger::Closes) => return,
+                        (Err(_), Stranger::IsSilent) => {
+                            is_silent = true;
+                            ""
+                        }
+                    };
+                    if !is_silent && stream.write_all(answer.as_bytes()).is_err() {
+                        return;
+                    }
+                }
+            });
+        });
+        Self { asked, ..listener }
+    }
+
+    /// Everything that it was asked, and how often.
+    pub(crate) fn all_asked(&self) -> BTreeMap<String, u64> {
+        self.asked.lock().unwrap().clone()
+    }
+
+    /// How often it was asked this.
+    pub(crate) fn asked(&self, name: &str) -> u64 {
+        self.all_asked().get(name).copied().unwrap_or_default()
+    }
+
     /// Says this to everybody, whatever is asked.
     pub(crate) fn that_says(text: &'static str) -> Self {
         Self::that(move |mut stream| {
@@ -105,12 +200,17 @@ impl Listener {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         thread::spawn(move || listener.incoming().flatten().for_each(&mut serve));
-        Self(port)
+        Self { port, asked: Arc::default() }
     }
 
     /// Runs keystorm against it.
     pub(crate) fn run(&self, line: &str) -> Ran {
-        Keystorm::new(&format!("-p {} {line}", self.0)).run()
+        Keystorm::new(&format!("-p {} {line}", self.port)).run()
+    }
+
+    /// Runs this line of a tool's, whose `-p` is the port.
+    pub(crate) fn by_name(&self, line: &str) -> Ran {
+        Keystorm::new(&format!("{line} -p {}", self.port)).run()
     }
 }
 

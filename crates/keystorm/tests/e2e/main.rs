@@ -59,6 +59,7 @@ mod parity;
 mod placeholders;
 mod plan;
 mod protocol;
+mod questions;
 mod reach;
 mod record;
 mod refused;

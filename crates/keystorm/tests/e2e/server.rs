@@ -235,16 +235,21 @@ impl Server {
     /// What was executed since: calls by command, in lower case, without those that only look at
     /// the server.
     pub(crate) fn counts(&self) -> BTreeMap<String, u64> {
+        let mut counts = self.all_counts();
+        let looks =
+            |name: &str| ["info", "client|list"].contains(&name) || name.starts_with("config");
+        counts.retain(|name, _| !looks(name));
+        counts
+    }
+
+    /// The same with those that only look at the server.
+    pub(crate) fn all_counts(&self) -> BTreeMap<String, u64> {
         let stats = self.text(&["INFO", "commandstats"]);
         let read = |line: &str| {
             let (name, rest) = line.strip_prefix("cmdstat_")?.split_once(":calls=")?;
             Some((name.to_owned(), rest.split(',').next()?.parse().ok()?))
         };
-        let mut counts: BTreeMap<String, u64> = stats.lines().filter_map(read).collect();
-        let looks =
-            |name: &str| ["info", "client|list"].contains(&name) || name.starts_with("config");
-        counts.retain(|name, _| !looks(name));
-        counts
+        stats.lines().filter_map(read).collect()
     }
 
     /// Logs every command from now on.
