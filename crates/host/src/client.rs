@@ -83,23 +83,64 @@ impl Client<Transport> {
         sources: &[IpAddr],
         patience: Patience,
     ) -> Result<Self, ClientError> {
-        let source = match address {
-            Address::Tcp(to) => sources.iter().find(|from| from.is_ipv4() == to.is_ipv4()),
-            Address::Unix(_) => None,
-        };
-        let plain = Client::connect_from(address, source.copied(), patience)?.transport;
-        let transport = match tls {
-            None => Transport::Plain(plain),
-            Some(context) => {
-                let secure = TlsStream::connect(context, address, plain);
-                Transport::Tls(Box::new(secure.map_err(|e| ClientError::Tls {
-                    address: address.clone(),
-                    reason: no_handshake(&e, address, patience),
-                })?))
-            }
-        };
+        let plain = dial(address, sources, patience)?;
+        let transport = secured(plain, tls, address, patience)?;
         Ok(Self::over(transport, address.clone(), patience.reply))
     }
+
+    /// Connects in TLS, and listens a moment for a server that does not take our certificate: with TLS 1.3
+    /// it says so after the handshake.
+    ///
+    /// # Errors
+    /// As [`Client::reach`], and [`ClientError::Io`] if the server says so.
+    pub(crate) fn reach_and_listen(
+        address: &Address,
+        tls: &TlsContext,
+        sources: &[IpAddr],
+        patience: Patience,
+    ) -> Result<Self, ClientError> {
+        let plain = dial(address, sources, patience)?;
+        let socket = plain.try_clone();
+        let transport = secured(plain, Some(tls), address, patience)?;
+        let mut client = Self::over(transport, address.clone(), patience.reply);
+        let is_brief = socket.and_then(|socket| socket.wait_for(REFUSAL_WITHIN));
+        if is_brief.is_ok()
+            && let Err(error) = client.transport.read(&mut [0])
+            && !late(&error)
+            && !ended(&error)
+        {
+            return Err(client.broken(error));
+        }
+        Ok(client)
+    }
+}
+
+/// How long a server is listened to that may refuse a certificate.
+const REFUSAL_WITHIN: Duration = Duration::from_millis(100);
+
+/// Connects, over TCP from the first of these sources that fits.
+fn dial(address: &Address, sources: &[IpAddr], patience: Patience) -> Result<Plain, ClientError> {
+    let source = match address {
+        Address::Tcp(to) => sources.iter().find(|from| from.is_ipv4() == to.is_ipv4()),
+        Address::Unix(_) => None,
+    };
+    Ok(Client::connect_from(address, source.copied(), patience)?.transport)
+}
+
+/// A connection with TLS around it, where there is a context for that.
+fn secured(
+    plain: Plain,
+    tls: Option<&TlsContext>,
+    address: &Address,
+    patience: Patience,
+) -> Result<Transport, ClientError> {
+    let Some(context) = tls else { return Ok(Transport::Plain(plain)) };
+    let secure = TlsStream::connect(context, address, plain);
+    let secure = secure.map_err(|e| ClientError::Tls {
+        address: address.clone(),
+        reason: no_handshake(&e, address, patience),
+    })?;
+    Ok(Transport::Tls(Box::new(secure)))
 }
 
 /// Why a handshake came to nothing. A server that does not speak TLS may wait in silence for the

@@ -51,6 +51,22 @@ impl Plain {
             }
         }
     }
+
+    /// Another handle of the same socket.
+    pub(crate) fn try_clone(&self) -> io::Result<Self> {
+        Ok(match self {
+            Self::Tcp(stream) => Self::Tcp(stream.try_clone()?),
+            Self::Unix(stream) => Self::Unix(stream.try_clone()?),
+        })
+    }
+
+    /// Bounds every later read by this time, by whichever handle.
+    pub(crate) fn wait_for(&self, patience: Duration) -> io::Result<()> {
+        match self {
+            Self::Tcp(stream) => stream.set_read_timeout(Some(patience)),
+            Self::Unix(stream) => stream.set_read_timeout(Some(patience)),
+        }
+    }
 }
 
 /// Connects to a unix socket, and unlike the standard library does not wait for ever for a server

@@ -175,6 +175,9 @@ pub fn probe(
     login: Login<'_>,
     questions: Questions,
 ) -> Result<Probed, ProbeError> {
+    if questions == Questions::None && login.password.is_none() && login.db == 0 {
+        return is_there(address, login).map(|()| Probed::default());
+    }
     let mut asking = Asking::begin(address, login, Patience::default())?;
     let mut probed = Probed::default();
     match asking.facts(questions, &mut probed.facts) {
@@ -236,12 +239,25 @@ pub(crate) fn connected(
     login: Login<'_>,
     patience: Patience,
 ) -> Result<Client<Transport>, ProbeError> {
-    let client = Client::reach(address, login.tls, login.sources, patience);
-    client.map_err(|error| match error {
+    Client::reach(address, login.tls, login.sources, patience).map_err(unconnected)
+}
+
+fn unconnected(error: ClientError) -> ProbeError {
+    match error {
         ClientError::Connect { ours: true, .. } => ProbeError::NoPort(error),
         ClientError::Connect { .. } => ProbeError::Unreachable(error),
         _ => ProbeError::Broken(error),
-    })
+    }
+}
+
+/// Whether somebody takes our connection, who is asked nothing.
+pub(crate) fn is_there(address: &Address, login: Login<'_>) -> Result<(), ProbeError> {
+    let (sources, patience) = (login.sources, Patience::default());
+    let reached = match login.tls {
+        Some(tls) => Client::reach_and_listen(address, tls, sources, patience),
+        None => Client::reach(address, None, sources, patience),
+    };
+    reached.map(drop).map_err(unconnected)
 }
 
 /// One conversation.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use workload::ProtocolKind;
 
 use super::{Dialect, MemcacheClient};
-use crate::probe::{NO_KEY, SECOND_PATIENCE, connected};
+use crate::probe::{self, NO_KEY, SECOND_PATIENCE, connected};
 use crate::{
     Address, Client, ClientError, Login, Patience, ProbeError, Probed, Questions, ServerFacts,
     Transport,
@@ -23,8 +23,7 @@ pub fn probe(
     questions: Questions,
 ) -> Result<Probed, ProbeError> {
     if questions != Questions::All && login.password.is_none() {
-        connected(address, login, Patience::default())?;
-        return Ok(Probed::default());
+        return probe::is_there(address, login).map(|()| Probed::default());
     }
     let (mut client, version) = match begin(address, login, protocol) {
         Err(ProbeError::Broken(why)) if why.is_silence() && login.password.is_none() => {
