@@ -4,7 +4,7 @@
 
 use report::{Metric, write_row};
 
-use crate::figures::{Figures, limit_name};
+use crate::figures::Figures;
 
 /// What every row of a run ends in.
 const FIGURES: [&str; 10] = [
@@ -43,7 +43,7 @@ impl Csv {
             format!("{:.0}", run.bytes_per_s),
             run.requests.to_string(),
             run.errors.to_string(),
-            limit_name(run.limited_by).to_owned(),
+            run.limited_by.name().to_owned(),
         ];
         self.write(cells.into_iter().map(report::escape).chain(figures).collect());
     }

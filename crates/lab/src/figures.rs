@@ -28,15 +28,18 @@ pub struct Figures {
     pub limited_by: LimitedBy,
     /// The same in a sentence, with the evidence.
     pub verdict: String,
+    /// That sentence without the limit before it.
+    #[serde(default)]
+    pub reason: String,
     /// Why it is not what was planned; safe for a terminal.
     pub shortfall: Option<String>,
 }
 
 /// What limited a run, behind these words; in other words where that is not known.
 pub(crate) fn limited_by(run: &Figures, words: &str) -> String {
-    match run.verdict.strip_prefix("unknown: ") {
-        Some(why) => format!("What limited it is unknown: {why}"),
-        None => format!("{words}{}", run.verdict),
+    match run.limited_by {
+        LimitedBy::Unknown => format!("What limited it is unknown: {}", run.reason),
+        _ => format!("{words}{}", run.verdict),
     }
 }
 
@@ -58,6 +61,7 @@ impl Figures {
             bytes_per_s: payload.map_or(0.0, |evidence| evidence.value),
             limited_by: run.verdict.limited_by,
             verdict: run.verdict.text.clone(),
+            reason: run.verdict.reason(),
             shortfall: summary.shortfall(),
         }
     }
@@ -66,22 +70,6 @@ impl Figures {
     #[must_use]
     pub fn complete(&self) -> bool {
         self.shortfall.is_none()
-    }
-}
-
-/// The name of a limit, as documents spell it.
-#[must_use]
-pub fn limit_name(limit: LimitedBy) -> &'static str {
-    match limit {
-        LimitedBy::Server => "server",
-        LimitedBy::Client => "client",
-        LimitedBy::Network => "network",
-        LimitedBy::Concurrency => "concurrency",
-        LimitedBy::Schedule => "schedule",
-        LimitedBy::Errors => "errors",
-        LimitedBy::Outage => "outage",
-        LimitedBy::Contention => "contention",
-        LimitedBy::Unknown => "unknown",
     }
 }
 
@@ -113,6 +101,7 @@ pub(crate) mod tests {
             bytes_per_s: throughput_rps * 60.0,
             limited_by: LimitedBy::Server,
             verdict: "server: busy".into(),
+            reason: "busy".into(),
             shortfall: None,
         }
     }

@@ -179,10 +179,10 @@ fn ratio_cells(test: &TestComparison, row: &Row) -> [String; 2] {
 
 /// All of a test.
 fn blocks(test: &TestComparison) -> Vec<Block> {
-    let refused = test.refused.iter().map(|refused| &refused.text);
-    let notes = refused.chain(&test.warnings);
+    let refused = test.refused.iter().map(|refused| refused.text.clone());
+    let notes = refused.chain(test.warnings.iter().map(ToString::to_string));
     let mut blocks: Vec<Block> =
-        notes.map(|text| Block::Note(Tone::Warning, sentence(text))).collect();
+        notes.map(|text| Block::Note(Tone::Warning, sentence(&text))).collect();
     if test.refused.is_none() {
         blocks.push(Block::Chart(ratios(test)));
     }

@@ -63,7 +63,8 @@ pub use schedule::{Fault, MISSED_NS, Missed, ScheduleFigures};
 pub use summary::Summary;
 pub use together::Together;
 pub use verdict::{
-    EvidenceFigure, LimitedBy, Verdict, Warning, WarningKind, contradictions, gets_apart, warnings,
+    Cause, Disturbance, EvidenceFigure, Finding, LimitedBy, Verdict, Warning, WarningKind,
+    contradictions, gets_apart, warnings,
 };
 pub use wall_clock::{wall_clock, wall_clock_s};
 pub use warned::Warned;

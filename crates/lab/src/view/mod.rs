@@ -6,7 +6,7 @@ mod sweep;
 
 use page::{Block, Page, Section, Tone, Verdict, sentence};
 
-use crate::figures::{Figures, limit_name};
+use crate::figures::Figures;
 use crate::runs::Runs;
 
 /// The figures that every table of runs ends in.
@@ -15,7 +15,7 @@ const FIGURES: [&str; 5] =
 
 /// Their cells; `rps` is that of the row.
 fn figure_cells(rps: f64, run: &Figures) -> [String; 5] {
-    let limit = limit_name(run.limited_by);
+    let limit = run.limited_by.name();
     let limit = match run.complete() {
         true => limit.to_owned(),
         false => format!("{limit} (incomplete)"),

@@ -220,6 +220,8 @@ impl Sweep {
 
 #[cfg(test)]
 mod tests {
+    use report::LimitedBy;
+
     use super::*;
     use crate::figures::tests::figures;
 
@@ -284,7 +286,9 @@ mod tests {
         assert!(page.charts().iter().all(|(_, chart)| chart.of.starts_with("SET: ")));
         let mut unknown = sweep();
         let runs = unknown.points.iter_mut().flat_map(|row| &mut row.figures);
-        runs.for_each(|run| run.verdict = "unknown: too short".to_owned());
+        runs.for_each(|run| {
+            (run.limited_by, run.reason) = (LimitedBy::Unknown, "too short".to_owned());
+        });
         assert_eq!(unknown.best()[0].text, "What limited it is unknown: too short.");
     }
 }

@@ -18,7 +18,7 @@ pub(super) fn verdict(test: &Test<'_>) -> Verdict {
         Some(limit) => format!("{name}: limited by {limit}"),
         None => format!("{name}: {} requests/s", grouped(summary.throughput_rps)),
     };
-    let mut text = reason(&run.verdict);
+    let mut text = sentence(&run.verdict.reason());
     if let Some(shortfall) = summary.shortfall() {
         text = format!("{shortfall}. {text}");
     }
@@ -44,15 +44,6 @@ pub(super) fn verdict(test: &Test<'_>) -> Verdict {
     }
     let events = outages::lines(summary);
     Verdict { headline, text, tone: tone(summary), figures, events }
-}
-
-/// The reason of a verdict as a sentence. The limit before it is said in the headline.
-fn reason(verdict: &report::Verdict) -> String {
-    let text = match verdict.text.split_once(": ") {
-        Some((limit, why)) if !limit.contains(' ') => why,
-        _ => &verdict.text,
-    };
-    sentence(text)
 }
 
 fn tone(summary: &Summary<'_>) -> Tone {

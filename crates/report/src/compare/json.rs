@@ -8,7 +8,7 @@ use super::csv::conclusion;
 use super::text::warning;
 use super::{
     Comparison, Limits, OperationComparison, Regression, Row, SCHEMA, Subject, Table, Terms,
-    TestComparison, word,
+    TestComparison,
 };
 use crate::RecordError;
 use crate::record::steady;
@@ -83,8 +83,11 @@ fn test(test: &TestComparison) -> Value {
     let TestComparison { name, setup, runs, rows, limits: [a, b], warnings, spoiled, .. } = test;
     let told = test.refused.is_none();
     let [failed_a, failed_b] = &test.failures;
-    let warnings: Vec<String> =
-        warnings.iter().cloned().chain(spoiled.iter().map(|s| warning(s, *runs))).collect();
+    let warnings: Vec<String> = warnings
+        .iter()
+        .map(ToString::to_string)
+        .chain(spoiled.iter().map(|s| warning(s, *runs)))
+        .collect();
     let figures = |rows: &[Row]| -> Map<String, Value> {
         rows.iter().map(|row| (row.metric.name().to_owned(), figure(row, told))).collect()
     };
@@ -130,7 +133,7 @@ fn figure(row: &Row, told: bool) -> Value {
 }
 
 fn limited(limits: &Limits) -> Value {
-    let counts = limits.iter().map(|(limit, count)| (word(*limit), Value::from(*count)));
+    let counts = limits.iter().map(|(limit, count)| (limit.name().to_owned(), Value::from(*count)));
     Value::Object(counts.collect())
 }
 

@@ -1,5 +1,7 @@
 //! What limited the runs of each side, and what that says against their ratio.
 
+use std::fmt;
+
 use super::Glance;
 use crate::LimitedBy;
 
@@ -19,16 +21,53 @@ pub(super) fn limits(side: &[Glance]) -> Limits {
     limits
 }
 
-/// The word for a limit, as in JSON.
-#[must_use]
-pub fn word(limit: LimitedBy) -> String {
-    let value = serde_json::to_value(limit).unwrap_or_default();
-    value.as_str().unwrap_or("unknown").to_owned()
-}
-
 /// What at least half of a side's runs were limited by.
 pub(super) fn mostly(limits: &Limits, runs: usize) -> Option<LimitedBy> {
     limits.first().filter(|(_, count)| count * 2 >= runs).map(|(limit, _)| *limit)
+}
+
+/// What to know before believing a ratio, from what limited its sides.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Caution {
+    /// The client limited both sides.
+    ByClient,
+    /// The client limited the side of this name.
+    OneByClient(String),
+    /// Other programs took CPU time.
+    Disturbed,
+    /// The network limited both.
+    ByNetwork,
+    /// Too few requests were in flight to keep either server busy.
+    FewInFlight,
+    /// The rate that was asked for is the throughput of both.
+    RateSet,
+}
+
+impl fmt::Display for Caution {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ByClient => f.write_str(
+                "the client limited both sides: the ratio says nothing about the servers; give the \
+                 client more --threads or its own CPUs",
+            ),
+            Self::OneByClient(side) => write!(
+                f,
+                "the client limited {side}, which may be faster than shown; give the client more \
+                 --threads or its own CPUs"
+            ),
+            Self::Disturbed => {
+                f.write_str("other processes took CPU time: the ratio may reflect this disturbance")
+            }
+            Self::ByNetwork => f.write_str(
+                "the network limited both sides: the ratio is that of the network paths",
+            ),
+            Self::FewInFlight => f.write_str(
+                "too few requests were in flight to saturate either server: the throughput only \
+                 mirrors the latency; raise -c or -P",
+            ),
+            Self::RateSet => f.write_str("--rps set the throughput of both: compare the latencies"),
+        }
+    }
 }
 
 /// What to know before believing a ratio of sides that were limited so.
@@ -37,37 +76,21 @@ pub(super) fn warnings(
     limits: &[Limits; 2],
     runs: [usize; 2],
     open_loop: bool,
-) -> Vec<String> {
+) -> Vec<Caution> {
+    use LimitedBy::{Client, Concurrency, Contention, Network, Schedule};
     let [a, b] = [mostly(&limits[0], runs[0]), mostly(&limits[1], runs[1])];
     let mut warnings = Vec::new();
-    match (a, b) {
-        (Some(LimitedBy::Client), Some(LimitedBy::Client)) => warnings.push(
-            "the client limited both sides: the ratio says nothing about the servers; give the \
-             client more --threads or its own CPUs"
-                .to_owned(),
-        ),
-        (Some(LimitedBy::Client), _) | (_, Some(LimitedBy::Client)) => {
-            let side = &names[usize::from(a != Some(LimitedBy::Client))];
-            warnings.push(format!(
-                "the client limited {side}, which may be faster than shown; give the client more \
-                 --threads or its own CPUs"
-            ));
-        }
-        (Some(LimitedBy::Contention), _) | (_, Some(LimitedBy::Contention)) => warnings
-            .push("other processes took CPU time: the ratio may reflect this disturbance".into()),
-        (Some(LimitedBy::Network), Some(LimitedBy::Network)) => warnings
-            .push("the network limited both sides: the ratio is that of the network paths".into()),
-        (Some(LimitedBy::Concurrency), Some(LimitedBy::Concurrency)) if !open_loop => {
-            warnings.push(
-                "too few requests were in flight to saturate either server: the throughput only \
-                 mirrors the latency; raise -c or -P"
-                    .to_owned(),
-            );
-        }
-        _ => {}
-    }
-    if open_loop && a == Some(LimitedBy::Schedule) && b == Some(LimitedBy::Schedule) {
-        warnings.push("--rps set the throughput of both: compare the latencies".to_owned());
+    warnings.extend(match (a, b) {
+        (Some(Client), Some(Client)) => Some(Caution::ByClient),
+        (Some(Client), _) => Some(Caution::OneByClient(names[0].clone())),
+        (_, Some(Client)) => Some(Caution::OneByClient(names[1].clone())),
+        (Some(Contention), _) | (_, Some(Contention)) => Some(Caution::Disturbed),
+        (Some(Network), Some(Network)) => Some(Caution::ByNetwork),
+        (Some(Concurrency), Some(Concurrency)) if !open_loop => Some(Caution::FewInFlight),
+        _ => None,
+    });
+    if open_loop && a == Some(Schedule) && b == Some(Schedule) {
+        warnings.push(Caution::RateSet);
     }
     warnings
 }
@@ -76,9 +99,9 @@ pub(super) fn warnings(
 #[must_use]
 pub fn limited(limits: &Limits) -> String {
     let runs: usize = limits.iter().map(|(_, count)| count).sum();
-    let part = |(at, (limit, count)): (usize, &(_, usize))| match at {
-        0 => format!("{} ({count} of {runs} runs)", word(*limit)),
-        _ => format!("{} ({count})", word(*limit)),
+    let part = |(at, (limit, count)): (usize, &(LimitedBy, usize))| match at {
+        0 => format!("{} ({count} of {runs} runs)", limit.name()),
+        _ => format!("{} ({count})", limit.name()),
     };
     limits.iter().enumerate().map(part).collect::<Vec<_>>().join(", ")
 }

@@ -29,7 +29,7 @@ use crate::{Failures, Figures, LimitedBy, Metric, Run, Summary, escape};
 
 pub use csv::{write_head as write_csv_head, write_test as write_csv_test};
 pub use json::to_json;
-pub use limits::{Limits, limited, word};
+pub use limits::{Caution, Limits, limited};
 pub use operations::OperationComparison;
 pub use refusal::{Refusal, RefusalKind};
 pub use regressions::{Regression, Regressions, WATCHED};
@@ -189,7 +189,7 @@ pub struct TestComparison {
     /// What limited A and B.
     pub limits: [Limits; 2],
     /// What to know before believing a ratio.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Caution>,
     /// What spoiled runs.
     pub spoiled: Vec<Spoiled>,
     /// Which of several tables it belongs to, by number.
@@ -258,11 +258,12 @@ impl TestComparison {
             || refusal::of_terms(&self.setup.names, self.hit_ratios, &self.limits, self.runs);
         self.refused = self.refused.take().or_else(refusal);
         // The refusal says the one, the table the other.
-        let said = |warning: &String| {
-            self.refused.is_some() && warning.starts_with("the client limited")
-                || warning.starts_with("--rps set")
-        };
-        self.warnings.retain(|warning| !said(warning));
+        let refused = self.refused.is_some();
+        self.warnings.retain(|caution| match caution {
+            Caution::ByClient | Caution::OneByClient(_) => !refused,
+            Caution::RateSet => false,
+            Caution::Disturbed | Caution::ByNetwork | Caution::FewInFlight => true,
+        });
         self
     }
 

@@ -169,7 +169,12 @@ fn limits_of_ours_are_warned_of() {
     };
     use LimitedBy::{Client, Concurrency, Server};
     let says = |a: &[LimitedBy], b: &[LimitedBy]| {
-        compared(Pairing::None, &limited(a), &limited(b)).warnings.join("; ")
+        compared(Pairing::None, &limited(a), &limited(b))
+            .warnings
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .join("; ")
     };
     assert!(says(&[Client, Client], &[Client, Server]).contains("nothing about the servers"));
     assert!(says(&[Client; 2], &[Server; 2]).contains("limited A, which may be faster"));

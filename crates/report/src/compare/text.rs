@@ -102,7 +102,7 @@ pub fn write_test(test: &TestComparison, out: &mut dyn Write) -> io::Result<()> 
         write_words(&format!("  {name} limited by: {}", limited(limits)), 4, out)?;
     }
     let mut warnings = test.warnings.iter();
-    warnings.try_for_each(|text| write_words(&format!("  warning: {}", escape(text)), 4, out))
+    warnings.try_for_each(|caution| write_words(&format!("  warning: {caution}"), 4, out))
 }
 
 /// What all tests together say.

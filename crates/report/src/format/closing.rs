@@ -2,7 +2,6 @@
 
 use std::io::{self, Write};
 
-use crate::compare::word;
 use crate::quantity::msec_at_most;
 use crate::{LimitedBy, Metric, Repeats, Summary, Warned, escape};
 
@@ -80,7 +79,7 @@ impl Closing {
         for row in &rows {
             let [p50, p99, max] = row.latencies.each_ref().map(String::as_str);
             let cut = if row.complete { "" } else { " (incomplete)" };
-            let limit = format!("{}{cut}", word(row.limited_by));
+            let limit = format!("{}{cut}", row.limited_by.name());
             line(&row.title, [&row.throughput, p50, p99, max], &limit)?;
         }
         for (text, tests) in warned.told().filter(|(_, tests)| warnings && *tests > 1) {

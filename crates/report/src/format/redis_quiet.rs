@@ -7,7 +7,6 @@ use std::io::{self, Write};
 
 use workload::quantity::counted;
 
-use crate::compare::word;
 use crate::quantity::msec_at_most;
 use crate::summary::hits_and_misses;
 use crate::{Format, FormatOptions, LatencyFigures, Persona, Repeats, Summary};
@@ -61,7 +60,7 @@ impl Format for RedisQuiet {
             write!(out, " (incomplete: {shortfall})")?;
         }
         if self.verdict {
-            write!(out, ", limited by {}", word(summary.run.verdict.limited_by))?;
+            write!(out, ", limited by {}", summary.run.verdict.limited_by.name())?;
         }
         writeln!(out)?;
         for operation in &summary.operations {

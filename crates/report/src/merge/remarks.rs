@@ -7,10 +7,10 @@ use crate::{LimitedBy, Run, Verdict, escape};
 pub(super) fn verdict(names: &[String], limits: &[LimitedBy], whole: Verdict) -> Verdict {
     let count = limits.len();
     if limits.iter().all(|limit| *limit == whole.limited_by) {
-        return Verdict {
-            text: format!("{} (the same for all {count} clients)", whole.text),
-            ..whole
-        };
+        let behind = format!(" (the same for all {count} clients)");
+        let Verdict { limited_by, finding, mut statement, mut advice, evidence, .. } = whole;
+        if advice.is_empty() { &mut statement } else { &mut advice }.push_str(&behind);
+        return Verdict::new(limited_by, finding, statement, advice, evidence);
     }
     let mut by_limit: Vec<(LimitedBy, Vec<&str>)> = Vec::new();
     for (name, limit) in names.iter().zip(limits) {
@@ -19,20 +19,17 @@ pub(super) fn verdict(names: &[String], limits: &[LimitedBy], whole: Verdict) ->
             None => by_limit.push((*limit, vec![name])),
         }
     }
-    let said = by_limit.iter().map(|(limit, of)| {
-        let word = crate::compare::word(*limit);
-        format!(
-            "{} by {}",
-            of.join(", "),
-            if word == "unknown" { "something unknown" } else { &word }
-        )
+    let each = by_limit.iter().map(|(limit, of)| {
+        let limit = match limit {
+            LimitedBy::Unknown => "something unknown",
+            known => known.name(),
+        };
+        format!("{} by {limit}", of.join(", "))
     });
-    let said = said.collect::<Vec<_>>().join("; ");
-    let text = format!(
-        "unknown: the clients were limited by different things ({said}); look at each (keystorm \
-         show)"
-    );
-    Verdict { limited_by: LimitedBy::Unknown, text: escape(text), evidence: whole.evidence }
+    let each = each.collect::<Vec<_>>().join("; ");
+    let statement = escape(format!("the clients were limited by different things ({each})"));
+    let advice = "look at each (keystorm show)".to_owned();
+    Verdict::new(LimitedBy::Unknown, None, statement, advice, whole.evidence)
 }
 
 /// The clients' own, and that they did not run at the same time, if so.

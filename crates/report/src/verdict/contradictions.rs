@@ -8,7 +8,7 @@ use measure::{Ending, Failures};
 
 use super::LimitedBy;
 use super::evidence::BLOCKING;
-use crate::{Summary, compare};
+use crate::Summary;
 
 /// What of the lines of this report cannot be true together; none of a report that agrees with itself.
 #[must_use]
@@ -18,7 +18,7 @@ pub fn contradictions(summary: &Summary<'_>) -> Vec<String> {
     report.schedule(&mut found);
     report.processors(&mut found);
     report.failures(&mut found);
-    let class = compare::word(summary.run.verdict.limited_by);
+    let class = summary.run.verdict.limited_by.name();
     if !report.text.starts_with(&format!("{class}: ")) {
         found.push(format!("the class is {class}, and the text begins otherwise"));
     }

@@ -2,10 +2,12 @@
 //!
 //! Owns the words for it. The evidence is gathered by `host` and `measure`; which figures count is
 //! in [`evidence`] and [`threads`], how they are weighed in [`rules`], how it reads in [`wording`]. What
-//! spoils a measurement is in [`warnings`]. What no two lines of a report may say at once is in
+//! spoils a measurement is in [`warnings`], and whether a run says anything of the server at all in
+//! [`disturbance`]. What no two lines of a report may say at once is in
 //! [`contradictions`].
 
 mod contradictions;
+mod disturbance;
 mod evidence;
 mod memcache;
 mod misses;
@@ -25,7 +27,9 @@ use crate::Clients;
 use evidence::Evidence;
 
 pub use contradictions::contradictions;
+pub use disturbance::{Cause, Disturbance};
 pub use memcache::gets_apart;
+pub use rules::Finding;
 pub use warnings::{Warning, WarningKind, warnings};
 
 /// What kept a run from being faster, or from keeping its schedule.
@@ -54,6 +58,24 @@ pub enum LimitedBy {
     Unknown,
 }
 
+impl LimitedBy {
+    /// Its name, as documents spell it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Server => "server",
+            Self::Client => "client",
+            Self::Network => "network",
+            Self::Concurrency => "concurrency",
+            Self::Schedule => "schedule",
+            Self::Errors => "errors",
+            Self::Outage => "outage",
+            Self::Contention => "contention",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
 /// One figure that a verdict rests on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EvidenceFigure {
@@ -65,13 +87,22 @@ pub struct EvidenceFigure {
     pub unit: String,
 }
 
-/// What limited a run, why we say so, and what to do about it.
+/// What limited a run, why we say so, and what to do about it. Whoever decides asks `limited_by` and
+/// `finding`; the words are for people.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Saved")]
 pub struct Verdict {
     /// The limit.
     pub limited_by: LimitedBy,
+    /// The reason; `None` in files of earlier versions, and of clients with different limits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub finding: Option<Finding>,
     /// One line for a person: the limit, its evidence, and one sentence of advice.
     pub text: String,
+    /// The evidence in words, without the limit before it and the advice behind it.
+    pub statement: String,
+    /// What to do about it; empty if there is nothing to do, and in files of earlier versions.
+    pub advice: String,
     /// The figures behind it.
     pub evidence: Vec<EvidenceFigure>,
 }
@@ -100,6 +131,72 @@ impl Verdict {
     /// For a run of which nothing is known.
     #[must_use]
     pub fn unknown(why: &str) -> Self {
-        Self { limited_by: LimitedBy::Unknown, text: format!("unknown: {why}"), evidence: vec![] }
+        Self::new(LimitedBy::Unknown, None, why.to_owned(), String::new(), vec![])
+    }
+
+    /// The evidence and the advice, where the limit is told elsewhere.
+    #[must_use]
+    pub fn reason(&self) -> String {
+        match self.advice.as_str() {
+            "" => self.statement.clone(),
+            advice => format!("{}; {advice}", self.statement),
+        }
+    }
+
+    /// A verdict, whose line is put together from its parts.
+    pub(crate) fn new(
+        limited_by: LimitedBy,
+        finding: Option<Finding>,
+        statement: String,
+        advice: String,
+        evidence: Vec<EvidenceFigure>,
+    ) -> Self {
+        let mut verdict =
+            Self { limited_by, finding, text: String::new(), statement, advice, evidence };
+        verdict.text = format!("{}: {}", limited_by.name(), verdict.reason());
+        verdict
+    }
+}
+
+/// A verdict in a file: those of earlier versions have the line alone.
+#[derive(Deserialize)]
+struct Saved {
+    limited_by: LimitedBy,
+    #[serde(default)]
+    finding: Option<Finding>,
+    text: String,
+    statement: Option<String>,
+    #[serde(default)]
+    advice: String,
+    evidence: Vec<EvidenceFigure>,
+}
+
+impl From<Saved> for Verdict {
+    fn from(saved: Saved) -> Self {
+        let Saved { limited_by, finding, text, statement, advice, evidence } = saved;
+        let statement = statement.unwrap_or_else(|| {
+            let class = format!("{}: ", limited_by.name());
+            text.strip_prefix(&class).unwrap_or(&text).to_owned()
+        });
+        Self { limited_by, finding, text, statement, advice, evidence }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_verdict_is_read_back_and_one_of_an_earlier_version_has_its_parts() {
+        let (statement, advice) = ("busy".to_owned(), "wait".to_owned());
+        let finding = Some(Finding::Server);
+        let verdict = Verdict::new(LimitedBy::Server, finding, statement, advice, vec![]);
+        assert_eq!(verdict.text, "server: busy; wait");
+        let text = serde_json::to_string(&verdict).unwrap();
+        assert!(text.contains(r#""finding":"server""#), "{text}");
+        assert_eq!(serde_json::from_str::<Verdict>(&text).unwrap(), verdict);
+        let old = r#"{"limited_by":"server","text":"server: busy; wait","evidence":[]}"#;
+        let old: Verdict = serde_json::from_str(old).unwrap();
+        assert_eq!((old.reason().as_str(), old.finding), ("busy; wait", None));
     }
 }

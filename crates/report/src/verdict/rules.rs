@@ -4,6 +4,8 @@
 //! outages, too short a run) over what is proved by itself (a schedule that was kept, a CPU that was
 //! busy or taken away, a full link) to what follows from the rest. docs/measuring.md tells it in prose.
 
+use serde::{Deserialize, Serialize};
+
 use super::LimitedBy;
 use super::evidence::{Evidence, Outages, Schedule};
 use super::threads::{HELD, SATURATED, ThreadUse};
@@ -31,9 +33,10 @@ pub(super) const FULL: f64 = 0.9;
 /// more of them change nothing.
 pub(super) const QUEUED_MAX: f64 = 10.0;
 
-/// What limited a run, with the reason in the words that the text is made of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Finding {
+/// What limited a run, with the reason: finer than the limit that it names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Finding {
     /// An error ended it, or too many replies were errors.
     Errors,
     /// Nothing succeeded for a while.
@@ -90,7 +93,8 @@ pub(super) enum Finding {
 
 impl Finding {
     /// The limit that it names.
-    pub(super) fn limit(self) -> LimitedBy {
+    #[must_use]
+    pub fn limit(self) -> LimitedBy {
         match self {
             Self::Errors => LimitedBy::Errors,
             Self::Outage => LimitedBy::Outage,

@@ -13,85 +13,71 @@ use crate::schedule::Fault;
 
 /// The verdict of a finding.
 pub(super) fn verdict(finding: Finding, evidence: &Evidence) -> Verdict {
-    let (what, advice) = (what(finding, evidence), advice(finding, evidence));
     // Names of devices and words of servers are others' text.
-    let text = escape(format!("{what}; {advice}"));
-    Verdict { limited_by: finding.limit(), text, evidence: figures(evidence) }
+    let statement = escape(what(finding, evidence));
+    let advice = escape(advice(finding, evidence));
+    Verdict::new(finding.limit(), Some(finding), statement, advice, figures(evidence))
 }
 
+/// The evidence of a finding, without the limit that it names.
 fn what(finding: Finding, evidence: &Evidence) -> String {
     let (server, client) = (server(evidence), client(evidence));
     match finding {
         Finding::Errors if evidence.broken_off => {
-            format!("errors: an error ended the test after {}", requests(evidence.requests))
+            format!("an error ended the test after {}", requests(evidence.requests))
         }
         Finding::Errors => {
             let asked = evidence.asked();
             let share = percent(evidence.failed as f64 / asked as f64);
             match asked {
-                1 => format!("errors: the only request {}", how_it_failed(evidence)),
-                _ => format!("errors: {share} of {} {}", requests(asked), how_it_failed(evidence)),
+                1 => format!("the only request {}", how_it_failed(evidence)),
+                _ => format!("{share} of {} {}", requests(asked), how_it_failed(evidence)),
             }
         }
         Finding::Outage => outage(evidence),
-        Finding::Nothing => "unknown: nothing was measured".to_owned(),
-        Finding::Short => format!("unknown: the load lasted {}", time(evidence.load_s)),
-        Finding::ScheduleKept => format!("schedule: {}; {server}", kept(evidence)),
+        Finding::Nothing => "nothing was measured".to_owned(),
+        Finding::Short => format!("the load lasted {}", time(evidence.load_s)),
+        Finding::ScheduleKept => format!("{}; {server}", kept(evidence)),
         Finding::ScheduleMissed => {
-            format!("schedule: {}{}; {server}, {client}", shortfall(evidence), room(evidence))
+            format!("{}{}; {server}, {client}", shortfall(evidence), room(evidence))
         }
         Finding::ScheduleBehind => {
-            format!(
-                "schedule: requests were sent on time, but {}; {server}, {client}",
-                behind(evidence)
-            )
+            format!("requests were sent on time, but {}; {server}, {client}", behind(evidence))
         }
-        Finding::EachOther => format!(
-            "contention: client and server took each other's CPU{}; {server}, {client}",
-            so(evidence)
-        ),
+        Finding::EachOther => {
+            format!("client and server took each other's CPU{}; {server}, {client}", so(evidence))
+        }
         Finding::ServerStarved => {
-            format!(
-                "contention: {server}, which {} used{}; {client}",
-                others(evidence),
-                so(evidence)
-            )
+            format!("{server}, which {} used{}; {client}", others(evidence), so(evidence))
         }
         Finding::ClientStarved => {
-            format!(
-                "contention: {client}, which {} used{}; {server}",
-                others(evidence),
-                so(evidence)
-            )
+            format!("{client}, which {} used{}; {server}", others(evidence), so(evidence))
         }
         Finding::Stolen => format!(
-            "contention: the hypervisor gave {} of this machine's CPU time to others{}; {server}, \
+            "the hypervisor gave {} of this machine's CPU time to others{}; {server}, \
              {client}",
             percent(evidence.stolen),
             so(evidence)
         ),
-        Finding::Server => format!("server: {server}{}, {}", so(evidence), spare(evidence)),
-        Finding::ServerQuota => format!("server: {server}{}; {client}", so(evidence)),
+        Finding::Server => format!("{server}{}, {}", so(evidence), spare(evidence)),
+        Finding::ServerQuota => format!("{server}{}; {client}", so(evidence)),
         Finding::ServerBlocked => {
             let executing = percent(evidence.executing.unwrap_or(0.0));
-            format!(
-                "server: it spent {executing} of the time in commands, with {server}{}",
-                so(evidence)
-            )
+            format!("it spent {executing} of the time in commands, with {server}{}", so(evidence))
         }
         Finding::ServerPolls => format!(
-            "unknown: {server}, but its threads poll and it does not report how much of that was \
+            "{server}, but its threads poll and it does not report how much of that was \
              work; {client}{}",
             so(evidence)
         ),
-        Finding::Client => format!("client: {client}{} while {server}", so(evidence)),
-        Finding::ClientQuota => format!("client: {client}{}; {server}", so(evidence)),
+        Finding::Client => format!("{client}{} while {server}", so(evidence)),
+        Finding::ClientQuota => format!("{client}{}; {server}", so(evidence)),
         Finding::LinkFull => {
             let (share, device) = evidence.link.clone().unwrap_or_default();
-            format!("network: {device} is {} full{}", percent(share), so(evidence))
+            format!("{device} is {} full{}", percent(share), so(evidence))
         }
         Finding::Between => format!(
-            "network: neither end was busy ({server}, {client}), but a reply took {} and a round \
+            "neither end was busy ({server}, {client}), but a reply took {} and a round \
              trip without load takes {}, at {} MB/s{}",
             time(evidence.service_s.unwrap_or(0.0)),
             time(evidence.round_trip_s.unwrap_or(0.0)),
@@ -99,32 +85,32 @@ fn what(finding: Finding, evidence: &Evidence) -> String {
             so(evidence)
         ),
         Finding::Concurrency => format!(
-            "concurrency: with {:.1} requests in flight on average, both ends were idle at \
+            "with {:.1} requests in flight on average, both ends were idle at \
              times; {server}, {client}{}",
             evidence.in_flight(),
             so(evidence)
         ),
         Finding::Turns => format!(
-            "unknown: neither end was full with {:.1} requests in flight ({server}, {client}), \
+            "neither end was full with {:.1} requests in flight ({server}, {client}), \
              as if they took turns{}",
             evidence.in_flight(),
             so(evidence)
         ),
         Finding::Disturbed => format!(
-            "unknown: threads waited for a CPU at times ({server}, {client}), but most of the {} \
+            "threads waited for a CPU at times ({server}, {client}), but most of the {} \
              per reply was spent elsewhere",
             time(evidence.service_s.unwrap_or(0.0))
         ),
         Finding::Disk => format!(
-            "unknown: no CPU was full ({server}, {client}), but the server answers writes only \
+            "no CPU was full ({server}, {client}), but the server answers writes only \
              once they are on disk (appendfsync always)"
         ),
         Finding::Blocking => format!(
-            "unknown: {} may wait for something other than the server's CPU; {server}, {client}",
+            "{} may wait for something other than the server's CPU; {server}, {client}",
             evidence.blocking.clone().unwrap_or_default()
         ),
-        Finding::Unseen => format!("unknown: {client}, and {server}"),
-        Finding::Unclear => format!("unknown: {server}, {client}"),
+        Finding::Unseen => format!("{client}, and {server}"),
+        Finding::Unclear => format!("{server}, {client}"),
     }
 }
 
@@ -174,7 +160,7 @@ fn outage(evidence: &Evidence) -> String {
         (0, _) => "no request failed, requests only waited".to_owned(),
         (n, _) => format!("{} failed during it", requests(*n)),
     };
-    format!("outage: nothing succeeded{on} for {total_s:.2} s of {span_s:.2} s{of}; {cost}")
+    format!("nothing succeeded{on} for {total_s:.2} s of {span_s:.2} s{of}; {cost}")
 }
 
 fn advice(finding: Finding, evidence: &Evidence) -> String {

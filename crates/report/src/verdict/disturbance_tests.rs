@@ -1,0 +1,96 @@
+use host::{ServerUse, Watched};
+use measure::WorkerUse;
+
+use super::*;
+use crate::fixture;
+
+/// A run of an open loop in which client and server had these shares of the time: on a CPU, and waiting
+/// for one.
+fn run(client: (f64, f64), server: (f64, f64), stolen: f64) -> Run {
+    let mut run = fixture::open_loop();
+    let wall_ns = run.measurement.elapsed_ns;
+    let ns = |share: f64| (share * wall_ns as f64) as u64;
+    run.measurement.workers = vec![WorkerUse {
+        cpu_ns: ns(client.0),
+        system_ns: None,
+        wall_ns,
+        wait_ns: Some(ns(client.1)),
+    }];
+    let seconds = |share: f64| Some(share * wall_ns as f64 / 1e9);
+    run.watched = Watched {
+        servers: vec![ServerUse {
+            cpu_main_s: seconds(server.0),
+            cpu_wait_s: seconds(server.1),
+            ..ServerUse::default()
+        }],
+        stolen: Some(stolen),
+        ..Watched::default()
+    };
+    run
+}
+
+fn cause(run: &Run) -> Option<Cause> {
+    Disturbance::of(run).map(|disturbance| disturbance.cause)
+}
+
+#[test]
+fn whoever_takes_the_cpu_makes_a_run_void_at_any_rate() {
+    let quiet = (0.3, 0.01);
+    for (client, server, stolen, expected) in [
+        (quiet, quiet, 0.0, None),
+        (quiet, (0.89, 0.05), 0.04, None),
+        // The server's own limit is what a test looks for.
+        (quiet, (0.98, 0.01), 0.0, None),
+        (quiet, (0.5, 0.3), 0.0, Some(Cause::CpuHeld)),
+        ((0.3, 0.2), quiet, 0.0, Some(Cause::CpuHeld)),
+        // At a low rate a hundredth of the time is long.
+        (quiet, (0.008, 0.0125), 0.0, Some(Cause::CpuHeld)),
+        ((0.01, 0.057), (0.008, 0.0), 0.0, Some(Cause::CpuHeld)),
+        (quiet, (0.0008, 0.0005), 0.0, None),
+        (quiet, quiet, 0.15, Some(Cause::CpuStolen)),
+        ((0.96, 0.01), quiet, 0.0, Some(Cause::ClientBusy)),
+        ((0.91, 0.01), (0.97, 0.0), 0.0, None),
+    ] {
+        let told = Disturbance::of(&run(client, server, stolen));
+        let found = told.as_ref().map(|disturbance| disturbance.cause);
+        assert_eq!(found, expected, "{client:?} {server:?} {stolen}: {told:?}");
+    }
+}
+
+#[test]
+fn a_schedule_that_is_kept_is_no_sign_that_a_run_counts() {
+    let run = run((0.1, 0.09), (0.05, 0.02), 0.0);
+    let told = Disturbance::of(&run).unwrap();
+    assert_eq!(told.text, "the client waited for a CPU for 9 % of the time, and ran for 10 %");
+    assert_eq!(told.evidence[0].name, "client_waiting_for_cpu");
+    assert!((told.evidence[0].value - 0.09).abs() < 0.001, "{told:?}");
+}
+
+#[test]
+fn a_client_that_was_late_by_itself_makes_a_run_void() {
+    let mut run = run((0.1, 0.0), (0.1, 0.0), 0.0);
+    assert_eq!(Disturbance::of_bound(&run, 0.99, 1e6), None);
+    let lateness = run.measurement.total.lateness.as_mut().unwrap();
+    lateness.record_n(0, 0, 600_000, 100);
+    lateness.due += 100;
+    assert_eq!(cause(&run), None, "nobody's schedule is missed by that");
+    let told = Disturbance::of_bound(&run, 0.99, 1e6).unwrap();
+    assert_eq!(told.cause, Cause::ClientLate);
+    assert!(told.text.starts_with("1 % of requests were sent 60"), "{told:?}");
+    assert_eq!(Disturbance::of_bound(&run, 0.99, 2e6), None, "it is little of that bound");
+    // Whether the whole schedule was missed needs no bound.
+    let lateness = run.measurement.total.lateness.as_mut().unwrap();
+    lateness.record_n(0, 0, 20_000_000, 1000);
+    lateness.due += 1000;
+    assert_eq!(cause(&run), Some(Cause::ClientLate));
+}
+
+#[test]
+fn a_server_elsewhere_and_errors_are_no_disturbance() {
+    let mut away = run((0.1, 0.0), (0.5, 0.0), 0.0);
+    away.watched.servers[0].cpu_wait_s = None;
+    assert_eq!(cause(&away), None);
+    let mut failed = run((0.3, 0.2), (0.5, 0.3), 0.0);
+    failed.measurement.ending = measure::Ending::Failed("gone".into());
+    assert_eq!(cause(&failed), None);
+}
