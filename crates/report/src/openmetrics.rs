@@ -71,7 +71,7 @@ pub struct Seen {
 #[derive(Debug, Clone)]
 struct SeenOperation {
     name: String,
-    hits: u64,
+    succeeded: u64,
     misses: u64,
     errors: u64,
     bytes_out: u64,
@@ -104,9 +104,9 @@ impl Seen {
 
 impl SeenOperation {
     fn of(figures: OperationFigures) -> Self {
-        let OperationFigures { name, hits, misses, errors, bytes_out, bytes_in, .. } = figures;
+        let OperationFigures { name, succeeded, misses, errors, bytes_out, bytes_in, .. } = figures;
         let response = Buckets::of(&figures.response_times);
-        Self { name, hits, misses, errors, bytes_out, bytes_in, response }
+        Self { name, succeeded, misses, errors, bytes_out, bytes_in, response }
     }
 
     fn label(&self) -> (&'static str, String) {
@@ -291,7 +291,7 @@ impl Collector for Families {
         page.family("operations", None, Counter, "Operations of a mix that ended, by outcome")?
             .counters(|test| {
                 let outcomes = |o: &SeenOperation| {
-                    let counts = [("hit", o.hits), ("miss", o.misses), ("error", o.errors)];
+                    let counts = [("hit", o.succeeded), ("miss", o.misses), ("error", o.errors)];
                     counts.map(|(outcome, n)| (vec![o.label(), ("outcome", outcome.to_owned())], n))
                 };
                 test.seen.operations.iter().flat_map(outcomes).collect()

@@ -4,9 +4,9 @@
 //! counted by themselves. Either way every layout takes them from here.
 
 use measure::{CommandTally, Latency, Tally};
-use workload::Plan;
+use workload::{CommandSpec, Plan};
 
-use crate::{LatencyFigures, escape};
+use crate::{LatencyFigures, Lookups, escape};
 
 /// What is said of one operation.
 #[derive(Debug, Clone)]
@@ -20,6 +20,8 @@ pub struct OperationFigures {
     /// How many of them ended in a second.
     pub rate_per_s: f64,
     /// Those without a miss or an error among the replies.
+    pub succeeded: u64,
+    /// The same if it looks something up, otherwise 0.
     pub hits: u64,
     /// Those with a miss.
     pub misses: u64,
@@ -44,10 +46,8 @@ pub struct OperationFigures {
 pub struct CommandFigures {
     /// Its name, safe for a terminal.
     pub name: String,
-    /// Replies with a value, a status or a collection.
-    pub hits: u64,
-    /// Replies that said that there was nothing.
-    pub misses: u64,
+    /// Its hits and misses, if it looks something up.
+    pub lookups: Option<Lookups>,
     /// Error replies.
     pub errors: u64,
     /// From when it was due to its reply.
@@ -55,11 +55,10 @@ pub struct CommandFigures {
 }
 
 impl CommandFigures {
-    fn of(name: &str, tally: &CommandTally) -> Self {
+    fn of(name: &str, looks_up: bool, tally: &CommandTally) -> Self {
         Self {
             name: escape(name),
-            hits: tally.ok,
-            misses: tally.miss,
+            lookups: Lookups::of_command(looks_up, tally),
             errors: tally.errors,
             response: LatencyFigures::of(tally.response()),
         }
@@ -69,8 +68,11 @@ impl CommandFigures {
     #[must_use]
     pub fn of_plan(plan: &Plan, total: &Tally) -> Vec<Self> {
         let different = plan.different_commands();
-        let named = different.commands.iter().map(|command| command.name());
-        named.zip(&total.commands).map(|(name, tally)| Self::of(&name, tally)).collect()
+        let named = different.commands.iter().zip(different.looks_up);
+        let of = |((command, looks_up), tally): ((&&CommandSpec, bool), &CommandTally)| {
+            Self::of(&command.name(), looks_up, tally)
+        };
+        named.zip(&total.commands).map(of).collect()
     }
 }
 
@@ -92,7 +94,7 @@ impl OperationFigures {
                 tallies.iter().map(pick).fold(0, u64::saturating_add)
             };
             let whole = total.operations.get(at);
-            let (hits, misses, errors) = match whole {
+            let (succeeded, misses, errors) = match whole {
                 Some(whole) => (whole.ok, whole.missed, whole.failed),
                 None => (sum(|c| c.ok), sum(|c| c.miss), sum(|c| c.errors)),
             };
@@ -107,15 +109,20 @@ impl OperationFigures {
                 || LatencyFigures::of(&merged(|c| &c.service)),
                 |whole| LatencyFigures::of(&whole.service),
             );
-            let count = [hits, misses, errors].into_iter().fold(0, u64::saturating_add);
-            let commands = different.commands[own].iter().zip(tallies);
-            let commands = commands.map(|(c, tally)| CommandFigures::of(&c.name(), tally));
+            let count = [succeeded, misses, errors].into_iter().fold(0, u64::saturating_add);
+            let looks_up = &different.looks_up[own.clone()];
+            let commands = different.commands[own].iter().zip(looks_up).zip(tallies);
+            let commands: Vec<CommandFigures> = commands
+                .map(|((c, looks_up), tally)| CommandFigures::of(&c.name(), *looks_up, tally))
+                .collect();
+            let looks_up = commands.iter().any(|command| command.lookups.is_some());
             Self {
                 name: escape(&operation.name),
                 weight_share: f64::from(operation.weight) / weights,
                 count,
                 rate_per_s: if elapsed_s > 0.0 { count as f64 / elapsed_s } else { 0.0 },
-                hits,
+                succeeded,
+                hits: if looks_up { succeeded } else { 0 },
                 misses,
                 errors,
                 bytes_out: sum(|c| c.bytes_out),
@@ -123,7 +130,7 @@ impl OperationFigures {
                 response: LatencyFigures::of(&response),
                 service,
                 response_times: response,
-                commands: if operation.commands() > 1 { commands.collect() } else { Vec::new() },
+                commands: if operation.commands() > 1 { commands } else { Vec::new() },
             }
         });
         figures.collect()

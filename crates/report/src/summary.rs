@@ -4,13 +4,12 @@
 //! zero, never an infinity. How figures are laid out is left to [`format`](crate::format), how
 //! latencies spread to [`distribution`](crate::distribution).
 
-use measure::{CommandTally, ConnectionTally, Ending, ErrorCounts, Latency, Outage};
+use measure::{ConnectionTally, Ending, ErrorCounts, Latency, Outage};
 use workload::Pace;
 
-use crate::verdict::count;
 use crate::{
-    LatencyFigures, NodeFigures, OperationFigures, RateFigures, Run, ScheduleFigures, TlsFigures,
-    Together, escape,
+    LatencyFigures, Lookups, NodeFigures, OperationFigures, RateFigures, Run, ScheduleFigures,
+    TlsFigures, Together, escape,
 };
 
 /// The figures of one run.
@@ -44,8 +43,8 @@ pub struct Summary<'r> {
     pub tls: Option<TlsFigures>,
     /// Requests per second in each interval, of an open loop that lasted at least one.
     pub rates: Option<RateFigures>,
-    /// Replies that said that there was nothing.
-    pub misses: u64,
+    /// Hits and misses of the commands that look something up.
+    pub lookups: Lookups,
     /// How well an open loop kept its schedule.
     pub schedule: Option<ScheduleFigures>,
     /// Response times of the requests that were due while nothing succeeded: what users would have
@@ -92,7 +91,7 @@ impl<'r> Summary<'r> {
             } else {
                 None
             },
-            misses: total.commands.iter().map(|c| c.miss).fold(0, u64::saturating_add),
+            lookups: Lookups::sum(&Lookups::of_commands(plan, total)),
             schedule: ScheduleFigures::of(plan, measurement),
             delayed: measurement
                 .delayed
@@ -178,40 +177,24 @@ impl<'r> Summary<'r> {
         (self.requests > 0 && cpu_ns > 0.0).then(|| cpu_ns / self.requests as f64)
     }
 
-    /// Replies that were neither an error nor said that there was nothing.
-    #[must_use]
-    pub fn hits(&self) -> u64 {
-        self.requests.saturating_sub(self.errors).saturating_sub(self.misses)
-    }
-
-    /// How many replies were hits and how many misses, in words, of the commands of which some missed: what
-    /// else was sent looked for nothing. `None` without a miss.
+    /// How many lookups were hits and how many misses, in words. `None` without a miss.
     #[must_use]
     pub fn hits_and_misses(&self) -> Option<String> {
-        let add = |(hits, misses): (u64, u64), tally: &CommandTally| {
-            (hits.saturating_add(tally.ok), misses.saturating_add(tally.miss))
-        };
-        let (hits, misses) = match self.missing().fold((0, 0), add) {
-            (_, 0) => (self.hits(), self.misses),
-            counted => counted,
-        };
-        (misses > 0).then(|| hits_and_misses(hits, misses))
+        (self.lookups.misses > 0).then(|| self.lookups.in_words())
     }
 
-    /// The commands of which some missed.
-    fn missing(&self) -> impl Iterator<Item = &CommandTally> {
-        self.run.measurement.total.commands.iter().filter(|tally| tally.miss > 0)
-    }
-
-    /// The share of hits among the replies to commands of which some missed, in hundredths; `None` without a
-    /// miss.
+    /// The share of hits, in hundredths: of keys where replies tell how many were there, of replies
+    /// otherwise. `None` without a miss.
     #[must_use]
     pub fn hit_ratio(&self) -> Option<f64> {
+        let total = &self.run.measurement.total;
+        let looked = Lookups::of_commands(&self.run.plan, total);
+        let looked = looked.iter().zip(&total.commands).filter(|(looked, _)| looked.is_some());
         // Counts of a file may be any: sums of floats do not overflow.
-        let add = |(hits, misses), tally: &CommandTally| {
-            (hits + tally.ok as f64, misses + tally.miss as f64)
-        };
-        let (hits, misses) = self.missing().fold((0.0, 0.0), add);
+        let (hits, misses) = looked.fold((0.0, 0.0), |(hits, misses), (_, tally)| {
+            let [found, missed] = tally.lookups();
+            (hits + found as f64, misses + missed as f64)
+        });
         (misses > 0.0).then(|| hits * 100.0 / (hits + misses))
     }
 
@@ -268,15 +251,11 @@ pub(crate) fn servers_hit_ratio<'r>(runs: impl Iterator<Item = &'r Run>) -> Opti
     (reads > 0.0).then(|| hits * 100.0 / reads)
 }
 
-/// So many hits and misses, in words.
-pub(crate) fn hits_and_misses(hits: u64, misses: u64) -> String {
-    let told =
-        |n: u64, one, many| format!("{} {}", count(n as f64), if n == 1 { one } else { many });
-    format!("{}, {}", told(hits, "hit", "hits"), told(misses, "miss", "misses"))
-}
-
 #[cfg(test)]
 mod tests {
+    use measure::CommandTally;
+    use workload::{CommandSpec, PlanParts};
+
     use super::*;
     use crate::fixture;
 
@@ -294,18 +273,28 @@ mod tests {
     }
 
     #[test]
-    fn hits_and_misses_are_told_by_these_names_where_there_are_misses() {
-        let mut run = fixture::complete();
-        assert_eq!(Summary::of(&run).hits_and_misses(), None);
-        let tally = &mut run.measurement.total.commands[0];
-        (tally.ok, tally.miss) = (1, 1999);
-        assert_eq!(Summary::of(&run).hits_and_misses().unwrap(), "1 hit, 1,999 misses");
-        assert_eq!(hits_and_misses(0, 1), "0 hits, 1 miss");
-        // What is written in between is no hit.
-        let written =
-            CommandTally { ok: 500, miss: 0, ..run.measurement.total.commands[0].clone() };
-        run.measurement.total.commands.push(written);
-        assert_eq!(Summary::of(&run).hits_and_misses().unwrap(), "1 hit, 1,999 misses");
+    fn hits_and_misses_are_of_all_that_looks_something_up() {
+        let lookup = |words: &[[&str; 2]], counts: &[(u64, u64)]| {
+            let mut run = fixture::complete();
+            let tally = run.measurement.total.commands[0].clone();
+            let tally =
+                |(ok, miss): &(u64, u64)| CommandTally { ok: *ok, miss: *miss, ..tally.clone() };
+            run.measurement.total.commands = counts.iter().map(tally).collect();
+            let sequence = words.iter().map(CommandSpec::from_words).collect();
+            run.plan = PlanParts { sequence, ..fixture::parts() }.build().unwrap();
+            let summary = Summary::of(&run);
+            let ratio = summary.hit_ratio().map(|ratio| format!("{ratio:.2}"));
+            (summary.hits_and_misses(), ratio)
+        };
+        let told = |text: &str, ratio: &str| (Some(text.to_owned()), Some(ratio.to_owned()));
+        assert_eq!(lookup(&[["GET", "a"]], &[(2000, 0)]), (None, None));
+        let gets = [["GET", "a"], ["GET", "b"]];
+        assert_eq!(lookup(&gets, &[(100, 0), (0, 100)]), told("100 hits, 100 misses", "50.00"));
+        let written = [["GET", "a"], ["ECHO", "b"]];
+        assert_eq!(lookup(&written, &[(1, 1999), (500, 0)]), told("1 hit, 1,999 misses", "0.05"));
+        let queued = [["MULTI", ""], ["GET", "a"], ["EXEC", ""], ["GET", "b"]];
+        let counts = [(5, 0), (5, 0), (5, 0), (2, 3)];
+        assert_eq!(lookup(&queued, &counts), told("2 hits, 3 misses", "40.00"));
     }
 
     #[test]

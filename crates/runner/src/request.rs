@@ -55,6 +55,8 @@ pub(crate) struct Progress {
     pub(crate) key: Option<KeyNumber>,
     /// One more than the place of the value that it has kept; 0 for none.
     pub(crate) kept: u32,
+    /// Whether a reply brought it as a string, or said that there is none.
+    pub(crate) kept_string: bool,
     /// Where in that the string begins that is next.
     pub(crate) at: u32,
 }
@@ -67,8 +69,9 @@ impl Progress {
 
     /// Of the same operation in a later step.
     pub(crate) fn then(self, step: u16) -> Self {
-        let Self { operation, kept, key, .. } = self;
-        Self { operation, step, missed_before: self.has_missed(), kept, key, ..Self::default() }
+        let Self { operation, kept, kept_string, key, .. } = self;
+        let missed_before = self.has_missed();
+        Self { operation, step, missed_before, kept, kept_string, key, ..Self::default() }
     }
 
     /// Whether something of it was sent before.

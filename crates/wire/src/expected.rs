@@ -1,6 +1,6 @@
 //! What replies must be: the values that were stored under the keys that commands ask for.
 
-use workload::verify::keys_asked;
+use workload::verify::{AskedValue, keys_asked};
 use workload::{Plan, Slot};
 
 use crate::Given;
@@ -18,7 +18,7 @@ pub struct Expected {
 /// Whose value it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Of {
-    /// Of the key with this number.
+    /// Of the key with this number, which of its values it is added.
     Key(u64),
     /// The cell of a row in a column.
     Cell(u64, usize),
@@ -27,8 +27,8 @@ enum Of {
 /// What a string of a reply is the value of.
 #[derive(Debug, Clone, Copy)]
 enum AskedFor {
-    /// The key with this number.
-    Key((Slot, u64)),
+    /// The key with this number, and which of its values.
+    Key((Slot, u64), u64),
     /// The request's row: its cell in this column.
     Row(usize),
 }
@@ -53,7 +53,9 @@ impl Asked {
                 let one = asked.len() == 1;
                 return asked.iter().map(|_| one.then_some(AskedFor::Row(column))).collect();
             }
-            let of = |(slot, fresh)| AskedFor::Key((slot, fresh + before));
+            let of = |AskedValue { key: (slot, fresh), variant }| {
+                AskedFor::Key((slot, fresh + before), variant)
+            };
             asked.into_iter().map(|key| key.map(of)).collect()
         };
         Self(plan.sequence.iter().enumerate().map(behind).collect())
@@ -73,8 +75,8 @@ impl Batch {
         let numbers = self.numbers_of(command as usize);
         let mut drawn = Drawn::default();
         Some(match asked {
-            AskedFor::Key((slot, fresh)) => {
-                let key = drawn.number(numbers, request, slot, fresh);
+            AskedFor::Key((slot, fresh), variant) => {
+                let key = drawn.number(numbers, request, slot, fresh).wrapping_add(variant);
                 Expected { of: Of::Key(key), len: self.payload.as_ref()?.len_of(key) }
             }
             AskedFor::Row(column) => {

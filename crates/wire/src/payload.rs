@@ -17,8 +17,9 @@ use crate::numbers::Numbers;
 pub struct ValueAt {
     /// The number of the key whose value it is, and how many fresh numbers come before that one.
     pub key: Option<ValueKey>,
-    /// Which value of its key it is: others may stand before it in the command.
-    pub nth: u64,
+    /// Which value of its key it is, as a number that is added to that of the key: by the field that it
+    /// stands in, or by those that stand before it in the command.
+    pub variant: u64,
     /// How many values come before it in the sequence.
     pub place: u64,
 }
@@ -40,12 +41,16 @@ pub(crate) fn places(command: &CommandSpec, digits: Option<usize>) -> Vec<ValueA
             }
             Piece::Value => {
                 let place = places.len() as u64;
-                let (key, nth) = match &pairs {
+                let (key, variant) = match (&pairs, value_key::of_value(command, at)) {
                     // Each is the first, and only, value of its key.
-                    Some(keys) => (keys[at], 0),
-                    None => (last, places.iter().filter(|before| before.key == last).count()),
+                    (Some(keys), _) => (keys[at], 0),
+                    (None, Some(field)) => (last, field),
+                    (None, None) => {
+                        let before = places.iter().filter(|before| before.key == last).count();
+                        (last, (before as u64) << 56)
+                    }
                 };
-                places.push(ValueAt { key, nth: nth as u64, place });
+                places.push(ValueAt { key, variant, place });
             }
             _ => {}
         }
@@ -110,7 +115,7 @@ impl Payload {
         };
         let rank = numbers.rank(key);
         // Values of one key differ from each other.
-        let key = key.wrapping_add(at.nth << 56);
+        let key = key.wrapping_add(at.variant);
         let len = match self.by {
             SizeBy::Key => size_of(&*self.sizes, self.seed, key),
             SizeBy::Request => size_of(&*self.sizes, self.seed, place),
@@ -213,12 +218,18 @@ mod tests {
 
     #[test]
     fn a_value_is_that_of_the_key_that_it_is_stored_under() {
-        let at = |key, nth, place| ValueAt { key, nth, place };
+        let at = |key, variant, place| ValueAt { key, variant, place };
         assert_eq!(of("SET k:__rand_int__ __data__"), [at(Some((Slot::Fresh, 0)), 0, 0)]);
         let key = Some((Slot::Key, 0));
+        let [f, g] = [&b"f:"[..], b"g"].map(workload::hashes::fnv_text);
         assert_eq!(
             of("HSET k:__key__ f:__rand_int__ __data__ g __data__"),
-            [at(key, 0, 0), at(key, 1, 1)]
+            [at(key, f, 0), at(key, g, 1)]
+        );
+        assert_eq!(
+            of("RPUSH k:__key__ __data__ __data__"),
+            [at(key, 0, 0), at(key, 1 << 56, 1)],
+            "elements differ by their place"
         );
         assert_eq!(
             of("MSET __rand_int__ __data__ __rand_int__ __data__"),

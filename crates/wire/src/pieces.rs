@@ -46,13 +46,24 @@ impl Look for Seen {
         self.0.push(format!("cas {cas}"));
     }
 
+    fn element(&mut self, header: &[u8]) {
+        self.0.push(format!("element {}", header.escape_ascii()));
+    }
+
+    fn line(&mut self, text: &[u8]) {
+        self.0.push(format!("line {}", text.escape_ascii()));
+    }
+
     fn begin(&mut self, len: Option<u64>) {
         self.0.push(len.map_or("null".to_owned(), |len| format!("{len}:")));
     }
 
     fn bytes(&mut self, part: &[u8]) {
         // It belongs to the string that began last, whatever was said of that since.
-        let begun = |word: &&mut String| word.contains(':') && !word.starts_with("key");
+        let others = ["key", "element", "line"];
+        let begun = |word: &&mut String| {
+            word.contains(':') && !others.iter().any(|other| word.starts_with(other))
+        };
         let string = self.0.iter_mut().rev().find(begun).expect("a string has begun");
         *string += &part.escape_ascii().to_string();
     }

@@ -139,6 +139,13 @@ pub trait Look {
     /// The value that comes, or came, is of an item with this token, in protocols that have such tokens.
     fn cas(&mut self, _cas: u64) {}
 
+    /// An element of the collection that the reply is begins with this line; what stands in it is shown
+    /// after that. In protocols whose replies are collections.
+    fn element(&mut self, _header: &[u8]) {}
+
+    /// A status or a number, in protocols that have such values.
+    fn line(&mut self, _text: &[u8]) {}
+
     /// A string of so many bytes begins, or a null stands in its place.
     fn begin(&mut self, len: Option<u64>);
 

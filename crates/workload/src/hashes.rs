@@ -13,6 +13,13 @@ pub fn fnv(mut number: u64) -> u64 {
     hash.cast_signed().unsigned_abs()
 }
 
+/// FNV-1a over a text.
+#[must_use]
+pub fn fnv_text(text: &[u8]) -> u64 {
+    let hash = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(1_099_511_628_211);
+    text.iter().fold(0xCBF2_9CE4_8422_2325, hash)
+}
+
 /// What Java's `String.hashCode` makes of more ASCII text, behind text that it made `hash` of; of none
 /// it makes 0.
 #[inline]
@@ -39,6 +46,14 @@ mod tests {
                 5_952_875_239_596_136_740
             ]
         );
+    }
+
+    #[test]
+    fn texts_hash_as_published() {
+        // <http://www.isthe.com/chongo/src/fnv/test_fnv.c>
+        assert_eq!(fnv_text(b""), 0xcbf2_9ce4_8422_2325);
+        assert_eq!(fnv_text(b"a"), 0xaf63_dc4c_8601_ec8c);
+        assert_eq!(fnv_text(b"foobar"), 0x8594_4171_f739_67e8);
     }
 
     #[test]

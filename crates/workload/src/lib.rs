@@ -49,7 +49,7 @@ pub use pace::{Arrivals, Curve, Lane, Pace, Pacer, Schedule, Stage};
 pub use plan::{
     Backoff, Came, Different, EngineKind, Fill, Fleet, Joining, Keeps, Logged, Mix, Numbering,
     OnError, Operation, Operations, Pick, Plan, PlanError, PlanParts, ProtocolKind, Reopening,
-    Retry, Share, Spacing, Span, Step, Stop, ValueSpec, Walked, When, Window, limits,
+    Retry, Share, Spacing, Span, Step, Stop, Transactions, ValueSpec, Walked, When, Window, limits,
 };
 pub use secret::{Secret, SecretBytes};
 pub use shard::Shard;

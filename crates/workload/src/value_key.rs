@@ -3,7 +3,7 @@
 
 use std::ops::RangeInclusive;
 
-use crate::{Arg, CommandSpec, Piece, Slot};
+use crate::{Arg, CommandSpec, Piece, Slot, hashes};
 
 /// A number of a command, and how many fresh ones stand before it.
 pub type ValueKey = (Slot, u64);
@@ -22,6 +22,31 @@ pub fn of_pairs(command: &CommandSpec) -> Option<Vec<Option<ValueKey>>> {
     // Keys have odd places, and values the even ones behind them.
     let key_of = |at: usize| each.get(at.saturating_sub(1) | 1).copied().flatten();
     Some((0..each.len()).map(key_of).collect())
+}
+
+/// Commands that write fields of a hash, each with the value behind it: the argument that is the first field.
+const WRITES_FIELDS: [(&str, usize); 3] = [("HSET", 2), ("HMSET", 2), ("HSETNX", 2)];
+
+/// What tells the values of one key apart that stand in fields of its own: the same for the same field,
+/// whichever command names it. `None` where no field does.
+#[must_use]
+pub fn of_field(field: &Arg) -> Option<u64> {
+    let text = field.pieces.iter().filter_map(|piece| match piece {
+        Piece::Bytes(bytes) => Some(&bytes[..]),
+        _ => None,
+    });
+    let name: Vec<u8> = text.flatten().copied().collect();
+    (!name.is_empty()).then(|| hashes::fnv_text(&name))
+}
+
+/// The same of a value at this argument of a command that writes it; `None` if it writes no fields.
+#[must_use]
+pub fn of_value(command: &CommandSpec, at: usize) -> Option<u64> {
+    let name = command.name();
+    let (_, first) = WRITES_FIELDS.iter().find(|(known, _)| *known == name)?;
+    // Fields and values take turns.
+    let field = at.checked_sub(1).filter(|field| field >= first && (field - first) % 2 == 0)?;
+    of_field(command.args.get(field)?)
 }
 
 /// Of a command of several keys the number that names each argument: `__key__` if it stands in it,

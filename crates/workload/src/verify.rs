@@ -3,21 +3,33 @@
 use crate::value_key::{self, ValueKey};
 use crate::{CommandSpec, ProtocolKind};
 
+/// Which value a string of a reply is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AskedValue {
+    /// The number of its key.
+    pub key: ValueKey,
+    /// What tells it from other values of that key ([`value_key::of_field`]); 0 where nothing does.
+    pub variant: u64,
+}
+
 /// The values that a command asks for: of which arguments, in the order in which the reply has them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Asks {
     /// Of the key that this argument ends.
     One(usize),
+    /// Of each field from this argument on, of one key.
+    Fields(usize),
     /// Of each argument from this one on.
     From(usize),
 }
 
 /// Commands whose replies are values as they were written, and nothing else.
-const READS: [(&str, Asks); 5] = [
+const READS: [(&str, Asks); 6] = [
     ("GET", Asks::One(1)),
     ("GETEX", Asks::One(1)),
     ("GETDEL", Asks::One(1)),
-    ("HGET", Asks::One(2)),
+    ("HGET", Asks::Fields(2)),
+    ("HMGET", Asks::Fields(2)),
     ("MGET", Asks::From(1)),
 ];
 
@@ -46,14 +58,23 @@ pub fn names(protocol: ProtocolKind) -> impl Iterator<Item = String> {
 /// [that names it](crate::value_key::of_each); a key alone is `__key__` if the command has it, otherwise the number that
 /// stands before the value would.
 #[must_use]
-pub fn keys_asked(command: &CommandSpec, protocol: ProtocolKind) -> Vec<Option<ValueKey>> {
+pub fn keys_asked(command: &CommandSpec, protocol: ProtocolKind) -> Vec<Option<AskedValue>> {
     let name = command.name();
+    let alone = |key: Option<ValueKey>| key.map(|key| AskedValue { key, variant: 0 });
     match reads(protocol).iter().find(|(known, _)| *known == name) {
         Some((_, Asks::From(first))) => {
-            value_key::of_each(command).into_iter().skip(*first).collect()
+            value_key::of_each(command).into_iter().skip(*first).map(alone).collect()
+        }
+        Some((_, Asks::Fields(first))) => {
+            let fields = command.args.iter().enumerate().skip(*first);
+            let of = |(at, field)| {
+                let variant = value_key::of_field(field).unwrap_or(0);
+                Some(AskedValue { key: value_key::of_one(command, at)?, variant })
+            };
+            fields.map(of).collect()
         }
         Some((_, Asks::One(at))) if *at < command.args.len() => {
-            vec![value_key::of_one(command, *at)]
+            vec![alone(value_key::of_one(command, *at))]
         }
         _ => Vec::new(),
     }
@@ -65,7 +86,23 @@ mod tests {
     use crate::Slot;
 
     fn of(line: &str, protocol: ProtocolKind) -> Vec<Option<(Slot, u64)>> {
-        keys_asked(&CommandSpec::parse(line.split(' ')), protocol)
+        let asked = keys_asked(&CommandSpec::parse(line.split(' ')), protocol);
+        asked.into_iter().map(|value| value.map(|value| value.key)).collect()
+    }
+
+    #[test]
+    fn a_field_has_the_same_value_whichever_command_names_it() {
+        let parse = |line: &str| CommandSpec::parse(line.split(' '));
+        let of = |line: &str| keys_asked(&parse(line), ProtocolKind::Resp2);
+        let variant = |line: &str| of(line)[0].map(|value| value.variant);
+        let written = parse("hset h:__key__ f __data__ g:__rand_int__ __data__");
+        let [f, g] = [3, 5].map(|at| value_key::of_value(&written, at));
+        assert!(f != g && f.is_some() && g.is_some());
+        assert_eq!((variant("hget h:__key__ f"), variant("hget h:__key__ g:__rand_int__")), (f, g));
+        let both = of("hmget h:__key__ f g:__rand_int__");
+        assert_eq!(both.iter().map(|value| value.map(|v| v.variant)).collect::<Vec<_>>(), [f, g]);
+        assert_eq!(value_key::of_value(&written, 2), None, "a field");
+        assert_eq!(value_key::of_value(&parse("set k:__key__ __data__"), 2), None);
     }
 
     #[test]

@@ -182,6 +182,27 @@ impl Listener {
         self.all_asked().get(name).copied().unwrap_or_default()
     }
 
+    /// A memcached that answers each line that begins with `get` with these bytes, and knows nothing else.
+    pub(crate) fn that_answers_get(answer: &'static str) -> Self {
+        Self::that(move |stream| {
+            thread::spawn(move || {
+                let input = BufReader::new(stream.try_clone().unwrap());
+                let mut output = stream;
+                for line in input.lines().map_while(Result::ok) {
+                    let text = match line.split(' ').next() {
+                        Some("get") => answer,
+                        Some("version") => "VERSION 1.6.18\r\n",
+                        Some("stats") => "END\r\n",
+                        _ => "ERROR\r\n",
+                    };
+                    if output.write_all(text.as_bytes()).is_err() {
+                        return;
+                    }
+                }
+            });
+        })
+    }
+
     /// Says this to everybody, whatever is asked.
     pub(crate) fn that_says(text: &'static str) -> Self {
         Self::that(move |mut stream| {

@@ -1,5 +1,6 @@
 //! What memcached's replies bring: compared, kept for later steps, filled before, or missed.
 
+use crate::listener::Listener;
 use crate::memcached::Memcached;
 use crate::program::Ran;
 
@@ -108,6 +109,40 @@ fn what_is_missed_is_stored_and_found_from_then_on() {
         let sets = server.grown(&["cmd_set"]);
         assert_eq!(server.grown(&["get_misses"]) - probes(protocol), sets, "{protocol}");
         assert!((150..=200).contains(&sets), "{protocol}: {sets}");
+    }
+}
+
+#[test]
+fn values_of_keys_that_were_not_asked_for_are_wrong() {
+    let read = |answer, keys: &str| {
+        let line = "-q --protocol memcache -n 10 -r 1 -d 2 --content same --verify";
+        Listener::that_answers_get(answer).run(&format!("{line} get {keys}"))
+    };
+    let (a, b) = ("a:000000000000", "b:000000000000");
+    let both = "a:__key__ b:__key__";
+    let good = "VALUE a:000000000000 0 2\r\nxx\r\nVALUE b:000000000000 0 2\r\nxx\r\nEND\r\n";
+    read(good, both).ok();
+    read("VALUE b:000000000000 0 2\r\nxx\r\nEND\r\n", both).ok();
+    for (answer, keys, key) in [
+        ("VALUE c 0 2\r\nxx\r\nEND\r\n", both, "c"),
+        ("VALUE c 0 2\r\nxx\r\nEND\r\n", "a:__key__", "c"),
+        ("VALUE a:000000000000 0 2\r\nxx\r\nVALUE a:000000000000 0 2\r\nxx\r\nEND\r\n", both, a),
+        (good, "a:__key__", b),
+    ] {
+        let ran = read(answer, keys).exits(1);
+        ran.says(&format!("read a value of \"{key}\", which was not asked for, or not twice"));
+    }
+}
+
+#[test]
+fn a_number_or_a_status_stands_in_later_steps() {
+    for protocol in ["memcache", "memcache-binary"] {
+        let mut server = Memcached::new();
+        server.say("set id 0 0 1\n0\n");
+        let line = "incr id 1 ';>' set by:__reply__ 0 0 v ';>' set last 0 0 __reply__";
+        server.run(&format!("--protocol {protocol} -q -n 12 -c 1 {line}")).ok();
+        assert!(server.say("get by:12\n").contains("v"), "{protocol}");
+        assert!(!server.say("get by:0\n").contains("v"), "{protocol}");
     }
 }
 

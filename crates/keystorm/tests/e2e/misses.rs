@@ -37,6 +37,27 @@ fn reads_of_several_keys_are_counted_as_the_server_counts_them() {
 }
 
 #[test]
+fn hits_are_those_of_all_that_looks_something_up_and_of_nothing_else() {
+    let server = Server::redis();
+    server.ask(&["SET", "a", "1"]);
+    let line = "-n 200 get a ';' get b";
+    let ran = server.run(line).ok();
+    ran.prints("  100 hits, 100 misses\n  hit ratio: 50.00 %, 50.00 % as counted by the server\n");
+    server.run(&format!("-q {line}")).ok().prints(", 100 hits, 100 misses");
+    assert_eq!(counted(&server.run(&format!("--csv {line}")).ok()), (100, 100));
+    let json = server.run(&format!("--format json {line}")).ok().json();
+    let test = &json["tests"][0];
+    assert_eq!(test["lookups"], serde_json::json!({"hits": 100, "misses": 100}));
+    assert_eq!(test["commands"][0]["lookups"]["hits"], 100);
+    // What is written, queued or counted finds nothing.
+    assert_eq!(counted(&server.run("--csv -n 100 set b 1 ';' incr c").ok()), (0, 0));
+    assert_eq!(counted(&server.run("--csv -n 60 multi ';' get a ';' exec").ok()), (0, 0));
+    let mix = server.run("--csv -n 100 --mix 1 set d 1 ';' 1 get a").ok();
+    let rows: Vec<&str> = mix.out.lines().collect();
+    assert!(rows[2].ends_with(",\"0\",\"0\"") && counted(&mix).0 > 0, "{}", mix.out);
+}
+
+#[test]
 fn collections_that_are_not_there_are_misses() {
     let server = Server::redis();
     server.ask(&["RPUSH", "l", "a"]);

@@ -155,6 +155,32 @@ fn a_later_step_has_the_value_that_an_earlier_one_brought() {
 }
 
 #[test]
+fn a_later_step_has_the_number_or_the_status_that_came() {
+    let server = Server::redis();
+    for protocol in ["", "-3"] {
+        server.ask(&["FLUSHALL"]);
+        server.run(&format!("{protocol} -q -n 7 -c 1 incr id ';>' set by:__reply__ v")).ok();
+        let mut keys = server.keys();
+        keys.retain(|key| key.starts_with("by:"));
+        keys.sort();
+        assert_eq!(keys, (1..=7).map(|n| format!("by:{n}")).collect::<Vec<_>>());
+        server.run(&format!("{protocol} -q -n 1 set a v ';>' set said __reply__")).ok();
+        assert_eq!(server.text(&["GET", "said"]), "OK");
+        // What was looked for, or that it is not there, outlives what a step in between says.
+        let line = "-q -n 1 get id ';>' incr n ';>' set first __reply__";
+        server.run(&format!("{protocol} {line}")).ok();
+        assert_eq!(server.text(&["GET", "first"]), "7");
+        let line = "-q -n 1 get nosuch ';>' ping ';>' set none __reply_or:none__";
+        server.run(&format!("{protocol} {line}")).ok();
+        assert_eq!(server.text(&["GET", "none"]), "none");
+        // A transaction brings the first string in it.
+        let line = "-q -n 1 multi ';' incr n ';' get said ';' exec ';>' set told __reply__";
+        server.run(&format!("{protocol} {line}")).ok();
+        assert_eq!(server.text(&["GET", "told"]), "OK");
+    }
+}
+
+#[test]
 fn a_walk_goes_on_with_the_cursor_that_came() {
     let server = Server::redis();
     server.run("-q -r 1000 -n 1000 --sequential -t set").ok();

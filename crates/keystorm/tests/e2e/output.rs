@@ -75,7 +75,7 @@ fn the_text_layout() {
                                avg       min       p50       p95       p99       max
       latency (ms) # # # # # #
       # hits, # misses
-      hit ratio: # % of replies, # % as counted by the server
+      hit ratio: # %, # % as counted by the server
       limited by: ...
 
     Latency by percentile:
@@ -147,7 +147,7 @@ fn the_text_layout_of_a_paced_run() {
       rate (requests/s) # # # # # #
       schedule: ...
       # hits, # misses
-      hit ratio: # % of replies, # % as counted by the server
+      hit ratio: # %, # % as counted by the server
       limited by: ...
 
     Latency by percentile:

@@ -133,6 +133,54 @@ fn of_several_keys_each_has_the_value_of_its_own_number() {
 }
 
 #[test]
+fn replies_in_a_transaction_are_looked_into() {
+    let server = Server::redis();
+    let values = "-r 50 --seed 5 -d 64 -n 150 --sequential";
+    let read = |options: &str, command: &str| {
+        server.run(&format!("{values} {options} multi ';' {command} ';' exec"))
+    };
+    let both = "--verify --fail-on-miss";
+    let ran = read(both, "get k:__key__").exits(1);
+    ran.prints("missing: 50\n").prints("first: missing: get k:0000000000");
+    assert!(!ran.out.contains(" hits, "), "a queued GET found nothing yet: {}", ran.out);
+    read("--fail-on-miss", "mget k:__key__ none").exits(1).prints("missing: 50\n");
+    server.run(&format!("-q {values} --content random -n 50 set k:__rand_int__ __data__")).ok();
+    for options in [both, "--verify -P 9", "-3 --verify --fail-on-miss"] {
+        read(options, "get k:__key__").ok();
+    }
+    server
+        .run(&format!(
+            "-n 50 -q {values} {both} multi ';' get k:__key__ ';' mget k:__rand_1st__ \
+        k:__rand_2nd__ ';' hgetall none ';' get k:__key__ ';' exec"
+        ))
+        .exits(1)
+        .prints("missing values: ");
+    server.ask(&["SETRANGE", "k:000000000042", "20", "!"]);
+    let ran = read(both, "get k:__key__").exits(1);
+    ran.prints("corrupt: 1\n").prints("get k:000000000042: byte 20 of 64 is wrong: read \"!");
+}
+
+#[test]
+fn each_field_of_a_hash_has_a_value_of_its_own() {
+    let server = Server::redis();
+    let values = "-q -r 100 --seed 5 -d uniform:1..200 -n 300";
+    let write = "hset h:__key__ f __data__ g __data__ ';' hset h:__key__ i __data__";
+    server.run(&format!("{values} --content random --sequential {write}")).ok();
+    let read = |command: &str| server.run(&format!("{values} -n 300 --verify {command}"));
+    for command in ["hget h:__key__ f", "hget h:__key__ g", "hmget h:__key__ g i none f"] {
+        read(command).ok();
+    }
+    let of = |field: &str| server.text(&["HGET", "h:000000000007", field]);
+    assert!(of("f") != of("g") && of("g") != of("i"));
+    server.ask(&["HSET", "h:000000000007", "g", "x"]);
+    read("hget h:__key__ f").ok();
+    read("hmget h:__key__ f g").exits(1).prints("corrupt");
+    // Filled by one command, read by others.
+    let fill = "--fill --fill-with 'hset p:__key__ a __data__ b __data__'";
+    server.run(&format!("{values} {fill} --verify hmget p:__key__ b a")).ok();
+}
+
+#[test]
 fn what_cannot_be_verified_is_a_usage_error() {
     let server = Server::redis();
     for (line, why) in [

@@ -1,7 +1,7 @@
 //! What tests yielded, in sentences and tables.
 
 use measure::{Ending, Latency};
-use report::{LimitedBy, Run, Summary};
+use report::{LimitedBy, Lookups, Run, Summary};
 
 use super::{Source, Test, outages, spectrum};
 use crate::chart::grouped;
@@ -355,10 +355,13 @@ fn operations(summary: &Summary<'_>) -> Option<Table> {
 fn commands(run: &Run) -> Table {
     let mut table = Table::new(["command", "hits", "misses"].into_iter().chain(LATENCIES));
     let different = run.plan.different_commands().commands;
-    for (spec, tally) in different.iter().zip(&run.measurement.total.commands) {
-        let counts = [tally.ok, tally.miss].map(|count| grouped(count as f64));
+    let total = &run.measurement.total;
+    let looked = Lookups::of_commands(&run.plan, total);
+    for ((spec, tally), lookups) in different.iter().zip(&total.commands).zip(looked) {
         let mut row = vec![spec.name()];
-        row.extend(counts);
+        row.extend(lookups.map_or(["-".to_owned(), "-".to_owned()], |of| {
+            [of.hits, of.misses].map(|count| grouped(count as f64))
+        }));
         row.extend(latencies(tally.response()));
         table.row(row);
     }

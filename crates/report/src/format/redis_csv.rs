@@ -55,7 +55,9 @@ impl Format for RedisCsv {
         }
         let ours = !self.persona.is_peer();
         if ours {
-            row.extend([summary.hits(), summary.misses].map(|count| count.to_string()));
+            row.extend(
+                [summary.lookups.hits, summary.lookups.misses].map(|count| count.to_string()),
+            );
         }
         write_row(&row, out)?;
         if let Some(probe) = summary.run.probe.as_ref().filter(|_| ours) {
@@ -112,7 +114,7 @@ fn quote(cell: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture;
+    use crate::{Lookups, fixture};
 
     fn table(first_byte: bool, persona: Persona) -> Vec<String> {
         let options =
@@ -158,8 +160,8 @@ mod tests {
         assert!(rows[0].ends_with(",\"max_latency_ms\",\"hits\",\"misses\""), "{}", rows[0]);
         for (row, (name, run)) in rows[1..].iter().zip(fixture::all()) {
             let summary = Summary::of(&run);
-            let found = summary.requests - summary.errors - summary.misses;
-            let end = format!(",\"{found}\",\"{}\"", summary.misses);
+            let Lookups { hits, misses } = summary.lookups;
+            let end = format!(",\"{hits}\",\"{misses}\"");
             assert!(row.ends_with(&end), "{name}: {row}");
         }
     }

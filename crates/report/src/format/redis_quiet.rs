@@ -8,8 +8,7 @@ use std::io::{self, Write};
 use workload::quantity::counted;
 
 use crate::quantity::msec_at_most;
-use crate::summary::hits_and_misses;
-use crate::{Format, FormatOptions, LatencyFigures, Persona, Repeats, Summary};
+use crate::{Format, FormatOptions, LatencyFigures, Lookups, Persona, Repeats, Summary};
 
 /// See the file's head.
 #[derive(Default)]
@@ -68,7 +67,8 @@ impl Format for RedisQuiet {
             let p50 = msec_at_most(operation.response.p50_ns);
             write!(out, "  {name}: {rate:.2} per second, p50={p50} msec")?;
             if operation.misses > 0 {
-                write!(out, ", {}", hits_and_misses(operation.hits, operation.misses))?;
+                let lookups = Lookups { hits: operation.hits, misses: operation.misses };
+                write!(out, ", {}", lookups.in_words())?;
             }
             write_errors(operation.errors, out)?;
             writeln!(out)?;

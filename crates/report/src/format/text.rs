@@ -13,7 +13,9 @@ use super::closing::Closing;
 use super::redis_text;
 use crate::distribution::{self, Step};
 use crate::quantity::{COLUMNS, msec_at_most, msec_columns_or};
-use crate::{CommandFigures, Format, FormatOptions, LatencyFigures, Repeats, Summary, escape};
+use crate::{
+    CommandFigures, Format, FormatOptions, LatencyFigures, Lookups, Repeats, Summary, escape,
+};
 
 /// See the file's head.
 pub(super) struct Text {
@@ -39,10 +41,7 @@ impl Format for Text {
             writeln!(out, "  {text}")?;
         }
         if let Some((ours, theirs)) = summary.hit_ratio().zip(summary.hit_ratio_by_servers()) {
-            writeln!(
-                out,
-                "  hit ratio: {ours:.2} % of replies, {theirs:.2} % as counted by the server"
-            )?;
+            writeln!(out, "  hit ratio: {ours:.2} %, {theirs:.2} % as counted by the server")?;
         }
         write_keys(summary, out)?;
         write_operations(summary, out)?;
@@ -258,7 +257,11 @@ fn write_operations(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()
 
 fn write_command(label: &str, command: &CommandFigures, out: &mut dyn Write) -> io::Result<()> {
     let [avg, _, p50, _, p99, max] = msec_columns_or("-", &command.response);
-    let [hits, misses] = [command.hits, command.misses].map(|count| count.to_string());
+    let cell = |count: fn(Lookups) -> u64| match command.lookups {
+        Some(lookups) => count(lookups).to_string(),
+        None => "-".to_owned(),
+    };
+    let [hits, misses] = [cell(|of| of.hits), cell(|of| of.misses)];
     write_row(label, [&hits, &misses, &avg, &p50, &p99, &max], out)
 }
 

@@ -1,10 +1,12 @@
-//! Counts in a saved run: errors of each kind, and keys that were asked for.
+//! Counts in a saved run: errors of each kind, hits and misses, and keys that were asked for.
 
 use std::fmt;
 
 use measure::{ErrorCounts, KeyCounts};
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::Lookups;
 
 /// Error replies.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -33,6 +35,20 @@ impl KeyRecord {
 
     pub(super) fn counts(self) -> KeyCounts {
         KeyCounts { requests: self.requests, asked: self.asked, found: self.found }
+    }
+}
+
+/// Hits and misses of what looks something up. Loading computes them anew.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(super) struct LookupRecord {
+    hits: u64,
+    misses: u64,
+}
+
+impl LookupRecord {
+    pub(super) fn of(lookups: Lookups) -> Self {
+        let Lookups { hits, misses } = lookups;
+        Self { hits, misses }
     }
 }
 

@@ -91,7 +91,7 @@ impl OperationRecord {
             scheduled_response: service.is_some().then(|| response.clone()),
             service: service.unwrap_or(response),
             apart: self.latency_ms.apart.as_ref().map(ApartRecord::apart).transpose()?,
-            ok: self.hits,
+            ok: self.count.saturating_sub(self.misses).saturating_sub(self.errors),
             missed: self.misses,
             failed: self.errors,
         })

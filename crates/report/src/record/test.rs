@@ -11,7 +11,7 @@ use workload::Plan;
 
 use super::apart::ApartRecord;
 use super::connection::ConnectionRecord;
-use super::counts::{ErrorRecord, KeyRecord};
+use super::counts::{ErrorRecord, KeyRecord, LookupRecord};
 use super::latency::LatencyRecord;
 use super::node::NodeRecord;
 use super::operation::OperationRecord;
@@ -19,7 +19,7 @@ use super::outages::OutageRecord;
 use super::probe::ProbeRecord;
 use super::timeline::{self, PointRecord};
 use super::{Common, RecordError};
-use crate::{Clients, Clock, Repeat, Run, Summary, Verdict};
+use crate::{Clients, Clock, Lookups, Repeat, Run, Summary, Verdict};
 
 /// One test.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -32,6 +32,9 @@ pub(super) struct TestRecord {
     /// Those of all commands together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     keys: Option<KeyRecord>,
+    /// Of all commands that look something up, together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    lookups: Option<LookupRecord>,
     elapsed_s: f64,
     throughput_rps: f64,
     latency_ms: Latencies,
@@ -111,6 +114,9 @@ pub(super) struct CommandRecord {
     bytes_in: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     keys: Option<KeyRecord>,
+    /// Where it looks something up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    lookups: Option<LookupRecord>,
     /// Hits and misses, where they are counted for each place of a reply.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     places: Vec<[u64; 2]>,
@@ -233,6 +239,7 @@ impl TestRecord {
         let Tally { commands, operations: _, errors, connections, lateness } = total;
         let Timeline { interval_ns, all_ran, .. } = timeline;
         let summary = Summary::of(run);
+        let looked = Lookups::of_commands(plan, total);
         let different = plan.different_commands().commands;
         let named = different.iter().map(|command| command.name());
         let (ending, failure) = match ending {
@@ -247,6 +254,7 @@ impl TestRecord {
             requests: summary.requests,
             errors: ErrorRecord::of(errors),
             keys: KeyRecord::of(&total.keys()),
+            lookups: looked.iter().any(Option::is_some).then(|| LookupRecord::of(summary.lookups)),
             elapsed_s: summary.elapsed_s,
             throughput_rps: summary.throughput_rps,
             latency_ms: Latencies {
@@ -256,8 +264,12 @@ impl TestRecord {
             },
             commands: named
                 .zip(commands)
-                .map(|(name, tally)| CommandRecord::of(name, tally))
-                .collect::<Result<_, _>>()?,
+                .zip(&looked)
+                .map(|((name, tally), lookups)| {
+                    let lookups = lookups.map(LookupRecord::of);
+                    Ok(CommandRecord { lookups, ..CommandRecord::of(name, tally)? })
+                })
+                .collect::<Result<_, RecordError>>()?,
             operations: OperationRecord::of_plan(plan, total, &summary.operations)?,
             connections: ConnectionRecord::of(connections)?,
             nodes: nodes.iter().map(NodeRecord::of).collect::<Result<_, _>>()?,
@@ -398,6 +410,7 @@ impl CommandRecord {
             bytes_out: *bytes_out,
             bytes_in: *bytes_in,
             keys: KeyRecord::of(keys),
+            lookups: None,
             places: places.clone(),
             latency_ms: CommandLatencies {
                 service: LatencyRecord::of(service)?,

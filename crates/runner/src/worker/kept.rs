@@ -23,6 +23,8 @@ pub(crate) struct Coming {
     /// Whether all of them are kept.
     all: bool,
     is_null: bool,
+    /// Whether the one that is kept is no string, but a status or a number.
+    is_line: bool,
     /// Bytes of the one at hand that are to be kept.
     room: usize,
     /// Each with its length before it.
@@ -31,7 +33,19 @@ pub(crate) struct Coming {
 }
 
 impl Look for Coming {
+    /// A status or a number is kept where no string comes, but for none of a list.
+    fn line(&mut self, text: &[u8]) {
+        if self.strings == 0 && !self.all {
+            self.begin(Some(text.len() as u64));
+            self.bytes(text);
+            self.is_line = true;
+        }
+    }
+
     fn begin(&mut self, len: Option<u64>) {
+        if std::mem::take(&mut self.is_line) {
+            self.strings = 0;
+        }
         self.strings += 1;
         self.room = 0;
         if self.strings == 1 {
@@ -122,12 +136,21 @@ impl Kept {
     }
 
     /// The reply to a command has ended: keeps what came for the rest of its operation. A reply without
-    /// a string leaves what an earlier one brought.
+    /// a string leaves the string that an earlier one brought, or that it said that there is none.
     pub(super) fn keep(&mut self, command: u32, coming: &mut Coming, progress: &mut Progress) {
-        let (strings, cas) = (std::mem::take(&mut coming.strings), coming.cas.take());
+        let (strings, mut cas) = (std::mem::take(&mut coming.strings), coming.cas.take());
+        let is_line = std::mem::take(&mut coming.is_line);
         if strings == 0 && cas.is_none() || self.commands[command as usize] == Keeps::Nothing {
             return;
         }
+        if is_line {
+            if progress.kept_string {
+                return;
+            }
+            let known = progress.kept.checked_sub(1).and_then(|at| self.held[at as usize].cas);
+            cas = cas.or(known);
+        }
+        progress.kept_string |= strings > 0 && !is_line;
         self.release(*progress);
         (progress.kept, progress.at) = (0, 0);
         let has_value = strings > 0 && !(coming.is_null && coming.bytes.is_empty());
@@ -177,6 +200,38 @@ mod tests {
         coming.begin(Some(1));
         kept.keep(1, &mut coming, &mut progress);
         assert_eq!((kept.value(&progress), kept.held.len(), kept.free.len()), (None, 1, 1));
+    }
+
+    #[test]
+    fn a_status_or_a_number_is_kept_where_no_string_came() {
+        let mut kept = Kept::of(vec![Keeps::First, Keeps::Each]);
+        let (mut coming, mut progress) = (Coming::default(), Progress::default());
+        for line in ["7", "OK"] {
+            coming.line(line.as_bytes());
+            kept.keep(0, &mut coming, &mut progress);
+            assert_eq!(kept.value(&progress), Some(line.as_bytes()), "the last one");
+        }
+        // In a list the first string counts, and a string is what a command was sent for.
+        coming.line(b"1");
+        coming.begin(Some(2));
+        coming.bytes(b"ab");
+        coming.line(b"2");
+        kept.keep(0, &mut coming, &mut progress);
+        assert_eq!(kept.value(&progress), Some(&b"ab"[..]));
+        coming.line(b"OK");
+        kept.keep(0, &mut coming, &mut progress);
+        assert_eq!(kept.value(&progress), Some(&b"ab"[..]));
+        // So is that there is none.
+        coming.begin(None);
+        kept.keep(0, &mut coming, &mut progress);
+        coming.line(b"OK");
+        kept.keep(0, &mut coming, &mut progress);
+        assert_eq!(kept.value(&progress), None);
+        let mut progress = Progress::default();
+        kept.expect(1, &mut coming);
+        coming.line(b"3");
+        kept.keep(1, &mut coming, &mut progress);
+        assert_eq!(kept.value(&progress), None, "a list is one of strings");
     }
 
     #[test]

@@ -14,6 +14,7 @@ pub(crate) mod kept;
 mod open;
 pub(crate) mod operations;
 mod paced;
+mod queued;
 mod quiet;
 mod receive;
 pub(crate) mod recovery;

@@ -6,9 +6,10 @@
 
 use measure::Outcome;
 use wire::{Protocol, Reply, Silence};
-use workload::{CommandSpec, Plan};
+use workload::{CommandSpec, Plan, Transactions};
 
 use super::operations::Steps;
+use super::queued::Queue;
 use crate::Fatal;
 use crate::connection::Connection;
 use crate::recorder::Recorder;
@@ -28,6 +29,8 @@ pub(super) struct Answers {
     counts: Vec<bool>,
     /// Whether a miss is an error; empty if it is of no command.
     missing: Vec<bool>,
+    /// The transactions of a plan that compares or needs what is read; of any other nothing.
+    transactions: Option<Transactions>,
 }
 
 impl Answers {
@@ -43,6 +46,9 @@ impl Answers {
             empties: if empties.contains(&true) { empties } else { Vec::new() },
             counts: if counts.contains(&true) { counts } else { Vec::new() },
             missing: if missing.contains(&true) { missing } else { Vec::new() },
+            transactions: (plan.verify || plan.fail_on_miss)
+                .then(|| plan.transactions())
+                .filter(Transactions::any),
             keys: if keys.iter().any(|keys| *keys > 0) { keys } else { Vec::new() },
         }
     }
@@ -70,6 +76,19 @@ impl Answers {
             Reply::Empty | Reply::Number(_) => Reply::Done,
             others => others,
         }
+    }
+
+    /// Whether some replies are those of commands that a transaction queued, and matter.
+    #[inline]
+    pub(super) fn has_queues(&self) -> bool {
+        self.transactions.is_some()
+    }
+
+    /// The commands that this one answers for, where they matter.
+    #[inline]
+    pub(super) fn queue(&self, command: u32) -> Option<Queue<'_>> {
+        let commands = self.transactions.as_ref()?.answered_by(command as usize)?;
+        Some(Queue { commands, answers: self })
     }
 
     /// Whether a miss of some command is an error.

@@ -27,7 +27,8 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         let before = connection.requests.commands();
         let (mut at, mut settled_at) = (0, 0);
         let by_command = self.steps.operations.is_some();
-        let looks = self.verifier.is_some() || self.keeps || self.by_place;
+        let queues = self.answers.has_queues();
+        let looks = self.verifier.is_some() || self.keeps || self.by_place || queues;
         let (mut turned_away, mut uncertain) = (false, false);
         let outcome = loop {
             let decoded = match (looks, connection.requests.oldest_mut()) {
@@ -41,6 +42,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
                         command: oldest.command,
                         comparison: &mut connection.comparison,
                         verifier: self.verifier.as_mut(),
+                        queue: if queues { self.answers.queue(oldest.command) } else { None },
                         coming: self.keeps.then_some(&mut connection.coming),
                         found: self.by_place.then_some(&mut connection.found),
                     };
@@ -90,16 +92,27 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
                 && let Some(oldest) = connection.requests.oldest_mut()
             {
                 let command = oldest.command;
-                let asked = || {
+                let asked = |command: u32| {
                     let given = oldest.given(&self.steps.kept);
                     asked::<P>(self.context.plan, &self.batch, (given, command))
                 };
-                if self.verifier.is_some() {
-                    let told = connection.comparison.ended(&self.batch, asked);
+                let comparison = &mut connection.comparison;
+                let mut lacking =
+                    (misses_fail && self.answers.lacks(reply, command)).then_some(command);
+                if queues && let Some(queue) = self.answers.queue(command) {
+                    let (replies, lacks) = comparison.queued.ended(queue);
+                    lacking = lacks;
+                    // One that failed, or was called off, answers for none.
+                    if !matches!(reply, Reply::Error(_) | Reply::Miss) {
+                        comparison.answered_queue((queue, command), replies);
+                    }
+                }
+                if queues || self.verifier.is_some() {
+                    let told = comparison.ended(&self.batch, command, asked);
                     wrong = told.map(|told| (CORRUPT, told));
                 }
-                if misses_fail && wrong.is_none() && self.answers.lacks(reply, command) {
-                    wrong = Some((MISSING, format!("{MISSING}: {}", asked())));
+                if let (Some(command), None) = (lacking, &wrong) {
+                    wrong = Some((MISSING, format!("{MISSING}: {}", asked(command))));
                 }
                 oldest.progress.failed |= wrong.is_some();
                 if self.keeps {

@@ -12,10 +12,13 @@ use workload::Plan;
 
 use super::checked::CheckedReply;
 use super::kept::Coming;
+use super::queued::{Queue, QueuedReplies};
 use crate::FailedRequest;
 
 /// Bytes of both sides that are quoted.
 const QUOTED: usize = 16;
+/// Bytes of a key that are.
+const KEY_QUOTED: usize = 64;
 
 /// What replies are compared by, in a plan that verifies.
 #[derive(Debug)]
@@ -45,22 +48,28 @@ pub(crate) struct Comparison {
     fault: Option<Box<Fault>>,
     /// The same of values that tell whose they are.
     checked: CheckedReply,
+    /// How far the replies in it have come, if it answers for commands that a transaction queued.
+    pub(super) queued: QueuedReplies,
 }
 
-/// A wrong value.
+/// What is wrong with a reply.
 #[derive(Debug)]
 struct Fault {
-    expected: Expected,
-    /// The place of the first wrong byte.
-    at: usize,
-    /// What came from there on; how long the value is if it is only that.
-    came: Came,
+    /// The command that it is the reply to.
+    command: u32,
+    wrong: Wrong,
 }
 
 #[derive(Debug)]
-enum Came {
-    Bytes(Vec<u8>),
-    Length(u64),
+enum Wrong {
+    /// These bytes from this place of the value on.
+    Bytes(Expected, usize, Vec<u8>),
+    /// The value is so long.
+    Length(Expected, u64),
+    /// A value of a key that was not asked for, or not again.
+    Key(Vec<u8>),
+    /// So many replies, but another number of commands was queued.
+    Replies(u32, u32),
 }
 
 /// Compares the strings of the reply to a request, and has those kept that are.
@@ -72,6 +81,8 @@ pub(super) struct Checker<'c> {
     pub(super) comparison: &'c mut Comparison,
     /// Where nothing is compared, only `coming` is shown.
     pub(super) verifier: Option<&'c mut Verifier>,
+    /// The commands that this one answers for, if that is looked into.
+    pub(super) queue: Option<Queue<'c>>,
     pub(super) coming: Option<&'c mut Coming>,
     /// Where it is noted of each string whether it is there.
     pub(super) found: Option<&'c mut Vec<bool>>,
@@ -88,14 +99,28 @@ impl Look for Checker<'_> {
         let Some(Verifier { keys, key: asked }) = &mut self.verifier else { return };
         let command = self.command as usize;
         let count = keys.count(command);
-        while count > 1 && self.comparison.strings < count {
+        while self.comparison.strings < count {
             asked.clear();
             let at = self.comparison.strings;
             self.batch.append_key(keys, (command, at), self.given, asked);
             if asked == key {
-                break;
+                return;
             }
             self.comparison.strings += 1;
+        }
+        let kept = key[..key.len().min(KEY_QUOTED)].to_vec();
+        self.comparison.fault(self.command, || Wrong::Key(kept));
+    }
+
+    fn element(&mut self, header: &[u8]) {
+        let Some(queue) = self.queue else { return };
+        self.comparison.queued.begin(queue, header);
+        self.comparison.strings = 0;
+    }
+
+    fn line(&mut self, text: &[u8]) {
+        if let Some(coming) = &mut self.coming {
+            coming.line(text);
         }
     }
 
@@ -112,22 +137,25 @@ impl Look for Checker<'_> {
         if let Some(found) = &mut self.found {
             found.push(len.is_some());
         }
+        if len.is_none() && self.queue.is_some() {
+            self.comparison.queued.null();
+        }
         if self.verifier.is_none() {
             return;
         }
+        let command = self.of();
         if self.batch.checks() {
-            return self.comparison.checked.begin(self.batch, self.given, self.command, len);
+            return self.comparison.checked.begin(self.batch, self.given, command, len);
         }
-        let Comparison { strings, expected, passed, fault, .. } = self.comparison;
+        let Comparison { strings, expected, passed, .. } = self.comparison;
         // A null has no bytes to compare: it is a miss.
-        *expected = len.and_then(|_| self.batch.expected(self.given, self.command, *strings));
+        *expected = len.and_then(|_| self.batch.expected(self.given, command, *strings));
         *strings += 1;
         *passed = 0;
-        if let (Some(expected), Some(len), None) = (*expected, len, &fault)
+        if let (Some(expected), Some(len)) = (*expected, len)
             && len < expected.len as u64
         {
-            let at = len as usize;
-            *fault = Some(Box::new(Fault { expected, at, came: Came::Length(len) }));
+            self.comparison.fault(command, || Wrong::Length(expected, len));
         }
     }
 
@@ -142,49 +170,84 @@ impl Look for Checker<'_> {
         let Some(expected) = *expected else { return };
         let from = std::mem::replace(passed, *passed + part.len());
         // A wrong byte tells more than a wrong length.
-        if !fault.as_ref().is_none_or(|fault| matches!(fault.came, Came::Length(_))) {
+        if !fault.as_ref().is_none_or(|fault| matches!(fault.wrong, Wrong::Length(..))) {
             return;
         }
         if let Some(at) = self.batch.differs_at(expected, from, part) {
             let came = part.iter().skip(at - from).take(QUOTED).copied().collect();
-            *fault = Some(Box::new(Fault { expected, at, came: Came::Bytes(came) }));
+            let (command, wrong) = (self.of(), Wrong::Bytes(expected, at, came));
+            self.comparison.fault = Some(Box::new(Fault { command, wrong }));
         }
     }
 }
 
+impl Checker<'_> {
+    /// The command that what comes is the reply to.
+    fn of(&self) -> u32 {
+        let queued = self.queue.and_then(|queue| self.comparison.queued.command(queue));
+        queued.unwrap_or(self.command)
+    }
+}
+
 impl Comparison {
-    /// The reply has ended. What was wrong with it, in words for a person, if anything was.
+    #[cold]
+    fn fault(&mut self, command: u32, wrong: impl FnOnce() -> Wrong) {
+        self.fault.get_or_insert_with(|| Box::new(Fault { command, wrong: wrong() }));
+    }
+
+    /// The reply to an `EXEC` of these commands has so many elements, of which none was shown if there are
+    /// none.
+    pub(super) fn answered_queue(&mut self, (queue, exec): (Queue<'_>, u32), replies: u32) {
+        let queued = queue.commands.len() as u32;
+        if replies != queued {
+            self.fault(exec, || Wrong::Replies(replies, queued));
+        }
+    }
+
+    /// The reply to a command has ended. What was wrong with it, in words for a person, if anything was;
+    /// `asked` says what a command asked for.
     #[inline]
     pub(super) fn ended(
         &mut self,
         batch: &Batch,
-        asked: impl FnOnce() -> String,
+        command: u32,
+        asked: impl FnOnce(u32) -> String,
     ) -> Option<String> {
         self.strings = 0;
         self.expected = None;
         if let Some(field) = self.checked.ended(batch) {
             return Some(format!(
                 "{CORRUPT}: {}: the value of {field} is not the one written",
-                asked()
+                asked(command)
             ));
         }
         let fault = self.fault.take()?;
-        Some(fault.told(batch, &asked()))
+        Some(fault.told(batch, &asked(fault.command)))
     }
 }
 
 impl Fault {
     #[cold]
     fn told(&self, batch: &Batch, asked: &str) -> String {
-        let Self { expected, at, came } = self;
         let quoted = |bytes: &[u8]| bytes.escape_ascii().to_string();
-        let len = expected.len;
-        let wrong = match came {
-            Came::Length(came) => format!("read {came} bytes, but {len} were written"),
-            Came::Bytes(came) if *at >= len => {
+        let wrong = match &self.wrong {
+            Wrong::Key(key) => {
+                format!(
+                    "read a value of \"{}\", which was not asked for, or not twice",
+                    quoted(key)
+                )
+            }
+            Wrong::Replies(came, queued) => {
+                format!("{came} replies came, but {queued} commands were queued")
+            }
+            Wrong::Length(expected, came) => {
+                format!("read {came} bytes, but {} were written", expected.len)
+            }
+            Wrong::Bytes(Expected { len, .. }, at, came) if at >= len => {
                 format!("read more than the {len} bytes that were written: \"{}\"", quoted(came))
             }
-            Came::Bytes(came) => {
+            Wrong::Bytes(expected, at, came) => {
+                let len = expected.len;
                 let written = batch.part_of(*expected, *at, came.len());
                 format!(
                     "byte {at} of {len} is wrong: read \"{}\" instead of \"{}\"",

@@ -27,6 +27,9 @@ pub struct RespDecoder {
     elements: u64,
     /// Bytes still to come of the bulk string being skipped, its line end included.
     skip: u64,
+    /// Elements still to come when the next element of the outermost collection begins, as far as somebody
+    /// looks.
+    next: u64,
     /// What to say when the reply being read ends.
     ending: Ending,
     /// The line being skipped, if one is.
@@ -132,10 +135,20 @@ impl RespDecoder {
                 self.begin_line(&input[at..])?;
                 continue;
             };
+            let top = self.elements == 0;
             if L::SEES && matches!(self.ending, Ending::Done | Ending::Values(_)) {
+                // Metadata belongs to the element after it.
+                let within = self.elements == self.next && !top && line.first() != Some(&b'|');
+                if within && matches!(self.ending, Ending::Values(_)) {
+                    self.next -= 1;
+                    look.element(line);
+                }
                 show_header(line, look)?;
             }
             let reply = self.header(line)?;
+            if L::SEES && top {
+                self.next = self.elements;
+            }
             at += after;
             if reply.is_some() {
                 return Ok(Decoded { consumed: at, reply });
@@ -293,6 +306,7 @@ fn show_header(line: &[u8], look: &mut impl Look) -> Result<(), ProtocolError> {
     match line.split_first() {
         Some((b'$' | b'=', rest)) => look.begin(length(rest, line)?),
         Some((b'_', _)) => look.begin(None),
+        Some((b'+' | b':' | b',' | b'#' | b'(', text)) => look.line(text),
         _ => {}
     }
     Ok(())

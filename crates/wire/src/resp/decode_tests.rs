@@ -212,10 +212,26 @@ proptest! {
 fn strings_are_shown_as_they_pass_however_they_are_cut() {
     let input = b"$3\r\nabc\r\n$-1\r\n+OK\r\n>2\r\n$3\r\nmsg\r\n$1\r\nx\r\n_\r\n\
         *4\r\n$1\r\na\r\n$-1\r\n:5\r\n$0\r\n\r\n$2\r\n\r\n\r\n";
-    let expected = ["3:abc", "null", "null", "1:a", "null", "0:", "2:\\r\\n"];
+    let expected = "3:abc/null/line OK/null/element $1/1:a/element $-1/null/element :5/line 5/\
+        element $0/0:/2:\\r\\n";
+    let expected: Vec<&str> = expected.split('/').collect();
     for size in 1..=input.len() {
         let (seen, replies) = shown::<RespDecoder>(input, size);
-        assert_eq!((replies, seen), (7, expected.map(String::from).to_vec()), "pieces of {size}");
+        assert_eq!((replies, seen), (7, expected.iter().map(|s| (*s).into()).collect()), "{size}");
+    }
+}
+
+/// Of what stands within an element nothing is an element of its own.
+#[test]
+fn elements_are_those_of_the_outermost_collection() {
+    let input =
+        b"*5\r\n*2\r\n$1\r\na\r\n*1\r\n:1\r\n|1\r\n+ttl\r\n:3\r\n%1\r\n+k\r\n_\r\n*0\r\n-ERR x\r\n\
+        (12\r\n*1\r\n$1\r\nz\r\n";
+    let expected = "element *2/1:a/line 1/line ttl/line 3/element %1/line k/null/element *0/\
+        element -ERR x/element (12/line 12/element $1/1:z";
+    for size in 1..=input.len() {
+        let (seen, replies) = shown::<RespDecoder>(input, size);
+        assert_eq!((replies, seen.join("/")), (2, expected.to_owned()), "pieces of {size}");
     }
 }
 

@@ -13,6 +13,8 @@ use crate::{CommandSpec, Piece};
 pub struct Different<'p> {
     /// Each of them once, in the order in which they come first.
     pub commands: Vec<&'p CommandSpec>,
+    /// For each of them, whether its replies say if what it looks up is there: it has hits and misses.
+    pub looks_up: Vec<bool>,
     /// Of each command of the sequence, which of them it is.
     pub of: Vec<u32>,
 }
@@ -22,15 +24,21 @@ impl Plan {
     /// it is drawn from one stream, and so differs in every command.
     #[must_use]
     pub fn different_commands(&self) -> Different<'_> {
-        let mut known: HashMap<(usize, CommandSpec), u32> = HashMap::new();
-        let mut different = Different { commands: Vec::new(), of: Vec::new() };
-        // The same command in two operations is two: each operation has figures of its own.
+        let mut known: HashMap<(usize, bool, CommandSpec), u32> = HashMap::new();
+        let transactions = self.transactions();
+        let mut different =
+            Different { commands: Vec::new(), looks_up: Vec::new(), of: Vec::new() };
+        // The same command in two operations is two: each operation has figures of its own. So is one that a
+        // transaction queues: its reply says nothing of what it looks up.
         for (operation, (commands, _)) in self.key_spaces().enumerate() {
-            for command in &self.sequence[commands] {
+            for at in commands {
+                let (command, queued) = (&self.sequence[at], transactions.is_queued(at));
                 let next = different.commands.len() as u32;
-                let which = *known.entry((operation, without_data(command))).or_insert(next);
+                let key = (operation, queued, without_data(command));
+                let which = *known.entry(key).or_insert(next);
                 if which == next {
                     different.commands.push(command);
+                    different.looks_up.push(!queued && command.looks_up(self.protocol));
                 }
                 different.of.push(which);
             }

@@ -48,6 +48,9 @@ const ITEMS: [(&str, Keys); 13] = [
 /// Those of them that change nothing.
 const ITEMS_READ: [&str; 4] = ["GET", "GETS", "GETK", "MG"];
 
+/// Those that also need it to be a number.
+const NUMBERS: [&str; 3] = ["INCR", "DECR", "MA"];
+
 /// Commands of memcached that need no item to be there.
 const ITEMS_WRITTEN: [&str; 3] = ["SET", "ADD", "MS"];
 
@@ -264,6 +267,12 @@ impl CommandSpec {
         // A module's command is called as Redis's own is: JSON.GET.
         let own = name.rsplit_once('.').map(|(_, own)| Self::from_words([own]));
         own.as_ref().unwrap_or(self).reads(protocol) || redis_commands::takes(&name)
+    }
+
+    /// Whether it is a command of memcached that says if the item is there which it is about.
+    pub(super) fn needs_item(&self) -> bool {
+        let name = self.name();
+        ITEMS.iter().any(|(known, _)| *known == name) || NUMBERS.contains(&name.as_str())
     }
 
     /// Whether `SET` writes what it reads.

@@ -17,6 +17,7 @@ mod numbering;
 mod operations;
 mod pick;
 mod retry;
+mod transactions;
 
 use std::sync::Arc;
 
@@ -33,6 +34,7 @@ pub use numbering::Numbering;
 pub use operations::{Came, Operations, Walked};
 pub use pick::{Pick, Span};
 pub use retry::{Backoff, Reopening, Retry};
+pub use transactions::Transactions;
 
 use crate::derived::CheckedValues;
 use crate::secret::{self, SecretBytes};

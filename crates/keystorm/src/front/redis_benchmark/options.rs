@@ -359,7 +359,7 @@ pub(super) struct DataOptions {
     /// nothing writes [default: 1]
     #[arg(long, value_name = "SHARE")]
     pub(super) hit_ratio: Option<String>,
-    /// Compare each value that get, getex, getdel, mget and hget return with what was written, by
+    /// Compare each value that get, getex, getdel, mget, hget and hmget return with what was written, by
     /// this process or by another with the same --seed, -r, -d and --content (default here:
     /// random). A wrong value is an error, and the exit code is 1
     #[arg(long)]

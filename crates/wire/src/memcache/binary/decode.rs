@@ -15,6 +15,8 @@ pub struct BinaryDecoder {
     ending: Option<Ending>,
     /// Bytes of it that come before the value.
     before_value: u32,
+    /// The number that the body is, as far as it has come and somebody looks.
+    number: Option<u64>,
     /// The beginning of an error's text.
     kept: Vec<u8>,
 }
@@ -71,10 +73,17 @@ impl BinaryDecoder {
                 self.before_value -= before as u32;
                 look.bytes(&input[at + before..at + step]);
             }
+            if let Some(number) = &mut self.number {
+                let bytes = &input[at..at + step];
+                *number = bytes.iter().fold(*number, |value, byte| value << 8 | u64::from(*byte));
+            }
             at += step;
             self.body -= step as u32;
             if self.body > 0 {
                 return Ok(Decoded { consumed: at, reply: None });
+            }
+            if let Some(number) = self.number.take() {
+                look.line(number.to_string().as_bytes());
             }
             let reply = match self.ending.take() {
                 Some(Ending::Statistic) | None => continue,
@@ -87,7 +96,7 @@ impl BinaryDecoder {
         }
     }
 
-    fn begin(&mut self, bytes: &[u8; LEN], look: &mut impl Look) -> Result<(), ProtocolError> {
+    fn begin<L: Look>(&mut self, bytes: &[u8; LEN], look: &mut L) -> Result<(), ProtocolError> {
         let Some(header) = Header::read(bytes) else {
             return Err(fault(BINARY, "a header with contradictory lengths", bytes));
         };
@@ -103,6 +112,8 @@ impl BinaryDecoder {
                 Ending::Error
             }
         });
+        let counts = matches!(header.opcode, INCREMENT | DECREMENT);
+        self.number = (L::SEES && header.status == 0 && counts).then_some(0);
         // Only what reads brings a value, or says that there is none.
         if is_read(header.opcode) {
             match self.ending {
@@ -118,6 +129,9 @@ impl BinaryDecoder {
         Ok(())
     }
 }
+
+const INCREMENT: u8 = 0x05;
+const DECREMENT: u8 = 0x06;
 
 /// GET, GETK, GAT, GATK.
 fn is_read(opcode: u8) -> bool {

@@ -107,7 +107,7 @@ fn values_are_shown_with_their_tokens_however_they_are_cut() {
         reply(0x05, 0, &[], &[], &7u64.to_be_bytes()),
     ];
     let input = input.concat();
-    let expected = ["5:value", "cas 9", "null", "0:", "cas 0"];
+    let expected = ["5:value", "cas 9", "null", "0:", "cas 0", "line 7"];
     for size in 1..=input.len() {
         let (seen, replies) = shown::<BinaryDecoder>(&input, size);
         assert_eq!((replies, seen), (5, expected.map(String::from).to_vec()), "pieces of {size}");

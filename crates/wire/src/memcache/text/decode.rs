@@ -181,6 +181,10 @@ impl TextDecoder {
         if L::SEES && matches!(word, b"VA" | b"HD" | b"EN") {
             show_meta(word, line, self.mark, look)?;
         }
+        let counts = word.first().is_some_and(u8::is_ascii_digit);
+        if L::SEES && (counts || matches!(word, b"STORED" | b"DELETED" | b"TOUCHED" | b"OK")) {
+            look.line(word);
+        }
         Ok(Some(match word {
             b"VA" => {
                 let (length, flags) = meta_length(line)?;

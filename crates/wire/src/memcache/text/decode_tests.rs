@@ -199,6 +199,7 @@ fn values_are_shown_with_their_keys_tokens_and_marks_however_they_are_cut() {
         "5:END\\r\\n",
         "cas 77",
         "null",
+        "line STORED",
         "key e",
         "0:",
         "of 3",
@@ -209,6 +210,7 @@ fn values_are_shown_with_their_keys_tokens_and_marks_however_they_are_cut() {
         "null",
         "of 1",
         "null",
+        "line 12",
     ];
     for size in 1..=input.len() {
         let (seen, replies) = shown::<TextDecoder>(input, size);

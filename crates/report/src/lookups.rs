@@ -1,0 +1,74 @@
+//! What commands looked up, and whether it was there: the one definition of hits and misses.
+//!
+//! A command has hits and misses if its reply says whether what it looks up is there
+//! ([`CommandSpec::looks_up`](workload::CommandSpec::looks_up)), or if some of its replies said that there was
+//! nothing. Whatever else is answered, such as a `SET` or a command that a transaction queues, is neither.
+
+use measure::{CommandTally, Tally};
+use workload::Plan;
+
+use crate::verdict::count;
+
+/// Replies to commands that look something up.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Lookups {
+    /// Those that found it, or a part of it.
+    pub hits: u64,
+    /// Those that said that there was nothing.
+    pub misses: u64,
+}
+
+impl Lookups {
+    /// Of a command; `None` if it looks nothing up.
+    #[must_use]
+    pub fn of_command(looks_up: bool, tally: &CommandTally) -> Option<Self> {
+        let some = looks_up || tally.miss > 0;
+        some.then_some(Self { hits: tally.ok, misses: tally.miss })
+    }
+
+    /// Of each different command of a plan.
+    #[must_use]
+    pub fn of_commands(plan: &Plan, total: &Tally) -> Vec<Option<Self>> {
+        let looks_up = plan.different_commands().looks_up;
+        let each = looks_up.iter().zip(&total.commands);
+        each.map(|(looks_up, tally)| Self::of_command(*looks_up, tally)).collect()
+    }
+
+    /// Of all of them together.
+    #[must_use]
+    pub fn sum(of: &[Option<Self>]) -> Self {
+        of.iter().flatten().fold(Self::default(), |sum, one| Self {
+            hits: sum.hits.saturating_add(one.hits),
+            misses: sum.misses.saturating_add(one.misses),
+        })
+    }
+
+    /// In words.
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        let told = |n: u64, one: &'static str, many: &'static str| {
+            format!("{} {}", count(n as f64), if n == 1 { one } else { many })
+        };
+        format!("{}, {}", told(self.hits, "hit", "hits"), told(self.misses, "miss", "misses"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_looks_nothing_up_has_neither_hits_nor_misses() {
+        let tally = |ok, miss| {
+            let tally = crate::fixture::complete().measurement.total.commands[0].clone();
+            CommandTally { ok, miss, ..tally }
+        };
+        let get = Lookups::of_command(true, &tally(5, 1));
+        assert_eq!(get, Some(Lookups { hits: 5, misses: 1 }));
+        assert_eq!(Lookups::of_command(false, &tally(9, 0)), None, "a SET");
+        let conditional = Lookups::of_command(false, &tally(9, 2));
+        assert_eq!(conditional, Some(Lookups { hits: 9, misses: 2 }), "a SET that may not write");
+        assert_eq!(Lookups::sum(&[get, None, conditional]).in_words(), "14 hits, 3 misses");
+        assert_eq!(Lookups { hits: 0, misses: 1 }.in_words(), "0 hits, 1 miss");
+    }
+}

@@ -1,0 +1,90 @@
+//! The replies of a transaction, which come as the elements of one: `EXEC` answers for the commands that were
+//! queued, so what each of these found, and what it lacks, is seen there.
+
+use std::ops::Range;
+
+use wire::Reply;
+
+use super::quiet::Answers;
+
+/// The commands that a transaction queued.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Queue<'r> {
+    pub(super) commands: &'r Range<u32>,
+    pub(super) answers: &'r Answers,
+}
+
+/// How far the reply to an `EXEC` has come.
+#[derive(Debug, Default)]
+pub(crate) struct QueuedReplies {
+    /// Elements that have begun.
+    begun: u32,
+    /// What the one at hand is, as far as it has come.
+    reply: Queued,
+    /// The first command whose reply lacked what must be there.
+    lacking: Option<u32>,
+}
+
+/// A reply within another.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Queued {
+    #[default]
+    Value,
+    Null,
+    Number(u32),
+    /// A collection of so many values, nulls not counted.
+    Values(u32),
+}
+
+impl QueuedReplies {
+    /// An element begins with this line.
+    pub(super) fn begin(&mut self, queue: Queue<'_>, header: &[u8]) {
+        self.element_ended(queue);
+        self.begun += 1;
+        let text = header.get(1..).unwrap_or_default();
+        let number = || std::str::from_utf8(text).ok().and_then(|text| text.parse::<i64>().ok());
+        let counted = || number().map(|n| u32::try_from(n.max(0)).unwrap_or(u32::MAX));
+        self.reply = match header.first() {
+            Some(b'$' | b'*') if text == b"-1" => Queued::Null,
+            Some(b'_') => Queued::Null,
+            Some(b':') => Queued::Number(counted().unwrap_or(0)),
+            Some(b'*' | b'~' | b'%') => Queued::Values(counted().unwrap_or(0)),
+            _ => Queued::Value,
+        };
+    }
+
+    /// A null stands in the element at hand.
+    pub(super) fn null(&mut self) {
+        if let Queued::Values(values) = &mut self.reply {
+            *values = values.saturating_sub(1);
+        }
+    }
+
+    /// The command that the element at hand is the reply to.
+    pub(super) fn command(&self, queue: Queue<'_>) -> Option<u32> {
+        let at = queue.commands.start.checked_add(self.begun.checked_sub(1)?)?;
+        queue.commands.contains(&at).then_some(at)
+    }
+
+    /// The reply has ended: how many elements it had, and the first command whose reply lacked what must
+    /// be there.
+    pub(super) fn ended(&mut self, queue: Queue<'_>) -> (u32, Option<u32>) {
+        self.element_ended(queue);
+        let Self { begun, lacking, .. } = std::mem::take(self);
+        (begun, lacking)
+    }
+
+    fn element_ended(&mut self, queue: Queue<'_>) {
+        let Some(command) = self.command(queue) else { return };
+        let reply = match self.reply {
+            Queued::Value => Reply::Done,
+            Queued::Null => Reply::Miss,
+            Queued::Number(number) => Reply::Number(number),
+            Queued::Values(0) => Reply::Empty,
+            Queued::Values(values) => Reply::Found(values),
+        };
+        if queue.answers.lacks(queue.answers.meant(reply, command), command) {
+            self.lacking.get_or_insert(command);
+        }
+    }
+}
