@@ -21,6 +21,7 @@ pub(crate) struct Printer<'a> {
     format: Box<dyn Format>,
     suite: bool,
     csv: bool,
+    quiet: bool,
     persona: Persona,
     reports: Option<Arc<dyn OwnReports>>,
     asides: &'a Asides,
@@ -35,7 +36,7 @@ impl<'a> Printer<'a> {
     /// Begins.
     pub(crate) fn begin(output: &Output, asides: &'a Asides) -> Result<Self> {
         let (suite, persona) = (output.options.suite, output.options.persona);
-        let csv = output.format == "csv";
+        let (csv, quiet) = (output.format == "csv", output.format == "quiet");
         let format = output.format();
         let out: Box<dyn Write> =
             match &output.to {
@@ -47,7 +48,7 @@ impl<'a> Printer<'a> {
         let (gathering, verdicts) = (Gathering::default(), report::Aside::default());
         let reports = output.reports.clone();
         let mut printer =
-            Self { format, reports, suite, csv, persona, asides, verdicts, gathering, out };
+            Self { format, reports, suite, csv, quiet, persona, asides, verdicts, gathering, out };
         written(printer.format.begin(&mut printer.out))?;
         Ok(printer)
     }
@@ -67,6 +68,11 @@ impl<'a> Printer<'a> {
             let errors = counted(summary.errors, "error");
             let errors = format_args!("{}: {errors} ({kinds})", summary.title);
             self.asides.remarks.say(errors)?;
+        }
+        if self.csv || self.quiet {
+            for first in summary.first_errors() {
+                self.asides.remarks.say(format_args!("{}: first: {first}", summary.title))?;
+            }
         }
         if self.csv
             && let Some(trouble) = summary.trouble()

@@ -148,6 +148,16 @@ impl<'r> Summary<'r> {
         &self.run.measurement.total.errors
     }
 
+    /// The first text of each kind of error that was kept, safe for a terminal.
+    #[must_use]
+    pub fn first_errors(&self) -> Vec<String> {
+        let kind = |text: &str| text.split([' ', ':']).next().unwrap_or(text).to_owned();
+        let examples = self.error_counts().examples();
+        let new =
+            |at: &usize| !examples[..*at].iter().any(|told| kind(told) == kind(&examples[*at]));
+        (0..examples.len()).filter(new).map(|at| escape(&examples[at])).collect()
+    }
+
     /// The spans in which nothing succeeded, in the order in which they began.
     #[must_use]
     pub fn outages(&self) -> &[Outage] {

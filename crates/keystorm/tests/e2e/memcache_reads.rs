@@ -115,7 +115,7 @@ fn what_is_missed_is_stored_and_found_from_then_on() {
 #[test]
 fn values_of_keys_that_were_not_asked_for_are_wrong() {
     let read = |answer, keys: &str| {
-        let line = "-q --protocol memcache -n 10 -r 1 -d 2 --content same --verify";
+        let line = "--protocol memcache -n 10 -r 1 -d 2 --content same --verify";
         Listener::that_answers_get(answer).run(&format!("{line} get {keys}"))
     };
     let (a, b) = ("a:000000000000", "b:000000000000");
@@ -130,14 +130,14 @@ fn values_of_keys_that_were_not_asked_for_are_wrong() {
         (good, "a:__key__", b),
     ] {
         let ran = read(answer, keys).exits(1);
-        ran.says(&format!("read a value of \"{key}\", which was not asked for, or not twice"));
+        ran.prints(&format!("read a value of \"{key}\", which was not asked for, or not twice"));
     }
 }
 
 #[test]
 fn a_number_or_a_status_stands_in_later_steps() {
     for protocol in ["memcache", "memcache-binary"] {
-        let mut server = Memcached::new();
+        let server = Memcached::new();
         server.say("set id 0 0 1\n0\n");
         let line = "incr id 1 ';>' set by:__reply__ 0 0 v ';>' set last 0 0 __reply__";
         server.run(&format!("--protocol {protocol} -q -n 12 -c 1 {line}")).ok();

@@ -45,7 +45,8 @@ fn hits_are_those_of_all_that_looks_something_up_and_of_nothing_else() {
     ran.prints("  100 hits, 100 misses\n  hit ratio: 50.00 %, 50.00 % as counted by the server\n");
     server.run(&format!("-q {line}")).ok().prints(", 100 hits, 100 misses");
     assert_eq!(counted(&server.run(&format!("--csv {line}")).ok()), (100, 100));
-    let json = server.run(&format!("--format json {line}")).ok().json();
+    let json = server.run(&format!("--format json {line}")).ok();
+    let json: serde_json::Value = serde_json::from_str(&json.out).unwrap();
     let test = &json["tests"][0];
     assert_eq!(test["lookups"], serde_json::json!({"hits": 100, "misses": 100}));
     assert_eq!(test["commands"][0]["lookups"]["hits"], 100);

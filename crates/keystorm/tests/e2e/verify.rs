@@ -60,6 +60,9 @@ fn one_byte_that_was_changed_is_found_and_quoted() {
     let ran = server.run(&line).exits(1);
     let wrong = "get k:000000000042: byte 150 of 200 is wrong: read \"!";
     assert!(ran.out.contains("corrupt: 3") && ran.out.contains(wrong), "{}", ran.out);
+    for format in ["-q", "--csv"] {
+        server.run(&format!("{format} {line}")).exits(1).says(wrong);
+    }
     // One that another client wrote, and one that lost its end.
     server.ask(&["SET", "k:000000000042", "hello"]);
     let ran = server.run(&line).exits(1);
@@ -141,7 +144,7 @@ fn replies_in_a_transaction_are_looked_into() {
     };
     let both = "--verify --fail-on-miss";
     let ran = read(both, "get k:__key__").exits(1);
-    ran.prints("missing: 50\n").prints("first: missing: get k:0000000000");
+    let ran = ran.prints("missing: 50\n").prints("first: missing: get k:0000000000");
     assert!(!ran.out.contains(" hits, "), "a queued GET found nothing yet: {}", ran.out);
     read("--fail-on-miss", "mget k:__key__ none").exits(1).prints("missing: 50\n");
     server.run(&format!("-q {values} --content random -n 50 set k:__rand_int__ __data__")).ok();

@@ -164,19 +164,10 @@ fn write_errors(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     for (kind, count) in summary.error_counts().by_kind() {
         writeln!(out, "    {}: {count}", escape(kind))?;
     }
-    let examples = summary.error_counts().examples();
-    for (at, example) in examples.iter().enumerate() {
-        let told = examples[..at].iter().any(|told| kind(told) == kind(example));
-        if !told {
-            writeln!(out, "    first: {}", escape(example))?;
-        }
+    for example in summary.first_errors() {
+        writeln!(out, "    first: {example}")?;
     }
     outages::write(summary, out)
-}
-
-/// The kind of an error, with which its text begins.
-fn kind(text: &str) -> &str {
-    text.split([' ', ':']).next().unwrap_or(text)
 }
 
 /// The spans in which nothing succeeded, or nothing if there were none.

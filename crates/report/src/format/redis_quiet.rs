@@ -64,8 +64,10 @@ impl Format for RedisQuiet {
         writeln!(out)?;
         for operation in &summary.operations {
             let (name, rate) = (&operation.name, operation.rate_per_s);
-            let p50 = msec_at_most(operation.response.p50_ns);
-            write!(out, "  {name}: {rate:.2} per second, p50={p50} msec")?;
+            write!(out, "  {name}: {rate:.2} per second")?;
+            if operation.response.count > 0 {
+                write!(out, ", p50={} msec", msec_at_most(operation.response.p50_ns))?;
+            }
             if operation.misses > 0 {
                 let lookups = Lookups { hits: operation.hits, misses: operation.misses };
                 write!(out, ", {}", lookups.in_words())?;
