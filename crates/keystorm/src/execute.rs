@@ -29,6 +29,8 @@ pub(crate) enum End {
     Failed,
     /// Complete, with a result that was to be told by the exit code.
     Regressed,
+    /// It never came to a first reply. memtier_benchmark exits with 2 then, as for a wrong command line.
+    Unanswered,
 }
 
 /// Prints text that was asked for.
@@ -55,7 +57,7 @@ pub(crate) fn execute(job: &Job) -> Result<End> {
                 false => {
                     let why = aside::as_error(&format!("{error:#}"));
                     match job.output.options.persona {
-                        Persona::Memtier => anyhow!(front::of_memtier(&error, why)),
+                        Persona::Memtier => front::of_memtier(&error, why),
                         _ => anyhow!(why),
                     }
                 }
@@ -283,8 +285,14 @@ fn run_rounds(
                     failed = true;
                 }
                 Ending::Complete => {}
-                Ending::Interrupted if beside.ended_it() => {}
-                Ending::Interrupted => return Ok(End::Interrupted),
+                // Whoever ends a run ends the job: the word to stop stays said.
+                Ending::Interrupted => {
+                    return Ok(match beside.end_of_its_own() {
+                        Some(End::Complete) if failed => End::Failed,
+                        Some(end) => end,
+                        None => End::Interrupted,
+                    });
+                }
                 Ending::Failed(_) => return Ok(End::Failed),
             }
         }

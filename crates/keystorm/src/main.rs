@@ -88,6 +88,7 @@ fn main() -> ExitCode {
         Ok(execute::End::Interrupted) => ExitCode::from(INTERRUPTED),
         Ok(execute::End::Failed) => ExitCode::from(FAILED),
         Ok(execute::End::Regressed) => ExitCode::from(REGRESSED),
+        Ok(execute::End::Unanswered) => ExitCode::from(USAGE),
         Err(error) if error.is::<Unread>() => signals::end_of_pipe(),
         Err(error) => {
             let usage = error.is::<Unfit>() || error.is::<UsageError>();

@@ -50,6 +50,8 @@ use report::{FORMATS, Format, FormatOptions, Persona, Run};
 use runner::{FailedRequests, LiveRate, Observer, Snapshot};
 use workload::Plan;
 
+use crate::execute::End;
+
 pub(crate) use calibrate::Calibration;
 pub(crate) use compare::{CompareJob, Live as LiveSides, Sides, TermsSides};
 pub(crate) use doctor::Checkup;
@@ -198,9 +200,9 @@ pub(crate) trait Companion: Observer {
     /// As above.
     fn end(&mut self, run: &Run) -> anyhow::Result<bool>;
 
-    /// Whether a run that was interrupted was so by itself, on somebody's word: then it is complete.
-    fn ended_it(&self) -> bool {
-        false
+    /// How the job ends with a run that this, and nobody's Ctrl-C, interrupted. No other run follows.
+    fn end_of_its_own(&self) -> Option<End> {
+        None
     }
 
     /// The rate of the run, if it may change it on the way.

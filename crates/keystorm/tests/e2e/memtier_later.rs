@@ -244,8 +244,12 @@ fn connections_that_are_lost_are_told_of_and_have_so_many_tries() {
 fn a_run_without_a_reply_ends() {
     let server = Server::redis();
     let line = format!("{ONE} --wait-ratio 1:1 --num-slaves 5-5 --test-time 60 --hide-histogram");
-    let ran = run(&server, &format!("{line} --connection-stage-timeout 1")).exits(1);
+    let ran = run(&server, &format!("{line} --connection-stage-timeout 1")).exits(2);
     ran.says("memtier_benchmark: aborting after 1 seconds without a reply. See --connection-stage-timeout.");
+    // Nothing follows it, and nobody pressed Ctrl-C.
+    let line = format!("{ONE} --wait-ratio 1:1 --num-slaves 5-5 -n 10 -x 3 --hide-histogram");
+    let ran = run(&server, &format!("{line} --connection-stage-timeout 1")).exits(2);
+    assert!(!ran.err.contains("RUN #2") && !ran.err.contains("Interrupted by user"), "{}", ran.err);
 }
 
 #[test]

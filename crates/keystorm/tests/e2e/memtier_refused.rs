@@ -8,7 +8,7 @@ fn run(line: &str) -> Ran {
 }
 
 #[test]
-fn faults_of_the_command_line_come_with_the_usage_and_exit_code_2() {
+fn faults_of_the_command_line_are_short_and_exit_with_2() {
     for (line, says) in [
         ("--test-time 1 -n 5", "error: --test-time and --requests are mutually exclusive."),
         ("-n 5 --test-time 1", "mutually exclusive"),
@@ -39,10 +39,13 @@ fn faults_of_the_command_line_come_with_the_usage_and_exit_code_2() {
     ] {
         let ran = run(line).exits(2).says(says).prints("Usage: memtier_benchmark");
         assert_eq!(ran.err.lines().count(), 1, "{line}: {}", ran.err);
+        assert_eq!(ran.out.lines().count(), 2, "{line}: {}", ran.out);
+        ran.prints("See memtier_benchmark --help");
     }
-    let help = run("--help").exits(2).prints("--key-pattern=VALUE");
+    let help = run("--help").exits(2).prints("Usage: memtier_benchmark [options]");
+    let help = help.prints("\n  -c, --clients=N                     clients of each thread (50)\n");
     assert_eq!(help.err, "");
-    run("-v").ok().prints("memtier_benchmark v=2.3.1 ");
+    run("-v").ok().prints("memtier_benchmark v=2.4.4 ");
 }
 
 #[test]
@@ -91,11 +94,15 @@ fn what_hangs_there_ends_with_a_message() {
     ran.says("Maximum reconnection attempts (1) exceeded");
     let server = Server::redis_with(&["--requirepass", "richtig"]);
     let at = format!("-p {} -t 1 -c 1 -n 10", server.port());
-    let ran = run(&format!("{at} -a falsch")).exits(1).says("WRONGPASS").keeps_secret("falsch");
+    let ran = run(&format!("{at} -a falsch")).exits(2).says("WRONGPASS").keeps_secret("falsch");
     ran.says("memtier_benchmark: aborting after ").says("authentication failed");
     let open = Server::redis();
-    run(&format!("-p {} -a pw -t 1 -c 1 -n 10", open.port())).exits(1);
-    run(&format!("-p {} -t 1 -c 1 -n 10 --cluster-mode", open.port())).exits(1);
+    for words in
+        ["-a pw", "--authenticate=", "--cluster-mode", "-P memcache_text", "--select-db 100"]
+    {
+        let ran = run(&format!("-p {} {words} -t 1 -c 1 -n 10", open.port())).exits(2);
+        ran.says("memtier_benchmark: aborting after ").says("See --connection-stage-timeout.");
+    }
 }
 
 #[test]
@@ -107,6 +114,9 @@ fn replies_that_are_errors_are_told() {
     run(&line("LPUSH memtier-0 v"))
         .ok()
         .says("error: 10 of 10 replies are errors, the first: WRONGTYPE");
+    let ran = run(&line("LPUSH memtier-0 v")).ok();
+    let each = format!("server 127.0.0.1:{} handle error response: -WRONGTYPE Op", server.port());
+    assert_eq!(ran.err.matches(&each).count(), 10, "{}", ran.err);
     let half = format!("{} --command 'GET memtier-0'", line("LPUSH memtier-0 v"));
     run(&half).ok().says("error: 5 of 10 replies are errors");
 }

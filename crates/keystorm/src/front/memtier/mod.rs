@@ -11,6 +11,7 @@ mod checks;
 mod commands;
 mod configuration;
 mod debug;
+mod error_lines;
 mod exporter;
 mod failed_keys;
 mod fault;
@@ -27,6 +28,7 @@ mod progress;
 mod prometheus;
 mod reading;
 mod retrying;
+mod staircase;
 mod statsd;
 mod threads;
 mod values;
@@ -42,7 +44,7 @@ use fault::{Fault, check_error};
 use options::Options;
 
 /// The version whose ways are kept.
-pub(super) const VERSION: &str = "2.3.1";
+pub(super) const VERSION: &str = "2.4.4";
 
 /// See the module.
 pub(crate) struct Memtier;
@@ -104,8 +106,9 @@ fn without_address(order: Vec<&'static str>) -> Vec<&'static str> {
     order.into_iter().filter(|name| !["host", "server", "port"].contains(name)).collect()
 }
 
-/// Why there is no result, with the words that its users look for where a connection was never set up.
-pub(crate) fn said_of(error: &anyhow::Error, why: String) -> String {
+/// Why there is no result. Where a connection was never set up, with the words that its users look for; where a
+/// server refused to, as what exits with 2, as there.
+pub(crate) fn said_of(error: &anyhow::Error, why: String) -> anyhow::Error {
     let is_password = |cause: &(dyn std::error::Error + 'static)| {
         matches!(cause.downcast_ref(), Some(host::ProbeError::WrongPassword { .. }))
     };
@@ -115,12 +118,27 @@ pub(crate) fn said_of(error: &anyhow::Error, why: String) -> String {
     let stage = match () {
         () if error.chain().any(is_password) => "authentication failed",
         () if error.chain().any(is_set_up) => "the connection could not be set up",
-        () => return why,
+        () => return anyhow::Error::msg(why),
     };
-    format!(
+    let said = format!(
         "{why}. memtier_benchmark: aborting after the first try: {stage}. See \
          --connection-stage-timeout."
-    )
+    );
+    // A connection that there is none of, or that ends, is a failure of another kind there.
+    let is_lost = |cause: &(dyn std::error::Error + 'static)| {
+        use host::ClientError::{Closed, Connect, Tls};
+        use host::ProbeError::{Broken, NoPort, Unreachable};
+        let lost = |why: &_| matches!(why, Connect { .. } | Tls { .. } | Closed { .. });
+        match cause.downcast_ref() {
+            Some(Unreachable(_) | NoPort(_)) => true,
+            Some(Broken(why)) => lost(why),
+            _ => false,
+        }
+    };
+    match error.chain().any(is_lost) {
+        true => anyhow::Error::msg(said),
+        false => UsageError(said).into(),
+    }
 }
 
 fn version() -> String {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Result;
-use measure::{Ending, Tally};
+use measure::{Ending, ErrorCounts, Tally};
 use report::Run;
 use report::memtier::{
     Cells, Counters, CpuSecond, Lookup, Progress as Line, Realtime, Retried, Rows, Second, Seconds,
@@ -15,11 +15,14 @@ use runner::{FailedRequests, Observer, Snapshot};
 use workload::{Backoff, Plan, Stop};
 
 use super::debug;
+use super::error_lines::{address_of, error_lines};
 use super::exporter::{Exporter, Now};
 use super::failed_keys::FailedKeys;
+use super::staircase;
 use super::statsd::{Client, Statsd};
 use super::threads::Threads;
 use crate::aside::{self, Unread};
+use crate::execute::End;
 use crate::front::Companion;
 
 const NS_PER_S: u64 = 1_000_000_000;
@@ -76,6 +79,8 @@ pub(super) struct Progress<'p> {
     failed_keys: Option<FailedKeys>,
     threads: Threads,
     window: Option<Window>,
+    /// What errors name the server by, once there are any.
+    address: Option<String>,
     /// Lines of the last block, which the next one takes the place of on a terminal.
     block: usize,
 }
@@ -161,9 +166,15 @@ impl<'p> Progress<'p> {
             failed_keys: None,
             threads: Threads::new(plan.fleet.workers, watched.cpu_warn),
             window: watched.realtime.map(Window::new),
+            address: None,
             block: 0,
             watched,
         }
+    }
+
+    /// Clients of a thread, once all have joined.
+    fn clients(&self) -> u32 {
+        self.plan.fleet.connections / u32::from(self.plan.fleet.workers)
     }
 
     fn say(&mut self, text: &str) {
@@ -191,7 +202,7 @@ impl<'p> Progress<'p> {
             percent: 100.0 * done.min(1.0),
             seconds: sum.at_ns / NS_PER_S,
             threads: fleet.workers,
-            clients: fleet.connections / u32::from(fleet.workers),
+            clients: staircase::clients_at(fleet.joining, self.clients(), sum.at_ns),
             connection_errors: sum.lost,
             ops: sum.requests,
             rates: [now[0], mean[0]],
@@ -204,8 +215,8 @@ impl<'p> Progress<'p> {
         }
         if let Some(exporter) = &self.watched.exporter {
             let counters = counters(self.plan, total, self.watched.style.built_in);
-            let connections = u64::from(fleet.connections);
             let threads = u64::from(fleet.workers);
+            let connections = u64::from(line.clients) * threads;
             exporter.publish(Now { run: self.run, counters, total, connections, threads });
         }
         if self.plan.reconnect && sum.lost > self.last.lost {
@@ -239,6 +250,14 @@ impl<'p> Progress<'p> {
         self.say(&format!(
             "\nConnection error: {lost} connections were lost, attempting reconnection {delay}...\n"
         ));
+        self.block = 0;
+    }
+
+    fn say_errors(&mut self, errors: &ErrorCounts) {
+        let endpoint = &self.plan.target.endpoint;
+        let address = self.address.get_or_insert_with(|| address_of(endpoint));
+        let lines = error_lines(errors, address);
+        self.say(&lines);
         self.block = 0;
     }
 
@@ -324,6 +343,9 @@ impl Observer for Progress<'_> {
                 self.say(&format!("\n{said}"));
             }
         }
+        if snapshot.tally.errors.total() > 0 {
+            self.say_errors(&snapshot.tally.errors);
+        }
         self.watch_over(snapshot.total, snapshot.elapsed_ns);
     }
 
@@ -340,6 +362,10 @@ impl Companion for Progress<'_> {
             self.say(&debug::of_plan(self.plan));
         }
         self.say(&format!("[RUN #{run}] Preparing benchmark client...\n"));
+        if let (Some(joining), Stop::AfterNs(ns)) = (self.plan.fleet.joining, self.plan.stop) {
+            let (clients, threads) = (self.clients(), self.plan.fleet.workers);
+            self.say(&staircase::preview(run, joining, clients, threads, ns / NS_PER_S));
+        }
         self.say(&format!("[RUN #{run}] Launching threads now...\n"));
         if let Some(warning) = self.watched.oversubscribed.take().filter(|_| run == 1) {
             self.say(&format!("{warning}\n"));
@@ -411,7 +437,7 @@ impl Companion for Progress<'_> {
         if self.unread { Err(Unread.into()) } else { Ok(!self.unheard) }
     }
 
-    fn ended_it(&self) -> bool {
-        self.unheard
+    fn end_of_its_own(&self) -> Option<End> {
+        self.unheard.then_some(End::Unanswered)
     }
 }

@@ -19,6 +19,7 @@ use super::admin::{Admin, Throttle};
 use super::advice;
 use super::config::{Config, Metrics, MetricsFormat};
 use crate::aside::{self, Unread};
+use crate::execute::End;
 use crate::front::{Companion, OwnReports};
 use crate::print;
 
@@ -279,8 +280,9 @@ impl Companion for Windows<'_> {
         Ok(true)
     }
 
-    fn ended_it(&self) -> bool {
-        self.admin.as_ref().is_some_and(Admin::ends)
+    fn end_of_its_own(&self) -> Option<End> {
+        // Asked for over HTTP, it is as complete as any.
+        self.admin.as_ref().is_some_and(Admin::ends).then_some(End::Complete)
     }
 
     fn rate(&self) -> Option<Arc<LiveRate>> {

@@ -1,0 +1,97 @@
+//! `--clients-start`: the steps before a run as standard error shows them, and how many clients there are when.
+
+use std::fmt::Write as _;
+
+use workload::Joining;
+
+const NS_PER_S: u64 = 1_000_000_000;
+/// As many blocks as all clients have.
+const BAR: u64 = 20;
+
+/// Clients of a thread, of `clients` in the end, at a time of a run.
+pub(super) fn clients_at(joining: Option<Joining>, clients: u32, elapsed_ns: u64) -> u32 {
+    joining
+        .map_or(clients, |joining| joining.after(elapsed_ns / joining.every_ns.max(1)).min(clients))
+}
+
+/// The steps of run number `run`, which lasts `seconds`.
+pub(super) fn preview(
+    run: u32,
+    joining: Joining,
+    clients: u32,
+    threads: u16,
+    seconds: u64,
+) -> String {
+    let every_s = joining.every_ns / NS_PER_S;
+    let steps = u64::from(clients.saturating_sub(joining.first)).div_ceil(joining.step.into());
+    let mut out =
+        format!("[RUN #{run}] Client staircase pattern (per thread x {threads} threads):\n");
+    for step in 0..=steps {
+        let start = step * every_s;
+        if step > 0 && start >= seconds {
+            break;
+        }
+        let there = joining.after(step).min(clients);
+        let is_last = there >= clients;
+        let end = if is_last { seconds } else { seconds.min(start + every_s) };
+        let bar = (u64::from(there) * BAR).div_ceil(u64::from(clients.max(1))).max(1);
+        let bar = "█".repeat(bar as usize);
+        let most = if is_last { "  (max)" } else { "" };
+        let _ = writeln!(
+            out,
+            "  Step {step}: {start:>3}s - {end:>3}s : {there:>3} clients  {bar}{most}"
+        );
+    }
+    let all = u64::from(clients) * u64::from(threads);
+    let _ = writeln!(out, "  Total max connections: {clients} x {threads} = {all}");
+    let needed = steps * every_s;
+    let _ = match seconds >= needed {
+        true => {
+            writeln!(out, "  Minimum time to reach max: {needed}s (test_time: {seconds}s OK)\n")
+        }
+        false => writeln!(
+            out,
+            "  WARNING: test_time ({seconds}s) < time to reach max clients ({needed}s), max will not be \
+             reached\n"
+        ),
+    };
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STEPS: Joining = Joining { first: 1, step: 2, every_ns: 2 * NS_PER_S };
+
+    #[test]
+    fn steps_are_shown_until_all_are_there() {
+        let text = preview(1, STEPS, 4, 2, 9);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(
+            lines,
+            [
+                "[RUN #1] Client staircase pattern (per thread x 2 threads):",
+                "  Step 0:   0s -   2s :   1 clients  █████",
+                "  Step 1:   2s -   4s :   3 clients  ███████████████",
+                "  Step 2:   4s -   9s :   4 clients  ████████████████████  (max)",
+                "  Total max connections: 4 x 2 = 8",
+                "  Minimum time to reach max: 4s (test_time: 9s OK)",
+                "",
+            ]
+        );
+        let text = preview(1, STEPS, 40, 1, 3);
+        assert!(text.contains("Step 1:   2s -   3s") && !text.contains("Step 2"), "{text}");
+        assert!(
+            text.contains("WARNING: test_time (3s) < time to reach max clients (40s)"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn clients_join_step_by_step() {
+        let at = |seconds| clients_at(Some(STEPS), 4, seconds * NS_PER_S);
+        assert_eq!([0, 1, 2, 4, 100].map(at), [1, 1, 3, 4, 4]);
+        assert_eq!(clients_at(None, 4, 0), 4);
+    }
+}
