@@ -1,6 +1,6 @@
 //! What memtier_benchmark's options are where keystorm advises one of its own.
 
-use super::known::{KNOWN, OURS};
+use super::known::{OURS, known};
 use crate::front::advice::Words;
 
 pub(super) const WORDS: Words = Words {
@@ -24,6 +24,6 @@ pub(super) const WORDS: Words = Words {
     ],
     has: |option| {
         let name = option.trim_start_matches('-');
-        KNOWN.iter().chain(OURS).any(|known| known.name == name)
+        known().chain(OURS).any(|known| known.name == name)
     },
 };

@@ -17,7 +17,7 @@ pub(super) fn check(options: &Options, order: &[&'static str]) -> Result<(), Fau
     of_import(options, given)?;
     options.reading.check(options)?;
     of_commands(options)?;
-    of_scans(options, given)?;
+    of_scans(options)?;
     of_transactions(options)?;
     options.prometheus.check()?;
     of_connections(options)?;
@@ -132,8 +132,9 @@ fn of_values(options: &Options, given: impl Fn(&str) -> bool) -> Result<(), Faul
             "data-size, data-size-list and data-size-range are mutually exclusive.",
         ));
     }
-    if given("data-size-pattern") && !given("data-size-range") {
-        return Err(usage_error("data-size-pattern can only be used with data-size-range."));
+    // R is what holds anyway.
+    if options.size_by_key && !given("data-size-range") {
+        return Err(usage_error("data-size-pattern S can only be used with data-size-range."));
     }
     if options.data_offset > 0 && options.expiry_range.is_some() {
         return Err(usage_error("data-offset cannot be used with expiry-range."));
@@ -165,7 +166,7 @@ fn of_import(options: &Options, given: impl Fn(&str) -> bool) -> Result<(), Faul
         name.map_or(Ok(()), |name| Err(check_error(format!("--{name} {with}."))))
     };
     if import.file.is_none() {
-        let of_import = ["data-verify", "verify-only", "generate-keys", "no-expiry"];
+        let of_import = ["data-verify", "verify-only", "no-expiry"];
         return refused(&of_import, "is only valid with --data-import");
     }
     let sizes = ["data-size", "data-size-list", "data-size-range", "random-data", "cluster-mode"];
@@ -240,10 +241,11 @@ fn of_commands(options: &Options) -> Result<(), Fault> {
     Ok(())
 }
 
-fn of_scans(options: &Options, given: impl Fn(&str) -> bool) -> Result<(), Fault> {
+fn of_scans(options: &Options) -> Result<(), Fault> {
     let walk = "scan-incremental-iteration";
     if !options.scan_walk {
-        return match given("scan-incremental-max-iterations") {
+        // 0 is what holds anyway.
+        return match options.scan_most.is_some() {
             true => Err(check_error(format!("scan-incremental-max-iterations needs --{walk}."))),
             false => Ok(()),
         };
@@ -297,9 +299,6 @@ fn of_connections(options: &Options) -> Result<(), Fault> {
         if options.commands.is_empty() && options.select_db.is_some_and(|db| db > 0) {
             return Err(check_error("a cluster has database 0 only."));
         }
-    }
-    if options.reconnect_backoff_factor.is_some() && !options.reconnect_on_error {
-        return Err(check_error("reconnect-backoff-factor needs --reconnect-on-error."));
     }
     if options.multi_key_get > 0 && options.protocol == "memcache_binary" {
         return Err(usage_error(
@@ -370,7 +369,7 @@ mod tests {
               --step-duration 1 --test-time 9",
                 "--clients-start with --read-server",
             ),
-            ("--reconnect-backoff-factor 2", "needs --reconnect-on-error"),
+            ("--verify-only", "only valid with --data-import"),
             ("--scan-incremental-iteration --command SCAN --pipeline 2", "a pipeline of 1"),
             ("--scan-incremental-iteration --command SCAN --cluster-mode", "one server"),
         ] {
@@ -389,6 +388,13 @@ mod tests {
             "--test-time 2 -n allkeys",
             "--command MULTI --command EXEC --transaction --pipeline 9",
             "--data-size-range 1-5 --data-size-pattern S",
+            "--data-size-pattern=R",
+            "--data-offset=0 -P memcache_text",
+            "--generate-keys",
+            "--scan-incremental-max-iterations=0",
+            "--reconnect-backoff-factor 2",
+            "--command-stats-breakdown=COMMAND",
+            "--print-percentiles=50,",
         ] {
             assert_eq!(of(line), Ok(()), "{line}");
         }

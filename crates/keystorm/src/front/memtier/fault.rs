@@ -2,12 +2,12 @@
 
 use crate::front::Told;
 
-use super::known::usage;
+use super::known::short_usage;
 
 /// Why not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Fault {
-    /// A line on standard error, and the usage on standard output; exit code 2.
+    /// A line on standard error, and how to get help on standard output; exit code 2.
     Usage(String),
     /// A line on standard error; exit code 1.
     Check(String),
@@ -36,7 +36,7 @@ impl Fault {
     /// What is said where, with which exit code.
     pub(super) fn told(self) -> Told {
         match self {
-            Self::Usage(line) => Told { out: usage(), err: line + "\n", code: 2 },
+            Self::Usage(line) => Told { out: short_usage(), err: line + "\n", code: 2 },
             Self::Check(line) => Told { out: String::new(), err: line + "\n", code: 1 },
         }
     }

@@ -12,7 +12,7 @@ use workload::{
     Slot, Span, Step, Stop, ValueSpec, When,
 };
 
-use super::commands::{command, with_cursor};
+use super::commands::{command, keys_as_text, with_cursor};
 use super::fault::{Fault, check_error};
 use super::import;
 use super::items::Items;
@@ -37,7 +37,7 @@ pub(super) fn parts(
     base: &PlanParts,
     notes: &mut Vec<String>,
 ) -> Result<Parts, Fault> {
-    let imported = import::read(options)?;
+    let imported = import::read(options, notes)?;
     let (value, values) = values(options)?;
     let items = Items::of(options, &value, imported.as_ref())?;
     let (operations, pick, recorded) = match options.commands.is_empty() {
@@ -93,11 +93,9 @@ pub(super) fn parts(
                 .map(|seconds| in_ns(seconds.into())),
             tries: options.reconnect_attempts,
         },
-        backoff: options.reconnect_backoff_factor.map(|factor| Backoff {
-            first_ns: NS_PER_S,
-            factor,
-            longest_ns: 60 * NS_PER_S,
-        }),
+        backoff: (options.reconnect_backoff_factor)
+            .filter(|_| options.reconnect_on_error)
+            .map(|factor| Backoff { first_ns: NS_PER_S, factor, longest_ns: 60 * NS_PER_S }),
         retry: options.retrying.plan(options.pipeline),
         tells_failures: options.retrying.failed_keys.is_some(),
         by_place: options.miss_tracking && !options.commands.is_empty(),
@@ -301,7 +299,10 @@ fn of_commands(
         order.push(Part::Operation(operations.len() as u32, given.ratio));
         let command = match monitor::placeholder(&given.text, &captured) {
             Some(captured) if options.monitor_input.is_some() => captured?,
-            _ => command(&given.text, &options.key_prefix, value)?,
+            _ => {
+                notes.extend(keys_as_text(&given.text));
+                command(&given.text, &options.key_prefix, value)?
+            }
         };
         if given.is_read && always_writes(&command.name()) {
             return Err(check_error(format!(

@@ -93,6 +93,8 @@ pub(super) fn tls_protocols(text: &str) -> Result<String, Fault> {
 /// `50,99,99.9`.
 pub(super) fn percentiles(text: &str) -> Result<Vec<f64>, Fault> {
     let one = |text: &str| text.trim().parse::<f64>().ok().filter(|p| (0.0..=100.0).contains(p));
+    // A comma behind the last is taken there.
+    let text = text.strip_suffix(',').unwrap_or(text);
     let all: Option<Vec<f64>> = text.split(',').map(one).collect();
     all.ok_or_else(|| {
         usage_error("quantiles must be expressed as [0.0-100.0],[0.0-100.0](,[0.0-100.0])+ .")
@@ -240,7 +242,8 @@ mod tests {
         assert_eq!(size_list("10:1,20:2"), Ok(vec![(10, 1), (20, 2)]));
         assert!(size_list("10:0").is_err() && size_list("0:1").is_err());
         assert_eq!(percentiles("99.9,50"), Ok(vec![99.9, 50.0]));
-        assert!(percentiles("101").is_err());
+        assert_eq!(percentiles("50,"), Ok(vec![50.0]));
+        assert!(percentiles("101").is_err() && percentiles(",").is_err());
     }
 
     #[test]

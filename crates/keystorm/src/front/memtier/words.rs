@@ -1,7 +1,7 @@
 //! Its command line as words: GNU long options by any prefix that names one, and clusters of short
 //! ones.
 
-use super::known::{KNOWN, Known, OURS};
+use super::known::{Known, OURS, known};
 
 /// An option that was given, with its value if it takes one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,7 +53,7 @@ pub(super) fn read(
                 continue;
             }
             let known = named(name)?;
-            let value = match (known.takes, value) {
+            let value = match (known.takes(), value) {
                 (true, None) => Some(next_of(&mut words, known.name)?),
                 (false, Some(_)) => {
                     return Err(format!("option '--{}' doesn't allow an argument", known.name));
@@ -64,9 +64,9 @@ pub(super) fn read(
         } else if let Some(shorts) = word.strip_prefix('-').filter(|shorts| !shorts.is_empty()) {
             let mut rest = shorts.chars();
             while let Some(short) = rest.next() {
-                let known = KNOWN.iter().find(|known| known.short == Some(short));
+                let known = known().find(|known| known.short == Some(short));
                 let known = known.ok_or_else(|| format!("invalid option -- '{short}'"))?;
-                let value = if known.takes {
+                let value = if known.takes() {
                     let attached = std::mem::replace(&mut rest, "".chars()).as_str();
                     Some(match (attached, words.clone().next()) {
                         ("", None) => {
@@ -96,10 +96,10 @@ fn next_of<'w>(words: &mut impl Iterator<Item = &'w String>, name: &str) -> Resu
 /// The option of that name, or the only one that begins so. Ours have to be written in full, so that
 /// they take no prefix from others.
 fn named(name: &str) -> Result<&'static Known, String> {
-    if let Some(known) = KNOWN.iter().chain(OURS).find(|known| known.name == name) {
+    if let Some(known) = known().chain(OURS).find(|known| known.name == name) {
         return Ok(known);
     }
-    let found: Vec<&Known> = KNOWN.iter().filter(|known| known.name.starts_with(name)).collect();
+    let found: Vec<&Known> = known().filter(|known| known.name.starts_with(name)).collect();
     match &found[..] {
         [known] => Ok(known),
         [] => Err(format!("unrecognized option '--{name}'")),
