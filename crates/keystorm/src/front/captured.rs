@@ -17,7 +17,8 @@ pub(super) struct Capture {
     pub(super) commands: Vec<Vec<Vec<u8>>>,
     /// Lines of the file.
     pub(super) lines: usize,
-    /// The numbers of those that hold no command.
+    /// The numbers of those that hold no command though they should: a blank line holds none, nor does the `OK`
+    /// that MONITOR itself is answered with.
     pub(super) without: Vec<usize>,
     /// How many hold one whose replies would be taken for others, or that ends its connection or logs in.
     pub(super) unreplayable: usize,
@@ -90,6 +91,7 @@ pub(super) fn read(path: &Path, scripts: Scripts) -> Result<Capture, String> {
                 capture.unreplayable += 1;
             }
             Some(words) => capture.commands.push(words),
+            None if matches!(line.trim(), "" | "OK" | "+OK") => {}
             None => capture.without.push(capture.lines),
         }
     }

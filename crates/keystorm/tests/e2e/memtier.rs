@@ -28,8 +28,10 @@ fn sent(server: &Server, line: &str) -> Vec<String> {
     server.log_commands();
     run(server, line).ok();
     let all = server.logged();
-    let own =
-        ["SET", "GET", "WAIT", "HSET", "MGET", "PING", "SETEX", "SETRANGE", "GETRANGE", "SCAN"];
+    let own = [
+        "SET", "GET", "WAIT", "HSET", "MSET", "MGET", "PING", "SETEX", "SETRANGE", "GETRANGE",
+        "SCAN",
+    ];
     all.into_iter().filter(|line| own.contains(&line.split(' ').next().unwrap())).collect()
 }
 
@@ -424,6 +426,28 @@ fn several_keys_at_a_time_are_those_of_mget() {
 }
 
 #[test]
+fn the_first_key_of_an_argument_is_one_and_the_rest_is_text() {
+    let server = Server::redis();
+    let line = format!("{ONE} -n 1 --key-minimum 7 --key-maximum 7 --key-prefix k");
+    let line = format!("{line} --command 'MSET __key__:__key__ a __key__ b'");
+    assert_eq!(sent(&server, &line), ["MSET k7:__key__ a k7 b"]);
+    let ran = run(&server, &line).ok();
+    ran.says("warning: --command: of __key__:__key__ the first __key__ is a key, and the rest is sent as text");
+}
+
+#[test]
+fn sizes_that_go_by_the_key_lie_on_a_line() {
+    let server = Server::redis();
+    let keys =
+        "--key-minimum 1 --key-maximum 10 --key-pattern S:S --key-prefix k --ratio 1:0 -n 10";
+    let sizes = "--data-size-range 10-14 --data-size-pattern S";
+    run(&server, &format!("{ONE} {keys} {sizes}")).ok();
+    let length = |n: u32| server.text(&["STRLEN", &format!("k{n}")]);
+    let lengths: Vec<_> = (1..=10).map(length).collect();
+    assert_eq!(lengths, ["10", "10", "10", "11", "11", "12", "12", "13", "13", "14"]);
+}
+
+#[test]
 fn captures_of_monitor_are_replayed() {
     let server = Server::redis();
     let dir = tempfile::tempdir().unwrap();
@@ -461,7 +485,10 @@ fn statsd_is_told_once_a_second_and_at_the_end() {
         &server,
         &format!("{ONE} -n 50 --statsd-host 127.0.0.1 --statsd-port {port} --statsd-run-label l"),
     )
-    .ok();
+    .ok()
+    .says(&format!(
+        "statsd: initialized, sending metrics to 127.0.0.1:{port} with prefix 'memtier'"
+    ));
     let mut said = Vec::new();
     let mut buffer = [0; 200];
     while !said.iter().any(|line: &String| line == "memtier.l.latency_p99_9:0.000000|g") {

@@ -68,7 +68,8 @@ fn sets_write_one_item_after_another_and_gets_ask_for_any() {
     assert_eq!(executed(&server, &line), calls([("set", 3)]));
     assert_eq!(server.keys(), ["k1"]);
     server.log_commands();
-    run(&server, &dump.line("-n 10 --ratio 0:1 --key-pattern S:S")).ok();
+    let ran = run(&server, &dump.line("-n 10 --ratio 0:1 --key-pattern S:S")).ok();
+    ran.says("Reading keys from ").says("... 5 keys read.");
     let mut sent = server.logged();
     sent.retain(|line| line.starts_with("GET "));
     let in_order: Vec<String> = ITEMS.iter().map(|(key, _)| format!("GET {key}")).collect();

@@ -215,6 +215,20 @@ fn percentiles_are_columns_in_the_order_typed_and_files() {
     let log = fs::read(dir.path().join("h_FULL_RUN_1.hgrm")).unwrap();
     let read = hdrhistogram::serialization::interval_log::IntervalLogIterator::new(&log);
     assert!(read.into_iter().all(|entry| entry.is_ok()), "{}", String::from_utf8_lossy(&log));
+    let log = fs::read_to_string(dir.path().join("h_GET_command_run_1.hgrm")).unwrap();
+    let title = "GET command HDR latency histogram results";
+    assert!(
+        log.starts_with(&format!("#[{title}]\n#[Histogram log format version 1.2]\n")),
+        "{log}"
+    );
+    let at = prefix.display();
+    let ran = ran.says(&format!("Writing {title} to {at}_GET_command_run_1.txt...\n"));
+    let ran = ran.says(&format!(
+        "Writing {title} in HistogramLogProcessor format to {at}_GET_command_run_1.hgrm...\n"
+    ));
+    ran.says(&format!(
+        "Writing Full Run command HDR latency histogram results to {at}_FULL_RUN_1.txt"
+    ));
 }
 
 #[test]
@@ -291,6 +305,13 @@ fn results_go_to_a_file_and_the_configuration_to_standard_output() {
     assert!(!ran.out.contains("ALL STATS") && ran.out.contains("ratio = 1:10\n"), "{}", ran.out);
     assert!(fs::read_to_string(file).unwrap().contains("ALL STATS"));
     assert!(ran.err.contains("Writing results to ") && ran.err.contains("Configuration values"));
+    assert!(
+        ran.err.contains("\n===================================================\n"),
+        "{}",
+        ran.err
+    );
+    assert!(ran.out.starts_with("server = localhost\nport = "), "{}", ran.out);
+    assert!(ran.out.contains("\ndata_size_range = 0-0\n"), "{}", ran.out);
 }
 
 #[test]
@@ -352,7 +373,7 @@ fn ours_stand_behind_a_prefix() {
 fn clients_that_join_step_by_step_are_told_second_by_second() {
     let server = Server::redis();
     let line = "--clients-start 1 --clients-step 2 --step-duration 1 -c 5 -t 2 --test-time 4";
-    let (_, value) = json(&server, line);
+    let (ran, value) = json(&server, line);
     let active = value["ALL STATS"]["Active Clients"].as_object().unwrap();
     let of = |key: &str| -> Vec<u64> {
         let mut seconds: Vec<_> =
@@ -365,6 +386,12 @@ fn clients_that_join_step_by_step_are_told_second_by_second() {
         (vec![1, 3, 5, 5], vec![2, 6, 10, 10])
     );
     assert_eq!(value["configuration"]["clients_step"], 2);
+    let ran = ran.says("[RUN #1] Client staircase pattern (per thread x 2 threads):");
+    let ran =
+        ran.says("  Step 1:   1s -   2s :   3 clients  ").says("Total max connections: 5 x 2 = 10");
+    // The first line comes after a second, when three are there, and the last has all.
+    let shown = |clients: u32| ran.err.contains(&format!(" 2 threads {clients:>2} conns"));
+    assert!(shown(3) && shown(5) && !shown(1), "{}", ran.err);
 }
 
 #[test]

@@ -2,26 +2,45 @@
 //! of one interval (`.hgrm`).
 
 use std::fmt::Write;
-use std::time::UNIX_EPOCH;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::distribution::{Step, distribution};
 use super::{Cells, RunFigures};
 
-/// The files of run number `run` by what follows their prefix, with their texts; of what has a sample.
+/// A file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HdrFile {
+    /// What follows the prefix in its name.
+    pub name: String,
+    /// What it has, in the words of the original's.
+    pub title: String,
+    /// Whether it is a log, and not a table.
+    pub is_log: bool,
+    /// What is written.
+    pub text: String,
+}
+
+/// The files of run number `run`, of what has a sample.
 #[must_use]
-pub fn hdr_files(figures: &RunFigures, run: usize) -> Vec<(String, String)> {
+pub fn hdr_files(figures: &RunFigures, run: usize) -> Vec<HdrFile> {
     // Of waits there are none.
     let rows = figures.names.iter().zip(&figures.rows);
     let rows = rows.filter(|(name, _)| !(figures.built_in && *name == "WAIT"));
-    let named = rows.map(|(name, row)| (format!("{}_command", file_name(name)), &row.cells));
-    let all = ("FULL_RUN".to_owned(), &figures.totals.cells);
-    let some = std::iter::once(all).chain(named).filter(|(_, cells)| cells.count() > 0);
-    some.flat_map(|(name, cells)| {
-        let run = match name.as_str() {
-            "FULL_RUN" => format!("_{name}_{run}"),
-            _ => format!("_{name}_run_{run}"),
+    let named = rows.map(|(name, row)| {
+        (format!("_{}_command_run_{run}", file_name(name)), name.as_str(), &row.cells)
+    });
+    let all = (format!("_FULL_RUN_{run}"), "Full Run", &figures.totals.cells);
+    let some = std::iter::once(all).chain(named).filter(|(_, _, cells)| cells.count() > 0);
+    some.flat_map(|(file, of, cells)| {
+        let title = format!("{of} command HDR latency histogram results");
+        let log = log(cells, &title, figures);
+        let file = |ending: &str, is_log, text| HdrFile {
+            name: format!("{file}.{ending}"),
+            title: title.clone(),
+            is_log,
+            text,
         };
-        [(format!("{run}.txt"), table(cells)), (format!("{run}.hgrm"), log(cells, figures))]
+        [file("txt", false, table(cells)), file("hgrm", true, log)]
     })
     .collect()
 }
@@ -48,11 +67,12 @@ fn table(cells: &Cells) -> String {
     out
 }
 
-fn log(cells: &Cells, figures: &RunFigures) -> String {
+fn log(cells: &Cells, title: &str, figures: &RunFigures) -> String {
     let start = figures.started_at.duration_since(UNIX_EPOCH).unwrap_or_default();
-    let date = humantime::format_rfc3339_millis(UNIX_EPOCH + start);
+    let date = date(figures.started_at);
     format!(
-        "#[Histogram log format version 1.2]\n\
+        "#[{title}]\n\
+         #[Histogram log format version 1.2]\n\
          #[StartTime: {start:.3} (seconds since epoch), {date}]\n\
          \"StartTimestamp\",\"EndTimestamp\",\"Interval_Max\",\"Interval_Compressed_Histogram\"\n\
          {start:.3},{end:.3},{max:.1},{encoded}\n",
@@ -61,4 +81,35 @@ fn log(cells: &Cells, figures: &RunFigures) -> String {
         max = cells.max_ms() * 1000.0,
         encoded = cells.encoded(),
     )
+}
+
+/// A time as the original's library writes it, which leaves out the day of the month: `Sun Jun 22:28:30 GMT 2014`.
+fn date(time: SystemTime) -> String {
+    const DAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
+    const MONTHS: [&str; 12] =
+        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    let seconds = time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    let text = humantime::format_rfc3339_seconds(time).to_string();
+    let month: usize = text.get(5..7).and_then(|month| month.parse().ok()).unwrap_or(1);
+    format!(
+        "{} {} {} GMT {}",
+        DAYS[(seconds / 86_400 % 7) as usize],
+        MONTHS[(month.max(1) - 1) % 12],
+        text.get(11..19).unwrap_or_default(),
+        text.get(..4).unwrap_or_default(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn dates_are_those_of_the_library() {
+        let at = |seconds| date(UNIX_EPOCH + Duration::from_secs(seconds));
+        assert_eq!(at(1_403_476_110), "Sun Jun 22:28:30 GMT 2014");
+        assert_eq!(at(0), "Thu Jan 00:00:00 GMT 1970");
+        assert_eq!(at(1_795_443_190), "Mon Nov 14:13:10 GMT 2026");
+    }
 }

@@ -23,7 +23,7 @@ pub use cells::Cells;
 pub use client_files::client_files;
 pub use cpu::CpuSecond;
 pub use exposition::{Counters, EXPOSITION_BUCKETS, EXPOSITION_TYPE, Exposition};
-pub use hdr_files::hdr_files;
+pub use hdr_files::{HdrFile, hdr_files};
 pub use json::{Entry, Json, json_section};
 pub use lookups::{Lookup, lookups};
 pub use progress::{Progress, Retried};

@@ -32,6 +32,12 @@ pub trait SizeDraw: Send + Sync {
 
     /// The mean of all sizes.
     fn mean(&self) -> f64;
+
+    /// The size of the value at `place` of `0..=last`, by its place: the first is the smallest, the last the
+    /// largest.
+    fn by_rank(&self, place: u64, last: u64) -> u32 {
+        self.draw((u128::from(place) * u128::from(u64::MAX) / u128::from(last)) as u64)
+    }
 }
 
 pub(crate) type Make = fn(parameters: Option<&str>) -> Result<Box<dyn SizeDraw>, String>;
@@ -150,8 +156,7 @@ pub fn size_at(draws: &dyn SizeDraw, step: u64, steps: u64) -> u32 {
 #[must_use]
 pub fn size_by_rank(draws: &dyn SizeDraw, place: u64, range: u64) -> u32 {
     let last = range.saturating_sub(1).max(1);
-    let bits = u128::from(place.min(last)) * u128::from(u64::MAX) / u128::from(last);
-    draws.draw(bits as u64)
+    draws.by_rank(place.min(last), last)
 }
 
 fn made(text: &str) -> Result<Box<dyn SizeDraw>, String> {

@@ -10,8 +10,8 @@ use crate::front::quoted::words;
 const KEY: &[u8] = b"__key__";
 const DATA: &[u8] = b"__data__";
 
-/// A command as it is sent: each `__key__` is the prefix and a number of its own, and a `__data__` is
-/// `value`.
+/// A command as it is sent: the first `__key__` of each argument is the prefix and a number of its own, and a
+/// `__data__` is `value`.
 pub(super) fn command(text: &str, prefix: &str, value: &Piece) -> Result<CommandSpec, Fault> {
     let words = words(text).ok_or_else(|| usage_error("failed to parse arbitrary command."))?;
     let Some(name) = words.first().filter(|name| !name.is_empty()) else {
@@ -52,6 +52,18 @@ pub(super) fn is_of_one_slot(text: &str, prefix: &str) -> bool {
     tags.all(|tag| tag.is_some() && tag == first)
 }
 
+/// What a command is told with that has several `__key__` in one argument: others than the first are text.
+pub(super) fn keys_as_text(text: &str) -> Option<String> {
+    let several = |word: &Vec<u8>| {
+        find(word, KEY).is_some_and(|at| find(&word[at + KEY.len()..], KEY).is_some())
+    };
+    let word = words(text)?.into_iter().find(several)?;
+    Some(format!(
+        "warning: --command: of {} the first __key__ is a key, and the rest is sent as text",
+        report::escape(&word)
+    ))
+}
+
 /// The same command of a SCAN with the cursor that came in the place of its own, if it has one.
 pub(super) fn with_cursor(command: &CommandSpec) -> Option<CommandSpec> {
     let at = match &*command.name() {
@@ -75,9 +87,6 @@ fn arg(word: &[u8], prefix: &str, value: &Piece) -> Result<Arg, Fault> {
     }
     let Some(at) = find(word, KEY) else { return Ok(Arg::literal(word)) };
     let (before, after) = (&word[..at], &word[at + KEY.len()..]);
-    if find(after, KEY).is_some() {
-        return Err(check_error("an argument can have one key placeholder at most: __key__"));
-    }
     let before = [before, prefix.as_bytes()].concat();
     let pieces = [Piece::Bytes(before), Piece::Number(Slot::Fresh), Piece::Bytes(after.to_vec())];
     let empty = |piece: &Piece| matches!(piece, Piece::Bytes(bytes) if bytes.is_empty());
@@ -138,9 +147,20 @@ mod tests {
             ]
         );
         assert_eq!(set.args[2].pieces, [Piece::Value]);
+        let several = command("GET __key__-__key____key__", "k", &value).unwrap();
+        let rest = Piece::Bytes(b"-__key____key__".to_vec());
+        assert_eq!(
+            several.args[1].pieces,
+            [Piece::Bytes(b"k".to_vec()), Piece::Number(Slot::Fresh), rest]
+        );
+        assert!(
+            keys_as_text("SET __key__ a__key__b__key__")
+                .unwrap()
+                .contains("of a__key__b__key__ the first")
+        );
+        assert_eq!(keys_as_text("MGET __key__ __key__"), None);
         for (text, says) in [
             ("HSET __key__ f __data__xx", "whole argument"),
-            ("GET __key____key__", "one key placeholder"),
             ("__key__ a", "__key__: the first token"),
             ("", "non-empty"),
             ("psubscribe a*", "is not supported"),

@@ -3,7 +3,7 @@
 use report::memtier::{Entry, Json};
 
 use super::address::shown as shown_uri;
-use super::options::{DATA_SIZE, Options};
+use super::options::{Options, PORT, Sizes};
 
 /// Numbers that its file cuts to 32 bits, at least eleven characters wide.
 fn wide(number: u64) -> Json {
@@ -16,6 +16,12 @@ fn yes_no(flag: bool) -> Json {
 
 fn text(text: &Option<String>) -> Json {
     Json::Text(text.clone())
+}
+
+/// Where certificates are is nobody's business.
+fn file_name(path: &Option<String>) -> Json {
+    let name = |path: &String| path.rsplit('/').next().unwrap_or_default().to_owned();
+    Json::Text(path.as_ref().map(name))
 }
 
 /// Everything that its file has of a configuration, in its order; passwords are not shown.
@@ -35,11 +41,16 @@ pub(super) fn entries(options: &Options) -> Vec<Entry> {
     let range = options.data_size_range.map_or((0, 0), |(a, b)| (a.into(), b.into()));
     let waits = options.wait_ratio.map_or((0, 0), |(a, b)| (a.into(), b.into()));
     let decimal = |number: Option<f64>| Json::Number(format!("{:.6}", number.unwrap_or(0.0)));
-    let size = if options.data_size_list.is_empty() && options.data_size_range.is_none() {
-        options.data_size.unwrap_or(DATA_SIZE)
-    } else {
-        0
+    // What a Unix socket or a file takes the place of has no default.
+    let of_tcp = options.unix_socket.is_none();
+    let is_imported = options.import.file.is_some();
+    let of_keys = options.import.generate_keys || !is_imported;
+    let size = match options.sizes() {
+        Sizes::One(size) if !is_imported => size,
+        _ => 0,
     };
+    let host = options.host.clone().or(of_tcp.then(|| "localhost".to_owned()));
+    let port = options.port.or(of_tcp.then_some(PORT)).unwrap_or(0);
     let prometheus = &options.prometheus;
     let address = prometheus.address.map_or("127.0.0.1".to_owned(), |ip| ip.to_string());
     let labels = prometheus.labels.iter().map(|(name, value)| format!("{name}={value}"));
@@ -48,17 +59,17 @@ pub(super) fn entries(options: &Options) -> Vec<Entry> {
         bounds.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
     });
     let entries: Vec<(&str, Json)> = vec![
-        ("server", Json::text(options.host.clone().unwrap_or_else(|| "localhost".into()))),
-        ("port", Json::whole(options.port.unwrap_or(6379).into())),
+        ("server", Json::Text(host)),
+        ("port", Json::whole(port.into())),
         ("uri", Json::text(options.uri.as_deref().map(shown_uri).unwrap_or_default())),
         ("unix socket", text(&options.unix_socket)),
         ("address family", Json::text(family)),
         ("protocol", Json::text(options.protocol.clone())),
         ("out_file", text(&options.out_file)),
         ("tls", yes_no(options.tls)),
-        ("cert", text(&options.cert)),
-        ("key", text(&options.key)),
-        ("cacert", text(&options.cacert)),
+        ("cert", file_name(&options.cert)),
+        ("key", file_name(&options.key)),
+        ("cacert", file_name(&options.cacert)),
         ("tls_skip_verify", yes_no(options.tls_skip_verify)),
         ("sni", text(&options.sni)),
         ("client_stats", text(&options.client_stats)),
@@ -71,6 +82,7 @@ pub(super) fn entries(options: &Options) -> Vec<Entry> {
         ("test_time", Json::whole(options.test_time.unwrap_or(0))),
         ("ratio", ratio((turn.0.into(), turn.1.into()))),
         ("pipeline", whole(options.pipeline)),
+        ("transaction", yes_no(options.transaction)),
         ("data_size", whole(size)),
         ("data_offset", whole(options.data_offset)),
         ("random_data", yes_no(options.random_data)),
@@ -82,15 +94,16 @@ pub(super) fn entries(options: &Options) -> Vec<Entry> {
         ("data_verify", yes_no(options.import.verify)),
         ("verify_only", yes_no(options.import.verify_only)),
         ("generate_keys", yes_no(options.import.generate_keys)),
-        ("key_prefix", Json::text(options.key_prefix.clone())),
+        ("key_prefix", Json::Text(of_keys.then(|| options.key_prefix.clone()))),
         ("key_minimum", wide(options.key_minimum)),
-        ("key_maximum", wide(options.key_maximum)),
+        ("key_maximum", wide(if of_keys { options.key_maximum } else { 0 })),
         ("key_pattern", Json::text(format!("{}:{}", patterns[0], patterns[1]))),
         ("key_stddev", decimal(options.key_stddev)),
         ("key_median", decimal(options.key_median)),
         ("key_zipf_exp", decimal(options.key_zipf_exp)),
         ("reconnect_interval", Json::whole(options.reconnect_interval)),
         ("connection_timeout", whole(options.connection_timeout.unwrap_or(0))),
+        ("connection_stage_timeout", whole(options.stage_timeout.unwrap_or(0))),
         ("thread_conn_start_min_jitter_micros", whole(options.jitter[0])),
         ("thread_conn_start_max_jitter_micros", whole(options.jitter[1])),
         ("multi_key_get", whole(options.multi_key_get)),
@@ -134,14 +147,90 @@ pub(super) fn entries(options: &Options) -> Vec<Entry> {
     entries
 }
 
-/// The same, a line each.
-pub(super) fn shown(entries: &[Entry]) -> String {
+/// What `--show-config` has of them, in its order; what came later than it follows.
+const SHOWN: [&str; 61] = [
+    "server",
+    "port",
+    "uri",
+    "unix socket",
+    "address family",
+    "protocol",
+    "tls",
+    "cert",
+    "key",
+    "cacert",
+    "tls_skip_verify",
+    "sni",
+    "out_file",
+    "client_stats",
+    "run_count",
+    "debug",
+    "requests",
+    "rate_limit",
+    "clients",
+    "threads",
+    "test_time",
+    "ratio",
+    "pipeline",
+    "data_size",
+    "data_offset",
+    "random_data",
+    "data_size_range",
+    "data_size_list",
+    "data_size_pattern",
+    "expiry_range",
+    "data_import",
+    "data_verify",
+    "verify_only",
+    "generate_keys",
+    "key_prefix",
+    "key_minimum",
+    "key_maximum",
+    "key_pattern",
+    "key_stddev",
+    "key_median",
+    "reconnect_interval",
+    "retry_on_error",
+    "max_retries",
+    "retry_backoff_ms",
+    "retry_backoff_factor",
+    "retry_on",
+    "max_retry_queue",
+    "failed_keys_file",
+    "connection_timeout",
+    "thread_conn_start_min_jitter_micros",
+    "thread_conn_start_max_jitter_micros",
+    "multi_key_get",
+    "authenticate",
+    "select-db",
+    "no-expiry",
+    "wait-ratio",
+    "num-slaves",
+    "wait-timeout",
+    JSON_FILE,
+    "print-all-runs",
+    "key_zipf_exp",
+];
+/// What only that has.
+const JSON_FILE: &str = "json-out-file";
+/// Ranges, which have a dash there and a colon in JSON.
+const RANGES: [&str; 3] = ["data_size_range", "expiry_range", "num-slaves"];
+
+/// The options that hold, a line each.
+pub(super) fn shown(options: &Options) -> String {
+    let mut entries = entries(options);
+    entries.push((JSON_FILE.to_owned(), text(&options.json_out_file)));
+    // What is in no list stays behind, in its order.
+    let place = |key: &str| SHOWN.iter().position(|shown| *shown == key).unwrap_or(SHOWN.len());
+    entries.sort_by_key(|(key, _)| place(key));
     let line = |(key, value): &Entry| {
         let value = match value {
             Json::Number(number) => number.trim().to_owned(),
-            Json::Text(text) => match text.as_deref().unwrap_or_default() {
+            Json::Text(None) => "(null)".to_owned(),
+            Json::Text(Some(text)) => match text.as_str() {
                 "true" => "yes".to_owned(),
                 "false" => "no".to_owned(),
+                range if RANGES.contains(&key.as_str()) => range.replacen(':', "-", 1),
                 text => report::escape(text),
             },
             Json::Object(_) | Json::Array(_) => String::new(),
@@ -162,8 +251,51 @@ mod tests {
             uri: Some("redis://user:geheim@host".into()),
             ..Options::default()
         };
-        let text = format!("{:?} {}", entries(&options), shown(&entries(&options)));
+        let text = format!("{:?} {}", entries(&options), shown(&options));
         assert!(!text.contains("geheim"), "{text}");
-        assert!(text.contains("ratio = 1:10\n") && text.contains("tls = no\n"), "{text}");
+    }
+
+    #[test]
+    fn every_option_has_a_line_as_there() {
+        let options = Options { data_size_range: Some((3, 9)), ..Options::default() };
+        let shown = shown(&options);
+        let lines: Vec<&str> = shown.lines().collect();
+        for (line, name) in lines.iter().zip(SHOWN) {
+            assert!(line.starts_with(&format!("{name} = ")), "{line}: {name}");
+        }
+        for line in [
+            "ratio = 1:10",
+            "tls = no",
+            "unix socket = (null)",
+            "uri = ",
+            "data_size_range = 3-9",
+            "num-slaves = 0-0",
+            "wait-ratio = 0:0",
+            "key_maximum = 10000000",
+            "json-out-file = (null)",
+        ] {
+            assert!(lines.contains(&line), "{line}: {shown}");
+        }
+    }
+
+    #[test]
+    fn what_another_option_takes_the_place_of_has_no_default() {
+        let of = |options: &Options, key: &str| {
+            let entries = entries(options);
+            entries.iter().find(|(known, _)| known == key).unwrap().1.clone()
+        };
+        let socket = Options { unix_socket: Some("s".into()), ..Options::default() };
+        assert_eq!(
+            (of(&socket, "server"), of(&socket, "port")),
+            (Json::Text(None), Json::whole(0))
+        );
+        let mut import = Options::default();
+        import.import.file = Some("f".into());
+        assert_eq!(
+            ["data_size", "key_prefix", "key_maximum"].map(|key| of(&import, key)),
+            [Json::whole(0), Json::Text(None), wide(0)]
+        );
+        import.import.generate_keys = true;
+        assert_eq!(of(&import, "key_prefix"), Json::text("memtier-"));
     }
 }

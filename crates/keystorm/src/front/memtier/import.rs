@@ -19,10 +19,15 @@ pub(super) struct Imported {
 }
 
 /// Reads the file of these options, if they name one.
-pub(super) fn read(options: &Options) -> Result<Option<Imported>, Fault> {
+///
+/// What its users look for is added to `notes`.
+pub(super) fn read(options: &Options, notes: &mut Vec<String>) -> Result<Option<Imported>, Fault> {
     let Some(path) = &options.import.file else { return Ok(None) };
     let items = dump::read(Path::new(path), None);
     let items = items.map_err(|why| check_error(format!("--data-import: {why}")))?;
+    if !options.import.generate_keys {
+        notes.push(format!("Reading keys from {path}... {} keys read.", items.len()));
+    }
     let rows = || 0..items.len() as u64;
     let lengths: usize = rows().map(|row| items.cell(row, DATA).len()).sum();
     let mean_len = (lengths / items.len()) as u64;

@@ -134,7 +134,7 @@ pub(super) fn job(options: &Options, ours: &[String]) -> Result<Job, Fault> {
     (output.live, output.format) = (None, "memtier");
     output.reports = Some(Arc::new(reports(options)));
     if options.show_config {
-        job.greeting = configuration::shown(&configuration::entries(options));
+        job.greeting = configuration::shown(options);
     }
     Ok(job)
 }
@@ -204,6 +204,7 @@ fn reports(options: &Options) -> Reports {
     let exporter = || Arc::new(Exporter::new(&options.prometheus, options.run_count, seconds));
     Reports {
         head,
+        shows_config: options.show_config,
         out_file: options.out_file.as_ref().map(Into::into),
         json_file: options.json_out_file.as_ref().map(Into::into),
         hdr_prefix: options.hdr_file_prefix.clone(),

@@ -129,11 +129,14 @@ mod tests {
     fn lines_are_commands_from_their_first_quote_on() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("m");
-        let text = "1.5 [0 127.0.0.1:1] \"SET\" \"a b\" \"\\x00\"\nOK\n2 [0 lua] \"get\" \"k\"\n";
+        let text =
+            "OK\n1.5 [0 127.0.0.1:1] \"SET\" \"a b\" \"\\x00\"\n\n?\n2 [0 lua] \"get\" \"k\"\n";
         std::fs::write(&path, text).unwrap();
         let mut notes = Vec::new();
         let commands = load(path.to_str().unwrap(), &mut notes).unwrap().commands;
         assert_eq!((commands.len(), notes.len()), (2, 2), "{notes:?}");
+        assert!(notes[0].contains("skipping line 4 of"), "{notes:?}");
+        assert_eq!(notes[1], "Loaded 2 monitor commands from 5 total lines");
         assert_eq!(commands[0], [&b"SET"[..], b"a b", b"\0"]);
         let of = |text| placeholder(text, &commands);
         let get = CommandSpec::from_words(["get", "k"]);

@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use report::memtier::{
-    Entry, Json, Layout, Rows, RunFigures, Section, Style, client_files, hdr_files, json_section,
-    sections, write_head, write_section,
+    Entry, HdrFile, Json, Layout, Rows, RunFigures, Section, Style, client_files, hdr_files,
+    json_section, sections, write_head, write_section,
 };
 use report::{Format, Summary};
 use workload::Plan;
@@ -18,6 +18,7 @@ use workload::Plan;
 use super::advice;
 use super::exporter::Exporter;
 use super::progress::{OverTime, Progress, Watched};
+use super::statsd::Statsd;
 use super::verification::Verification;
 use super::waiting::Waiting;
 use crate::aside::{self, Unread};
@@ -29,6 +30,8 @@ use crate::report_file::{self, ReportFile};
 pub(super) struct Reports {
     /// What stands on standard output before anything else.
     pub(super) head: String,
+    /// Whether the options that hold were shown.
+    pub(super) shows_config: bool,
     pub(super) out_file: Option<PathBuf>,
     pub(super) json_file: Option<PathBuf>,
     pub(super) hdr_prefix: Option<String>,
@@ -47,9 +50,11 @@ impl OwnReports for Reports {
     fn format(&self) -> Box<dyn Format> {
         Box::new(Written {
             style: self.watched.style.clone(),
+            statsd: self.watched.statsd.clone(),
             exporter: self.watched.exporter.clone(),
             server: None,
             head: self.head.clone(),
+            shows_config: self.shows_config,
             out_file: self.out_file.clone(),
             json_file: self.json_file.clone(),
             hdr_prefix: self.hdr_prefix.clone(),
@@ -100,10 +105,12 @@ impl OwnReports for Reports {
 /// The reports of one call, written when all runs have ended.
 struct Written {
     style: Style,
+    statsd: Statsd,
     exporter: Option<Arc<Exporter>>,
     /// Serves as long as the reports are not written.
     server: Option<HttpServer>,
     head: String,
+    shows_config: bool,
     out_file: Option<PathBuf>,
     json_file: Option<PathBuf>,
     hdr_prefix: Option<String>,
@@ -121,6 +128,10 @@ struct Written {
 
 impl Format for Written {
     fn begin(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        if self.shows_config {
+            say("===================================================")?;
+        }
+        self.statsd.announcement().map_or(Ok(()), say)?;
         out.write_all(self.head.as_bytes())?;
         let served = self.exporter.as_ref().map(Exporter::serve).transpose()?;
         if let Some((server, said)) = served.flatten() {
@@ -214,8 +225,10 @@ impl Written {
     fn write_hdr_files(&self) -> io::Result<()> {
         let Some(prefix) = &self.hdr_prefix else { return Ok(()) };
         for (run, figures) in (1..).zip(&self.runs) {
-            for (name, text) in hdr_files(figures, run) {
+            for HdrFile { name, title, is_log, text } in hdr_files(figures, run) {
                 let path = PathBuf::from(format!("{prefix}{name}"));
+                let format = if is_log { " in HistogramLogProcessor format" } else { "" };
+                say(format_args!("Writing {title}{format} to {}...", path.display()))?;
                 report_file::write(&path, text)?;
             }
         }

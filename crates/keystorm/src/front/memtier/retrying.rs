@@ -85,7 +85,7 @@ impl Retrying {
             ("retry_backoff_factor", Json::Number(format!("{:.6}", self.backoff_factor))),
             ("retry_on", Json::text(self.retry_on.clone())),
             ("max_retry_queue", Json::whole(self.max_queue.into())),
-            ("failed_keys_file", Json::Text(self.failed_keys.clone())),
+            ("failed_keys_file", Json::text(self.failed_keys.clone().unwrap_or_default())),
         ];
         entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
     }

@@ -1,6 +1,6 @@
 //! Figures as they come, to a StatsD server: a datagram each.
 
-use std::io::{Read as _, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::net::{TcpStream, ToSocketAddrs as _, UdpSocket};
 use std::time::Duration;
 
@@ -40,15 +40,45 @@ impl Statsd {
     /// The client, if a server is named and has an address.
     pub(super) fn client(&self) -> Option<Client> {
         let host = self.host.as_deref()?;
-        let local = if host.contains(':') { "[::]:0" } else { "0.0.0.0:0" };
-        let socket = UdpSocket::bind(local).ok()?;
-        socket.connect((host, self.port)).ok()?;
-        Some(Client {
-            socket,
-            prefix: format!("{}.{}", self.prefix, self.label),
-            label: self.label.clone(),
-            events: self.events.map(|port| (host.to_owned(), port)),
+        let socket = self.socket(host).ok()?;
+        let label = self.label();
+        let prefix = match self.prefix.as_str() {
+            "" => label.clone(),
+            prefix => format!("{prefix}.{label}"),
+        };
+        let events = self.events.map(|port| (host.to_owned(), port));
+        Some(Client { socket, prefix, label, events })
+    }
+
+    /// What is said before runs begin: where figures go, or why they go nowhere.
+    pub(super) fn announcement(&self) -> Option<String> {
+        let host = self.host.as_deref()?;
+        let shown = report::escape(host);
+        let (port, prefix, label) = (self.port, report::escape(&self.prefix), self.label());
+        Some(match self.socket(host) {
+            Ok(_) => format!(
+                "statsd: initialized, sending metrics to {shown}:{port} with prefix '{prefix}' run_label \
+                 '{label}'"
+            ),
+            Err(error) => format!(
+                "statsd: failed to resolve host '{shown}': {error}\nwarning: failed to initialize StatsD \
+                 client, metrics will not be sent"
+            ),
         })
+    }
+
+    fn socket(&self, host: &str) -> io::Result<UdpSocket> {
+        let no_address = || io::Error::other("it has no address");
+        let address = (host, self.port).to_socket_addrs()?.next().ok_or_else(no_address)?;
+        let socket = UdpSocket::bind(if address.is_ipv6() { "[::]:0" } else { "0.0.0.0:0" })?;
+        socket.connect(address)?;
+        Ok(socket)
+    }
+
+    /// What no name of a figure may have is an underscore there.
+    fn label(&self) -> String {
+        let kept = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+        self.label.chars().map(|c| if kept(c) { c } else { '_' }).collect()
     }
 }
 
@@ -119,4 +149,28 @@ impl Client {
 /// `latency_p99_9` of 99.9.
 fn called(percentile: f64) -> String {
     format!("latency_p{}", percentile.to_string().replace('.', "_"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_said_where_figures_go() {
+        let of = |host: &str, label: &str| {
+            let (host, label) = (Some(host.to_owned()), label.to_owned());
+            Statsd { host, label, ..Statsd::default() }.announcement().unwrap()
+        };
+        assert_eq!(
+            of("127.0.0.1", "a b"),
+            "statsd: initialized, sending metrics to 127.0.0.1:8125 with prefix 'memtier' run_label 'a_b'"
+        );
+        let said = of("no such host", "a");
+        assert!(said.starts_with("statsd: failed to resolve host 'no such host': "), "{said}");
+        assert!(
+            said.contains("\nwarning: failed to initialize StatsD client, metrics will "),
+            "{said}"
+        );
+        assert_eq!(Statsd::default().announcement(), None);
+    }
 }
