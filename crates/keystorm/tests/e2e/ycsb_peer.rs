@@ -56,6 +56,8 @@ fn both_load_the_same_keys() {
     let server = Server::redis();
     for (name, properties) in [
         ("hashed", "-p recordcount=300"),
+        ("from a record on", "-p recordcount=20 -p insertstart=5"),
+        ("behind all", "-p recordcount=20 -p insertstart=100"),
         ("a window", "-p recordcount=300 -p insertstart=100 -p insertcount=50"),
         ("padded", "-p recordcount=30 -p insertorder=ordered -p zeropadding=9"),
         ("hashed and padded", "-p recordcount=30 -p zeropadding=25"),
@@ -167,6 +169,49 @@ fn both_print_the_same_lines() {
             lines.into_iter().filter(own).collect::<Vec<_>>()
         };
         assert_eq!(ordered(shape(&ran.out)), ordered(shape(&out)), "{properties}");
+    }
+}
+
+#[test]
+fn both_take_values_that_make_no_sense_for_the_same() {
+    let server = Server::redis();
+    let load = format!("{CORE} -p recordcount=20 -p fieldlength=3 -p fieldcount=2");
+    ycsb(&server, "load", &load).ok();
+    // Of what runs, and of what is refused by us alone, as docs/ycsb.md says.
+    for (property, said) in [
+        ("exporter=nosuch", "Could not find exporter nosuch, will use default text reporter."),
+        (
+            "hdrhistogram.percentiles=abc",
+            "[WARN] Couldn't read hdrhistogram.percentiles value: 'abc', ",
+        ),
+        (
+            "requestdistribution=hotspot -p hotspotopnfraction=7",
+            "Hot operation fraction out of range. Setting to 0.0",
+        ),
+        ("hotspotdatafraction=2", ""),
+        ("minscanlength=9 -p maxscanlength=2", ""),
+        ("readproportion=-1 -p updateproportion=1", ""),
+        ("histogram.buckets=0", ""),
+        ("timeseries.granularity=300", ""),
+        ("maxexecutiontime=-1", ""),
+        ("zeropadding=-3", ""),
+        ("target=-1", ""),
+        ("core_workload_insertion_retry_limit=-1", ""),
+        ("spin.sleep=true", ""),
+        ("spin.sleep=false", ""),
+        ("measurement.trackjvm=false", ""),
+        ("status.interval=-5", ""),
+        ("insertstart=5", ""),
+    ] {
+        let properties = format!("{load} -p operationcount=40 -p {property}");
+        let silent = format!("{properties} -p basicdb.verbose=false");
+        let Some((out, err)) = client("YCSB's defaults", "-t", &silent) else { return };
+        let ran = ycsb(&server, "run", &format!("{properties} --ks-ycsb-compat 0.17")).ok();
+        assert!(ran.err.contains(said) && err.contains(said), "{property}: {} {err}", ran.err);
+        let sum = |report: &str| {
+            count(report, "READ", "Operations") + count(report, "UPDATE", "Operations")
+        };
+        assert_eq!((sum(&ran.out), sum(&out)), (40, 40), "{property}: {out}");
     }
 }
 

@@ -64,7 +64,6 @@ const CARRIED_OUT: &[&str] = &[
     "timeseries.granularity",
     "measurement.raw.output_file",
     "measurement.raw.no_summary",
-    "measurement.trackjvm",
     // The databases.
     "redis.host",
     "redis.port",
@@ -80,8 +79,8 @@ const CARRIED_OUT: &[&str] = &[
     "keystorm.zipfian.exact",
 ];
 
-/// Properties that are not, and why.
-const REFUSED: &[(&str, &str)] = &[
+/// Properties without an effect, and why.
+const WITHOUT_EFFECT: &[(&str, &str)] = &[
     (
         "spin.sleep",
         "keystorm waits for the next scheduled operation in its own way, and spins if a CPU is \
@@ -89,12 +88,15 @@ const REFUSED: &[(&str, &str)] = &[
     ),
     ("memcached.shutdownTimeoutMillis", "connections are closed as soon as the last reply is in"),
     ("memcached.readBufferSize", "keystorm's buffers grow with what arrives"),
-    (
-        "memcached.failureMode",
-        "no server takes over the keys of another, and a lost connection ends the run",
-    ),
     ("memcached.checkOperationStatus", "every reply is checked"),
+    ("measurement.trackjvm", "keystorm does not run on Java"),
 ];
+
+/// Properties that are not carried out, and why.
+const REFUSED: &[(&str, &str)] = &[(
+    "memcached.failureMode",
+    "no server takes over the keys of another, and a lost connection ends the run",
+)];
 
 /// Properties of other bindings begin with a word of theirs and a dot; YCSB's own words are these.
 const OURS: [&str; 13] = [
@@ -113,14 +115,26 @@ const OURS: [&str; 13] = [
     "raw",
 ];
 
-/// Makes sure that every property that is set is carried out, or belongs to another binding.
-pub(super) fn check(properties: &Properties) -> Result<(), String> {
+/// Makes sure that every property that is set is carried out, or belongs to another binding. What has no effect
+/// is told, unless it is as keystorm does it anyway.
+pub(super) fn check(properties: &Properties) -> Result<Vec<String>, String> {
+    let mut told = Vec::new();
     for name in properties.names() {
         if CARRIED_OUT.contains(&name) {
             continue;
         }
         if name.starts_with("htrace.") {
-            return Err(format!("{name}: keystorm writes no traces; remove it"));
+            told.push(format!("{name}: no effect, keystorm writes no traces"));
+            continue;
+        }
+        if let Some((_, why)) = WITHOUT_EFFECT.iter().find(|(known, _)| *known == name) {
+            let is_so_anyway = match name {
+                "memcached.checkOperationStatus" => properties.flag(name, true),
+                "spin.sleep" | "measurement.trackjvm" => !properties.flag(name, false),
+                _ => false,
+            };
+            told.extend((!is_so_anyway).then(|| format!("{name}: no effect, {why}")));
+            continue;
         }
         if let Some((_, why)) = REFUSED.iter().find(|(refused, _)| *refused == name) {
             return Err(format!("{name}: {why}; remove it"));
@@ -133,15 +147,7 @@ pub(super) fn check(properties: &Properties) -> Result<(), String> {
         let near = near.map_or(String::new(), |near| format!("; did you mean {near}?"));
         return Err(format!("{name}: unknown property{near}"));
     }
-    let of_jvm = properties.flag("measurement.trackjvm", false);
-    if of_jvm {
-        return Err(
-            "measurement.trackjvm=true: keystorm does not run on Java, so there is no JVM \
-                    to track; remove it"
-                .into(),
-        );
-    }
-    Ok(())
+    Ok(told)
 }
 
 #[cfg(test)]
@@ -151,17 +157,29 @@ mod tests {
     #[test]
     fn nothing_is_ignored_but_what_other_bindings_read() {
         let of = |line: &str| check(&Properties::read(line.as_bytes()));
-        assert_eq!(of("recordcount=1\nmongodb.url=x\njdbc.fetchsize=1"), Ok(()));
+        assert_eq!(of("recordcount=1\nmongodb.url=x\njdbc.fetchsize=1"), Ok(Vec::new()));
         for (line, why) in [
             ("recordcont=1", "did you mean recordcount?"),
             ("redis.hsot=1", "did you mean redis.host?"),
-            ("spin.sleep=true", "spin.sleep: keystorm waits"),
-            ("htrace.sampler=x", "htrace.sampler"),
-            ("measurement.trackjvm=true", "there is no JVM to track"),
+            ("memcached.failureMode=Retry", "no server takes over"),
         ] {
             let error = of(line).unwrap_err();
             assert!(error.contains(why), "{line}: {error}");
         }
-        assert_eq!(of("measurement.trackjvm=false"), Ok(()));
+        for line in
+            ["measurement.trackjvm=no", "spin.sleep=false", "memcached.checkOperationStatus=true"]
+        {
+            assert_eq!(of(line), Ok(Vec::new()), "{line}");
+        }
+        for line in [
+            "measurement.trackjvm=true",
+            "spin.sleep=true",
+            "htrace.sampler=x",
+            "memcached.checkOperationStatus=false",
+            "memcached.readBufferSize=9",
+        ] {
+            let told = of(line).unwrap();
+            assert!(told.len() == 1 && told[0].contains(": no effect, "), "{line}: {told:?}");
+        }
     }
 }

@@ -34,8 +34,9 @@ struct Amount {
 /// What makes no sense, in words for the person who typed it.
 pub(super) fn job(arguments: &Arguments) -> Result<Job, UsageError> {
     let properties = &arguments.properties;
-    known::check(properties).map_err(UsageError)?;
+    let mut remarks = known::check(properties).map_err(UsageError)?;
     let workload = CoreWorkload::of(properties, arguments.phase).map_err(UsageError)?;
+    remarks.extend(workload.remarks.iter().cloned());
     let amount = Amount::of(properties, arguments.phase).map_err(UsageError)?;
     let words = words(arguments, &amount).map_err(UsageError)?;
     let typed = match Typed::read("ycsb", |command| command, words)? {
@@ -51,7 +52,8 @@ pub(super) fn job(arguments: &Arguments) -> Result<Job, UsageError> {
     };
     let plans = job.plans.iter().map(|plan| built((**plan).clone()));
     job.plans = plans.collect::<Result<_, _>>().map_err(UsageError)?;
-    results::complete(&mut job, arguments, amount.warning, workload.checked.is_some())
+    let checked = workload.checked.is_some();
+    results::complete(&mut job, arguments, (amount.warning, remarks), checked)
         .map_err(UsageError)?;
     Ok(job)
 }
@@ -69,7 +71,7 @@ impl Amount {
             Phase::Load => CoreWorkload::load_count(properties)?,
             Phase::Run => properties.number("operationcount", 0u64)?,
         };
-        let seconds = properties.number("maxexecutiontime", 0u64)?;
+        let seconds = properties.at_least_0("maxexecutiontime", 0)?;
         if operations == 0 && seconds == 0 {
             return Err(
                 "operationcount: the run has no end; set this or maxexecutiontime".to_owned()
@@ -156,7 +158,7 @@ fn words(arguments: &Arguments, amount: &Amount) -> Result<Vec<OsString>, String
         0 => option("--duration", amount.seconds.to_string()),
         operations => option("-n", operations.to_string()),
     }
-    match properties.number("target", 0u64)? {
+    match properties.at_least_0("target", 0)? {
         0 => {}
         target => option("--rps", target.to_string()),
     }
@@ -253,7 +255,8 @@ fn complete(
 
 /// How often, and after how long, an insert that failed is sent again.
 fn retry(properties: &Properties) -> Result<Option<Retry>, String> {
-    let most = properties.number("core_workload_insertion_retry_limit", 0u32)?;
+    let most = properties.at_least_0("core_workload_insertion_retry_limit", 0)?;
+    let most = u32::try_from(most).unwrap_or(u32::MAX);
     let seconds = properties.number("core_workload_insertion_retry_interval", 3u32)?;
     let wait_ns = u64::from(seconds) * NS_PER_S;
     Ok((most > 0).then(|| Retry {

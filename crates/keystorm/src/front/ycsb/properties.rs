@@ -57,6 +57,15 @@ impl Properties {
         })
     }
 
+    /// A whole number of which those below 0 stand for none, as in YCSB.
+    pub(super) fn at_least_0(&self, name: &str, or: u64) -> Result<u64, String> {
+        let is_negative = |value: &str| value.parse::<i64>().is_ok_and(|number| number < 0);
+        match self.get(name) {
+            Some(value) if is_negative(value) => Ok(0),
+            _ => self.number(name, or),
+        }
+    }
+
     /// Reads a file; a workload that comes with YCSB needs none where it is named as in YCSB's own folder.
     pub(super) fn of_file(path: &Path) -> Result<Self, String> {
         match fs::read(path) {
@@ -181,6 +190,9 @@ mod tests {
         assert_eq!(read.number("n", 0u64), Ok(12));
         assert_eq!(read.number("none", 7u64), Ok(7));
         assert!(read.number("blank", 0u64).unwrap_err().contains("without spaces"));
+        let of = |text: &[u8]| Properties::read(text).at_least_0("n", 7);
+        assert_eq!([of(b"n=3"), of(b"n=-3"), of(b"")], [Ok(3), Ok(0), Ok(7)]);
+        assert!(of(b"n=x").is_err() && of(b"n=- 3").is_err());
         assert!(read.flag("yes", false) && !read.flag("one", true) && read.flag("none", true));
     }
 

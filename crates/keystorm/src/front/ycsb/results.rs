@@ -78,12 +78,14 @@ impl OwnReports for Reports {
 /// Percentiles of the report where none are given, and those of 0.17.
 const PERCENTILES: &str = "50,95,99";
 const PERCENTILES_017: &str = "95,99";
+/// Milliseconds of latency that have buckets of their own where nothing is said.
+const BUCKETS: usize = 1000;
 
-/// Completes a job. `warning` is what YCSB says of threads.
+/// Completes a job. `warning` is what YCSB says of threads, `remarks` what is said of properties.
 pub(super) fn complete(
     job: &mut Job,
     arguments: &Arguments,
-    warning: Option<String>,
+    (warning, remarks): (Option<String>, Vec<String>),
     checked: bool,
 ) -> Result<(), String> {
     let properties = &arguments.properties;
@@ -99,7 +101,8 @@ pub(super) fn complete(
         let words = arguments.for_java.join(", ");
         job.notes.push(format!("{words}: no effect, keystorm does not run on Java"));
     }
-    let seconds = properties.number("maxexecutiontime", 0u64)?;
+    job.notes.extend(remarks);
+    let seconds = properties.at_least_0("maxexecutiontime", 0)?;
     if seconds > 0 {
         job.notes.push(format!("Maximum execution time specified as: {seconds} secs"));
     }
@@ -108,13 +111,13 @@ pub(super) fn complete(
     let output = &mut job.output;
     own::check_output(output)?;
     output.format = "ycsb";
-    let every_s = properties.number("status.interval", 10u64)?;
+    let every_s = properties.at_least_0("status.interval", 10)?;
     let status = StatusLines {
         every_s,
         label: properties.text("label", "").to_owned(),
         median: !arguments.release,
     };
-    let options = options(properties, arguments.release)?;
+    let options = options(properties, arguments.release, &mut job.notes)?;
     if options.kind.is_raw() && job.several.is_some() {
         return Err(format!(
             "--ks-on with measurementtype={}: clients tell what they counted, not each operation; \
@@ -143,6 +146,9 @@ pub(super) fn complete(
 /// Averages over time, if that is what is measured.
 fn over_time(properties: &Properties, kind: Kind) -> Result<Option<OverTime>, String> {
     const FIGURES_COME_EVERY_MS: u64 = INTERVAL_NS / 1_000_000;
+    if kind != Kind::TimeSeries {
+        return Ok(None);
+    }
     let granularity_ms = properties.number("timeseries.granularity", 1000u64)?;
     if granularity_ms == 0 || granularity_ms % FIGURES_COME_EVERY_MS != 0 {
         return Err(format!(
@@ -151,7 +157,7 @@ fn over_time(properties: &Properties, kind: Kind) -> Result<Option<OverTime>, St
         ));
     }
     let seen = Arc::new(Mutex::new(Series::new(granularity_ms)));
-    Ok((kind == Kind::TimeSeries).then_some(OverTime { granularity_ms, seen }))
+    Ok(Some(OverTime { granularity_ms, seen }))
 }
 
 fn dbwrapper(properties: &Properties) -> String {
@@ -186,17 +192,22 @@ pub(super) fn kind(properties: &Properties) -> Result<Kind, String> {
     })
 }
 
-fn options(properties: &Properties, release: bool) -> Result<YcsbOptions, String> {
+/// Those of the report. What holds in the place of words that YCSB does not know is added to `notes`.
+fn options(
+    properties: &Properties,
+    release: bool,
+    notes: &mut Vec<String>,
+) -> Result<YcsbOptions, String> {
     let exporter = properties.text("exporter", "TextMeasurementsExporter");
     let exporter = match exporter.rsplit('.').next().unwrap_or_default() {
         "TextMeasurementsExporter" => Exporter::Text,
         "JSONMeasurementsExporter" => Exporter::Json,
         "JSONArrayMeasurementsExporter" => Exporter::JsonArray,
         _ => {
-            return Err(format!(
-                "exporter={exporter}: expected TextMeasurementsExporter, \
-                 JSONMeasurementsExporter or JSONArrayMeasurementsExporter"
+            notes.push(format!(
+                "Could not find exporter {exporter}, will use default text reporter."
             ));
+            Exporter::Text
         }
     };
     let kind = kind(properties)?;
@@ -209,10 +220,21 @@ fn options(properties: &Properties, release: bool) -> Result<YcsbOptions, String
         }
     };
     let default = if release { PERCENTILES_017 } else { PERCENTILES };
-    let percentiles = properties.text("hdrhistogram.percentiles", default);
-    let percentiles: Result<Vec<Percentile>, String> =
-        percentiles.split(',').map(str::parse).collect();
-    let buckets = properties.number("histogram.buckets", 1000usize)?;
+    let read =
+        |text: &str| text.split(',').map(str::parse).collect::<Result<Vec<Percentile>, String>>();
+    let given = properties.text("hdrhistogram.percentiles", default);
+    let percentiles = read(given).or_else(|_| {
+        notes.push(format!(
+            "[WARN] Couldn't read hdrhistogram.percentiles value: '{given}', the default of \
+             '{default}' will be used."
+        ));
+        read(default)
+    });
+    // Nobody reads it otherwise.
+    let buckets = match kind {
+        Kind::Buckets | Kind::HdrAndBuckets => properties.number("histogram.buckets", BUCKETS)?,
+        Kind::Hdr | Kind::HdrAndRaw | Kind::Raw | Kind::TimeSeries => BUCKETS,
+    };
     if !(1..=1_000_000).contains(&buckets) {
         return Err(format!("histogram.buckets={buckets}: must be from 1 to 1000000"));
     }

@@ -33,6 +33,8 @@ pub(super) struct CoreWorkload {
     pub(super) keys: KeySpace,
     /// Each kind of operation that is drawn, and its weight.
     pub(super) operations: Vec<(Kind, u32)>,
+    /// What holds in the place of values that make no sense, in YCSB's words.
+    pub(super) remarks: Vec<String>,
 }
 
 /// What a read asks for.
@@ -84,12 +86,15 @@ impl CoreWorkload {
         };
         let start = properties.number("insertstart", 0u64)?;
         let count = properties.number("insertcount", records.saturating_sub(start))?;
-        if start.saturating_add(count) > records {
+        // Without insertcount a load writes recordcount records, wherever it begins.
+        let whole = phase == Phase::Load && properties.get("insertcount").is_none();
+        if !whole && start.saturating_add(count) > records {
             return Err("Invalid combination of insertstart, insertcount and recordcount.\n\
                         recordcount must be bigger than insertstart + insertcount."
                 .to_owned());
         }
-        if count == 0 {
+        let loaded = Self::load_count(properties)?;
+        if count == 0 && !whole {
             return Err("insertcount: there are no records".to_owned());
         }
         let fields = properties.number("fieldcount", 10u32)?;
@@ -101,11 +106,22 @@ impl CoreWorkload {
             true => Some(lengths::constant(properties)?),
             false => None,
         };
-        let padding = properties.number("zeropadding", 1u32)?;
+        let padding = properties.at_least_0("zeropadding", 1)?;
         let width = u8::try_from(padding.max(1))
             .map_err(|_| format!("zeropadding={padding}: the maximum is 255 digits"))?;
         let all = properties.flag("readallfields", true);
         let by_name = properties.flag("readallfieldsbyname", false);
+        let mut remarks = Vec::new();
+        let operations = match phase {
+            Phase::Load => vec![(Kind::Insert, 1)],
+            Phase::Run => operations(properties)?,
+        };
+        let scans = operations.iter().any(|(kind, _)| *kind == Kind::Scan);
+        // A load chooses no keys.
+        let drawn = match phase {
+            Phase::Load => distribution(&format!("sequential,{start},{loaded}"))?,
+            Phase::Run => chooser(properties, start, count, &mut remarks)?,
+        };
         let workload = Self {
             table: properties.text("table", "usertable").to_owned(),
             key: KeyText {
@@ -123,18 +139,16 @@ impl CoreWorkload {
                 (false, _) => Reads::One,
             },
             writes_all: properties.flag("writeallfields", false),
-            scan_length: scan_length(properties)?,
+            scan_length: scan_length(properties, scans)?,
             // In 2038: so large a number is a time and not a span.
             expires: properties.number("memcached.objectExpirationTime", i32::MAX as u32)?,
             loaded: KeySpace::of(
-                Some(start + count),
-                distribution(&format!("sequential,{start},{count}"))?,
+                Some(start.saturating_add(loaded)),
+                distribution(&format!("sequential,{start},{loaded}"))?,
             ),
-            keys: KeySpace::of(Some(records), chooser(properties, start, count)?),
-            operations: match phase {
-                Phase::Load => vec![(Kind::Insert, 1)],
-                Phase::Run => operations(properties)?,
-            },
+            keys: KeySpace::of(Some(records), drawn),
+            operations,
+            remarks,
         };
         Ok(workload)
     }
@@ -145,8 +159,7 @@ impl CoreWorkload {
             0 => RECORDS_MOST,
             records => records,
         };
-        let start = properties.number("insertstart", 0u64)?;
-        properties.number("insertcount", records.saturating_sub(start))
+        properties.number("insertcount", records)
     }
 }
 
@@ -154,10 +167,11 @@ fn distribution(text: &str) -> Result<KeyDist, String> {
     format!("ycsb:{text}").parse()
 }
 
-fn scan_length(properties: &Properties) -> Result<DrawnNumber, String> {
+/// How many records a scan asks for, where there are `scans`; nobody reads it where there are none.
+fn scan_length(properties: &Properties, scans: bool) -> Result<DrawnNumber, String> {
     let (least, most) =
         (properties.number("minscanlength", 1u32)?, properties.number("maxscanlength", 1000u32)?);
-    if least > most || most == 0 {
+    if scans && (least > most || most == 0) {
         return Err(format!("minscanlength={least} is above maxscanlength={most}"));
     }
     let zipf = match properties.text("scanlengthdistribution", "uniform") {
@@ -167,19 +181,31 @@ fn scan_length(properties: &Properties) -> Result<DrawnNumber, String> {
             return Err(format!("scanlengthdistribution={other}: expected uniform or zipfian"));
         }
     };
-    Ok(DrawnNumber { least, most, zipf, stream: 2, letters: 0 })
+    Ok(DrawnNumber { least: least.min(most), most, zipf, stream: 2, letters: 0 })
 }
 
-fn fraction(properties: &Properties, name: &str, or: f64) -> Result<f64, String> {
+/// A part, as 0 where it is none, which is told with its name.
+fn fraction(
+    properties: &Properties,
+    name: &str,
+    or: f64,
+    (called, remarks): (&str, &mut Vec<String>),
+) -> Result<f64, String> {
     let value: f64 = properties.number(name, or)?;
     if (0.0..=1.0).contains(&value) {
         return Ok(value);
     }
-    Err(format!("{name}={value}: must be from 0 to 1"))
+    remarks.push(format!("{called} fraction out of range. Setting to 0.0"));
+    Ok(0.0)
 }
 
 /// Which records a run works on.
-fn chooser(properties: &Properties, start: u64, count: u64) -> Result<KeyDist, String> {
+fn chooser(
+    properties: &Properties,
+    start: u64,
+    count: u64,
+    remarks: &mut Vec<String>,
+) -> Result<KeyDist, String> {
     let window = format!("{start},{count}");
     let inserts: f64 = properties.number("insertproportion", 0.0)?;
     match properties.text("requestdistribution", "uniform") {
@@ -195,8 +221,9 @@ fn chooser(properties: &Properties, start: u64, count: u64) -> Result<KeyDist, S
             distribution(&format!("exponential,{percentile},{part},{grows}"))
         }
         "hotspot" => {
-            let data = fraction(properties, "hotspotdatafraction", 0.2)?;
-            let operations = fraction(properties, "hotspotopnfraction", 0.8)?;
+            let data = fraction(properties, "hotspotdatafraction", 0.2, ("Hotset", remarks))?;
+            let operations =
+                fraction(properties, "hotspotopnfraction", 0.8, ("Hot operation", remarks))?;
             let hot = (count as f64 * data) as u64;
             if hot == 0 || hot == count {
                 return Err(format!(
@@ -254,10 +281,11 @@ fn operations(properties: &Properties) -> Result<Vec<(Kind, u32)>, String> {
     let mut given = Vec::new();
     for (kind, name, or) in kinds {
         let part: f64 = properties.number(name, or)?;
-        if !(0.0..=1e9).contains(&part) {
-            return Err(format!("{name}={part}: cannot be negative"));
+        if part.is_nan() || part > 1e9 {
+            return Err(format!("{name}={part}: must be a number up to 1000000000"));
         }
-        given.push((kind, part));
+        // Below 0 there are none, as in YCSB.
+        given.push((kind, part.max(0.0)));
     }
     let sum: f64 = given.iter().map(|(_, part)| part).sum();
     if sum <= 0.0 {
@@ -297,6 +325,33 @@ mod tests {
     }
 
     #[test]
+    fn a_load_without_insertcount_writes_as_many_records_as_there_are_to_be() {
+        let of = |lines: &str| {
+            let lines =
+                format!("workload=site.ycsb.workloads.CoreWorkload\nrecordcount=20\n{lines}");
+            let properties = Properties::read(lines.as_bytes());
+            let loaded =
+                CoreWorkload::of(&properties, Phase::Load).map(|w| w.loaded.draw.to_string());
+            loaded.map(|loaded| (loaded, CoreWorkload::load_count(&properties).unwrap()))
+        };
+        assert_eq!(of("insertstart=5").unwrap(), ("ycsb:sequential,5,20".to_owned(), 20));
+        assert_eq!(of("insertstart=100").unwrap(), ("ycsb:sequential,100,20".to_owned(), 20));
+        assert_eq!(of("insertstart=5\ninsertcount=9").unwrap().1, 9);
+        assert!(of("insertstart=5\ninsertcount=16").unwrap_err().contains("must be bigger"));
+    }
+
+    #[test]
+    fn values_out_of_range_are_what_ycsb_takes_them_for() {
+        let hot = of("recordcount=20\nrequestdistribution=hotspot\nhotspotopnfraction=7").unwrap();
+        assert_eq!(hot.keys.draw.to_string(), "ycsb:hotspot,0,20,0.2,0");
+        assert_eq!(hot.remarks, ["Hot operation fraction out of range. Setting to 0.0"]);
+        assert_eq!(of("recordcount=9\nzeropadding=-3").unwrap().key.width, 1);
+        let updates = of("recordcount=9\nreadproportion=-1").unwrap();
+        assert_eq!(updates.operations, [(Kind::Update, 1_000_000_000)]);
+        assert!(of("recordcount=9\nminscanlength=9\nmaxscanlength=2").is_ok());
+    }
+
+    #[test]
     fn keys_are_hashed_by_that_very_word_alone() {
         assert!(of("recordcount=9").unwrap().key.hashed);
         for order in ["ordered", "Hashed", "x"] {
@@ -322,7 +377,7 @@ mod tests {
             ("recordcount=9\nrequestdistribution=Zipfian", "expected uniform"),
             ("recordcount=9\nreadproportion=0\nupdateproportion=0", "nothing to run"),
             ("recordcount=9\nrequestdistribution=hotspot\nhotspotdatafraction=0", "would be hot"),
-            ("recordcount=9\nminscanlength=9\nmaxscanlength=2", "above"),
+            ("recordcount=9\nminscanlength=9\nmaxscanlength=2\nscanproportion=1", "above"),
             ("recordcount=9\nworkload=site.ycsb.workloads.RestWorkload", "CoreWorkload"),
             ("recordcount=9\ndataintegrity=true\nfieldlengthdistribution=uniform", "constant"),
         ] {
