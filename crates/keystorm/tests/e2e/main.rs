@@ -67,6 +67,7 @@ mod repeat;
 mod replicas;
 mod rpc_perf;
 mod rpc_perf_admin;
+mod rpc_perf_generated;
 mod rpc_perf_keys;
 mod rpc_perf_refused;
 mod rpc_perf_verbs;
