@@ -36,6 +36,12 @@ impl Apart {
         self.failed.merge(failed);
     }
 
+    /// Whether nothing missed or failed.
+    pub(crate) fn is_empty(&self) -> bool {
+        let Self { missed, failed } = self;
+        missed.service.count() == 0 && failed.service.count() == 0
+    }
+
     pub(crate) fn clear(&mut self) {
         let Self { missed, failed } = self;
         missed.clear();

@@ -105,6 +105,29 @@ impl CommandTally {
         }
     }
 
+    /// Whether nothing was counted.
+    pub(crate) fn is_empty(&self) -> bool {
+        let Self {
+            service,
+            scheduled_response: _,
+            first_byte,
+            apart,
+            ok,
+            miss,
+            errors,
+            bytes_out,
+            bytes_in,
+            keys,
+            places,
+        } = self;
+        let latencies = [Some(service), first_byte.as_ref()];
+        latencies.into_iter().flatten().all(|latency| latency.count() == 0)
+            && apart.as_ref().is_none_or(Apart::is_empty)
+            && [ok, miss, errors, bytes_out, bytes_in].into_iter().all(|count| *count == 0)
+            && *keys == KeyCounts::default()
+            && places.iter().all(|place| *place == [0; 2])
+    }
+
     pub(crate) fn clear(&mut self) {
         let Self {
             service,

@@ -57,6 +57,32 @@ impl ConnectionTally {
         }
     }
 
+    /// Whether nothing happened.
+    pub(crate) fn is_empty(&self) -> bool {
+        let Self {
+            connect,
+            tls,
+            dropped,
+            reconnects,
+            renewed,
+            retried,
+            retries,
+            lost,
+            timed_out,
+            unanswered,
+            pushes,
+            bytes_out,
+            bytes_in,
+        } = self;
+        let counts = [
+            dropped, reconnects, renewed, retried, retries, lost, timed_out, unanswered, pushes,
+            bytes_out, bytes_in,
+        ];
+        connect.count() == 0
+            && tls.handshake.count() == 0
+            && counts.into_iter().all(|count| *count == 0)
+    }
+
     pub(crate) fn clear(&mut self) {
         let Self {
             connect,

@@ -53,6 +53,20 @@ pub enum Ending {
 }
 
 impl Measurement {
+    /// CPU time of all workers for each answered request, in nanoseconds; `None` where it is not known or
+    /// nothing was answered. A worker's is counted over its whole load and requests without the warm-up: as
+    /// if both parts cost alike.
+    #[must_use]
+    pub fn client_cpu_ns(&self) -> Option<f64> {
+        let measured = |worker: &WorkerUse| {
+            let share = (self.elapsed_ns as f64 / worker.wall_ns.max(1) as f64).min(1.0);
+            worker.cpu_ns as f64 * share
+        };
+        let cpu_ns: f64 = self.workers.iter().map(measured).sum();
+        let requests = self.total.requests();
+        (requests > 0 && cpu_ns > 0.0).then(|| cpu_ns / requests as f64)
+    }
+
     /// Replies that did not bring what was written: another value, or none where one must be.
     #[must_use]
     pub fn wrong(&self) -> [(&'static str, u64); 2] {

@@ -54,7 +54,7 @@ pub struct TallyShape {
     /// it all.
     pub operations: usize,
     /// Whether latencies of misses and errors are kept apart. If not, those of misses are among the
-    /// others, and those of errors nowhere.
+    /// others, and those of errors nowhere. First bytes of misses are among the others either way.
     pub apart: bool,
     /// Most places of a reply for which hits are counted one by one; 0 where they are not.
     pub places: usize,
@@ -123,6 +123,9 @@ impl Tally {
         }
         command.bytes_in += sample.bytes;
         let Sample { intended_ns, sent_ns, done_ns, .. } = *sample;
+        if let Some(first) = &mut command.first_byte {
+            first.record_n(sample.first_byte_ns.saturating_sub(sent_ns), count);
+        }
         if sample.outcome == Outcome::Miss
             && let Some(apart) = &mut command.apart
         {
@@ -131,9 +134,6 @@ impl Tally {
         command.service.record_n(sample.done_ns.saturating_sub(sample.sent_ns), count);
         if let Some(response) = &mut command.scheduled_response {
             response.record_n(sample.done_ns.saturating_sub(sample.intended_ns), count);
-        }
-        if let Some(first) = &mut command.first_byte {
-            first.record_n(sample.first_byte_ns.saturating_sub(sample.sent_ns), count);
         }
     }
 
@@ -200,6 +200,17 @@ impl Tally {
             (into @ None, Some(from)) => *into = Some(from.clone()),
             (_, None) => {}
         }
+    }
+
+    /// Whether nothing was counted.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        let Self { commands, operations, errors, connections, lateness } = self;
+        commands.iter().all(CommandTally::is_empty)
+            && operations.iter().all(|operation| operation.ended() == 0)
+            && errors.total() == 0
+            && connections.is_empty()
+            && lateness.as_ref().is_none_or(|late| late.due == 0 && late.total.count() == 0)
     }
 
     /// Forgets everything and keeps the memory.
@@ -352,5 +363,26 @@ mod tests {
         let shape = TallyShape { scheduled: false, first_byte: false, ..SHAPE };
         let tally = Tally::new(&shape);
         assert!(std::ptr::eq(tally.commands[0].response(), &raw const tally.commands[0].service));
+    }
+
+    #[test]
+    fn the_first_byte_of_a_miss_counts_whether_misses_are_apart_or_not() {
+        for apart in [false, true] {
+            let mut tally = Tally::new(&TallyShape { apart, ..SHAPE });
+            tally.record(&Sample {
+                command: 0,
+                outcome: Outcome::Miss,
+                count: 2,
+                bytes: 0,
+                intended_ns: 0,
+                sent_ns: 0,
+                first_byte_ns: 5,
+                done_ns: 9,
+            });
+            assert_eq!(tally.first_byte().count(), 2);
+            assert!(!tally.is_empty());
+            tally.clear();
+            assert!(tally.is_empty());
+        }
     }
 }

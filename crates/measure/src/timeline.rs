@@ -17,8 +17,8 @@ pub struct Interval {
     pub index: u32,
     /// Whose.
     pub worker: u16,
-    /// What it saw, by the time replies arrived.
-    pub tally: Tally,
+    /// What it saw, by the time replies arrived; `None` if that is in the tally of an interval before it.
+    pub tally: Option<Tally>,
     /// The same in slices, for each node.
     pub slices: Vec<Slices>,
 }

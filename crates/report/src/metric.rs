@@ -183,11 +183,7 @@ fn value(metric: Metric, summary: &Summary<'_>) -> Option<f64> {
             let keys = summary.run.plan.keys_per_request()?;
             Some(summary.throughput_rps * keys).filter(|_| summary.requests > 0)
         }
-        Metric::ClientCpu => {
-            let workers = &summary.run.measurement.workers;
-            let cpu_ns: u64 = workers.iter().map(|worker| worker.cpu_ns).sum();
-            cpu_us_per_request(summary, cpu_ns as f64 / 1e3).filter(|_| cpu_ns > 0)
-        }
+        Metric::ClientCpu => summary.client_cpu_ns().map(|ns| ns / 1e3),
         Metric::ServerCpu => {
             let servers = &summary.run.watched.servers;
             let known = servers.iter().map(|s| s.cpu_process_s.or(s.cpu_main_s));
@@ -229,7 +225,12 @@ mod tests {
         let mut run = fixture::limited();
         run.measurement.workers[0].cpu_ns = 1_200_000_000;
         run.measurement.workers[0].wall_ns = 2_000_000_000;
-        assert_eq!(Figures::of(&Summary::of(&run)).get(Metric::ClientCpu), Some(300.0));
+        let summary = Summary::of(&run);
+        assert_eq!(Figures::of(&summary).get(Metric::ClientCpu), Some(300.0));
+        assert_eq!(summary.client_cpu_ns(), Some(300_000.0), "the same wherever it is told");
+        // A worker that ran for half of what its clients did together used what it used.
+        run.measurement.workers[0].wall_ns = 500_000_000;
+        assert_eq!(Summary::of(&run).client_cpu_ns(), Some(600_000.0));
     }
 
     #[test]

@@ -178,13 +178,11 @@ impl<'r> Summary<'r> {
         line.strip_prefix(", ").map(str::to_owned)
     }
 
-    /// CPU time of keystorm's workers for each answered request, in nanoseconds; `None` where it is
-    /// not known or nothing was answered. A warm-up counts as if it were like the rest.
+    /// CPU time of keystorm's workers for each answered request, in nanoseconds; see
+    /// [`measure::Measurement::client_cpu_ns`].
     #[must_use]
     pub fn client_cpu_ns(&self) -> Option<f64> {
-        let busy: f64 = self.run.measurement.workers.iter().map(measure::WorkerUse::busy).sum();
-        let cpu_ns = busy * self.run.measurement.elapsed_ns as f64;
-        (self.requests > 0 && cpu_ns > 0.0).then(|| cpu_ns / self.requests as f64)
+        self.run.measurement.client_cpu_ns()
     }
 
     /// How many lookups were hits and how many misses, in words. `None` without a miss.

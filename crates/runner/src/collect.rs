@@ -162,10 +162,11 @@ impl Collector {
     fn add(&mut self, interval: Interval) {
         let Interval { index, worker, tally, slices } = interval;
         self.successes.add(u64::from(index) * INTERVAL_NS, &slices);
+        self.reported[usize::from(worker)] = index + 1;
+        let Some(tally) = tally else { return };
         self.total.merge(&tally);
         let shape = &self.shape;
         self.open.entry(index).or_insert_with(|| Tally::new(shape)).merge(&tally);
-        self.reported[usize::from(worker)] = index + 1;
         self.give_back(worker, tally);
     }
 
@@ -203,7 +204,7 @@ impl Collector {
 
     /// Shows an interval of the warm-up. Of it only the opening of connections is kept.
     fn warm(&mut self, interval: Interval, observer: &mut dyn Observer) {
-        let Interval { worker, tally, .. } = interval;
+        let Interval { worker, tally: Some(tally), .. } = interval else { return };
         self.total.connections.connect.merge(&tally.connections.connect);
         self.total.connections.tls.merge(&tally.connections.tls);
         // Shown by worker 0's report, scaled by nothing: it is a sign of life, not a figure.
@@ -263,7 +264,12 @@ mod tests {
         let mut collector = Collector::new(shape, empties, "none");
         let (sender, messages) = mpsc::channel();
         let interval = |worker, index| Message::Interval {
-            interval: Interval { index, worker, tally: Tally::new(&shape), slices: Vec::new() },
+            interval: Interval {
+                index,
+                worker,
+                tally: Some(Tally::new(&shape)),
+                slices: Vec::new(),
+            },
             gauges: Gauges { connections: 5, ..Gauges::default() },
             warm: false,
             failed: FailedRequests::default(),

@@ -30,7 +30,7 @@ pub(crate) type Servers<'w> = (Option<Several<'w>>, Option<&'w TopologyWatch>);
 
 /// Carries out the share of one worker on the thread that calls it. Returns its last words.
 pub(crate) type Work<'r> =
-    dyn for<'w> Fn(WorkerContext<'w>, Recorder, Servers<'w>) -> [Message; 2] + Sync + 'r;
+    dyn for<'w> Fn(WorkerContext<'w>, Recorder, Servers<'w>) -> Vec<Message> + Sync + 'r;
 
 /// The worker for this protocol and engine. Its clock begins at `origin`.
 pub(crate) fn worker<'r>(
@@ -86,7 +86,7 @@ fn by_route<'w, E: Engine, P: Protocol>(
     context: WorkerContext<'w>,
     recorder: Recorder,
     (several, watch): Servers<'w>,
-) -> [Message; 2] {
+) -> Vec<Message> {
     match (several, watch) {
         (Some(Several::Cluster(cluster)), Some(watch)) if P::CLUSTERS => {
             let route = Cluster::new::<P>(&context, &cluster, watch);
@@ -112,7 +112,7 @@ fn by_route<'w, E: Engine, P: Protocol>(
 }
 
 /// The last words of a worker that never began.
-fn idle(context: &WorkerContext<'_>, recorder: Recorder, why: String) -> [Message; 2] {
+fn idle(context: &WorkerContext<'_>, recorder: Recorder, why: String) -> Vec<Message> {
     context.gate.fail(Fatal(why));
     last_words(context.worker, (recorder, Vec::new()), WorkerUse::default())
 }
@@ -121,15 +121,16 @@ fn last_words(
     worker: u16,
     (recorder, nodes): (Recorder, Vec<NodeTally>),
     spent: WorkerUse,
-) -> [Message; 2] {
-    let (last, finished) = recorder.finish();
-    [last, Message::Done { worker, spent, finished, nodes }]
+) -> Vec<Message> {
+    let (mut messages, finished) = recorder.finish();
+    messages.push(Message::Done { worker, spent, finished, nodes });
+    messages
 }
 
 /// Runs one worker from end to end and returns its last words.
 pub(crate) fn work<E: Engine, P: Protocol, R: Route>(
     mut worker: Worker<'_, E, P, R>,
-) -> [Message; 2] {
+) -> Vec<Message> {
     let (gate, number) = (worker.context.gate, worker.context.worker);
     let mut spent = WorkerUse::default();
     match worker.open() {

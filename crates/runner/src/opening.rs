@@ -45,7 +45,7 @@ impl Opening {
 
     /// The number of the next connection to begin, if one may be begun now.
     pub(crate) fn next(&mut self, now_ns: u64) -> Option<u32> {
-        if self.begun == self.total || self.begun - self.opened >= OPENING_MAX {
+        if self.awaits_others() {
             return None;
         }
         if let Some(gaps) = &mut self.gaps {
@@ -55,6 +55,11 @@ impl Opening {
         self.groups.admit(now_ns).then_some(())?;
         self.begun += 1;
         Some(self.begun - 1)
+    }
+
+    /// Whether none may be begun before another has opened.
+    fn awaits_others(&self) -> bool {
+        self.begun == self.total || self.begun - self.opened >= OPENING_MAX
     }
 
     /// Notes that one is open and ready.
@@ -70,7 +75,7 @@ impl Opening {
 
     /// When to look again at the latest.
     pub(crate) fn wake_ns(&self) -> u64 {
-        if self.begun == self.total {
+        if self.awaits_others() {
             self.progress_ns + PATIENCE_NS
         } else {
             let gap_ns = self.gaps.as_ref().map_or(0, |gaps| gaps.next_ns);
@@ -201,6 +206,7 @@ mod tests {
         assert_eq!(std::iter::from_fn(|| opening.next(0)).count() as u32, GROUP);
         assert_eq!(std::iter::from_fn(|| opening.next(GROUP_EVERY_NS)).count() as u32, GROUP);
         assert_eq!(opening.next(2 * GROUP_EVERY_NS), None, "128 are on their way");
+        assert_eq!(opening.wake_ns(), PATIENCE_NS, "there is nothing to do before one opens");
         opening.opened(2 * GROUP_EVERY_NS);
         assert_eq!(opening.next(2 * GROUP_EVERY_NS), Some(128));
     }

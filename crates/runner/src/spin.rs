@@ -7,6 +7,10 @@
 /// So long before a request is due nobody sleeps. At 10,000 per second and thread that is always.
 pub(crate) const SPIN_NS: u64 = 100_000;
 
+/// A turn without anything to do takes a microsecond or two. In one that takes longer than this the thread
+/// had no CPU for a while, and what it did not have is no CPU time to be taken off.
+const TURN_MAX_NS: u64 = 50_000;
+
 /// How one worker waits for what is due.
 #[derive(Debug)]
 pub(crate) struct Spin {
@@ -49,11 +53,12 @@ impl Spin {
             return;
         }
         if let Some(since_ns) = self.quiet_since_ns.replace(now_ns) {
-            self.spun_ns += now_ns.saturating_sub(since_ns);
+            let took_ns = now_ns.saturating_sub(since_ns);
+            self.spun_ns += if took_ns <= TURN_MAX_NS { took_ns } else { 0 };
         }
     }
 
-    /// Time spent on nothing but asking, which no load has cost.
+    /// CPU time spent on nothing but asking, which no load has cost.
     pub(crate) fn spun_ns(&self) -> u64 {
         self.spun_ns
     }
@@ -78,6 +83,16 @@ mod tests {
         assert_eq!(spin.until_ns(950_000, 1_000_000, 1_000_000), 0);
         spin.turned(960_000, true);
         assert_eq!(spin.spun_ns(), 1_000, "a turn with work is work");
+    }
+
+    #[test]
+    fn time_without_a_cpu_is_not_taken_off_cpu_time() {
+        let mut spin = Spin::new(true);
+        for now_ns in [1_000, 2_000, 4_002_000, 4_003_000] {
+            assert_eq!(spin.until_ns(now_ns, 9_000_000, now_ns + 500), 0);
+            spin.turned(now_ns, true);
+        }
+        assert_eq!(spin.spun_ns(), 2_000, "something else had the CPU for 4 ms");
     }
 
     #[test]

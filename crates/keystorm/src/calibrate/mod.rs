@@ -160,13 +160,13 @@ impl Measuring<'_> {
         if requests == 0 {
             bail!("--seconds: too short, no reply came");
         }
-        let cpu_ns: u64 = measured.workers.iter().map(|worker| worker.cpu_ns).sum();
+        let client_cpu_ns = measured.client_cpu_ns().unwrap_or_default();
         Ok(Some(Cell {
             transport: transport.name(),
             engine: measured.engine,
             pipeline: depth,
             requests_per_s: requests as f64 * 1e9 / measured.elapsed_ns as f64,
-            client_cpu_us: cpu_ns as f64 / 1e3 / requests as f64,
+            client_cpu_us: client_cpu_ns / 1e3,
             client_busy: measured.workers.iter().map(WorkerUse::busy).sum(),
             sink_busy: served.busy(),
         }))

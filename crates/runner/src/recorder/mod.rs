@@ -2,13 +2,15 @@
 //!
 //! Owns a worker's tally of the current interval and the boundary between warm-up and measured
 //! part, and the slices in which outages show. A full tally is exchanged for an empty one with the
-//! collector; no tally is allocated unless the collector falls behind.
+//! collector; no tally is allocated unless the collector falls behind. What it has no room for waits in
+//! the [`Outbox`].
 
 mod beside;
+mod outbox;
 mod silence;
 
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError};
+use std::sync::mpsc::{Receiver, SyncSender};
 use std::time::Duration;
 
 use engine::{ConnId, thread_cpu};
@@ -18,6 +20,7 @@ use measure::{
 };
 
 use self::beside::Beside;
+use self::outbox::Outbox;
 use self::silence::Silence;
 use crate::collect::Message;
 use crate::request::{Abandoned, Answer, Answered, Progress, Request};
@@ -57,7 +60,7 @@ pub(crate) struct Recorder {
     gauges: Gauges,
     /// What failed and was not told of yet, where that is asked for.
     failed: FailedRequests,
-    full: SyncSender<Message>,
+    full: Outbox,
     empty: Receiver<Tally>,
 }
 
@@ -101,7 +104,7 @@ impl Recorder {
             cpu_from: Duration::ZERO,
             gauges: Gauges::default(),
             failed: FailedRequests::default(),
-            full,
+            full: Outbox::new(full, &shape),
             empty,
         }
     }
@@ -170,12 +173,20 @@ impl Recorder {
             Phase::Before => false,
             Phase::Warmup { end_ns } => {
                 if now_ns >= end_ns {
+                    // Replies of the current read so far are of the warm-up.
+                    self.read_ended(now_ns, 0);
                     self.hand_over();
+                    assert!(self.is_empty(), "nothing of the warm-up is measured");
                     self.measure_from(end_ns);
                 }
                 now_ns >= end_ns
             }
         }
+    }
+
+    /// Whether nothing was counted since the last interval was handed over.
+    fn is_empty(&self) -> bool {
+        self.tally.is_empty() && self.group.is_none() && self.fresh == 0 && self.failed.is_empty()
     }
 
     fn measure_from(&mut self, from_ns: u64) {
@@ -429,26 +440,19 @@ impl Recorder {
         let empty = vec![Slices::default(); self.slices.len()];
         let slices = std::mem::replace(&mut self.slices, empty);
         let message = self.message(tally, slices);
-        // Never wait for the collector: what it has no room for is added to the next interval.
-        if let Err(TrySendError::Full(Message::Interval { interval, failed, .. })) =
-            self.full.try_send(message)
-        {
-            self.failed = failed;
-            self.tally = interval.tally;
-            // They move with it, by an interval at most: better than to be lost.
-            self.slices = interval.slices;
-        }
+        self.full.send(message);
     }
 
     fn message(&mut self, tally: Tally, slices: Vec<Slices>) -> Message {
         let warm = !matches!(self.phase, Phase::Measured { .. });
-        let interval = Interval { index: self.interval, worker: self.worker, tally, slices };
+        let interval =
+            Interval { index: self.interval, worker: self.worker, tally: Some(tally), slices };
         let failed = std::mem::take(&mut self.failed);
         Message::Interval { interval, gauges: self.gauges, warm, failed }
     }
 
-    /// The rest, and what it knew of the whole run.
-    pub(crate) fn finish(mut self) -> (Message, Finished) {
+    /// The rest, in order, and what it knew of the whole run.
+    pub(crate) fn finish(mut self) -> (Vec<Message>, Finished) {
         let span = match self.phase {
             Phase::Measured { from_ns } => Some((from_ns, self.last_end_ns)),
             Phase::Before | Phase::Warmup { .. } => None,
@@ -457,7 +461,8 @@ impl Recorder {
         let slices = std::mem::take(&mut self.slices);
         let (by_connection, log) = self.beside.take();
         let delayed = self.delayed.take();
-        (self.message(tally, slices), Finished { span, delayed, by_connection, log })
+        let last = self.message(tally, slices);
+        (self.full.end_with(last), Finished { span, delayed, by_connection, log })
     }
 }
 

@@ -17,6 +17,7 @@ mod schedules;
 mod search;
 mod seeds;
 mod server;
+mod slow_collector;
 mod time;
 
 use std::cell::RefCell;
@@ -143,20 +144,28 @@ pub(crate) fn replay_on(
 fn replay_by(
     parts: PlanParts,
     server: Server,
-    run: impl FnOnce(Scripted<Server>, WorkerContext<'_>, Recorder) -> [Message; 2],
+    run: impl FnOnce(Scripted<Server>, WorkerContext<'_>, Recorder) -> Vec<Message>,
 ) -> (Measurement, Log) {
     let plan = parts.build().unwrap();
     let log = Rc::new(RefCell::new(Log::default()));
+    let collects = server.collects.clone();
     let interrupted = Arc::clone(&server.interrupted);
     let rate = server.rate.clone();
     let engine = Scripted::new(server.logging_to(Rc::clone(&log)));
     let shape = tally_shape(&plan);
-    // Nobody takes messages before the worker has ended, and room for many costs more than a run.
-    let room = match plan.stop {
-        Stop::Requests(n) => n.saturating_mul(8),
-        Stop::AfterNs(ns) => ns / MS,
+    // Nobody takes messages before the worker has ended, and room for many costs more than a run. A slow
+    // collector has room for a few, and takes them when the server says so.
+    let room = match (plan.stop, collects.is_some()) {
+        (_, true) => 4,
+        (Stop::Requests(n), false) => (n.saturating_mul(8) as usize + 1_000).min(100_000),
+        (Stop::AfterNs(ns), false) => ((ns / MS) as usize + 1_000).min(100_000),
     };
-    let (full, messages) = mpsc::sync_channel((room as usize + 1_000).min(100_000));
+    let (full, taken) = mpsc::sync_channel(room);
+    let (late, messages) = mpsc::channel();
+    let taken = Rc::new(taken);
+    if let Some(collects) = &collects {
+        collects.borrow_mut().between = Some((Rc::clone(&taken), late.clone()));
+    }
     let (empty, ready) = mpsc::channel();
     let mut collector = Collector::new(shape, vec![empty], "scripted");
     let gate = Gate::new(1, Opens::AtOnce, &interrupted);
@@ -180,15 +189,18 @@ fn replay_by(
         // Its time passes only in sleep.
         may_spin: false,
     };
-    let mut recorder =
-        Recorder::new(0, shape, plan.different_commands().of.into(), full.clone(), ready);
+    let mut recorder = Recorder::new(0, shape, plan.different_commands().of.into(), full, ready);
     if let Some(log) = empty_log(&plan, 1) {
         recorder.keep_log(log);
     }
-    for message in run(engine, context, recorder) {
-        full.send(message).unwrap();
+    let last_words = run(engine, context, recorder);
+    for message in taken.try_iter().chain(last_words) {
+        late.send(message).unwrap();
     }
-    drop(full);
+    if let Some(collects) = collects {
+        collects.borrow_mut().between = None;
+    }
+    drop(late);
     collector.collect(&messages, &mut Nobody);
     let kept = rate.map_or(plan.clone(), |rate| rate.plan());
     let measured = measurement(&kept, collector, &gate, Instant::now());

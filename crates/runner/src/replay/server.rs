@@ -8,12 +8,14 @@ use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender};
 
 use engine::{Address, ConnId, Delivery, Script};
 use statistics::Noise;
 use wire::resp::Value;
 
 use crate::LiveRate;
+use crate::collect::Message;
 
 /// What the server saw.
 #[derive(Debug, Default)]
@@ -24,6 +26,26 @@ pub(crate) struct Log {
     pub(crate) reads: Vec<(u64, ConnId, usize)>,
     /// Connections asked for.
     pub(crate) connects: usize,
+}
+
+/// A collector that looks at times of its own.
+#[derive(Debug, Default)]
+pub(crate) struct Collects {
+    /// When it takes what there is, in order.
+    at_ns: Vec<u64>,
+    /// From where to where.
+    pub(crate) between: Option<(Rc<Receiver<Message>>, Sender<Message>)>,
+}
+
+impl Collects {
+    fn look(&mut self, now_ns: u64) {
+        while self.at_ns.first().is_some_and(|at_ns| *at_ns <= now_ns) {
+            self.at_ns.remove(0);
+            if let Some((from, to)) = &self.between {
+                from.try_iter().for_each(|message| to.send(message).unwrap());
+            }
+        }
+    }
 }
 
 /// See the module. Built up from [`Server::taking`].
@@ -49,6 +71,8 @@ pub(crate) struct Server {
     /// The rate of the client: when somebody changes it, from when on, and to what.
     pub(crate) rate: Option<Arc<LiveRate>>,
     rates: Vec<(u64, u64, Option<f64>)>,
+    /// The client's collector, where it is slow.
+    pub(crate) collects: Option<Rc<RefCell<Collects>>>,
     served: usize,
     held: BTreeMap<ConnId, Vec<u8>>,
     log: Rc<RefCell<Log>>,
@@ -90,6 +114,7 @@ impl Server {
             interrupted: Arc::default(),
             rate: None,
             rates: vec![],
+            collects: None,
             served: 0,
             held: BTreeMap::new(),
             log: Rc::default(),
@@ -148,6 +173,13 @@ impl Server {
     /// the start of load on to this.
     pub(crate) fn rated(mut self, now_ns: u64, at_ns: u64, rate_per_s: Option<f64>) -> Self {
         self.rates.insert(0, (now_ns, at_ns, rate_per_s));
+        self
+    }
+
+    /// The collector of the client has little room, and takes what there is when the first request after
+    /// each of these times comes, and at the end.
+    pub(crate) fn collected_at(mut self, at_ns: Vec<u64>) -> Self {
+        self.collects = Some(Rc::new(RefCell::new(Collects { at_ns, between: None })));
         self
     }
 
@@ -225,6 +257,7 @@ impl Script for Server {
     }
 
     fn received(&mut self, conn: ConnId, bytes: &[u8], now_ns: u64) -> Vec<(u64, Delivery)> {
+        self.collects.iter().for_each(|collects| collects.borrow_mut().look(now_ns));
         let mut held = self.held.remove(&conn).unwrap_or_default();
         held.extend_from_slice(bytes);
         let mut deliveries = Vec::new();
