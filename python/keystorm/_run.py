@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import base64
+import functools
 import json
 import math
 import os
+import re
 import shlex
 import struct
 import subprocess
@@ -44,13 +46,15 @@ def run(
 ) -> Run:
     """Carries out a command line and returns what was found.
 
-    ``line`` is what stands after ``keystorm`` on a command line, as text or in words. ``on`` names a
+    ``line`` is what stands after ``keystorm`` on a command line, as text or in words: options and a command,
+    without subcommands. ``on`` names a
     launcher (``local``, ``ssh``, ``ray``), with ``settings`` for it: ``clients=4, cpus=8``, and for
     ``ssh`` ``hosts=[…]``. ``password`` is handed over in the environment, which other users of the
     machine cannot see. With ``check`` a run that failed raises :class:`Failed`; without, see
     :attr:`Run.complete`.
     """
     words = shlex.split(line) if isinstance(line, str) else list(line)
+    _refuse(words)
     if on is not None:
         words = [f"--on={on_option(on, settings)}", *words]
     elif settings:
@@ -77,13 +81,50 @@ def run(
         found = Run(json.loads(file.read_text())) if file.is_file() else None
     if ended.returncode != 0 and (check or found is None):
         raise Failed(ended.stderr.strip() or f"exit code {ended.returncode}", ended.returncode, found)
-    assert found is not None
+    if found is None:
+        raise Failed(f"this measured nothing: keystorm {shlex.join(words)}", 0, None)
     return found
+
+
+# What comes back is a run, in a document of ours.
+_TAKEN = {
+    "--json": "run() returns the document; keep it with Run.save()",
+    "--print-plan": "it prints a plan and measures nothing; call the program itself for it",
+    "--help": "it prints a text and measures nothing; call the program itself for it",
+    "--version": "it prints a text and measures nothing; call the program itself for it",
+}
+
+
+def _refuse(words: Sequence[str]) -> None:
+    """Refuses words after which there is no run to return."""
+    if words and not words[0].startswith("-") and words[0] in _subcommands():
+        raise ValueError(
+            f"{words[0]}: a subcommand, and run() takes the options and the command of a run; for the "
+            f"subcommand use subprocess.run([keystorm.program(), {words[0]!r}, …])"
+        )
+    for word in words:
+        if word == "--":
+            return
+        name = word.partition("=")[0]
+        if name in _TAKEN:
+            raise ValueError(f"{name}: {_TAKEN[name]}")
+
+
+@functools.cache
+def _subcommands() -> frozenset[str]:
+    """The subcommands of the program, and the tools whose command lines it takes by their names."""
+    told = subprocess.run([program(), "--help"], capture_output=True, text=True, check=True)
+    return frozenset(re.findall(r"^  keystorm ([a-z][\w-]*)  ", told.stdout, re.MULTILINE)) | {
+        "memtier_benchmark",
+        "ycsb.sh",
+    }
 
 
 def on_option(on: str, settings: Mapping[str, object]) -> str:
     """``--on`` as it is written: ``ray:clients=4,cpus=8``."""
     if ":" in on:
+        if settings:
+            raise TypeError(f"on={on!r} and {', '.join(settings)}: give the settings in one place")
         return on
     parts: list[str] = []
     for name, value in settings.items():
@@ -155,7 +196,7 @@ class Run:
 
     @property
     def throughput_rps(self) -> float:
-        """Answered requests per second; of several clients, while all ran."""
+        """Answered requests per second: ``requests / elapsed_s``."""
         return self.test["throughput_rps"]
 
     @property
@@ -206,11 +247,15 @@ class Run:
 
     def timeline(self) -> dict[str, list[float | None]]:
         """Arrays over time: ``t_s``, ``rps``, ``errors``, and ``p50``, ``p99`` and ``max`` in
-        milliseconds, one entry an interval that had a reply."""
+        milliseconds, one entry an interval that had a reply. The last interval ends with the run; if that
+        leaves less than a fifth of it, its ``rps`` is ``None``."""
         interval_s = self.test["timeline_interval_s"]
         points = self.test["timeline"]
         arrays = {name: [p[name] for p in points] for name in ("t_s", "errors", "p50", "p99", "max")}
-        return {**arrays, "rps": [p["requests"] / interval_s for p in points]}
+        # The last interval ends when the run does. One that is cut shorter than a fifth has no rate.
+        lengths = [min(interval_s, self.elapsed_s - p["t_s"]) for p in points]
+        rps = [p["requests"] / s if s >= interval_s / 5 else None for p, s in zip(points, lengths)]
+        return {**arrays, "rps": rps}
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Keeps the document in a file, which ``keystorm show`` and ``keystorm merge`` read."""

@@ -54,8 +54,13 @@ class Runs(unittest.TestCase):
         run = keystorm.run("-t set --duration 0.8 -c 2 --spawn")
         line = run.timeline()
         self.assertEqual(len({len(array) for array in line.values()}), 1)
-        interval_s = run.test["timeline_interval_s"]
-        self.assertAlmostEqual(sum(line["rps"]) * interval_s, run.requests)
+        self.assertEqual(sum(p["requests"] for p in run.test["timeline"]), run.requests)
+        # Four intervals, the last of which is cut short: no rate drops to zero.
+        rates = [rps for rps in line["rps"] if rps is not None]
+        self.assertGreater(min(rates), max(rates) / 100)
+        self.assertLess(line["t_s"][-1], run.elapsed_s)
+        for requests, rps in zip((p["requests"] for p in run.test["timeline"]), rates[:-1]):
+            self.assertAlmostEqual(rps * run.test["timeline_interval_s"], requests)
 
     def test_it_is_saved_shown_and_drawn(self) -> None:
         with tempfile.TemporaryDirectory() as directory:
@@ -80,6 +85,21 @@ class Runs(unittest.TestCase):
         self.assertIn("nosuch", str(said.exception))
         with self.assertRaises(TypeError):
             keystorm.run(LINE, clients=3)
+        with self.assertRaisesRegex(TypeError, "clients"):
+            keystorm.run(LINE, on="local:2", clients=3)
+
+    def test_what_is_no_run_is_refused_and_sends_nothing(self) -> None:
+        for word in ["sweep", "search", "compare", "memtier", "memtier_benchmark", "ycsb", "rpc-perf", "help"]:
+            with self.assertRaisesRegex(ValueError, word):
+                keystorm.run(f"{word} -p 1 -t get")
+            with self.assertRaisesRegex(ValueError, "subcommand"):
+                keystorm.run([word])
+        for word in ["--json", "--json=a", "--print-plan", "--help", "--version"]:
+            with self.assertRaisesRegex(ValueError, word.partition("=")[0]):
+                keystorm.run(f"{LINE} {word}")
+        # Behind two hyphens everything is the command.
+        run = keystorm.run(["-n", "5", "--spawn", "--", "echo", "--help"])
+        self.assertEqual((run.requests, run.errors), (5, 0))
 
     def test_a_launcher_is_written_with_its_settings(self) -> None:
         self.assertEqual(on_option("local", {"clients": 4}), "local:4")

@@ -1,6 +1,7 @@
 //! What each connection of a worker saw: counts of every second, and latencies of the whole run.
 //!
-//! Kept beside the tally, which adds connections up, by those who ask for it.
+//! Kept beside the tally, which adds connections up, by those who ask for it. Seconds are kept up to a bound;
+//! what comes later counts in the last of them.
 
 use crate::{Latency, Outcome, Sample};
 
@@ -15,6 +16,8 @@ const PRECISION: u8 = 2;
 #[derive(Debug, Clone)]
 pub struct ByConnection {
     from_ns: u64,
+    /// Seconds of each connection and command that are kept, at least 1.
+    seconds_max: u64,
     connections: Vec<Vec<ConnectionTrace>>,
     /// Bytes of each command that were put together and not handed over yet; none where bytes are not
     /// counted by command.
@@ -77,8 +80,8 @@ impl ConnectionTrace {
         Self { service: Latency::new(PRECISION), seconds: Vec::new() }
     }
 
-    fn second(&mut self, since_ns: u64) -> &mut ConnectionSecond {
-        let second = (since_ns / SECOND_NS) as usize;
+    fn second(&mut self, since_ns: u64, seconds_max: u64) -> &mut ConnectionSecond {
+        let second = (since_ns / SECOND_NS).min(seconds_max - 1) as usize;
         if self.seconds.len() <= second {
             self.seconds.resize(second + 1, ConnectionSecond::default());
         }
@@ -88,19 +91,31 @@ impl ConnectionTrace {
 
 impl ByConnection {
     /// Of so many connections, and so many different commands; of those that are not counted by
-    /// command all bytes are the first's.
+    /// command all bytes are the first's. Of each, so many seconds are kept.
     #[must_use]
-    pub fn new(connections: usize, commands: usize, bytes_by_command: bool) -> Self {
+    pub fn new(
+        connections: usize,
+        commands: usize,
+        bytes_by_command: bool,
+        seconds_max: u64,
+    ) -> Self {
         let one = || (0..commands).map(|_| ConnectionTrace::new()).collect();
         let connections = (0..connections).map(|_| one()).collect();
         let unsent = vec![0; if bytes_by_command { commands } else { 0 }];
-        Self { from_ns: 0, connections, unsent }
+        Self { from_ns: 0, seconds_max: seconds_max.max(1), connections, unsent }
     }
 
     /// Bytes that it takes at the start, nearly.
     #[must_use]
     pub fn bytes(connections: u64, commands: u64) -> u64 {
         connections.saturating_mul(commands).saturating_mul(Latency::bytes(PRECISION))
+    }
+
+    /// Bytes of so many seconds of all connections and commands, beside that.
+    #[must_use]
+    pub fn bytes_of_seconds(connections: u64, commands: u64, seconds: u64) -> u64 {
+        let second = size_of::<ConnectionSecond>() as u64;
+        connections.saturating_mul(commands).saturating_mul(seconds).saturating_mul(second)
     }
 
     /// Starts anew: the measured part begins now.
@@ -139,9 +154,10 @@ impl ByConnection {
     ) -> Option<&mut ConnectionSecond> {
         let took_ns = done_ns.saturating_sub(sent_ns);
         let since_ns = done_ns.saturating_sub(self.from_ns);
+        let seconds_max = self.seconds_max;
         let trace = self.trace(connection, command)?;
         trace.service.record_n(took_ns, count);
-        let second = trace.second(since_ns);
+        let second = trace.second(since_ns, seconds_max);
         second.bytes_in += bytes;
         second.service_ns += u128::from(took_ns) * u128::from(count);
         Some(second)
@@ -150,8 +166,9 @@ impl ByConnection {
     /// Adds a request that was sent on to another node, `for_once` or for good.
     pub fn redirected(&mut self, of: (usize, usize), for_once: bool, now_ns: u64) {
         let since_ns = now_ns.saturating_sub(self.from_ns);
+        let seconds_max = self.seconds_max;
         let Some(trace) = self.trace(of.0, of.1) else { return };
-        let second = trace.second(since_ns);
+        let second = trace.second(since_ns, seconds_max);
         *(if for_once { &mut second.asked } else { &mut second.moved }) += 1;
     }
 
@@ -165,15 +182,15 @@ impl ByConnection {
     /// What was put together was handed to a connection at `now_ns`, in so many bytes.
     pub fn sent(&mut self, connection: usize, bytes: u64, now_ns: u64) {
         let since_ns = now_ns.saturating_sub(self.from_ns);
-        let Self { connections, unsent, .. } = self;
+        let Self { connections, unsent, seconds_max, .. } = self;
         let Some(at) = connection.checked_rem(connections.len()) else { return };
         let traces = &mut connections[at];
         match (unsent.as_mut_slice(), traces.first_mut()) {
-            ([], Some(trace)) => trace.second(since_ns).bytes_out += bytes,
+            ([], Some(trace)) => trace.second(since_ns, *seconds_max).bytes_out += bytes,
             (unsent, _) => {
                 for (trace, bytes) in traces.iter_mut().zip(unsent).filter(|(_, bytes)| **bytes > 0)
                 {
-                    trace.second(since_ns).bytes_out += std::mem::take(bytes);
+                    trace.second(since_ns, *seconds_max).bytes_out += std::mem::take(bytes);
                 }
             }
         }
@@ -182,10 +199,11 @@ impl ByConnection {
     /// A read that ended at `now_ns` brought so many bytes.
     pub fn received(&mut self, connection: usize, bytes: u64, now_ns: u64) {
         let since_ns = now_ns.saturating_sub(self.from_ns);
+        let seconds_max = self.seconds_max;
         if self.unsent.is_empty()
             && let Some(trace) = self.trace(connection, 0)
         {
-            trace.second(since_ns).bytes_in += bytes;
+            trace.second(since_ns, seconds_max).bytes_in += bytes;
         }
     }
 
@@ -209,7 +227,7 @@ mod tests {
 
     #[test]
     fn seconds_and_latencies_are_of_one_connection_and_one_command() {
-        let mut by = ByConnection::new(2, 2, true);
+        let mut by = ByConnection::new(2, 2, true, 60);
         by.begin(500 * MS);
         by.put_together(0, 40);
         by.sent(1, 44, 600 * MS);
@@ -254,7 +272,7 @@ mod tests {
 
     #[test]
     fn redirects_are_counted_and_connections_beyond_the_planned_ones_go_with_the_first() {
-        let mut by = ByConnection::new(2, 1, true);
+        let mut by = ByConnection::new(2, 1, true, 60);
         by.redirected((1, 0), true, 10 * MS);
         by.redirected((3, 0), false, 1001 * MS);
         by.put_together(0, 9);
@@ -266,8 +284,18 @@ mod tests {
     }
 
     #[test]
+    fn what_comes_after_the_last_second_that_is_kept_counts_in_it() {
+        let mut by = ByConnection::new(1, 1, false, 2);
+        for second in 0..100_000 {
+            by.received(0, 1, second * SECOND_NS);
+        }
+        let seconds = &by.connections()[0][0].seconds;
+        assert_eq!(seconds.iter().map(|s| s.bytes_in).collect::<Vec<_>>(), [1, 99_999]);
+    }
+
+    #[test]
     fn bytes_that_are_not_counted_by_command_are_the_first_commands() {
-        let mut by = ByConnection::new(1, 1, false);
+        let mut by = ByConnection::new(1, 1, false, 60);
         by.put_together(0, 5);
         by.sent(0, 44, MS);
         by.received(0, 10, 1001 * MS);

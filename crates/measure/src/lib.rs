@@ -41,4 +41,4 @@ pub use operation_log::{Entries, LogEntry, LoggedAs, OperationLog, Stamps};
 pub use outage::{Outage, SuccessLine, Usual};
 pub use slices::{Failures, SLICE_NS, Slices};
 pub use tally::{Outcome, Sample, Tally, TallyShape};
-pub use timeline::{AllRan, Interval, Point, Timeline};
+pub use timeline::{Interval, Point, Timeline};

@@ -101,17 +101,6 @@ impl Point {
     }
 }
 
-/// What several clients did together: within the whole intervals in which all of them ran.
-#[derive(Debug)]
-pub struct AllRan {
-    /// Replies, errors included.
-    pub requests: u64,
-    /// How long that was, in seconds; more than 0.
-    pub span_s: f64,
-    /// Their response times; `None` if a point has no histogram of them, or nothing was answered.
-    pub response: Option<Latency>,
-}
-
 /// The points of a run, in order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Timeline {
@@ -131,6 +120,9 @@ pub struct Timeline {
 /// Points put in their place for each that comes: more than one, so that the queue empties, and
 /// few, so that the workers do not feel it.
 const SETTLED_AT_ONCE: usize = 4;
+
+/// An interval cut shorter than one in so many of its length has next to none.
+const NO_LENGTH: u64 = 5;
 
 impl Timeline {
     /// Most intervals kept: ten minutes of quarter seconds, and after each doubling twice as long.
@@ -176,27 +168,38 @@ impl Timeline {
         first..(end.min(elapsed_ns) / self.interval_ns).max(first)
     }
 
-    /// What was answered while all clients ran, where that was not all the time and lasted for an
-    /// interval at least.
+    /// How many requests were answered in a span of a run of this length. Of an interval that lies in it in
+    /// part, as large a part counts.
     #[must_use]
-    pub fn while_all_ran(&self, elapsed_ns: u64) -> Option<AllRan> {
-        self.all_ran.as_ref().filter(|span| **span != (0..elapsed_ns))?;
-        let full = self.full_intervals(elapsed_ns);
-        let within = || self.points.iter().filter(|point| full.contains(&u64::from(point.index)));
-        let requests = within().fold(0, |sum: u64, point| sum.saturating_add(point.requests));
-        let span_s = (full.end - full.start) as f64 * self.interval_ns as f64 / 1e9;
-        let response = || {
-            let mut response: Option<Latency> = None;
-            for point in within().filter(|point| point.requests > point.errors) {
-                let decoded = point.response.as_ref()?.decode().ok()?;
-                match &mut response {
-                    Some(response) => response.merge(&decoded),
-                    None => response = Some(decoded),
-                }
+    pub fn answered_within(&self, span: &Range<u64>, elapsed_ns: u64) -> f64 {
+        let share = |point: &Point| {
+            let from_ns = u64::from(point.index).saturating_mul(self.interval_ns);
+            // The last ends when the run does.
+            let to_ns = from_ns.saturating_add(self.interval_ns).min(elapsed_ns.max(from_ns));
+            let within_ns = to_ns.min(span.end).saturating_sub(from_ns.max(span.start));
+            match to_ns - from_ns {
+                0 => f64::from(u8::from(span.contains(&from_ns))),
+                length_ns => within_ns as f64 / length_ns as f64,
             }
-            response
         };
-        (span_s > 0.0).then(|| AllRan { requests, span_s, response: response() })
+        self.points.iter().map(|point| point.requests as f64 * share(point)).sum()
+    }
+
+    /// A run of this length has ended. Its timeline does not end with an interval of next to no length in
+    /// which nothing was answered.
+    pub fn end_at(&mut self, elapsed_ns: u64) {
+        let Some(last) = self.points.last() else { return };
+        let from_ns = u64::from(last.index).saturating_mul(self.interval_ns);
+        if last.requests > 0 || from_ns.saturating_add(self.interval_ns / NO_LENGTH) <= elapsed_ns {
+            return;
+        }
+        let ended = self.points.pop();
+        if let (Some(before), Some(ended)) = (self.points.last_mut(), ended)
+            && before.index + 1 == ended.index
+        {
+            before.late_max_ns = before.late_max_ns.max(ended.late_max_ns);
+            before.own_late_max_ns = before.own_late_max_ns.max(ended.own_late_max_ns);
+        }
     }
 
     /// Several timelines as one. Each begins so many nanoseconds after the merged one does. A point
@@ -345,29 +348,36 @@ mod tests {
     }
 
     #[test]
-    fn the_rate_is_of_what_all_clients_did_together() {
-        let (a, b) = (timeline(0..8), timeline(0..8));
-        let mut merged = Timeline::merged(&[(0, &a), (500, &b)]).unwrap();
-        let rate = |merged: &Timeline| {
-            merged.while_all_ran(2500).map(|all_ran| all_ran.requests as f64 / all_ran.span_s)
-        };
-        assert_eq!(rate(&merged), None, "one client all the time");
+    fn what_was_answered_in_a_span_is_counted_to_the_nanosecond() {
+        let timeline = timeline(0..8);
+        let within = |span: Range<u64>| timeline.answered_within(&span, 1900);
+        // Three replies in each interval of 250 ns, the last of which ends after 150.
+        assert_eq!(within(0..1900), 24.0);
+        assert_eq!(within(0..5000), 24.0);
+        assert_eq!(within(500..1000), 6.0);
+        assert_eq!(within(1..1750), 21.0 - 3.0 / 250.0);
+        assert_eq!(within(1750..1825), 1.5);
+        assert_eq!(within(Range { start: 9_000, end: 1 }), 0.0, "files may say anything");
+        let mut merged = timeline.clone();
         merged.all_ran = Some(500..2000);
         assert_eq!(merged.full_intervals(2500), 2..8);
-        // Six replies in each interval of 250 ns.
-        assert_eq!(rate(&merged), Some(6.0 / 250e-9));
-        // Each point has two values of each client, and the first intervals of one are not among them.
-        let response = merged.while_all_ran(2500).unwrap().response.unwrap();
-        assert_eq!((response.count(), response.min_ns()), (6 * 4, Some(1)));
-        merged.points[3].response = None;
-        assert!(merged.while_all_ran(2500).unwrap().response.is_none(), "one is not known");
-        merged.points.truncate(3);
-        merged.all_ran = Some(600..700);
-        assert_eq!(rate(&merged), None, "no whole interval");
-        merged.all_ran = Some(0..2500);
-        assert_eq!(rate(&merged), None, "the same all the time");
-        merged.all_ran = Some(Range { start: 9_000, end: 1 });
-        assert_eq!(rate(&merged), None, "files may say anything");
+    }
+
+    #[test]
+    fn the_last_interval_has_a_length_or_a_reply() {
+        let ends = |elapsed_ns, requests| {
+            let mut ended = timeline(0..8);
+            ended.points.push(Point { late_max_ns: Some(7), ..point(8, &[]) });
+            ended.points[8].requests = requests;
+            ended.end_at(elapsed_ns);
+            (ended.points.len(), ended.points[7].late_max_ns)
+        };
+        assert_eq!(ends(2000, 0), (8, Some(7)));
+        assert_eq!(ends(2049, 0), (8, Some(7)));
+        assert_eq!(ends(2050, 0), (9, None), "silence is not left out");
+        assert_eq!(ends(2001, 1), (9, None));
+        let mut nothing = Timeline::new(250);
+        nothing.end_at(9);
     }
 
     #[test]

@@ -30,7 +30,7 @@ pub struct Summary<'r> {
     pub elapsed_s: f64,
     /// Answered requests per second; 0 of a run that took no time.
     pub throughput_rps: f64,
-    /// Of several clients' runs as one, the part that throughput and response times are of.
+    /// Of several clients' runs as one, for how long all of them ran, if not all the time.
     pub together: Option<Together>,
     /// From when a request was due to its reply; in a closed loop the same as `service`.
     pub response: LatencyFigures,
@@ -64,8 +64,7 @@ impl<'r> Summary<'r> {
         let total = &measurement.total;
         let requests = total.requests();
         let elapsed_s = measurement.elapsed_ns as f64 / 1e9;
-        let (together, kept) = Together::of(measurement).unzip();
-        let response_times = kept.flatten().unwrap_or_else(|| total.response());
+        let response_times = total.response();
         let response = LatencyFigures::of(&response_times);
         let open = matches!(plan.pace, Pace::Open(_));
         Self {
@@ -75,12 +74,8 @@ impl<'r> Summary<'r> {
             operations: OperationFigures::of_plan(plan, total, elapsed_s),
             errors: total.errors.total(),
             elapsed_s,
-            throughput_rps: match &together {
-                Some(together) => together.rate(),
-                None if elapsed_s > 0.0 => requests as f64 / elapsed_s,
-                None => 0.0,
-            },
-            together,
+            throughput_rps: if elapsed_s > 0.0 { requests as f64 / elapsed_s } else { 0.0 },
+            together: Together::of(measurement),
             response,
             service: if open { LatencyFigures::of(&total.service()) } else { response },
             first_byte: plan.first_byte.then(|| LatencyFigures::of(&total.first_byte())),
@@ -221,14 +216,19 @@ impl<'r> Summary<'r> {
     }
 
     /// The rate that the plan asks for (this share of it), in requests per second; of one that
-    /// changes, its mean over the run. `None` in a closed loop, and where there is no limit for a time.
+    /// changes, its mean over the run. Of clients that did not run at the same time, it is over the time that
+    /// all rates are of. `None` in a closed loop, and where there is no limit for a time.
     #[must_use]
     pub fn target_rps(&self) -> Option<f64> {
         let plan = &self.run.plan;
         let schedule = plan.pace.schedule().filter(|schedule| schedule.is_limited())?;
         let span_ns = plan.scheduled_ns(self.run.measurement.elapsed_ns)?;
         let mean = || schedule.mean_per_s(span_ns);
-        Some(plan.own_rate_per_s(schedule.rate_per_s().unwrap_or_else(mean)))
+        let asked = plan.own_rate_per_s(schedule.rate_per_s().unwrap_or_else(mean));
+        // Each of several has its schedule from its own start on, the last of them from here.
+        let apart_ns = self.run.measurement.timeline.all_ran.as_ref().map_or(0, |span| span.start);
+        let length_ns = span_ns as f64 + apart_ns as f64;
+        Some(if length_ns > 0.0 { asked * (span_ns as f64 / length_ns) } else { asked })
     }
 
     /// Why the run is not what was planned and how far it got, as `REASON; N of M requests`, safe

@@ -1,45 +1,45 @@
-//! The part of several clients' runs that the figures of their sum are of.
+//! For how long several clients ran at the same time, where that was not all the time.
 
 use std::fmt;
 
-use measure::{AllRan, Latency, Measurement};
+use measure::Measurement;
 
-/// The time in which all of several clients ran, where that was not all the time.
+/// What they did then. All other figures are of the whole run: everything divides by one time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Together {
-    /// Requests that were answered in it.
-    pub requests: u64,
-    /// How long it was, in seconds.
+    /// How long all of them ran, in seconds; more than 0.
     pub span_s: f64,
-    /// Whether response times are of those requests, and not of all because they were not kept.
-    pub latencies: bool,
+    /// Of how long a run, likewise.
+    pub elapsed_s: f64,
+    /// Requests per second that were answered in that time.
+    pub rate_rps: f64,
 }
 
-impl Together {
-    /// The part of a measurement, and the response times in it where all of them were kept; `None` if
-    /// it is of one client, or of clients that ran all the time.
-    pub(crate) fn of(measurement: &Measurement) -> Option<(Self, Option<Latency>)> {
-        let AllRan { requests, span_s, response } =
-            measurement.timeline.while_all_ran(measurement.elapsed_ns)?;
-        Some((Self { requests, span_s, latencies: response.is_some() }, response))
-    }
+/// Clients that all ran for this share of a run ran all the time.
+const ALL_THE_TIME: f64 = 0.99;
 
-    /// Requests per second.
-    pub(crate) fn rate(&self) -> f64 {
-        self.requests as f64 / self.span_s
+impl Together {
+    /// Of a measurement; `None` if it is of one client, of clients that ran all the time, or of some that
+    /// never ran at the same time.
+    pub(crate) fn of(measurement: &Measurement) -> Option<Self> {
+        let span = measurement.timeline.all_ran.as_ref()?;
+        let span_s = span.end.saturating_sub(span.start) as f64 / 1e9;
+        let elapsed_s = measurement.elapsed_ns as f64 / 1e9;
+        if span_s <= 0.0 || span_s >= ALL_THE_TIME * elapsed_s {
+            return None;
+        }
+        let answered = measurement.timeline.answered_within(span, measurement.elapsed_ns);
+        Some(Self { span_s, elapsed_s, rate_rps: answered / span_s })
     }
 }
 
 impl fmt::Display for Together {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { requests, span_s, latencies } = self;
-        let figures =
-            if *latencies { "throughput and response times are" } else { "throughput is" };
+        let Self { span_s, elapsed_s, rate_rps } = self;
         write!(
             f,
-            "{figures} from the {span_s:.2} seconds in which all clients ran ({requests} \
-             requests)"
-        )?;
-        if *latencies { Ok(()) } else { f.write_str("; latencies are of all requests") }
+            "all clients ran at the same time for {span_s:.2} of the {elapsed_s:.2} seconds, with \
+             {rate_rps:.2} requests/s"
+        )
     }
 }

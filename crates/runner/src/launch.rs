@@ -18,7 +18,7 @@ use crate::destination::{Destination, Resolver};
 use crate::engines::{self, Choice};
 use crate::gate::{Gate, Opens};
 use crate::measurement::{measurement, tally_shape};
-use crate::memory::empty_log;
+use crate::memory::{empty_log, seconds_by_connection};
 use crate::opening::Origins;
 use crate::pinning::pin;
 use crate::recorder::Recorder;
@@ -127,7 +127,9 @@ fn carry_out(
             if plan.by_connection {
                 let own = share(connections, worker, workers) as usize;
                 let by_command = plan.operations().is_some();
-                recorder.keep_connections(ByConnection::new(own, shape.commands, by_command));
+                let seconds = seconds_by_connection(plan);
+                let by = ByConnection::new(own, shape.commands, by_command, seconds);
+                recorder.keep_connections(by);
             }
             if let Some(log) = empty_log(plan, workers) {
                 recorder.keep_log(log);

@@ -57,6 +57,7 @@ pub(crate) fn measurement(
     let now = SystemTime::now();
     let since_start = origin.elapsed().saturating_sub(Duration::from_nanos(from_ns));
     let elapsed_ns = (to_ns - from_ns).max(planned_ns);
+    timeline.end_at(elapsed_ns);
     let service_ns = total.service().quantile_ns(0.5).unwrap_or_default();
     let usual = Usual { due_every_ns: plan.due_every_ns(), service_ns };
     let mut outages = successes.outages(elapsed_ns, &usual);

@@ -1,14 +1,15 @@
 //! The memory that a plan takes, known before it is carried out.
 //!
-//! Owns the sum of what grows with a plan: the tallies of its commands, the images of its pipelines and the
-//! log of its operations. What a connection takes is left to the limit on connections.
+//! Owns the sum of what grows with a plan: the tallies of its commands, the images of its pipelines, the
+//! log of its operations and the seconds of its connections. What a connection takes is left to the limit on connections.
 
 use measure::{ByConnection, OperationLog, Tally};
-use workload::{CommandSpec, Plan};
+use workload::{CommandSpec, Plan, Stop};
 
 use crate::measurement::tally_shape;
+use crate::worker::DRAIN_MAX_NS;
 
-/// Most bytes that tallies, pipelines and a log may take together.
+/// Most bytes that tallies, pipelines, a log and the seconds of connections may take together.
 const BYTES_MAX: u64 = 4 << 30;
 /// Tallies of each worker: the one that it fills and the one that it is exchanged for.
 const PER_WORKER: u64 = 2;
@@ -20,15 +21,19 @@ const COLLECTED: u64 = 4;
 /// # Errors
 /// The sentence, for the person at the command line.
 pub fn check_memory(plan: &Plan) -> Result<(), String> {
-    let Needed { tallies, images, log } = needed(plan);
-    let all = tallies.saturating_add(images).saturating_add(log);
+    let Needed { tallies, images, log, seconds } = needed(plan);
+    let all = [images, log, seconds].into_iter().fold(tallies, u64::saturating_add);
     if all <= BYTES_MAX {
         return Ok(());
     }
     let gib = |bytes: u64| format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30));
     let (commands, workers) = (plan.different_commands().commands.len(), plan.fleet.workers);
     let threads = if workers > 1 { format!(" on {workers} threads") } else { String::new() };
-    let (what, change) = if log > tallies.max(images) {
+    let (what, change) = if seconds > tallies.max(images).max(log) {
+        let connections = plan.own_connections();
+        let what = format!("the seconds of each of {connections} connections");
+        (what, "fewer connections, a shorter run, or no files of connections")
+    } else if log > tallies.max(images) {
         let operations = plan.own_requests().unwrap_or_default();
         (format!("the log of {operations} operations"), "fewer operations")
     } else if tallies > images {
@@ -57,11 +62,30 @@ pub(crate) fn empty_log(plan: &Plan, workers: u16) -> Option<OperationLog> {
     (!plan.logged.is_empty()).then(|| OperationLog::new(&commands, &operations, room))
 }
 
-/// Bytes of all tallies, of the images of all workers' pipelines, and of a log whose length is known.
+/// The seconds that are kept of each connection: those of the run, or of one whose length is not known
+/// as many as there is room for.
+pub(crate) fn seconds_by_connection(plan: &Plan) -> u64 {
+    let commands = plan.different_commands().commands.len() as u64;
+    let each = ByConnection::bytes_of_seconds(plan.own_connections().into(), commands, 1);
+    planned_seconds(plan).unwrap_or(BYTES_MAX / each.max(1))
+}
+
+/// How many seconds the replies of a run come in, where it is known how long it lasts.
+fn planned_seconds(plan: &Plan) -> Option<u64> {
+    let ns = match plan.stop {
+        Stop::AfterNs(ns) => Some(ns),
+        Stop::Requests(_) => plan.at_most_ns,
+    };
+    Some(ns?.saturating_add(DRAIN_MAX_NS).div_ceil(1_000_000_000) + 1)
+}
+
+/// Bytes of all tallies, of the images of all workers' pipelines, of a log whose length is known, and of the
+/// seconds of connections, where that of the run is.
 struct Needed {
     tallies: u64,
     images: u64,
     log: u64,
+    seconds: u64,
 }
 
 fn needed(plan: &Plan) -> Needed {
@@ -75,7 +99,12 @@ fn needed(plan: &Plan) -> Needed {
     let image = sequence.saturating_mul(u64::from(plan.fleet.pipeline_depth));
     let entries = plan.own_requests().unwrap_or_default().saturating_mul(plan.most_logged());
     let log = OperationLog::bytes(entries);
-    Needed { tallies, images: image.saturating_mul(workers), log }
+    let seconds = ByConnection::bytes_of_seconds(
+        connections.into(),
+        shape.commands as u64,
+        planned_seconds(plan).unwrap_or_default(),
+    );
+    Needed { tallies, images: image.saturating_mul(workers), log, seconds }
 }
 
 #[cfg(test)]
@@ -139,5 +168,28 @@ mod tests {
         };
         assert_eq!(of(2), Ok(()));
         assert!(of(50).unwrap_err().starts_with("the pipelines on 50 threads"));
+    }
+
+    #[test]
+    fn the_seconds_of_connections_are_counted_and_bounded() {
+        let day = |parts: &mut workload::PlanParts| {
+            (parts.by_connection, parts.stop) = (true, Stop::AfterNs(86_400_000_000_000));
+        };
+        let get = || vec![CommandSpec::from_words(["GET", "k"])];
+        assert_eq!(check(get(), day), Ok(()));
+        let more = |parts: &mut workload::PlanParts| {
+            day(parts);
+            parts.fleet.connections = 1000;
+        };
+        let said = check(get(), more).unwrap_err();
+        assert!(
+            said.starts_with("the seconds of each of 1000 connections would need 6."),
+            "{said}"
+        );
+        let mut parts = parts(1000, 1, Stop::Requests(1 << 50));
+        parts.by_connection = true;
+        let plan = parts.build().unwrap();
+        let kept = seconds_by_connection(&plan);
+        assert!(ByConnection::bytes_of_seconds(1000, 1, kept) <= BYTES_MAX && kept > 10_000);
     }
 }

@@ -36,7 +36,6 @@ fn four_clients_send_what_one_would() {
         document["tests"].as_array().unwrap().iter().zip(document["plan"].as_array().unwrap())
     {
         assert_eq!(test["requests"], 4001);
-        // Response times are of the span in which all ran, however long that was.
         assert_eq!(test["latency_ms"]["service"]["exact"]["count"], 4001);
         assert_eq!(test["client"]["workers"].as_array().unwrap().len(), 4);
         assert_eq!(

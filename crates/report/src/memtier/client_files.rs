@@ -162,7 +162,7 @@ mod tests {
 
     /// A connection that sent a SET of 40 bytes and, two seconds later, two GETs of which one missed.
     fn traces() -> ByConnection {
-        let mut by = ByConnection::new(1, 2, true);
+        let mut by = ByConnection::new(1, 2, true, 60);
         by.begin(0);
         by.put_together(0, 40);
         by.sent(0, 40, MS);

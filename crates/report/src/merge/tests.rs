@@ -153,7 +153,7 @@ fn shares_that_are_lost_are_said_to_be_and_the_plan_is_what_there_is() {
 }
 
 #[test]
-fn the_rate_is_of_the_span_in_which_all_ran() {
+fn everything_divides_by_one_time() {
     let second = |started_ms: u64, per_interval: u64| {
         let mut run = share(&[1], 0, 1);
         let tally = &run.measurement.total;
@@ -162,6 +162,7 @@ fn the_rate_is_of_the_span_in_which_all_ran() {
             ..measure::Point::of(index, tally)
         });
         run.measurement.timeline = Timeline::of(250_000_000, points.collect());
+        run.measurement.total.commands[0].ok = 8 * per_interval;
         run.measurement.started_at += Duration::from_millis(started_ms);
         run.measurement.elapsed_ns = 2_000_000_000;
         run
@@ -170,19 +171,44 @@ fn the_rate_is_of_the_span_in_which_all_ran() {
     assert_eq!(run.measurement.elapsed_ns, 2_500_000_000);
     assert_eq!(run.measurement.timeline.all_ran, Some(500_000_000..2_000_000_000));
     let summary = crate::Summary::of(&run);
-    assert_eq!(summary.throughput_rps, 1200.0);
-    assert_eq!((summary.requests, summary.response.count), (2, 12));
+    assert_eq!((summary.requests, summary.elapsed_s, summary.throughput_rps), (2400, 2.5, 960.0));
+    assert_eq!(summary.counted_rps(), 960.0);
     let told = summary.together.unwrap().to_string();
     assert_eq!(
         told,
-        "throughput and response times are from the 1.50 seconds in which all clients ran (1800 requests)"
+        "all clients ran at the same time for 1.50 of the 2.50 seconds, with 1200.00 requests/s"
     );
-    let mut run = run;
-    run.measurement.timeline.points[2].response = None;
+    // A microsecond between their starts is no time of its own.
+    let mut late = second(500, 200);
+    late.measurement.started_at -= Duration::from_nanos(499_999_000);
+    let run = merged(vec![second(0, 100), late]).unwrap();
+    assert_eq!(run.measurement.timeline.all_ran, Some(1_000..2_000_000_000));
     let summary = crate::Summary::of(&run);
-    assert_eq!(summary.response.count, 2, "of all requests");
-    let told = summary.together.unwrap().to_string();
-    assert!(told.ends_with("; latencies are of all requests"), "{told}");
+    assert_eq!((summary.together, summary.throughput_rps), (None, 2400.0 / 2.000_001));
+}
+
+#[test]
+fn what_is_asked_for_is_of_the_time_that_is_told() {
+    let ramp = |started_ms: u64, cpu_ns| {
+        let mut parts = fixture::parts();
+        let stage = workload::Stage::ramp(250.0, 1000.0, Some(2_000_000_000));
+        let schedule =
+            workload::Schedule { stages: vec![stage], arrivals: workload::Arrivals::Constant };
+        parts.pace = Pace::Open(schedule);
+        parts.stop = Stop::AfterNs(2_000_000_000);
+        let mut run = fixture::run(parts, &[1000; 1250]);
+        run.measurement.elapsed_ns = 2_000_000_000;
+        run.measurement.started_at += Duration::from_millis(started_ms);
+        run.measurement.workers =
+            vec![WorkerUse { cpu_ns, wall_ns: 1, system_ns: None, wait_ns: None }];
+        run
+    };
+    for (apart_ms, per_s) in [(0, 1250.0), (500, 1000.0), (2000, 625.0)] {
+        let run = merged(vec![ramp(0, 1), ramp(apart_ms, 2)]).unwrap();
+        let summary = crate::Summary::of(&run);
+        assert_eq!(summary.throughput_rps, per_s, "{apart_ms} ms apart");
+        assert!((summary.target_rps().unwrap() - per_s).abs() < 1.0, "{:?}", summary.target_rps());
+    }
 }
 
 #[test]

@@ -48,7 +48,7 @@ use retry::Retries;
 use verify::Verifier;
 
 /// How long the replies to the last requests of a run by time are waited for.
-const DRAIN_MAX_NS: u64 = 10_000_000_000;
+pub(crate) const DRAIN_MAX_NS: u64 = 10_000_000_000;
 
 /// What a worker needs of the run that it belongs to.
 pub(crate) struct WorkerContext<'r> {
