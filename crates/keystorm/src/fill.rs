@@ -50,12 +50,11 @@ pub(crate) fn fill(rig: &Rig<'_>, plan: &Plan) -> Result<()> {
         let Some(run) = written(rig, &fill, "--fill")? else { return Ok(()) };
         if rig.tells {
             let measured = &run.measurement;
-            let keys = fill.keys.range.unwrap_or(1);
             let (mb, s) = (
                 measured.total.connections.bytes_out as f64 / 1e6,
                 measured.elapsed_ns as f64 / 1e9,
             );
-            let keys = quantity::counted(keys, "key");
+            let keys = quantity::counted(fill.keys_filled(), "key");
             let written = match mb {
                 mb if mb < 0.1 => format!("{:.1} kB", mb * 1e3),
                 mb => format!("{mb:.1} MB"),

@@ -20,6 +20,38 @@ fn every_key_that_is_read_is_written_once_before_the_test() {
 }
 
 #[test]
+fn a_fill_writes_what_is_read_or_is_refused() {
+    let server = Server::redis();
+    let filled = |line: &str, told: &str, misses: u64| {
+        server.reset();
+        server.ask(&["FLUSHALL"]);
+        server.run(&format!("-q -n 200 --fill {line}")).ok().says(told);
+        assert_eq!(server.info("keyspace_misses"), misses, "{line}");
+    };
+    filled("get k:__rand_int__", "filled 1 key:", 0);
+    assert_eq!(server.keys(), ["k:__rand_int__"]);
+    filled("-r 100 get fixed", "filled 1 key:", 0);
+    filled("-r 50 get a:__key__ ';>' set b:__key__ __reply__", "filled 50 keys:", 0);
+    let rows = tempfile::Builder::new().suffix(".csv").tempfile().unwrap();
+    std::fs::write(rows.path(), "id,name\n7,ann\n8,bob\n9,cy\n7,dee\n").unwrap();
+    let dataset = format!("--dataset {}", rows.path().display());
+    for by in ["", "--rows-by random"] {
+        filled(&format!("{dataset} {by} get u:__field:id__"), "filled 3 keys:", 0);
+    }
+    let with = "--fill-with 'hset u:__field:id__ name __field:name__'";
+    filled(&format!("{dataset} {with} hgetall u:__field:id__"), "filled 3 keys:", 0);
+    assert_eq!(server.text(&["HGET", "u:8", "name"]), "bob");
+    for (line, why) in [
+        ("-r 10 get k:__rand_int__:__rand_1st__", "has several numbers"),
+        ("-r 10 get k:__key__:__draw:0..9__", "each request draws anew"),
+        ("-r 10 get a:__key__ ';>' get __reply__", "depends on an earlier reply"),
+        ("-r 10 --cluster get '{tag}:__key__'", "{tag}"),
+    ] {
+        server.run(&format!("-q -n 10 --fill {line}")).exits(2).says(why);
+    }
+}
+
+#[test]
 fn what_set_cannot_write_is_written_as_it_is_told() {
     let server = Server::valkey();
     let line = "-q -n 100 -r 50 --fill hgetall h:__key__";
@@ -212,11 +244,17 @@ fn a_share_of_what_is_read_is_there() {
     let (hits, misses) = (server.info("keyspace_hits"), server.info("keyspace_misses"));
     let share = hits as f64 / (hits + misses) as f64;
     assert!((0.88..0.92).contains(&share), "{share}");
+    // What changes nothing may stand beside what is read.
+    server.run("-q -n 20 -r 10 --hit-ratio 0.5 get k:__key__ ';' ping").ok();
     for (line, why) in [
         ("-r 10 --hit-ratio 1.5 get k:__key__", "from 0 to 1"),
         ("--hit-ratio 0.5 get k:__key__", "add -r"),
         ("-r 10 --hit-ratio 0.5 set k:__key__ v", "no command reads"),
-        ("-r 10 --hit-ratio 0.5 get k:__key__ ';?' set k:__key__ v", "same sequence also writes"),
+        ("-r 10 --hit-ratio 0.5 --mix -- 1 get k:__key__ ';?' set k:__key__ v", "set changes keys"),
+        (
+            "-r 10 --hit-ratio 0.5 get k:__key__ ';?' set k:__key__ v",
+            "set changes keys that the same sequence",
+        ),
     ] {
         server.run(&format!("-q -n 10 {line}")).exits(2).says(why);
     }

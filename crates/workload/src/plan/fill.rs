@@ -1,11 +1,16 @@
 //! The plans that write every key that another plan reads, once.
 
+use std::collections::HashSet;
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::{Mix, OnError, PlanParts, Share, Stop, Window};
+use crate::argument::placeholder;
 use crate::keys::{DrawnBy, Numbered};
 use crate::redis_commands::{self, KeyPlace};
-use crate::{Arg, CommandSpec, KeyDist, KeySpace, Pace, Piece, ProtocolKind, Shard, Slot};
+use crate::{
+    Arg, CommandSpec, Dataset, KeyDist, KeySpace, Pace, Piece, ProtocolKind, RowBy, Shard, Slot,
+};
 
 /// Which arguments of a command are keys of strings that it reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,6 +59,9 @@ const NUMBERS: [&str; 3] = ["INCR", "DECR", "MA"];
 /// Commands of memcached that need no item to be there.
 const ITEMS_WRITTEN: [&str; 3] = ["SET", "ADD", "MS"];
 
+/// Options of `SET` that say how long a key lives.
+const LIFETIMES: [&[u8]; 4] = [b"EX", b"PX", b"EXAT", b"PXAT"];
+
 /// Requests of a fill that a connection has in flight.
 const DEPTH: u32 = 16;
 /// Bytes of one of its pipelines, if a request is not larger.
@@ -66,6 +74,19 @@ pub struct Fill {
     pub parts: Vec<PlanParts>,
     /// Commands with keys in them that read no strings, by name.
     pub untold: Vec<String>,
+    /// Keys of which nobody can say which of them are read, each with why.
+    pub unforeseen: Vec<String>,
+}
+
+/// Which keys an argument is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum KeysOf {
+    /// A single one.
+    One,
+    /// One for each number of the key space.
+    Numbers,
+    /// One for each row of the dataset.
+    Rows,
 }
 
 impl PlanParts {
@@ -76,17 +97,21 @@ impl PlanParts {
         let mut fill = Fill::default();
         let Some(with) = &self.fill else { return fill };
         for (span, keys) in self.key_spaces() {
-            let keys = each_once(keys, keys.range);
             if !with.is_empty() {
-                fill.add(self.filled(with.iter().map(with_one_key).collect(), keys));
+                fill.add(self.filled_with(with, keys));
+                let named = with.iter().filter_map(|command| command.args.get(1));
+                let unforeseen = named.filter_map(|key| self.keys_of(key, keys).err());
+                fill.unforeseen.extend(unforeseen);
                 continue;
             }
             for command in &self.sequence[span] {
                 match read_keys(command, self.protocol) {
                     Some(args) => {
                         for arg in &command.args[args] {
-                            let set = self.set(with_key(arg));
-                            fill.add(self.filled(vec![set], keys.clone()));
+                            match self.keys_of(arg, keys) {
+                                Ok(of) => fill.add(self.filled(vec![self.set(arg, of)], of, keys)),
+                                Err(why) => fill.unforeseen.push(why),
+                            }
                         }
                     }
                     None if has_number(command) && !self.writes(command) => {
@@ -100,14 +125,89 @@ impl PlanParts {
         fill
     }
 
+    /// The keys that an argument of a command with these key numbers is.
+    ///
+    /// # Errors
+    /// They differ by more than one number or the row: why.
+    fn keys_of(&self, key: &Arg, keys: &KeySpace) -> Result<KeysOf, String> {
+        let (mut slots, mut has_row) = (Vec::new(), false);
+        let shown = typed(key);
+        for piece in &key.pieces {
+            let slot = match piece {
+                Piece::Number(_) if keys.range.is_none() => continue,
+                Piece::Number(slot) => *slot,
+                Piece::Derived(derived) if derived.names_key() => Slot::Key,
+                Piece::Field(_) => {
+                    has_row = true;
+                    continue;
+                }
+                Piece::Derived(_) | Piece::Value | Piece::Lifetime(_) => {
+                    return Err(format!("{shown} has a text that each request draws anew"));
+                }
+                Piece::Tag => {
+                    return Err(format!("the {{tag}} of {shown} is another in each request"));
+                }
+                Piece::Reply { .. } | Piece::Cas => {
+                    return Err(format!("{shown} depends on an earlier reply"));
+                }
+                Piece::Bytes(_) | Piece::Secret(_) | Piece::Fill { .. } => continue,
+            };
+            if slot == Slot::Fresh || !slots.contains(&slot) {
+                slots.push(slot);
+            }
+        }
+        let by_key = self.dataset.as_ref().is_some_and(|dataset| dataset.by() == RowBy::Key);
+        match (&slots[..], has_row) {
+            ([], false) => Ok(KeysOf::One),
+            ([], true) => Ok(KeysOf::Rows),
+            ([_], false) => Ok(KeysOf::Numbers),
+            ([Slot::Key], true) if by_key => Ok(KeysOf::Numbers),
+            ([_], true) => Err(format!("{shown} has a number and a field, which are drawn apart")),
+            (_, _) => Err(format!("{shown} has several numbers, which are drawn apart")),
+        }
+    }
+
+    /// What writes these keys by commands that were given for it.
+    fn filled_with(&self, with: &[CommandSpec], keys: &KeySpace) -> Self {
+        let of = match () {
+            () if keys.range.is_some() && with.iter().any(has_number) => KeysOf::Numbers,
+            () if with.iter().any(has_field) => KeysOf::Rows,
+            () => KeysOf::One,
+        };
+        let each = |command: &CommandSpec| match of {
+            KeysOf::Numbers => with_one_key(command),
+            KeysOf::Rows | KeysOf::One => command.clone(),
+        };
+        self.filled(with.iter().map(each).collect(), of, keys)
+    }
+
+    /// How many different keys a plan writes that was made to fill a server: those of its first command.
+    #[must_use]
+    pub fn keys_filled(&self) -> u64 {
+        let key = self.sequence.first().and_then(|command| command.args.get(1));
+        let rows = self.dataset.as_ref().filter(|_| self.keys.range.is_none());
+        let (Some(key), Some(rows)) = (key.filter(|key| is_of_row(key)), rows) else {
+            return self.keys.range.unwrap_or(1);
+        };
+        let text = |row| {
+            let cells = key.pieces.iter().filter_map(move |piece| match piece {
+                Piece::Field(column) => Some(rows.cell(row, *column)),
+                _ => None,
+            });
+            cells.collect::<Vec<_>>()
+        };
+        (0..rows.len() as u64).map(text).collect::<HashSet<_>>().len() as u64
+    }
+
     /// What prepares a server for the plan, by commands that are sent for every key, or once if they
     /// name no key by number: all of them, whatever share of the plan is ours.
     #[must_use]
     pub fn prepared_by(&self) -> Vec<Self> {
         let of = |command: &CommandSpec| {
-            let range = self.keys.range.filter(|_| has_number(command));
-            let keys = each_once(&self.keys, range);
-            Self { shard: Shard::WHOLE, ..self.filled(vec![with_one_key(command)], keys) }
+            let numbered = self.keys.range.is_some() && has_number(command);
+            let of = if numbered { KeysOf::Numbers } else { KeysOf::One };
+            let filled = self.filled(vec![with_one_key(command)], of, &self.keys);
+            Self { shard: Shard::WHOLE, ..filled }
         };
         self.setup.iter().map(of).collect()
     }
@@ -122,15 +222,32 @@ impl PlanParts {
     }
 
     /// A `SET` of that key, as the plan itself would write it.
-    fn set(&self, key: Arg) -> CommandSpec {
-        let own = self.sequence.iter().find(|command| command.name() == "SET");
+    fn set(&self, read: &Arg, of: KeysOf) -> CommandSpec {
+        let key = if of == KeysOf::Numbers { with_key(read) } else { read.clone() };
+        // What a reply brings is there only while the plan runs, and a number only where there is one for
+        // the key.
+        let known = |command: &&CommandSpec| {
+            let foreign = of != KeysOf::Numbers && has_number(command);
+            command.name() == "SET" && !command.names_reply() && !foreign
+        };
+        let own = || self.sequence.iter().filter(known);
+        let of_key = |command: &&CommandSpec| {
+            command.args.get(1).is_some_and(|arg| arg == read || with_key(arg) == key)
+        };
+        let own = own().find(of_key).or_else(|| own().next());
         if self.protocol.is_memcache() {
             return self.stored(own, key);
         }
         let value = own.and_then(|set| set.args.get(2)).cloned();
-        let options = own.map_or(&[][..], |set| set.args.get(3..).unwrap_or(&[]));
         let mut args = vec![Arg::literal(b"SET"), key, self.value(value)];
-        args.extend(options.iter().cloned());
+        // Of its options only a lifetime is one of what is written.
+        let mut options = own.map_or(&[][..], |set| set.args.get(3..).unwrap_or(&[])).iter();
+        while let Some(option) = options.next() {
+            let name = option.fixed_bytes().unwrap_or_default().to_ascii_uppercase();
+            if LIFETIMES.contains(&&name[..]) {
+                args.extend([option.clone()].into_iter().chain(options.next().cloned()));
+            }
+        }
         let set = CommandSpec { args, inline: false };
         match self.fill_lifetime {
             Some(lifetime) => set.with_lifetime(lifetime),
@@ -151,8 +268,10 @@ impl PlanParts {
 
     /// This value, or one as values of the plan are.
     fn value(&self, own: Option<Arg>) -> Arg {
+        let column = self.dataset.as_ref().and_then(|dataset| dataset.values());
         match own {
             Some(value) => value,
+            None if let Some(column) = column => Arg { pieces: vec![Piece::Field(column)] },
             None if self.values.is_some() => Arg { pieces: vec![Piece::Value] },
             None => {
                 let len = u32::try_from(self.payload_bytes).unwrap_or(u32::MAX).max(1);
@@ -162,9 +281,20 @@ impl PlanParts {
     }
 
     /// A plan that sends these commands once for each key, as fast as it can.
-    fn filled(&self, sequence: Vec<CommandSpec>, keys: KeySpace) -> Self {
-        let requests = keys.range.unwrap_or(1).max(1).saturating_mul(sequence.len() as u64);
+    fn filled(&self, sequence: Vec<CommandSpec>, of: KeysOf, keys: &KeySpace) -> Self {
+        let keys = each_once(keys, keys.range.filter(|_| of == KeysOf::Numbers));
+        let rows = self.dataset.as_ref().filter(|_| of == KeysOf::Rows);
+        let times = match (rows, keys.range) {
+            (Some(rows), _) => rows.len() as u64,
+            (None, range) => range.unwrap_or(1),
+        };
+        let requests = times.max(1).saturating_mul(sequence.len() as u64);
+        let in_order = |rows: &Arc<Dataset>| Arc::new((**rows).clone().taken_by(RowBy::Request));
+        // Of fewer keys than shares everybody writes all.
+        let shared = times >= u64::from(self.shard.of);
         let mut parts = Self {
+            dataset: rows.map(in_order).or_else(|| self.dataset.clone()),
+            shard: if shared { self.shard } else { Shard::WHOLE },
             name: "fill".to_owned(),
             sequence,
             mix: None::<Mix>,
@@ -256,6 +386,23 @@ impl CommandSpec {
         known.is_some_and(|known| known.read_only && matches!(known.key, KeyPlace::Arg(_)))
     }
 
+    /// Whether it may write a key. Of a command that nobody knows, such as a module's, that is taken for
+    /// granted.
+    #[must_use]
+    pub fn may_write(&self, protocol: ProtocolKind) -> bool {
+        let name = self.name();
+        if protocol.is_memcache() {
+            let looks = ["GAT", "GATS", "TOUCH"].into_iter().chain(ITEMS_READ);
+            let written = ITEMS_WRITTEN.contains(&name.as_str()) || name == "FLUSH_ALL";
+            return written || self.needs_item() && !looks.into_iter().any(|looks| looks == name);
+        }
+        let second = self.args.get(1).and_then(Arg::fixed_bytes);
+        let second = second.as_deref().and_then(|word| std::str::from_utf8(word).ok());
+        let emptied = matches!(name.as_str(), "FLUSHALL" | "FLUSHDB" | "SWAPDB");
+        redis_commands::known(&name, second)
+            .is_none_or(|known| emptied || !known.read_only && known.key != KeyPlace::Keyless)
+    }
+
     /// Whether a reply of nothing says that what it looks for is not there. After a command that writes,
     /// or a script, it says something else.
     #[must_use]
@@ -301,7 +448,38 @@ fn each_once(keys: &KeySpace, range: Option<u64>) -> KeySpace {
 }
 
 fn has_number(command: &CommandSpec) -> bool {
-    command.args.iter().flat_map(|arg| &arg.pieces).any(|p| matches!(p, Piece::Number(_)))
+    let numbered = |piece: &Piece| match piece {
+        Piece::Number(_) => true,
+        Piece::Derived(derived) => derived.names_key(),
+        _ => false,
+    };
+    command.args.iter().flat_map(|arg| &arg.pieces).any(numbered)
+}
+
+fn has_field(command: &CommandSpec) -> bool {
+    command.args.iter().any(is_of_row)
+}
+
+fn is_of_row(arg: &Arg) -> bool {
+    arg.pieces.iter().any(|piece| matches!(piece, Piece::Field(_)))
+}
+
+/// A key as it was typed, as far as that tells it from others.
+fn typed(key: &Arg) -> String {
+    let text = |piece: &Piece| match piece {
+        Piece::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+        Piece::Number(slot) => placeholder(*slot).to_owned(),
+        Piece::Tag => "{tag}".to_owned(),
+        Piece::Derived(derived) if derived.names_key() => "__key:...__".to_owned(),
+        Piece::Derived(_) => "__draw:...__".to_owned(),
+        Piece::Field(_) => "__field:...__".to_owned(),
+        Piece::Reply { .. } => "__reply__".to_owned(),
+        Piece::Value => "__data__".to_owned(),
+        Piece::Lifetime(_) => "__ttl__".to_owned(),
+        Piece::Cas => "__cas__".to_owned(),
+        Piece::Secret(_) | Piece::Fill { .. } => "...".to_owned(),
+    };
+    key.pieces.iter().map(text).collect()
 }
 
 /// The same with the number of the key in the place of any other.
@@ -352,6 +530,44 @@ mod tests {
         assert_eq!(sets.parts[0].sequence[0].args[2].fixed_bytes().unwrap(), b"v");
         assert!(sets.untold.is_empty());
         sets.parts.into_iter().for_each(|parts| drop(parts.build().unwrap()));
+    }
+
+    #[test]
+    fn what_is_written_is_what_is_read_or_is_refused() {
+        let of = |line: &str, range: Option<u64>| {
+            let sequence =
+                line.split(" ; ").map(|line| CommandSpec::parse(line.split(' '))).collect();
+            let keys = KeySpace { range, ..KeySpace::of(Some(50), KeyDist::UNIFORM) };
+            PlanParts { sequence, keys, fill: Some(Vec::new()), ..parts() }.filled_by()
+        };
+        let first = |fill: &Fill| {
+            let plan = fill.parts[0].clone().build().unwrap();
+            (plan.sequence[0].clone(), plan.own_requests(), plan.keys_filled())
+        };
+        // A key without a number, and one whose placeholder stays as it is, are one key.
+        let (set, requests, keys) = first(&of("GET fixed", Some(50)));
+        assert_eq!((set.args[1].clone(), requests, keys), (Arg::literal(b"fixed"), Some(1), 1));
+        let alone = of("GET k:__rand_int__", None);
+        let (set, _, keys) = first(&alone);
+        assert_eq!((typed(&set.args[1]), keys), ("k:__rand_int__".to_owned(), 1));
+        for (line, why) in [
+            ("GET k:__rand_int__:__rand_1st__", "k:__rand_int__:__rand_1st__ has several numbers"),
+            ("GET __rand_int____rand_int__", "several numbers"),
+        ] {
+            let fill = of(line, Some(50));
+            assert!(fill.parts.is_empty() && fill.unforeseen[0].contains(why), "{line}");
+        }
+        assert_eq!(first(&of("GET {__key__}:__key__", Some(50))).2, 50, "one number");
+        // Only what is known beforehand, and says what is written, is taken from a SET of the plan.
+        let own = of("GET k:__key__ ; SET j:__key__ w ; SET k:__key__ v NX PX 5 GET", Some(50));
+        let words = first(&own).0.args.into_iter().filter_map(|arg| arg.fixed_bytes());
+        let words: Vec<_> = words.map(|word| String::from_utf8(word).unwrap()).collect();
+        assert_eq!(words, ["SET", "v", "PX", "5"]);
+        let mut copy = CommandSpec::from_words(["SET", "b"]);
+        copy.args.push(Arg { pieces: vec![Piece::Reply { or: Vec::new() }] });
+        let sequence = vec![CommandSpec::parse(["GET", "a:__key__"]), copy];
+        let plan = PlanParts { sequence, fill: Some(Vec::new()), ..parts() };
+        assert!(!plan.filled_by().parts[0].sequence[0].names_reply());
     }
 
     #[test]

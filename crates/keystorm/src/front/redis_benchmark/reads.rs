@@ -21,7 +21,7 @@ pub(super) fn prepare(
     if let Some(share) = &data.hit_ratio {
         let mut any = false;
         for parts in parts.iter_mut() {
-            any |= hit(parts, share)?;
+            any |= hit(parts, share, data.mix)?;
         }
         if !any {
             return Err(format!(
@@ -47,7 +47,8 @@ fn fill(
     values: (bool, u32),
 ) -> Result<(), String> {
     let protocol = parts.first().map_or(ProtocolKind::Resp2, |parts| parts.protocol);
-    let mut reading = Reading::of(options, protocol, None, values);
+    let dataset = parts.first().and_then(|parts| parts.dataset.clone());
+    let mut reading = Reading::of(options, protocol, dataset.as_deref(), values);
     let with = match &options.data.fill_with {
         None => Vec::new(),
         Some(line) => {
@@ -66,6 +67,12 @@ fn fill(
         any |= !fill.parts.is_empty();
         // What fills has keys and values as what it is for.
         fill.parts.iter().try_for_each(wire::check).map_err(|why| format!("--fill-with: {why}"))?;
+        if let Some(why) = fill.unforeseen.first() {
+            return Err(format!(
+                "--fill: {why}, so nobody knows beforehand which keys are read; write them first, or \
+                 use one number for each key"
+            ));
+        }
         if let (Some(name), false) = (fill.untold.first(), suite) {
             let name = name.to_lowercase();
             let such_as = match parts.protocol.is_memcache() {
@@ -87,8 +94,8 @@ fn fill(
 /// Has this share of what a plan reads be there. Whether it reads.
 ///
 /// # Errors
-/// The share is none, or what is read is written too, and would be there from then on.
-fn hit(parts: &mut PlanParts, share: &str) -> Result<bool, String> {
+/// The share is none, or what is read is changed too, and would be there, or gone, from then on.
+fn hit(parts: &mut PlanParts, share: &str, drawn: bool) -> Result<bool, String> {
     let fault = |why: String| format!("--hit-ratio: {why}");
     let PlanParts { sequence, mix, keys, protocol, .. } = parts;
     let hitting = |keys: &KeySpace| -> Result<KeySpace, String> {
@@ -99,15 +106,22 @@ fn hit(parts: &mut PlanParts, share: &str) -> Result<bool, String> {
         Ok(KeySpace { draw, ..keys.clone() })
     };
     let reads = |commands: &[CommandSpec]| -> Result<bool, String> {
-        let reading = commands.iter().filter(|command| command.reads(*protocol)).count();
-        if reading > 0 && reading < commands.len() {
-            return Err(fault(
-                "keys that the same sequence also writes exist from then on; make operations \
-                 with --mix, or use --fill"
-                    .to_owned(),
-            ));
+        let any = commands.iter().any(|command| command.reads(*protocol));
+        let writer = commands.iter().find(|command| command.may_write(*protocol));
+        if let (true, Some(writer)) = (any, writer) {
+            let (name, apart) = (
+                writer.name().to_lowercase(),
+                match drawn {
+                    true => "an operation of its own",
+                    false => "an operation of its own with --mix",
+                },
+            );
+            return Err(fault(format!(
+                "{name} changes keys that the same sequence reads, so their share would not last; \
+                 make it {apart}"
+            )));
         }
-        Ok(reading > 0)
+        Ok(any)
     };
     let Some(mix) = mix else {
         let some = reads(sequence)?;
