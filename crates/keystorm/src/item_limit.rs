@@ -2,13 +2,14 @@
 //! held before.
 
 use anyhow::Result;
-use workload::{OnError, Plan};
+use workload::{CommandSpec, KeySpace, OnError, Piece, Plan};
 
 use crate::front::UsageError;
 use crate::server::Server;
 
-/// Bytes of an item beside its key and its value, at least: its header, and the end of its line.
-const HEADER_MIN: u64 = 50;
+/// Bytes of an item beside its key and its value: its header, its token, the end of its key, and the end of its
+/// line.
+const HEADER: u64 = 48 + 8 + 1 + 2;
 
 /// Makes sure that the server takes the largest value of a plan.
 ///
@@ -19,8 +20,15 @@ pub(crate) fn check(server: &Server, plan: &Plan) -> Result<()> {
     if !plan.protocol.is_memcache() || plan.on_error != OnError::Stop || bytes < LIMIT_LEAST {
         return Ok(());
     }
+    let key = plan.key_spaces().flat_map(|(span, keys)| {
+        plan.sequence[span]
+            .iter()
+            .filter(|command| command.values() > 0 || is_largest(command, bytes))
+            .map(move |command| key_bytes(command, keys))
+    });
+    let key = key.min().unwrap_or(0);
     match server.item_limit(&plan.target) {
-        Some((address, limit)) if bytes + HEADER_MIN > limit => Err(UsageError(format!(
+        Some((address, limit)) if bytes + key + HEADER > limit => Err(UsageError(format!(
             "a value of {bytes} bytes: {address} accepts items of up to {limit} bytes, with key \
              and header. Use a smaller -d, start memcached with a larger -I, or count the errors \
              (--on-error count)"
@@ -31,4 +39,23 @@ pub(crate) fn check(server: &Server, plan: &Plan) -> Result<()> {
 }
 
 /// No memcached starts with a lower limit, so of smaller values nothing is asked.
-const LIMIT_LEAST: u64 = 1024 - HEADER_MIN;
+const LIMIT_LEAST: u64 = 1024 - HEADER;
+
+/// Whether a command has an argument of so many bytes.
+fn is_largest(command: &CommandSpec, bytes: u64) -> bool {
+    command.args.iter().any(|arg| {
+        let long =
+            |piece: &Piece| matches!(piece, Piece::Fill { len, .. } if u64::from(*len) == bytes);
+        arg.pieces.iter().any(long)
+    })
+}
+
+/// Bytes of its key, at least.
+fn key_bytes(command: &CommandSpec, keys: &KeySpace) -> u64 {
+    let bytes = |piece: &Piece| match piece {
+        Piece::Bytes(bytes) => bytes.len(),
+        Piece::Number(_) => keys.digits().max(1),
+        _ => 0,
+    };
+    command.args.get(1).map_or(0, |key| key.pieces.iter().map(bytes).sum::<usize>()) as u64
+}

@@ -34,6 +34,7 @@ mod run;
 mod schedule;
 mod summary;
 mod together;
+mod value_size;
 mod verdict;
 mod wall_clock;
 mod warned;
@@ -64,6 +65,7 @@ pub use run::Run;
 pub use schedule::{Fault, MISSED_NS, Missed, ScheduleFigures};
 pub use summary::Summary;
 pub use together::Together;
+pub use value_size::{other_value_size, value_size};
 pub use verdict::{
     Cause, Disturbance, EvidenceFigure, Finding, LimitedBy, Verdict, Warning, WarningKind,
     contradictions, gets_apart, warnings,

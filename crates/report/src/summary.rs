@@ -143,6 +143,15 @@ impl<'r> Summary<'r> {
         &self.run.measurement.total.errors
     }
 
+    /// The size of values in bytes, the mean where they differ: of those that came back if they are of
+    /// another size than the plan writes, otherwise of those.
+    #[must_use]
+    pub fn value_bytes(&self) -> u64 {
+        let (plan, measurement) = (&self.run.plan, &self.run.measurement);
+        crate::other_value_size(plan, measurement)
+            .map_or(plan.payload_bytes, |bytes| bytes.round() as u64)
+    }
+
     /// The first text of each kind of error that was kept, safe for a terminal.
     #[must_use]
     pub fn first_errors(&self) -> Vec<String> {

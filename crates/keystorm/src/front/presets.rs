@@ -76,8 +76,8 @@ pub(super) fn check_memcached(workload: &Workload) -> Result<(), String> {
     };
     let said: Vec<&str> = PRESETS.iter().filter_map(read).collect();
     Err(format!(
-        "--workload {}: this preset uses {command}, which memcached does not have; presets for \
-         both are {}",
+        "--workload {}: this preset uses {command}, for which memcached has no equivalent; presets \
+         for both are {}",
         workload.source.name,
         said.join(", ")
     ))

@@ -386,6 +386,15 @@ fn requests_that_are_refused_for_a_while_are_retried() {
             .says("OOM command not allowed");
         assert_eq!(refused(&server), tries, "{options}");
     }
+    // One that is named is retried, though it would not be by default.
+    server.ask(&["CONFIG", "SET", "maxmemory", "0"]);
+    server.ask(&["RPUSH", "list", "a"]);
+    for (options, calls) in [("", 1), ("--retry-on WRONGTYPE", 3)] {
+        server.ask(&["CONFIG", "RESETSTAT"]);
+        let line = format!("-n 1 -c 1 --retry 2 --retry-wait 1ms {options} get list");
+        server.run(&line).exits(1).says("WRONGTYPE");
+        assert_eq!(server.calls("get"), calls, "{options}");
+    }
     server
         .run("-n 1 --retry 1 set k v ';' get k")
         .exits(2)

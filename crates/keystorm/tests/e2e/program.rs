@@ -242,9 +242,15 @@ impl Ran {
         self
     }
 
-    /// Checks that a text is nowhere in what it said.
+    /// Checks that a secret is nowhere in what it said.
     #[track_caller]
     pub(crate) fn keeps_secret(self, secret: &str) -> Self {
+        self.leaves_out(secret)
+    }
+
+    /// Checks that a text is nowhere in what it said.
+    #[track_caller]
+    pub(crate) fn leaves_out(self, secret: &str) -> Self {
         let said = format!("{}{}", self.out, self.err);
         assert!(!said.contains(secret), "{}: {secret:?} is in {said:?}", self.line);
         self

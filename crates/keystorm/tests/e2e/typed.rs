@@ -272,3 +272,61 @@ fn a_search_of_random_arrivals_begins_with_a_closed_loop() {
     assert_eq!(plans[0]["pace"], "closed");
     assert_eq!(plans[1]["pace"]["open"]["arrivals"], "poisson");
 }
+
+#[test]
+fn what_has_no_effect_or_another_one_is_told() {
+    let server = Server::redis();
+    let precise = "--precision 9: from 1 to 4 digits are kept; 4 are";
+    let file = tempfile::Builder::new().suffix(".toml").tempfile().unwrap();
+    let phase = |name: &str| format!("[[phase]]\nname = \"{name}\"\nrequests = 10\n");
+    let text = format!("sequence = [\"ping\"]\n{}{}", phase("x"), phase("z"));
+    std::fs::write(file.path(), text).unwrap();
+    for (line, told) in [
+        ("-t get --precision 9", precise),
+        ("-t set -d -7", "-d -7: a value has from 1 byte to 1 GiB; 1 are sent"),
+        ("--sequential get k:__rand_int__", "--sequential has no effect without -r"),
+        ("--ttl 60 mset a 1", "--ttl 60: mset has no lifetime"),
+        ("--ttl 60 incr n", "--ttl 60 has no effect"),
+        ("ping -q", "-q follows the command, so it is sent to the server as a word of it"),
+    ] {
+        server.run(&format!("-q -n 10 {line}")).says(told);
+        server.run(&format!("--as redis-benchmark -q -n 10 {line}")).leaves_out(told);
+    }
+    server.run("-q -n 10 -- ping -q").leaves_out("follows the command");
+    server
+        .run("-q -n 10 -- get a --rps 5")
+        .leaves_out("follows the command")
+        .says("--rps follows GET");
+    server.run("-q -n 10 get a --nope 5").says("--nope follows GET, so it was sent to the server");
+    server.run("-n 10 ping -1").leaves_out("follows");
+    for (line, why) in [
+        ("-d 1k..4k -t set", "write uniform:1k..4k"),
+        ("redis-server valkey-server", "redis-server is a program and no command"),
+        ("./redis-server", "is a program and no command"),
+        ("10.0.0.1:6379 10.0.0.2:6379", "10.0.0.1:6379 is a server and no command"),
+        ("--workload FILE --phase z,x", "phases run in the order of the file, each once: x,z"),
+    ] {
+        let line = line.replace("FILE", &file.path().display().to_string());
+        server.run(&format!("-q -n 10 {line}")).exits(2).says(why);
+    }
+    let line = format!("-q --workload {} --phase x,z", file.path().display());
+    server.run(&line).ok();
+}
+
+#[test]
+fn the_size_of_values_is_that_of_those_that_came_back() {
+    let server = Server::redis();
+    server.ask(&["SET", "k", &"v".repeat(108)]);
+    for (protocol, warned) in [("", true), ("-3", true), ("--as redis-benchmark", false)] {
+        let ran = server.run(&format!("{protocol} -n 50 -d 10000 get k")).ok();
+        assert_eq!(ran.out.contains("values of 108 bytes"), warned, "{}", ran.out);
+        let text = "the values that were read have 108 bytes, not 10,000 bytes (-d)";
+        assert_eq!(ran.out.contains(text), warned, "{}", ran.out);
+    }
+    server.ask(&["SET", "l", "w"]);
+    let ran = server.run("-n 50 -d 108 mget k nosuch k").ok();
+    assert!(ran.out.contains("values of 108 bytes") && !ran.out.contains("were read have"));
+    let ran = server.run("-n 50 get k").ok();
+    assert!(ran.out.contains("values of 108 bytes") && !ran.out.contains("were read have"));
+    server.run("-n 50 -d 500 set m __data__").ok().prints("values of 500 bytes");
+}

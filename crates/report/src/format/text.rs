@@ -140,7 +140,7 @@ fn write_setup(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
         "  {}, {kept} {}, values of {}, {}",
         counted(plan.own_connections().into(), "connection"),
         fleet.pipeline_depth,
-        counted(plan.payload_bytes, "byte"),
+        counted(summary.value_bytes(), "byte"),
         counted(fleet.workers.into(), "thread")
     )?;
     write_server(summary, out)?;

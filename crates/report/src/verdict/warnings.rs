@@ -5,8 +5,8 @@
 use host::{ServerUse, Watched};
 use measure::{Ending, Measurement};
 use serde::{Deserialize, Serialize};
-use workload::Plan;
 use workload::quantity::noun;
+use workload::{Arg, CommandSpec, Plan};
 
 use super::memcache::{self, Bounds};
 use super::misses::misses;
@@ -37,6 +37,10 @@ pub enum WarningKind {
     Stolen,
     /// Most replies of a command said that there was nothing.
     Misses,
+    /// The values that came back have another size than the plan's.
+    ValueSize,
+    /// An option follows the command, and the server refused it.
+    OptionSent,
     /// The server serves fewer requests of a connection at a time than a pipeline has.
     PipelineCut,
     /// The server writes each reply of a pipeline by itself.
@@ -62,6 +66,9 @@ const STOLEN_SHARE: f64 = 0.05;
 const RESIDENT_SHARE: f64 = 0.9;
 const RESIDENT_MIN_BYTES: u64 = 64 << 20;
 
+/// The size of a value if nobody names one.
+const VALUE_DEFAULT_BYTES: u64 = 3;
+
 /// Commands that our own connections, monitoring and replication send beside any load.
 const HOUSEKEEPING: [&str; 13] = [
     "asking", "auth", "client", "cluster", "command", "config", "hello", "info", "psync", "quit",
@@ -86,6 +93,8 @@ pub fn warnings(plan: &Plan, measurement: &Measurement, watched: &Watched) -> Ve
         found.push(warning(WarningKind::Stolen, text));
     }
     found.extend(misses(plan, measurement).map(|text| warning(WarningKind::Misses, text)));
+    found.extend(value_size(plan, measurement).map(|text| warning(WarningKind::ValueSize, text)));
+    found.extend(option_sent(plan, measurement).map(|text| warning(WarningKind::OptionSent, text)));
     if memcache {
         let cut = memcache::cut(plan, watched);
         found.extend(cut.map(|text| warning(WarningKind::PipelineCut, text)));
@@ -93,6 +102,46 @@ pub fn warnings(plan: &Plan, measurement: &Measurement, watched: &Watched) -> Ve
         found.extend(apart.map(|text| warning(WarningKind::RepliesApart, text)));
     }
     found
+}
+
+/// Values of another size than was asked for. The size of a plan that names none is that of its own values,
+/// and nothing is said of what others wrote.
+fn value_size(plan: &Plan, measurement: &Measurement) -> Option<String> {
+    let read = crate::other_value_size(plan, measurement);
+    let read = read.filter(|_| plan.payload_bytes != VALUE_DEFAULT_BYTES)?;
+    Some(format!(
+        "the values that were read have {}, not {} (-d): they were stored before; write them anew, \
+         such as with --fill",
+        bytes(read.round()),
+        bytes(plan.payload_bytes as f64)
+    ))
+}
+
+fn bytes(n: f64) -> String {
+    format!("{} {}", count(n), noun(n as u64, "byte"))
+}
+
+/// A command that the server refused, and that has a word in it that looks like an option.
+fn option_sent(plan: &Plan, measurement: &Measurement) -> Option<String> {
+    let different = plan.different_commands().commands;
+    let refused = different.iter().zip(&measurement.total.commands);
+    let mut refused = refused.filter(|(_, tally)| tally.errors > 0 && tally.ok == 0);
+    let option = |command: &&CommandSpec| {
+        let words = command.args.iter().skip(1).filter_map(Arg::fixed_bytes);
+        let mut options = words.filter(|word| {
+            let name = word.strip_prefix(b"--").or_else(|| word.strip_prefix(b"-"));
+            name.and_then(<[u8]>::first).is_some_and(u8::is_ascii_alphabetic)
+        });
+        options.next().map(|word| String::from_utf8_lossy(&word).into_owned())
+    };
+    refused.find_map(|(command, _)| {
+        let option = option(command)?;
+        let name = command.name();
+        Some(format!(
+            "{option} follows {name}, so it was sent to the server, which refused that; options of \
+             keystorm stand before the command"
+        ))
+    })
 }
 
 fn warning(kind: WarningKind, text: String) -> Warning {

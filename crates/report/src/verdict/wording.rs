@@ -129,7 +129,7 @@ fn how_it_failed(evidence: &Evidence) -> &'static str {
 /// What was sent and answered of a schedule that was kept.
 fn kept(evidence: &Evidence) -> String {
     let Some(Schedule { figures, .. }) = &evidence.schedule else { return String::new() };
-    let rate = count(figures.due_rps);
+    let rate = rate(figures.due_rps);
     let but = match figures.unsent {
         0 => String::new(),
         unsent => format!("all but {} of ", requests(unsent)),
@@ -416,6 +416,16 @@ pub(crate) fn time(seconds: f64) -> String {
     format!("{number:.decimals$} {unit}")
 }
 
+/// A rate a second, with so many decimal places as a low one needs.
+pub(crate) fn rate(per_s: f64) -> String {
+    if per_s >= 100.0 || per_s <= 0.0 || per_s.fract() == 0.0 {
+        return count(per_s);
+    }
+    // As many places as tell it from zero.
+    let places = if per_s < 0.1 { (1.0 - per_s.log10().floor()).min(9.0) as usize } else { 2 };
+    format!("{per_s:.places$}").trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
 /// A number with commas between thousands.
 pub(crate) fn count(number: f64) -> String {
     let digits = format!("{number:.0}");
@@ -445,6 +455,8 @@ mod tests {
     #[test]
     fn figures_read_as_people_write_them() {
         assert_eq!(count(0.0), "0");
+        let rates = [0.4, 12.5, 3.0, 0.004, 150.2, 10_000.0].map(rate);
+        assert_eq!(rates, ["0.4", "12.5", "3", "0.004", "150", "10,000"]);
         assert_eq!(count(999.6), "1,000");
         assert_eq!(count(1_234_567.0), "1,234,567");
         assert_eq!(percent(0.0), "0 %");

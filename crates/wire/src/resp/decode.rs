@@ -198,8 +198,13 @@ impl RespDecoder {
         let top = self.elements == 0;
         let (&kind, rest) = line.split_first().ok_or_else(|| fault("an empty line", line))?;
         match kind {
-            b':' if top => return Ok(Some(Reply::Number(number(rest)))),
-            b'+' | b':' | b',' | b'#' | b'(' => {}
+            b':' => {
+                let number = number(rest, line)?;
+                if top {
+                    return Ok(Some(Reply::Number(number)));
+                }
+            }
+            b'+' | b',' | b'#' | b'(' => {}
             b'-' if top => return Ok(Some(Reply::Error(&rest[..rest.len().min(ERROR_KEPT)]))),
             b'-' => {}
             b'_' if top => return Ok(Some(Reply::Miss)),
@@ -312,18 +317,26 @@ fn show_header(line: &[u8], look: &mut impl Look) -> Result<(), ProtocolError> {
     Ok(())
 }
 
-/// What a number says, as far as a reply tells it.
+/// An integer, as far as it counts something: 0 if it is negative.
 #[inline]
-fn number(digits: &[u8]) -> u32 {
+fn number(text: &[u8], line: &[u8]) -> Result<u32, ProtocolError> {
+    let (counts, digits) = match text.split_first() {
+        Some((b'-', digits)) => (false, digits),
+        Some((b'+', digits)) => (true, digits),
+        _ => (true, text),
+    };
     let mut number = 0u32;
     for digit in digits {
         let digit = digit.wrapping_sub(b'0');
         if digit > 9 {
-            return 0;
+            return Err(fault("an integer that is not a number", line));
         }
         number = number.saturating_mul(10).saturating_add(u32::from(digit));
     }
-    number
+    match digits.is_empty() {
+        true => Err(fault("an integer that is not a number", line)),
+        false => Ok(if counts { number } else { 0 }),
+    }
 }
 
 /// The line at the start of `input` without its end, and where the next begins.

@@ -104,7 +104,7 @@ pub struct Retry {
     /// The share by which each wait is drawn longer or shorter, below 1; 0 for never.
     #[serde(default)]
     pub jitter: f64,
-    /// What error replies begin with after which it is; empty for all but those that stay.
+    /// What error replies begin with after which it is, whatever they are; empty for all but those that stay.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub on: Vec<String>,
     /// Requests of a connection that may wait; with so many it is given no others.
@@ -126,14 +126,17 @@ const LASTING: &[&str] = &[
 ];
 
 impl Retry {
-    /// Whether a request that was answered with this error is sent again.
+    /// Whether a request that was answered with this error is sent again: one that is named, and where none is,
+    /// any that may pass.
     #[must_use]
     pub fn applies_to(&self, error: &str) -> bool {
         let begins_with = |start: &str| {
             error.get(..start.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(start))
         };
-        !LASTING.iter().any(|start| begins_with(start))
-            && (self.on.is_empty() || self.on.iter().any(|start| begins_with(start)))
+        match self.on.is_empty() {
+            true => !LASTING.iter().any(|start| begins_with(start)),
+            false => self.on.iter().any(|start| begins_with(start)),
+        }
     }
 
     /// Whether one that was sent again so many times may be once more.
@@ -221,7 +224,8 @@ mod tests {
         }
         let some = Retry { on: vec!["loading".into(), "WRONGTYPE".into()], ..retry() };
         assert!(some.applies_to("LOADING"));
-        assert!(!some.applies_to("BUSY") && !some.applies_to("WRONGTYPE"));
+        assert!(some.applies_to("WRONGTYPE"), "who names it wants it");
+        assert!(!some.applies_to("BUSY") && !some.applies_to("NOAUTH"));
         assert!(!some.applies_to("LOADIN") && !some.applies_to("\u{e9}"));
         assert_eq!([0, 1, 2].map(|times| any.allows(times)), [true, true, false]);
     }

@@ -84,6 +84,9 @@ pub(super) fn parts(
     persona: Persona,
 ) -> Result<PlanParts, String> {
     let name = title(&typed_words(options), base.target.credentials.as_ref());
+    if !persona.is_peer() {
+        check_command(&typed_words(options))?;
+    }
     let alone = |typed| GivenOperation { typed, name: None, keys: None, places: Vec::new() };
     let operations = typed(options, persona)?.into_iter().map(alone).collect();
     let (mixed, stepped) = (options.data.mix, may_have_steps(options, persona));
@@ -360,6 +363,37 @@ pub(super) fn operation_names(typed: &[&TypedOperation]) -> Vec<String> {
     }
     names
 }
+
+/// Refuses words that name a program or a server where a command must stand.
+fn check_command(words: &[Vec<u8>]) -> Result<(), String> {
+    let Some(first) = words.first() else { return Ok(()) };
+    let first = String::from_utf8_lossy(first);
+    let port = first.rsplit_once(':').and_then(|(_, port)| port.parse::<u16>().ok());
+    if port.is_some() || first.contains("://") {
+        return Err(format!(
+            "{first} is a server and no command; name the server with -h and -p, or -u URI; \
+             keystorm compare compares several"
+        ));
+    }
+    if first.contains('/') || PROGRAMS.contains(&&*first) {
+        return Err(format!(
+            "{first} is a program and no command; --spawn={first} starts a server for the run, and \
+             keystorm compare compares several"
+        ));
+    }
+    Ok(())
+}
+
+/// Servers that people start by these names.
+const PROGRAMS: [&str; 7] = [
+    "redis-server",
+    "valkey-server",
+    "memcached",
+    "keydb-server",
+    "dragonfly",
+    "kvrocks",
+    "garnet-server",
+];
 
 /// A command line without passwords, as its results are titled.
 fn title(words: &[Vec<u8>], login: Option<&Credentials>) -> String {

@@ -3,6 +3,8 @@
 pub(in crate::front) mod dump;
 mod xml;
 
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
 use csv::{ReaderBuilder, StringRecord};
@@ -37,6 +39,13 @@ fn with_header(path: &Path, rows_max: Option<usize>) -> Result<Dataset, String> 
     if dump::is_one(path).map_err(|error| fault(error.into()))? {
         return dump::read(path, rows_max).map_err(|why| format!("--dataset {why}"));
     }
+    let open = unclosed_quote(path, delimiter(path)).map_err(|error| fault(error.into()))?;
+    if let Some(line) = open.filter(|_| rows_max.is_none()) {
+        return Err(format!(
+            "--dataset {}: line {line}: a quote opens here and is never closed",
+            path.display()
+        ));
+    }
     let mut reader = ReaderBuilder::new()
         .delimiter(delimiter(path))
         .flexible(true)
@@ -50,9 +59,51 @@ fn with_header(path: &Path, rows_max: Option<usize>) -> Result<Dataset, String> 
     Dataset::new(path.display().to_string(), columns, rows.map_err(fault)?)
 }
 
+/// The line of a quote that opens a cell and is not closed before the file ends.
+fn unclosed_quote(path: &Path, delimiter: u8) -> io::Result<Option<u64>> {
+    let (mut line, mut opened, mut before) = (1, None, b'\n');
+    let mut reader = BufReader::new(File::open(path)?);
+    loop {
+        let chunk = reader.fill_buf()?;
+        if chunk.is_empty() {
+            return Ok(opened);
+        }
+        for byte in chunk {
+            match (byte, opened) {
+                // One that is doubled closes and opens at once.
+                (b'"', Some(_)) => opened = None,
+                (b'"', None) if before == delimiter || before == b'\n' || before == b'"' => {
+                    opened = Some(line);
+                }
+                _ => {}
+            }
+            line += u64::from(*byte == b'\n');
+            before = *byte;
+        }
+        let read = chunk.len();
+        reader.consume(read);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_quote_that_is_not_closed_is_told_by_its_line() {
+        let dir = tempfile::tempdir().unwrap();
+        let read = |text: &str| {
+            let csv = dir.path().join("a.csv");
+            std::fs::write(&csv, text).unwrap();
+            super::read(&csv, None, None).map(|data| data.len())
+        };
+        assert!(read("id,v\n1,\"abc\n2,x\n").unwrap_err().contains("line 2: a quote opens"));
+        for text in
+            ["id,v\n1,5\" disk\n", "id,v\n1,\"a\"\"b\"\n", "id,v\n1,\"\"\n", "id,v\n1,\"a\nb\"\n"]
+        {
+            assert_eq!(read(text), Ok(1), "{text}");
+        }
+    }
 
     #[test]
     fn commas_quotes_and_tabs() {

@@ -6,6 +6,7 @@ mod clients;
 mod commands;
 mod connecting;
 mod dataset;
+mod ineffective;
 mod keys;
 mod memcache;
 mod options;
@@ -91,6 +92,13 @@ impl FrontEnd for RedisBenchmark {
 /// Whether there is an option of this long name.
 pub(super) fn has_option(name: &str) -> bool {
     Options::command().get_arguments().any(|arg| arg.get_long() == Some(name))
+}
+
+/// Whether there is an option of this one letter.
+fn has_short(letter: &str) -> bool {
+    let mut shorts = letter.chars();
+    let (Some(letter), None) = (shorts.next(), shorts.next()) else { return false };
+    Options::command().get_arguments().any(|arg| arg.get_short() == Some(letter))
 }
 
 /// A command line, read. Front ends that carry out the same runs in other ways read theirs through

@@ -11,6 +11,13 @@ use super::options::DataOptions;
 pub(super) enum Size {
     /// The same for all.
     Fixed(u32),
+    /// The same, of the nearest size that is possible.
+    Nearest {
+        /// What was asked for.
+        asked: i64,
+        /// The size.
+        bytes: u32,
+    },
     /// A distribution.
     Drawn(Sizes),
 }
@@ -19,9 +26,17 @@ pub(super) enum Size {
 /// becomes the nearest that is not.
 pub(super) fn size(text: &str) -> Result<Size, String> {
     if let Ok(bytes) = text.parse::<i64>() {
-        return Ok(Size::Fixed(bytes.clamp(1, i64::from(SIZE_MAX)) as u32));
+        let nearest = bytes.clamp(1, i64::from(SIZE_MAX));
+        return Ok(match nearest == bytes {
+            true => Size::Fixed(nearest as u32),
+            false => Size::Nearest { asked: bytes, bytes: nearest as u32 },
+        });
     }
-    let sizes: Sizes = text.parse()?;
+    let sizes: Sizes = text.parse().map_err(|why| {
+        let uniform = format!("uniform:{text}");
+        let meant = text.contains("..") && uniform.parse::<Sizes>().is_ok();
+        if meant { format!("for sizes in a range, write {uniform}") } else { why }
+    })?;
     let largest = sizes.largest();
     match text.starts_with(|c: char| c.is_ascii_digit()) {
         true => Ok(Size::Fixed(largest.max(1))),
@@ -40,7 +55,7 @@ pub(super) fn values(
     let DataOptions { data_size, size_by, content, .. } = options;
     let drawn = match data_size {
         Some(Size::Drawn(sizes)) => Some(sizes),
-        Some(Size::Fixed(_)) | None => None,
+        Some(Size::Fixed(_) | Size::Nearest { .. }) | None => None,
     };
     if size_by.is_some() && drawn.is_none() {
         return Err("--size-by requires varying sizes, such as -d uniform:100..4k".to_owned());
@@ -48,7 +63,7 @@ pub(super) fn values(
     // What is read is compared with rows, and not with values that keystorm makes.
     let verified = options.verify && options.row_value.is_none();
     let fixed = match data_size {
-        Some(Size::Fixed(bytes)) => *bytes,
+        Some(Size::Fixed(bytes) | Size::Nearest { bytes, .. }) => *bytes,
         _ => 3,
     };
     let content = content.unwrap_or(match drawn {

@@ -90,6 +90,16 @@ fn chosen(typed: &Typed, workload: &Workload) -> Result<Vec<Phase>, UsageError> 
         let told = one_of("phase", name, nearest(name, known.iter().copied()), &known);
         return Err(UsageError(format!("--phase: {told}")));
     }
+    let in_order: Vec<&str> = known.iter().filter(|name| asked.contains(name)).copied().collect();
+    let mut once = asked.clone();
+    once.dedup();
+    if once != in_order {
+        return Err(UsageError(format!(
+            "--phase {}: phases run in the order of the file, each once: {}",
+            asked.join(","),
+            in_order.join(",")
+        )));
+    }
     let is_asked = |phase: &Phase| phase.name.as_deref().is_some_and(|n| asked.contains(&n));
     Ok(phases.into_iter().filter(is_asked).collect())
 }

@@ -15,7 +15,7 @@ use super::commands::Given;
 use super::options::Options;
 use super::target::{After, Rule, protocol, target};
 use super::values::{Threads, YesNo, nanoseconds};
-use super::{commands, keys, memcache, payload, rate, reads, replay, tls, verdict};
+use super::{commands, ineffective, keys, memcache, payload, rate, reads, replay, tls, verdict};
 use crate::cpus::cpu_list;
 use crate::front::outputs::apart;
 use crate::front::{Action, Job, Output, Spread, VerdictTo};
@@ -113,6 +113,7 @@ pub(super) fn job(
         parts.iter_mut().try_for_each(|parts| memcache::complete(parts, given))?;
     }
     reads::prepare(&mut parts, &options, suite, (varies, value_len))?;
+    notes.extend(ineffective::notes(&options, persona, &parts));
     if let Some(retry) = options.load.retrying.plan(parts.first().map_or(1, depth)) {
         parts = parts.into_iter().map(|parts| parts.retrying(retry.clone())).collect();
     }

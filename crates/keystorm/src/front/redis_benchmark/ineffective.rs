@@ -1,0 +1,84 @@
+//! What was typed and changes nothing, or something else than it seems to: told in a line each, by
+//! keystorm's own name only.
+
+use report::Persona;
+use workload::{CommandSpec, PlanParts};
+
+use super::options::Options;
+use super::payload::Size;
+
+/// Most digits that `--precision` has an effect with.
+const PRECISION_MAX: i64 = 4;
+/// Commands that write strings and have no lifetime for them.
+const WITHOUT_LIFETIME: [&str; 2] = ["MSET", "MSETNX"];
+
+/// The lines, about these plans.
+pub(super) fn notes(options: &Options, persona: Persona, parts: &[PlanParts]) -> Vec<String> {
+    if persona.is_peer() {
+        return Vec::new();
+    }
+    let found =
+        [precision(options), size(options), sequential(options, parts), ttl(options, parts)];
+    let found = found.into_iter().flatten().chain(words(options));
+    found.map(|text| format!("{}: {text}", persona.warning())).collect()
+}
+
+fn precision(options: &Options) -> Option<String> {
+    let digits =
+        options.results.precision.filter(|digits| !(0..=PRECISION_MAX).contains(digits))?;
+    let used = if digits < 0 { 3 } else { PRECISION_MAX };
+    Some(format!("--precision {digits}: from 1 to {PRECISION_MAX} digits are kept; {used} are"))
+}
+
+fn size(options: &Options) -> Option<String> {
+    let Some(Size::Nearest { asked, bytes }) = options.data.data_size else { return None };
+    Some(format!("-d {asked}: a value has from 1 byte to 1 GiB; {bytes} are sent"))
+}
+
+fn sequential(options: &Options, parts: &[PlanParts]) -> Option<String> {
+    let ranged = parts.iter().any(|parts| parts.key_spaces().any(|(_, keys)| keys.range.is_some()));
+    let is_vain = options.data.sequential && !ranged;
+    is_vain.then(|| "--sequential has no effect without -r, the number of keys".to_owned())
+}
+
+fn ttl(options: &Options, parts: &[PlanParts]) -> Option<String> {
+    let lifetime = options.data.ttl?;
+    // In the commands of memcached it must stand somewhere.
+    if options.data.fill || parts.iter().any(|parts| parts.protocol.is_memcache()) {
+        return None;
+    }
+    let commands = || parts.iter().flat_map(|parts| &parts.sequence);
+    let takes = |command: &CommandSpec| command.name() == "SET";
+    let typed = options.command.iter().any(|word| word.to_string_lossy().contains("__ttl__"));
+    let lasting =
+        commands().map(CommandSpec::name).find(|n| WITHOUT_LIFETIME.contains(&n.as_str()));
+    match lasting {
+        Some(name) => Some(format!(
+            "--ttl {lifetime}: {} has no lifetime, so the keys that it writes do not expire",
+            name.to_lowercase()
+        )),
+        None if typed || options.data.workload.is_some() || commands().any(takes) => None,
+        None => Some(format!(
+            "--ttl {lifetime} has no effect: no command is a SET, or has __ttl__ in it"
+        )),
+    }
+}
+
+/// Options of keystorm that follow the command, and so are sent to the server as words of it.
+fn words(options: &Options) -> Option<String> {
+    // Behind `--` whatever stands there is meant as it stands.
+    let typed = std::env::args_os().any(|word| word == "--");
+    let known = options.command.iter().skip(1).filter(|_| !typed).find(|word| {
+        let word = word.to_string_lossy();
+        match (word.strip_prefix("--"), word.strip_prefix('-')) {
+            (Some(long), _) => super::has_option(long.split('=').next().unwrap_or(long)),
+            (None, Some(short)) => short.len() == 1 && super::has_short(short),
+            (None, None) => false,
+        }
+    })?;
+    let known = known.to_string_lossy();
+    Some(format!(
+        "{known} follows the command, so it is sent to the server as a word of it; options stand \
+         before the command (if {known} is meant for the server, put -- before the command)"
+    ))
+}
