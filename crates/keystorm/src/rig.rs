@@ -107,6 +107,10 @@ impl<'r> Rig<'r> {
             host::check_sources(&target.sources)?;
         }
         let server = Server::reach(target, protocol, connections, questions)?;
+        if fleet.is_none() && target.has_clients() {
+            let all = u64::from(connections).saturating_mul(server.loaded_nodes(target).into());
+            host::allow_open_files(all, OTHER_FILES)?;
+        }
         Ok(Self {
             server,
             connections,
@@ -201,6 +205,7 @@ impl<'r> Rig<'r> {
         start_at: Option<SystemTime>,
         observer: &mut dyn Observer,
     ) -> Result<Run> {
+        let plan = &*self.server.fitted(plan)?;
         self.prepare(plan)?;
         let with = With { start_at, probe: None, rate: self.rate.as_deref() };
         let Some(rate_per_s) = self.probe else {

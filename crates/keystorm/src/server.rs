@@ -1,5 +1,6 @@
 //! The server to measure: found, started if asked for, and looked at before load runs.
 
+use std::borrow::Cow;
 use std::net::{SocketAddr, ToSocketAddrs};
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -10,7 +11,9 @@ use host::{
 };
 use runner::{ClusterJob, RingJob, RingServer, Several};
 use wire::cluster::{Role, Topology};
-use workload::{Credentials, Endpoint, Plan, ProtocolKind, Target};
+use workload::{
+    ClusterOptions, Credentials, Endpoint, Plan, PlanParts, ProtocolKind, ReadFrom, Target,
+};
 
 use crate::replicas;
 use crate::sentinel::Sentinels;
@@ -297,6 +300,34 @@ impl Server {
         };
         let job = ClusterJob { topology, routings: &routings, refresh: &refresh };
         run(Some(Several::Cluster(job)))
+    }
+
+    /// Nodes that get load, where the target is several; otherwise 1.
+    pub(crate) fn loaded_nodes(&self, target: &Target) -> u32 {
+        let Some(topology) = &self.cluster else { return 1 };
+        let masters = topology.masters();
+        let options = target.cluster.unwrap_or_default();
+        let each = options.replicas_max.map_or(usize::MAX, |most| most as usize);
+        let replicas = (topology.nodes.len() - masters).min(masters.saturating_mul(each));
+        let nodes = match options.read_from {
+            ReadFrom::Masters => masters,
+            ReadFrom::Replicas | ReadFrom::All | ReadFrom::Nearest => masters + replicas,
+        };
+        nodes.max(1) as u32
+    }
+
+    /// A plan as it is carried out here: what it says of each node, for as many as there are.
+    ///
+    /// # Errors
+    /// So much is beyond what a plan may have.
+    pub(crate) fn fitted<'p>(&self, plan: &'p Plan) -> Result<Cow<'p, Plan>> {
+        let Some(options) = plan.target.cluster.filter(|options| options.rate_per_node) else {
+            return Ok(Cow::Borrowed(plan));
+        };
+        let mut parts: PlanParts = (**plan).clone();
+        parts.pace = plan.pace.times(self.loaded_nodes(&plan.target).into());
+        parts.target.cluster = Some(ClusterOptions { rate_per_node: false, ..options });
+        Ok(Cow::Owned(parts.build()?))
     }
 
     /// The addresses of all nodes, masters first; of the server itself without a cluster.

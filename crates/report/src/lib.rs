@@ -9,6 +9,7 @@
 mod aside;
 mod clients;
 pub mod compare;
+mod connections;
 mod differ;
 pub mod distribution;
 pub mod escape;

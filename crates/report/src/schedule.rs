@@ -157,7 +157,8 @@ fn fault(late: u64, own_late: u64, unsent: u64, gone: Option<Fault>) -> Option<F
 fn gone(plan: &Plan, measurement: &Measurement) -> Option<Fault> {
     let connections = &measurement.total.connections;
     let gone = [connections.lost, connections.timed_out, connections.unanswered];
-    let hung = gone.into_iter().fold(0, u64::saturating_add) >= plan.own_connections().into();
+    let hung = gone.into_iter().fold(0, u64::saturating_add)
+        >= crate::connections::count(plan, measurement);
     let out = measurement.outages.iter().any(|outage| outage.to_the_end);
     match (hung, out) {
         (true, _) => Some(Fault::NoRoom),

@@ -33,6 +33,9 @@ const AHEAD_MAX: usize = 4;
 /// Nodes that may join a cluster while load runs and get a connection beyond `-c`.
 const NODES_TO_COME: u32 = 64;
 
+/// The same where each of `-c` clients has a connection to every node.
+const NODES_TO_COME_PER_CLIENT: u32 = 4;
+
 /// What to run and against what.
 #[derive(Clone)]
 pub struct Job<'r> {
@@ -155,6 +158,13 @@ fn carry_out(
     let watch = cluster.map(|cluster| TopologyWatch::new(cluster.topology));
     // A worker has a connection to each of several servers at least, and on a cluster room for nodes to
     // come.
+    // Where connections are clients, each has one to every node, and some to nodes to come.
+    let per_client = match job.several {
+        Some(Several::Cluster(cluster)) if plan.target.has_clients() => {
+            cluster.topology.nodes.len() as u32 + NODES_TO_COME_PER_CLIENT
+        }
+        _ => 1,
+    };
     let room = match job.several {
         None | Some(Several::Pool(_)) => 0,
         Some(Several::Cluster(cluster)) => cluster.topology.nodes.len() as u32 + NODES_TO_COME,
@@ -183,7 +193,7 @@ fn carry_out(
                 worker,
                 workers,
                 connections: own,
-                connections_max: own + room,
+                connections_max: own * per_client + room,
                 first_connection: first,
                 origins: &origins,
                 stream: budget.stream(first..first + own),

@@ -55,6 +55,19 @@ pub struct ClusterOptions {
     /// How many connections a replica and a primary get, one in relation to the other; `None` for as many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connections: Option<NodeShares>,
+    /// Whether each connection of the plan is a client that has a connection to every node that gets load,
+    /// on which its requests keep their order.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub per_node: bool,
+    /// Whether the rate is that of the requests to each primary. A plan that is carried out has the rate of
+    /// all of them.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub rate_per_node: bool,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde calls it so
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 /// Connections to each replica for so many to each primary.
@@ -195,6 +208,12 @@ impl Target {
     #[must_use]
     pub fn is_by_key(&self) -> bool {
         self.cluster.is_some() || self.ring().is_some()
+    }
+
+    /// Whether connections are clients with a connection to every node.
+    #[must_use]
+    pub fn has_clients(&self) -> bool {
+        self.cluster.is_some_and(|options| options.per_node)
     }
 
     /// Whether the nodes are those of a cluster, which knows them.

@@ -88,11 +88,16 @@ impl Cluster {
         &self.nodes[..self.masters]
     }
 
-    fn keystorm(&self, line: &str) -> Keystorm {
+    /// Those that copy them.
+    pub(crate) fn replicas(&self) -> &[Server] {
+        &self.nodes[self.masters..]
+    }
+
+    pub(crate) fn keystorm(&self, line: &str) -> Keystorm {
         Keystorm::new(&format!("-p {} --cluster {line}", self.nodes[0].port()))
     }
 
-    fn run(&self, line: &str) -> Ran {
+    pub(crate) fn run(&self, line: &str) -> Ran {
         self.keystorm(line).run()
     }
 
@@ -411,7 +416,7 @@ fn outage_of(ran: &Ran, port: u16) -> (f64, String) {
 }
 
 /// The number after these words; 0 without them.
-fn figure(ran: &Ran, words: &str) -> u64 {
+pub(crate) fn figure(ran: &Ran, words: &str) -> u64 {
     let after = ran.out.split(words).nth(1).map_or("0", |rest| rest.split(' ').next().unwrap());
     after.trim().parse().unwrap()
 }

@@ -39,6 +39,8 @@ const MEMTIER: &[&str] = &[
     "-d 100 -R",
     "--multi-key-get 3",
     "--cluster-mode --multi-key-get 3",
+    "--cluster-mode --test-time 3 --rate-limiting 100 --key-pattern P:P -t 2 -c 3",
+    "--key-pattern Z:Z --key-minimum 950000 --key-maximum 1000000",
     "--cluster-mode --read-preference secondary --read-preference-fallback queue \
      --command \"EVAL 'return 1' 0\" --command-is-read",
     "--read-server 127.0.0.1:7000 --read-server 127.0.0.1:7001 --read-preference nearest \

@@ -17,6 +17,7 @@ mod server;
 
 mod calibrate;
 mod cluster;
+mod cluster_clients;
 mod compare;
 mod connections;
 mod counts;

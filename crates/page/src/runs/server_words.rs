@@ -111,6 +111,8 @@ fn readers(options: &ClusterOptions, words: &mut Words) {
     if let Some(of) = options.connections {
         words.option("--rfr-connections", &format_args!("{}:{}", of.replica, of.primary));
     }
+    let flags = [(options.per_node, "--per-node"), (options.rate_per_node, "--rps-per-node")];
+    words.flags(&flags);
 }
 
 fn tls(options: &TlsOptions, words: &mut Words) {

@@ -14,7 +14,8 @@ use super::redis_text;
 use crate::distribution::{self, Step};
 use crate::quantity::{COLUMNS, msec_at_most, msec_columns_or};
 use crate::{
-    CommandFigures, Format, FormatOptions, LatencyFigures, Lookups, Repeats, Summary, escape,
+    CommandFigures, Format, FormatOptions, LatencyFigures, Lookups, Repeats, Summary, connections,
+    escape,
 };
 
 /// See the file's head.
@@ -138,7 +139,7 @@ fn write_setup(summary: &Summary<'_>, out: &mut dyn Write) -> io::Result<()> {
     writeln!(
         out,
         "  {}, {kept} {}, values of {}, {}",
-        counted(plan.own_connections().into(), "connection"),
+        counted(connections::count(plan, &summary.run.measurement), "connection"),
         fleet.pipeline_depth,
         counted(summary.value_bytes(), "byte"),
         counted(fleet.workers.into(), "thread")

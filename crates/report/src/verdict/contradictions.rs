@@ -191,7 +191,8 @@ impl<'s> Report<'s> {
         let way = self.known("idle_round_trip") / self.known("service_time_mean").max(1e-12);
         let run = self.summary.run;
         let full = self.known("in_flight_mean") / self.known("in_flight_max").max(1.0);
-        let waiting = f64::from(run.plan.own_connections()) * full.min(1.0) * (1.0 - way.min(1.0));
+        let connections = crate::connections::count(&run.plan, &run.measurement) as f64;
+        let waiting = connections * full.min(1.0) * (1.0 - way.min(1.0));
         let threads = run.measurement.workers.len().max(1) + run.watched.servers.len().max(1);
         let many = waiting / threads as f64 > 10.0 && way < 0.5;
         never(more && many, "more connections, where there are more than anybody works on");

@@ -195,8 +195,8 @@ impl Evidence {
             load_s,
             achieved_rps: per_s(total.operations_ended() as f64),
             schedule,
-            connections: plan.own_connections().into(),
-            slots: u64::from(plan.own_connections())
+            connections: crate::connections::count(plan, measurement),
+            slots: crate::connections::count(plan, measurement)
                 * u64::from(fleet.pipeline_depth)
                 * plan.requests_per_number() as u64,
             service_s: total.service().mean_ns().map(|ns| ns / 1e9),

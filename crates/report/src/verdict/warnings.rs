@@ -11,7 +11,7 @@ use workload::{Arg, CommandSpec, Plan};
 use super::memcache::{self, Bounds};
 use super::misses::misses;
 use super::wording::{count, percent};
-use crate::escape;
+use crate::{connections, escape};
 
 /// A kind of thing that spoils a measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -259,8 +259,9 @@ fn others(plan: &Plan, measurement: &Measurement, watched: &Watched) -> Option<S
     if measurement.ending != Ending::Complete {
         // What was in flight at the end was executed and not counted.
         let fleet = &plan.fleet;
-        sent +=
-            u64::from(plan.own_connections()) * u64::from(fleet.pipeline_depth) * ours.len() as u64;
+        sent += connections::count(plan, measurement)
+            * u64::from(fleet.pipeline_depth)
+            * ours.len() as u64;
     }
     // Requests of a warm-up, and of other shares of the plan, are in the server's count only.
     if plan.warmup_ns == 0 && plan.shard.is_whole() {

@@ -1,6 +1,7 @@
 //! Whole runs on fake time: one worker, the scripted engine, and a server whose every delay is
 //! known. What would take minutes and depend on the machine takes an instant and does not.
 
+mod clients;
 mod cluster;
 mod compare;
 mod faults;
@@ -179,7 +180,7 @@ fn replay_by(
         worker: 0,
         workers: 1,
         connections: plan.own_connections(),
-        connections_max: plan.own_connections() + 8,
+        connections_max: plan.own_connections() * 8 + 8,
         first_connection: 0,
         origins: &Origins::new(&plan.target, plan.fleet.connections, None),
         stream: budget.stream(0..plan.own_connections()),

@@ -122,7 +122,8 @@ fn mix(draws: &mut Draws, plan: &mut PlanParts) {
 /// Masters of a cluster, one time in three.
 fn cluster(draws: &mut Draws, plan: &mut PlanParts) -> Option<u16> {
     let masters = draws.one_in(3).then(|| 1 + draws.below(NODES_MAX) as u16)?;
-    plan.target.cluster = Some(ClusterOptions::default());
+    let per_node = draws.one_in(3);
+    plan.target.cluster = Some(ClusterOptions { per_node, ..ClusterOptions::default() });
     plan.keys.range = Some(100_000);
     if draws.one_in(4) && plan.mix.is_none() {
         plan.sequence = TRANSACTION.map(|words| CommandSpec::parse(words.iter().copied())).into();

@@ -103,6 +103,11 @@ pub(crate) trait Route: Sized {
 
     // Receiving.
 
+    /// Under which number a connection is recorded: where clients have several, that of its client.
+    fn counted_as(&self, _place: &Self::Place, conn: ConnId) -> ConnId {
+        conn
+    }
+
     /// What is recorded next is of this connection.
     fn record_of(&self, _place: &Self::Place, _recorder: &mut Recorder) {}
 

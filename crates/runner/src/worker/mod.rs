@@ -319,7 +319,8 @@ impl<'r, E: Engine, P: Protocol, R: Route> Worker<'r, E, P, R> {
     #[inline]
     pub(crate) fn count_sent(&mut self, conn: ConnId, bytes: usize, sent_ns: u64, measured: bool) {
         if measured {
-            self.recorder.handed(conn, bytes, sent_ns);
+            let place = &self.connections[conn.0 as usize].place;
+            self.recorder.handed(self.route.counted_as(place, conn), bytes, sent_ns);
         }
     }
 

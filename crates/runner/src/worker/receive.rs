@@ -21,7 +21,7 @@ impl<E: Engine, P: Protocol, R: Route> Worker<'_, E, P, R> {
         if connection.state != State::Ready {
             return self.greeted(conn);
         }
-        self.recorder.of_connection(conn);
+        self.recorder.of_connection(self.route.counted_as(&connection.place, conn));
         self.route.record_of(&connection.place, &mut self.recorder);
         let inbox = self.engine.inbox();
         let before = connection.requests.commands();

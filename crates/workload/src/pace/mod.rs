@@ -33,6 +33,18 @@ impl Pace {
         Self::Open(Schedule::constant(rate_per_s))
     }
 
+    /// The same at so many times the rate.
+    #[must_use]
+    pub fn times(&self, factor: f64) -> Self {
+        let Self::Open(schedule) = self else { return self.clone() };
+        let mut schedule = schedule.clone();
+        for stage in &mut schedule.stages {
+            stage.from_per_s *= factor;
+            stage.to_per_s *= factor;
+        }
+        Self::Open(schedule)
+    }
+
     /// The schedule, if there is one.
     #[must_use]
     pub fn schedule(&self) -> Option<&Schedule> {

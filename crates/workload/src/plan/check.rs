@@ -78,6 +78,7 @@ impl PlanParts {
         refuse(self.sequence.len() <= limits::SEQUENCE_MAX, || {
             format!("a sequence has at most {} commands, including repeats", limits::SEQUENCE_MAX)
         })?;
+        self.check_nodes()?;
         self.check_servers()?;
         self.check_mix()?;
         self.key_spaces()
@@ -133,6 +134,18 @@ impl PlanParts {
             "--rps: a ramp that ends at 0 per second may never send the last of -n requests; use \
              --duration"
                 .to_owned()
+        })
+    }
+
+    fn check_nodes(&self) -> Result<(), PlanError> {
+        let Some(options) = self.target.cluster else { return Ok(()) };
+        refuse(!options.per_node || options.connections.is_none(), || {
+            "--per-node: each client has one connection to every node, which leaves nothing to \
+             --rfr-connections"
+                .to_owned()
+        })?;
+        refuse(!options.rate_per_node || options.per_node, || {
+            "--rps-per-node: requires --per-node".to_owned()
         })
     }
 

@@ -390,7 +390,7 @@ impl Plan {
             return one(given).shard(self.shard, self.keys.range.unwrap_or(1));
         }
         // Where keys decide, no connection has a place of its own.
-        if self.target.is_by_key() {
+        if self.target.is_by_key() && !self.target.has_clients() {
             let all = given.map(|each| each.saturating_mul(connections));
             return one(all).shard(self.shard, self.keys.range.unwrap_or(1));
         }

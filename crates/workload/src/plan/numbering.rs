@@ -108,7 +108,8 @@ impl Plan {
     pub fn numberings(&self) -> Vec<Numbering> {
         let round = self.connection_round();
         // Requests that go where their keys belong have numbers of one connection after another, if they end at all.
-        let apart = !self.target.is_by_key() || matches!(self.stop, Stop::Requests(_));
+        let by_key = self.target.is_by_key() && !self.target.has_clients();
+        let apart = !by_key || matches!(self.stop, Stop::Requests(_));
         let connections = if apart { u64::from(self.fleet.connections) } else { 1 };
         let spans = self.mix.as_ref().and_then(Mix::turn);
         let spaces = self.key_spaces().map(|(_, keys)| keys);

@@ -141,6 +141,7 @@ pub(super) fn words(options: &Options, spawned: bool) -> Result<Vec<String>, Fau
         (options.tls, "--tls"),
         (options.tls && options.tls_skip_verify, "--insecure"),
         (options.cluster, "--cluster"),
+        (options.has_clients(), "--per-node"),
         (options.no_touch, "--no-touch"),
     ];
     words.extend(flags.into_iter().filter(|(given, _)| *given).map(|(_, flag)| flag.to_owned()));

@@ -472,6 +472,12 @@ impl Options {
         (most_ns > 0).then_some(Spacing { least_ns, most_ns })
     }
 
+    /// Whether each client has a connection to every node of a cluster: of replicas it may have several, and
+    /// then connections are shared.
+    pub(super) fn has_clients(&self) -> bool {
+        self.cluster && self.reading.replica_clients.is_none()
+    }
+
     /// Connections of all threads.
     pub(super) fn connections(&self) -> u64 {
         u64::from(self.clients) * u64::from(self.threads)

@@ -66,6 +66,11 @@ pub(super) fn parts(
         0 => base.pace.clone(),
         each => Pace::constant(each.saturating_mul(connections) as f64 / in_one as f64),
     };
+    let mut target = base.target.clone();
+    if let Some(cluster) = &mut target.cluster {
+        // There it is the rate of each connection.
+        cluster.rate_per_node = options.has_clients() && options.rate_limiting > 0;
+    }
     let mean = match (&imported, &values) {
         (Some(imported), _) => imported.mean_len,
         (None, Some(values)) => values.sizes.draws().mean() as u64,
@@ -78,6 +83,7 @@ pub(super) fn parts(
     let sequence: Vec<CommandSpec> = commands.into_iter().flatten().collect();
     let load = PlanParts {
         name: "memtier".to_owned(),
+        target,
         mix: Some(Mix { operations, pick }),
         share: if shared { Share::OneBudget } else { Share::PerConnection },
         stop,

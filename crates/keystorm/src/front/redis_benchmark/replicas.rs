@@ -30,6 +30,13 @@ pub(in crate::front) struct ReplicaOptions {
     #[arg(long, value_name = "LIST", value_delimiter = ',',
           value_parser = clap::value_parser!(u32).range(1..))]
     pub(in crate::front) rfr_also: Vec<u32>,
+    /// Give each of the -c clients a connection to every node of the cluster, on which its requests keep
+    /// their order
+    #[arg(long)]
+    pub(in crate::front) per_node: bool,
+    /// Make --rps the rate of the requests to each node
+    #[arg(long, requires_all = ["per_node", "rps"])]
+    pub(in crate::front) rps_per_node: bool,
     /// Replicas of the server that serve reads, where it is in no cluster: HOST:PORT[,HOST:PORT...], such as
     /// a reader endpoint
     #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with_all = ["cluster", "spawn"])]
@@ -116,6 +123,7 @@ impl ReplicaOptions {
             ("--rfr-replicas", self.rfr_replicas.is_some()),
             ("--rfr-connections", self.rfr_connections.is_some()),
             ("--rfr-also", !self.rfr_also.is_empty()),
+            ("--per-node", self.per_node),
             ("--replicas", !self.replicas.is_empty()),
         ];
         given.into_iter().find(|(_, given)| *given).map(|(name, _)| name)
@@ -155,6 +163,8 @@ impl ReplicaOptions {
             without_replica: self.rfr_without.map_or(WithoutReplica::default(), Into::into),
             replicas_max: self.rfr_replicas,
             connections: self.rfr_connections.map(|Shares(shares)| shares),
+            per_node: self.per_node,
+            rate_per_node: self.rps_per_node,
         }))
     }
 

@@ -1,8 +1,10 @@
 //! What routes to several servers have in common: requests wait in the queue of their node, and the
 //! connections of that node take them from there, up to a pipeline at once.
 //!
-//! So `-c` connections carry the load in all, as to one server, and a pipeline never mixes nodes. Which
-//! node a request belongs to, and how it is written, is the route's own business.
+//! So `-c` connections carry the load in all, as to one server, and a pipeline never mixes nodes. Where
+//! clients are told apart, each has a connection of its own to every node and a queue for it, so that what
+//! it sends to a node keeps its order. Which node a request belongs to, and how it is written, is the
+//! route's own business.
 
 mod queues;
 
@@ -17,7 +19,7 @@ use crate::request::{Answered, Progress, Request};
 use crate::worker::Worker;
 use crate::worker::kept::Kept;
 use crate::worker::operations::Steps;
-pub(super) use queues::NodeQueues;
+pub(super) use queues::{Lane, NodeQueues};
 
 /// Requests that may wait for each connection of a node while other nodes have some left to do,
 /// in pipelines. Nodes are not all equally fast at every moment, and keys do not fall evenly.
@@ -33,11 +35,16 @@ pub(super) trait ByNode: Route {
     /// The same, to look at.
     fn shared(&self) -> &Shared<Self::Mark>;
 
-    /// The node of a connection.
-    fn node(place: &Self::Place) -> u16;
+    /// The queue that a connection takes requests from.
+    fn lane(place: &Self::Place) -> Lane;
 
-    /// What is noted of these commands, of which it gets the first and how many.
-    fn mark(first: u32, commands: u32) -> Self::Mark;
+    /// What is noted of these commands of a client, of which it gets the first and how many.
+    fn mark(first: u32, commands: u32, client: u32) -> Self::Mark;
+
+    /// The client of a request; 0 where none is told apart.
+    fn client(_mark: &Self::Mark) -> u32 {
+        0
+    }
 
     /// Whether a request was sent before and came back, so that it is in flight all the while.
     fn was_sent(_request: &Request<Self::Mark>) -> bool {
@@ -117,6 +124,22 @@ impl<M> Shared<M> {
         }
     }
 
+    /// For so many clients that have a connection to each of so many nodes.
+    pub(super) fn of_clients(plan: &Plan, clients: u32, nodes: usize, whole: bool) -> Self {
+        let lanes = clients as usize * nodes.max(1);
+        let Self { queues, .. } = Self::new(plan, lanes, nodes, whole, true);
+        // A node may lag behind the others of a client by as many as there is room for.
+        let capacity = queues.capacity().max(WAITING_LARGE / lanes.max(1));
+        Self {
+            queues: queues.holding(capacity).of_clients(clients),
+            // Each connection has room of its own.
+            in_flight_max: u64::MAX,
+            scarce: false,
+            out: Vec::new(),
+            lost_at_once: 0,
+        }
+    }
+
     /// Whether nothing more may be drawn while there are fewer connections to fill than nodes, so
     /// many commands being in flight.
     #[inline]
@@ -153,7 +176,7 @@ pub(super) fn queue_up<E: Engine, P: Protocol, R: ByNode>(
     if !connection.queued && room > 0 {
         connection.queued = true;
         let now_ns = worker.engine.now_ns();
-        worker.route.shared_mut().queues.add_idle(R::node(&connection.place), conn, now_ns);
+        worker.route.shared_mut().queues.add_idle(R::lane(&connection.place), conn, now_ns);
     }
 }
 
@@ -161,25 +184,27 @@ pub(super) fn queue_up<E: Engine, P: Protocol, R: ByNode>(
 #[inline]
 pub(super) fn dispatch<E: Engine, P: Protocol, R: ByNode>(worker: &mut Worker<'_, E, P, R>) {
     worker.route.shared_mut().lost_at_once = 0;
-    while worker.route.shared_mut().queues.wants_more() && draw(worker) {}
+    while let Some(client) = worker.route.shared_mut().queues.drawer()
+        && draw(worker, client)
+    {}
     // Each queue once: what is left then waits for room or for its time.
     let mut held_back = None;
-    while let Some(node) = worker.route.shared_mut().queues.next_sendable() {
-        let sent = send_pipeline(worker, node);
-        worker.route.shared_mut().queues.update(node);
+    while let Some(lane) = worker.route.shared_mut().queues.next_sendable() {
+        let sent = send_pipeline(worker, lane);
+        worker.route.shared_mut().queues.update(lane);
         if !sent {
             // Others may have something that is to be sent again.
-            if held_back == Some(node) {
+            if held_back == Some(lane) {
                 break;
             }
-            held_back = held_back.or(Some(node));
+            held_back = held_back.or(Some(lane));
         }
     }
 }
 
-/// Takes the next sequence off the stream, if one is left and due.
+/// Takes the next sequence of a client off the stream, if one is left and due. Whether there may be more.
 #[inline]
-fn draw<E: Engine, P: Protocol, R: ByNode>(worker: &mut Worker<'_, E, P, R>) -> bool {
+fn draw<E: Engine, P: Protocol, R: ByNode>(worker: &mut Worker<'_, E, P, R>, client: u32) -> bool {
     if worker.is_over() {
         return false;
     }
@@ -188,6 +213,9 @@ fn draw<E: Engine, P: Protocol, R: ByNode>(worker: &mut Worker<'_, E, P, R>) -> 
     if shared.is_full(worker.in_flight) || shared.lost_at_once >= LOST_AT_ONCE_MAX {
         return false;
     }
+    if shared.queues.has_clients() && worker.left(now_ns, ConnId(client), 1) == 0 {
+        return worker.route.shared_mut().queues.end_client(client);
+    }
     let intended_ns = match &mut worker.pacer {
         None => 0,
         Some(pacer) => match pacer.take(now_ns) {
@@ -195,16 +223,19 @@ fn draw<E: Engine, P: Protocol, R: ByNode>(worker: &mut Worker<'_, E, P, R>) -> 
             None => return false,
         },
     };
-    let Some((turn, measured)) = worker.draw(now_ns, ConnId(0), 1) else { return false };
+    let Some((turn, measured)) = worker.draw(now_ns, ConnId(client), 1) else { return false };
     if let Steps { operations: Some(operations), growing, .. } = &mut worker.steps {
         let drawn = (&*operations, growing);
-        let request = Request::of_operation(drawn, turn.first, intended_ns, measured, R::mark);
+        let mark = |first, commands| R::mark(first, commands, client);
+        let request = Request::of_operation(drawn, turn.first, intended_ns, measured, mark);
         R::enqueue(worker, request);
     } else if worker.route.sends_whole() {
-        R::enqueue(worker, request::<R>(turn, 0, turn.commands, intended_ns, measured));
+        let mark = R::mark(0, turn.commands, client);
+        R::enqueue(worker, request::<R>(turn, (0, turn.commands), intended_ns, measured, mark));
     } else {
         for command in 0..turn.commands {
-            R::enqueue(worker, request::<R>(turn, command, 1, intended_ns, measured));
+            let mark = R::mark(command, 1, client);
+            R::enqueue(worker, request::<R>(turn, (command, 1), intended_ns, measured, mark));
         }
     }
     true
@@ -214,10 +245,10 @@ fn draw<E: Engine, P: Protocol, R: ByNode>(worker: &mut Worker<'_, E, P, R>) -> 
 #[inline]
 fn request<R: ByNode>(
     turn: Turn,
-    first: u32,
-    commands: u32,
+    (first, commands): (u32, u32),
     intended_ns: u64,
     measured: bool,
+    mark: R::Mark,
 ) -> Request<R::Mark> {
     Request {
         number: turn.first,
@@ -228,7 +259,7 @@ fn request<R: ByNode>(
         left: commands,
         measured,
         progress: Progress::default(),
-        mark: R::mark(first, commands),
+        mark,
     }
 }
 
@@ -238,7 +269,7 @@ fn request<R: ByNode>(
 pub(super) fn follow<E: Engine, P: Protocol, R: ByNode>(worker: &mut Worker<'_, E, P, R>) {
     let mut due = std::mem::take(&mut worker.steps.due);
     for request in due.drain(..) {
-        let mark = R::mark(request.command, request.left);
+        let mark = R::mark(request.command, request.left, R::client(&request.mark));
         R::enqueue(worker, Request { mark, ..request });
     }
     worker.steps.due = due;
@@ -248,9 +279,9 @@ pub(super) fn follow<E: Engine, P: Protocol, R: ByNode>(worker: &mut Worker<'_, 
 #[inline]
 fn send_pipeline<E: Engine, P: Protocol, R: ByNode>(
     worker: &mut Worker<'_, E, P, R>,
-    node: u16,
+    lane: Lane,
 ) -> bool {
-    let Some(conn) = worker.route.shared_mut().queues.take_idle(node) else { return true };
+    let Some(conn) = worker.route.shared_mut().queues.take_idle(lane) else { return true };
     worker.connections[conn.0 as usize].queued = false;
     let room = worker.room(conn) as usize;
     let now_ns = worker.engine.now_ns();
@@ -264,7 +295,7 @@ fn send_pipeline<E: Engine, P: Protocol, R: ByNode>(
     out.clear();
     let (mut count, mut measured) = (0, false);
     while count < room {
-        let Some(next) = route.shared().queues.peek(node) else { break };
+        let Some(next) = route.shared().queues.peek(lane) else { break };
         // What was sent before is in flight all the while.
         let (is_new, commands) = (!R::was_sent(next), u64::from(next.left));
         let begins = !route.has_begun(next);
@@ -272,7 +303,7 @@ fn send_pipeline<E: Engine, P: Protocol, R: ByNode>(
             let full = *in_flight + commands > route.shared().in_flight_max;
             if full {
                 // Whatever room there was is taken by what is in flight elsewhere.
-                route.shared_mut().queues.no_room_before(node, now_ns);
+                route.shared_mut().queues.no_room_before(lane, now_ns);
             }
             // An operation that has begun goes on to its end.
             if full || over && begins {
@@ -280,9 +311,9 @@ fn send_pipeline<E: Engine, P: Protocol, R: ByNode>(
             }
             *in_flight += commands;
         }
-        let Some(request) = route.shared_mut().queues.pop(node) else { break };
+        let Some(request) = route.shared_mut().queues.pop(lane) else { break };
         let counted = if by_operation { Some(&mut *recorder) } else { None };
-        route.write(&request, node, (batch, &steps.kept), counted, &mut out);
+        route.write(&request, lane.node, (batch, &steps.kept), counted, &mut out);
         measured |= request.measured;
         requests.push(request);
         count += 1;
@@ -293,7 +324,7 @@ fn send_pipeline<E: Engine, P: Protocol, R: ByNode>(
         return room == 0;
     }
     let sent_ns = engine.send(conn, &out);
-    let room_ns = route.shared().queues.room_ns(node);
+    let room_ns = route.shared().queues.room_ns(lane);
     for request in requests.newest_mut(count) {
         let due = !R::was_sent(request) && request.handed(sent_ns, pacer.is_none());
         request.handed_ns = sent_ns;

@@ -9,15 +9,34 @@ use engine::ConnId;
 
 use crate::request::Request;
 
-/// The queues of one worker, by number of the node.
+/// What waits in one queue: requests for a node, and where clients are told apart those of one client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Lane {
+    pub(crate) node: u16,
+    /// From 0; 0 where they are not.
+    pub(crate) client: u32,
+}
+
+impl From<u16> for Lane {
+    fn from(node: u16) -> Self {
+        Self { node, client: 0 }
+    }
+}
+
+/// The queues of one worker, by lane.
 #[derive(Debug)]
 pub(crate) struct NodeQueues<M> {
+    /// Those of a node are next to each other.
     queues: Vec<NodeQueue<M>>,
+    /// How many a node has.
+    clients: u32,
+    /// Whose turn it is to draw, where clients are told apart.
+    turns: Option<Turns>,
     /// Queues whose idle connections lack requests, and queues that have too many.
     hungry: usize,
     full: usize,
     /// Queues that have both requests and idle connections.
-    sendable: VecDeque<u16>,
+    sendable: VecDeque<Lane>,
     /// Requests that an idle connection takes at once, at least.
     appetite: usize,
     /// Requests that may wait in a queue.
@@ -39,6 +58,36 @@ struct NodeQueue<M> {
     hungry: bool,
     full: bool,
     listed: bool,
+    /// Whether it stands among those that wait for their client's turn.
+    asks: bool,
+}
+
+/// Clients that draw for themselves, in turn.
+#[derive(Debug)]
+struct Turns {
+    /// Lanes whose idle connections lacked requests, the longest first.
+    hungry: VecDeque<Lane>,
+    clients: Vec<Client>,
+}
+
+#[derive(Debug, Default, Clone)]
+struct Client {
+    /// Its queues that have too many.
+    full: usize,
+    /// It has nothing left to draw.
+    spent: bool,
+}
+
+impl Turns {
+    fn new(clients: u32) -> Self {
+        let clients = vec![Client::default(); clients.max(1) as usize];
+        Self { hungry: VecDeque::new(), clients }
+    }
+
+    fn may_draw(&self, lane: Lane) -> bool {
+        let client = &self.clients[lane.client as usize];
+        client.full == 0 && !client.spent
+    }
 }
 
 impl<M> Default for NodeQueue<M> {
@@ -52,6 +101,7 @@ impl<M> Default for NodeQueue<M> {
             hungry: false,
             full: false,
             listed: false,
+            asks: false,
         }
     }
 }
@@ -60,6 +110,8 @@ impl<M> NodeQueues<M> {
     pub(crate) fn new(appetite: usize, capacity: usize, capacity_large: usize) -> Self {
         Self {
             queues: Vec::new(),
+            clients: 1,
+            turns: None,
             hungry: 0,
             full: 0,
             sendable: VecDeque::new(),
@@ -70,17 +122,98 @@ impl<M> NodeQueues<M> {
         }
     }
 
+    /// Requests that may wait in a queue.
+    pub(crate) fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    /// The same with room for so many in each queue.
+    pub(crate) fn holding(self, capacity: usize) -> Self {
+        Self { capacity, capacity_large: capacity, ..self }
+    }
+
+    /// The same with queues of their own for so many clients.
+    pub(crate) fn of_clients(self, clients: u32) -> Self {
+        Self { clients: clients.max(1), turns: Some(Turns::new(clients)), ..self }
+    }
+
     /// Makes room for nodes up to this number.
     pub(crate) fn grow(&mut self, nodes: usize) {
-        if self.queues.len() < nodes {
-            self.queues.resize_with(nodes, NodeQueue::default);
+        let queues = nodes * self.clients as usize;
+        if self.queues.len() < queues {
+            self.queues.resize_with(queues, NodeQueue::default);
         }
+    }
+
+    /// The lanes of a node.
+    pub(crate) fn lanes(&self, node: u16) -> impl Iterator<Item = Lane> + use<M> {
+        (0..self.clients).map(move |client| Lane { node, client })
+    }
+
+    #[inline]
+    fn at(&self, lane: Lane) -> usize {
+        usize::from(lane.node) * self.clients as usize + lane.client as usize
+    }
+
+    #[inline]
+    fn queue(&self, lane: impl Into<Lane>) -> &NodeQueue<M> {
+        &self.queues[self.at(lane.into())]
+    }
+
+    #[inline]
+    fn queue_mut(&mut self, lane: impl Into<Lane>) -> &mut NodeQueue<M> {
+        let at = self.at(lane.into());
+        &mut self.queues[at]
     }
 
     /// Whether more requests are wanted, and none has to wait for a node that lags behind.
     #[inline]
     pub(crate) fn wants_more(&self) -> bool {
-        self.hungry > 0 && self.full == 0
+        match &self.turns {
+            None => self.hungry > 0 && self.full == 0,
+            Some(turns) => {
+                turns.hungry.iter().any(|lane| self.queue(*lane).hungry && turns.may_draw(*lane))
+            }
+        }
+    }
+
+    /// The client that draws next, if more requests are wanted; 0 where none is told apart.
+    #[inline]
+    pub(crate) fn drawer(&mut self) -> Option<u32> {
+        match self.turns {
+            None => (self.hungry > 0 && self.full == 0).then_some(0),
+            Some(_) => self.next_turn(),
+        }
+    }
+
+    /// The client whose lane has waited longest for something to send.
+    fn next_turn(&mut self) -> Option<u32> {
+        for _ in 0..self.turns.as_ref()?.hungry.len() {
+            let lane = self.turns.as_mut()?.hungry.pop_front()?;
+            let at = self.at(lane);
+            let turns = self.turns.as_mut()?;
+            if !self.queues[at].hungry || turns.clients[lane.client as usize].spent {
+                self.queues[at].asks = false;
+                continue;
+            }
+            turns.hungry.push_back(lane);
+            if turns.may_draw(lane) {
+                return Some(lane.client);
+            }
+        }
+        None
+    }
+
+    /// A client has nothing left to draw. Whether there may be others who have.
+    pub(crate) fn end_client(&mut self, client: u32) -> bool {
+        let Some(turns) = &mut self.turns else { return false };
+        turns.clients[client as usize].spent = true;
+        true
+    }
+
+    /// Whether clients are told apart.
+    pub(crate) fn has_clients(&self) -> bool {
+        self.turns.is_some()
     }
 
     /// Requests that wait for a connection.
@@ -91,88 +224,99 @@ impl<M> NodeQueues<M> {
 
     /// Adds a request behind the others of its node.
     #[inline]
-    pub(crate) fn push(&mut self, node: u16, request: Request<M>) {
-        self.queues[usize::from(node)].waiting.push_back(request);
+    pub(crate) fn push(&mut self, lane: impl Into<Lane>, request: Request<M>) {
+        let lane = lane.into();
+        self.queue_mut(lane).waiting.push_back(request);
         self.waiting += 1;
-        self.update(node);
+        self.update(lane);
     }
 
     /// Adds one that was sent before, before the others.
-    pub(crate) fn push_again(&mut self, node: u16, request: Request<M>) {
-        self.queues[usize::from(node)].waiting.push_front(request);
+    pub(crate) fn push_again(&mut self, lane: impl Into<Lane>, request: Request<M>) {
+        let lane = lane.into();
+        self.queue_mut(lane).waiting.push_front(request);
         self.waiting += 1;
-        self.update(node);
+        self.update(lane);
     }
 
     /// The next request of a node.
     #[inline]
-    pub(crate) fn pop(&mut self, node: u16) -> Option<Request<M>> {
-        let request = self.queues[usize::from(node)].waiting.pop_front()?;
+    pub(crate) fn pop(&mut self, lane: impl Into<Lane>) -> Option<Request<M>> {
+        let request = self.queue_mut(lane).waiting.pop_front()?;
         self.waiting -= 1;
         Some(request)
     }
 
     /// What is next of a node, left there.
     #[inline]
-    pub(crate) fn peek(&self, node: u16) -> Option<&Request<M>> {
-        self.queues[usize::from(node)].waiting.front()
+    pub(crate) fn peek(&self, lane: impl Into<Lane>) -> Option<&Request<M>> {
+        self.queue(lane).waiting.front()
+    }
+
+    /// Whether anything waits for a node.
+    pub(crate) fn is_awaited(&self, node: u16) -> bool {
+        self.lanes(node).any(|lane| self.peek(lane).is_some())
     }
 
     /// Takes all that waits for a node.
     pub(crate) fn drain(&mut self, node: u16) -> VecDeque<Request<M>> {
-        let drained = std::mem::take(&mut self.queues[usize::from(node)].waiting);
-        self.waiting -= drained.len();
-        self.update(node);
-        drained
+        let mut all = VecDeque::new();
+        for lane in self.lanes(node) {
+            all.append(&mut self.queue_mut(lane).waiting);
+            self.update(lane);
+        }
+        self.waiting -= all.len();
+        all
     }
 
     /// A connection has room from `now_ns` on.
     #[inline]
-    pub(crate) fn add_idle(&mut self, node: u16, conn: ConnId, now_ns: u64) {
-        let queue = &mut self.queues[usize::from(node)];
+    pub(crate) fn add_idle(&mut self, lane: impl Into<Lane>, conn: ConnId, now_ns: u64) {
+        let lane = lane.into();
+        let queue = self.queue_mut(lane);
         if queue.idle.is_empty() {
             queue.room_ns = now_ns;
         }
         queue.idle.push_back(conn);
-        self.update(node);
+        self.update(lane);
     }
 
     /// Since when a connection of a node has had room.
     #[inline]
-    pub(crate) fn room_ns(&self, node: u16) -> u64 {
-        self.queues[usize::from(node)].room_ns
+    pub(crate) fn room_ns(&self, lane: impl Into<Lane>) -> u64 {
+        self.queue(lane).room_ns
     }
 
     /// Whatever room the connections of a node seemed to have, nothing more could be sent.
     #[inline]
-    pub(crate) fn no_room_before(&mut self, node: u16, now_ns: u64) {
-        self.queues[usize::from(node)].room_ns = now_ns;
+    pub(crate) fn no_room_before(&mut self, lane: impl Into<Lane>, now_ns: u64) {
+        self.queue_mut(lane).room_ns = now_ns;
     }
 
     /// The connection whose turn it is.
     #[inline]
-    pub(crate) fn take_idle(&mut self, node: u16) -> Option<ConnId> {
-        self.queues[usize::from(node)].idle.pop_front()
+    pub(crate) fn take_idle(&mut self, lane: impl Into<Lane>) -> Option<ConnId> {
+        self.queue_mut(lane).idle.pop_front()
     }
 
     /// A connection has no room any more, for another reason than a request.
-    pub(crate) fn remove_idle(&mut self, node: u16, conn: ConnId) {
-        self.queues[usize::from(node)].idle.retain(|idle| *idle != conn);
-        self.update(node);
+    pub(crate) fn remove_idle(&mut self, lane: impl Into<Lane>, conn: ConnId) {
+        let lane = lane.into();
+        self.queue_mut(lane).idle.retain(|idle| *idle != conn);
+        self.update(lane);
     }
 
     /// The next node with something to send and a connection to send it on.
     #[inline]
-    pub(crate) fn next_sendable(&mut self) -> Option<u16> {
-        let node = self.sendable.pop_front()?;
-        self.queues[usize::from(node)].listed = false;
-        Some(node)
+    pub(crate) fn next_sendable(&mut self) -> Option<Lane> {
+        let lane = self.sendable.pop_front()?;
+        self.queue_mut(lane).listed = false;
+        Some(lane)
     }
 
     /// Whether requests wait for a node that no connection is open to.
     pub(crate) fn is_cut_off(&self, node: u16) -> bool {
-        let queue = &self.queues[usize::from(node)];
-        queue.ready == 0 && !queue.waiting.is_empty()
+        self.is_absent(node) && self.is_awaited(node)
     }
 
     /// Takes those out that pass this test.
@@ -181,39 +325,50 @@ impl<M> NodeQueues<M> {
         node: u16,
         passes: impl Fn(&Request<M>) -> bool,
     ) -> Vec<Request<M>> {
-        let waiting = &mut self.queues[usize::from(node)].waiting;
-        let (taken, left): (Vec<_>, Vec<_>) = waiting.drain(..).partition(passes);
-        *waiting = left.into();
-        self.waiting -= taken.len();
-        self.update(node);
-        taken
+        let mut all = Vec::new();
+        for lane in self.lanes(node) {
+            let waiting = &mut self.queue_mut(lane).waiting;
+            let (taken, left): (Vec<_>, Vec<_>) = waiting.drain(..).partition(&passes);
+            *waiting = left.into();
+            all.extend(taken);
+            self.update(lane);
+        }
+        self.waiting -= all.len();
+        all
     }
 
     /// Whether no connection is open to a node.
     pub(crate) fn is_absent(&self, node: u16) -> bool {
-        self.queues[usize::from(node)].ready == 0
+        self.lanes(node).all(|lane| self.queue(lane).ready == 0)
     }
 
     /// Connections of a node.
     pub(crate) fn connections(&self, node: u16) -> usize {
-        self.queues[usize::from(node)].connections
+        self.lanes(node).map(|lane| self.connections_of(lane)).sum()
+    }
+
+    /// Connections of a lane.
+    pub(crate) fn connections_of(&self, lane: Lane) -> usize {
+        self.queue(lane).connections
     }
 
     /// A connection joins a node, or leaves it.
-    pub(crate) fn count_connection(&mut self, node: u16, joins: bool) {
-        count(&mut self.queues[usize::from(node)].connections, joins);
+    pub(crate) fn count_connection(&mut self, lane: impl Into<Lane>, joins: bool) {
+        count(&mut self.queue_mut(lane).connections, joins);
     }
 
     /// A connection of a node has opened, or ended.
-    pub(crate) fn count_ready(&mut self, node: u16, opened: bool) {
-        count(&mut self.queues[usize::from(node)].ready, opened);
-        self.update(node);
+    pub(crate) fn count_ready(&mut self, lane: impl Into<Lane>, opened: bool) {
+        let lane = lane.into();
+        count(&mut self.queue_mut(lane).ready, opened);
+        self.update(lane);
     }
 
     /// Keeps the counts true after a change of one queue.
     #[inline]
-    pub(crate) fn update(&mut self, node: u16) {
-        let queue = &mut self.queues[usize::from(node)];
+    pub(crate) fn update(&mut self, lane: Lane) {
+        let at = self.at(lane);
+        let queue = &mut self.queues[at];
         let hungry =
             !queue.idle.is_empty() && queue.waiting.len() < queue.idle.len() * self.appetite;
         let capacity = if queue.ready == 0 { self.capacity_large } else { self.capacity };
@@ -221,14 +376,24 @@ impl<M> NodeQueues<M> {
         if hungry != queue.hungry {
             queue.hungry = hungry;
             count(&mut self.hungry, hungry);
+            if let Some(turns) = &mut self.turns
+                && hungry
+                && !queue.asks
+            {
+                queue.asks = true;
+                turns.hungry.push_back(lane);
+            }
         }
         if full != queue.full {
             queue.full = full;
             count(&mut self.full, full);
+            if let Some(turns) = &mut self.turns {
+                count(&mut turns.clients[lane.client as usize].full, full);
+            }
         }
         if !queue.listed && !queue.idle.is_empty() && !queue.waiting.is_empty() {
             queue.listed = true;
-            self.sendable.push_back(node);
+            self.sendable.push_back(lane);
         }
     }
 }

@@ -5,20 +5,27 @@ use std::cmp::Ordering;
 use engine::{ConnId, Engine};
 use wire::Protocol;
 
-use super::{Cluster, ClusterWorker, Place};
+use super::{Cluster, ClusterRequest, ClusterWorker, Place};
 use crate::connection::{Connection, State};
+use crate::route::by_node::Lane;
 
 impl Place {
-    /// A connection of this node.
-    pub(super) fn of(node: u16) -> Self {
-        Self { node, held: Vec::new(), away: None, passed_over: 0 }
+    /// A connection of this node and client.
+    pub(super) fn of(node: u16, client: u32) -> Self {
+        Self { node, client, held: Vec::new(), away: None, passed_over: 0 }
+    }
+
+    /// What it takes requests from.
+    #[inline]
+    pub(super) fn lane(&self) -> Lane {
+        Lane { node: self.node, client: self.client }
     }
 }
 
 impl Cluster<'_> {
     /// Whether a node needs a connection: it has load by the map, or something waits for it.
     fn needs_connections(&self, node: u16) -> bool {
-        self.map.is_used(node) || self.shared.queues.peek(node).is_some()
+        self.map.is_used(node) || self.shared.queues.is_awaited(node)
     }
 
     /// The nodes that need connections.
@@ -56,12 +63,18 @@ pub(super) fn reroute<E: Engine, P: Protocol>(worker: &mut ClusterWorker<'_, '_,
         if route.map.is_used(node) {
             continue;
         }
-        for request in route.shared.queues.drain(node) {
-            let to = route.map.route(request.mark.slot, request.mark.read_only);
-            match request.mark.was_sent() {
-                true => route.shared.queues.push_again(to, request),
-                false => route.shared.queues.push(to, request),
-            }
+        let waiting = route.shared.queues.drain(node);
+        let (sent, new): (Vec<_>, Vec<_>) =
+            waiting.into_iter().partition(|request| request.mark.was_sent());
+        let mut to = |request: &ClusterRequest| {
+            request.mark.lane(route.map.route(request.mark.slot, request.mark.read_only))
+        };
+        // Each goes before those that wait, so the first of them last.
+        for request in sent.into_iter().rev() {
+            route.shared.queues.push_again(to(&request), request);
+        }
+        for request in new {
+            route.shared.queues.push(to(&request), request);
         }
     }
 }
@@ -76,16 +89,36 @@ pub(super) fn rebalance<E: Engine, P: Protocol>(worker: &mut ClusterWorker<'_, '
             rehome(worker, conn);
         }
     }
+    if worker.route.shared.queues.has_clients() {
+        return reach_for_clients(worker);
+    }
     // A node that nobody can be spared for gets a connection beyond -c.
     while let Some(poorest) = worker.route.poorest(&worker.route.needy())
         && worker.route.shared.queues.connections(poorest) == 0
         && worker.connections.len() <= worker.route.map.nodes().len()
         && worker.connections.len() < worker.context.connections_max as usize
     {
-        let conn = ConnId(worker.connections.len() as u32);
-        worker.connections.push(Connection::new(Place::of(poorest)));
-        worker.route.shared.queues.count_connection(poorest, true);
-        worker.connect(conn);
+        add(worker, Place::of(poorest, 0));
+    }
+}
+
+/// Opens a connection that there was not.
+fn add<E: Engine, P: Protocol>(worker: &mut ClusterWorker<'_, '_, E, P>, place: Place) {
+    let conn = ConnId(worker.connections.len() as u32);
+    worker.route.shared.queues.count_connection(place.lane(), true);
+    worker.connections.push(Connection::new(place));
+    worker.connect(conn);
+}
+
+/// Gives each client a connection to every node that needs some, as far as there is room for so many.
+fn reach_for_clients<E: Engine, P: Protocol>(worker: &mut ClusterWorker<'_, '_, E, P>) {
+    for node in worker.route.needy() {
+        for lane in worker.route.shared.queues.lanes(node) {
+            let has_room = worker.connections.len() < worker.context.connections_max as usize;
+            if worker.route.shared.queues.connections_of(lane) == 0 && has_room {
+                add(worker, Place::of(node, lane.client));
+            }
+        }
     }
 }
 
@@ -95,6 +128,9 @@ pub(super) fn rehome<E: Engine, P: Protocol>(
     worker: &mut ClusterWorker<'_, '_, E, P>,
     conn: ConnId,
 ) -> bool {
+    if worker.route.shared.queues.has_clients() {
+        return rehome_of_client(worker, conn);
+    }
     let route = &mut worker.route;
     let needy = route.needy();
     let Some(poorest) = route.poorest(&needy) else { return false };
@@ -115,16 +151,43 @@ pub(super) fn rehome<E: Engine, P: Protocol>(
     if home == poorest || (!useless && here <= share_here) {
         return false;
     }
+    move_to(worker, conn, poorest);
+    true
+}
+
+/// Moves a connection of a client whose node needs none any more to one that the client has none to.
+fn rehome_of_client<E: Engine, P: Protocol>(
+    worker: &mut ClusterWorker<'_, '_, E, P>,
+    conn: ConnId,
+) -> bool {
+    let Place { node: home, client, .. } = worker.connections[conn.0 as usize].place;
+    if worker.route.needs_connections(home) {
+        return false;
+    }
+    let queues = &worker.route.shared.queues;
+    let lacks = |node: &u16| queues.connections_of(Lane { node: *node, client }) == 0;
+    let Some(node) = worker.route.needy().into_iter().find(lacks) else { return false };
+    move_to(worker, conn, node);
+    true
+}
+
+/// Closes a connection without requests, and opens it to another node.
+fn move_to<E: Engine, P: Protocol>(
+    worker: &mut ClusterWorker<'_, '_, E, P>,
+    conn: ConnId,
+    node: u16,
+) {
     let is_closed = worker.connections[conn.0 as usize].state == State::Closed;
     if !is_closed {
         worker.engine.close(conn);
     }
     worker.unready(conn);
     let connection = &mut worker.connections[conn.0 as usize];
-    (connection.place.node, connection.attempts) = (poorest, 0);
-    worker.route.shared.queues.count_connection(home, false);
-    worker.route.shared.queues.count_connection(poorest, true);
+    let from = connection.place.lane();
+    (connection.place.node, connection.attempts) = (node, 0);
+    let to = connection.place.lane();
+    worker.route.shared.queues.count_connection(from, false);
+    worker.route.shared.queues.count_connection(to, true);
     worker.recovery.reopening.forget_one(conn);
     worker.connect(conn);
-    true
 }

@@ -20,7 +20,7 @@ use wire::cluster::{KeyPlace, is_session_command};
 use wire::{Protocol, Slots};
 use workload::{Plan, ReadFrom};
 
-use super::by_node::Shared;
+use super::by_node::{Lane, Shared};
 use crate::request::{Answer, Request};
 use crate::worker::{Worker, WorkerContext};
 pub use job::{ClusterJob, Refresh};
@@ -59,6 +59,8 @@ pub(crate) struct Mark {
     /// The first of its commands in the sequence, and how many it has.
     first: u32,
     commands: u32,
+    /// Whose it is, where clients are told apart; 0 otherwise.
+    client: u32,
     /// How often it was sent elsewhere or again.
     tries: u32,
     /// Its key's slot, if it has a key.
@@ -74,8 +76,23 @@ pub(crate) struct Mark {
 impl Mark {
     /// Of these commands of the sequence, not sent yet.
     #[inline]
-    fn of(first: u32, commands: u32) -> Self {
-        Self { first, commands, tries: 0, slot: None, read_only: false, asking: false, asked: 0 }
+    fn of(first: u32, commands: u32, client: u32) -> Self {
+        Self {
+            first,
+            commands,
+            client,
+            tries: 0,
+            slot: None,
+            read_only: false,
+            asking: false,
+            asked: 0,
+        }
+    }
+
+    /// Where it waits for this node.
+    #[inline]
+    fn lane(&self, node: u16) -> Lane {
+        Lane { node, client: self.client }
     }
 
     /// Whether it was sent before and came back to be sent elsewhere or again.
@@ -97,6 +114,8 @@ impl ClusterRequest {
 pub(crate) struct Place {
     /// The node that it belongs to.
     node: u16,
+    /// Whose it is, where clients are told apart; 0 otherwise.
+    client: u32,
     /// Answers to a sequence that counts as a whole, until its last reply is in.
     held: Vec<Answer>,
     /// The redirect that the oldest request was answered with, until its last reply is in.
@@ -176,7 +195,10 @@ impl<'r> Cluster<'r> {
         let map = SlotMap::new(job.topology, options, (writes, reads));
         let used = map.used().len();
         let connections = context.connections as usize;
-        let shared = Shared::new(plan, connections, used, commands.whole, true);
+        let shared = match plan.target.has_clients() {
+            true => Shared::of_clients(plan, context.connections, used, commands.whole),
+            false => Shared::new(plan, connections, used, commands.whole, true),
+        };
         let mut asking = Vec::new();
         P::encode(&[b"ASKING"], &mut asking);
         Self {
@@ -225,8 +247,7 @@ fn note_asked<E: Engine, P: Protocol>(worker: &mut ClusterWorker<'_, '_, E, P>) 
     let route = &worker.route;
     let mut asked = vec![false; route.numbers.len()];
     let busy = worker.connections.iter().filter(|c| c.requests.commands() > 0);
-    let waiting =
-        (0..route.numbers.len() as u16).filter(|n| route.shared.queues.peek(*n).is_some());
+    let waiting = (0..route.numbers.len() as u16).filter(|n| route.shared.queues.is_awaited(*n));
     let resent = route.later.iter().filter_map(|(_, request)| route.map.owner(request.mark.slot));
     for node in busy.map(|c| c.place.node).chain(waiting).chain(resent) {
         asked[usize::from(route.map.node(node).stands_for)] = true;

@@ -36,7 +36,9 @@ pub(super) fn drop_overdue<E: Engine, P: Protocol>(
     let mut dropped = Vec::new();
     for node in 0..route.map.nodes().len() as u16 {
         // What was sent before stands in front.
-        if route.shared.queues.peek(node).is_some_and(|first| first.mark.was_sent()) {
+        let queues = &route.shared.queues;
+        let was_sent = |lane| queues.peek(lane).is_some_and(|first| first.mark.was_sent());
+        if queues.lanes(node).any(was_sent) {
             dropped.extend(route.shared.queues.take(node, overdue).into_iter().map(|r| (node, r)));
         }
     }

@@ -29,6 +29,8 @@ pub(super) fn redirect<E: Engine, P: Protocol>(
     let mut turned_away = std::mem::take(&mut worker.route.turned_away);
     let outcome = turned_away
         .drain(..)
+        // Each goes before those that wait, so the first of them last.
+        .rev()
         .try_for_each(|(node, request, text)| redirect_one(worker, node, request, &text));
     worker.route.turned_away = turned_away;
     outcome
@@ -91,8 +93,9 @@ fn redirect_one<E: Engine, P: Protocol>(
     match target {
         Some(node) if request.mark.tries <= AT_ONCE_MAX || request.mark.asking => {
             know_nodes(worker);
-            worker.route.shared.queues.push_again(node, request);
-            if worker.route.shared.queues.connections(node) == 0 {
+            let lane = request.mark.lane(node);
+            worker.route.shared.queues.push_again(lane, request);
+            if worker.route.shared.queues.connections_of(lane) == 0 {
                 balance::rebalance(worker);
             }
         }
@@ -142,6 +145,6 @@ pub(super) fn send_again<E: Engine, P: Protocol>(worker: &mut ClusterWorker<'_, 
         }
         let (_, request) = route.later.swap_remove(n);
         let node = route.map.route(request.mark.slot, request.mark.read_only);
-        route.shared.queues.push_again(node, request);
+        route.shared.queues.push_again(request.mark.lane(node), request);
     }
 }

@@ -6,7 +6,7 @@ use wire::{Batch, Protocol};
 use super::{Cluster, ClusterRequest, Mark, Place};
 use crate::recorder::Recorder;
 use crate::request::Request;
-use crate::route::by_node::{ByNode, Shared};
+use crate::route::by_node::{ByNode, Lane, Shared};
 use crate::worker::kept::Kept;
 use crate::worker::{Worker, operations};
 
@@ -22,13 +22,18 @@ impl ByNode for Cluster<'_> {
     }
 
     #[inline]
-    fn node(place: &Place) -> u16 {
-        place.node
+    fn lane(place: &Place) -> Lane {
+        place.lane()
     }
 
     #[inline]
-    fn mark(first: u32, commands: u32) -> Mark {
-        Mark::of(first, commands)
+    fn mark(first: u32, commands: u32, client: u32) -> Mark {
+        Mark::of(first, commands, client)
+    }
+
+    #[inline]
+    fn client(mark: &Mark) -> u32 {
+        mark.client
     }
 
     #[inline]
@@ -54,7 +59,7 @@ impl ByNode for Cluster<'_> {
         request.mark.slot = worker.batch.slot(slots, given, command, &mut route.key);
         request.mark.read_only = route.commands.read_only[command];
         let node = route.map.route(request.mark.slot, request.mark.read_only);
-        route.shared.queues.push(node, request);
+        route.shared.queues.push(request.mark.lane(node), request);
     }
 
     #[inline]

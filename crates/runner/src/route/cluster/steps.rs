@@ -21,16 +21,20 @@ impl Route for Cluster<'_> {
     type Mark = Mark;
     type Place = Place;
 
-    /// Each node that gets load has a connection at least.
+    /// Each node that gets load has a connection at least, and where clients are told apart one of each.
     fn places(&self, connections: u32) -> Vec<Place> {
         let used = self.map.used();
+        if self.shared.queues.has_clients() {
+            let of = |client| used.iter().map(move |node| Place::of(*node, client));
+            return (0..connections).flat_map(of).collect();
+        }
         let mut given = vec![0u64; used.len()];
         let mut place = |_| {
             let of = |n: &usize| (given[*n], u64::from(self.map.weight(used[*n])));
             let fewer = |a: &usize, b: &usize| balance::least_for_its_weight(of(a), of(b));
             let next = (0..used.len()).min_by(fewer).unwrap_or(0);
             given[next] += 1;
-            Place::of(used[next])
+            Place::of(used[next], 0)
         };
         (0..used.len().max(connections as usize)).map(&mut place).collect()
     }
@@ -50,7 +54,7 @@ impl Route for Cluster<'_> {
     fn prepare<E: Engine, P: Protocol>(worker: &mut Worker<'_, E, P, Self>) {
         super::know_nodes(worker);
         for connection in &worker.connections {
-            worker.route.shared.queues.count_connection(connection.place.node, true);
+            worker.route.shared.queues.count_connection(connection.place.lane(), true);
         }
     }
 
@@ -82,8 +86,13 @@ impl Route for Cluster<'_> {
     }
 
     fn dequeue(&mut self, place: &Place, conn: ConnId) -> bool {
-        self.shared.queues.remove_idle(place.node, conn);
+        self.shared.queues.remove_idle(place.lane(), conn);
         true
+    }
+
+    #[inline]
+    fn counted_as(&self, place: &Place, conn: ConnId) -> ConnId {
+        if self.shared.queues.has_clients() { ConnId(place.client) } else { conn }
     }
 
     #[inline]
@@ -197,7 +206,7 @@ impl Route for Cluster<'_> {
     }
 
     fn count_ready(&mut self, place: &Place, is_ready: bool) {
-        self.shared.queues.count_ready(place.node, is_ready);
+        self.shared.queues.count_ready(place.lane(), is_ready);
     }
 
     fn withheld(place: &mut Place) -> u64 {

@@ -7,7 +7,7 @@ use super::split::SplitId;
 use super::{Mark, Place, Ring, RingRequest, RingWorker, absence};
 use crate::recorder::Recorder;
 use crate::request::Request;
-use crate::route::by_node::{ByNode, Shared};
+use crate::route::by_node::{ByNode, Lane, Shared};
 use crate::worker::kept::Kept;
 use crate::worker::{Worker, operations};
 
@@ -23,12 +23,12 @@ impl ByNode for Ring<'_> {
     }
 
     #[inline]
-    fn node(place: &Place) -> u16 {
-        place.0
+    fn lane(place: &Place) -> Lane {
+        place.0.into()
     }
 
     #[inline]
-    fn mark(_first: u32, _commands: u32) -> Mark {
+    fn mark(_first: u32, _commands: u32, _client: u32) -> Mark {
         Mark::default()
     }
 

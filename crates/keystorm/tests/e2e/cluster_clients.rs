@@ -1,0 +1,103 @@
+//! Clients that have a connection to every node of a cluster, in our words and memtier_benchmark's: what each
+//! node has executed is asked of the node.
+
+use std::time::Duration;
+
+use crate::cluster::{Cluster, figure};
+use crate::program::{Keystorm, within};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+#[test]
+fn each_client_of_a_cluster_stands_for_itself() {
+    let cluster = Cluster::new(3, 1, &[]);
+    memtier_s_clients_keep_their_order(&cluster);
+    by_time_each_has_a_sequence_of_keys_of_its_own(&cluster);
+    our_words_say_the_same(&cluster);
+    a_planned_failover_leaves_no_client_behind(&cluster);
+}
+
+fn memtier(cluster: &Cluster, line: &str) -> Keystorm {
+    let port = cluster.masters()[0].port();
+    Keystorm::new(&format!("memtier -p {port} --cluster-mode -t 2 -c 3 --test-time 1 {line}"))
+}
+
+/// A figure of all masters.
+fn all(cluster: &Cluster, field: &str) -> u64 {
+    cluster.masters().iter().map(|node| node.info(field)).sum()
+}
+
+fn keys(cluster: &Cluster) -> u64 {
+    cluster.masters().iter().map(|node| node.number(&["DBSIZE"]) as u64).sum()
+}
+
+fn calls(cluster: &Cluster, command: &str) -> u64 {
+    cluster.calls(command)[..3].iter().sum()
+}
+
+/// Connections that each master has accepted.
+fn connections(cluster: &Cluster) -> Vec<u64> {
+    cluster.masters().iter().map(|node| node.info("total_connections_received")).collect()
+}
+
+/// What a client has written is there when it reads it, on whichever node.
+fn memtier_s_clients_keep_their_order(cluster: &Cluster) {
+    cluster.reset();
+    let before = connections(cluster);
+    memtier(cluster, "--key-pattern P:P --ratio 1:1 --rate-limiting 200").run().ok();
+    let opened = connections(cluster).into_iter().zip(before).map(|(now, then)| now - then);
+    assert!(opened.clone().all(|opened| opened >= 6), "{:?}", opened.collect::<Vec<_>>());
+    let (hits, misses) = (all(cluster, "keyspace_hits"), all(cluster, "keyspace_misses"));
+    assert!(hits > 100 && misses == 0, "{hits} hits, {misses} misses");
+    // 200 a second for each of six clients and three nodes, of which a busy machine may miss some.
+    let sent = calls(cluster, "set") + calls(cluster, "get");
+    assert!((1_300..=3_600).contains(&sent), "{sent}");
+}
+
+/// Far fewer keys than requests: all clients go through the same.
+fn by_time_each_has_a_sequence_of_keys_of_its_own(cluster: &Cluster) {
+    cluster.reset();
+    memtier(cluster, "--key-pattern S:S --ratio 1:0 --rate-limiting 100").run().ok();
+    let (keys, sets) = (keys(cluster), calls(cluster, "set"));
+    assert!(keys * 4 < sets, "{keys} keys of {sets} requests");
+}
+
+fn our_words_say_the_same(cluster: &Cluster) {
+    let told = memtier(cluster, "--rate-limiting 100 --as keystorm").run().ok();
+    told.prints(" --per-node ").prints(" --rps-per-node ");
+    cluster.reset();
+    let line = "--per-node --per-connection -c 5 -n 40 -r 1000 --keys-by connection";
+    cluster.run(&format!("{line} set k:__key__ v")).ok().prints("  15 connections, ");
+    assert_eq!(calls(cluster, "set"), 200);
+    assert!(keys(cluster) <= 40, "each client has the same 40");
+    cluster.run("--rps-per-node --rps 9 get k").exits(2).says("--per-node");
+    let ran = cluster.run("--per-node --rfr all --rfr-connections 2:1 get k").exits(2);
+    ran.says("leaves nothing to --rfr-connections");
+}
+
+/// Every client opens a connection to the node that takes another's place.
+fn a_planned_failover_leaves_no_client_behind(cluster: &Cluster) {
+    cluster.reset();
+    let line = "--per-node --per-connection -c 4 -P 2 --duration 600 -r 10000 incr k:__rand_int__";
+    let running = cluster.keystorm(line).start();
+    let replica = &cluster.replicas()[0];
+    assert!(within(PATIENCE, || calls(cluster, "incr") > 100), "load runs");
+    replica.ask(&["CLUSTER", "FAILOVER"]);
+    assert!(within(PATIENCE, || role(replica) == "master"), "the replica takes over");
+    // As a replica it has executed what its primary told it.
+    let taken_over = replica.calls("incr");
+    assert!(within(PATIENCE, || replica.calls("incr") > taken_over + 500), "it gets load");
+    let clients = || {
+        let list = replica.text(&["CLIENT", "LIST", "TYPE", "normal"]);
+        list.lines().filter(|line| line.contains("cmd=incr")).count()
+    };
+    assert!(within(PATIENCE, || clients() == 4), "each client has a connection: {}", clients());
+    running.interrupt();
+    let ran = running.wait().exits(130);
+    assert!(figure(&ran, "redirects: ") > 0, "{}", ran.out);
+}
+
+fn role(server: &crate::server::Server) -> String {
+    let info = server.text(&["INFO", "replication"]);
+    info.lines().find_map(|line| line.strip_prefix("role:")).unwrap_or_default().trim().to_owned()
+}
